@@ -1,0 +1,63 @@
+package cola
+
+import (
+	"context"
+	"slices"
+)
+
+// AccountID identifies an account within one store.
+type AccountID int64
+
+// Channel is the way a request came in; usage is kept apart by it.
+type Channel string
+
+// The channels.
+const (
+	ChannelREST      Channel = "rest"
+	ChannelMCP       Channel = "mcp"
+	ChannelDashboard Channel = "dashboard"
+)
+
+// CredentialKind tells what a caller proved its identity with.
+type CredentialKind string
+
+// The kinds of credential.
+const (
+	CredentialKey CredentialKind = "key" // an API key made by the account holder
+)
+
+// Credential names what a caller proved its identity with. It never holds a secret.
+type Credential struct {
+	Kind CredentialKind
+	ID   int64 // id within the kind, such as the key's
+}
+
+// Scope is a permission of a caller.
+type Scope string
+
+// ScopeWriteSavedSearches permits creating and changing saved searches.
+const ScopeWriteSavedSearches Scope = "saved_searches:write"
+
+// Caller is who makes a request, as the credentials prove it.
+type Caller struct {
+	Account    AccountID
+	Credential Credential
+	Channel    Channel
+	Scopes     []Scope
+}
+
+// Has reports whether the caller holds the scope.
+func (c Caller) Has(s Scope) bool { return slices.Contains(c.Scopes, s) }
+
+type callerKey struct{}
+
+// WithCaller returns a context that carries the caller.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// CallerFrom returns the caller that the context carries; ok is false when the request is not authenticated.
+func CallerFrom(ctx context.Context) (c Caller, ok bool) {
+	c, ok = ctx.Value(callerKey{}).(Caller)
+	return c, ok
+}

@@ -1,0 +1,101 @@
+package cola
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+)
+
+// Code classifies an error that a caller sees. Each edge has one table from Code to its own error form.
+type Code string
+
+// The codes that callers see, as documented in the API reference.
+const (
+	CodeUnauthorized         Code = "unauthorized"
+	CodeNotFound             Code = "not_found"
+	CodeQuotaExceeded        Code = "quota_exceeded"
+	CodeValidation           Code = "validation_error"
+	CodeInsufficientScope    Code = "insufficient_scope"
+	CodeSearchTooBroad       Code = "search_too_broad"
+	CodeWatchlistLimit       Code = "watchlist_limit_reached"
+	CodeMethodNotAllowed     Code = "method_not_allowed"
+	CodePayloadTooLarge      Code = "payload_too_large"
+	CodeUnsupportedMediaType Code = "unsupported_media_type"
+	CodeForbidden            Code = "forbidden"
+	CodeInternal             Code = "internal_error"
+	CodeUnavailable          Code = "unavailable"
+)
+
+// Error is a fault of the caller, or a refusal, that is safe to show. Every other error is ours: it is logged and shown as
+// CodeInternal with a request id.
+type Error struct {
+	Code    Code
+	Message string         // one or two sentences: what was wrong and what to do
+	Details map[string]any // may be nil; shown as an object either way
+
+	RetryAfter time.Duration // for burst refusals and CodeUnavailable: when to try again; zero elsewhere
+	UpgradeURL string        // for quota refusals: where a larger plan is had; empty elsewhere
+}
+
+// Error returns the code and the message.
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+
+// Errorf returns an Error with a formatted message.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// CodeOf returns the code of the Error in err's chain, CodeInternal for any other error, and "" for nil.
+func CodeOf(err error) Code {
+	var e *Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e):
+		return e.Code
+	}
+	return CodeInternal
+}
+
+// Problems collects what is wrong with the parameters of one request, by parameter name, so that all of it can be told at
+// once. The zero value is ready to use.
+type Problems map[string][]string
+
+// Add notes one problem of a parameter. The message is a sentence without the parameter's name.
+func (p *Problems) Add(parameter, format string, args ...any) {
+	if *p == nil {
+		*p = Problems{}
+	}
+	(*p)[parameter] = append((*p)[parameter], fmt.Sprintf(format, args...))
+}
+
+// Merge adds all problems of o.
+func (p *Problems) Merge(o Problems) {
+	for name, messages := range o {
+		for _, m := range messages {
+			p.Add(name, "%s", m)
+		}
+	}
+}
+
+// Err returns nil when there is no problem, otherwise a validation Error whose Details are {parameter: [messages]}.
+func (p Problems) Err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	names := make([]string, 0, len(p))
+	details := make(map[string]any, len(p))
+	for name, messages := range p {
+		names = append(names, name)
+		details[name] = slices.Clone(messages)
+	}
+	sort.Strings(names)
+	return &Error{
+		Code:    CodeValidation,
+		Message: "Invalid parameters: " + strings.Join(names, ", ") + ". See details for what each accepts.",
+		Details: details,
+	}
+}

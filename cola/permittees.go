@@ -1,0 +1,40 @@
+package cola
+
+// Permittee is the record a store keeps of a permit holder. What depends on labels (counts, latest dates) is not here: it
+// is computed from the labels themselves.
+type Permittee struct {
+	PermitNumber   string `json:"permit_number"`
+	CompanyName    Text   `json:"company_name"`   // owner of the permit
+	OperatingName  Text   `json:"operating_name"` // trade name, when another
+	CompanyState   Text   `json:"company_state"`
+	CompanyZipCode Text   `json:"company_zip_code"`
+	PermitteeType  Text   `json:"permittee_type"`
+	Listed         bool   `json:"-"` // on TTB's current list of permittees, rather than only seen on a label
+}
+
+// PermitteeSummary is a permittee as lists show it.
+type PermitteeSummary struct {
+	PermitNumber            string `json:"permit_number" doc:"Permit number." example:"NJ-I-721"`
+	CompanyName             Text   `json:"company_name" nullable:"true" doc:"Owner of the permit." example:"NIEDERHOFF IMPORTS INC"`
+	OperatingName           Text   `json:"operating_name" nullable:"true" doc:"Trade name, when it has one; searched like company_name." example:"NIEDERHOFF WINES"`
+	CompanyState            Text   `json:"company_state" nullable:"true" doc:"State, two letters." example:"NJ"`
+	CompanyZipCode          Text   `json:"company_zip_code" nullable:"true" doc:"ZIP code." example:"07927"`
+	PermitteeType           Text   `json:"permittee_type" nullable:"true" doc:"Kind of permit." example:"Importer (Alcohol)"`
+	IsActive                bool   `json:"is_active" doc:"On TTB's current list of permittees, or a label approved in the last 365 days." example:"true"`
+	ActiveReason            Text   `json:"active_reason" nullable:"true" doc:"Why it counts as active; null when it does not." example:"on TTB's list of permittees"`
+	Colas                   int    `json:"colas" doc:"Labels of the permittee." example:"5"`
+	ColasApproved           int    `json:"colas_approved" doc:"Labels of the permittee whose status is approved." example:"3"`
+	LastColaApplicationDate Date   `json:"last_cola_application_date" nullable:"true" format:"date" doc:"Latest application date of its labels." example:"2025-04-10"`
+}
+
+// PermitteeDetail is the payload of GET /permittees/{permit_number}.
+type PermitteeDetail struct {
+	PermitteeSummary
+	RecentColas []ColaSummary `json:"recent_colas" nullable:"false" maxItems:"10" doc:"The permittee's most recent labels, newest approval first; at most 10."`
+}
+
+// Why a permittee counts as active.
+const (
+	ActiveListed = "on TTB's list of permittees"
+	ActiveRecent = "label approved in the last 365 days"
+)

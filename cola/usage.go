@@ -1,0 +1,123 @@
+package cola
+
+import (
+	"fmt"
+	"time"
+)
+
+// Tier is an account's plan.
+type Tier string
+
+// The tiers.
+const (
+	TierFree    Tier = "free"
+	TierStarter Tier = "starter"
+	TierPro     Tier = "pro"
+)
+
+// Tiers lists every tier, smallest first.
+func Tiers() []Tier { return []Tier{TierFree, TierStarter, TierPro} }
+
+// Limits is what a tier may use.
+type Limits struct {
+	DetailViews int `json:"detail_views"` // single-record lookups a calendar month (UTC)
+	ListRecords int `json:"list_records"` // records returned by lists and searches a calendar month (UTC)
+	PerMinute   int `json:"per_minute"`   // requests in any 60 seconds
+}
+
+// Limits returns what the tier may use; an unknown tier may use nothing.
+func (t Tier) Limits() Limits {
+	switch t {
+	case TierFree:
+		return Limits{DetailViews: 200, ListRecords: 10_000, PerMinute: 10}
+	case TierStarter:
+		return Limits{DetailViews: 2_000, ListRecords: 100_000, PerMinute: 60}
+	case TierPro:
+		return Limits{DetailViews: 10_000, ListRecords: 1_000_000, PerMinute: 120}
+	}
+	return Limits{}
+}
+
+// Period is a calendar month in UTC, counted as year*12 + month - 1: what quotas run over.
+type Period int32
+
+// PeriodOf returns the month of an instant.
+func PeriodOf(t time.Time) Period {
+	t = t.UTC()
+	return Period(t.Year()*12 + int(t.Month()) - 1)
+}
+
+// Start returns the first instant of the month.
+func (p Period) Start() time.Time {
+	return time.Date(int(p)/12, time.Month(int(p)%12+1), 1, 0, 0, 0, 0, time.UTC)
+}
+
+// End returns the first instant of the next month: when quotas are reset.
+func (p Period) End() time.Time { return (p + 1).Start() }
+
+// String returns YYYY-MM.
+func (p Period) String() string { return fmt.Sprintf("%04d-%02d", int(p)/12, int(p)%12+1) }
+
+// Meter is what a request is charged in.
+type Meter string
+
+// The meters.
+const (
+	MeterNone        Meter = ""             // free; the request still counts in the burst
+	MeterDetailViews Meter = "detail_views" // one a single-record lookup
+	MeterListRecords Meter = "list_records" // one a record returned
+)
+
+// Used is what an account has used in one period.
+type Used struct {
+	DetailViews int
+	ListRecords int
+}
+
+// QuotaState is where an account stands right after a request, for the quota headers and GET /usage.
+type QuotaState struct {
+	Tier   Tier
+	Period Period
+	Limits Limits
+	Used   Used
+}
+
+// DetailViewsRemaining is never negative, also after a downgrade.
+func (q QuotaState) DetailViewsRemaining() int {
+	return max(0, q.Limits.DetailViews-q.Used.DetailViews)
+}
+
+// ListRecordsRemaining is never negative, also after a downgrade.
+func (q QuotaState) ListRecordsRemaining() int {
+	return max(0, q.Limits.ListRecords-q.Used.ListRecords)
+}
+
+// Known reports whether the state was read; it is not when a request was refused before its account was looked at.
+func (q QuotaState) Known() bool { return q.Tier != "" }
+
+// UsageStats is the payload of GET /usage.
+type UsageStats struct {
+	Tier           Tier       `json:"tier" enum:"free,starter,pro" doc:"The account's plan." example:"free"`
+	CurrentPeriod  string     `json:"current_period" doc:"The calendar month (UTC) the counters run over, YYYY-MM." example:"2026-11"`
+	DetailViews    MeterUsage `json:"detail_views" doc:"Single-record lookups this month."`
+	ListRecords    MeterUsage `json:"list_records" doc:"Records returned by lists and searches this month."`
+	PerMinuteLimit int        `json:"per_minute_limit" doc:"Requests allowed in any 60 seconds." example:"10"`
+}
+
+// MeterUsage is one meter's count against its limit.
+type MeterUsage struct {
+	Used      int `json:"used" doc:"Units used this month." example:"12"`
+	Limit     int `json:"limit" doc:"Units the plan allows a month." example:"200"`
+	Remaining int `json:"remaining" doc:"Units left this month." example:"188"`
+}
+
+// Stats returns the payload of GET /usage for the state.
+func (q QuotaState) Stats() UsageStats {
+	return UsageStats{
+		Tier:           q.Tier,
+		CurrentPeriod:  q.Period.String(),
+		DetailViews:    MeterUsage{Used: q.Used.DetailViews, Limit: q.Limits.DetailViews, Remaining: q.DetailViewsRemaining()},
+		ListRecords:    MeterUsage{Used: q.Used.ListRecords, Limit: q.Limits.ListRecords, Remaining: q.ListRecordsRemaining()},
+		PerMinuteLimit: q.Limits.PerMinute,
+	}
+}

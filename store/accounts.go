@@ -1,0 +1,59 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Account is who pays and is metered.
+type Account struct {
+	ID        cola.AccountID
+	Email     string // unique without regard to case
+	Tier      cola.Tier
+	CreatedAt time.Time // UTC, whole microseconds
+}
+
+// Accounts keeps accounts.
+type Accounts interface {
+	// CreateAccount makes an account, or fails with ErrExists when the e-mail has one.
+	CreateAccount(ctx context.Context, email string, tier cola.Tier) (Account, error)
+	// AccountByEmail returns the account with an e-mail address, any case, or ErrNotFound.
+	AccountByEmail(ctx context.Context, email string) (Account, error)
+	// Accounts returns every account by id.
+	Accounts(ctx context.Context) ([]Account, error)
+	// SetTier changes an account's tier from the next request on, or fails with ErrNotFound.
+	SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) error
+}
+
+// Key is an API key without its secret.
+type Key struct {
+	ID         int64
+	AccountID  cola.AccountID
+	Email      string // of the account; filled by Keys
+	Name       string
+	Prefix     string // first characters of the key, to recognise it by
+	LastFour   string
+	CreatedAt  time.Time
+	LastUsedAt time.Time // zero when never; may lag by a minute
+	RevokedAt  time.Time // zero while it holds
+	ExpiresAt  time.Time // zero for never
+}
+
+// KeyHash is the SHA-256 of a whole key.
+type KeyHash [32]byte
+
+// Keys keeps API keys.
+type Keys interface {
+	// CreateKey keeps a new key under the hash and returns it with its id and creation time set. It fails with
+	// ErrNotFound when there is no such account.
+	CreateKey(ctx context.Context, key Key, hash KeyHash) (Key, error)
+	// KeyByHash returns the key with a hash, revoked or not, or ErrNotFound.
+	KeyByHash(ctx context.Context, hash KeyHash) (Key, error)
+	// Keys returns every key by id, revoked ones included; of one account unless account is zero.
+	Keys(ctx context.Context, account cola.AccountID) ([]Key, error)
+	// RevokeKey ends a key from the next request on, in every process. Revoking twice is no error and keeps the first
+	// time; it fails with ErrNotFound when there is no such key.
+	RevokeKey(ctx context.Context, id int64) error
+}

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Ledger is the record of what every account has used. It knows no limits: what is granted is decided by the caller of
+// Settle, between the reading of the state and the writing of the entries, while the accounts' rows are locked.
+type Ledger interface {
+	// Settle runs one batch in one transaction. It locks the rows of the accounts asked for in ascending order, reads the
+	// clock of the database after the locks are held, reads the state of each account, calls decide exactly once for each
+	// attempt with the states in the order asked for, writes the entries that decide returns together with the batch's id,
+	// and commits. When it returns nil the entries are durable.
+	//
+	// An error that wraps ErrUnavailable leaves unknown whether the batch was committed; ask Settled. Settling an id that
+	// is committed already changes nothing and fails with ErrExists; while a first attempt's transaction is still open
+	// somewhere, a second one with its id waits for it. Other errors mean that nothing was committed.
+	Settle(ctx context.Context, batch Batch, decide func(now time.Time, accounts []AccountState) []Entry) error
+
+	// Settled reports whether a batch was committed. Ids are kept for at least an hour.
+	Settled(ctx context.Context, id BatchID) (bool, error)
+
+	// AccountUsage reads one account's state as a batch would see it, without a lock. ErrNotFound when there is none.
+	AccountUsage(ctx context.Context, id cola.AccountID) (AccountState, error)
+
+	// DailyUsage returns an account's usage rows of the days from first to last, by day, channel, credential and meter.
+	// The sum over a month's days equals the month's counter.
+	DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]DayUsage, error)
+}
+
+// BatchID names a batch: 16 random bytes.
+type BatchID [16]byte
+
+// Batch is what to lock and read for one settlement.
+type Batch struct {
+	ID          BatchID
+	Accounts    []cola.AccountID  // distinct, ascending
+	Credentials []cola.Credential // distinct; those whose validity the decision needs
+}
+
+// AccountState is what the ledger knows of an account at one instant.
+type AccountState struct {
+	Account cola.AccountID
+	Exists  bool
+	Tier    cola.Tier
+	Used    cola.Used // in the month of the instant
+	// Grants are the requests granted in the 60 seconds before the instant, oldest first.
+	Grants []Grant
+	// Valid holds those of the batch's credentials that belong to the account and hold at the instant.
+	Valid map[cola.Credential]bool
+}
+
+// Grant is a number of requests let through at one instant.
+type Grant struct {
+	At       time.Time // on the database's clock, whole microseconds; never earlier than the account's previous grant
+	Requests int
+}
+
+// Entry is what one account is charged by a batch.
+type Entry struct {
+	Account  cola.AccountID
+	Requests int // granted, counted in the burst window at the batch's instant
+	Units    []Units
+}
+
+// Units is usage of one kind within an entry.
+type Units struct {
+	Channel    cola.Channel
+	Credential cola.Credential
+	Meter      cola.Meter // MeterNone only counts requests
+	Units      int        // added to the month's counter of the meter, and to the day's row
+	Requests   int        // added to the day's row
+}
+
+// DayUsage is an account's usage on one day through one channel with one credential.
+type DayUsage struct {
+	Day        cola.Date
+	Channel    cola.Channel
+	Credential cola.Credential
+	Meter      cola.Meter
+	Units      int
+	Requests   int
+}

@@ -1,0 +1,125 @@
+// Package store says what the registry needs of a database. Each role is a small interface; a backend implements all of
+// them as a Store and is held to package storetest, which is the definition of what a backend must do.
+//
+// Every method is safe for concurrent use, by many goroutines and by many processes on the same data. A method that writes
+// does so in one transaction: all of it happens or none. Errors wrap the sentinels below where one fits.
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+var (
+	// ErrNotFound: no such record.
+	ErrNotFound = errors.New("not found")
+	// ErrExists: a record with that key is there already.
+	ErrExists = errors.New("already exists")
+	// ErrUnavailable: the database cannot be read or written now; trying again later may help. For a write it may have
+	// happened or not.
+	ErrUnavailable = errors.New("database unavailable")
+	// ErrNewerSchema: the database was migrated by a newer version of the program.
+	ErrNewerSchema = errors.New("the database has a newer schema than this program knows; run a newer version")
+)
+
+// Store is a whole backend.
+type Store interface {
+	Colas
+	Permittees
+	References
+	Changes
+	Accounts
+	Keys
+	Ledger
+
+	// ID identifies the data: made once with the database, and never the same for two.
+	ID() string
+	// Ping reports whether the database answers now.
+	Ping(ctx context.Context) error
+	// Close waits for what runs and releases the database.
+	Close() error
+}
+
+// Outcome is what an upsert did with one record.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Unchanged Outcome = iota // the record says what is stored; nothing was written, its revision stays
+	Added
+	Changed
+)
+
+// Mode tells whether an upsert is to be kept.
+type Mode uint8
+
+// The modes.
+const (
+	Commit Mode = iota // write
+	DryRun             // work out the outcomes, write nothing
+)
+
+// Colas keeps labels.
+type Colas interface {
+	// UpsertColas merges each patch into the label with its TTB id, or makes one, and returns an outcome a patch, in
+	// order. Every changed label gets a new revision. A permit number that has no permittee yet makes one, named and
+	// placed by the label's applicant address; a permittee only ever seen on labels takes a name or place it lacks from a
+	// later label. A new label must carry what can never be null (see cola.CheckNew). A later patch of one call sees the
+	// earlier ones. The call is split into short transactions of whole labels, so it holds up no other writer for long; on
+	// an error the outcomes returned are those of the patches kept, a prefix.
+	UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola], mode Mode) ([]Outcome, error)
+
+	// Cola returns a label with its images and barcodes, or ErrNotFound.
+	Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error)
+}
+
+// Permittees keeps permit holders.
+type Permittees interface {
+	// UpsertPermittees merges each patch into the permittee with its permit number, or makes one, and returns an outcome a
+	// patch, in order. The permittee is Listed from then on when the patch's record is.
+	UpsertPermittees(ctx context.Context, patches []cola.Patch[cola.Permittee], mode Mode) ([]Outcome, error)
+}
+
+// References keeps reference data. The sets are small: they are read whole.
+type References interface {
+	UpsertAVAs(ctx context.Context, patches []cola.Patch[cola.AVADetail], mode Mode) ([]Outcome, error)
+	// ReplaceProductionReport makes rows the whole content of one report and returns an outcome a row: Unchanged when the
+	// report held it before, else Changed when the report existed, else Added. The rows keep their order.
+	ReplaceProductionReport(ctx context.Context, key cola.ReportKey, rows []cola.ProductionReport, mode Mode) ([]Outcome, error)
+	// Processing times are keyed by all their fields but the figures and, for registration, the snapshot date.
+	UpsertProcessingTimes(ctx context.Context, rows []cola.ProcessingTime, mode Mode) ([]Outcome, error)
+	UpsertFormulaProcessingTimes(ctx context.Context, rows []cola.FormulaProcessingTime, mode Mode) ([]Outcome, error)
+	UpsertRegistrationProcessingTimes(ctx context.Context, rows []cola.RegistrationProcessingTime, mode Mode) ([]Outcome, error)
+	UpsertCategoryAliases(ctx context.Context, rows []cola.CategoryAlias, mode Mode) ([]Outcome, error)
+
+	// AllReferences reads every reference set from one consistent state and the revision it stands for.
+	AllReferences(ctx context.Context) (ReferenceSets, error)
+}
+
+// ReferenceSets is all reference data, in the order the API shows it.
+type ReferenceSets struct {
+	Revision                    cola.Revision                     // of the latest change of any set
+	AVAs                        []cola.AVADetail                  // by name, then validity, then id
+	ProductionReports           []cola.ProductionReport           // newest report first, then commodity, type and the order of import
+	ProcessingTimes             []cola.ProcessingTime             // newest snapshot first, then commodity
+	FormulaProcessingTimes      []cola.FormulaProcessingTime      // newest snapshot first, then commodity and formula type
+	RegistrationProcessingTimes []cola.RegistrationProcessingTime // newest month first, then category and application type
+	CategoryAliases             []cola.CategoryAlias              // by alias
+}
+
+// Changes lets a process follow what is written. Revisions are taken under a lock that is held to the commit, so whoever
+// has read up to a revision has missed nothing below it.
+type Changes interface {
+	// Revision returns the latest committed revision of any record. It is cheap: it is polled.
+	Revision(ctx context.Context) (cola.Revision, error)
+	// ColasSince calls yield with every label changed after a revision, in no order, and returns the revision up to
+	// which that is complete. All of it is read from one consistent state. The record is only valid during the call. An
+	// error of yield ends it and is returned.
+	ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error)
+	// PermitteesSince is the same for permittees.
+	PermitteesSince(ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error) (cola.Revision, error)
+	// ReferenceRevision returns the revision of the latest change of any reference set.
+	ReferenceRevision(ctx context.Context) (cola.Revision, error)
+}
