@@ -50,6 +50,7 @@ const (
 	Unchanged Outcome = iota // the record says what is stored; nothing was written, its revision stays
 	Added
 	Changed
+	Refused // the record would lack what can never be null (see cola.CheckNew); it was not written, the others were
 )
 
 // Mode tells whether an upsert is to be kept.
@@ -66,8 +67,9 @@ type Colas interface {
 	// UpsertColas merges each patch into the label with its TTB id, or makes one, and returns an outcome a patch, in
 	// order. Every changed label gets a new revision. A permit number that has no permittee yet makes one, named and
 	// placed by the label's applicant address; a permittee only ever seen on labels takes a name or place it lacks from a
-	// later label. A new label must carry what can never be null (see cola.CheckNew). A later patch of one call sees the
-	// earlier ones. The call is split into short transactions of whole labels, so it holds up no other writer for long; on
+	// later label. A patch that would leave its label without what can never be null, because the label is new and the
+	// patch does not carry it or because the patch clears it, is Refused: nothing of it is written, the patches around it
+	// are, and cola.CheckNew of the merged label says why. A later patch of one call sees the earlier ones. The call is split into short transactions of whole labels, so it holds up no other writer for long; on
 	// an error the outcomes returned are those of the patches kept, a prefix.
 	UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola], mode Mode) ([]Outcome, error)
 
