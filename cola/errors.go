@@ -99,3 +99,15 @@ func (p Problems) Err() error {
 		Details: details,
 	}
 }
+
+// UnavailableRetry is how long a caller is told to wait when the database cannot commit.
+const UnavailableRetry = 5 * time.Second
+
+// Unavailable returns the error for an operation that cannot be metered or answered now.
+func Unavailable() *Error {
+	return &Error{
+		Code:       CodeUnavailable,
+		Message:    "The registry cannot answer right now; nothing was charged. Try again in a few seconds.",
+		RetryAfter: UnavailableRetry,
+	}
+}

@@ -16,7 +16,7 @@ type Ledger interface {
 	// and commits. When it returns nil the entries are durable.
 	//
 	// An error that wraps ErrUnavailable leaves unknown whether the batch was committed; ask Settled. Settling an id that
-	// is committed already changes nothing and fails with ErrExists; while a first attempt's transaction is still open
+	// is committed already changes nothing and fails with ErrExists, without a call of decide; while a first attempt's transaction is still open
 	// somewhere, a second one with its id waits for it. Other errors mean that nothing was committed.
 	Settle(ctx context.Context, batch Batch, decide func(now time.Time, accounts []AccountState) []Entry) error
 

@@ -1,0 +1,118 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// KeyFinder is what Authenticator needs of a store.
+type KeyFinder interface {
+	KeyByHash(ctx context.Context, hash store.KeyHash) (store.Key, error)
+}
+
+// cachedKeys bounds the cache; an entry is under 200 bytes.
+const cachedKeys = 100_000
+
+// Authenticator tells who makes a request.
+type Authenticator struct {
+	keys  KeyFinder
+	known *lru.Cache[store.KeyHash, identity] // what a key stands for never changes, so entries never go stale
+}
+
+type identity struct {
+	account cola.AccountID
+	key     int64
+}
+
+// New returns an Authenticator that looks keys up in the store.
+func New(keys KeyFinder) *Authenticator {
+	known, err := lru.New[store.KeyHash, identity](cachedKeys)
+	if err != nil {
+		panic(err) // only a size below one fails
+	}
+	return &Authenticator{keys: keys, known: known}
+}
+
+// Authenticate returns the caller that a request's headers prove: X-API-Key, or Authorization with a Bearer API key. It
+// fails with a cola.CodeUnauthorized error for missing or invalid credentials and with CodeUnavailable when the store
+// cannot be asked. Nothing is ever taken from the URL.
+func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, ch cola.Channel) (cola.Caller, error) {
+	given, err := credential(h)
+	if err != nil {
+		return cola.Caller{}, err
+	}
+	if !strings.HasPrefix(given, KeyPrefix) {
+		return cola.Caller{}, unauthorized("The credential is not an API key of this service: those start with %q.", KeyPrefix)
+	}
+	secret, err := ParseSecret(given)
+	if err != nil {
+		return cola.Caller{}, unauthorized("The API key is not valid: %v. Copy the whole key again.", err)
+	}
+	id, err := a.identify(ctx, secret)
+	if err != nil {
+		return cola.Caller{}, err
+	}
+	return cola.Caller{
+		Account:    id.account,
+		Credential: cola.Credential{Kind: cola.CredentialKey, ID: id.key},
+		Channel:    ch,
+		Scopes:     []cola.Scope{cola.ScopeWriteSavedSearches}, // a key may do all that its account may
+	}, nil
+}
+
+func (a *Authenticator) identify(ctx context.Context, secret Secret) (identity, error) {
+	hash := secret.Hash()
+	if id, ok := a.known.Get(hash); ok {
+		return id, nil
+	}
+	key, err := a.keys.KeyByHash(ctx, hash)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return identity{}, unauthorized("The API key is not known. It may have been made for another server.")
+	case errors.Is(err, store.ErrUnavailable):
+		return identity{}, cola.Unavailable()
+	case err != nil:
+		return identity{}, fmt.Errorf("look up API key: %w", err)
+	}
+	id := identity{account: key.AccountID, key: key.ID}
+	a.known.Add(hash, id)
+	return id, nil
+}
+
+// credential returns the one secret that the headers carry.
+func credential(h http.Header) (string, error) {
+	var given []string
+	for _, v := range h.Values("X-API-Key") {
+		if v = strings.TrimSpace(v); v != "" {
+			given = append(given, v)
+		}
+	}
+	for _, v := range h.Values("Authorization") {
+		scheme, token, _ := strings.Cut(strings.TrimSpace(v), " ")
+		if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
+			return "", unauthorized("The Authorization header must read \"Bearer\" followed by an API key.")
+		}
+		given = append(given, token)
+	}
+	if len(given) == 0 {
+		return "", unauthorized("Credentials are missing. Send your API key in the X-API-Key header, or as \"Authorization: Bearer\".")
+	}
+	for _, v := range given[1:] {
+		if v != given[0] {
+			return "", unauthorized("The request carries different credentials. Send one.")
+		}
+	}
+	return given[0], nil
+}
+
+func unauthorized(format string, args ...any) error {
+	return cola.Errorf(cola.CodeUnauthorized, format, args...)
+}

@@ -1,0 +1,85 @@
+// Package auth turns credentials into a cola.Caller. It knows API keys; it never sees what a caller asks for.
+//
+// Whether a credential still holds is decided again by the ledger in the transaction that charges the request, so a
+// revoked key stops everywhere on the next request although what a key stands for is cached here.
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"hash/crc32"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// An API key is the prefix, 30 random characters of base 62 (178 bits) and 6 characters of base 62 that hold the CRC-32 of
+// those 30, so that a mistyped key is told from a revoked one without a look into the database.
+const (
+	KeyPrefix      = "lar_"
+	keyRandom      = 30
+	keyChecksum    = 6
+	keyLength      = len(KeyPrefix) + keyRandom + keyChecksum
+	shownPrefix    = len(KeyPrefix) + 4
+	shownLastChars = 4
+)
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// Secret is a whole API key. It is shown once, when it is made, and stored only as its hash.
+type Secret string
+
+// NewSecret makes an API key from the system's random source.
+func NewSecret() Secret {
+	body := make([]byte, 0, keyRandom)
+	var buf [64]byte
+	for len(body) < keyRandom {
+		rand.Read(buf[:]) // never fails: crypto/rand ends the program instead
+		for _, b := range buf {
+			// 248 is the largest multiple of 62 in a byte: above it, characters would not be equally likely.
+			if b < 248 && len(body) < keyRandom {
+				body = append(body, base62[b%62])
+			}
+		}
+	}
+	return Secret(KeyPrefix + string(body) + checksum(string(body)))
+}
+
+func checksum(body string) string {
+	sum := crc32.ChecksumIEEE([]byte(body))
+	var digits [keyChecksum]byte
+	for i := len(digits) - 1; i >= 0; i-- {
+		digits[i] = base62[sum%62]
+		sum /= 62
+	}
+	return string(digits[:])
+}
+
+// ParseSecret checks the form and the checksum of what should be an API key.
+func ParseSecret(s string) (Secret, error) {
+	if !strings.HasPrefix(s, KeyPrefix) {
+		return "", fmt.Errorf("an API key starts with %q", KeyPrefix)
+	}
+	if len(s) != keyLength {
+		return "", fmt.Errorf("an API key has %d characters, this has %d", keyLength, len(s))
+	}
+	if body := s[len(KeyPrefix) : len(KeyPrefix)+keyRandom]; checksum(body) != s[len(KeyPrefix)+keyRandom:] {
+		return "", fmt.Errorf("the API key is mistyped or cut: its checksum does not fit")
+	}
+	return Secret(s), nil
+}
+
+// Hash returns what the store knows the key by.
+func (s Secret) Hash() store.KeyHash { return sha256.Sum256([]byte(s)) }
+
+// Key returns the key's record, less what the store sets.
+func (s Secret) Key() store.Key {
+	return store.Key{Prefix: string(s[:shownPrefix]), LastFour: string(s[len(s)-shownLastChars:])}
+}
+
+// String hides the secret, so that it cannot be logged by accident.
+func (s Secret) String() string { return string(s[:shownPrefix]) + "…" }
+
+// Reveal returns the whole key, to be shown once.
+func (s Secret) Reveal() string { return string(s) }

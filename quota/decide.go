@@ -1,0 +1,161 @@
+package quota
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Window is the span that a tier's PerMinute limit holds in: any 60 seconds.
+const Window = time.Minute
+
+// Request asks for one request of a caller to be let through and charged.
+type Request struct {
+	Caller cola.Caller
+	Meter  cola.Meter
+	Units  int // wanted; zero with MeterNone
+}
+
+// Grant is what a request was let through with.
+type Grant struct {
+	Units int // charged: all that was wanted, or less when fewer list records were left
+	State cola.QuotaState
+}
+
+// outcome is the answer to one request: a grant, or an error with the state that goes into the headers.
+type outcome struct {
+	grant Grant
+	err   error
+}
+
+// Rules decides what is granted. It is a pure function of the account's state, the instant and the requests, so it is the
+// same over every database and can be tested without one.
+type Rules struct {
+	UpgradeURL string // told in quota refusals
+}
+
+// decide answers an account's waiting requests in arrival order and returns what to charge.
+//
+// For each request: its credential must hold, else it is unauthorized and counts nowhere. The window must have room, else
+// it is refused and counts nowhere. From there on it counts in the window, also when its quota is refused. A detail view
+// is granted whole or refused; list records are granted as far as they last, and refused when none is left.
+func (r Rules) decide(now time.Time, state store.AccountState, requests []Request) ([]outcome, store.Entry) {
+	d := decision{rules: r, now: now, quota: cola.QuotaState{
+		Tier: state.Tier, Period: cola.PeriodOf(now), Limits: state.Tier.Limits(), Used: state.Used,
+	}, grants: state.Grants, entry: store.Entry{Account: state.Account}}
+	for _, g := range state.Grants {
+		d.inWindow += g.Requests
+	}
+	outcomes := make([]outcome, len(requests))
+	for i, q := range requests {
+		if !state.Exists || !state.Valid[q.Caller.Credential] {
+			outcomes[i] = outcome{err: cola.Errorf(cola.CodeUnauthorized,
+				"The credential has been revoked or has expired. Make a new API key.")}
+			continue
+		}
+		outcomes[i] = d.one(q)
+	}
+	return outcomes, d.entry
+}
+
+type decision struct {
+	rules    Rules
+	now      time.Time
+	quota    cola.QuotaState
+	grants   []store.Grant
+	inWindow int
+	entry    store.Entry
+}
+
+func (d *decision) one(q Request) outcome {
+	if d.inWindow >= d.quota.Limits.PerMinute {
+		return outcome{Grant{State: d.quota}, d.burst()}
+	}
+	d.inWindow++
+	d.entry.Requests++
+	units, err := d.spend(q)
+	d.count(q, units)
+	return outcome{Grant{Units: units, State: d.quota}, err}
+}
+
+// spend takes the units from what is left of the meter and returns how many were had.
+func (d *decision) spend(q Request) (int, error) {
+	switch q.Meter {
+	case cola.MeterDetailViews:
+		if q.Units > d.quota.DetailViewsRemaining() {
+			return 0, d.exhausted(q.Meter, d.quota.Used.DetailViews, d.quota.Limits.DetailViews)
+		}
+		d.quota.Used.DetailViews += q.Units
+		return q.Units, nil
+	case cola.MeterListRecords:
+		units := min(q.Units, d.quota.ListRecordsRemaining())
+		if units == 0 && q.Units > 0 {
+			return 0, d.exhausted(q.Meter, d.quota.Used.ListRecords, d.quota.Limits.ListRecords)
+		}
+		d.quota.Used.ListRecords += units
+		return units, nil
+	}
+	return 0, nil
+}
+
+// count notes the request in the entry, summed with those of the same kind.
+func (d *decision) count(q Request, units int) {
+	u := store.Units{Channel: q.Caller.Channel, Credential: q.Caller.Credential, Meter: q.Meter}
+	for i := range d.entry.Units {
+		e := &d.entry.Units[i]
+		if e.Channel == u.Channel && e.Credential == u.Credential && e.Meter == u.Meter {
+			e.Units += units
+			e.Requests++
+			return
+		}
+	}
+	u.Units, u.Requests = units, 1
+	d.entry.Units = append(d.entry.Units, u)
+}
+
+// burst returns the refusal of a request that finds the window full, with the exact time until a place is free.
+func (d *decision) burst() error {
+	limit := d.quota.Limits.PerMinute
+	wait := Window // all of this batch's own grants are at now
+	left := d.inWindow
+	for _, g := range d.grants {
+		if left -= g.Requests; left < limit {
+			wait = g.At.Add(Window).Sub(d.now)
+			break
+		}
+	}
+	return burstError(d.quota, max(wait, time.Millisecond))
+}
+
+func burstError(q cola.QuotaState, wait time.Duration) error {
+	seconds := retrySeconds(wait)
+	return &cola.Error{
+		Code: cola.CodeQuotaExceeded,
+		Message: fmt.Sprintf("The plan %q allows %d requests in any 60 seconds. Try again in %d seconds.",
+			q.Tier, q.Limits.PerMinute, seconds),
+		Details:    map[string]any{"reason": "burst", "limit": q.Limits.PerMinute, "retry_after": seconds},
+		RetryAfter: wait,
+	}
+}
+
+// retrySeconds rounds up: a caller that waits this long is let through.
+func retrySeconds(wait time.Duration) int { return int((wait + time.Second - 1) / time.Second) }
+
+func (d *decision) exhausted(m cola.Meter, used, limit int) error {
+	reset := d.quota.Period.End()
+	what := "detail views"
+	if m == cola.MeterListRecords {
+		what = "list records"
+	}
+	return &cola.Error{
+		Code: cola.CodeQuotaExceeded,
+		Message: fmt.Sprintf("The %d %s of the plan %q for %s are used up. They start again on %s; a larger plan has more.",
+			limit, what, d.quota.Tier, d.quota.Period, reset.Format(time.DateOnly)),
+		Details: map[string]any{
+			"reason": string(m), "limit": limit, "used": used, "reset": reset.Format(time.RFC3339),
+		},
+		UpgradeURL: d.rules.UpgradeURL,
+	}
+}

@@ -1,0 +1,30 @@
+package registry
+
+import (
+	"context"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/quota"
+)
+
+// barcodeColas is how many labels a barcode lookup returns at most.
+const barcodeColas = 100
+
+// Barcode returns the labels that carry a barcode, newest approval first. It costs a list record a label returned; not
+// finding any is free, and the list is cut to the list records that are left.
+func (s *Service) Barcode(ctx context.Context, c cola.Caller, value string) (cola.BarcodeResult, cola.QuotaState, error) {
+	if state, err := s.begin(c); err != nil {
+		return cola.BarcodeResult{}, state, err
+	}
+	found, ok := s.index.View().Barcode(value, barcodeColas)
+	if !ok {
+		state, err := s.Refuse(ctx, c, cola.Errorf(cola.CodeNotFound, "No label carries the barcode %q.", value))
+		return cola.BarcodeResult{}, state, err
+	}
+	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Meter: cola.MeterListRecords, Units: len(found.Colas)})
+	if err != nil {
+		return cola.BarcodeResult{}, grant.State, err
+	}
+	found.Colas = found.Colas[:grant.Units]
+	return found, grant.State, nil
+}

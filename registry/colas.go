@@ -1,0 +1,118 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/quota"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// ColaPage is the answer to SearchColas.
+type ColaPage struct {
+	Colas      []cola.ColaSummary
+	Pagination cola.Pagination
+	Defaults   *cola.DefaultsApplied // nil unless the default date window is active
+}
+
+// SearchColas returns a page of the labels that match, newest approval first. It costs a list record a label returned; a
+// page is cut to the list records that are left.
+func (s *Service) SearchColas(ctx context.Context, c cola.Caller, p cola.SearchParams) (ColaPage, cola.QuotaState, error) {
+	if state, err := s.begin(c); err != nil {
+		return ColaPage{}, state, err
+	}
+	q, err := p.Normalize(s.now())
+	if err != nil {
+		state, err := s.Refuse(ctx, c, err)
+		return ColaPage{}, state, err
+	}
+	found := s.index.View().Search(q)
+	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Meter: cola.MeterListRecords, Units: len(found.Rows)})
+	if err != nil {
+		return ColaPage{}, grant.State, err
+	}
+	if grant.Units < len(found.Rows) {
+		found.Rows, found.HasMore = found.Rows[:grant.Units], true
+	}
+	return colaPage(q, found.Rows, found.Total, found.HasMore), grant.State, nil
+}
+
+func colaPage(q cola.ColaSearch, rows []cola.ColaSummary, total int, more bool) ColaPage {
+	page := ColaPage{Colas: rows, Pagination: cola.Pagination{
+		Mode: "offset", Page: q.Page, PerPage: q.PerPage,
+		Total: total, Pages: pageCount(total, q.PerPage), HasMore: more,
+	}}
+	if q.CursorMode {
+		page.Pagination.Mode = "cursor"
+	}
+	if more && len(rows) > 0 {
+		last := rows[len(rows)-1]
+		page.Pagination.NextCursor = q.CursorAfter(cola.Position{Date: last.ApprovalDate, TTBID: last.TTBID})
+	}
+	if q.DefaultWindow {
+		page.Defaults = &cola.DefaultsApplied{DateRange: true, DateFrom: q.From}
+	}
+	return page
+}
+
+// Cola returns a label with all that is known of it. It costs a detail view; not finding it, or finding that the caller
+// has it already by its ETag, is free.
+func (s *Service) Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.Cola], cola.QuotaState, error) {
+	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch, func() (cola.Cola, error) {
+		ttbID, ok := cola.ParseTTBID(id)
+		if !ok {
+			return cola.Cola{}, cola.Errorf(cola.CodeNotFound, "No COLA has the id %q. A TTB id has 14 digits.", id)
+		}
+		label, err := s.store.Cola(ctx, ttbID)
+		if errors.Is(err, store.ErrNotFound) {
+			return cola.Cola{}, cola.Errorf(cola.CodeNotFound, "No COLA has the id %q.", id)
+		}
+		if err != nil {
+			return cola.Cola{}, storeError(err, "read COLA "+id)
+		}
+		s.absoluteURLs(&label)
+		return label, nil
+	})
+}
+
+// DrawableImage returns the label and the image that this server draws at /images/{imageID}: those of demonstration
+// labels. It needs no caller.
+func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error) {
+	notFound := cola.Errorf(cola.CodeNotFound, "No image %q is drawn here.", imageID)
+	number, _, _ := strings.Cut(imageID, "-")
+	id, ok := cola.ParseTTBID(number)
+	if !ok {
+		return cola.Cola{}, cola.Image{}, notFound
+	}
+	label, err := s.store.Cola(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return cola.Cola{}, cola.Image{}, notFound
+	}
+	if err != nil {
+		return cola.Cola{}, cola.Image{}, storeError(err, "read COLA of image "+imageID)
+	}
+	for _, image := range label.Images {
+		if image.TTBImageID == imageID && strings.HasPrefix(string(image.ImageURL), ownImages) {
+			return label, image, nil
+		}
+	}
+	return cola.Cola{}, cola.Image{}, notFound
+}
+
+// ownImages starts the stored address of an image that this server draws.
+const ownImages = "/images/"
+
+// absoluteURLs completes the addresses of images that this server draws.
+func (s *Service) absoluteURLs(label *cola.Cola) {
+	absolute := func(u *cola.Text) {
+		if strings.HasPrefix(string(*u), ownImages) {
+			*u = cola.Text(s.publicURL) + *u
+		}
+	}
+	absolute(&label.MainImageURL)
+	for i := range label.Images {
+		absolute(&label.Images[i].ImageURL)
+	}
+}

@@ -1,0 +1,204 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search"
+)
+
+const (
+	// pollEvery bounds, with the time to index a batch, how late a process shows what was committed.
+	pollEvery = 250 * time.Millisecond
+	// retryEvery is the pause after the store could not be read; the index serves what it has meanwhile.
+	retryEvery = time.Second
+	// snapshotAfter is how long nothing must have changed before the index is saved.
+	snapshotAfter = 30 * time.Second
+)
+
+// FollowerOptions configure a Follower.
+type FollowerOptions struct {
+	Snapshot string                                                       // file the index is saved to and restored from; empty for none
+	Progress func(labels int)                                             // told now and then during the first build; may be nil
+	Built    func(labels, undated int, took time.Duration, restored bool) // told once the service is ready; may be nil
+}
+
+// Follower keeps a service's index and reference data what the store says: it builds them once, then polls the store's
+// change sequence. It is the only writer of the index.
+type Follower struct {
+	service  *Service
+	options  FollowerOptions
+	saved    search.Marks // what the snapshot file holds
+	changed  time.Time    // when the index last changed
+	complete bool         // the first build is done
+}
+
+// NewFollower returns the follower of a service.
+func NewFollower(s *Service, o FollowerOptions) *Follower {
+	if o.Progress == nil {
+		o.Progress = func(int) {}
+	}
+	if o.Built == nil {
+		o.Built = func(int, int, time.Duration, bool) {}
+	}
+	return &Follower{service: s, options: o}
+}
+
+// Run builds the index, makes the service ready, and follows the store until the context ends; then it saves the snapshot.
+// It retries what fails: an unreachable store delays news, it does not end the service.
+func (f *Follower) Run(ctx context.Context) error {
+	begun := time.Now()
+	restored := f.restore()
+	wait := time.Duration(0)
+	for {
+		select {
+		case <-ctx.Done():
+			return f.save()
+		case <-time.After(wait):
+		}
+		wait = pollEvery
+		if err := f.sync(ctx); err != nil {
+			if ctx.Err() == nil {
+				f.service.log.Error("index cannot follow the store", "error", err)
+			}
+			wait = retryEvery
+			continue
+		}
+		if f.service.ready.CompareAndSwap(false, true) {
+			stats := f.service.index.View().Stats()
+			f.options.Built(stats.Labels, stats.Undated, time.Since(begun), restored)
+		}
+		f.saveWhenQuiet()
+	}
+}
+
+// restore loads the snapshot. One that is damaged, of another database or ahead of the store is left aside: the index is
+// then built from the store.
+func (f *Follower) restore() bool {
+	if f.options.Snapshot == "" {
+		return false
+	}
+	marks, err := f.service.index.Restore(f.options.Snapshot, f.service.store.ID())
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			f.service.log.Warn("index snapshot not used; building from the database", "error", err)
+		}
+		return false
+	}
+	f.saved = marks
+	return true
+}
+
+// sync brings the index and the reference data up to the store, in one publication.
+func (f *Follower) sync(ctx context.Context) error {
+	st, index := f.service.store, f.service.index
+	latest, err := st.Revision(ctx)
+	if err != nil {
+		return fmt.Errorf("read revision: %w", err)
+	}
+	marks := index.View().Marks()
+	if latest < max(marks.Labels, marks.Permittees, marks.References) {
+		return f.rebuild(ctx)
+	}
+	if f.complete && latest == marks.Labels && latest == marks.Permittees && latest == marks.References {
+		return nil
+	}
+	return f.update(ctx, marks, latest)
+}
+
+// rebuild starts over: the store is behind the index, so it is not the store that the index was built from (a backup was
+// restored over it).
+func (f *Follower) rebuild(ctx context.Context) error {
+	f.service.log.Warn("the database is older than the index; building the index anew")
+	f.service.index.Reset()
+	return f.update(ctx, search.Marks{}, 0)
+}
+
+// update reads what changed since marks and publishes it. Labels are read before permittees: a permittee is written with
+// its first label, so every label read has its permittee.
+func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.Revision) (err error) {
+	st := f.service.store
+	u := f.service.index.Begin()
+	defer func() {
+		if err != nil {
+			u.Abort()
+		}
+	}()
+	n := 0
+	next := search.Marks{}
+	next.Labels, err = st.ColasSince(ctx, marks.Labels, func(r *cola.IndexRecord) error {
+		u.Label(r)
+		if n++; n%100_000 == 0 && !f.complete {
+			f.options.Progress(n)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read changed labels: %w", err)
+	}
+	next.Permittees, err = st.PermitteesSince(ctx, marks.Permittees, func(p *cola.Permittee) error {
+		u.Permittee(p)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read changed permittees: %w", err)
+	}
+	if next.References, err = f.updateReferences(ctx, u, marks.References); err != nil {
+		return err
+	}
+	// Revisions run over all records together: up to latest, each part is complete.
+	next.Labels = max(next.Labels, latest)
+	next.Permittees = max(next.Permittees, latest)
+	next.References = max(next.References, latest)
+	if err := u.Commit(next); err != nil {
+		return fmt.Errorf("publish index: %w", err)
+	}
+	f.complete, f.changed = true, time.Now()
+	return nil
+}
+
+// updateReferences reads the reference data anew when any of it changed, or none is held yet.
+func (f *Follower) updateReferences(ctx context.Context, u *search.Update, have cola.Revision) (cola.Revision, error) {
+	st := f.service.store
+	revision, err := st.ReferenceRevision(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read reference revision: %w", err)
+	}
+	if revision <= have && f.service.references.Load() != nil {
+		return have, nil
+	}
+	sets, err := st.AllReferences(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read reference data: %w", err)
+	}
+	u.Aliases(sets.CategoryAliases)
+	f.service.references.Store(&sets)
+	return sets.Revision, nil
+}
+
+// saveWhenQuiet saves the snapshot once nothing has changed for a while.
+func (f *Follower) saveWhenQuiet() {
+	if time.Since(f.changed) < snapshotAfter {
+		return
+	}
+	if err := f.save(); err != nil {
+		f.service.log.Warn("index snapshot not saved", "error", err)
+		f.changed = time.Now() // try again after as long a wait
+	}
+}
+
+func (f *Follower) save() error {
+	marks := f.service.index.View().Marks()
+	if f.options.Snapshot == "" || !f.complete || marks == f.saved {
+		return nil
+	}
+	if err := f.service.index.Save(f.options.Snapshot, f.service.store.ID()); err != nil {
+		return fmt.Errorf("save index snapshot: %w", err)
+	}
+	f.saved = marks
+	return nil
+}

@@ -1,0 +1,54 @@
+package registry
+
+import (
+	"context"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/quota"
+)
+
+// recentColas is how many labels a permittee's detail embeds.
+const recentColas = 10
+
+// PermitteePage is the answer to SearchPermittees.
+type PermitteePage struct {
+	Permittees []cola.PermitteeSummary
+	Pagination cola.Pagination
+}
+
+// SearchPermittees returns a page of the permittees that match, most labels first. It costs a list record a permittee
+// returned; a page is cut to the list records that are left.
+func (s *Service) SearchPermittees(ctx context.Context, c cola.Caller, p cola.PermitteeParams) (PermitteePage, cola.QuotaState, error) {
+	if state, err := s.begin(c); err != nil {
+		return PermitteePage{}, state, err
+	}
+	q, err := p.Normalize(s.now())
+	if err != nil {
+		state, err := s.Refuse(ctx, c, err)
+		return PermitteePage{}, state, err
+	}
+	found := s.index.View().Permittees(q)
+	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Meter: cola.MeterListRecords, Units: len(found.Rows)})
+	if err != nil {
+		return PermitteePage{}, grant.State, err
+	}
+	if grant.Units < len(found.Rows) {
+		found.Rows, found.HasMore = found.Rows[:grant.Units], true
+	}
+	return PermitteePage{Permittees: found.Rows, Pagination: cola.Pagination{
+		Mode: "offset", Page: q.Page, PerPage: q.PerPage,
+		Total: found.Total, Pages: pageCount(found.Total, q.PerPage), HasMore: found.HasMore,
+	}}, grant.State, nil
+}
+
+// Permittee returns a permittee with its most recent labels. It costs a detail view; not finding it, or finding that the
+// caller has it already by its ETag, is free.
+func (s *Service) Permittee(ctx context.Context, c cola.Caller, number, ifNoneMatch string) (Tagged[cola.PermitteeDetail], cola.QuotaState, error) {
+	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch, func() (cola.PermitteeDetail, error) {
+		detail, ok := s.index.View().Permittee(cola.SettlePermit(number), s.today(), recentColas)
+		if !ok {
+			return detail, cola.Errorf(cola.CodeNotFound, "No permittee has the permit number %q.", number)
+		}
+		return detail, nil
+	})
+}

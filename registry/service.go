@@ -1,0 +1,137 @@
+// Package registry is the one service behind every edge: a method for each operation of the registry. The REST API, the
+// MCP endpoint and the dashboard decode into the same parameters and call the same method, so they cannot differ.
+//
+// Every method takes the caller and returns the caller's quota state beside its result, also with an error where the state
+// is known (QuotaState.Known). Each does the same things in the same order: normalise the parameters, do the work, let the
+// ledger admit and charge the request, and only then hand out the result. Errors that are not a *cola.Error are faults of
+// ours.
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/quota"
+	"github.com/colaregistry/colaregistry/search"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Store is what the service reads from a database.
+type Store interface {
+	store.Changes
+	ID() string
+	Ping(ctx context.Context) error
+	Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error)
+	AllReferences(ctx context.Context) (store.ReferenceSets, error)
+}
+
+// Options configure a Service. All but Logger must be set.
+type Options struct {
+	Store     Store
+	Index     *search.Index
+	Ledger    *quota.Ledger
+	PublicURL string     // scheme and host that users reach the service at, without a slash at the end
+	Now       cola.Clock // the present, for default date windows and is_active
+	Logger    *slog.Logger
+}
+
+// Service answers every operation. It is safe for concurrent use. Run a Follower to keep its index current.
+type Service struct {
+	store      Store
+	index      *search.Index
+	ledger     *quota.Ledger
+	publicURL  string
+	now        cola.Clock
+	log        *slog.Logger
+	references atomic.Pointer[store.ReferenceSets]
+	ready      atomic.Bool
+}
+
+// New returns a Service. It answers with CodeUnavailable until its Follower has built the index.
+func New(o Options) *Service {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Service{
+		store: o.Store, index: o.Index, ledger: o.Ledger,
+		publicURL: strings.TrimRight(o.PublicURL, "/"), now: o.Now, log: o.Logger,
+	}
+}
+
+// Admit lets a request through that costs nothing: one that is free, or that the edge refuses itself. It counts in the
+// burst and checks that the credential holds.
+func (s *Service) Admit(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
+	return s.charge(ctx, c, cola.MeterNone, 0)
+}
+
+// Refuse admits a request and returns refusal, unless the request is not even let through.
+func (s *Service) Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error) {
+	state, err := s.Admit(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	return state, refusal
+}
+
+// Usage returns where the caller's account stands. It is free.
+func (s *Service) Usage(ctx context.Context, c cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
+	state, err := s.Admit(ctx, c)
+	if err != nil {
+		return cola.UsageStats{}, state, err
+	}
+	return state.Stats(), state, nil
+}
+
+// Ready reports whether operations can be answered: the index is built and the database answers.
+func (s *Service) Ready(ctx context.Context) error {
+	if err := s.built(); err != nil {
+		return err
+	}
+	if err := s.store.Ping(ctx); err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	return nil
+}
+
+func (s *Service) built() error {
+	if s.ready.Load() {
+		return nil
+	}
+	return &cola.Error{
+		Code:       cola.CodeUnavailable,
+		Message:    "The registry is starting: its index is being built. Try again in a few seconds.",
+		RetryAfter: cola.UnavailableRetry,
+	}
+}
+
+func (s *Service) charge(ctx context.Context, c cola.Caller, m cola.Meter, units int) (cola.QuotaState, error) {
+	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Meter: m, Units: units})
+	return grant.State, err
+}
+
+// begin refuses what need not be worked on: a request before the index is built, or of a caller whose window is full.
+func (s *Service) begin(c cola.Caller) (cola.QuotaState, error) {
+	if err := s.built(); err != nil {
+		return cola.QuotaState{}, err
+	}
+	return s.ledger.Precheck(c)
+}
+
+// storeError turns an error of the store into what a caller may see.
+func storeError(err error, operation string) error {
+	if errors.Is(err, store.ErrUnavailable) {
+		return cola.Unavailable()
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}
+
+// today returns the present day in UTC.
+func (s *Service) today() cola.Date { return cola.DateOf(s.now().UTC()) }
+
+// pageCount returns how many pages of a size hold total records.
+func pageCount(total, perPage int) int { return (total + perPage - 1) / perPage }
