@@ -1,4 +1,0 @@
-package cola
-
-// CategoryLeaf returns the last level of a category path.
-func CategoryLeaf(path string) string { panic("to be written") }
