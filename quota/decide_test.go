@@ -1,0 +1,184 @@
+package quota
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+var (
+	key1    = cola.Credential{Kind: cola.CredentialKey, ID: 1}
+	key2    = cola.Credential{Kind: cola.CredentialKey, ID: 2}
+	instant = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+)
+
+func request(c cola.Credential, m cola.Meter, units int) Request {
+	return Request{Caller: cola.Caller{Account: 7, Credential: c, Channel: cola.ChannelREST}, Meter: m, Units: units}
+}
+
+func account(tier cola.Tier, used cola.Used, grants ...store.Grant) store.AccountState {
+	return store.AccountState{Account: 7, Exists: true, Tier: tier, Used: used, Grants: grants,
+		Valid: map[cola.Credential]bool{key1: true}}
+}
+
+func reason(err error) string {
+	var e *cola.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	if r, ok := e.Details["reason"].(string); ok {
+		return r
+	}
+	return string(e.Code)
+}
+
+func TestDecide(t *testing.T) {
+	type answer struct {
+		Units  int
+		Reason string
+	}
+	list := func(n int) Request { return request(key1, cola.MeterListRecords, n) }
+	detail := request(key1, cola.MeterDetailViews, 1)
+	free := request(key1, cola.MeterNone, 0)
+	tests := []struct {
+		name     string
+		state    store.AccountState
+		requests []Request
+		want     []answer
+		charged  store.Entry
+	}{
+		{
+			"granted in order", account(cola.TierFree, cola.Used{}),
+			[]Request{list(20), detail, free},
+			[]answer{{20, ""}, {1, ""}, {0, ""}},
+			store.Entry{Account: 7, Requests: 3, Units: []store.Units{
+				{Channel: "rest", Credential: key1, Meter: cola.MeterListRecords, Units: 20, Requests: 1},
+				{Channel: "rest", Credential: key1, Meter: cola.MeterDetailViews, Units: 1, Requests: 1},
+				{Channel: "rest", Credential: key1, Requests: 1},
+			}},
+		},
+		{
+			"page cut to what is left, then refused", account(cola.TierFree, cola.Used{ListRecords: 9_975}),
+			[]Request{list(20), list(20), list(20), list(0)},
+			[]answer{{20, ""}, {5, ""}, {0, "list_records"}, {0, ""}},
+			store.Entry{Account: 7, Requests: 4, Units: []store.Units{
+				{Channel: "rest", Credential: key1, Meter: cola.MeterListRecords, Units: 25, Requests: 4},
+			}},
+		},
+		{
+			"last detail view", account(cola.TierFree, cola.Used{DetailViews: 199}),
+			[]Request{detail, detail},
+			[]answer{{1, ""}, {0, "detail_views"}},
+			store.Entry{Account: 7, Requests: 2, Units: []store.Units{
+				{Channel: "rest", Credential: key1, Meter: cola.MeterDetailViews, Units: 1, Requests: 2},
+			}},
+		},
+		{
+			"window full after nine", account(cola.TierFree, cola.Used{}, store.Grant{At: instant.Add(-30 * time.Second), Requests: 9}),
+			[]Request{free, free},
+			[]answer{{0, ""}, {0, "burst"}},
+			store.Entry{Account: 7, Requests: 1, Units: []store.Units{{Channel: "rest", Credential: key1, Requests: 1}}},
+		},
+		{
+			"revoked credential costs nothing", account(cola.TierFree, cola.Used{}),
+			[]Request{request(key2, cola.MeterDetailViews, 1)},
+			[]answer{{0, "unauthorized"}},
+			store.Entry{Account: 7},
+		},
+		{
+			"over the limit after a downgrade", account(cola.TierFree, cola.Used{DetailViews: 5_000, ListRecords: 50_000}),
+			[]Request{detail, list(1)},
+			[]answer{{0, "detail_views"}, {0, "list_records"}},
+			store.Entry{Account: 7, Requests: 2, Units: []store.Units{
+				{Channel: "rest", Credential: key1, Meter: cola.MeterDetailViews, Requests: 1},
+				{Channel: "rest", Credential: key1, Meter: cola.MeterListRecords, Requests: 1},
+			}},
+		},
+		{"no such account", store.AccountState{Account: 7}, []Request{free}, []answer{{0, "unauthorized"}}, store.Entry{Account: 7}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			outcomes, entry := Rules{}.decide(instant, tt.state, tt.requests)
+			got := make([]answer, len(outcomes))
+			for i, o := range outcomes {
+				got[i] = answer{o.grant.Units, reason(o.err)}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("answers (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.charged, entry); diff != "" {
+				t.Errorf("entry (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRefusalsSayWhatToDo(t *testing.T) {
+	rules := Rules{UpgradeURL: "https://registry.example/upgrade"}
+	full := account(cola.TierFree, cola.Used{DetailViews: 200},
+		store.Grant{At: instant.Add(-50 * time.Second), Requests: 4}, store.Grant{At: instant.Add(-20 * time.Second), Requests: 6})
+	outcomes, _ := rules.decide(instant, full, []Request{request(key1, cola.MeterNone, 0)})
+	var burst *cola.Error
+	if !errors.As(outcomes[0].err, &burst) {
+		t.Fatalf("error = %v, want a burst refusal", outcomes[0].err)
+	}
+	if burst.RetryAfter != 10*time.Second || burst.UpgradeURL != "" {
+		t.Errorf("burst: RetryAfter = %v, UpgradeURL = %q; want 10s and none", burst.RetryAfter, burst.UpgradeURL)
+	}
+
+	full.Grants = nil
+	outcomes, _ = rules.decide(instant, full, []Request{request(key1, cola.MeterDetailViews, 1)})
+	var used *cola.Error
+	if !errors.As(outcomes[0].err, &used) {
+		t.Fatalf("error = %v, want a quota refusal", outcomes[0].err)
+	}
+	if used.RetryAfter != 0 || used.UpgradeURL != rules.UpgradeURL {
+		t.Errorf("quota: RetryAfter = %v, UpgradeURL = %q; want none and %q", used.RetryAfter, used.UpgradeURL, rules.UpgradeURL)
+	}
+	if got := used.Details["reset"]; got != "2026-12-01T00:00:00Z" {
+		t.Errorf("reset = %v, want the first of the next month", got)
+	}
+}
+
+// TestRetryAfterIsExact: waiting as long as told is just enough, whatever the window holds.
+func TestRetryAfterIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tier := rapid.SampledFrom(cola.Tiers()).Draw(t, "tier")
+		limit, state := tier.Limits().PerMinute, account(tier, cola.Used{})
+		at := instant.Add(-Window)
+		for n := 0; n < limit; {
+			at = at.Add(time.Duration(rapid.Int64Range(1, Window.Microseconds()/int64(limit)).Draw(t, "gap µs")) * time.Microsecond)
+			g := store.Grant{At: at, Requests: rapid.IntRange(1, 5).Draw(t, "requests")}
+			state.Grants, n = append(state.Grants, g), n+g.Requests
+		}
+		one := []Request{request(key1, cola.MeterNone, 0)}
+		outcomes, _ := Rules{}.decide(instant, state, one)
+		var e *cola.Error
+		if !errors.As(outcomes[0].err, &e) || e.RetryAfter <= 0 {
+			t.Fatalf("window of %v not refused: %v", state.Grants, outcomes[0].err)
+		}
+		try := func(now time.Time) error {
+			later := state
+			later.Grants = nil
+			for _, g := range state.Grants {
+				if g.At.After(now.Add(-Window)) {
+					later.Grants = append(later.Grants, g)
+				}
+			}
+			o, _ := Rules{}.decide(now, later, one)
+			return o[0].err
+		}
+		if err := try(instant.Add(e.RetryAfter)); err != nil {
+			t.Fatalf("refused after waiting %v as told: %v", e.RetryAfter, err)
+		}
+		if try(instant.Add(e.RetryAfter-time.Microsecond)) == nil {
+			t.Fatalf("let through %v before the time told", time.Microsecond)
+		}
+	})
+}
