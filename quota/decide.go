@@ -126,7 +126,7 @@ func (d *decision) burst() error {
 			break
 		}
 	}
-	return burstError(d.quota, max(wait, time.Millisecond))
+	return burstError(d.quota, wait)
 }
 
 func burstError(q cola.QuotaState, wait time.Duration) error {
