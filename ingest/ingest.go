@@ -1,0 +1,148 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Kind is what the rows of an import are.
+type Kind string
+
+// The kinds.
+const (
+	Colas                       Kind = "colas"
+	Permittees                  Kind = "permittees"
+	AVAs                        Kind = "avas"
+	ProductionReports           Kind = "production-reports"
+	ProcessingTimes             Kind = "processing-times"
+	FormulaProcessingTimes      Kind = "formula-processing-times"
+	RegistrationProcessingTimes Kind = "registration-processing-times"
+	CategoryAliases             Kind = "category-aliases"
+)
+
+// Kinds lists every kind.
+func Kinds() []Kind {
+	return []Kind{
+		Colas, Permittees, AVAs, ProductionReports,
+		ProcessingTimes, FormulaProcessingTimes, RegistrationProcessingTimes, CategoryAliases,
+	}
+}
+
+// Target is what an import needs of a store.
+type Target interface {
+	store.Colas
+	store.Permittees
+	store.References
+}
+
+// Options says how to import. The zero value writes, reports to nobody and logs nothing.
+type Options struct {
+	// DryRun works out every outcome and writes nothing. Each batch is compared with what is stored, so a new record that
+	// the input holds twice may count as added twice.
+	DryRun bool
+	// SkipInvalid makes refused rows no error: Import returns nil although some were refused.
+	SkipInvalid bool
+	// Progress is called after every batch and at the end of each source, never by two goroutines at once.
+	Progress func(Progress)
+	// Logger is told when a source begins and ends; nil is silent.
+	Logger *slog.Logger
+	// Workers is how many goroutines decode rows; zero is one a processor, eight at most.
+	Workers int
+}
+
+// Progress is how far an import is.
+type Progress struct {
+	Source     string // the source being read
+	Index      int    // its position among the sources, from 0
+	Sources    int    // how many sources there are
+	BytesRead  int64  // bytes of the source taken so far, before decompression; ahead of what is stored
+	BytesTotal int64  // size of the source, -1 when it is not known
+	Counts            // of all sources so far
+	Done       bool   // the source is finished
+}
+
+// ErrRefused is wrapped by the error of an import that did everything it could but refused rows.
+var ErrRefused = errors.New("rows were refused")
+
+// Import reads every source and merges its rows into the store. The report is complete whatever the error: it counts what
+// was done up to there.
+//
+// A bad row is refused and told in the report, and the import goes on; unless opts.SkipInvalid, the error then wraps
+// ErrRefused. A source that cannot be opened, is of no known format or breaks off ends there with a SourceError; the rows
+// before the break are kept and the other sources are still read. An error of the store ends the import. When ctx is
+// cancelled, the batch being written is finished, the import ends and the error wraps ctx.Err().
+//
+// Running an import again is safe: what is stored already counts as unchanged.
+func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Options) (Report, error) {
+	if opts.Workers <= 0 {
+		opts.Workers = min(8, runtime.GOMAXPROCS(0))
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	run := &run{opts: opts, sources: len(sources), report: newReport(kind, opts.DryRun, len(sources))}
+	work, err := workFor(run, st, kind)
+	if err != nil {
+		return run.report, err
+	}
+	var failures []error
+	for i, source := range sources {
+		run.index = i
+		err := work.source(ctx, source)
+		if failure := (*SourceError)(nil); errors.As(err, &failure) {
+			run.report.Failures = append(run.report.Failures, *failure)
+			failures = append(failures, err)
+			continue
+		}
+		if err != nil {
+			return run.report, errors.Join(append(failures, err)...)
+		}
+	}
+	if err := work.finish(ctx); err != nil {
+		return run.report, errors.Join(append(failures, err)...)
+	}
+	if run.report.Refused > 0 && !opts.SkipInvalid {
+		failures = append(failures, fmt.Errorf("%d of %d %w", run.report.Refused, run.report.Read, ErrRefused))
+	}
+	return run.report, errors.Join(failures...)
+}
+
+// run is the state of one call of Import. Only the goroutine of the call touches it.
+type run struct {
+	opts    Options
+	index   int // of the source being read
+	sources int
+	report  Report
+}
+
+func (r *run) mode() store.Mode {
+	if r.opts.DryRun {
+		return store.DryRun
+	}
+	return store.Commit
+}
+
+// work is an import of one kind: a source at a time, then what can only be done when all are read.
+type work interface {
+	source(ctx context.Context, s Source) error
+	finish(ctx context.Context) error
+}
+
+func workFor(r *run, st Target, kind Kind) (work, error) {
+	names := make([]string, 0, len(Kinds()))
+	for _, k := range Kinds() {
+		names = append(names, string(k))
+	}
+	hint := ""
+	if nearest, ok := cola.Nearest(string(kind), names); ok {
+		hint = fmt.Sprintf("; did you mean %q?", nearest)
+	}
+	return nil, fmt.Errorf("%q is not a kind of import; the kinds are %s%s", kind, strings.Join(names, ", "), hint)
+}

@@ -1,0 +1,164 @@
+package ingest
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// keptRefusals is how many refused rows a report tells one by one; the others are only counted.
+const keptRefusals = 1000
+
+// keptWarnings bounds the warnings of a report.
+const keptWarnings = 100
+
+// Counts says what became of rows. Read is always the sum of the others.
+type Counts struct {
+	Read      int // rows dealt with
+	Added     int // made a new record
+	Changed   int // changed a stored record
+	Unchanged int // said what was stored
+	Refused   int // were not written
+}
+
+// Report is what an import did.
+type Report struct {
+	Kind    Kind
+	DryRun  bool
+	Sources int
+	Counts
+	// Undated is how many labels of the input have no approval date after the import (after what it would do, in a dry
+	// run). It is counted for Colas only.
+	Undated int
+	// Refusals tells the first 1,000 refused rows, in order.
+	Refusals []Refusal
+	// Failures tells the sources that could not be read to their end.
+	Failures []SourceError
+	// Warnings tells what was odd and did not stop a row, such as a key that no field has.
+	Warnings []Warning
+}
+
+// Refusal is one refused row.
+type Refusal struct {
+	Source string
+	Line   int // of the row's first line, from 1
+	Reason string
+}
+
+// String returns source:line: reason.
+func (r Refusal) String() string { return fmt.Sprintf("%s:%d: %s", r.Source, r.Line, r.Reason) }
+
+// Warning is something odd about a source that stopped no row.
+type Warning struct {
+	Source  string
+	Message string
+	Rows    int // how many rows it concerns; zero when it is about the source
+}
+
+// String returns source: message.
+func (w Warning) String() string {
+	switch w.Rows {
+	case 0:
+		return w.Source + ": " + w.Message
+	case 1:
+		return w.Source + ": " + w.Message + " (1 row)"
+	}
+	return fmt.Sprintf("%s: %s (%d rows)", w.Source, w.Message, w.Rows)
+}
+
+// SourceError is why a source could not be read to its end.
+type SourceError struct {
+	Source string
+	Line   int // where, from 1; zero when it is about the whole source
+	Err    error
+}
+
+// Error returns source:line: reason.
+func (e *SourceError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %v", e.Source, e.Err)
+	}
+	return fmt.Sprintf("%s:%d: %v", e.Source, e.Line, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *SourceError) Unwrap() error { return e.Err }
+
+func newReport(kind Kind, dryRun bool, sources int) Report {
+	return Report{Kind: kind, DryRun: dryRun, Sources: sources}
+}
+
+// refuse counts a refused row and keeps its reason while there is room.
+func (r *Report) refuse(refusal Refusal) {
+	r.Read++
+	r.Refused++
+	if len(r.Refusals) < keptRefusals {
+		r.Refusals = append(r.Refusals, refusal)
+	}
+}
+
+// warn adds a warning, or its rows to one that says the same.
+func (r *Report) warn(w Warning) {
+	for i := range r.Warnings {
+		if r.Warnings[i].Source == w.Source && r.Warnings[i].Message == w.Message {
+			r.Warnings[i].Rows += w.Rows
+			return
+		}
+	}
+	if len(r.Warnings) < keptWarnings {
+		r.Warnings = append(r.Warnings, w)
+	}
+}
+
+// warnRows adds warnings about rows, those of most rows first.
+func (r *Report) warnRows(source string, rows map[string]int) {
+	messages := make([]string, 0, len(rows))
+	for m := range rows {
+		messages = append(messages, m)
+	}
+	slices.SortFunc(messages, func(a, b string) int { return cmp.Or(rows[b]-rows[a], cmp.Compare(a, b)) })
+	for _, m := range messages {
+		r.warn(Warning{Source: source, Message: m, Rows: rows[m]})
+	}
+}
+
+// Summary returns the report's last line: read=… added=… changed=… unchanged=… refused=….
+func (r Report) Summary() string {
+	return fmt.Sprintf("read=%d added=%d changed=%d unchanged=%d refused=%d",
+		r.Read, r.Added, r.Changed, r.Unchanged, r.Refused)
+}
+
+// WriteTo writes the report for a person to read: refused rows a line each, what was odd, and last the Summary.
+func (r Report) WriteTo(w io.Writer) (int64, error) {
+	var b bytes.Buffer
+	for _, refusal := range r.Refusals {
+		fmt.Fprintf(&b, "refused %s\n", refusal)
+	}
+	if more := r.Refused - len(r.Refusals); more > 0 {
+		fmt.Fprintf(&b, "refused %s more that are not listed\n", rows(more))
+	}
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(&b, "warning %s\n", warning)
+	}
+	for i := range r.Failures {
+		fmt.Fprintf(&b, "failed %s\n", r.Failures[i].Error())
+	}
+	if r.Undated > 0 {
+		fmt.Fprintf(&b, "without approval date: %d of the labels; a search limited to dates does not find them\n", r.Undated)
+	}
+	if r.DryRun {
+		b.WriteString("dry run: nothing was written\n")
+	}
+	b.WriteString(r.Summary())
+	b.WriteByte('\n')
+	return b.WriteTo(w)
+}
+
+func rows(n int) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return fmt.Sprintf("%d rows", n)
+}
