@@ -1,0 +1,111 @@
+package cola
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math"
+)
+
+// Cursor is a place in a walk through a result: what next_cursor carries. It is not a secret and grants nothing; the sum in
+// its encoded form only keeps a damaged one from being taken for another place.
+type Cursor struct {
+	Position
+	From          Date   // first day of the default window when DefaultWindow, else zero
+	DefaultWindow bool   // the walk began inside the default date window
+	Page          int    // pages walked, 1 and up
+	Fingerprint   uint64 // of the filters that the walk began with
+}
+
+// The encoded form, base64url without padding: the version, flags, the date and the page as variable-length integers, six
+// bytes of TTB id (14 digits need 47 bits), eight of fingerprint, the window's first day when there is one, and four of CRC.
+const (
+	cursorVersion  = 1
+	cursorWindowed = 1 // flag: the default window's first day follows
+	cursorMaxText  = 64
+	maxTTBID       = 99_999_999_999_999
+	maxDate        = Date(3652059) // 9999-12-31
+)
+
+var errCursor = errors.New("not a cursor")
+
+// Encode returns the cursor as URL-safe text.
+func (c Cursor) Encode() string {
+	b := make([]byte, 0, 48)
+	b = append(b, cursorVersion, 0)
+	b = binary.AppendUvarint(b, uint64(uint32(c.Date)))
+	b = binary.AppendUvarint(b, uint64(uint32(c.Page)))
+	var id [8]byte
+	binary.BigEndian.PutUint64(id[:], uint64(c.TTBID))
+	b = append(b, id[2:]...)
+	b = binary.BigEndian.AppendUint64(b, c.Fingerprint)
+	if c.DefaultWindow {
+		b[1] = cursorWindowed
+		b = binary.AppendUvarint(b, uint64(uint32(c.From)))
+	}
+	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// DecodeCursor reads what Encode wrote. It fails for anything else, so that a cursor has one encoded form only.
+func DecodeCursor(s string) (Cursor, error) {
+	if len(s) > cursorMaxText {
+		return Cursor{}, errCursor
+	}
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || len(b) < 6 || b[0] != cursorVersion {
+		return Cursor{}, errCursor
+	}
+	body := b[:len(b)-4]
+	if binary.BigEndian.Uint32(b[len(body):]) != crc32.ChecksumIEEE(body) {
+		return Cursor{}, errCursor
+	}
+	c, ok := readCursor(body[1], body[2:])
+	if !ok || c.Encode() != s {
+		return Cursor{}, errCursor
+	}
+	return c, nil
+}
+
+// readCursor reads the fields after the flags.
+func readCursor(flags byte, b []byte) (c Cursor, ok bool) {
+	date, b, ok1 := uvarint(b, uint64(maxDate))
+	page, b, ok2 := uvarint(b, math.MaxInt32)
+	if !ok1 || !ok2 || len(b) < 14 {
+		return c, false
+	}
+	var id [8]byte
+	copy(id[2:], b[:6])
+	c = Cursor{
+		Position:    Position{Date: Date(date), TTBID: TTBID(binary.BigEndian.Uint64(id[:]))},
+		Page:        int(page),
+		Fingerprint: binary.BigEndian.Uint64(b[6:14]),
+	}
+	if b = b[14:]; flags == cursorWindowed {
+		from, rest, ok := uvarint(b, uint64(maxDate))
+		if !ok || from == 0 {
+			return c, false
+		}
+		c.From, c.DefaultWindow, b = Date(from), true, rest
+	}
+	return c, len(b) == 0 && c.Page >= 1 && c.TTBID >= 1 && c.TTBID <= maxTTBID
+}
+
+// uvarint reads a variable-length integer of at most most and returns the rest.
+func uvarint(b []byte, most uint64) (v uint64, rest []byte, ok bool) {
+	v, n := binary.Uvarint(b)
+	if n <= 0 || v > most {
+		return 0, nil, false
+	}
+	return v, b[n:], true
+}
+
+// CursorAfter returns the next_cursor of a page whose last label is at p, for a page asked for by number or by cursor.
+func (s ColaSearch) CursorAfter(p Position) string {
+	c := Cursor{Position: p, Page: s.Page, Fingerprint: s.Fingerprint}
+	if s.DefaultWindow {
+		c.From, c.DefaultWindow = s.From, true
+	}
+	return c.Encode()
+}

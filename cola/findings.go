@@ -1,0 +1,171 @@
+package cola
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Lengths of parameters, in characters.
+const (
+	maxTextLength  = 200 // of any text parameter
+	maxShownLength = 60  // of a value repeated in a message
+	maxShownValues = 5   // of one parameter, wrong ones, told one by one
+)
+
+// findings settles parameters one at a time and collects what is wrong with them. Each method returns the settled value, or
+// the zero value when it noted a problem.
+type findings struct{ problems Problems }
+
+// findingsFrom starts with what was found wrong before. The map is copied: it belongs to the parameters, which may be
+// normalised again.
+func findingsFrom(d Decoded) *findings {
+	f := &findings{}
+	f.problems.Merge(d.Problems)
+	return f
+}
+
+func (f *findings) err() error { return f.problems.Err() }
+
+// text settles free text: white space around it is dropped.
+func (f *findings) text(name, value string) string {
+	value = strings.TrimSpace(value)
+	switch {
+	case !utf8.ValidString(value):
+		f.problems.Add(name, "The text is not valid UTF-8.")
+	case strings.ContainsFunc(value, unicode.IsControl):
+		f.problems.Add(name, "%s holds a control character; only printable text is allowed.", shown(value))
+	case utf8.RuneCountInString(value) > maxTextLength:
+		f.problems.Add(name, "The text has %d characters; at most %d are allowed.", utf8.RuneCountInString(value), maxTextLength)
+	default:
+		return value
+	}
+	return ""
+}
+
+// choice settles one of the allowed words, given in any letter case.
+func (f *findings) choice(name, value string, allowed []string) string {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return ""
+	}
+	word, ok := oneOf(value, allowed)
+	if !ok {
+		f.refuseChoice(name, value, allowed)
+	}
+	return word
+}
+
+// choices settles any of the allowed words: each once, in the order of allowed, empty values left out.
+func (f *findings) choices(name string, values, allowed []string) []string {
+	chosen := make(map[string]bool, len(allowed))
+	refused := 0
+	for _, value := range values {
+		if value = strings.TrimSpace(value); value == "" {
+			continue
+		}
+		word, ok := oneOf(value, allowed)
+		if ok {
+			chosen[word] = true
+			continue
+		}
+		if refused++; refused <= maxShownValues {
+			f.refuseChoice(name, value, allowed)
+		}
+	}
+	if more := refused - maxShownValues; more > 0 {
+		f.problems.Add(name, "%d further values are not allowed either.", more)
+	}
+	var words []string
+	for _, word := range allowed {
+		if chosen[word] {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+func (f *findings) refuseChoice(name, value string, allowed []string) {
+	hint := ""
+	if near, ok := Nearest(value, allowed); ok {
+		hint = " Did you mean " + near + "?"
+	}
+	f.problems.Add(name, "%s is not allowed; allowed: %s.%s", shown(value), strings.Join(allowed, ", "), hint)
+}
+
+// oneOf finds a word in another letter case or spacing.
+func oneOf(value string, allowed []string) (word string, ok bool) {
+	value = strings.Join(strings.Fields(value), " ")
+	i := slices.IndexFunc(allowed, func(a string) bool { return strings.EqualFold(a, value) })
+	if i < 0 {
+		return "", false
+	}
+	return allowed[i], true
+}
+
+// integer settles a whole number from least to most.
+func (f *findings) integer(name string, v Opt[int], fallback, least, most int) int {
+	n := v.Or(fallback)
+	switch {
+	case n < least:
+		f.problems.Add(name, "%d is too small; allowed: %d to %d.", n, least, most)
+	case n > most:
+		f.problems.Add(name, "%d is too large; allowed: %d to %d.", n, least, most)
+	default:
+		return n
+	}
+	return fallback
+}
+
+// bounds settles a pair of inclusive bounds, each a finite number from 0 to most.
+func (f *findings) bounds(nameMin string, low Opt[float64], nameMax string, high Opt[float64], most float64) (lo, hi Opt[float64]) {
+	lo, hi = f.bound(nameMin, low, most), f.bound(nameMax, high, most)
+	if lo.OK && hi.OK && lo.V > hi.V {
+		f.problems.Add(nameMin, "%s is above %s, which is %s; nothing lies between.", plain(lo.V), nameMax, plain(hi.V))
+	}
+	return lo, hi
+}
+
+func (f *findings) bound(name string, v Opt[float64], most float64) Opt[float64] {
+	switch {
+	case !v.OK:
+	case math.IsNaN(v.V) || math.IsInf(v.V, 0):
+		f.problems.Add(name, "%s is not a finite number.", plain(v.V))
+	case v.V < 0:
+		f.problems.Add(name, "%s is negative; the least is 0.", plain(v.V))
+	case v.V > most:
+		f.problems.Add(name, "%s is too large; the most is %s.", plain(v.V), plain(most))
+	default:
+		return Some(v.V + 0) // -0 becomes 0
+	}
+	return Opt[float64]{}
+}
+
+// state settles a two-letter state code to upper case.
+func (f *findings) state(name, value string) string {
+	code := strings.ToUpper(strings.TrimSpace(value))
+	if code != "" && !isStateCode(code) {
+		f.problems.Add(name, "%s is not a state code; write two letters, such as CA.", shown(strings.TrimSpace(value)))
+		return ""
+	}
+	return code
+}
+
+// shown quotes a value for a message, shortened when long.
+func shown(value string) string {
+	if utf8.RuneCountInString(value) > maxShownLength {
+		value = string([]rune(value)[:maxShownLength]) + "…"
+	}
+	return strconv.Quote(value)
+}
+
+// plain writes a number the way people do, unless that would be very long.
+func plain(v float64) string {
+	if math.Abs(v) >= 1e15 || (v != 0 && math.Abs(v) < 1e-6) {
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}

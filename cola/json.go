@@ -1,0 +1,101 @@
+package cola
+
+import (
+	"strconv"
+	"unicode/utf8"
+)
+
+// AppendJSON appends the summary as encoding/json writes it with SetEscapeHTML(false), byte for byte, and returns the
+// extended buffer. It allocates nothing but the buffer's growth: search pages are written with it.
+func (c *ColaSummary) AppendJSON(b []byte) []byte {
+	b = append(b, `{"ttb_id":`...)
+	if c.TTBID == 0 {
+		b = append(b, "null"...)
+	} else {
+		b = append(c.TTBID.AppendTo(append(b, '"')), '"')
+	}
+	b = AppendJSONString(append(b, `,"brand_name":`...), c.BrandName)
+	b = c.ProductName.appendJSON(append(b, `,"product_name":`...))
+	b = AppendJSONString(append(b, `,"product_type":`...), string(c.ProductType))
+	b = c.ClassName.appendJSON(append(b, `,"class_name":`...))
+	b = c.OriginName.appendJSON(append(b, `,"origin_name":`...))
+	b = AppendJSONString(append(b, `,"permit_number":`...), c.PermitNumber)
+	b = c.ApplicationStatus.appendJSON(append(b, `,"application_status":`...))
+	b = c.ApprovalDate.appendJSON(append(b, `,"approval_date":`...))
+	b = append(b, `,"image_count":`...)
+	if c.ImageCount.OK {
+		b = strconv.AppendInt(b, int64(c.ImageCount.V), 10)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = strconv.AppendBool(append(b, `,"has_barcode":`...), c.HasBarcode)
+	return append(b, '}')
+}
+
+func (t Text) appendJSON(b []byte) []byte {
+	if t == "" {
+		return append(b, "null"...)
+	}
+	return AppendJSONString(b, string(t))
+}
+
+func (d Date) appendJSON(b []byte) []byte {
+	if d == 0 {
+		return append(b, "null"...)
+	}
+	return append(d.AppendTo(append(b, '"')), '"')
+}
+
+const hexDigits = "0123456789abcdef"
+
+// AppendJSONString appends s as a JSON string, escaped as encoding/json does with SetEscapeHTML(false): control characters,
+// quotes and backslashes, the two line separators that end a line in JavaScript, and the replacement character in place of
+// each byte that is not UTF-8.
+func AppendJSONString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c >= ' ' && c != '"' && c != '\\' {
+				i++
+				continue
+			}
+			b = appendEscape(append(b, s[start:i]...), c)
+			i++
+			start = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			b = append(append(b, s[start:i]...), `\ufffd`...)
+			start = i + size
+		case r == '\u2028' || r == '\u2029':
+			b = append(append(b, s[start:i]...), `\u202`...)
+			b = append(b, hexDigits[r&0xf])
+			start = i + size
+		}
+		i += size
+	}
+	return append(append(b, s[start:]...), '"')
+}
+
+// appendEscape appends the escape sequence of an ASCII character that needs one.
+func appendEscape(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\b':
+		return append(b, '\\', 'b')
+	case '\f':
+		return append(b, '\\', 'f')
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\t':
+		return append(b, '\\', 't')
+	}
+	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+}

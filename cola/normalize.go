@@ -1,0 +1,140 @@
+package cola
+
+import (
+	"math"
+	"strings"
+	"time"
+)
+
+// Normalize checks the parameters and settles them into a search, or returns a validation Error that tells all problems at
+// once. Words of fixed lists may be in any letter case. now decides the default date window and nothing else.
+//
+// The default window (the last DefaultWindowDays, today included) applies when neither approval date is given, unless q is
+// an exact 14-digit id or status is one of those that search all history. In a walk along cursors the window stays where it
+// was on the first page.
+//
+// q is not parsed here: any printable text is a query. One without a letter or a digit matches nothing.
+func (p SearchParams) Normalize(now time.Time) (ColaSearch, error) {
+	f := findingsFrom(p.Decoded)
+	settled := p.settle(f)
+	s := ColaSearch{
+		Query:       settled.query(f),
+		PerPage:     f.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
+		Fingerprint: settled.fingerprint(),
+	}
+	s.DefaultWindow = settled.defaultWindow()
+	if s.DefaultWindow {
+		s.From = DateOf(now).AddDays(-DefaultWindowDays)
+	}
+	if settled.Cursor == "" {
+		s.Page = f.integer("page", p.Page, 1, 1, MaxPage)
+	} else if len(f.problems["cursor"]) == 0 {
+		s.resume(f, settled.Cursor, p.Page)
+	}
+	if err := f.err(); err != nil {
+		return ColaSearch{}, err
+	}
+	return s, nil
+}
+
+// settle returns the parameters with every value in the form it is compared in. Settled parameters settle to themselves.
+func (p SearchParams) settle(f *findings) SearchParams {
+	s := SearchParams{
+		Q:                  f.text("q", p.Q),
+		ProductType:        f.choices("product_type", p.ProductType, ProductTypes()),
+		Category:           f.choices("category", p.Category, CategoryRoots()),
+		DerivedSubcategory: SettlePath(f.text("derived_subcategory", p.DerivedSubcategory)),
+		Origin:             f.text("origin", p.Origin),
+		DomesticOrImported: f.choice("domestic_or_imported", p.DomesticOrImported, []string{Domestic, Imported}),
+		Status:             f.choice("status", p.Status, Statuses()),
+		BrandName:          f.text("brand_name", p.BrandName),
+		PermitNumber:       SettlePermit(f.text("permit_number", p.PermitNumber)),
+		BarcodeValue:       f.text("barcode_value", p.BarcodeValue),
+		ApprovalDateFrom:   p.ApprovalDateFrom,
+		ApprovalDateTo:     p.ApprovalDateTo,
+		VolumeUnit:         f.choice("volume_unit", p.VolumeUnit, VolumeUnits()),
+		ContainerType:      f.choices("container_type", p.ContainerType, ContainerTypes()),
+		Cursor:             f.text("cursor", p.Cursor),
+	}
+	if from, to := p.ApprovalDateFrom, p.ApprovalDateTo; from != 0 && to != 0 && from > to {
+		f.problems.Add("approval_date_from", "%s is after approval_date_to, which is %s; no day lies between.", from, to)
+	}
+	s.ABVMin, s.ABVMax = f.bounds("abv_min", p.ABVMin, "abv_max", p.ABVMax, 100)
+	s.VolumeMin, s.VolumeMax = f.bounds("volume_min", p.VolumeMin, "volume_max", p.VolumeMax, math.MaxFloat64)
+	if (p.VolumeMin.OK || p.VolumeMax.OK) && strings.TrimSpace(p.VolumeUnit) == "" {
+		f.problems.Add("volume_unit", "A unit is required with volume_min and volume_max; allowed: %s.", strings.Join(VolumeUnits(), ", "))
+	}
+	return s
+}
+
+// query returns what settled parameters ask for, without the default window.
+func (p SearchParams) query(f *findings) Query {
+	q := Query{
+		Text:         p.Q,
+		ProductTypes: p.ProductType,
+		Categories:   p.Category,
+		CategoryPath: p.DerivedSubcategory,
+		Domestic:     p.DomesticOrImported,
+		Status:       p.Status,
+		BrandName:    p.BrandName,
+		PermitNumber: p.PermitNumber,
+		Barcode:      p.BarcodeValue,
+		From:         p.ApprovalDateFrom,
+		To:           p.ApprovalDateTo,
+		ABVMin:       p.ABVMin,
+		ABVMax:       p.ABVMax,
+		VolumeMin:    f.milliliters("volume_min", p.VolumeMin, p.VolumeUnit),
+		VolumeMax:    f.milliliters("volume_max", p.VolumeMax, p.VolumeUnit),
+		Containers:   p.ContainerType,
+	}
+	if p.Origin != "" {
+		q.OriginNames = OriginNames(p.Origin)
+	}
+	return q
+}
+
+// milliliters converts a settled bound; without a unit there is a problem noted already.
+func (f *findings) milliliters(name string, v Opt[float64], unit string) Opt[float64] {
+	if !v.OK || unit == "" {
+		return Opt[float64]{}
+	}
+	ml, ok := Milliliters(v.V, unit)
+	if !ok {
+		f.problems.Add(name, "%s %s is too large a volume.", plain(v.V), unit)
+		return Opt[float64]{}
+	}
+	return Some(ml)
+}
+
+// defaultWindow reports whether settled parameters are limited to the default date window.
+func (p SearchParams) defaultWindow() bool {
+	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 {
+		return false
+	}
+	switch p.Status {
+	case StatusExpired, StatusSurrendered, StatusRevoked:
+		return false
+	}
+	_, isID := ParseTTBID(p.Q)
+	return !isID
+}
+
+// resume places the search after a cursor and gives the default window the day it began with.
+func (s *ColaSearch) resume(f *findings, text string, page Opt[int]) {
+	if page.OK && page.V != 1 {
+		f.problems.Add("page", "%d cannot be combined with cursor, which says where the page begins; leave page out.", page.V)
+	}
+	c, err := DecodeCursor(text)
+	switch {
+	case err != nil:
+		f.problems.Add("cursor", "%s is not a cursor of this service; send next_cursor as it was given, or none to begin anew.", shown(text))
+		return
+	case c.Fingerprint != s.Fingerprint || c.DefaultWindow != s.DefaultWindow:
+		f.problems.Add("cursor", "The cursor belongs to a search with other filters; keep the filters, or leave cursor out to begin anew.")
+		return
+	}
+	s.CursorMode, s.After, s.Page = true, c.Position, c.Page+1
+	if c.DefaultWindow {
+		s.From = c.From
+	}
+}

@@ -1,0 +1,116 @@
+package cola
+
+import (
+	"math"
+	"strings"
+	"time"
+)
+
+// Normalize checks the parameters and settles them into a search, or returns a validation Error that tells all problems at
+// once. now decides which permittees count as active. A list has no last page, but a page number must fit 32 bits.
+func (p PermitteeParams) Normalize(now time.Time) (PermitteeSearch, error) {
+	f := findingsFrom(p.Decoded)
+	s := PermitteeSearch{
+		Name:    f.text("q", p.Q),
+		State:   f.state("state", p.State),
+		Type:    f.text("permittee_type", p.PermitteeType),
+		Today:   DateOf(now),
+		Page:    f.integer("page", p.Page, 1, 1, math.MaxInt32),
+		PerPage: f.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
+	}
+	switch f.choice("is_active", p.IsActive, []string{"true", "false"}) {
+	case "true":
+		s.Active = Some(true)
+	case "false":
+		s.Active = Some(false)
+	}
+	if err := f.err(); err != nil {
+		return PermitteeSearch{}, err
+	}
+	return s, nil
+}
+
+// ProductionReportSearch is a normalised request for one page of production reports. An empty or unknown field is no filter.
+type ProductionReportSearch struct {
+	Year             Opt[int]
+	Month            Opt[int] // 1 to 12
+	Commodity        string   // compared without regard to case, like the two below
+	ReportType       string
+	StatisticalGroup string
+	Page             int // 1 to MaxPage
+	PerPage          int // 1 to MaxPerPage
+}
+
+// Normalize checks the parameters and settles them into a search, or returns a validation Error that tells all problems at
+// once.
+func (p ProductionReportParams) Normalize() (ProductionReportSearch, error) {
+	f := findingsFrom(p.Decoded)
+	s := ProductionReportSearch{
+		Year:             p.Year,
+		Month:            p.Month,
+		Commodity:        f.words("commodity", p.Commodity),
+		ReportType:       f.words("report_type", p.ReportType),
+		StatisticalGroup: f.words("statistical_group", p.StatisticalGroup),
+		Page:             f.integer("page", p.Page, 1, 1, MaxPage),
+		PerPage:          f.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
+	}
+	if p.Year.OK {
+		f.integer("year", p.Year, 0, 1, 9999)
+	}
+	if p.Month.OK {
+		f.integer("month", p.Month, 0, 1, 12)
+	}
+	if err := f.err(); err != nil {
+		return ProductionReportSearch{}, err
+	}
+	return s, nil
+}
+
+// AVASearch is a normalised request for viticultural areas. An empty field is no filter.
+type AVASearch struct {
+	Q     string // part of the name, any case
+	State string // two letters, upper case
+}
+
+// Normalize checks the parameters and settles them into a search, or returns a validation Error that tells all problems at
+// once.
+func (p AVAParams) Normalize() (AVASearch, error) {
+	f := findingsFrom(p.Decoded)
+	s := AVASearch{Q: f.words("q", p.Q), State: f.state("state", p.State)}
+	if err := f.err(); err != nil {
+		return AVASearch{}, err
+	}
+	return s, nil
+}
+
+// Normalize returns the parameters settled, to be compared without regard to case, or a validation Error.
+func (p ProcessingTimeParams) Normalize() (ProcessingTimeParams, error) {
+	f := findingsFrom(p.Decoded)
+	s := ProcessingTimeParams{Commodity: f.words("commodity", p.Commodity)}
+	return s, f.err()
+}
+
+// Normalize returns the parameters settled, to be compared without regard to case, or a validation Error.
+func (p FormulaProcessingTimeParams) Normalize() (FormulaProcessingTimeParams, error) {
+	f := findingsFrom(p.Decoded)
+	s := FormulaProcessingTimeParams{
+		FormulaType: f.words("formula_type", p.FormulaType),
+		Commodity:   f.words("commodity", p.Commodity),
+	}
+	return s, f.err()
+}
+
+// Normalize returns the parameters settled, to be compared without regard to case, or a validation Error.
+func (p RegistrationProcessingTimeParams) Normalize() (RegistrationProcessingTimeParams, error) {
+	f := findingsFrom(p.Decoded)
+	s := RegistrationProcessingTimeParams{
+		Category:        f.words("category", p.Category),
+		ApplicationType: f.words("application_type", p.ApplicationType),
+	}
+	return s, f.err()
+}
+
+// words settles text whose inner white space does not count.
+func (f *findings) words(name, value string) string {
+	return strings.Join(strings.Fields(f.text(name, value)), " ")
+}
