@@ -43,7 +43,7 @@ func NewFollower(s *Service, o FollowerOptions) *Follower {
 		o.Progress = func(int) {}
 	}
 	if o.Built == nil {
-		o.Built = func(int, int, time.Duration, bool) {}
+		o.Built = func(Build) {}
 	}
 	return &Follower{service: s, options: o}
 }
@@ -70,7 +70,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		}
 		if f.service.ready.CompareAndSwap(false, true) {
 			stats := f.service.index.View().Stats()
-			f.options.Built(stats.Labels, stats.Undated, time.Since(begun), restored)
+			f.options.Built(Build{Labels: stats.Labels, Undated: stats.Undated, Took: time.Since(begun), Restored: restored})
 		}
 		f.saveWhenQuiet()
 	}

@@ -1,0 +1,45 @@
+# Targets for people and for CI; `make help` lists them.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+REDOCLY     := @redocly/cli@2.77.0
+LABELS      ?= 200000
+
+.DEFAULT_GOAL := help
+.PHONY: help test lint openapi-lint vuln fuzz bench perf generate run tools
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+tools: ## install what the tests need and this machine lacks (Debian, Ubuntu)
+	@./scripts/install-tools
+
+test: tools lint ## everything CI runs: lint, then every test with the race detector
+	go test -race -timeout 25m ./...
+
+lint: tools ## formatting, vet, staticcheck, module file, OpenAPI, known vulnerabilities
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
+	go vet ./...
+	go run $(STATICCHECK) ./...
+	go mod tidy -diff
+	@$(MAKE) --no-print-directory openapi-lint vuln
+
+openapi-lint: tools ## lint the committed OpenAPI document
+	npx --yes $(REDOCLY) lint httpapi/openapi.json
+
+vuln: ## look for known vulnerabilities; where the database cannot be reached, say so and go on
+	@./scripts/vulnerabilities $(GOVULNCHECK)
+
+fuzz: ## every fuzz target for a while each (FUZZTIME=10s)
+	@./scripts/fuzz
+
+bench: ## all benchmarks, the index at LABELS labels (200000)
+	go test -run '^$$' -bench . -benchmem ./... -labels $(LABELS)
+
+perf: ## the figures of docs/PERFORMANCE.md: 3,000,000 labels through the real program (an hour, 15 GB of disk)
+	@./scripts/perf
+
+generate: ## write the committed generated files anew
+	go test ./httpapi -run Golden -update
+
+run: ## serve on 127.0.0.1:8080 with demonstration data under ./data
+	go run ./cmd/colaregistry serve

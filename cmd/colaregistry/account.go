@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/mail"
+	"text/tabwriter"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+type accountCommand struct {
+	Create  accountCreate  `cmd:"" help:"Make an account."`
+	List    accountList    `cmd:"" help:"List the accounts, a line each: id, e-mail, tier, created."`
+	SetTier accountSetTier `cmd:"" name:"set-tier" help:"Change an account's tier, from its next request on."`
+}
+
+type accountCreate struct {
+	storeFlags
+	Email string `required:"" placeholder:"E" help:"E-mail address of the account holder."`
+	Tier  string `required:"" enum:"free,starter,pro" placeholder:"TIER" help:"One of ${enum}."`
+}
+
+// Run makes the account and prints its line.
+func (c *accountCreate) Run(env *environment) (err error) {
+	address, err := mail.ParseAddress(c.Email)
+	if err != nil || address.Address != c.Email {
+		return fmt.Errorf("--email: %q is not an e-mail address", c.Email)
+	}
+	st, err := c.open(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	a, err := st.CreateAccount(env, c.Email, cola.Tier(c.Tier))
+	if errors.Is(err, store.ErrExists) {
+		return fmt.Errorf("there is an account with the e-mail %s already; see account list", c.Email)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(env.stdout, accountLine(a))
+	return nil
+}
+
+func accountLine(a store.Account) string {
+	return fmt.Sprintf("%d\t%s\t%s\t%s", a.ID, a.Email, a.Tier, a.CreatedAt.Format(time.RFC3339))
+}
+
+type accountList struct{ storeFlags }
+
+// Run prints a line an account.
+func (c *accountList) Run(env *environment) (err error) {
+	st, err := c.open(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	accounts, err := st.Accounts(env)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
+	for _, a := range accounts {
+		fmt.Fprintln(w, accountLine(a))
+	}
+	return w.Flush()
+}
+
+type accountSetTier struct {
+	storeFlags
+	Account string `required:"" placeholder:"E" help:"E-mail address of the account."`
+	Tier    string `required:"" enum:"free,starter,pro" placeholder:"TIER" help:"One of ${enum}."`
+}
+
+// Run changes the tier and prints the account's line.
+func (c *accountSetTier) Run(env *environment) (err error) {
+	st, err := c.open(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	a, err := findAccount(env, st, c.Account)
+	if err != nil {
+		return err
+	}
+	if err := st.SetTier(env, a.ID, cola.Tier(c.Tier)); err != nil {
+		return err
+	}
+	a.Tier = cola.Tier(c.Tier)
+	fmt.Fprintln(env.stdout, accountLine(a))
+	return nil
+}
+
+func findAccount(env *environment, st store.Accounts, email string) (store.Account, error) {
+	a, err := st.AccountByEmail(env, email)
+	if errors.Is(err, store.ErrNotFound) {
+		return a, fmt.Errorf("there is no account with the e-mail %s; see account list", email)
+	}
+	return a, err
+}

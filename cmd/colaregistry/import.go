@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/colaregistry/colaregistry/ingest"
+)
+
+type importCommand struct {
+	storeFlags
+	DryRun      bool     `help:"Tell what would be done, and write nothing."`
+	SkipInvalid bool     `help:"Exit with 0 although rows were refused."`
+	Kind        string   `arg:"" enum:"colas,permittees,avas,production-reports,processing-times,formula-processing-times,registration-processing-times,category-aliases" help:"What the files hold: ${enum}."`
+	Files       []string `arg:"" name:"file" help:"Files to read, plain or compressed with gzip or zstd; - is standard input."`
+}
+
+// Run imports the files and prints the report.
+func (c *importCommand) Run(env *environment) (err error) {
+	sources, err := c.sources(env)
+	if err != nil {
+		return err
+	}
+	st, err := c.open(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	bar := newProgress(env.stderr, "Importing "+c.Kind, "rows")
+	report, err := ingest.Import(env, st, ingest.Kind(c.Kind), sources, ingest.Options{
+		DryRun: c.DryRun, SkipInvalid: c.SkipInvalid, Logger: nil,
+		Progress: func(p ingest.Progress) { bar.set(int64(p.Read), expectedRows(p)) },
+	})
+	bar.end()
+	if _, writeErr := report.WriteTo(env.stdout); writeErr != nil {
+		return errors.Join(err, writeErr)
+	}
+	if errors.Is(err, ingest.ErrRefused) {
+		return errors.Join(err, exitError(exitFailed))
+	}
+	return err
+}
+
+// sources checks that every file can be read before any of them is imported.
+func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {
+	var sources []ingest.Source
+	for _, name := range c.Files {
+		if name == "-" {
+			sources = append(sources, ingest.Source{Name: "standard input", Size: -1,
+				Open: func() (io.ReadCloser, error) { return io.NopCloser(env.stdin), nil }})
+			continue
+		}
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, err
+		}
+		if info.IsDir() {
+			return nil, errors.New(name + " is a folder; name the files in it")
+		}
+		sources = append(sources, ingest.Source{Name: name, Size: info.Size(),
+			Open: func() (io.ReadCloser, error) { return os.Open(name) }})
+	}
+	return sources, nil
+}
+
+// expectedRows guesses how many rows there will be from the part of the bytes that has been read.
+func expectedRows(p ingest.Progress) int64 {
+	if p.BytesTotal <= 0 || p.BytesRead <= 0 || p.Sources > 1 {
+		return -1
+	}
+	return max(int64(p.Read), int64(float64(p.Read)*float64(p.BytesTotal)/float64(p.BytesRead)))
+}
+

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+type keyCommand struct {
+	Create keyCreate `cmd:"" help:"Make an API key and print it, alone, on standard output. It is shown only this once."`
+	List   keyList   `cmd:"" help:"List the keys, a line each: id, account, name, prefix and last four, created, last used."`
+	Revoke keyRevoke `cmd:"" help:"End a key, from its next request on."`
+}
+
+type keyCreate struct {
+	storeFlags
+	Account string `required:"" placeholder:"E" help:"E-mail address of the account."`
+	Name    string `required:"" placeholder:"N" help:"What to recognise the key by, up to 100 characters."`
+}
+
+// Run makes the key and prints it.
+func (c *keyCreate) Run(env *environment) (err error) {
+	name, err := keyName(c.Name)
+	if err != nil {
+		return err
+	}
+	st, err := c.open(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	a, err := findAccount(env, st, c.Account)
+	if err != nil {
+		return err
+	}
+	secret, key, err := makeKey(env, st, a, name)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(env.stdout, secret.Reveal())
+	fmt.Fprintf(env.stderr, "Key %d of %s. It is not shown again: keep it now.\n", key.ID, a.Email)
+	return nil
+}
+
+func keyName(name string) (string, error) {
+	name = strings.TrimSpace(name)
+	if name == "" || len([]rune(name)) > 100 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", errors.New("--name: a key's name has 1 to 100 characters, none of them a control character")
+	}
+	return name, nil
+}
+
+func makeKey(env *environment, st store.Keys, a store.Account, name string) (auth.Secret, store.Key, error) {
+	secret := auth.NewSecret()
+	key := secret.Key()
+	key.AccountID, key.Name = a.ID, name
+	key, err := st.CreateKey(env, key, secret.Hash())
+	return secret, key, err
+}
+
+type keyList struct{ storeFlags }
+
+// Run prints a line a key.
+func (c *keyList) Run(env *environment) (err error) {
+	st, err := c.open(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	keys, err := st.Keys(env, 0)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
+	for _, k := range keys {
+		used := "never used"
+		if !k.LastUsedAt.IsZero() {
+			used = "used " + k.LastUsedAt.Format(time.RFC3339)
+		}
+		if !k.RevokedAt.IsZero() {
+			used += ", revoked " + k.RevokedAt.Format(time.RFC3339)
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s…%s\t%s\t%s\n", k.ID, k.Email, k.Name, k.Prefix, k.LastFour, k.CreatedAt.Format(time.RFC3339), used)
+	}
+	return w.Flush()
+}
+
+type keyRevoke struct {
+	storeFlags
+	ID int64 `arg:"" help:"Id of the key, as key list shows it."`
+}
+
+// Run revokes the key.
+func (c *keyRevoke) Run(env *environment) (err error) {
+	st, err := c.open(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	if err := st.RevokeKey(env, c.ID); err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("there is no key %d; see key list", c.ID)
+		}
+		return err
+	}
+	fmt.Fprintf(env.stderr, "Key %d is revoked.\n", c.ID)
+	return nil
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/colaregistry/colaregistry/store/sqlite"
+)
+
+// program is one run of the command. It is a value, so that tests can run it.
+type program struct {
+	args           []string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// cli is the command line. Every flag can also be given in the environment, as COLAREGISTRY_ and its name.
+type cli struct {
+	Serve   serveCommand   `cmd:"" help:"Serve the REST API. On a fresh machine this also makes a database with demonstration data."`
+	Import  importCommand  `cmd:"" help:"Import files into the registry; a running server shows them within two seconds."`
+	Account accountCommand `cmd:"" help:"Make, list and change accounts."`
+	Key     keyCommand     `cmd:"" help:"Make, list and revoke API keys."`
+	Demo    demoCommand    `cmd:"" help:"Write demonstration records as JSON lines."`
+	Migrate migrateCommand `cmd:"" help:"Bring the database schema up to this version of the program."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// environment is what commands run in.
+type environment struct {
+	context.Context
+	program
+	log *slog.Logger
+}
+
+// exitError ends the program with a code, without a word of its own.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// Exit codes: 0 done, 1 the command could not do all of what it was asked, 2 it was asked wrongly.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// run parses the command line, runs the command and returns the exit code.
+func (p program) run(ctx context.Context) int {
+	var line cli
+	exited := -1
+	parser, err := kong.New(&line,
+		kong.Name("colaregistry"),
+		kong.Description("A registry of US alcohol label approvals (COLAs): a REST API with keys, quotas and search."),
+		kong.DefaultEnvars("COLAREGISTRY"),
+		kong.Writers(p.stdout, p.stderr),
+		kong.Exit(func(code int) { exited = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.UsageOnError(),
+	)
+	if err != nil {
+		panic(err) // the cli struct is wrong
+	}
+	command, err := parser.Parse(p.args)
+	if exited >= 0 {
+		return exited // --help
+	}
+	if err != nil {
+		fmt.Fprintf(p.stderr, "colaregistry: %v\nRun colaregistry --help for the commands and their flags.\n", err)
+		return exitUsage
+	}
+	env := &environment{Context: ctx, program: p, log: slog.New(slog.NewTextHandler(p.stderr, nil))}
+	var code exitError
+	switch err := command.Run(env); {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	default:
+		fmt.Fprintf(p.stderr, "colaregistry: %v\n", err)
+		return exitFailed
+	}
+}
+
+// storeFlags say where the data is.
+type storeFlags struct {
+	DataDir     string `default:"./data" placeholder:"DIR" help:"Folder of the embedded database and the index snapshot (${default})."`
+	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database to use in place of the embedded one in the data folder: sqlite:PATH."`
+}
+
+// open opens the database, making it and bringing its schema up to date as needed.
+func (f storeFlags) open(env *environment) (*sqlite.Store, error) {
+	path, err := f.path()
+	if err != nil {
+		return nil, err
+	}
+	st, err := sqlite.Open(env, path, sqlite.Options{Logger: env.log})
+	if err != nil {
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
+	return st, nil
+}
+
+// path returns the file of the embedded database.
+func (f storeFlags) path() (string, error) {
+	scheme, rest, found := strings.Cut(f.DatabaseURL, ":")
+	switch {
+	case f.DatabaseURL == "":
+		return filepath.Join(f.DataDir, "registry.db"), nil
+	case found && scheme == "sqlite":
+		if path := strings.TrimPrefix(rest, "//"); path != "" {
+			return path, nil
+		}
+		return "", errors.New("--database-url: sqlite: lacks the path of the file; write sqlite:PATH")
+	case scheme == "postgres" || scheme == "postgresql":
+		return "", errors.New("--database-url: this version keeps its data in the embedded database only; leave the flag out, or give sqlite:PATH")
+	}
+	return "", fmt.Errorf("--database-url: %q is no database URL this version knows; leave the flag out, or give sqlite:PATH", f.DatabaseURL)
+}
+
+// embedded reports whether the database is the default one in the data folder.
+func (f storeFlags) embedded() bool { return f.DatabaseURL == "" }
+
+// closing closes c and joins its error to *err.
+func closing(c io.Closer, err *error) { *err = errors.Join(*err, c.Close()) }
+
+// interactive reports whether w is a terminal.
+func interactive(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isTerminal(f)
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/quota"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/search"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+type serveCommand struct {
+	storeFlags
+	Listen     string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (${default})."`
+	PublicURL  string `name:"public-url" placeholder:"URL" help:"Scheme and host that users reach the server at; http:// and the listen address when left out."`
+	UpgradeURL string `name:"upgrade-url" placeholder:"URL" help:"Where a larger plan is had, told when a quota is used up; the plans in the API reference when left out."`
+	Demo       string `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demonstration data when the embedded database is first made (${default})."`
+}
+
+const (
+	drainFor    = 30 * time.Second // requests that are still running after a signal may take this long
+	gcPercent   = 30               // the index is large and never garbage: the default would let the heap double
+	maxHeader   = 64 << 10
+	headerWait  = 10 * time.Second
+	readWait    = 30 * time.Second
+	writeWait   = 60 * time.Second
+	idleTimeout = 2 * time.Minute
+)
+
+// Run serves until the context ends, then drains: requests that have begun are answered, their charges committed.
+func (c *serveCommand) Run(env *environment) (err error) {
+	publicURL, err := checkedURL("--public-url", c.PublicURL)
+	if err != nil {
+		return err
+	}
+	if _, err := checkedURL("--upgrade-url", c.UpgradeURL); err != nil {
+		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(env, "tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", c.Listen, err)
+	}
+	defer listener.Close() // the server closes it first, unless it never came to serve
+	if publicURL == "" {
+		publicURL = "http://" + reachable(listener.Addr())
+	}
+	st, err := c.open(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	demo, err := c.firstStart(env, st)
+	if err != nil {
+		return err
+	}
+	s := newServer(c, env, st, publicURL)
+	defer s.close()
+	s.onReady = func() error { return demo.welcome(env, publicURL, s.index) }
+	return s.serve(env, listener)
+}
+
+// server is the wired program.
+type server struct {
+	env      *environment
+	index    *search.Index
+	ledger   *quota.Ledger
+	follower *registry.Follower
+	http     *http.Server
+	onReady  func() error // told once, when the index is built
+	ready    chan struct{}
+}
+
+func newServer(c *serveCommand, env *environment, st store.Store, publicURL string) *server {
+	upgradeURL := c.UpgradeURL
+	if upgradeURL == "" {
+		upgradeURL = publicURL + "/docs#plans"
+	}
+	s := &server{env: env, ready: make(chan struct{})}
+	s.index = search.New(search.Options{Logger: env.log})
+	s.ledger = quota.New(st, quota.Rules{UpgradeURL: upgradeURL}, env.log)
+	service := registry.New(registry.Options{
+		Store: st, Index: s.index, Ledger: s.ledger, PublicURL: publicURL, Now: time.Now, Logger: env.log,
+	})
+	s.follower = registry.NewFollower(service, registry.FollowerOptions{
+		Snapshot: c.snapshot(),
+		Progress: func(labels int) { env.log.Info("building the index", "labels", labels) },
+		Built: func(b registry.Build) {
+			env.log.Info("ready", "labels", b.Labels, "undated", b.Undated, "took", b.Took.Round(time.Millisecond), "from_snapshot", b.Restored)
+			close(s.ready)
+		},
+	})
+	s.http = &http.Server{
+		Handler: httpapi.New(service, auth.New(st), httpapi.Options{
+			PublicURL: publicURL, Logger: env.log, Version: version(),
+		}),
+		ReadHeaderTimeout: headerWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader,
+	}
+	return s
+}
+
+// snapshot returns the file that the index is saved in, beside the embedded database.
+func (c *serveCommand) snapshot() string {
+	path, err := c.path()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(path, ".db") + ".index"
+}
+
+// serve answers requests until the context ends. Then it drains: the listener closes, requests that have begun are
+// answered, and the index snapshot is saved.
+func (s *server) serve(ctx context.Context, l net.Listener) error {
+	following, unfollow := context.WithCancel(context.WithoutCancel(ctx))
+	defer unfollow()
+	group, running := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.follower.Run(following) })
+	group.Go(func() error {
+		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	group.Go(func() error {
+		select {
+		case <-s.ready:
+			return s.onReady()
+		case <-running.Done():
+			return nil
+		}
+	})
+	group.Go(func() error {
+		<-running.Done()
+		defer unfollow()
+		s.env.log.Info("stopping: answering what has begun")
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainFor)
+		defer cancel()
+		return s.http.Shutdown(ctx)
+	})
+	return group.Wait()
+}
+
+// close settles what is charged and lets go of the index. The store is closed after it.
+func (s *server) close() {
+	s.ledger.Close()
+	s.index.Close()
+}
+
+// checkedURL returns the URL without a slash at its end, or "" for none.
+func checkedURL(flag, given string) (string, error) {
+	if given == "" {
+		return "", nil
+	}
+	u, err := url.Parse(given)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return "", fmt.Errorf("%s: %q is not a URL with http:// or https:// and a host", flag, given)
+	}
+	return strings.TrimRight(given, "/"), nil
+}
+
+// reachable returns the host and port by which this machine reaches a listener: one on every address is reached at
+// localhost.
+func reachable(a net.Addr) string {
+	host, port, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, port)
+}
