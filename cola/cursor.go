@@ -24,8 +24,6 @@ const (
 	cursorVersion  = 1
 	cursorWindowed = 1 // flag: the default window's first day follows
 	cursorMaxText  = 64
-	maxTTBID       = 99_999_999_999_999
-	maxDate        = Date(3652059) // 9999-12-31
 )
 
 var errCursor = errors.New("not a cursor")

@@ -9,7 +9,10 @@ import (
 // compare and subtract as integers.
 type Date int32
 
-const unixEpoch Date = 719163 // 1970-01-01
+const (
+	unixEpoch Date = 719163  // 1970-01-01
+	maxDate   Date = 3652059 // 9999-12-31
+)
 
 // NewDate returns the day of a year, month and day of the month; values out of range carry over as in time.Date.
 func NewDate(year int, month time.Month, day int) Date {
@@ -49,18 +52,47 @@ func (d Date) String() string {
 	if d == 0 {
 		return ""
 	}
-	return d.Time().Format(time.DateOnly)
+	return string(d.AppendTo(make([]byte, 0, len(time.DateOnly))))
 }
 
 // AppendTo appends YYYY-MM-DD to b; d must not be zero.
-func (d Date) AppendTo(b []byte) []byte { return d.Time().AppendFormat(b, time.DateOnly) }
+func (d Date) AppendTo(b []byte) []byte {
+	if d < 1 || d > maxDate {
+		return d.Time().AppendFormat(b, time.DateOnly)
+	}
+	year, month, day := d.civil()
+	return append(b,
+		byte('0'+year/1000), byte('0'+year/100%10), byte('0'+year/10%10), byte('0'+year%10), '-',
+		byte('0'+month/10), byte('0'+month%10), '-', byte('0'+day/10), byte('0'+day%10))
+}
+
+// civil returns the year, month and day of the month of a day from 1 on. It is time.Time's arithmetic without the clock and
+// the zone, which took most of the time of writing a page of results. Years are counted from March, so that the leap day is
+// the last of its year.
+func (d Date) civil() (year, month, day int) {
+	const daysIn400Years, daysIn100Years, daysIn4Years = 146097, 36524, 1461
+	n := int(d) + 305 // days since 0000-03-01
+	era, n := n/daysIn400Years, n%daysIn400Years
+	century := min(n/daysIn100Years, 3)
+	n -= century * daysIn100Years
+	quad, n := n/daysIn4Years, n%daysIn4Years
+	y := min(n/365, 3)
+	n -= y * 365
+	month = (5*n + 2) / 153 // March is 0
+	day = n - (153*month+2)/5 + 1
+	year = era*400 + century*100 + quad*4 + y
+	if month >= 10 {
+		return year + 1, month - 9, day
+	}
+	return year, month + 3, day
+}
 
 // MarshalJSON writes "YYYY-MM-DD", or null for no date.
 func (d Date) MarshalJSON() ([]byte, error) {
 	if d == 0 {
 		return []byte("null"), nil
 	}
-	return []byte(`"` + d.String() + `"`), nil
+	return d.appendJSON(make([]byte, 0, len(time.DateOnly)+2)), nil
 }
 
 // UnmarshalText reads YYYY-MM-DD; an empty text is no date.

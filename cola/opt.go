@@ -47,13 +47,9 @@ func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 // Text is a string whose empty value means unknown and is JSON null.
 type Text string
 
-// MarshalJSON writes the text, or null when it is empty.
-func (t Text) MarshalJSON() ([]byte, error) {
-	if t == "" {
-		return []byte("null"), nil
-	}
-	return json.Marshal(string(t))
-}
+// MarshalJSON writes the text, or null when it is empty. It leaves <, > and & as they are; an encoder that is to escape them
+// does so with what MarshalJSON returns.
+func (t Text) MarshalJSON() ([]byte, error) { return t.appendJSON(nil), nil }
 
 // UnmarshalJSON reads a string; null makes it empty.
 func (t *Text) UnmarshalJSON(b []byte) error {

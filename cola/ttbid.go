@@ -7,7 +7,10 @@ import (
 // TTBID identifies a COLA: 14 digits, the first five of which are the receipt date (YYDDD). The zero TTBID is none.
 type TTBID uint64
 
-const ttbIDDigits = 14
+const (
+	ttbIDDigits = 14
+	maxTTBID    = 99_999_999_999_999
+)
 
 // ParseTTBID reads exactly 14 ASCII digits; ok is false for anything else.
 func ParseTTBID(s string) (id TTBID, ok bool) {
