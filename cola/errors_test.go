@@ -1,0 +1,75 @@
+package cola
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCodeOf(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want Code
+	}{
+		{nil, ""},
+		{errors.New("disk full"), CodeInternal},
+		{Errorf(CodeNotFound, "No label has the id %s.", "x"), CodeNotFound},
+		{fmt.Errorf("search: %w", Errorf(CodeQuotaExceeded, "none left")), CodeQuotaExceeded},
+	} {
+		if got := CodeOf(tt.err); got != tt.want {
+			t.Errorf("CodeOf(%v) = %q, want %q", tt.err, got, tt.want)
+		}
+	}
+}
+
+func TestProblems(t *testing.T) {
+	var p Problems
+	if err := p.Err(); err != nil {
+		t.Fatalf("no problem is the error %v", err)
+	}
+	p.Add("per_page", "%d is too large.", 500)
+	p.Add("abv_min", "%v is above abv_max.", 50.5)
+	var more Problems
+	more.Add("per_page", "It must be a number.")
+	more.Add("q", "%s", "50% off is text.")
+	p.Merge(more)
+
+	var e *Error
+	if !errors.As(p.Err(), &e) || e.Code != CodeValidation {
+		t.Fatalf("Err() = %v, want a validation error", p.Err())
+	}
+	want := map[string]any{
+		"per_page": []string{"500 is too large.", "It must be a number."},
+		"abv_min":  []string{"50.5 is above abv_max."},
+		"q":        []string{"50% off is text."},
+	}
+	if diff := cmp.Diff(want, e.Details); diff != "" {
+		t.Errorf("details (-want +got):\n%s", diff)
+	}
+	if want := "Invalid parameters: abv_min, per_page, q. See details for what each accepts."; e.Message != want {
+		t.Errorf("message is %q, want %q", e.Message, want)
+	}
+}
+
+func TestProblemsErrIsACopy(t *testing.T) {
+	var p Problems
+	p.Add("q", "one")
+	err := p.Err()
+	p.Add("q", "two")
+	var e *Error
+	if !errors.As(err, &e) || len(e.Details["q"].([]string)) != 1 {
+		t.Errorf("an error changed after it was made: %v", e.Details)
+	}
+}
+
+func TestMergeKeepsTheOther(t *testing.T) {
+	var a, b Problems
+	b.Add("q", "one")
+	a.Merge(b)
+	a.Add("q", "two")
+	if len(b["q"]) != 1 {
+		t.Errorf("merging changed what was merged: %v", b)
+	}
+}
