@@ -1,0 +1,163 @@
+package cola
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestSettlePath(t *testing.T) {
+	for in, want := range map[string]string{
+		"Wine > Red Wine > Zweigelt": "Wine > Red Wine > Zweigelt",
+		"Wine>Red Wine":              "Wine > Red Wine",
+		"  Wine  >Red \t Wine ":      "Wine > Red Wine",
+		"Wine > > Red":               "Wine > Red",
+		"> Wine >":                   "Wine",
+		" wine ":                     "wine",
+		"Wine »  Red":                "Wine » Red",
+		"":                           "",
+		" > ":                        "",
+	} {
+		if got := SettlePath(in); got != want {
+			t.Errorf("SettlePath(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCategoryLeafAndRoot(t *testing.T) {
+	for _, tt := range []struct{ path, leaf, root string }{
+		{"Wine > Red Wine > Zweigelt", "Zweigelt", "Wine"},
+		{"beer>IPA ", "IPA", "Beer"},
+		{"LIQUOR", "LIQUOR", "Liquor"},
+		{"Cider > Dry", "Dry", "Cider"},
+		{"Beer > Ale >", "Ale", "Beer"},
+		{"", "", ""},
+		{">", "", ""},
+	} {
+		if got := CategoryLeaf(tt.path); got != tt.leaf {
+			t.Errorf("CategoryLeaf(%q) = %q, want %q", tt.path, got, tt.leaf)
+		}
+		if got := CategoryRoot(tt.path); got != tt.root {
+			t.Errorf("CategoryRoot(%q) = %q, want %q", tt.path, got, tt.root)
+		}
+	}
+}
+
+func TestPathWithin(t *testing.T) {
+	for _, tt := range []struct {
+		path, prefix string
+		want         bool
+	}{
+		{"Wine > Red Wine > Zweigelt", "Wine", true},
+		{"Wine > Red Wine > Zweigelt", "wine>red wine", true},
+		{"Wine > Red Wine", "Wine > Red Wine", true},
+		{"Wine > Red Wine", "Wine > Red", false}, // a level is whole
+		{"Wine", "Wine > Red Wine", false},
+		{"Wine > Red Wine", "Red Wine", false},
+		{"Wine", "", true},
+		{"", "", true},
+		{"", "Wine", false},
+	} {
+		if got := PathWithin(tt.path, tt.prefix); got != tt.want {
+			t.Errorf("PathWithin(%q, %q) = %t", tt.path, tt.prefix, got)
+		}
+	}
+}
+
+func TestAliasTable(t *testing.T) {
+	got := AliasTable([]CategoryAlias{
+		{Alias: "Wine>Blush", Path: "Wine  > Rosé"},
+		{Alias: "beer > lager", Path: "Beer > Pale"},
+		{Alias: "Beer > Lager", Path: "Beer > Lagers"}, // later counts
+		{Alias: " ", Path: "Wine"},
+		{Alias: "Wine > X", Path: " > "},
+	})
+	want := map[string]string{"wine > blush": "Wine > Rosé", "beer > lager": "Beer > Lagers"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("table (-want +got):\n%s", diff)
+	}
+}
+
+func TestResolveCategory(t *testing.T) {
+	table := AliasTable([]CategoryAlias{
+		{"Wine > Blush", "Wine > Rosé"},
+		{"Wine > Blush > Sweet", "Wine > Dessert"},
+		{"Spirits", "Liquor"},
+		{"Liquor > Whisky", "Liquor > Whiskey"},
+		{"Beer > Ale", "Beer > Ale > Pale Ale"},
+		{"Loop > A", "Loop > B"}, {"Loop > B", "Loop > A"}, {"Into", "Loop > A"},
+		{"Grow > A", "Other > A"}, {"Other", "Grow > A > B"},
+		{"Self", "Self"},
+	})
+	for _, tt := range []struct{ name, path, want string }{
+		{"no transition", "Wine > Red Wine", "Wine > Red Wine"},
+		{"a transition", "Wine > Blush", "Wine > Rosé"},
+		{"what follows is kept", "wine>blush > Dry", "Wine > Rosé > Dry"},
+		{"the longest wins", "Wine > Blush > Sweet > Red", "Wine > Dessert > Red"},
+		{"a level is whole", "Wine > Blushing", "Wine > Blushing"},
+		{"a chain", "Spirits > Whisky > Rye", "Liquor > Whiskey > Rye"},
+		{"to below itself", "Beer > Ale", "Beer > Ale > Pale Ale"},
+		{"below itself already", "Beer > Ale > Pale Ale > IPA", "Beer > Ale > Pale Ale > IPA"},
+		{"a circle", "loop>a > X", "loop > a > X"},
+		{"into a circle", "Into > X", "Into > X"},
+		{"a circle that grows", "Grow > A > C", "Grow > A > C"},
+		{"to itself", "self", "self"},
+		{"nothing", "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := ResolveCategory(tt.path, table); got != tt.want {
+				t.Errorf("ResolveCategory(%q) = %q, want %q", tt.path, got, tt.want)
+			}
+		})
+	}
+	if got := ResolveCategory("Wine>Blush", nil); got != "Wine > Blush" {
+		t.Errorf("without transitions the path is %q, want it settled", got)
+	}
+}
+
+// paths over few levels, so that transitions chain, nest and circle often.
+var fewPaths = rapid.Custom(func(t *rapid.T) string {
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"A", "b", "C c"}), 1, 4).Draw(t, "levels"), " > ")
+})
+
+func TestResolvingTwiceIsOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var aliases []CategoryAlias
+		for range rapid.IntRange(0, 6).Draw(t, "aliases") {
+			aliases = append(aliases, CategoryAlias{fewPaths.Draw(t, "alias"), fewPaths.Draw(t, "path")})
+		}
+		table := AliasTable(aliases)
+		path := fewPaths.Draw(t, "path")
+		once := ResolveCategory(path, table)
+		if twice := ResolveCategory(once, table); twice != once {
+			t.Fatalf("%q resolves to %q, and that to %q, by %v", path, once, twice, table)
+		}
+		if SettlePath(once) != once {
+			t.Fatalf("%q resolves to %q, which is not settled", path, once)
+		}
+	})
+}
+
+func FuzzCategoryPath(f *testing.F) {
+	f.Add("Wine > Red Wine", "wine>red wine", "Wine > Rosé")
+	f.Add(" > ", ">", "")
+	f.Add("A\u00a0>\u2003b", "\xff", "K > İ")
+	f.Fuzz(func(t *testing.T, path, prefix, target string) {
+		settled := SettlePath(path)
+		if again := SettlePath(settled); again != settled {
+			t.Fatalf("%q settles to %q, and that to %q", path, settled, again)
+		}
+		if !PathWithin(path, "") || !PathWithin(path, path) || !PathWithin(path+" > below", path) {
+			t.Fatalf("%q is not within itself", path)
+		}
+		if settled != "" && CategoryLeaf(path) == "" || !strings.HasSuffix(settled, CategoryLeaf(path)) {
+			t.Fatalf("the leaf of %q is %q", path, CategoryLeaf(path))
+		}
+		table := AliasTable([]CategoryAlias{{prefix, target}, {target, path}})
+		if once := ResolveCategory(path, table); ResolveCategory(once, table) != once {
+			t.Fatalf("%q resolves to %q, and not twice to the same", path, once)
+		}
+	})
+}

@@ -1,0 +1,90 @@
+package cola
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestMilliliters(t *testing.T) {
+	for _, tt := range []struct {
+		v    float64
+		unit string
+		want float64
+	}{
+		{750, "milliliters", 750},
+		{0.75, "liters", 750},
+		{1.75, "Liters", 1750},
+		{12, "fluid ounces", 354.882},
+		{1, "pints", 473.176},
+		{1, "quarts", 946.353},
+		{1, "gallons", 3785.412},
+		{1, "beer barrels", 117347.765}, // 31 gallons
+		{0, "gallons", 0},
+		{0.0004, "milliliters", 0},
+		{0.0005, "milliliters", 0.001},
+	} {
+		if got, ok := Milliliters(tt.v, tt.unit); !ok || got != tt.want {
+			t.Errorf("%v %s = %v ml, %t; want %v", tt.v, tt.unit, got, ok, tt.want)
+		}
+	}
+}
+
+func TestMillilitersRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		v    float64
+		unit string
+	}{
+		{1, ""}, {1, "liter"}, {1, "hogsheads"}, {-1, "liters"}, {math.NaN(), "liters"}, {math.Inf(1), "liters"}, {math.Inf(-1), "liters"},
+		{math.MaxFloat64, "beer barrels"}, {math.MaxFloat64, "milliliters"},
+	} {
+		if got, ok := Milliliters(tt.v, tt.unit); ok || got != 0 {
+			t.Errorf("%v %q = %v ml, %t; want it refused", tt.v, tt.unit, got, ok)
+		}
+	}
+}
+
+func TestEveryUnitConverts(t *testing.T) {
+	for _, unit := range VolumeUnits() {
+		if ml, ok := Milliliters(1, unit); !ok || ml <= 0 {
+			t.Errorf("1 %s = %v ml, %t", unit, ml, ok)
+		}
+	}
+}
+
+// TestEqualVolumesCompareEqual holds the units against each other: the same volume told in another one is the same number.
+func TestEqualVolumesCompareEqual(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := float64(rapid.IntRange(0, 100_000).Draw(t, "n"))
+		for _, same := range []struct {
+			v    float64
+			unit string
+			w    float64
+			than string
+		}{
+			{n, "gallons", 4 * n, "quarts"}, {n, "gallons", 8 * n, "pints"}, {n, "gallons", 128 * n, "fluid ounces"},
+			{n, "beer barrels", 31 * n, "gallons"}, {n, "beer barrels", 31 * 128 * n, "fluid ounces"}, {n / 8, "gallons", n, "pints"},
+			{n / 1000, "liters", n, "milliliters"}, {n / 10, "liters", 100 * n, "milliliters"},
+		} {
+			a, _ := Milliliters(same.v, same.unit)
+			b, _ := Milliliters(same.w, same.than)
+			if a != b {
+				t.Fatalf("%v %s = %v ml, but %v %s = %v ml", same.v, same.unit, a, same.w, same.than, b)
+			}
+		}
+	})
+}
+
+func TestMillilitersKeepsOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		unit := rapid.SampledFrom(VolumeUnits()).Draw(t, "unit")
+		a := rapid.Float64Range(0, 1e9).Draw(t, "a")
+		b := rapid.Float64Range(a, 1e9).Draw(t, "b")
+		x, _ := Milliliters(a, unit)
+		y, _ := Milliliters(b, unit)
+		if x > y {
+			t.Fatalf("%v ≤ %v %s, but %v > %v ml", a, b, unit, x, y)
+		}
+	})
+}
