@@ -1,0 +1,106 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return lines[len(lines)-1]
+}
+
+// TestRealData imports published government data as an operator would and finds it again.
+func TestRealData(t *testing.T) {
+	t.Parallel()
+	export, records := sharedData(t, "ttb/cola_export.csv"), sharedData(t, "ttb/cola_records.jsonl")
+	areas, producers := sharedData(t, "ava/avas.jsonl"), sharedData(t, "ttb/wine_producers_napa.csv")
+	geo, err := filepath.Glob(filepath.Join(filepath.Dir(areas), "*.geojson"))
+	if err != nil || len(geo) != 12 {
+		t.Fatalf("%d GeoJSON files, %v; want 12", len(geo), err)
+	}
+	dir := t.TempDir()
+	load := func(kind string, files ...string) string {
+		return mustRun(t, append([]string{"import", "--data-dir", dir, kind}, files...)...)
+	}
+	steps := []struct {
+		kind  string
+		files []string
+		want  string
+	}{
+		{"colas", []string{export}, "read=231 added=231 changed=0 unchanged=0 refused=0"},
+		{"colas", []string{records}, "read=50 added=0 changed=50 unchanged=0 refused=0"},
+		{"colas", []string{records}, "read=50 added=0 changed=0 unchanged=50 refused=0"},
+		{"avas", []string{areas}, "read=333 added=333 changed=0 unchanged=0 refused=0"},
+		{"avas", geo, "read=12 added=0 changed=0 unchanged=12 refused=0"},
+		{"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")}, "read=6648 added=6648 changed=0 unchanged=0 refused=0"},
+		{"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")}, "read=6648 added=0 changed=0 unchanged=6648 refused=0"},
+		{"registration-processing-times", []string{sharedData(t, "ttb/registration_processing_times.jsonl")}, "read=69 added=69 changed=0 unchanged=0 refused=0"},
+	}
+	for _, step := range steps {
+		if got := lastLine(load(step.kind, step.files...)); got != step.want {
+			t.Errorf("import %s: %s, want %s", step.kind, got, step.want)
+		}
+	}
+
+	s := startServer(t, dir)
+	if s.key != "" {
+		t.Error("demonstration data was loaded over an existing database")
+	}
+	_, secret, _ := mustAccount(t, mustOpen(t, dir), "real@example.com", cola.TierPro)
+	get := func(path string) answer { return s.get(t, path, secret.Reveal()) }
+	for _, filter := range []string{"q=lenz+moser", "brand_name=lenz", "permit_number=NJ-I-721"} {
+		if ids := get("/colas?approval_date_from=2005-01-01&" + filter).ids(); !slices.Contains(ids, "11054001000049") {
+			t.Errorf("%s finds %v, want 11054001000049 among them", filter, ids)
+		}
+	}
+	if ids := get("/colas?q=09079001000202").ids(); !slices.Equal(ids, []string{"09079001000202"}) {
+		t.Errorf("a label without an approval date, by id: %v", ids)
+	}
+	label := get("/colas/11054001000049").at("data").(map[string]any)
+	both := map[string]any{
+		"brand_name": "LENZ MOSER", "origin_name": "AUSTRIA", "domestic_or_imported": "imported", "class_name": "TABLE RED WINE",
+		"latest_update_date": "2025-07-16", // from the export
+		"approval_date":      "2011-03-18", // from the fuller record
+		"wine_appellation":   "BURGENLAND", "image_count": 2.0, "address_state": "NJ",
+	}
+	for field, want := range both {
+		if diff := cmp.Diff(want, label[field]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", field, diff)
+		}
+	}
+
+	// A permittee first seen on a label is on no list; the list of one county adds 971.
+	before := get("/permittees").at("pagination", "total").(float64)
+	if got := lastLine(load("permittees", producers)); got != "read=972 added=971 changed=0 unchanged=1 refused=0" {
+		t.Errorf("import permittees: %s", got)
+	}
+	eventually(t, func() bool { return get("/permittees").at("pagination", "total").(float64) == before+971 })
+	if name := get("/permittees/CA-W-21448").at("data", "company_name"); name != "ZERO LINK MARKETS, INC." {
+		t.Errorf("company_name = %v", name)
+	}
+	if total := get("/avas").at("meta", "total"); total != 333.0 {
+		t.Errorf("%v AVAs, want 333", total)
+	}
+	if total := get("/production-reports?commodity=beer&year=2019&month=3").at("meta", "total"); total.(float64) == 0 {
+		t.Error("no production report of March 2019")
+	}
+}
+
+// eventually waits two seconds for what an import must bring about in a running server.
+func eventually(t *testing.T, ok func() bool) {
+	t.Helper()
+	for begun := time.Now(); !ok(); time.Sleep(200 * time.Millisecond) {
+		if time.Since(begun) > 2*time.Second {
+			t.Error("a running server does not show an import within two seconds")
+			return
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// tally is what a client was answered.
+type tally struct {
+	mu       sync.Mutex
+	requests int // answered with 200
+	rows     int // list records in those answers
+	refused  int // answered with 429
+	inFlight int // largest possible charge of requests without an answer
+	errs     []error
+}
+
+// call asks for a page and notes the answer. A request that gets no answer may have been charged for a whole page.
+func (c *tally) call(client *http.Client, url, key string, page int) {
+	req, err := http.NewRequest(http.MethodGet, fmt.Sprintf("%s/colas?approval_date_from=2005-01-01&per_page=%d", url, page), nil)
+	if err != nil {
+		panic(err)
+	}
+	req.Header.Set("X-API-Key", key)
+	resp, err := client.Do(req)
+	var body struct{ Data []json.RawMessage }
+	if err == nil {
+		var b []byte
+		if b, err = io.ReadAll(resp.Body); err == nil && resp.StatusCode == http.StatusOK {
+			err = json.Unmarshal(b, &body)
+		}
+		resp.Body.Close()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err != nil:
+		c.errs = append(c.errs, err)
+		if !errors.Is(err, syscall.ECONNREFUSED) {
+			c.inFlight += page
+		}
+	case resp.StatusCode == http.StatusOK:
+		c.requests++
+		c.rows += len(body.Data)
+	case resp.StatusCode == http.StatusTooManyRequests:
+		c.refused++
+	default:
+		c.errs = append(c.errs, fmt.Errorf("status %d", resp.StatusCode))
+	}
+}
+
+func newClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: 20 * time.Second}
+}
+
+// charged returns the list records and requests that the ledger holds for an account today and yesterday.
+func charged(t *testing.T, st store.Ledger, a store.Account) (rows, requests int) {
+	t.Helper()
+	today := cola.DateOf(time.Now())
+	days, err := st.DailyUsage(t.Context(), a.ID, today-1, today)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range days {
+		requests += d.Requests
+		if d.Meter == cola.MeterListRecords {
+			rows += d.Units
+		}
+	}
+	return rows, requests
+}
+
+// TestKillLosesNothing: after kill -9 under load the ledger holds everything that was answered, and no more than that and
+// what was under way.
+func TestKillLosesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := startServer(t, dir)
+	st := mustOpen(t, dir)
+	const accounts = 24
+	owners, tallies := make([]store.Account, accounts), make([]*tally, accounts)
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	client := newClient()
+	for i := range accounts {
+		owner, secret, _ := mustAccount(t, st, fmt.Sprintf("kill%d@example.com", i), cola.TierPro)
+		owners[i], tallies[i] = owner, &tally{}
+		for range 2 {
+			wg.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						tallies[i].call(client, s.base, secret.Reveal(), 10)
+						time.Sleep(time.Millisecond)
+					}
+				}
+			})
+		}
+	}
+	time.Sleep(700 * time.Millisecond)
+	s.kill()
+	close(stop)
+	wg.Wait()
+
+	answered := 0
+	for i, c := range tallies {
+		rows, _ := charged(t, st, owners[i])
+		answered += c.rows
+		if rows < c.rows || rows > c.rows+c.inFlight {
+			t.Errorf("account %d: charged %d records, answered %d with %d under way", i, rows, c.rows, c.inFlight)
+		}
+	}
+	if answered == 0 {
+		t.Fatal("nothing was answered before the kill; the test shows nothing")
+	}
+}
+
+// TestTwoProcessesShareOneLedger: two servers on one database let one account have exactly its limits.
+func TestTwoProcessesShareOneLedger(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	servers := []*serverProcess{startServer(t, dir), nil}
+	servers[1] = startServer(t, dir)
+	st := mustOpen(t, dir)
+
+	drive := func(key string, calls int) *tally {
+		c, client := &tally{}, newClient()
+		var wg sync.WaitGroup
+		for i := range calls {
+			wg.Go(func() { c.call(client, servers[i%2].base, key, 10) })
+		}
+		wg.Wait()
+		if len(c.errs) > 0 {
+			t.Fatalf("%d requests failed, the first with %v", len(c.errs), c.errs[0])
+		}
+		return c
+	}
+
+	burst, secret, _ := mustAccount(t, st, "both@example.com", cola.TierPro)
+	if c := drive(secret.Reveal(), 200); c.requests != 120 || c.refused != 80 {
+		t.Errorf("%d of 200 requests let through, %d refused; want 120 and 80", c.requests, c.refused)
+	}
+	if rows, requests := charged(t, st, burst); rows != 1200 || requests != 120 {
+		t.Errorf("charged %d records in %d requests, want 1200 in 120", rows, requests)
+	}
+
+	poor, secret, key := mustAccount(t, st, "poor@example.com", cola.TierPro)
+	spend(t, st, poor, key, 999_655)
+	c := drive(secret.Reveal(), 60)
+	if rows, _ := charged(t, st, poor); rows != 1_000_000 || c.rows != 345 {
+		t.Errorf("charged %d records, answered %d; want exactly the limit of 1000000 and the 345 that were left", rows, c.rows)
+	}
+}
+
+// TestNeverMoreThanTheLimitInAnyMinute hammers a free account through two processes for longer than a window.
+func TestNeverMoreThanTheLimitInAnyMinute(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 75 seconds")
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	servers := []*serverProcess{startServer(t, dir), nil}
+	servers[1] = startServer(t, dir)
+	_, secret, _ := mustAccount(t, mustOpen(t, dir), "minute@example.com", cola.TierFree)
+
+	type grant struct{ sent, answered time.Time }
+	var grants []grant
+	for begun, i := time.Now(), 0; time.Since(begun) < 75*time.Second; i++ {
+		sent := time.Now()
+		if servers[i%2].get(t, "/usage", secret.Reveal()).StatusCode == http.StatusOK {
+			grants = append(grants, grant{sent, time.Now()})
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if len(grants) != 20 {
+		t.Errorf("%d requests let through in 75 seconds, want 20: the first ten, and ten a minute later", len(grants))
+	}
+	for i := range max(0, len(grants)-10) {
+		// The grant lies between sending and answer, so eleven grants surely span less than a minute only if this does.
+		if span := grants[i+10].answered.Sub(grants[i].sent); span < time.Minute {
+			t.Errorf("eleven requests let through within %v", span)
+		}
+	}
+}
+
+// TestStopDrains: a server that is asked to stop answers every request that reached it, and charges no other.
+func TestStopDrains(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := startServer(t, dir)
+	st := mustOpen(t, dir)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+	const accounts = 8
+	owners, tallies := make([]store.Account, accounts), make([]*tally, accounts)
+	var wg sync.WaitGroup
+	for i := range accounts {
+		owner, secret, _ := mustAccount(t, st, fmt.Sprintf("drain%d@example.com", i), cola.TierPro)
+		owners[i], tallies[i] = owner, &tally{}
+		wg.Go(func() {
+			for len(tallies[i].errs) == 0 {
+				tallies[i].call(client, s.base, secret.Reveal(), 5)
+			}
+		})
+	}
+	time.Sleep(300 * time.Millisecond)
+	s.stop(t)
+	wg.Wait()
+	for i, c := range tallies {
+		if rows, _ := charged(t, st, owners[i]); rows != c.rows {
+			t.Errorf("account %d: charged %d records, answered %d", i, rows, c.rows)
+		}
+		if slices.ContainsFunc(c.errs, func(err error) bool {
+			return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET)
+		}) {
+			t.Errorf("account %d: %v; want only connections refused", i, c.errs)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/openapitest"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlite"
+)
+
+// TestMain lets the test binary be the program: under the name colaregistry it runs main.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"colaregistry": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
+}
+
+// output is what a process printed so far.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// command returns the program as a process of its own.
+func command(args ...string) *exec.Cmd {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	c := exec.Command(self)
+	c.Args = append([]string{"colaregistry"}, args...)
+	return c
+}
+
+// mustRun runs the program to its end and returns what it printed on standard output.
+func mustRun(t *testing.T, args ...string) string {
+	t.Helper()
+	c := command(args...)
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("colaregistry %s: %v\n%s%s", strings.Join(args, " "), err, out, errs.String())
+	}
+	return string(out)
+}
+
+// server process under test.
+type serverProcess struct {
+	cmd      *exec.Cmd
+	base     string // URL with /api/v1
+	key      string // printed at a first start
+	out, err output
+	done     chan error
+}
+
+var (
+	printedBase = regexp.MustCompile(`(http://\S+)/api/v1`)
+	printedKey  = regexp.MustCompile(`API key\s+(lar_\w+)`)
+)
+
+// startServer starts serve on a data folder and waits until it answers.
+func startServer(t *testing.T, dir string, args ...string) *serverProcess {
+	t.Helper()
+	s := &serverProcess{done: make(chan error, 1)}
+	s.cmd = command(append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", dir}, args...)...)
+	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.err
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { s.done <- s.cmd.Wait() }()
+	t.Cleanup(func() { s.kill() })
+	for range 1200 {
+		if m := printedBase.FindStringSubmatch(s.out.String()); m != nil && strings.HasSuffix(s.out.String(), "\n") {
+			s.base = m[0]
+			if k := printedKey.FindStringSubmatch(s.out.String()); k != nil {
+				s.key = k[1]
+			}
+			return s
+		}
+		select {
+		case err := <-s.done:
+			t.Fatalf("serve ended: %v\n%s%s", err, s.out.String(), s.err.String())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	t.Fatalf("serve does not come up\n%s%s", s.out.String(), s.err.String())
+	return nil
+}
+
+func (s *serverProcess) kill() {
+	if s.cmd.ProcessState == nil {
+		s.cmd.Process.Kill()
+		<-s.done
+		s.done <- nil
+	}
+}
+
+// stop asks the server to end and checks that it does so in good order.
+func (s *serverProcess) stop(t *testing.T) {
+	t.Helper()
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case err := <-s.done:
+		if err != nil {
+			t.Fatalf("serve ended with %v\n%s", err, s.err.String())
+		}
+		s.done <- nil
+	case <-time.After(time.Minute):
+		t.Fatalf("serve does not end\n%s", s.err.String())
+	}
+}
+
+// answer is a response with its body read and, when it is JSON, decoded.
+type answer struct {
+	*http.Response
+	body []byte
+	json map[string]any
+}
+
+// get calls the API and checks the answer against the OpenAPI document.
+func (s *serverProcess) get(t *testing.T, path, key string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("X-API-Key", key)
+	}
+	return do(t, req)
+}
+
+func do(t *testing.T, req *http.Request) answer {
+	t.Helper()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	a := answer{Response: resp}
+	if a.body, err = io.ReadAll(resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	openapitest.Validate(t, req, resp, a.body)
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
+		if err := json.Unmarshal(a.body, &a.json); err != nil {
+			t.Fatalf("%s: %v in %s", req.URL, err, a.body)
+		}
+	}
+	return a
+}
+
+// at returns the value at a path of keys in the answer's JSON.
+func (a answer) at(keys ...string) any {
+	var v any = a.json
+	for _, k := range keys {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[k]
+	}
+	return v
+}
+
+// ids returns the ttb_id of every label in the answer's data.
+func (a answer) ids() []string {
+	var ids []string
+	rows, _ := a.at("data").([]any)
+	for _, r := range rows {
+		ids = append(ids, r.(map[string]any)["ttb_id"].(string))
+	}
+	return ids
+}
+
+// mustOpen opens the embedded database of a data folder in this process.
+func mustOpen(t *testing.T, dir string) *sqlite.Store {
+	t.Helper()
+	st, err := sqlite.Open(t.Context(), filepath.Join(dir, "registry.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return st
+}
+
+// mustAccount makes an account with a key.
+func mustAccount(t *testing.T, st store.Store, email string, tier cola.Tier) (store.Account, auth.Secret, store.Key) {
+	t.Helper()
+	a, err := st.CreateAccount(t.Context(), email, tier)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := auth.NewSecret()
+	key := secret.Key()
+	key.AccountID, key.Name = a.ID, "test"
+	if key, err = st.CreateKey(t.Context(), key, secret.Hash()); err != nil {
+		t.Fatal(err)
+	}
+	return a, secret, key
+}
+
+// sharedData returns a file of the optional data folder, or skips.
+func sharedData(t *testing.T, name string) string {
+	t.Helper()
+	dir := os.Getenv("COLAREGISTRY_SHARED_DATA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "data")
+	}
+	path := filepath.Join(dir, name)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("no real data to test with: %v", err)
+	}
+	return path
+}

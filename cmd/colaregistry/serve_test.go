@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// TestFirstStart: one command makes a registry that answers the calls it prints; the next start keeps it and is silent.
+func TestFirstStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := startServer(t, dir)
+	if s.key == "" {
+		t.Fatalf("no key printed:\n%s", s.out.String())
+	}
+	calls := regexp.MustCompile(`(?m)^\s*curl .*$`).FindAllString(s.out.String(), -1)
+	if len(calls) != 3 {
+		t.Fatalf("%d curl lines printed, want 3:\n%s", len(calls), s.out.String())
+	}
+	for _, call := range calls {
+		out, err := exec.Command("sh", "-c", strings.TrimSpace(call)+" --silent --show-error --fail").CombinedOutput()
+		if err != nil || !strings.HasPrefix(string(out), `{"data":`) || strings.HasPrefix(string(out), `{"data":[]`) {
+			t.Errorf("%s: %v\n%.300s", call, err, out)
+		}
+	}
+	before := s.get(t, "/colas?approval_date_from=2005-01-01", s.key)
+	if total := before.at("pagination", "total").(float64); total < 15_000 || total > 20_000 {
+		t.Errorf("%v dated labels, want most of 20,000", total)
+	}
+	s.stop(t)
+	if strings.Contains(s.err.String(), s.key) {
+		t.Error("the log holds the key")
+	}
+
+	again := startServer(t, dir)
+	if again.key != "" || strings.Contains(again.out.String(), "lar_") {
+		t.Errorf("the second start prints a key:\n%s", again.out.String())
+	}
+	after := again.get(t, "/colas?approval_date_from=2005-01-01", s.key)
+	if after.at("pagination", "total") != before.at("pagination", "total") {
+		t.Errorf("total %v after a restart, %v before", after.at("pagination", "total"), before.at("pagination", "total"))
+	}
+	if !strings.Contains(again.err.String(), "from_snapshot=true") {
+		t.Errorf("the index snapshot was not used:\n%s", again.err.String())
+	}
+	used := again.get(t, "/usage", s.key).at("data", "list_records", "used")
+	if used.(float64) != 43 { // 3 of the first curl line, twice 20 here
+		t.Errorf("list records used = %v after a restart, want 43", used)
+	}
+}
+
+// TestInterruptedFirstStart: a first start that is cut off goes on at the next one.
+func TestInterruptedFirstStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := command("serve", "--listen", "127.0.0.1:0", "--data-dir", dir)
+	var errs output
+	c.Stderr = &errs
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for !strings.Contains(errs.String(), "demonstration") {
+		time.Sleep(5 * time.Millisecond)
+	}
+	time.Sleep(200 * time.Millisecond)
+	c.Process.Kill()
+	c.Wait()
+	s := startServer(t, dir)
+	if s.key == "" {
+		t.Fatalf("the second start does not finish the first:\n%s", s.out.String())
+	}
+	st := mustOpen(t, dir)
+	n := 0
+	if _, err := st.ColasSince(t.Context(), 0, func(*cola.IndexRecord) error { n++; return nil }); err != nil || n != demoColas {
+		t.Errorf("%d labels after an interrupted first start (%v), want %d", n, err, demoColas)
+	}
+	st.Close()
+	s.stop(t)
+	if again := startServer(t, dir); again.key != "" {
+		t.Error("the third start prints a key again")
+	}
+}
+
+// TestFreeAccount walks a free account through its burst, its quota and the end of its key.
+func TestFreeAccount(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := startServer(t, dir)
+	st := mustOpen(t, dir)
+	left := func(a answer) [2]int {
+		lists, _ := strconv.Atoi(a.Header.Get("X-List-Records-Remaining"))
+		details, _ := strconv.Atoi(a.Header.Get("X-Detail-Views-Remaining"))
+		return [2]int{lists, details}
+	}
+
+	_, secret, _ := mustAccount(t, st, "burst@example.com", cola.TierFree)
+	key := secret.Reveal()
+	var first string
+	steps := []struct {
+		path string
+		want [2]int
+	}{
+		{"/colas?per_page=7", [2]int{9_993, 200}},
+		{"/colas/{id}", [2]int{9_993, 199}},
+		{"/colas/99999999999999", [2]int{9_993, 199}},
+		{"/colas?per_page=1000", [2]int{9_993, 199}},
+		{"/nothing", [2]int{9_993, 199}},
+		{"/permittees?per_page=3", [2]int{9_990, 199}},
+		{"/avas", [2]int{9_990, 199}},
+		{"/usage", [2]int{9_990, 199}},
+		{"/processing-times", [2]int{9_990, 199}},
+		{"/production-reports", [2]int{9_990, 199}},
+	}
+	for i, step := range steps {
+		a := s.get(t, strings.Replace(step.path, "{id}", first, 1), key)
+		if i == 0 {
+			first = a.ids()[0]
+		}
+		if left(a) != step.want {
+			t.Errorf("%d. %s: %d: %v left, want %v", i+1, step.path, a.StatusCode, left(a), step.want)
+		}
+	}
+	eleventh := s.get(t, "/usage", key)
+	wait, _ := strconv.Atoi(eleventh.Header.Get("Retry-After"))
+	if eleventh.StatusCode != http.StatusTooManyRequests || wait < 30 || wait > 60 || eleventh.at("upgrade_url") != nil {
+		t.Errorf("eleventh request: %d, Retry-After %d: %s", eleventh.StatusCode, wait, eleventh.body)
+	}
+
+	poor, secret, made := mustAccount(t, st, "poor@example.com", cola.TierFree)
+	key = secret.Reveal()
+	spend(t, st, poor, made, 9_985)
+	cut := s.get(t, "/colas?per_page=20", key)
+	if len(cut.ids()) != 15 || cut.at("pagination", "has_more") != true || cut.at("pagination", "next_cursor") == nil {
+		t.Errorf("with 15 records left: %d rows, %v", len(cut.ids()), cut.at("pagination"))
+	}
+	refused := s.get(t, "/colas?per_page=20", key)
+	if refused.StatusCode != http.StatusTooManyRequests || refused.at("upgrade_url") == nil ||
+		refused.at("error", "details", "upgrade_url") != refused.at("upgrade_url") || refused.Header.Get("Retry-After") != "" {
+		t.Errorf("with none left: %d %s", refused.StatusCode, refused.body)
+	}
+	mustRun(t, "account", "set-tier", "--data-dir", dir, "--account", "poor@example.com", "--tier", "starter")
+	upgraded := s.get(t, "/colas?per_page=20&cursor="+cut.at("pagination", "next_cursor").(string), key)
+	if len(upgraded.ids()) != 20 || upgraded.ids()[0] == cut.ids()[14] {
+		t.Errorf("after an upgrade: %d %.200s", upgraded.StatusCode, upgraded.body)
+	}
+	mustRun(t, "key", "revoke", "--data-dir", dir, strconv.FormatInt(made.ID, 10))
+	if a := s.get(t, "/usage", key); a.StatusCode != http.StatusUnauthorized {
+		t.Errorf("right after its revocation a key gets %d", a.StatusCode)
+	}
+}
+
+// spend charges list records to an account, as if it had used them.
+func spend(t *testing.T, st store.Ledger, a store.Account, k store.Key, units int) {
+	t.Helper()
+	credential := cola.Credential{Kind: cola.CredentialKey, ID: k.ID}
+	batch := store.Batch{ID: store.BatchID{1, byte(a.ID)}, Accounts: []cola.AccountID{a.ID}, Credentials: []cola.Credential{credential}}
+	err := st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry {
+		return []store.Entry{{Account: a.ID, Units: []store.Units{{
+			Channel: cola.ChannelREST, Credential: credential, Meter: cola.MeterListRecords, Units: units,
+		}}}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestServeRefusesBadFlags: what cannot work is said before anything is made.
+func TestServeRefusesBadFlags(t *testing.T) {
+	t.Parallel()
+	for flag, value := range map[string]string{
+		"--listen": "nowhere:99999", "--public-url": "registry.example", "--database-url": "mysql://x", "--demo": "perhaps",
+	} {
+		out, err := command("serve", "--data-dir", t.TempDir(), flag, value).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), strings.TrimPrefix(flag, "--")) && !strings.Contains(string(out), value) {
+			t.Errorf("%s %s: %v\n%s", flag, value, err, out)
+		}
+	}
+	busy := startServer(t, t.TempDir(), "--demo", "never")
+	address := strings.TrimSuffix(strings.TrimPrefix(busy.base, "http://"), "/api/v1")
+	out, err := command("serve", "--data-dir", t.TempDir(), "--listen", address).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), fmt.Sprintf("listen on %s", address)) {
+		t.Errorf("with the address in use: %v\n%s", err, out)
+	}
+}
