@@ -1,0 +1,30 @@
+package httpapi
+
+import (
+	"reflect"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+func avaOperations(svc Service) []operation {
+	return []operation{
+		{
+			ID: "listAVAs", Path: "/avas", Tag: tagReference, Summary: "American Viticultural Areas",
+			Description: "Every area, superseded boundaries included, by name and then validity.",
+			Params:      reflect.TypeFor[cola.AVAParams](),
+			Sample:      "state=CA&q=valley",
+			Response:    reflect.TypeFor[rowsOf[cola.AVA]](),
+			Cost:        free,
+			call:        list(svc.AVAs, rows[cola.AVA]),
+		},
+		{
+			ID: "getAVA", Path: "/avas/{ava_id}", Tag: tagReference, Summary: "Get one American Viticultural Area",
+			Description: "One area with its validity, the areas around and within it, and the rule that established it.",
+			PathParam:   pathParam{Name: "ava_id", Doc: "Identifier of the area.", Example: "alexander_valley"},
+			Response:    reflect.TypeFor[dataOf[cola.AVADetail]](),
+			Cost:        free,
+			Tagged:      true,
+			call:        record(svc, "ava_id", 0, svc.AVA),
+		},
+	}
+}

@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"reflect"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// colaPage is the body of GET /colas.
+type colaPage struct {
+	Data            []cola.ColaSummary    `json:"data" nullable:"false" doc:"The labels of this page, newest approval first."`
+	Pagination      cola.Pagination       `json:"pagination" doc:"Where this page stands."`
+	DefaultsApplied *cola.DefaultsApplied `json:"defaults_applied,omitempty" doc:"Present only when the default date window narrowed the search."`
+}
+
+func colaOperations(svc Service) []operation {
+	return []operation{
+		{
+			ID: "searchColas", Path: "/colas", Tag: tagColas, Summary: "Search labels",
+			Description: "Finds labels by any combination of filters, newest approval first. Filters narrow each other; several values of one filter widen it. " +
+				"Without an approval date the last 365 days are searched and `defaults_applied` says so, except when `q` is an exact TTB id or `status` is expired, surrendered or revoked: those search all history. " +
+				"Totals are exact. For results past page 100 follow `next_cursor`.",
+			Params: reflect.TypeFor[cola.SearchParams](), Sample: "q=lenz+moser&product_type=wine&approval_date_from=2005-01-01",
+			Response: reflect.TypeFor[colaPage](),
+			Meter:    cola.MeterListRecords, Cost: "One list record for each label returned. When fewer remain, the page is cut to what remains.",
+			call: list(svc.SearchColas, func(p registry.ColaPage) answer {
+				return answer{body: colaPage{p.Colas, p.Pagination, p.Defaults}, units: len(p.Colas)}
+			}),
+		},
+		{
+			ID: "getCola", Path: "/colas/{ttb_id}", Tag: tagColas, Summary: "Get one label",
+			Description: "Everything known of one label, with its images and barcodes.",
+			PathParam:   pathParam{Name: "ttb_id", Doc: "COLA identifier, 14 digits.", Example: "11054001000049"},
+			Response:    reflect.TypeFor[dataOf[cola.Cola]](),
+			Meter:       cola.MeterDetailViews, Cost: "One detail view. Not found and not modified are free.",
+			Tagged: true,
+			call:   record(svc, "ttb_id", 1, svc.Cola),
+		},
+	}
+}
+
+// appendJSON writes the page as encoding/json would, without its cost: searches are the bulk of all traffic.
+func (p colaPage) appendJSON(b []byte) ([]byte, error) {
+	b = append(b, `{"data":[`...)
+	for i := range p.Data {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = p.Data[i].AppendJSON(b)
+	}
+	b = append(b, `],"pagination":`...)
+	b = appendPagination(b, p.Pagination)
+	if p.DefaultsApplied != nil {
+		var err error
+		b = append(b, `,"defaults_applied":`...)
+		if b, err = appendPlain(b, p.DefaultsApplied); err != nil {
+			return b, err
+		}
+	}
+	return append(b, '}'), nil
+}

@@ -1,0 +1,178 @@
+package httpapi
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+//go:embed docs.html
+var docsSource string
+
+// reference is what the page at /docs shows; all of it comes from the OpenAPI document, but for the plans.
+type reference struct {
+	Title, Version, Intro, BaseURL string
+	Plans                          []plan
+	Groups                         []group
+	Errors                         []errorDoc
+	Headers                        []fieldDoc
+	Objects                        []object
+}
+
+type group struct {
+	Name, Anchor, Description string
+	Operations                []operationDoc
+}
+
+type operationDoc struct {
+	ID, Method, Path, Summary, Description, Cost, Curl string
+	Open                                               bool
+	Parameters                                         []fieldDoc
+	Answers                                            []answerDoc
+	Errors                                             []errorDoc
+}
+
+// fieldDoc is one parameter, header or field of an object.
+type fieldDoc struct {
+	Name, Place, Type, Link, Doc, Example, Default string
+	Required, Nullable                             bool
+	Allowed                                        []string
+}
+
+type answerDoc struct{ Status, MediaType, Object, Example string }
+
+type errorDoc struct{ Status, Code, Description string }
+
+type object struct {
+	Name   string
+	Fields []fieldDoc
+}
+
+// plan is one tier as the page shows it.
+type plan struct {
+	Tier   cola.Tier
+	Limits cola.Limits
+	Price  string
+}
+
+// mustRenderDocs draws the reference page. Its input is made by this package, so a failure is a fault of the program.
+func mustRenderDocs(doc description, publicURL string) []byte {
+	page := template.Must(template.New("docs").Funcs(template.FuncMap{"text": markup, "count": count}).Parse(docsSource))
+	var b bytes.Buffer
+	if err := page.Execute(&b, newReference(doc, publicURL)); err != nil {
+		panic(fmt.Sprintf("httpapi: render reference: %v", err))
+	}
+	return b.Bytes()
+}
+
+func newReference(doc description, publicURL string) reference {
+	ref := reference{
+		Title: doc.Info.Title, Version: doc.Info.Version, Intro: doc.Info.Description,
+		BaseURL: cmp.Or(publicURL, defaultURL) + basePath,
+		Plans: []plan{
+			{cola.TierFree, cola.TierFree.Limits(), "none"},
+			{cola.TierStarter, cola.TierStarter.Limits(), "39 USD a month"},
+			{cola.TierPro, cola.TierPro.Limits(), "99 USD a month"},
+		},
+	}
+	for _, tag := range doc.Tags {
+		ref.Groups = append(ref.Groups, newGroup(doc, tag))
+	}
+	for _, name := range sortedKeys(doc.Components.Headers) {
+		h := doc.Components.Headers[name]
+		f := newField(name, h.Schema)
+		f.Doc, f.Example, f.Place = h.Description, plainText(h.Example), ""
+		ref.Headers = append(ref.Headers, f)
+	}
+	for _, kind := range errorKinds() {
+		ref.Errors = append(ref.Errors, errorDoc{strconv.Itoa(kind.status), kind.code(), kind.description})
+	}
+	for _, name := range sortedKeys(doc.Components.Schemas.Map()) {
+		ref.Objects = append(ref.Objects, object{name, fieldsOf(doc.Components.Schemas.Map()[name])})
+	}
+	return ref
+}
+
+// newGroup gathers the operations of a tag.
+func newGroup(doc description, tag *huma.Tag) group {
+	g := group{Name: tag.Name, Anchor: anchor(tag.Name), Description: tag.Description}
+	for _, path := range doc.paths {
+		op := doc.Paths[path].Get
+		if !slices.Contains(op.Tags, tag.Name) {
+			continue
+		}
+		if len(doc.Paths[path].Servers) == 0 {
+			path = basePath + path
+		}
+		g.Operations = append(g.Operations, newOperationDoc(doc, path, op))
+	}
+	return g
+}
+
+func newOperationDoc(doc description, path string, op *huma.Operation) operationDoc {
+	description, _, _ := strings.Cut(op.Description, "\n\n**Cost:**") // shown apart
+	d := operationDoc{
+		ID: op.OperationID, Method: "GET", Path: path, Summary: op.Summary, Description: description,
+		Cost: op.Extensions["x-cost"].(string), Curl: op.Extensions["x-codeSamples"].([]map[string]string)[0]["source"],
+		Open: op.Security != nil,
+	}
+	for _, p := range op.Parameters {
+		f := newField(p.Name, p.Schema)
+		f.Place, f.Required, f.Doc, f.Example = p.In, p.Required, p.Description, plainText(p.Example)
+		if p.Schema.Type == huma.TypeArray {
+			f.Type = "one or several, comma-separated"
+		}
+		d.Parameters = append(d.Parameters, f)
+	}
+	for _, status := range sortedKeys(op.Responses) {
+		response := op.Responses[status]
+		if name, ok := strings.CutPrefix(response.Ref, responsePrefix); ok {
+			response = doc.Components.Responses[name]
+		}
+		if status >= "300" {
+			d.Errors = append(d.Errors, errorDoc{Status: status, Description: response.Description})
+			continue
+		}
+		for _, mediaType := range sortedKeys(response.Content) {
+			d.Answers = append(d.Answers, newAnswer(status, mediaType, response.Content[mediaType]))
+		}
+	}
+	return d
+}
+
+func newAnswer(status, mediaType string, m *huma.MediaType) answerDoc {
+	a := answerDoc{Status: status, MediaType: mediaType, Object: strings.TrimPrefix(m.Schema.Ref, schemaPrefix)}
+	if m.Example != nil {
+		if b, err := json.MarshalIndent(m.Example, "", "  "); err == nil {
+			a.Example = string(b)
+		}
+	}
+	return a
+}
+
+// fieldsOf lists the fields of an object: the required ones, which come in the order of the JSON, then the others.
+func fieldsOf(schema *huma.Schema) []fieldDoc {
+	names := slices.Clone(schema.Required)
+	for _, name := range sortedKeys(schema.Properties) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	var fields []fieldDoc
+	for _, name := range names {
+		f := newField(name, schema.Properties[name])
+		f.Required = slices.Contains(schema.Required, name)
+		fields = append(fields, f)
+	}
+	return fields
+}

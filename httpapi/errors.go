@@ -1,0 +1,95 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// statusOf is the one table from the code of an error to its HTTP status.
+func statusOf(code cola.Code) int {
+	switch code {
+	case cola.CodeValidation, cola.CodeSearchTooBroad:
+		return http.StatusBadRequest
+	case cola.CodeUnauthorized:
+		return http.StatusUnauthorized
+	case cola.CodeInsufficientScope, cola.CodeForbidden:
+		return http.StatusForbidden
+	case cola.CodeNotFound:
+		return http.StatusNotFound
+	case cola.CodeMethodNotAllowed:
+		return http.StatusMethodNotAllowed
+	case cola.CodeWatchlistLimit:
+		return http.StatusConflict
+	case cola.CodePayloadTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case cola.CodeUnsupportedMediaType:
+		return http.StatusUnsupportedMediaType
+	case cola.CodeQuotaExceeded:
+		return http.StatusTooManyRequests
+	case cola.CodeUnavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// errorBody is the envelope of every error.
+type errorBody struct {
+	Error      errorInfo `json:"error" doc:"What went wrong."`
+	UpgradeURL string    `json:"upgrade_url,omitempty" format:"uri" doc:"Where a larger plan is had; present when a monthly quota is used up, also in error.details." example:"https://example.com/plans"`
+}
+
+type errorInfo struct {
+	Code    cola.Code      `json:"code" enum:"unauthorized,not_found,quota_exceeded,validation_error,insufficient_scope,search_too_broad,watchlist_limit_reached,method_not_allowed,payload_too_large,unsupported_media_type,forbidden,internal_error,unavailable" doc:"Kind of error, for programs." example:"validation_error"`
+	Message string         `json:"message" doc:"What was wrong and what to do, for people." example:"Invalid parameters: per_page. See details for what each accepts."`
+	Details map[string]any `json:"details" doc:"More on the error; may be empty. A validation_error has an array of messages under each parameter's name. A quota_exceeded has reason: detail_views, list_records or burst. An internal_error has request_id."`
+}
+
+// envelope renders an error of the caller.
+func envelope(e *cola.Error) errorBody {
+	details := map[string]any{}
+	maps.Copy(details, e.Details)
+	if e.UpgradeURL != "" {
+		details["upgrade_url"] = e.UpgradeURL
+	}
+	return errorBody{
+		Error:      errorInfo{Code: e.Code, Message: e.Message, Details: details},
+		UpgradeURL: e.UpgradeURL,
+	}
+}
+
+// shownError turns any error into one that is safe to show. fault is the error to log when it is not the caller's doing,
+// and nil when it is.
+func shownError(err error, requestID string) (shown *cola.Error, fault error) {
+	if errors.As(err, &shown) && shown.Code != cola.CodeInternal {
+		if shown.Code == cola.CodeUnavailable {
+			fault = err
+		}
+		return shown, fault
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &cola.Error{
+			Code:       cola.CodeUnavailable,
+			Message:    "The request took too long and was given up. Try again shortly.",
+			RetryAfter: cola.UnavailableRetry,
+		}, err
+	}
+	return internalError(requestID), err
+}
+
+func internalError(requestID string) *cola.Error {
+	return &cola.Error{
+		Code:    cola.CodeInternal,
+		Message: "Something went wrong on our side. Quote the request id when reporting it.",
+		Details: map[string]any{"request_id": requestID},
+	}
+}
+
+// retrySeconds rounds up to whole seconds, as Retry-After has them: coming back a moment early would be refused again.
+func retrySeconds(d time.Duration) int64 {
+	return max(1, int64((d+time.Second-1)/time.Second))
+}

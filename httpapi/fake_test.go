@@ -1,0 +1,277 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// now is the present in these tests.
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// fake is a Service over a few records. Like the real one it checks parameters with their Normalize, spends one request of
+// the burst on every call, charges only what it hands out, and returns the quota state with errors too.
+type fake struct {
+	label     cola.Cola
+	permittee cola.PermitteeDetail
+	ava       cola.AVADetail
+	defaults  *cola.DefaultsApplied
+
+	used  cola.Used
+	spent int   // requests of the burst
+	err   error // what every call fails with, when set
+	blank bool  // whether the state is unknown when a call fails
+	ready error
+	panic any
+
+	search cola.ColaSearch // the latest one, normalised
+	asked  string          // the latest path value
+}
+
+const (
+	testKey  = "lar_test"
+	testETag = `W/"one"`
+)
+
+func newFake() *fake {
+	label := cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID: 11054001000049, BrandName: `LENZ <&> "MOSER"`, ProductName: "PRESTIGE", ProductType: cola.Wine,
+		ClassName: "TABLE RED WINE", OriginName: "AUSTRIA", PermitNumber: "NJ-I-721", ApplicationStatus: "surrendered",
+		ApprovalDate: cola.NewDate(2011, 3, 18),
+	}}
+	label.Images = []cola.Image{{
+		TTBImageID: "11054001000049-1", ContainerPosition: "front", ImageURL: "http://127.0.0.1:8080/images/11054001000049-1",
+		WidthPixels: cola.Some(300), HeightPixels: cola.Some(400),
+	}}
+	label.Barcodes = []cola.Barcode{{BarcodeValue: "036000291452", BarcodeType: "UPC-A", TTBImageID: "11054001000049-1"}}
+	label.ABV = cola.Some(12.5)
+	label.Derive()
+	f := &fake{label: label}
+	f.permittee = cola.PermitteeDetail{
+		PermitteeSummary: cola.PermitteeSummary{PermitNumber: "NJ-I-721", CompanyName: "NIEDERHOFF IMPORTS INC", Colas: 1,
+			LastColaApplicationDate: cola.NewDate(2011, 2, 23)},
+		RecentColas: []cola.ColaSummary{label.ColaSummary},
+	}
+	f.ava = cola.AVADetail{
+		AVA:        cola.AVA{AVAID: "alexander_valley", Name: "Alexander Valley", States: []string{"CA"}, Counties: []string{"Sonoma"}},
+		ParentAVAs: []string{"North Coast"}, ChildAVAs: []string{}, CFRIndex: "9.53",
+	}
+	f.defaults = &cola.DefaultsApplied{DateRange: true, DateFrom: cola.NewDate(2025, 11, 20)}
+	return f
+}
+
+func (f *fake) state() cola.QuotaState {
+	return cola.QuotaState{Tier: cola.TierFree, Period: cola.PeriodOf(now), Limits: cola.TierFree.Limits(), Used: f.used}
+}
+
+// admit is what every call begins with.
+func (f *fake) admit() (cola.QuotaState, error) {
+	if f.panic != nil {
+		panic(f.panic)
+	}
+	f.spent++
+	if f.err != nil && f.blank {
+		return cola.QuotaState{}, f.err
+	}
+	return f.state(), f.err
+}
+
+func (f *fake) Refuse(_ context.Context, _ cola.Caller, refusal error) (cola.QuotaState, error) {
+	state, err := f.admit()
+	if err != nil {
+		return state, err
+	}
+	return state, refusal
+}
+
+func (f *fake) SearchColas(_ context.Context, _ cola.Caller, p cola.SearchParams) (registry.ColaPage, cola.QuotaState, error) {
+	state, err := f.admit()
+	if err != nil {
+		return registry.ColaPage{}, state, err
+	}
+	if f.search, err = p.Normalize(now); err != nil {
+		return registry.ColaPage{}, state, err
+	}
+	f.used.ListRecords++
+	return registry.ColaPage{
+		Colas:      []cola.ColaSummary{f.label.ColaSummary},
+		Pagination: cola.Pagination{Mode: "offset", Page: 1, PerPage: 20, Total: 41, Pages: 3, HasMore: true, NextCursor: "AQAB"},
+		Defaults:   f.defaults,
+	}, f.state(), nil
+}
+
+// tagged hands out a record when its identifier is the one asked for.
+func tagged[T any](f *fake, want, got, ifNoneMatch string, value T, units int) (registry.Tagged[T], cola.QuotaState, error) {
+	state, err := f.admit()
+	f.asked = got
+	switch {
+	case err != nil:
+		return registry.Tagged[T]{}, state, err
+	case got != want:
+		return registry.Tagged[T]{}, state, cola.Errorf(cola.CodeNotFound, "There is no %q.", got)
+	case ifNoneMatch == testETag:
+		return registry.Tagged[T]{ETag: testETag, NotModified: true}, state, nil
+	}
+	f.used.DetailViews += units
+	return registry.Tagged[T]{Value: value, ETag: testETag}, f.state(), nil
+}
+
+func (f *fake) Cola(_ context.Context, _ cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.Cola], cola.QuotaState, error) {
+	return tagged(f, f.label.TTBID.String(), id, ifNoneMatch, f.label, 1)
+}
+
+func (f *fake) Permittee(_ context.Context, _ cola.Caller, number, ifNoneMatch string) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error) {
+	return tagged(f, f.permittee.PermitNumber, number, ifNoneMatch, f.permittee, 1)
+}
+
+func (f *fake) AVA(_ context.Context, _ cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error) {
+	return tagged(f, f.ava.AVAID, id, ifNoneMatch, f.ava, 0)
+}
+
+func (f *fake) SearchPermittees(_ context.Context, _ cola.Caller, p cola.PermitteeParams) (registry.PermitteePage, cola.QuotaState, error) {
+	state, err := f.admit()
+	if err == nil {
+		_, err = p.Normalize(now)
+	}
+	if err != nil {
+		return registry.PermitteePage{}, state, err
+	}
+	f.used.ListRecords++
+	return registry.PermitteePage{
+		Permittees: []cola.PermitteeSummary{f.permittee.PermitteeSummary},
+		Pagination: cola.Pagination{Mode: "offset", Page: 1, PerPage: 20, Total: 1, Pages: 1},
+	}, f.state(), nil
+}
+
+func (f *fake) Barcode(_ context.Context, _ cola.Caller, value string) (cola.BarcodeResult, cola.QuotaState, error) {
+	t, state, err := tagged(f, "036000291452", value, "", cola.BarcodeResult{}, 0)
+	if err != nil {
+		return t.Value, state, err
+	}
+	f.used.ListRecords++
+	return cola.BarcodeResult{BarcodeValue: value, BarcodeType: "UPC-A", Colas: []cola.ColaSummary{f.label.ColaSummary}, TotalColas: 1}, f.state(), nil
+}
+
+func (f *fake) Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
+	state, err := f.admit()
+	return state.Stats(), state, err
+}
+
+// rowsFor is a reference list of some rows, or the problems of its parameters.
+func rowsFor[T any](f *fake, invalid error, rows ...T) (registry.List[T], cola.QuotaState, error) {
+	state, err := f.admit()
+	if err == nil {
+		err = invalid
+	}
+	if err != nil {
+		return registry.List[T]{}, state, err
+	}
+	return registry.List[T]{Rows: rows, Meta: cola.Meta{Total: len(rows)}}, state, nil
+}
+
+func (f *fake) ProcessingTimes(_ context.Context, _ cola.Caller, p cola.ProcessingTimeParams) (registry.List[cola.ProcessingTime], cola.QuotaState, error) {
+	_, err := p.Normalize()
+	return rowsFor(f, err, cola.ProcessingTime{Commodity: "Wine", SnapshotDate: cola.NewDate(2025, 6, 30), TurnaroundDaysMedian: cola.Some(4)})
+}
+
+func (f *fake) FormulaProcessingTimes(_ context.Context, _ cola.Caller, p cola.FormulaProcessingTimeParams) (registry.List[cola.FormulaProcessingTime], cola.QuotaState, error) {
+	_, err := p.Normalize()
+	return rowsFor(f, err, cola.FormulaProcessingTime{Commodity: "Wine", FormulaType: "Formula Approval", SnapshotDate: cola.NewDate(2025, 6, 30)})
+}
+
+func (f *fake) RegistrationProcessingTimes(_ context.Context, _ cola.Caller, p cola.RegistrationProcessingTimeParams) (registry.List[cola.RegistrationProcessingTime], cola.QuotaState, error) {
+	_, err := p.Normalize()
+	return rowsFor[cola.RegistrationProcessingTime](f, err) // none: an empty array, never null
+}
+
+func (f *fake) ProductionReports(_ context.Context, _ cola.Caller, p cola.ProductionReportParams) (registry.PageList[cola.ProductionReport], cola.QuotaState, error) {
+	_, err := p.Normalize()
+	l, state, err := rowsFor(f, err, cola.ProductionReport{
+		Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(3), ReportDate: cola.NewDate(2019, 3, 31), IsRedacted: true,
+	})
+	return registry.PageList[cola.ProductionReport]{Rows: l.Rows, Meta: cola.PageMeta{Total: 1, Page: 1, PerPage: 20}}, state, err
+}
+
+func (f *fake) AVAs(_ context.Context, _ cola.Caller, p cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error) {
+	_, err := p.Normalize()
+	return rowsFor(f, err, f.ava.AVA)
+}
+
+func (f *fake) DrawableImage(_ context.Context, id string) (cola.Cola, cola.Image, error) {
+	if f.err != nil {
+		return cola.Cola{}, cola.Image{}, f.err
+	}
+	if id != f.label.Images[0].TTBImageID {
+		return cola.Cola{}, cola.Image{}, cola.Errorf(cola.CodeNotFound, "No image %q is drawn here.", id)
+	}
+	return f.label, f.label.Images[0], nil
+}
+
+func (f *fake) Ready(context.Context) error { return f.ready }
+
+// keys is an Authenticator that knows one key.
+type keys struct{ err error }
+
+func (k keys) Authenticate(_ context.Context, h http.Header, ch cola.Channel) (cola.Caller, error) {
+	if k.err != nil {
+		return cola.Caller{}, k.err
+	}
+	if h.Get("X-Api-Key") != testKey && h.Get("Authorization") != "Bearer "+testKey {
+		return cola.Caller{}, cola.Errorf(cola.CodeUnauthorized, "The API key is not known.")
+	}
+	return cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 3}, Channel: ch}, nil
+}
+
+// mustServe starts the edge over a service; log lines go to out.
+func mustServe(t *testing.T, svc Service, out io.Writer) http.Handler {
+	t.Helper()
+	return New(svc, keys{}, Options{
+		PublicURL: "http://127.0.0.1:8080", Version: "test",
+		Logger: slog.New(slog.NewJSONHandler(out, nil)),
+	})
+}
+
+// get sends a request with the test's key, unless header lines ("Name: value") say otherwise.
+func get(t *testing.T, h http.Handler, target string, lines ...string) *http.Response {
+	t.Helper()
+	return send(t, h, http.MethodGet, target, append([]string{"X-API-Key: " + testKey}, lines...)...)
+}
+
+func send(t *testing.T, h http.Handler, method, target string, lines ...string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequest(method, target, nil)
+	for _, line := range lines {
+		name, value, _ := strings.Cut(line, ": ")
+		if value == "" {
+			r.Header.Del(name)
+			continue
+		}
+		r.Header.Add(name, value)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func mustRead(t *testing.T, resp *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+var errBroken = errors.New("disk full of secrets")

@@ -1,0 +1,149 @@
+// Package httpapi is the REST edge of the registry: it decodes requests, asks package registry and renders the answers.
+//
+// One table of operations mounts the routes and describes them in the OpenAPI document, which the reference page at /docs
+// is drawn from; so what is served and what is documented cannot differ. Requests are decoded here rather than by a
+// framework because the contract wants every problem of a request told at once, in words shared with the other edges.
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// Service is what the edge asks of the registry; *registry.Service is the one in use. Every method but the last two takes
+// the caller of an authenticated request, counts in its burst, and returns the quota state also with an error when it is
+// known.
+type Service interface {
+	// Refuse lets through, at no cost, a request that the edge refuses itself, and returns the refusal; or why the
+	// request is not even let through.
+	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
+
+	SearchColas(context.Context, cola.Caller, cola.SearchParams) (registry.ColaPage, cola.QuotaState, error)
+	Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.Cola], cola.QuotaState, error)
+	SearchPermittees(context.Context, cola.Caller, cola.PermitteeParams) (registry.PermitteePage, cola.QuotaState, error)
+	Permittee(ctx context.Context, c cola.Caller, number, ifNoneMatch string) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
+	Barcode(ctx context.Context, c cola.Caller, value string) (cola.BarcodeResult, cola.QuotaState, error)
+	Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaState, error)
+	ProcessingTimes(context.Context, cola.Caller, cola.ProcessingTimeParams) (registry.List[cola.ProcessingTime], cola.QuotaState, error)
+	FormulaProcessingTimes(context.Context, cola.Caller, cola.FormulaProcessingTimeParams) (registry.List[cola.FormulaProcessingTime], cola.QuotaState, error)
+	RegistrationProcessingTimes(context.Context, cola.Caller, cola.RegistrationProcessingTimeParams) (registry.List[cola.RegistrationProcessingTime], cola.QuotaState, error)
+	ProductionReports(context.Context, cola.Caller, cola.ProductionReportParams) (registry.PageList[cola.ProductionReport], cola.QuotaState, error)
+	AVAs(context.Context, cola.Caller, cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error)
+	AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
+
+	DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error)
+	Ready(context.Context) error
+}
+
+// Authenticator tells who makes a request from its headers. Its errors are unauthorized ones, or faults of ours.
+type Authenticator interface {
+	Authenticate(context.Context, http.Header, cola.Channel) (cola.Caller, error)
+}
+
+// Options settle how the edge serves. The zero value serves with defaults.
+type Options struct {
+	PublicURL      string        // where callers reach the service, without a path's trailing slash; empty: links are relative
+	Version        string        // of the program, as /healthz tells it
+	Logger         *slog.Logger  // gets one event a request; nil: slog.Default
+	Timeout        time.Duration // for one request's work; zero: 30 seconds
+	AllowedOrigins []string      // of browsers' scripts; none: any origin, as no request is authorised by a cookie
+	MaxDrawings    int           // label images drawn at one time; zero: one a processor
+}
+
+// basePath is the path of the API under the service's root.
+const basePath = "/api/v1"
+
+// api is the edge at work.
+type api struct {
+	svc        Service
+	auth       Authenticator
+	opts       Options
+	log        *slog.Logger
+	ops        []operation
+	drawings   chan struct{} // holds a token for each image being drawn
+	buffers    sync.Pool     // of *bytes.Buffer
+	imageQuery *decoder[imageParams]
+	spec       document // the OpenAPI document
+	page       document // the reference page
+}
+
+// New returns the handler of everything this edge serves: /api/v1/…, /docs, /healthz, /readyz and /images/…. It expects
+// to see request paths as they were sent: mount it without a mux that cleans paths.
+func New(svc Service, auth Authenticator, o Options) http.Handler {
+	o = o.withDefaults()
+	a := &api{
+		svc:        svc,
+		auth:       auth,
+		opts:       o,
+		log:        o.Logger,
+		ops:        operations(svc),
+		drawings:   make(chan struct{}, o.MaxDrawings),
+		buffers:    sync.Pool{New: func() any { return new(bytes.Buffer) }},
+		imageQuery: newDecoder[imageParams](),
+	}
+	spec := describe(a.ops, o.PublicURL)
+	a.spec = newDocument("application/json", mustMarshal(spec))
+	a.page = newDocument("text/html; charset=utf-8", mustRenderDocs(spec, o.PublicURL))
+	return a.routes()
+}
+
+func (o Options) withDefaults() Options {
+	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 30 * time.Second
+	}
+	if len(o.AllowedOrigins) == 0 {
+		o.AllowedOrigins = []string{"*"}
+	}
+	if o.MaxDrawings <= 0 {
+		o.MaxDrawings = runtime.GOMAXPROCS(0)
+	}
+	return o
+}
+
+func (a *api) routes() http.Handler {
+	root := chi.NewRouter()
+	root.Use(requestID, a.record, canonicalPath, a.cors(), compress(), a.recover, a.limitTime)
+	root.NotFound(a.notFoundOpen)
+	root.MethodNotAllowed(a.methodNotAllowedOpen)
+	open := map[string]http.HandlerFunc{
+		"/docs":                    a.serveDocument(&a.page),
+		"/healthz":                 a.health,
+		"/readyz":                  a.ready,
+		"/images/{image}":          a.image,
+		basePath + "/openapi.json": a.serveDocument(&a.spec),
+	}
+	for path, handler := range open {
+		getAndHead(root, path, handler)
+	}
+	root.Route(basePath, func(r chi.Router) {
+		r.Use(a.authenticate)
+		r.NotFound(a.notFound)
+		r.MethodNotAllowed(a.methodNotAllowed)
+		for i := range a.ops {
+			getAndHead(r, a.ops[i].Path, a.serve(&a.ops[i]))
+		}
+	})
+	return root
+}
+
+// getAndHead mounts a handler. HEAD is answered, and charged, as GET is: the same work is done for it, and net/http leaves
+// out the body.
+func getAndHead(r chi.Router, path string, handler http.HandlerFunc) {
+	r.Get(path, handler)
+	r.Head(path, handler)
+}

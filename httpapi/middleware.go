@@ -1,0 +1,187 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/go-chi/cors"
+	"github.com/klauspost/compress/gzhttp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// event is what one request's log line is made of. The handlers of the request fill it in; it never holds a secret nor
+// what was searched for.
+type event struct {
+	requestID string
+	caller    cola.Caller // zero when not authenticated
+	meter     cola.Meter
+	units     int
+	code      cola.Code // of an error answer
+	fault     error     // ours, not the caller's
+	stack     []byte    // of a panic
+}
+
+type eventKey struct{}
+
+// eventOf returns the request's event. Outside record, as in a test of one handler, it is one that nobody reads.
+func eventOf(r *http.Request) *event {
+	if e, ok := r.Context().Value(eventKey{}).(*event); ok {
+		return e
+	}
+	return &event{}
+}
+
+// saneRequestID is what a request id from outside may look like: it goes into logs and headers.
+func saneRequestID(s string) bool { return requestIDShape.MatchString(s) }
+
+var requestIDShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// requestID gives each request an id, its own when it brings a sane one, and returns it with the answer.
+func requestID(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get("X-Request-Id")
+		if !saneRequestID(id) {
+			id = rand.Text()
+		}
+		w.Header().Set("X-Request-Id", id)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		ctx := context.WithValue(r.Context(), eventKey{}, &event{requestID: id})
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// record logs one event a request, when it is done.
+func (a *api) record(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		defer func() {
+			// Deferred, so that a connection cut off by a panic is recorded too.
+			a.logEvent(r, ww, time.Since(start))
+		}()
+		next.ServeHTTP(ww, r)
+	})
+}
+
+func (a *api) logEvent(r *http.Request, w middleware.WrapResponseWriter, took time.Duration) {
+	e := eventOf(r)
+	attrs := []slog.Attr{
+		slog.String("request_id", e.requestID),
+		slog.String("method", r.Method),
+		slog.String("route", chi.RouteContext(r.Context()).RoutePattern()),
+		slog.Int("status", w.Status()),
+		slog.Duration("duration", took),
+		slog.Int("bytes", w.BytesWritten()),
+	}
+	if e.caller.Account != 0 {
+		attrs = append(attrs,
+			slog.Int64("account", int64(e.caller.Account)),
+			slog.String("credential_kind", string(e.caller.Credential.Kind)),
+			slog.Int64("credential", e.caller.Credential.ID),
+			slog.String("channel", string(e.caller.Channel)))
+	}
+	if e.meter != cola.MeterNone {
+		attrs = append(attrs, slog.String("meter", string(e.meter)), slog.Int("units", e.units))
+	}
+	if e.code != "" {
+		attrs = append(attrs, slog.String("code", string(e.code)))
+	}
+	level := slog.LevelInfo
+	if e.fault != nil {
+		level = slog.LevelError
+		attrs = append(attrs, slog.String("error", e.fault.Error()))
+	}
+	if e.stack != nil {
+		attrs = append(attrs, slog.String("stack", string(e.stack)))
+	}
+	a.log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// recover turns a panic into a 500 that tells nothing of it. When the answer has begun the connection is cut off instead,
+// so that nobody takes a part for the whole.
+func (a *api) recover(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			e := eventOf(r)
+			e.stack = debug.Stack()
+			fault := fmt.Errorf("panic: %v", p)
+			if ww.Status() != 0 {
+				e.fault, e.code = fault, cola.CodeInternal
+				panic(http.ErrAbortHandler)
+			}
+			a.fail(ww, r, fault)
+		}()
+		next.ServeHTTP(ww, r)
+	})
+}
+
+// limitTime ends the work on a request that takes too long; the caller is then told to try again.
+func (a *api) limitTime(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), a.opts.Timeout)
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// canonicalPath routes by path segments that are decoded and escaped anew. Without it chi matches the path as decoded or
+// as sent, depending on how it was escaped, and its variables come out decoded once or not at all.
+func canonicalPath(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		chi.RouteContext(r.Context()).RoutePath = routedPath(r)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func routedPath(r *http.Request) string {
+	segments := strings.Split(r.URL.EscapedPath(), "/")
+	for i, s := range segments {
+		if plain, err := url.PathUnescape(s); err == nil {
+			segments[i] = url.PathEscape(plain)
+		}
+	}
+	if path := strings.Join(segments, "/"); strings.HasPrefix(path, "/") {
+		return path
+	}
+	return "/" // as of OPTIONS *
+}
+
+// cors lets scripts in browsers call the API. Credentials come in headers that a script must hold itself, never in a
+// cookie, so any origin may.
+func (a *api) cors() func(http.Handler) http.Handler {
+	return cors.Handler(cors.Options{
+		AllowedOrigins: a.opts.AllowedOrigins,
+		AllowedMethods: []string{http.MethodGet, http.MethodHead},
+		AllowedHeaders: []string{"X-API-Key", "Authorization", "If-None-Match", "X-Request-Id"},
+		ExposedHeaders: append(everyAnswer(), "Retry-After", "ETag"),
+		MaxAge:         int(time.Hour / time.Second),
+	})
+}
+
+// compress encodes answers with zstd or gzip for those who accept it.
+func compress() func(http.Handler) http.Handler {
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(1024))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return func(next http.Handler) http.Handler { return wrap(next) }
+}

@@ -1,0 +1,193 @@
+package httpapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// apiVersion is the version of the interface description, not of the program.
+const apiVersion = "1.0.0"
+
+// description is the OpenAPI document with the order of its paths, which the document itself does not keep.
+type description struct {
+	*huma.OpenAPI
+	paths []string
+}
+
+// describe makes the OpenAPI document of the operations. Without a public URL its server is relative to wherever the
+// document was fetched.
+func describe(ops []operation, publicURL string) description {
+	s := newSchemas()
+	doc := description{OpenAPI: &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title:       "Label approval registry",
+			Version:     apiVersion,
+			Description: introduction(),
+			License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+		},
+		Servers: []*huma.Server{{URL: publicURL + basePath, Description: "This service"}},
+		Tags: []*huma.Tag{
+			{Name: tagColas, Description: "Certificates of Label Approval (COLAs), and the barcodes on their labels."},
+			{Name: tagPermittees, Description: "Wineries, breweries, distilleries, importers and other permit holders."},
+			{Name: tagAccount, Description: "What the account has used."},
+			{Name: tagReference, Description: "Processing times, production reports and American Viticultural Areas; free of quota."},
+			{Name: tagService, Description: "Open to everyone, without a key."},
+		},
+		Security: []map[string][]string{{"apiKey": {}}, {"bearer": {}}},
+		Paths:    map[string]*huma.PathItem{},
+		Components: &huma.Components{
+			Schemas:   s.registry,
+			Headers:   headers(s),
+			Responses: errorResponses(s),
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "An API key of the account."},
+				"bearer": {Type: "http", Scheme: "bearer", Description: "The same API key, as a bearer token."},
+			},
+		},
+	}}
+	for i := range ops {
+		doc.add(ops[i].Path, &huma.PathItem{Get: s.operation(&ops[i], publicURL)})
+	}
+	s.addOpen(&doc, publicURL)
+	s.finish()
+	return doc
+}
+
+func (d *description) add(path string, item *huma.PathItem) {
+	d.Paths[path] = item
+	d.paths = append(d.paths, path)
+}
+
+// introduction is the description of the whole API, in CommonMark.
+func introduction() string {
+	return strings.Join([]string{
+		"Read access to the registry of US alcohol label approvals (COLAs): labels, permit holders, barcodes and reference data.",
+		"**Quotas.** Single-record lookups use detail views, lists and searches use list records, one for each record returned. " +
+			"Both are counted per account and calendar month (UTC), over every key and channel. " +
+			"Every request also counts in the burst, the requests allowed in any 60 seconds. " +
+			"Every authenticated answer, errors included, carries the five quota headers.",
+		"**Parameters.** All problems of a request are told at once. An unknown parameter is an error, an empty value is an absent one. " +
+			"Filters with several values are comma-separated, or repeated. Enumerated values are accepted in any letter case.",
+		"**Single records** carry an `ETag`; send it back as `If-None-Match` and an unchanged record is a free 304. " +
+			"HEAD is answered, and charged, as GET is.",
+	}, "\n\n")
+}
+
+// operation describes one endpoint.
+func (s *schemas) operation(op *operation, publicURL string) *huma.Operation {
+	o := &huma.Operation{
+		OperationID: op.ID,
+		Tags:        []string{op.Tag},
+		Summary:     op.Summary,
+		Description: op.Description + "\n\n**Cost:** " + op.Cost,
+		Extensions:  extensions(op.Cost, curl(publicURL, op)),
+		Responses:   map[string]*huma.Response{"200": s.success(op)},
+	}
+	codes := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusRequestEntityTooLarge,
+		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
+	if op.PathParam.Name != "" {
+		codes = append(codes, http.StatusNotFound)
+		o.Parameters = append(o.Parameters, &huma.Param{
+			Name: op.PathParam.Name, In: "path", Required: true, Description: op.PathParam.Doc, Example: op.PathParam.Example,
+			Schema: &huma.Schema{Type: huma.TypeString},
+		})
+	}
+	if op.Params != nil {
+		o.Parameters = append(o.Parameters, s.parameters(op.Params)...)
+	}
+	if op.Tagged {
+		conditional(o, "The record has not changed since the tag you sent. Free.", append(everyAnswer(), "ETag"))
+	}
+	for _, status := range codes {
+		o.Responses[statusKey(status)] = &huma.Response{Ref: responsePrefix + errorResponseName(status)}
+	}
+	return o
+}
+
+const responsePrefix = "#/components/responses/"
+
+func statusKey(status int) string { return strconv.Itoa(status) }
+
+// conditional adds to an operation what If-None-Match makes of it.
+func conditional(o *huma.Operation, unchanged string, named []string) {
+	o.Parameters = append(o.Parameters, &huma.Param{
+		Name: "If-None-Match", In: "header", Example: exampleTag, Schema: &huma.Schema{Type: huma.TypeString},
+		Description: "Entity tags of what you have already, or *.",
+	})
+	o.Responses["200"].Headers = headerRefs(named)
+	o.Responses["304"] = &huma.Response{Description: unchanged, Headers: headerRefs(named)}
+}
+
+// success describes the 200 of an endpoint, with an example made of the examples of its fields.
+func (s *schemas) success(op *operation) *huma.Response {
+	schema := s.of(op.Response)
+	return &huma.Response{
+		Description: "What was asked for.",
+		Headers:     headerRefs(everyAnswer()),
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: schema, Example: s.sample(schema)}},
+	}
+}
+
+// parameters describes the query parameters of a struct, in its order.
+func (s *schemas) parameters(t reflect.Type) []*huma.Param {
+	var params []*huma.Param
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || name == "" || name == "-" {
+			continue
+		}
+		schema := s.field(f)
+		p := &huma.Param{Name: name, In: "query", Description: schema.Description, Schema: schema}
+		if len(schema.Examples) > 0 {
+			p.Example = schema.Examples[0]
+		}
+		schema.Description, schema.Examples, schema.Nullable = "", nil, false
+		if schema.Type == huma.TypeArray {
+			whole := false
+			p.Style, p.Explode = "form", &whole // comma-separated
+		}
+		params = append(params, p)
+	}
+	return params
+}
+
+// mustMarshal writes the document. Its values are made by this package, so a failure is a fault of the program.
+func mustMarshal(doc description) []byte {
+	b, err := json.Marshal(doc.OpenAPI)
+	if err != nil {
+		panic(fmt.Sprintf("httpapi: encode OpenAPI document: %v", err))
+	}
+	return b
+}
+
+// extensions are what OpenAPI has no words for: the cost, and a call to paste.
+func extensions(cost, source string) map[string]any {
+	return map[string]any{
+		"x-cost":        cost,
+		"x-codeSamples": []map[string]string{{"lang": "Shell", "label": "curl", "source": source}},
+	}
+}
+
+// defaultURL is where the program serves unless told otherwise.
+const defaultURL = "http://127.0.0.1:8080"
+
+// curl writes an example call of an operation.
+func curl(publicURL string, op *operation) string {
+	path := op.Path
+	if p := op.PathParam; p.Name != "" {
+		path = strings.Replace(path, "{"+p.Name+"}", url.PathEscape(p.Example), 1)
+	}
+	if op.Sample != "" {
+		path += "?" + op.Sample
+	}
+	return "curl -H \"X-API-Key: $API_KEY\" \\\n  \"" + cmp.Or(publicURL, defaultURL) + basePath + path + "\""
+}

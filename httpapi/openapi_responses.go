@@ -1,0 +1,155 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// exampleTag is an entity tag as the registry makes them.
+const exampleTag = `W/"pZGm1Av0IEBKARcz"`
+
+// quotaHeaders names the headers that tell where the account stands.
+func quotaHeaders() []string {
+	return []string{
+		"X-Detail-Views-Limit", "X-Detail-Views-Remaining", "X-List-Records-Limit", "X-List-Records-Remaining", "X-Quota-Reset",
+	}
+}
+
+// everyAnswer names the headers of every answer to an authenticated request.
+func everyAnswer() []string { return append(quotaHeaders(), "X-Request-Id") }
+
+const headerPrefix = "#/components/headers/"
+
+func headerRefs(names []string) map[string]*huma.Param {
+	refs := map[string]*huma.Param{}
+	for _, name := range names {
+		refs[name] = &huma.Param{Ref: headerPrefix + name}
+	}
+	return refs
+}
+
+// headers describes the headers of answers.
+func headers(s *schemas) map[string]*huma.Param {
+	whole := func() *huma.Schema { return s.of(reflect.TypeFor[int64]()) }
+	text := func() *huma.Schema { return s.of(reflect.TypeFor[string]()) }
+	return map[string]*huma.Param{
+		"X-Detail-Views-Limit":     {Required: true, Schema: whole(), Example: 200, Description: "Detail views that the plan allows a calendar month."},
+		"X-Detail-Views-Remaining": {Required: true, Schema: whole(), Example: 188, Description: "Detail views left this month."},
+		"X-List-Records-Limit":     {Required: true, Schema: whole(), Example: 10000, Description: "List records that the plan allows a calendar month."},
+		"X-List-Records-Remaining": {Required: true, Schema: whole(), Example: 9600, Description: "List records left this month."},
+		"X-Quota-Reset":            {Required: true, Schema: whole(), Example: 1796083200, Description: "When the month's counters start anew: the first of the next month (UTC), in seconds since 1970."},
+		"X-Request-Id":             {Required: true, Schema: text(), Example: "JBTQ2T5KX3V6DVUGOMUGY2IAFN", Description: "Identifies the request in our logs; the one you sent, if you sent one of up to 64 letters, digits, dots, hyphens and underscores."},
+		"Retry-After":              {Schema: whole(), Example: 12, Description: "Seconds until another try can succeed; on a 429 of the burst and on a 503."},
+		"ETag":                     {Required: true, Schema: text(), Example: exampleTag, Description: "Version of the record, to send back as If-None-Match."},
+		"WWW-Authenticate":         {Required: true, Schema: text(), Example: challenge(http.Header{}), Description: "The scheme to send credentials with."},
+	}
+}
+
+// errorKind is one status of an error as the document describes it.
+type errorKind struct {
+	status      int
+	name        string // of the component
+	description string
+	headers     []string
+	open        bool // also met without credentials
+	examples    map[string]*cola.Error
+}
+
+// code is the error code of the kind's examples: one status has one.
+func (k errorKind) code() string {
+	for _, e := range k.examples {
+		return string(e.Code)
+	}
+	return ""
+}
+
+// errorKinds are the errors that operations answer with. The quota headers of a 500 or 503 are there when the account could
+// still be asked, so they are not promised.
+func errorKinds() []errorKind {
+	var invalid cola.Problems
+	invalid.Add("per_page", "500 is more than 100; give a number from 1 to 100.")
+	invalid.Add("brandname", "There is no such parameter; did you mean brand_name?")
+	requestID := []string{"X-Request-Id"}
+	return []errorKind{
+		{http.StatusBadRequest, "BadRequest", "Parameters are invalid. All problems are told at once, by parameter.", everyAnswer(), true,
+			map[string]*cola.Error{"invalid": asError(invalid.Err())}},
+		{http.StatusUnauthorized, "Unauthorized", "Credentials are missing or invalid.", append(requestID, "WWW-Authenticate"), false,
+			map[string]*cola.Error{"missing": cola.Errorf(cola.CodeUnauthorized, "Credentials are missing. Send your API key in the X-API-Key header.")}},
+		{http.StatusNotFound, "NotFound", "There is no such record. Free.", everyAnswer(), true,
+			map[string]*cola.Error{"unknown": cola.Errorf(cola.CodeNotFound, "There is no record with this identifier.")}},
+		{http.StatusRequestEntityTooLarge, "PayloadTooLarge", "A body came along that is too large; reads take none.", everyAnswer(), false,
+			map[string]*cola.Error{"large": cola.Errorf(cola.CodePayloadTooLarge, "The body has 70000 bytes; at most %d are accepted.", maxBodyBytes)}},
+		{http.StatusTooManyRequests, "QuotaExceeded",
+			"A monthly quota is used up (details.reason is detail_views or list_records; upgrade_url is given), or too many requests came in 60 seconds (details.reason is burst; Retry-After is given).",
+			append([]string{"Retry-After"}, everyAnswer()...), false, quotaExamples()},
+		{http.StatusInternalServerError, "InternalError", "Something went wrong on our side. Nothing more is told than the request id.", requestID, true,
+			map[string]*cola.Error{"internal": internalError("JBTQ2T5KX3V6DVUGOMUGY2IAFN")}},
+		{http.StatusServiceUnavailable, "Unavailable", "The service is starting, or cannot count the request now and so does not answer it. Nothing was charged.",
+			append([]string{"Retry-After"}, requestID...), true,
+			map[string]*cola.Error{"unavailable": cola.Unavailable()}},
+	}
+}
+
+func quotaExamples() map[string]*cola.Error {
+	return map[string]*cola.Error{
+		"quota": {
+			Code:       cola.CodeQuotaExceeded,
+			Message:    `The 200 detail views of the plan "free" for 2026-11 are used up. They start again on 2026-12-01; a larger plan has more.`,
+			Details:    map[string]any{"reason": "detail_views", "limit": 200, "used": 200, "reset": "2026-12-01T00:00:00Z"},
+			UpgradeURL: "https://example.com/plans",
+		},
+		"burst": {
+			Code:       cola.CodeQuotaExceeded,
+			Message:    `The plan "free" allows 10 requests in any 60 seconds. Try again in 12 seconds.`,
+			Details:    map[string]any{"reason": "burst", "limit": 10, "retry_after": 12},
+			RetryAfter: 12 * time.Second,
+		},
+	}
+}
+
+func asError(err error) *cola.Error { return err.(*cola.Error) }
+
+func errorResponseName(status int) string {
+	kinds := errorKinds()
+	i := slices.IndexFunc(kinds, func(k errorKind) bool { return k.status == status })
+	if i < 0 {
+		panic(fmt.Sprintf("httpapi: no error response for %d", status))
+	}
+	return kinds[i].name
+}
+
+// openName is the component of an error that is met without credentials: it promises no quota headers.
+func openName(status int) string {
+	name := errorResponseName(status)
+	if status >= http.StatusInternalServerError {
+		return name // promises none anyway
+	}
+	return name + "Open"
+}
+
+// errorResponses describes the errors once for all operations.
+func errorResponses(s *schemas) map[string]*huma.Response {
+	responses := map[string]*huma.Response{}
+	schema := s.of(reflect.TypeFor[errorBody]())
+	for _, kind := range errorKinds() {
+		examples := map[string]*huma.Example{}
+		for name, e := range kind.examples {
+			examples[name] = &huma.Example{Summary: strings.ToUpper(name[:1]) + name[1:], Value: envelope(e)}
+		}
+		content := map[string]*huma.MediaType{"application/json": {Schema: schema, Examples: examples}}
+		responses[kind.name] = &huma.Response{Description: kind.description, Headers: headerRefs(kind.headers), Content: content}
+		if kind.open {
+			withoutQuota := slices.DeleteFunc(slices.Clone(kind.headers), func(h string) bool { return slices.Contains(quotaHeaders(), h) })
+			responses[openName(kind.status)] = &huma.Response{Description: kind.description, Headers: headerRefs(withoutQuota), Content: content}
+		}
+	}
+	return responses
+}

@@ -1,0 +1,124 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// operation is one endpoint of the API: the row that mounts its route and describes it.
+type operation struct {
+	ID          string // operationId
+	Path        string // below basePath, as chi and OpenAPI write it
+	Tag         string
+	Summary     string
+	Description string
+	Params      reflect.Type // the struct of its query parameters
+	PathParam   pathParam    // zero when the path has none
+	Sample      string       // query string of the example call; empty when it needs none
+	Response    reflect.Type // body of a 200
+	Meter       cola.Meter   // what it is charged in
+	Cost        string       // how much, in words
+	Tagged      bool         // answers with an ETag and heeds If-None-Match
+	call        call
+}
+
+// pathParam describes the variable part of a path.
+type pathParam struct{ Name, Doc, Example, Pattern string }
+
+// call runs an operation for a caller.
+type call func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error)
+
+// answer is what a successful call says.
+type answer struct {
+	body        body
+	etag        string // of a single record; empty elsewhere
+	notModified bool   // the caller has it already: 304 without a body
+	units       int    // how much was charged
+}
+
+// list makes the call of an endpoint whose input is its query string. The service checks the parameters and tells the
+// decoder's findings with its own.
+func list[P, R any](ask func(context.Context, cola.Caller, P) (R, cola.QuotaState, error), render func(R) answer) call {
+	d := newDecoder[P]()
+	return func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error) {
+		result, state, err := ask(r.Context(), caller, d.decode(r.URL.RawQuery))
+		if err != nil {
+			return answer{}, state, err
+		}
+		return render(result), state, nil
+	}
+}
+
+// one makes the call of an endpoint without query parameters; whatever its query string holds is refused, at the price of
+// one request of the burst. ask gets the request for its path value and headers.
+func one[R any](svc Service, ask func(*http.Request, cola.Caller) (R, cola.QuotaState, error), render func(R) answer) call {
+	d := newDecoder[cola.NoParams]()
+	return func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error) {
+		if problem := d.decode(r.URL.RawQuery).Problems.Err(); problem != nil {
+			state, err := svc.Refuse(r.Context(), caller, problem)
+			return answer{}, state, err
+		}
+		result, state, err := ask(r, caller)
+		if err != nil {
+			return answer{}, state, err
+		}
+		return render(result), state, nil
+	}
+}
+
+// record makes the call of a single record, found by the value in its path and tagged with its version.
+func record[T any](svc Service, name string, units int,
+	ask func(ctx context.Context, c cola.Caller, value, ifNoneMatch string) (registry.Tagged[T], cola.QuotaState, error),
+) call {
+	return one(svc,
+		func(r *http.Request, caller cola.Caller) (registry.Tagged[T], cola.QuotaState, error) {
+			return ask(r.Context(), caller, pathValue(r, name), ifNoneMatch(r))
+		},
+		func(t registry.Tagged[T]) answer {
+			if t.NotModified {
+				return answer{etag: t.ETag, notModified: true}
+			}
+			return answer{body: plain(dataOf[T]{t.Value}), etag: t.ETag, units: units}
+		})
+}
+
+// pathValue returns a variable of the path, percent-decoded. canonicalPath has escaped every segment anew, so that it is
+// decoded exactly once however it was sent.
+func pathValue(r *http.Request, name string) string {
+	raw := chi.URLParam(r, name)
+	value, err := url.PathUnescape(raw)
+	if err != nil {
+		return raw // not met: url.PathEscape wrote it
+	}
+	return value
+}
+
+// dataOf is the body of an endpoint that answers with one object.
+type dataOf[T any] struct {
+	Data T `json:"data" doc:"The record."`
+}
+
+// rowsOf is the body of a reference list.
+type rowsOf[T any] struct {
+	Data []T       `json:"data" nullable:"false" doc:"The rows that match."`
+	Meta cola.Meta `json:"meta" doc:"How many rows match."`
+}
+
+// pageOf is the body of a reference list that comes in pages.
+type pageOf[T any] struct {
+	Data []T           `json:"data" nullable:"false" doc:"The rows of this page."`
+	Meta cola.PageMeta `json:"meta" doc:"Where this page stands."`
+}
+
+// rows renders a reference list; a nil slice is an empty array.
+func rows[T any](l registry.List[T]) answer {
+	return answer{body: plain(rowsOf[T]{slices.Concat([]T{}, l.Rows), l.Meta})}
+}

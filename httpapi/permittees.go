@@ -1,0 +1,40 @@
+package httpapi
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// permitteePage is the body of GET /permittees.
+type permitteePage struct {
+	Data       []cola.PermitteeSummary `json:"data" nullable:"false" doc:"The permittees of this page, most labels first."`
+	Pagination cola.Pagination         `json:"pagination" doc:"Where this page stands."`
+}
+
+func permitteeOperations(svc Service) []operation {
+	return []operation{
+		{
+			ID: "searchPermittees", Path: "/permittees", Tag: tagPermittees, Summary: "Search permittees",
+			Description: "Finds permit holders, those with the most labels first. Counts are exact and follow the labels.",
+			Params:      reflect.TypeFor[cola.PermitteeParams](), Sample: "q=niederhoff&state=NJ",
+			Response: reflect.TypeFor[permitteePage](),
+			Meter:    cola.MeterListRecords, Cost: "One list record for each permittee returned. When fewer remain, the page is cut to what remains.",
+			call: list(svc.SearchPermittees, func(p registry.PermitteePage) answer {
+				rows := slices.Concat([]cola.PermitteeSummary{}, p.Permittees)
+				return answer{body: plain(permitteePage{rows, p.Pagination}), units: len(rows)}
+			}),
+		},
+		{
+			ID: "getPermittee", Path: "/permittees/{permit_number}", Tag: tagPermittees, Summary: "Get one permittee",
+			Description: "One permit holder and its ten most recent labels. A slash in a permit number is written %2F.",
+			PathParam:   pathParam{Name: "permit_number", Doc: "Permit number, any case.", Example: "NJ-I-721"},
+			Response:    reflect.TypeFor[dataOf[cola.PermitteeDetail]](),
+			Meter:       cola.MeterDetailViews, Cost: "One detail view. Not found and not modified are free.",
+			Tagged: true,
+			call:   record(svc, "permit_number", 1, svc.Permittee),
+		},
+	}
+}

@@ -1,0 +1,24 @@
+package httpapi
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+func productionReportOperations(svc Service) []operation {
+	type row = cola.ProductionReport
+	return []operation{{
+		ID: "listProductionReports", Path: "/production-reports", Tag: tagReference, Summary: "Production reports",
+		Description: "Statistical production reports, newest first. A figure that TTB withheld has `is_redacted` true and `value` null.",
+		Params:      reflect.TypeFor[cola.ProductionReportParams](),
+		Sample:      "commodity=beer&year=2019&month=3",
+		Response:    reflect.TypeFor[pageOf[row]](),
+		Cost:        free,
+		call: list(svc.ProductionReports, func(l registry.PageList[row]) answer {
+			return answer{body: plain(pageOf[row]{slices.Concat([]row{}, l.Rows), l.Meta})}
+		}),
+	}}
+}

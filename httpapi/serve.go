@@ -1,0 +1,115 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// maxBodyBytes is the largest request body that is put up with. Reads take no body; one that comes along is not read.
+const maxBodyBytes = 64 << 10
+
+// authenticate settles who makes a request, before anything else is told about the path or its parameters.
+func (a *api) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Add("Vary", "Authorization, X-API-Key")
+		caller, err := a.auth.Authenticate(r.Context(), r.Header, cola.ChannelREST)
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		eventOf(r).caller = caller
+		r = r.WithContext(cola.WithCaller(r.Context(), caller))
+		if r.ContentLength > maxBodyBytes {
+			a.refuse(w, r, cola.Errorf(cola.CodePayloadTooLarge,
+				"The body has %d bytes; at most %d are accepted.", r.ContentLength, maxBodyBytes))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// serve runs an operation for the caller in the request's context.
+func (a *api) serve(op *operation) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		caller, _ := cola.CallerFrom(r.Context())
+		eventOf(r).meter = op.Meter
+		ans, state, err := op.call(r, caller)
+		setQuota(w.Header(), state)
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		a.answer(w, r, ans)
+	}
+}
+
+// refuse answers an authenticated request that no operation takes. It counts in the burst like any other.
+func (a *api) refuse(w http.ResponseWriter, r *http.Request, refusal error) {
+	caller, _ := cola.CallerFrom(r.Context())
+	state, err := a.svc.Refuse(r.Context(), caller, refusal)
+	setQuota(w.Header(), state)
+	a.fail(w, r, err)
+}
+
+func (a *api) notFound(w http.ResponseWriter, r *http.Request) {
+	a.refuse(w, r, a.noSuchPath(r))
+}
+
+func (a *api) notFoundOpen(w http.ResponseWriter, r *http.Request) {
+	a.fail(w, r, a.noSuchPath(r))
+}
+
+func (a *api) noSuchPath(r *http.Request) error {
+	path := r.URL.Path
+	known := []string{"/docs", "/healthz", "/readyz", basePath + "/openapi.json"}
+	for i := range a.ops {
+		if a.ops[i].PathParam.Name == "" {
+			known = append(known, basePath+a.ops[i].Path)
+		}
+	}
+	if nearest, ok := cola.Nearest(path, known); ok && nearest != path {
+		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s; did you mean %s?", shown(path), nearest)
+	}
+	return cola.Errorf(cola.CodeNotFound, "There is nothing at %s. The reference at /docs lists every path.", shown(path))
+}
+
+func (a *api) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	a.refuse(w, r, wrongMethod(w, r))
+}
+
+// methodNotAllowedOpen also gets the methods that chi has no name for, at any path, before the routes of the API could ask
+// for credentials.
+func (a *api) methodNotAllowedOpen(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(routedPath(r), basePath+"/") {
+		a.authenticate(http.HandlerFunc(a.methodNotAllowed)).ServeHTTP(w, r)
+		return
+	}
+	a.fail(w, r, wrongMethod(w, r))
+}
+
+// wrongMethod sets Allow to what the routes take at the path, and returns the error that says so. A method that no route
+// could take is refused before chi looks at the path, so the path may also turn out to be unknown.
+func wrongMethod(w http.ResponseWriter, r *http.Request) error {
+	rctx := chi.RouteContext(r.Context())
+	var allowed []string
+	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		if rctx.Routes.Match(chi.NewRouteContext(), m, routedPath(r)) {
+			allowed = append(allowed, m)
+		}
+	}
+	if len(allowed) == 0 {
+		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s. The reference at /docs lists every path.", shown(r.URL.Path))
+	}
+	list := strings.Join(allowed, ", ")
+	w.Header().Set("Allow", list)
+	return &cola.Error{
+		Code:    cola.CodeMethodNotAllowed,
+		Message: fmt.Sprintf("%s is not allowed at %s; use %s.", shown(r.Method), shown(r.URL.Path), strings.Join(allowed, " or ")),
+		Details: map[string]any{"allowed": allowed},
+	}
+}

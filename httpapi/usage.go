@@ -1,0 +1,23 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+func usageOperations(svc Service) []operation {
+	ask := func(r *http.Request, caller cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
+		return svc.Usage(r.Context(), caller)
+	}
+	return []operation{{
+		ID: "getUsage", Path: "/usage", Tag: tagAccount, Summary: "Get usage against quotas",
+		Description: "What the account has used this month, over every key and channel.",
+		Response:    reflect.TypeFor[dataOf[cola.UsageStats]](),
+		Cost:        free,
+		call: one(svc, ask, func(u cola.UsageStats) answer {
+			return answer{body: plain(dataOf[cola.UsageStats]{u})}
+		}),
+	}}
+}
