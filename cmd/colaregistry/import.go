@@ -71,4 +71,3 @@ func expectedRows(p ingest.Progress) int64 {
 	}
 	return max(int64(p.Read), int64(float64(p.Read)*float64(p.BytesTotal)/float64(p.BytesRead)))
 }
-
