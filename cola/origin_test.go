@@ -1,0 +1,194 @@
+package cola
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestOriginNames(t *testing.T) {
+	for _, tt := range []struct {
+		words []string
+		want  []string
+	}{
+		{[]string{"france", "French", "FRANCE", " french "}, []string{"FRANCE"}},
+		{[]string{"california", "californian"}, []string{"CALIFORNIA"}},
+		{[]string{"georgia", "Georgian"}, []string{"GEORGIA"}}, // the state and the country
+		{[]string{"carolinian"}, []string{"NORTH CAROLINA", "SOUTH CAROLINA"}},
+		{[]string{"new zealand", "New Zealander", "kiwi"}, []string{"NEW ZEALAND"}},
+		{[]string{"dutch", "holland", "the netherlands"}, []string{"NETHERLANDS", "THE NETHERLANDS", "HOLLAND"}},
+		{[]string{"madagascar", "malagasy", "MADAGASCAR, REPUBLIC OF"}, []string{"MADAGASCAR, REPUBLIC OF", "MADAGASCAR"}},
+		{[]string{"iraq", "iraqi", "IRAQ OR REPUBLIC OF IRAQ"}, []string{"IRAQ OR REPUBLIC OF IRAQ", "IRAQ", "REPUBLIC OF IRAQ"}},
+		{[]string{"san marino"}, []string{"REPUBLIC OF SAN MARINO", "SAN MARINO"}},
+		{[]string{"samoan", "SOMOA"}, []string{"SOMOA", "SAMOA"}},
+		{[]string{"scottish", "Scotland"}, []string{"SCOTLAND"}},
+		{[]string{"english"}, []string{"ENGLAND"}},
+		{[]string{"curacao", "Curaçao"}, []string{"CURACAO"}},
+		{[]string{"cote d'ivoire", "Côte d’Ivoire", "ivorian"}, []string{"IVORY COAST", "COTE D'IVOIRE"}},
+		{[]string{"saint lucia", "st. lucia", "St Lucia"}, []string{"SAINT LUCIA"}},
+		{[]string{"turkish", "Türkiye"}, []string{"TURKEY", "TURKIYE"}},
+		{[]string{"trinidad and tobago", "trinidadian", "TRINIDAD/TOBAGO"}, []string{"TRINIDAD/TOBAGO", "TRINIDAD AND TOBAGO", "TRINIDAD", "TOBAGO"}},
+		{[]string{"dominican"}, []string{"DOMINICAN REPUBLIC", "DOMINICA"}},
+		{[]string{"narnia", " Narnia "}, []string{"NARNIA"}},
+		{[]string{"middle  earth"}, []string{"MIDDLE EARTH"}},
+		{[]string{"!"}, []string{"!"}}, // nothing has that origin, which is not the same as no filter
+		{[]string{"", " \t"}, nil},
+	} {
+		for _, word := range tt.words {
+			if diff := cmp.Diff(tt.want, OriginNames(word)); diff != "" {
+				t.Errorf("OriginNames(%q) (-want +got):\n%s", word, diff)
+			}
+		}
+	}
+}
+
+func TestOriginNamesOfBothKoreas(t *testing.T) {
+	for word, want := range map[string][]string{
+		"korean": {"SOUTH KOREA", "NORTH KOREA", "KOREA"}, "south korean": {"SOUTH KOREA"}, "north korea": {"NORTH KOREA"},
+	} {
+		got := OriginNames(word)
+		for _, name := range want {
+			if !slices.Contains(got, name) {
+				t.Errorf("%q means %v, without %s", word, got, name)
+			}
+		}
+	}
+	if got := OriginNames("south korean"); slices.Contains(got, "NORTH KOREA") {
+		t.Errorf("south korean means %v", got)
+	}
+}
+
+func TestOriginNamesOfCountriesWithParts(t *testing.T) {
+	for _, word := range []string{"usa", "U.S.A.", "US", "american", "America", "united states", "United States of America"} {
+		got := OriginNames(word)
+		for _, o := range Origins() {
+			// The country of Georgia shares its name with the state.
+			if want := o.Domestic || o.Name == "GEORGIA"; want != slices.Contains(got, o.Name) {
+				t.Errorf("%q covers %s: %t, want %t", word, o.Name, !want, want)
+			}
+		}
+	}
+	for _, word := range []string{"british", "UK", "united kingdom", "great britain"} {
+		got := OriginNames(word)
+		for _, name := range []string{"UNITED KINGDOM", "GREAT BRITAIN", "ENGLAND", "SCOTLAND", "WALES", "NORTHERN IRELAND"} {
+			if !slices.Contains(got, name) {
+				t.Errorf("%q does not cover %s", word, name)
+			}
+		}
+		if slices.Contains(got, "IRELAND") || slices.Contains(got, "BERMUDA") {
+			t.Errorf("%q covers %v", word, got)
+		}
+	}
+}
+
+func TestEveryOriginIsFoundByItsNameInAnyCase(t *testing.T) {
+	for _, o := range Origins() {
+		for _, word := range []string{o.Name, strings.ToLower(o.Name), " " + strings.ToUpper(o.Name[:1]) + strings.ToLower(o.Name[1:])} {
+			if got := OriginNames(word); !slices.Contains(got, o.Name) {
+				t.Errorf("OriginNames(%q) = %v, without %s", word, got, o.Name)
+			}
+		}
+	}
+}
+
+// TestEveryPlaceHasAnAdjective keeps the promise of the parameter: an adjective will do. Names that are no place on a map,
+// and those whose adjective belongs to the country they are part of, have none.
+func TestEveryPlaceHasAnAdjective(t *testing.T) {
+	without := []string{"AMERICAN", "GREAT BRITAIN", "UNITED KINGDOM", "SINGANI", "MULTIPLE COUNTRIES", "ADMIN CODE"}
+	for _, p := range places {
+		if p.words == "" && !slices.Contains(without, p.name) {
+			t.Errorf("%s has no adjective", p.name)
+		}
+		for _, word := range split(p.words, ",") {
+			if !slices.Contains(OriginNames(strings.ToUpper(word)), p.name) {
+				t.Errorf("%q does not mean %s", word, p.name)
+			}
+			if word != FoldText(word) {
+				t.Errorf("%q of %s is not in lower case", word, p.name)
+			}
+		}
+	}
+}
+
+func TestOriginsMatchTTB(t *testing.T) {
+	var got [][]string
+	for _, o := range Origins() {
+		got = append(got, []string{o.ID, o.Name})
+	}
+	if diff := cmp.Diff(sharedCSV(t, "ttb/origin_codes.csv"), got); diff != "" {
+		t.Errorf("origins (-TTB +ours):\n%s", diff)
+	}
+}
+
+func TestOriginCodes(t *testing.T) {
+	seen := map[string]bool{}
+	domestic := 0
+	for _, o := range Origins() {
+		if seen[o.ID] || len(o.ID) != 2 || o.Name != strings.ToUpper(o.Name) {
+			t.Errorf("bad or repeated origin %+v", o)
+		}
+		seen[o.ID] = true
+		if o.Domestic {
+			domestic++
+		}
+	}
+	if domestic != 50+3 {
+		t.Errorf("%d origins are domestic, want the 50 states, DC, Puerto Rico and AMERICAN", domestic)
+	}
+	for id, want := range map[string]bool{"00": true, "08": true, "6E": false, "4E": true, "4A": true, "4B": false, "9Q": false, "51": false} {
+		for _, o := range Origins() {
+			if o.ID == id && o.Domestic != want {
+				t.Errorf("%s %s is domestic: %t, want %t", o.ID, o.Name, o.Domestic, want)
+			}
+		}
+	}
+}
+
+func TestOriginNamesIsStable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"usa", "french", "IRAQ", "côte d'ivoire"})).Draw(t, "word")
+		names := OriginNames(word)
+		if (names == nil) != (strings.TrimSpace(word) == "") {
+			t.Fatalf("OriginNames(%q) = %v", word, names)
+		}
+		for i := range names {
+			names[i] = "changed" // the answer belongs to the caller
+		}
+		if slices.Contains(OriginNames(word), "changed") {
+			t.Fatalf("OriginNames(%q) shares its answer", word)
+		}
+	})
+}
+
+func TestFoldText(t *testing.T) {
+	for in, want := range map[string]string{
+		"  Château   D'Yquem ": "chateau d'yquem",
+		"ÆRØ & Łódź":           "aero & lodz",
+		"e\u0301clair":         "eclair",
+		"STRASSE straße":       "strasse strasse",
+		"plain text":           "plain text",
+		"two  spaces":          "two spaces",
+		"tab\tand\u00a0nbsp":   "tab and nbsp",
+		"日本酒":                  "日本酒",
+		"":                     "",
+		" ":                    "",
+	} {
+		if got := FoldText(in); got != want {
+			t.Errorf("FoldText(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzFoldText(f *testing.F) {
+	f.Add("Château")
+	f.Add("İ I ı ǆ \xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		once := FoldText(s)
+		if twice := FoldText(once); twice != once {
+			t.Fatalf("FoldText(%q) = %q, and of that %q", s, once, twice)
+		}
+	})
+}
