@@ -1,0 +1,125 @@
+package cola
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestNormalizePermittees(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		params PermitteeParams
+		want   PermitteeSearch
+	}{
+		{"nothing", PermitteeParams{}, PermitteeSearch{Page: 1, PerPage: 20}},
+		{
+			"everything",
+			PermitteeParams{Q: " Niederhoff ", State: " nj", PermitteeType: "IMPORTER ", IsActive: "True", Page: Some(500), PerPage: Some(100)},
+			PermitteeSearch{Name: "Niederhoff", State: "NJ", Type: "IMPORTER", Active: Some(true), Page: 500, PerPage: 100},
+		},
+		{"inactive", PermitteeParams{IsActive: "false"}, PermitteeSearch{Active: Some(false), Page: 1, PerPage: 20}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := tt.params.Normalize(testNow)
+			tt.want.Today = NewDate(2026, 11, 20)
+			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+				t.Errorf("search (-want +got), error %v:\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func TestNormalizePermitteesRefuses(t *testing.T) {
+	p := PermitteeParams{Q: "a\x01", State: "New Jersey", IsActive: "yes", Page: Some(0), PerPage: Some(101)}
+	p.Problems.Add("limit", "It is not a parameter.")
+	s, err := p.Normalize(testNow)
+	found := details(err)
+	for parameter, says := range map[string]string{
+		"q": "control", "state": `"New Jersey"`, "is_active": "true, false", "page": "0", "per_page": "1 to 100", "limit": "not a parameter",
+	} {
+		if len(found[parameter]) != 1 || !strings.Contains(found[parameter][0], says) {
+			t.Errorf("%s has the problems %q, want one that says %q", parameter, found[parameter], says)
+		}
+	}
+	if s != (PermitteeSearch{}) {
+		t.Errorf("a refused search is %+v", s)
+	}
+	for _, state := range []string{"N", "NJX", "N1", "Ñ", "日本"} {
+		if _, err := (PermitteeParams{State: state}).Normalize(testNow); len(details(err)["state"]) != 1 {
+			t.Errorf("state %q is not refused: %v", state, err)
+		}
+	}
+	if _, err := (PermitteeParams{Page: Some(math.MaxInt)}).Normalize(testNow); len(details(err)["page"]) != 1 {
+		t.Errorf("a page whose first row cannot be counted is not refused: %v", err)
+	}
+}
+
+func TestNormalizeProductionReports(t *testing.T) {
+	p := ProductionReportParams{
+		Year: Some(2019), Month: Some(12), Commodity: " Beer", ReportType: "MONTHLY ", StatisticalGroup: "Barrels  Produced", Page: Some(100), PerPage: Some(1),
+	}
+	want := ProductionReportSearch{
+		Year: Some(2019), Month: Some(12), Commodity: "Beer", ReportType: "MONTHLY", StatisticalGroup: "Barrels Produced", Page: 100, PerPage: 1,
+	}
+	if got, err := p.Normalize(); err != nil || got != want {
+		t.Errorf("search is %+v, %v; want %+v", got, err, want)
+	}
+	if got, err := (ProductionReportParams{}).Normalize(); err != nil || got != (ProductionReportSearch{Page: 1, PerPage: 20}) {
+		t.Errorf("search is %+v, %v", got, err)
+	}
+	for parameter, p := range map[string]ProductionReportParams{
+		"month":    {Month: Some(13)},
+		"year":     {Year: Some(0)},
+		"page":     {Page: Some(101)},
+		"per_page": {PerPage: Some(0)},
+	} {
+		if _, err := p.Normalize(); len(details(err)) != 1 || len(details(err)[parameter]) != 1 {
+			t.Errorf("%+v: %v, want one problem of %s", p, details(err), parameter)
+		}
+	}
+	for _, month := range []int{0, -1} {
+		if _, err := (ProductionReportParams{Month: Some(month)}).Normalize(); len(details(err)["month"]) != 1 {
+			t.Errorf("month %d is not refused: %v", month, err)
+		}
+	}
+}
+
+func TestNormalizeAVAs(t *testing.T) {
+	if got, err := (AVAParams{Q: " Napa  Valley ", State: "ca"}).Normalize(); err != nil || got != (AVASearch{Q: "Napa Valley", State: "CA"}) {
+		t.Errorf("search is %+v, %v", got, err)
+	}
+	_, err := AVAParams{Q: strings.Repeat("x", 201), State: "California"}.Normalize()
+	if found := details(err); len(found["q"]) != 1 || len(found["state"]) != 1 {
+		t.Errorf("problems are %v, want q and state", found)
+	}
+}
+
+func TestNormalizeProcessingTimes(t *testing.T) {
+	if got, err := (ProcessingTimeParams{Commodity: " malt  beverage"}).Normalize(); err != nil || got.Commodity != "malt beverage" {
+		t.Errorf("parameters are %+v, %v", got, err)
+	}
+	formula, err := FormulaProcessingTimeParams{FormulaType: " Formula Approval ", Commodity: "WINE"}.Normalize()
+	if err != nil || formula.FormulaType != "Formula Approval" || formula.Commodity != "WINE" {
+		t.Errorf("parameters are %+v, %v", formula, err)
+	}
+	registration, err := RegistrationProcessingTimeParams{Category: "alcohol", ApplicationType: " Brewery"}.Normalize()
+	if err != nil || registration.Category != "alcohol" || registration.ApplicationType != "Brewery" {
+		t.Errorf("parameters are %+v, %v", registration, err)
+	}
+}
+
+func TestNormalizeProcessingTimesRefuses(t *testing.T) {
+	var decoded Decoded
+	decoded.Problems.Add("comodity", "It is not a parameter. Did you mean commodity?")
+	_, first := ProcessingTimeParams{Decoded: decoded, Commodity: "\xff"}.Normalize()
+	_, second := FormulaProcessingTimeParams{Decoded: decoded, Commodity: "\xff"}.Normalize()
+	_, third := RegistrationProcessingTimeParams{Decoded: decoded, Category: "\xff"}.Normalize()
+	for i, err := range []error{first, second, third} {
+		if CodeOf(err) != CodeValidation || len(details(err)) != 2 || len(details(err)["comodity"]) != 1 {
+			t.Errorf("list %d: problems are %v, want two", i, details(err))
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package cola
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var testNow = time.Date(2026, 11, 20, 23, 59, 0, 0, time.UTC)
+
+// windowStart is the first day of the default window at testNow.
+var windowStart = NewDate(2025, 11, 20)
+
+func mustNormalize(t interface{ Fatalf(string, ...any) }, p SearchParams) ColaSearch {
+	s, err := p.Normalize(testNow)
+	if err != nil {
+		t.Fatalf("Normalize(%+v): %v %v", p, err, details(err))
+	}
+	return s
+}
+
+// details returns what is wrong by parameter.
+func details(err error) map[string][]string {
+	var e *Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	found := map[string][]string{}
+	for name, messages := range e.Details {
+		found[name] = messages.([]string)
+	}
+	return found
+}
+
+func TestNormalizeSettlesEveryParameter(t *testing.T) {
+	got := mustNormalize(t, SearchParams{
+		Q:                  "  lenz moser ",
+		ProductType:        []string{"WINE", " malt  beverage", "", "wine"},
+		Category:           []string{"liquor", "BEER"},
+		DerivedSubcategory: "Wine>Red  Wine",
+		Origin:             "Austrian",
+		DomesticOrImported: "IMPORTED",
+		Status:             " Surrendered ",
+		BrandName:          " lenz ",
+		PermitNumber:       " nj-i-721",
+		BarcodeValue:       " 0 36000 29145 2 ",
+		ApprovalDateFrom:   NewDate(2005, 1, 1),
+		ApprovalDateTo:     NewDate(2011, 12, 31),
+		ABVMin:             Some(0.0),
+		ABVMax:             Some(14.5),
+		VolumeUnit:         "Liters",
+		VolumeMin:          Some(0.75),
+		VolumeMax:          Some(1.5),
+		ContainerType:      []string{"Keg", "bottle"},
+		Page:               Some(3),
+		PerPage:            Some(50),
+	})
+	want := ColaSearch{
+		Query: Query{
+			Text: "lenz moser", ProductTypes: []string{"wine", "malt beverage"}, Categories: []string{"Beer", "Liquor"},
+			CategoryPath: "Wine > Red Wine", OriginNames: []string{"AUSTRIA"}, Domestic: "imported", Status: "surrendered",
+			BrandName: "lenz", PermitNumber: "NJ-I-721", Barcode: "0 36000 29145 2",
+			From: NewDate(2005, 1, 1), To: NewDate(2011, 12, 31), ABVMin: Some(0.0), ABVMax: Some(14.5),
+			VolumeMin: Some(750.0), VolumeMax: Some(1500.0), Containers: []string{"bottle", "keg"},
+		},
+		Page: 3, PerPage: 50, Fingerprint: got.Fingerprint,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("search (-want +got):\n%s", diff)
+	}
+}
+
+func TestNormalizeOfNothing(t *testing.T) {
+	got := mustNormalize(t, SearchParams{})
+	want := ColaSearch{Query: Query{From: windowStart}, Page: 1, PerPage: 20, DefaultWindow: true, Fingerprint: got.Fingerprint}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("search (-want +got):\n%s", diff)
+	}
+	blank := mustNormalize(t, SearchParams{Q: " ", ProductType: []string{"", " "}, Origin: "\t", Status: " ", VolumeUnit: " ", Cursor: " "})
+	if diff := cmp.Diff(want, blank); diff != "" {
+		t.Errorf("empty values are not absent ones (-want +got):\n%s", diff)
+	}
+}
+
+func TestDefaultWindow(t *testing.T) {
+	day := NewDate(2020, 1, 1)
+	for _, tt := range []struct {
+		name     string
+		params   SearchParams
+		windowed bool
+		from, to Date
+	}{
+		{"nothing given", SearchParams{}, true, windowStart, 0},
+		{"a text", SearchParams{Q: "lenz"}, true, windowStart, 0},
+		{"approved", SearchParams{Status: "approved"}, true, windowStart, 0},
+		{"expired", SearchParams{Status: "expired"}, false, 0, 0},
+		{"surrendered", SearchParams{Status: "SURRENDERED"}, false, 0, 0},
+		{"revoked", SearchParams{Status: "revoked"}, false, 0, 0},
+		{"an exact id", SearchParams{Q: " 11054001000049 "}, false, 0, 0},
+		{"an id and a filter", SearchParams{Q: "11054001000049", Status: "approved"}, false, 0, 0},
+		{"an id with a space", SearchParams{Q: "11054 001000049"}, true, windowStart, 0},
+		{"thirteen digits", SearchParams{Q: "1105400100004"}, true, windowStart, 0},
+		{"a quoted id", SearchParams{Q: `"11054001000049"`}, true, windowStart, 0},
+		{"an id as barcode", SearchParams{BarcodeValue: "11054001000049"}, true, windowStart, 0},
+		{"from", SearchParams{ApprovalDateFrom: day}, false, day, 0},
+		{"to", SearchParams{ApprovalDateTo: day}, false, 0, day},
+		{"both", SearchParams{ApprovalDateFrom: day, ApprovalDateTo: day}, false, day, day},
+		{"expired with a date", SearchParams{Status: "expired", ApprovalDateFrom: day}, false, day, 0},
+		{"an id with a date", SearchParams{Q: "11054001000049", ApprovalDateTo: day}, false, 0, day},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := mustNormalize(t, tt.params)
+			if s.DefaultWindow != tt.windowed || s.From != tt.from || s.To != tt.to {
+				t.Errorf("window %t from %q to %q; want %t from %q to %q", s.DefaultWindow, s.From, s.To, tt.windowed, tt.from, tt.to)
+			}
+		})
+	}
+}
+
+func TestNormalizeRefuses(t *testing.T) {
+	long := strings.Repeat("é", 201)
+	for _, tt := range []struct {
+		name      string
+		params    SearchParams
+		parameter string
+		says      []string
+	}{
+		{"page 0", SearchParams{Page: Some(0)}, "page", []string{"0", "1 to 100"}},
+		{"page 101", SearchParams{Page: Some(101)}, "page", []string{"101", "1 to 100"}},
+		{"negative page", SearchParams{Page: Some(-1)}, "page", []string{"-1"}},
+		{"per_page 0", SearchParams{PerPage: Some(0)}, "per_page", []string{"0", "1 to 100"}},
+		{"per_page 101", SearchParams{PerPage: Some(101)}, "per_page", []string{"101", "1 to 100"}},
+		{"a misspelt status", SearchParams{Status: "aproved"}, "status", []string{`"aproved"`, "expired", "Did you mean approved?"}},
+		{"an unknown status", SearchParams{Status: "xyz"}, "status", []string{`"xyz"`, "approved, expired, surrendered, revoked"}},
+		{"an unknown product type", SearchParams{ProductType: []string{"wine", "cider"}}, "product_type", []string{`"cider"`, "malt beverage"}},
+		{"a misspelt category", SearchParams{Category: []string{"wines"}}, "category", []string{`"wines"`, "Did you mean Wine?"}},
+		{"a category path", SearchParams{Category: []string{"Wine > Red"}}, "category", []string{`"Wine > Red"`}},
+		{"a container", SearchParams{ContainerType: []string{"bottel"}}, "container_type", []string{"Did you mean bottle?"}},
+		{"domestic or", SearchParams{DomesticOrImported: "foreign"}, "domestic_or_imported", []string{"domestic, imported"}},
+		{"a unit", SearchParams{VolumeUnit: "litres", VolumeMin: Some(1.0)}, "volume_unit", []string{`"litres"`, "Did you mean liters?"}},
+		{"no unit", SearchParams{VolumeMin: Some(1.0)}, "volume_unit", []string{"required", "beer barrels"}},
+		{"no unit for the maximum", SearchParams{VolumeMax: Some(1.0)}, "volume_unit", []string{"required"}},
+		{"a negative volume", SearchParams{VolumeMin: Some(-1.0), VolumeUnit: "liters"}, "volume_min", []string{"-1", "0"}},
+		{"volumes upside down", SearchParams{VolumeMin: Some(2.0), VolumeMax: Some(1.0), VolumeUnit: "liters"}, "volume_min", []string{"2", "volume_max", "1"}},
+		{"an immense volume", SearchParams{VolumeMax: Some(math.MaxFloat64), VolumeUnit: "gallons"}, "volume_max", []string{"too large", "gallons"}},
+		{"abv not a number", SearchParams{ABVMin: Some(math.NaN())}, "abv_min", []string{"NaN", "finite"}},
+		{"abv infinite", SearchParams{ABVMax: Some(math.Inf(1))}, "abv_max", []string{"finite"}},
+		{"abv too large", SearchParams{ABVMax: Some(100.5)}, "abv_max", []string{"100.5", "100"}},
+		{"abv negative", SearchParams{ABVMin: Some(-0.1)}, "abv_min", []string{"-0.1"}},
+		{"abv upside down", SearchParams{ABVMin: Some(14.0), ABVMax: Some(12.5)}, "abv_min", []string{"14", "abv_max", "12.5"}},
+		{"dates upside down", SearchParams{ApprovalDateFrom: NewDate(2024, 2, 1), ApprovalDateTo: NewDate(2024, 1, 1)}, "approval_date_from",
+			[]string{"2024-02-01", "approval_date_to", "2024-01-01"}},
+		{"a long q", SearchParams{Q: long}, "q", []string{"201", "200"}},
+		{"a long brand", SearchParams{BrandName: long}, "brand_name", []string{"201", "200"}},
+		{"not UTF-8", SearchParams{Q: "a\xff"}, "q", []string{"UTF-8"}},
+		{"a control character", SearchParams{BrandName: "a\x00b"}, "brand_name", []string{"control", `a\x00b`}},
+		{"a line break", SearchParams{Origin: "new\nzealand"}, "origin", []string{"control"}},
+		{"a bad cursor", SearchParams{Cursor: "AQAB"}, "cursor", []string{`"AQAB"`, "next_cursor"}},
+		{"a cursor of no text", SearchParams{Cursor: "\x01"}, "cursor", []string{"control"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := tt.params.Normalize(testNow)
+			found := details(err)
+			if CodeOf(err) != CodeValidation || len(found) != 1 || len(found[tt.parameter]) != 1 {
+				t.Fatalf("Normalize = %v, %v; want one problem of %s", found, err, tt.parameter)
+			}
+			message := found[tt.parameter][0]
+			for _, part := range tt.says {
+				if !strings.Contains(message, part) {
+					t.Errorf("%q does not say %q", message, part)
+				}
+			}
+			if !strings.HasSuffix(message, ".") && !strings.HasSuffix(message, "?") {
+				t.Errorf("%q is not a sentence", message)
+			}
+			if diff := cmp.Diff(ColaSearch{}, s); diff != "" {
+				t.Errorf("a refused search is not empty:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNormalizeTellsAllProblemsAtOnce(t *testing.T) {
+	p := SearchParams{
+		Status: "x", Page: Some(0), PerPage: Some(1000), ABVMin: Some(200.0), VolumeMin: Some(-5.0), ProductType: []string{"x", "y"},
+	}
+	p.Problems.Add("limit", "It is not a parameter. Did you mean per_page?")
+	p.Problems.Add("status", "It was given twice.")
+	_, err := p.Normalize(testNow)
+	found := details(err)
+	for parameter, n := range map[string]int{
+		"limit": 1, "status": 2, "page": 1, "per_page": 1, "abv_min": 1, "volume_min": 1, "volume_unit": 1, "product_type": 2,
+	} {
+		if len(found[parameter]) != n {
+			t.Errorf("%s has the problems %q, want %d", parameter, found[parameter], n)
+		}
+	}
+	if len(p.Problems) != 2 || len(p.Problems["status"]) != 1 {
+		t.Errorf("Normalize changed the problems it was given: %v", p.Problems)
+	}
+	if _, again := p.Normalize(testNow); cmp.Diff(found, details(again)) != "" {
+		t.Errorf("a second time finds %v, the first %v", details(again), found)
+	}
+}
+
+func TestManyWrongValuesAreCounted(t *testing.T) {
+	var p SearchParams
+	for i := range 1000 {
+		p.ContainerType = append(p.ContainerType, fmt.Sprintf("%d%s", i, strings.Repeat("x", 5000)))
+	}
+	_, err := p.Normalize(testNow)
+	messages := details(err)["container_type"]
+	if len(messages) != 6 || !strings.Contains(messages[5], "995 further values") {
+		t.Errorf("%d messages, the last %q; want five and a count", len(messages), messages[len(messages)-1])
+	}
+	if n := len(messages[0]); n > 300 {
+		t.Errorf("a message has %d bytes; a long value is to be shortened", n)
+	}
+}
+
+func TestTextAtTheLimitIsAllowed(t *testing.T) {
+	if s := mustNormalize(t, SearchParams{Q: strings.Repeat("é", 200)}); len(s.Text) != 400 {
+		t.Errorf("200 characters became %d bytes", len(s.Text))
+	}
+	if s := mustNormalize(t, SearchParams{Q: "!?"}); s.Text != "!?" {
+		t.Errorf("punctuation became %q", s.Text)
+	}
+}
+
+func TestUnknownOriginStillFilters(t *testing.T) {
+	if s := mustNormalize(t, SearchParams{Origin: "?"}); len(s.OriginNames) != 1 {
+		t.Errorf("origin ? filters by %v; it must not match everything", s.OriginNames)
+	}
+}
