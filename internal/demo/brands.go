@@ -1,0 +1,174 @@
+package demo
+
+import (
+	"math"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// brand is a name that a permittee files labels under.
+type brand struct {
+	name        string
+	holder      int32  // index of the permittee
+	products    int32  // how many items it has
+	origin      string // TTB code
+	tongue      *tongue
+	country     *country // nil when domestic
+	from, to    cola.Date
+	established int16 // year on the label, 0 when none
+}
+
+// line is all brands of one commodity, the busiest first, and how often each files.
+type line struct {
+	kind   cola.ProductType
+	brands []brand
+	weights
+}
+
+// kindNumber tells the commodities apart where things of each are numbered.
+func kindNumber(kind cola.ProductType) uint64 {
+	switch kind {
+	case cola.MaltBeverage:
+		return 1
+	case cola.DistilledSpirits:
+		return 2
+	}
+	return 0
+}
+
+// lineShare is the commodity's part of all labels over the years; labelKind follows it year by year.
+func lineShare(kind cola.ProductType) float64 {
+	switch kind {
+	case cola.MaltBeverage:
+		return 0.21
+	case cola.DistilledSpirits:
+		return 0.19
+	}
+	return 0.60
+}
+
+// labelKind draws the commodity of a label received on a day: wine's share shrinks slowly, that of beer grows.
+func labelKind(d *dice, day cola.Date) cola.ProductType {
+	years := float64(day-firstReceipt) / 365.25
+	wine := 0.645 - 0.004*years
+	beer := 0.175 + 0.003*years
+	switch at := d.unit(); {
+	case at < wine:
+		return cola.Wine
+	case at < wine+beer:
+		return cola.MaltBeverage
+	}
+	return cola.DistilledSpirits
+}
+
+// newLine makes the brands of a commodity and deals them out to the permittees.
+func newLine(o Options, kind cola.ProductType, holders []permittee) line {
+	colas := float64(o.Colas) * lineShare(kind)
+	count := max(20, int(0.9*math.Pow(float64(o.Colas), 0.85)*lineShare(kind)))
+	l := line{kind: kind, brands: make([]brand, count), weights: ranked(count, 12+float64(count)/2500)}
+	owners := make(weights, 0, len(holders))
+	flatten := 9 + float64(len(holders))/1500
+	for rank := range holders {
+		owners.add(holders[rank].affinity(kind) / (float64(rank) + 1 + flatten))
+	}
+	abroad := weighed(countries, func(c country) float64 { return c.weight(kind) })
+	for rank := range l.brands {
+		d := throw(o.Seed, streamBrand, uint64(rank)<<2|kindNumber(kind))
+		b := &l.brands[rank]
+		b.holder = int32(owners.draw(&d))
+		b.products = 1 + int32(colas*l.share(rank)/2.6)
+		b.place(&d, &holders[b.holder], abroad)
+		b.name = b.tongue.fill(&d, pick(&d, b.tongue.brands(kind)))
+		b.name = spelling(&d, b.name)
+		b.live(&d, rank, count, o.AsOf)
+	}
+	return l
+}
+
+func (c country) weight(kind cola.ProductType) float64 {
+	switch kind {
+	case cola.MaltBeverage:
+		return c.beer
+	case cola.DistilledSpirits:
+		return c.spirits
+	}
+	return c.wine
+}
+
+// place settles where a brand's products come from: importers bring them from abroad, the others make them at home, with
+// bought grapes or grain now and then.
+func (b *brand) place(d *dice, p *permittee, abroad weights) {
+	b.origin, b.tongue = p.home.origin, &english
+	switch {
+	case p.trade == importer, p.trade == wholesaler && d.chance(0.5):
+		b.country = &countries[abroad.draw(d)]
+		b.origin, b.tongue = b.country.origin, b.country.tongue
+		return
+	case p.trade == winery && d.chance(0.06), d.chance(0.02):
+		b.origin = originAmerican
+	case d.chance(0.03):
+		b.origin = pick(d, states).origin
+	}
+	if p.trade == winery && d.chance(0.09) {
+		b.tongue = pick(d, []*tongue{&french, &italian, &spanish, &german})
+	}
+}
+
+// live settles when a brand files. The busiest always did; most others come and go.
+func (b *brand) live(d *dice, rank, count int, last cola.Date) {
+	b.from, b.to = firstReceipt, last
+	if rank > count/50 {
+		span := int(last - firstReceipt)
+		b.from = firstReceipt.AddDays(d.between(-span/3, span*9/10))
+		b.to = b.from.AddDays(d.between(400, 400+span*2/3))
+	}
+	if d.chance(0.16) {
+		year := max(b.from, firstReceipt).Time().Year()
+		b.established = int16(year - 1 - int(math.Pow(d.unit(), 3)*170))
+	}
+}
+
+// plain writes the accented letters of the word lists without accents, as many applicants do.
+var plain = strings.NewReplacer(
+	"À", "A", "Á", "A", "Â", "A", "Ã", "A", "Ä", "A", "Ç", "C", "Ć", "C", "Č", "C", "È", "E", "É", "E", "Ê", "E", "Í", "I", "Î", "I", "Ï", "I", "Ņ", "N", "Ñ", "N",
+	"Ò", "O", "Ó", "O", "Ô", "O", "Õ", "O", "Ö", "O", "Š", "S", "Ú", "U", "Û", "U", "Ü", "U", "Ý", "Y", "Ž", "Z",
+)
+
+// spelling writes a name as an applicant would: upper case nearly always, accents most of the time.
+func spelling(d *dice, name string) string {
+	if d.chance(0.35) {
+		name = plain.Replace(name)
+	}
+	if d.chance(0.02) {
+		name = title(name)
+	}
+	return name
+}
+
+// title writes upper-case words with a capital first letter: NAPA VALLEY as Napa Valley, D'ALBA as D'Alba.
+func title(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	first := true
+	for i, r := range s {
+		if first || !unicode.IsLetter(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteRune(unicode.ToLower(r))
+		}
+		first = !unicode.IsLetter(r) && !strings.HasPrefix(s[i:], "'S ") && s[i:] != "'S" // MAKER'S is Maker's
+	}
+	return particles.Replace(b.String())
+}
+
+// particles stay small inside a name: Côtes du Rhône.
+var particles = strings.NewReplacer(" Du ", " du ", " De ", " de ", " Des ", " des ", " Del ", " del ", " Di ", " di ", " Of ", " of ", " And ", " and ", " La ", " la ")
+
+// yearOf returns the calendar year of a day.
+func yearOf(day cola.Date) int { return day.Time().Year() }
+
+// firstOfMonth returns the first day of a month.
+func firstOfMonth(year int, month time.Month) cola.Date { return cola.NewDate(year, month, 1) }

@@ -1,0 +1,88 @@
+package demo
+
+import (
+	"iter"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// receipts is how many applications come in on one day.
+type receipts struct {
+	day   cola.Date
+	count int
+}
+
+// calendar spreads n applications over the days from the registry's first to the last. Counts follow the running share of
+// the day, so that they add up to n exactly and the last application comes in on the last business day, whatever n is.
+func calendar(n int, last cola.Date) iter.Seq[receipts] {
+	return func(yield func(receipts) bool) {
+		total := 0
+		for day := firstReceipt; day <= last; day++ {
+			total += dayWeight(day)
+		}
+		running, made := 0, 0
+		for day := firstReceipt; day <= last; day++ {
+			running += dayWeight(day)
+			due := int(int64(n) * int64(running) / int64(total))
+			if due > made && !yield(receipts{day, due - made}) {
+				return
+			}
+			made = due
+		}
+	}
+}
+
+// yearlyReceipts is the course of applications a year, in thousands: a slow climb from 2005, and a plateau.
+var yearlyReceipts = [...]int{
+	100, 104, 108, 109, 106, 110, 114, 120, 126, 132, // 2005 to 2014
+	138, 144, 150, 156, 160, 158, 172, 176, 172, 168, // 2015 to 2024
+}
+
+// monthlyReceipts is how the months differ, in percent.
+var monthlyReceipts = [12]int{104, 102, 110, 105, 103, 102, 99, 104, 101, 100, 91, 79}
+
+// dayWeight is the relative number of applications on a day. Few come in at weekends.
+func dayWeight(day cola.Date) int {
+	t := day.Time()
+	year := yearlyReceipts[min(t.Year()-2005, len(yearlyReceipts)-1)]
+	w := year * monthlyReceipts[t.Month()-1]
+	switch t.Weekday() {
+	case time.Saturday:
+		return w / 25
+	case time.Sunday:
+		return w / 40
+	case time.Monday:
+		return w * 11 / 10
+	}
+	return w
+}
+
+// processingDays is the median number of days from receipt to approval in each year from 2005; it is also what the
+// processing times report.
+var processingDays = [...]int{
+	9, 11, 13, 14, 12, 11, 14, 22, 28, 24, 19, 16, 12, 21, 14, 7, 6, 8, 6, 5,
+}
+
+// medianDays returns the median processing time of a commodity's applications received on a day.
+func medianDays(kind cola.ProductType, day cola.Date) int {
+	median := processingDays[min(max(day.Time().Year()-2005, 0), len(processingDays)-1)]
+	switch kind {
+	case cola.DistilledSpirits:
+		return median + 2
+	case cola.MaltBeverage:
+		return max(1, median-1)
+	}
+	return median
+}
+
+// approvalDay returns the day on which an application is approved: around the median of its commodity and year, sometimes
+// much later, and never after the last day.
+func approvalDay(d *dice, kind cola.ProductType, received, last cola.Date) cola.Date {
+	median := medianDays(kind, received)
+	wait := d.between(median/2, median+median/2)
+	if d.chance(0.06) {
+		wait += d.between(10, 90) // returned for correction
+	}
+	return min(received.AddDays(wait), last)
+}

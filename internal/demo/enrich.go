@@ -1,0 +1,156 @@
+package demo
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// describeContents fills what is in the container. Applicants of wine state grapes, appellation and vintage themselves; the
+// rest is read off the label, and is missing where it could not be read.
+func describeContents(d *dice, c *cola.Cola, p *product) {
+	if p.kind == cola.Wine {
+		c.GrapeVarietals = slices.Clone(p.varietals)
+		if p.region != nil {
+			c.WineAppellation = cola.Text(p.region.name)
+		}
+		if v := vintage(d, p, yearOf(c.ApplicationDate)); v != 0 {
+			c.WineVintageYear = cola.Some(v)
+		}
+	}
+	if d.chance(0.91) {
+		strength := p.abv
+		if p.kind == cola.Wine && d.chance(0.5) {
+			strength = min(max(p.abv+float64(d.between(-3, 3))/10, p.style.abv[0]), p.style.abv[1]) // vintages differ
+		}
+		c.ABV = cola.Some(math.Round(strength*10) / 10)
+	}
+	if d.chance(0.93) {
+		c.Volume, c.VolumeUnit = cola.Some(p.contents.volume), p.contents.unit
+	}
+}
+
+// vintage returns the year of a wine that is applied for in a year, or 0 for a wine without one.
+func vintage(d *dice, p *product, year int) int {
+	none := 0.12
+	switch p.style.grapes {
+	case noGrapes:
+		return 0
+	case sparkling, fortified:
+		none = 0.7
+	}
+	if d.chance(none) {
+		return 0
+	}
+	if p.style.grapes == reds {
+		return year - d.between(1, 4)
+	}
+	return year - d.between(1, 2)
+}
+
+// enrich fills what is derived from the label's images.
+func (m *maker) enrich(d *dice, c *cola.Cola, p *product) {
+	c.LLMContainerType = p.contents.kind
+	c.LLMCategoryPath = cola.Text(p.path)
+	if d.chance(0.72) {
+		c.LLMTastingNoteFlavors = some(d, p.style.flavors, 2, 4)
+	}
+	if d.chance(0.8) {
+		c.LLMProductDescription = describe(d, c, p)
+	}
+	if p.brand.established != 0 && d.chance(0.8) {
+		c.LLMBrandEstablishedYear = cola.Some(int(p.brand.established))
+	}
+	if d.chance(0.02) {
+		c.LLMArtworkCredit = cola.Text(title(pick(d, p.brand.tongue.given) + " " + pick(d, p.brand.tongue.surnames)))
+	}
+	switch p.kind {
+	case cola.Wine:
+		if p.style.grapes != noGrapes && d.chance(0.2) {
+			c.LLMWineDesignation = cola.Text(pick(d, designations))
+		}
+	case cola.MaltBeverage:
+		enrichBeer(d, c, p)
+	default:
+		enrichSpirits(d, c, p)
+	}
+	if yearOf(c.ApplicationDate) >= 2014 && d.chance(0.09) {
+		c.QRCodeURL = cola.Text("https://labels.example.com/" + c.TTBID.String())
+	}
+}
+
+func enrichBeer(d *dice, c *cola.Cola, p *product) {
+	if p.style.ibu[1] == 0 {
+		return
+	}
+	if d.chance(0.3) {
+		ibu := d.between(p.style.ibu[0], p.style.ibu[1])
+		c.LLMBeerIBU = cola.Text(strconv.Itoa(ibu))
+		if d.chance(0.08) {
+			c.LLMBeerIBU += cola.Text("-" + strconv.Itoa(ibu+d.between(3, 10)))
+		}
+	}
+	if d.chance(0.34) {
+		c.LLMBeerHopsVarieties = some(d, hopVarieties, 1, 4)
+	}
+}
+
+func enrichSpirits(d *dice, c *cola.Cola, p *product) {
+	if p.style.aged[1] > 0 && d.chance(0.5) {
+		if years := d.between(p.style.aged[0], p.style.aged[1]); years > 0 {
+			c.LLMLiquorAgedYears = cola.Some(years)
+		}
+	}
+	if p.style.aged[1] > 0 && d.chance(0.14) {
+		c.LLMLiquorFinishing = cola.Text(pick(d, finishes))
+	}
+	if len(p.style.grains) > 0 && d.chance(0.45) {
+		c.LLMLiquorGrains = some(d, p.style.grains, 1, 3)
+	}
+}
+
+var characters = map[cola.ProductType][]string{
+	cola.Wine:             {"A bright", "A dry", "A medium-bodied", "A full-bodied", "A fresh", "A supple", "An elegant", "A structured", "A layered"},
+	cola.MaltBeverage:     {"A crisp", "A balanced", "A juicy", "A hop-forward", "A malty", "A refreshing", "A bold", "An easy-drinking"},
+	cola.DistilledSpirits: {"A smooth", "A rich", "A warming", "A bold", "A delicate", "A small-batch", "A complex", "An aromatic"},
+}
+
+// describe writes one sentence about the product.
+func describe(d *dice, c *cola.Cola, p *product) cola.Text {
+	b := make([]byte, 0, 160)
+	b = append(b, pick(d, characters[p.kind])...)
+	b = append(b, ' ')
+	if len(p.varietals) == 1 {
+		b = append(b, p.varietals[0]...)
+	} else {
+		b = append(b, cola.CategoryLeaf(p.style.path)...)
+	}
+	b = append(b, " from "...)
+	if p.region != nil {
+		b = append(b, title(p.region.name)...)
+	} else {
+		b = append(b, placeName(c.OriginName)...)
+	}
+	if n := len(c.LLMTastingNoteFlavors); n > 0 {
+		b = append(b, ", with notes of "...)
+		for i, flavor := range c.LLMTastingNoteFlavors {
+			if i > 0 && i == n-1 {
+				b = append(b, " and "...)
+			} else if i > 0 {
+				b = append(b, ", "...)
+			}
+			b = append(b, flavor...)
+		}
+	}
+	return cola.Text(append(b, '.'))
+}
+
+// placeName writes an origin as it stands in a sentence.
+func placeName(origin cola.Text) string {
+	if origin == "AMERICAN" {
+		return "the United States"
+	}
+	return title(string(origin))
+}

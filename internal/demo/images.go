@@ -1,0 +1,156 @@
+package demo
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Sizes of labels in twentieths of an inch, and of scans in dots per inch. The resolutions are whole multiples of twenty,
+// so that pixels and inches agree exactly.
+type sizeRange struct{ loW, hiW, loH, hiH int }
+
+var (
+	resolutions = []int{100, 120, 140, 160, 200, 200, 240, 300}
+
+	frontSize = sizeRange{54, 86, 60, 100}
+	backSize  = sizeRange{50, 80, 60, 100}
+	wrapSize  = sizeRange{140, 172, 72, 104} // round a can
+	boxSize   = sizeRange{90, 150, 90, 150}
+	neckSize  = sizeRange{50, 84, 18, 32}
+	stripSize = sizeRange{90, 150, 14, 22}
+	otherSize = sizeRange{30, 60, 30, 60}
+)
+
+func (s sizeRange) draw(d *dice) (w, h int) { return d.between(s.loW, s.hiW), d.between(s.loH, s.hiH) }
+
+// addImages adds one to five label images and the barcode on one of them.
+func addImages(d *dice, c *cola.Cola, p *product) {
+	positions := imagePositions(d, p)
+	coded := codedPosition(positions)
+	qr := c.QRCodeURL != ""
+	c.Images = make([]cola.Image, 0, len(positions))
+	for i, position := range positions {
+		img := newImage(d, c.TTBID, i, position, p)
+		if position == coded && p.barcode.value != "" && len(c.Barcodes) == 0 && !d.chance(0.05) {
+			addBarcode(d, c, &img, p.barcode)
+		}
+		if qr && position != "neck" && position != "strip" && (position == coded || i == len(positions)-1) {
+			img.QRCodeCount, qr = cola.Some(1), false
+		}
+		c.Images = append(c.Images, img)
+	}
+}
+
+// imagePositions returns where the images of a label belong, front first as applicants upload them.
+func imagePositions(d *dice, p *product) []cola.Text {
+	wrap := p.contents.kind == "can" || p.contents.kind == "pouch" || p.contents.kind == "pod"
+	positions := make([]cola.Text, 0, 5)
+	if !d.chance(0.025) {
+		positions = append(positions, "front")
+	}
+	if backs := 0.86; len(positions) == 0 || !wrap && d.chance(backs) || wrap && d.chance(0.3) {
+		positions = append(positions, "back")
+	}
+	bottle := p.contents.kind == "bottle"
+	if bottle && d.chance(0.14) {
+		positions = append(positions, "neck")
+	}
+	if bottle && (p.kind == cola.DistilledSpirits && d.chance(0.2) || d.chance(0.05)) {
+		positions = append(positions, "strip")
+	}
+	if d.chance(0.08) || p.contents.kind == "keg" && d.chance(0.7) {
+		positions = append(positions, "other")
+	}
+	if len(positions) < 5 && d.chance(0.015) {
+		positions = append(positions, "other")
+	}
+	return positions
+}
+
+// codedPosition returns which of the positions carries the barcode: the back where there is one.
+func codedPosition(positions []cola.Text) cola.Text {
+	for _, p := range positions {
+		if p == "back" {
+			return p
+		}
+	}
+	return positions[0]
+}
+
+func newImage(d *dice, id cola.TTBID, index int, position cola.Text, p *product) cola.Image {
+	w, h := sizeFor(position, p.contents.kind).draw(d)
+	dpi := pick(d, resolutions)
+	pixels := w * dpi / 20 * (h * dpi / 20)
+	name := id.String() + "-" + strconv.Itoa(index+1)
+	return cola.Image{
+		TTBImageID:        name,
+		ImageIndex:        index,
+		ContainerPosition: position,
+		ExtensionType:     pick(d, []cola.Text{"jpg", "jpg", "jpg", "jpg", "jpeg", "png", "png", "tif"}),
+		WidthPixels:       cola.Some(w * dpi / 20),
+		HeightPixels:      cola.Some(h * dpi / 20),
+		WidthInches:       cola.Some(float64(w) / 20),
+		HeightInches:      cola.Some(float64(h) / 20),
+		FileSizeMB:        cola.Some(math.Max(0.01, math.Round(float64(pixels)*(0.2+0.5*d.unit())/1e4)/100)),
+		BarcodeCount:      cola.Some(0),
+		QRCodeCount:       cola.Some(0),
+		ImageURL:          cola.Text("/images/" + name),
+	}
+}
+
+func sizeFor(position, container cola.Text) sizeRange {
+	switch position {
+	case "neck":
+		return neckSize
+	case "strip":
+		return stripSize
+	case "other":
+		return otherSize
+	}
+	switch container {
+	case "can":
+		if position == "front" {
+			return wrapSize
+		}
+	case "box", "bag":
+		return boxSize
+	}
+	if position == "back" {
+		return backSize
+	}
+	return frontSize
+}
+
+// Places of a barcode in an image, by the direction in which its digits are read.
+var (
+	acrossPlaces = []cola.Text{"bottom right", "bottom right", "bottom left", "bottom center"}
+	uprightSides = []cola.Text{"right", "left"}
+)
+
+// addBarcode adds the product's barcode to an image, in bars of about 13 thousandths of an inch as printers use, or less
+// where the image is small.
+func addBarcode(d *dice, c *cola.Cola, img *cola.Image, bars code) {
+	dpi := float64(img.WidthPixels.V) / img.WidthInches.V
+	room := min(img.WidthPixels.V, img.HeightPixels.V) / (bars.modules() + 24) // with quiet zones and a margin
+	module := min(max(1, int(dpi*0.013)), room)
+	if module < 1 {
+		return
+	}
+	b := cola.Barcode{
+		BarcodeType:           bars.symbology,
+		BarcodeValue:          bars.value,
+		TTBImageID:            cola.Text(img.TTBImageID),
+		Orientation:           "horizontal",
+		RelativeImagePosition: pick(d, acrossPlaces),
+		WidthPixels:           cola.Some(module * bars.modules()),
+		HeightPixels:          cola.Some(module * bars.modules() * d.between(40, 65) / 100),
+	}
+	if d.chance(0.14) {
+		b.Orientation, b.RelativeImagePosition = "vertical", pick(d, uprightSides)
+		b.WidthPixels, b.HeightPixels = b.HeightPixels, b.WidthPixels // of the box it fills
+	}
+	img.BarcodeCount = cola.Some(1)
+	c.Barcodes = append(c.Barcodes, b)
+}

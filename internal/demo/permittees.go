@@ -1,0 +1,200 @@
+package demo
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// trade is what a permittee does.
+type trade uint8
+
+const (
+	winery trade = iota
+	importer
+	brewery
+	distillery
+	wholesaler
+)
+
+// tradeWeights is how common the trades are among permittees.
+var tradeWeights = weighed([]float64{42, 20, 24, 13, 1}, func(w float64) float64 { return w })
+
+// busiestTrades are the trades of the permittees that file most, so that the head of the list does not depend on luck.
+var busiestTrades = []trade{winery, importer, brewery, distillery, importer, winery, importer, brewery, winery, distillery}
+
+// permittee is a permit holder of the world.
+type permittee struct {
+	number    string
+	company   string
+	operating string // trade name, empty when it has none
+	home      *state
+	zip       string
+	trade     trade
+	known     bool // on some list of permittees, rather than only seen on labels
+	listed    bool // on the current one
+}
+
+// affinity is how much of a permittee's filing is for a commodity, relative to others of its trade.
+func (p *permittee) affinity(kind cola.ProductType) float64 {
+	switch p.trade {
+	case winery:
+		if kind == cola.Wine {
+			return 1
+		}
+	case brewery:
+		switch kind {
+		case cola.MaltBeverage:
+			return 1
+		case cola.Wine:
+			return 0.01 // ciders and sake
+		}
+	case distillery:
+		if kind == cola.DistilledSpirits {
+			return 1
+		}
+	case importer:
+		if kind == cola.MaltBeverage {
+			return 0.2
+		}
+		return 0.9
+	case wholesaler:
+		return 0.3
+	}
+	return 0
+}
+
+// permitteeCount grows slower than the labels do: the busy file more, rather than all file alike.
+func permitteeCount(colas int) int { return max(24, int(2.2*math.Pow(float64(colas), 0.65))) }
+
+// newPermittees makes the permit holders of a world, the busiest first.
+func newPermittees(o Options) []permittee {
+	holders := make([]permittee, permitteeCount(o.Colas))
+	taken := make(map[string]bool, len(holders))
+	homes := [wholesaler + 1]weights{
+		winery:     weighed(states, func(s state) float64 { return s.wine }),
+		importer:   weighed(states, func(s state) float64 { return s.wine + s.spirits }),
+		brewery:    weighed(states, func(s state) float64 { return s.beer }),
+		distillery: weighed(states, func(s state) float64 { return s.spirits }),
+		wholesaler: weighed(states, func(s state) float64 { return s.wine + s.beer }),
+	}
+	for i := range holders {
+		d := throw(o.Seed, streamPermittee, uint64(i))
+		p := &holders[i]
+		p.trade = trade(tradeWeights.draw(&d))
+		if i < len(busiestTrades) {
+			p.trade = busiestTrades[i]
+		}
+		p.home = &states[homes[p.trade].draw(&d)]
+		p.zip = pick(&d, p.home.zip) + strconv.Itoa(d.between(10, 99))
+		p.company, p.operating = companyNames(&d, p.trade)
+		p.known = d.chance(0.92)
+		p.listed = p.known && d.chance(0.8)
+		p.number = permitNumber(&d, p)
+		for taken[p.number] {
+			p.number = permitNumber(&d, p)
+		}
+		taken[p.number] = true
+	}
+	return holders
+}
+
+// companyNames returns the owner of a permit and the trade name it works under, empty when that is not another.
+func companyNames(d *dice, t trade) (company, operating string) {
+	switch t {
+	case importer, wholesaler:
+		return english.fill(d, pick(d, english.importers)), ""
+	case brewery:
+		company = english.fill(d, pick(d, english.beer))
+	case distillery:
+		company = english.fill(d, pick(d, english.spirits))
+	default:
+		company = english.fill(d, pick(d, english.wine))
+	}
+	if d.chance(0.45) {
+		return english.fill(d, pick(d, english.companies)), company
+	}
+	return company + pick(d, []string{", LLC", " LLC", ", INC.", " INC", ", LTD.", " L.P."}), ""
+}
+
+// permitNumber returns a permit number in one of TTB's forms for the trade: two to four parts.
+func permitNumber(d *dice, p *permittee) string {
+	n := strconv.Itoa(serial(d))
+	st := p.home.code
+	switch p.trade {
+	case importer:
+		return st + "-I-" + n
+	case wholesaler:
+		return st + "-P-" + n
+	case distillery:
+		return "DSP-" + st + "-" + n
+	case brewery:
+		switch {
+		case d.chance(0.14):
+			return "BR-" + st + "-" + firstLetters(p.company) + "-" + n
+		case d.chance(0.01):
+			return "BR-" + n
+		}
+		return "BR-" + st + "-" + n
+	}
+	switch at := d.unit(); {
+	case at < 0.62:
+		return "BWN-" + st + "-" + n
+	case at < 0.77:
+		return "BW-" + st + "-" + n
+	case at < 0.93:
+		return st + "-W-" + n
+	case at < 0.97:
+		return "BWC-" + st + "-" + n
+	case at < 0.99:
+		return "TPWBH-" + st + "-" + n
+	}
+	return "BWC-" + n
+}
+
+// serial returns the number in a permit number: short in old permits, from 15000 on in those of the electronic system.
+func serial(d *dice) int {
+	if d.chance(0.2) {
+		return d.between(2, 2_500)
+	}
+	return d.between(15_000, 24_999)
+}
+
+// firstLetters returns three letters to tell a brewery's places apart, as TTB does.
+func firstLetters(name string) string {
+	b := make([]byte, 0, 3)
+	for i := 0; i < len(name) && len(b) < 3; i++ {
+		if name[i] >= 'A' && name[i] <= 'Z' {
+			b = append(b, name[i])
+		}
+	}
+	for len(b) < 3 {
+		b = append(b, 'X')
+	}
+	return string(b)
+}
+
+// Permittees returns the permit holders that some list of permittees names: most are on the current one (Listed), the rest
+// have left it. Holders that are on none are only seen on labels. It returns nothing for options that fail Check.
+func Permittees(o Options) []cola.Permittee {
+	if o.Check() != nil {
+		return nil
+	}
+	var list []cola.Permittee
+	for _, p := range newPermittees(o) {
+		if !p.known {
+			continue
+		}
+		list = append(list, cola.Permittee{
+			PermitNumber:   p.number,
+			CompanyName:    cola.Text(p.company),
+			OperatingName:  cola.Text(p.operating),
+			CompanyState:   cola.Text(p.home.code),
+			CompanyZipCode: cola.Text(p.zip),
+			PermitteeType:  cola.Text(cola.PermitteeTypeOf(p.number)),
+			Listed:         p.listed,
+		})
+	}
+	return list
+}

@@ -1,0 +1,166 @@
+package demo
+
+import (
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// product is one item of a brand: what all its labels have in common, the barcode included.
+type product struct {
+	kind      cola.ProductType
+	brand     *brand
+	holder    *permittee
+	style     *style
+	class     string // code
+	domestic  bool
+	fanciful  string // empty when it has no name of its own
+	varietals []string
+	region    *region // appellation, nil when none
+	contents  container
+	abv       float64 // percent, one decimal
+	barcode   code    // zero when it has none
+	path      string  // category
+}
+
+// productKey names a product: brands and their products are numbered.
+type productKey struct {
+	kind   cola.ProductType
+	brand  int32
+	number int32
+}
+
+// product works out a product. The same key always gives the same product.
+func (w *world) product(key productKey) product {
+	l := w.line(key.kind)
+	b := &l.brands[key.brand]
+	d := throw(w.o.Seed, streamProduct, uint64(key.brand)<<34|uint64(key.number)<<2|kindNumber(key.kind))
+	m := w.menus[menuKey{key.kind, b.origin}]
+	p := product{kind: key.kind, brand: b, holder: &w.holders[b.holder], style: m.styles[m.draw(&d)], domestic: w.domestic[b.origin]}
+	p.class = p.style.classID(p.domestic)
+	p.abv = float64(int(10*(p.style.abv[0]+d.unit()*(p.style.abv[1]-p.style.abv[0]))+0.5)) / 10
+	if p.style.grapes == reds && p.abv > 14 {
+		p.class = "88" // TTB taxes and classes wine above 14 percent as dessert wine, whatever it tastes like
+	}
+	w.grow(&d, &p)
+	p.path = categoryPath(&d, &p)
+	p.fanciful = fancifulName(&d, &p)
+	p.contents = containersOf(key.kind)[w.containers[key.kind].draw(&d)]
+	p.barcode = barcodeFor(&d, &p, key)
+	return p
+}
+
+// grow settles the appellation and the grapes of a wine.
+func (w *world) grow(d *dice, p *product) {
+	if p.style.grapes == noGrapes {
+		return
+	}
+	var grown []*region
+	for _, r := range w.regions[p.brand.origin] {
+		if len(p.grapesOf(r)) > 0 && (!r.bubbles || p.style.grapes == sparkling) {
+			grown = append(grown, r)
+		}
+	}
+	if len(grown) == 0 {
+		if d.chance(0.5) {
+			p.varietals = some(d, p.grapesOf(&anywhere), 1, 2)
+		}
+		return
+	}
+	if d.chance(0.72) {
+		p.region = pick(d, grown)
+		if leaf := strings.ToUpper(cola.CategoryLeaf(p.style.path)); leaf != p.region.name && p.style.only != nil {
+			p.region = grownAs(grown, leaf, p.region)
+		}
+	}
+	if from := p.region; d.chance(0.8) {
+		if from == nil {
+			from = pick(d, grown)
+		}
+		p.varietals = some(d, p.grapesOf(from), 1, varietalsTold(d))
+	}
+}
+
+// anywhere is the region of wine from where no appellation is known.
+var anywhere = region{reds: eastReds, whites: eastWhites}
+
+// grapesOf returns the grapes of a region that the product's style is made of.
+func (p *product) grapesOf(r *region) []string {
+	switch p.style.grapes {
+	case whites, sparkling, fortified:
+		if len(r.whites) == 0 && p.style.grapes == fortified {
+			return r.reds
+		}
+		return r.whites
+	}
+	return r.reds
+}
+
+// grownAs returns the region with a name, such as that of a sparkling wine's category, or another when there is none.
+func grownAs(regions []*region, name string, other *region) *region {
+	for _, r := range regions {
+		if r.name == name {
+			return r
+		}
+	}
+	return other
+}
+
+// varietalsTold returns how many grapes a label may name: mostly one.
+func varietalsTold(d *dice) int {
+	if d.chance(0.25) {
+		return 4
+	}
+	return 1
+}
+
+// categoryPath returns the derived category: the style's, with the grape below it for still wine, cut short now and then
+// as a classifier does that is not sure of the leaf.
+func categoryPath(d *dice, p *product) string {
+	path := p.style.path
+	if p.style.grapes == reds || p.style.grapes == whites || p.style.grapes == roses {
+		switch {
+		case len(p.varietals) == 1:
+			path += " > " + p.varietals[0]
+		case len(p.varietals) > 1 && p.style.grapes == reds:
+			path += " > Red Blend"
+		case len(p.varietals) > 1 && p.style.grapes == whites:
+			path += " > White Blend"
+		}
+	}
+	for cut := 0.14; d.chance(cut); cut = 0.2 {
+		i := strings.LastIndex(path, " > ")
+		if i < 0 {
+			break
+		}
+		path = path[:i]
+	}
+	return path
+}
+
+// fancifulName returns the product's own name, empty for about half of all.
+func fancifulName(d *dice, p *product) string {
+	if d.chance(0.46) {
+		return ""
+	}
+	t, s := p.brand.tongue, p.style
+	var name string
+	switch at := d.unit(); {
+	case p.kind == cola.MaltBeverage && at < 0.62:
+		name = english.fill(d, pick(d, beerNames)) + " " + t.fill(d, pick(d, s.names))
+	case p.kind == cola.DistilledSpirits && at < 0.75, len(s.names) > 0 && at < 0.6, len(s.names) > 0 && p.kind == cola.MaltBeverage:
+		name = t.fill(d, pick(d, s.names))
+	case len(p.varietals) == 1 && at < 0.3:
+		name = strings.ToUpper(p.varietals[0])
+	case len(p.varietals) == 1 && at < 0.42:
+		name = pick(d, []string{"RESERVE ", "ESTATE ", "OLD VINE ", "UNOAKED ", "BARREL SELECT "}) + strings.ToUpper(p.varietals[0])
+	default:
+		name = t.fill(d, pick(d, t.cuvees))
+	}
+	return spelling(d, name)
+}
+
+// beerNames are the patterns of what stands before the style in a beer's name.
+var beerNames = []string{
+	"{a} {k}", "{a} {n}", "{n} {n}", "{k} {n}", "{g}'S", "{t} {n}", "{a}", "{k}", "{#} {n}", "{p}", "{c}", "THE {a} {k}", "{a} {t}", "{n}",
+}
