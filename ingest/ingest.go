@@ -136,6 +136,24 @@ type work interface {
 }
 
 func workFor(r *run, st Target, kind Kind) (work, error) {
+	switch kind {
+	case Colas:
+		return newColaWork(r, st), nil
+	case Permittees:
+		return newPermitteeWork(r, st), nil
+	case AVAs:
+		return newAVAWork(r, st), nil
+	case ProductionReports:
+		return newProductionWork(r, st), nil
+	case ProcessingTimes:
+		return newTimesWork(r, processingTimes, st.UpsertProcessingTimes), nil
+	case FormulaProcessingTimes:
+		return newTimesWork(r, formulaTimes, st.UpsertFormulaProcessingTimes), nil
+	case RegistrationProcessingTimes:
+		return newTimesWork(r, registrationTimes, st.UpsertRegistrationProcessingTimes), nil
+	case CategoryAliases:
+		return newAliasWork(r, st), nil
+	}
 	names := make([]string, 0, len(Kinds()))
 	for _, k := range Kinds() {
 		names = append(names, string(k))

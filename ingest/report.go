@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/colaregistry/colaregistry/store"
 )
 
 // keptRefusals is how many refused rows a report tells one by one; the others are only counted.
@@ -88,6 +90,19 @@ func (e *SourceError) Unwrap() error { return e.Err }
 
 func newReport(kind Kind, dryRun bool, sources int) Report {
 	return Report{Kind: kind, DryRun: dryRun, Sources: sources}
+}
+
+// count counts a row that was not refused.
+func (r *Report) count(outcome store.Outcome) {
+	r.Read++
+	switch outcome {
+	case store.Added:
+		r.Added++
+	case store.Changed:
+		r.Changed++
+	default:
+		r.Unchanged++
+	}
 }
 
 // refuse counts a refused row and keeps its reason while there is room.

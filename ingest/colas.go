@@ -1,0 +1,156 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// colaWork imports labels.
+type colaWork struct {
+	pipeline[cola.Cola]
+	st   Target
+	keep func(context.Context, []cola.Patch[cola.Cola], []int) ([]refusedRow, error)
+	// undated are the labels of the input that have no approval date. It is the only part of an import whose memory grows
+	// with the input, and only by such labels.
+	undated  map[cola.TTBID]struct{}
+	outcomes []store.Outcome // of the batch being written
+}
+
+func newColaWork(r *run, st Target) *colaWork {
+	w := &colaWork{st: st, undated: map[cola.TTBID]struct{}{}}
+	upsertColas := func(ctx context.Context, patches []cola.Patch[cola.Cola], mode store.Mode) ([]store.Outcome, error) {
+		var err error
+		w.outcomes, err = st.UpsertColas(ctx, patches, mode)
+		return w.outcomes, err
+	}
+	w.keep = upsert(r, upsertColas, whyNotNew)
+	w.pipeline = pipeline[cola.Cola]{run: r, detect: detectColas, write: w.write}
+	return w
+}
+
+func (w *colaWork) finish(context.Context) error { return nil }
+
+// write stores a batch and follows which labels have no approval date.
+func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], lines []int) ([]refusedRow, error) {
+	refused, err := w.keep(ctx, patches, lines)
+	for i, outcome := range w.outcomes[:min(len(w.outcomes), len(patches))] {
+		if outcome == store.Refused {
+			continue
+		}
+		dated, dateErr := w.dated(ctx, &patches[i], outcome)
+		switch {
+		case dateErr != nil:
+			return refused, errors.Join(err, dateErr)
+		case dated:
+			delete(w.undated, patches[i].Record.TTBID)
+		default:
+			w.undated[patches[i].Record.TTBID] = struct{}{}
+		}
+	}
+	w.run.report.Undated = len(w.undated)
+	return refused, err
+}
+
+// dated reports whether a label has an approval date after its patch.
+func (w *colaWork) dated(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) (bool, error) {
+	id := patch.Record.TTBID
+	if patch.Fields.Has(approvalDate) {
+		return patch.Record.ApprovalDate != 0, nil
+	}
+	if _, known := w.undated[id]; known || outcome == store.Added {
+		return false, nil
+	}
+	label, err := w.st.Cola(ctx, id)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return false, fmt.Errorf("reading label %s: %w", id, err)
+	}
+	return label.ApprovalDate != 0, nil
+}
+
+var (
+	colaSchema = newSchema[cola.Cola]("recent_colas").
+			computed("has_barcode").
+			form(textForm{prose: true}, "llm_product_description").
+			form(textForm{zip: true}, "address_zip_code")
+	approvalDate = cola.FieldIndex[cola.Cola]("approval_date")
+)
+
+func detectColas(in *input) (format[cola.Cola], error) {
+	json, err := isJSON(in)
+	switch {
+	case err != nil:
+		return format[cola.Cola]{}, err
+	case json:
+		return format[cola.Cola]{rows: newJSONRows(in), decoder: jsonDecoder(colaSchema, same(settleCola))}, nil
+	}
+	header, err := readHeader(in, func(names []string) bool {
+		_, ok := colaSchema.column(names, "ttb_id")
+		return ok
+	})
+	switch {
+	case err != nil:
+		return format[cola.Cola]{}, fmt.Errorf("%w; it is neither JSON nor CSV with a column ttb_id", err)
+	case slices.Equal(header.names, ttbColumns):
+		return format[cola.Cola]{rows: newTTBRows(in, header), decoder: ttbDecoder}, nil
+	case slices.Contains(header.names, "permit_no"):
+		return format[cola.Cola]{}, fmt.Errorf("the columns are not those of TTB's registry export, which are %s", ttbHeader)
+	}
+	return csvFormat(in, colaSchema, header, same(settleCola)), nil
+}
+
+// settleCola brings a label's values into the form they are stored in and checks them.
+func settleCola(r *recordReader, c *cola.Cola, carried cola.Fields) {
+	c.PermitNumber = cola.SettlePermit(c.PermitNumber)
+	c.ProductType = cola.ProductType(strings.ToLower(string(c.ProductType)))
+	c.LLMCategoryPath = cola.Text(cola.SettlePath(string(c.LLMCategoryPath)))
+	for _, word := range []*cola.Text{&c.ApplicationStatus, &c.DomesticOrImported, &c.VolumeUnit, &c.LLMContainerType} {
+		lower(word)
+	}
+	if c.TTBID == 0 {
+		r.problems.add("", errors.New("a label must have ttb_id"))
+	}
+	for _, field := range neverNull {
+		if carried.Has(field.index) && field.empty(c) {
+			r.problems.add(field.name, errors.New("cannot be null or empty"))
+		}
+	}
+	if err := cola.CheckCola(c); err != nil {
+		r.problems.add("", err)
+	}
+}
+
+// neverNull are the fields that no row may clear. A row for a label that is stored need not carry them.
+var neverNull = []struct {
+	name  string
+	index int
+	empty func(*cola.Cola) bool
+}{
+	{"brand_name", cola.FieldIndex[cola.Cola]("brand_name"), func(c *cola.Cola) bool { return c.BrandName == "" }},
+	{"product_type", cola.FieldIndex[cola.Cola]("product_type"), func(c *cola.Cola) bool { return c.ProductType == "" }},
+	{"permit_number", cola.FieldIndex[cola.Cola]("permit_number"), func(c *cola.Cola) bool { return c.PermitNumber == "" }},
+}
+
+// settleImage brings an image's values into the form they are stored in.
+func settleImage(image *cola.Image) { lower(&image.ContainerPosition) }
+
+func lower(t *cola.Text) { *t = cola.Text(strings.ToLower(string(*t))) }
+
+// whyNotNew says why the store refused a label.
+func whyNotNew(patch *cola.Patch[cola.Cola]) string {
+	c := &patch.Record
+	err := cola.CheckNew(c)
+	if err == nil {
+		return "the label would lack what a label must have"
+	}
+	reason := "no such label is stored yet, and " + err.Error()
+	if _, ok := cola.ProductTypeOfClass(string(c.ClassID)); c.ProductType == "" && c.ClassID != "" && !ok {
+		reason += fmt.Sprintf("; class code %s does not tell the product type", quote(c.ClassID))
+	}
+	return reason
+}

@@ -1,0 +1,276 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// finishFunc settles and checks a row R that was decoded and makes the patch of it. What is wrong goes to r.problems.
+type finishFunc[R, T any] func(r *recordReader, row *R, carried cola.Fields, patch *cola.Patch[T])
+
+// same is the finishFunc of rows that are records as they are, checked by check.
+func same[T any](check func(r *recordReader, row *T, carried cola.Fields)) finishFunc[T, T] {
+	return func(r *recordReader, row *T, carried cola.Fields, patch *cola.Patch[T]) {
+		check(r, row, carried)
+		patch.Record, patch.Fields = *row, carried
+	}
+}
+
+const (
+	problemEncoding = "not valid UTF-8; convert the file to UTF-8"
+	noteWindows     = "text that is not UTF-8 was read as Windows-1252"
+)
+
+// jsonDecoder decodes JSON objects of a schema over R.
+func jsonDecoder[R, T any](s *schema, finish finishFunc[R, T]) func() decodeFunc[T] {
+	return func() decodeFunc[T] {
+		r := newRecordReader()
+		row := new(R)
+		value := reflect.ValueOf(row).Elem()
+		return func(raw []byte, patch *cola.Patch[T], notes notes) string {
+			if !utf8.Valid(raw) {
+				return problemEncoding
+			}
+			*row = *new(R)
+			r.begin(notes)
+			r.lex.reset(raw)
+			carried, err := r.object(s, value, place{})
+			if err == nil {
+				err = r.lex.end()
+			}
+			if err != nil {
+				return err.Error()
+			}
+			if len(r.problems.list) == 0 {
+				finish(r, row, carried, patch)
+			}
+			return r.problems.String()
+		}
+	}
+}
+
+// begin makes the reader ready for a row.
+func (r *recordReader) begin(n notes) {
+	r.notes = n
+	r.problems.reset()
+}
+
+// clearCell is the cell that clears a field in CSV, where an empty one leaves it: what databases write for NULL.
+const clearCell = `\N`
+
+// csvDecoder decodes CSV records whose columns are fields of a schema over R; a column of -1 is none.
+func csvDecoder[R, T any](s *schema, columns []int, finish finishFunc[R, T]) func() decodeFunc[T] {
+	return func() decodeFunc[T] {
+		r := newRecordReader()
+		row := new(R)
+		value := reflect.ValueOf(row).Elem()
+		return func(raw []byte, patch *cola.Patch[T], notes notes) string {
+			*row = *new(R)
+			r.begin(notes)
+			if problem := r.split(raw, len(columns)); problem != "" {
+				return problem
+			}
+			var carried cola.Fields
+			for i, column := range columns {
+				if column < 0 || len(r.cells[i].text) == 0 || s.fields[column].omit {
+					continue
+				}
+				f := &s.fields[column]
+				carried = carried.With(column)
+				r.cell(f, value.FieldByIndex(f.index).Addr().Interface(), r.cells[i].text)
+			}
+			if len(r.problems.list) == 0 {
+				finish(r, row, carried, patch)
+			}
+			return r.problems.String()
+		}
+	}
+}
+
+// split splits a CSV record into as many cells as there are columns, and returns the problem with that.
+func (r *recordReader) split(raw []byte, columns int) (problem string) {
+	raw, problem = r.csvText(raw)
+	if problem != "" {
+		return problem
+	}
+	var err error
+	if r.cells, err = splitCSV(raw, r.cells[:0], false); err != nil {
+		return err.Error()
+	}
+	for len(r.cells) > columns && len(r.cells[len(r.cells)-1].text) == 0 {
+		r.cells = r.cells[:len(r.cells)-1]
+	}
+	if len(r.cells) != columns {
+		return fmt.Sprintf("has %d fields, where the header has %d; a field that holds a comma must be quoted", len(r.cells), columns)
+	}
+	return ""
+}
+
+// csvText returns a record as UTF-8.
+func (r *recordReader) csvText(raw []byte) (text []byte, problem string) {
+	if utf8.Valid(raw) {
+		return raw, ""
+	}
+	text, ok := windows1252(raw)
+	if !ok {
+		return nil, problemEncoding
+	}
+	r.notes.add(noteWindows)
+	return text, ""
+}
+
+// cell reads a CSV cell into a field. A list may be a JSON array.
+func (r *recordReader) cell(f *schemaField, field any, text []byte) {
+	var err error
+	switch {
+	case string(text) == clearCell:
+		err = setNull(field)
+	case text[0] == '[' && isList(field):
+		r.lex.reset(text)
+		if err = r.array(f, field, place{}); err == nil {
+			err = r.lex.end()
+		}
+	default:
+		form := f.form
+		form.lists = "|,"
+		if form.zip {
+			text = []byte(padZIP(string(text)))
+		}
+		err = setText(field, text, form)
+	}
+	if err != nil {
+		r.problems.add(f.name, err)
+	}
+}
+
+func isList(field any) bool {
+	switch field.(type) {
+	case *[]string, *[]cola.Image, *[]cola.Barcode:
+		return true
+	}
+	return false
+}
+
+// detect finds out the format of a source of contract records: JSON, or CSV that has the key among its columns.
+func detect[R, T any](in *input, s *schema, key string, finish finishFunc[R, T]) (format[T], error) {
+	json, err := isJSON(in)
+	switch {
+	case err != nil:
+		return format[T]{}, err
+	case json:
+		return format[T]{rows: newJSONRows(in), decoder: jsonDecoder(s, finish)}, nil
+	}
+	header, err := readHeader(in, func(names []string) bool { _, ok := s.column(names, key); return ok })
+	if err != nil {
+		return format[T]{}, fmt.Errorf("%w; it is neither JSON nor CSV with a column %s", err, key)
+	}
+	return csvFormat(in, s, header, finish), nil
+}
+
+// csvFormat reads CSV under a header.
+func csvFormat[R, T any](in *input, s *schema, header csvHeader, finish finishFunc[R, T]) format[T] {
+	columns, unknown := s.columns(header.names)
+	return format[T]{
+		rows:    &csvRows{in: in, skip: header.again},
+		decoder: csvDecoder(s, columns, finish),
+		done:    func() []string { return unknown },
+	}
+}
+
+// isJSON tells JSON from CSV by the first character. An empty source is JSON without records.
+func isJSON(in *input) (bool, error) {
+	in.skipSpace()
+	c, ok := in.peek()
+	if !ok {
+		return in.failure() == nil, in.failure()
+	}
+	return c == '{' || c == '[', nil
+}
+
+// csvHeader is the line that names the columns.
+type csvHeader struct {
+	line  []byte
+	names []string // folded: lower case, words joined by underscores
+}
+
+// maxPreamble is how many lines, such as titles, may stand above a header.
+const maxPreamble = 20
+
+// readHeader reads up to the first line whose column names are the ones looked for.
+func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) {
+	var first []byte
+	for range maxPreamble {
+		line, _, _, ok := in.readLine(nil)
+		if !ok {
+			if err := in.ended(); !errors.Is(err, io.EOF) {
+				return csvHeader{}, err
+			}
+			break
+		}
+		if first == nil {
+			first = bytes.Clone(line)
+		}
+		cells, err := splitCSV(bytes.Clone(line), nil, true)
+		if err != nil {
+			continue
+		}
+		names := make([]string, len(cells))
+		for i, c := range cells {
+			names[i] = foldColumn(string(c.text))
+		}
+		if wanted(names) {
+			return csvHeader{line: line, names: names}, nil
+		}
+	}
+	return csvHeader{}, fmt.Errorf("the format is not known: the text begins with %s", quote(first))
+}
+
+// again reports whether a line is the header once more, as in files that were joined.
+func (h csvHeader) again(line []byte) bool { return bytes.Equal(line, h.line) }
+
+// foldColumn returns the name of a column as fields are named.
+func foldColumn(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	return strings.Join(words, "_")
+}
+
+// column finds a column that stands for a field.
+func (s *schema) column(names []string, field string) (int, bool) {
+	for i, name := range names {
+		if f, ok := s.byName[name]; ok && s.fields[f].name == field {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// columns returns the field of each column, -1 for none, and warnings about those that are unknown or come twice.
+func (s *schema) columns(names []string) (fields []int, warnings []string) {
+	seen := map[int]bool{}
+	for _, name := range names {
+		f, ok := s.byName[name]
+		switch {
+		case !ok:
+			if warning := s.unknownKey("", name); name != "" && warning != "" {
+				warnings = append(warnings, warning)
+			}
+			f = -1
+		case seen[f]:
+			warnings = append(warnings, fmt.Sprintf("the column %s comes twice; the first is taken", name))
+			f = -1
+		default:
+			seen[f] = true
+		}
+		fields = append(fields, f)
+	}
+	return fields, warnings
+}

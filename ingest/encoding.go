@@ -1,0 +1,141 @@
+package ingest
+
+import (
+	"bufio"
+	"bytes"
+	"compress/bzip2"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+)
+
+// sniffed is how many of the first bytes tell what a source is.
+const sniffed = 512
+
+// zstdMemory bounds what decompressing one zstd source may hold.
+const zstdMemory = 128 << 20
+
+// plainText returns the text of a source: decompressed, in UTF-8 where its encoding is beyond doubt, without a byte order
+// mark. What is surely no text is an error that says what it is. done frees the decompressor.
+func plainText(r io.Reader) (text io.Reader, done func(), err error) {
+	r, done, err = decompress(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if text, err = decode(r); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return text, done, nil
+}
+
+func decompress(r io.Reader) (io.Reader, func(), error) {
+	br := bufio.NewReaderSize(r, 64<<10)
+	head, err := br.Peek(4)
+	if err != nil && err != io.EOF {
+		return nil, nil, err
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		zr, err := gzip.NewReader(br)
+		if err != nil {
+			return nil, nil, fmt.Errorf("damaged gzip data: %w", err)
+		}
+		return decompressor{"gzip", zr}, func() { zr.Close() }, nil
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		zr, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(zstdMemory))
+		if err != nil {
+			return nil, nil, fmt.Errorf("damaged zstd data: %w", err)
+		}
+		return decompressor{"zstd", zr}, zr.Close, nil
+	case bytes.HasPrefix(head, []byte("BZh")):
+		return decompressor{"bzip2", bzip2.NewReader(br)}, func() {}, nil
+	}
+	return br, func() {}, nil
+}
+
+// decompressor names the compression in the errors of damaged or cut-off data.
+type decompressor struct {
+	name string
+	r    io.Reader
+}
+
+func (d decompressor) Read(p []byte) (int, error) {
+	n, err := d.r.Read(p)
+	switch {
+	case err == nil || err == io.EOF:
+		return n, err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return n, fmt.Errorf("the %s data is cut off: %w", d.name, err)
+	}
+	return n, fmt.Errorf("damaged %s data: %w", d.name, err)
+}
+
+// foreign is what starts a file that is not for us, and what to do about it.
+var foreign = []struct{ start, is string }{
+	{"PK\x03\x04", "a ZIP archive or an Excel workbook; unpack it, or save the sheet as CSV"},
+	{"\xd0\xcf\x11\xe0", "an old Excel workbook; save the sheet as CSV"},
+	{"\xfd7zXZ\x00", "xz-compressed; decompress it first, or use gzip or zstd"},
+	{"7z\xbc\xaf", "a 7-Zip archive; unpack it"},
+	{"%PDF-", "a PDF document"},
+	{"PAR1", "a Parquet file; convert it to JSON lines or CSV"},
+	{"SQLite format 3\x00", "an SQLite database; convert its rows to JSON lines or CSV"},
+	{"<!DOCTYPE", "an HTML or XML page, perhaps an error page saved in place of the data"},
+	{"<!doctype", "an HTML page, perhaps an error page saved in place of the data"},
+	{"<html", "an HTML page, perhaps an error page saved in place of the data"},
+	{"<HTML", "an HTML page, perhaps an error page saved in place of the data"},
+	{"<?xml", "an XML document"},
+}
+
+// decode returns r as UTF-8. UTF-16 is told by its byte order mark or by the zero bytes of its first character; single-byte
+// encodings are left to the row formats, which may know which one it has to be.
+func decode(r io.Reader) (io.Reader, error) {
+	br := bufio.NewReaderSize(r, 64<<10)
+	head, err := br.Peek(sniffed)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	for _, f := range foreign {
+		if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte(f.start)) {
+			return nil, fmt.Errorf("not JSON or CSV text but %s", f.is)
+		}
+	}
+	order, bom := unicode.LittleEndian, unicode.UseBOM
+	switch {
+	case bytes.HasPrefix(head, []byte{0xef, 0xbb, 0xbf}):
+		br.Discard(3)
+		return br, nil
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
+	case len(head) >= 2 && head[0] != 0 && head[1] == 0:
+		bom = unicode.IgnoreBOM
+	case len(head) >= 2 && head[0] == 0 && head[1] != 0:
+		order, bom = unicode.BigEndian, unicode.IgnoreBOM
+	case bytes.IndexByte(head, 0) >= 0:
+		return nil, errors.New("not JSON or CSV text but binary data")
+	default:
+		return br, nil
+	}
+	return transform.NewReader(br, unicode.UTF16(order, bom).NewDecoder()), nil
+}
+
+// undefinedInWindows1252 are the bytes that Windows-1252 gives no character.
+const undefinedInWindows1252 = "\x81\x8d\x8f\x90\x9d"
+
+// windows1252 returns a row that is not UTF-8 as text, taking it for Windows-1252, what spreadsheets on Windows write. ok is
+// false when it cannot be that either.
+func windows1252(row []byte) (text []byte, ok bool) {
+	for i := range len(undefinedInWindows1252) {
+		if bytes.IndexByte(row, undefinedInWindows1252[i]) >= 0 {
+			return nil, false
+		}
+	}
+	text, err := charmap.Windows1252.NewDecoder().Bytes(row)
+	return text, err == nil && utf8.Valid(text)
+}

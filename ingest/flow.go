@@ -1,0 +1,125 @@
+package ingest
+
+import "github.com/colaregistry/colaregistry/cola"
+
+// flow is one source on its way through the pipeline.
+type flow[T any] struct {
+	free  chan *batch[T] // batches to fill; there are no others
+	order chan *batch[T] // batches in the order of the source, decoded or not yet
+	work  chan *batch[T] // batches to decode
+	stop  <-chan struct{}
+
+	workers int
+	format  format[T] // set before the first batch is in order
+}
+
+func newFlow[T any](workers int, stop <-chan struct{}) *flow[T] {
+	batches := 2*workers + 1
+	f := &flow[T]{
+		free:    make(chan *batch[T], batches),
+		order:   make(chan *batch[T], batches),
+		work:    make(chan *batch[T], batches),
+		stop:    stop,
+		workers: workers,
+	}
+	for range batches {
+		f.free <- &batch[T]{}
+	}
+	return f
+}
+
+// read splits a source into batches until its end or until stop. It closes nothing of the source's; the last batch in order
+// has an error.
+func (f *flow[T]) read(r *countingReader, detect func(*input) (format[T], error)) {
+	defer close(f.work)
+	text, done, err := plainText(r)
+	if err == nil {
+		defer done()
+		if f.format, err = detect(newInput(text)); err == nil {
+			for range f.workers {
+				go f.decode(f.format.decoder())
+			}
+		}
+	}
+	for {
+		b := f.take()
+		if b == nil {
+			return
+		}
+		if b.err = err; err == nil {
+			b.err = f.fill(b)
+		}
+		b.bytes = r.n.Load()
+		ended := b.err != nil // b may be taken back as soon as it is handed on
+		f.order <- b
+		if err != nil {
+			close(b.decoded) // there is no format to decode by
+			return
+		}
+		f.work <- b
+		if ended {
+			return
+		}
+	}
+}
+
+// take returns an empty batch, or nil when the flow is stopped.
+func (f *flow[T]) take() *batch[T] {
+	select {
+	case <-f.stop:
+		return nil
+	default:
+	}
+	select {
+	case <-f.stop:
+		return nil
+	case b := <-f.free:
+		b.text, b.rows, b.lines, b.refused = b.text[:0], b.rows[:0], b.lines[:0], b.refused[:0]
+		clear(b.patches)
+		b.patches = b.patches[:0]
+		b.notes, b.decoded = notes{}, make(chan struct{})
+		return b
+	}
+}
+
+// fill splits rows until the batch is full or the source ends.
+func (f *flow[T]) fill(b *batch[T]) error {
+	for len(b.rows) < batchRows && len(b.text) < batchBytes {
+		start := len(b.text)
+		text, row, err := f.format.rows.next(b.text)
+		if err != nil {
+			return err
+		}
+		if row.problem != "" {
+			text = b.text
+		}
+		b.text = text
+		b.rows = append(b.rows, rowSpan{start: start, end: len(text), rawRow: row})
+	}
+	return nil
+}
+
+// decode decodes batches until there are no more.
+func (f *flow[T]) decode(decode decodeFunc[T]) {
+	for b := range f.work {
+		for _, row := range b.rows {
+			b.decodeRow(row, decode)
+		}
+		close(b.decoded)
+	}
+}
+
+func (b *batch[T]) decodeRow(row rowSpan, decode decodeFunc[T]) {
+	problem := row.problem
+	if problem == "" {
+		b.patches = append(b.patches, cola.Patch[T]{})
+		patch := &b.patches[len(b.patches)-1]
+		if problem = decode(b.text[row.start:row.end:row.end], patch, b.notes); problem == "" {
+			b.lines = append(b.lines, row.line)
+			return
+		}
+		*patch = cola.Patch[T]{}
+		b.patches = b.patches[:len(b.patches)-1]
+	}
+	b.refused = append(b.refused, refusedRow{row.line, problem})
+}

@@ -1,0 +1,136 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// maxRow is how long one row may be, in bytes. A label with all its images and barcodes has a few thousand.
+const maxRow = 4 << 20
+
+// window is how much text is looked at at once.
+const window = 128 << 10
+
+// input is text read byte by byte or line by line, with line numbers.
+type input struct {
+	r    io.Reader
+	buf  []byte // of the window
+	pos  int    // next byte in buf
+	end  int    // end of what is read in buf
+	line int    // line of the next byte, from 1
+	bol  bool   // the next byte begins a line
+	err  error  // why there is no more; io.EOF at the end
+}
+
+func newInput(r io.Reader) *input { return &input{r: r, buf: make([]byte, window), line: 1, bol: true} }
+
+// fill reads more when the window is used up; false is the end, or in.err.
+func (in *input) fill() bool {
+	if in.pos < in.end {
+		return true
+	}
+	if in.err != nil {
+		return false
+	}
+	in.pos, in.end = 0, 0
+	for range 100 {
+		n, err := in.r.Read(in.buf)
+		in.end, in.err = n, err
+		if n > 0 {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+	}
+	in.err = io.ErrNoProgress
+	return false
+}
+
+// failure is why the text ended before its end, nil at the true end.
+func (in *input) failure() error {
+	if in.err == nil || errors.Is(in.err, io.EOF) {
+		return nil
+	}
+	return in.err
+}
+
+// peek returns the next byte without taking it.
+func (in *input) peek() (c byte, ok bool) {
+	if !in.fill() {
+		return 0, false
+	}
+	return in.buf[in.pos], true
+}
+
+// take takes the byte that peek showed.
+func (in *input) take() {
+	in.bol = in.buf[in.pos] == '\n'
+	if in.bol {
+		in.line++
+	}
+	in.pos++
+}
+
+// skipSpace takes JSON's white space, and the record separators of JSON text sequences.
+func (in *input) skipSpace() {
+	for in.fill() {
+		switch in.buf[in.pos] {
+		case ' ', '\t', '\r', '\n', 0x1e:
+			in.take()
+		default:
+			return
+		}
+	}
+}
+
+// readLine appends the next line without its end to dst and returns its number. ok is false at the end of the text or when
+// reading fails; a line that reading fails in is not returned. What a line has beyond maxRow is dropped and long is true.
+func (in *input) readLine(dst []byte) (text []byte, line int, long, ok bool) {
+	line = in.line
+	start := len(dst)
+	for in.fill() {
+		ok = true
+		chunk := in.buf[in.pos:in.end]
+		n := bytes.IndexByte(chunk, '\n')
+		if n >= 0 {
+			chunk = chunk[:n]
+			in.pos++ // the line's end
+			in.line++
+		}
+		in.pos += len(chunk)
+		if len(dst)-start+len(chunk) > maxRow {
+			chunk, long = chunk[:max(0, maxRow-(len(dst)-start))], true
+		}
+		dst = append(dst, chunk...)
+		if n >= 0 {
+			in.bol = true
+			return trimCR(dst, start), line, long, true
+		}
+	}
+	if in.failure() != nil {
+		return dst[:start], line, false, false
+	}
+	return trimCR(dst, start), line, long, ok
+}
+
+func trimCR(b []byte, start int) []byte {
+	if len(b) > start && b[len(b)-1] == '\r' {
+		return b[:len(b)-1]
+	}
+	return b
+}
+
+// unread puts back text that readLine returned, so that it is read again from the line given.
+func (in *input) unread(text []byte, line int) {
+	in.line, in.bol = line, true
+	if n := in.pos - len(text); n >= 0 && bytes.Equal(in.buf[n:in.pos], text) {
+		in.pos = n
+		return
+	}
+	rest := in.buf[in.pos:in.end]
+	buf := make([]byte, 0, max(window, len(text)+len(rest)))
+	buf = append(append(buf, text...), rest...)
+	in.buf, in.pos, in.end = buf[:cap(buf)], 0, len(buf)
+}

@@ -1,0 +1,138 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// permitteeWork imports permittees.
+type permitteeWork struct{ pipeline[cola.Permittee] }
+
+func newPermitteeWork(r *run, st Target) *permitteeWork {
+	never := func(*cola.Patch[cola.Permittee]) string { return "the store does not take the permittee" }
+	return &permitteeWork{pipeline[cola.Permittee]{
+		run: r, detect: detectPermittees, write: upsert(r, st.UpsertPermittees, never),
+	}}
+}
+
+func (w *permitteeWork) finish(context.Context) error { return nil }
+
+// permitteeRow is a permittee as files tell it.
+type permitteeRow struct {
+	cola.Permittee
+	IsActive cola.Opt[bool] `json:"is_active"`
+}
+
+var (
+	permitteeSchema = newSchema[permitteeRow](
+		"active_reason", "colas", "colas_approved", "last_cola_application_date", "recent_colas").
+		form(textForm{zip: true}, "company_zip_code")
+
+	// ttbPermitteeSchema has the column names of TTB's lists.
+	ttbPermitteeSchema = newSchema[permitteeRow]("street", "city", "zip4", "county", "new_permit_flag").
+				form(textForm{zip: true}, "company_zip_code").
+				alias("owner_name", "company_name").
+				alias("state", "company_state").
+				alias("zip", "company_zip_code")
+)
+
+func detectPermittees(in *input) (format[cola.Permittee], error) {
+	json, err := isJSON(in)
+	switch {
+	case err != nil:
+		return format[cola.Permittee]{}, err
+	case json:
+		return format[cola.Permittee]{rows: newJSONRows(in), decoder: jsonDecoder(permitteeSchema, settlePermittee)}, nil
+	}
+	header, err := readHeader(in, func(names []string) bool { return slices.Contains(names, "permit_number") })
+	switch {
+	case err != nil:
+		return format[cola.Permittee]{}, fmt.Errorf("%w; it is neither JSON nor CSV with a column permit_number", err)
+	case slices.Contains(header.names, "owner_name"):
+		return ttbList(in, header), nil
+	}
+	return csvFormat(in, permitteeSchema, header, settlePermittee), nil
+}
+
+// settlePermittee brings a permittee into the form it is stored in and checks it. It is listed unless is_active is false.
+func settlePermittee(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
+	p := &row.Permittee
+	p.PermitNumber = cola.SettlePermit(p.PermitNumber)
+	p.CompanyState = cola.Text(strings.ToUpper(string(p.CompanyState)))
+	p.Listed = row.IsActive.Or(true)
+	if p.PermitNumber == "" {
+		r.problems.add("", errors.New("a permittee must have permit_number"))
+	}
+	checkTexts(r, permitteeSchema, row)
+	patch.Record, patch.Fields = *p, carried&permitteeFields
+}
+
+// permitteeFields are the fields of a row that a permittee has too; they come first in both.
+var permitteeFields = cola.Fields(1)<<len(cola.FieldsOf[cola.Permittee]()) - 1
+
+// ttbList reads one of TTB's lists of permittees. The kind of permit follows from its number. The line at the end that tells
+// how many permits the list has is checked against those read.
+func ttbList(in *input, header csvHeader) format[cola.Permittee] {
+	list := &permitList{permits: map[string]struct{}{}}
+	f := csvFormat(in, ttbPermitteeSchema, header, func(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
+		if kind := cola.PermitteeTypeOf(row.PermitNumber); kind != "" && row.PermitteeType == "" {
+			row.PermitteeType = cola.Text(kind)
+			carried = carried.With(permitteeType)
+		}
+		settlePermittee(r, row, carried, patch)
+		list.read(patch.Record.PermitNumber)
+	})
+	warnings := f.done
+	f.rows = &csvRows{in: in, skip: func(line []byte) bool { return header.again(line) || list.total(line) }}
+	f.done = func() []string { return append(warnings(), list.warnings()...) }
+	return f
+}
+
+var permitteeType = cola.FieldIndex[cola.Permittee]("permittee_type")
+
+// permitList counts the permits of a list, to hold against what the list says of itself. It is safe for concurrent use.
+type permitList struct {
+	mu      sync.Mutex
+	permits map[string]struct{}
+	says    int // the total that the list tells, of all lists in the file; zero when it tells none
+}
+
+func (l *permitList) read(permit string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.permits[permit] = struct{}{}
+}
+
+// total reports whether a line tells how many permits a list has, and remembers it.
+func (l *permitList) total(line []byte) bool {
+	text := strings.Trim(string(bytes.TrimRight(line, ", \t")), `" `)
+	if len(text) > 80 || !strings.HasPrefix(strings.ToUpper(text), "TOTAL") {
+		return false
+	}
+	_, figure, ok := strings.Cut(text, ":")
+	n, err := strconv.Atoi(strings.ReplaceAll(strings.TrimSpace(figure), ",", ""))
+	if !ok || err != nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.says += n
+	return true
+}
+
+func (l *permitList) warnings() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.says == 0 || l.says == len(l.permits) {
+		return nil
+	}
+	return []string{fmt.Sprintf("the list says that it has %d permits, and %d were read", l.says, len(l.permits))}
+}

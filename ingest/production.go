@@ -1,0 +1,150 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// productionWork imports production reports. Rows have no key of their own, so each report in the input replaces the stored
+// one whole; that needs the whole input, which is small. The reports of a source that broke off may not be whole and are not
+// written.
+type productionWork struct {
+	pipeline[cola.ProductionReport]
+	st      Target
+	reports map[cola.ReportKey]*report
+	order   []cola.ReportKey // in which the reports first came
+	reading string           // the source being read
+}
+
+// report is one report as the input tells it.
+type report struct {
+	rows   []cola.ProductionReport
+	from   []rowPlace // of each row
+	broken bool       // a source of it broke off
+}
+
+type rowPlace struct {
+	source string
+	line   int
+}
+
+func newProductionWork(r *run, st Target) *productionWork {
+	w := &productionWork{st: st, reports: map[cola.ReportKey]*report{}}
+	detectReports := func(in *input) (format[cola.ProductionReport], error) {
+		return detect(in, productionSchema, "report_type", same(settleProduction))
+	}
+	w.pipeline = pipeline[cola.ProductionReport]{run: r, detect: detectReports, write: w.hold}
+	return w
+}
+
+// source reads a source; finish writes its reports.
+func (w *productionWork) source(ctx context.Context, s Source) error {
+	w.reading = s.Name
+	err := w.pipeline.source(ctx, s)
+	if failure := (*SourceError)(nil); errors.As(err, &failure) {
+		for _, report := range w.reports {
+			if report.from[len(report.from)-1].source == s.Name {
+				report.broken = true
+			}
+		}
+	}
+	return err
+}
+
+// hold keeps the rows of a batch until the whole input is read.
+func (w *productionWork) hold(_ context.Context, patches []cola.Patch[cola.ProductionReport], lines []int) ([]refusedRow, error) {
+	for i := range patches {
+		row := patches[i].Record
+		held := w.reports[row.Key()]
+		if held == nil {
+			held = &report{}
+			w.reports[row.Key()] = held
+			w.order = append(w.order, row.Key())
+		}
+		held.rows = append(held.rows, row)
+		held.from = append(held.from, rowPlace{w.reading, lines[i]})
+	}
+	return nil, nil
+}
+
+// finish replaces the reports, in the order of the input.
+func (w *productionWork) finish(ctx context.Context) error {
+	for _, key := range w.order {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("import stopped: %w", context.Cause(ctx))
+		}
+		held := w.reports[key]
+		if held.broken {
+			w.refuse(held)
+			continue
+		}
+		outcomes, err := w.st.ReplaceProductionReport(context.WithoutCancel(ctx), key, held.rows, w.run.mode())
+		if err == nil && len(outcomes) != len(held.rows) {
+			err = fmt.Errorf("the store told %d outcomes of %d rows", len(outcomes), len(held.rows))
+		}
+		if err != nil {
+			return fmt.Errorf("storing the %s %s report of %s: %w", key.ReportType, key.Commodity, key.ReportDate, err)
+		}
+		for _, outcome := range outcomes {
+			w.run.report.count(outcome)
+		}
+	}
+	return nil
+}
+
+// refuse counts the rows of a report that may not be whole.
+func (w *productionWork) refuse(held *report) {
+	for _, from := range held.from {
+		w.run.report.refuse(Refusal{
+			Source: from.source, Line: from.line,
+			Reason: "not written, as its file broke off and a report is replaced whole or not at all",
+		})
+	}
+}
+
+var productionSchema = newSchema[cola.ProductionReport]()
+
+// settleProduction checks a row of a production report. A report date that is missing follows from year and month.
+func settleProduction(r *recordReader, p *cola.ProductionReport, carried cola.Fields) {
+	settleCommodity(&p.Commodity, "Beer", "Wine", "Distilled Spirits")
+	p.ReportType = strings.ToLower(p.ReportType)
+	r.require("commodity", p.Commodity != "")
+	r.require("year", carried.Has(productionYear))
+	if carried.Has(productionYear) && (p.Year < firstYear || p.Year > lastYear) {
+		r.problems.add("year", fmt.Errorf("%d is not from %d to %d", p.Year, firstYear, lastYear))
+	}
+	month := 12
+	switch {
+	case p.ReportType != "monthly" && p.ReportType != "yearly":
+		r.problems.add("report_type", fmt.Errorf("%s is neither monthly nor yearly", quote(p.ReportType)))
+	case p.ReportType == "yearly" && p.MonthNumber.OK:
+		r.problems.add("month_number", errors.New("a yearly report has none"))
+	case p.ReportType == "monthly" && (p.MonthNumber.V < 1 || p.MonthNumber.V > 12):
+		r.problems.add("month_number", errors.New("a monthly report has one from 1 to 12"))
+	case p.MonthNumber.OK:
+		month = p.MonthNumber.V
+	}
+	if len(r.problems.list) > 0 {
+		return
+	}
+	r.figure("count_ims", p.CountIMs)
+	checkTexts(r, productionSchema, p)
+	settleReportDate(r, p, month)
+}
+
+var productionYear = cola.FieldIndex[cola.ProductionReport]("year")
+
+// settleReportDate checks that the date is in the last month that the report covers, or sets it to that month's last day.
+func settleReportDate(r *recordReader, p *cola.ProductionReport, month int) {
+	last := cola.NewDate(p.Year, 1, 1).Time().AddDate(0, month, -1)
+	if p.ReportDate == 0 {
+		p.ReportDate = cola.DateOf(last)
+	}
+	if d := p.ReportDate.Time(); d.Year() != last.Year() || d.Month() != last.Month() {
+		r.problems.add("report_date", fmt.Errorf("%s is not in %s, where the report ends", p.ReportDate, last.Format("2006-01")))
+	}
+}

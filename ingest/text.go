@@ -1,0 +1,78 @@
+package ingest
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// settle returns a text as it is stored: no white space around it, and every run of white space within, line ends included,
+// as one space.
+func settle(b []byte) string {
+	if tidy(b) {
+		return string(b)
+	}
+	return strings.Join(strings.Fields(string(b)), " ")
+}
+
+// tidy reports whether settling changes nothing.
+func tidy(b []byte) bool {
+	space := true // as if one stood before the text
+	for i := 0; i < len(b); i++ {
+		c := b[i]
+		if c >= utf8.RuneSelf {
+			return tidyUnicode(string(b))
+		}
+		isSpace := c == ' '
+		if isSpace && space || c >= '\t' && c <= '\r' {
+			return false
+		}
+		space = isSpace
+	}
+	return !space || len(b) == 0
+}
+
+func tidyUnicode(s string) bool {
+	space := true
+	for _, r := range s {
+		isSpace := unicode.IsSpace(r)
+		if isSpace && (space || r != ' ') {
+			return false
+		}
+		space = isSpace
+	}
+	return !space
+}
+
+// splitList returns the values of a list written as one text, settled, without empty ones. They are separated by the first of
+// the separators that the text holds; no separators stands for a comma.
+func splitList(s, separators string) []string {
+	separator := ","
+	for i := range len(separators) {
+		if separator = separators[i : i+1]; strings.Contains(s, separator) {
+			break
+		}
+	}
+	list := make([]string, 0, strings.Count(s, separator)+1)
+	for value := range strings.SplitSeq(s, separator) {
+		if value = settle([]byte(value)); value != "" {
+			list = append(list, value)
+		}
+	}
+	return list
+}
+
+// quote returns a value as messages show it: quoted, and cut when it is long.
+func quote[S ~string | ~[]byte](s S) string {
+	const most = 60
+	text := string(s)
+	if len(text) <= most {
+		return fmt.Sprintf("%q", text)
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%q…", text[:cut])
+}

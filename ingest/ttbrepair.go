@@ -1,0 +1,195 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// ttbRow is a row of TTB's export as text.
+type ttbRow [ttbWidth]string
+
+var (
+	errTTBShort  = errors.New("has fewer fields than the header")
+	errTTBDate   = errors.New("has no Completed Date (MM/DD/YYYY) where one is due, so its fields cannot be told apart")
+	errTTBTail   = errors.New("its origin and class cannot be told apart from the fields before them")
+	errTTBMiddle = errors.New("an unquoted comma stands in the fanciful name or the brand name, and it cannot be told in which")
+)
+
+// readTTBRow tells the fields of a row apart. A row that is well formed is taken as it is. Else commas within fields were not
+// quoted: then the date anchors the fields before it, the origin and class codes with their names anchor those at the end,
+// and what is between is the fanciful name and the brand name, if there is only one way to split it. Anything else is an
+// error.
+func readTTBRow(cells []csvField) (ttbRow, error) {
+	if len(cells) < ttbWidth {
+		return ttbRow{}, fmt.Errorf("%w: %d, not %d", errTTBShort, len(cells), ttbWidth)
+	}
+	date := ttbCompleted
+	for len(cells[date].text) > 0 && !isCompleted(cells[date].text) {
+		if date++; date == len(cells) {
+			return ttbRow{}, errTTBDate
+		}
+	}
+	origin, class, err := findTTBTail(cells, date+1)
+	if err != nil {
+		return ttbRow{}, err
+	}
+	brand, err := findTTBBrand(cells[date+1 : origin])
+	if err != nil {
+		return ttbRow{}, err
+	}
+	return ttbRow{
+		ttbID:         joinCells(cells[:1]),
+		ttbPermit:     joinCells(cells[1:2]),
+		ttbSerial:     joinCells(cells[2:date]),
+		ttbCompleted:  joinCells(cells[date : date+1]),
+		ttbFanciful:   joinCells(cells[date+1 : date+1+brand]),
+		ttbBrand:      joinCells(cells[date+1+brand : origin]),
+		ttbOrigin:     joinCells(cells[origin : origin+1]),
+		ttbOriginDesc: joinCells(cells[origin+1 : class]),
+		ttbClass:      joinCells(cells[class : class+1]),
+		ttbClassDesc:  joinCells(cells[class+1:]),
+	}, nil
+}
+
+// findTTBTail finds the origin code and the class code at or after first: the one place where both are followed by the names
+// TTB gives them, or, when there is none, the last four cells if the codes have their form.
+func findTTBTail(cells []csvField, first int) (origin, class int, err error) {
+	found := 0
+	for o := first; o+3 < len(cells); o++ {
+		if !originShaped(cells[o].text) {
+			continue
+		}
+		for c := o + 2; c+1 < len(cells); c++ {
+			if namesOrigin(cells[o:c]) && namesClass(cells[c:]) {
+				origin, class = o, c
+				found++
+			}
+		}
+	}
+	if found == 1 {
+		return origin, class, nil
+	}
+	o, c := len(cells)-4, len(cells)-2
+	none := func(at int) bool { return len(cells[at].text) == 0 && len(cells[at+1].text) == 0 }
+	if found == 0 && o >= first && (originShaped(cells[o].text) || none(o)) && (classShaped(cells[c].text) || none(c)) {
+		return o, c, nil
+	}
+	return 0, 0, errTTBTail
+}
+
+// findTTBBrand returns at which of the cells between date and origin the brand name begins; the fanciful name stands before.
+// A comma that delimits is followed by no space and stands beside no other comma of the same field, so a field neither
+// begins with a space nor begins or ends with nothing.
+func findTTBBrand(cells []csvField) (brand int, err error) {
+	if len(cells) < 2 {
+		return 0, errTTBShort
+	}
+	if len(cells) == 2 {
+		return 1, nil
+	}
+	found := 0
+	for at := 1; at < len(cells); at++ {
+		if !cells[at].spaced && wholeField(cells[:at], true) && wholeField(cells[at:], false) {
+			brand = at
+			found++
+		}
+	}
+	if found != 1 {
+		return 0, errTTBMiddle
+	}
+	return brand, nil
+}
+
+// wholeField reports whether cells can be one field whose commas were not quoted.
+func wholeField(cells []csvField, mayBeEmpty bool) bool {
+	first, last := cells[0], cells[len(cells)-1]
+	if len(cells) == 1 {
+		return mayBeEmpty || len(first.text) > 0
+	}
+	quoted := slices.ContainsFunc(cells, func(c csvField) bool { return c.quoted })
+	return !quoted && len(first.text) > 0 && len(last.text) > 0
+}
+
+// unwrapCode takes off what spreadsheets put round a code to keep it text: ="…" or a leading apostrophe.
+func unwrapCode(code []byte) []byte {
+	return bytes.TrimSpace(bytes.Trim(bytes.TrimPrefix(code, []byte{'='}), `"'`))
+}
+
+// joinCells returns cells that are one field, with the commas between them, settled.
+func joinCells(cells []csvField) string {
+	var b []byte
+	for i, c := range cells {
+		if i > 0 {
+			b = append(b, ',')
+			if c.spaced {
+				b = append(b, ' ')
+			}
+		}
+		b = append(b, c.text...)
+	}
+	return settle(b)
+}
+
+// originShaped reports whether a field has the form of an origin code.
+func originShaped(code []byte) bool {
+	code = unwrapCode(code)
+	return len(code) == 2 && isCode(code[0]) && isCode(code[1])
+}
+
+// classShaped reports whether a field has the form of a class and type code: one to three digits, and perhaps a letter.
+func classShaped(code []byte) bool {
+	code = unwrapCode(code)
+	letter := bytes.TrimLeft(code, "0123456789")
+	n := len(code) - len(letter)
+	return n >= 1 && n <= 3 && (len(letter) == 0 || len(letter) == 1 && isCode(letter[0]))
+}
+
+func isCode(c byte) bool { return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' }
+
+// namesOrigin reports whether cells are an origin code and the name TTB gives it.
+func namesOrigin(cells []csvField) bool {
+	origin, ok := ttbOrigins[string(unwrapCode(cells[0].text))]
+	return ok && origin.Name == joinCells(cells[1:])
+}
+
+// namesClass reports whether cells are a class code and the name TTB gives it.
+func namesClass(cells []csvField) bool {
+	name, ok := ttbClasses[string(unwrapCode(cells[0].text))]
+	return ok && strings.EqualFold(name, joinCells(cells[1:]))
+}
+
+// knownClass reports whether cells end with a class code and the name TTB gives it, or any name when the code is not known:
+// TTB publishes no whole list.
+func knownClass(cells []csvField) bool {
+	for c := ttbClass; c+1 < len(cells); c++ {
+		if namesClass(cells[c:]) {
+			return true
+		}
+	}
+	code := cells[len(cells)-2].text
+	_, known := ttbClasses[string(unwrapCode(code))]
+	return !known && classShaped(code)
+}
+
+// TTB's own tables, by code.
+var (
+	ttbOrigins = func() map[string]cola.Origin {
+		table := map[string]cola.Origin{}
+		for _, o := range cola.Origins() {
+			table[o.ID] = o
+		}
+		return table
+	}()
+	ttbClasses = func() map[string]string {
+		table := map[string]string{}
+		for _, c := range cola.Classes() {
+			table[c.ID] = c.Name
+		}
+		return table
+	}()
+)
