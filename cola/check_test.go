@@ -1,0 +1,268 @@
+package cola
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fullCola is a label with every field known.
+func fullCola() *Cola {
+	c := &Cola{
+		ColaSummary:     exampleSummary(),
+		ApplicationType: "LABEL APPROVAL", ApplicationDate: NewDate(2011, 2, 23), ExpirationDate: NewDate(2025, 10, 23),
+		LatestUpdateDate: NewDate(2025, 7, 16), ClassID: "80", OriginID: "64", DomesticOrImported: Imported,
+		IsDistinctiveContainer: Some(false), ForDistinctiveCapacity: "750 MILLILITERS", IsResubmission: Some(true),
+		ForResubmissionTTBID: 11024001000092, ForExemptionState: "NJ", AddressRecipient: "NIEDERHOFF IMPORTS INC",
+		AddressZipCode: "07927", AddressState: "NJ", GrapeVarietals: []string{"Zweigelt"}, WineVintageYear: Some(2009),
+		WineAppellation: "BURGENLAND", ABV: Some(12.5), Volume: Some(750.0), VolumeUnit: "milliliters",
+		LLMContainerType: "bottle", LLMProductDescription: "A dry red.\nFrom Burgenland.", LLMBrandEstablishedYear: Some(1849),
+		LLMCategory: "Zweigelt", LLMCategoryPath: "Wine > Red Wine > Zweigelt", LLMTastingNoteFlavors: []string{"cherry"},
+		LLMArtworkCredit: "J. Huber", LLMWineDesignation: "reserve", LLMBeerIBU: "45", LLMBeerHopsVarieties: []string{"Citra"},
+		LLMLiquorAgedYears: Some(12), LLMLiquorFinishing: "sherry cask", LLMLiquorGrains: []string{"rye"},
+		BarcodeType: "UPC-A", BarcodeValue: "036000291452", QRCodeURL: "https://example.com/wine",
+		Images: []Image{{
+			TTBImageID: "11054001000049-1", ContainerPosition: "front", ExtensionType: "jpg", WidthPixels: Some(900), HeightPixels: Some(1200),
+			WidthInches: Some(3.0), HeightInches: Some(4.0), FileSizeMB: Some(0.42), BarcodeCount: Some(1), QRCodeCount: Some(0),
+			ImageURL: "https://example.com/images/1",
+		}},
+		Barcodes: []Barcode{{
+			BarcodeType: "UPC-A", BarcodeValue: "036000291452", TTBImageID: "11054001000049-1", WidthPixels: Some(210), HeightPixels: Some(90),
+			Orientation: "horizontal", RelativeImagePosition: "bottom right",
+		}},
+	}
+	c.Derive()
+	return c
+}
+
+func TestCheckColaTakesWhatIsRight(t *testing.T) {
+	c := fullCola()
+	v := reflect.ValueOf(c).Elem()
+	for _, f := range FieldsOf[Cola]() {
+		if v.FieldByIndex(f.Index).IsZero() {
+			t.Errorf("the example lacks %s", f.Name)
+		}
+	}
+	if err := CheckCola(c); err != nil {
+		t.Errorf("the example is refused: %v", err)
+	}
+	if err := CheckCola(&Cola{}); err != nil {
+		t.Errorf("a patch that carries nothing is refused: %v", err)
+	}
+	for name, change := range map[string]func(*Cola){
+		"accents":         func(c *Cola) { c.BrandName = "CHÂTEAU 日本酒" },
+		"zero ABV":        func(c *Cola) { c.ABV = Some(0.0) },
+		"pure alcohol":    func(c *Cola) { c.ABV = Some(100.0) },
+		"an old vintage":  func(c *Cola) { c.WineVintageYear = Some(1795) },
+		"an old brewery":  func(c *Cola) { c.LLMBrandEstablishedYear = Some(1040) },
+		"500 characters":  func(c *Cola) { c.BrandName = strings.Repeat("é", 500) },
+		"the first day":   func(c *Cola) { c.ApprovalDate = NewDate(1900, 1, 1) },
+		"the last day":    func(c *Cola) { c.ExpirationDate = NewDate(2200, 12, 31) },
+		"any class":       func(c *Cola) { c.ClassID = "990" },
+		"other container": func(c *Cola) { c.LLMContainerType = "growler" },
+	} {
+		c := fullCola()
+		change(c)
+		if err := CheckCola(c); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCheckColaNamesFieldAndValue(t *testing.T) {
+	for _, tt := range []struct {
+		change func(*Cola)
+		want   string
+	}{
+		{func(c *Cola) { c.TTBID = maxTTBID + 1 }, "ttb_id: 100000000000000 has more than 14 digits"},
+		{func(c *Cola) { c.ProductType = "cider" }, `product_type: "cider" is not one of wine, malt beverage, distilled spirits`},
+		{func(c *Cola) { c.ProductType = "Wine" }, `product_type: "Wine" is not one of wine, malt beverage, distilled spirits (did you mean wine?)`},
+		{func(c *Cola) { c.ApplicationStatus = "aproved" }, `application_status: "aproved" is not one of approved, expired, surrendered, revoked (did you mean approved?)`},
+		{func(c *Cola) { c.DomesticOrImported = "foreign" }, `domestic_or_imported: "foreign" is not one of domestic, imported`},
+		{func(c *Cola) { c.VolumeUnit = "hogsheads" }, `volume_unit: "hogsheads" is not one of`},
+		{func(c *Cola) { c.Images[0].ContainerPosition = "side" }, `images[0].container_position: "side" is not one of front, back, neck, strip, other`},
+		{func(c *Cola) { c.BrandName = "A\x00B" }, `brand_name: "A\x00B" holds a control character`},
+		{func(c *Cola) { c.BrandName = "A\nB" }, `brand_name: "A\nB" holds a control character`},
+		{func(c *Cola) { c.ProductName = "A\u0085B" }, `product_name: "A\u0085B" holds a control character`},
+		{func(c *Cola) { c.LLMProductDescription = "A\x1bB" }, `llm_product_description: "A\x1bB" holds a control character`},
+		{func(c *Cola) { c.OriginName = "\xff" }, `origin_name: "\xff" is not valid UTF-8`},
+		{func(c *Cola) { c.BrandName = strings.Repeat("x", 501) }, "has 501 characters, more than 500"},
+		{func(c *Cola) { c.PermitNumber = "nj-i-721" }, `permit_number: "nj-i-721" is not upper case`},
+		{func(c *Cola) { c.PermitNumber = " NJ-I-721" }, `permit_number: " NJ-I-721" is not upper case without white space around`},
+		{func(c *Cola) { c.ABV = Some(140.0) }, "abv: 140 is above 100"},
+		{func(c *Cola) { c.ABV = Some(-0.5) }, "abv: -0.5 is negative"},
+		{func(c *Cola) { c.ABV = Some(math.NaN()) }, "abv: NaN is not a finite number"},
+		{func(c *Cola) { c.Volume = Some(math.Inf(1)) }, "volume: +Inf is not a finite number"},
+		{func(c *Cola) { c.Volume = Some(-1.0) }, "volume: -1 is negative"},
+		{func(c *Cola) { c.ImageCount = Some(-1) }, "image_count: -1 is negative"},
+		{func(c *Cola) { c.LLMLiquorAgedYears = Some(-1) }, "llm_liquor_aged_years: -1 is negative"},
+		{func(c *Cola) { c.LLMLiquorAgedYears = Some(1001) }, "llm_liquor_aged_years: 1001 is above 1000"},
+		{func(c *Cola) { c.WineVintageYear = Some(209) }, "wine_vintage_year: 209 is not a year from 1700 to 2200"},
+		{func(c *Cola) { c.LLMBrandEstablishedYear = Some(2201) }, "llm_brand_established_year: 2201 is not a year from 1 to 2200"},
+		{func(c *Cola) { c.ApprovalDate = NewDate(1899, 12, 31) }, "approval_date: 1899-12-31 is not within 1900 to 2200"},
+		{func(c *Cola) { c.ExpirationDate = NewDate(2201, 1, 1) }, "expiration_date: 2201-01-01 is not within 1900 to 2200"},
+		{func(c *Cola) { c.ApplicationDate = NewDate(11, 3, 18) }, "application_date: 0011-03-18 is not within"},
+		{func(c *Cola) { c.LatestUpdateDate = -5 }, "latest_update_date: "},
+		{func(c *Cola) { c.ForResubmissionTTBID = c.TTBID }, "for_resubmission_ttb_id: 11054001000049 is the label itself"},
+		{func(c *Cola) { c.GrapeVarietals = []string{"Merlot", ""} }, "grape_varietals: is missing"},
+		{func(c *Cola) { c.LLMLiquorGrains = make([]string, 501) }, "llm_liquor_grains: 501 entries are more than 500"},
+		{func(c *Cola) { c.Images[0].TTBImageID = "" }, "images[0].ttb_image_id: is missing"},
+		{func(c *Cola) { c.Images[0].ImageIndex = -1 }, "images[0].image_index: -1 is negative"},
+		{func(c *Cola) { c.Images[0].WidthPixels = Some(-900) }, "images[0].width_pixels: -900 is negative"},
+		{func(c *Cola) { c.Images[0].HeightInches = Some(math.Inf(1)) }, "images[0].height_inches: +Inf is not a finite number"},
+		{func(c *Cola) { c.Images = make([]Image, 501) }, "images: 501 entries are more than 500"},
+		{func(c *Cola) { c.Barcodes[0].BarcodeValue = "" }, "barcodes[0].barcode_value: is missing"},
+		{func(c *Cola) { c.Barcodes = append(c.Barcodes, Barcode{BarcodeValue: "1\t2"}) }, `barcodes[1].barcode_value: "1\t2" holds a control character`},
+	} {
+		c := fullCola()
+		tt.change(c)
+		if err := CheckCola(c); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("error is %v, want one that says %s", err, tt.want)
+		}
+	}
+}
+
+// TestCheckColaLooksAtEveryText spoils each text of a label, its images and barcodes in turn: none may be forgotten.
+func TestCheckColaLooksAtEveryText(t *testing.T) {
+	spoil := func(name string, c *Cola, v reflect.Value) {
+		if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.String {
+			v = v.Index(0)
+		}
+		if v.Kind() != reflect.String {
+			return
+		}
+		v.SetString("bad\x07text")
+		if err := CheckCola(c); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s with a control character: %v", name, err)
+		}
+	}
+	for _, f := range FieldsOf[Cola]() {
+		c := fullCola()
+		spoil(f.Name, c, reflect.ValueOf(c).Elem().FieldByIndex(f.Index))
+	}
+	for _, f := range FieldsOf[Image]() {
+		c := fullCola()
+		spoil("images[0]."+f.Name, c, reflect.ValueOf(&c.Images[0]).Elem().FieldByIndex(f.Index))
+	}
+	for _, f := range FieldsOf[Barcode]() {
+		c := fullCola()
+		spoil("barcodes[0]."+f.Name, c, reflect.ValueOf(&c.Barcodes[0]).Elem().FieldByIndex(f.Index))
+	}
+}
+
+// TestCheckColaLooksAtEveryNumber does the same with a number that no field may hold.
+func TestCheckColaLooksAtEveryNumber(t *testing.T) {
+	spoil := func(name string, c *Cola, field any) {
+		switch v := field.(type) {
+		case *Opt[int]:
+			*v = Some(-1)
+		case *Opt[float64]:
+			*v = Some(math.NaN())
+		case *int:
+			*v = -1
+		case *Date:
+			*v = NewDate(9000, 1, 1)
+		default:
+			return
+		}
+		if err := CheckCola(c); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s out of range: %v", name, err)
+		}
+	}
+	for _, f := range FieldsOf[Cola]() {
+		c := fullCola()
+		spoil(f.Name, c, reflect.ValueOf(c).Elem().FieldByIndex(f.Index).Addr().Interface())
+	}
+	for _, f := range FieldsOf[Image]() {
+		c := fullCola()
+		spoil("images[0]."+f.Name, c, reflect.ValueOf(&c.Images[0]).Elem().FieldByIndex(f.Index).Addr().Interface())
+	}
+	for _, f := range FieldsOf[Barcode]() {
+		c := fullCola()
+		spoil("barcodes[0]."+f.Name, c, reflect.ValueOf(&c.Barcodes[0]).Elem().FieldByIndex(f.Index).Addr().Interface())
+	}
+}
+
+func TestCheckColaTellsAllFaults(t *testing.T) {
+	c := fullCola()
+	c.ABV, c.ProductType, c.Images[0].WidthPixels = Some(101.0), "x", Some(-1)
+	err := CheckCola(c)
+	if err == nil || strings.Count(err.Error(), "; ") != 2 {
+		t.Errorf("error is %v, want three faults", err)
+	}
+}
+
+func TestCheckNew(t *testing.T) {
+	if err := CheckNew(fullCola()); err != nil {
+		t.Errorf("the example is refused: %v", err)
+	}
+	err := CheckNew(&Cola{})
+	if err == nil || err.Error() != "a label must have ttb_id, brand_name, product_type, permit_number" {
+		t.Errorf("a label that knows nothing: %v", err)
+	}
+	for name, change := range map[string]func(*Cola){
+		"ttb_id":        func(c *Cola) { c.TTBID = 0 },
+		"brand_name":    func(c *Cola) { c.BrandName = "" },
+		"product_type":  func(c *Cola) { c.ProductType = "" },
+		"permit_number": func(c *Cola) { c.PermitNumber = "" },
+	} {
+		c := fullCola()
+		change(c)
+		if err := CheckNew(c); err == nil || err.Error() != "a label must have "+name {
+			t.Errorf("without %s: %v", name, err)
+		}
+	}
+}
+
+func TestRealLabelsAreRight(t *testing.T) {
+	f, err := os.Open(sharedData(t, "ttb/cola_records.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var ids []TTBID
+	for d := json.NewDecoder(f); d.More(); {
+		var c struct {
+			Cola
+			GrapeVarietals any `json:"grape_varietals"` // one text here; the importer splits it
+		}
+		if err := d.Decode(&c); err != nil {
+			t.Fatal(err)
+		}
+		if err := CheckCola(&c.Cola); err != nil {
+			t.Errorf("%s: %v", c.TTBID, err)
+		}
+		if err := CheckNew(&c.Cola); err != nil {
+			t.Errorf("%s: %v", c.TTBID, err)
+		}
+		ids = append(ids, c.TTBID)
+	}
+	if slices.Sort(ids); len(slices.Compact(ids)) != 50 {
+		t.Errorf("%d labels were read, want 50", len(ids))
+	}
+}
+
+func TestCheckColaDoesNotAllocate(t *testing.T) {
+	c := fullCola()
+	if n := testing.AllocsPerRun(100, func() {
+		if err := CheckCola(c); err != nil {
+			t.Error(err)
+		}
+	}); n != 0 {
+		t.Errorf("CheckCola allocates %v times for a label that is right", n)
+	}
+}
+
+func BenchmarkCheckCola(b *testing.B) {
+	c := fullCola()
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := CheckCola(c); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
