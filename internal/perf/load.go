@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// latencies are the times that calls took.
+type latencies []time.Duration
+
+// at returns the quantile of sorted latencies.
+func (l latencies) at(q float64) time.Duration {
+	if len(l) == 0 {
+		return 0
+	}
+	return l[min(len(l)-1, int(q*float64(len(l))))]
+}
+
+// call makes one request and reads its answer.
+func call(client *http.Client, path, key string) (status int, took time.Duration, err error) {
+	req, err := http.NewRequest(http.MethodGet, "http://"+address+"/api/v1"+path, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	req.Header.Set("X-API-Key", key)
+	begun := time.Now()
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, time.Since(begun), err
+}
+
+// ledger calls /usage, each call one commit of the ledger, one after the other until the context ends, and returns how
+// long each took, sorted.
+func (b *bench) ledger(ctx context.Context) (latencies, error) {
+	client := &http.Client{}
+	var l latencies
+	for i := 0; ctx.Err() == nil; i++ {
+		status, took, err := call(client, "/usage", b.keys[i%len(b.keys)])
+		if err != nil {
+			return nil, err
+		}
+		if status != http.StatusOK {
+			return nil, fmt.Errorf("/usage answers %d", status)
+		}
+		l = append(l, took)
+		time.Sleep(4 * time.Millisecond)
+	}
+	slices.Sort(l)
+	return l, nil
+}
+
+// queries is the mix of searches, each with a word to vary it by.
+var queries = []string{
+	"/colas?per_page=20",
+	"/colas?approval_date_from=2005-01-01&q=%s",
+	"/colas?approval_date_from=2005-01-01&brand_name=%s",
+	"/colas?product_type=wine&origin=californian",
+	"/colas?approval_date_from=2005-01-01&q=%s+red",
+	"/colas?approval_date_from=2015-01-01&abv_min=12&abv_max=14&container_type=bottle",
+	"/colas?status=expired&derived_subcategory=Wine",
+	"/permittees?q=%s",
+}
+
+var words = strings.Fields("oak creek river valley golden black mountain estate stone ridge fox bear sun moon blue")
+
+// search runs the mix from a number of clients at once until the context ends.
+func (b *bench) search(ctx context.Context, clients int) (latencies, map[int]int, error) {
+	var mu sync.Mutex
+	var all latencies
+	statuses := map[int]int{}
+	var failed error
+	var wg sync.WaitGroup
+	for c := range clients {
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(c)))
+			client := &http.Client{Transport: &http.Transport{}}
+			for i := c; ctx.Err() == nil; i += clients {
+				path := queries[random.IntN(len(queries))]
+				if strings.Contains(path, "%s") {
+					path = fmt.Sprintf(path, words[random.IntN(len(words))])
+				}
+				status, took, err := call(client, path, b.keys[i%len(b.keys)])
+				mu.Lock()
+				if err != nil {
+					failed = err
+				} else {
+					statuses[status]++
+					all = append(all, took)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(all)
+	return all, statuses, failed
+}

@@ -1,0 +1,56 @@
+// Command perf measures the program as a whole: an import of demonstration labels while a server runs on the same data, the
+// ledger before and during it, memory, restarts, and searches over HTTP. It prints the tables of docs/PERFORMANCE.md.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+func main() {
+	labels := flag.Int("labels", 3_000_000, "how many labels to import")
+	dir := flag.String("dir", "", "folder for the data; a temporary one, removed at the end, when left out")
+	idle := flag.Duration("idle", 30*time.Second, "how long to measure the ledger before the import")
+	load := flag.Duration("load", 20*time.Second, "how long to search over HTTP")
+	flag.Parse()
+	if err := run(context.Background(), *labels, *dir, *idle, *load); err != nil {
+		fmt.Fprintln(os.Stderr, "perf:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, labels int, dir string, idle, load time.Duration) error {
+	if dir == "" {
+		temporary, err := os.MkdirTemp("", "colaregistry-perf")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(temporary)
+		dir = temporary
+	}
+	program := filepath.Join(dir, "colaregistry")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/colaregistry")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("build: %w", err)
+	}
+	fmt.Printf("%d labels, %s, %d processors, %s\n\n", labels, machine(), runtime.NumCPU(), runtime.Version())
+	b := &bench{program: program, data: filepath.Join(dir, "data"), labels: labels}
+	for _, step := range []func(context.Context) error{
+		b.accounts,
+		func(ctx context.Context) error { return b.importing(ctx, idle) },
+		b.restarts,
+		func(ctx context.Context) error { return b.searching(ctx, load) },
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
