@@ -1,0 +1,134 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// allRows reads rows to the end: "line: text" for a good one, "line! problem" for one that is none, and the error at last
+// unless it is io.EOF.
+func allRows(r rowReader) []string {
+	var got []string
+	for range 10_000 {
+		text, row, err := r.next([]byte("before"))
+		switch {
+		case errors.Is(err, io.EOF):
+			return got
+		case err != nil:
+			return append(got, err.Error())
+		case row.problem != "":
+			got = append(got, fmt.Sprintf("%d! %s", row.line, row.problem))
+		default:
+			got = append(got, fmt.Sprintf("%d: %s", row.line, strings.TrimPrefix(string(text), "before")))
+		}
+	}
+	return append(got, "does not end")
+}
+
+func TestJSONRows(t *testing.T) {
+	const cut, syntax = "the record is cut off", "not valid JSON"
+	for _, test := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"nothing", "", nil},
+		{"blank lines", "\n \n\t\n", nil},
+		{"lines", `{"a":1}` + "\n" + `{"a":2}` + "\n", []string{`1: {"a":1}`, `2: {"a":2}`}},
+		{"no last line end, blank lines, Windows line ends", "{\"a\":1}\r\n\r\n\n{\"a\":2}", []string{`1: {"a":1}`, `4: {"a":2}`}},
+		{"a bad line among good ones", "{\"a\":1}\n{\"a\":\n{\"a\":3}\n", []string{`1: {"a":1}`, `2: {"a":`, `3: {"a":3}`}},
+		{"a first line without its end", "{\"a\":{\"b\":2\n{\"a\":3}\n{\"a\":4}\n", []string{"1! " + syntax, `2: {"a":3}`, `3: {"a":4}`}},
+		{"a first line with an open string", "{\"a\":\"b\n{\"a\":3}\n",
+			[]string{"1! not valid JSON: a line end or control character within a string", `2: {"a":3}`}},
+		{"a last line cut off", "{\"a\":1}\n{\"a\":", []string{`1: {"a":1}`, `2: {"a":`}},
+		{"a single object cut off", "{\n\"a\": [1,", []string{"1! " + cut}},
+		{"a single object over lines", "{\n \"a\": 1,\n \"b\": [ 1, {\"c\": 2} ]\n}\n", []string{`1: {"a":1,"b":[1,{"c":2}]}`}},
+		{"objects one after the other", "{\"a\":1} {\"a\":2}{\n\"a\":3}", []string{`1: {"a":1}`, `1: {"a":2}`, `1: {"a":3}`}},
+		{"text before records", "rows:\n{\"a\":1}\n", []string{"1! not a JSON object", `2: {"a":1}`}},
+		{"array", "[{\"a\":1},\n{\"a\":2}\n]", []string{`1: {"a":1}`, `2: {"a":2}`}},
+		{"empty array", " [ ] ", nil},
+		{"array of other things", "[1, null,\n\"x\", [{}], {\"a\":1}]", []string{
+			`1! not a JSON object (it begins with '1')`, `1! not a JSON object (it begins with 'n')`,
+			`2! not a JSON object (it begins with '"')`, `2! not a JSON object (it begins with '[')`, `2: {"a":1}`}},
+		{"array with a comma too many", `[{"a":1},]`, []string{`1: {"a":1}`}},
+		{"array cut off between records", "[{\"a\":1},\n", []string{`1: {"a":1}`, "line 2: the array is cut off"}},
+		{"array cut off in a record", "[{\"a\":1},\n{\"a\":\n", []string{`1: {"a":1}`,
+			"line 3: the record is cut off, in the record that begins at line 2 of an array"}},
+		{"array without a comma", "[{\"a\":1}\n{\"a\":2}]", []string{`1: {"a":1}`,
+			"line 2: '{' between the records of an array, where a comma is due"}},
+		{"array with the wrong bracket", "[{\"a\":[1}]", []string{
+			"line 1: not valid JSON, in the record that begins at line 1 of an array"}},
+		{"arrays one after the other", "[{\"a\":1}]\n[{\"a\":2}]", []string{`1: {"a":1}`, `2: {"a":2}`}},
+		{"the API's list", "{\"data\":[{\"a\":1},\n{\"a\":2}],\"meta\":{\"total\":2,\"x\":[{}]}}", []string{`1: {"a":1}`, `2: {"a":2}`}},
+		{"the API's single record", `{"data":{"a":1}}`, []string{`1: {"a":1}`}},
+		{"the API's answers joined", "{\"data\":{\"a\":1}}{\"data\":{\"a\":2}}\n{\"data\":[{\"a\":3}]}\n",
+			[]string{`1: {"a":1}`, `1: {"a":2}`, `2: {"a":3}`}},
+		{"data that is a value", `{"data":"x","a":1}`, []string{`1: {"data":"x","a":1}`}},
+		{"an answer cut off after its records", `{"data":[{"a":1}],"meta":{`, []string{`1: {"a":1}`, "line 1: the record is cut off"}},
+		{"a collection of features", `{"type":"FeatureCollection","crs":{"a":[1]},"features":[{"type":"Feature"}]}`,
+			[]string{`1: {"type":"Feature"}`}},
+		{"brackets and quotes in strings", `{"a":"}]\"{\\"}` + "\n" + `{"a":"["}`, []string{`1: {"a":"}]\"{\\"}`, `2: {"a":"["}`}},
+		{"text sequence", "\x1e{\"a\":1}\n\x1e{\"a\":2}\n", []string{`1: {"a":1}`, "2: \x1e{\"a\":2}"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for name, text := range map[string]io.Reader{
+				"at once":      strings.NewReader(test.text),
+				"byte by byte": iotest.OneByteReader(strings.NewReader(test.text)),
+			} {
+				if diff := cmp.Diff(test.want, allRows(newJSONRows(newInput(text)))); diff != "" {
+					t.Errorf("%s: %s", name, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestJSONRowsDrop(t *testing.T) {
+	geometry := strings.Repeat("[[1.5,2.5],[3,4]],", maxRow/10)
+	text := `{"type":"Feature","geometry":{"coordinates":[` + geometry + `[]]},"properties":{"ava_id":"a"}}` + "\n"
+	want := []string{
+		`1: {"type":"Feature","geometry":null,"properties":{"ava_id":"a"}}`,
+		`2: {"type":"Feature","geometry":null,"properties":{"ava_id":"a"}}`,
+	}
+	rows := newJSONRows(newInput(strings.NewReader(text+text)), "geometry")
+	if diff := cmp.Diff(want, allRows(rows)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestJSONRowsTooLong(t *testing.T) {
+	long := `{"a":"` + strings.Repeat("x", maxRow) + `"}`
+	for name, test := range map[string]struct {
+		text string
+		want []string
+	}{
+		"first line": {long + "\n" + `{"a":1}`, []string{"1! " + problemLong, `2: {"a":1}`}},
+		"later line": {`{"a":1}` + "\n" + long + "\n" + `{"a":1}`, []string{`1: {"a":1}`, "2! " + problemLong, `3: {"a":1}`}},
+		"in array":   {"[" + long + ",\n" + `{"a":1}]`, []string{"1! " + problemLong, `2: {"a":1}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, allRows(newJSONRows(newInput(strings.NewReader(test.text))))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestRowsReadFailure(t *testing.T) {
+	failure := errors.New("the disk is gone")
+	for _, text := range []string{"", `{"a":1}` + "\n" + `{"a":`, `[{"a":1},{"a`, `{"data":[{"a":1}],`, `{"a":`} {
+		in := newInput(io.MultiReader(strings.NewReader(text), iotest.ErrReader(failure)))
+		got := allRows(newJSONRows(in))
+		if len(got) == 0 || !strings.Contains(got[len(got)-1], failure.Error()) {
+			t.Errorf("%q: %q", text, got)
+		}
+		if strings.HasPrefix(text, `{"a":1}`) && len(got) != 2 {
+			t.Errorf("%q: a row that could not be read whole was returned: %q", text, got)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package ingest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// row tells a label as the export's fields do, for comparison: id|permit|completed|fanciful|brand|origin|name|class|name.
+func exportRow(c cola.Cola) string {
+	return fmt.Sprintf("%s|%s|%s|%s|%s|%s|%s|%s|%s", c.TTBID, c.PermitNumber, c.LatestUpdateDate, c.ProductName, c.BrandName,
+		c.OriginID, c.OriginName, c.ClassID, c.ClassName)
+}
+
+func TestTTBExport(t *testing.T) {
+	const before = "10363001000317,NJ-I-721,10NI37,07/16/2025,,LENZ MOSER,64,AUSTRIA,81,TABLE WHITE WINE\n"
+	const after = "\n11024001000092,NJ-I-721,11NI11,07/16/2025,,FETE,64,AUSTRIA,80,TABLE RED WINE\n"
+	const id = "12345001000001"
+	for _, test := range []struct {
+		name, text string
+		want       string // the label as exportRow tells it, or "! reason"
+	}{
+		{"well formed", id + ",BR-ME-MAI-7,24MA1,01/02/2024,DOUBLE,OLD TOM,51,FRANCE,80,TABLE RED WINE",
+			id + "|BR-ME-MAI-7|2024-01-02|DOUBLE|OLD TOM|51|FRANCE|80|TABLE RED WINE"},
+		{"quoted fields", `"` + id + `","NJ-I-721","1,2","01/02/2024","A, B","C ""D"", E","51","FRANCE","80","TABLE RED WINE"`,
+			id + `|NJ-I-721|2024-01-02|A, B|C "D", E|51|FRANCE|80|TABLE RED WINE`},
+		{"codes wrapped by a spreadsheet", `="` + id + `",="NJ-I-721",="007",="1/2/2024",A,B,="03",NEW JERSEY,'80A,ROSE WINE`,
+			id + `|NJ-I-721|2024-01-02|A|B|03|NEW JERSEY|80A|ROSE WINE`},
+		{"id with an apostrophe", "'" + id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE",
+			id + "|NJ-I-721|2024-01-02|A|B|51|FRANCE|80|TABLE RED WINE"},
+		{"lower case permit, no date", id + ",nj-i-721,1,,A,B,51,FRANCE,80,TABLE RED WINE",
+			id + "|NJ-I-721||A|B|51|FRANCE|80|TABLE RED WINE"},
+		{"comma in the origin", id + ",NJ-I-721,1,01/02/2024,A,B,6U,MADAGASCAR, REPUBLIC OF,80,TABLE RED WINE", "origin"},
+		{"comma in the serial number", id + ",NJ-I-721,24,17,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE",
+			id + "|NJ-I-721|2024-01-02|A|B|51|FRANCE|80|TABLE RED WINE"},
+		{"comma and space in the brand", id + ",NJ-I-721,1,01/02/2024,RED,SMITH, JONES & CO,51,FRANCE,80,TABLE RED WINE",
+			id + "|NJ-I-721|2024-01-02|RED|SMITH, JONES & CO|51|FRANCE|80|TABLE RED WINE"},
+		{"comma and space in the fanciful name", id + ",NJ-I-721,1,01/02/2024,RED, VERY RED,SMITH,51,FRANCE,80,TABLE RED WINE",
+			id + "|NJ-I-721|2024-01-02|RED, VERY RED|SMITH|51|FRANCE|80|TABLE RED WINE"},
+		{"comma in the brand, no fanciful name", id + ",NJ-I-721,1,01/02/2024,,1,000 STORIES,51,FRANCE,80,TABLE RED WINE",
+			id + "|NJ-I-721|2024-01-02||1,000 STORIES|51|FRANCE|80|TABLE RED WINE"},
+		{"comma in the brand, quoted fanciful name", id + `,NJ-I-721,1,01/02/2024,"A, B",1,000 STORIES,51,FRANCE,80,TABLE RED WINE`,
+			id + "|NJ-I-721|2024-01-02|A, B|1,000 STORIES|51|FRANCE|80|TABLE RED WINE"},
+		{"comma in either name", id + ",NJ-I-721,1,01/02/2024,A,1,000 STORIES,51,FRANCE,80,TABLE RED WINE", "! " + errTTBMiddle.Error()},
+		{"break in the brand", id + ",NJ-I-721,1,01/02/2024,RED,OLD\nTOM,51,FRANCE,80,TABLE RED WINE",
+			id + "|NJ-I-721|2024-01-02|RED|OLD TOM|51|FRANCE|80|TABLE RED WINE"},
+		{"breaks and a comma", id + ",NJ-I-721,1,01/02/2024,RED,OLD,\r\n\r\nTHE TOM,51,FRANCE,80,TABLE\nRED WINE", "! " + errTTBMiddle.Error()},
+		{"breaks and a comma with a space", id + ",NJ-I-721,1,01/02/2024,RED,OLD, THE\r\n\r\nTOM,51,FRANCE,80,TABLE\nRED WINE",
+			id + "|NJ-I-721|2024-01-02|RED|OLD, THE TOM|51|FRANCE|80|TABLE RED WINE"},
+		{"break within quotes", id + ",NJ-I-721,1,01/02/2024,\"RED\nAND DRY\",OLD TOM,51,FRANCE,80,TABLE RED WINE",
+			id + "|NJ-I-721|2024-01-02|RED AND DRY|OLD TOM|51|FRANCE|80|TABLE RED WINE"},
+		{"quote never closed", id + ",NJ-I-721,1,01/02/2024,\"RED,OLD TOM,51,FRANCE,80,TABLE RED WINE",
+			id + "|NJ-I-721|2024-01-02|\"RED|OLD TOM|51|FRANCE|80|TABLE RED WINE"},
+		{"quotes not doubled", id + ",NJ-I-721,1,01/02/2024,\"RED\" ROSE,5\" TOM,51,FRANCE,80,TABLE RED WINE",
+			id + "|NJ-I-721|2024-01-02|\"RED\" ROSE|5\" TOM|51|FRANCE|80|TABLE RED WINE"},
+		{"unknown codes", id + ",NJ-I-721,1,01/02/2024,A,B,9Z,ATLANTIS,80Z,SEA WINE",
+			id + "|NJ-I-721|2024-01-02|A|B|9Z|ATLANTIS|80Z|SEA WINE"},
+		{"unknown codes and a comma", id + ",NJ-I-721,1,01/02/2024,A,B,9Z,ATLANTIS, LOST,80Z,SEA WINE", "! " + errTTBTail.Error()},
+		{"no origin", id + ",NJ-I-721,1,01/02/2024,A,B,,,80,TABLE RED WINE", id + "|NJ-I-721|2024-01-02|A|B|||80|TABLE RED WINE"},
+		{"too few fields", id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE", "! " + errTTBShort.Error() + ": 8, not 10"},
+		{"a field lost", id + ",NJ-I-721,1,01/02/2024,B,51,FRANCE,80,TABLE RED WINE,", "! " + errTTBTail.Error()},
+		{"no date anywhere", id + ",NJ-I-721,1,2024-01-02,A,B,51,FRANCE,80,TABLE RED WINE", "! " + errTTBDate.Error()},
+		{"an impossible date", id + ",NJ-I-721,1,13/45/2024,A,B,51,FRANCE,80,TABLE RED WINE",
+			`! Completed Date: "13/45/2024" is not a date; it is written MM/DD/YYYY`},
+		{"an id of 13 digits", "2345001000001,NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE",
+			`! TTB ID: "2345001000001" is not a TTB id; it has 14 digits, such as 11054001000049; a spreadsheet may have dropped a leading zero`},
+		{"an id rounded by a spreadsheet", "1.2345E+13,NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE",
+			`! TTB ID: "1.2345E+13" is not a TTB id; it has 14 digits, such as 11054001000049; a spreadsheet rounded it to a number`},
+		{"not a row", "3 rows found", "! " + errNoTTBRow.Error()},
+		{"a class that tells no product type", id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE,990,MIXES",
+			`! no such label is stored yet, and a label must have product_type; class code "990" does not tell the product type`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if test.want == "origin" {
+				code, name := originWithComma(t)
+				test.text = strings.Replace(test.text, "6U,MADAGASCAR, REPUBLIC OF", code+","+name, 1)
+				test.want = id + "|NJ-I-721|2024-01-02|A|B|" + code + "|" + name + "|80|TABLE RED WINE"
+			}
+			st := newFakeStore()
+			report, err := Import(t.Context(), st, Colas, texts(ttbHeader+"\n"+before+test.text+after), Options{SkipInvalid: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := exportRow(st.colas[10363001000317]); got != "10363001000317|NJ-I-721|2025-07-16||LENZ MOSER|64|AUSTRIA|81|TABLE WHITE WINE" {
+				t.Errorf("row before: %s", got)
+			}
+			if got := exportRow(st.colas[11024001000092]); got != "11024001000092|NJ-I-721|2025-07-16||FETE|64|AUSTRIA|80|TABLE RED WINE" {
+				t.Errorf("row after: %s", got)
+			}
+			if reason, refused := strings.CutPrefix(test.want, "! "); refused {
+				want := []Refusal{{Source: "-", Line: 3, Reason: reason}}
+				if diff := cmp.Diff(want, report.Refusals); diff != "" || len(st.colas) != 2 {
+					t.Errorf("%d labels, refusals: %s", len(st.colas), diff)
+				}
+				return
+			}
+			if got := exportRow(st.colas[12345001000001]); got != test.want || report.Read != 3 || report.Refused != 0 {
+				t.Errorf("got  %s\nwant %s\n%s %v", got, test.want, report.Summary(), report.Refusals)
+			}
+		})
+	}
+}
+
+// originWithComma returns an origin whose name holds a comma.
+func originWithComma(t *testing.T) (code, name string) {
+	t.Helper()
+	for _, o := range cola.Origins() {
+		if strings.Contains(o.Name, ", ") {
+			return o.ID, o.Name
+		}
+	}
+	t.Fatal("TTB's table has no origin with a comma")
+	return "", ""
+}
+
+func TestTTBExportMeaning(t *testing.T) {
+	text := ttbHeader + "\n12345001000001,CA-W-1,1,01/02/2024,,A,01,CALIFORNIA,931,SAKE\n" +
+		ttbHeader + "\n\n12345001000002,DSP-KY-1,1,01/02/2024,,B,51,FRANCE,101,STRAIGHT BOURBON WHISKY\n"
+	st := newFakeStore()
+	stored := cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID: 12345001000001, BrandName: "OLD", ProductName: "KEPT", ProductType: cola.MaltBeverage, PermitNumber: "X-1",
+		ApprovalDate: cola.NewDate(2020, 1, 2),
+	}}
+	stored.Derive()
+	st.colas[stored.TTBID] = stored
+	report := mustImport(t, st, Colas, texts(text)...)
+	if report.Counts != (Counts{Read: 2, Added: 1, Changed: 1}) || report.Undated != 1 {
+		t.Errorf("%s, undated %d", report.Summary(), report.Undated)
+	}
+	first, second := st.colas[12345001000001], st.colas[12345001000002]
+	if first.ProductName != "KEPT" || first.ApprovalDate != cola.NewDate(2020, 1, 2) {
+		t.Errorf("the export blanked what it does not tell: %+v", first.ColaSummary)
+	}
+	if first.BrandName != "A" || first.ProductType != cola.Wine || first.DomesticOrImported != cola.Domestic {
+		t.Errorf("first: %+v %s", first.ColaSummary, first.DomesticOrImported)
+	}
+	if second.ProductType != cola.DistilledSpirits || second.DomesticOrImported != cola.Imported || second.ApprovalDate != 0 {
+		t.Errorf("second: %+v %s", second.ColaSummary, second.DomesticOrImported)
+	}
+}
+
+func TestTTBExportOtherColumns(t *testing.T) {
+	_, err := Import(t.Context(), newFakeStore(), Colas, texts("TTB ID,Permit No.,Brand Name\n"), Options{})
+	if err == nil || !strings.Contains(err.Error(), "the columns are not those of TTB's registry export") {
+		t.Error(err)
+	}
+}
