@@ -122,14 +122,17 @@ func TestDefaultWindow(t *testing.T) {
 	}
 }
 
-func TestNormalizeRefuses(t *testing.T) {
+// refusal is parameters with one thing wrong, and what its message must say.
+type refusal struct {
+	name      string
+	params    SearchParams
+	parameter string
+	says      []string
+}
+
+func refusals() []refusal {
 	long := strings.Repeat("é", 201)
-	for _, tt := range []struct {
-		name      string
-		params    SearchParams
-		parameter string
-		says      []string
-	}{
+	return []refusal{
 		{"page 0", SearchParams{Page: Some(0)}, "page", []string{"0", "1 to 100"}},
 		{"page 101", SearchParams{Page: Some(101)}, "page", []string{"101", "1 to 100"}},
 		{"negative page", SearchParams{Page: Some(-1)}, "page", []string{"-1"}},
@@ -162,7 +165,11 @@ func TestNormalizeRefuses(t *testing.T) {
 		{"a line break", SearchParams{Origin: "new\nzealand"}, "origin", []string{"control"}},
 		{"a bad cursor", SearchParams{Cursor: "AQAB"}, "cursor", []string{`"AQAB"`, "next_cursor"}},
 		{"a cursor of no text", SearchParams{Cursor: "\x01"}, "cursor", []string{"control"}},
-	} {
+	}
+}
+
+func TestNormalizeRefuses(t *testing.T) {
+	for _, tt := range refusals() {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := tt.params.Normalize(testNow)
 			found := details(err)

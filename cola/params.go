@@ -21,16 +21,16 @@ type Decoded struct {
 // SearchParams are the parameters of GET /colas and of the tool search_colas, as sent. An empty value is an absent one.
 type SearchParams struct {
 	Decoded
-	Q                  string       `json:"q" doc:"Full text over TTB id, brand, product, class, permit number and applicant or company name. Every word must match; a quoted phrase matches adjacent words in one field; a trailing * matches a prefix. An exact 14-digit id takes precedence; 8 to 14 digits, with spaces or hyphens, are tried as a barcode first." maxLength:"200" example:"lenz moser"`
+	Q                  string       `json:"q" doc:"Full text over TTB id, brand, product, class, permit number and applicant or company name. Every word must match; a quoted phrase matches adjacent words in one field; a trailing * matches a prefix; without a letter or a digit nothing matches. An exact 14-digit id takes precedence; 8 to 14 digits, with spaces or hyphens, are tried as a barcode first." maxLength:"200" example:"lenz moser"`
 	ProductType        []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Commodity; any of several." example:"wine"`
 	Category           []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Root of the category path; any of several." example:"Wine"`
-	DerivedSubcategory string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. A former path with a published alias is resolved to the current one." example:"Wine > Red Wine"`
-	Origin             string       `json:"origin" doc:"Origin or country: its name or adjective, any case." example:"french"`
+	DerivedSubcategory string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. A former path with a published alias is resolved to the current one." maxLength:"200" example:"Wine > Red Wine"`
+	Origin             string       `json:"origin" doc:"Origin or country: its name or adjective, any case. A country means its parts too: american finds Kentucky." maxLength:"200" example:"french"`
 	DomesticOrImported string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
 	Status             string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"State of the approval. All but approved search all history." example:"approved"`
 	BrandName          string       `json:"brand_name" doc:"Part of the brand name, any case." maxLength:"200" example:"lenz"`
-	PermitNumber       string       `json:"permit_number" doc:"Permit number of the applicant, exact." example:"NJ-I-721"`
-	BarcodeValue       string       `json:"barcode_value" doc:"The label's main barcode, exact; digits may contain spaces or hyphens." example:"0 36000 29145 2"`
+	PermitNumber       string       `json:"permit_number" doc:"Permit number of the applicant, exact." maxLength:"200" example:"NJ-I-721"`
+	BarcodeValue       string       `json:"barcode_value" doc:"The label's main barcode, exact; digits may contain spaces or hyphens." maxLength:"200" example:"0 36000 29145 2"`
 	ApprovalDateFrom   Date         `json:"approval_date_from" format:"date" doc:"First approval day, inclusive." example:"2024-01-01"`
 	ApprovalDateTo     Date         `json:"approval_date_to" format:"date" doc:"Last approval day, inclusive." example:"2024-12-31"`
 	ABVMin             Opt[float64] `json:"abv_min" minimum:"0" maximum:"100" doc:"Least alcohol by volume, percent, inclusive." example:"12"`
@@ -88,7 +88,7 @@ type PermitteeParams struct {
 	Decoded
 	Q             string   `json:"q" doc:"Part of the company name, any case." maxLength:"200" example:"niederhoff"`
 	State         string   `json:"state" pattern:"^[A-Za-z]{2}$" doc:"State, two letters, any case." example:"NJ"`
-	PermitteeType string   `json:"permittee_type" doc:"Part of the kind of permit, any case." example:"importer"`
+	PermitteeType string   `json:"permittee_type" doc:"Part of the kind of permit, any case." maxLength:"200" example:"importer"`
 	IsActive      string   `json:"is_active" enum:"true,false" doc:"Only active, or only inactive, permittees." example:"true"`
 	Page          Opt[int] `json:"page" minimum:"1" default:"1" doc:"Page of the result." example:"1"`
 	PerPage       Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
@@ -108,11 +108,11 @@ type PermitteeSearch struct {
 // ProductionReportParams are the parameters of GET /production-reports, as sent.
 type ProductionReportParams struct {
 	Decoded
-	Year             Opt[int] `json:"year" doc:"Year of the report." example:"2019"`
+	Year             Opt[int] `json:"year" minimum:"1" maximum:"9999" doc:"Year of the report." example:"2019"`
 	Month            Opt[int] `json:"month" minimum:"1" maximum:"12" doc:"Month of the report." example:"3"`
-	Commodity        string   `json:"commodity" doc:"Commodity, any case." example:"Beer"`
-	ReportType       string   `json:"report_type" doc:"Kind of report, any case." example:"monthly"`
-	StatisticalGroup string   `json:"statistical_group" doc:"Group of figures, any case." example:"Barrels Produced"`
+	Commodity        string   `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Beer"`
+	ReportType       string   `json:"report_type" doc:"Kind of report, any case." maxLength:"200" example:"monthly"`
+	StatisticalGroup string   `json:"statistical_group" doc:"Group of figures, any case." maxLength:"200" example:"Barrels Produced"`
 	Page             Opt[int] `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page of the result." example:"1"`
 	PerPage          Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
 }
@@ -120,28 +120,28 @@ type ProductionReportParams struct {
 // ProcessingTimeParams are the parameters of GET /processing-times, as sent.
 type ProcessingTimeParams struct {
 	Decoded
-	Commodity string `json:"commodity" doc:"Commodity, any case." example:"Wine"`
+	Commodity string `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Wine"`
 }
 
 // FormulaProcessingTimeParams are the parameters of GET /processing-times/formula, as sent.
 type FormulaProcessingTimeParams struct {
 	Decoded
-	FormulaType string `json:"formula_type" doc:"Kind of formula, any case." example:"Formula Approval"`
-	Commodity   string `json:"commodity" doc:"Commodity, any case." example:"Distilled Spirits"`
+	FormulaType string `json:"formula_type" doc:"Kind of formula, any case." maxLength:"200" example:"Formula Approval"`
+	Commodity   string `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Distilled Spirits"`
 }
 
 // RegistrationProcessingTimeParams are the parameters of GET /processing-times/registration, as sent.
 type RegistrationProcessingTimeParams struct {
 	Decoded
-	Category        string `json:"category" doc:"Category, any case." example:"Alcohol"`
-	ApplicationType string `json:"application_type" doc:"Kind of permit, any case." example:"Brewery"`
+	Category        string `json:"category" doc:"Category, any case." maxLength:"200" example:"Alcohol"`
+	ApplicationType string `json:"application_type" doc:"Kind of permit, any case." maxLength:"200" example:"Brewery"`
 }
 
 // AVAParams are the parameters of GET /avas, as sent.
 type AVAParams struct {
 	Decoded
 	Q     string `json:"q" doc:"Part of the name, any case." maxLength:"200" example:"valley"`
-	State string `json:"state" doc:"State, two letters, any case." example:"CA"`
+	State string `json:"state" pattern:"^[A-Za-z]{2}$" doc:"State, two letters, any case." example:"CA"`
 }
 
 // NoParams are the parameters of an operation that takes none.
