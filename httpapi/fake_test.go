@@ -235,7 +235,7 @@ func (k keys) Authenticate(_ context.Context, h http.Header, ch cola.Channel) (c
 }
 
 // mustServe starts the edge over a service; log lines go to out.
-func mustServe(t *testing.T, svc Service, out io.Writer) http.Handler {
+func mustServe(t testing.TB, svc Service, out io.Writer) http.Handler {
 	t.Helper()
 	return New(svc, keys{}, Options{
 		PublicURL: "http://127.0.0.1:8080", Version: "test",

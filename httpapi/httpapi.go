@@ -89,7 +89,7 @@ func New(svc Service, auth Authenticator, o Options) http.Handler {
 		log:        o.Logger,
 		ops:        operations(svc),
 		drawings:   make(chan struct{}, o.MaxDrawings),
-		buffers:    sync.Pool{New: func() any { return new(bytes.Buffer) }},
+		buffers:    sync.Pool{New: newBuffer},
 		imageQuery: newDecoder[imageParams](),
 	}
 	spec := describe(a.ops, o.PublicURL)
@@ -97,6 +97,8 @@ func New(svc Service, auth Authenticator, o Options) http.Handler {
 	a.page = newDocument("text/html; charset=utf-8", mustRenderDocs(spec, o.PublicURL))
 	return a.routes()
 }
+
+func newBuffer() any { return new(bytes.Buffer) }
 
 func (o Options) withDefaults() Options {
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")

@@ -20,8 +20,8 @@ type picture struct {
 	draw        func(io.Writer, *cola.Cola, *cola.Image) error
 }
 
-func svg() picture { return picture{"svg", "image/svg+xml", labelart.SVG} }
-func png() picture { return picture{"png", "image/png", labelart.PNG} }
+func asSVG() picture { return picture{"svg", "image/svg+xml", labelart.SVG} }
+func asPNG() picture { return picture{"png", "image/png", labelart.PNG} }
 
 // image draws one image of a demonstration label. The format is the extension's, else the one that ?format= names, else
 // what Accept prefers, else SVG.
@@ -32,6 +32,9 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	label, img, err := a.svc.DrawableImage(r.Context(), id)
+	if err == nil && !drawable(img) {
+		err = cola.Errorf(cola.CodeNotFound, "The image %q is not drawn here: its size is not from 1 to %d pixels a side.", id, labelart.MaxSide)
+	}
 	if err != nil {
 		a.fail(w, r, err)
 		return
@@ -50,6 +53,12 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.drawTo(w, r, &label, &img, format)
+}
+
+// drawable tells whether the size that a record states can be drawn. One that cannot is a fault of the record.
+func drawable(img cola.Image) bool {
+	fits := func(side cola.Opt[int]) bool { return !side.OK || side.V >= 1 && side.V <= labelart.MaxSide }
+	return fits(img.WidthPixels) && fits(img.HeightPixels)
 }
 
 // drawTo draws when its turn has come. Drawing takes a processor for a while and needs no key, so only so many are drawn
@@ -105,9 +114,9 @@ func (a *api) pictureOf(r *http.Request) (id string, format picture, err error) 
 	case "":
 		format = preferred(r.Header.Values("Accept"))
 	case "svg":
-		format = svg()
+		format = asSVG()
 	case "png":
-		format = png()
+		format = asPNG()
 	default:
 		params.Problems.Add("format", "%s is not a format; it is svg or png.", quoted(params.Format))
 	}
@@ -129,9 +138,9 @@ func preferred(accept []string) picture {
 		return best
 	}
 	if len(accept) > 0 && weight("image/png") > weight("image/svg+xml") {
-		return png()
+		return asPNG()
 	}
-	return svg()
+	return asSVG()
 }
 
 // matchMedia tells how exactly a media range names a type: 2 by name, 1 by its main type, 0 as anything, -1 not at all.

@@ -3,9 +3,13 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -29,5 +33,134 @@ func TestGoldenOpenAPI(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
 		t.Errorf("openapi.json is stale; run go test ./httpapi -run Golden -update (-committed +generated):\n%s", diff)
+	}
+}
+
+// TestEverythingIsDescribed looks for gaps that no linter minds: each parameter, field and header has words and an example,
+// each answer an example, and each operation its cost and its errors.
+func TestEverythingIsDescribed(t *testing.T) {
+	doc := describe(operations(newFake()), "")
+	for name, schema := range doc.Components.Schemas.Map() {
+		for field, property := range schema.Properties {
+			checkField(t, name+"."+field, property)
+		}
+	}
+	for name, h := range doc.Components.Headers {
+		if h.Description == "" || h.Example == nil || h.Schema == nil {
+			t.Errorf("header %s is not fully described", name)
+		}
+	}
+	for name, r := range doc.Components.Responses {
+		if body := r.Content["application/json"]; body == nil || len(body.Examples) == 0 || r.Description == "" {
+			t.Errorf("response %s is not fully described", name)
+		}
+	}
+	ids := map[string]bool{}
+	for path, item := range doc.Paths {
+		op := item.Get
+		if ids[op.OperationID] || op.Summary == "" || op.Description == "" || len(op.Tags) != 1 || op.Extensions["x-cost"] == "" {
+			t.Errorf("%s is not fully described", path)
+		}
+		ids[op.OperationID] = true
+		for _, p := range op.Parameters {
+			if p.Description == "" || p.Example == nil || p.Schema == nil || p.Schema.Nullable {
+				t.Errorf("parameter %s of %s is not fully described", p.Name, path)
+			}
+			if p.Schema.Type == "array" && (p.Style != "form" || p.Explode == nil || *p.Explode) {
+				t.Errorf("parameter %s of %s is not comma-separated", p.Name, path)
+			}
+		}
+	}
+}
+
+func checkField(t *testing.T, name string, s *huma.Schema) {
+	t.Helper()
+	if s.Description == "" {
+		t.Errorf("%s has no description", name)
+	}
+	compound := s.Ref != "" || s.Type == "object" || s.Items != nil && s.Items.Ref != ""
+	if len(s.Examples) == 0 && !compound {
+		t.Errorf("%s has no example", name)
+	}
+	if s.Enum != nil && s.Nullable != slices.Contains(s.Enum, nil) {
+		t.Errorf("%s: null is a type but not a value, or the reverse: %v", name, s.Enum)
+	}
+}
+
+func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
+	ops := operations(newFake())
+	doc := describe(ops, "")
+	for _, op := range ops {
+		described := doc.Paths[op.Path].Get
+		want := []string{"200", "400", "401", "413", "429", "500", "503"}
+		if op.PathParam.Name != "" {
+			want = append(want, "404")
+		}
+		if op.Tagged {
+			want = append(want, "304")
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, sortedKeys(described.Responses)); diff != "" {
+			t.Errorf("%s (-want +described):\n%s", op.ID, diff)
+		}
+		for _, name := range quotaHeaders() {
+			if described.Responses["200"].Headers[name] == nil {
+				t.Errorf("%s does not promise %s", op.ID, name)
+			}
+		}
+		if described.Responses["200"].Content["application/json"].Example == nil {
+			t.Errorf("%s has no example", op.ID)
+		}
+		if described.Security != nil {
+			t.Errorf("%s needs no key, as described", op.ID)
+		}
+	}
+}
+
+// TestDescribedParametersAreDecoded is that the parameters in the description are those that the decoder takes, no more and
+// no fewer.
+func TestDescribedParametersAreDecoded(t *testing.T) {
+	for _, op := range operations(newFake()) {
+		var described []string
+		for _, p := range describe([]operation{op}, "").Paths[op.Path].Get.Parameters {
+			if p.In == "query" {
+				described = append(described, p.Name)
+			}
+		}
+		slices.Sort(described)
+		h := mustServe(t, newFake(), io.Discard)
+		path := basePath + strings.Split(op.Path, "{")[0]
+		if op.PathParam.Name != "" {
+			path += op.PathParam.Example
+		}
+		for _, name := range append(described, "surely_unknown") {
+			resp := get(t, h, path+"?"+name+"=%00")
+			var body decoded
+			if resp.StatusCode == 400 {
+				body = mustDecode(t, resp)
+			}
+			messages, _ := body.Error.Details[name].([]any)
+			unknown := len(messages) > 0 && strings.HasPrefix(messages[0].(string), "There is no such parameter")
+			if unknown != (name == "surely_unknown") {
+				t.Errorf("%s?%s: %d %v", path, name, resp.StatusCode, body.Error.Details)
+			}
+		}
+	}
+}
+
+// TestSampleCallsWork sends the example call of every operation.
+func TestSampleCallsWork(t *testing.T) {
+	doc := describe(operations(newFake()), "")
+	h := mustServe(t, newFake(), io.Discard)
+	for path, item := range doc.Paths {
+		source := item.Get.Extensions["x-codeSamples"].([]map[string]string)[0]["source"]
+		_, target, ok := strings.Cut(source, defaultURL)
+		if !ok {
+			t.Fatalf("%s: no address in %q", path, source)
+		}
+		resp := get(t, h, strings.TrimSuffix(target, `"`))
+		if resp.StatusCode != 200 {
+			t.Errorf("%s: %d\n%s", source, resp.StatusCode, mustRead(t, resp))
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
-	"slices"
 
 	"github.com/go-chi/chi/v5"
 
@@ -118,7 +117,15 @@ type pageOf[T any] struct {
 	Meta cola.PageMeta `json:"meta" doc:"Where this page stands."`
 }
 
-// rows renders a reference list; a nil slice is an empty array.
+// rows renders a reference list.
 func rows[T any](l registry.List[T]) answer {
-	return answer{body: plain(rowsOf[T]{slices.Concat([]T{}, l.Rows), l.Meta})}
+	return answer{body: plain(rowsOf[T]{array(l.Rows), l.Meta})}
+}
+
+// array makes no rows an empty array, which JSON would otherwise show as null.
+func array[T any](rows []T) []T {
+	if rows == nil {
+		return []T{}
+	}
+	return rows
 }

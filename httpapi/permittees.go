@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"reflect"
-	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
@@ -23,8 +22,7 @@ func permitteeOperations(svc Service) []operation {
 			Response: reflect.TypeFor[permitteePage](),
 			Meter:    cola.MeterListRecords, Cost: "One list record for each permittee returned. When fewer remain, the page is cut to what remains.",
 			call: list(svc.SearchPermittees, func(p registry.PermitteePage) answer {
-				rows := slices.Concat([]cola.PermitteeSummary{}, p.Permittees)
-				return answer{body: plain(permitteePage{rows, p.Pagination}), units: len(rows)}
+				return answer{body: plain(permitteePage{array(p.Permittees), p.Pagination}), units: len(p.Permittees)}
 			}),
 		},
 		{

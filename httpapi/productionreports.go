@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"reflect"
-	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
@@ -18,7 +17,7 @@ func productionReportOperations(svc Service) []operation {
 		Response:    reflect.TypeFor[pageOf[row]](),
 		Cost:        free,
 		call: list(svc.ProductionReports, func(l registry.PageList[row]) answer {
-			return answer{body: plain(pageOf[row]{slices.Concat([]row{}, l.Rows), l.Meta})}
+			return answer{body: plain(pageOf[row]{array(l.Rows), l.Meta})}
 		}),
 	}}
 }

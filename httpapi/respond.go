@@ -103,7 +103,7 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	shown, fault := shownError(err, event.requestID)
-	if fault != nil {
+	if event.fault == nil { // else it is noted more exactly
 		event.fault = fault
 	}
 	event.code = shown.Code

@@ -1,0 +1,217 @@
+package httpapi
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/openapitest"
+)
+
+func TestCredentialsComeFirst(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	tests := []struct{ method, target string }{
+		{"GET", "/api/v1/colas"},
+		{"GET", "/api/v1/colas?page=nonsense"},
+		{"GET", "/api/v1/colas/1"},
+		{"GET", "/api/v1/no/such/path"},
+		{"GET", "/api/v1/"},
+		{"POST", "/api/v1/colas"},
+		{"BREW", "/api/v1/colas"},
+		{"DELETE", "/api/v1/no/such/path"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.method+tt.target, func(t *testing.T) {
+			f := newFake()
+			resp := send(t, mustServe(t, f, io.Discard), tt.method, tt.target)
+			spec.Validate(t, httptest.NewRequest(tt.method, tt.target, nil), resp)
+			if resp.StatusCode != http.StatusUnauthorized || mustDecode(t, resp).Error.Code != "unauthorized" {
+				t.Errorf("status %d", resp.StatusCode)
+			}
+			if f.spent != 0 {
+				t.Errorf("an unknown caller spent %d requests", f.spent)
+			}
+			for name := range resp.Header {
+				if strings.HasPrefix(name, "X-Detail") || strings.HasPrefix(name, "X-List") || name == "X-Quota-Reset" {
+					t.Errorf("an unknown caller is told %s", name)
+				}
+			}
+		})
+	}
+}
+
+func TestChallenge(t *testing.T) {
+	h := mustServe(t, newFake(), io.Discard)
+	bare := send(t, h, "GET", "/api/v1/usage").Header.Get("Www-Authenticate")
+	if want := `Bearer realm="colaregistry"`; bare != want {
+		t.Errorf("without credentials: %q, want %q", bare, want)
+	}
+	for _, line := range []string{"X-API-Key: wrong", "Authorization: Bearer wrong"} {
+		got := send(t, h, "GET", "/api/v1/usage", line).Header.Get("Www-Authenticate")
+		if want := `Bearer realm="colaregistry", error="invalid_token"`; got != want {
+			t.Errorf("with %s: %q, want %q", line, got, want)
+		}
+	}
+	if ok := send(t, h, "GET", "/api/v1/usage", "Authorization: Bearer "+testKey); ok.StatusCode != http.StatusOK {
+		t.Errorf("a good bearer key: %d", ok.StatusCode)
+	}
+}
+
+func TestAuthenticatorUnavailable(t *testing.T) {
+	h := New(newFake(), keys{err: cola.Unavailable()}, Options{Logger: slog.New(slog.DiscardHandler)})
+	if resp := get(t, h, "/api/v1/usage"); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "5" {
+		t.Errorf("%d, Retry-After %q", resp.StatusCode, resp.Header.Get("Retry-After"))
+	}
+}
+
+func TestOpenWithoutAKey(t *testing.T) {
+	for _, target := range []string{"/api/v1/openapi.json", "/docs", "/healthz", "/readyz", "/images/11054001000049-1", "/images/11054001000049-1.svg"} {
+		f := newFake()
+		resp := send(t, mustServe(t, f, io.Discard), "GET", target)
+		if resp.StatusCode != http.StatusOK || f.spent != 0 {
+			t.Errorf("%s: status %d, %d requests spent", target, resp.StatusCode, f.spent)
+		}
+	}
+}
+
+// TestRefusedByTheEdge has requests that no operation takes: they count in the burst and tell the quota like any other.
+func TestRefusedByTheEdge(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	tests := []struct {
+		method, target, code, allow, message string
+		status                               int
+	}{
+		{"GET", "/api/v1/nothing/here", "not_found", "", "/docs", 404},
+		{"GET", "/api/v1/permitees", "not_found", "", "did you mean /api/v1/permittees?", 404},
+		{"GET", "/api/v1/colas/", "not_found", "", "", 404},
+		{"GET", "/api/v1/colas/1/images", "not_found", "", "", 404},
+		{"GET", "/api/v1/COLAS", "not_found", "", "did you mean /api/v1/colas?", 404},
+		{"POST", "/api/v1/colas", "method_not_allowed", "GET, HEAD", "use GET or HEAD", 405},
+		{"OPTIONS", "/api/v1/colas", "method_not_allowed", "GET, HEAD", "", 405},
+		{"DELETE", "/api/v1/permittees/NJ%2FI-721", "method_not_allowed", "GET, HEAD", "", 405},
+		{"BREW", "/api/v1/usage", "method_not_allowed", "GET, HEAD", "", 405},
+		{"BREW", "/api/v1/nothing", "not_found", "", "", 404},
+		{"PATCH", "/api/v1/nothing", "not_found", "", "", 404},
+		{"POST", "/api/v1/openapi.json", "method_not_allowed", "GET, HEAD", "", 405},
+		{"GET", "/api/v1/usage?x=1", "validation_error", "", "x", 400},
+		{"GET", "/api/v1/usage?%zz", "validation_error", "", "", 400},
+		{"GET", "/api/v1/colas/1?fields=all", "validation_error", "", "fields", 400},
+	}
+	for _, tt := range tests {
+		t.Run(tt.method+tt.target, func(t *testing.T) {
+			f := newFake()
+			resp := send(t, mustServe(t, f, io.Discard), tt.method, tt.target, "X-API-Key: "+testKey)
+			spec.Validate(t, httptest.NewRequest(tt.method, tt.target, nil), resp)
+			got := mustDecode(t, resp)
+			if resp.StatusCode != tt.status || got.Error.Code != tt.code || !strings.Contains(got.Error.Message, tt.message) {
+				t.Errorf("%d %s %q", resp.StatusCode, got.Error.Code, got.Error.Message)
+			}
+			if allow := resp.Header.Get("Allow"); allow != tt.allow {
+				t.Errorf("Allow %q, want %q", allow, tt.allow)
+			}
+			if f.spent != 1 || f.used != (cola.Used{}) {
+				t.Errorf("spent %d requests and %+v", f.spent, f.used)
+			}
+			for _, name := range quotaHeaders() {
+				if resp.Header.Get(name) == "" {
+					t.Errorf("%s is missing", name)
+				}
+			}
+		})
+	}
+}
+
+func TestRefusedInTheBurst(t *testing.T) {
+	f := newFake()
+	f.err = &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Too fast.", RetryAfter: 1}
+	for _, target := range []string{"/api/v1/nothing", "/api/v1/usage?x=1"} {
+		if resp := get(t, mustServe(t, f, io.Discard), target); resp.StatusCode != http.StatusTooManyRequests {
+			t.Errorf("%s: %d, want the burst's 429 rather than the edge's own refusal", target, resp.StatusCode)
+		}
+	}
+}
+
+func TestOutsideTheAPI(t *testing.T) {
+	h := mustServe(t, newFake(), io.Discard)
+	for target, want := range map[string]int{"/nothing": 404, "/api/v2/colas": 404, "/images/": 404, "/images/unknown": 404, "/": 404} {
+		resp := send(t, h, "GET", target)
+		if got := mustDecode(t, resp); resp.StatusCode != want || got.Error.Code != "not_found" {
+			t.Errorf("%s: %d %s", target, resp.StatusCode, got.Error.Code)
+		}
+	}
+	resp := send(t, h, "POST", "/docs")
+	if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != "GET, HEAD" {
+		t.Errorf("POST /docs: %d, Allow %q", resp.StatusCode, resp.Header.Get("Allow"))
+	}
+}
+
+func TestLargeBody(t *testing.T) {
+	for size, want := range map[int]int{maxBodyBytes: 200, maxBodyBytes + 1: 413} {
+		f := newFake()
+		r := httptest.NewRequest("GET", "/api/v1/usage", strings.NewReader(strings.Repeat("x", size)))
+		r.Header.Set("X-Api-Key", testKey)
+		w := httptest.NewRecorder()
+		mustServe(t, f, io.Discard).ServeHTTP(w, r)
+		if w.Code != want || w.Header().Get("X-Quota-Reset") == "" || f.spent != 1 {
+			t.Errorf("%d bytes: %d (want %d), headers %v, %d requests spent", size, w.Code, want, w.Header(), f.spent)
+		}
+	}
+}
+
+// TestPathValues sends identifiers in many forms: each is decoded exactly once.
+func TestPathValues(t *testing.T) {
+	tests := []struct{ sent, want string }{
+		{"NJ-I-721", "NJ-I-721"},
+		{"NJ%2DI%2D721", "NJ-I-721"},
+		{"%4EJ-I-721", "NJ-I-721"},
+		{"A%2FB-1", "A/B-1"},
+		{"A%2fB%2F", "A/B/"},
+		{"A%20B", "A B"},
+		{"A+B", "A+B"},
+		{"%2525", "%25"},
+		{"%25", "%"},
+		{"%252F", "%2F"},
+		{"a;b,c=d&e@f:g$h!", "a;b,c=d&e@f:g$h!"},
+		{"ch%C3%A2teau", "château"},
+		{"%7B%7D*", "{}*"},
+		{"%00", "\x00"},
+		{"%FF", "\xff"},
+		{"..", ".."},
+		{"%2E%2E", ".."},
+	}
+	for _, path := range []string{"/api/v1/permittees/", "/api/v1/colas/", "/api/v1/barcode/", "/api/v1/avas/"} {
+		for _, tt := range tests {
+			f := newFake()
+			get(t, mustServe(t, f, io.Discard), path+tt.sent)
+			if f.asked != tt.want {
+				t.Errorf("%s%s asks for %q, want %q", path, tt.sent, f.asked, tt.want)
+			}
+		}
+	}
+	f := newFake()
+	if resp := get(t, mustServe(t, f, io.Discard), "/%61pi/v1/per%6Dittees/NJ-I-721"); resp.StatusCode != http.StatusOK {
+		t.Errorf("an escaped letter in the fixed part: %d", resp.StatusCode)
+	}
+}
+
+func TestQuotaHeadersStepWithTheCharge(t *testing.T) {
+	f := newFake()
+	h := mustServe(t, f, io.Discard)
+	for i := 1; i <= 3; i++ {
+		resp := get(t, h, "/api/v1/colas")
+		want := map[string]string{
+			"X-Detail-Views-Limit": "200", "X-Detail-Views-Remaining": "200", "X-List-Records-Limit": "10000",
+			"X-List-Records-Remaining": fmt.Sprint(10000 - i), "X-Quota-Reset": "1796083200",
+		}
+		for name, value := range want {
+			if got := resp.Header.Get(name); got != value {
+				t.Errorf("request %d: %s is %q, want %q", i, name, got, value)
+			}
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package httpapi
+
+import (
+	"html"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// TestReferenceShowsEverything looks for every operation, parameter, object, field and cost of the description on the page.
+func TestReferenceShowsEverything(t *testing.T) {
+	doc := describe(operations(newFake()), "https://registry.example")
+	page := html.UnescapeString(mustRead(t, send(t, mustServe(t, newFake(), io.Discard), "GET", "/docs")))
+	want := []string{"http://127.0.0.1:8080/api/v1", "1,000,000", "upgrade_url", "Retry-After", `id="plans"`}
+	for path, item := range doc.Paths {
+		want = append(want, path, item.Get.Summary, `id="`+item.Get.OperationID+`"`, `href="#`+item.Get.OperationID+`"`)
+		for _, p := range item.Get.Parameters {
+			want = append(want, "<code>"+p.Name+"</code>", p.Description)
+		}
+	}
+	for _, op := range operations(newFake()) {
+		want = append(want, op.Cost)
+	}
+	for name, schema := range doc.Components.Schemas.Map() {
+		want = append(want, `id="`+name+`"`)
+		for field, property := range schema.Properties {
+			want = append(want, "<code>"+field+"</code>", property.Description)
+		}
+	}
+	for name := range doc.Components.Headers {
+		want = append(want, "<code>"+name+"</code>")
+	}
+	for _, text := range want {
+		if !strings.Contains(page, text) {
+			t.Errorf("the page does not show %q", text)
+		}
+	}
+}
+
+func TestReferenceLinksLead(t *testing.T) {
+	page := mustRead(t, send(t, mustServe(t, newFake(), io.Discard), "GET", "/docs"))
+	ids := map[string]int{}
+	for _, id := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		ids[id[1]]++
+		if ids[id[1]] > 1 {
+			t.Errorf("two elements have the id %s", id[1])
+		}
+	}
+	links := regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page, -1)
+	if len(links) < 30 {
+		t.Errorf("only %d links", len(links))
+	}
+	for _, link := range links {
+		if ids[link[1]] == 0 {
+			t.Errorf("#%s leads nowhere", link[1])
+		}
+	}
+	if strings.Contains(page, "<script") || strings.Contains(page, "ZgotmplZ") {
+		t.Error("the page has a script, or something the template refused")
+	}
+}
+
+func TestMarkup(t *testing.T) {
+	tests := map[string]string{
+		"plain":                  "<p>plain</p>",
+		"one\n\ntwo":             "<p>one</p><p>two</p>",
+		"a `b` and **c**":        "<p>a <code>b</code> and <strong>c</strong></p>",
+		"<script> & `<i>`":       "<p>&lt;script&gt; &amp; <code>&lt;i&gt;</code></p>",
+		"lone ` and ** are kept": "<p>lone ` and ** are kept</p>",
+	}
+	for in, want := range tests {
+		if got := string(markup(in)); got != want {
+			t.Errorf("markup(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 10000: "10,000", 1234567: "1,234,567"} {
+		if got := count(n); got != want {
+			t.Errorf("count(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestTypeOf(t *testing.T) {
+	low, high, length := 0.0, 100.5, 200
+	tests := []struct {
+		schema      huma.Schema
+		words, link string
+	}{
+		{huma.Schema{Type: "string"}, "string", ""},
+		{huma.Schema{Type: "string", Format: "date"}, "date", ""},
+		{huma.Schema{Type: "string", MaxLength: &length}, "string, up to 200 characters", ""},
+		{huma.Schema{Type: "number", Minimum: &low}, "number, at least 0", ""},
+		{huma.Schema{Type: "number", Maximum: &high}, "number, at most 100.5", ""},
+		{huma.Schema{Type: "integer", Minimum: &low, Maximum: &high}, "integer, 0 to 100.5", ""},
+		{huma.Schema{Ref: schemaPrefix + "Image"}, "Image", "Image"},
+		{huma.Schema{Type: "array", MaxItems: &length, Items: &huma.Schema{Ref: schemaPrefix + "Image"}}, "array of Image, at most 200", "Image"},
+	}
+	for _, tt := range tests {
+		if words, link := typeOf(&tt.schema); words != tt.words || link != tt.link {
+			t.Errorf("%+v: %q, %q", tt.schema, words, link)
+		}
+	}
+}

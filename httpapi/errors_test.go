@@ -1,0 +1,192 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/openapitest"
+)
+
+// decoded is an error as a caller reads it.
+type decoded struct {
+	Error struct {
+		Code    string
+		Message string
+		Details map[string]any
+	}
+	UpgradeURL string `json:"upgrade_url"`
+}
+
+func mustDecode(t *testing.T, resp *http.Response) decoded {
+	t.Helper()
+	var d decoded
+	if body := mustRead(t, resp); json.Unmarshal([]byte(body), &d) != nil || d.Error.Details == nil {
+		t.Fatalf("not an error in the envelope: %s", body)
+	}
+	return d
+}
+
+func TestStatusOfEveryCode(t *testing.T) {
+	want := map[cola.Code]int{
+		cola.CodeUnauthorized: 401, cola.CodeNotFound: 404, cola.CodeQuotaExceeded: 429, cola.CodeValidation: 400,
+		cola.CodeInsufficientScope: 403, cola.CodeSearchTooBroad: 400, cola.CodeWatchlistLimit: 409,
+		cola.CodeMethodNotAllowed: 405, cola.CodePayloadTooLarge: 413, cola.CodeUnsupportedMediaType: 415,
+		cola.CodeForbidden: 403, cola.CodeInternal: 500, cola.CodeUnavailable: 503,
+	}
+	source, err := os.ReadFile("../cola/errors.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := regexp.MustCompile(`Code\s+= "([a-z_]+)"`).FindAllStringSubmatch(string(source), -1)
+	if len(codes) != len(want) {
+		t.Errorf("package cola has %d codes, this table %d", len(codes), len(want))
+	}
+	documented := new(strings.Builder)
+	if err := json.NewEncoder(documented).Encode(describe(operations(newFake()), "").Components.Schemas.Map()["Error"]); err != nil {
+		t.Fatal(err)
+	}
+	for _, match := range codes {
+		code := cola.Code(match[1])
+		if got := statusOf(code); got != want[code] {
+			t.Errorf("statusOf(%s) = %d, want %d", code, got, want[code])
+		}
+		if !strings.Contains(documented.String(), `"`+match[1]+`"`) {
+			t.Errorf("%s is not among the documented codes", code)
+		}
+	}
+}
+
+// TestErrorsOfTheService has every endpoint fail in every way, and holds the answers against the description.
+func TestErrorsOfTheService(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	tests := []struct {
+		name    string
+		err     error
+		blank   bool // the quota state is not known
+		status  int
+		code    string
+		retry   string
+		upgrade string
+	}{
+		{name: "burst", err: &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Too fast.", Details: map[string]any{"reason": "burst"}, RetryAfter: 11*time.Second + time.Millisecond},
+			status: 429, code: "quota_exceeded", retry: "12"},
+		{name: "burst, almost over", err: &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Too fast.", RetryAfter: time.Nanosecond},
+			status: 429, code: "quota_exceeded", retry: "1"},
+		{name: "quota", err: &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Used up.", Details: map[string]any{"reason": "list_records"}, UpgradeURL: "https://registry.example/plans"},
+			status: 429, code: "quota_exceeded", upgrade: "https://registry.example/plans"},
+		{name: "revoked", err: cola.Errorf(cola.CodeUnauthorized, "Revoked."), blank: true, status: 401, code: "unauthorized"},
+		{name: "wrapped", err: fmt.Errorf("outer: %w", cola.Errorf(cola.CodeValidation, "Bad.")), status: 400, code: "validation_error"},
+		{name: "unavailable", err: cola.Unavailable(), blank: true, status: 503, code: "unavailable", retry: "5"},
+		{name: "internal", err: errBroken, blank: true, status: 500, code: "internal_error"},
+		{name: "internal, told as such", err: &cola.Error{Code: cola.CodeInternal, Message: errBroken.Error()}, status: 500, code: "internal_error"},
+		{name: "too slow", err: fmt.Errorf("query: %w", context.DeadlineExceeded), blank: true, status: 503, code: "unavailable", retry: "5"},
+		{name: "unprintable details", err: &cola.Error{Code: cola.CodeValidation, Message: "Bad.", Details: map[string]any{"x": func() {}}}, status: 400, code: "validation_error"},
+	}
+	targets := []string{
+		"/colas", "/colas/1", "/barcode/1", "/permittees", "/permittees/1", "/usage", "/processing-times", "/processing-times/formula",
+		"/processing-times/registration", "/production-reports", "/avas", "/avas/1",
+	}
+	if got := len(operations(newFake())); got != len(targets) {
+		t.Fatalf("%d operations are mounted, %d are tried here", got, len(targets))
+	}
+	for _, tt := range tests {
+		for _, target := range targets {
+			t.Run(tt.name+target, func(t *testing.T) {
+				f := newFake()
+				f.err, f.blank = tt.err, tt.blank
+				resp := get(t, mustServe(t, f, io.Discard), basePath+target)
+				spec.Validate(t, httptest.NewRequest(http.MethodGet, basePath+target, nil), resp)
+				got := mustDecode(t, resp)
+				if resp.StatusCode != tt.status || got.Error.Code != tt.code {
+					t.Errorf("%d %s, want %d %s", resp.StatusCode, got.Error.Code, tt.status, tt.code)
+				}
+				if retry := resp.Header.Get("Retry-After"); retry != tt.retry {
+					t.Errorf("Retry-After %q, want %q", retry, tt.retry)
+				}
+				nested, _ := got.Error.Details["upgrade_url"].(string)
+				if got.UpgradeURL != tt.upgrade || nested != tt.upgrade {
+					t.Errorf("upgrade_url %q, in details %q, want %q", got.UpgradeURL, nested, tt.upgrade)
+				}
+				if known := resp.Header.Get("X-Quota-Reset") != ""; known == tt.blank {
+					t.Errorf("quota headers: %v", resp.Header)
+				}
+				if challenged := resp.Header.Get("Www-Authenticate") != ""; challenged != (tt.status == 401) {
+					t.Errorf("WWW-Authenticate: %q", resp.Header.Get("Www-Authenticate"))
+				}
+				if resp.Header.Get("Cache-Control") != "private, no-store" || resp.Header.Get("Etag") != "" {
+					t.Errorf("an error may be kept: %v", resp.Header)
+				}
+			})
+		}
+	}
+}
+
+func TestFaultsTellNothing(t *testing.T) {
+	faults := map[string]func(*fake){
+		"error":          func(f *fake) { f.err = errBroken },
+		"internal error": func(f *fake) { f.err = &cola.Error{Code: cola.CodeInternal, Message: errBroken.Error()} },
+		"panic":          func(f *fake) { f.panic = errBroken },
+	}
+	for name, inject := range faults {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			f := newFake()
+			inject(f)
+			resp := get(t, mustServe(t, f, &log), "/api/v1/colas/11054001000049", "X-Request-Id: find-me")
+			body := mustRead(t, resp)
+			if resp.StatusCode != http.StatusInternalServerError || strings.Contains(body, "secrets") {
+				t.Errorf("%d %s", resp.StatusCode, body)
+			}
+			if !strings.Contains(body, `"request_id":"find-me"`) {
+				t.Errorf("the request id is missing: %s", body)
+			}
+			if got := strings.Count(log.String(), "\n"); got != 1 || !strings.Contains(log.String(), "secrets") || !strings.Contains(log.String(), `"level":"ERROR"`) {
+				t.Errorf("the fault is not logged once:\n%s", log.String())
+			}
+			if name == "panic" && !strings.Contains(log.String(), "fake_test.go") {
+				t.Errorf("the stack is missing:\n%s", log.String())
+			}
+		})
+	}
+}
+
+// TestCallerGone has the caller hang up while the service works: nobody is there to answer, and it is not our fault.
+func TestCallerGone(t *testing.T) {
+	var log strings.Builder
+	f := newFake()
+	f.err = fmt.Errorf("search: %w", context.Canceled)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/v1/usage", nil)
+	r.Header.Set("X-Api-Key", testKey)
+	w := httptest.NewRecorder()
+	mustServe(t, f, &log).ServeHTTP(w, r)
+	if w.Code != statusClientGone || w.Body.Len() != 0 || strings.Contains(log.String(), "ERROR") {
+		t.Errorf("%d %q\n%s", w.Code, w.Body, log.String())
+	}
+}
+
+func TestRetrySeconds(t *testing.T) {
+	tests := map[time.Duration]int64{
+		0: 1, time.Nanosecond: 1, time.Second: 1, time.Second + 1: 2, 59*time.Second + 999*time.Millisecond: 60, time.Minute: 60,
+	}
+	got := map[time.Duration]int64{}
+	for d := range tests {
+		got[d] = retrySeconds(d)
+	}
+	if diff := cmp.Diff(tests, got); diff != "" {
+		t.Error(diff)
+	}
+}

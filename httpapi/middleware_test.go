@@ -1,0 +1,241 @@
+package httpapi
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+func TestRequestID(t *testing.T) {
+	h := mustServe(t, newFake(), io.Discard)
+	for _, sane := range []string{"a", "0b5c.7-D_e", strings.Repeat("x", 64)} {
+		if got := get(t, h, "/healthz", "X-Request-Id: "+sane).Header.Get("X-Request-Id"); got != sane {
+			t.Errorf("%q comes back as %q", sane, got)
+		}
+	}
+	seen := map[string]bool{}
+	for _, bad := range []string{"", "has space", "semi;colon", "naïve", "-leading", strings.Repeat("x", 65), `"><script>`} {
+		got := get(t, h, "/healthz", "X-Request-Id: "+bad).Header.Get("X-Request-Id")
+		if got == bad || !saneRequestID(got) || seen[got] {
+			t.Errorf("%q is answered with the id %q", bad, got)
+		}
+		seen[got] = true
+	}
+}
+
+// TestOneEventARequest reads the log line of each kind of request.
+func TestOneEventARequest(t *testing.T) {
+	tests := []struct {
+		method, target string
+		key            bool
+		want           map[string]any
+	}{
+		{"GET", "/api/v1/colas?q=sensitive", true, map[string]any{"route": "/api/v1/colas", "status": 200., "meter": "list_records", "units": 1., "account": 7., "credential": 3., "channel": "rest"}},
+		{"GET", "/api/v1/colas/11054001000049", true, map[string]any{"route": "/api/v1/colas/{ttb_id}", "status": 200., "meter": "detail_views", "units": 1.}},
+		{"HEAD", "/api/v1/permittees/NJ-I-721", true, map[string]any{"method": "HEAD", "route": "/api/v1/permittees/{permit_number}", "status": 200., "units": 1.}},
+		{"GET", "/api/v1/colas/1", true, map[string]any{"status": 404., "units": 0., "code": "not_found"}},
+		{"GET", "/api/v1/usage", true, map[string]any{"status": 200., "meter": nil, "code": nil}},
+		{"GET", "/api/v1/usage", false, map[string]any{"status": 401., "account": nil, "code": "unauthorized"}},
+		{"POST", "/api/v1/usage", true, map[string]any{"status": 405., "account": 7.}},
+		{"GET", "/healthz", false, map[string]any{"route": "/healthz", "status": 200.}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.method+tt.target, func(t *testing.T) {
+			var log strings.Builder
+			lines := []string{"X-Request-Id: seen"}
+			if tt.key {
+				lines = append(lines, "X-API-Key: "+testKey)
+			}
+			resp := send(t, mustServe(t, newFake(), &log), tt.method, tt.target, lines...)
+			var event map[string]any
+			if err := json.Unmarshal([]byte(log.String()), &event); err != nil {
+				t.Fatalf("not one line of JSON: %s", log.String())
+			}
+			for name, value := range tt.want {
+				if event[name] != value {
+					t.Errorf("%s is %v, want %v", name, event[name], value)
+				}
+			}
+			if event["request_id"] != "seen" || event["duration"] == nil || event["level"] != "INFO" {
+				t.Errorf("event: %v", event)
+			}
+			if tt.method != "HEAD" && event["bytes"] != float64(len(mustRead(t, resp))) {
+				t.Errorf("bytes: %v", event["bytes"])
+			}
+			if strings.Contains(log.String(), testKey) || strings.Contains(log.String(), "sensitive") {
+				t.Errorf("the log tells a secret or a query: %s", log.String())
+			}
+		})
+	}
+}
+
+// TestPanicAfterTheAnswerBegan must cut the connection: what was sent is only a part.
+func TestPanicAfterTheAnswerBegan(t *testing.T) {
+	var log strings.Builder
+	a := &api{opts: Options{}.withDefaults(), log: slog.New(slog.NewJSONHandler(&log, nil))}
+	a.buffers.New = func() any { return nil } // not needed: nothing more is written
+	h := requestID(a.recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		panic(errBroken)
+	})))
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler {
+			t.Errorf("recovered %v", p)
+		}
+	}()
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+	t.Error("the panic ended in an answer")
+}
+
+func TestAbortStaysAnAbort(t *testing.T) {
+	f := newFake()
+	f.panic = http.ErrAbortHandler
+	var log strings.Builder
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler || strings.Count(log.String(), "\n") != 1 {
+			t.Errorf("recovered %v, log %q", p, log.String())
+		}
+	}()
+	get(t, mustServe(t, f, &log), "/api/v1/usage")
+}
+
+func TestCompression(t *testing.T) {
+	f := newFake()
+	h := mustServe(t, f, io.Discard)
+	want := mustRead(t, get(t, h, "/api/v1/colas/11054001000049"))
+	if len(want) < 1024 {
+		t.Fatalf("the answer is too short to be compressed: %d bytes", len(want))
+	}
+	readers := map[string]func(io.Reader) (io.Reader, error){
+		"gzip": func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+		"zstd": func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r) },
+	}
+	for encoding, open := range readers {
+		resp := get(t, h, "/api/v1/colas/11054001000049", "Accept-Encoding: "+encoding)
+		if got := resp.Header.Get("Content-Encoding"); got != encoding {
+			t.Fatalf("Content-Encoding %q, want %q", got, encoding)
+		}
+		if !slices.Contains(resp.Header.Values("Vary"), "Accept-Encoding") || resp.Header.Get("Content-Length") == "" && resp.ContentLength == int64(len(want)) {
+			t.Errorf("%s: headers %v", encoding, resp.Header)
+		}
+		r, err := open(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(r); err != nil || string(got) != want {
+			t.Errorf("%s decodes to %q, %v", encoding, got, err)
+		}
+	}
+	if got := get(t, h, "/api/v1/usage", "Accept-Encoding: gzip, zstd").Header.Get("Content-Encoding"); got != "" {
+		t.Errorf("a short answer is compressed with %q", got)
+	}
+	for _, refusal := range []string{"gzip;q=0, zstd;q=0", "identity", "br"} {
+		if got := get(t, h, "/docs", "Accept-Encoding: "+refusal).Header.Get("Content-Encoding"); got != "" {
+			t.Errorf("Accept-Encoding %q is answered with %q", refusal, got)
+		}
+	}
+}
+
+// TestPreflight is what a browser asks before a script may send a key.
+func TestPreflight(t *testing.T) {
+	f := newFake()
+	resp := send(t, mustServe(t, f, io.Discard), "OPTIONS", "/api/v1/colas", "Origin: https://shop.example",
+		"Access-Control-Request-Method: GET", "Access-Control-Request-Headers: x-api-key,authorization,if-none-match")
+	if resp.StatusCode != http.StatusOK || f.spent != 0 {
+		t.Errorf("status %d, %d requests spent", resp.StatusCode, f.spent)
+	}
+	want := map[string]string{
+		"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Methods": "GET", "Access-Control-Max-Age": "3600",
+		"Access-Control-Allow-Headers": "X-Api-Key, Authorization, If-None-Match",
+	}
+	for name, value := range want {
+		if got := resp.Header.Get(name); !strings.EqualFold(got, value) {
+			t.Errorf("%s is %q, want %q", name, got, value)
+		}
+	}
+	if got := resp.Header.Get("Access-Control-Allow-Credentials"); got != "" {
+		t.Errorf("cookies are allowed: %q", got)
+	}
+	refused := send(t, mustServe(t, f, io.Discard), "OPTIONS", "/api/v1/colas", "Origin: https://shop.example", "Access-Control-Request-Method: DELETE")
+	if got := refused.Header.Get("Access-Control-Allow-Origin"); got != "" {
+		t.Errorf("DELETE is allowed to %q", got)
+	}
+}
+
+// TestScriptsReadHeaders is what a browser lets a script see, of errors too.
+func TestScriptsReadHeaders(t *testing.T) {
+	h := mustServe(t, newFake(), io.Discard)
+	for _, target := range []string{"/api/v1/colas", "/api/v1/colas/1", "/api/v1/nothing", "/healthz"} {
+		resp := get(t, h, target, "Origin: https://shop.example")
+		exposed := strings.ToLower(resp.Header.Get("Access-Control-Expose-Headers"))
+		for _, name := range append(quotaHeaders(), "Retry-After", "ETag", "X-Request-Id") {
+			if !slices.Contains(strings.Split(exposed, ", "), strings.ToLower(name)) {
+				t.Errorf("%s: %s is hidden; exposed are %s", target, name, exposed)
+			}
+		}
+		if resp.Header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s: %v", target, resp.Header)
+		}
+	}
+}
+
+func TestAllowedOrigins(t *testing.T) {
+	h := New(newFake(), keys{}, Options{Logger: slog.New(slog.DiscardHandler), AllowedOrigins: []string{"https://ours.example"}})
+	for origin, want := range map[string]string{"https://ours.example": "https://ours.example", "https://other.example": ""} {
+		if got := get(t, h, "/api/v1/usage", "Origin: "+origin).Header.Get("Access-Control-Allow-Origin"); got != want {
+			t.Errorf("%s is told %q, want %q", origin, got, want)
+		}
+	}
+}
+
+// slow is a service whose usage takes until the request is given up.
+type slow struct{ *fake }
+
+func (slow) Usage(ctx context.Context, _ cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
+	<-ctx.Done()
+	return cola.UsageStats{}, cola.QuotaState{}, ctx.Err()
+}
+
+func TestTimeout(t *testing.T) {
+	var log strings.Builder
+	h := New(slow{newFake()}, keys{}, Options{Logger: slog.New(slog.NewJSONHandler(&log, nil)), Timeout: time.Millisecond})
+	resp := get(t, h, "/api/v1/usage")
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "5" {
+		t.Errorf("%d, Retry-After %q", resp.StatusCode, resp.Header.Get("Retry-After"))
+	}
+	if !strings.Contains(log.String(), "ERROR") {
+		t.Errorf("a request that was given up is not an error in the log: %s", log.String())
+	}
+}
+
+// TestHostIsNotTrusted has a stranger's Host come back nowhere.
+func TestHostIsNotTrusted(t *testing.T) {
+	h := mustServe(t, newFake(), io.Discard)
+	for _, target := range []string{"/docs", "/api/v1/openapi.json", "/api/v1/colas/11054001000049", "/api/v1/nothing"} {
+		r := httptest.NewRequest("GET", target, nil)
+		r.Host = "evil.example"
+		r.Header.Set("X-Api-Key", testKey)
+		r.Header.Set("X-Forwarded-Host", "evil.example")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		var all strings.Builder
+		if err := w.Result().Header.Write(&all); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(all.String()+w.Body.String(), "evil.example") {
+			t.Errorf("%s repeats the Host header", target)
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/labelart"
+	"github.com/colaregistry/colaregistry/internal/openapitest"
+)
+
+const imagePath = "/images/11054001000049-1"
+
+func TestImageFormat(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	tests := []struct{ target, accept, want string }{
+		{imagePath, "", "svg"},
+		{imagePath + ".svg", "image/png", "svg"},
+		{imagePath + ".png", "image/svg+xml", "png"},
+		{imagePath + ".png?format=svg", "", "png"},
+		{imagePath + "?format=png", "image/svg+xml", "png"},
+		{imagePath + "?format=PNG", "", "png"},
+		{imagePath + "?format=svg", "image/png", "svg"},
+		{imagePath, "image/png", "png"},
+		{imagePath, "image/avif,image/webp,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5", "svg"},
+		{imagePath, "image/*", "svg"},
+		{imagePath, "*/*", "svg"},
+		{imagePath, "text/html, image/svg+xml;q=0.4, image/png;q=0.5", "png"},
+		{imagePath, "image/svg+xml;q=0, image/*", "png"},
+		{imagePath, "image/png;q=nonsense", "svg"},
+		{imagePath, "text/html", "svg"},
+		{"/images/%31%31054001000049-1", "", "svg"},
+	}
+	h := mustServe(t, newFake(), io.Discard)
+	for _, tt := range tests {
+		resp := send(t, h, "GET", tt.target, "Accept: "+tt.accept)
+		spec.Validate(t, httptest.NewRequest("GET", tt.target, nil), resp)
+		want := map[string]string{"svg": "image/svg+xml", "png": "image/png"}[tt.want]
+		if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != want {
+			t.Errorf("%s accepting %q: %d %s, want %s", tt.target, tt.accept, resp.StatusCode, got, want)
+			continue
+		}
+		if resp.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(resp.Header.Get("Content-Security-Policy"), "sandbox") {
+			t.Errorf("%s: headers %v", tt.target, resp.Header)
+		}
+		checkPicture(t, tt.want, resp)
+	}
+}
+
+// checkPicture fails unless the answer is a picture of 300 by 400, as the record states.
+func checkPicture(t *testing.T, format string, resp *http.Response) {
+	t.Helper()
+	if format == "png" {
+		config, err := png.DecodeConfig(resp.Body)
+		if err != nil || config.Width != 300 || config.Height != 400 {
+			t.Errorf("PNG of %d by %d, %v", config.Width, config.Height, err)
+		}
+		return
+	}
+	var root struct {
+		XMLName xml.Name
+		Width   string `xml:"width,attr"`
+		Height  string `xml:"height,attr"`
+	}
+	if err := xml.NewDecoder(resp.Body).Decode(&root); err != nil || root.XMLName.Local != "svg" || !strings.HasPrefix(root.Width, "300") || !strings.HasPrefix(root.Height, "400") {
+		t.Errorf("SVG root %+v, %v", root, err)
+	}
+}
+
+func TestImageRefused(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	tests := []struct {
+		target  string
+		err     error
+		status  int
+		problem string
+	}{
+		{"/images/unknown", nil, 404, ""},
+		{"/images/unknown.png", nil, 404, ""},
+		{imagePath + ".gif", nil, 404, ""},
+		{imagePath + "?format=gif", nil, 400, "format"},
+		{imagePath + "?formt=png", nil, 400, "formt"},
+		{imagePath + ".png?size=2", nil, 400, "size"},
+		{imagePath, cola.Unavailable(), 503, ""},
+		{imagePath, errBroken, 500, ""},
+	}
+	for _, tt := range tests {
+		f := newFake()
+		f.err = tt.err
+		resp := send(t, mustServe(t, f, io.Discard), "GET", tt.target)
+		spec.Validate(t, httptest.NewRequest("GET", tt.target, nil), resp)
+		got := mustDecode(t, resp)
+		if resp.StatusCode != tt.status {
+			t.Errorf("%s: %d, want %d", tt.target, resp.StatusCode, tt.status)
+		}
+		if _, told := got.Error.Details[tt.problem]; tt.problem != "" && !told {
+			t.Errorf("%s: details %v", tt.target, got.Error.Details)
+		}
+		if cache := resp.Header.Get("Cache-Control"); cache != "private, no-store" {
+			t.Errorf("%s: an error may be kept: %s", tt.target, cache)
+		}
+	}
+}
+
+func TestImageOfImpossibleSize(t *testing.T) {
+	for _, width := range []int{-1, 0, labelart.MaxSide + 1, 1 << 40} {
+		f := newFake()
+		f.label.Images[0].WidthPixels = cola.Some(width)
+		if resp := send(t, mustServe(t, f, io.Discard), "GET", imagePath+".png"); resp.StatusCode != http.StatusNotFound {
+			t.Errorf("%d pixels: %d", width, resp.StatusCode)
+		}
+	}
+}
+
+func TestImageTag(t *testing.T) {
+	f := newFake()
+	h := mustServe(t, f, io.Discard)
+	tag := send(t, h, "GET", imagePath+".svg").Header.Get("Etag")
+	again := send(t, h, "GET", imagePath+".svg", "If-None-Match: "+tag)
+	if again.StatusCode != http.StatusNotModified || mustRead(t, again) != "" || again.Header.Get("Etag") != tag {
+		t.Errorf("with its tag: %d, %v", again.StatusCode, again.Header)
+	}
+	if png := send(t, h, "GET", imagePath+".png").Header.Get("Etag"); png == tag {
+		t.Error("both formats have the same tag")
+	}
+	f.label.BrandName = "ANOTHER"
+	if changed := send(t, h, "GET", imagePath+".svg", "If-None-Match: "+tag); changed.StatusCode != http.StatusOK || changed.Header.Get("Etag") == tag {
+		t.Errorf("a changed record: %d, ETag %q", changed.StatusCode, changed.Header.Get("Etag"))
+	}
+}
+
+// TestDrawingsWaitTheirTurn fills every place: the next drawing waits, and gives up when its time is over.
+func TestDrawingsWaitTheirTurn(t *testing.T) {
+	a := &api{svc: newFake(), opts: Options{}.withDefaults(), log: slog.New(slog.DiscardHandler), drawings: make(chan struct{}, 1), imageQuery: newDecoder[imageParams]()}
+	a.opts.Timeout = 1
+	a.buffers.New = newBuffer
+	a.drawings <- struct{}{}
+	w := httptest.NewRecorder()
+	a.routes().ServeHTTP(w, httptest.NewRequest("GET", imagePath, nil))
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("no place to draw: %d %v", w.Code, w.Header())
+	}
+	<-a.drawings
+	a.opts.Timeout = Options{}.withDefaults().Timeout
+	for range 3 { // each gives its place back
+		w = httptest.NewRecorder()
+		a.routes().ServeHTTP(w, httptest.NewRequest("GET", imagePath, nil))
+		if w.Code != http.StatusOK || len(a.drawings) != 0 {
+			t.Errorf("%d, %d places taken", w.Code, len(a.drawings))
+		}
+	}
+}
+
+func TestReady(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	tests := []struct {
+		err    error
+		status int
+	}{
+		{nil, 200},
+		{&cola.Error{Code: cola.CodeUnavailable, Message: "Its index is being built.", RetryAfter: cola.UnavailableRetry}, 503},
+		{errors.New("database: secret host does not answer"), 503},
+	}
+	for _, tt := range tests {
+		var log strings.Builder
+		f := newFake()
+		f.ready = tt.err
+		resp := send(t, mustServe(t, f, &log), "GET", "/readyz")
+		spec.Validate(t, httptest.NewRequest("GET", "/readyz", nil), resp)
+		body := mustRead(t, resp)
+		if resp.StatusCode != tt.status || strings.Contains(body, "secret") {
+			t.Errorf("%v: %d %s", tt.err, resp.StatusCode, body)
+		}
+		if tt.err != nil && (resp.Header.Get("Retry-After") != "5" || !strings.Contains(log.String(), tt.err.Error())) {
+			t.Errorf("%v: Retry-After %q, log %s", tt.err, resp.Header.Get("Retry-After"), log.String())
+		}
+	}
+}
+
+func TestDocuments(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	h := mustServe(t, newFake(), io.Discard)
+	for target, contentType := range map[string]string{"/docs": "text/html; charset=utf-8", "/api/v1/openapi.json": "application/json"} {
+		resp := send(t, h, "GET", target)
+		spec.Validate(t, httptest.NewRequest("GET", target, nil), resp)
+		tag := resp.Header.Get("Etag")
+		if resp.Header.Get("Content-Type") != contentType || tag == "" || resp.Header.Get("Cache-Control") != "public, max-age=300" {
+			t.Errorf("%s: headers %v", target, resp.Header)
+		}
+		for _, list := range []string{tag, strings.TrimPrefix(tag, "W/"), `"other", ` + tag, "*"} {
+			if again := send(t, h, "GET", target, "If-None-Match: "+list); again.StatusCode != http.StatusNotModified || mustRead(t, again) != "" {
+				t.Errorf("%s with %s: %d", target, list, again.StatusCode)
+			}
+		}
+		for _, list := range []string{`"other"`, "W/", ","} {
+			if again := send(t, h, "GET", target, "If-None-Match: "+list); again.StatusCode != http.StatusOK {
+				t.Errorf("%s with %s: %d", target, list, again.StatusCode)
+			}
+		}
+	}
+}
+
+// TestServedDescription is the committed one, but for the address of the service.
+func TestServedDescription(t *testing.T) {
+	served := func(h http.Handler) (doc struct{ Servers []struct{ URL string } }) {
+		if err := json.Unmarshal([]byte(mustRead(t, send(t, h, "GET", "/api/v1/openapi.json"))), &doc); err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
+	for publicURL, want := range map[string]string{"": "/api/v1", "https://registry.example": "https://registry.example/api/v1", "https://registry.example/": "https://registry.example/api/v1"} {
+		h := New(newFake(), keys{}, Options{PublicURL: publicURL, Logger: slog.New(slog.DiscardHandler)})
+		if got := served(h).Servers; len(got) != 1 || got[0].URL != want {
+			t.Errorf("public URL %q: servers %v, want %s", publicURL, got, want)
+		}
+	}
+}

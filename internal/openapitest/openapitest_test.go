@@ -1,0 +1,107 @@
+package openapitest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+const description = "../../httpapi/openapi.json"
+
+// recorder is a testing.TB that notes failures instead of failing.
+type recorder struct {
+	testing.TB
+	failures []string
+}
+
+func (r *recorder) Helper() {}
+func (r *recorder) Errorf(format string, args ...any) {
+	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+}
+
+const usage = `{"data":{"tier":"free","current_period":"2026-11","detail_views":{"used":1,"limit":200,"remaining":199},` +
+	`"list_records":{"used":0,"limit":10000,"remaining":10000},"per_minute_limit":10}}`
+
+const notFound = `{"error":{"code":"not_found","message":"No.","details":{"anything":1}}}`
+
+// answer is a good answer to GET /api/v1/usage until it is changed.
+func answer(status int, body string) *http.Response {
+	h := http.Header{
+		"Content-Type": {"application/json"}, "X-Request-Id": {"r"}, "X-Quota-Reset": {"1796083200"},
+		"X-Detail-Views-Limit": {"200"}, "X-Detail-Views-Remaining": {"199"},
+		"X-List-Records-Limit": {"10000"}, "X-List-Records-Remaining": {"10000"},
+	}
+	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+func TestValidate(t *testing.T) {
+	without := func(name string) func(*http.Response) { return func(r *http.Response) { r.Header.Del(name) } }
+	with := func(name, value string) func(*http.Response) {
+		return func(r *http.Response) { r.Header.Set(name, value) }
+	}
+	tests := []struct {
+		name, method, target string
+		status               int
+		body                 string
+		change               func(*http.Response)
+		fails                string // part of the failure; empty when the answer is as described
+	}{
+		{name: "good", status: 200, body: usage},
+		{name: "good by another host", target: "https://registry.example/api/v1/usage", status: 200, body: usage},
+		{name: "good HEAD", method: "HEAD", status: 200},
+		{name: "good 304", target: "/api/v1/colas/1", status: 304, change: with("Etag", `W/"a"`)},
+		{name: "missing field", status: 200, body: strings.Replace(usage, `"tier":"free",`, "", 1), fails: "tier"},
+		{name: "undescribed field", status: 200, body: strings.Replace(usage, `"tier"`, `"extra":1,"tier"`, 1), fails: "extra"},
+		{name: "undescribed field within", status: 200, body: strings.Replace(usage, `"used"`, `"extra":1,"used"`, 1), fails: "extra"},
+		{name: "wrong type", status: 200, body: strings.Replace(usage, "199", `"199"`, 1), fails: "remaining"},
+		{name: "null that may not be", status: 200, body: strings.Replace(usage, "199", "null", 1), fails: "remaining"},
+		{name: "value outside the enumeration", status: 200, body: strings.Replace(usage, `"free"`, `"gold"`, 1), fails: "tier"},
+		{name: "not JSON", status: 200, body: "{", fails: "body"},
+		{name: "missing quota header", status: 200, body: usage, change: without("X-Quota-Reset"), fails: "X-Quota-Reset"},
+		{name: "missing request id", status: 200, body: usage, change: without("X-Request-Id"), fails: "X-Request-Id"},
+		{name: "header of the wrong type", status: 200, body: usage, change: with("X-Quota-Reset", "soon"), fails: "X-Quota-Reset"},
+		{name: "undescribed status", status: 418, body: usage, fails: "status"},
+		{name: "undescribed content type", status: 200, body: usage, change: with("Content-Type", "text/plain"), fails: "content type"},
+		{name: "HEAD without a header", method: "HEAD", status: 200, change: without("X-Quota-Reset"), fails: "X-Quota-Reset"},
+		{name: "good error", target: "/api/v1/colas/1", status: 404, body: notFound},
+		{name: "error without details", target: "/api/v1/colas/1", status: 404, body: `{"error":{"code":"not_found","message":"No."}}`, fails: "details"},
+		{name: "unknown path", target: "/api/v1/nothing", status: 404, body: notFound},
+		{name: "unknown path, no envelope", target: "/api/v1/nothing", status: 404, body: `{}`, fails: "error"},
+		{name: "unknown path, HTML", target: "/nothing", status: 404, body: notFound, change: with("Content-Type", "text/html"), fails: "content type"},
+		{name: "unknown path, success", target: "/nothing", status: 200, body: usage, fails: "not described"},
+		{name: "unknown path, no request id", target: "/nothing", status: 404, body: notFound, change: without("X-Request-Id"), fails: "X-Request-Id"},
+		{name: "wrong method", method: "POST", status: 405, body: notFound, change: with("Allow", "GET")},
+		{name: "wrong method, no Allow", method: "POST", status: 405, body: notFound, fails: "Allow"},
+		{name: "escaped slash in a path", target: "/api/v1/permittees/A%2FB", status: 404, body: notFound},
+		{name: "picture", target: "/images/1", status: 200, body: "<svg/>", change: with("Content-Type", "image/svg+xml"), fails: "ETag"},
+	}
+	spec := Load(t, description)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.method == "" {
+				tt.method = http.MethodGet
+			}
+			if tt.target == "" {
+				tt.target = "/api/v1/usage"
+			}
+			resp := answer(tt.status, tt.body)
+			if tt.change != nil {
+				tt.change(resp)
+			}
+			r := &recorder{TB: t}
+			spec.Validate(r, httptest.NewRequest(tt.method, tt.target, nil), resp)
+			switch {
+			case tt.fails == "" && len(r.failures) > 0:
+				t.Errorf("a good answer fails: %s", r.failures)
+			case tt.fails != "" && (len(r.failures) != 1 || !strings.Contains(r.failures[0], tt.fails)):
+				t.Errorf("failures %q do not tell of %q", r.failures, tt.fails)
+			}
+			if again, err := io.ReadAll(resp.Body); err != nil || string(again) != tt.body {
+				t.Errorf("the body cannot be read again: %q, %v", again, err)
+			}
+		})
+	}
+}
