@@ -2,33 +2,61 @@ package search
 
 import (
 	"context"
-
-	"github.com/colaregistry/colaregistry/cola"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 )
 
-type Index struct{}
-type Update struct{}
-type View struct{}
+// Index is the search index of one registry. Any number of goroutines may read it while one at a time updates it. It must
+// be closed.
+type Index struct {
+	log       *slog.Logger
+	view      atomic.Pointer[View]
+	scratches scratches
 
-func New(opts Options) *Index                                      { return nil }
-func (x *Index) Begin() *Update                                    { return nil }
-func (x *Index) View() *View                                       { return nil }
-func (x *Index) Fold(ctx context.Context) error                    { return nil }
-func (x *Index) Close()                                            {}
-func (x *Index) Save(path, storeID string) error                   { return nil }
-func (x *Index) Restore(path, storeID string) (m Marks, err error) { return }
-func (u *Update) Label(r *cola.IndexRecord)                        {}
-func (u *Update) Permittee(p *cola.Permittee)                      {}
-func (u *Update) Aliases(a []cola.CategoryAlias)                   {}
-func (u *Update) Commit(m Marks) error                             { return nil }
-func (u *Update) Abort()                                           {}
-func (v *View) Search(s cola.ColaSearch) (p Page)                  { return }
-func (v *View) Barcode(value string, limit int) (r cola.BarcodeResult, ok bool) {
-	return
+	updating   sync.Mutex // held from Begin to Commit or Abort
+	publishing sync.Mutex // held while the next view is worked out from the last one
+	folding    sync.Mutex // held by one fold at a time
+
+	kick    chan struct{} // tells the background fold that there may be work; nil when folding is manual
+	stop    context.CancelFunc
+	stopped chan struct{}
 }
-func (v *View) Permittees(s cola.PermitteeSearch) (p PermitteePage) { return }
-func (v *View) Permittee(number string, today cola.Date, recent int) (d cola.PermitteeDetail, ok bool) {
-	return
+
+// New returns an index with an empty view.
+func New(opts Options) *Index {
+	x := &Index{log: opts.Logger, stopped: make(chan struct{})}
+	if x.log == nil {
+		x.log = slog.New(slog.DiscardHandler)
+	}
+	x.view.Store(x.emptyView())
+	ctx, stop := context.WithCancel(context.Background())
+	x.stop = stop
+	if opts.ManualFold {
+		close(x.stopped)
+		return x
+	}
+	x.kick = make(chan struct{}, 1)
+	go x.foldInBackground(ctx)
+	return x
 }
-func (v *View) Marks() (m Marks) { return }
-func (v *View) Stats() (s Stats) { return }
+
+func (x *Index) emptyView() *View { return &View{holders: &holders{}, scratches: &x.scratches} }
+
+// View returns the registry as it was last published. It stays as it is for as long as it is held.
+func (x *Index) View() *View { return x.view.Load() }
+
+// Reset empties the index, as if it were new. It waits for an update to end.
+func (x *Index) Reset() {
+	x.updating.Lock()
+	defer x.updating.Unlock()
+	x.publishing.Lock()
+	defer x.publishing.Unlock()
+	x.view.Store(x.emptyView())
+}
+
+// Close ends background folding and waits for it. Views stay good, and so do updates, which are no longer folded.
+func (x *Index) Close() {
+	x.stop()
+	<-x.stopped
+}

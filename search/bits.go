@@ -1,0 +1,87 @@
+package search
+
+import "math/bits"
+
+// Documents are looked at in blocks of 65,536, whose bitmap of 8 KiB stays in the nearest cache.
+const (
+	blockShift = 16
+	blockDocs  = 1 << blockShift
+	blockWords = blockDocs / 64
+)
+
+// wordsFor returns how many words a bitmap over n documents has.
+func wordsFor(n uint32) int { return int((uint64(n) + 63) / 64) }
+
+// blockCount returns how many blocks n documents fill.
+func blockCount(n uint32) uint32 { return uint32((uint64(n) + blockDocs - 1) >> blockShift) }
+
+// blockWidth returns how many words block b of n documents has; only the last one is narrower than the others.
+func blockWidth(n, b uint32) int { return min(blockWords, wordsFor(n-b<<blockShift)) }
+
+func setBit(w []uint64, i uint32) { w[i>>6] |= 1 << (i & 63) }
+
+func hasBit(w []uint64, i uint32) bool { return w[i>>6]>>(i&63)&1 != 0 }
+
+func popcount(w []uint64) (n int) {
+	for _, x := range w {
+		n += bits.OnesCount64(x)
+	}
+	return n
+}
+
+func orWords(dst, src []uint64) {
+	src = src[:len(dst)]
+	for i := range dst {
+		dst[i] |= src[i]
+	}
+}
+
+func andWords(dst, src []uint64) {
+	src = src[:len(dst)]
+	for i := range dst {
+		dst[i] &= src[i]
+	}
+}
+
+func andNotWords(dst, src []uint64) {
+	src = src[:len(dst)]
+	for i := range dst {
+		dst[i] &^= src[i]
+	}
+}
+
+func fillWords(dst []uint64) {
+	for i := range dst {
+		dst[i] = ^uint64(0)
+	}
+}
+
+// keepBits clears all of w but the bits from lo to below hi.
+func keepBits(w []uint64, lo, hi int) {
+	hi = min(hi, len(w)*64)
+	if lo >= hi {
+		clear(w)
+		return
+	}
+	clear(w[:lo>>6])
+	w[lo>>6] &= ^uint64(0) << (lo & 63)
+	if hi&63 != 0 {
+		w[hi>>6] &= 1<<(hi&63) - 1
+	}
+	if end := (hi + 63) >> 6; end < len(w) {
+		clear(w[end:])
+	}
+}
+
+// appendBits appends base plus the number of each set bit, until out holds limit numbers.
+func appendBits(out []uint32, w []uint64, base uint32, limit int) []uint32 {
+	for i, x := range w {
+		for ; x != 0; x &= x - 1 {
+			if len(out) >= limit {
+				return out
+			}
+			out = append(out, base+uint32(i<<6+bits.TrailingZeros64(x)))
+		}
+	}
+	return out
+}

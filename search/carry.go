@@ -1,0 +1,73 @@
+package search
+
+import "unsafe"
+
+// carrier moves the slices of a structure somewhere: to a snapshot, out of one, or onto scales. A structure names its
+// slices once, in its carry method, so that what is written, what is read and what is weighed cannot differ.
+type carrier interface {
+	// length takes the number of elements of a slice and returns the number it is to have, each size bytes wide.
+	length(n, size int) int
+	// bytes takes the content of a slice, or fills it.
+	bytes(b []byte)
+	// ok reports whether all has gone well so far. When it has not, what follows is empty.
+	ok() bool
+}
+
+// number is what columns and postings are made of. Slices of numbers hold no pointers.
+type number interface {
+	~uint8 | ~uint16 | ~int32 | ~uint32 | ~uint64 | ~float64
+}
+
+// carry moves one slice.
+func carry[T number](c carrier, p *[]T) {
+	size := int(unsafe.Sizeof(*new(T)))
+	if n := c.length(len(*p), size); n != len(*p) {
+		*p = make([]T, n)
+	}
+	if len(*p) > 0 {
+		c.bytes(unsafe.Slice((*byte)(unsafe.Pointer(&(*p)[0])), len(*p)*size))
+	}
+}
+
+// carryText moves one string.
+func carryText(c carrier, p *string) {
+	n := c.length(len(*p), 1)
+	if n == len(*p) {
+		if n > 0 {
+			c.bytes(unsafe.Slice(unsafe.StringData(*p), n))
+		}
+		return
+	}
+	b := make([]byte, n)
+	if n > 0 {
+		c.bytes(b)
+	}
+	*p = textOf(b)
+}
+
+// carryNumber moves one number.
+func carryNumber[T ~int | ~int64 | ~uint32](c carrier, p *T) {
+	b := []uint64{uint64(*p)}
+	carry(c, &b)
+	if len(b) == 1 && T(b[0]) != *p { // what is being written out has other readers
+		*p = T(b[0])
+	}
+}
+
+// textOf returns the bytes as a string without copying them. The bytes must not change any more.
+func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// scales is a carrier that adds up bytes.
+type scales int64
+
+func (s *scales) length(n, _ int) int { return n }
+func (s *scales) bytes(b []byte)      { *s += scales(len(b)) }
+func (s *scales) ok() bool            { return true }
+
+// exact returns s with no more capacity than it needs, so that a column built by appending does not hold its slack.
+func exact[T any](s []T) []T {
+	if cap(s)-len(s) <= len(s)/64 {
+		return s
+	}
+	return append(make([]T, 0, len(s)), s...)
+}

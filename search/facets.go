@@ -1,0 +1,118 @@
+package search
+
+import (
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// facet finds documents by the value of a column of few distinct values, letter case aside.
+type facet struct {
+	keys  dict // distinct values as facetKey makes them, sorted
+	lists postings
+}
+
+// facetKey returns the form in which the values of facets are compared.
+func facetKey(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
+
+func buildFacet(t *table, column int) (f facet) {
+	c := &t.text[column]
+	in := newInterner()
+	key := make([]uint32, c.len())
+	for v := range key {
+		key[v] = in.id(facetKey(c.at(uint32(v))))
+	}
+	var number []uint32
+	f.keys, number = in.sorted()
+	lists := newPostingsBuilder(t.n, f.keys.len())
+	lists.addGroups(groupBy(t.n, f.keys.len(), func(doc uint32, put func(uint32)) { put(number[key[c.ids.at(doc)]]) }))
+	f.lists = lists.postings()
+	return f
+}
+
+// match appends the lists of the values.
+func (f *facet) match(dst []list, values ...string) []list {
+	for _, v := range values {
+		if i, ok := f.keys.find(facetKey(v)); ok {
+			dst = append(dst, f.lists.list(i))
+		}
+	}
+	return dst
+}
+
+func (f *facet) carry(c carrier) {
+	f.keys.carry(c)
+	f.lists.carry(c)
+}
+
+// categories finds documents by category path and every beginning of one.
+type categories struct {
+	nodes  dict     // folded paths of all levels, sorted
+	lists  postings // documents at a node or below
+	values postings // documents that have a value of the column
+}
+
+func buildCategories(t *table) (cs categories) {
+	c := &t.text[colCategory]
+	values := newPostingsBuilder(t.n, c.len())
+	values.addGroups(groupBy(t.n, c.len(), func(doc uint32, put func(uint32)) { put(c.ids.at(doc)) }))
+	cs.values = values.postings()
+	in := newInterner()
+	var within [][]uint32 // values at a node or below, by the node's number
+	for v := range uint32(c.len()) {
+		eachNode(c.at(v), func(node string) {
+			id := in.id(node)
+			for int(id) >= len(within) {
+				within = append(within, nil)
+			}
+			within[id] = append(within[id], v)
+		})
+	}
+	var number []uint32
+	nodes := in.len()
+	cs.nodes, number = in.sorted()
+	old := make([]uint32, nodes)
+	for i, n := range number {
+		old[n] = uint32(i)
+	}
+	lists, g := newPostingsBuilder(t.n, nodes), newGatherer(t.n)
+	for _, id := range old {
+		if int(id) < len(within) {
+			for _, v := range within[id] {
+				g.add(cs.values.list(v))
+			}
+		}
+		g.into(lists)
+	}
+	cs.lists = lists.postings()
+	return cs
+}
+
+// eachNode calls yield with a path, folded, and each path above it.
+func eachNode(path string, yield func(node string)) {
+	const separator = " > "
+	folded := cola.FoldPath(path)
+	for i := 0; i < len(folded); {
+		j := strings.Index(folded[i:], separator)
+		if j < 0 {
+			yield(folded)
+			return
+		}
+		yield(folded[:i+j])
+		i += j + len(separator)
+	}
+}
+
+// node returns the documents at a path or below.
+func (cs *categories) node(path string) list {
+	if i, ok := cs.nodes.find(cola.FoldPath(path)); ok {
+		return cs.lists.list(i)
+	}
+	return list{}
+}
+
+func (cs *categories) carry(c carrier) {
+	cs.nodes.carry(c)
+	cs.lists.carry(c)
+	cs.values.carry(c)
+}

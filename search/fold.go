@@ -1,0 +1,147 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Fold returns the form in which texts are compared: lower case, without accents and apostrophes, letters such as ß, ø and
+// æ spelt plainly, runs of white space made one space and none at the ends. Folding twice is the same as once.
+func Fold(s string) string {
+	if folded(s) {
+		return s
+	}
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return foldRunes(s)
+		}
+	}
+	return foldASCII(s)
+}
+
+// Contains reports whether part occurs in text, both folded. A part that is not empty but folds to nothing occurs nowhere.
+func Contains(text, part string) bool {
+	needle := Fold(part)
+	return strings.Contains(Fold(text), needle) && (needle != "" || part == "")
+}
+
+// folded reports whether s is ASCII and its own folded form, which needs no copy.
+func folded(s string) bool {
+	space := true // at the beginning a space has to go, too
+	for i := range len(s) {
+		c := s[i]
+		if c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' || c == '\'' || c == '`' || c < ' ' || c == ' ' && space {
+			return false
+		}
+		space = c == ' '
+	}
+	return s == "" || !space
+}
+
+func foldASCII(s string) string {
+	b := make([]byte, 0, len(s))
+	gap := false
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c == ' ' || c >= '\t' && c <= '\r':
+			gap = len(b) > 0
+			continue
+		case c == '\'' || c == '`':
+			continue
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		if gap {
+			b = append(b, ' ')
+			gap = false
+		}
+		b = append(b, c)
+	}
+	return textOf(b)
+}
+
+func foldRunes(s string) string {
+	b := make([]byte, 0, len(s)+8)
+	gap := false
+	// A spacing accent decomposes into a space and a mark, so apostrophes go first.
+	for _, r := range norm.NFKD.String(strings.Map(dropApostrophe, s)) {
+		switch {
+		case unicode.IsSpace(r):
+			gap = len(b) > 0
+			continue
+		case unicode.In(r, unicode.Mn, unicode.Me) || dropApostrophe(r) < 0:
+			continue
+		}
+		if gap {
+			b = append(b, ' ')
+			gap = false
+		}
+		b = appendPlain(b, unicode.ToLower(r))
+	}
+	return textOf(b)
+}
+
+// dropApostrophe maps what is written for an apostrophe to nothing.
+func dropApostrophe(r rune) rune {
+	switch r {
+	case '\'', '`', '´', '‘', '’', '‛', '′', '‵', 'ʹ', 'ʻ', 'ʼ', 'ʽ', '＇':
+		return -1
+	}
+	return r
+}
+
+// appendPlain appends a lower-case rune, spelt plainly when it is a Latin letter that does not decompose.
+func appendPlain(b []byte, r rune) []byte {
+	switch r {
+	case 'ß':
+		return append(b, "ss"...)
+	case 'æ':
+		return append(b, "ae"...)
+	case 'œ':
+		return append(b, "oe"...)
+	case 'þ':
+		return append(b, "th"...)
+	case 'ø':
+		return append(b, 'o')
+	case 'ł':
+		return append(b, 'l')
+	case 'đ', 'ð':
+		return append(b, 'd')
+	case 'ħ':
+		return append(b, 'h')
+	case 'ı':
+		return append(b, 'i')
+	case 'ŧ':
+		return append(b, 't')
+	}
+	return utf8.AppendRune(b, r)
+}
+
+// isWord reports whether a rune of a folded text belongs to a word: it is a letter or a digit.
+func isWord(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z'
+	}
+	return unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
+// words calls yield with each word of a folded text: each run of letters and digits.
+func words(folded string, yield func(word string)) {
+	begin := -1
+	for i, r := range folded {
+		switch word := isWord(r); {
+		case word && begin < 0:
+			begin = i
+		case !word && begin >= 0:
+			yield(folded[begin:i])
+			begin = -1
+		}
+	}
+	if begin >= 0 {
+		yield(folded[begin:])
+	}
+}

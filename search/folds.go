@@ -1,0 +1,170 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+)
+
+// The policy of folding: layers of like size are folded into one, so that there are few, and a label is written again only
+// about as often as the registry doubles.
+const (
+	foldLeast = 1000 // layers with fewer labels count as this large
+	foldMost  = 12   // layers, beyond which the smallest are folded in any case
+)
+
+// Fold puts all labels into one segment, from the segments' own columns, while the index is searched and updated. It
+// changes no result. It ends early with the context's error.
+func (x *Index) Fold(ctx context.Context) error {
+	return x.fold(ctx, func(layers []layer) []layer {
+		if len(layers) == 1 && layers[0].deaths == 0 {
+			return nil
+		}
+		return layers
+	})
+}
+
+// foldSoon tells the background fold that there may be work.
+func (x *Index) foldSoon() {
+	select {
+	case x.kick <- struct{}{}:
+	default: // it knows already, or folding is manual
+	}
+}
+
+func (x *Index) foldInBackground(ctx context.Context) {
+	defer close(x.stopped)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-x.kick:
+		}
+		for len(worthFolding(x.view.Load().layers)) > 0 {
+			if err := x.fold(ctx, worthFolding); err != nil {
+				if ctx.Err() == nil {
+					x.log.Error("index segments cannot be folded", "error", err)
+				}
+				break
+			}
+		}
+	}
+}
+
+// worthFolding chooses the layers to fold next: the smallest ones, up to the largest that is no larger than all below it
+// together. A layer that is half dead is folded on its own.
+func worthFolding(layers []layer) []layer {
+	bySize := slices.Clone(layers)
+	size := func(l *layer) int { return max(foldLeast, l.living()) }
+	slices.SortStableFunc(bySize, func(a, b layer) int { return cmp.Compare(size(&a), size(&b)) })
+	chosen, below := 0, 0
+	for i := range bySize {
+		if s := size(&bySize[i]); i > 0 && s <= below {
+			chosen = i + 1
+		}
+		below += size(&bySize[i])
+	}
+	if len(bySize) > foldMost {
+		chosen = max(chosen, len(bySize)-foldMost+1)
+	}
+	if chosen > 0 {
+		return bySize[:chosen]
+	}
+	for i := range bySize {
+		if l := &bySize[i]; l.deaths > l.living() {
+			return bySize[i : i+1]
+		}
+	}
+	return nil
+}
+
+// fold puts the labels of the layers that choose picks into one segment.
+func (x *Index) fold(ctx context.Context, choose func([]layer) []layer) error {
+	x.folding.Lock()
+	defer x.folding.Unlock()
+	began := time.Now()
+	v := x.view.Load()
+	chosen := choose(v.layers)
+	if len(chosen) == 0 {
+		return nil
+	}
+	s, err := foldLayers(ctx, chosen, v.holders)
+	if err != nil {
+		return fmt.Errorf("fold: %w", err)
+	}
+	x.replace(chosen, s)
+	x.log.Debug("index segments folded", "segments", len(chosen), "labels", s.t.n, "took", time.Since(began))
+	if s.t.n >= blockDocs*8 {
+		debug.FreeOSMemory() // what the old segments held is as much as the index; do not keep it until the next collection
+	}
+	return nil
+}
+
+func foldLayers(ctx context.Context, layers []layer, h *holders) (*segment, error) {
+	parts := make([]part, 0, len(layers))
+	for i := range layers {
+		parts = append(parts, part{t: layers[i].t, live: layers[i].livingBits()})
+	}
+	t, err := merge(ctx, parts)
+	if err != nil {
+		return nil, err
+	}
+	return buildSegment(ctx, t, func(number string) (company, operating string) {
+		if i, ok := h.find(number); ok {
+			company, operating = string(h.recs[i].CompanyName), string(h.recs[i].OperatingName)
+		}
+		return company, operating
+	})
+}
+
+// replace publishes a segment in the place of the layers it was folded from. What was replaced since they were read is dead
+// in it, too; a label indexed anew because its permittee was renamed is such a one.
+func (x *Index) replace(folded []layer, s *segment) {
+	x.publishing.Lock()
+	defer x.publishing.Unlock()
+	v := x.view.Load()
+	var gone []uint32
+	for i := range folded {
+		gone = append(gone, s.buried(&folded[i], v.layer(folded[i].segment))...)
+	}
+	next := *v
+	next.layers = make([]layer, 0, len(v.layers))
+	for _, l := range v.layers {
+		if !slices.ContainsFunc(folded, func(f layer) bool { return f.segment == l.segment }) {
+			next.layers = append(next.layers, l)
+		}
+	}
+	folding := layer{segment: s, moved: s.moveCategories(v.aliases)}
+	if folding = folding.bury(gone); folding.living() > 0 {
+		next.layers = append(next.layers, folding)
+	}
+	x.view.Store(&next)
+}
+
+// layer returns the view's layer of a segment, or nil when it is gone because all its labels are.
+func (v *View) layer(s *segment) *layer {
+	for i := range v.layers {
+		if v.layers[i].segment == s {
+			return &v.layers[i]
+		}
+	}
+	return nil
+}
+
+// buried returns the segment's documents that died in a layer between two views.
+func (s *segment) buried(then, now *layer) (docs []uint32) {
+	if now != nil && now.deaths == then.deaths {
+		return nil
+	}
+	for row := range then.t.n {
+		if then.alive(row) && (now == nil || !now.alive(row)) {
+			if doc, ok := s.t.doc(then.t.position(row).TTBID); ok {
+				docs = append(docs, doc)
+			}
+		}
+	}
+	return docs
+}

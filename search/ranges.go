@@ -1,0 +1,111 @@
+package search
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// ranges finds documents by bounds on a column of numbers. Documents without a number are in no range.
+type ranges struct {
+	vals  []float64 // distinct, ascending
+	lists postings  // documents that have a value
+	marks []uint32  // numbers of values, ascending; the first is 0, the last len(vals)
+	below postings  // documents whose value comes before a mark
+}
+
+// markEvery is how much uniting, in nanoseconds, lies between two marks: what a range needs beyond them costs no more.
+const markEvery = 60_000
+
+func buildRanges(t *table, column int) (r ranges) {
+	c := &t.num[column]
+	order := make([]uint32, 0, len(c.vals)) // columns' numbers by ascending value, without the unknown
+	for i := 1; i < len(c.vals); i++ {
+		order = append(order, uint32(i))
+	}
+	slices.SortFunc(order, func(a, b uint32) int {
+		if c.vals[a] < c.vals[b] {
+			return -1
+		}
+		return 1
+	})
+	rank := make([]uint32, len(c.vals))
+	for i, id := range order {
+		r.vals = append(r.vals, c.vals[id])
+		rank[id] = uint32(i)
+	}
+	lists := newPostingsBuilder(t.n, len(order))
+	lists.addGroups(groupBy(t.n, len(order), func(doc uint32, put func(uint32)) {
+		if id := c.ids.at(doc); id != 0 {
+			put(rank[id])
+		}
+	}))
+	r.lists = lists.postings()
+	r.mark(t.n)
+	return r
+}
+
+// mark keeps the documents below some values ready.
+func (r *ranges) mark(n uint32) {
+	for v, sum := 0, 0; v <= len(r.vals); v++ {
+		if v == 0 || v == len(r.vals) || sum > markEvery {
+			r.marks, sum = append(r.marks, uint32(v)), 0
+		}
+		if v < len(r.vals) {
+			sum += r.lists.list(uint32(v)).cost()
+		}
+	}
+	below, g := newPostingsBuilder(n, len(r.marks)), newGatherer(n)
+	for _, m := range r.marks {
+		for v := range m {
+			g.add(r.lists.list(v))
+		}
+		g.into(below)
+	}
+	r.below = below.postings()
+}
+
+// match returns the documents with a value within inclusive bounds, as a bitmap in the span's blocks. ok is false when no
+// value lies within them.
+func (r *ranges) match(least, most cola.Opt[float64], sc *scratch, s span) (w []uint64, ok bool) {
+	lo, hi := 0, len(r.vals)
+	if least.OK {
+		lo = sort.SearchFloat64s(r.vals, least.V)
+	}
+	if most.OK {
+		hi = sort.Search(len(r.vals), func(i int) bool { return r.vals[i] > most.V })
+	}
+	if lo >= hi {
+		return nil, false
+	}
+	w = sc.bitmap(r.lists.n, s)
+	from, to := r.markAt(lo), r.markAt(hi)
+	if from == to {
+		for v := lo; v < hi; v++ {
+			r.lists.list(uint32(v)).orInto(w, s)
+		}
+		return w, true
+	}
+	r.below.list(uint32(to)).orInto(w, s)
+	for v := int(r.marks[to]); v < hi; v++ {
+		r.lists.list(uint32(v)).orInto(w, s)
+	}
+	r.below.list(uint32(from)).andNotInto(w, s)
+	for v := int(r.marks[from]); v < lo; v++ {
+		r.lists.list(uint32(v)).andNotInto(w, s)
+	}
+	return w, true
+}
+
+// markAt returns the last mark that does not lie above value number v.
+func (r *ranges) markAt(v int) int {
+	return sort.Search(len(r.marks), func(i int) bool { return int(r.marks[i]) > v }) - 1
+}
+
+func (r *ranges) carry(c carrier) {
+	carry(c, &r.vals)
+	r.lists.carry(c)
+	carry(c, &r.marks)
+	r.below.carry(c)
+}

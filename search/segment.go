@@ -1,0 +1,155 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sort"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// The columns that are filtered by exact value.
+const (
+	facetType = iota
+	facetOrigin
+	facetStatus
+	facetDomestic
+	facetContainer
+	facetState
+	facetCount
+)
+
+var facetColumns = [facetCount]int{colType, colOrigin, colStatus, colDomestic, colContainer, colState}
+
+// segment is an immutable set of labels in result order with everything that finds them. A label's number within it is its
+// place in the order.
+type segment struct {
+	t          *table
+	texts      texts
+	brands     substrings
+	permits    substrings
+	facets     [facetCount]facet
+	categories categories
+	abv        ranges
+	volume     ranges
+	codes      codes
+	byPermit   []uint32 // values of the permit column by cola.SettlePermit of them
+	bytes      int64
+}
+
+// Limits of what a search may spend uniting the lists of one condition, in estimated nanoseconds over two million labels
+// and more; fewer labels have less. What takes longer is kept ready.
+const (
+	limitFull    = 200_000
+	limitPermits = 400_000 // parts of permit numbers are for saved searches, which look at days
+	limitLabels  = 2_000_000
+	limitLeast   = 15_000
+)
+
+func limitFor(n uint32, full int) int {
+	return max(limitLeast, int(int64(full)*int64(min(n, limitLabels))/limitLabels))
+}
+
+// buildSegment indexes a table in result order.
+func buildSegment(ctx context.Context, t *table, names naming) (*segment, error) {
+	s := &segment{t: t}
+	steps := []func(){
+		func() { s.texts = buildTexts(t, names, limitFor(t.n, limitFull)) },
+		func() { s.brands = s.buildSubstrings(colBrand, limitFull) },
+		func() { s.permits = s.buildSubstrings(colPermit, limitPermits) },
+		func() { s.categories = buildCategories(t) },
+		func() { s.abv, s.volume = buildRanges(t, numABV), buildRanges(t, numVolume) },
+		func() { s.codes = buildCodes(t) },
+		s.sortPermits,
+	}
+	for f, column := range facetColumns {
+		steps = append(steps, func() { s.facets[f] = buildFacet(t, column) })
+	}
+	for _, step := range steps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		step()
+	}
+	s.weigh()
+	return s, nil
+}
+
+func (s *segment) buildSubstrings(column, limit int) substrings {
+	c := &s.t.text[column]
+	docsOf := func(v uint32) list { return s.texts.docsOf(column, v) }
+	return buildSubstrings(c.len(), c.at, s.t.n, docsOf, limitFor(s.t.n, limit))
+}
+
+func (s *segment) permitKey(value uint32) string {
+	return cola.SettlePermit(s.t.text[colPermit].at(value))
+}
+
+func (s *segment) sortPermits() {
+	s.byPermit = make([]uint32, s.t.text[colPermit].len())
+	for i := range s.byPermit {
+		s.byPermit[i] = uint32(i)
+	}
+	slices.SortFunc(s.byPermit, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(s.permitKey(a), s.permitKey(b)), cmp.Compare(a, b))
+	})
+}
+
+// permit appends the documents with a permit number, which is in cola.SettlePermit's form.
+func (s *segment) permit(number string, dst []list) []list {
+	i := sort.Search(len(s.byPermit), func(i int) bool { return s.permitKey(s.byPermit[i]) >= number })
+	for ; i < len(s.byPermit) && s.permitKey(s.byPermit[i]) == number; i++ {
+		dst = append(dst, s.texts.docsOf(colPermit, s.byPermit[i]))
+	}
+	return dst
+}
+
+// window returns the documents approved from one day to another, as a range. A zero day is open; when either is given,
+// undated documents are left out.
+func (t *table) window(from, to cola.Date) (lo, hi uint32) {
+	if from == 0 && to == 0 {
+		return 0, t.n
+	}
+	if to != 0 {
+		lo = t.dayOff[sort.Search(len(t.days), func(i int) bool { return t.days[i] <= to })]
+	}
+	from = max(from, 1)
+	hi = t.dayOff[sort.Search(len(t.days), func(i int) bool { return t.days[i] < from })]
+	return lo, max(lo, hi)
+}
+
+// after returns the first document that comes after a position.
+func (t *table) after(p cola.Position) uint32 {
+	i := sort.Search(len(t.days), func(i int) bool { return t.days[i] <= p.Date })
+	if i == len(t.days) || t.days[i] != p.Date {
+		return t.dayOff[i]
+	}
+	ids := t.ids[t.dayOff[i]:t.dayOff[i+1]]
+	return t.dayOff[i] + uint32(sort.Search(len(ids), func(i int) bool { return ids[i] < uint64(p.TTBID) }))
+}
+
+// weigh notes how many bytes the segment holds.
+func (s *segment) weigh() {
+	var sc scales
+	s.carry(&sc)
+	s.bytes = int64(sc)
+}
+
+func (s *segment) carry(c carrier) {
+	if s.t == nil {
+		s.t = &table{}
+	}
+	s.t.carry(c)
+	s.texts.carry(c)
+	s.brands.carry(c)
+	s.permits.carry(c)
+	for i := range s.facets {
+		s.facets[i].carry(c)
+	}
+	s.categories.carry(c)
+	s.abv.carry(c)
+	s.volume.carry(c)
+	s.codes.carry(c)
+	carry(c, &s.byPermit)
+}

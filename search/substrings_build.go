@@ -1,0 +1,196 @@
+package search
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// substringsBuilder makes a substrings.
+type substringsBuilder struct {
+	s      substrings
+	n      uint32                  // documents
+	docsOf func(value uint32) list // documents of a value
+	limit  int                     // estimated nanoseconds above which a needle's documents are kept ready
+	seq    []uint32                // words of the values
+	off    []uint32                // value i has seq[off[i]:off[i+1]]
+	kept   []keptNeedle            // what is kept ready
+	gather *gatherer
+}
+
+type keptNeedle struct {
+	needle string
+	toks   []uint32 // its documents are those of these words,
+	vals   []uint32 // or of these values
+}
+
+// buildSubstrings indexes values, whose numbers are those of the documents' lists.
+func buildSubstrings(values int, value func(i uint32) string, n uint32, docsOf func(uint32) list, limit int) substrings {
+	b := &substringsBuilder{n: n, docsOf: docsOf, limit: limit, gather: newGatherer(n)}
+	b.fold(values, value)
+	b.post()
+	b.sortSuffixes()
+	b.keepWords()
+	b.keepSeparated()
+	b.keep()
+	return b.s
+}
+
+// fold collects the folded values and their words.
+func (b *substringsBuilder) fold(values int, value func(i uint32) string) {
+	in := newInterner()
+	var blob []byte
+	off := make([]uint32, 1, values+1)
+	b.off = make([]uint32, 1, values+1)
+	for i := range values {
+		v := Fold(value(uint32(i)))
+		words(v, func(w string) { b.seq = append(b.seq, in.id(w)) })
+		blob = append(blob, v...)
+		off, b.off = append(off, uint32(len(blob))), append(b.off, uint32(len(b.seq)))
+	}
+	b.s.vals = dict{blob: textOf(exact(blob)), off: off}
+	var number []uint32
+	b.s.toks, number = in.sorted()
+	for i, old := range b.seq {
+		b.seq[i] = number[old]
+	}
+}
+
+// post makes the lists of each word.
+func (b *substringsBuilder) post() {
+	values := uint32(b.s.vals.len())
+	byTok := groupBy(values, b.s.toks.len(), func(v uint32, put func(uint32)) {
+		putDistinct(b.seq[b.off[v]:b.off[v+1]], put)
+	})
+	vals := newPostingsBuilder(values, b.s.toks.len())
+	vals.addGroups(byTok)
+	docs := newPostingsBuilder(b.n, b.s.toks.len())
+	for tok := range b.s.toks.len() {
+		for _, v := range byTok.at(uint32(tok)) {
+			b.gather.add(b.docsOf(v))
+		}
+		b.gather.into(docs)
+	}
+	b.s.tokVals, b.s.tokDocs = vals.postings(), docs.postings()
+}
+
+// putDistinct puts each number of a short sequence once.
+func putDistinct(seq []uint32, put func(uint32)) {
+	for i, v := range seq {
+		if !slices.Contains(seq[:i], v) {
+			put(v)
+		}
+	}
+}
+
+func (b *substringsBuilder) sortSuffixes() {
+	type suffix struct{ at, tok uint32 }
+	toks := &b.s.toks
+	all := make([]suffix, 0, len(toks.blob))
+	for tok := range uint32(toks.len()) {
+		for at := toks.off[tok]; at < toks.off[tok+1]; at++ {
+			all = append(all, suffix{at, tok})
+		}
+	}
+	text := func(s suffix) string { return toks.blob[s.at:toks.off[s.tok+1]] }
+	slices.SortFunc(all, func(x, y suffix) int { return strings.Compare(text(x), text(y)) })
+	b.s.suffix, b.s.of = make([]uint32, len(all)), make([]uint32, len(all))
+	for i, s := range all {
+		b.s.suffix[i], b.s.of[i] = s.at, s.tok
+	}
+}
+
+// keepWords finds every needle of letters and digits that takes longer to unite than the limit.
+func (b *substringsBuilder) keepWords() {
+	sum := make([]int, len(b.s.of)+1) // cost of uniting the lists of the suffixes before i
+	for i, tok := range b.s.of {
+		sum[i+1] = sum[i] + b.s.tokDocs.list(tok).cost()
+	}
+	walkPrefixes(len(b.s.of), b.s.suffixAt, func(lo, hi, depth int) bool {
+		if sum[hi]-sum[lo] <= b.limit {
+			return false
+		}
+		if depth > 0 {
+			b.kept = append(b.kept, keptNeedle{needle: b.s.suffixAt(lo)[:depth], toks: b.s.of[lo:hi]})
+		}
+		return true
+	})
+}
+
+// walkPrefixes calls visit with the range of every common prefix of sorted strings, by its length, shorter ones first. Where
+// visit returns false it goes no deeper.
+func walkPrefixes(n int, at func(int) string, visit func(lo, hi, depth int) bool) {
+	var walk func(lo, hi, depth int)
+	walk = func(lo, hi, depth int) {
+		if !visit(lo, hi, depth) {
+			return
+		}
+		for lo < hi && len(at(lo)) == depth {
+			lo++
+		}
+		for lo < hi {
+			c := at(lo)[depth]
+			end := lo + 1
+			for end < hi && at(end)[depth] == c {
+				end++
+			}
+			walk(lo, end, depth+1)
+			lo = end
+		}
+	}
+	walk(0, n, 0)
+}
+
+// keepSeparated finds the needles of up to three ASCII characters, not all of them letters and digits, that take longer than
+// the limit.
+func (b *substringsBuilder) keepSeparated() {
+	cost := map[string]int{}
+	for v := range uint32(b.s.vals.len()) {
+		each := b.docsOf(v).cost() + 30
+		eachSeparated(b.s.vals.at(v), func(gram string) { cost[gram] += each })
+	}
+	vals := map[string][]uint32{}
+	for v := range uint32(b.s.vals.len()) {
+		eachSeparated(b.s.vals.at(v), func(gram string) {
+			if cost[gram] > b.limit {
+				vals[gram] = append(vals[gram], v)
+			}
+		})
+	}
+	for gram, vs := range vals {
+		b.kept = append(b.kept, keptNeedle{needle: gram, vals: slices.Compact(vs)})
+	}
+}
+
+// eachSeparated calls yield with each run of one to three ASCII characters that holds one which is no letter or digit, and
+// has no space at its ends.
+func eachSeparated(s string, yield func(gram string)) {
+	for i := range len(s) {
+		separated := false
+		for j := i; j < min(i+3, len(s)) && s[j] < utf8.RuneSelf; j++ {
+			separated = separated || !isWord(rune(s[j]))
+			if separated && s[i] != ' ' && s[j] != ' ' {
+				yield(s[i : j+1])
+			}
+		}
+	}
+}
+
+// keep writes the lists that are kept ready.
+func (b *substringsBuilder) keep() {
+	slices.SortFunc(b.kept, func(x, y keptNeedle) int { return strings.Compare(x.needle, y.needle) })
+	ready := newPostingsBuilder(b.n, len(b.kept))
+	off, blob := []uint32{0}, []byte(nil)
+	for _, k := range b.kept {
+		for _, tok := range k.toks {
+			b.gather.add(b.s.tokDocs.list(tok))
+		}
+		for _, v := range k.vals {
+			b.gather.add(b.docsOf(v))
+		}
+		b.gather.into(ready)
+		blob = append(blob, k.needle...)
+		off = append(off, uint32(len(blob)))
+	}
+	b.s.needles, b.s.ready = dict{blob: textOf(blob), off: off}, ready.postings()
+}

@@ -1,0 +1,185 @@
+package search
+
+import (
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// View is the registry as of one publication. It never changes; any number of goroutines may search it without a lock.
+type View struct {
+	layers    []layer
+	holders   *holders
+	published []cola.CategoryAlias
+	aliases   map[string]string // of published, as cola.AliasTable makes them
+	marks     Marks
+	scratches *scratches
+}
+
+// Marks returns the revisions that the view was brought up to.
+func (v *View) Marks() Marks { return v.marks }
+
+// Stats describes the view.
+func (v *View) Stats() Stats {
+	s := Stats{Permittees: len(v.holders.ranked), Segments: len(v.layers)}
+	for i := range v.layers {
+		l := &v.layers[i]
+		s.Labels += l.living()
+		s.Dead += l.deaths
+		s.Bytes += l.bytes + int64(len(l.dead)*8)
+		lo, hi := l.t.undated()
+		for doc := lo; doc < hi; doc++ {
+			if l.alive(doc) {
+				s.Undated++
+			}
+		}
+	}
+	return s
+}
+
+// undated returns the range of documents without an approval date.
+func (t *table) undated() (lo, hi uint32) {
+	_, lo = t.window(1, 0)
+	return lo, t.n
+}
+
+// find returns the layer and document of a living label.
+func (v *View) find(id cola.TTBID) (i int, doc uint32, ok bool) {
+	for i := range v.layers {
+		if doc, ok := v.layers[i].t.doc(id); ok && v.layers[i].alive(doc) {
+			return i, doc, true
+		}
+	}
+	return 0, 0, false
+}
+
+// Search returns one page of the labels that match, in result order: newest approval first, then by TTB id descending,
+// undated labels last.
+//
+// Text names a label by its id or labels by a barcode if there are any; else it is words, each of which must occur among a
+// label's searched texts. A query, or a part of a name, that holds no letter or digit once folded matches nothing.
+func (v *View) Search(s cola.ColaSearch) Page {
+	skip, perPage := 0, max(0, s.PerPage)
+	if !s.CursorMode {
+		skip = offset(s.Page, perPage)
+	}
+	q, ok := v.resolve(&s.Query)
+	if !ok {
+		return Page{Rows: []cola.ColaSummary{}}
+	}
+	sc := v.scratches.get()
+	defer v.scratches.put(sc)
+	found := make([][]uint32, len(v.layers))
+	page := Page{}
+	for i := range v.layers {
+		l := &v.layers[i]
+		p := newPlan(&q, i, l, sc)
+		if !p.never {
+			if p.take = skip + perPage + 1; s.CursorMode {
+				p.from = l.t.after(s.After)
+			}
+			n, docs := l.run(&p.selection, sc)
+			page.Total += n
+			found[i] = docs
+		}
+		p.release()
+	}
+	page.Rows, page.HasMore = v.rows(found, skip, perPage)
+	if n := len(page.Rows); n > 0 {
+		last := &page.Rows[n-1]
+		page.Next = cola.Position{Date: last.ApprovalDate, TTBID: last.TTBID}
+	}
+	return page
+}
+
+// farAway is further than any list goes.
+const farAway = 1 << 40
+
+// offset returns how many rows come before a page.
+func offset(page, perPage int) int {
+	page = max(page, 1)
+	if perPage > 0 && page-1 > farAway/perPage {
+		return farAway
+	}
+	return (page - 1) * perPage
+}
+
+// rows merges what was found in each layer in result order and returns take rows after the first skip, and whether more
+// were found.
+func (v *View) rows(found [][]uint32, skip, take int) (rows []cola.ColaSummary, more bool) {
+	rows = make([]cola.ColaSummary, 0, min(take, 100))
+	next := newMerger(v.layers, found)
+	for range skip {
+		if _, _, ok := next.next(); !ok {
+			return rows, false
+		}
+	}
+	for range take {
+		i, doc, ok := next.next()
+		if !ok {
+			return rows, false
+		}
+		rows = append(rows, v.layers[i].t.summary(doc))
+	}
+	_, _, more = next.next()
+	return rows, more
+}
+
+// merger walks the documents found in several layers in result order.
+type merger struct {
+	layers []layer
+	heads  []head
+}
+
+// head is where the walk stands in one layer.
+type head struct {
+	layer int
+	docs  []uint32
+	at    cola.Position // of docs[0]
+}
+
+func newMerger(layers []layer, found [][]uint32) *merger {
+	m := &merger{layers: layers}
+	for i, docs := range found {
+		if len(docs) > 0 {
+			m.heads = append(m.heads, head{i, docs, layers[i].t.position(docs[0])})
+		}
+	}
+	return m
+}
+
+// next returns the next document.
+func (m *merger) next() (layer int, doc uint32, ok bool) {
+	if len(m.heads) == 0 {
+		return 0, 0, false
+	}
+	first := 0
+	for i := 1; i < len(m.heads); i++ {
+		if before(m.heads[i].at, m.heads[first].at) {
+			first = i
+		}
+	}
+	h := &m.heads[first]
+	layer, doc = h.layer, h.docs[0]
+	if h.docs = h.docs[1:]; len(h.docs) == 0 {
+		m.heads = append(m.heads[:first], m.heads[first+1:]...)
+	} else if len(m.heads) > 1 {
+		h.at = m.layers[layer].t.position(h.docs[0])
+	}
+	return layer, doc, true
+}
+
+// Barcode returns the labels that carry a barcode, among all that were read from them, in result order and at most limit of
+// them, with the exact total. ok is false when no label does.
+func (v *View) Barcode(value string, limit int) (r cola.BarcodeResult, ok bool) {
+	found := make([][]uint32, len(v.layers))
+	total := v.withCode(value, found)
+	if total == 0 {
+		return r, false
+	}
+	r = cola.BarcodeResult{BarcodeValue: value, TotalColas: total}
+	if i, doc, ok := newMerger(v.layers, found).next(); ok {
+		code, _, _ := v.layers[i].t.barcode(doc, value)
+		r.BarcodeType = cola.Text(code.Type)
+	}
+	r.Colas, _ = v.rows(found, 0, limit)
+	return r, true
+}
