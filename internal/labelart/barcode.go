@@ -1,0 +1,197 @@
+package labelart
+
+import (
+	"math"
+	"strings"
+)
+
+// symbol is a barcode: what its bars are, and its digits for people.
+type symbol struct {
+	bars   string // a module each: 1 dark, 0 light; empty for a value that has no bars here
+	guards string // for each module, 1 where bars are longer
+	digits string
+	quiet  [2]int // light modules that a scanner needs on each side
+}
+
+// newSymbol returns the barcode of a value. UPC-A, UPC-E, EAN-13 and EAN-8 have bars; the digits are drawn as the record
+// has them, a wrong check digit included. Any other value is only written out.
+func newSymbol(kind, value string) *symbol {
+	digits := strings.NewReplacer(" ", "", "-", "").Replace(value)
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return &symbol{digits: clean(value, 40)}
+		}
+	}
+	shortened := strings.Contains(strings.ToUpper(kind), "UPC") // UPC-E
+	switch {
+	case len(digits) == 12:
+		return ean13Symbol("0"+digits, digits)
+	case len(digits) == 13:
+		return ean13Symbol(digits, digits)
+	case len(digits) == 8 && shortened && digits[0] <= '1':
+		return upceSymbol(digits)
+	case len(digits) == 8:
+		return ean8Symbol(digits)
+	}
+	return &symbol{digits: clean(value, 40)}
+}
+
+// The bars of the digits. Of the three sets, b mirrors c, which is a with dark and light exchanged.
+var setA = [10]string{"0001101", "0011001", "0010011", "0111101", "0100011", "0110001", "0101111", "0111011", "0110111", "0001011"}
+
+func barsA(d byte) string { return setA[d-'0'] }
+
+func barsC(d byte) string {
+	return strings.Map(func(r rune) rune { return '0' + '1' - r }, setA[d-'0'])
+}
+
+func barsB(d byte) string {
+	c := []byte(barsC(d))
+	for i, j := 0, len(c)-1; i < j; i, j = i+1, j-1 {
+		c[i], c[j] = c[j], c[i]
+	}
+	return string(c)
+}
+
+// ean13Sets says, by the first digit of an EAN-13, which of the next six are in set b.
+var ean13Sets = [10]string{"aaaaaa", "aababb", "aabbab", "aabbba", "abaabb", "abbaab", "abbbaa", "ababab", "ababba", "abbaba"}
+
+func ean13Symbol(digits, shown string) *symbol {
+	s := &symbol{digits: shown, quiet: [2]int{11, 9}}
+	s.guard("101")
+	for i := range 6 {
+		d := digits[i+1]
+		if ean13Sets[digits[0]-'0'][i] == 'b' {
+			s.data(barsB(d))
+		} else {
+			s.data(barsA(d))
+		}
+	}
+	s.guard("01010")
+	for i := range 6 {
+		s.data(barsC(digits[i+7]))
+	}
+	s.guard("101")
+	return s
+}
+
+func ean8Symbol(digits string) *symbol {
+	s := &symbol{digits: digits, quiet: [2]int{9, 9}}
+	s.guard("101")
+	for i := range 4 {
+		s.data(barsA(digits[i]))
+	}
+	s.guard("01010")
+	for i := range 4 {
+		s.data(barsC(digits[i+4]))
+	}
+	s.guard("101")
+	return s
+}
+
+// upceSets says, by the check digit of a UPC-E of number system 0, which digits are in set b. Number system 1 exchanges
+// the sets.
+var upceSets = [10]string{"bbbaaa", "bbabaa", "bbaaba", "bbaaab", "babbaa", "baabba", "baaabb", "bababa", "babaab", "baabab"}
+
+func upceSymbol(digits string) *symbol {
+	s := &symbol{digits: digits, quiet: [2]int{9, 9}}
+	s.guard("101")
+	for i := range 6 {
+		if (upceSets[digits[7]-'0'][i] == 'b') == (digits[0] == '0') {
+			s.data(barsB(digits[i+1]))
+		} else {
+			s.data(barsA(digits[i+1]))
+		}
+	}
+	s.guard("010101")
+	return s
+}
+
+func (s *symbol) guard(bars string) {
+	s.bars += bars
+	s.guards += strings.Repeat("1", len(bars))
+}
+
+func (s *symbol) data(bars string) {
+	s.bars += bars
+	s.guards += strings.Repeat("0", len(bars))
+}
+
+// Barcodes are black on white whatever the label's colours are.
+var (
+	black = hex(0x000000)
+	white = hex(0xffffff)
+)
+
+// bars draws the page's barcode on a white panel in the middle of a box, in whole pixels, as edges that fall between
+// pixels cost a scanner its margin. One that does not fit even so is written out in digits.
+func (p *page) bars(b box, upright bool) {
+	s := p.barcode
+	length, breadth := b.w, b.h
+	if upright {
+		length, breadth = breadth, length
+	}
+	modules := s.quiet[0] + len(s.bars) + s.quiet[1]
+	module := math.Floor(math.Min(length/float64(modules), breadth/float64(modules)*1.6))
+	if s.bars == "" || module < 1 {
+		p.valueOnly(b, upright)
+		return
+	}
+	w := module * float64(modules)
+	h := math.Floor(math.Min(breadth, w*0.62))
+	panel := box{math.Round(b.x + (b.w-w)/2), math.Round(b.y + (b.h-h)/2), w, h}
+	if upright {
+		panel = box{math.Round(b.x + (b.w-h)/2), math.Round(b.y + (b.h-w)/2), h, w}
+	}
+	p.fill(white, rectangle(panel))
+	text := math.Min(h*0.2, module*9)
+	top := math.Max(1, math.Floor(h*0.05))
+	for at := 0; at < len(s.bars); {
+		end := at
+		for end < len(s.bars) && s.bars[end] == s.bars[at] && s.guards[end] == s.guards[at] {
+			end++
+		}
+		if s.bars[at] == '1' {
+			tall := h - top - text
+			if s.guards[at] == '1' {
+				tall += text * 0.45
+			}
+			p.fill(black, rectangle(panel.along(upright, module*float64(s.quiet[0]+at), top, module*float64(end-at), math.Floor(tall))))
+		}
+		at = end
+	}
+	p.digitsBelow(panel.along(upright, 0, h-text*0.98, w, text), upright)
+}
+
+// along returns a part of a panel: x and w along the barcode, y and h across it. Upright, the barcode starts at the bottom.
+func (b box) along(upright bool, x, y, w, h float64) box {
+	if upright {
+		return box{b.x + y, b.y + b.h - x - w, h, w}
+	}
+	return box{b.x + x, b.y + y, w, h}
+}
+
+// digitsBelow sets the barcode's digits in the light band below the bars.
+func (p *page) digitsBelow(b box, upright bool) {
+	m := manner{face: sans, most: b.side() * 0.86, lines: 1, track: 0.24, leading: 1}
+	// The digits stand on white, so that they do not touch the longer bars behind them.
+	size := m.most
+	width := m.face.measure(p.barcode.digits, m.track)*size + size*0.6
+	if upright {
+		p.fill(white, rectangle(box{b.x, b.y + (b.h-width)/2, b.w, width}))
+		p.setTurned(b, p.barcode.digits, black, m)
+		return
+	}
+	p.fill(white, rectangle(box{b.x + (b.w-width)/2, b.y, width, b.h}))
+	p.set(b, p.barcode.digits, black, m)
+}
+
+// valueOnly sets the value of a barcode without bars.
+func (p *page) valueOnly(b box, upright bool) {
+	m := manner{face: sans, most: b.side() * 0.2, lines: 1, track: 0.1}
+	if upright {
+		p.setTurned(b, p.barcode.digits, p.ink, m)
+		return
+	}
+	p.set(b, p.barcode.digits, p.ink, m)
+}

@@ -1,0 +1,147 @@
+package labelart
+
+import "github.com/colaregistry/colaregistry/cola"
+
+// wideRatio is the width to height from which a front goes round its container and says what is on the back of others.
+const wideRatio = 1.6
+
+// front draws a front label. One that goes round a can has three panels.
+func (p *page) front() {
+	b := p.bounds()
+	p.fill(p.paper, rectangle(b))
+	switch {
+	case b.w > wideRatio*b.h:
+		panels := b.columns(1, 1.5, 1)
+		p.sidePanel(panels[0])
+		p.face(panels[1])
+		p.back(panels[2])
+	case p.barcode != nil && b.h > 0.8*b.w:
+		parts := b.rows(1, 0.34)
+		p.face(parts[0])
+		p.legalStrip(parts[1])
+	default:
+		p.face(b)
+	}
+}
+
+// face draws the main panel in the brand's composition.
+func (p *page) face(b box) {
+	switch p.cut {
+	case 0:
+		if p.kind == cola.MaltBeverage {
+			p.badge(b)
+		} else {
+			p.classic(b)
+		}
+	case 1:
+		p.banner(b)
+	default:
+		p.split(b)
+	}
+}
+
+// brandLine returns the item for the brand's name, the largest thing on the label.
+func (p *page) brandLine(weight float64, k ink, b box) item {
+	return p.line(weight, p.brand, k, manner{face: p.bold, most: b.side() * 0.17, lines: 3, track: 0.02, leading: 1.06})
+}
+
+// particulars are the items below the brand: what it is, where it is from, how old.
+func (p *page) particulars(b box, k, faint ink) []item {
+	s := b.side()
+	quiet := manner{face: sans, most: s * 0.04, lines: 2, track: 0.14}
+	return []item{
+		p.line(1.3, p.fanciful, faint, manner{face: p.light, most: s * 0.085, lines: 2, leading: 1.1}),
+		p.divider(0.5, faint),
+		p.line(0.8, p.designation, k, manner{face: sans, most: s * 0.05, lines: 2, track: 0.16}),
+		p.line(0.6, p.place, k, quiet),
+		p.line(0.9, p.vintage, k, manner{face: p.bold, most: s * 0.075, lines: 1, track: 0.12}),
+		p.line(0.7, p.age, faint, manner{face: p.bold, most: s * 0.06, lines: 1, track: 0.1}),
+	}
+}
+
+// border draws the frame of the commodity around a box and returns what is inside it.
+func (p *page) border(b box, k ink) box {
+	m := b.side() * 0.035
+	in := b.inset(m, m)
+	switch p.kind {
+	case cola.MaltBeverage:
+		p.fill(k, hollow(in, m*0.3))
+		return in.inset(m, m)
+	case cola.DistilledSpirits:
+		p.fill(k, hollow(in, m*0.28))
+		inner := in.inset(m*0.7, m*0.7)
+		p.fill(k, hollow(inner, m*0.09))
+		for _, corner := range corners(inner) {
+			p.fill(p.paper, circle(corner, m*0.62))
+			p.fill(k, star(corner, 4, m*0.6, m*0.18, 0))
+		}
+		return inner.inset(m*0.8, m*0.8)
+	}
+	p.fill(k, hollow(in, m*0.1))
+	inner := in.inset(m*0.35, m*0.35)
+	p.fill(k, hollow(inner, max(0.5, m*0.04)))
+	return inner.inset(m*0.8, m*0.8)
+}
+
+func corners(b box) [4]point {
+	return [4]point{{b.x, b.y}, {b.x + b.w, b.y}, {b.x, b.y + b.h}, {b.x + b.w, b.y + b.h}}
+}
+
+// ornament returns the item for the motif.
+func (p *page) ornament(weight float64, k, ground ink) item {
+	return item{weight, func(b box) { p.motif(p, b.inset(0, b.h*0.03), k, ground) }}
+}
+
+// classic is a framed label with the motif on top.
+func (p *page) classic(b box) {
+	p.fill(p.paper, rectangle(b))
+	in := p.border(b, p.accent)
+	items := []item{gap(0.15), p.ornament(3, p.accent, p.paper), p.line(0.4, p.established, p.accent, manner{face: sans, most: b.side() * 0.03, lines: 1, track: 0.2}), p.brandLine(2.4, p.ink, in)}
+	items = append(items, p.particulars(in, p.ink, p.accent)...)
+	p.stack(in, append(items, gap(0.1), p.footer(0.6, p.ink))...)
+}
+
+// banner is a label with the brand in a band across it.
+func (p *page) banner(b box) {
+	p.fill(p.paper, rectangle(b))
+	rows := b.rows(1.25, 1, 1.5)
+	p.motif(p, rows[0].inset(rows[0].w*0.05, rows[0].h*0.12), p.accent, p.paper)
+	band := rows[1]
+	p.fill(p.panel, rectangle(band))
+	line := max(0.6, b.side()*0.006)
+	for _, y := range []float64{band.y + 3*line, band.y + band.h - 4*line} {
+		p.fill(p.shine, rectangle(box{b.x, y, b.w, line}))
+	}
+	p.set(band.inset(band.w*0.06, band.h*0.16), p.brand, p.shine, manner{face: p.bold, most: band.h * 0.5, lines: 2, track: 0.03, leading: 1.06})
+	lower := rows[2].inset(b.w*0.07, rows[2].h*0.05)
+	p.stack(lower, append(p.particulars(lower, p.ink, p.accent), p.footer(0.7, p.ink))...)
+}
+
+// split is a label whose upper part is a field of colour.
+func (p *page) split(b box) {
+	p.fill(p.paper, rectangle(b))
+	rows := b.rows(1, 1.12)
+	p.fill(p.panel, rectangle(rows[0]))
+	p.fill(p.accent, rectangle(box{b.x, rows[1].y - b.h*0.006, b.w, b.h * 0.012}))
+	top := rows[0].inset(b.w*0.06, rows[0].h*0.07)
+	p.stack(top,
+		p.line(0.3, p.established, p.shine, manner{face: sans, most: b.side() * 0.03, lines: 1, track: 0.2}),
+		p.ornament(2.2, p.shine, p.panel),
+		p.line(1.5, p.brand, p.shine, manner{face: p.bold, most: b.side() * 0.15, lines: 2, track: 0.02, leading: 1.06}))
+	lower := rows[1].inset(b.w*0.07, rows[1].h*0.07)
+	p.stack(lower, append(p.particulars(lower, p.ink, p.accent), p.footer(0.6, p.ink))...)
+}
+
+// badge is a round emblem on rays.
+func (p *page) badge(b box) {
+	p.fill(p.paper, rectangle(b))
+	in := p.border(b, p.ink)
+	rows := in.rows(1.1, 2.5, 1.7)
+	p.set(rows[0].inset(rows[0].w*0.02, rows[0].h*0.08), p.brand, p.ink, manner{face: p.bold, most: b.side() * 0.15, lines: 2, leading: 1.02})
+	c, r := rows[1].center(), rows[1].side()*0.47
+	p.fill(p.accent, star(c, 28, r*1.06, r*0.97, 0))
+	p.fill(p.panel, circle(c, r*0.95))
+	p.fill(p.shine, ring(c, r*0.88, r*0.03))
+	p.motif(p, box{c.x - r*0.74, c.y - r*0.74, r * 1.48, r * 1.48}, p.shine, p.panel)
+	p.stack(rows[2], append(p.particulars(rows[2], p.ink, p.ink), p.footer(0.8, p.ink))...)
+}

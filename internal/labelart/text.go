@@ -1,0 +1,207 @@
+package labelart
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// clean returns text as a label can show it: white space made single spaces, control and formatting characters, halves of
+// surrogate pairs and what XML cannot hold left out, cut off after a number of characters.
+func clean(s string, most int) string {
+	var b strings.Builder
+	count, space := 0, false
+	for len(s) > 0 && count < most {
+		r, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
+		switch {
+		case r == utf8.RuneError && size <= 1:
+		case unicode.IsSpace(r):
+			space = b.Len() > 0
+		case unicode.In(r, unicode.C) || r&0xfffe == 0xfffe:
+		default:
+			if space {
+				b.WriteByte(' ')
+				count++
+				space = false
+			}
+			b.WriteRune(r)
+			count++
+		}
+	}
+	if count >= most && strings.TrimSpace(s) != "" {
+		b.WriteRune('…')
+	}
+	return b.String()
+}
+
+// manner is how a text is to be set in a box.
+type manner struct {
+	face    face
+	most    float64 // largest size
+	lines   int     // most lines
+	track   float64 // ems between letters
+	leading float64 // line height in ems; 0 for 1.18
+	align   align
+	top     bool // from the top of the box, rather than in its middle
+}
+
+type align uint8
+
+const (
+	centered align = iota
+	left
+	right
+)
+
+func (m *manner) lineHeight() float64 {
+	if m.leading == 0 {
+		return 1.18
+	}
+	return m.leading
+}
+
+// smallest is the size below which text is left out: it would be a smudge.
+const smallest = 1.5
+
+// set sets text in a box, in the largest size in which it fits, and returns the height it took. Text that does not fit in
+// the smallest legible size is cut off.
+func (p *page) set(b box, text string, k ink, m manner) float64 {
+	if text == "" || b.w <= 0 || b.h <= 0 {
+		return 0
+	}
+	size, lines := fit(text, b, &m)
+	if size < smallest {
+		return 0
+	}
+	height := float64(len(lines)) * m.lineHeight() * size
+	y := b.y
+	if !m.top {
+		y += (b.h - height) / 2
+	}
+	// The baseline is where capitals, 0.7 em high, stand in the middle of the line.
+	y += (m.lineHeight()/2 + 0.34) * size
+	for _, line := range lines {
+		width := m.face.measure(line, m.track) * size
+		x := b.x
+		switch m.align {
+		case centered:
+			x += (b.w - width) / 2
+		case right:
+			x += b.w - width
+		}
+		p.shapes = append(p.shapes, shape{fill: k, text: line, setting: setting{face: m.face, size: size, track: m.track, at: point{x, y}, width: width}})
+		y += m.lineHeight() * size
+	}
+	return height
+}
+
+// setTurned sets one line that reads upwards.
+func (p *page) setTurned(b box, text string, k ink, m manner) {
+	if text == "" || b.w <= 0 || b.h <= 0 {
+		return
+	}
+	m.lines = 1
+	size, lines := fit(text, box{0, 0, b.h, b.w}, &m)
+	if size < smallest {
+		return
+	}
+	width := m.face.measure(lines[0], m.track) * size
+	at := point{b.x + b.w/2 + 0.34*size, b.y + (b.h+width)/2}
+	p.shapes = append(p.shapes, shape{fill: k, text: lines[0], setting: setting{face: m.face, size: size, track: m.track, at: at, width: width, turned: true}})
+}
+
+// fit returns the largest size, and the lines, in which a text fits a box.
+func fit(text string, b box, m *manner) (size float64, lines []string) {
+	fits := func(size float64) ([]string, bool) {
+		lines := wrap(text, m.face, b.w/size, m.track)
+		if lines == nil || len(lines) > m.lines || float64(len(lines))*m.lineHeight()*size > b.h {
+			return nil, false
+		}
+		return lines, true
+	}
+	most := min(m.most, b.h/m.lineHeight())
+	if lines, ok := fits(most); ok {
+		return most, balance(lines, text, b.w/most, m)
+	}
+	low, high := smallest, most
+	if lines, ok := fits(low); !ok || low >= high {
+		return min(low, most), cut(text, lines, b, m)
+	}
+	for range 12 {
+		if middle := (low + high) / 2; wrapFits(fits, middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	lines, _ = fits(low)
+	return low, balance(lines, text, b.w/low, m)
+}
+
+func wrapFits(fits func(float64) ([]string, bool), size float64) bool {
+	_, ok := fits(size)
+	return ok
+}
+
+// wrap breaks a text into lines no wider than width, in ems. It returns nil when a word alone is wider.
+func wrap(text string, f face, width, track float64) []string {
+	space := f.measure(" ", 0) + 2*track
+	var lines []string
+	start, used := 0, 0.0 // of the line: where it starts, how wide it is
+	end := 0
+	for at := 0; at < len(text); {
+		stop := strings.IndexByte(text[at:], ' ')
+		if stop < 0 {
+			stop = len(text)
+		} else {
+			stop += at
+		}
+		word := f.measure(text[at:stop], track)
+		if word > width {
+			return nil
+		}
+		if end > start && used+space+word > width {
+			lines = append(lines, text[start:end])
+			start, used = at, word
+		} else if end > start {
+			used += space + word
+		} else {
+			used = word
+		}
+		end = stop
+		at = stop + 1
+	}
+	return append(lines, text[start:end])
+}
+
+// balance makes the lines of a short text about equally wide, as long as they stay as many.
+func balance(lines []string, text string, width float64, m *manner) []string {
+	if len(lines) < 2 || len(lines) > 4 || m.align != centered {
+		return lines
+	}
+	for range 12 {
+		width *= 0.95
+		narrower := wrap(text, m.face, width, m.track)
+		if narrower == nil || len(narrower) > len(lines) {
+			break
+		}
+		lines = narrower
+	}
+	return lines
+}
+
+// cut returns what fits of a text in the smallest size, with an ellipsis.
+func cut(text string, lines []string, b box, m *manner) []string {
+	size := min(smallest, m.most, b.h/m.lineHeight())
+	if lines == nil {
+		lines = []string{text}
+	}
+	lines = lines[:max(1, min(len(lines), m.lines, int(b.h/(m.lineHeight()*size))))]
+	last := &lines[len(lines)-1]
+	for runes := []rune(*last); len(runes) > 0 && m.face.measure(*last, m.track)*size > b.w; {
+		runes = runes[:len(runes)*9/10]
+		*last = string(runes) + "…"
+	}
+	return lines
+}
