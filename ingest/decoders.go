@@ -101,9 +101,6 @@ func (r *recordReader) split(raw []byte, columns int) (problem string) {
 	if r.cells, err = splitCSV(raw, r.cells[:0], false); err != nil {
 		return err.Error()
 	}
-	for len(r.cells) > columns && len(r.cells[len(r.cells)-1].text) == 0 {
-		r.cells = r.cells[:len(r.cells)-1]
-	}
 	if len(r.cells) != columns {
 		return fmt.Sprintf("has %d fields, where the header has %d; a field that holds a comma must be quoted", len(r.cells), columns)
 	}

@@ -1,0 +1,208 @@
+package ingest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// theID is the label of most tests here, and newRow what a row of it must carry to make it.
+const theID = 24001001000001
+
+const newRow = `"ttb_id":"24001001000001","brand_name":"A","product_type":"wine","permit_number":"CA-W-1"`
+
+func TestColaValues(t *testing.T) {
+	for _, test := range []struct {
+		row  string           // members after those of newRow
+		want func(*cola.Cola) // what they set
+	}{
+		{``, func(*cola.Cola) {}},
+		{`"brand_name":"  OLD \t\n TOM  "`, func(c *cola.Cola) { c.BrandName = "OLD TOM" }},
+		{`"brand_name":"CH\u00c2TEAU \ud83c\udf77 \"X\""`, func(c *cola.Cola) { c.BrandName = `CHÂTEAU 🍷 "X"` }},
+		{`"llm_product_description":" Dry.\n\n  Serve cold. "`, func(c *cola.Cola) { c.LLMProductDescription = "Dry.\n\n  Serve cold." }},
+		{`"permit_number":" ca-w-1 "`, func(*cola.Cola) {}},
+		{`"product_type":"Malt Beverage"`, func(c *cola.Cola) { c.ProductType = cola.MaltBeverage }},
+		{`"application_status":"Approved","domestic_or_imported":"DOMESTIC"`,
+			func(c *cola.Cola) { c.ApplicationStatus, c.DomesticOrImported = "approved", "domestic" }},
+		{`"class_id":80,"origin_id":"03","llm_beer_ibu":45`,
+			func(c *cola.Cola) { c.ClassID, c.OriginID, c.LLMBeerIBU = "80", "03", "45" }},
+		{`"address_zip_code":7927`, func(c *cola.Cola) { c.AddressZipCode = "07927" }},
+		{`"address_zip_code":"7927"`, func(c *cola.Cola) { c.AddressZipCode = "7927" }},
+		{`"approval_date":"2024-02-29","application_date":"2024-01-01T00:00:00Z","expiration_date":""`,
+			func(c *cola.Cola) {
+				c.ApprovalDate, c.ApplicationDate = cola.NewDate(2024, 2, 29), cola.NewDate(2024, 1, 1)
+			}},
+		{`"wine_vintage_year":"2019","image_count":2.0`,
+			func(c *cola.Cola) { c.WineVintageYear, c.ImageCount = cola.Some(2019), cola.Some(2) }},
+		{`"abv":"13.5","volume":750,"volume_unit":"Milliliters"`,
+			func(c *cola.Cola) { c.ABV, c.Volume, c.VolumeUnit = cola.Some(13.5), cola.Some(750.0), "milliliters" }},
+		{`"is_resubmission":"yes","is_distinctive_container":0,"for_resubmission_ttb_id":6090001000048`, func(c *cola.Cola) {
+			c.IsResubmission, c.IsDistinctiveContainer, c.ForResubmissionTTBID = cola.Some(true), cola.Some(false), 6090001000048
+		}},
+		{`"grape_varietals":"Merlot, Petit  Verdot,,"`, func(c *cola.Cola) { c.GrapeVarietals = []string{"Merlot", "Petit Verdot"} }},
+		{`"grape_varietals":["Merlot",null," ",2],"llm_liquor_grains":[]`, func(c *cola.Cola) { c.GrapeVarietals = []string{"Merlot", "2"} }},
+		{`"llm_category_path":"Wine>Red Wine  > Merlot"`,
+			func(c *cola.Cola) { c.LLMCategoryPath, c.LLMCategory = "Wine > Red Wine > Merlot", "Merlot" }},
+		{`"has_barcode":true`, func(*cola.Cola) {}},
+		{`"barcodes":[{"barcode_value":36000291452,"barcode_type":"UPC-A","width_pixels":"210"}]`, func(c *cola.Cola) {
+			c.Barcodes = []cola.Barcode{{BarcodeValue: "36000291452", BarcodeType: "UPC-A", WidthPixels: cola.Some(210)}}
+			c.HasBarcode, c.BarcodeValue, c.BarcodeType = true, "36000291452", "UPC-A"
+		}},
+		{`"images":[{"ttb_image_id":"x-1","container_position":"Back"},{"ttb_image_id":"x-2","image_index":7}]`, func(c *cola.Cola) {
+			c.Images = []cola.Image{{TTBImageID: "x-1", ContainerPosition: "back"}, {TTBImageID: "x-2", ImageIndex: 7}}
+		}},
+		{`"abv":1,"abv":2`, func(c *cola.Cola) { c.ABV = cola.Some(2.0) }},
+	} {
+		t.Run(test.row, func(t *testing.T) {
+			want := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: theID, BrandName: "A", ProductType: cola.Wine, PermitNumber: "CA-W-1"}}
+			test.want(&want)
+			want.Derive()
+			st := newFakeStore()
+			row := "{" + newRow + "}"
+			if test.row != "" {
+				row = "{" + newRow + "," + test.row + "}"
+			}
+			report := mustImport(t, st, Colas, texts(row)...)
+			if diff := cmp.Diff(want, st.colas[theID]); diff != "" || len(report.Warnings) > 0 {
+				t.Errorf("%v %s", report.Warnings, diff)
+			}
+		})
+	}
+}
+
+func TestColaRefusals(t *testing.T) {
+	for _, test := range []struct{ row, want string }{
+		{`{"brand_name":"A"}`, "a label must have ttb_id"},
+		{`{"ttb_id":"123"}`, `ttb_id: "123" is not a TTB id; it has 14 digits, such as 11054001000049`},
+		{`{"ttb_id":"24001001000001","brand_name":"A"}`, "no such label is stored yet, and a label must have product_type, permit_number"},
+		{`{` + newRow + `,"brand_name":null}`, "brand_name: cannot be null or empty"},
+		{`{` + newRow + `,"permit_number":" "}`, "permit_number: cannot be null or empty"},
+		{`{` + newRow + `,"abv":"strong","approval_date":"01/02/2024"}`,
+			`abv: "strong" is not a number; approval_date: "01/02/2024" is not a date; write YYYY-MM-DD, such as 2024-05-31`},
+		{`{` + newRow + `,"approval_date":"2024-01-01T12:00:00Z"}`,
+			`approval_date: "2024-01-01T12:00:00Z" is not a date; write YYYY-MM-DD, such as 2024-05-31`},
+		{`{` + newRow + `,"abv":"0x10"}`, `abv: "0x10" is not a number`},
+		{`{` + newRow + `,"abv":1e999}`, `abv: "1e999" is not a number`},
+		{`{` + newRow + `,"wine_vintage_year":2019.5}`, `wine_vintage_year: "2019.5" is not a whole number`},
+		{`{` + newRow + `,"class_id":8.1e1}`, `class_id: "8.1e1" is a number whose digits were rounded; write the value as text`},
+		{`{` + newRow + `,"class_id":true}`, "class_id: is true, where text is due"},
+		{`{` + newRow + `,"class_id":["80"]}`, "class_id: is an array, where text is due"},
+		{`{` + newRow + `,"class_id":{"id":80}}`, "class_id: is an object, where text is due"},
+		{`{` + newRow + `,"approval_date":20240102}`, `approval_date: is the number "20240102", where a date in quotes is due`},
+		{`{` + newRow + `,"is_resubmission":"maybe"}`, `is_resubmission: "maybe" is neither true nor false`},
+		{`{` + newRow + `,"grape_varietals":[["Merlot"]]}`, "grape_varietals: is an array, where text is due"},
+		{`{` + newRow + `,"images":"a.jpg"}`, "images: is text, where a list of objects is due"},
+		{`{` + newRow + `,"images":[{"ttb_image_id":"x"},{"width_pixels":"wide"}]}`, `images[1].width_pixels: "wide" is not a whole number`},
+		{`{` + newRow + `,"images":[{"ttb_image_id":"x"},{}]}`, "images[1].ttb_image_id: is missing"},
+		{`{` + newRow + `,"barcodes":[1]}`, "barcodes[0]: is a number, where an object is due"},
+		{`{` + newRow + `,"barcodes":[{"barcode_type":"UPC-A"}]}`, "barcodes[0].barcode_value: is missing"},
+		{`{` + newRow + `,"brand_name":"A\u0000B"}`, "control character"},
+		{`{` + newRow + `,"abv":101}`, "abv: 101 is above 100"},
+		{`{` + newRow + `,"application_status":"aproved"}`, "did you mean approved?"},
+		{`{` + newRow + `,"abv":tru}`, `not valid JSON: 't' at byte`},
+		{`{` + newRow + `,"abv":1}}`, "not valid JSON: text after the record"},
+		{`{` + newRow + `,"abv":1`, "the record is cut off"},
+		{`[1]`, "is an array, where an object is due"},
+		{"{" + newRow + ",\"class_name\":\"CH\xc2TEAU\"}", problemEncoding},
+		{`{` + newRow + `,"x":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}`, errDepth.Error()},
+	} {
+		t.Run(test.row, func(t *testing.T) {
+			st := newFakeStore()
+			first := `{"ttb_id":"24001001000009","brand_name":"A","product_type":"wine","permit_number":"CA-W-1"}` + "\n"
+			report, err := Import(t.Context(), st, Colas, texts(first+test.row+"\n"+first), Options{SkipInvalid: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if report.Counts != (Counts{Read: 3, Added: 1, Unchanged: 1, Refused: 1}) || len(report.Refusals) != 1 {
+				t.Fatalf("%s %v", report.Summary(), report.Refusals)
+			}
+			if got := report.Refusals[0]; got.Line != 2 || !strings.Contains(got.Reason, test.want) {
+				t.Errorf("got %s, want 2: %s", got, test.want)
+			}
+		})
+	}
+}
+
+// TestColaPartial: a row changes what it carries and nothing else; null clears.
+func TestColaPartial(t *testing.T) {
+	whole := fullLabel(1)
+	text, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := newFakeStore()
+	mustImport(t, st, Colas, texts(string(text))...)
+	if diff := cmp.Diff(whole, st.colas[whole.TTBID]); diff != "" {
+		t.Fatalf("a label is not what its JSON says: %s", diff)
+	}
+	id := whole.TTBID.String()
+	report := mustImport(t, st, Colas, texts(`{"ttb_id":"`+id+`","application_status":"revoked","product_name":null,"grape_varietals":[]}`)...)
+	want := whole
+	want.ApplicationStatus, want.ProductName, want.GrapeVarietals = "revoked", "", []string{}
+	if diff := cmp.Diff(want, st.colas[whole.TTBID]); diff != "" || report.Changed != 1 || report.Undated != 0 {
+		t.Errorf("%s undated %d %s", report.Summary(), report.Undated, diff)
+	}
+	report = mustImport(t, st, Colas, texts("TTB ID,Application Status,product-name,Images\n"+id+",,,\n"+id+`,\N,NEW,[]`)...)
+	want.ApplicationStatus, want.ProductName, want.Images = "", "NEW", []cola.Image{}
+	if diff := cmp.Diff(want, st.colas[whole.TTBID]); diff != "" || report.Counts != (Counts{Read: 2, Unchanged: 1, Changed: 1}) {
+		t.Errorf("%s %s", report.Summary(), diff)
+	}
+}
+
+func TestColaCSV(t *testing.T) {
+	text := "\ufeffttb_id,brand_name,product_type,permit_number,address_zip_code,grape_varietals,llm_liquor_grains,barcodes,colour,brand_name\n" +
+		`24001001000001,"OAK, OLD",wine,CA-W-1,7927,"Merlot, Syrah",rye|"corn",,red,B` + "\n" +
+		`24001001000002,OAK,wine,CA-W-1,,Merlot|Syrah,"[""rye"",""a, b""]","[{""barcode_value"":""1""}]",,` + "\n" +
+		`24001001000003,OAK,wine` + "\n" +
+		`24001001000004,OAK,wine,CA-W-1,,,,,,,,` + "\n" +
+		`24001001000005,OAK,wine,CA-W-1,,,,[1],,` + "\n" +
+		"24001001000006,CH\xc2TEAU,wine,CA-W-1,,,,,,\n" +
+		"24001001000007,CH\x81TEAU,wine,CA-W-1,,,,,,\n"
+	st := newFakeStore()
+	report, err := Import(t.Context(), st, Colas, texts(text), Options{SkipInvalid: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantRefusals := []Refusal{
+		{"-", 4, "has 3 fields, where the header has 10; a field that holds a comma must be quoted"},
+		{"-", 5, "has 12 fields, where the header has 10; a field that holds a comma must be quoted"},
+		{"-", 6, "barcodes[0]: is a number, where an object is due"},
+		{"-", 8, problemEncoding},
+	}
+	wantWarnings := []Warning{
+		{"-", noteWindows, 1},
+		{"-", `unknown field "colour" is ignored`, 0},
+		{"-", "the column brand_name comes twice; the first is taken", 0},
+	}
+	if diff := cmp.Diff(wantRefusals, report.Refusals) + cmp.Diff(wantWarnings, report.Warnings); diff != "" {
+		t.Error(diff)
+	}
+	first, second := st.colas[24001001000001], st.colas[24001001000002]
+	if first.BrandName != "OAK, OLD" || first.AddressZipCode != "07927" {
+		t.Errorf("%+v", first)
+	}
+	if diff := cmp.Diff([]string{"Merlot", "Syrah"}, first.GrapeVarietals) + cmp.Diff([]string{"rye", `"corn"`}, first.LLMLiquorGrains) +
+		cmp.Diff([]string{"Merlot", "Syrah"}, second.GrapeVarietals) + cmp.Diff([]string{"rye", "a, b"}, second.LLMLiquorGrains); diff != "" {
+		t.Error(diff)
+	}
+	if second.BarcodeValue != "1" || st.colas[24001001000006].BrandName != "CHÂTEAU" {
+		t.Errorf("%+v %+v", second, st.colas[24001001000006])
+	}
+}
+
+func TestUnknownKeys(t *testing.T) {
+	row := `{` + newRow + `,"brandname":1,"colour":[{}],"images":[{"ttb_image_id":"x","colr":1},{"ttb_image_id":"y","colr":1}]}` + "\n"
+	report := mustImport(t, newFakeStore(), Colas, texts(row+row)...)
+	want := []Warning{
+		{"-", `unknown field "images[].colr" is ignored`, 4},
+		{"-", `unknown field "brandname" is ignored; did you mean brand_name?`, 2},
+		{"-", `unknown field "colour" is ignored`, 2},
+	}
+	if diff := cmp.Diff(want, report.Warnings); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,157 @@
+package ingest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+func TestAVAFeatures(t *testing.T) {
+	const properties = `"properties":{"ava_id":"a_b","name":" A  B\n","aka":null,"created":"2006-01-06","removed":null,` +
+		`"county":"Napa|San  Diego","state":"CA|OR","within":"South Coast|Big, Coast","contains":null,"petitioner":"P",` +
+		`"cfr_author":null,"cfr_index":9.20,"valid_start":"2008-01-01","valid_end":null,"lcsh":"x","sameas":null,"boundary_description":"…"}`
+	want := cola.AVADetail{
+		AVA: cola.AVA{AVAID: "a_b", Name: "A B", States: []string{"CA", "OR"}, Counties: []string{"Napa", "San Diego"},
+			EstablishedDate: cola.NewDate(2006, 1, 6)},
+		ValidStartDate: cola.NewDate(2008, 1, 1), ParentAVAs: []string{"South Coast", "Big, Coast"}, ChildAVAs: []string{},
+		Petitioner: "P", CFRIndex: "9.20",
+	}
+	const feature = `{"type":"Feature","bbox":[1,2],` + properties + `,"geometry":{"type":"Polygon","coordinates":[[[1,2],[3,4]]]}}`
+	for name, text := range map[string]string{
+		"feature":        feature,
+		"over lines":     strings.ReplaceAll(feature, ",\"", ",\n\""),
+		"collection":     `{"type":"FeatureCollection","name":"x","crs":{"type":"name"},"features":[` + feature + `]}`,
+		"feature a line": feature + "\n" + feature + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newFakeStore()
+			report := mustImport(t, st, AVAs, texts(text)...)
+			if diff := cmp.Diff(want, st.avas["a_b"]); diff != "" || len(report.Warnings) > 0 {
+				t.Errorf("%v %s", report.Warnings, diff)
+			}
+		})
+	}
+}
+
+func TestReferenceRows(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		kind     Kind
+		text     string
+		counts   Counts
+		refused  []string
+		warnings []string
+	}{
+		{
+			name: "areas", kind: AVAs,
+			text: `{"ava_id":"a","name":"A","states":["CA"],"cfr_index":"9.2"}` + "\n" + `{"ava_id":"b"}` + "\n" +
+				`{"ava_id":"c","name":"C","valid_start_date":"2024-01-02","valid_end_date":"2024-01-01"}`,
+			counts:  Counts{Read: 3, Added: 1, Refused: 2},
+			refused: []string{"-:2: a viticultural area must have ava_id and name", "-:3: valid_end_date: 2024-01-01 is before"},
+		},
+		{
+			name: "areas in CSV", kind: AVAs, text: "ava_id,name,states\na,A,CA|OR\n", counts: Counts{Read: 1, Added: 1},
+		},
+		{
+			name: "processing times", kind: ProcessingTimes,
+			text: `[{"commodity":"malt beverages","snapshot_date":"2024-01-05","turnaround_days_median":"4"},
+				{"commodity":"Malt Beverage","snapshot_date":"2024-01-05","turnaround_days_median":4},
+				{"commodity":"Wine","snapshot_date":"2024-01-05","queue_depth_days":-1},
+				{"commodity":"Wine"},
+				{"commodity":"Wine","snapshot_date":"0024-01-05"}]`,
+			counts: Counts{Read: 5, Added: 1, Unchanged: 1, Refused: 3},
+			refused: []string{"-:3: queue_depth_days: -1 is negative", "-:4: snapshot_date: is missing",
+				"-:5: snapshot_date: 0024-01-05 is not from 1900 to 2200"},
+		},
+		{
+			name: "formula processing times", kind: FormulaProcessingTimes,
+			text:   "Commodity,Formula Type,Snapshot Date,Turnaround Days Median\nWINE,Formula Approval,2024-01-05,7\nWine,,2024-01-05,7\n",
+			counts: Counts{Read: 2, Added: 1, Refused: 1}, refused: []string{"-:3: formula_type: is missing"},
+		},
+		{
+			name: "registration processing times", kind: RegistrationProcessingTimes,
+			text: `{"category":"alcohol","application_type":"Brewery","report_month":"2024-01-31","snapshot_date":"2024-02-05"}` + "\n" +
+				`{"category":"Alcohol","application_type":"Brewery","report_month":"2024-01-01","snapshot_date":"2024-02-05"}` + "\n" +
+				`{"application_type":"Brewery","report_month":"2024-01-01"}`,
+			counts:  Counts{Read: 3, Added: 1, Unchanged: 1, Refused: 1},
+			refused: []string{"-:3: category: is missing; snapshot_date: is missing"},
+		},
+		{
+			name: "production reports", kind: ProductionReports,
+			text: "commodity,report_type,year,month_number,report_date,statistical_group,value,is_redacted\n" +
+				"beer,Monthly,2024,2,,Produced,1.5,false\nBeer,monthly,2024,2,2024-02-29,Taxable,,TRUE\nBeer,yearly,2024,,,Produced,3,\n" +
+				"Beer,monthly,2024,,,Produced,3,\nBeer,yearly,2024,3,,Produced,3,\nBeer,monthly,2024,3,2024-04-30,Produced,3,\nBeer,weekly,,,,,,\n",
+			counts: Counts{Read: 7, Added: 3, Refused: 4},
+			refused: []string{"-:5: month_number: a monthly report has one from 1 to 12", "-:6: month_number: a yearly report has none",
+				"-:7: report_date: 2024-04-30 is not in 2024-03", `-:8: year: is missing; report_type: "weekly" is neither monthly nor yearly`},
+		},
+		{
+			name: "category aliases", kind: CategoryAliases,
+			text: `{"alias":"Wine>Red","path":"Wine > Red Wine"}` + "\n" + `{"alias":"wine > RED","path":"Wine > Red Wine"}` + "\n" +
+				`{"alias":"Wine > X","path":"wine>x"}` + "\n" + `{"alias":"Spirits","path":"Alcohol > Rum"}` + "\n" + `{"alias":"","path":"Wine"}` + "\n" +
+				`{"alias":"Beer > A","path":"Beer > B"}` + "\n" + `{"alias":"Beer > B","path":"Beer > A"}` + "\n" + `{"alias":"Beer > C","path":"Beer > A"}`,
+			counts: Counts{Read: 8, Added: 3, Changed: 1, Refused: 4},
+			refused: []string{"-:3: path: is the alias itself", `-:4: path: "Alcohol > Rum" is under none of Beer, Wine, Liquor`,
+				"-:5: alias: is missing", "-:7: with the aliases before it, it leads"},
+		},
+		{
+			name: "category aliases in CSV", kind: CategoryAliases, text: "Alias,Path\nWine > Red,Wine > Red Wine\n", counts: Counts{Read: 1, Added: 1},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			report, err := Import(t.Context(), newFakeStore(), test.kind, texts(test.text), Options{SkipInvalid: true})
+			if err != nil || report.Counts != test.counts {
+				t.Errorf("%v %s", err, report.Summary())
+			}
+			checkTold(t, test.refused, report.Refusals)
+			checkTold(t, test.warnings, report.Warnings)
+		})
+	}
+}
+
+// TestAliasCircleWithStored: an alias is checked against those that are stored, too, and a dry run stores none.
+func TestAliasCircleWithStored(t *testing.T) {
+	st := newFakeStore()
+	back := texts(`{"alias":"Beer > B > X","path":"Beer > A > X"}`)
+	if report, err := Import(t.Context(), st, CategoryAliases, texts(`{"alias":"Beer > A","path":"Beer > B"}`), Options{DryRun: true}); err != nil || report.Added != 1 {
+		t.Errorf("%v %s", err, report.Summary())
+	}
+	mustImport(t, st, CategoryAliases, back...)
+	report, _ := Import(t.Context(), st, CategoryAliases, texts(`{"alias":"Beer > A","path":"Beer > B"}`), Options{})
+	if report.Counts != (Counts{Read: 1, Refused: 1}) || len(st.aliases) != 1 {
+		t.Errorf("%s %v", report.Summary(), st.aliases)
+	}
+}
+
+// TestProductionReplaces: a report is replaced whole, from all sources together, in the order of the input.
+func TestProductionReplaces(t *testing.T) {
+	row := func(month, group string) string {
+		return `{"commodity":"Wine","report_type":"monthly","year":2024,"month_number":` + month + `,"statistical_group":"` + group + `"}` + "\n"
+	}
+	st := newFakeStore()
+	mustImport(t, st, ProductionReports, texts(row("1", "A")+row("2", "A")+row("1", "B"), row("1", "C"))...)
+	january := cola.ReportKey{Commodity: "Wine", ReportType: "monthly", ReportDate: cola.NewDate(2024, 1, 31)}
+	groups := func() (s string) {
+		for _, r := range st.reports[january] {
+			s += string(r.StatisticalGroup)
+		}
+		return s
+	}
+	if len(st.reports) != 2 || groups() != "ABC" {
+		t.Errorf("%d reports, January %s", len(st.reports), groups())
+	}
+	report := mustImport(t, st, ProductionReports, texts(row("1", "C")+row("1", "D"))...)
+	if groups() != "CD" || report.Counts != (Counts{Read: 2, Unchanged: 1, Changed: 1}) {
+		t.Errorf("January %s, %s", groups(), report.Summary())
+	}
+
+	broken := "[" + strings.TrimSpace(row("1", "E")) + ","
+	report, err := Import(t.Context(), st, ProductionReports, texts(broken, row("2", "Z")), Options{})
+	if err == nil || groups() != "CD" || report.Counts != (Counts{Read: 2, Changed: 1, Refused: 1}) {
+		t.Errorf("a report that may not be whole was written: January %s, %s, %v", groups(), report.Summary(), err)
+	}
+	checkTold(t, []string{"-:1: not written, as its file broke off"}, report.Refusals)
+}
