@@ -1,0 +1,36 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package turnstile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+const canLockFiles = true
+
+// lockFile takes the exclusive lock of an open file and reports whether it has it. The lock belongs to this opening of the
+// file, so two openings within one process exclude each other too.
+func lockFile(f *os.File, wait bool) (bool, error) {
+	how := syscall.LOCK_EX
+	if !wait {
+		how |= syscall.LOCK_NB
+	}
+	for {
+		switch err := syscall.Flock(int(f.Fd()), how); {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, syscall.EINTR):
+		case !wait && errors.Is(err, syscall.EWOULDBLOCK):
+			return false, nil
+		case errors.Is(err, syscall.ENOLCK):
+			return false, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+		default:
+			return false, err
+		}
+	}
+}
+
+func unlockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

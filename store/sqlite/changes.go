@@ -1,0 +1,169 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Revision implements store.Changes.
+func (s *Store) Revision(ctx context.Context) (cola.Revision, error) {
+	return s.revision(ctx, "read revision", `SELECT revision FROM meta`)
+}
+
+// ReferenceRevision implements store.Changes.
+func (s *Store) ReferenceRevision(ctx context.Context) (cola.Revision, error) {
+	return s.revision(ctx, "read revision of reference data", `SELECT reference_revision FROM meta`)
+}
+
+func (s *Store) revision(ctx context.Context, operation, query string) (rev cola.Revision, err error) {
+	if err := s.start(); err != nil {
+		return 0, failed(operation, err)
+	}
+	defer s.done()
+	err = s.read.row(ctx, query).Scan(&rev)
+	return rev, failed(operation, err)
+}
+
+// ColasSince implements store.Changes.
+func (s *Store) ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error) {
+	return s.since(ctx, "read changed labels", func(q querier) error { return colasSince(ctx, q, after, yield) })
+}
+
+// PermitteesSince implements store.Changes.
+func (s *Store) PermitteesSince(ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error) (cola.Revision, error) {
+	return s.since(ctx, "read changed permittees", func(q querier) error {
+		rows, err := q.query(ctx, `SELECT permit_number, `+permitteeNames+` FROM permittees WHERE revision > ?`, int64(after))
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		var p cola.Permittee
+		into := append([]any{&p.PermitNumber}, targets(permitteeColumns(&p))...)
+		for rows.Next() {
+			if err := rows.Scan(into...); err != nil {
+				return err
+			}
+			if err := yield(&p); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+}
+
+// since reads within one state and returns its revision, once that is on disk: whoever is told of a revision may keep what
+// it read in a file of its own, which must not outlive the database's knowledge of it.
+func (s *Store) since(ctx context.Context, operation string, read func(q querier) error) (rev cola.Revision, err error) {
+	if err := s.start(); err != nil {
+		return 0, failed(operation, err)
+	}
+	defer s.done()
+	err = s.read.view(ctx, func(q querier) error {
+		if err := q.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil {
+			return err
+		}
+		return read(q)
+	})
+	if err == nil {
+		err = s.journal.syncedTo(rev)
+	}
+	if err != nil {
+		return 0, failed(operation, err)
+	}
+	return rev, nil
+}
+
+var indexNames = strings.Join(names(indexColumns(new(cola.IndexRecord), new(string))), ", ")
+
+// All labels are read in the order of the table, and so are the barcodes. Some are found by their revisions; those are put
+// in the same order before their rows are read.
+var (
+	allColas    = `SELECT ` + indexNames + ` FROM colas ORDER BY ttb_id`
+	allBarcodes = `SELECT ttb_id, barcode_value, barcode_type FROM cola_barcodes ORDER BY ttb_id, position`
+
+	changed         = `WITH changed (ttb_id) AS MATERIALIZED (SELECT ttb_id FROM colas INDEXED BY colas_by_revision WHERE revision > ? ORDER BY ttb_id) `
+	changedColas    = changed + `SELECT ` + indexNames + ` FROM changed CROSS JOIN colas USING (ttb_id) ORDER BY ttb_id`
+	changedBarcodes = changed + `SELECT b.ttb_id, b.barcode_value, b.barcode_type FROM changed CROSS JOIN cola_barcodes b USING (ttb_id) ORDER BY b.ttb_id, b.position`
+)
+
+func colasSince(ctx context.Context, q querier, after cola.Revision, yield func(*cola.IndexRecord) error) error {
+	labels, barcodes, args := allColas, allBarcodes, []any(nil)
+	if after > 0 {
+		labels, barcodes, args = changedColas, changedBarcodes, []any{int64(after)}
+	}
+	parts, err := openBarcodes(ctx, q, barcodes, args)
+	if err != nil {
+		return err
+	}
+	defer parts.rows.Close()
+	rows, err := q.query(ctx, labels, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var r cola.IndexRecord
+	var mainType string
+	into := targets(indexColumns(&r, &mainType))
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		r.Summary.HasBarcode = r.MainBarcode != ""
+		r.Barcodes = r.Barcodes[:0]
+		r.AddBarcode(r.MainBarcode, mainType)
+		if err := parts.addTo(&r); err != nil {
+			return err
+		}
+		if err := yield(&r); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// barcodeCursor walks barcodes in the order of the labels they belong to.
+type barcodeCursor struct {
+	rows  *sql.Rows
+	id    cola.TTBID // of the current row; past every id at the end
+	value string
+	kind  string
+	into  []any
+}
+
+func openBarcodes(ctx context.Context, q querier, query string, args []any) (*barcodeCursor, error) {
+	rows, err := q.query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	c := &barcodeCursor{rows: rows}
+	c.into = []any{target{&c.id}, target{&c.value}, target{&c.kind}}
+	if err := c.next(); err != nil {
+		return nil, errors.Join(err, rows.Close())
+	}
+	return c, nil
+}
+
+func (c *barcodeCursor) next() error {
+	if c.rows.Next() {
+		return c.rows.Scan(c.into...)
+	}
+	c.id = ^cola.TTBID(0)
+	return c.rows.Err()
+}
+
+// addTo adds the barcodes of a label; labels come in ascending order.
+func (c *barcodeCursor) addTo(r *cola.IndexRecord) error {
+	for c.id <= r.Summary.TTBID {
+		if c.id == r.Summary.TTBID {
+			r.AddBarcode(c.value, c.kind)
+		}
+		if err := c.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

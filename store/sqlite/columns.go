@@ -1,0 +1,198 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// column ties a column of a table to the field of one record that it keeps. Both directions, and the comparison of two
+// records, go by the same list of columns.
+type column struct {
+	name  string
+	field any // pointer to the field
+}
+
+// names returns the column names.
+func names(columns []column) []string {
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = c.name
+	}
+	return list
+}
+
+// values returns what the columns hold for the record they point into.
+func values(columns []column) []any {
+	list := make([]any, len(columns))
+	for i, c := range columns {
+		list[i] = encode(c.field)
+	}
+	return list
+}
+
+// targets returns what to scan a row into.
+func targets(columns []column) []any {
+	list := make([]any, len(columns))
+	for i, c := range columns {
+		list[i] = target{c.field}
+	}
+	return list
+}
+
+// placeholders returns "?, ?, …" for n values.
+func placeholders(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+
+// encode returns what a column holds for a field: NULL for what is unknown.
+func encode(field any) any {
+	switch f := field.(type) {
+	case *string:
+		return *f
+	case *cola.ProductType:
+		return string(*f)
+	case *cola.Text:
+		return orNull(string(*f), *f != "")
+	case *cola.Date:
+		return orNull(f.String(), *f != 0)
+	case *cola.TTBID:
+		return orNull(int64(*f), *f != 0)
+	case *int:
+		return int64(*f)
+	case *bool:
+		return flag(*f)
+	case *cola.Opt[int]:
+		return orNull(int64(f.V), f.OK)
+	case *cola.Opt[float64]:
+		return orNull(f.V, f.OK)
+	case *cola.Opt[bool]:
+		return orNull(flag(f.V), f.OK)
+	case *[]string:
+		return orNull(encodeList(*f), len(*f) > 0)
+	case *time.Time:
+		return orNull(f.UnixMicro(), !f.IsZero())
+	}
+	panic(fmt.Sprintf("sqlite: no column type for %T", field))
+}
+
+func orNull[T any](v T, known bool) any {
+	if !known {
+		return nil
+	}
+	return v
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func encodeList(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	b := []byte{'['}
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = cola.AppendJSONString(b, s)
+	}
+	return string(append(b, ']'))
+}
+
+// target is where one column of a row is scanned to.
+type target struct{ field any }
+
+// Scan implements sql.Scanner. NULL makes the field its zero value.
+func (t target) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		return t.clear()
+	case string:
+		return t.text(v)
+	case int64:
+		return t.integer(v)
+	case float64:
+		if f, ok := t.field.(*cola.Opt[float64]); ok {
+			*f = cola.Some(v)
+			return nil
+		}
+	}
+	return t.mismatch(src)
+}
+
+func (t target) clear() error {
+	switch f := t.field.(type) {
+	case *string:
+		*f = ""
+	case *cola.Text:
+		*f = ""
+	case *cola.Date:
+		*f = 0
+	case *cola.TTBID:
+		*f = 0
+	case *cola.Opt[int]:
+		*f = cola.Opt[int]{}
+	case *cola.Opt[float64]:
+		*f = cola.Opt[float64]{}
+	case *cola.Opt[bool]:
+		*f = cola.Opt[bool]{}
+	case *[]string:
+		*f = []string{}
+	case *time.Time:
+		*f = time.Time{}
+	default:
+		return t.mismatch(nil)
+	}
+	return nil
+}
+
+func (t target) text(v string) error {
+	switch f := t.field.(type) {
+	case *string:
+		*f = v
+	case *cola.Text:
+		*f = cola.Text(v)
+	case *cola.ProductType:
+		*f = cola.ProductType(v)
+	case *cola.Date:
+		d, err := cola.ParseDate(v)
+		*f = d
+		return err
+	case *[]string:
+		*f = nil // a new list: the old one may have been handed out
+		return json.Unmarshal([]byte(v), f)
+	default:
+		return t.mismatch(v)
+	}
+	return nil
+}
+
+func (t target) integer(v int64) error {
+	switch f := t.field.(type) {
+	case *int:
+		*f = int(v)
+	case *bool:
+		*f = v != 0
+	case *cola.TTBID:
+		*f = cola.TTBID(v)
+	case *cola.Opt[int]:
+		*f = cola.Some(int(v))
+	case *cola.Opt[bool]:
+		*f = cola.Some(v != 0)
+	case *time.Time:
+		*f = time.UnixMicro(v).UTC()
+	default:
+		return t.mismatch(v)
+	}
+	return nil
+}
+
+func (t target) mismatch(src any) error {
+	return fmt.Errorf("a column of %T cannot hold %T", t.field, src)
+}

@@ -1,0 +1,59 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// errClosed is what every method returns once the store is being closed.
+var errClosed = fmt.Errorf("the store is closed: %w", store.ErrUnavailable)
+
+// failed wraps an error with the operation that met it. What the database could not do now, but may be able to do later,
+// becomes store.ErrUnavailable; an ended context stays that; nil stays nil.
+func failed(operation string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrUnavailable):
+	case resultCode(err) == lib.SQLITE_INTERRUPT:
+		err = fmt.Errorf("%w: %w", context.Canceled, err)
+	case isUnavailable(err):
+		err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}
+
+// isUnavailable reports whether the database, rather than what was asked of it, is at fault.
+func isUnavailable(err error) bool {
+	switch resultCode(err) {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_IOERR, lib.SQLITE_FULL, lib.SQLITE_CANTOPEN, lib.SQLITE_NOMEM,
+		lib.SQLITE_PROTOCOL, lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_NOLFS:
+		return true
+	}
+	return errors.Is(err, sql.ErrConnDone)
+}
+
+// isDuplicate reports whether a row was refused because its key is there already.
+func isDuplicate(err error) bool {
+	var e *driver.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	return e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE || e.Code() == lib.SQLITE_CONSTRAINT_PRIMARYKEY
+}
+
+// resultCode returns SQLite's primary result code, or SQLITE_OK when the error is not SQLite's.
+func resultCode(err error) int {
+	var e *driver.Error
+	if !errors.As(err, &e) {
+		return lib.SQLITE_OK
+	}
+	return e.Code() & 0xff
+}

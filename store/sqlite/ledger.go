@@ -1,0 +1,163 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	// window is how long a grant counts against an account's limit of requests.
+	window = time.Minute
+	// batchesKept is how long a batch can be looked up.
+	batchesKept = 2 * time.Hour
+	// usedEvery is how often the last use of a key is noted at most.
+	usedEvery = time.Minute
+)
+
+// Settle implements store.Ledger.
+func (s *Store) Settle(ctx context.Context, batch store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
+	return s.transact(ctx, "settle batch", func(ctx context.Context) error {
+		now := s.instant()
+		if err := s.noteBatch(ctx, batch.ID, now); err != nil {
+			return err
+		}
+		states, err := s.lockStates(ctx, batch, now)
+		if err != nil {
+			return err
+		}
+		for _, e := range decide(now, states) {
+			if err := s.charge(ctx, e, states, now); err != nil {
+				return fmt.Errorf("charge account %d: %w", e.Account, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Settled implements store.Ledger.
+func (s *Store) Settled(ctx context.Context, id store.BatchID) (settled bool, err error) {
+	const operation = "look up batch"
+	if err := s.start(); err != nil {
+		return false, failed(operation, err)
+	}
+	defer s.done()
+	err = s.read.row(ctx, `SELECT EXISTS (SELECT 1 FROM ledger_batches WHERE id = ?)`, id[:]).Scan(&settled)
+	return settled, failed(operation, err)
+}
+
+// AccountUsage implements store.Ledger.
+func (s *Store) AccountUsage(ctx context.Context, id cola.AccountID) (store.AccountState, error) {
+	const operation = "read usage"
+	if err := s.start(); err != nil {
+		return store.AccountState{}, failed(operation, err)
+	}
+	defer s.done()
+	var state store.AccountState
+	err := s.read.view(ctx, func(q querier) (err error) {
+		state, _, err = readState(ctx, q, id, s.instant())
+		return err
+	})
+	if err == nil && !state.Exists {
+		err = store.ErrNotFound
+	}
+	return state, failed(operation, err)
+}
+
+// DailyUsage implements store.Ledger.
+func (s *Store) DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error) {
+	const operation = "read daily usage"
+	if err := s.start(); err != nil {
+		return nil, failed(operation, err)
+	}
+	defer s.done()
+	rows, err := s.read.query(ctx, `SELECT day, channel, credential_kind, credential_id, meter, units, requests
+		FROM usage_days WHERE account_id = ? AND day BETWEEN ? AND ?
+		ORDER BY day, channel, credential_kind, credential_id, meter`, int64(id), first.String(), last.String())
+	list, err := collect(rows, err, func(row scanner) (d store.DayUsage, err error) {
+		err = row.Scan(target{&d.Day}, &d.Channel, &d.Credential.Kind, &d.Credential.ID, &d.Meter, &d.Units, &d.Requests)
+		return d, err
+	})
+	return list, failed(operation, err)
+}
+
+// noteBatch writes down that the batch is settled, and forgets a few that are old: more than one for each new one, so that
+// they do not pile up, and few enough to be no burden.
+func (s *Store) noteBatch(ctx context.Context, id store.BatchID, now time.Time) error {
+	err := s.ledger.exec(ctx, `INSERT INTO ledger_batches (id, settled_at) VALUES (?, ?)`, id[:], now.UnixMicro())
+	if isDuplicate(err) {
+		return store.ErrExists
+	}
+	if err != nil {
+		return err
+	}
+	return s.ledger.exec(ctx, `DELETE FROM ledger_batches WHERE number IN (
+		SELECT number FROM (SELECT number, settled_at FROM ledger_batches ORDER BY number LIMIT 8) WHERE settled_at < ?)`,
+		now.Add(-batchesKept).UnixMicro())
+}
+
+// charge writes one entry.
+func (s *Store) charge(ctx context.Context, e store.Entry, states []store.AccountState, now time.Time) error {
+	if err := checkEntry(e, states); err != nil {
+		return err
+	}
+	account := int64(e.Account)
+	if e.Requests > 0 {
+		if err := s.grant(ctx, account, now, e.Requests); err != nil {
+			return err
+		}
+	}
+	var used cola.Used
+	for _, u := range e.Units {
+		switch u.Meter {
+		case cola.MeterDetailViews:
+			used.DetailViews += u.Units
+		case cola.MeterListRecords:
+			used.ListRecords += u.Units
+		}
+		if err := s.chargeDay(ctx, account, u, now); err != nil {
+			return err
+		}
+	}
+	if used == (cola.Used{}) {
+		return nil
+	}
+	return s.ledger.exec(ctx, `INSERT INTO usage_months (account_id, period, detail_views, list_records) VALUES (?, ?, ?, ?)
+		ON CONFLICT (account_id, period) DO UPDATE
+		SET detail_views = detail_views + excluded.detail_views, list_records = list_records + excluded.list_records`,
+		account, cola.PeriodOf(now).String(), used.DetailViews, used.ListRecords)
+}
+
+// grant counts requests in the window and drops what has left it.
+func (s *Store) grant(ctx context.Context, account int64, now time.Time, requests int) error {
+	err := s.ledger.exec(ctx, `DELETE FROM burst_grants WHERE account_id = ? AND granted_at <= ?`,
+		account, now.Add(-window).UnixMicro())
+	if err != nil {
+		return err
+	}
+	return s.ledger.exec(ctx, `INSERT INTO burst_grants (account_id, granted_at, requests) VALUES (?, ?, ?)
+		ON CONFLICT (account_id, granted_at) DO UPDATE SET requests = requests + excluded.requests`,
+		account, now.UnixMicro(), requests)
+}
+
+// chargeDay adds usage to its day's row and notes the use of the key.
+func (s *Store) chargeDay(ctx context.Context, account int64, u store.Units, now time.Time) error {
+	if u.Units == 0 && u.Requests == 0 {
+		return nil
+	}
+	err := s.ledger.exec(ctx, `INSERT INTO usage_days
+			(account_id, day, channel, credential_kind, credential_id, meter, units, requests) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (account_id, day, channel, credential_kind, credential_id, meter) DO UPDATE
+		SET units = units + excluded.units, requests = requests + excluded.requests`,
+		account, cola.DateOf(now).String(), string(u.Channel), string(u.Credential.Kind), u.Credential.ID, string(u.Meter),
+		u.Units, u.Requests)
+	if err != nil || u.Credential.Kind != cola.CredentialKey {
+		return err
+	}
+	return s.ledger.exec(ctx, `UPDATE api_keys SET last_used_at = ?1
+		WHERE id = ?2 AND account_id = ?3 AND (last_used_at IS NULL OR last_used_at <= ?4 OR last_used_at > ?1)`,
+		now.UnixMicro(), u.Credential.ID, account, now.Add(-usedEvery).UnixMicro())
+}

@@ -1,0 +1,147 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// lockStates reads the states of a batch's accounts within its transaction; SQLite's one write lock is theirs too.
+func (s *Store) lockStates(ctx context.Context, batch store.Batch, now time.Time) ([]store.AccountState, error) {
+	owners, err := s.owners(ctx, batch.Credentials, now)
+	if err != nil {
+		return nil, err
+	}
+	states := make([]store.AccountState, len(batch.Accounts))
+	place := make(map[cola.AccountID]int, len(batch.Accounts))
+	for i, id := range batch.Accounts {
+		state, ahead, err := readState(ctx, s.ledger, id, now)
+		if err != nil {
+			return nil, fmt.Errorf("read account %d: %w", id, err)
+		}
+		if ahead > 0 {
+			if err := s.pullBack(ctx, int64(id), now, ahead); err != nil {
+				return nil, fmt.Errorf("reset the window of account %d: %w", id, err)
+			}
+		}
+		state.Valid = map[cola.Credential]bool{}
+		states[i], place[id] = state, i
+	}
+	for credential, owner := range owners {
+		if i, asked := place[owner]; asked {
+			states[i].Valid[credential] = true
+		}
+	}
+	return states, nil
+}
+
+// owners returns the account of each credential that holds at the instant.
+func (s *Store) owners(ctx context.Context, credentials []cola.Credential, now time.Time) (map[cola.Credential]cola.AccountID, error) {
+	owners := make(map[cola.Credential]cola.AccountID, len(credentials))
+	for _, c := range credentials {
+		if c.Kind != cola.CredentialKey {
+			continue
+		}
+		var id int64
+		err := s.ledger.row(ctx, `SELECT account_id FROM api_keys
+			WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`, c.ID, now.UnixMicro()).Scan(&id)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+		case err != nil:
+			return nil, fmt.Errorf("read key %d: %w", c.ID, err)
+		default:
+			owners[c] = cola.AccountID(id)
+		}
+	}
+	return owners, nil
+}
+
+// readState reads what the ledger knows of an account at an instant. A clock that was set back leaves grants ahead of it:
+// they count as of now, and how many requests those are is returned too.
+func readState(ctx context.Context, q querier, id cola.AccountID, now time.Time) (state store.AccountState, ahead int, err error) {
+	state.Account = id
+	var tier string
+	err = q.row(ctx, `SELECT a.tier, coalesce(m.detail_views, 0), coalesce(m.list_records, 0) FROM accounts a
+		LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = ? WHERE a.id = ?`,
+		cola.PeriodOf(now).String(), int64(id)).Scan(&tier, &state.Used.DetailViews, &state.Used.ListRecords)
+	if errors.Is(err, sql.ErrNoRows) {
+		return state, 0, nil
+	}
+	if err != nil {
+		return state, 0, err
+	}
+	state.Exists, state.Tier = true, cola.Tier(tier)
+	rows, err := q.query(ctx, `SELECT granted_at, requests FROM burst_grants
+		WHERE account_id = ? AND granted_at > ? ORDER BY granted_at`, int64(id), now.Add(-window).UnixMicro())
+	if err != nil {
+		return state, 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var g store.Grant
+		if err := rows.Scan(target{&g.At}, &g.Requests); err != nil {
+			return state, 0, err
+		}
+		if g.At.After(now) {
+			ahead += g.Requests
+			continue
+		}
+		state.Grants = append(state.Grants, g)
+	}
+	if ahead > 0 {
+		state.Grants = addGrant(state.Grants, store.Grant{At: now, Requests: ahead})
+	}
+	return state, ahead, rows.Err()
+}
+
+// addGrant adds a grant that is not earlier than the others.
+func addGrant(grants []store.Grant, g store.Grant) []store.Grant {
+	if n := len(grants); n > 0 && grants[n-1].At.Equal(g.At) {
+		grants[n-1].Requests += g.Requests
+		return grants
+	}
+	return append(grants, g)
+}
+
+// pullBack makes grants that are ahead of the clock grants of now. Left alone they would fill the window until the clock
+// has caught up, which may be hours; dropped they would let an account through twice.
+func (s *Store) pullBack(ctx context.Context, account int64, now time.Time, requests int) error {
+	err := s.ledger.exec(ctx, `DELETE FROM burst_grants WHERE account_id = ? AND granted_at > ?`, account, now.UnixMicro())
+	if err != nil {
+		return err
+	}
+	return s.grant(ctx, account, now, requests)
+}
+
+// checkEntry refuses what would make the books wrong: an account that was not asked for, so not looked at, or usage that
+// the month cannot tell.
+func checkEntry(e store.Entry, states []store.AccountState) error {
+	asked := func(s store.AccountState) bool { return s.Exists && s.Account == e.Account }
+	if !slices.ContainsFunc(states, asked) {
+		return errors.New("not among the batch's accounts")
+	}
+	if e.Requests < 0 {
+		return fmt.Errorf("%d requests", e.Requests)
+	}
+	for _, u := range e.Units {
+		if u.Units < 0 || u.Requests < 0 {
+			return fmt.Errorf("%d units by %d requests", u.Units, u.Requests)
+		}
+		switch u.Meter {
+		case cola.MeterDetailViews, cola.MeterListRecords:
+		case cola.MeterNone:
+			if u.Units > 0 {
+				return fmt.Errorf("%d units without a meter", u.Units)
+			}
+		default:
+			return fmt.Errorf("unknown meter %q", u.Meter)
+		}
+	}
+	return nil
+}

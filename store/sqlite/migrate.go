@@ -1,0 +1,118 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/colaregistry/colaregistry/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Migrate brings the schema of the database in a file up to date, making the database when there is none, and returns the
+// versions it had and has: equal when there was nothing to do. Open does the same.
+func Migrate(ctx context.Context, path string, opts Options) (from, to int64, err error) {
+	opts = opts.settled()
+	opts.NoMigrate = false
+	path, err = filepath.Abs(path)
+	if err == nil {
+		from, to, err = prepare(ctx, path, opts)
+	}
+	return from, to, failed("migrate database", err)
+}
+
+// Versions returns the version of the schema of the database in a file, 0 when there is none, and the version that the
+// program brings it to. It changes nothing.
+func Versions(ctx context.Context, path string) (current, latest int64, err error) {
+	const operation = "read schema version"
+	if path, err = filepath.Abs(path); err != nil {
+		return 0, 0, failed(operation, err)
+	}
+	db, err := openDB(path, 1, "query_only(1)")
+	if err != nil {
+		return 0, 0, failed(operation, err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	p, err := newProvider(db)
+	if err != nil {
+		return 0, 0, failed(operation, err)
+	}
+	latest = latestVersion(p)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return 0, latest, nil
+	}
+	current, err = schemaVersion(ctx, db)
+	return current, latest, failed(operation, err)
+}
+
+// migrate runs the migrations that are missing, under the lock of prepare.
+func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err error) {
+	if from, err = schemaVersion(ctx, db); err != nil {
+		return 0, 0, err
+	}
+	p, err := newProvider(db)
+	if err != nil {
+		return from, from, err
+	}
+	to = latestVersion(p)
+	switch {
+	case from == to:
+		return from, to, nil
+	case from > to:
+		return from, from, fmt.Errorf("schema version %d, known up to %d: %w", from, to, store.ErrNewerSchema)
+	case opts.NoMigrate:
+		return from, from, fmt.Errorf("the schema has version %d and needs to be migrated to %d", from, to)
+	}
+	if err := useJournal(ctx, db); err != nil {
+		return from, from, err
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return from, from, err
+	}
+	return from, to, nil
+}
+
+// useJournal switches a database to write-ahead logging, which it keeps.
+func useJournal(ctx context.Context, db *sql.DB) error {
+	var mode string
+	if err := db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("the file system does not allow write-ahead logging (journal mode %q); keep the database on a local disk", mode)
+	}
+	return nil
+}
+
+func newProvider(db *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+}
+
+func latestVersion(p *goose.Provider) int64 {
+	sources := p.ListSources()
+	return sources[len(sources)-1].Version
+}
+
+// schemaVersion returns the version that the database has been migrated to, 0 for an empty one.
+func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
+	var migrated bool
+	err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'goose_db_version')`).Scan(&migrated)
+	if err != nil || !migrated {
+		return 0, err
+	}
+	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
+	return version, err
+}

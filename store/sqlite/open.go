@@ -1,0 +1,183 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/internal/turnstile"
+)
+
+const (
+	readConnections = 8
+	// busyMilliseconds is how long SQLite's own lock is polled for. Behind the turnstile it is free at once; it is waited for where
+	// files cannot be locked, and when another program, such as a backup, has the file.
+	busyMilliseconds = 5000
+	// journalKept bounds the journal's file once it has started over, in bytes.
+	journalKept = 64 << 20
+)
+
+// Options of Open and Migrate. The zero Options are those of production.
+type Options struct {
+	Now       func() time.Time // the clock of the database; time.Now when nil
+	Logger    *slog.Logger     // slog.Default() when nil
+	NoMigrate bool             // fail when the schema is older than the program, or there is none
+}
+
+func (o Options) settled() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o
+}
+
+// Open opens the database in a file, makes it when there is none, and brings its schema up to date. Of several processes that
+// open it at once one does, and the others wait. It fails with store.ErrNewerSchema when a newer version of the program has
+// migrated the database. The folder is made with mode 0700, the file with 0600. Files beside it, of the same name and more,
+// belong to it.
+func Open(ctx context.Context, path string, opts Options) (*Store, error) {
+	opts = opts.settled()
+	const operation = "open database"
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, failed(operation, err)
+	}
+	from, to, err := prepare(ctx, path, opts)
+	if err != nil {
+		return nil, failed(operation, err)
+	}
+	if from != to {
+		opts.Logger.Info("database schema migrated", "from", from, "to", to)
+	}
+	s := &Store{created: from == 0, now: opts.Now, logger: opts.Logger, journal: &journal{path: path + "-wal"}}
+	if err := s.connect(ctx, path); err != nil {
+		return nil, failed(operation, errors.Join(err, s.release()))
+	}
+	return s, nil
+}
+
+// connect opens the connections and what goes with them.
+func (s *Store) connect(ctx context.Context, path string) (err error) {
+	if s.changing, err = openChanging(path); err != nil {
+		return err
+	}
+	// A checkpoint by whoever commits would hold up the ledger: see upkeep.
+	if s.ledger, err = openWriter(ctx, path, "synchronous(FULL)", "cache_size(-8192)"); err != nil {
+		return err
+	}
+	if s.records, err = openWriter(ctx, path, "synchronous(NORMAL)", "cache_size(-65536)"); err != nil {
+		return err
+	}
+	if !s.ledger.gate.Shared() {
+		s.logger.Warn("files cannot be locked here; processes that write at once wait longer for each other")
+	}
+	db, err := openDB(path, readConnections, "query_only(1)", "cache_size(-4096)")
+	if err != nil {
+		return err
+	}
+	s.read = &readers{db: db}
+	if db, err = openDB(path, 1, "synchronous(NORMAL)"); err != nil {
+		return err
+	}
+	gate, err := openGate(path)
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	s.upkeep = newUpkeep(db, gate, s.logger)
+	return s.read.row(ctx, `SELECT store_id FROM meta`).Scan(&s.id)
+}
+
+func openWriter(ctx context.Context, path string, pragmas ...string) (*writer, error) {
+	gate, err := openGate(path)
+	if err != nil {
+		return nil, err
+	}
+	pragmas = append(pragmas, "wal_autocheckpoint(0)", fmt.Sprintf("journal_size_limit(%d)", journalKept))
+	db, err := openDB(path, 1, pragmas...)
+	if err != nil {
+		return nil, errors.Join(err, gate.Close())
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, db.Close(), gate.Close())
+	}
+	return &writer{gate: gate, db: db, conn: conn, stmts: map[string]*sql.Stmt{}}, nil
+}
+
+// openDB opens a pool of connections that are kept for good.
+func openDB(path string, connections int, pragmas ...string) (*sql.DB, error) {
+	pragmas = append(pragmas, fmt.Sprintf("busy_timeout(%d)", busyMilliseconds), "foreign_keys(1)")
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // a drive letter
+	}
+	u := url.URL{Scheme: "file", Path: slashed, RawQuery: url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}.Encode()}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+func openGate(path string) (*turnstile.Turnstile, error) {
+	return turnstile.Open(path+"-turn.lock", path+"-writer.lock")
+}
+
+func openChanging(path string) (*turnstile.Lock, error) {
+	return turnstile.OpenLock(path + "-records.lock")
+}
+
+// prepare makes sure that there is a database with the program's schema, and returns the versions it had and has.
+func prepare(ctx context.Context, path string, opts Options) (from, to int64, err error) {
+	if !opts.NoMigrate {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return 0, 0, err
+		}
+	} else if _, err := os.Stat(path); err != nil {
+		return 0, 0, err
+	}
+	changing, err := openChanging(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, changing.Close()) }()
+	if err := changing.Lock(ctx); err != nil {
+		return 0, 0, err
+	}
+	defer changing.Unlock()
+	if err := createFile(path); err != nil {
+		return 0, 0, err
+	}
+	db, err := openDB(path, 1)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return migrate(ctx, db, opts)
+}
+
+// createFile makes the database's file, empty, for its owner only; SQLite gives the files beside it the same mode. It does
+// not touch a file that is there: closing it would end the locks that this process may have on it.
+func createFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}

@@ -1,0 +1,166 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// How records are written: everything is read, merged and compared first, outside any write transaction, under a lock that
+// only other writers of records wait for. What remains for the transactions is inserts and updates.
+//
+// A split write goes in transactions of a few milliseconds each. It looks up between records, and when somebody waits for
+// the database, such as the ledger, it commits what it has and stands in line again.
+const (
+	// longestTransaction is when a split write commits though nobody waits, so that readers see it grow, a kill loses
+	// little, and the commit itself, which nobody can cut short, has few pages to write.
+	longestTransaction = 4 * time.Millisecond
+	// shortestTransaction is what a split write does at least for each turn, or a busy ledger would bring it to a stop.
+	shortestTransaction = 300 * time.Microsecond
+	// attempts bounds how often a write starts over because others changed records meanwhile. That cannot happen where
+	// files can be locked.
+	attempts = 10
+)
+
+// errOvertaken: records changed between the reading of a plan and its writing.
+var errOvertaken = fmt.Errorf("others are changing the same records: %w", store.ErrUnavailable)
+
+// step is one record's change.
+type step interface {
+	write(ctx context.Context, w *writer, rev cola.Revision) error
+}
+
+// plan is what is to become of some records: an outcome each, and the steps that bring it about. Those of a split write are
+// one a record, nil where there is nothing to do.
+type plan struct {
+	base     cola.Revision // of the state that the plan was made from
+	outcomes []store.Outcome
+	steps    []step
+}
+
+func (p *plan) add(o store.Outcome, s step) {
+	p.outcomes, p.steps = append(p.outcomes, o), append(p.steps, s)
+}
+
+// change describes a write of records.
+type change struct {
+	mode      store.Mode
+	split     bool // whole records in short transactions, rather than everything in one
+	reference bool // reference data: moves its revision too
+	// plan works out what becomes of the records from the done-th on.
+	plan func(ctx context.Context, q querier, done int) (*plan, error)
+}
+
+// upsert is apply for a write that is one transaction, as a whole method of the store.
+func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store.Outcome, error) {
+	if err := s.start(); err != nil {
+		return nil, failed(operation, err)
+	}
+	defer s.done()
+	outcomes, err := s.apply(ctx, c)
+	if err == nil && c.mode == store.Commit {
+		s.relieve(ctx)
+		err = s.journal.sync()
+	}
+	return outcomes, failed(operation, err)
+}
+
+// apply plans and writes, and returns the outcomes of the records kept: all of them unless there is an error.
+func (s *Store) apply(ctx context.Context, c change) (outcomes []store.Outcome, err error) {
+	if err := s.changing.Lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.changing.Unlock()
+	for range attempts {
+		p := &plan{}
+		err = s.read.view(ctx, func(q querier) error {
+			if p, err = c.plan(ctx, q, len(outcomes)); err != nil {
+				return err
+			}
+			return q.row(ctx, `SELECT revision FROM meta`).Scan(&p.base)
+		})
+		if err != nil {
+			return outcomes, err
+		}
+		if c.mode == store.DryRun {
+			return append(outcomes, p.outcomes...), nil
+		}
+		kept, err := s.write(ctx, p, c)
+		switch {
+		case err == nil:
+			return append(outcomes, p.outcomes...), nil
+		case c.split:
+			outcomes = append(outcomes, p.outcomes[:kept]...)
+		}
+		if !errors.Is(err, errOvertaken) {
+			return outcomes, err
+		}
+	}
+	return outcomes, errOvertaken
+}
+
+// write carries out a plan and returns how many of its records are kept.
+func (s *Store) write(ctx context.Context, p *plan, c change) (kept int, err error) {
+	for kept < len(p.steps) {
+		if p.steps[kept] == nil {
+			kept++
+			continue
+		}
+		reached := kept
+		err = s.records.transact(ctx, func(ctx context.Context) error {
+			rev, err := s.nextRevision(ctx, p.base, c.reference)
+			if err != nil {
+				return err
+			}
+			reached, err = s.writeSome(ctx, p.steps, kept, rev, c.split)
+			p.base = rev
+			return err
+		})
+		if err != nil {
+			return kept, err
+		}
+		kept = reached
+	}
+	return kept, nil
+}
+
+// writeSome carries out steps from the given one on, all of them or, when split, for as long as the turn lasts, and returns
+// the first that is left.
+func (s *Store) writeSome(ctx context.Context, steps []step, from int, rev cola.Revision, split bool) (int, error) {
+	start := time.Now() // how long others are kept waiting, not what time it is
+	for i := from; i < len(steps); i++ {
+		if steps[i] == nil {
+			continue
+		}
+		if i > from && split && s.turnIsOver(time.Since(start)) {
+			return i, nil
+		}
+		if err := steps[i].write(ctx, s.records, rev); err != nil {
+			return from, err
+		}
+	}
+	return len(steps), nil
+}
+
+func (s *Store) turnIsOver(taken time.Duration) bool {
+	return taken >= longestTransaction || taken >= shortestTransaction && s.records.gate.Awaited()
+}
+
+// nextRevision takes the revision of a write transaction, which all records changed by it carry. It is taken under the
+// write lock, which is held to the commit, so revisions become visible in order and whoever follows them skips nothing.
+func (s *Store) nextRevision(ctx context.Context, base cola.Revision, reference bool) (cola.Revision, error) {
+	next := base + 1
+	query := `UPDATE meta SET revision = ?1 WHERE revision = ?2`
+	if reference {
+		query = `UPDATE meta SET revision = ?1, reference_revision = ?1 WHERE revision = ?2`
+	}
+	n, err := s.records.affect(ctx, query, int64(next), int64(base))
+	if err == nil && n == 0 {
+		err = errOvertaken
+	}
+	return next, err
+}

@@ -1,0 +1,78 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// UpsertAVAs implements store.References.
+func (s *Store) UpsertAVAs(ctx context.Context, patches []cola.Patch[cola.AVADetail], mode store.Mode) ([]store.Outcome, error) {
+	return upsertSet(ctx, s, "upsert AVAs", avas, len(patches), mode, func(i int, row *cola.AVADetail) {
+		patches[i].Apply(row)
+		row.AVAID = patches[i].Record.AVAID
+	})
+}
+
+// UpsertProcessingTimes implements store.References.
+func (s *Store) UpsertProcessingTimes(ctx context.Context, rows []cola.ProcessingTime, mode store.Mode) ([]store.Outcome, error) {
+	return upsertSet(ctx, s, "upsert processing times", processingTimes, len(rows), mode,
+		func(i int, row *cola.ProcessingTime) { *row = rows[i] })
+}
+
+// UpsertFormulaProcessingTimes implements store.References.
+func (s *Store) UpsertFormulaProcessingTimes(ctx context.Context, rows []cola.FormulaProcessingTime, mode store.Mode) ([]store.Outcome, error) {
+	return upsertSet(ctx, s, "upsert formula processing times", formulaProcessingTimes, len(rows), mode,
+		func(i int, row *cola.FormulaProcessingTime) { *row = rows[i] })
+}
+
+// UpsertRegistrationProcessingTimes implements store.References.
+func (s *Store) UpsertRegistrationProcessingTimes(ctx context.Context, rows []cola.RegistrationProcessingTime, mode store.Mode) ([]store.Outcome, error) {
+	return upsertSet(ctx, s, "upsert registration processing times", registrationProcessingTimes, len(rows), mode,
+		func(i int, row *cola.RegistrationProcessingTime) { *row = rows[i] })
+}
+
+// UpsertCategoryAliases implements store.References.
+func (s *Store) UpsertCategoryAliases(ctx context.Context, rows []cola.CategoryAlias, mode store.Mode) ([]store.Outcome, error) {
+	return upsertSet(ctx, s, "upsert category aliases", categoryAliases, len(rows), mode,
+		func(i int, row *cola.CategoryAlias) { *row = rows[i] })
+}
+
+// AllReferences implements store.References.
+func (s *Store) AllReferences(ctx context.Context) (store.ReferenceSets, error) {
+	const operation = "read reference data"
+	if err := s.start(); err != nil {
+		return store.ReferenceSets{}, failed(operation, err)
+	}
+	defer s.done()
+	var sets store.ReferenceSets
+	err := s.read.view(ctx, func(q querier) error { return readSets(ctx, q, &sets) })
+	if err == nil {
+		err = s.journal.syncedTo(sets.Revision)
+	}
+	return sets, failed(operation, err)
+}
+
+func readSets(ctx context.Context, q querier, sets *store.ReferenceSets) (err error) {
+	if err = q.row(ctx, `SELECT reference_revision FROM meta`).Scan(&sets.Revision); err != nil {
+		return err
+	}
+	if sets.AVAs, err = avas.all(ctx, q); err != nil {
+		return err
+	}
+	if sets.ProductionReports, err = productionReports.all(ctx, q); err != nil {
+		return err
+	}
+	if sets.ProcessingTimes, err = processingTimes.all(ctx, q); err != nil {
+		return err
+	}
+	if sets.FormulaProcessingTimes, err = formulaProcessingTimes.all(ctx, q); err != nil {
+		return err
+	}
+	if sets.RegistrationProcessingTimes, err = registrationProcessingTimes.all(ctx, q); err != nil {
+		return err
+	}
+	sets.CategoryAliases, err = categoryAliases.all(ctx, q)
+	return err
+}

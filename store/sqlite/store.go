@@ -1,0 +1,130 @@
+// Package sqlite keeps the registry in one SQLite file: the store of a process that is started without configuration, and
+// of the commands that run beside it.
+//
+// Any number of processes may open the file. One connection in each writes what must be exact and durable: accounts, keys
+// and the ledger, each commit synced to disk before it is answered. Another writes records, which can be imported again: it
+// syncs once a call, and before a follower is told of a revision, so nothing that was told is lost, and imports spend no time
+// on the disk while the ledger waits. All writers of all processes pass one turnstile (see package turnstile). Readers
+// wait for nobody.
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/colaregistry/colaregistry/internal/turnstile"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Store implements store.Store over one SQLite file. Open makes it; whoever opens it closes it.
+type Store struct {
+	id      string
+	created bool
+	now     func() time.Time
+	logger  *slog.Logger
+
+	read     *readers
+	ledger   *writer         // accounts, keys and the ledger
+	records  *writer         // labels, permittees and reference data; only under changing
+	changing *turnstile.Lock // held by whoever changes records, or the schema
+	journal  *journal
+	upkeep   *upkeep
+
+	mu      sync.Mutex
+	closed  bool
+	running sync.WaitGroup // methods under way
+}
+
+var _ store.Store = (*Store)(nil)
+
+// ID implements store.Store.
+func (s *Store) ID() string { return s.id }
+
+// Created reports whether the database was made by this opening of it.
+func (s *Store) Created() bool { return s.created }
+
+// Ping implements store.Store.
+func (s *Store) Ping(ctx context.Context) error {
+	const operation = "ping database"
+	if err := s.start(); err != nil {
+		return failed(operation, err)
+	}
+	defer s.done()
+	var id string
+	err := s.read.row(ctx, `SELECT store_id FROM meta`).Scan(&id)
+	if err == nil && id != s.id {
+		err = fmt.Errorf("the file holds the database %s, not %s that was opened: %w", id, s.id, store.ErrUnavailable)
+	}
+	return failed(operation, err)
+}
+
+// Close implements store.Store. Closing twice is no error.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	closed := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if closed {
+		return nil
+	}
+	s.running.Wait()
+	return failed("close database", s.release())
+}
+
+// release closes what is open, as far as it is.
+func (s *Store) release() error {
+	var errs []error
+	if s.upkeep != nil {
+		errs = append(errs, s.upkeep.close())
+	}
+	if s.journal != nil {
+		errs = append(errs, s.journal.close())
+	}
+	if s.read != nil {
+		errs = append(errs, s.read.db.Close())
+	}
+	for _, w := range []*writer{s.records, s.ledger} {
+		if w != nil {
+			errs = append(errs, w.close())
+		}
+	}
+	if s.changing != nil {
+		errs = append(errs, s.changing.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// start begins a method; every start that succeeds is followed by done.
+func (s *Store) start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	s.running.Add(1)
+	return nil
+}
+
+func (s *Store) done() { s.running.Done() }
+
+// transact runs a whole method as one durable transaction.
+func (s *Store) transact(ctx context.Context, operation string, work func(ctx context.Context) error) error {
+	if err := s.start(); err != nil {
+		return failed(operation, err)
+	}
+	defer s.done()
+	err := s.ledger.transact(ctx, work)
+	s.upkeep.noteWrite()
+	return failed(operation, err)
+}
+
+// relieve keeps the journal short after a write of records. That it could not is no fault of the write.
+func (s *Store) relieve(ctx context.Context) {
+	if err := s.upkeep.relieve(ctx, importBacklog); err != nil && ctx.Err() == nil {
+		s.logger.Warn("journal not moved into the database", "error", err)
+	}
+}

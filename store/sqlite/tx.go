@@ -1,0 +1,193 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+
+	"github.com/colaregistry/colaregistry/internal/turnstile"
+)
+
+// querier reads within one consistent state, or within the transaction that writes.
+type querier interface {
+	query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	row(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// writer is the connection that one kind of writing goes through, behind the turnstile that all writers of all processes
+// pass. SQLite's own write lock is polled for with sleeps; the turnstile is waited for in the kernel and in order.
+type writer struct {
+	gate  *turnstile.Turnstile
+	db    *sql.DB
+	conn  *sql.Conn            // the only one of db
+	stmts map[string]*sql.Stmt // guarded by the gate
+}
+
+// transact runs work in one write transaction and commits it, unless work fails or panics, or the context ends before the
+// transaction begins. From then on the context counts no more: the work is short, and a commit that is called off half way
+// would leave unknown what became of it.
+func (w *writer) transact(ctx context.Context, work func(ctx context.Context) error) error {
+	if err := w.gate.Enter(ctx); err != nil {
+		return err
+	}
+	defer w.gate.Leave()
+	ctx = context.WithoutCancel(ctx)
+	if err := w.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	open := true
+	defer func() {
+		if open {
+			_ = w.exec(ctx, "ROLLBACK") // fails only where SQLite has rolled back by itself
+		}
+	}()
+	if err := work(ctx); err != nil {
+		return err
+	}
+	if err := w.exec(ctx, "COMMIT"); err != nil {
+		return err
+	}
+	open = false
+	return nil
+}
+
+// exec runs a statement; only within transact.
+func (w *writer) exec(ctx context.Context, query string, args ...any) error {
+	_, err := w.affect(ctx, query, args...)
+	return err
+}
+
+// affect runs a statement and returns how many rows it touched; only within transact.
+func (w *writer) affect(ctx context.Context, query string, args ...any) (int64, error) {
+	stmt, err := w.prepared(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	result, err := stmt.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// query reads within transact.
+func (w *writer) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	stmt, err := w.prepared(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(ctx, args...)
+}
+
+// row reads one row within transact.
+func (w *writer) row(ctx context.Context, query string, args ...any) *sql.Row {
+	stmt, err := w.prepared(ctx, query)
+	if err != nil {
+		return w.conn.QueryRowContext(ctx, query, args...) // meets the same error, and carries it
+	}
+	return stmt.QueryRowContext(ctx, args...)
+}
+
+func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
+	if stmt, ok := w.stmts[query]; ok {
+		return stmt, nil
+	}
+	stmt, err := w.conn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	w.stmts[query] = stmt
+	return stmt, nil
+}
+
+func (w *writer) close() error { return errors.Join(w.conn.Close(), w.db.Close(), w.gate.Close()) }
+
+// readers is the pool of connections that read. Readers wait for nobody and hold up nobody.
+type readers struct {
+	db    *sql.DB
+	stmts sync.Map // query → *sql.Stmt, prepared once for the pool
+}
+
+// view runs read within one consistent state of the database.
+func (r *readers) view(ctx context.Context, read func(q querier) error) error {
+	tx, err := r.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	return read(view{r, tx})
+}
+
+// view is a querier over one read transaction.
+type view struct {
+	pool *readers
+	tx   *sql.Tx
+}
+
+func (v view) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	stmt, err := v.pool.prepared(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return v.tx.StmtContext(ctx, stmt).QueryContext(ctx, args...)
+}
+
+func (v view) row(ctx context.Context, query string, args ...any) *sql.Row {
+	stmt, err := v.pool.prepared(ctx, query)
+	if err != nil {
+		return v.tx.QueryRowContext(ctx, query, args...) // meets the same error, and carries it
+	}
+	return v.tx.StmtContext(ctx, stmt).QueryRowContext(ctx, args...)
+}
+
+func (r *readers) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	stmt, err := r.prepared(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(ctx, args...)
+}
+
+func (r *readers) row(ctx context.Context, query string, args ...any) *sql.Row {
+	stmt, err := r.prepared(ctx, query)
+	if err != nil {
+		return r.db.QueryRowContext(ctx, query, args...) // meets the same error, and carries it
+	}
+	return stmt.QueryRowContext(ctx, args...)
+}
+
+func (r *readers) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
+	if stmt, ok := r.stmts.Load(query); ok {
+		return stmt.(*sql.Stmt), nil
+	}
+	stmt, err := r.db.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if first, loaded := r.stmts.LoadOrStore(query, stmt); loaded {
+		_ = stmt.Close() // another goroutine was first
+		return first.(*sql.Stmt), nil
+	}
+	return stmt, nil
+}
+
+// scanner is a row, or the current one of many.
+type scanner interface{ Scan(into ...any) error }
+
+// collect reads all rows of a result, and closes it.
+func collect[T any](rows *sql.Rows, err error, scan func(scanner) (T, error)) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []T
+	for rows.Next() {
+		row, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, row)
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,179 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/turnstile"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Committed pages stand in the journal (SQLite's write-ahead log) until a checkpoint moves them into the database file. By
+// default whoever commits the thousandth page does that, and its commit takes as long. Here nobody's commit does: a
+// background task, or an import between its transactions, moves pages while others go on writing. Only for the last few
+// pages the writers are held back, so that the journal is moved whole and starts over instead of growing.
+const (
+	pageSize       = 4096                // SQLite's default
+	importBacklog  = 16 << 20 / pageSize // pages in the journal at which an import moves them
+	idleBacklog    = 4 << 20 / pageSize  // the same for the background task
+	heldBacklog    = 1 << 20 / pageSize  // at most this many pages are moved while writers wait
+	checkpointTry  = 3                   // attempts at getting down to heldBacklog against writers that go on
+	upkeepInterval = time.Second
+)
+
+// upkeep keeps the journal short.
+type upkeep struct {
+	db    *sql.DB
+	gate  *turnstile.Turnstile
+	wrote atomic.Bool // something was committed since the background task last looked
+
+	mu    sync.Mutex // one checkpoint at a time
+	stuck int        // backlog that a reader of old pages kept from being moved
+
+	stop context.CancelFunc
+	over chan struct{}
+}
+
+func newUpkeep(db *sql.DB, gate *turnstile.Turnstile, logger *slog.Logger) *upkeep {
+	ctx, stop := context.WithCancel(context.Background())
+	u := &upkeep{db: db, gate: gate, stop: stop, over: make(chan struct{})}
+	go u.run(ctx, logger)
+	return u
+}
+
+// run is the background task.
+func (u *upkeep) run(ctx context.Context, logger *slog.Logger) {
+	defer close(u.over)
+	tick := time.NewTicker(upkeepInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if !u.wrote.Swap(false) {
+			continue
+		}
+		if err := u.relieve(ctx, idleBacklog); err != nil && ctx.Err() == nil {
+			logger.Warn("journal not moved into the database", "error", err)
+		}
+	}
+}
+
+func (u *upkeep) noteWrite() { u.wrote.Store(true) }
+
+func (u *upkeep) close() error {
+	u.stop()
+	<-u.over
+	return errors.Join(u.db.Close(), u.gate.Close())
+}
+
+// relieve moves the journal's pages when there are at least so many of them. It does nothing while another goroutine or
+// process is at it.
+func (u *upkeep) relieve(ctx context.Context, atLeast int) error {
+	if !u.mu.TryLock() {
+		return nil
+	}
+	defer u.mu.Unlock()
+	backlog, err := u.checkpoint(ctx, "NOOP")
+	if err != nil || backlog < u.stuck+atLeast {
+		return err
+	}
+	u.stuck = 0
+	for range checkpointTry {
+		if backlog, err = u.checkpoint(ctx, "PASSIVE"); err != nil || backlog <= heldBacklog {
+			break
+		}
+	}
+	switch {
+	case err != nil || backlog == 0:
+		return err
+	case backlog > heldBacklog:
+		u.stuck = backlog // a long read stands in the way: try again when there is much more to move
+		return nil
+	}
+	if err := u.gate.Enter(ctx); err != nil {
+		return err
+	}
+	defer u.gate.Leave()
+	_, err = u.checkpoint(ctx, "PASSIVE")
+	return err
+}
+
+// checkpoint runs SQLite's checkpoint in a mode and returns how many pages remain to be moved.
+func (u *upkeep) checkpoint(ctx context.Context, mode string) (backlog int, err error) {
+	var busy, pages, moved int
+	err = u.db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(`+mode+`)`).Scan(&busy, &pages, &moved)
+	return max(0, pages-moved), err
+}
+
+// journal syncs what was committed without a sync. Its file is the database's write-ahead log, which exists for as long as
+// any connection is open.
+type journal struct {
+	path   string
+	mu     sync.Mutex
+	file   *os.File
+	synced atomic.Int64 // highest revision known to be on disk
+}
+
+// syncedTo makes sure that everything up to a revision that was read is on disk.
+func (j *journal) syncedTo(rev cola.Revision) error {
+	if int64(rev) <= j.synced.Load() {
+		return nil
+	}
+	if err := j.sync(); err != nil {
+		return err
+	}
+	for {
+		known := j.synced.Load()
+		if known >= int64(rev) || j.synced.CompareAndSwap(known, int64(rev)) {
+			return nil
+		}
+	}
+}
+
+// sync makes everything committed so far durable.
+func (j *journal) sync() error {
+	f, err := j.open()
+	if err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("%w: sync journal: %w", store.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// open opens the file once. Only the database file itself must not be opened and closed beside SQLite, whose locks on it
+// would go with the descriptor.
+func (j *journal) open() (*os.File, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file != nil {
+		return j.file, nil
+	}
+	f, err := os.OpenFile(j.path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%w: open journal: %w", store.ErrUnavailable, err)
+	}
+	j.file = f
+	return f, nil
+}
+
+func (j *journal) close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file == nil {
+		return nil
+	}
+	return j.file.Close()
+}

@@ -1,0 +1,143 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func testBatches(t *testing.T, open Opener) {
+	runChecks(t, open, []check{
+		{"a batch is settled once", settledOnce},
+		{"of attempts at once with one id one settles", oneAttemptSettles},
+		{"a batch can be looked up for an hour", func(t *testing.T, st store.Store, c *clock) {
+			a := mustAccount(t, st, "a@example.com", cola.TierFree)
+			first := newBatchID()
+			if err := st.Settle(t.Context(), store.Batch{ID: first, Accounts: []cola.AccountID{a.ID}}, nothing); err != nil {
+				t.Fatal(err)
+			}
+			for range 60 {
+				c.advance(time.Minute)
+				settle(t, st, a.ID)
+			}
+			mustBeSettled(t, st, first, true)
+		}},
+		{"a refused entry leaves nothing of its batch", refusedEntryLeavesNothing},
+		{"a decision that panics leaves nothing", panicLeavesNothing},
+		{"an ended context settles nothing", func(t *testing.T, st store.Store, _ *clock) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			id := newBatchID()
+			err := st.Settle(ctx, store.Batch{ID: id}, func(time.Time, []store.AccountState) []store.Entry {
+				t.Error("it was decided all the same")
+				return nil
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("error = %v, want context.Canceled", err)
+			}
+			mustBeSettled(t, st, id, false)
+		}},
+	})
+}
+
+func nothing(time.Time, []store.AccountState) []store.Entry { return nil }
+
+func mustBeSettled(t *testing.T, st store.Store, id store.BatchID, want bool) {
+	t.Helper()
+	got, err := st.Settled(t.Context(), id)
+	if must(t, got, err) != want {
+		t.Errorf("settled = %v, want %v", got, want)
+	}
+}
+
+func settledOnce(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID}}
+	mustBeSettled(t, st, batch.ID, false)
+	decide := func(time.Time, []store.AccountState) []store.Entry {
+		return []store.Entry{charge(a.ID, 1, rest(1, cola.MeterListRecords, 5))}
+	}
+	if err := st.Settle(t.Context(), batch, decide); err != nil {
+		t.Fatal(err)
+	}
+	mustBeSettled(t, st, batch.ID, true)
+	if err := st.Settle(t.Context(), batch, decide); !errors.Is(err, store.ErrExists) {
+		t.Errorf("settling again: %v, want ErrExists", err)
+	}
+	got := mustUsage(t, st, a.ID)
+	if got.Used.ListRecords != 5 || len(got.Grants) != 1 || got.Grants[0].Requests != 1 {
+		t.Errorf("usage %+v after settling twice, want that of once", got)
+	}
+	mustBeSettled(t, st, newBatchID(), false)
+}
+
+func oneAttemptSettles(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID}}
+	var mu sync.Mutex
+	outcomes := map[bool]int{}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			err := st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry {
+				return []store.Entry{charge(a.ID, 1, rest(1, cola.MeterDetailViews, 1))}
+			})
+			if err != nil && !errors.Is(err, store.ErrExists) {
+				t.Errorf("attempt: %v, want none or ErrExists", err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			outcomes[err == nil]++
+		})
+	}
+	wg.Wait()
+	same(t, "attempts by success", map[bool]int{true: 1, false: 7}, outcomes)
+	same(t, "used", cola.Used{DetailViews: 1}, mustUsage(t, st, a.ID).Used)
+}
+
+func refusedEntryLeavesNothing(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	good := charge(a.ID, 1, rest(1, cola.MeterListRecords, 5))
+	for name, bad := range map[string]store.Entry{
+		"of an account not asked for": charge(b.ID, 1),
+		"of nobody":                   charge(b.ID+100, 1),
+		"of negative requests":        charge(a.ID, -1),
+		"of negative units":           charge(a.ID, 1, rest(1, cola.MeterListRecords, -5)),
+		"of units without a meter":    charge(a.ID, 1, rest(1, cola.MeterNone, 5)),
+		"of an unknown meter":         charge(a.ID, 1, rest(1, "miles", 5)),
+	} {
+		batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID, b.ID + 100}}
+		err := st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{good, bad} })
+		if err == nil || errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("an entry %s: error %v, want one that says that nothing was committed", name, err)
+		}
+		mustBeSettled(t, st, batch.ID, false)
+	}
+	for _, id := range []cola.AccountID{a.ID, b.ID} {
+		if got := mustUsage(t, st, id); got.Used != (cola.Used{}) || len(got.Grants) != 0 {
+			t.Errorf("account %d has usage %+v, want none", id, got)
+		}
+	}
+}
+
+func panicLeavesNothing(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID}}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was swallowed")
+			}
+		}()
+		_ = st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { panic("decide") })
+	}()
+	mustBeSettled(t, st, batch.ID, false)
+	if err := st.Settle(t.Context(), batch, nothing); err != nil {
+		t.Errorf("settling after a panic: %v", err)
+	}
+}

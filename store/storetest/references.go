@@ -1,0 +1,150 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func testReferences(t *testing.T, open Opener) {
+	runChecks(t, open, []check{
+		{"sets start empty", func(t *testing.T, st store.Store, _ *clock) {
+			sets, err := st.AllReferences(t.Context())
+			same(t, "sets", store.ReferenceSets{}, must(t, sets, err))
+		}},
+		{"AVAs merge, and come by name, validity and id", avasMergeInOrder},
+		{"processing times", processingTimes},
+		{"formula processing times", formulaTimes},
+		{"registration processing times", registrationTimes},
+		{"category aliases", categoryAliases},
+		{"revisions tell of reference data apart", referenceRevisions},
+	})
+}
+
+func mustReferences(t *testing.T, st store.Store) store.ReferenceSets {
+	t.Helper()
+	sets, err := st.AllReferences(t.Context())
+	return must(t, sets, err)
+}
+
+// ava returns an AVA with the lists that are never nil.
+func ava(id, name string) cola.AVADetail {
+	return cola.AVADetail{AVA: cola.AVA{AVAID: id, Name: name, States: []string{}, Counties: []string{}},
+		ParentAVAs: []string{}, ChildAVAs: []string{}}
+}
+
+func avasMergeInOrder(t *testing.T, st store.Store, _ *clock) {
+	full := cola.AVADetail{
+		AVA: cola.AVA{AVAID: "sonoma|2", Name: "Sonoma", AKA: "O'Sonoma 100%", States: []string{"CA", "OR"}, Counties: []string{"Napa, \"upper\""},
+			EstablishedDate: mustDate(t, "1984-11-23"), RemovedDate: mustDate(t, "2001-01-02")},
+		ValidStartDate: mustDate(t, "1990-09-11"), ValidEndDate: mustDate(t, "2001-01-01"),
+		ParentAVAs: []string{"North Coast"}, ChildAVAs: []string{"A", "B"}, Petitioner: "P", CFRAuthor: "C", CFRIndex: "9.20",
+	}
+	first, current, other, twin := ava("sonoma|1", "Sonoma"), ava("sonoma|3", "Sonoma"), ava("alta", "Alta"), ava("sonoma|0", "Sonoma")
+	first.ValidEndDate = mustDate(t, "1990-09-10")
+	current.ValidStartDate = mustDate(t, "2001-01-02")
+	twin.ValidEndDate = first.ValidEndDate
+	patches := []cola.Patch[cola.AVADetail]{allOf(current), allOf(full), allOf(first), allOf(other), allOf(twin), allOf(full)}
+	got, err := st.UpsertAVAs(t.Context(), patches, store.Commit)
+	same(t, "outcomes", []store.Outcome{store.Added, store.Added, store.Added, store.Added, store.Added, store.Unchanged}, must(t, got, err))
+	same(t, "AVAs", []cola.AVADetail{other, twin, first, full, current}, mustReferences(t, st).AVAs)
+
+	aka := only(cola.AVADetail{AVA: cola.AVA{AVAID: "sonoma|2", AKA: "NEW"}}, "aka", "states")
+	got, err = st.UpsertAVAs(t.Context(), []cola.Patch[cola.AVADetail]{aka, aka}, store.Commit)
+	same(t, "outcomes of a part", []store.Outcome{store.Changed, store.Unchanged}, must(t, got, err))
+	full.AKA, full.States = "NEW", []string{}
+	same(t, "merged AVA", full, mustReferences(t, st).AVAs[3])
+}
+
+// upsertTwice keeps rows, then the same again together with a changed one, and checks the outcomes and a dry run on the way.
+func upsertTwice[T any](t *testing.T, upsert func([]T, store.Mode) ([]store.Outcome, error), rows []T, changed T) {
+	t.Helper()
+	added, unchanged := make([]store.Outcome, len(rows)), make([]store.Outcome, len(rows))
+	for i := range rows {
+		added[i] = store.Added
+	}
+	for _, mode := range []store.Mode{store.DryRun, store.Commit} {
+		got, err := upsert(rows, mode)
+		same(t, "outcomes of new rows", added, must(t, got, err))
+	}
+	again := append(append([]T{}, rows...), changed, changed)
+	for _, mode := range []store.Mode{store.DryRun, store.Commit} {
+		got, err := upsert(again, mode)
+		same(t, "outcomes of known rows", append(unchanged[:len(rows):len(rows)], store.Changed, store.Unchanged), must(t, got, err))
+	}
+}
+
+func processingTimes(t *testing.T, st store.Store, _ *clock) {
+	june, july := mustDate(t, "2025-06-30"), mustDate(t, "2025-07-31")
+	wine := cola.ProcessingTime{Commodity: "Wine", SnapshotDate: june, TurnaroundDaysMedian: cola.Some(4), QueueFrontierDate: june.AddDays(-4), QueueDepthDays: cola.Some(0)}
+	rows := []cola.ProcessingTime{wine, {Commodity: "Malt Beverage", SnapshotDate: june}, {Commodity: "Wine", SnapshotDate: july}}
+	changed := wine
+	changed.QueueDepthDays = cola.Opt[int]{}
+	upsertTwice(t, func(r []cola.ProcessingTime, m store.Mode) ([]store.Outcome, error) {
+		return st.UpsertProcessingTimes(t.Context(), r, m)
+	}, rows, changed)
+	same(t, "rows", []cola.ProcessingTime{rows[2], rows[1], changed}, mustReferences(t, st).ProcessingTimes)
+}
+
+func formulaTimes(t *testing.T, st store.Store, _ *clock) {
+	june, july := mustDate(t, "2025-06-30"), mustDate(t, "2025-07-31")
+	rows := []cola.FormulaProcessingTime{
+		{Commodity: "Wine", FormulaType: "B", SnapshotDate: june, TurnaroundDaysMedian: cola.Some(7)},
+		{Commodity: "Wine", FormulaType: "A", SnapshotDate: june, QueueFrontierDate: june, QueueDepthDays: cola.Some(1)},
+		{Commodity: "Distilled Spirits", FormulaType: "Z", SnapshotDate: june},
+		{Commodity: "Wine", FormulaType: "A", SnapshotDate: july},
+	}
+	changed := rows[0]
+	changed.TurnaroundDaysMedian = cola.Some(8)
+	upsertTwice(t, func(r []cola.FormulaProcessingTime, m store.Mode) ([]store.Outcome, error) {
+		return st.UpsertFormulaProcessingTimes(t.Context(), r, m)
+	}, rows, changed)
+	same(t, "rows", []cola.FormulaProcessingTime{rows[3], rows[2], rows[1], changed}, mustReferences(t, st).FormulaProcessingTimes)
+}
+
+func registrationTimes(t *testing.T, st store.Store, _ *clock) {
+	may, june := mustDate(t, "2025-05-01"), mustDate(t, "2025-06-01")
+	rows := []cola.RegistrationProcessingTime{
+		{Category: "Alcohol", ApplicationType: "Winery", ReportMonth: may, SnapshotDate: june},
+		{Category: "Alcohol", ApplicationType: "Brewery", ReportMonth: may, TurnaroundDaysMedian: cola.Some(57), SnapshotDate: june},
+		{Category: "Alcohol", ApplicationType: "Winery", ReportMonth: june, SnapshotDate: june},
+	}
+	changed := rows[0] // the day of publication is no part of the key
+	changed.SnapshotDate, changed.TurnaroundDaysMedian = june.AddDays(30), cola.Some(0)
+	upsertTwice(t, func(r []cola.RegistrationProcessingTime, m store.Mode) ([]store.Outcome, error) {
+		return st.UpsertRegistrationProcessingTimes(t.Context(), r, m)
+	}, rows, changed)
+	same(t, "rows", []cola.RegistrationProcessingTime{rows[2], rows[1], changed}, mustReferences(t, st).RegistrationProcessingTimes)
+}
+
+func categoryAliases(t *testing.T, st store.Store, _ *clock) {
+	rows := []cola.CategoryAlias{{Alias: "Wine > Rosé", Path: "Wine > Pink"}, {Alias: "Beer > 100%_Lager", Path: "Beer > Lager"}, {Alias: "beer > 100%_lager", Path: "X"}}
+	changed := cola.CategoryAlias{Alias: "Wine > Rosé", Path: "Wine > Rosé Wine"}
+	upsertTwice(t, func(r []cola.CategoryAlias, m store.Mode) ([]store.Outcome, error) {
+		return st.UpsertCategoryAliases(t.Context(), r, m)
+	}, rows, changed)
+	same(t, "aliases", []cola.CategoryAlias{rows[1], changed, rows[2]}, mustReferences(t, st).CategoryAliases)
+}
+
+func referenceRevisions(t *testing.T, st store.Store, _ *clock) {
+	mustKeep(t, st, label(0))
+	if rev, err := st.ReferenceRevision(t.Context()); err != nil || rev != 0 {
+		t.Errorf("reference revision %d, %v after a label; want 0", rev, err)
+	}
+	alias := []cola.CategoryAlias{{Alias: "a", Path: "b"}}
+	_, err := st.UpsertCategoryAliases(t.Context(), alias, store.Commit)
+	latest := must(t, mustRevision(t, st), err)
+	rev, err := st.ReferenceRevision(t.Context())
+	if err != nil || rev != latest || latest < 2 {
+		t.Errorf("reference revision %d, %v; want the latest, %d", rev, err, latest)
+	}
+	mustKeep(t, st, label(1))
+	_, err = st.UpsertCategoryAliases(t.Context(), alias, store.Commit)
+	if got := must(t, mustReferences(t, st), err).Revision; got != latest {
+		t.Errorf("sets stand for revision %d, want %d", got, latest)
+	}
+	if rev := mustRevision(t, st); rev <= latest {
+		t.Errorf("revision %d after another label, want more than %d", rev, latest)
+	}
+}

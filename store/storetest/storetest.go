@@ -1,0 +1,147 @@
+// Package storetest is the definition of what a backend of package store must do: every backend passes Run.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Opener makes an empty store whose clock is now, and closes it when the test ends. Tests may call now from any goroutine.
+type Opener func(t *testing.T, now func() time.Time) store.Store
+
+// Run holds a backend to the contract, each test on a store of its own.
+func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store) {
+	for _, role := range []struct {
+		name  string
+		tests func(t *testing.T, open Opener)
+	}{
+		{"Store", testStore},
+		{"Colas", testColas},
+		{"Merging", testMerging},
+		{"Permittees", testPermittees},
+		{"References", testReferences},
+		{"ProductionReports", testProductionReports},
+		{"Changes", testChanges},
+		{"Accounts", testAccounts},
+		{"Keys", testKeys},
+		{"Ledger", testLedger},
+		{"Batches", testBatches},
+		{"Window", testWindow},
+		{"Usage", testUsage},
+	} {
+		t.Run(role.name, func(t *testing.T) { role.tests(t, open) })
+	}
+}
+
+// check is one test of a role, on an empty store.
+type check struct {
+	name string
+	run  func(t *testing.T, st store.Store, c *clock)
+}
+
+func runChecks(t *testing.T, open Opener, checks []check) {
+	t.Helper()
+	for _, k := range checks {
+		t.Run(k.name, func(t *testing.T) {
+			c := &clock{at: epoch}
+			k.run(t, open(t, c.now), c)
+		})
+	}
+}
+
+// epoch is where test clocks start: not on a whole second, in the middle of a day and of a month.
+var epoch = time.Date(2026, time.November, 20, 13, 14, 15, 123456000, time.UTC)
+
+// clock is a clock that a test sets.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = t
+}
+
+func (c *clock) advance(d time.Duration) { c.set(c.now().Add(d)) }
+
+func testStore(t *testing.T, open Opener) {
+	runChecks(t, open, []check{
+		{"answers and has an identity", func(t *testing.T, st store.Store, c *clock) {
+			if err := st.Ping(t.Context()); err != nil {
+				t.Errorf("Ping: %v", err)
+			}
+			if st.ID() == "" || st.ID() == open(t, c.now).ID() {
+				t.Errorf("ID = %q, want one of its own for each store", st.ID())
+			}
+		}},
+		{"refuses everything once closed", func(t *testing.T, st store.Store, _ *clock) {
+			for range 2 {
+				if err := st.Close(); err != nil {
+					t.Errorf("Close: %v", err)
+				}
+			}
+			for name, err := range afterClose(t.Context(), st) {
+				if !errors.Is(err, store.ErrUnavailable) {
+					t.Errorf("%s after Close: %v, want ErrUnavailable", name, err)
+				}
+			}
+		}},
+	})
+}
+
+// afterClose tries one method of each role and returns their errors.
+func afterClose(ctx context.Context, st store.Store) map[string]error {
+	errs := map[string]error{"Ping": st.Ping(ctx)}
+	_, errs["UpsertColas"] = st.UpsertColas(ctx, []cola.Patch[cola.Cola]{whole(label(1))}, store.Commit)
+	_, errs["Cola"] = st.Cola(ctx, 1)
+	_, errs["UpsertPermittees"] = st.UpsertPermittees(ctx, []cola.Patch[cola.Permittee]{wholePermittee(cola.Permittee{PermitNumber: "CA-I-1"})}, store.Commit)
+	_, errs["UpsertCategoryAliases"] = st.UpsertCategoryAliases(ctx, []cola.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit)
+	_, errs["AllReferences"] = st.AllReferences(ctx)
+	_, errs["Revision"] = st.Revision(ctx)
+	_, errs["ColasSince"] = st.ColasSince(ctx, 0, func(*cola.IndexRecord) error { return nil })
+	_, errs["CreateAccount"] = st.CreateAccount(ctx, "a@example.com", cola.TierFree)
+	_, errs["Keys"] = st.Keys(ctx, 0)
+	errs["Settle"] = st.Settle(ctx, store.Batch{}, func(time.Time, []store.AccountState) []store.Entry { return nil })
+	_, errs["AccountUsage"] = st.AccountUsage(ctx, 1)
+	return errs
+}
+
+// tb is what a test and one run of a property test have in common.
+type tb interface {
+	Helper()
+	Fatal(args ...any)
+	Errorf(format string, args ...any)
+}
+
+// must returns v, or ends the test when there is an error.
+func must[T any](t tb, v T, err error) T {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// same compares, with unknown and empty lists apart.
+func same(t tb, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
