@@ -22,9 +22,17 @@ const (
 
 // FollowerOptions configure a Follower.
 type FollowerOptions struct {
-	Snapshot string                                                       // file the index is saved to and restored from; empty for none
-	Progress func(labels int)                                             // told now and then during the first build; may be nil
-	Built    func(labels, undated int, took time.Duration, restored bool) // told once the service is ready; may be nil
+	Snapshot string           // file the index is saved to and restored from; empty for none
+	Progress func(labels int) // told now and then during the first build; may be nil
+	Built    func(Build)      // told once, when the service is ready; may be nil
+}
+
+// Build tells how the index was first built.
+type Build struct {
+	Labels   int
+	Undated  int // labels without an approval date
+	Took     time.Duration
+	Restored bool // from a snapshot
 }
 
 // Follower keeps a service's index and reference data what the store says: it builds them once, then polls the store's

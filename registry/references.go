@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search"
 )
 
 // List is a whole list of reference data.
