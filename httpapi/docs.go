@@ -153,11 +153,21 @@ func newOperationDoc(doc description, path string, op *huma.Operation) operation
 func newAnswer(status, mediaType string, m *huma.MediaType) answerDoc {
 	a := answerDoc{Status: status, MediaType: mediaType, Object: strings.TrimPrefix(m.Schema.Ref, schemaPrefix)}
 	if m.Example != nil {
-		if b, err := json.MarshalIndent(m.Example, "", "  "); err == nil {
-			a.Example = string(b)
-		}
+		a.Example = indented(m.Example)
 	}
 	return a
+}
+
+// indented shows a value as JSON for people: html/template escapes what HTML needs.
+func indented(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		panic(fmt.Sprintf("httpapi: encode example: %v", err)) // examples are made by this package
+	}
+	return b.String()
 }
 
 // fieldsOf lists the fields of an object: the required ones, which come in the order of the JSON, then the others.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"html"
 	"io"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -106,4 +107,33 @@ func TestTypeOf(t *testing.T) {
 			t.Errorf("%+v: %q, %q", tt.schema, words, link)
 		}
 	}
+}
+
+// TestSamplesAreInOrder holds the examples of answers against what encoding/json writes first and last.
+func TestSamplesAreInOrder(t *testing.T) {
+	s := newSchemas()
+	for _, op := range operations(newFake()) {
+		empty := reflect.New(op.Response).Elem().Interface()
+		if got, want := memberNames(t, s.sample(s.of(op.Response))), memberNames(t, empty); !isSubsequence(want, got) {
+			t.Errorf("%s: an answer has %q, its example %q", op.ID, want, got)
+		}
+	}
+}
+
+// memberNames lists the names of members in JSON, in their order. Of arrays and objects within, empty values show none.
+func memberNames(t *testing.T, v any) (names []string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(`"([a-z_]+)":`).FindAllSubmatch(mustEncode(t, v), -1) {
+		names = append(names, string(m[1]))
+	}
+	return names
+}
+
+func isSubsequence(part, whole []string) bool {
+	for _, name := range whole {
+		if len(part) > 0 && part[0] == name {
+			part = part[1:]
+		}
+	}
+	return len(part) == 0
 }

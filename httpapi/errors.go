@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -66,10 +67,12 @@ func envelope(e *cola.Error) errorBody {
 // and nil when it is.
 func shownError(err error, requestID string) (shown *cola.Error, fault error) {
 	if errors.As(err, &shown) && shown.Code != cola.CodeInternal {
-		if shown.Code == cola.CodeUnavailable {
-			fault = err
+		if shown.Code != cola.CodeUnavailable {
+			return shown, nil
 		}
-		return shown, fault
+		again := *shown
+		again.RetryAfter = cmp.Or(shown.RetryAfter, cola.UnavailableRetry)
+		return &again, err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &cola.Error{

@@ -89,6 +89,7 @@ func TestErrorsOfTheService(t *testing.T) {
 		{name: "revoked", err: cola.Errorf(cola.CodeUnauthorized, "Revoked."), blank: true, status: 401, code: "unauthorized"},
 		{name: "wrapped", err: fmt.Errorf("outer: %w", cola.Errorf(cola.CodeValidation, "Bad.")), status: 400, code: "validation_error"},
 		{name: "unavailable", err: cola.Unavailable(), blank: true, status: 503, code: "unavailable", retry: "5"},
+		{name: "unavailable, no time told", err: cola.Errorf(cola.CodeUnavailable, "Later."), blank: true, status: 503, code: "unavailable", retry: "5"},
 		{name: "internal", err: errBroken, blank: true, status: 500, code: "internal_error"},
 		{name: "internal, told as such", err: &cola.Error{Code: cola.CodeInternal, Message: errBroken.Error()}, status: 500, code: "internal_error"},
 		{name: "too slow", err: fmt.Errorf("query: %w", context.DeadlineExceeded), blank: true, status: 503, code: "unavailable", retry: "5"},

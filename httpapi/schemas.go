@@ -102,7 +102,9 @@ func jsonOrder(t reflect.Type) map[string]int {
 
 // sample makes an example of a schema out of the examples of its fields.
 func (s *schemas) sample(schema *huma.Schema) any {
+	order := map[string]int{}
 	if schema.Ref != "" {
+		order = jsonOrder(s.registry.TypeFromRef(schema.Ref))
 		schema = s.registry.SchemaFromRef(schema.Ref)
 	}
 	switch {
@@ -111,11 +113,35 @@ func (s *schemas) sample(schema *huma.Schema) any {
 	case schema.Type == huma.TypeArray:
 		return []any{s.sample(schema.Items)}
 	case schema.Type == huma.TypeObject:
-		object := map[string]any{}
+		var o sampleObject
 		for name, property := range schema.Properties {
-			object[name] = s.sample(property)
+			o = append(o, sampleMember{name, s.sample(property)})
 		}
-		return object
+		slices.SortFunc(o, func(a, b sampleMember) int { return order[a.name] - order[b.name] })
+		return o
 	}
 	return nil
+}
+
+// sampleObject is an example of an object, its members in the order that answers have them.
+type sampleObject []sampleMember
+
+type sampleMember struct {
+	name  string
+	value any
+}
+
+// MarshalJSON writes the members in their order.
+func (o sampleObject) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, m := range o {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = appendPlain(append(cola.AppendJSONString(b, m.name), ':'), m.value); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, '}'), nil
 }

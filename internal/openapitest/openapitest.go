@@ -142,9 +142,9 @@ func (s *Spec) checkUnknown(req *http.Request, resp *http.Response, body []byte)
 	case resp.StatusCode < 400:
 		return errors.New("the path or method is not described")
 	case resp.StatusCode == http.StatusMethodNotAllowed && resp.Header.Get("Allow") == "":
-		return errors.New("Allow is missing")
+		return errors.New("the header Allow is missing")
 	case resp.Header.Get("X-Request-Id") == "":
-		return errors.New("X-Request-Id is missing")
+		return errors.New("the header X-Request-Id is missing")
 	case req.Method == http.MethodHead:
 		return nil
 	case !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json"):
