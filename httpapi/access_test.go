@@ -87,6 +87,7 @@ func TestRefusedByTheEdge(t *testing.T) {
 		status                               int
 	}{
 		{"GET", "/api/v1/nothing/here", "not_found", "", "/docs", 404},
+		{"GET", "/api/v1/nope", "not_found", "", "There is nothing at /api/v1/nope. The reference", 404},
 		{"GET", "/api/v1/permitees", "not_found", "", "did you mean /api/v1/permittees?", 404},
 		{"GET", "/api/v1/colas/", "not_found", "", "", 404},
 		{"GET", "/api/v1/colas/1/images", "not_found", "", "", 404},
@@ -143,6 +144,9 @@ func TestOutsideTheAPI(t *testing.T) {
 		if got := mustDecode(t, resp); resp.StatusCode != want || got.Error.Code != "not_found" {
 			t.Errorf("%s: %d %s", target, resp.StatusCode, got.Error.Code)
 		}
+	}
+	if got := mustDecode(t, send(t, h, "GET", "/colas")).Error.Message; !strings.Contains(got, "did you mean /api/v1/colas?") {
+		t.Errorf("a path without its base: %s", got)
 	}
 	resp := send(t, h, "POST", "/docs")
 	if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != "GET, HEAD" {

@@ -64,16 +64,19 @@ func (a *api) notFoundOpen(w http.ResponseWriter, r *http.Request) {
 	a.fail(w, r, a.noSuchPath(r))
 }
 
+// noSuchPath names the nearest path there is. What all of them begin with is left out of the comparison: it would make any
+// two look alike.
 func (a *api) noSuchPath(r *http.Request) error {
-	path := r.URL.Path
-	known := []string{"/docs", "/healthz", "/readyz", basePath + "/openapi.json"}
+	full := map[string]string{"/docs": "/docs", "/healthz": "/healthz", "/readyz": "/readyz", "/openapi.json": basePath + "/openapi.json"}
 	for i := range a.ops {
 		if a.ops[i].PathParam.Name == "" {
-			known = append(known, basePath+a.ops[i].Path)
+			full[a.ops[i].Path] = basePath + a.ops[i].Path
 		}
 	}
-	if nearest, ok := cola.Nearest(path, known); ok && nearest != path {
-		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s; did you mean %s?", shown(path), nearest)
+	path := r.URL.Path
+	nearest, ok := cola.Nearest(strings.TrimPrefix(path, basePath), sortedKeys(full))
+	if ok && full[nearest] != path {
+		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s; did you mean %s?", shown(path), full[nearest])
 	}
 	return cola.Errorf(cola.CodeNotFound, "There is nothing at %s. The reference at /docs lists every path.", shown(path))
 }

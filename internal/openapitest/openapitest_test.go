@@ -1,6 +1,7 @@
 package openapitest
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -37,18 +38,20 @@ func answer(status int, body string) *http.Response {
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-func TestValidate(t *testing.T) {
-	without := func(name string) func(*http.Response) { return func(r *http.Response) { r.Header.Del(name) } }
-	with := func(name, value string) func(*http.Response) {
-		return func(r *http.Response) { r.Header.Set(name, value) }
-	}
-	tests := []struct {
-		name, method, target string
-		status               int
-		body                 string
-		change               func(*http.Response)
-		fails                string // part of the failure; empty when the answer is as described
-	}{
+// exchange is a request with its answer.
+type exchange struct {
+	name, method, target string // GET /api/v1/usage when empty
+	status               int
+	body                 string
+	change               func(http.Header)
+	fails                string // part of the failure; empty when the answer is as described
+}
+
+func with(name, value string) func(http.Header) { return func(h http.Header) { h.Set(name, value) } }
+func without(name string) func(http.Header)     { return func(h http.Header) { h.Del(name) } }
+
+func exchanges() []exchange {
+	return []exchange{
 		{name: "good", status: 200, body: usage},
 		{name: "good by another host", target: "https://registry.example/api/v1/usage", status: 200, body: usage},
 		{name: "good HEAD", method: "HEAD", status: 200},
@@ -78,21 +81,19 @@ func TestValidate(t *testing.T) {
 		{name: "escaped slash in a path", target: "/api/v1/permittees/A%2FB", status: 404, body: notFound},
 		{name: "picture", target: "/images/1", status: 200, body: "<svg/>", change: with("Content-Type", "image/svg+xml"), fails: "ETag"},
 	}
+}
+
+func TestValidate(t *testing.T) {
 	spec := Load(t, description)
-	for _, tt := range tests {
+	for _, tt := range exchanges() {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.method == "" {
-				tt.method = http.MethodGet
-			}
-			if tt.target == "" {
-				tt.target = "/api/v1/usage"
-			}
 			resp := answer(tt.status, tt.body)
 			if tt.change != nil {
-				tt.change(resp)
+				tt.change(resp.Header)
 			}
+			req := httptest.NewRequest(cmp.Or(tt.method, http.MethodGet), cmp.Or(tt.target, "/api/v1/usage"), nil)
 			r := &recorder{TB: t}
-			spec.Validate(r, httptest.NewRequest(tt.method, tt.target, nil), resp)
+			spec.Validate(r, req, resp)
 			switch {
 			case tt.fails == "" && len(r.failures) > 0:
 				t.Errorf("a good answer fails: %s", r.failures)
