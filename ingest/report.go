@@ -160,8 +160,8 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 	for i := range r.Failures {
 		fmt.Fprintf(&b, "failed %s\n", r.Failures[i].Error())
 	}
-	if r.Undated > 0 {
-		fmt.Fprintf(&b, "without approval date: %d of the labels; a search limited to dates does not find them\n", r.Undated)
+	if r.Kind == Colas && r.Read > 0 {
+		fmt.Fprintf(&b, "without approval date: %d of the labels%s\n", r.Undated, undatedHint(r.Undated))
 	}
 	if r.DryRun {
 		b.WriteString("dry run: nothing was written\n")
@@ -169,6 +169,13 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 	b.WriteString(r.Summary())
 	b.WriteByte('\n')
 	return b.WriteTo(w)
+}
+
+func undatedHint(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return "; searches of a range of dates do not find them"
 }
 
 func rows(n int) string {
