@@ -75,7 +75,7 @@ func mustRun(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// server process under test.
+// serverProcess is a server under test.
 type serverProcess struct {
 	cmd      *exec.Cmd
 	base     string // URL with /api/v1
@@ -167,18 +167,28 @@ func do(t *testing.T, req *http.Request) answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	description(t).Validate(t, req, resp)
 	a := answer{Response: resp}
 	if a.body, err = io.ReadAll(resp.Body); err != nil {
 		t.Fatal(err)
 	}
-	openapitest.Validate(t, req, resp, a.body)
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		if err := json.Unmarshal(a.body, &a.json); err != nil {
 			t.Fatalf("%s: %v in %s", req.URL, err, a.body)
 		}
 	}
 	return a
+}
+
+var (
+	descriptionOnce sync.Once
+	loaded          *openapitest.Spec
+)
+
+// description returns the committed OpenAPI document, read once for all tests.
+func description(t *testing.T) *openapitest.Spec {
+	descriptionOnce.Do(func() { loaded = openapitest.Load(t, "../../httpapi/openapi.json") })
+	return loaded
 }
 
 // at returns the value at a path of keys in the answer's JSON.

@@ -1,0 +1,138 @@
+package registry_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/quota"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/search"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlite"
+)
+
+// TestFollowerShowsWhatIsWritten: labels, permittees and reference data, within the two seconds that are promised.
+func TestFollowerShowsWhatIsWritten(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustCaller(t, "follow@example.com", cola.TierPro)
+	label := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductType: cola.Wine, PermitNumber: "NJ-I-721", ApprovalDate: cola.DateOf(instant),
+	}, AddressRecipient: "NIEDERHOFF IMPORTS"}, Fields: ^cola.Fields(0)}
+	must(t, func() error {
+		_, err := w.store.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{label}, store.Commit)
+		return err
+	})
+	eventually(t, "a new label", func() bool { return w.count(t, c, "lenz moser") == 1 })
+
+	named := cola.Patch[cola.Permittee]{Record: cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: "BRAUEREI GÖSSER", Listed: true}, Fields: ^cola.Fields(0)}
+	must(t, func() error {
+		_, err := w.store.UpsertPermittees(t.Context(), []cola.Patch[cola.Permittee]{named}, store.Commit)
+		return err
+	})
+	eventually(t, "a label by its permittee's new name", func() bool { return w.count(t, c, "gosser") == 1 })
+
+	must(t, func() error {
+		_, err := w.store.UpsertProcessingTimes(t.Context(), []cola.ProcessingTime{{Commodity: "Wine", SnapshotDate: cola.DateOf(instant)}}, store.Commit)
+		return err
+	})
+	eventually(t, "a processing time", func() bool {
+		times, _, err := w.ProcessingTimes(t.Context(), c, cola.ProcessingTimeParams{})
+		return err == nil && len(times.Rows) == 1
+	})
+}
+
+// count returns how many labels a text finds. The clock moves on, so that the burst does not end the waiting.
+func (w *world) count(t *testing.T, c cola.Caller, q string) int {
+	t.Helper()
+	w.clock.Add(int64(time.Second / time.Microsecond))
+	page, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{Q: q})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Pagination.Total
+}
+
+func must(t *testing.T, do func() error) {
+	t.Helper()
+	if err := do(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for begun := time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Since(begun) > 2*time.Second {
+			t.Fatalf("%s is not shown within two seconds", what)
+		}
+	}
+}
+
+// run follows a store until it is ready, then stops, which saves the snapshot; it returns how the index was built.
+func run(t *testing.T, st *sqlite.Store, snapshot string) registry.Build {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	index := search.New(search.Options{})
+	defer index.Close()
+	ledger := quota.New(st, quota.Rules{}, quiet)
+	defer ledger.Close()
+	service := registry.New(registry.Options{Store: st, Index: index, Ledger: ledger, PublicURL: publicURL, Now: time.Now, Logger: quiet})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var build registry.Build
+	follower := registry.NewFollower(service, registry.FollowerOptions{Snapshot: snapshot, Built: func(b registry.Build) { build = b; cancel() }})
+	if err := follower.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return build
+}
+
+// TestSnapshot: a restart uses it; one that is damaged, of another database, or of a later state of this one is not trusted.
+func TestSnapshot(t *testing.T) {
+	dir := t.TempDir()
+	open := func(name string) *sqlite.Store {
+		st, err := sqlite.Open(t.Context(), filepath.Join(dir, name), sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
+		must(t, func() error { return err })
+		t.Cleanup(func() { st.Close() })
+		return st
+	}
+	load := func(st *sqlite.Store, labels int) {
+		must(t, func() error {
+			return demo.Load(t.Context(), st, demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(instant)}, func(int, int) {})
+		})
+	}
+	st, snapshot := open("a.db"), filepath.Join(dir, "a.index")
+	load(st, 300)
+	if b := run(t, st, snapshot); b.Restored || b.Labels != 300 {
+		t.Fatalf("first build: %+v", b)
+	}
+	if b := run(t, st, snapshot); !b.Restored || b.Labels != 300 {
+		t.Errorf("second start: %+v, want it restored", b)
+	}
+	load(st, 320)
+	if b := run(t, st, snapshot); !b.Restored || b.Labels < 320 {
+		t.Errorf("after an import: %+v, want it restored and brought up to date", b)
+	}
+
+	other := open("b.db")
+	load(other, 100)
+	if b := run(t, other, snapshot); b.Restored || b.Labels != 100 {
+		t.Errorf("the snapshot of another database: %+v, want it built anew", b)
+	}
+	if b := run(t, st, snapshot); b.Restored {
+		t.Errorf("the other database's snapshot is used: %+v", b)
+	}
+	raw, err := os.ReadFile(snapshot)
+	must(t, func() error { return err })
+	raw[len(raw)/2] ^= 1
+	must(t, func() error { return os.WriteFile(snapshot, raw, 0o600) })
+	if b := run(t, st, snapshot); b.Restored || b.Labels < 320 {
+		t.Errorf("a damaged snapshot: %+v, want it built anew", b)
+	}
+}

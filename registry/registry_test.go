@@ -1,0 +1,406 @@
+package registry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/quota"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/search"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlite"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const publicURL = "https://registry.example"
+
+var instant = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+
+// world is a registry over an embedded database with demonstration data.
+type world struct {
+	*registry.Service
+	store *sqlite.Store
+	index *search.Index
+	clock atomic.Int64
+	down  atomic.Bool // the database does not answer
+}
+
+func (w *world) now() time.Time { return time.UnixMicro(w.clock.Load()).UTC() }
+
+// Cola fails while the database is down.
+func (w *world) cola(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
+	if w.down.Load() {
+		return cola.Cola{}, fmt.Errorf("read: %w", store.ErrUnavailable)
+	}
+	return w.store.Cola(ctx, id)
+}
+
+// flaky is the store with failures that a test chooses.
+type flaky struct {
+	*sqlite.Store
+	w *world
+}
+
+func (f flaky) Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error) { return f.w.cola(ctx, id) }
+
+func (f flaky) Ping(ctx context.Context) error {
+	if f.w.down.Load() {
+		return store.ErrUnavailable
+	}
+	return f.Store.Ping(ctx)
+}
+
+func (f flaky) Settle(ctx context.Context, b store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
+	if f.w.down.Load() {
+		return errors.New("disk is gone")
+	}
+	return f.Store.Settle(ctx, b, decide)
+}
+
+// mustWorld makes a registry with a number of demonstration labels and waits until it is ready.
+func mustWorld(t *testing.T, labels int) *world {
+	t.Helper()
+	w := &world{}
+	w.clock.Store(instant.UnixMicro())
+	quiet := slog.New(slog.DiscardHandler)
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Now: w.now, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.store, w.index = st, search.New(search.Options{})
+	if labels > 0 {
+		o := demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(instant)}
+		if err := demo.Load(t.Context(), st, o, func(int, int) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	backend := flaky{st, w}
+	ledger := quota.New(backend, quota.Rules{UpgradeURL: publicURL + "/plans"}, quiet)
+	w.Service = registry.New(registry.Options{Store: backend, Index: w.index, Ledger: ledger, PublicURL: publicURL + "/", Now: w.now, Logger: quiet})
+	built := make(chan struct{})
+	follower := registry.NewFollower(w.Service, registry.FollowerOptions{Built: func(registry.Build) { close(built) }})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- follower.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		ledger.Close()
+		w.index.Close()
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	<-built
+	return w
+}
+
+// mustCaller makes an account with a key.
+func (w *world) mustCaller(t *testing.T, email string, tier cola.Tier) cola.Caller {
+	t.Helper()
+	account, err := w.store.CreateAccount(t.Context(), email, tier)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := auth.NewSecret()
+	key := secret.Key()
+	key.AccountID, key.Name = account.ID, "test"
+	if key, err = w.store.CreateKey(t.Context(), key, secret.Hash()); err != nil {
+		t.Fatal(err)
+	}
+	return cola.Caller{Account: account.ID, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key.ID}, Channel: cola.ChannelREST}
+}
+
+// newest returns the newest labels that match.
+func (w *world) newest(t *testing.T, c cola.Caller, p cola.SearchParams) []cola.ColaSummary {
+	t.Helper()
+	page, _, err := w.SearchColas(t.Context(), c, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Colas
+}
+
+func code(err error) cola.Code { return cola.CodeOf(err) }
+
+func TestSearchChargesWhatItReturns(t *testing.T) {
+	w := mustWorld(t, 2_000)
+	c := w.mustCaller(t, "search@example.com", cola.TierPro)
+	page, state, err := w.SearchColas(t.Context(), c, cola.SearchParams{PerPage: cola.Some(7)})
+	if err != nil || len(page.Colas) != 7 || state.Used.ListRecords != 7 || state.Used.DetailViews != 0 {
+		t.Fatalf("%d rows, %+v, %v; want 7 rows and 7 list records", len(page.Colas), state.Used, err)
+	}
+	if page.Defaults == nil || page.Defaults.DateFrom.String() != "2025-11-20" {
+		t.Errorf("defaults = %+v, want the last 365 days", page.Defaults)
+	}
+	empty, state, err := w.SearchColas(t.Context(), c, cola.SearchParams{Q: "nothinglikethis"})
+	if err != nil || len(empty.Colas) != 0 || state.Used.ListRecords != 7 || empty.Pagination.Pages != 0 {
+		t.Errorf("an empty page: %+v, %+v, %v", empty.Pagination, state.Used, err)
+	}
+	_, state, err = w.SearchColas(t.Context(), c, cola.SearchParams{PerPage: cola.Some(1000)})
+	if code(err) != cola.CodeValidation || state.Used.ListRecords != 7 || !state.Known() {
+		t.Errorf("a bad parameter: %v, %+v", err, state.Used)
+	}
+}
+
+// TestCursorWalk: the pages of a walk hold every label once, in order, whatever their sizes.
+func TestCursorWalk(t *testing.T) {
+	w := mustWorld(t, 1_500)
+	c := w.mustCaller(t, "walk@example.com", cola.TierPro)
+	params := cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(100)}
+	var walked []cola.TTBID
+	total, page := 0, 0
+	for {
+		got, _, err := w.SearchColas(t.Context(), c, params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page++
+		if got.Pagination.Page != page || got.Pagination.HasMore != (got.Pagination.NextCursor != "") {
+			t.Fatalf("page %d: %+v", page, got.Pagination)
+		}
+		for _, row := range got.Colas {
+			walked = append(walked, row.TTBID)
+		}
+		total = got.Pagination.Total
+		if params.Cursor = got.Pagination.NextCursor; params.Cursor == "" {
+			break
+		}
+		params.PerPage = cola.Some(40 + page)
+		if page == 3 { // the walk survives midnight
+			w.clock.Add(int64(24 * time.Hour / time.Microsecond))
+		}
+	}
+	distinct := slices.Compact(slices.Sorted(slices.Values(walked)))
+	if len(walked) != total || len(distinct) != total {
+		t.Errorf("walked %d labels, %d distinct, of %d", len(walked), len(distinct), total)
+	}
+}
+
+func TestPageIsCutToTheQuota(t *testing.T) {
+	w := mustWorld(t, 1_000)
+	c := w.mustCaller(t, "cut@example.com", cola.TierFree)
+	w.spend(t, c, 9_990)
+	params := cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1)}
+	cut, state, err := w.SearchColas(t.Context(), c, params)
+	if err != nil || len(cut.Colas) != 10 || !cut.Pagination.HasMore || cut.Pagination.NextCursor == "" || state.ListRecordsRemaining() != 0 {
+		t.Fatalf("%d rows, %+v, %+v, %v; want 10 rows and more to come", len(cut.Colas), cut.Pagination, state, err)
+	}
+	_, _, err = w.SearchColas(t.Context(), c, params)
+	var refused *cola.Error
+	if !errors.As(err, &refused) || refused.UpgradeURL != publicURL+"/plans" || refused.Details["reason"] != "list_records" {
+		t.Fatalf("with nothing left: %v", err)
+	}
+	if err := w.store.SetTier(t.Context(), c.Account, cola.TierStarter); err != nil {
+		t.Fatal(err)
+	}
+	params.Cursor = cut.Pagination.NextCursor
+	rest := w.newest(t, c, params)
+	whole := w.newest(t, w.mustCaller(t, "whole@example.com", cola.TierPro), cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(30)})
+	if got := append(cut.Colas, rest...); !slices.Equal(got, whole) {
+		t.Error("the cut page and the one its cursor leads to are not the whole")
+	}
+}
+
+// spend charges list records to a caller, as if they had been used.
+func (w *world) spend(t *testing.T, c cola.Caller, units int) {
+	t.Helper()
+	batch := store.Batch{ID: store.BatchID{byte(c.Account)}, Accounts: []cola.AccountID{c.Account}}
+	err := w.store.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry {
+		return []store.Entry{{Account: c.Account, Units: []store.Units{{
+			Channel: c.Channel, Credential: c.Credential, Meter: cola.MeterListRecords, Units: units,
+		}}}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSingleRecords(t *testing.T) {
+	w := mustWorld(t, 500)
+	c := w.mustCaller(t, "detail@example.com", cola.TierPro)
+	var withImages cola.ColaSummary
+	rows := w.newest(t, c, cola.SearchParams{PerPage: cola.Some(100)})
+	for _, row := range rows {
+		if row.ImageCount.Or(0) > 0 {
+			withImages = row
+		}
+	}
+	label, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), "")
+	if err != nil || label.Value.ColaSummary != withImages || state.Used.DetailViews != 1 {
+		t.Fatalf("%+v, %+v, %v; want the label of the list for one detail view", label.Value.ColaSummary, state.Used, err)
+	}
+	if url := string(label.Value.Images[0].ImageURL); url != publicURL+"/images/"+label.Value.Images[0].TTBImageID {
+		t.Errorf("image_url = %q, want it on the public URL", url)
+	}
+	for _, ifNoneMatch := range []string{label.ETag, `"x", ` + label.ETag, "*"} {
+		again, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), ifNoneMatch)
+		if err != nil || !again.NotModified || state.Used.DetailViews != 1 {
+			t.Errorf("If-None-Match %s: modified %v, %+v, %v; want a free 304", ifNoneMatch, !again.NotModified, state.Used, err)
+		}
+	}
+	if other, _, err := w.Cola(t.Context(), c, withImages.TTBID.String(), `"other"`); err != nil || other.NotModified {
+		t.Errorf("another tag: %v, %v; want the record", other.NotModified, err)
+	}
+	permittee, state, err := w.Permittee(t.Context(), c, " "+withImages.PermitNumber, "")
+	if err != nil || permittee.Value.Colas == 0 || len(permittee.Value.RecentColas) == 0 || state.Used.DetailViews != 3 {
+		t.Errorf("%+v, %+v, %v", permittee.Value, state.Used, err)
+	}
+	for name, missing := range map[string]func() error{
+		"unknown id":     func() error { _, _, err := w.Cola(t.Context(), c, "99999999999999", ""); return err },
+		"malformed id":   func() error { _, _, err := w.Cola(t.Context(), c, "abc", ""); return err },
+		"unknown permit": func() error { _, _, err := w.Permittee(t.Context(), c, "XX-X-0", ""); return err },
+		"unknown code":   func() error { _, _, err := w.Barcode(t.Context(), c, "4006381333931"); return err },
+		"unknown area":   func() error { _, _, err := w.AVA(t.Context(), c, "atlantis", ""); return err },
+	} {
+		if err := missing(); code(err) != cola.CodeNotFound {
+			t.Errorf("%s: %v, want not found", name, err)
+		}
+	}
+	if usage, _, err := w.Usage(t.Context(), c); err != nil || usage.DetailViews.Used != 3 || usage.ListRecords.Used != len(rows) {
+		t.Errorf("usage %+v, %v; what is not found is free", usage, err)
+	}
+}
+
+func TestBarcode(t *testing.T) {
+	w := mustWorld(t, 800)
+	c := w.mustCaller(t, "barcode@example.com", cola.TierPro)
+	for _, row := range w.newest(t, c, cola.SearchParams{PerPage: cola.Some(100)}) {
+		if !row.HasBarcode {
+			continue
+		}
+		label, _, err := w.Cola(t.Context(), c, row.TTBID.String(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _, _ := w.Usage(t.Context(), c)
+		found, state, err := w.Barcode(t.Context(), c, string(label.Value.BarcodeValue))
+		if err != nil || !slices.Contains(found.Colas, row) || found.TotalColas != len(found.Colas) {
+			t.Fatalf("barcode %s: %+v, %v; want %s among them", label.Value.BarcodeValue, found, err, row.TTBID)
+		}
+		if cost := state.Used.ListRecords - before.ListRecords.Used; cost != len(found.Colas) {
+			t.Errorf("the lookup cost %d list records for %d labels", cost, len(found.Colas))
+		}
+		return
+	}
+	t.Fatal("no label has a barcode")
+}
+
+// TestPermitteesAgreeWithLabels: counts are those that a search finds.
+func TestPermitteesAgreeWithLabels(t *testing.T) {
+	w := mustWorld(t, 1_000)
+	c := w.mustCaller(t, "permittees@example.com", cola.TierPro)
+	page, state, err := w.SearchPermittees(t.Context(), c, cola.PermitteeParams{PerPage: cola.Some(20)})
+	if err != nil || len(page.Permittees) != 20 || state.Used.ListRecords != 20 || page.Pagination.NextCursor != "" {
+		t.Fatalf("%d rows, %+v, %+v, %v", len(page.Permittees), page.Pagination, state.Used, err)
+	}
+	for _, p := range page.Permittees {
+		all, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{PermitNumber: p.PermitNumber, ApprovalDateFrom: cola.NewDate(1990, 1, 1), PerPage: cola.Some(1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all.Pagination.Total > p.Colas || p.Colas-all.Pagination.Total > p.Colas/4+1 { // undated labels are in no window
+			t.Errorf("%s counts %d labels, a search finds %d dated ones", p.PermitNumber, p.Colas, all.Pagination.Total)
+		}
+	}
+}
+
+func TestReferenceDataIsFree(t *testing.T) {
+	w := mustWorld(t, 10)
+	c := w.mustCaller(t, "free@example.com", cola.TierPro)
+	counts := map[string]int{}
+	note := func(name string, rows int, state cola.QuotaState, err error) {
+		t.Helper()
+		if err != nil || state.Used != (cola.Used{}) {
+			t.Errorf("%s: %+v, %v; want it free", name, state.Used, err)
+		}
+		counts[name] = rows
+	}
+	ctx := t.Context()
+	times, state, err := w.ProcessingTimes(ctx, c, cola.ProcessingTimeParams{Commodity: "WINE"})
+	note("times", len(times.Rows), state, err)
+	formula, state, err := w.FormulaProcessingTimes(ctx, c, cola.FormulaProcessingTimeParams{})
+	note("formula", len(formula.Rows), state, err)
+	registration, state, err := w.RegistrationProcessingTimes(ctx, c, cola.RegistrationProcessingTimeParams{})
+	note("registration", len(registration.Rows), state, err)
+	reports, state, err := w.ProductionReports(ctx, c, cola.ProductionReportParams{Commodity: "beer", PerPage: cola.Some(3), Page: cola.Some(2)})
+	note("reports", len(reports.Rows), state, err)
+	areas, state, err := w.AVAs(ctx, c, cola.AVAParams{State: "ca", Q: "valley"})
+	note("areas", len(areas.Rows), state, err)
+	area, state, err := w.AVA(ctx, c, areas.Rows[0].AVAID, "")
+	note("area", len(area.Value.States), state, err)
+	for name, n := range counts {
+		if n == 0 {
+			t.Errorf("no %s", name)
+		}
+	}
+	if reports.Meta.Total <= 6 || !reports.Meta.HasMore || reports.Meta.Page != 2 {
+		t.Errorf("reports: %+v", reports.Meta)
+	}
+	for _, r := range times.Rows {
+		if r.Commodity != "Wine" {
+			t.Errorf("asked for wine, got %s", r.Commodity)
+		}
+	}
+}
+
+func TestDrawableImage(t *testing.T) {
+	w := mustWorld(t, 200)
+	c := w.mustCaller(t, "image@example.com", cola.TierPro)
+	for _, row := range w.newest(t, c, cola.SearchParams{PerPage: cola.Some(50)}) {
+		label, _, err := w.Cola(t.Context(), c, row.TTBID.String(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range label.Value.Images {
+			_, image, err := w.DrawableImage(t.Context(), want.TTBImageID)
+			if err != nil || image.TTBImageID != want.TTBImageID {
+				t.Errorf("%s: %+v, %v", want.TTBImageID, image, err)
+			}
+		}
+	}
+	for _, id := range []string{"", "x", "99999999999999-1", w.newest(t, c, cola.SearchParams{})[0].TTBID.String() + "-99"} {
+		if _, _, err := w.DrawableImage(t.Context(), id); code(err) != cola.CodeNotFound {
+			t.Errorf("image %q: %v, want not found", id, err)
+		}
+	}
+}
+
+// TestFailsClosed: when the database cannot commit, nothing is answered and nothing is told of why.
+func TestFailsClosed(t *testing.T) {
+	w := mustWorld(t, 50)
+	c := w.mustCaller(t, "closed@example.com", cola.TierPro)
+	id := w.newest(t, c, cola.SearchParams{})[0].TTBID.String()
+	w.down.Store(true)
+	if page, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{}); code(err) != cola.CodeUnavailable || page.Colas != nil {
+		t.Errorf("a search: %d rows, %v; want unavailable", len(page.Colas), err)
+	}
+	if _, _, err := w.Cola(t.Context(), c, id, ""); code(err) != cola.CodeUnavailable {
+		t.Errorf("a detail: %v, want unavailable", err)
+	}
+	if w.Ready(t.Context()) == nil {
+		t.Error("ready without a database")
+	}
+	w.down.Store(false)
+	if err := w.Ready(t.Context()); err != nil {
+		t.Errorf("not ready again: %v", err)
+	}
+	if _, state, err := w.Usage(t.Context(), c); err != nil || state.Used.DetailViews != 0 {
+		t.Errorf("afterwards: %+v, %v; want nothing charged", state.Used, err)
+	}
+}
