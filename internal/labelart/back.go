@@ -1,9 +1,12 @@
 package labelart
 
+import "math"
+
 // back draws a back label in a box: the story, who made it, and what the law asks for.
 func (p *page) back(b box) {
 	p.fill(p.paper, rectangle(b))
-	s := b.side()
+	p.unit = b.side()
+	s := p.unit
 	line := max(0.6, s*0.008)
 	p.fill(p.accent, rectangle(box{b.x, b.y, b.w, s * 0.025}))
 	p.fill(p.accent, rectangle(box{b.x, b.y + s*0.035, b.w, line * 0.6}))
@@ -16,13 +19,13 @@ func (p *page) back(b box) {
 		upper.h = in.h * 0.42
 	}
 	lower.y, lower.h = in.y+upper.h, in.h-upper.h
-	p.stack(upper, p.story(upper)...)
+	p.stack(upper, p.story()...)
 	p.legal(lower.inset(0, lower.h*0.02))
 }
 
 // story returns the items of a back's upper part.
-func (p *page) story(b box) []item {
-	s := b.side()
+func (p *page) story() []item {
+	s := p.unit
 	small := manner{face: sans, most: s * 0.042, lines: 3}
 	items := []item{
 		p.line(1.3, p.brand, p.ink, manner{face: p.bold, most: s * 0.13, lines: 2, track: 0.02, leading: 1.06}),
@@ -57,6 +60,7 @@ func (p *page) sidePanel(b box) {
 func (p *page) legalStrip(b box) {
 	p.fill(p.paper, rectangle(b))
 	p.fill(p.accent, rectangle(box{b.x, b.y, b.w, max(0.6, b.h*0.015)}))
+	p.unit = math.Min(b.w, b.h*2.5)
 	p.legal(b.inset(b.side()*0.12, b.side()*0.1))
 }
 
@@ -66,8 +70,9 @@ func (p *page) legal(b box) {
 		p.statements(b)
 		return
 	}
+	modules := float64(p.barcode.modules())
 	switch {
-	case p.upright && b.w >= 0.5*b.h:
+	case p.upright && b.w >= 0.5*b.h && b.h >= modules:
 		columns := b.columns(3, 1.15)
 		if p.side == "left" {
 			columns = b.columns(1.15, 3)
@@ -75,7 +80,7 @@ func (p *page) legal(b box) {
 		}
 		p.statements(columns[0].inset(b.w*0.015, 0))
 		p.bars(columns[1], true)
-	case p.side == "bottom center" || b.w < 1.1*b.h:
+	case p.side == "bottom center" || b.w < 1.1*b.h || b.w < 2.2*modules:
 		rows := b.rows(1.25, 1)
 		p.statements(rows[0])
 		p.bars(rows[1].inset(0, b.h*0.02), false)
@@ -92,19 +97,19 @@ func (p *page) legal(b box) {
 
 // statements sets who made the product and the government warning.
 func (p *page) statements(b box) {
-	s := b.side()
-	small := manner{face: sans, most: s * 0.075, lines: 4, align: left}
+	s := p.unit
+	small := manner{face: sans, most: s * 0.036, lines: 4, align: left}
 	sulfites := ""
 	if p.sulfites {
 		sulfites = "CONTAINS SULFITES"
 	}
 	items := []item{p.line(0.9, p.producer, p.ink, small), p.line(0.35, p.origin, p.ink, small), p.line(0.35, sulfites, p.ink, small)}
 	if p.strength != "" || p.contents != "" {
-		items = append(items, p.line(0.4, join(p.strength, p.contents), p.ink, manner{face: sansBold, most: s * 0.085, lines: 2, align: left}))
+		items = append(items, p.line(0.4, join(p.strength, p.contents), p.ink, manner{face: sansBold, most: s * 0.04, lines: 2, align: left}))
 	}
 	items = append(items,
-		p.line(0.4, warningLead, p.ink, manner{face: sansBold, most: s * 0.085, lines: 1, align: left}),
-		p.line(2.4, warning, p.ink, manner{face: sans, most: s * 0.075, lines: 14, align: left, top: true}))
+		p.line(0.4, warningLead, p.ink, manner{face: sansBold, most: s * 0.036, lines: 1, align: left}),
+		p.line(2.4, warning, p.ink, manner{face: sans, most: s * 0.036, lines: 14, align: left, top: true}))
 	p.stack(b, items...)
 }
 

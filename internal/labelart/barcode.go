@@ -123,6 +123,12 @@ var (
 	white = hex(0xffffff)
 )
 
+// modules is the width of the symbol and its quiet zones.
+func (s *symbol) modules() int { return s.quiet[0] + len(s.bars) + s.quiet[1] }
+
+// flattest is the height of a barcode's panel to its length below which it is not drawn: a scan line would leave it.
+const flattest = 0.28
+
 // bars draws the page's barcode on a white panel in the middle of a box, in whole pixels, as edges that fall between
 // pixels cost a scanner its margin. One that does not fit even so is written out in digits.
 func (p *page) bars(b box, upright bool) {
@@ -131,8 +137,11 @@ func (p *page) bars(b box, upright bool) {
 	if upright {
 		length, breadth = breadth, length
 	}
-	modules := s.quiet[0] + len(s.bars) + s.quiet[1]
-	module := math.Floor(math.Min(length/float64(modules), breadth/float64(modules)*1.6))
+	modules := s.modules()
+	module := math.Floor(math.Min(length/float64(modules), breadth/float64(modules)/flattest))
+	if stated := math.Floor(p.stated / float64(len(s.bars))); stated >= 1 {
+		module = math.Min(module, stated)
+	}
 	if s.bars == "" || module < 1 {
 		p.valueOnly(b, upright)
 		return

@@ -15,7 +15,11 @@ func (p *page) front() {
 		p.sidePanel(panels[0])
 		p.face(panels[1])
 		p.back(panels[2])
-	case p.barcode != nil && b.h > 0.8*b.w:
+	case p.barcode != nil && b.w > 1.2*b.h:
+		panels := b.columns(1.5, 1)
+		p.face(panels[0])
+		p.back(panels[1])
+	case p.barcode != nil:
 		parts := b.rows(1, 0.34)
 		p.face(parts[0])
 		p.legalStrip(parts[1])
@@ -26,6 +30,7 @@ func (p *page) front() {
 
 // face draws the main panel in the brand's composition.
 func (p *page) face(b box) {
+	p.unit = b.side()
 	switch p.cut {
 	case 0:
 		if p.kind == cola.MaltBeverage {
@@ -41,18 +46,18 @@ func (p *page) face(b box) {
 }
 
 // brandLine returns the item for the brand's name, the largest thing on the label.
-func (p *page) brandLine(weight float64, k ink, b box) item {
-	return p.line(weight, p.brand, k, manner{face: p.bold, most: b.side() * 0.17, lines: 3, track: 0.02, leading: 1.06})
+func (p *page) brandLine(weight float64, k ink) item {
+	return p.line(weight, p.brand, k, manner{face: p.bold, most: p.unit * 0.16, lines: 3, track: 0.02, leading: 1.06})
 }
 
 // particulars are the items below the brand: what it is, where it is from, how old.
-func (p *page) particulars(b box, k, faint ink) []item {
-	s := b.side()
-	quiet := manner{face: sans, most: s * 0.04, lines: 2, track: 0.14}
+func (p *page) particulars(k, faint ink) []item {
+	s := p.unit
+	quiet := manner{face: sans, most: s * 0.042, lines: 2, track: 0.14}
 	return []item{
-		p.line(1.3, p.fanciful, faint, manner{face: p.light, most: s * 0.085, lines: 2, leading: 1.1}),
+		p.line(1.3, p.fanciful, faint, manner{face: p.light, most: s * 0.08, lines: 2, leading: 1.1}),
 		p.divider(0.5, faint),
-		p.line(0.8, p.designation, k, manner{face: sans, most: s * 0.05, lines: 2, track: 0.16}),
+		p.line(0.8, p.designation, k, manner{face: sans, most: s * 0.052, lines: 2, track: 0.16}),
 		p.line(0.6, p.place, k, quiet),
 		p.line(0.9, p.vintage, k, manner{face: p.bold, most: s * 0.075, lines: 1, track: 0.12}),
 		p.line(0.7, p.age, faint, manner{face: p.bold, most: s * 0.06, lines: 1, track: 0.1}),
@@ -96,8 +101,8 @@ func (p *page) ornament(weight float64, k, ground ink) item {
 func (p *page) classic(b box) {
 	p.fill(p.paper, rectangle(b))
 	in := p.border(b, p.accent)
-	items := []item{gap(0.15), p.ornament(3, p.accent, p.paper), p.line(0.4, p.established, p.accent, manner{face: sans, most: b.side() * 0.03, lines: 1, track: 0.2}), p.brandLine(2.4, p.ink, in)}
-	items = append(items, p.particulars(in, p.ink, p.accent)...)
+	items := []item{gap(0.15), p.ornament(3, p.accent, p.paper), p.line(0.4, p.established, p.accent, manner{face: sans, most: p.unit * 0.03, lines: 1, track: 0.2}), p.brandLine(2.4, p.ink)}
+	items = append(items, p.particulars(p.ink, p.accent)...)
 	p.stack(in, append(items, gap(0.1), p.footer(0.6, p.ink))...)
 }
 
@@ -114,22 +119,22 @@ func (p *page) banner(b box) {
 	}
 	p.set(band.inset(band.w*0.06, band.h*0.16), p.brand, p.shine, manner{face: p.bold, most: band.h * 0.5, lines: 2, track: 0.03, leading: 1.06})
 	lower := rows[2].inset(b.w*0.07, rows[2].h*0.05)
-	p.stack(lower, append(p.particulars(lower, p.ink, p.accent), p.footer(0.7, p.ink))...)
+	p.stack(lower, append(p.particulars(p.ink, p.accent), p.footer(0.7, p.ink))...)
 }
 
 // split is a label whose upper part is a field of colour.
 func (p *page) split(b box) {
 	p.fill(p.paper, rectangle(b))
-	rows := b.rows(1, 1.12)
+	rows := b.rows(1, 1.05)
 	p.fill(p.panel, rectangle(rows[0]))
 	p.fill(p.accent, rectangle(box{b.x, rows[1].y - b.h*0.006, b.w, b.h * 0.012}))
 	top := rows[0].inset(b.w*0.06, rows[0].h*0.07)
 	p.stack(top,
-		p.line(0.3, p.established, p.shine, manner{face: sans, most: b.side() * 0.03, lines: 1, track: 0.2}),
+		p.line(0.3, p.established, p.shine, manner{face: sans, most: p.unit * 0.03, lines: 1, track: 0.2}),
 		p.ornament(2.2, p.shine, p.panel),
 		p.line(1.5, p.brand, p.shine, manner{face: p.bold, most: b.side() * 0.15, lines: 2, track: 0.02, leading: 1.06}))
 	lower := rows[1].inset(b.w*0.07, rows[1].h*0.07)
-	p.stack(lower, append(p.particulars(lower, p.ink, p.accent), p.footer(0.6, p.ink))...)
+	p.stack(lower, append(p.particulars(p.ink, p.accent), p.footer(0.6, p.ink))...)
 }
 
 // badge is a round emblem on rays.
@@ -143,5 +148,5 @@ func (p *page) badge(b box) {
 	p.fill(p.panel, circle(c, r*0.95))
 	p.fill(p.shine, ring(c, r*0.88, r*0.03))
 	p.motif(p, box{c.x - r*0.74, c.y - r*0.74, r * 1.48, r * 1.48}, p.shine, p.panel)
-	p.stack(rows[2], append(p.particulars(rows[2], p.ink, p.ink), p.footer(0.8, p.ink))...)
+	p.stack(rows[2], append(p.particulars(p.ink, p.ink), p.footer(0.8, p.ink))...)
 }

@@ -13,8 +13,7 @@ var (
 
 // hills draws rows of vines under a sun.
 func hills(p *page, b box, k, ground ink) {
-	s := b.square()
-	c, r := s.center(), s.w
+	c, r := b.center(), math.Min(b.h, b.w/1.5) // half as wide again as it is high
 	p.fill(k, circle(point{c.x + r*0.16, c.y - r*0.14}, r*0.15))
 	var hill outline
 	hill.move(c.x-r*0.75, c.y+r*0.38)

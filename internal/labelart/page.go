@@ -16,7 +16,8 @@ type page struct {
 	barcode *symbol // on this image, nil when none
 	upright bool    // the barcode reads upwards
 	side    string  // where the barcode stands, in the record's words
-	alone   bool    // the label has no image of the back: what must be said is said here
+	stated  float64 // its length in pixels as the record has it, 0 when it does not say
+	unit    float64 // the shorter side of the panel in hand: sizes of type go by it
 }
 
 func newPage(c *cola.Cola, img *cola.Image, w, h int) *page {
@@ -29,10 +30,6 @@ func newPage(c *cola.Cola, img *cola.Image, w, h int) *page {
 		title += " (" + position + " label)"
 	}
 	p.drawing = &drawing{w: w, h: h, title: title}
-	p.alone = true
-	for i := range c.Images {
-		p.alone = p.alone && c.Images[i].ContainerPosition != "back"
-	}
 	p.findBarcode(c, img)
 	return p
 }
@@ -46,6 +43,10 @@ func (p *page) findBarcode(c *cola.Cola, img *cola.Image) {
 			p.barcode = newSymbol(string(b.BarcodeType), b.BarcodeValue)
 			p.upright = b.Orientation == "vertical"
 			p.side = string(b.RelativeImagePosition)
+			p.stated = float64(b.WidthPixels.Or(0))
+			if p.upright {
+				p.stated = float64(b.HeightPixels.Or(0))
+			}
 			return
 		}
 	}
@@ -119,8 +120,8 @@ func (p *page) footer(weight float64, k ink) item {
 		return item{}
 	}
 	return item{weight, func(b box) {
-		m := manner{face: sans, most: b.h * 0.62, lines: 1, track: 0.06, align: left}
-		halves := b.columns(1, 1)
+		m := manner{face: sans, most: p.unit * 0.046, lines: 1, track: 0.06, align: left}
+		halves := b.columns(1.6, 1)
 		switch {
 		case p.contents == "":
 			m.align = centered
@@ -129,6 +130,8 @@ func (p *page) footer(weight float64, k ink) item {
 			m.align = centered
 			p.set(b, p.contents, k, m)
 		default:
+			size, _ := fit(p.strength, halves[0].inset(halves[0].w*0.03, 0), &m)
+			m.most = size // both in the size of the longer
 			p.set(halves[0].inset(halves[0].w*0.03, 0), p.strength, k, m)
 			m.align = right
 			p.set(halves[1].inset(halves[1].w*0.03, 0), p.contents, k, m)

@@ -14,6 +14,7 @@ func (p *page) neck(b box) {
 	p.fill(p.shine, hollow(in, max(0.6, s*0.012)))
 	in = in.inset(s*0.09, s*0.09)
 	columns := in.columns(1, 2.6, 1)
+	columns[1] = columns[1].inset(s*0.08, 0)
 	p.motif(p, columns[0], p.shine, p.panel)
 	p.stack(columns[1],
 		p.line(1.6, p.brand, p.shine, manner{face: p.bold, most: s * 0.3, lines: 2, track: 0.04, leading: 1.06}),

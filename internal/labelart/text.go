@@ -71,7 +71,7 @@ func (p *page) set(b box, text string, k ink, m manner) float64 {
 		return 0
 	}
 	size, lines := fit(text, b, &m)
-	if size < smallest {
+	if len(lines) == 0 {
 		return 0
 	}
 	height := float64(len(lines)) * m.lineHeight() * size
@@ -103,7 +103,7 @@ func (p *page) setTurned(b box, text string, k ink, m manner) {
 	}
 	m.lines = 1
 	size, lines := fit(text, box{0, 0, b.h, b.w}, &m)
-	if size < smallest {
+	if len(lines) == 0 {
 		return
 	}
 	width := m.face.measure(lines[0], m.track) * size
@@ -111,7 +111,7 @@ func (p *page) setTurned(b box, text string, k ink, m manner) {
 	p.shapes = append(p.shapes, shape{fill: k, text: lines[0], setting: setting{face: m.face, size: size, track: m.track, at: at, width: width, turned: true}})
 }
 
-// fit returns the largest size, and the lines, in which a text fits a box.
+// fit returns the largest size, and the lines, in which a text fits a box. It returns no lines when there are none.
 func fit(text string, b box, m *manner) (size float64, lines []string) {
 	fits := func(size float64) ([]string, bool) {
 		lines := wrap(text, m.face, b.w/size, m.track)
@@ -121,12 +121,15 @@ func fit(text string, b box, m *manner) (size float64, lines []string) {
 		return lines, true
 	}
 	most := min(m.most, b.h/m.lineHeight())
+	if most < smallest {
+		return 0, nil
+	}
 	if lines, ok := fits(most); ok {
 		return most, balance(lines, text, b.w/most, m)
 	}
 	low, high := smallest, most
-	if lines, ok := fits(low); !ok || low >= high {
-		return min(low, most), cut(text, lines, b, m)
+	if _, ok := fits(low); !ok {
+		return low, cut(text, b, m)
 	}
 	for range 12 {
 		if middle := (low + high) / 2; wrapFits(fits, middle) {
@@ -191,15 +194,20 @@ func balance(lines []string, text string, width float64, m *manner) []string {
 	return lines
 }
 
-// cut returns what fits of a text in the smallest size, with an ellipsis.
-func cut(text string, lines []string, b box, m *manner) []string {
-	size := min(smallest, m.most, b.h/m.lineHeight())
+// cut returns what fits of a text in the smallest size, with an ellipsis, or nothing.
+func cut(text string, b box, m *manner) []string {
+	const size = smallest
+	lines := wrap(text, m.face, b.w/size, m.track)
 	if lines == nil {
 		lines = []string{text}
 	}
 	lines = lines[:max(1, min(len(lines), m.lines, int(b.h/(m.lineHeight()*size))))]
 	last := &lines[len(lines)-1]
-	for runes := []rune(*last); len(runes) > 0 && m.face.measure(*last, m.track)*size > b.w; {
+	*last += "…"
+	for runes := []rune(*last); m.face.measure(*last, m.track)*size > b.w; {
+		if len(runes) == 0 {
+			return nil // not even the ellipsis fits
+		}
 		runes = runes[:len(runes)*9/10]
 		*last = string(runes) + "…"
 	}

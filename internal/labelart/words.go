@@ -68,6 +68,9 @@ func wordsOf(c *cola.Cola) words {
 	if credit := clean(string(c.LLMArtworkCredit), 60); credit != "" {
 		w.credit = "Label art: " + credit
 	}
+	if strings.EqualFold(w.designation, w.fanciful) {
+		w.designation = ""
+	}
 	if w.brand == "" {
 		w.brand = "UNNAMED"
 	}
@@ -91,7 +94,7 @@ func designation(c *cola.Cola) string {
 	if i := strings.IndexFunc(name, unicode.IsDigit); i > 0 && name[i-1] == ' ' {
 		name = name[:i]
 	}
-	return clean(strings.TrimSpace(name), 60)
+	return clean(strings.TrimPrefix(strings.TrimSpace(name), "OTHER "), 60)
 }
 
 // strength states the alcohol by volume, and the proof of spirits.

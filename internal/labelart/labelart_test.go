@@ -1,0 +1,240 @@
+package labelart
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/demo"
+)
+
+// label returns a record with one image of a position and size.
+func label(kind cola.ProductType, position cola.Text, w, h int) (*cola.Cola, *cola.Image) {
+	c := &cola.Cola{}
+	c.TTBID, c.BrandName, c.ProductType, c.ProductName = 26001001000001, "MAKER & SON'S <ÉTOILE>", kind, "OLD VINE"
+	c.ClassName, c.OriginName, c.AddressRecipient = "TABLE RED WINE", "CALIFORNIA", "STONE RIDGE LLC"
+	c.ABV, c.Volume, c.VolumeUnit = cola.Some(13.5), cola.Some(750.0), "milliliters"
+	c.LLMProductDescription = "A dry wine."
+	c.Images = []cola.Image{{TTBImageID: "26001001000001-1", ContainerPosition: position, WidthPixels: cola.Some(w), HeightPixels: cola.Some(h)}}
+	return c, &c.Images[0]
+}
+
+// sampleLabels returns demonstration labels, which show every position and container.
+func sampleLabels(n int) []*cola.Cola {
+	labels := make([]*cola.Cola, 0, n)
+	for c := range demo.Labels(demo.Options{Colas: n, Seed: 7, AsOf: cola.NewDate(2026, 11, 20)}) {
+		labels = append(labels, c)
+	}
+	return labels
+}
+
+func mustPNG(t testing.TB, c *cola.Cola, img *cola.Image) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := PNG(&b, c, img); err != nil {
+		t.Fatalf("PNG: %v", err)
+	}
+	return b.Bytes()
+}
+
+func mustSVG(t testing.TB, c *cola.Cola, img *cola.Image) string {
+	t.Helper()
+	var b strings.Builder
+	if err := SVG(&b, c, img); err != nil {
+		t.Fatalf("SVG: %v", err)
+	}
+	return b.String()
+}
+
+// svgText reads an SVG as XML and returns its size and all the text in it. It fails when the XML is not well formed.
+func svgText(t testing.TB, svg string) (w, h, text string) {
+	t.Helper()
+	var b strings.Builder
+	for _, token := range mustBeXML(t, svg) {
+		switch v := token.(type) {
+		case xml.StartElement:
+			for _, a := range v.Attr {
+				switch {
+				case v.Name.Local == "svg" && a.Name.Local == "width":
+					w = a.Value
+				case v.Name.Local == "svg" && a.Name.Local == "height":
+					h = a.Value
+				}
+			}
+		case xml.CharData:
+			b.Write(v)
+		}
+	}
+	return w, h, b.String()
+}
+
+// fataler is what of a test is needed to end it: one of testing or one of rapid.
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// mustBeXML returns the tokens of an SVG, and fails when it is not well formed.
+func mustBeXML(t fataler, svg string) []xml.Token {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(svg))
+	var tokens []xml.Token
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return tokens
+		}
+		if err != nil {
+			t.Fatalf("the SVG is not well formed: %v\n%s", err, svg)
+		}
+		tokens = append(tokens, xml.CopyToken(token))
+	}
+}
+
+func TestDrawsInTheStatedSize(t *testing.T) {
+	for _, position := range []cola.Text{"front", "back", "neck", "strip", "other", "", "lid"} {
+		for _, size := range [][2]int{{1, 1}, {2, 700}, {700, 2}, {17, 23}, {160, 90}, {900, 1200}, {1600, 500}} {
+			for _, kind := range cola.ProductTypes() {
+				c, img := label(cola.ProductType(kind), position, size[0], size[1])
+				config, err := png.DecodeConfig(bytes.NewReader(mustPNG(t, c, img)))
+				if err != nil || config.Width != size[0] || config.Height != size[1] {
+					t.Errorf("%s %q %v: the PNG is %dx%d, %v", kind, position, size, config.Width, config.Height, err)
+				}
+			}
+		}
+	}
+	c, img := label(cola.Wine, "back", 640, 480)
+	if w, h, _ := svgText(t, mustSVG(t, c, img)); w != "640" || h != "480" {
+		t.Errorf("the SVG is %s by %s, want 640 by 480", w, h)
+	}
+}
+
+func TestUsualSizeWhenNoneIsStated(t *testing.T) {
+	c, img := label(cola.Wine, "strip", 0, 0)
+	img.WidthPixels, img.HeightPixels = cola.Opt[int]{}, cola.Opt[int]{}
+	if w, h, _ := svgText(t, mustSVG(t, c, img)); w != "1200" || h != "180" {
+		t.Errorf("a strip without a size is drawn %s by %s, want 1200 by 180", w, h)
+	}
+}
+
+func TestRefusesSizes(t *testing.T) {
+	for _, size := range [][2]int{{0, 10}, {10, 0}, {-5, 10}, {MaxSide + 1, 10}, {10, MaxSide + 1}, {1 << 40, 1 << 40}} {
+		c, img := label(cola.Wine, "front", size[0], size[1])
+		for name, draw := range map[string]func(io.Writer, *cola.Cola, *cola.Image) error{"SVG": SVG, "PNG": PNG} {
+			var b bytes.Buffer
+			err := draw(&b, c, img)
+			if err == nil || !strings.Contains(err.Error(), "4096") || !strings.Contains(err.Error(), img.TTBImageID) {
+				t.Errorf("%s of %v: error %v, want one that names the image and the limit", name, size, err)
+			}
+			if b.Len() > 0 {
+				t.Errorf("%s of %v wrote %d bytes before it failed", name, size, b.Len())
+			}
+		}
+	}
+}
+
+// brokenWriter takes no more.
+type brokenWriter struct{}
+
+var errBroken = errors.New("broken pipe")
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestReportsTheWritersError(t *testing.T) {
+	c, img := label(cola.Wine, "front", 300, 400)
+	if err := SVG(brokenWriter{}, c, img); !errors.Is(err, errBroken) {
+		t.Errorf("SVG: %v, want the writer's error", err)
+	}
+	if err := PNG(brokenWriter{}, c, img); !errors.Is(err, errBroken) {
+		t.Errorf("PNG: %v, want the writer's error", err)
+	}
+}
+
+func TestSaysWhatTheRecordSays(t *testing.T) {
+	c, img := label(cola.Wine, "front", 900, 1200)
+	c.WineVintageYear, c.WineAppellation = cola.Some(2019), "NAPA VALLEY"
+	_, _, text := svgText(t, mustSVG(t, c, img))
+	for _, want := range []string{"SON'S", "<ÉTOILE>", "OLD VINE", "NAPA VALLEY", "2019", "13.5% ALC./VOL.", "750 ML"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the front does not say %q:\n%s", want, text)
+		}
+	}
+	img.ContainerPosition = "back"
+	_, _, text = svgText(t, mustSVG(t, c, img))
+	for _, want := range []string{"A dry wine.", "GOVERNMENT WARNING:", "Surgeon General", "health problems.", "CONTAINS SULFITES", "STONE RIDGE LLC"} {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
+			t.Errorf("the back does not say %q:\n%s", want, text)
+		}
+	}
+}
+
+func TestSameRecordSamePicture(t *testing.T) {
+	for _, c := range sampleLabels(12) {
+		for i := range c.Images {
+			if mustSVG(t, c, &c.Images[i]) != mustSVG(t, c, &c.Images[i]) || !bytes.Equal(mustPNG(t, c, &c.Images[i]), mustPNG(t, c, &c.Images[i])) {
+				t.Fatalf("%s is drawn differently the second time", c.Images[i].TTBImageID)
+			}
+		}
+	}
+}
+
+func TestBrandsLookDifferent(t *testing.T) {
+	looks := map[string]bool{}
+	for _, brand := range []string{"ALDER", "BIRCH", "CEDAR", "DOGWOOD", "ELM", "FIR", "GINKGO", "HAZEL", "IRONWOOD", "JUNIPER"} {
+		c, _ := label(cola.MaltBeverage, "front", 600, 800)
+		c.BrandName = brand
+		th := themeOf(c)
+		looks[string([]byte{th.paper.r, th.paper.g, th.paper.b, byte(th.cut)})] = true
+		c.TTBID++
+		if again := themeOf(c); again.paper != th.paper || again.cut != th.cut {
+			t.Errorf("%s has another look on its next label", brand)
+		}
+	}
+	if len(looks) < 6 {
+		t.Errorf("ten brands have %d looks; want at least 6", len(looks))
+	}
+}
+
+func TestTextStaysOnTheLabel(t *testing.T) {
+	for _, c := range sampleLabels(600) {
+		for i := range c.Images {
+			d, err := layOut(c, &c.Images[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range d.shapes {
+				if s.text == "" {
+					continue
+				}
+				x0, x1, y0, y1 := s.at.x, s.at.x+s.width, s.at.y-0.75*s.size, s.at.y+0.22*s.size
+				if s.turned {
+					x0, x1, y0, y1 = s.at.x-0.75*s.size, s.at.x+0.22*s.size, s.at.y-s.width, s.at.y
+				}
+				if x0 < -0.5 || y0 < -0.5 || x1 > float64(d.w)+0.5 || y1 > float64(d.h)+0.5 {
+					t.Fatalf("%s (%s, %dx%d): %q reaches beyond the label: %.1f %.1f to %.1f %.1f", c.Images[i].TTBImageID, c.Images[i].ContainerPosition, d.w, d.h, s.text, x0, y0, x1, y1)
+				}
+			}
+		}
+	}
+}
+
+func TestPalettesAreLegible(t *testing.T) {
+	for name, palettes := range map[string][]palette{"wine": winePalettes, "beer": beerPalettes, "spirits": spiritPalettes} {
+		for i, p := range palettes {
+			for _, pair := range []struct {
+				what   string
+				a, b   uint32
+				atBest float64
+			}{{"ink on paper", p.ink, p.paper, 4.5}, {"shine on panel", p.shine, p.panel, 4.5}, {"accent on paper", p.accent, p.paper, 2.5}} {
+				if got := contrast(hex(pair.a), hex(pair.b)); got < pair.atBest {
+					t.Errorf("%s palette %d: %s has a contrast of %.2f, want %.1f", name, i, pair.what, got, pair.atBest)
+				}
+			}
+		}
+	}
+}
