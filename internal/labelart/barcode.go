@@ -127,7 +127,7 @@ var (
 func (s *symbol) modules() int { return s.quiet[0] + len(s.bars) + s.quiet[1] }
 
 // flattest is the height of a barcode's panel to its length below which it is not drawn: a scan line would leave it.
-const flattest = 0.28
+const flattest = 0.2
 
 // bars draws the page's barcode on a white panel in the middle of a box, in whole pixels, as edges that fall between
 // pixels cost a scanner its margin. One that does not fit even so is written out in digits.

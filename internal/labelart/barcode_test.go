@@ -155,7 +155,13 @@ func mustScan(t testing.TB, c *cola.Cola, img *cola.Image) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scan(d.raster(), len(c.Barcodes) > 0 && c.Barcodes[0].Orientation == "vertical")
+	picture := d.raster()
+	if upright := len(c.Barcodes) > 0 && c.Barcodes[0].Orientation == "vertical"; upright {
+		if digits := scan(picture, upright); digits != "" {
+			return digits // it lies across where there is no room to stand
+		}
+	}
+	return scan(picture, false)
 }
 
 func TestBarcodesScan(t *testing.T) {
