@@ -71,7 +71,7 @@ func (f flaky) Settle(ctx context.Context, b store.Batch, decide func(time.Time,
 }
 
 // mustWorld makes a registry with a number of demonstration labels and waits until it is ready.
-func mustWorld(t *testing.T, labels int) *world {
+func mustWorld(t testing.TB, labels int) *world {
 	t.Helper()
 	w := &world{}
 	w.clock.Store(instant.UnixMicro())
@@ -111,7 +111,7 @@ func mustWorld(t *testing.T, labels int) *world {
 }
 
 // mustCaller makes an account with a key.
-func (w *world) mustCaller(t *testing.T, email string, tier cola.Tier) cola.Caller {
+func (w *world) mustCaller(t testing.TB, email string, tier cola.Tier) cola.Caller {
 	t.Helper()
 	account, err := w.store.CreateAccount(t.Context(), email, tier)
 	if err != nil {

@@ -1,0 +1,64 @@
+package quota_test
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/quota"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlite"
+)
+
+// BenchmarkCharge measures committed charges over the embedded store: by one caller that waits for each, and by many at
+// once, who share commits. The store's clock runs fast, so that no window fills.
+func BenchmarkCharge(b *testing.B) {
+	for _, callers := range []int{1, 64, 1024} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			var ticks atomic.Int64
+			begun := time.Now()
+			now := func() time.Time { return begun.Add(time.Duration(ticks.Add(1)) * time.Minute) }
+			quiet := slog.New(slog.DiscardHandler)
+			st, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "ledger.db"), sqlite.Options{Now: now, Logger: quiet})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer st.Close()
+			requests := make([]quota.Request, 100)
+			for i := range requests {
+				requests[i] = quota.Request{Caller: mustCaller(b, st, i), Meter: cola.MeterListRecords, Units: 0}
+			}
+			l := quota.New(st, quota.Rules{}, quiet)
+			defer l.Close()
+			b.SetParallelism(callers)
+			var next atomic.Int64
+			b.ResetTimer()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					// A batch of all callers holds at most a few dozen requests of one account: below the tier's window.
+					if _, err := l.Charge(b.Context(), requests[next.Add(1)%int64(len(requests))]); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "charges/s")
+		})
+	}
+}
+
+func mustCaller(b *testing.B, st store.Store, i int) cola.Caller {
+	account, err := st.CreateAccount(b.Context(), fmt.Sprintf("bench%d@example.com", i), cola.TierPro)
+	if err != nil {
+		b.Fatal(err)
+	}
+	key, err := st.CreateKey(b.Context(), store.Key{AccountID: account.ID, Name: "bench"}, store.KeyHash{byte(i), byte(i >> 8), 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return cola.Caller{Account: account.ID, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key.ID}, Channel: cola.ChannelREST}
+}
