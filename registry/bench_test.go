@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,12 +17,13 @@ func BenchmarkSearchColas(b *testing.B) {
 		callers[i] = w.mustCaller(b, string(rune('a'+i/26))+string(rune('a'+i%26))+"@example.com", cola.TierPro)
 	}
 	b.SetParallelism(64)
+	var next atomic.Int64
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
-		for i := 0; pb.Next(); i++ {
+		for pb.Next() {
 			w.clock.Add(time.Minute.Microseconds()) // so that no window fills
 			p := cola.SearchParams{Q: "oak", ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(1)}
-			if _, _, err := w.SearchColas(b.Context(), callers[i%len(callers)], p); err != nil {
+			if _, _, err := w.SearchColas(b.Context(), callers[next.Add(1)%int64(len(callers))], p); err != nil {
 				b.Error(err)
 				return
 			}
