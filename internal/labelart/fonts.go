@@ -81,13 +81,16 @@ func (t *typeface) advance(buffer *sfnt.Buffer, r rune) float64 {
 // measure returns the width of a text in ems, letters tracked apart by track ems.
 func (f face) measure(s string, track float64) float64 {
 	t := typefaces()[f]
-	var buffer sfnt.Buffer
+	var buffer *sfnt.Buffer // of some kilobytes: most texts need none
 	width := 0.0
 	for _, r := range s {
 		if int(r) < len(t.latin) {
 			width += t.latin[r]
 		} else {
-			width += t.advance(&buffer, r)
+			if buffer == nil {
+				buffer = new(sfnt.Buffer)
+			}
+			width += t.advance(buffer, r)
 		}
 		width += track
 	}
