@@ -12,7 +12,7 @@ type importCommand struct {
 	storeFlags
 	DryRun      bool     `help:"Tell what would be done, and write nothing."`
 	SkipInvalid bool     `help:"Exit with 0 although rows were refused."`
-	Kind        string   `arg:"" enum:"colas,permittees,avas,production-reports,processing-times,formula-processing-times,registration-processing-times,category-aliases" help:"What the files hold: ${enum}."`
+	Kind        string   `arg:"" enum:"colas,permittees,avas,production-reports,processing-times,formula-processing-times,registration-processing-times,category-aliases" help:"What the files hold: colas, permittees, avas, production-reports, processing-times, formula-processing-times, registration-processing-times or category-aliases."`
 	Files       []string `arg:"" name:"file" help:"Files to read, plain or compressed with gzip or zstd; - is standard input."`
 }
 

@@ -62,7 +62,6 @@ func (p program) run(ctx context.Context) int {
 		kong.Writers(p.stdout, p.stderr),
 		kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.UsageOnError(),
 	)
 	if err != nil {
 		panic(err) // the cli struct is wrong
@@ -75,7 +74,11 @@ func (p program) run(ctx context.Context) int {
 		fmt.Fprintf(p.stderr, "colaregistry: %v\nRun colaregistry --help for the commands and their flags.\n", err)
 		return exitUsage
 	}
-	env := &environment{Context: ctx, program: p, log: slog.New(slog.NewTextHandler(p.stderr, nil))}
+	level := slog.LevelWarn // a command says what it did on standard output; only a server has news
+	if command.Command() == "serve" {
+		level = slog.LevelInfo
+	}
+	env := &environment{Context: ctx, program: p, log: slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: level}))}
 	var code exitError
 	switch err := command.Run(env); {
 	case err == nil:
