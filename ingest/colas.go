@@ -74,7 +74,7 @@ func (w *colaWork) dated(ctx context.Context, patch *cola.Patch[cola.Cola], outc
 }
 
 var (
-	colaSchema = newSchema[cola.Cola]("recent_colas").
+	colaSchema = newSchema[cola.Cola]().
 			computed("has_barcode").
 			form(textForm{prose: true}, "llm_product_description").
 			form(textForm{zip: true}, "address_zip_code")

@@ -43,7 +43,11 @@ func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) 
 			return csvHeader{line: line, names: names}, nil
 		}
 	}
-	return csvHeader{}, fmt.Errorf("the format is not known: the text begins with %s", quote(first))
+	hint := ""
+	if bytes.IndexByte(first, ',') < 0 && bytes.ContainsAny(first, "\t;") {
+		hint = ", and its columns seem to be separated by tabs or semicolons, where commas are due"
+	}
+	return csvHeader{}, fmt.Errorf("the format is not known: the text begins with %s%s", quote(first), hint)
 }
 
 // again reports whether a line is the header once more, as in files that were joined.

@@ -1,6 +1,10 @@
 package ingest
 
-import "github.com/colaregistry/colaregistry/cola"
+import (
+	"context"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
 
 // flow is one source on its way through the pipeline.
 type flow[T any] struct {
@@ -80,6 +84,24 @@ func (f *flow[T]) take() *batch[T] {
 		b.notes, b.decoded = notes{}, make(chan struct{})
 		return b
 	}
+}
+
+// await returns the next batch in order, decoded, or nil when ctx is cancelled first.
+func (f *flow[T]) await(ctx context.Context) (b *batch[T]) {
+	select {
+	case <-ctx.Done():
+		return nil
+	case b = <-f.order:
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-b.decoded:
+	}
+	if ctx.Err() != nil { // of two channels that are ready, select takes either
+		return nil
+	}
+	return b
 }
 
 // fill splits rows until the batch is full or the source ends.

@@ -196,8 +196,39 @@ func TestImportBoundsRefusals(t *testing.T) {
 	if _, err := report.WriteTo(&b); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), "\nrefused 234 rows more that are not listed\n") {
+	if !strings.Contains(b.String(), "\nand 234 more refused rows that are not listed\n") {
 		t.Errorf("report: …%s", b.String()[b.Len()-200:])
+	}
+}
+
+func TestReportWriteTo(t *testing.T) {
+	text := labelRow(1) + `{"ttb_id":"24001001000002"}` + "\n" + strings.Replace(labelRow(3), "brand_name", "brandname", 1) +
+		strings.Replace(labelRow(4), `"2024-01-01"`, "null", 1)
+	report, err := Import(t.Context(), newFakeStore(), Colas, texts(text, "[1"), Options{DryRun: true})
+	if err == nil {
+		t.Error("a source broke off and rows were refused, and there is no error")
+	}
+	var b strings.Builder
+	n, err := report.WriteTo(&b)
+	if err != nil || n != int64(b.Len()) {
+		t.Errorf("%d bytes of %d, %v", n, b.Len(), err)
+	}
+	want := `-:2: no such label is stored yet, and a label must have brand_name, product_type, permit_number
+-:3: no such label is stored yet, and a label must have brand_name
+2:1: not a JSON object (it begins with '1')
+warning: -: unknown field "brandname" is ignored; did you mean brand_name? (1 row)
+failed: 2:1: the array is cut off
+without approval date: 1 of the labels; searches of a range of dates do not find them
+dry run: nothing was written
+read=5 added=2 changed=0 unchanged=0 refused=3
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+	long := Report{}
+	long.refuse(Refusal{Reason: strings.Repeat("É", maxReason)})
+	if reason := long.Refusals[0].Reason; len(reason) > maxReason+3 || !strings.HasSuffix(reason, "É…") {
+		t.Errorf("a reason of %d bytes: …%q", len(reason), reason[len(reason)-10:])
 	}
 }
 

@@ -64,6 +64,7 @@ func TestJSONRows(t *testing.T) {
 		{"array with the wrong bracket", "[{\"a\":[1}]", []string{
 			"line 1: not valid JSON, in the record that begins at line 1 of an array"}},
 		{"arrays one after the other", "[{\"a\":1}]\n[{\"a\":2}]", []string{`1: {"a":1}`, `2: {"a":2}`}},
+		{"brackets without end", "{\"a\":" + strings.Repeat("[", 2000) + "\n{\"a\":1}", []string{"1! " + errScanDepth.Error(), `2: {"a":1}`}},
 		{"the API's list", "{\"data\":[{\"a\":1},\n{\"a\":2}],\"meta\":{\"total\":2,\"x\":[{}]}}", []string{`1: {"a":1}`, `2: {"a":2}`}},
 		{"the API's single record", `{"data":{"a":1}}`, []string{`1: {"a":1}`}},
 		{"the API's answers joined", "{\"data\":{\"a\":1}}{\"data\":{\"a\":2}}\n{\"data\":[{\"a\":3}]}\n",

@@ -1,6 +1,14 @@
 package ingest
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
+
+// maxScanDepth bounds how deeply brackets may nest in a value that is scanned, dropped ones included.
+const maxScanDepth = 1000
+
+var errScanDepth = fmt.Errorf("not valid here: values nest more than %d deep", maxScanDepth)
 
 // value scans one value of any type, whose first byte is next.
 func (s *jsonScanner) value() error {
@@ -11,41 +19,48 @@ func (s *jsonScanner) value() error {
 		if err != nil {
 			return err
 		}
-		switch c {
-		case '{', '[':
-			if ended {
-				return errSyntax
-			}
-			s.stack = append(s.stack, c+2) // the closing bracket stands two places on in ASCII
+		between := c == ',' || c == ':'
+		closes := c == '}' || c == ']'
+		switch {
+		case between && (!ended || len(s.stack) == 0), ended && !between && !closes:
+			return errSyntax
+		case between:
 			s.emitByte(c)
-			continue
-		case '}', ']':
-			n := len(s.stack)
-			if n == 0 || s.stack[n-1] != c {
-				return errSyntax
-			}
-			s.stack = s.stack[:n-1]
-			s.emitByte(c)
-		case ',', ':':
-			if !ended || len(s.stack) == 0 {
-				return errSyntax
-			}
-			s.emitByte(c)
-			ended = false
-			continue
+		case c == '{' || c == '[':
+			err = s.push(c)
+		case closes:
+			err = s.pop(c)
 		default:
-			if ended {
-				return errSyntax
-			}
-			if err := s.scalar(c); err != nil {
-				return err
-			}
+			err = s.scalar(c)
 		}
-		if len(s.stack) == 0 {
+		if err != nil {
+			return err
+		}
+		if ended = !between && c != '{' && c != '['; ended && len(s.stack) == 0 {
 			return nil
 		}
-		ended = true
 	}
+}
+
+// push takes an opening bracket.
+func (s *jsonScanner) push(c byte) error {
+	if len(s.stack) >= maxScanDepth {
+		return errScanDepth
+	}
+	s.stack = append(s.stack, c+2) // the closing bracket stands two places on in ASCII
+	s.emitByte(c)
+	return nil
+}
+
+// pop takes a closing bracket, which must be the one that is due.
+func (s *jsonScanner) pop(c byte) error {
+	n := len(s.stack) - 1
+	if n < 0 || s.stack[n] != c {
+		return errSyntax
+	}
+	s.stack = s.stack[:n]
+	s.emitByte(c)
+	return nil
 }
 
 // scalar scans a string, a number or a word.

@@ -82,14 +82,17 @@ var permitteeFields = cola.Fields(1)<<len(cola.FieldsOf[cola.Permittee]()) - 1
 // how many permits the list has is checked against those read.
 func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 	list := &permitList{permits: map[string]struct{}{}}
-	f := csvFormat(in, ttbPermitteeSchema, header, func(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
+	finish := func(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
 		if kind := cola.PermitteeTypeOf(row.PermitNumber); kind != "" && row.PermitteeType == "" {
 			row.PermitteeType = cola.Text(kind)
 			carried = carried.With(permitteeType)
 		}
 		settlePermittee(r, row, carried, patch)
-		list.read(patch.Record.PermitNumber)
-	})
+		if len(r.problems.list) == 0 {
+			list.read(patch.Record.PermitNumber)
+		}
+	}
+	f := csvFormat(in, ttbPermitteeSchema, header, finish)
 	warnings := f.done
 	f.rows = &csvRows{in: in, skip: func(line []byte) bool { return header.again(line) || list.total(line) }}
 	f.done = func() []string { return append(warnings(), list.warnings()...) }

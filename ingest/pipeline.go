@@ -89,35 +89,40 @@ func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 func (p *pipeline[T]) consume(ctx context.Context, s Source, f *flow[T]) error {
 	rows := 0
 	for {
-		var b *batch[T]
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("import stopped: %w", context.Cause(ctx))
-		case b = <-f.order:
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("import stopped: %w", context.Cause(ctx))
-		case <-b.decoded:
+		b := f.await(ctx)
+		if b == nil {
+			return stopped(ctx)
 		}
 		if err := p.store(ctx, s, b); err != nil {
 			return err
 		}
 		rows += len(b.rows)
-		switch broken := (*brokenError)(nil); {
+		switch {
 		case b.err == io.EOF:
 			if p.oddities(s, f); rows == 0 {
 				p.run.report.warn(Warning{Source: s.Name, Message: "it holds no rows"})
 			}
 			return nil
-		case errors.As(b.err, &broken):
-			return &SourceError{Source: s.Name, Line: broken.line, Err: broken.err}
+		case b.err != nil && ctx.Err() != nil: // the source was closed because of that
+			return stopped(ctx)
 		case b.err != nil:
-			return &SourceError{Source: s.Name, Err: b.err}
+			return sourceError(s, b.err)
 		}
 		p.progress(s, b.bytes, false)
 		f.free <- b
 	}
+}
+
+func stopped(ctx context.Context) error {
+	return fmt.Errorf("import stopped: %w", context.Cause(ctx))
+}
+
+// sourceError returns the error that ends a source, with its line where that is known.
+func sourceError(s Source, err error) error {
+	if broken := (*brokenError)(nil); errors.As(err, &broken) {
+		return &SourceError{Source: s.Name, Line: broken.line, Err: broken.err}
+	}
+	return &SourceError{Source: s.Name, Err: err}
 }
 
 // store writes one batch, whole even when ctx is cancelled meanwhile, and adds it to the report.

@@ -74,8 +74,8 @@ func (w *productionWork) hold(_ context.Context, patches []cola.Patch[cola.Produ
 // finish replaces the reports, in the order of the input.
 func (w *productionWork) finish(ctx context.Context) error {
 	for _, key := range w.order {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("import stopped: %w", context.Cause(ctx))
+		if ctx.Err() != nil {
+			return stopped(ctx)
 		}
 		held := w.reports[key]
 		if held.broken {

@@ -13,6 +13,9 @@ import (
 // keptRefusals is how many refused rows a report tells one by one; the others are only counted.
 const keptRefusals = 1000
 
+// maxReason is how long the reason of a refusal is told, in bytes.
+const maxReason = 1000
+
 // keptWarnings bounds the warnings of a report.
 const keptWarnings = 100
 
@@ -110,6 +113,7 @@ func (r *Report) refuse(refusal Refusal) {
 	r.Read++
 	r.Refused++
 	if len(r.Refusals) < keptRefusals {
+		refusal.Reason = cut(refusal.Reason, maxReason)
 		r.Refusals = append(r.Refusals, refusal)
 	}
 }
@@ -145,20 +149,21 @@ func (r Report) Summary() string {
 		r.Read, r.Added, r.Changed, r.Unchanged, r.Refused)
 }
 
-// WriteTo writes the report for a person to read: refused rows a line each, what was odd, and last the Summary.
+// WriteTo writes the report for a person to read: refused rows a line each as file:line: reason, what was odd, and last
+// the Summary.
 func (r Report) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	for _, refusal := range r.Refusals {
-		fmt.Fprintf(&b, "refused %s\n", refusal)
+		fmt.Fprintln(&b, refusal)
 	}
 	if more := r.Refused - len(r.Refusals); more > 0 {
-		fmt.Fprintf(&b, "refused %s more that are not listed\n", rows(more))
+		fmt.Fprintf(&b, "and %d more refused rows that are not listed\n", more)
 	}
 	for _, warning := range r.Warnings {
-		fmt.Fprintf(&b, "warning %s\n", warning)
+		fmt.Fprintf(&b, "warning: %s\n", warning)
 	}
 	for i := range r.Failures {
-		fmt.Fprintf(&b, "failed %s\n", r.Failures[i].Error())
+		fmt.Fprintf(&b, "failed: %s\n", r.Failures[i].Error())
 	}
 	if r.Kind == Colas && r.Read > 0 {
 		fmt.Fprintf(&b, "without approval date: %d of the labels%s\n", r.Undated, undatedHint(r.Undated))
@@ -176,11 +181,4 @@ func undatedHint(n int) string {
 		return ""
 	}
 	return "; searches of a range of dates do not find them"
-}
-
-func rows(n int) string {
-	if n == 1 {
-		return "1 row"
-	}
-	return fmt.Sprintf("%d rows", n)
 }

@@ -1,7 +1,7 @@
 package ingest
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -65,14 +65,20 @@ func splitList(s, separators string) []string {
 
 // quote returns a value as messages show it: quoted, and cut when it is long.
 func quote[S ~string | ~[]byte](s S) string {
-	const most = 60
 	text := string(s)
-	if len(text) <= most {
-		return fmt.Sprintf("%q", text)
+	if short := cut(text, 60); short != text {
+		return strconv.Quote(strings.TrimSuffix(short, "…")) + "…"
 	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
+	return strconv.Quote(text)
+}
+
+// cut returns a text, or its beginning of so many bytes and an ellipsis when it is longer.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
 	}
-	return fmt.Sprintf("%q…", text[:cut])
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
 }

@@ -63,6 +63,7 @@ func TestTTBExport(t *testing.T) {
 		{"no origin", id + ",NJ-I-721,1,01/02/2024,A,B,,,80,TABLE RED WINE", id + "|NJ-I-721|2024-01-02|A|B|||80|TABLE RED WINE"},
 		{"too few fields", id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE", "! " + errTTBShort.Error() + ": 8, not 10"},
 		{"a field lost", id + ",NJ-I-721,1,01/02/2024,B,51,FRANCE,80,TABLE RED WINE,", "! " + errTTBTail.Error()},
+		{"commas without end", id + ",NJ-I-721,1,01/02/2024" + strings.Repeat(",51,80", 100_000), "! " + errTTBLong.Error()},
 		{"no date anywhere", id + ",NJ-I-721,1,2024-01-02,A,B,51,FRANCE,80,TABLE RED WINE", "! " + errTTBDate.Error()},
 		{"an impossible date", id + ",NJ-I-721,1,13/45/2024,A,B,51,FRANCE,80,TABLE RED WINE",
 			`! Completed Date: "13/45/2024" is not a date; it is written MM/DD/YYYY`},

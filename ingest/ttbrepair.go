@@ -10,11 +10,15 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
+// maxTTBCells is up to how many cells a row is worth mending; ways to split it grow with their square.
+const maxTTBCells = 50
+
 // ttbRow is a row of TTB's export as text.
 type ttbRow [ttbWidth]string
 
 var (
 	errTTBShort  = errors.New("has fewer fields than the header")
+	errTTBLong   = errors.New("has far more fields than the header")
 	errTTBDate   = errors.New("has no Completed Date (MM/DD/YYYY) where one is due, so its fields cannot be told apart")
 	errTTBTail   = errors.New("its origin and class cannot be told apart from the fields before them")
 	errTTBMiddle = errors.New("an unquoted comma stands in the fanciful name or the brand name, and it cannot be told in which")
@@ -25,8 +29,11 @@ var (
 // and what is between is the fanciful name and the brand name, if there is only one way to split it. Anything else is an
 // error.
 func readTTBRow(cells []csvField) (ttbRow, error) {
-	if len(cells) < ttbWidth {
+	switch {
+	case len(cells) < ttbWidth:
 		return ttbRow{}, fmt.Errorf("%w: %d, not %d", errTTBShort, len(cells), ttbWidth)
+	case len(cells) > maxTTBCells:
+		return ttbRow{}, errTTBLong
 	}
 	date := ttbCompleted
 	for len(cells[date].text) > 0 && !isCompleted(cells[date].text) {

@@ -98,12 +98,13 @@ func (r *ttbRows) content() (line int, err error) {
 	return r.line, nil
 }
 
-// complete reports whether a row has all its fields without any repair.
+// complete reports whether a row has all its fields, so that no more lines belong to it.
 func (r *ttbRows) complete(text []byte) bool {
 	r.scratch = append(r.scratch[:0], text...)
 	var err error
 	r.cells, err = splitCSV(r.scratch, r.cells[:0], false)
-	return err == nil && len(r.cells) >= ttbWidth && len(r.cells[len(r.cells)-1].text) > 0 && knownClass(r.cells)
+	n := len(r.cells)
+	return n > maxTTBCells || err == nil && n >= ttbWidth && len(r.cells[n-1].text) > 0 && knownClass(r.cells)
 }
 
 // beginsTTBRow reports whether a line begins with a TTB id, as it is or in a spreadsheet's wrapping, and a comma.
