@@ -10,103 +10,135 @@ import (
 
 // codes finds documents by barcode: by number what is shaped like one, by its exact text anything else.
 type codes struct {
-	gtins []uint64 // ascending, one for each document that has it
-	docs  []uint32 // ascending for the same number
-	names dict     // other values, sorted
-	lists postings // documents that have one
+	names dict     // values that are no numbers, sorted
+	keys  []uint64 // ascending: a GTIN, or otherKey with the number of a name; one for each document that has it
+	docs  []uint32 // ascending for the same key
+	main  []uint64 // a bit for each key that is of the document's main barcode
+}
+
+// otherKey marks the key of a name. GTINs are far below it.
+const otherKey = 1 << 63
+
+// codeEntry is one key of one document.
+type codeEntry struct {
+	key  uint64
+	doc  uint32
+	main bool
 }
 
 func buildCodes(t *table) (c codes) {
-	type entry struct {
-		gtin uint64
-		doc  uint32
-	}
-	gtins, names := make([][2]cola.GTIN, t.codes.len()), newInterner()
-	name := make([]uint32, t.codes.len()) // 0 for what is a number
-	for i := range gtins {
+	names := newInterner()
+	keys := make([][2]uint64, t.codes.len()) // of each distinct barcode; the same twice when there is one
+	for i := range keys {
 		value, _ := splitCode(t.codes.at(uint32(i)))
-		if found := cola.GTINs(value); found != nil {
-			gtins[i] = [2]cola.GTIN{found[0], found[len(found)-1]}
+		if gtins := cola.GTINs(value); gtins != nil {
+			keys[i] = [2]uint64{uint64(gtins[0]), uint64(gtins[len(gtins)-1])}
 		} else {
-			name[i] = names.id(value)
+			key := otherKey | uint64(names.id(value))
+			keys[i] = [2]uint64{key, key}
 		}
-	}
-	entries := make([]entry, 0, len(t.codes.refs))
-	for doc := range t.n {
-		for _, r := range t.codes.row(doc) {
-			if name[r] != 0 {
-				continue
-			}
-			entries = append(entries, entry{uint64(gtins[r][0]), doc})
-			if gtins[r][1] != gtins[r][0] {
-				entries = append(entries, entry{uint64(gtins[r][1]), doc})
-			}
-		}
-	}
-	slices.SortFunc(entries, func(a, b entry) int {
-		if a.gtin != b.gtin {
-			return cmp.Compare(a.gtin, b.gtin)
-		}
-		return cmp.Compare(a.doc, b.doc)
-	})
-	entries = slices.Compact(entries)
-	c.gtins, c.docs = make([]uint64, len(entries)), make([]uint32, len(entries))
-	for i, e := range entries {
-		c.gtins[i], c.docs[i] = e.gtin, e.doc
 	}
 	var number []uint32
 	c.names, number = names.sorted()
-	lists := newPostingsBuilder(t.n, c.names.len())
-	lists.addGroups(groupBy(t.n, c.names.len(), func(doc uint32, put func(uint32)) {
-		var named [8]uint32
-		found := named[:0]
-		for _, r := range t.codes.row(doc) {
-			if name[r] != 0 {
-				found = append(found, number[name[r]])
-			}
+	for i, k := range keys {
+		if k[0]&otherKey != 0 {
+			key := otherKey | uint64(number[k[0]&^otherKey])
+			keys[i] = [2]uint64{key, key}
 		}
-		putDistinct(found, put)
-	}))
-	c.lists = lists.postings()
+	}
+	c.fill(t, keys)
 	return c
 }
 
-// match appends the documents with a barcode that means the same as value, ascending and each once.
-func (c *codes) match(value string, dst []uint32) []uint32 {
-	from := len(dst)
+// fill makes the entries of all documents.
+func (c *codes) fill(t *table, keys [][2]uint64) {
+	entries := make([]codeEntry, 0, len(t.codes.refs))
+	for doc := range t.n {
+		for i, r := range t.codes.row(doc) {
+			main := i == 0 && t.flags[doc]&flagMainBarcode != 0
+			entries = append(entries, codeEntry{keys[r][0], doc, main})
+			if keys[r][1] != keys[r][0] {
+				entries = append(entries, codeEntry{keys[r][1], doc, main})
+			}
+		}
+	}
+	slices.SortFunc(entries, func(a, b codeEntry) int {
+		switch {
+		case a.key != b.key:
+			return cmp.Compare(a.key, b.key)
+		case a.doc != b.doc:
+			return cmp.Compare(a.doc, b.doc)
+		case a.main == b.main:
+			return 0
+		case a.main:
+			return -1 // the one that is kept
+		}
+		return 1
+	})
+	entries = slices.CompactFunc(entries, func(a, b codeEntry) bool { return a.key == b.key && a.doc == b.doc })
+	c.keys, c.docs = make([]uint64, len(entries)), make([]uint32, len(entries))
+	c.main = make([]uint64, wordsFor(uint32(len(entries))))
+	for i, e := range entries {
+		c.keys[i], c.docs[i] = e.key, e.doc
+		if e.main {
+			setBit(c.main, uint32(i))
+		}
+	}
+}
+
+// match returns the documents with a barcode that means the same as value, or with such a main barcode, ascending and each
+// once. They may be the index's own and must not be written to.
+func (c *codes) match(value string, onlyMain bool) (docs []uint32) {
 	gtins := cola.GTINs(value)
-	for _, g := range gtins {
-		i := sort.Search(len(c.gtins), func(i int) bool { return c.gtins[i] >= uint64(g) })
-		for ; i < len(c.gtins) && c.gtins[i] == uint64(g); i++ {
-			dst = append(dst, c.docs[i])
+	switch len(gtins) {
+	case 0:
+		if i, ok := c.names.find(value); ok {
+			docs = c.with(otherKey|uint64(i), onlyMain)
+		}
+	case 1:
+		docs = c.with(uint64(gtins[0]), onlyMain)
+	default:
+		for _, g := range gtins {
+			docs = append(docs, c.with(uint64(g), onlyMain)...)
+		}
+		slices.Sort(docs)
+		docs = slices.Compact(docs)
+	}
+	return docs
+}
+
+// with returns the documents of one key.
+func (c *codes) with(key uint64, onlyMain bool) (docs []uint32) {
+	lo, found := slices.BinarySearch(c.keys, key)
+	if !found {
+		return nil
+	}
+	hi := lo + sort.Search(len(c.keys)-lo, func(i int) bool { return c.keys[lo+i] > key })
+	if !onlyMain {
+		return c.docs[lo:hi:hi]
+	}
+	for i := lo; i < hi; i++ {
+		if hasBit(c.main, uint32(i)) {
+			docs = append(docs, c.docs[i])
 		}
 	}
-	if gtins == nil {
-		if i, ok := c.names.find(value); ok && value != "" {
-			c.lists.list(i).each(func(doc uint32) bool { dst = append(dst, doc); return true })
-		}
-	}
-	if len(gtins) > 1 {
-		slices.Sort(dst[from:])
-		dst = append(dst[:from], slices.Compact(dst[from:])...)
-	}
-	return dst
+	return docs
 }
 
 func (c *codes) carry(to carrier) {
-	carry(to, &c.gtins)
-	carry(to, &c.docs)
 	c.names.carry(to)
-	c.lists.carry(to)
+	carry(to, &c.keys)
+	carry(to, &c.docs)
+	carry(to, &c.main)
 }
 
-// barcode returns the barcode of a row that means the same as value, the main one rather than another.
-func (t *table) barcode(row uint32, value string) (found cola.IndexBarcode, main, ok bool) {
-	for i, r := range t.codes.row(row) {
+// barcode returns the first of a row's barcodes that means the same as value.
+func (t *table) barcode(row uint32, value string) (found cola.IndexBarcode) {
+	for _, r := range t.codes.row(row) {
 		v, kind := splitCode(t.codes.at(r))
 		if cola.SameBarcode(v, value) {
-			return cola.IndexBarcode{Value: v, Type: kind}, i == 0 && t.flags[row]&flagMainBarcode != 0, true
+			return cola.IndexBarcode{Value: v, Type: kind}
 		}
 	}
-	return found, false, false
+	return found
 }

@@ -55,9 +55,9 @@ func (v *View) lookup(text string) [][]uint32 {
 func (v *View) withCode(value string, found [][]uint32) (total int) {
 	for i := range v.layers {
 		l := &v.layers[i]
-		docs := l.codes.match(value, nil)
+		docs := l.codes.match(value, false)
 		if l.dead != nil {
-			docs = slices.DeleteFunc(docs, func(doc uint32) bool { return !l.alive(doc) })
+			docs = slices.DeleteFunc(slices.Clone(docs), func(doc uint32) bool { return !l.alive(doc) })
 		}
 		found[i] = docs
 		total += len(docs)
@@ -281,10 +281,7 @@ func (p *plan) addBarcode(q *query, _ int) {
 	if q.Barcode == "" {
 		return
 	}
-	p.docs(slices.DeleteFunc(p.l.codes.match(q.Barcode, nil), func(doc uint32) bool {
-		_, main, _ := p.l.t.barcode(doc, q.Barcode)
-		return !main
-	}))
+	p.docs(p.l.codes.match(q.Barcode, true))
 }
 
 // release gives back the working memory that the conditions hold.

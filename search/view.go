@@ -107,11 +107,7 @@ func offset(page, perPage int) int {
 func (v *View) rows(found [][]uint32, skip, take int) (rows []cola.ColaSummary, more bool) {
 	rows = make([]cola.ColaSummary, 0, min(take, 100))
 	next := newMerger(v.layers, found)
-	for range skip {
-		if _, _, ok := next.next(); !ok {
-			return rows, false
-		}
-	}
+	next.skip(skip)
 	for range take {
 		i, doc, ok := next.next()
 		if !ok {
@@ -121,50 +117,6 @@ func (v *View) rows(found [][]uint32, skip, take int) (rows []cola.ColaSummary, 
 	}
 	_, _, more = next.next()
 	return rows, more
-}
-
-// merger walks the documents found in several layers in result order.
-type merger struct {
-	layers []layer
-	heads  []head
-}
-
-// head is where the walk stands in one layer.
-type head struct {
-	layer int
-	docs  []uint32
-	at    cola.Position // of docs[0]
-}
-
-func newMerger(layers []layer, found [][]uint32) *merger {
-	m := &merger{layers: layers}
-	for i, docs := range found {
-		if len(docs) > 0 {
-			m.heads = append(m.heads, head{i, docs, layers[i].t.position(docs[0])})
-		}
-	}
-	return m
-}
-
-// next returns the next document.
-func (m *merger) next() (layer int, doc uint32, ok bool) {
-	if len(m.heads) == 0 {
-		return 0, 0, false
-	}
-	first := 0
-	for i := 1; i < len(m.heads); i++ {
-		if before(m.heads[i].at, m.heads[first].at) {
-			first = i
-		}
-	}
-	h := &m.heads[first]
-	layer, doc = h.layer, h.docs[0]
-	if h.docs = h.docs[1:]; len(h.docs) == 0 {
-		m.heads = append(m.heads[:first], m.heads[first+1:]...)
-	} else if len(m.heads) > 1 {
-		h.at = m.layers[layer].t.position(h.docs[0])
-	}
-	return layer, doc, true
 }
 
 // Barcode returns the labels that carry a barcode, among all that were read from them, in result order and at most limit of
@@ -177,8 +129,7 @@ func (v *View) Barcode(value string, limit int) (r cola.BarcodeResult, ok bool) 
 	}
 	r = cola.BarcodeResult{BarcodeValue: value, TotalColas: total}
 	if i, doc, ok := newMerger(v.layers, found).next(); ok {
-		code, _, _ := v.layers[i].t.barcode(doc, value)
-		r.BarcodeType = cola.Text(code.Type)
+		r.BarcodeType = cola.Text(v.layers[i].t.barcode(doc, value).Type)
 	}
 	r.Colas, _ = v.rows(found, 0, limit)
 	return r, true

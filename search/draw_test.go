@@ -1,0 +1,225 @@
+package search
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// draws makes random labels and queries from small sets of values, so that queries find some labels and not all.
+type draws struct {
+	*rand.Rand
+	ids   int // ids are drawn below it
+	words []string
+}
+
+func newDraws(seed uint64, ids, words int) *draws {
+	d := &draws{Rand: rand.New(rand.NewPCG(seed, 1)), ids: ids, words: slices.Clone(someWords)}
+	for len(d.words) < words {
+		w := []byte{}
+		for range 2 + d.IntN(6) {
+			w = append(w, "aeinorstlc0"[d.IntN(11)])
+		}
+		d.words = append(d.words, string(w))
+	}
+	return d
+}
+
+var someWords = []string{"OAK", "Oak's", "OAKEN", "red", "WINE", "Château", "CHATEAU", "maker’s", "Mark", "straße", "Øl", "12",
+	"b", "old", "Stone-Brewing", "A.B.", "&", "l"}
+
+func pick[T any](d *draws, of ...T) T { return of[d.IntN(len(of))] }
+
+func (d *draws) chance(percent int) bool { return d.IntN(100) < percent }
+
+// word favours the first words.
+func (d *draws) word() string {
+	n := len(d.words)
+	return d.words[min(d.IntN(n), d.IntN(n))]
+}
+
+func (d *draws) name(most int) string {
+	var parts []string
+	for range d.IntN(most + 1) {
+		parts = append(parts, d.word())
+	}
+	return strings.Join(parts, pick(d, " ", "  ", " ", "-", "/"))
+}
+
+func (d *draws) id() cola.TTBID {
+	n := d.IntN(d.ids)
+	return cola.TTBID(uint64(5+n%23)*1e12 + uint64(n%366)*1e9 + uint64(n)*7 + 1)
+}
+
+func (d *draws) date() cola.Date {
+	if d.chance(10) {
+		return 0
+	}
+	return cola.NewDate(2024, 1, 1) + cola.Date(d.IntN(600))
+}
+
+func (d *draws) permit() string {
+	return fmt.Sprintf("%s-%s-%d", pick(d, "NJ", "CA", "BW"), pick(d, "I", "CA", "W"), d.IntN(12))
+}
+
+var paths = []string{"", "Wine", "Wine > Red Wine", "Wine > Red Wine > Zweigelt", "Wine > Red", "Beer > Ale", "Liquor", "beer > ale > IPA"}
+
+func (d *draws) barcode() string {
+	return pick(d, "", "036000291452", "0 36000 29145 2", "0036000291452", "04252614", "QR-7", "12345678", fmt.Sprintf("%012d", d.IntN(50)))
+}
+
+func (d *draws) label() cola.IndexRecord {
+	c := cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID: d.id(), BrandName: d.name(3), ProductName: cola.Text(d.name(3)),
+		ProductType: pick(d, cola.Wine, cola.Wine, cola.MaltBeverage, cola.DistilledSpirits),
+		ClassName:   pick[cola.Text](d, "TABLE RED WINE", "BEER", "STRAIGHT BOURBON WHISKY", ""),
+		OriginName:  pick[cola.Text](d, "FRANCE", "CALIFORNIA", "Georgia", ""), PermitNumber: d.permit(),
+		ApplicationStatus: pick[cola.Text](d, "approved", "approved", "expired", "revoked", ""), ApprovalDate: d.date(),
+	}, ApplicationDate: d.date(), DomesticOrImported: pick[cola.Text](d, "domestic", "imported", ""),
+		AddressRecipient: cola.Text(d.name(2)), AddressState: pick[cola.Text](d, "CA", "nj", ""),
+		LLMContainerType: pick[cola.Text](d, "bottle", "can", "Keg", ""), LLMCategoryPath: cola.Text(pick(d, paths...)),
+		BarcodeValue: cola.Text(d.barcode()), BarcodeType: "UPC-A",
+	}
+	if d.chance(70) {
+		c.ImageCount = cola.Some(d.IntN(4))
+		c.ABV = cola.Some(float64(d.IntN(40)) / 2)
+	}
+	if d.chance(70) {
+		c.Volume, c.VolumeUnit = cola.Some(pick(d, 750, 375, 1, 12, 1.5)), pick[cola.Text](d, "milliliters", "liters", "fluid ounces", "hogsheads")
+	}
+	for range d.IntN(3) {
+		c.Barcodes = append(c.Barcodes, cola.Barcode{BarcodeValue: d.barcode(), BarcodeType: "EAN-13"})
+	}
+	c.Derive()
+	return c.IndexRecord()
+}
+
+func (d *draws) permittee() cola.Permittee {
+	return cola.Permittee{PermitNumber: d.permit(), CompanyName: cola.Text(d.name(3)), OperatingName: cola.Text(d.name(1)),
+		CompanyState: pick[cola.Text](d, "CA", "NJ", ""), PermitteeType: pick[cola.Text](d, "Importer (Alcohol)", "Bonded Winery", ""),
+		CompanyZipCode: pick[cola.Text](d, "07927", ""), Listed: d.chance(20)}
+}
+
+// text returns a query's text and what it means.
+func (d *draws) text() (q string, want []phrase) {
+	switch d.IntN(10) {
+	case 0:
+		id := d.id().String()
+		return id, []phrase{{words: []string{id}}}
+	case 1:
+		return d.permit(), nil
+	}
+	var parts []string
+	for range 1 + d.IntN(2) {
+		p := phrase{}
+		for range 1 + d.IntN(10)/8 {
+			p.words = append(p.words, wordPattern.FindAllString(plain(d.word()), -1)...)
+		}
+		if len(p.words) == 0 {
+			continue
+		}
+		shown := strings.Join(p.words, " ")
+		if p.prefix = d.chance(30); p.prefix {
+			last := &p.words[len(p.words)-1]
+			*last = (*last)[:1+d.IntN(len(*last))]
+			shown = strings.Join(p.words, " ") + "*"
+		}
+		if len(p.words) > 1 {
+			shown = `"` + shown + `"`
+		}
+		want = append(want, p)
+		parts = append(parts, strings.ToUpper(shown))
+	}
+	return strings.Join(parts, " "), want
+}
+
+// cut returns a part of a name.
+func (d *draws) cut(s string) string {
+	if s = strings.TrimSpace(s); len(s) < 2 || d.chance(10) {
+		return s
+	}
+	i := d.IntN(len(s))
+	j := i + 1 + d.IntN(min(5, len(s)-i))
+	return strings.ToValidUTF8(strings.TrimSpace(s[i:j]), "")
+}
+
+func (d *draws) bounds(most int) (least, highest cola.Opt[float64]) {
+	a, b := float64(d.IntN(most))/2, float64(d.IntN(most))/2
+	if d.chance(70) {
+		least = cola.Some(min(a, b))
+	}
+	if d.chance(70) {
+		highest = cola.Some(max(a, b))
+	}
+	return least, highest
+}
+
+// search draws a query with a few filters.
+func (d *draws) search() (s cola.ColaSearch, want []phrase) {
+	for range 1 + d.IntN(3) {
+		switch d.IntN(17) {
+		case 0, 1, 2:
+			s.Text, want = d.text()
+		case 3:
+			s.Text, want = d.barcode(), nil
+		case 4:
+			s.ProductTypes = []string{"wine", "malt beverage"}[:1+d.IntN(2)]
+		case 5:
+			s.Categories = []string{"Wine", "Beer"}[:1+d.IntN(2)]
+		case 6:
+			s.CategoryPath = pick(d, "wine > red wine", "Wine > Red", "Wine > Rouge", "Old", "Liquor > None")
+		case 7:
+			s.OriginNames = []string{"FRANCE", "GEORGIA", "CANADA"}[d.IntN(3):]
+		case 8:
+			s.Domestic = pick(d, "domestic", "imported")
+		case 9:
+			s.Status = pick(d, "approved", "expired", "surrendered")
+		case 10, 11:
+			s.BrandName = d.cut(d.name(3))
+		case 12:
+			s.PermitNumber = d.permit()
+		case 13:
+			s.PermitPart, s.AddressState = d.cut(d.permit()), pick(d, "", "", "CA", "NJ")
+		case 14:
+			s.Barcode = d.barcode()
+		case 15:
+			s.From, s.To = d.date(), d.date()
+		case 16:
+			s.ABVMin, s.ABVMax = d.bounds(40)
+			s.Containers = pick(d, nil, []string{"bottle"}, []string{"can", "keg"})
+			if d.chance(30) {
+				s.VolumeMin, s.VolumeMax = d.bounds(3000)
+			}
+		}
+	}
+	if want == nil && s.Text != "" {
+		want = []phrase{}
+		for _, chunk := range strings.Fields(s.Text) {
+			if found := wordPattern.FindAllString(plain(chunk), -1); len(found) > 0 {
+				want = append(want, phrase{words: found})
+			}
+		}
+	}
+	s.Page, s.PerPage = 1, 1+d.IntN(10)
+	return s, want
+}
+
+func (d *draws) permitteeSearch() cola.PermitteeSearch {
+	s := cola.PermitteeSearch{Today: cola.NewDate(2025, 6, 1), Page: 1 + d.IntN(3), PerPage: 1 + d.IntN(6)}
+	if d.chance(50) {
+		s.Name = d.cut(d.name(2))
+	}
+	if d.chance(30) {
+		s.State = "CA"
+	}
+	if d.chance(30) {
+		s.Type = pick(d, "import", "WINERY", "(", "x")
+	}
+	if d.chance(40) {
+		s.Active = cola.Some(d.chance(50))
+	}
+	return s
+}

@@ -1,0 +1,230 @@
+package search
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestIndexAgreesWithFilter holds the index against the plain filter through builds, changes, renamings, folds and snapshots.
+func TestIndexAgreesWithFilter(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 40, 40)
+		h := &harness{t: rt, index: New(Options{ManualFold: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
+		for range rapid.IntRange(1, 8).Draw(rt, "steps") {
+			h.step()
+			for range 6 {
+				h.checkSearch()
+				h.checkPermittees()
+			}
+			h.checkBarcode()
+		}
+		h.index.Close()
+	})
+}
+
+// TestLargeIndexAgreesWithFilter does so with enough labels for every form of posting, and more than one block of them.
+func TestLargeIndexAgreesWithFilter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	d := newDraws(7, 90_000, 3000)
+	h := &harness{t: t, index: New(Options{ManualFold: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
+	defer h.index.Close()
+	for _, labels := range []int{120_000, 3000, 0} {
+		h.commit(labels, 8)
+		for range 150 {
+			h.checkSearch()
+			h.checkPermittees()
+		}
+		if labels == 0 {
+			h.fold()
+			h.restore()
+			for range 150 {
+				h.checkSearch()
+			}
+		}
+	}
+}
+
+// harness drives an index and a registry together.
+type harness struct {
+	t interface {
+		Helper()
+		Fatalf(format string, args ...any)
+	}
+	index    *Index
+	registry *registry
+	*draws
+	dir   string
+	marks Marks
+}
+
+func (h *harness) step() {
+	switch h.IntN(8) {
+	case 0:
+		h.fold()
+	case 1:
+		h.restore()
+	case 2:
+		h.commit(0, 1)
+	case 3:
+		h.abort()
+	default:
+		h.commit(h.IntN(30), h.IntN(4))
+	}
+}
+
+func (h *harness) commit(labels, permittees int) {
+	h.registry.words = nil
+	u := h.index.Begin()
+	for range labels {
+		l := h.label()
+		u.Label(&l)
+		h.registry.labels[l.Summary.TTBID] = l
+	}
+	for range permittees {
+		p := h.permittee()
+		u.Permittee(&p)
+		h.registry.permittees[p.PermitNumber] = p
+	}
+	if h.chance(20) {
+		h.registry.aliases = []cola.CategoryAlias{{Alias: "Wine > Rouge", Path: "Wine > Red Wine"}, {Alias: "Old", Path: "Beer > Ale"},
+			{Alias: "Wine > Red", Path: "Wine > Red Wine"}}[:h.IntN(4)]
+		u.Aliases(h.registry.aliases)
+	}
+	h.marks.Labels++
+	if err := u.Commit(h.marks); err != nil {
+		h.t.Fatalf("commit: %v", err)
+	}
+	if got := h.index.View().Marks(); got != h.marks {
+		h.t.Fatalf("marks are %+v, want %+v", got, h.marks)
+	}
+}
+
+func (h *harness) abort() {
+	u := h.index.Begin()
+	l := h.label()
+	u.Label(&l)
+	u.Abort()
+}
+
+func (h *harness) fold() {
+	if err := h.index.Fold(context.Background()); err != nil {
+		h.t.Fatalf("fold: %v", err)
+	}
+	if s := h.index.View().Stats(); s.Segments > 1 || s.Dead > 0 {
+		h.t.Fatalf("after a fold there are %+v", s)
+	}
+}
+
+// restore goes on with an index restored from a snapshot.
+func (h *harness) restore() {
+	path := filepath.Join(h.dir, "index")
+	if err := h.index.Save(path, "store"); err != nil {
+		h.t.Fatalf("save: %v", err)
+	}
+	h.index.Close()
+	h.index = New(Options{ManualFold: true})
+	marks, err := h.index.Restore(path, "store")
+	if err != nil || marks != h.marks {
+		h.t.Fatalf("restored to %+v, %v; want %+v", marks, err, h.marks)
+	}
+}
+
+// checkSearch compares one random search: the total, and the rows of every page, by page number and by position.
+func (h *harness) checkSearch() {
+	h.t.Helper()
+	s, want := h.search()
+	expected := []cola.ColaSummary{}
+	for _, l := range h.registry.search(&s.Query, want) {
+		expected = append(expected, l.Summary)
+	}
+	if len(expected) > 500 {
+		s.PerPage = 100
+	}
+	v := h.index.View()
+	for _, byPosition := range []bool{false, true} {
+		got := h.walk(v, s, byPosition, len(expected))
+		if diff := cmp.Diff(expected[:min(len(expected), len(got))], got); diff != "" || len(got) < min(len(expected), 1000) {
+			h.t.Fatalf("search %+v (by position: %v) found %d of %d, -want +got:\n%s", s, byPosition, len(got), len(expected), diff)
+		}
+	}
+}
+
+// walk returns the rows of all pages, or of the first ones of very many.
+func (h *harness) walk(v *View, s cola.ColaSearch, byPosition bool, total int) []cola.ColaSummary {
+	h.t.Helper()
+	rows := []cola.ColaSummary{}
+	for {
+		page := v.Search(s)
+		if page.Total != total {
+			h.t.Fatalf("search %+v has total %d, want %d", s, page.Total, total)
+		}
+		rows = append(rows, page.Rows...)
+		if page.HasMore != (len(rows) < total) || len(page.Rows) != min(s.PerPage, total-len(rows)+len(page.Rows)) {
+			h.t.Fatalf("search %+v: %d rows, more: %v, after %d of %d", s, len(page.Rows), page.HasMore, len(rows), total)
+		}
+		if !page.HasMore || len(rows) >= 1000 {
+			return rows
+		}
+		s.Page++
+		if s.CursorMode = byPosition; byPosition {
+			s.After = page.Next
+		}
+	}
+}
+
+func (h *harness) checkPermittees() {
+	h.t.Helper()
+	s := h.permitteeSearch()
+	want := h.registry.permitteeList(&s)
+	first := min((s.Page-1)*s.PerPage, len(want))
+	last := min(first+s.PerPage, len(want))
+	got := h.index.View().Permittees(s)
+	expected := PermitteePage{Rows: append([]cola.PermitteeSummary{}, want[first:last]...), Total: len(want), HasMore: last < len(want)}
+	if diff := cmp.Diff(expected, got); diff != "" {
+		h.t.Fatalf("permittees %+v, -want +got:\n%s", s, diff)
+	}
+	for _, p := range got.Rows {
+		h.checkPermittee(p, s.Today)
+	}
+}
+
+func (h *harness) checkPermittee(p cola.PermitteeSummary, today cola.Date) {
+	h.t.Helper()
+	want := cola.PermitteeDetail{PermitteeSummary: p, RecentColas: []cola.ColaSummary{}}
+	for _, l := range h.registry.search(&cola.Query{PermitNumber: p.PermitNumber}, nil) {
+		if len(want.RecentColas) < 3 {
+			want.RecentColas = append(want.RecentColas, l.Summary)
+		}
+	}
+	got, ok := h.index.View().Permittee(p.PermitNumber, today, 3)
+	if diff := cmp.Diff(want, got); diff != "" || !ok {
+		h.t.Fatalf("permittee %s (found: %v), -want +got:\n%s", p.PermitNumber, ok, diff)
+	}
+}
+
+func (h *harness) checkBarcode() {
+	h.t.Helper()
+	value := h.barcode()
+	var want []cola.ColaSummary
+	for _, l := range h.registry.search(&cola.Query{}, nil) {
+		if slices.ContainsFunc(l.Barcodes, func(b cola.IndexBarcode) bool { return cola.SameBarcode(b.Value, value) }) {
+			want = append(want, l.Summary)
+		}
+	}
+	got, ok := h.index.View().Barcode(value, 4)
+	if ok != (len(want) > 0) || got.TotalColas != len(want) {
+		h.t.Fatalf("barcode %q: found %v, total %d, want %d", value, ok, got.TotalColas, len(want))
+	}
+	if diff := cmp.Diff(want[:min(4, len(want))], got.Colas); diff != "" {
+		h.t.Fatalf("barcode %q, -want +got:\n%s", value, diff)
+	}
+}

@@ -1,0 +1,194 @@
+package search
+
+import (
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// registry is the plain truth that the index is held against: records in maps, filtered one by one. It shares no code with
+// the index.
+type registry struct {
+	labels     map[cola.TTBID]cola.IndexRecord
+	permittees map[string]cola.Permittee
+	aliases    []cola.CategoryAlias
+	words      map[cola.TTBID][][]string // of the searched texts of labels looked at; forgotten when anything changes
+}
+
+func newRegistry() *registry {
+	return &registry{labels: map[cola.TTBID]cola.IndexRecord{}, permittees: map[string]cola.Permittee{}}
+}
+
+var plainLetters = strings.NewReplacer("É", "e", "é", "e", "Â", "a", "â", "a", "Ü", "u", "ü", "u", "ß", "ss", "Ø", "o", "ø", "o",
+	"'", "", "’", "")
+
+// plain folds what the tests' texts hold.
+func plain(s string) string {
+	return strings.Join(strings.Fields(strings.ToLower(plainLetters.Replace(s))), " ")
+}
+
+var wordPattern = regexp.MustCompile(`[a-z0-9]+`)
+
+// search returns every label that matches, in result order. want is what the query's text means.
+func (r *registry) search(q *cola.Query, want []phrase) []cola.IndexRecord {
+	lookup, looked := r.lookup(q.Text)
+	var found []cola.IndexRecord
+	for _, l := range r.labels {
+		switch {
+		case q.Text == "":
+		case looked:
+			if !lookup[l.Summary.TTBID] {
+				continue
+			}
+		case !r.says(&l, want):
+			continue
+		}
+		if r.matches(q, &l) {
+			found = append(found, l)
+		}
+	}
+	sort.Slice(found, func(i, j int) bool {
+		a, b := found[i].Summary, found[j].Summary
+		if a.ApprovalDate != b.ApprovalDate {
+			return a.ApprovalDate > b.ApprovalDate
+		}
+		return a.TTBID > b.TTBID
+	})
+	return found
+}
+
+// lookup returns the labels that a text names by id or barcode, if it does.
+func (r *registry) lookup(text string) (map[cola.TTBID]bool, bool) {
+	if id, ok := cola.ParseTTBID(text); ok {
+		if _, ok := r.labels[id]; ok {
+			return map[cola.TTBID]bool{id: true}, true
+		}
+	}
+	found := map[cola.TTBID]bool{}
+	if cola.BarcodeShaped(text) {
+		for id, l := range r.labels {
+			for _, b := range l.Barcodes {
+				if cola.SameBarcode(b.Value, text) {
+					found[id] = true
+				}
+			}
+		}
+	}
+	return found, len(found) > 0
+}
+
+// says reports whether the label's searched texts hold every phrase.
+func (r *registry) says(l *cola.IndexRecord, want []phrase) bool {
+	texts := r.searched(l)
+	for _, w := range want {
+		if !slices.ContainsFunc(texts, func(have []string) bool { return holds(have, w) }) {
+			return false
+		}
+	}
+	return len(want) > 0
+}
+
+// searched returns the words of each of the label's searched texts.
+func (r *registry) searched(l *cola.IndexRecord) (texts [][]string) {
+	s := &l.Summary
+	if texts := r.words[s.TTBID]; texts != nil {
+		return texts
+	}
+	p := r.permittees[s.PermitNumber]
+	for _, text := range []string{s.TTBID.String(), s.BrandName, string(s.ProductName), string(s.ClassName), s.PermitNumber,
+		l.AddressRecipient, string(p.CompanyName), string(p.OperatingName)} {
+		texts = append(texts, wordPattern.FindAllString(plain(text), -1))
+	}
+	if r.words == nil {
+		r.words = map[cola.TTBID][][]string{}
+	}
+	r.words[s.TTBID] = texts
+	return texts
+}
+
+// holds reports whether a text has the words of a phrase next to one another.
+func holds(have []string, w phrase) bool {
+	for i := 0; i+len(w.words) <= len(have); i++ {
+		all := true
+		for j, word := range w.words {
+			all = all && (have[i+j] == word || w.prefix && j == len(w.words)-1 && strings.HasPrefix(have[i+j], word))
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// matches holds every filter but the text against a label.
+func (r *registry) matches(q *cola.Query, l *cola.IndexRecord) bool {
+	s := &l.Summary
+	ml, hasVolume := cola.Milliliters(l.Volume.V, l.VolumeUnit)
+	path := cola.ResolveCategory(l.CategoryPath, cola.AliasTable(r.aliases))
+	anyOf := func(want []string, have string) bool { return len(want) == 0 || slices.Contains(want, have) }
+	is := func(want, have string) bool { return want == "" || want == have }
+	within := func(least, most cola.Opt[float64], v float64, known bool) bool {
+		return !least.OK && !most.OK || known && (!least.OK || v >= least.V) && (!most.OK || v <= most.V)
+	}
+	return anyOf(q.ProductTypes, string(s.ProductType)) &&
+		(len(q.Categories) == 0 || slices.ContainsFunc(q.Categories, func(c string) bool { return cola.PathWithin(path, c) })) &&
+		(q.CategoryPath == "" || cola.PathWithin(path, cola.ResolveCategory(q.CategoryPath, cola.AliasTable(r.aliases)))) &&
+		(q.OriginNames == nil || slices.Contains(q.OriginNames, strings.ToUpper(string(s.OriginName)))) &&
+		is(q.Domestic, l.DomesticOrImported) && is(q.Status, string(s.ApplicationStatus)) &&
+		hasPart(q.BrandName, s.BrandName) && hasPart(q.PermitPart, s.PermitNumber) &&
+		is(q.PermitNumber, s.PermitNumber) && is(q.AddressState, strings.ToUpper(l.AddressState)) &&
+		(q.Barcode == "" || l.MainBarcode != "" && cola.SameBarcode(q.Barcode, l.MainBarcode)) &&
+		(q.From == 0 || s.ApprovalDate != 0 && s.ApprovalDate >= q.From) &&
+		(q.To == 0 || s.ApprovalDate != 0 && s.ApprovalDate <= q.To) &&
+		within(q.ABVMin, q.ABVMax, l.ABV.V, l.ABV.OK) && within(q.VolumeMin, q.VolumeMax, ml, l.Volume.OK && hasVolume) &&
+		anyOf(q.Containers, strings.ToLower(l.ContainerType))
+}
+
+func hasPart(want, have string) bool {
+	return want == "" || plain(want) != "" && strings.Contains(plain(have), plain(want))
+}
+
+// permitteeList returns the summaries of all permittees that match, in list order.
+func (r *registry) permitteeList(s *cola.PermitteeSearch) []cola.PermitteeSummary {
+	counts := map[string]*cola.PermitteeSummary{}
+	latest := map[string]cola.Date{}
+	for number, p := range r.permittees {
+		counts[number] = &cola.PermitteeSummary{PermitNumber: number, CompanyName: p.CompanyName, OperatingName: p.OperatingName,
+			CompanyState: p.CompanyState, CompanyZipCode: p.CompanyZipCode, PermitteeType: p.PermitteeType}
+	}
+	for _, l := range r.labels {
+		p := counts[l.Summary.PermitNumber]
+		if p == nil {
+			continue
+		}
+		p.Colas++
+		if l.Summary.ApplicationStatus == cola.StatusApproved {
+			p.ColasApproved++
+		}
+		p.LastColaApplicationDate = max(p.LastColaApplicationDate, l.ApplicationDate)
+		latest[p.PermitNumber] = max(latest[p.PermitNumber], l.Summary.ApprovalDate)
+	}
+	var found []cola.PermitteeSummary
+	for number, p := range counts {
+		switch {
+		case r.permittees[number].Listed:
+			p.IsActive, p.ActiveReason = true, cola.ActiveListed
+		case latest[number] != 0 && s.Today-latest[number] <= 365:
+			p.IsActive, p.ActiveReason = true, cola.ActiveRecent
+		}
+		if (hasPart(s.Name, string(p.CompanyName)) || hasPart(s.Name, string(p.OperatingName))) && hasPart(s.Type, string(p.PermitteeType)) &&
+			(s.State == "" || string(p.CompanyState) == s.State) && (!s.Active.OK || s.Active.V == p.IsActive) {
+			found = append(found, *p)
+		}
+	}
+	sort.Slice(found, func(i, j int) bool {
+		if found[i].Colas != found[j].Colas {
+			return found[i].Colas > found[j].Colas
+		}
+		return found[i].PermitNumber < found[j].PermitNumber
+	})
+	return found
+}
