@@ -1,0 +1,216 @@
+package demo
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var testDay = cola.NewDate(2026, 11, 20)
+
+// ordinary are the options of the registry that most tests look at.
+var ordinary = Options{Colas: DefaultColas, Seed: 1, AsOf: testDay}
+
+func TestEveryLabelIsSound(t *testing.T) {
+	n := 0
+	for c := range Labels(ordinary) {
+		n++
+		if err := cola.CheckNew(c); err != nil {
+			t.Fatalf("%s: %v", c.TTBID, err)
+		}
+		if err := cola.CheckCola(c); err != nil {
+			t.Fatalf("%s: %v", c.TTBID, err)
+		}
+		if kind, ok := cola.ProductTypeOfClass(string(c.ClassID)); !ok || kind != c.ProductType {
+			t.Fatalf("%s: class %s is of %q, the label of %q", c.TTBID, c.ClassID, kind, c.ProductType)
+		}
+		if c.ClassName == "" || c.OriginName == "" {
+			t.Fatalf("%s: class %q %q, origin %q %q", c.TTBID, c.ClassID, c.ClassName, c.OriginID, c.OriginName)
+		}
+		if cola.PermitteeTypeOf(c.PermitNumber) == "" {
+			t.Fatalf("%s: permit %q is of no known kind", c.TTBID, c.PermitNumber)
+		}
+		again := *c
+		if again.Derive(); !cmp.Equal(again, *c) {
+			t.Fatalf("%s is not derived: %s", c.TTBID, cmp.Diff(*c, again))
+		}
+	}
+	if n != ordinary.Colas {
+		t.Fatalf("%d labels, want %d", n, ordinary.Colas)
+	}
+}
+
+func TestIDs(t *testing.T) {
+	const n = 200_000
+	seen := make(map[cola.TTBID]bool, n)
+	var last cola.TTBID
+	for c := range Labels(Options{Colas: n, Seed: 9, AsOf: testDay}) {
+		if seen[c.TTBID] || c.TTBID <= last {
+			t.Fatalf("%s follows %s", c.TTBID, last)
+		}
+		seen[c.TTBID], last = true, c.TTBID
+		id := c.TTBID.String()
+		day := c.ApplicationDate.Time()
+		if want := padded(day.Year()%100, 2) + padded(day.YearDay(), 3) + "001"; id[:8] != want {
+			t.Fatalf("%s was received on %s; its id should begin %s", id, c.ApplicationDate, want)
+		}
+		if c.IsResubmission.V != (c.ForResubmissionTTBID != 0) {
+			t.Fatalf("%s: resubmission %v of %q", id, c.IsResubmission, c.ForResubmissionTTBID)
+		}
+		if c.ForResubmissionTTBID != 0 && (!seen[c.ForResubmissionTTBID] || c.ForResubmissionTTBID == c.TTBID) {
+			t.Fatalf("%s is a resubmission of %s, which is no earlier label", id, c.ForResubmissionTTBID)
+		}
+	}
+	if len(seen) != n {
+		t.Fatalf("%d labels, want %d", len(seen), n)
+	}
+}
+
+func TestResubmissionsFormChains(t *testing.T) {
+	byID := map[cola.TTBID]*cola.Cola{}
+	longest := 0
+	for c := range Labels(ordinary) {
+		byID[c.TTBID] = c
+		length := 0
+		for at := c; at.ForResubmissionTTBID != 0; length++ {
+			before := byID[at.ForResubmissionTTBID]
+			if before.BrandName != at.BrandName || before.PermitNumber != at.PermitNumber || before.ProductName != at.ProductName {
+				t.Fatalf("%s (%s, %s) resubmits %s (%s, %s)", at.TTBID, at.BrandName, at.PermitNumber, before.TTBID, before.BrandName, before.PermitNumber)
+			}
+			at = before
+		}
+		longest = max(longest, length)
+	}
+	if longest < 2 {
+		t.Errorf("the longest chain has %d resubmissions; want 2 at least", longest)
+	}
+}
+
+func TestNothingIsDatedAfterTheDay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := Options{
+			Colas: rapid.IntRange(0, 300).Draw(t, "colas"),
+			Seed:  rapid.Uint64().Draw(t, "seed"),
+			AsOf:  cola.NewDate(2006, 1, 1).AddDays(rapid.IntRange(0, 34_000).Draw(t, "day")),
+		}
+		n, recent := 0, 0
+		for c := range Labels(o) {
+			n++
+			for _, d := range []cola.Date{c.ApplicationDate, c.ApprovalDate, c.ExpirationDate, c.LatestUpdateDate} {
+				if d > o.AsOf || d != 0 && d < firstReceipt {
+					t.Fatalf("%s is dated %s", c.TTBID, d)
+				}
+			}
+			if c.ApprovalDate != 0 && (c.ApprovalDate < c.ApplicationDate || c.LatestUpdateDate < c.ApprovalDate) {
+				t.Fatalf("%s: applied %s, approved %s, updated %s", c.TTBID, c.ApplicationDate, c.ApprovalDate, c.LatestUpdateDate)
+			}
+			if (c.ApplicationStatus == cola.StatusExpired) != (c.ExpirationDate != 0) {
+				t.Fatalf("%s: status %s, expiration %q", c.TTBID, c.ApplicationStatus, c.ExpirationDate)
+			}
+			if c.WineVintageYear.OK && c.WineVintageYear.V > yearOf(c.ApplicationDate) {
+				t.Fatalf("%s: vintage %d in %s", c.TTBID, c.WineVintageYear.V, c.ApplicationDate)
+			}
+			if c.LLMBrandEstablishedYear.OK && c.LLMBrandEstablishedYear.V > yearOf(c.ApplicationDate) {
+				t.Fatalf("%s: established in %d, applied for %s", c.TTBID, c.LLMBrandEstablishedYear.V, c.ApplicationDate)
+			}
+			if c.ApprovalDate >= o.AsOf-365 {
+				recent++
+			}
+		}
+		if n != o.Colas {
+			t.Fatalf("%d labels, want %d", n, o.Colas)
+		}
+		if n > 0 && recent == 0 {
+			t.Fatalf("none of %d labels was approved in the year before %s", n, o.AsOf)
+		}
+	})
+}
+
+func TestBarcodes(t *testing.T) {
+	carriers := map[string]int{}
+	kinds := map[cola.Text]int{}
+	for c := range Labels(ordinary) {
+		if c.BarcodeValue != "" {
+			carriers[string(c.BarcodeValue)]++
+			kinds[c.BarcodeType]++
+			if !cola.ValidGTIN(string(c.BarcodeValue)) {
+				t.Fatalf("%s: %s %s has a wrong check digit", c.TTBID, c.BarcodeType, c.BarcodeValue)
+			}
+		}
+		for _, b := range c.Barcodes {
+			at := slices.IndexFunc(c.Images, func(img cola.Image) bool { return img.TTBImageID == string(b.TTBImageID) })
+			if at < 0 {
+				t.Fatalf("%s: barcode of image %q, which it does not have", c.TTBID, b.TTBImageID)
+			}
+			img := c.Images[at]
+			if img.BarcodeCount.V != 1 || b.WidthPixels.V > img.WidthPixels.V || b.HeightPixels.V > img.HeightPixels.V || b.WidthPixels.V <= 0 || b.HeightPixels.V <= 0 {
+				t.Fatalf("%s: barcode of %d by %d pixels on image %+v", c.TTBID, b.WidthPixels.V, b.HeightPixels.V, img)
+			}
+		}
+	}
+	want := map[cola.Text]int{upcA: 12, ean13: 12, ean8: 8, upcE: 8}
+	for kind := range want {
+		if kinds[kind] == 0 {
+			t.Errorf("no label has a barcode of type %s", kind)
+		}
+	}
+	shared, widest := 0, 0
+	for _, n := range carriers {
+		widest = max(widest, n)
+		if n > 1 {
+			shared++
+		}
+	}
+	if shared*10 < len(carriers)*3 || widest < 4 {
+		t.Errorf("%d of %d barcodes are shared, one by %d labels; want three in ten, and one by 4", shared, len(carriers), widest)
+	}
+}
+
+func TestUPCEStandsForAUPCA(t *testing.T) {
+	for company := range 90 {
+		c := upceCode(company, company*37)
+		if numbers := cola.GTINs(c.value); len(c.value) != 8 || len(numbers) != 2 {
+			t.Errorf("%q does not expand to a UPC-A number: %v", c.value, numbers)
+		}
+	}
+}
+
+func TestImages(t *testing.T) {
+	positions := map[cola.Text]int{}
+	most := 0
+	for c := range Labels(ordinary) {
+		if len(c.Images) == 0 {
+			continue
+		}
+		most = max(most, len(c.Images))
+		codes := 0
+		for i, img := range c.Images {
+			positions[img.ContainerPosition]++
+			if want := c.TTBID.String() + "-" + string(rune('1'+i)); img.TTBImageID != want || img.ImageIndex != i || string(img.ImageURL) != "/images/"+want {
+				t.Fatalf("image %d is %+v", i, img)
+			}
+			dpi := float64(img.WidthPixels.V) / img.WidthInches.V
+			if got := float64(img.HeightPixels.V) / img.HeightInches.V; got-dpi > 1e-6 || dpi-got > 1e-6 || dpi < 99.99 || dpi > 300.01 {
+				t.Fatalf("%s: %d by %d pixels, %v by %v inches", img.TTBImageID, img.WidthPixels.V, img.HeightPixels.V, img.WidthInches.V, img.HeightInches.V)
+			}
+			if img.FileSizeMB.V <= 0 || img.FileSizeMB.V > 20 {
+				t.Fatalf("%s: %v MB", img.TTBImageID, img.FileSizeMB.V)
+			}
+			codes += img.QRCodeCount.V
+		}
+		if (c.QRCodeURL != "") != (codes == 1) {
+			t.Fatalf("%s: QR code %q, %d in its images", c.TTBID, c.QRCodeURL, codes)
+		}
+	}
+	for _, p := range cola.ContainerPositions() {
+		if positions[cola.Text(p)] == 0 {
+			t.Errorf("no image is of the position %s", p)
+		}
+	}
+	if most != 5 && most != 4 {
+		t.Errorf("the most images of a label are %d; want 4 or 5", most)
+	}
+}

@@ -1,0 +1,183 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/google/go-cmp/cmp"
+)
+
+// shelf is a store that keeps what Load writes and can fail at one kind of write.
+type shelf struct {
+	store.Store // the rest is never called
+	colas       map[cola.TTBID]cola.Cola
+	permittees  map[string]cola.Permittee
+	reports     map[cola.ReportKey]int
+	rows        map[string]int
+	largest     int    // batch of labels
+	fails       string // kind of write
+	refuses     bool   // the first label of every batch
+}
+
+func newShelf() *shelf {
+	return &shelf{colas: map[cola.TTBID]cola.Cola{}, permittees: map[string]cola.Permittee{}, reports: map[cola.ReportKey]int{}, rows: map[string]int{}}
+}
+
+var errShelf = errors.New("shelf is full")
+
+func (s *shelf) write(kind string, n int) ([]store.Outcome, error) {
+	if s.fails == kind {
+		return nil, errShelf
+	}
+	s.rows[kind] += n
+	return make([]store.Outcome, n), nil
+}
+
+func (s *shelf) UpsertColas(_ context.Context, patches []cola.Patch[cola.Cola], _ store.Mode) ([]store.Outcome, error) {
+	s.largest = max(s.largest, len(patches))
+	for i := range patches {
+		var c cola.Cola
+		patches[i].Apply(&c)
+		s.colas[c.TTBID] = c
+	}
+	outcomes, err := s.write("colas", len(patches))
+	if s.refuses {
+		outcomes[0] = store.Refused
+	}
+	return outcomes, err
+}
+
+func (s *shelf) UpsertPermittees(_ context.Context, patches []cola.Patch[cola.Permittee], _ store.Mode) ([]store.Outcome, error) {
+	for i := range patches {
+		p := cola.Permittee{Listed: patches[i].Record.Listed}
+		patches[i].Apply(&p)
+		s.permittees[p.PermitNumber] = p
+	}
+	return s.write("permittees", len(patches))
+}
+
+func (s *shelf) UpsertAVAs(_ context.Context, patches []cola.Patch[cola.AVADetail], _ store.Mode) ([]store.Outcome, error) {
+	return s.write("avas", len(patches))
+}
+
+func (s *shelf) ReplaceProductionReport(_ context.Context, key cola.ReportKey, rows []cola.ProductionReport, _ store.Mode) ([]store.Outcome, error) {
+	for _, r := range rows {
+		if r.Key() != key {
+			return nil, errors.New("a row of another report")
+		}
+	}
+	s.reports[key] += len(rows)
+	return s.write("reports", len(rows))
+}
+
+func (s *shelf) UpsertProcessingTimes(_ context.Context, rows []cola.ProcessingTime, _ store.Mode) ([]store.Outcome, error) {
+	return s.write("times", len(rows))
+}
+
+func (s *shelf) UpsertFormulaProcessingTimes(_ context.Context, rows []cola.FormulaProcessingTime, _ store.Mode) ([]store.Outcome, error) {
+	return s.write("formula times", len(rows))
+}
+
+func (s *shelf) UpsertRegistrationProcessingTimes(_ context.Context, rows []cola.RegistrationProcessingTime, _ store.Mode) ([]store.Outcome, error) {
+	return s.write("registration times", len(rows))
+}
+
+func (s *shelf) UpsertCategoryAliases(_ context.Context, rows []cola.CategoryAlias, _ store.Mode) ([]store.Outcome, error) {
+	return s.write("aliases", len(rows))
+}
+
+func TestLoadWritesEverything(t *testing.T) {
+	o := Options{Colas: 1_234, Seed: 4, AsOf: testDay}
+	s := newShelf()
+	var seen []int
+	err := Load(context.Background(), s, o, func(done, total int) {
+		if total != o.Colas {
+			t.Errorf("total %d, want %d", total, o.Colas)
+		}
+		seen = append(seen, done)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{500, 1000, 1234}; !cmp.Equal(seen, want) {
+		t.Errorf("progress %v, want %v", seen, want)
+	}
+	if s.largest != batchSize || len(s.colas) != o.Colas {
+		t.Errorf("%d labels in batches of up to %d", len(s.colas), s.largest)
+	}
+	for c := range Labels(o) {
+		if diff := cmp.Diff(*c, s.colas[c.TTBID]); diff != "" {
+			t.Fatalf("%s is kept differently (-made +kept):\n%s", c.TTBID, diff)
+		}
+	}
+	for _, p := range Permittees(o) {
+		if s.permittees[p.PermitNumber] != p {
+			t.Fatalf("%s is kept as %+v, want %+v", p.PermitNumber, s.permittees[p.PermitNumber], p)
+		}
+	}
+	want := map[string]int{
+		"colas": o.Colas, "permittees": len(Permittees(o)), "avas": len(AVAs(o)), "aliases": len(CategoryAliases(o)), "times": len(ProcessingTimes(o)),
+		"formula times": len(FormulaProcessingTimes(o)), "registration times": len(RegistrationProcessingTimes(o)), "reports": len(ProductionReports(o)),
+	}
+	if diff := cmp.Diff(want, s.rows); diff != "" {
+		t.Errorf("rows written (-want +got):\n%s", diff)
+	}
+	for key, n := range s.reports {
+		count := 0
+		for _, r := range ProductionReports(o) {
+			if r.Key() == key {
+				count++
+			}
+		}
+		if n != count {
+			t.Fatalf("the report %+v was written with %d rows, want %d at once", key, n, count)
+		}
+	}
+}
+
+func TestLoadTellsWhatFailed(t *testing.T) {
+	o := Options{Colas: 10, Seed: 4, AsOf: testDay}
+	for kind, words := range map[string]string{
+		"colas": "labels", "permittees": "permittees", "avas": "AVAs", "aliases": "category aliases", "times": "processing times",
+		"formula times": "formula processing times", "registration times": "registration processing times", "reports": "report Beer of 2014-01-31",
+	} {
+		s := newShelf()
+		s.fails = kind
+		err := Load(context.Background(), s, o, nil)
+		if !errors.Is(err, errShelf) || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v, want an error about %q", kind, err, words)
+		}
+	}
+	s := newShelf()
+	s.refuses = true
+	if err := Load(context.Background(), s, o, nil); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("a refused label: %v", err)
+	}
+	if err := Load(context.Background(), newShelf(), Options{Colas: -1, AsOf: testDay}, nil); err == nil {
+		t.Error("options that fail Check are loaded")
+	}
+}
+
+func TestLoadEndsWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := newShelf()
+	err := Load(ctx, s, Options{Colas: 5_000, Seed: 4, AsOf: testDay}, func(done, _ int) {
+		if done == 1000 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || len(s.colas) != 1000 {
+		t.Errorf("%v after %d labels, want the context's error after 1000", err, len(s.colas))
+	}
+}
+
+func TestLoadNoLabels(t *testing.T) {
+	s := newShelf()
+	if err := Load(context.Background(), s, Options{AsOf: testDay}, nil); err != nil || len(s.colas) != 0 || s.rows["avas"] == 0 {
+		t.Errorf("%v, %v", err, s.rows)
+	}
+}

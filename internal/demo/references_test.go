@@ -1,0 +1,252 @@
+package demo
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestPermittees(t *testing.T) {
+	seen, kinds, parts := map[string]bool{}, map[string]int{}, map[int]int{}
+	listed, operating := 0, 0
+	holders := map[string]cola.Permittee{}
+	for _, p := range Permittees(ordinary) {
+		if seen[p.PermitNumber] {
+			t.Fatalf("permit %s twice", p.PermitNumber)
+		}
+		seen[p.PermitNumber] = true
+		holders[p.PermitNumber] = p
+		kinds[string(p.PermitteeType)]++
+		parts[strings.Count(p.PermitNumber, "-")+1]++
+		if p.PermitNumber != cola.SettlePermit(p.PermitNumber) || p.CompanyName == "" || len(p.CompanyState) != 2 || len(p.CompanyZipCode) != 5 {
+			t.Fatalf("%+v", p)
+		}
+		if p.Listed {
+			listed++
+		}
+		if p.OperatingName != "" {
+			operating++
+		}
+	}
+	for _, kind := range []string{"Bonded Winery", "Bonded Wine Cellar", "Taxpaid Wine Bottling House", "Wine Producer", "Importer (Alcohol)", "Wholesaler (Alcohol)", "Brewery", "Distilled Spirits Plant"} {
+		if kinds[kind] == 0 {
+			t.Errorf("no permittee is a %s: %v", kind, kinds)
+		}
+	}
+	if kinds[""] > 0 || parts[2] == 0 || parts[3] == 0 || parts[4] == 0 || len(parts) != 3 {
+		t.Errorf("kinds %v, parts of permit numbers %v", kinds, parts)
+	}
+	if n := len(seen); listed < n*6/10 || listed > n*9/10 || operating < n/10 {
+		t.Errorf("%d of %d permittees are listed, %d have an operating name", listed, n, operating)
+	}
+	labelsOnly := map[string]bool{}
+	for c := range Labels(ordinary) {
+		p, ok := holders[c.PermitNumber]
+		if !ok {
+			labelsOnly[c.PermitNumber] = true
+		} else if c.AddressRecipient != "" && (c.AddressRecipient != p.CompanyName || c.AddressState != p.CompanyState || c.AddressZipCode != p.CompanyZipCode) {
+			t.Fatalf("%s: %s %s %s, but the permittee is %+v", c.TTBID, c.AddressRecipient, c.AddressState, c.AddressZipCode, p)
+		}
+	}
+	if len(labelsOnly) == 0 {
+		t.Error("no permittee is known from labels only")
+	}
+}
+
+func TestAVAs(t *testing.T) {
+	areas := AVAs(ordinary)
+	if len(areas) < 40 {
+		t.Fatalf("%d AVAs, want some dozens", len(areas))
+	}
+	current := map[string]cola.AVADetail{}
+	ids := map[string]bool{}
+	former := 0
+	for _, a := range areas {
+		if ids[a.AVAID] || a.Name == "" || len(a.States) == 0 || a.EstablishedDate == 0 || !strings.HasPrefix(string(a.CFRIndex), "9.") {
+			t.Errorf("%+v", a)
+		}
+		ids[a.AVAID] = true
+		if a.ValidEndDate != 0 {
+			former++
+			continue
+		}
+		if _, ok := current[a.Name]; ok {
+			t.Errorf("two current boundaries of %s", a.Name)
+		}
+		current[a.Name] = a
+	}
+	if former == 0 {
+		t.Error("no former boundary")
+	}
+	for _, a := range current {
+		for _, parent := range a.ParentAVAs {
+			if p, ok := current[parent]; !ok || !slices.Contains(p.ChildAVAs, a.Name) {
+				t.Errorf("%s lies within %s, which does not say so", a.Name, parent)
+			}
+		}
+		for _, child := range a.ChildAVAs {
+			if c, ok := current[child]; !ok || !slices.Contains(c.ParentAVAs, a.Name) {
+				t.Errorf("%s contains %s, which does not say so", a.Name, child)
+			}
+		}
+	}
+	if len(current["Napa Valley"].ChildAVAs) < 4 || !slices.Contains(current["Oakville"].ParentAVAs, "North Coast") {
+		t.Errorf("Napa Valley %+v, Oakville %+v", current["Napa Valley"], current["Oakville"])
+	}
+}
+
+// sharedData returns the path of a file of the optional data folder beside the module.
+func sharedData(t *testing.T, name string) string {
+	t.Helper()
+	root := os.Getenv("COLAREGISTRY_SHARED_DATA")
+	for dir := "."; root == ""; dir = filepath.Join(dir, "..") {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			root = filepath.Join(dir, "..", "shared", "data")
+		}
+	}
+	path := filepath.Join(root, name)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("the optional data folder is not here: %v", err)
+	}
+	return path
+}
+
+func TestAVAsAgreeWithThePublishedOnes(t *testing.T) {
+	f, err := os.Open(sharedData(t, "ava/avas.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	published := map[string]cola.AVADetail{}
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var a cola.AVADetail
+		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+			t.Fatal(err)
+		}
+		published[a.AVAID] = a
+	}
+	for _, a := range AVAs(ordinary) {
+		relations := cmpopts.IgnoreFields(cola.AVADetail{}, "ParentAVAs", "ChildAVAs", "Petitioner", "CFRAuthor")
+		if diff := cmp.Diff(published[a.AVAID], a, relations, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-published +here):\n%s", a.AVAID, diff)
+		}
+	}
+}
+
+func TestProcessingTimes(t *testing.T) {
+	rows := ProcessingTimes(ordinary)
+	type key struct {
+		commodity string
+		day       cola.Date
+	}
+	seen, recent, unknown := map[key]bool{}, 0, 0
+	for _, r := range rows {
+		k := key{r.Commodity, r.SnapshotDate}
+		if seen[k] || r.SnapshotDate > testDay || int(r.SnapshotDate-r.QueueFrontierDate) != r.QueueDepthDays.V || r.QueueDepthDays.V < 1 {
+			t.Fatalf("%+v", r)
+		}
+		seen[k] = true
+		if r.SnapshotDate > testDay-31 {
+			recent++
+		}
+		if !r.TurnaroundDaysMedian.OK {
+			unknown++
+		} else if r.TurnaroundDaysMedian.V < 1 || r.TurnaroundDaysMedian.V > 40 {
+			t.Fatalf("%+v", r)
+		}
+	}
+	if len(rows) < 3*12*10 || recent < 3*4 || unknown == 0 || unknown*20 > len(rows) {
+		t.Errorf("%d rows, %d of the last month, %d without a median", len(rows), recent, unknown)
+	}
+}
+
+func TestLabelsTakeAsLongAsTheTimesSay(t *testing.T) {
+	published := map[int][]int{}
+	for _, r := range ProcessingTimes(ordinary) {
+		if r.Commodity == "Wine" && r.TurnaroundDaysMedian.OK {
+			published[yearOf(r.SnapshotDate)] = append(published[yearOf(r.SnapshotDate)], r.TurnaroundDaysMedian.V)
+		}
+	}
+	taken := map[int][]int{}
+	for c := range Labels(ordinary) {
+		if c.ProductType == cola.Wine && c.ApprovalDate != 0 {
+			year := yearOf(c.ApplicationDate)
+			taken[year] = append(taken[year], int(c.ApprovalDate-c.ApplicationDate))
+		}
+	}
+	median := func(v []int) int { slices.Sort(v); return v[len(v)/2] }
+	for year, days := range published {
+		if got, want := median(taken[year]), median(days); got-want > 3 || want-got > 3 {
+			t.Errorf("%d: labels took %d days, the processing times say %d", year, got, want)
+		}
+	}
+}
+
+func TestFormulaAndRegistrationTimes(t *testing.T) {
+	types := map[string]int{}
+	for _, r := range FormulaProcessingTimes(ordinary) {
+		types[r.Commodity+"/"+r.FormulaType]++
+		if r.SnapshotDate > testDay || int(r.SnapshotDate-r.QueueFrontierDate) != r.QueueDepthDays.V || r.TurnaroundDaysMedian.V < 1 {
+			t.Fatalf("%+v", r)
+		}
+	}
+	if len(types) != 9 || types["Wine/Formula Approval"] < 12*10 {
+		t.Errorf("formula times: %v", types)
+	}
+	categories, unknown := map[string]int{}, 0
+	for _, r := range RegistrationProcessingTimes(ordinary) {
+		categories[r.Category]++
+		if r.SnapshotDate > testDay || r.ReportMonth.Time().Day() != 1 || r.SnapshotDate < r.ReportMonth {
+			t.Fatalf("%+v", r)
+		}
+		if !r.TurnaroundDaysMedian.OK {
+			unknown++
+		}
+	}
+	if len(categories) != 3 || unknown == 0 {
+		t.Errorf("registration times: %v, %d without a median", categories, unknown)
+	}
+}
+
+func TestProductionReports(t *testing.T) {
+	rows := ProductionReports(ordinary)
+	redacted, kinds := 0, map[string]int{}
+	var before cola.ReportKey
+	done := map[cola.ReportKey]bool{}
+	for _, r := range rows {
+		if r.Key() != before {
+			done[before], before = true, r.Key()
+			if done[before] {
+				t.Fatalf("the rows of %+v do not stand together", before)
+			}
+		}
+		kinds[r.Commodity+" "+r.ReportType]++
+		if r.ReportDate > testDay || yearOf(r.ReportDate) != r.Year || r.MonthNumber.OK != (r.ReportType == "monthly") {
+			t.Fatalf("%+v", r)
+		}
+		if r.IsRedacted {
+			redacted++
+		}
+		if r.IsRedacted == r.Value.OK || r.Value.OK && r.Value.V < 0 {
+			t.Fatalf("%+v", r)
+		}
+		if r.CountIMs.OK && (r.CountIMs.V < fewestMembers) != r.IsRedacted {
+			t.Fatalf("%+v", r)
+		}
+	}
+	if len(kinds) != 6 || redacted == 0 || redacted*5 > len(rows) {
+		t.Errorf("%d rows, %d redacted: %v", len(rows), redacted, kinds)
+	}
+	if last := rows[len(rows)-1].ReportDate; last < testDay-120 {
+		t.Errorf("the last report is of %s", last)
+	}
+}
