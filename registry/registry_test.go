@@ -2,6 +2,7 @@ package registry_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,7 +14,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
 	"github.com/colaregistry/colaregistry/quota"
@@ -117,10 +117,8 @@ func (w *world) mustCaller(t testing.TB, email string, tier cola.Tier) cola.Call
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret := auth.NewSecret()
-	key := secret.Key()
-	key.AccountID, key.Name = account.ID, "test"
-	if key, err = w.store.CreateKey(t.Context(), key, secret.Hash()); err != nil {
+	key, err := w.store.CreateKey(t.Context(), store.Key{AccountID: account.ID, Name: "test"}, sha256.Sum256([]byte(email)))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return cola.Caller{Account: account.ID, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key.ID}, Channel: cola.ChannelREST}
