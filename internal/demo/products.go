@@ -162,5 +162,5 @@ func fancifulName(d *dice, p *product) string {
 
 // beerNames are the patterns of what stands before the style in a beer's name.
 var beerNames = []string{
-	"{a} {k}", "{a} {n}", "{n} {n}", "{k} {n}", "{g}'S", "{t} {n}", "{a}", "{k}", "{#} {n}", "{p}", "{c}", "THE {a} {k}", "{a} {t}", "{n}",
+	"{a} {k}", "{a} {n}", "{n} {n}", "{k} {n}", "{g}'S", "{t} {n}", "{a}", "{k}", "{#} {m}", "{p}", "{c}", "THE {a} {k}", "{a} {t}", "{n}",
 }

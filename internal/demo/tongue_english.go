@@ -55,28 +55,32 @@ var english = tongue{
 		"MILLBROOK", "MONROE", "NORTHGATE", "OAK HARBOR", "PALISADE", "PORT ELLERY", "RIVERSIDE", "SALT FLATS", "SHELBY",
 		"SILVERTON", "SOUTHPORT", "STILLWATER", "TIMBERLAKE", "UNION", "WESTFIELD", "WINCHESTER",
 	},
+	several: []string{
+		"ACRES", "ANCHORS", "BELLS", "BRIDGES", "BROTHERS", "CROWS", "FORKS", "GATES", "HILLS", "HORSES", "KEYS", "LANTERNS", "MILLS", "MOONS", "OAKS", "PALMS",
+		"PINES", "RAVENS", "RIVERS", "ROADS", "SISTERS", "SPRINGS", "STARS", "STONES", "SWALLOWS", "TOWERS", "WELLS", "WOLVES",
+	},
 	numbers: []string{"TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "NINE", "TEN", "TWELVE", "FORTY"},
 	wine: []string{
 		"{s} FAMILY VINEYARDS", "{s} FAMILY ESTATE", "{s} VINEYARDS", "{s} CELLARS", "{s} WINERY", "{s} ESTATE", "{s} & {s}",
 		"{s} VINEYARD & WINERY", "{g} {s}", "{s}'S {n}", "{a} {n}", "{a} {n}", "{a} {n} VINEYARDS", "{a} {n} CELLARS", "{a} {n} WINERY",
 		"{t} {n}", "{t} {n} VINEYARDS", "{t} {n} ESTATE", "{t} {n} WINERY", "THE {a} {k}", "{a} {k}", "{k} {n}", "{k} {n} VINEYARD",
-		"{#} {n}", "CHATEAU {c}", "{c}", "{c}", "{c} ESTATE", "{c} CELLARS", "{c} WINES",
+		"{#} {m}", "CHATEAU {c}", "{c}", "{c}", "{c} ESTATE", "{c} CELLARS", "{c} WINES",
 		"{p} WINE CO.", "MT. {c}", "{c} & {c}", "{t} & {t}", "{k} & {t}", "THE {n} PROJECT", "{g}'S {n}",
 	},
 	beer: []string{
 		"{a} {k} BREWING", "{a} {k} BREWING CO.", "{a} {k} BREWERY", "{p} BREWING COMPANY", "{p} BREWING CO.", "{p} ALE HOUSE",
 		"{t} {n} BREWING", "{n} & {n} BREWING CO.", "{c} BREWING", "{c} BREWING COMPANY", "{c} BEER CO.", "{s} BROTHERS BREWERY",
-		"{s}'S BREWING", "{k} & {t} BREWERY", "{#} {n} BREWING", "THE {a} {n} BREWERY", "{k} & {k} BREWING", "{a} {n}", "{c} ALEWORKS",
+		"{s}'S BREWING", "{k} & {t} BREWERY", "{#} {m} BREWING", "THE {a} {n} BREWERY", "{k} & {k} BREWING", "{a} {n}", "{c} ALEWORKS",
 		"{k} {n} ALES", "{t} {n} FARMHOUSE ALES", "{a} {n} BEERWORKS", "{n} {n} BREWING PROJECT",
 	},
 	spirits: []string{
 		"{s}'S", "OLD {s}", "OLD {n}", "OLD {t} {n}", "{s} & SONS", "{s} DISTILLING CO.", "{c} DISTILLERY", "{c}", "{t} {n} DISTILLERY",
 		"{a} {k}", "{a} {n}", "{a} {n} DISTILLING", "{p} DISTILLING", "{p} SPIRITS", "{g} {s}", "COLONEL {g} {s}", "{k} {n}",
-		"{s} {n}", "{#} {n}", "{t} & {t}", "THE {a} {k}", "{c} SPIRITS", "{t} {n} RESERVE", "UNCLE {g}'S", "{n} {n}",
+		"{s} {n}", "{#} {m}", "{t} & {t}", "THE {a} {k}", "{c} SPIRITS", "{t} {n} RESERVE", "UNCLE {g}'S", "{n} {n}",
 	},
 	cuvees: []string{
 		"{a} {n}", "{g}'S BLEND", "{n} VINEYARD", "{t} BLOCK", "{a} {k}", "{s} VINEYARD", "{t} {n} VINEYARD", "RESERVE", "ESTATE",
-		"THE {k}", "{g}", "BLOCK {#}", "{a} {t}", "CUVÉE {g}", "ESTATE GROWN", "FOUNDER'S RESERVE", "BARREL SELECT", "{#} {n}",
+		"THE {k}", "{g}", "BLOCK {#}", "{a} {t}", "CUVÉE {g}", "ESTATE GROWN", "FOUNDER'S RESERVE", "BARREL SELECT", "{#} {m}",
 	},
 	companies: []string{
 		"{s} {n} LLC", "{s}, INC.", "{c} {n}, LLC", "{t} {n} LLC", "{a} {n} LLC", "{s} & {s} LLC", "{s} FAMILY, L.P.",

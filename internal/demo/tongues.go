@@ -6,13 +6,14 @@ import "github.com/colaregistry/colaregistry/cola"
 // stands for a word.
 //
 //	{s} surname  {g} given name  {c} coined name  {a} adjective  {n} land or thing  {t} tree or plant  {k} creature
-//	{p} place    {#} number word
+//	{p} place    {#} number word  {m} things, more than one
 type tongue struct {
 	surnames, given      []string
 	coin                 [3][]string // first, middle (may be empty) and last syllables
 	adjectives, things   []string
 	trees, creatures     []string
 	places, numbers      []string
+	several              []string // things in the plural
 	wine, beer, spirits  []string // patterns of brand names
 	cuvees               []string // patterns of fanciful names
 	companies, importers []string // patterns of company names; importers only where permittees are, in English
@@ -48,6 +49,8 @@ func (t *tongue) word(d *dice, verb byte) string {
 		return pick(d, t.creatures)
 	case 'p':
 		return pick(d, t.places)
+	case 'm':
+		return pick(d, t.several)
 	case '#':
 		return pick(d, t.numbers)
 	}
