@@ -97,10 +97,16 @@ func (x *Index) fold(ctx context.Context, choose func([]layer) []layer) error {
 	}
 	x.replace(chosen, s)
 	x.log.Debug("index segments folded", "segments", len(chosen), "labels", s.t.n, "took", time.Since(began))
-	if s.t.n >= blockDocs*8 {
-		debug.FreeOSMemory() // what the old segments held is as much as the index; do not keep it until the next collection
-	}
+	releaseMemory(s.t.n)
 	return nil
+}
+
+// releaseMemory gives back what making a large segment took, which is as much as the segment; left to itself the runtime
+// would keep it for minutes.
+func releaseMemory(labels uint32) {
+	if labels >= 8*blockDocs {
+		debug.FreeOSMemory()
+	}
 }
 
 func foldLayers(ctx context.Context, layers []layer, h *holders) (*segment, error) {

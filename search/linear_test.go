@@ -35,6 +35,7 @@ var wordPattern = regexp.MustCompile(`[a-z0-9]+`)
 // search returns every label that matches, in result order. want is what the query's text means.
 func (r *registry) search(q *cola.Query, want []phrase) []cola.IndexRecord {
 	lookup, looked := r.lookup(q.Text)
+	aliases := cola.AliasTable(r.aliases)
 	var found []cola.IndexRecord
 	for _, l := range r.labels {
 		switch {
@@ -46,7 +47,7 @@ func (r *registry) search(q *cola.Query, want []phrase) []cola.IndexRecord {
 		case !r.says(&l, want):
 			continue
 		}
-		if r.matches(q, &l) {
+		if matches(q, &l, aliases) {
 			found = append(found, l)
 		}
 	}
@@ -124,18 +125,18 @@ func holds(have []string, w phrase) bool {
 }
 
 // matches holds every filter but the text against a label.
-func (r *registry) matches(q *cola.Query, l *cola.IndexRecord) bool {
+func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool {
 	s := &l.Summary
 	ml, hasVolume := cola.Milliliters(l.Volume.V, l.VolumeUnit)
-	path := cola.ResolveCategory(l.CategoryPath, cola.AliasTable(r.aliases))
+	within := func(root string) bool { return cola.PathWithin(cola.ResolveCategory(l.CategoryPath, aliases), root) }
 	anyOf := func(want []string, have string) bool { return len(want) == 0 || slices.Contains(want, have) }
 	is := func(want, have string) bool { return want == "" || want == have }
-	within := func(least, most cola.Opt[float64], v float64, known bool) bool {
+	between := func(least, most cola.Opt[float64], v float64, known bool) bool {
 		return !least.OK && !most.OK || known && (!least.OK || v >= least.V) && (!most.OK || v <= most.V)
 	}
 	return anyOf(q.ProductTypes, string(s.ProductType)) &&
-		(len(q.Categories) == 0 || slices.ContainsFunc(q.Categories, func(c string) bool { return cola.PathWithin(path, c) })) &&
-		(q.CategoryPath == "" || cola.PathWithin(path, cola.ResolveCategory(q.CategoryPath, cola.AliasTable(r.aliases)))) &&
+		(len(q.Categories) == 0 || slices.ContainsFunc(q.Categories, within)) &&
+		(q.CategoryPath == "" || within(cola.ResolveCategory(q.CategoryPath, aliases))) &&
 		(q.OriginNames == nil || slices.Contains(q.OriginNames, strings.ToUpper(string(s.OriginName)))) &&
 		is(q.Domestic, l.DomesticOrImported) && is(q.Status, string(s.ApplicationStatus)) &&
 		hasPart(q.BrandName, s.BrandName) && hasPart(q.PermitPart, s.PermitNumber) &&
@@ -143,7 +144,7 @@ func (r *registry) matches(q *cola.Query, l *cola.IndexRecord) bool {
 		(q.Barcode == "" || l.MainBarcode != "" && cola.SameBarcode(q.Barcode, l.MainBarcode)) &&
 		(q.From == 0 || s.ApprovalDate != 0 && s.ApprovalDate >= q.From) &&
 		(q.To == 0 || s.ApprovalDate != 0 && s.ApprovalDate <= q.To) &&
-		within(q.ABVMin, q.ABVMax, l.ABV.V, l.ABV.OK) && within(q.VolumeMin, q.VolumeMax, ml, l.Volume.OK && hasVolume) &&
+		between(q.ABVMin, q.ABVMax, l.ABV.V, l.ABV.OK) && between(q.VolumeMin, q.VolumeMax, ml, l.Volume.OK && hasVolume) &&
 		anyOf(q.Containers, strings.ToLower(l.ContainerType))
 }
 

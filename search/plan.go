@@ -159,8 +159,8 @@ func (p *plan) addWord(word string) {
 }
 
 func (p *plan) addPrefix(prefix string) {
-	if i, ok := p.l.texts.prefixes.find(prefix); ok {
-		p.any([]list{p.l.texts.ready.list(i)})
+	if l, ok := p.l.texts.begins.list(prefix); ok {
+		p.any([]list{l})
 		return
 	}
 	lists := p.l.texts.matchPrefix(prefix, p.lists())

@@ -19,15 +19,36 @@ type substrings struct {
 	of      []uint32 // which word each of them ends
 	tokVals postings // values that have a word
 	tokDocs postings // documents that have a word
-	needles dict     // needles whose documents are kept ready, sorted
-	ready   postings
+	ready   kept     // documents of needles
+	begins  kept     // values with a word that begins with something
+	ends    kept     // values with a word that ends with something
+}
+
+// kept is lists that are kept ready, because uniting them takes long, by what they are of.
+type kept struct {
+	keys  dict // sorted
+	lists postings
+}
+
+// list returns what is kept of a key.
+func (k *kept) list(key string) (list, bool) {
+	i, ok := k.keys.find(key)
+	if !ok {
+		return list{}, false
+	}
+	return k.lists.list(i), true
+}
+
+func (k *kept) carry(c carrier) {
+	k.keys.carry(c)
+	k.lists.carry(c)
 }
 
 // match appends lists that together hold the documents whose value contains the needle, which must be folded. Nothing
 // matches an empty one. docsOf returns the documents of a value.
 func (s *substrings) match(needle string, docsOf func(value uint32) list, sc *scratch, dst []list) []list {
-	if i, ok := s.needles.find(needle); ok {
-		return append(dst, s.ready.list(i))
+	if l, ok := s.ready.list(needle); ok {
+		return append(dst, l)
 	}
 	if needle == "" || s.toks.len() == 0 && s.vals.len() == 0 {
 		return dst
@@ -93,8 +114,9 @@ func (s *substrings) values(needle string, sc *scratch, yield func(v uint32)) {
 // unite returns the values that have any word of a set, and how many they are.
 func (s *substrings) unite(sc *scratch, set wordSet, all span) ([]uint64, int) {
 	w := sc.bitmap(uint32(s.vals.len()), all)
+	set.whole.orInto(w, all)
 	for tok := set.lo; tok < set.hi; tok++ {
-		s.tokVals.list(uint32(tok)).orInto(w, all)
+		s.tokVals.list(tok).orInto(w, all)
 	}
 	for _, tok := range set.toks {
 		s.tokVals.list(tok).orInto(w, all)
@@ -102,25 +124,32 @@ func (s *substrings) unite(sc *scratch, set wordSet, all span) ([]uint64, int) {
 	return w, popcount(w)
 }
 
-// wordSet is some words: a range of them, or those listed.
+// wordSet is the values that have any of some words: a range of words, or those listed, or all of them united already.
 type wordSet struct {
-	lo, hi int
+	lo, hi uint32
 	toks   []uint32
+	whole  list
 }
 
-func (w wordSet) len() int { return w.hi - w.lo + len(w.toks) }
+// len returns how many lists have to be united.
+func (w wordSet) len() int {
+	if w.whole.n > 0 {
+		return 1
+	}
+	return int(w.hi-w.lo) + len(w.toks)
+}
 
-// wordSets returns for each word in the needle the words of the values that it can be part of, smallest set first: the first
-// word may be the end of a longer one, the last the beginning of one, where the needle begins and ends with them.
+// wordSets returns for each word in the needle the words of the values that it can be part of, those with least to unite
+// first: the first word may be the end of a longer one, the last the beginning of one, where the needle begins and ends with
+// them.
 func (s *substrings) wordSets(needle string) (sets []wordSet) {
 	words(needle, func(w string) {
 		if len(sets) == 0 && strings.HasPrefix(needle, w) {
-			lo, hi := s.endings(w)
-			sets = append(sets, wordSet{toks: s.of[lo:hi]})
+			sets = append(sets, s.ending(w))
 			return
 		}
 		lo, ok := s.toks.find(w)
-		set := wordSet{lo: int(lo), hi: int(lo)}
+		set := wordSet{lo: lo, hi: lo}
 		if ok {
 			set.hi++
 		}
@@ -128,12 +157,29 @@ func (s *substrings) wordSets(needle string) (sets []wordSet) {
 	})
 	if n := len(sets); n > 0 {
 		if last := lastWord(needle); strings.HasSuffix(needle, last) && (n > 1 || !strings.HasPrefix(needle, last)) {
-			lo, hi := s.toks.withPrefix(last)
-			sets[n-1] = wordSet{lo: int(lo), hi: int(hi)}
+			sets[n-1] = s.beginning(last)
 		}
 	}
 	slices.SortFunc(sets, func(a, b wordSet) int { return a.len() - b.len() })
 	return sets
+}
+
+// ending returns the words that end with w.
+func (s *substrings) ending(w string) wordSet {
+	if l, ok := s.ends.list(w); ok {
+		return wordSet{whole: l}
+	}
+	lo, hi := s.endings(w)
+	return wordSet{toks: s.of[lo:hi]}
+}
+
+// beginning returns the words that begin with w.
+func (s *substrings) beginning(w string) wordSet {
+	if l, ok := s.begins.list(w); ok {
+		return wordSet{whole: l}
+	}
+	lo, hi := s.toks.withPrefix(w)
+	return wordSet{lo: lo, hi: hi}
 }
 
 func lastWord(s string) (last string) {
@@ -167,6 +213,7 @@ func (s *substrings) carry(c carrier) {
 	carry(c, &s.of)
 	s.tokVals.carry(c)
 	s.tokDocs.carry(c)
-	s.needles.carry(c)
 	s.ready.carry(c)
+	s.begins.carry(c)
+	s.ends.carry(c)
 }

@@ -33,6 +33,7 @@ func buildSubstrings(values int, value func(i uint32) string, n uint32, docsOf f
 	b.keepWords()
 	b.keepSeparated()
 	b.keep()
+	b.keepSets()
 	return b.s
 }
 
@@ -102,10 +103,7 @@ func (b *substringsBuilder) sortSuffixes() {
 
 // keepWords finds every needle of letters and digits that takes longer to unite than the limit.
 func (b *substringsBuilder) keepWords() {
-	sum := make([]int, len(b.s.of)+1) // cost of uniting the lists of the suffixes before i
-	for i, tok := range b.s.of {
-		sum[i+1] = sum[i] + b.s.tokDocs.list(tok).cost()
-	}
+	sum := sums(len(b.s.of), func(i int) int { return b.s.tokDocs.list(b.s.of[i]).cost() })
 	walkPrefixes(len(b.s.of), b.s.suffixAt, func(lo, hi, depth int) bool {
 		if sum[hi]-sum[lo] <= b.limit {
 			return false
@@ -176,21 +174,88 @@ func eachSeparated(s string, yield func(gram string)) {
 	}
 }
 
-// keep writes the lists that are kept ready.
+// keep writes the documents that are kept ready.
 func (b *substringsBuilder) keep() {
 	slices.SortFunc(b.kept, func(x, y keptNeedle) int { return strings.Compare(x.needle, y.needle) })
-	ready := newPostingsBuilder(b.n, len(b.kept))
-	off, blob := []uint32{0}, []byte(nil)
-	for _, k := range b.kept {
-		for _, tok := range k.toks {
-			b.gather.add(b.s.tokDocs.list(tok))
+	k := newKeeper(b.n)
+	for _, n := range b.kept {
+		for _, tok := range n.toks {
+			k.gather.add(b.s.tokDocs.list(tok))
 		}
-		for _, v := range k.vals {
-			b.gather.add(b.docsOf(v))
+		for _, v := range n.vals {
+			k.gather.add(b.docsOf(v))
 		}
-		b.gather.into(ready)
-		blob = append(blob, k.needle...)
-		off = append(off, uint32(len(blob)))
+		k.add(n.needle)
 	}
-	b.s.needles, b.s.ready = dict{blob: textOf(blob), off: off}, ready.postings()
+	b.s.ready = k.kept()
+}
+
+// setShare is the share of the limit that uniting the values of one word set may take.
+const setShare = 8
+
+// keepSets keeps the values with words of a common beginning or ending.
+func (b *substringsBuilder) keepSets() {
+	s, limit := &b.s, b.limit/setShare
+	begins, ends := newKeeper(uint32(s.vals.len())), newKeeper(uint32(s.vals.len()))
+	sum := sums(s.toks.len(), func(i int) int { return s.tokVals.list(uint32(i)).cost() })
+	at := func(i int) string { return s.toks.at(uint32(i)) }
+	walkPrefixes(s.toks.len(), at, func(lo, hi, depth int) bool {
+		if sum[hi]-sum[lo] <= limit {
+			return false
+		}
+		if depth > 0 {
+			for tok := lo; tok < hi; tok++ {
+				begins.gather.add(s.tokVals.list(uint32(tok)))
+			}
+			begins.add(at(lo)[:depth])
+		}
+		return true
+	})
+	sum = sums(len(s.of), func(i int) int { return s.tokVals.list(s.of[i]).cost() })
+	for lo := 0; lo < len(s.of); {
+		hi := lo + 1
+		for hi < len(s.of) && s.suffixAt(hi) == s.suffixAt(lo) {
+			hi++
+		}
+		if sum[hi]-sum[lo] > limit {
+			for _, tok := range s.of[lo:hi] {
+				ends.gather.add(s.tokVals.list(tok))
+			}
+			ends.add(s.suffixAt(lo))
+		}
+		lo = hi
+	}
+	s.begins, s.ends = begins.kept(), ends.kept()
+}
+
+// sums returns the sums of the first 0, 1, … n costs.
+func sums(n int, cost func(i int) int) []int {
+	sum := make([]int, n+1)
+	for i := range n {
+		sum[i+1] = sum[i] + cost(i)
+	}
+	return sum
+}
+
+// keeper writes what is kept ready. Keys must be added in ascending order.
+type keeper struct {
+	gather *gatherer // of the next key
+	lists  *postingsBuilder
+	blob   []byte
+	off    []uint32
+}
+
+func newKeeper(n uint32) *keeper {
+	return &keeper{gather: newGatherer(n), lists: newPostingsBuilder(n, 0), off: []uint32{0}}
+}
+
+// add keeps what was gathered.
+func (k *keeper) add(key string) {
+	k.gather.into(k.lists)
+	k.blob = append(k.blob, key...)
+	k.off = append(k.off, uint32(len(k.blob)))
+}
+
+func (k *keeper) kept() kept {
+	return kept{keys: dict{blob: textOf(k.blob), off: k.off}, lists: k.lists.postings()}
 }

@@ -6,15 +6,14 @@ import "slices"
 // is a sequence of words, and a document has values. A word's documents are kept ready, over all fields together. A phrase
 // is looked for in the values, as its words must be in one field.
 type texts struct {
-	vocab    dict     // every word, sorted
-	base     []uint32 // the values of searched field f are base[f] to below base[f+1]
-	off      []uint32 // value i has the words seq[off[i]:off[i+1]]
-	seq      []uint32
-	vals     postings // values that have a word
-	docs     postings // documents that have a word
-	has      postings // documents that have a value; none are listed for the empty ones
-	prefixes dict     // beginnings of words, or of ids, whose documents are kept ready
-	ready    postings
+	vocab  dict     // every word, sorted
+	base   []uint32 // the values of searched field f are base[f] to below base[f+1]
+	off    []uint32 // value i has the words seq[off[i]:off[i+1]]
+	seq    []uint32
+	vals   postings // values that have a word
+	docs   postings // documents that have a word
+	has    postings // documents that have a value; none are listed for the empty ones
+	begins kept     // documents with a word, or an id, that begins with something
 }
 
 // docsOf returns the documents that have a value of a field.
@@ -96,6 +95,5 @@ func (t *texts) carry(c carrier) {
 	t.vals.carry(c)
 	t.docs.carry(c)
 	t.has.carry(c)
-	t.prefixes.carry(c)
-	t.ready.carry(c)
+	t.begins.carry(c)
 }

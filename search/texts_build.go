@@ -112,12 +112,9 @@ func (b *textsBuilder) postWords() {
 
 // keepPrefixes keeps ready the documents of every prefix that would take longer to unite than the limit.
 func (b *textsBuilder) keepPrefixes(limit int) {
-	sum := make([]int, b.vocab.len()+1)
-	for tok := range uint32(b.vocab.len()) {
-		sum[tok+1] = sum[tok] + b.docs.list(tok).cost()
-	}
+	sum := sums(b.vocab.len(), func(i int) int { return b.docs.list(uint32(i)).cost() })
 	at := func(i int) string { return b.vocab.at(uint32(i)) }
-	var kept []string
+	costly := b.from.costlyIDs("", limit)
 	walkPrefixes(b.vocab.len(), at, func(lo, hi, depth int) bool {
 		prefix := ""
 		if depth > 0 {
@@ -127,26 +124,20 @@ func (b *textsBuilder) keepPrefixes(limit int) {
 			return false
 		}
 		if depth > 0 {
-			kept = append(kept, prefix)
+			costly = append(costly, prefix)
 		}
 		return true
 	})
-	kept = append(kept, b.from.costlyIDs("", limit)...)
-	slices.Sort(kept)
-	kept = slices.Compact(kept)
-	ready := newPostingsBuilder(b.from.n, len(kept))
-	off, blob := []uint32{0}, []byte(nil)
-	for _, prefix := range kept {
+	slices.Sort(costly)
+	k := newKeeper(b.from.n)
+	for _, prefix := range slices.Compact(costly) {
 		lo, hi := b.vocab.withPrefix(prefix)
 		for tok := lo; tok < hi; tok++ {
-			b.gather.add(b.docs.list(tok))
+			k.gather.add(b.docs.list(tok))
 		}
-		if ids := slices.Sorted(slices.Values(b.from.idsWithPrefix(prefix))); len(ids) > 0 {
-			b.gather.add(list{docs: ids, n: len(ids)})
-		}
-		b.gather.into(ready)
-		blob = append(blob, prefix...)
-		off = append(off, uint32(len(blob)))
+		ids := slices.Sorted(slices.Values(b.from.idsWithPrefix(prefix)))
+		k.gather.add(list{docs: ids, n: len(ids)})
+		k.add(prefix)
 	}
-	b.prefixes, b.ready = dict{blob: textOf(blob), off: off}, ready.postings()
+	b.begins = k.kept()
 }

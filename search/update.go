@@ -70,6 +70,10 @@ func (u *Update) Commit(m Marks) error {
 	x := u.index
 	defer u.Abort()
 	u.setAside()
+	var collected uint32
+	for _, t := range u.tables {
+		collected += t.n
+	}
 	x.publishing.Lock()
 	defer x.publishing.Unlock()
 	next, err := u.apply(x.view.Load())
@@ -79,6 +83,7 @@ func (u *Update) Commit(m Marks) error {
 	next.marks = m
 	x.view.Store(next)
 	x.foldSoon()
+	releaseMemory(collected)
 	return nil
 }
 
