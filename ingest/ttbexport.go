@@ -64,7 +64,7 @@ func ttbLabel(row ttbRow) (cola.Cola, error) {
 	if completed := unwrapText(row[ttbCompleted]); completed != "" {
 		day, err := time.Parse("1/2/2006", completed)
 		if err != nil {
-			return label, fmt.Errorf("Completed Date: %s is not a date; it is written MM/DD/YYYY", quote(completed))
+			return label, fmt.Errorf("the completed date %s is not a date; it is written MM/DD/YYYY", quote(completed))
 		}
 		label.LatestUpdateDate = cola.DateOf(day)
 	}

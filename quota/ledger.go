@@ -31,9 +31,6 @@ const (
 	mostAttempts = 20                     // to settle or look up one batch
 )
 
-// errClosed is what is wrong with a charge after Close.
-var errClosed = errors.New("the ledger is closed")
-
 // Ledger is the group-commit writer over a store's ledger. Use New, and Close when no request comes any more.
 type Ledger struct {
 	store  store.Ledger

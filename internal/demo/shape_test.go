@@ -172,7 +172,7 @@ func TestEverySeedIsAnotherRegistry(t *testing.T) {
 	if names(1) == names(2) {
 		t.Error("seeds 1 and 2 give the same brands")
 	}
-	if names(3) != names(3) {
+	if once, again := names(3), names(3); once != again {
 		t.Error("seed 3 does not give the same brands twice")
 	}
 }

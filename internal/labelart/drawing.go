@@ -12,12 +12,6 @@ func hex(v uint32) ink { return ink{uint8(v >> 16), uint8(v >> 8), uint8(v)} }
 
 func (k ink) rgba() color.RGBA { return color.RGBA{k.r, k.g, k.b, 255} }
 
-// mixed returns the colour a share of the way from k to other.
-func (k ink) mixed(other ink, share float64) ink {
-	mix := func(a, b uint8) uint8 { return uint8(math.Round(float64(a) + (float64(b)-float64(a))*share)) }
-	return ink{mix(k.r, other.r), mix(k.g, other.g), mix(k.b, other.b)}
-}
-
 // luminance is the brightness of a colour from 0 to 1 as WCAG defines it.
 func (k ink) luminance() float64 {
 	linear := func(v uint8) float64 {

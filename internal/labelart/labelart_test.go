@@ -176,7 +176,8 @@ func TestSaysWhatTheRecordSays(t *testing.T) {
 func TestSameRecordSamePicture(t *testing.T) {
 	for _, c := range sampleLabels(6) {
 		for i := range c.Images {
-			if mustSVG(t, c, &c.Images[i]) != mustSVG(t, c, &c.Images[i]) || !bytes.Equal(mustPNG(t, c, &c.Images[i]), mustPNG(t, c, &c.Images[i])) {
+			svg, png := mustSVG(t, c, &c.Images[i]), mustPNG(t, c, &c.Images[i])
+			if svg != mustSVG(t, c, &c.Images[i]) || !bytes.Equal(png, mustPNG(t, c, &c.Images[i])) {
 				t.Fatalf("%s is drawn differently the second time", c.Images[i].TTBImageID)
 			}
 		}
