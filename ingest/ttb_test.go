@@ -66,7 +66,7 @@ func TestTTBExport(t *testing.T) {
 		{"commas without end", id + ",NJ-I-721,1,01/02/2024" + strings.Repeat(",51,80", 100_000), "! " + errTTBLong.Error()},
 		{"no date anywhere", id + ",NJ-I-721,1,2024-01-02,A,B,51,FRANCE,80,TABLE RED WINE", "! " + errTTBDate.Error()},
 		{"an impossible date", id + ",NJ-I-721,1,13/45/2024,A,B,51,FRANCE,80,TABLE RED WINE",
-			`! Completed Date: "13/45/2024" is not a date; it is written MM/DD/YYYY`},
+			`! the completed date "13/45/2024" is not a date; it is written MM/DD/YYYY`},
 		{"an id of 13 digits", "2345001000001,NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE",
 			`! TTB ID: "2345001000001" is not a TTB id; it has 14 digits, such as 11054001000049; a spreadsheet may have dropped a leading zero`},
 		{"an id rounded by a spreadsheet", "1.2345E+13,NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE",
