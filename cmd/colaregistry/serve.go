@@ -49,6 +49,9 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if _, err := checkedURL("--upgrade-url", c.UpgradeURL); err != nil {
 		return err
 	}
+	if _, err := c.path(); err != nil {
+		return err
+	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
