@@ -321,3 +321,41 @@ func BenchmarkFold(b *testing.B) {
 	}
 	fmt.Fprintf(os.Stderr, "folded in %v, %d MiB at the peak, %d MiB after\n", time.Since(at).Round(time.Millisecond), high/mib, heap()/mib)
 }
+
+// BenchmarkImport publishes labels as an import does, a few thousand at a time, while they are folded in the background.
+func BenchmarkImport(b *testing.B) {
+	const batch = 5000
+	n := *benchLabels
+	g := newSynthetic(2, n)
+	x := New(Options{})
+	defer x.Close()
+	var commits, searches []time.Duration
+	most := 0
+	began := time.Now()
+	high := peak(func() {
+		for i := 0; i < n; i += batch {
+			u := x.Begin()
+			for j := i; j < min(i+batch, n); j++ {
+				l := g.label(j, n)
+				u.Label(&l)
+			}
+			for range 20 {
+				u.Permittee(&g.permits[g.IntN(len(g.permits))])
+			}
+			at := time.Now()
+			if err := u.Commit(Marks{}); err != nil {
+				b.Fatal(err)
+			}
+			commits = append(commits, time.Since(at))
+			at = time.Now()
+			x.View().Search(cola.ColaSearch{Query: cola.Query{Text: "oak wine"}, Page: 1, PerPage: 20})
+			searches = append(searches, time.Since(at))
+			most = max(most, x.View().Stats().Segments)
+		}
+	})
+	slices.Sort(commits)
+	slices.Sort(searches)
+	fmt.Fprintf(os.Stderr, "imported in %v: commits p50 %v, p99 %v, max %v; searches p50 %v, p99 %v; at most %d segments; %d MiB at the peak, %d MiB after\n",
+		time.Since(began).Round(time.Millisecond), commits[len(commits)/2], commits[len(commits)*99/100], commits[len(commits)-1],
+		searches[len(searches)/2], searches[len(searches)*99/100], most, high/mib, heap()/mib)
+}

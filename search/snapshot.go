@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"unsafe"
-
-	"github.com/colaregistry/colaregistry/cola"
 )
 
 // A snapshot is the magic with the format's version, a number that shows the machine's byte order, and then the view's
@@ -43,7 +41,7 @@ func (x *Index) Save(path, storeID string) (err error) {
 	w := &snapshotWriter{w: bufio.NewWriterSize(f, 1<<20)}
 	h := header{snapshotMagic, snapshotOrder, storeID}
 	h.carry(w)
-	v.carry(w)
+	v.saved().carry(w)
 	if err := w.close(); err != nil {
 		return err
 	}
@@ -106,21 +104,12 @@ func readView(from io.Reader, size int64, storeID string) (*View, error) {
 	case h.store != storeID:
 		return nil, fmt.Errorf("%w: it is of another database", ErrSnapshot)
 	}
-	v := &View{holders: &holders{}}
-	v.carry(r)
+	var content saved
+	content.carry(r)
 	if err := r.close(); err != nil {
 		return nil, err
 	}
-	v.aliases = cola.AliasTable(v.published)
-	edit := v.holders.edit()
-	for i := range v.layers {
-		l := &v.layers[i]
-		l.weigh()
-		l.moved = l.moveCategories(v.aliases)
-		edit.count(l.segment, func(yield func(uint32)) { part{t: l.t, live: l.livingBits()}.each(yield) }, +1)
-	}
-	v.holders = edit.finish(v.layers)
-	return v, nil
+	return content.view(), nil
 }
 
 // snapshotWriter is a carrier to a file. The first error stays.

@@ -17,36 +17,14 @@ func (h *header) carry(c carrier) {
 	carryText(c, &h.store)
 }
 
-// carry moves the view. What follows from the rest is not carried: it is worked out again.
-func (v *View) carry(c carrier) {
-	for _, m := range []*cola.Revision{&v.marks.Labels, &v.marks.Permittees, &v.marks.References} {
-		carryNumber(c, m)
-	}
-	v.carryAliases(c)
-	v.holders.carry(c)
-	layers := len(v.layers)
-	carryNumber(c, &layers)
-	for i := 0; i < layers && c.ok(); i++ {
-		if i == len(v.layers) {
-			v.layers = append(v.layers, layer{segment: &segment{}})
-		}
-		l := &v.layers[i]
-		l.segment.carry(c)
-		carry(c, &l.dead)
-		carryNumber(c, &l.deaths)
-	}
-}
-
-func (v *View) carryAliases(c carrier) {
-	t := newTexts()
-	for _, a := range v.published {
-		t.add(a.Alias, a.Path)
-	}
-	t.carry(c)
-	for len(v.published)*2 < t.len() {
-		i := uint32(len(v.published) * 2)
-		v.published = append(v.published, cola.CategoryAlias{Alias: t.at(i), Path: t.at(i + 1)})
-	}
+// saved is what a snapshot holds of a view. What follows from the rest is worked out again. Nothing is looked into while it
+// is read, as it may turn out to be damaged.
+type saved struct {
+	marks   Marks
+	aliases textList // of each transition, the path that was and the path that is
+	holders textList // of each permittee, its texts
+	flags   []uint8  // of each permittee
+	layers  []layer
 }
 
 // Flags of a permittee.
@@ -55,11 +33,16 @@ const (
 	flagListed
 )
 
-func (h *holders) carry(c carrier) {
-	const texts = 6 // of each
-	t, flags := newTexts(), make([]uint8, 0, len(h.recs))
-	for _, p := range h.recs {
-		t.add(p.PermitNumber, string(p.CompanyName), string(p.OperatingName), string(p.CompanyState),
+// textsOfHolder is how many texts a permittee has.
+const textsOfHolder = 6
+
+func (v *View) saved() *saved {
+	s := &saved{marks: v.marks, aliases: newTextList(), holders: newTextList(), layers: v.layers}
+	for _, a := range v.published {
+		s.aliases.add(a.Alias, a.Path)
+	}
+	for _, p := range v.holders.recs {
+		s.holders.add(p.PermitNumber, string(p.CompanyName), string(p.OperatingName), string(p.CompanyState),
 			string(p.CompanyZipCode), string(p.PermitteeType))
 		var f uint8
 		if p.known {
@@ -68,24 +51,56 @@ func (h *holders) carry(c carrier) {
 		if p.Listed {
 			f |= flagListed
 		}
-		flags = append(flags, f)
+		s.flags = append(s.flags, f)
 	}
-	t.carry(c)
-	carry(c, &flags)
-	if !c.ok() || len(h.recs) == len(flags) || t.len() != texts*len(flags) {
-		return
+	return s
+}
+
+func (s *saved) carry(c carrier) {
+	for _, m := range []*cola.Revision{&s.marks.Labels, &s.marks.Permittees, &s.marks.References} {
+		carryNumber(c, m)
 	}
-	edit := h.edit()
-	for i, f := range flags {
-		at := func(field uint32) cola.Text { return cola.Text(t.at(uint32(i)*texts + field)) }
+	s.aliases.carry(c)
+	s.holders.carry(c)
+	carry(c, &s.flags)
+	layers := len(s.layers)
+	carryNumber(c, &layers)
+	for i := 0; i < layers && c.ok(); i++ {
+		if i == len(s.layers) {
+			s.layers = append(s.layers, layer{segment: &segment{}})
+		}
+		l := &s.layers[i]
+		l.segment.carry(c)
+		carry(c, &l.dead)
+		carryNumber(c, &l.deaths)
+	}
+}
+
+// view returns the view that was saved.
+func (s *saved) view() *View {
+	v := &View{marks: s.marks, layers: s.layers}
+	for i := uint32(0); int(i)+1 < s.aliases.len(); i += 2 {
+		v.published = append(v.published, cola.CategoryAlias{Alias: s.aliases.at(i), Path: s.aliases.at(i + 1)})
+	}
+	v.aliases = cola.AliasTable(v.published)
+	edit := (&holders{}).edit()
+	for i, f := range s.flags {
+		text := func(field int) cola.Text { return cola.Text(s.holders.at(uint32(i*textsOfHolder + field))) }
 		if f&flagKnown != 0 {
 			edit.put(&cola.Permittee{
-				PermitNumber: string(at(0)), CompanyName: at(1), OperatingName: at(2), CompanyState: at(3),
-				CompanyZipCode: at(4), PermitteeType: at(5), Listed: f&flagListed != 0,
+				PermitNumber: string(text(0)), CompanyName: text(1), OperatingName: text(2), CompanyState: text(3),
+				CompanyZipCode: text(4), PermitteeType: text(5), Listed: f&flagListed != 0,
 			})
 		}
 	}
-	*h = *edit.finish(nil)
+	for i := range v.layers {
+		l := &v.layers[i]
+		l.weigh()
+		l.moved = l.moveCategories(v.aliases)
+		edit.count(l.segment, func(yield func(uint32)) { part{t: l.t, live: l.livingBits()}.each(yield) }, +1)
+	}
+	v.holders = edit.finish(v.layers)
+	return v
 }
 
 // textList is strings, distinct or not, as a carrier takes them.
@@ -94,7 +109,7 @@ type textList struct {
 	b []byte
 }
 
-func newTexts() *textList { return &textList{dict: dict{off: []uint32{0}}} }
+func newTextList() textList { return textList{dict: dict{off: []uint32{0}}} }
 
 func (t *textList) add(texts ...string) {
 	for _, s := range texts {

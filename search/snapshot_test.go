@@ -1,0 +1,177 @@
+package search
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// someIndex returns an index of a few labels in two segments, with dead ones, transitions and permittees.
+func someIndex(t testing.TB) *Index {
+	t.Helper()
+	d, x := newDraws(3, 30, 30), New(Options{ManualFold: true})
+	t.Cleanup(x.Close)
+	for range 2 {
+		u := x.Begin()
+		for range 25 {
+			l := d.label()
+			u.Label(&l)
+		}
+		p := d.permittee()
+		u.Permittee(&p)
+		u.Aliases([]cola.CategoryAlias{{Alias: "Wine > Red", Path: "Wine > Red Wine"}})
+		mustCommit(t, u, Marks{1, 2, 3})
+	}
+	return x
+}
+
+func mustCommit(t testing.TB, u *Update, m Marks) {
+	t.Helper()
+	if err := u.Commit(m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustSave(t testing.TB, x *Index) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "index")
+	if err := x.Save(path, "store"); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestSnapshotKeepsEverything(t *testing.T) {
+	x := someIndex(t)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "index")
+	for range 2 { // over a snapshot that is there, too
+		if err := x.Save(path, "store"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("saving left %v, %v; want only the snapshot", left, err)
+	}
+	y := New(Options{ManualFold: true})
+	defer y.Close()
+	marks, err := y.Restore(path, "store")
+	if err != nil || marks != (Marks{1, 2, 3}) {
+		t.Fatalf("restored to %+v, %v", marks, err)
+	}
+	if diff := cmp.Diff(x.View().Stats(), y.View().Stats()); diff != "" {
+		t.Errorf("stats, -saved +restored:\n%s", diff)
+	}
+	all := cola.ColaSearch{Page: 1, PerPage: 100}
+	if diff := cmp.Diff(x.View().Search(all), y.View().Search(all)); diff != "" {
+		t.Errorf("labels, -saved +restored:\n%s", diff)
+	}
+	u := y.Begin() // and it can be changed
+	l := newDraws(4, 5, 20).label()
+	u.Label(&l)
+	mustCommit(t, u, marks)
+	if _, _, ok := y.View().find(l.Summary.TTBID); !ok {
+		t.Error("a label added to a restored index is not found")
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	good := mustSave(t, someIndex(t))
+	flipped := func(at int) []byte {
+		b := bytes.Clone(good)
+		b[at] ^= 0x10
+		return b
+	}
+	for name, data := range map[string][]byte{
+		"an empty file":          {},
+		"another file":           []byte("SQLite format 3\x00 and more of that"),
+		"another version":        flipped(15),
+		"another byte order":     flipped(24),
+		"half a file":            good[:len(good)/2],
+		"all but the last byte":  good[:len(good)-1],
+		"more than a snapshot":   append(bytes.Clone(good), 0),
+		"a flipped bit":          flipped(len(good) / 2),
+		"a flipped bit at first": flipped(60),
+		"a flipped bit at last":  flipped(len(good) - 5),
+		"a flipped bit of sum":   flipped(len(good) - 1),
+	} {
+		path := filepath.Join(t.TempDir(), "index")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		refuse(t, name, path, "store", ErrSnapshot)
+	}
+	path := filepath.Join(t.TempDir(), "index")
+	if err := os.WriteFile(path, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refuse(t, "another store's snapshot", path, "other", ErrSnapshot)
+	refuse(t, "no file", path+"x", "store", fs.ErrNotExist)
+}
+
+// refuse restores and wants an error, and an index that is still empty and can be built.
+func refuse(t *testing.T, name, path, store string, want error) {
+	t.Helper()
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	marks, err := x.Restore(path, store)
+	if !errors.Is(err, want) || marks != (Marks{}) {
+		t.Errorf("%s: restored to %+v, %v; want %v", name, marks, err, want)
+	}
+	if s := x.View().Stats(); s != (Stats{}) {
+		t.Errorf("%s: left %+v", name, s)
+	}
+	u := x.Begin()
+	l := newDraws(4, 5, 20).label()
+	u.Label(&l)
+	mustCommit(t, u, Marks{})
+}
+
+func TestSaveFails(t *testing.T) {
+	x := someIndex(t)
+	dir := t.TempDir()
+	if err := x.Save(filepath.Join(dir, "missing", "index"), "store"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("saving to a missing folder: %v", err)
+	}
+	taken := filepath.Join(dir, "taken")
+	if err := os.MkdirAll(filepath.Join(taken, "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Save(taken, "store"); err == nil {
+		t.Error("a folder was overwritten")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("a failed save left %v, %v", left, err)
+	}
+}
+
+// FuzzReadView holds the reader to failing, rather than panicking or taking all memory, for whatever a file may hold.
+func FuzzReadView(f *testing.F) {
+	good := mustSave(f, someIndex(f))
+	f.Add([]byte{}, 0, byte(0))
+	f.Add(good, 100, byte(1))
+	f.Add(good[:200], 50, byte(0xff))
+	huge := binary.NativeEndian.AppendUint64(nil, 1<<60)
+	f.Add(append(huge, good...), 0, byte(0))
+	f.Fuzz(func(t *testing.T, data []byte, at int, flip byte) {
+		data = bytes.Clone(data)
+		if at >= 0 && at < len(data) {
+			data[at] ^= flip
+		}
+		if v, err := readView(bytes.NewReader(data), int64(len(data)), "store"); err == nil && !bytes.Equal(data, good) {
+			t.Errorf("%d bytes that nobody saved were read as %+v", len(data), v.Stats())
+		}
+	})
+}

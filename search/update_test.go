@@ -1,0 +1,324 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+func labelWith(id cola.TTBID, edit func(c *cola.Cola)) *cola.IndexRecord {
+	c := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: id, BrandName: "LENZ MOSER", ProductType: cola.Wine, PermitNumber: "NJ-I-721",
+		ApplicationStatus: cola.StatusApproved, ApprovalDate: cola.NewDate(2025, 3, 1)}, ApplicationDate: cola.NewDate(2025, 2, 1)}
+	if edit != nil {
+		edit(&c)
+	}
+	c.Derive()
+	r := c.IndexRecord()
+	return &r
+}
+
+func ids(p Page) (ids []cola.TTBID) {
+	for _, r := range p.Rows {
+		ids = append(ids, r.TTBID)
+	}
+	return ids
+}
+
+func find(v *View, text string) []cola.TTBID {
+	return ids(v.Search(cola.ColaSearch{Query: cola.Query{Text: text}, Page: 1, PerPage: 100}))
+}
+
+func want(t *testing.T, what string, got, want []cola.TTBID) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s finds %v, want %v", what, got, want)
+	}
+}
+
+func TestAnEmptyIndexFindsNothing(t *testing.T) {
+	x := New(Options{})
+	defer x.Close()
+	v := x.View()
+	if p := v.Search(cola.ColaSearch{Page: 1, PerPage: 20}); p.Total != 0 || p.HasMore || p.Rows == nil || len(p.Rows) != 0 {
+		t.Errorf("search: %+v", p)
+	}
+	if p := v.Permittees(cola.PermitteeSearch{Name: "a", Page: 1, PerPage: 20}); p.Total != 0 || p.HasMore || p.Rows == nil {
+		t.Errorf("permittees: %+v", p)
+	}
+	if _, ok := v.Barcode("036000291452", 100); ok {
+		t.Error("a barcode was found")
+	}
+	if _, ok := v.Permittee("NJ-I-721", 1, 10); ok {
+		t.Error("a permittee was found")
+	}
+	if err := x.Fold(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if err := x.Save(filepath.Join(t.TempDir(), "index"), "store"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUpdateEnds(t *testing.T) {
+	x := New(Options{})
+	defer x.Close()
+	u := x.Begin()
+	u.Label(labelWith(1, nil))
+	u.Abort()
+	u.Abort()
+	if err := u.Commit(Marks{}); err == nil {
+		t.Error("an aborted update was committed")
+	}
+	u = x.Begin() // the index is free again
+	u.Label(labelWith(2, nil))
+	mustCommit(t, u, Marks{Labels: 7})
+	u.Abort()
+	if err := u.Commit(Marks{Labels: 8}); err == nil {
+		t.Error("an update was committed twice")
+	}
+	want(t, "after the updates, lenz", find(x.View(), "lenz"), []cola.TTBID{2})
+	if m := x.View().Marks(); m != (Marks{Labels: 7}) {
+		t.Errorf("marks are %+v", m)
+	}
+	x.Reset()
+	if s := x.View().Stats(); s != (Stats{}) || x.View().Marks() != (Marks{}) {
+		t.Errorf("reset to %+v, %+v", s, x.View().Marks())
+	}
+}
+
+// TestUpdateCopies changes what was handed in after the call.
+func TestUpdateCopies(t *testing.T) {
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	name := []byte("LENZ MOSER")
+	p := cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: cola.Text(textOf(name))}
+	r := labelWith(1, func(c *cola.Cola) { c.BrandName = textOf(name); c.BarcodeValue = "QR-1" })
+	aliases := []cola.CategoryAlias{{Alias: "A", Path: "B"}}
+	u := x.Begin()
+	u.Label(r)
+	u.Permittee(&p)
+	u.Aliases(aliases)
+	copy(name, "XXXXXXXXXX")
+	aliases[0] = cola.CategoryAlias{}
+	*r, p = cola.IndexRecord{}, cola.Permittee{}
+	mustCommit(t, u, Marks{})
+	got := x.View().Search(cola.ColaSearch{Page: 1, PerPage: 1}).Rows[0].BrandName
+	d, _ := x.View().Permittee("nj-i-721", 1, 1)
+	if got != "LENZ MOSER" || d.CompanyName != "LENZ MOSER" || x.View().published[0].Alias != "A" {
+		t.Errorf("kept %q, %q, %+v", got, d.CompanyName, x.View().published)
+	}
+}
+
+// TestAViewStaysAsItIs holds on to a view over changes and folds.
+func TestAViewStaysAsItIs(t *testing.T) {
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	u := x.Begin()
+	u.Label(labelWith(1, nil))
+	u.Label(labelWith(2, nil))
+	u.Permittee(&cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: "OLD NAME"})
+	mustCommit(t, u, Marks{})
+	old := x.View()
+	u = x.Begin()
+	u.Label(labelWith(2, func(c *cola.Cola) { c.BrandName = "OTHER"; c.ApplicationStatus = cola.StatusRevoked }))
+	u.Permittee(&cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: "NEW NAME"})
+	mustCommit(t, u, Marks{})
+	if err := x.Fold(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "the old view's lenz", find(old, "lenz"), []cola.TTBID{2, 1})
+	want(t, "the old view's old name", find(old, `"old name"`), []cola.TTBID{2, 1})
+	want(t, "the old view's new name", find(old, `"new name"`), nil)
+	want(t, "the new view's lenz", find(x.View(), "lenz"), []cola.TTBID{1})
+	want(t, "the new view's new name", find(x.View(), `"new name"`), []cola.TTBID{2, 1})
+	was, _ := old.Permittee("NJ-I-721", 1, 10)
+	now, _ := x.View().Permittee("NJ-I-721", 1, 10)
+	if was.ColasApproved != 2 || now.ColasApproved != 1 || was.CompanyName != "OLD NAME" || now.CompanyName != "NEW NAME" {
+		t.Errorf("the permittee was %+v and is %+v", was.PermitteeSummary, now.PermitteeSummary)
+	}
+}
+
+// TestChangesDuringAFold replaces and renames labels while they are being folded.
+func TestChangesDuringAFold(t *testing.T) {
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	for id := range cola.TTBID(4) {
+		u := x.Begin()
+		u.Label(labelWith(id+1, func(c *cola.Cola) { c.PermitNumber = []string{"NJ-I-721", "CA-I-1"}[id%2] }))
+		u.Permittee(&cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: "OLD NAME"})
+		u.Permittee(&cola.Permittee{PermitNumber: "CA-I-1"})
+		mustCommit(t, u, Marks{})
+	}
+	v := x.View()
+	folded, err := foldLayers(context.Background(), v.layers, v.holders)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := x.Begin()
+	u.Label(labelWith(2, func(c *cola.Cola) { c.BrandName, c.PermitNumber = "OTHER", "CA-I-1" }))
+	u.Permittee(&cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: "NEW NAME"})
+	mustCommit(t, u, Marks{Labels: 9})
+	x.replace(v.layers, folded)
+	now := x.View()
+	want(t, "lenz", find(now, "lenz"), []cola.TTBID{4, 3, 1})
+	want(t, "other", find(now, "other"), []cola.TTBID{2})
+	want(t, "the old name", find(now, `"old name"`), nil)
+	want(t, "the new name", find(now, `"new name"`), []cola.TTBID{3, 1})
+	if s := now.Stats(); s.Labels != 4 || s.Segments != 2 || s.Dead != 3 || now.Marks() != (Marks{Labels: 9}) {
+		t.Errorf("there are %+v, up to %+v", s, now.Marks())
+	}
+}
+
+func TestAFoldCanBeEnded(t *testing.T) {
+	x := someIndex(t)
+	before := x.View()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := x.Fold(ctx); err == nil {
+		t.Error("a fold ended well in spite of its context")
+	}
+	if x.View() != before {
+		t.Error("it changed the view")
+	}
+}
+
+func TestWorthFolding(t *testing.T) {
+	for _, c := range []struct {
+		sizes  []int // in labels; negative for as many, most of them dead
+		chosen int
+	}{
+		{nil, 0},
+		{[]int{5000}, 0},
+		{[]int{-5000}, 1},
+		{[]int{5000, 5}, 0},
+		{[]int{5000, 5, 5}, 2},
+		{[]int{5000, 4000}, 0},
+		{[]int{4000, 2000, 2000}, 3},
+		{[]int{50_000, 4000, 2000, 2000}, 3},
+		{[]int{1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16, 1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11, 1000}, 0},
+		{[]int{1 << 21, 1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16, 1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11, 1001, 1000}, 2},
+	} {
+		var layers []layer
+		for _, size := range c.sizes {
+			l := layer{segment: &segment{t: &table{n: uint32(max(size, -size))}}}
+			if size < 0 {
+				l.deaths = -size * 3 / 4
+			}
+			layers = append(layers, l)
+		}
+		if got := worthFolding(layers); len(got) != c.chosen {
+			t.Errorf("of layers with %v labels %d are folded, want %d", c.sizes, len(got), c.chosen)
+		}
+	}
+}
+
+// TestReadersDuringUpdates searches from several goroutines while labels are changed and folded in the background. Every
+// commit replaces all labels, so that a view which mixed two of them would show.
+func TestReadersDuringUpdates(t *testing.T) {
+	x := New(Options{})
+	defer x.Close()
+	const labels, commits = 40, 60
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					checkOneCommit(t, x.View(), labels)
+				}
+			}
+		})
+	}
+	path := filepath.Join(t.TempDir(), "index")
+	readers.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				if err := x.Save(path, "store"); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	for c := range commits {
+		u := x.Begin()
+		for id := range cola.TTBID(labels) {
+			u.Label(labelWith(id+1, func(l *cola.Cola) { l.BrandName, l.ImageCount = fmt.Sprint("BATCH ", c), cola.Some(c) }))
+		}
+		u.Permittee(&cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: cola.Text(fmt.Sprint("COMPANY ", c))})
+		mustCommit(t, u, Marks{Labels: cola.Revision(c)})
+	}
+	close(done)
+	readers.Wait()
+	if s := x.View().Stats(); s.Labels != labels {
+		t.Errorf("there are %+v", s)
+	}
+}
+
+// checkOneCommit wants a view to be of one commit throughout.
+func checkOneCommit(t *testing.T, v *View, labels int) {
+	c := int(v.Marks().Labels)
+	for _, text := range []string{"", "batch", fmt.Sprintf(`"batch %d"`, c), fmt.Sprintf(`"company %d"`, c), "b*"} {
+		p := v.Search(cola.ColaSearch{Query: cola.Query{Text: text}, Page: 1, PerPage: 100})
+		if p.Total != 0 && p.Total != labels || p.Total != len(p.Rows) {
+			t.Errorf("commit %d: %q has %d labels and %d rows", c, text, p.Total, len(p.Rows))
+		}
+		for _, r := range p.Rows {
+			if r.ImageCount.V != c {
+				t.Errorf("commit %d shows a label of commit %d", c, r.ImageCount.V)
+				return
+			}
+		}
+	}
+	if p, ok := v.Permittee("NJ-I-721", 1, 5); ok && (p.Colas != labels || p.CompanyName != cola.Text(fmt.Sprint("COMPANY ", c))) {
+		t.Errorf("commit %d has the permittee %+v", c, p.PermitteeSummary)
+	}
+}
+
+// TestLatestDatesFollowLabels takes a permittee's latest labels away.
+func TestLatestDatesFollowLabels(t *testing.T) {
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	day := cola.NewDate(2025, 6, 1)
+	at := func(id cola.TTBID, d cola.Date, permit string) *cola.IndexRecord {
+		return labelWith(id, func(c *cola.Cola) { c.ApprovalDate, c.ApplicationDate, c.PermitNumber = d, d, permit })
+	}
+	commit := func(labels ...*cola.IndexRecord) {
+		u := x.Begin()
+		u.Permittee(&cola.Permittee{PermitNumber: "A-I-1"})
+		for _, l := range labels {
+			u.Label(l)
+		}
+		mustCommit(t, u, Marks{})
+	}
+	check := func(colas int, last cola.Date, reason cola.Text) {
+		t.Helper()
+		got, ok := x.View().Permittee("A-I-1", day, 0)
+		expected := cola.PermitteeSummary{PermitNumber: "A-I-1", IsActive: reason != "", ActiveReason: reason, Colas: colas, ColasApproved: colas, LastColaApplicationDate: last}
+		if diff := cmp.Diff(expected, got.PermitteeSummary); diff != "" || !ok {
+			t.Errorf("found: %v, -want +got:\n%s", ok, diff)
+		}
+	}
+	commit(at(1, day.AddDays(-400), "A-I-1"), at(2, day.AddDays(-365), "A-I-1"))
+	check(2, day.AddDays(-365), cola.ActiveRecent)
+	commit(at(2, day.AddDays(-365), "A-I-2")) // it goes to a permit that has no permittee
+	check(1, day.AddDays(-400), "")
+	commit(at(1, 0, "A-I-1"))
+	check(1, 0, "")
+	if p := x.View().Permittees(cola.PermitteeSearch{Page: 1, PerPage: 5}); p.Total != 1 {
+		t.Errorf("a permit number without a permittee is listed: %+v", p)
+	}
+}
