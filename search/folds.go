@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -16,40 +17,109 @@ const (
 	foldMost  = 12   // layers, beyond which the smallest are folded in any case
 )
 
+// folding keeps count of the segments that are being folded, so that two folds never take the same one.
+type folding struct {
+	mu   sync.Mutex
+	done sync.Cond // told when a fold ends
+	busy map[*segment]bool
+}
+
+func newFolding() *folding {
+	f := &folding{busy: map[*segment]bool{}}
+	f.done.L = &f.mu
+	return f
+}
+
+// take chooses among the view's layers that nobody folds, and keeps what was chosen from others until release.
+func (f *folding) take(v func() *View, choose func([]layer) []layer) (*View, []layer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	view := v()
+	free := slices.DeleteFunc(slices.Clone(view.layers), func(l layer) bool { return f.busy[l.segment] })
+	chosen := choose(free)
+	for i := range chosen {
+		f.busy[chosen[i].segment] = true
+	}
+	return view, chosen
+}
+
+func (f *folding) release(layers []layer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range layers {
+		delete(f.busy, layers[i].segment)
+	}
+	f.done.Broadcast()
+}
+
+// wait returns once no fold is under way, or the context has ended.
+func (f *folding) wait(ctx context.Context) {
+	defer context.AfterFunc(ctx, f.done.Broadcast)()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.busy) > 0 && ctx.Err() == nil {
+		f.done.Wait()
+	}
+}
+
 // Fold puts all labels into one segment, from the segments' own columns, while the index is searched and updated. It
-// changes no result. It ends early with the context's error.
+// changes no result. It ends early with the context's error. Labels that come meanwhile stay in segments of their own.
 func (x *Index) Fold(ctx context.Context) error {
-	return x.fold(ctx, func(layers []layer) []layer {
+	x.folding.wait(ctx)
+	_, err := x.fold(ctx, func(layers []layer) []layer {
 		if len(layers) == 1 && layers[0].deaths == 0 {
 			return nil
 		}
 		return layers
 	})
+	return err
 }
 
-// foldSoon tells the background fold that there may be work.
+// foldSoon tells the background folds that there may be work.
 func (x *Index) foldSoon() {
-	select {
-	case x.kick <- struct{}{}:
-	default: // it knows already, or folding is manual
+	for _, kick := range x.kicks {
+		select {
+		case kick <- struct{}{}:
+		default: // it knows already
+		}
 	}
 }
 
-func (x *Index) foldInBackground(ctx context.Context) {
-	defer close(x.stopped)
+// foldSmall is the number of labels below which a layer is small. Small layers are folded apart from large ones, which take
+// so long that many small ones come meanwhile.
+const foldSmall = 1 << 16
+
+// smallLayers chooses among the small layers.
+func smallLayers(layers []layer) []layer {
+	return worthFolding(slices.DeleteFunc(slices.Clone(layers), func(l layer) bool { return l.t.n >= foldSmall }))
+}
+
+// largeLayers chooses among all layers, unless they are all small.
+func largeLayers(layers []layer) []layer {
+	chosen := worthFolding(layers)
+	if slices.ContainsFunc(chosen, func(l layer) bool { return l.t.n >= foldSmall }) {
+		return chosen
+	}
+	return nil
+}
+
+// foldInBackground folds whatever choose finds worth it, each time it is kicked, until the context ends.
+func (x *Index) foldInBackground(ctx context.Context, kick chan struct{}, choose func([]layer) []layer) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-x.kick:
+		case <-kick:
 		}
-		for len(worthFolding(x.view.Load().layers)) > 0 {
-			if err := x.fold(ctx, worthFolding); err != nil {
-				if ctx.Err() == nil {
-					x.log.Error("index segments cannot be folded", "error", err)
-				}
+		for {
+			folded, err := x.fold(ctx, choose)
+			if err != nil && ctx.Err() == nil {
+				x.log.Error("index segments cannot be folded", "error", err)
+			}
+			if err != nil || !folded {
 				break
 			}
+			x.foldSoon() // what came of it may be worth folding with others
 		}
 	}
 }
@@ -81,24 +151,22 @@ func worthFolding(layers []layer) []layer {
 	return nil
 }
 
-// fold puts the labels of the layers that choose picks into one segment.
-func (x *Index) fold(ctx context.Context, choose func([]layer) []layer) error {
-	x.folding.Lock()
-	defer x.folding.Unlock()
+// fold puts the labels of the layers that choose picks into one segment. It returns false when it picks none.
+func (x *Index) fold(ctx context.Context, choose func([]layer) []layer) (folded bool, err error) {
 	began := time.Now()
-	v := x.view.Load()
-	chosen := choose(v.layers)
+	v, chosen := x.folding.take(x.View, choose)
 	if len(chosen) == 0 {
-		return nil
+		return false, nil
 	}
+	defer x.folding.release(chosen)
 	s, err := foldLayers(ctx, chosen, v.holders)
 	if err != nil {
-		return fmt.Errorf("fold: %w", err)
+		return false, fmt.Errorf("fold: %w", err)
 	}
 	x.replace(chosen, s)
 	x.log.Debug("index segments folded", "segments", len(chosen), "labels", s.t.n, "took", time.Since(began))
 	releaseMemory(s.t.n)
-	return nil
+	return true, nil
 }
 
 // releaseMemory gives back what making a large segment took, which is as much as the segment; left to itself the runtime

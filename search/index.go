@@ -16,16 +16,16 @@ type Index struct {
 
 	updating   sync.Mutex // held from Begin to Commit or Abort
 	publishing sync.Mutex // held while the next view is worked out from the last one
-	folding    sync.Mutex // held by one fold at a time
+	folding    *folding
 
-	kick    chan struct{} // tells the background fold that there may be work; nil when folding is manual
+	kicks   []chan struct{} // tell the background folds that there may be work; none when folding is manual
 	stop    context.CancelFunc
-	stopped chan struct{}
+	stopped sync.WaitGroup
 }
 
 // New returns an index with an empty view.
 func New(opts Options) *Index {
-	x := &Index{log: opts.Logger, stopped: make(chan struct{})}
+	x := &Index{log: opts.Logger, folding: newFolding()}
 	if x.log == nil {
 		x.log = slog.New(slog.DiscardHandler)
 	}
@@ -33,11 +33,13 @@ func New(opts Options) *Index {
 	ctx, stop := context.WithCancel(context.Background())
 	x.stop = stop
 	if opts.ManualFold {
-		close(x.stopped)
 		return x
 	}
-	x.kick = make(chan struct{}, 1)
-	go x.foldInBackground(ctx)
+	for _, choose := range []func([]layer) []layer{smallLayers, largeLayers} {
+		kick := make(chan struct{}, 1)
+		x.kicks = append(x.kicks, kick)
+		x.stopped.Go(func() { x.foldInBackground(ctx, kick, choose) })
+	}
 	return x
 }
 
@@ -58,5 +60,5 @@ func (x *Index) Reset() {
 // Close ends background folding and waits for it. Views stay good, and so do updates, which are no longer folded.
 func (x *Index) Close() {
 	x.stop()
-	<-x.stopped
+	x.stopped.Wait()
 }

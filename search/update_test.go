@@ -322,3 +322,49 @@ func TestLatestDatesFollowLabels(t *testing.T) {
 		t.Errorf("a permit number without a permittee is listed: %+v", p)
 	}
 }
+
+// TestFoldsKeepSegmentsFew folds as the background does after many small updates.
+func TestFoldsKeepSegmentsFew(t *testing.T) {
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	const labels = 50
+	for id := range cola.TTBID(labels) {
+		u := x.Begin()
+		u.Label(labelWith(id+1, nil))
+		mustCommit(t, u, Marks{})
+	}
+	if folded, err := x.fold(context.Background(), largeLayers); folded || err != nil {
+		t.Errorf("small segments were folded with large ones: %v, %v", folded, err)
+	}
+	for {
+		folded, err := x.fold(context.Background(), smallLayers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !folded {
+			break
+		}
+	}
+	if s := x.View().Stats(); s.Segments != 1 || s.Labels != labels {
+		t.Errorf("there are %+v", s)
+	}
+}
+
+// TestFoldsTakeTurns holds a segment as a fold does.
+func TestFoldsTakeTurns(t *testing.T) {
+	x := someIndex(t)
+	all := func(layers []layer) []layer { return layers }
+	_, taken := x.folding.take(x.View, all)
+	if _, more := x.folding.take(x.View, all); len(taken) != 2 || len(more) != 0 {
+		t.Errorf("took %d segments and, while they are folded, %d", len(taken), len(more))
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := x.Fold(ended); err != nil || x.View().Stats().Segments != 2 {
+		t.Errorf("a fold with nothing to take: %v", err)
+	}
+	x.folding.release(taken)
+	if err := x.Fold(context.Background()); err != nil || x.View().Stats().Segments != 1 {
+		t.Errorf("after that: %v, %+v", err, x.View().Stats())
+	}
+}
