@@ -157,45 +157,19 @@ func (d *draws) bounds(most int) (least, highest cola.Opt[float64]) {
 	return least, highest
 }
 
-// search draws a query with a few filters.
+// search draws a query with a few filters, and what its text means.
 func (d *draws) search() (s cola.ColaSearch, want []phrase) {
 	for range 1 + d.IntN(3) {
-		switch d.IntN(17) {
-		case 0, 1, 2:
+		switch d.IntN(5) {
+		case 0:
 			s.Text, want = d.text()
-		case 3:
+		case 1:
 			s.Text, want = d.barcode(), nil
-		case 4:
-			s.ProductTypes = []string{"wine", "malt beverage"}[:1+d.IntN(2)]
-		case 5:
-			s.Categories = []string{"Wine", "Beer"}[:1+d.IntN(2)]
-		case 6:
-			s.CategoryPath = pick(d, "wine > red wine", "Wine > Red", "Wine > Rouge", "Old", "Liquor > None")
-		case 7:
-			s.OriginNames = []string{"FRANCE", "GEORGIA", "CANADA"}[d.IntN(3):]
-		case 8:
-			s.Domestic = pick(d, "domestic", "imported")
-		case 9:
-			s.Status = pick(d, "approved", "expired", "surrendered")
-		case 10, 11:
-			s.BrandName = d.cut(d.name(3))
-		case 12:
-			s.PermitNumber = d.permit()
-		case 13:
-			s.PermitPart, s.AddressState = d.cut(d.permit()), pick(d, "", "", "CA", "NJ")
-		case 14:
-			s.Barcode = d.barcode()
-		case 15:
-			s.From, s.To = d.date(), d.date()
-		case 16:
-			s.ABVMin, s.ABVMax = d.bounds(40)
-			s.Containers = pick(d, nil, []string{"bottle"}, []string{"can", "keg"})
-			if d.chance(30) {
-				s.VolumeMin, s.VolumeMax = d.bounds(3000)
-			}
+		default:
+			d.filter(&s.Query)
 		}
 	}
-	if want == nil && s.Text != "" {
+	if want == nil && s.Text != "" { // each word, and those joined by hyphens together
 		want = []phrase{}
 		for _, chunk := range strings.Fields(s.Text) {
 			if found := wordPattern.FindAllString(plain(chunk), -1); len(found) > 0 {
@@ -205,6 +179,40 @@ func (d *draws) search() (s cola.ColaSearch, want []phrase) {
 	}
 	s.Page, s.PerPage = 1, 1+d.IntN(10)
 	return s, want
+}
+
+// filter draws one filter.
+func (d *draws) filter(q *cola.Query) {
+	switch d.IntN(13) {
+	case 0:
+		q.ProductTypes = []string{"wine", "malt beverage"}[:1+d.IntN(2)]
+	case 1:
+		q.Categories = []string{"Wine", "Beer"}[:1+d.IntN(2)]
+	case 2:
+		q.CategoryPath = pick(d, "wine > red wine", "Wine > Red", "Wine > Rouge", "Old", "Liquor > None")
+	case 3:
+		q.OriginNames = []string{"FRANCE", "GEORGIA", "CANADA"}[d.IntN(3):]
+	case 4:
+		q.Domestic = pick(d, "domestic", "imported")
+	case 5:
+		q.Status = pick(d, "approved", "expired", "surrendered")
+	case 6, 7:
+		q.BrandName = d.cut(d.name(3))
+	case 8:
+		q.PermitNumber = d.permit()
+	case 9:
+		q.PermitPart, q.AddressState = d.cut(d.permit()), pick(d, "", "", "CA", "NJ")
+	case 10:
+		q.Barcode = d.barcode()
+	case 11:
+		q.From, q.To = d.date(), d.date()
+	case 12:
+		q.ABVMin, q.ABVMax = d.bounds(40)
+		q.Containers = pick(d, nil, []string{"bottle"}, []string{"can", "keg"})
+		if d.chance(30) {
+			q.VolumeMin, q.VolumeMax = d.bounds(3000)
+		}
+	}
 }
 
 func (d *draws) permitteeSearch() cola.PermitteeSearch {

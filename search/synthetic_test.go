@@ -107,6 +107,12 @@ func (g *synthetic) label(i, n int) cola.IndexRecord {
 	if g.IntN(50) == 0 {
 		c.ApprovalDate = 0
 	}
+	g.details(&c)
+	return c.IndexRecord()
+}
+
+// details makes what labels may lack.
+func (g *synthetic) details(c *cola.Cola) {
 	if g.IntN(5) > 0 {
 		c.ProductName = cola.Text(strings.ToUpper(g.phrase(1 + g.IntN(4))))
 		if g.IntN(4) == 0 {
@@ -116,11 +122,11 @@ func (g *synthetic) label(i, n int) cola.IndexRecord {
 	if g.IntN(6) > 0 {
 		c.LLMCategoryPath = cola.Text(g.paths[max(0, g.skewed(len(g.paths)))])
 		c.ABV = cola.Some(float64(40+g.IntN(160)) / 10)
-		if class.ProductType == cola.DistilledSpirits {
+		if c.ProductType == cola.DistilledSpirits {
 			c.ABV = cola.Some(float64(350+g.IntN(200)) / 10)
 		}
 		c.Volume, c.VolumeUnit = cola.Some([]float64{750, 1500, 375, 1000, 50, 187, 200}[max(0, g.skewed(7))]), "milliliters"
-		if class.ProductType == cola.MaltBeverage {
+		if c.ProductType == cola.MaltBeverage {
 			c.Volume, c.VolumeUnit = cola.Some([]float64{12, 16, 22, 32, 64, 19.2}[max(0, g.skewed(6))]), "fluid ounces"
 		}
 	}
@@ -137,5 +143,4 @@ func (g *synthetic) label(i, n int) cola.IndexRecord {
 		c.BarcodeValue, c.BarcodeType = cola.Text(digits+string(cola.CheckDigit(digits))), "UPC-A"
 	}
 	c.HasBarcode = c.BarcodeValue != ""
-	return c.IndexRecord()
 }

@@ -227,32 +227,27 @@ func TestReadersDuringUpdates(t *testing.T) {
 	const labels, commits = 40, 60
 	done := make(chan struct{})
 	var readers sync.WaitGroup
-	for range 3 {
-		readers.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-					checkOneCommit(t, x.View(), labels)
-				}
-			}
-		})
-	}
 	path := filepath.Join(t.TempDir(), "index")
-	readers.Go(func() {
+	until := func(f func()) {
 		for {
 			select {
 			case <-done:
 				return
 			default:
-				if err := x.Save(path, "store"); err != nil {
-					t.Error(err)
-					return
-				}
+				f()
 			}
 		}
+	}
+	readers.Go(func() {
+		until(func() {
+			if err := x.Save(path, "store"); err != nil {
+				t.Error(err)
+			}
+		})
 	})
+	for range 3 {
+		readers.Go(func() { until(func() { checkOneCommit(t, x.View(), labels) }) })
+	}
 	for c := range commits {
 		u := x.Begin()
 		for id := range cola.TTBID(labels) {

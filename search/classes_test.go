@@ -1,0 +1,183 @@
+package search
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// class is one class of query that the index promises to answer in under a millisecond.
+type class struct {
+	name string
+	ask  func(v *View, i int) int // asks variant i and returns the total
+}
+
+func search(edit func(s *cola.ColaSearch, i int)) func(*View, int) int {
+	return func(v *View, i int) int {
+		s := cola.ColaSearch{Page: 1, PerPage: 20}
+		edit(&s, i)
+		return v.Search(s).Total
+	}
+}
+
+func text(words ...string) func(*View, int) int {
+	return search(func(s *cola.ColaSearch, i int) { s.Text = words[i%len(words)] })
+}
+
+func brand(parts ...string) func(*View, int) int {
+	return search(func(s *cola.ColaSearch, i int) { s.BrandName = parts[i%len(parts)] })
+}
+
+// letters returns every string of n letters.
+func letters(n int) (all []string) {
+	if n == 0 {
+		return []string{""}
+	}
+	for _, head := range letters(n - 1) {
+		for c := 'a'; c <= 'z'; c++ {
+			all = append(all, head+string(c))
+		}
+	}
+	return all
+}
+
+// edged returns the strings between two others.
+func edged(before string, of []string, after string) []string {
+	out := slices.Clone(of)
+	for i := range out {
+		out[i] = before + out[i] + after
+	}
+	return out
+}
+
+// asked is what the classes ask for.
+type asked struct {
+	g      *synthetic
+	sample []cola.IndexRecord // labels that are there
+	coded  []cola.IndexRecord // of them, with a barcode
+	today  cola.Date
+	common []string
+	pairs  []string // of common words
+	spaced []string // the end of one and the beginning of another
+}
+
+func classes(g *synthetic, sample []cola.IndexRecord) []class {
+	a := &asked{g: g, sample: sample, today: cola.NewDate(2026, 11, 20), common: strings.Fields(commonWords)}
+	a.coded = slices.DeleteFunc(slices.Clone(sample), func(l cola.IndexRecord) bool { return l.MainBarcode == "" })
+	for i := range 500 {
+		x, y := a.common[i*7%len(a.common)], a.common[(i*13+5)%len(a.common)]
+		a.pairs = append(a.pairs, x+" "+y)
+		a.spaced = append(a.spaced, x[max(0, len(x)-1-i%4):]+" "+y[:1+i%3%len(y)])
+	}
+	return slices.Concat(a.general(), a.texts(), a.brands(), a.filters(), a.permittees())
+}
+
+func (a *asked) label(i int) *cola.ColaSummary { return &a.sample[i%len(a.sample)].Summary }
+
+func (a *asked) code(i int) string { return a.coded[i%len(a.coded)].MainBarcode }
+
+func (a *asked) general() []class {
+	return []class{
+		{"recent, default window", search(func(s *cola.ColaSearch, _ int) { s.From = a.today.AddDays(-365) })},
+		{"no filter, all history", search(func(*cola.ColaSearch, int) {})},
+		{"page 100 of 100", search(func(s *cola.ColaSearch, i int) { s.Text, s.Page, s.PerPage = a.common[i%10], 100, 100 })},
+		{"cursor, deep", search(func(s *cola.ColaSearch, i int) {
+			l := a.label(i)
+			s.CursorMode, s.After, s.PerPage = true, cola.Position{Date: l.ApprovalDate, TTBID: l.TTBID}, 100
+		})},
+		{"barcode lookup", func(v *View, i int) int { r, _ := v.Barcode(a.code(i), 100); return r.TotalColas }},
+		{"everything at once", search(func(s *cola.ColaSearch, i int) {
+			s.Text, s.BrandName, s.Status = a.common[i%len(a.common)]+" w*", "an", cola.StatusApproved
+			s.ProductTypes, s.Containers, s.Categories = cola.ProductTypes()[:2], cola.ContainerTypes()[:5], cola.CategoryRoots()[:2]
+			s.ABVMin, s.ABVMax, s.VolumeMin = cola.Some(5.0), cola.Some(14.0), cola.Some(300.0)
+		})},
+	}
+}
+
+func (a *asked) texts() []class {
+	return []class{
+		{"text: a common word", text(a.common...)},
+		{"text: any word", text(a.g.words...)},
+		{"text: two common words", text(a.pairs...)},
+		{"text: three, default window", search(func(s *cola.ColaSearch, i int) {
+			s.Text, s.From = a.pairs[i%len(a.pairs)]+" wine", a.today.AddDays(-365)
+		})},
+		{"text: phrase of common words", text(edged(`"`, a.pairs, `"`)...)},
+		{"text: dense phrases", text(`"table red"`, `"red wine"`, `"table red wine"`, `"cabernet sauvignon"`, `"wine red"`,
+			`"straight bourbon"`, `"red w*"`, `"cabernet s*"`)},
+		{"text: prefix of 1", text(edged("", letters(1), "*")...)},
+		{"text: prefix of 2", text(edged("", letters(2), "*")...)},
+		{"text: prefix of 3", text(edged("", letters(3), "*")...)},
+		{"text: prefix of 4, digits", text("vine*", "brew*", "cabe*", "chat*", "1*", "2*", "19*", "20*", "201*", "2015*", "0500*", "15*")},
+		{"text: permit number", search(func(s *cola.ColaSearch, i int) { s.Text = a.label(i).PermitNumber })},
+		{"text: id", search(func(s *cola.ColaSearch, i int) { s.Text = a.label(i).TTBID.String() })},
+		{"text: barcode", search(func(s *cola.ColaSearch, i int) { s.Text = a.code(i) })},
+	}
+}
+
+func (a *asked) brands() []class {
+	return []class{
+		{"brand: oak", brand("oak")},
+		{"brand: oak, default window", search(func(s *cola.ColaSearch, _ int) { s.BrandName, s.From = "oak", a.today.AddDays(-365) })},
+		{"brand: 1 letter", brand(letters(1)...)},
+		{"brand: 2 letters", brand(letters(2)...)},
+		{"brand: 3 letters", brand(letters(3)...)},
+		{"brand: part of a common word", brand("vineyard", "ineyar", "ower", "tion", "king", "ellars", "estat", "ston", "ring", "ther", "chate")},
+		{"brand: any word", brand(a.g.words...)},
+		{"brand: with a space", brand(a.spaced...)},
+		{"brand: words with a space", brand(a.pairs...)},
+		{"brand: punctuation", brand("&", ".", "-", "!", "' '", "é", "/")},
+	}
+}
+
+func (a *asked) filters() []class {
+	american := cola.OriginNames("american")
+	parts := []string{"ca", "-", "i", "ca-i-", "bwn", "dsp-ky", "12", "nj-i-7", "br-ca-1"}
+	return []class{
+		{"permit number", search(func(s *cola.ColaSearch, i int) { s.PermitNumber = a.label(i).PermitNumber })},
+		{"part of a permit number", search(func(s *cola.ColaSearch, i int) { s.PermitPart = parts[i%len(parts)] })},
+		{"origin", search(func(s *cola.ColaSearch, i int) { s.OriginNames = []string{a.g.origins[i%len(a.g.origins)].Name} })},
+		{"origin: american", search(func(s *cola.ColaSearch, i int) { s.OriginNames = american })},
+		{"category path", search(func(s *cola.ColaSearch, i int) { s.CategoryPath = a.g.paths[i%len(a.g.paths)] })},
+		{"category roots", search(func(s *cola.ColaSearch, i int) { s.Categories = cola.CategoryRoots()[:1+i%3] })},
+		{"abv range", search(func(s *cola.ColaSearch, i int) {
+			s.ABVMin, s.ABVMax = cola.Some(float64(i%10)), cola.Some(float64(10+i%40)+.5)
+		})},
+		{"volume range", search(func(s *cola.ColaSearch, i int) {
+			s.VolumeMin, s.VolumeMax = cola.Some(float64(i%400)), cola.Some(float64(400+i%700))
+		})},
+		{"containers and types", search(func(s *cola.ColaSearch, i int) {
+			s.Containers, s.ProductTypes = cola.ContainerTypes()[:1+i%10], cola.ProductTypes()[:1+i%3]
+		})},
+		{"status and domestic", search(func(s *cola.ColaSearch, i int) { s.Status, s.Domestic = cola.Statuses()[i%4], cola.Imported })},
+		{"main barcode", search(func(s *cola.ColaSearch, i int) { s.Barcode = a.code(i) })},
+	}
+}
+
+func (a *asked) permittees() []class {
+	list := func(edit func(s *cola.PermitteeSearch, i int)) func(*View, int) int {
+		return func(v *View, i int) int {
+			s := cola.PermitteeSearch{Page: 1, PerPage: 20, Today: a.today}
+			edit(&s, i)
+			return v.Permittees(s).Total
+		}
+	}
+	short := [][]string{letters(1), letters(2), letters(3)}
+	named := func(i int) string {
+		return []string{"winery", "llc", "company", "oak", "s w", a.pairs[i%len(a.pairs)], a.g.words[i%len(a.g.words)]}[i%7]
+	}
+	return []class{
+		{"permittees: all", list(func(*cola.PermitteeSearch, int) {})},
+		{"permittees: name of 1 to 3", list(func(s *cola.PermitteeSearch, i int) { s.Name = short[i%3][i%len(short[i%3])] })},
+		{"permittees: name", list(func(s *cola.PermitteeSearch, i int) { s.Name = named(i) })},
+		{"permittees: type, state, active", list(func(s *cola.PermitteeSearch, i int) {
+			s.Type, s.State, s.Active = []string{"wine", "import", "plant"}[i%3], []string{"", "CA", "NJ"}[i/3%3], cola.Some(i%2 == 0)
+		})},
+		{"permittees: page 1000", list(func(s *cola.PermitteeSearch, i int) { s.Page, s.PerPage = 1000, 100 })},
+		{"permittee", func(v *View, i int) int {
+			d, _ := v.Permittee(a.label(i).PermitNumber, a.today, 10)
+			return d.Colas
+		}},
+	}
+}
