@@ -62,13 +62,13 @@ func encode(field any) any {
 	case *int:
 		return int64(*f)
 	case *bool:
-		return flag(*f)
+		return bit(*f)
 	case *cola.Opt[int]:
 		return orNull(int64(f.V), f.OK)
 	case *cola.Opt[float64]:
 		return orNull(f.V, f.OK)
 	case *cola.Opt[bool]:
-		return orNull(flag(f.V), f.OK)
+		return orNull(bit(f.V), f.OK)
 	case *[]string:
 		return orNull(encodeList(*f), len(*f) > 0)
 	case *time.Time:
@@ -84,7 +84,7 @@ func orNull[T any](v T, known bool) any {
 	return v
 }
 
-func flag(b bool) int64 {
+func bit(b bool) int64 {
 	if b {
 		return 1
 	}

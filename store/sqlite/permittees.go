@@ -123,6 +123,6 @@ func fill(t *cola.Text, from cola.Text) {
 
 // write implements step.
 func (p *permitteeState) write(ctx context.Context, w *writer, rev cola.Revision) error {
-	args := slices.Concat([]any{p.PermitNumber, int64(rev), flag(p.fromLabels)}, values(permitteeColumns(&p.Permittee)))
+	args := slices.Concat([]any{p.PermitNumber, int64(rev), bit(p.fromLabels)}, values(permitteeColumns(&p.Permittee)))
 	return w.exec(ctx, replacePermittee, args...)
 }

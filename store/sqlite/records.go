@@ -13,14 +13,22 @@ import (
 // How records are written: everything is read, merged and compared first, outside any write transaction, under a lock that
 // only other writers of records wait for. What remains for the transactions is inserts and updates.
 //
-// A split write goes in transactions of a few milliseconds each. It looks up between records, and when somebody waits for
-// the database, such as the ledger, it commits what it has and stands in line again.
+// A split write goes in short transactions. It looks up between records, and when somebody waits for the database, such as
+// the ledger, it commits what it has and stands in line again. For as long as others are about, it keeps its transactions
+// very short, since a commit once begun cannot be cut off, and syncs each of them before the next, so that no commit of
+// the ledger has to carry more than its own pages to the disk.
 const (
-	// longestTransaction is when a split write commits though nobody waits, so that readers see it grow, a kill loses
-	// little, and the commit itself, which nobody can cut short, has few pages to write.
-	longestTransaction = 4 * time.Millisecond
-	// shortestTransaction is what a split write does at least for each turn, or a busy ledger would bring it to a stop.
-	shortestTransaction = 300 * time.Microsecond
+	// longestAlone is when a split write commits though nobody waits, so that readers see it grow and a kill loses little.
+	longestAlone = 4 * time.Millisecond
+	// longestInCompany is the same while others are about.
+	longestInCompany = time.Millisecond
+	// shortest is what a split write does at least for each turn, or a busy ledger would bring it to a stop.
+	shortest = 300 * time.Microsecond
+	// companyStays is how long others count as being about.
+	companyStays = time.Second
+	// breather is the pause between the transactions of a split write where files cannot be locked, and those who wait can
+	// only try now and then.
+	breather = 5 * time.Millisecond
 	// attempts bounds how often a write starts over because others changed records meanwhile. That cannot happen where
 	// files can be locked.
 	attempts = 10
@@ -124,8 +132,23 @@ func (s *Store) write(ctx context.Context, p *plan, c change) (kept int, err err
 			return kept, err
 		}
 		kept = reached
+		if err := s.afterTurn(c.split); err != nil {
+			return kept, err
+		}
 	}
 	return kept, nil
+}
+
+// afterTurn does what eases the wait of others between two transactions.
+func (s *Store) afterTurn(split bool) error {
+	switch {
+	case !split:
+	case !s.records.gate.Shared():
+		time.Sleep(breather)
+	case s.inCompany():
+		return s.journal.sync()
+	}
+	return nil
 }
 
 // writeSome carries out steps from the given one on, all of them or, when split, for as long as the turn lasts, and returns
@@ -147,8 +170,18 @@ func (s *Store) writeSome(ctx context.Context, steps []step, from int, rev cola.
 }
 
 func (s *Store) turnIsOver(taken time.Duration) bool {
-	return taken >= longestTransaction || taken >= shortestTransaction && s.records.gate.Awaited()
+	if taken < shortest {
+		return false
+	}
+	if s.records.gate.Awaited() {
+		s.company = time.Now()
+		return true
+	}
+	return taken >= longestAlone || taken >= longestInCompany && s.inCompany()
 }
+
+// inCompany reports whether somebody has waited for a split write lately.
+func (s *Store) inCompany() bool { return time.Since(s.company) < companyStays }
 
 // nextRevision takes the revision of a write transaction, which all records changed by it carry. It is taken under the
 // write lock, which is held to the commit, so revisions become visible in order and whoever follows them skips nothing.

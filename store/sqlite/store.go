@@ -31,6 +31,7 @@ type Store struct {
 	ledger   *writer         // accounts, keys and the ledger
 	records  *writer         // labels, permittees and reference data; only under changing
 	changing *turnstile.Lock // held by whoever changes records, or the schema
+	company  time.Time       // when somebody last waited for a split write; under changing
 	journal  *journal
 	upkeep   *upkeep
 

@@ -1,0 +1,186 @@
+package sqlite
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+var benchLabels = flag.Int("labels", 20_000, "how many labels the benchmarks of reading work on")
+
+// BenchmarkUpsertColas imports labels that are new, 500 a call.
+func BenchmarkUpsertColas(b *testing.B) {
+	s := mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})
+	n := 0
+	for b.Loop() {
+		b.StopTimer()
+		patches := samplePatches(n, 500)
+		n += len(patches)
+		b.StartTimer()
+		if _, err := s.UpsertColas(b.Context(), patches, store.Commit); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "labels/s")
+}
+
+// BenchmarkUpsertColasUnchanged imports the same labels again.
+func BenchmarkUpsertColasUnchanged(b *testing.B) {
+	s := sampleStore(b, *benchLabels)
+	n := 0
+	for b.Loop() {
+		b.StopTimer()
+		patches := samplePatches(n%*benchLabels, 500)
+		n += len(patches)
+		b.StartTimer()
+		if _, err := s.UpsertColas(b.Context(), patches, store.Commit); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "labels/s")
+}
+
+// BenchmarkColasSince reads every label, as the first build of an index does.
+func BenchmarkColasSince(b *testing.B) {
+	s := sampleStore(b, *benchLabels)
+	rows := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.ColasSince(b.Context(), 0, func(*cola.IndexRecord) error { rows++; return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// BenchmarkCola reads one label, as a detail view does.
+func BenchmarkCola(b *testing.B) {
+	s := sampleStore(b, *benchLabels)
+	n := 0
+	for b.Loop() {
+		n = (n + 7919) % *benchLabels
+		if _, err := s.Cola(b.Context(), samplePatchID(n)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSettle commits batches of one charge each, one after the other.
+func BenchmarkSettle(b *testing.B) {
+	s := mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})
+	accounts := sampleAccounts(b, s, 200)
+	for n := 0; b.Loop(); n++ {
+		if err := chargeOne(b.Context(), s, accounts[n%len(accounts)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSettleDuringImport commits batches of one charge each, first with the database to itself, then while another process
+// imports labels, and reports how long a commit takes either way.
+func BenchmarkSettleDuringImport(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "registry.db")
+	s := mustOpen(b, path, Options{Logger: quiet()})
+	accounts := sampleAccounts(b, s, 200) // so many that their windows are as full as a tier allows, not fuller
+	measure := func() []time.Duration {
+		var took []time.Duration
+		for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+			start := time.Now()
+			if err := chargeOne(b.Context(), s, accounts[len(took)%len(accounts)]); err != nil {
+				b.Fatal(err)
+			}
+			took = append(took, time.Since(start))
+		}
+		slices.Sort(took)
+		return took
+	}
+	for b.Loop() {
+		idle := measure()
+		p, opened := startProcess(b, "import", path)
+		if !strings.HasPrefix(opened, "open") {
+			b.Fatal(opened)
+		}
+		for range 20 { // let it get going
+			p.line(b)
+		}
+		lines := make(chan int)
+		go func() {
+			n := 0
+			for {
+				if _, err := p.out.ReadString('\n'); err != nil {
+					lines <- n
+					return
+				}
+				n++
+			}
+		}()
+		begun := time.Now()
+		busy := measure()
+		imported := time.Since(begun)
+		p.kill()
+		report(b, "idle", idle)
+		report(b, "import", busy)
+		b.ReportMetric(float64(<-lines*500)/imported.Seconds(), "import-labels/s")
+		b.ReportMetric(float64(at(busy, 0.99))/float64(at(idle, 0.99)), "p99-ratio")
+	}
+}
+
+func report(b *testing.B, name string, took []time.Duration) {
+	for unit, q := range map[string]float64{"p50": 0.5, "p99": 0.99, "max": 1} {
+		b.ReportMetric(float64(at(took, q).Microseconds()), name+"-"+unit+"-µs")
+	}
+}
+
+// at returns a quantile of sorted durations.
+func at(sorted []time.Duration, q float64) time.Duration {
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+}
+
+func sampleAccounts(b *testing.B, s *Store, n int) (ids []cola.AccountID) {
+	b.Helper()
+	for i := range n {
+		a, err := s.CreateAccount(b.Context(), fmt.Sprintf("%d@example.com", i), cola.TierPro)
+		if err == nil {
+			_, err = s.CreateKey(b.Context(), store.Key{AccountID: a.ID}, store.KeyHash{byte(i), byte(i >> 8)})
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// chargeOne charges an account as one request for a page does. Sample keys have the ids of their accounts.
+func chargeOne(ctx context.Context, s *Store, account cola.AccountID) error {
+	key := cola.Credential{Kind: cola.CredentialKey, ID: int64(account)}
+	batch := store.Batch{ID: randomBatchID(), Accounts: []cola.AccountID{account}, Credentials: []cola.Credential{key}}
+	return s.Settle(ctx, batch, func(_ time.Time, states []store.AccountState) []store.Entry {
+		if !states[0].Valid[key] {
+			return nil
+		}
+		return []store.Entry{{Account: account, Requests: 1, Units: []store.Units{{
+			Channel: cola.ChannelREST, Credential: key, Meter: cola.MeterListRecords, Units: 20, Requests: 1,
+		}}}}
+	})
+}
+
+// sampleStore returns a store of sample labels.
+func sampleStore(b *testing.B, labels int) *Store {
+	b.Helper()
+	s := mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})
+	for n := 0; n < labels; n += 500 {
+		if _, err := s.UpsertColas(b.Context(), samplePatches(n, 500), store.Commit); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return s
+}
