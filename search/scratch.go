@@ -49,9 +49,9 @@ func (sc *scratch) bitmap(n uint32, s span) []uint64 {
 // bitmapsKept bounds what a scratch holds between searches.
 const bitmapsKept = 8
 
-// release gives a bitmap back.
+// release gives a bitmap back; nil is none.
 func (sc *scratch) release(w []uint64) {
-	if len(sc.free) < bitmapsKept {
+	if w != nil && len(sc.free) < bitmapsKept {
 		sc.free = append(sc.free, w)
 	}
 }

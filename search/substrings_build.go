@@ -196,22 +196,9 @@ const setShare = 8
 // keepSets keeps the values with words of a common beginning or ending.
 func (b *substringsBuilder) keepSets() {
 	s, limit := &b.s, b.limit/setShare
-	begins, ends := newKeeper(uint32(s.vals.len())), newKeeper(uint32(s.vals.len()))
-	sum := sums(s.toks.len(), func(i int) int { return s.tokVals.list(uint32(i)).cost() })
-	at := func(i int) string { return s.toks.at(uint32(i)) }
-	walkPrefixes(s.toks.len(), at, func(lo, hi, depth int) bool {
-		if sum[hi]-sum[lo] <= limit {
-			return false
-		}
-		if depth > 0 {
-			for tok := lo; tok < hi; tok++ {
-				begins.gather.add(s.tokVals.list(uint32(tok)))
-			}
-			begins.add(at(lo)[:depth])
-		}
-		return true
-	})
-	sum = sums(len(s.of), func(i int) int { return s.tokVals.list(s.of[i]).cost() })
+	s.begins = keepBeginnings(&s.toks, &s.tokVals, limit)
+	ends := newKeeper(uint32(s.vals.len()))
+	sum := sums(len(s.of), func(i int) int { return s.tokVals.list(s.of[i]).cost() })
 	for lo := 0; lo < len(s.of); {
 		hi := lo + 1
 		for hi < len(s.of) && s.suffixAt(hi) == s.suffixAt(lo) {
@@ -225,7 +212,28 @@ func (b *substringsBuilder) keepSets() {
 		}
 		lo = hi
 	}
-	s.begins, s.ends = begins.kept(), ends.kept()
+	s.ends = ends.kept()
+}
+
+// keepBeginnings keeps the unions, by common beginning of the sorted words that the lists are of, that take longer than the
+// limit.
+func keepBeginnings(toks *dict, lists *postings, limit int) kept {
+	k := newKeeper(lists.n)
+	at := func(i int) string { return toks.at(uint32(i)) }
+	sum := sums(toks.len(), func(i int) int { return lists.list(uint32(i)).cost() })
+	walkPrefixes(toks.len(), at, func(lo, hi, depth int) bool {
+		if sum[hi]-sum[lo] <= limit {
+			return false
+		}
+		if depth > 0 {
+			for tok := lo; tok < hi; tok++ {
+				k.gather.add(lists.list(uint32(tok)))
+			}
+			k.add(at(lo)[:depth])
+		}
+		return true
+	})
+	return k.kept()
 }
 
 // sums returns the sums of the first 0, 1, … n costs.

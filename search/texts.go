@@ -6,14 +6,15 @@ import "slices"
 // is a sequence of words, and a document has values. A word's documents are kept ready, over all fields together. A phrase
 // is looked for in the values, as its words must be in one field.
 type texts struct {
-	vocab  dict     // every word, sorted
-	base   []uint32 // the values of searched field f are base[f] to below base[f+1]
-	off    []uint32 // value i has the words seq[off[i]:off[i+1]]
-	seq    []uint32
-	vals   postings // values that have a word
-	docs   postings // documents that have a word
-	has    postings // documents that have a value; none are listed for the empty ones
-	begins kept     // documents with a word, or an id, that begins with something
+	vocab     dict     // every word, sorted
+	base      []uint32 // the values of searched field f are base[f] to below base[f+1]
+	off       []uint32 // value i has the words seq[off[i]:off[i+1]]
+	seq       []uint32
+	vals      postings // values that have a word
+	docs      postings // documents that have a word
+	has       postings // documents that have a value; none are listed for the empty ones
+	begins    kept     // documents with a word, or an id, that begins with something
+	beginVals kept     // values with a word that begins with something
 }
 
 // docsOf returns the documents that have a value of a field.
@@ -24,48 +25,51 @@ func (t *texts) words(value uint32) []uint32 { return t.seq[t.off[value]:t.off[v
 // match appends lists that together hold the documents with a phrase of several words.
 func (t *texts) match(p phrase, sc *scratch, dst []list) []list {
 	n := len(p.words)
-	want := make([]uint32, 0, n) // words that must be there exactly
-	for _, w := range p.words[:n-1] {
+	want := make([]uint32, n) // the last one is not looked at when it is a prefix
+	conditions := make([]cursor, n)
+	for i, w := range p.words {
 		tok, ok := t.vocab.find(w)
-		if !ok {
+		if want[i] = tok; ok {
+			conditions[i].list = t.vals.list(tok)
+		} else if i < n-1 || !p.prefix {
 			return dst
 		}
-		want = append(want, tok)
 	}
-	lo, hi := t.vocab.withPrefix(p.words[n-1])
-	if !p.prefix {
-		tok, ok := t.vocab.find(p.words[n-1])
-		if !ok {
-			return dst
-		}
-		lo, hi = tok, tok+1
-		want = append(want, tok)
+	lo, hi := want[n-1], want[n-1]+1
+	if p.prefix {
+		lo, hi = t.vocab.withPrefix(p.words[n-1])
+		conditions[n-1] = t.valuesBeginning(p.words[n-1], lo, hi, sc)
+		defer sc.release(conditions[n-1].bits)
 	}
-	t.candidates(want, sc, func(v uint32) {
-		if adjacent(t.words(v), want[:n-1], lo, hi) {
-			dst = append(dst, t.has.list(v))
+	bySelectivity(conditions)
+	for b := range blockCount(t.vals.n) {
+		w := sc.block[:blockWidth(t.vals.n, b)]
+		if sc.intersect(b, w, conditions) {
+			eachBit(w, b<<blockShift, func(v uint32) bool {
+				if adjacent(t.words(v), want[:n-1], lo, hi) {
+					dst = append(dst, t.has.list(v))
+				}
+				return true
+			})
 		}
-	})
+	}
 	return dst
 }
 
-// candidates calls yield with each value that has all the words.
-func (t *texts) candidates(toks []uint32, sc *scratch, yield func(v uint32)) {
-	lists := make([]list, len(toks))
-	for i, tok := range toks {
-		lists[i] = t.vals.list(tok)
+// valuesBeginning returns the condition that a value has one of the words from lo to below hi, which are those that begin
+// with the prefix.
+func (t *texts) valuesBeginning(prefix string, lo, hi uint32, sc *scratch) cursor {
+	if l, ok := t.beginVals.list(prefix); ok {
+		return cursor{list: l}
 	}
-	slices.SortFunc(lists, func(a, b list) int { return a.n - b.n })
-	cursors := make([]cursor, len(lists))
-	for i, l := range lists {
-		cursors[i] = cursor{list: l}
+	all := span{0, blockCount(t.vals.n) - 1}
+	c := cursor{bits: sc.bitmap(t.vals.n, all)}
+	for tok := lo; tok < hi; tok++ {
+		l := t.vals.list(tok)
+		l.orInto(c.bits, all)
+		c.n += l.n
 	}
-	for b := range blockCount(t.vals.n) {
-		w := sc.block[:blockWidth(t.vals.n, b)]
-		if sc.intersect(b, w, cursors) {
-			eachBit(w, b<<blockShift, func(v uint32) bool { yield(v); return true })
-		}
-	}
+	return c
 }
 
 // adjacent reports whether the words before stand in seq right before one from lo to below hi.
@@ -96,4 +100,5 @@ func (t *texts) carry(c carrier) {
 	t.docs.carry(c)
 	t.has.carry(c)
 	t.begins.carry(c)
+	t.beginVals.carry(c)
 }

@@ -26,6 +26,7 @@ func buildTexts(t *table, names naming, limit int) texts {
 	b.companies, b.named = nil, nil
 	b.postWords()
 	b.keepPrefixes(limit)
+	b.beginVals = keepBeginnings(&b.vocab, &b.vals, limit/setShare)
 	return b.texts
 }
 
