@@ -1,0 +1,221 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// TestOpenMakesTheDatabase: in a folder that is missing, with a name that a URL would not take as it is, for its owner only.
+func TestOpenMakesTheDatabase(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new folder", "100% #1?")
+	path := filepath.Join(dir, "registry&x=y.db")
+	s := mustOpen(t, path, Options{Logger: quiet()})
+	if !s.Created() {
+		t.Error("not created")
+	}
+	again := mustOpen(t, path, Options{Logger: quiet(), NoMigrate: true})
+	if again.Created() || again.ID() != s.ID() {
+		t.Errorf("opened again: created %v, id %s; want the database %s", again.Created(), again.ID(), s.ID())
+	}
+	if _, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !strings.HasPrefix(f.Name(), filepath.Base(path)) {
+			t.Errorf("made a file %q", f.Name())
+		}
+		if info, err := f.Info(); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
+			t.Errorf("%s has mode %v (%v), want 0600", f.Name(), info.Mode(), err)
+		}
+	}
+	if info, err := os.Stat(dir); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o700) {
+		t.Errorf("the folder has mode %v (%v), want 0700", info.Mode(), err)
+	}
+}
+
+// TestOpenAtOnce: of several that open a new database together one makes it, and all get the same.
+func TestOpenAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "registry.db")
+	var mu sync.Mutex
+	seen := map[string]int{}
+	note := func(opened string) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[opened]++
+	}
+	var wg sync.WaitGroup
+	for range 3 {
+		p := launchProcess(t, "open", path)
+		wg.Go(func() {
+			line, err := p.out.ReadString('\n')
+			if err != nil {
+				t.Errorf("process: %v: %s", err, p.errs.String())
+			}
+			note(strings.TrimSpace(line))
+			p.wait(t)
+		})
+		wg.Go(func() {
+			s, err := Open(t.Context(), path, Options{Logger: quiet()})
+			if err != nil {
+				t.Errorf("Open: %v", err)
+				return
+			}
+			note(fmt.Sprintf("open created=%v id=%s", s.Created(), s.ID()))
+			if err := s.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	id := mustOpen(t, path, Options{Logger: quiet()}).ID()
+	made, found := seen["open created=true id="+id], seen["open created=false id="+id]
+	if made != 1 || found != 5 {
+		t.Errorf("opened %v; want one that made the database %s and five that found it", seen, id)
+	}
+}
+
+func TestSchemaVersions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "registry.db")
+	if _, err := Open(t.Context(), path, Options{NoMigrate: true}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("opening nothing without migrating: %v, want that it does not exist", err)
+	}
+	current, latest, err := Versions(t.Context(), path)
+	if err != nil || current != 0 || latest == 0 {
+		t.Errorf("Versions of nothing = %d, %d, %v", current, latest, err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("asking for versions made the file (%v)", err)
+	}
+	for _, want := range []int64{0, latest} {
+		if from, to, err := Migrate(t.Context(), path, Options{Logger: quiet()}); err != nil || from != want || to != latest {
+			t.Errorf("Migrate = %d, %d, %v; want from %d to %d", from, to, err, want, latest)
+		}
+	}
+
+	setVersion(t, path, `DELETE FROM goose_db_version WHERE version_id = ?`, latest)
+	if _, err := Open(t.Context(), path, Options{NoMigrate: true}); err == nil {
+		t.Error("an older schema was opened without migrating")
+	}
+	setVersion(t, path, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (?, TRUE), (?1 + 1, TRUE)`, latest)
+	for name, err := range map[string]error{"Open": openError(t, path), "Migrate": migrateError(t, path)} {
+		if !errors.Is(err, store.ErrNewerSchema) {
+			t.Errorf("%s of a newer schema: %v, want ErrNewerSchema", name, err)
+		}
+	}
+	if current, _, err := Versions(t.Context(), path); err != nil || current != latest+1 {
+		t.Errorf("Versions of a newer schema = %d, %v; want %d", current, err, latest+1)
+	}
+}
+
+func openError(t *testing.T, path string) error {
+	t.Helper()
+	_, err := Open(t.Context(), path, Options{Logger: quiet()})
+	return err
+}
+
+func migrateError(t *testing.T, path string) error {
+	t.Helper()
+	_, _, err := Migrate(t.Context(), path, Options{Logger: quiet()})
+	return err
+}
+
+func setVersion(t *testing.T, path, query string, args ...any) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(query, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenSaysWhatIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text.db")
+	if err := os.WriteFile(text, []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{"a folder": dir, "another file": text, "a file as a folder": filepath.Join(text, "x.db")} {
+		err := openError(t, path)
+		if err == nil || !strings.Contains(err.Error(), "open database") {
+			t.Errorf("opening %s: error %v", name, err)
+		}
+	}
+}
+
+// TestFullDatabase: when there is no room, writes say that the database is unavailable, keep nothing, and go on once there is.
+func TestFullDatabase(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()})
+	var pages, normal int
+	if err := s.records.conn.QueryRowContext(t.Context(), `PRAGMA page_count`).Scan(&pages); err != nil {
+		t.Fatal(err)
+	}
+	limit := func(w *writer, n int) {
+		if err := w.conn.QueryRowContext(t.Context(), fmt.Sprintf(`PRAGMA max_page_count = %d`, n)).Scan(&normal); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(s.records, pages+20)
+	limit(s.ledger, pages)
+	outcomes, err := s.UpsertColas(t.Context(), samplePatches(0, 2_000), store.Commit)
+	if !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("importing into a full database: %v, want ErrUnavailable", err)
+	}
+	if kept := checkSamples(t, s); kept != len(outcomes) || kept == 2_000 {
+		t.Errorf("%d labels are kept, %d outcomes were returned", kept, len(outcomes))
+	}
+	var accountErr error
+	for i := 0; i < 1_000 && accountErr == nil; i++ {
+		_, accountErr = s.CreateAccount(t.Context(), fmt.Sprintf("%0100d@example.com", i), cola.TierFree)
+	}
+	if !errors.Is(accountErr, store.ErrUnavailable) {
+		t.Errorf("making accounts in a full database: %v, want ErrUnavailable", accountErr)
+	}
+	limit(s.records, 1<<30)
+	limit(s.ledger, 1<<30)
+	if _, err := s.UpsertColas(t.Context(), samplePatches(0, 2_000), store.Commit); err != nil {
+		t.Errorf("importing once there is room: %v", err)
+	}
+	if kept := checkSamples(t, s); kept != 2_000 {
+		t.Errorf("%d labels are kept, want all", kept)
+	}
+	if _, err := s.CreateAccount(t.Context(), "last@example.com", cola.TierFree); err != nil {
+		t.Errorf("making an account once there is room: %v", err)
+	}
+	checkFile(t, s)
+}
+
+// TestJournalStartsOver: an import moves the journal into the database as it goes, so its file stays small.
+func TestJournalStartsOver(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "registry.db")
+	s := mustOpen(t, path, Options{Logger: quiet()})
+	for n := 0; n < 30_000; n += 1_000 {
+		if _, err := s.UpsertColas(t.Context(), samplePatches(n, 1_000), store.Commit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := os.Stat(path + "-wal")
+	if err != nil || info.Size() > 2*importBacklog*pageSize {
+		t.Errorf("the journal has %d bytes (%v), want no more than %d", info.Size(), err, 2*importBacklog*pageSize)
+	}
+	backlog, err := s.upkeep.checkpoint(t.Context(), "NOOP")
+	if err != nil || backlog > 2*importBacklog {
+		t.Errorf("%d pages wait in the journal (%v)", backlog, err)
+	}
+}
