@@ -76,7 +76,7 @@ func (d *draws) label() cola.IndexRecord {
 		TTBID: d.id(), BrandName: d.name(3), ProductName: cola.Text(d.name(3)),
 		ProductType: pick(d, cola.Wine, cola.Wine, cola.MaltBeverage, cola.DistilledSpirits),
 		ClassName:   pick[cola.Text](d, "TABLE RED WINE", "BEER", "STRAIGHT BOURBON WHISKY", ""),
-		OriginName:  pick[cola.Text](d, "FRANCE", "CALIFORNIA", "Georgia", ""), PermitNumber: d.permit(),
+		OriginName:  pick[cola.Text](d, "FRANCE", "CALIFORNIA", "Georgia", "OREGON", ""), PermitNumber: d.permit(),
 		ApplicationStatus: pick[cola.Text](d, "approved", "approved", "expired", "revoked", ""), ApprovalDate: d.date(),
 	}, ApplicationDate: d.date(), DomesticOrImported: pick[cola.Text](d, "domestic", "imported", ""),
 		AddressRecipient: cola.Text(d.name(2)), AddressState: pick[cola.Text](d, "CA", "nj", ""),
@@ -191,7 +191,8 @@ func (d *draws) filter(q *cola.Query) {
 	case 2:
 		q.CategoryPath = pick(d, "wine > red wine", "Wine > Red", "Wine > Rouge", "Old", "Liquor > None")
 	case 3:
-		q.OriginNames = []string{"FRANCE", "GEORGIA", "CANADA"}[d.IntN(3):]
+		q.OriginNames = pick(d, []string{"FRANCE", "GEORGIA", "CANADA"}[d.IntN(3):], cola.OriginNames("american"),
+			append(cola.OriginNames("american"), "FRANCE"), []string{"CALIFORNIA"})
 	case 4:
 		q.Domestic = pick(d, "domestic", "imported")
 	case 5:

@@ -64,7 +64,11 @@ func buildSegment(ctx context.Context, t *table, names naming) (*segment, error)
 		s.sortPermits,
 	}
 	for f, column := range facetColumns {
-		steps = append(steps, func() { s.facets[f] = buildFacet(t, column) })
+		var together []string
+		if f == facetOrigin {
+			together = cola.OriginNames("american") // the one word that stands for many values, most labels among them
+		}
+		steps = append(steps, func() { s.facets[f] = buildFacet(t, column, together) })
 	}
 	for _, step := range steps {
 		if err := ctx.Err(); err != nil {
