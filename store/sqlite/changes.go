@@ -36,7 +36,7 @@ func (s *Store) ColasSince(ctx context.Context, after cola.Revision, yield func(
 // PermitteesSince implements store.Changes.
 func (s *Store) PermitteesSince(ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error) (cola.Revision, error) {
 	return s.since(ctx, "read changed permittees", func(q querier) error {
-		rows, err := q.query(ctx, `SELECT permit_number, `+permitteeNames+` FROM permittees WHERE revision > ?`, int64(after))
+		rows, err := q.query(ctx, selectChangedPermittees, int64(after))
 		if err != nil {
 			return err
 		}

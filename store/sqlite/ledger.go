@@ -18,6 +18,16 @@ const (
 	usedEvery = time.Minute
 )
 
+const (
+	selectBatch = `SELECT EXISTS (SELECT 1 FROM ledger_batches WHERE id = ?)`
+	// forgetBatches looks at the oldest few only.
+	forgetBatches = `DELETE FROM ledger_batches WHERE number IN (
+		SELECT number FROM (SELECT number, settled_at FROM ledger_batches ORDER BY number LIMIT 8) WHERE settled_at < ?)`
+	dropGrants = `DELETE FROM burst_grants WHERE account_id = ? AND granted_at <= ?`
+	selectDays = `SELECT day, channel, credential_kind, credential_id, meter, units, requests FROM usage_days
+		WHERE account_id = ? AND day BETWEEN ? AND ? ORDER BY day, channel, credential_kind, credential_id, meter`
+)
+
 // Settle implements store.Ledger.
 func (s *Store) Settle(ctx context.Context, batch store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
 	return s.transact(ctx, "settle batch", func(ctx context.Context) error {
@@ -45,7 +55,7 @@ func (s *Store) Settled(ctx context.Context, id store.BatchID) (settled bool, er
 		return false, failed(operation, err)
 	}
 	defer s.done()
-	err = s.read.row(ctx, `SELECT EXISTS (SELECT 1 FROM ledger_batches WHERE id = ?)`, id[:]).Scan(&settled)
+	err = s.read.row(ctx, selectBatch, id[:]).Scan(&settled)
 	return settled, failed(operation, err)
 }
 
@@ -74,9 +84,7 @@ func (s *Store) DailyUsage(ctx context.Context, id cola.AccountID, first, last c
 		return nil, failed(operation, err)
 	}
 	defer s.done()
-	rows, err := s.read.query(ctx, `SELECT day, channel, credential_kind, credential_id, meter, units, requests
-		FROM usage_days WHERE account_id = ? AND day BETWEEN ? AND ?
-		ORDER BY day, channel, credential_kind, credential_id, meter`, int64(id), first.String(), last.String())
+	rows, err := s.read.query(ctx, selectDays, int64(id), first.String(), last.String())
 	list, err := collect(rows, err, func(row scanner) (d store.DayUsage, err error) {
 		err = row.Scan(target{&d.Day}, &d.Channel, &d.Credential.Kind, &d.Credential.ID, &d.Meter, &d.Units, &d.Requests)
 		return d, err
@@ -94,9 +102,7 @@ func (s *Store) noteBatch(ctx context.Context, id store.BatchID, now time.Time) 
 	if err != nil {
 		return err
 	}
-	return s.ledger.exec(ctx, `DELETE FROM ledger_batches WHERE number IN (
-		SELECT number FROM (SELECT number, settled_at FROM ledger_batches ORDER BY number LIMIT 8) WHERE settled_at < ?)`,
-		now.Add(-batchesKept).UnixMicro())
+	return s.ledger.exec(ctx, forgetBatches, now.Add(-batchesKept).UnixMicro())
 }
 
 // charge writes one entry.
@@ -133,9 +139,7 @@ func (s *Store) charge(ctx context.Context, e store.Entry, states []store.Accoun
 
 // grant counts requests in the window and drops what has left it.
 func (s *Store) grant(ctx context.Context, account int64, now time.Time, requests int) error {
-	err := s.ledger.exec(ctx, `DELETE FROM burst_grants WHERE account_id = ? AND granted_at <= ?`,
-		account, now.Add(-window).UnixMicro())
-	if err != nil {
+	if err := s.ledger.exec(ctx, dropGrants, account, now.Add(-window).UnixMicro()); err != nil {
 		return err
 	}
 	return s.ledger.exec(ctx, `INSERT INTO burst_grants (account_id, granted_at, requests) VALUES (?, ?, ?)

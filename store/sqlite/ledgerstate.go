@@ -62,14 +62,18 @@ func (s *Store) owners(ctx context.Context, credentials []cola.Credential, now t
 	return owners, nil
 }
 
+const (
+	selectState = `SELECT a.tier, coalesce(m.detail_views, 0), coalesce(m.list_records, 0) FROM accounts a
+		LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = ? WHERE a.id = ?`
+	selectGrants = `SELECT granted_at, requests FROM burst_grants WHERE account_id = ? AND granted_at > ? ORDER BY granted_at`
+)
+
 // readState reads what the ledger knows of an account at an instant. A clock that was set back leaves grants ahead of it:
 // they count as of now, and how many requests those are is returned too.
 func readState(ctx context.Context, q querier, id cola.AccountID, now time.Time) (state store.AccountState, ahead int, err error) {
 	state.Account = id
 	var tier string
-	err = q.row(ctx, `SELECT a.tier, coalesce(m.detail_views, 0), coalesce(m.list_records, 0) FROM accounts a
-		LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = ? WHERE a.id = ?`,
-		cola.PeriodOf(now).String(), int64(id)).Scan(&tier, &state.Used.DetailViews, &state.Used.ListRecords)
+	err = q.row(ctx, selectState, cola.PeriodOf(now).String(), int64(id)).Scan(&tier, &state.Used.DetailViews, &state.Used.ListRecords)
 	if errors.Is(err, sql.ErrNoRows) {
 		return state, 0, nil
 	}
@@ -77,27 +81,31 @@ func readState(ctx context.Context, q querier, id cola.AccountID, now time.Time)
 		return state, 0, err
 	}
 	state.Exists, state.Tier = true, cola.Tier(tier)
-	rows, err := q.query(ctx, `SELECT granted_at, requests FROM burst_grants
-		WHERE account_id = ? AND granted_at > ? ORDER BY granted_at`, int64(id), now.Add(-window).UnixMicro())
+	state.Grants, ahead, err = readGrants(ctx, q, id, now)
+	return state, ahead, err
+}
+
+func readGrants(ctx context.Context, q querier, id cola.AccountID, now time.Time) (grants []store.Grant, ahead int, err error) {
+	rows, err := q.query(ctx, selectGrants, int64(id), now.Add(-window).UnixMicro())
 	if err != nil {
-		return state, 0, err
+		return nil, 0, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var g store.Grant
 		if err := rows.Scan(target{&g.At}, &g.Requests); err != nil {
-			return state, 0, err
+			return nil, 0, err
 		}
 		if g.At.After(now) {
 			ahead += g.Requests
 			continue
 		}
-		state.Grants = append(state.Grants, g)
+		grants = append(grants, g)
 	}
 	if ahead > 0 {
-		state.Grants = addGrant(state.Grants, store.Grant{At: now, Requests: ahead})
+		grants = addGrant(grants, store.Grant{At: now, Requests: ahead})
 	}
-	return state, ahead, rows.Err()
+	return grants, ahead, rows.Err()
 }
 
 // addGrant adds a grant that is not earlier than the others.

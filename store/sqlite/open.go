@@ -72,7 +72,6 @@ func (s *Store) connect(ctx context.Context, path string) (err error) {
 	if s.changing, err = openChanging(path); err != nil {
 		return err
 	}
-	// A checkpoint by whoever commits would hold up the ledger: see upkeep.
 	if s.ledger, err = openWriter(ctx, path, "synchronous(FULL)", "cache_size(-8192)"); err != nil {
 		return err
 	}
@@ -103,6 +102,7 @@ func openWriter(ctx context.Context, path string, pragmas ...string) (*writer, e
 	if err != nil {
 		return nil, err
 	}
+	// A checkpoint by whoever commits would hold up the ledger: see upkeep.
 	pragmas = append(pragmas, "wal_autocheckpoint(0)", fmt.Sprintf("journal_size_limit(%d)", journalKept))
 	db, err := openDB(path, 1, pragmas...)
 	if err != nil {
@@ -112,7 +112,13 @@ func openWriter(ctx context.Context, path string, pragmas ...string) (*writer, e
 	if err != nil {
 		return nil, errors.Join(err, db.Close(), gate.Close())
 	}
-	return &writer{gate: gate, db: db, conn: conn, stmts: map[string]*sql.Stmt{}}, nil
+	w := &writer{gate: gate, db: db, conn: conn, stmts: map[string]*sql.Stmt{}}
+	// From its first read on a connection keeps the journal open, and from then on no other that closes may remove it.
+	var rev int64
+	if err := w.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
 }
 
 // openDB opens a pool of connections that are kept for good.

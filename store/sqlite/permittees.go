@@ -43,7 +43,8 @@ var (
 	permitteeNames   = strings.Join(names(permitteeColumns(new(cola.Permittee))), ", ")
 	selectPermittees = `SELECT permit_number, from_labels, ` + permitteeNames + `
 		FROM permittees WHERE permit_number IN (SELECT value FROM json_each(?))`
-	replacePermittee = `INSERT OR REPLACE INTO permittees (permit_number, revision, from_labels, ` + permitteeNames + `)
+	selectChangedPermittees = `SELECT permit_number, ` + permitteeNames + ` FROM permittees WHERE revision > ?`
+	replacePermittee        = `INSERT OR REPLACE INTO permittees (permit_number, revision, from_labels, ` + permitteeNames + `)
 		VALUES (?, ?, ?, ` + placeholders(len(permitteeColumns(new(cola.Permittee)))) + `)`
 )
 

@@ -1,0 +1,62 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestQueryPlans: no query but the reading of everything goes through a whole table, or sorts whole rows.
+func TestQueryPlans(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()})
+	for name, query := range map[string]string{
+		"labels by id":          selectColas,
+		"images by label":       selectImages,
+		"barcodes by label":     selectBarcodes,
+		"permittees by number":  selectPermittees,
+		"changed labels":        changedColas,
+		"changed barcodes":      changedBarcodes,
+		"changed permittees":    selectChangedPermittees,
+		"account by e-mail":     selectAccounts + ` WHERE email_folded = ?`,
+		"key by hash":           selectKeys + ` WHERE k.hash = ?`,
+		"state of an account":   selectState,
+		"grants of an account":  selectGrants,
+		"days of an account":    selectDays,
+		"batch by id":           selectBatch,
+		"forgetting of batches": forgetBatches,
+		"dropping of grants":    dropGrants,
+	} {
+		rows, err := s.read.db.Query(`EXPLAIN QUERY PLAN `+query, make([]any, strings.Count(query, "?"))...)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			if isCostly(name, detail) {
+				t.Errorf("%s: %s", name, detail)
+			}
+		}
+		if err := rows.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// isCostly tells whether a step of a plan goes through what may be large. The oldest batches are read up to a limit; ids of
+// changed labels are sorted, and their few barcodes.
+func isCostly(name, step string) bool {
+	small := []string{"SCAN json_each", "SCAN changed", "SCAN CONSTANT ROW"}
+	if name == "forgetting of batches" {
+		small = append(small, "SCAN ledger_batches", "SCAN (subquery-1)")
+	}
+	if strings.HasPrefix(step, "SCAN") {
+		return !slices.ContainsFunc(small, func(s string) bool { return strings.HasPrefix(step, s) })
+	}
+	return strings.Contains(step, "TEMP B-TREE") && !strings.HasPrefix(name, "changed")
+}
