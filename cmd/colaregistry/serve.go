@@ -32,7 +32,7 @@ type serveCommand struct {
 
 const (
 	drainFor    = 30 * time.Second // requests that are still running after a signal may take this long
-	gcPercent   = 30               // the index is large and never garbage: the default would let the heap double
+	gcPercent   = 20               // the index is large and never garbage: the default would let the heap double
 	maxHeader   = 64 << 10
 	headerWait  = 10 * time.Second
 	readWait    = 30 * time.Second
