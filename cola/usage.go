@@ -80,6 +80,8 @@ type QuotaState struct {
 	Period Period
 	Limits Limits
 	Used   Used
+	// Charged is what the request itself was charged, in units of its meter.
+	Charged int
 }
 
 // DetailViewsRemaining is never negative, also after a downgrade.

@@ -77,7 +77,9 @@ func (d *decision) one(q Request) outcome {
 	d.entry.Requests++
 	units, err := d.spend(q)
 	d.count(q, units)
-	return outcome{Grant{Units: units, State: d.quota}, err}
+	state := d.quota
+	state.Charged = units
+	return outcome{Grant{Units: units, State: state}, err}
 }
 
 // spend takes the units from what is left of the meter and returns how many were had.
