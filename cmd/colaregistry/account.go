@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/mail"
-	"text/tabwriter"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -53,7 +52,7 @@ type accountList struct{ storeFlags }
 
 // Run prints a line an account.
 func (c *accountList) Run(env *environment) (err error) {
-	st, err := c.open(env)
+	st, err := c.openExisting(env)
 	if err != nil {
 		return err
 	}
@@ -62,11 +61,10 @@ func (c *accountList) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
 	for _, a := range accounts {
-		fmt.Fprintln(w, accountLine(a))
+		fmt.Fprintln(env.stdout, accountLine(a))
 	}
-	return w.Flush()
+	return nil
 }
 
 type accountSetTier struct {
@@ -77,7 +75,7 @@ type accountSetTier struct {
 
 // Run changes the tier and prints the account's line.
 func (c *accountSetTier) Run(env *environment) (err error) {
-	st, err := c.open(env)
+	st, err := c.openExisting(env)
 	if err != nil {
 		return err
 	}

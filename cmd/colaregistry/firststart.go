@@ -13,6 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/internal/turnstile"
 	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/sqlite"
@@ -26,27 +27,30 @@ const (
 	// demoMarker is a file that stands beside the database from before it is made until its demonstration data is
 	// complete: a first start that was cut off goes on at the next.
 	demoMarker = "demo.loading"
+	// demoLock is held by the process that is at it.
+	demoLock = "registry.db-demo.lock"
 )
 
 // firstStart loads the demonstration data and makes the demonstration account when the embedded database has just been
-// made, or an earlier first start was cut off. It returns nil otherwise.
-func (c *serveCommand) firstStart(env *environment, st *sqlite.Store) (*demonstration, error) {
-	if c.Demo != "auto" || !c.embedded() {
+// made, or an earlier first start was cut off. It returns nil otherwise. Of several servers that start at once one does it,
+// and the others wait until it has told the key.
+func (c *serveCommand) firstStart(env *environment, st *sqlite.Store) (_ *demonstration, err error) {
+	if !c.embedded() {
 		return nil, nil
 	}
-	marker := filepath.Join(c.DataDir, demoMarker)
-	options, begun, err := readMarker(marker)
+	lock, err := c.lockFirstStart(env)
 	if err != nil {
 		return nil, err
 	}
-	if !begun {
-		if !st.Created() {
-			return nil, nil
+	d := &demonstration{marker: filepath.Join(c.DataDir, demoMarker), lock: lock}
+	defer func() {
+		if d.key == "" {
+			d.unlock()
 		}
-		options = demo.Options{Colas: demoColas, Seed: demoSeed, AsOf: cola.DateOf(time.Now())}
-		if err := writeMarker(marker, options); err != nil {
-			return nil, err
-		}
+	}()
+	options, due, err := c.due(env, st, d.marker)
+	if err != nil || !due {
+		return nil, err
 	}
 	bar := newProgress(env.stderr, "Loading demonstration data", "labels")
 	err = demo.Load(env, st, options, func(done, total int) { bar.set(int64(done), int64(total)) })
@@ -54,11 +58,45 @@ func (c *serveCommand) firstStart(env *environment, st *sqlite.Store) (*demonstr
 	if err != nil {
 		return nil, fmt.Errorf("load demonstration data (the next start goes on with it): %w", err)
 	}
-	secret, err := demoAccount(env, st)
-	if err != nil {
+	if d.key, err = demoAccount(env, st); err != nil {
 		return nil, fmt.Errorf("make the demonstration account: %w", err)
 	}
-	return &demonstration{key: secret, marker: marker}, nil
+	return d, nil
+}
+
+// due reports whether demonstration data is to be loaded, and which.
+func (c *serveCommand) due(env *environment, st *sqlite.Store, marker string) (demo.Options, bool, error) {
+	options, begun, err := readMarker(marker)
+	switch {
+	case err != nil:
+		return options, false, err
+	case begun && c.Demo == "never":
+		env.log.Warn("the demonstration data is incomplete: an earlier start was cut off; start once without --demo never to complete it")
+		return options, false, nil
+	case begun:
+		return options, true, nil
+	case c.Demo == "never" || !st.Created():
+		return options, false, nil
+	}
+	options = demo.Options{Colas: demoColas, Seed: demoSeed, AsOf: cola.DateOf(time.Now())}
+	return options, true, writeMarker(marker, options)
+}
+
+// lockFirstStart waits until no other process is at its first start.
+func (c *serveCommand) lockFirstStart(env *environment) (*turnstile.Lock, error) {
+	lock, err := turnstile.OpenLock(filepath.Join(c.DataDir, demoLock))
+	if err != nil {
+		return nil, err
+	}
+	free, err := lock.TryLock()
+	if err == nil && !free {
+		env.log.Info("another process is loading demonstration data; waiting for it")
+		err = lock.Lock(env)
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
 }
 
 func readMarker(path string) (o demo.Options, found bool, err error) {
@@ -99,15 +137,21 @@ func demoAccount(env *environment, st store.Store) (auth.Secret, error) {
 type demonstration struct {
 	key    auth.Secret
 	marker string
+	lock   *turnstile.Lock // held until the key has been told
+}
+
+func (d *demonstration) unlock() {
+	d.lock.Unlock()
+	_ = d.lock.Close() // it was opened to be locked; nothing was written
 }
 
 // welcome prints once where the server is, the demonstration key and three calls that work when pasted. A nil
 // demonstration prints where the server is.
 func (d *demonstration) welcome(env *environment, publicURL string, index *search.Index) error {
 	if d == nil {
-		_, err := fmt.Fprintf(env.stdout, "\nThe registry answers at %s/api/v1; its reference is at %s/docs.\n", publicURL, publicURL)
-		return err
+		return welcomeBack(env, publicURL, index)
 	}
+	defer d.unlock()
 	label := newestLabel(index)
 	call := func(path string) string {
 		return fmt.Sprintf("  curl -H 'X-API-Key: %s' '%s/api/v1%s'\n", d.key.Reveal(), publicURL, path)
@@ -125,6 +169,15 @@ func (d *demonstration) welcome(env *environment, publicURL string, index *searc
 		return err
 	}
 	return os.Remove(d.marker)
+}
+
+// welcomeBack prints where the server is, and what to do when it has nothing to show.
+func welcomeBack(env *environment, publicURL string, index *search.Index) error {
+	_, err := fmt.Fprintf(env.stdout, "\nThe registry answers at %s/api/v1; its reference is at %s/docs.\n", publicURL, publicURL)
+	if err == nil && index.View().Stats().Labels == 0 {
+		_, err = fmt.Fprint(env.stdout, "It is empty. Fill it with import; make an account with account create and a key with key create.\n")
+	}
+	return err
 }
 
 func newestLabel(index *search.Index) cola.ColaSummary {

@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/colaregistry/colaregistry/ingest"
+	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
 type importCommand struct {
@@ -22,11 +24,12 @@ func (c *importCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	st, err := c.open(env)
+	st, err := c.target(env)
 	if err != nil {
 		return err
 	}
 	defer closing(st, &err)
+	yieldProcessor()
 	bar := newProgress(env.stderr, "Importing "+c.Kind, "rows")
 	report, err := ingest.Import(env, st, ingest.Kind(c.Kind), sources, ingest.Options{
 		DryRun: c.DryRun, SkipInvalid: c.SkipInvalid, Logger: nil,
@@ -41,6 +44,40 @@ func (c *importCommand) Run(env *environment) (err error) {
 	}
 	return err
 }
+
+// target opens the database to import into; for a dry run where there is none, an empty one that goes when it is closed.
+func (c *importCommand) target(env *environment) (importTarget, error) {
+	path, err := c.path()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); !c.DryRun || !errors.Is(err, fs.ErrNotExist) {
+		return c.open(env)
+	}
+	dir, err := os.MkdirTemp("", "colaregistry")
+	if err != nil {
+		return nil, err
+	}
+	st, err := storeFlags{DataDir: dir}.open(env)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &throwaway{st, dir}, nil
+}
+
+type importTarget interface {
+	ingest.Target
+	io.Closer
+}
+
+// throwaway is a database that is removed when it is closed.
+type throwaway struct {
+	*sqlite.Store
+	dir string
+}
+
+// Close closes the database and removes its folder.
+func (t *throwaway) Close() error { return errors.Join(t.Store.Close(), os.RemoveAll(t.dir)) }
 
 // sources checks that every file can be read before any of them is imported.
 func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/colaregistry/colaregistry/auth"
@@ -29,7 +28,7 @@ func (c *keyCreate) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	st, err := c.open(env)
+	st, err := c.openExisting(env)
 	if err != nil {
 		return err
 	}
@@ -67,7 +66,7 @@ type keyList struct{ storeFlags }
 
 // Run prints a line a key.
 func (c *keyList) Run(env *environment) (err error) {
-	st, err := c.open(env)
+	st, err := c.openExisting(env)
 	if err != nil {
 		return err
 	}
@@ -76,7 +75,6 @@ func (c *keyList) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
 	for _, k := range keys {
 		used := "never used"
 		if !k.LastUsedAt.IsZero() {
@@ -85,9 +83,9 @@ func (c *keyList) Run(env *environment) (err error) {
 		if !k.RevokedAt.IsZero() {
 			used += ", revoked " + k.RevokedAt.Format(time.RFC3339)
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s…%s\t%s\t%s\n", k.ID, k.Email, k.Name, k.Prefix, k.LastFour, k.CreatedAt.Format(time.RFC3339), used)
+		fmt.Fprintf(env.stdout, "%d\t%s\t%s\t%s…%s\t%s\t%s\n", k.ID, k.Email, k.Name, k.Prefix, k.LastFour, k.CreatedAt.Format(time.RFC3339), used)
 	}
-	return w.Flush()
+	return nil
 }
 
 type keyRevoke struct {
@@ -97,7 +95,7 @@ type keyRevoke struct {
 
 // Run revokes the key.
 func (c *keyRevoke) Run(env *environment) (err error) {
-	st, err := c.open(env)
+	st, err := c.openExisting(env)
 	if err != nil {
 		return err
 	}

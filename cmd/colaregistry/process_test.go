@@ -92,6 +92,14 @@ var (
 // startServer starts serve on a data folder and waits until it answers.
 func startServer(t *testing.T, dir string, args ...string) *serverProcess {
 	t.Helper()
+	s := launch(t, dir, args...)
+	s.await(t)
+	return s
+}
+
+// launch starts serve on a data folder.
+func launch(t *testing.T, dir string, args ...string) *serverProcess {
+	t.Helper()
 	s := &serverProcess{done: make(chan error, 1)}
 	s.cmd = command(append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", dir}, args...)...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.err
@@ -100,13 +108,19 @@ func startServer(t *testing.T, dir string, args ...string) *serverProcess {
 	}
 	go func() { s.done <- s.cmd.Wait() }()
 	t.Cleanup(func() { s.kill() })
+	return s
+}
+
+// await waits until the server answers.
+func (s *serverProcess) await(t *testing.T) {
+	t.Helper()
 	for range 1200 {
 		if m := printedBase.FindStringSubmatch(s.out.String()); m != nil && strings.HasSuffix(s.out.String(), "\n") {
 			s.base = m[0]
 			if k := printedKey.FindStringSubmatch(s.out.String()); k != nil {
 				s.key = k[1]
 			}
-			return s
+			return
 		}
 		select {
 		case err := <-s.done:
@@ -115,7 +129,6 @@ func startServer(t *testing.T, dir string, args ...string) *serverProcess {
 		}
 	}
 	t.Fatalf("serve does not come up\n%s%s", s.out.String(), s.err.String())
-	return nil
 }
 
 func (s *serverProcess) kill() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -110,6 +111,19 @@ func (f storeFlags) open(env *environment) (*sqlite.Store, error) {
 	return st, nil
 }
 
+// openExisting opens the database, and fails when there is none: a command that only asks for something must not make one,
+// which would pass for a first start.
+func (f storeFlags) openExisting(env *environment) (*sqlite.Store, error) {
+	path, err := f.path()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no registry at %s yet; serve, import and account create make one", path)
+	}
+	return f.open(env)
+}
+
 // path returns the file of the embedded database.
 func (f storeFlags) path() (string, error) {
 	scheme, rest, found := strings.Cut(f.DatabaseURL, ":")
@@ -117,10 +131,10 @@ func (f storeFlags) path() (string, error) {
 	case f.DatabaseURL == "":
 		return filepath.Join(f.DataDir, "registry.db"), nil
 	case found && scheme == "sqlite":
-		if path := strings.TrimPrefix(rest, "//"); path != "" {
+		if path := strings.TrimPrefix(rest, "//"); path != "" && !strings.Contains(path, "?") {
 			return path, nil
 		}
-		return "", errors.New("--database-url: sqlite: lacks the path of the file; write sqlite:PATH")
+		return "", fmt.Errorf("--database-url: %q is not sqlite: and the path of a file; it takes no options", f.DatabaseURL)
 	case scheme == "postgres" || scheme == "postgresql":
 		return "", errors.New("--database-url: this version keeps its data in the embedded database only; leave the flag out, or give sqlite:PATH")
 	}

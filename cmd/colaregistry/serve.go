@@ -42,14 +42,8 @@ const (
 
 // Run serves until the context ends, then drains: requests that have begun are answered, their charges committed.
 func (c *serveCommand) Run(env *environment) (err error) {
-	publicURL, err := checkedURL("--public-url", c.PublicURL)
+	publicURL, err := c.check()
 	if err != nil {
-		return err
-	}
-	if _, err := checkedURL("--upgrade-url", c.UpgradeURL); err != nil {
-		return err
-	}
-	if _, err := c.path(); err != nil {
 		return err
 	}
 	if os.Getenv("GOGC") == "" {
@@ -165,16 +159,35 @@ func (s *server) close() {
 	s.index.Close()
 }
 
-// checkedURL returns the URL without a slash at its end, or "" for none.
-func checkedURL(flag, given string) (string, error) {
+// check reports what is wrong with the flags before anything is opened, and returns the public URL without a slash at its
+// end, or "" for none.
+func (c *serveCommand) check() (publicURL string, err error) {
+	if _, err := c.path(); err != nil {
+		return "", err
+	}
+	if _, err := checkedURL("--upgrade-url", c.UpgradeURL); err != nil {
+		return "", err
+	}
+	u, err := checkedURL("--public-url", c.PublicURL)
+	if err != nil || u == nil {
+		return "", err
+	}
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("--public-url: %q goes on after the host; the server answers at the root of its host only", c.PublicURL)
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+// checkedURL reads a URL of the web, or nil for none.
+func checkedURL(flag, given string) (*url.URL, error) {
 	if given == "" {
-		return "", nil
+		return nil, nil
 	}
 	u, err := url.Parse(given)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return "", fmt.Errorf("%s: %q is not a URL with http:// or https:// and a host", flag, given)
+		return nil, fmt.Errorf("%s: %q is not a URL with http:// or https:// and a host", flag, given)
 	}
-	return strings.TrimRight(given, "/"), nil
+	return u, nil
 }
 
 // reachable returns the host and port by which this machine reaches a listener: one on every address is reached at

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -177,7 +182,7 @@ func spend(t *testing.T, st store.Ledger, a store.Account, k store.Key, units in
 func TestServeRefusesBadFlags(t *testing.T) {
 	t.Parallel()
 	for flag, value := range map[string]string{
-		"--listen": "nowhere:99999", "--public-url": "registry.example", "--database-url": "mysql://x", "--demo": "perhaps",
+		"--listen": "nowhere:99999", "--public-url": "https://registry.example/base", "--database-url": "mysql://x", "--demo": "perhaps",
 	} {
 		out, err := command("serve", "--data-dir", t.TempDir(), flag, value).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), strings.TrimPrefix(flag, "--")) && !strings.Contains(string(out), value) {
@@ -190,4 +195,66 @@ func TestServeRefusesBadFlags(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), fmt.Sprintf("listen on %s", address)) {
 		t.Errorf("with the address in use: %v\n%s", err, out)
 	}
+}
+
+// TestFirstStartsAtOnce: of two servers that start on a fresh folder one loads the demonstration and tells the key.
+func TestFirstStartsAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	servers := []*serverProcess{launch(t, dir), launch(t, dir)}
+	for _, s := range servers {
+		s.await(t)
+	}
+	key := servers[0].key + servers[1].key
+	if servers[0].key != "" && servers[1].key != "" || key == "" {
+		t.Fatalf("keys told: %q and %q, want one", servers[0].key, servers[1].key)
+	}
+	keys, err := mustOpen(t, dir).Keys(t.Context(), 0)
+	if err != nil || len(keys) != 1 {
+		t.Errorf("%d keys made, %v; want 1", len(keys), err)
+	}
+	for _, s := range servers {
+		eventually(t, func() bool {
+			total, _ := s.get(t, "/colas?approval_date_from=2005-01-01&per_page=1", key).at("pagination", "total").(float64)
+			return total > 15_000
+		})
+	}
+}
+
+// TestRestoredBackup: a backup made and put in place as the operations guide says serves as it did, and takes new labels.
+func TestRestoredBackup(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := startServer(t, dir)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	if err := vacuumInto(filepath.Join(dir, "registry.db"), backup); err != nil {
+		t.Fatal(err)
+	}
+	s.stop(t)
+	for _, name := range []string{"registry.db-wal", "registry.db-shm", "registry.index"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(backup, filepath.Join(dir, "registry.db")); err != nil {
+		t.Fatal(err)
+	}
+	restored := startServer(t, dir)
+	if a := restored.get(t, "/colas?per_page=1", s.key); a.StatusCode != http.StatusOK || len(a.ids()) != 1 {
+		t.Errorf("the restored registry answers %d: %s", a.StatusCode, a.body)
+	}
+	if restored.key != "" {
+		t.Error("a restored registry is taken for a first start")
+	}
+}
+
+// vacuumInto copies a database in use as the sqlite3 shell does.
+func vacuumInto(from, to string) error {
+	db, err := sql.Open("sqlite", from)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.Exec(`VACUUM INTO ?`, to)
+	return err
 }

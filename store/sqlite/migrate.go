@@ -65,14 +65,13 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	}
 	to = latestVersion(p)
 	switch {
-	case from == to:
-		return from, to, nil
 	case from > to:
 		return from, from, fmt.Errorf("schema version %d, known up to %d: %w", from, to, store.ErrNewerSchema)
-	case opts.NoMigrate:
+	case from < to && opts.NoMigrate:
 		return from, from, fmt.Errorf("the schema has version %d and needs to be migrated to %d", from, to)
 	}
-	if err := useJournal(ctx, db); err != nil {
+	// Also when the schema is right: a backup that was put in place may have another journal.
+	if err := useJournal(ctx, db); err != nil || from == to {
 		return from, from, err
 	}
 	if _, err := p.Up(ctx); err != nil {
