@@ -1,6 +1,9 @@
 package cola
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // pathSeparator joins the levels of a category path.
 const pathSeparator = " > "
@@ -11,26 +14,35 @@ func CategoryRoots() []string { return []string{"Beer", "Wine", "Liquor"} }
 // SettlePath returns a category path with its levels joined by " > ", however they were spaced: white space around a level
 // is dropped, runs within one become a single space, and empty levels go. Letter case stays. Settling twice is the same as
 // once.
-func SettlePath(path string) string {
-	if !strings.Contains(path, ">") {
-		return strings.Join(strings.Fields(path), " ")
+func SettlePath(path string) string { return strings.Join(pathLevels(path), pathSeparator) }
+
+// SettleCategory returns a label's category path as it is stored: settled as by SettlePath, and its root in the spelling of
+// CategoryRoots. A root that is none of those stays; see CheckCola.
+func SettleCategory(path string) string {
+	levels := pathLevels(path)
+	if len(levels) > 0 {
+		levels[0] = rootSpelling(levels[0])
 	}
-	return strings.Join(pathLevels(path), pathSeparator)
+	return strings.Join(levels, pathSeparator)
 }
 
-// FoldPath returns the form in which paths are compared: settled, lower case.
-func FoldPath(path string) string { return strings.ToLower(SettlePath(path)) }
+// FoldPath returns the form in which paths are compared: settled, and each level folded as FoldText does.
+func FoldPath(path string) string { return FoldText(SettlePath(path)) }
 
-// pathLevels returns the levels of a path, each settled, without empty ones.
+// pathLevels returns the levels of a path, each settled, without empty ones. Combining marks alone are nothing to read, so
+// they make no level; thus folding leaves as many levels as there were.
 func pathLevels(path string) []string {
 	levels := make([]string, 0, strings.Count(path, ">")+1)
 	for level := range strings.SplitSeq(path, ">") {
-		if level = strings.Join(strings.Fields(level), " "); level != "" {
+		level = strings.Join(strings.Fields(level), " ")
+		if strings.ContainsFunc(level, isReadable) {
 			levels = append(levels, level)
 		}
 	}
 	return levels
 }
+
+func isReadable(r rune) bool { return r != ' ' && !unicode.Is(unicode.Mn, r) }
 
 // CategoryLeaf returns the last level of a category path, empty for an empty one.
 func CategoryLeaf(path string) string {
@@ -48,15 +60,20 @@ func CategoryRoot(path string) string {
 	if len(levels) == 0 {
 		return ""
 	}
+	return rootSpelling(levels[0])
+}
+
+// rootSpelling returns a first level in the spelling of CategoryRoots, or as it is when it is none of them.
+func rootSpelling(level string) string {
 	for _, root := range CategoryRoots() {
-		if strings.EqualFold(root, levels[0]) {
+		if strings.EqualFold(root, level) {
 			return root
 		}
 	}
-	return levels[0]
+	return level
 }
 
-// PathWithin reports whether path is prefix or lies below it, level by level and without regard to letter case or spacing:
+// PathWithin reports whether path is prefix or lies below it, level by level and without regard to letter case, accents or spacing:
 // "Wine > Red Wine" is within "wine" but not within "Wine > Red". Every path is within the empty one.
 func PathWithin(path, prefix string) bool {
 	return levelsWithin(strings.Split(FoldPath(path), pathSeparator), FoldPath(prefix))
@@ -122,11 +139,11 @@ func ResolveCategory(path string, aliases map[string]string) string {
 // none applies. A path within the place that a transition leads to is current, also when that lies below the former path.
 func replacePrefix(path string, aliases map[string]string) (former, next string) {
 	levels := strings.Split(path, pathSeparator)
-	folded := strings.Split(strings.ToLower(path), pathSeparator)
+	folded := strings.Split(FoldText(path), pathSeparator)
 	for n := len(levels); n > 0; n-- {
 		former = strings.Join(folded[:n], pathSeparator)
 		to, ok := aliases[former]
-		if !ok || levelsWithin(folded, strings.ToLower(to)) {
+		if !ok || levelsWithin(folded, FoldText(to)) {
 			continue
 		}
 		return former, strings.Join(append([]string{to}, levels[n:]...), pathSeparator)

@@ -19,9 +19,39 @@ func TestSettlePath(t *testing.T) {
 		"Wine »  Red":                "Wine » Red",
 		"":                           "",
 		" > ":                        "",
+		"Wine > \u0301 > Red":        "Wine > Red", // a mark without a letter
+		"\u0301":                     "",
 	} {
 		if got := SettlePath(in); got != want {
 			t.Errorf("SettlePath(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestSettleCategory(t *testing.T) {
+	for in, want := range map[string]string{
+		"beer>ale":           "Beer > ale",
+		"  LIQUOR >  Rum ":   "Liquor > Rum",
+		"wine":               "Wine",
+		"Wine > beer > Wine": "Wine > beer > Wine",
+		"cheese>Brie":        "cheese > Brie",
+		" > ":                "",
+	} {
+		if got := SettleCategory(in); got != want {
+			t.Errorf("SettleCategory(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestFoldPath(t *testing.T) {
+	for in, want := range map[string]string{
+		"Beer>Lager  > Märzen":                  "beer > lager > marzen",
+		"Beer > Lager > Ma\u0308rzen":           "beer > lager > marzen", // the accent as a mark of its own
+		"Wine > \u0301Rose\u0301 > Brut \u0301": "wine > rose > brut",
+		"LIQUOR > Straße":                       "liquor > strasse",
+	} {
+		if got := FoldPath(in); got != want {
+			t.Errorf("FoldPath(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -54,6 +84,9 @@ func TestPathWithin(t *testing.T) {
 		{"Wine > Red Wine > Zweigelt", "wine>red wine", true},
 		{"Wine > Red Wine", "Wine > Red Wine", true},
 		{"Wine > Red Wine", "Wine > Red", false}, // a level is whole
+		{"Beer > Lager > Märzen", "beer > lager > marzen", true},
+		{"Beer > Lager > Marzen > Festbier", "Beer > Lager > MÄRZEN", true},
+		{"Beer > Lager > Märzenbier", "Beer > Lager > Marzen", false},
 		{"Wine", "Wine > Red Wine", false},
 		{"Wine > Red Wine", "Red Wine", false},
 		{"Wine", "", true},
@@ -71,10 +104,11 @@ func TestAliasTable(t *testing.T) {
 		{Alias: "Wine>Blush", Path: "Wine  > Rosé"},
 		{Alias: "beer > lager", Path: "Beer > Pale"},
 		{Alias: "Beer > Lager", Path: "Beer > Lagers"}, // later counts
+		{Alias: "Wine > Rosé", Path: "Wine > Pink"},
 		{Alias: " ", Path: "Wine"},
 		{Alias: "Wine > X", Path: " > "},
 	})
-	want := map[string]string{"wine > blush": "Wine > Rosé", "beer > lager": "Beer > Lagers"}
+	want := map[string]string{"wine > blush": "Wine > Rosé", "wine > rose": "Wine > Pink", "beer > lager": "Beer > Lagers"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
@@ -90,6 +124,7 @@ func TestResolveCategory(t *testing.T) {
 		{"Loop > A", "Loop > B"}, {"Loop > B", "Loop > A"}, {"Into", "Loop > A"},
 		{"Grow > A", "Other > A"}, {"Other", "Grow > A > B"},
 		{"Self", "Self"},
+		{"Beer > Lager > Märzen", "Beer > Festbier > Märzen"}, {"Beer > Kölsch", "Beer > Ale > Kolsch"},
 	})
 	for _, tt := range []struct{ name, path, want string }{
 		{"no transition", "Wine > Red Wine", "Wine > Red Wine"},
@@ -104,6 +139,8 @@ func TestResolveCategory(t *testing.T) {
 		{"into a circle", "Into > X", "Into > X"},
 		{"a circle that grows", "Grow > A > C", "Grow > A > C"},
 		{"to itself", "self", "self"},
+		{"an accent left out", "Beer > Lager > Marzen > Dark", "Beer > Festbier > Märzen > Dark"},
+		{"in place already, but for an accent", "Beer > Ale > Kölsch", "Beer > Ale > Pale Ale > Kölsch"},
 		{"nothing", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -144,6 +181,7 @@ func FuzzCategoryPath(f *testing.F) {
 	f.Add("Wine > Red Wine", "wine>red wine", "Wine > Rosé")
 	f.Add(" > ", ">", "")
 	f.Add("A\u00a0>\u2003b", "\xff", "K > İ")
+	f.Add("Bière >\u0301 a \u0301> \u0301", "biere", "\u0301")
 	f.Fuzz(func(t *testing.T, path, prefix, target string) {
 		settled := SettlePath(path)
 		if again := SettlePath(settled); again != settled {
@@ -151,6 +189,10 @@ func FuzzCategoryPath(f *testing.F) {
 		}
 		if !PathWithin(path, "") || !PathWithin(path, path) || !PathWithin(path+" > below", path) {
 			t.Fatalf("%q is not within itself", path)
+		}
+		folded := FoldPath(path)
+		if strings.Count(folded, ">") != strings.Count(settled, ">") || FoldPath(folded) != folded || !PathWithin(folded, path) {
+			t.Fatalf("%q settles to %q and folds to %q", path, settled, folded)
 		}
 		if settled != "" && CategoryLeaf(path) == "" || !strings.HasSuffix(settled, CategoryLeaf(path)) {
 			t.Fatalf("the leaf of %q is %q", path, CategoryLeaf(path))

@@ -95,6 +95,7 @@ func (c *Cola) checkEnrichment(f *faults) {
 	f.year("llm_brand_established_year", c.LLMBrandEstablishedYear, 1)
 	f.name("llm_category", string(c.LLMCategory))
 	f.name("llm_category_path", string(c.LLMCategoryPath))
+	f.category("llm_category_path", string(c.LLMCategoryPath))
 	f.list("llm_tasting_note_flavors", c.LLMTastingNoteFlavors)
 	f.name("llm_artwork_credit", string(c.LLMArtworkCredit))
 	f.name("llm_wine_designation", string(c.LLMWineDesignation))

@@ -63,6 +63,9 @@ func TestCheckColaTakesWhatIsRight(t *testing.T) {
 		"the first day":   func(c *Cola) { c.ApprovalDate = NewDate(1900, 1, 1) },
 		"the last day":    func(c *Cola) { c.ExpirationDate = NewDate(2200, 12, 31) },
 		"any class":       func(c *Cola) { c.ClassID = "990" },
+		"a root alone":    func(c *Cola) { c.LLMCategoryPath = "Liquor" },
+		"any category":    func(c *Cola) { c.LLMCategoryPath = "Beer > Märzen > Beer" },
+		"no category":     func(c *Cola) { c.LLMCategoryPath = "" },
 		"other container": func(c *Cola) { c.LLMContainerType = "growler" },
 	} {
 		c := fullCola()
@@ -84,6 +87,12 @@ func TestCheckColaNamesFieldAndValue(t *testing.T) {
 		{func(c *Cola) { c.ApplicationStatus = "aproved" }, `application_status: "aproved" is not one of approved, expired, surrendered, revoked (did you mean approved?)`},
 		{func(c *Cola) { c.DomesticOrImported = "foreign" }, `domestic_or_imported: "foreign" is not one of domestic, imported`},
 		{func(c *Cola) { c.VolumeUnit = "hogsheads" }, `volume_unit: "hogsheads" is not one of`},
+		{func(c *Cola) { c.LLMCategoryPath = "Cheese > Brie" }, `llm_category_path: "Cheese > Brie" is under none of Beer, Wine, Liquor`},
+		{func(c *Cola) { c.LLMCategoryPath = "Wines > Red" },
+			`llm_category_path: "Wines > Red" is under none of Beer, Wine, Liquor (did you mean Wine?)`},
+		{func(c *Cola) { c.LLMCategoryPath = "beer" }, `llm_category_path: "beer" is under none of Beer, Wine, Liquor (did you mean Beer?)`},
+		{func(c *Cola) { c.LLMCategoryPath = "Beers Ale" }, `llm_category_path: "Beers Ale" is under none of`},
+		{func(c *Cola) { c.LLMCategoryPath = " > Wine" }, `llm_category_path: " > Wine" is under none of`},
 		{func(c *Cola) { c.Images[0].ContainerPosition = "side" }, `images[0].container_position: "side" is not one of front, back, neck, strip, other`},
 		{func(c *Cola) { c.BrandName = "A\x00B" }, `brand_name: "A\x00B" holds a control character`},
 		{func(c *Cola) { c.BrandName = "A\nB" }, `brand_name: "A\nB" holds a control character`},

@@ -91,11 +91,26 @@ func (f *faults) oneOf(field, value string, allowed []string) {
 	if value == "" || slices.Contains(allowed, value) {
 		return
 	}
-	hint := ""
-	if near, ok := Nearest(value, allowed); ok {
-		hint = " (did you mean " + near + "?)"
+	f.add(field, "%s is not one of %s%s", shown(value), strings.Join(allowed, ", "), meant(value, allowed))
+}
+
+// category checks that a category path begins with a root of the taxonomy, as spelt there.
+func (f *faults) category(field, path string) {
+	root, _, _ := strings.Cut(path, ">")
+	root = strings.TrimSpace(root)
+	if path == "" || slices.Contains(CategoryRoots(), root) {
+		return
 	}
-	f.add(field, "%s is not one of %s%s", shown(value), strings.Join(allowed, ", "), hint)
+	f.add(field, "%s is under none of %s%s", shown(path), strings.Join(CategoryRoots(), ", "), meant(root, CategoryRoots()))
+}
+
+// meant asks whether the nearest of the allowed words was meant, if one is near.
+func meant(word string, allowed []string) string {
+	near, ok := Nearest(word, allowed)
+	if !ok {
+		return ""
+	}
+	return " (did you mean " + near + "?)"
 }
 
 // list checks a list of short texts.

@@ -16,7 +16,7 @@ func (f Fields) Has(i int) bool { return f&(1<<i) != 0 }
 func (f Fields) With(i int) Fields { return f | 1<<i }
 
 // Patch is a record as one source tells it: only the fields it carries count, so that a source never blanks what it does
-// not know. A carried field with the zero value clears the field.
+// not know. A carried field with the zero value clears the field. See CompletePatch for what carried fields imply.
 type Patch[T any] struct {
 	Record T
 	Fields Fields
