@@ -9,13 +9,16 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// finishFunc settles and checks a row R that was decoded and makes the patch of it. What is wrong goes to r.problems.
+// finishFunc settles and checks a row R that was decoded and makes the patch of it. What is wrong goes to r.problems. Where
+// problems were found before, it need only put into the patch what could be read.
 type finishFunc[R, T any] func(r *recordReader, row *R, carried cola.Fields, patch *cola.Patch[T])
 
 // same is the finishFunc of rows that are records as they are, checked by check.
 func same[T any](check func(r *recordReader, row *T, carried cola.Fields)) finishFunc[T, T] {
 	return func(r *recordReader, row *T, carried cola.Fields, patch *cola.Patch[T]) {
-		check(r, row, carried)
+		if r.problems.none() {
+			check(r, row, carried)
+		}
 		patch.Record, patch.Fields = *row, carried
 	}
 }
@@ -45,9 +48,7 @@ func jsonDecoder[R, T any](s *schema, finish finishFunc[R, T]) func() decodeFunc
 			if err != nil {
 				return err.Error()
 			}
-			if len(r.problems.list) == 0 {
-				finish(r, row, carried, patch)
-			}
+			finish(r, row, carried, patch)
 			return r.problems.String()
 		}
 	}
@@ -83,9 +84,7 @@ func csvDecoder[R, T any](s *schema, columns []int, finish finishFunc[R, T]) fun
 				carried = carried.With(column)
 				r.cell(f, value.FieldByIndex(f.index).Addr().Interface(), r.cells[i].text)
 			}
-			if len(r.problems.list) == 0 {
-				finish(r, row, carried, patch)
-			}
+			finish(r, row, carried, patch)
 			return r.problems.String()
 		}
 	}
@@ -101,10 +100,20 @@ func (r *recordReader) split(raw []byte, columns int) (problem string) {
 	if r.cells, err = splitCSV(raw, r.cells[:0], false); err != nil {
 		return err.Error()
 	}
-	if len(r.cells) != columns {
-		return fmt.Sprintf("has %d fields, where the header has %d; a field that holds a comma must be quoted", len(r.cells), columns)
+	switch n := len(r.cells); {
+	case n < columns:
+		return fmt.Sprintf("has %s, where the header has %d", countFields(n), columns)
+	case n > columns:
+		return fmt.Sprintf("has %s, where the header has %d; a field that holds a comma must be quoted", countFields(n), columns)
 	}
 	return ""
+}
+
+func countFields(n int) string {
+	if n == 1 {
+		return "1 field"
+	}
+	return fmt.Sprintf("%d fields", n)
 }
 
 // csvText returns a record as UTF-8.

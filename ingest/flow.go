@@ -14,6 +14,7 @@ type flow[T any] struct {
 	stop  <-chan struct{}
 
 	workers int
+	keep    bool      // what could be read of refused rows
 	format  format[T] // set before the first batch is in order
 }
 
@@ -80,7 +81,7 @@ func (f *flow[T]) take() *batch[T] {
 	case b := <-f.free:
 		b.text, b.rows, b.lines, b.refused = b.text[:0], b.rows[:0], b.lines[:0], b.refused[:0]
 		clear(b.patches)
-		b.patches = b.patches[:0]
+		b.patches, b.remains = b.patches[:0], b.remains[:0]
 		b.notes, b.decoded = notes{}, make(chan struct{})
 		return b
 	}
@@ -125,23 +126,29 @@ func (f *flow[T]) fill(b *batch[T]) error {
 func (f *flow[T]) decode(decode decodeFunc[T]) {
 	for b := range f.work {
 		for _, row := range b.rows {
-			b.decodeRow(row, decode)
+			b.decodeRow(row, decode, f.keep)
 		}
 		close(b.decoded)
 	}
 }
 
-func (b *batch[T]) decodeRow(row rowSpan, decode decodeFunc[T]) {
+// decodeRow adds a row to the patches or to the refused rows of a batch, and in the latter case what could be read of it to
+// the remains if those are kept.
+func (b *batch[T]) decodeRow(row rowSpan, decode decodeFunc[T], keep bool) {
+	b.patches = append(b.patches, cola.Patch[T]{})
+	patch := &b.patches[len(b.patches)-1]
 	problem := row.problem
 	if problem == "" {
-		b.patches = append(b.patches, cola.Patch[T]{})
-		patch := &b.patches[len(b.patches)-1]
-		if problem = decode(b.text[row.start:row.end:row.end], patch, b.notes); problem == "" {
-			b.lines = append(b.lines, row.line)
-			return
-		}
-		*patch = cola.Patch[T]{}
-		b.patches = b.patches[:len(b.patches)-1]
+		problem = decode(b.text[row.start:row.end:row.end], patch, b.notes)
+	}
+	if problem == "" {
+		b.lines = append(b.lines, row.line)
+		return
 	}
 	b.refused = append(b.refused, refusedRow{row.line, problem})
+	if keep {
+		b.remains = append(b.remains, remains[T]{row.line, patch.Record})
+	}
+	*patch = cola.Patch[T]{}
+	b.patches = b.patches[:len(b.patches)-1]
 }

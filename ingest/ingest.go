@@ -49,7 +49,8 @@ type Options struct {
 	DryRun bool
 	// SkipInvalid makes refused rows no error: Import returns nil although some were refused.
 	SkipInvalid bool
-	// Progress is called after every batch and at the end of each source, never by two goroutines at once.
+	// Progress is called after every batch and at the end of each source, never by two goroutines at once. Production
+	// reports are written when all sources are read, so it is called once more after that.
 	Progress func(Progress)
 	// Logger is told when a source begins and ends; nil is silent.
 	Logger *slog.Logger
@@ -94,7 +95,7 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 	}
 	var failures []error
 	for i, source := range sources {
-		run.index = i
+		run.index, run.source = i, source.Name
 		err := work.source(ctx, source)
 		if failure := (*SourceError)(nil); errors.As(err, &failure) {
 			run.report.Failures = append(run.report.Failures, *failure)
@@ -117,9 +118,20 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 // run is the state of one call of Import. Only the goroutine of the call touches it.
 type run struct {
 	opts    Options
-	index   int // of the source being read
+	index   int    // of the source being read
+	source  string // its name
 	sources int
 	report  Report
+	told    Progress // last
+}
+
+// tell reports progress, with the counts as they are now.
+func (r *run) tell(p Progress) {
+	p.Counts = r.report.Counts
+	r.told = p
+	if r.opts.Progress != nil {
+		r.opts.Progress(p)
+	}
 }
 
 func (r *run) mode() store.Mode {

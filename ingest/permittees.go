@@ -64,6 +64,9 @@ func detectPermittees(in *input) (format[cola.Permittee], error) {
 
 // settlePermittee brings a permittee into the form it is stored in and checks it. It is listed unless is_active is false.
 func settlePermittee(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
+	if !r.problems.none() {
+		return
+	}
 	p := &row.Permittee
 	p.PermitNumber = cola.SettlePermit(p.PermitNumber)
 	p.CompanyState = cola.Text(strings.ToUpper(string(p.CompanyState)))
@@ -88,7 +91,7 @@ func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 			carried = carried.With(permitteeType)
 		}
 		settlePermittee(r, row, carried, patch)
-		if len(r.problems.list) == 0 {
+		if r.problems.none() {
 			list.read(patch.Record.PermitNumber)
 		}
 	}

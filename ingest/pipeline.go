@@ -18,8 +18,8 @@ const (
 	batchBytes = 1 << 20
 )
 
-// decodeFunc reads one row into patch, which is zero, and returns why it is refused, empty when it is not. What is odd goes to
-// notes. It is used by one goroutine at a time; raw may be changed.
+// decodeFunc reads one row into patch, which is zero, and returns why it is refused, empty when it is not. The patch of a row
+// that is refused holds what could be read of it, which may be nothing. What is odd goes to notes. It is used by one goroutine at a time; raw may be changed.
 type decodeFunc[T any] func(raw []byte, patch *cola.Patch[T], notes notes) (problem string)
 
 // format is how a source is read: where rows end, and what they say.
@@ -37,11 +37,19 @@ type pipeline[T any] struct {
 	detect func(*input) (format[T], error)
 	// write stores a batch and counts its outcomes; lines has the line of each patch.
 	write func(ctx context.Context, patches []cola.Patch[T], lines []int) ([]refusedRow, error)
+	// refused is told of the rows of a batch that could not be decoded, before the others are written. May be nil.
+	refused func(rows []remains[T])
 }
 
 type refusedRow struct {
 	line   int
 	reason string
+}
+
+// remains is what could be read of a row that was refused, the zero value when nothing could.
+type remains[T any] struct {
+	line   int
+	record T
 }
 
 // batch is a run of rows on their way through the pipeline.
@@ -55,6 +63,7 @@ type batch[T any] struct {
 	patches []cola.Patch[T]
 	lines   []int // of the patches
 	refused []refusedRow
+	remains []remains[T] // of the refused rows, if they are asked for
 	notes   notes
 }
 
@@ -77,6 +86,7 @@ func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	stop := make(chan struct{})
 	defer close(stop)
 	f := newFlow[T](p.run.opts.Workers, stop)
+	f.keep = p.refused != nil
 	go f.read(counted, p.detect)
 	err = p.consume(ctx, s, f)
 	p.progress(s, counted.n.Load(), true)
@@ -128,6 +138,9 @@ func sourceError(s Source, err error) error {
 // store writes one batch, whole even when ctx is cancelled meanwhile, and adds it to the report.
 func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T]) error {
 	refused := b.refused
+	if p.refused != nil {
+		p.refused(b.remains)
+	}
 	var err error
 	if len(b.patches) > 0 {
 		var more []refusedRow
@@ -156,12 +169,8 @@ func (p *pipeline[T]) oddities(s Source, f *flow[T]) {
 }
 
 func (p *pipeline[T]) progress(s Source, bytes int64, done bool) {
-	if p.run.opts.Progress == nil {
-		return
-	}
-	p.run.opts.Progress(Progress{
-		Source: s.Name, Index: p.run.index, Sources: p.run.sources,
-		BytesRead: bytes, BytesTotal: s.Size, Counts: p.run.report.Counts, Done: done,
+	p.run.tell(Progress{
+		Source: s.Name, Index: p.run.index, Sources: p.run.sources, BytesRead: bytes, BytesTotal: s.Size, Done: done,
 	})
 }
 

@@ -10,14 +10,14 @@ import (
 )
 
 // productionWork imports production reports. Rows have no key of their own, so each report in the input replaces the stored
-// one whole; that needs the whole input, which is small. The reports of a source that broke off may not be whole and are not
-// written.
+// one whole; that needs the whole input, which is small. A report that may not be whole is not written: one of a source that
+// broke off, and one that a refused row is of or may be of.
 type productionWork struct {
 	pipeline[cola.ProductionReport]
 	st      Target
 	reports map[cola.ReportKey]*report
 	order   []cola.ReportKey // in which the reports first came
-	reading string           // the source being read
+	lost    lostRows
 }
 
 // report is one report as the input tells it.
@@ -37,13 +37,19 @@ func newProductionWork(r *run, st Target) *productionWork {
 	detectReports := func(in *input) (format[cola.ProductionReport], error) {
 		return detect(in, productionSchema, "report_type", same(settleProduction))
 	}
-	w.pipeline = pipeline[cola.ProductionReport]{run: r, detect: detectReports, write: w.hold}
+	w.pipeline = pipeline[cola.ProductionReport]{run: r, detect: detectReports, write: w.hold, refused: w.lose}
 	return w
+}
+
+// lose remembers the rows of a batch that were refused.
+func (w *productionWork) lose(rows []remains[cola.ProductionReport]) {
+	for i := range rows {
+		w.lost.add(rowPlace{w.run.source, rows[i].line}, &rows[i].record)
+	}
 }
 
 // source reads a source; finish writes its reports.
 func (w *productionWork) source(ctx context.Context, s Source) error {
-	w.reading = s.Name
 	err := w.pipeline.source(ctx, s)
 	if failure := (*SourceError)(nil); errors.As(err, &failure) {
 		for _, report := range w.reports {
@@ -66,20 +72,27 @@ func (w *productionWork) hold(_ context.Context, patches []cola.Patch[cola.Produ
 			w.order = append(w.order, row.Key())
 		}
 		held.rows = append(held.rows, row)
-		held.from = append(held.from, rowPlace{w.reading, lines[i]})
+		held.from = append(held.from, rowPlace{w.run.source, lines[i]})
 	}
 	return nil, nil
 }
 
 // finish replaces the reports, in the order of the input.
 func (w *productionWork) finish(ctx context.Context) error {
+	if len(w.order) > 0 {
+		defer func() { w.run.tell(w.run.told) }()
+	}
 	for _, key := range w.order {
 		if ctx.Err() != nil {
 			return stopped(ctx)
 		}
 		held := w.reports[key]
 		if held.broken {
-			w.refuse(held)
+			w.refuse(held, func(string) string { return "its file broke off" })
+			continue
+		}
+		if lost, ok := w.lost.of(key, held); ok {
+			w.refuse(held, lost.refusedFor)
 			continue
 		}
 		outcomes, err := w.st.ReplaceProductionReport(context.WithoutCancel(ctx), key, held.rows, w.run.mode())
@@ -96,21 +109,24 @@ func (w *productionWork) finish(ctx context.Context) error {
 	return nil
 }
 
-// refuse counts the rows of a report that may not be whole.
-func (w *productionWork) refuse(held *report) {
+// refuse counts the rows of a report that may not be whole, for the reason that why tells to rows of a source.
+func (w *productionWork) refuse(held *report, why func(source string) string) {
 	for _, from := range held.from {
 		w.run.report.refuse(Refusal{
 			Source: from.source, Line: from.line,
-			Reason: "not written, as its file broke off and a report is replaced whole or not at all",
+			Reason: "not written, as " + why(from.source) + " and a report is replaced whole or not at all",
 		})
 	}
 }
+
+// productionCommodities are the commodities of production reports in the contract's spelling.
+var productionCommodities = []string{"Beer", "Wine", "Distilled Spirits"}
 
 var productionSchema = newSchema[cola.ProductionReport]()
 
 // settleProduction checks a row of a production report. A report date that is missing follows from year and month.
 func settleProduction(r *recordReader, p *cola.ProductionReport, carried cola.Fields) {
-	settleCommodity(&p.Commodity, "Beer", "Wine", "Distilled Spirits")
+	settleCommodity(&p.Commodity, productionCommodities...)
 	p.ReportType = strings.ToLower(p.ReportType)
 	r.require("commodity", p.Commodity != "")
 	r.require("year", carried.Has(productionYear))

@@ -27,6 +27,8 @@ func (p *problems) add(field string, err error) {
 	p.list = append(p.list, field+err.Error())
 }
 
+func (p *problems) none() bool { return len(p.list) == 0 }
+
 func (p *problems) reset() { p.list = p.list[:0] }
 
 func (p *problems) String() string { return strings.Join(p.list, "; ") }

@@ -1,0 +1,118 @@
+package ingest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestProductionRefusedRow: a report that a refused row is of, or may be of, stays as it is stored, and its other rows count as
+// refused too.
+func TestProductionRefusedRow(t *testing.T) {
+	const header = "commodity,report_type,year,month_number,report_date,statistical_group,value\n"
+	const good = "Wine,monthly,2024,1,,New,1\nWine,monthly,2024,2,,New,1\nBeer,monthly,2024,1,,New,1\nWine,yearly,2024,,,New,1\n"
+	const all = "Wine 2024-01,Wine 2024-02,Beer 2024-01,Wine 2024"
+	for _, test := range []struct{ name, row, kept string }{
+		{"a value", "Wine,monthly,2024,1,,Lost,much\n", "Wine 2024-01"},
+		{"a text", "wine,MONTHLY,2024,1,,Lo\x01st,1\n", "Wine 2024-01"},
+		{"with its date alone", "Wine,monthly,,,2024-02-29,Lost,1\n", "Wine 2024-02"},
+		{"of the year", "Wine,yearly,2024,,2024-06-30,Lost,1\n", "Wine 2024"},
+		{"no month", "Wine,monthly,2024,,,Lost,1\n", "Wine 2024-01,Wine 2024-02"},
+		{"date and month differ", "Wine,monthly,2024,1,2024-02-29,Lost,1\n", "Wine 2024-01,Wine 2024-02"},
+		{"of the year or a month", "Wine,yearly,2024,2,,Lost,1\n", "Wine 2024-02,Wine 2024"},
+		{"no year", "Wine,monthly,,2,,Lost,1\n", "Wine 2024-02"},
+		{"a year that cannot be", "Wine,monthly,20224,2,,Lost,1\n", "Wine 2024-02"},
+		{"no commodity", ",monthly,2024,1,,Lost,1\n", "Wine 2024-01,Beer 2024-01"},
+		{"a damaged commodity", "Wi\x01ne,monthly,2024,1,,Lost,1\n", "Wine 2024-01,Beer 2024-01"},
+		{"no type", "Beer,,2024,1,,Lost,1\n", "Beer 2024-01"},
+		{"too few fields", "Wine,monthly\n", all},
+		{"quotes that are not in order", "Wine,\"monthly\"?,2024,1,,Lost,1\n", all},
+		{"of no report in the file", "Wine,monthly,2023,1,,Lost,much\n", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, text := range []string{header + test.row + good, header + good + test.row} {
+				st := newFakeStore()
+				mustImport(t, st, ProductionReports, texts(strings.ReplaceAll(header+good, "New", "Old"))...)
+				report, err := Import(t.Context(), st, ProductionReports, texts(text), Options{SkipInvalid: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(test.kept, keptReports(st)); diff != "" {
+					t.Errorf("reports that were kept: %s", diff)
+				}
+				held := 0
+				if test.kept != "" {
+					held = 1 + strings.Count(test.kept, ",")
+				}
+				if report.Counts != (Counts{Read: 5, Changed: 4 - held, Refused: 1 + held}) {
+					t.Error(report.Summary())
+				}
+				line := "2"
+				if text == header+good+test.row {
+					line = "6"
+				}
+				for _, r := range report.Refusals[1:] {
+					if r.Reason != "not written, as line "+line+" was refused and a report is replaced whole or not at all" {
+						t.Error(r)
+					}
+				}
+			}
+		})
+	}
+}
+
+// keptReports names the reports whose rows are all old; others must hold new rows alone.
+func keptReports(st *fakeStore) string {
+	var kept []string
+	for _, r := range []struct {
+		name, commodity, kind string
+		date                  cola.Date
+	}{
+		{"Wine 2024-01", "Wine", "monthly", cola.NewDate(2024, 1, 31)}, {"Wine 2024-02", "Wine", "monthly", cola.NewDate(2024, 2, 29)},
+		{"Beer 2024-01", "Beer", "monthly", cola.NewDate(2024, 1, 31)}, {"Wine 2024", "Wine", "yearly", cola.NewDate(2024, 12, 31)},
+	} {
+		rows := st.reports[cola.ReportKey{Commodity: r.commodity, ReportType: r.kind, ReportDate: r.date}]
+		switch {
+		case len(rows) == 1 && rows[0].StatisticalGroup == "Old":
+			kept = append(kept, r.name)
+		case len(rows) != 1 || rows[0].StatisticalGroup != "New":
+			kept = append(kept, r.name+" is damaged")
+		}
+	}
+	return strings.Join(kept, ",")
+}
+
+// TestProductionRefusedRowElsewhere: a refused row that tells its report holds it back in other sources too; one that does not
+// concerns its own source.
+func TestProductionRefusedRowElsewhere(t *testing.T) {
+	row := func(month, value string) string {
+		return `{"commodity":"Wine","report_type":"monthly","year":2024,"month_number":` + month + `,"value":` + value + `}` + "\n"
+	}
+	st := newFakeStore()
+	report, err := Import(t.Context(), st, ProductionReports, texts(row("1", `"much"`)+row("2", "1")+"{]\n", row("1", "1")+row("3", "1")), Options{})
+	if err == nil || report.Counts != (Counts{Read: 5, Added: 1, Refused: 4}) || len(st.reports) != 1 {
+		t.Errorf("%v %s %v", err, report.Summary(), st.reports)
+	}
+	checkTold(t, []string{`-:1: value: "much" is not a number`, "-:3: ", "-:2: not written, as line 3 was refused",
+		"2:1: not written, as line 1 of - was refused"}, report.Refusals)
+}
+
+// TestProductionProgress: reports are written when everything is read, and progress ends with what became of them.
+func TestProductionProgress(t *testing.T) {
+	const row = `{"commodity":"Wine","report_type":"yearly","year":2024}` + "\n"
+	var last Progress
+	opts := Options{Progress: func(p Progress) { last = p }}
+	st := newFakeStore()
+	for _, counts := range []Counts{{Read: 2, Added: 2}, {Read: 2, Unchanged: 2}} {
+		last = Progress{}
+		if _, err := Import(t.Context(), st, ProductionReports, texts(row, row), opts); err != nil {
+			t.Fatal(err)
+		}
+		if last.Counts != counts || !last.Done || last.Source != "2" || last.Index != 1 || last.Sources != 2 {
+			t.Errorf("last progress: %+v, want %+v", last, counts)
+		}
+	}
+}
