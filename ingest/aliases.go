@@ -79,7 +79,7 @@ func (w *aliasWork) leadSomewhere(patches []cola.Patch[cola.CategoryAlias], line
 // circle returns a path that the transitions lead back to itself, or an empty one.
 func circle(table map[string]string) string {
 	for from := range table {
-		if strings.ToLower(cola.ResolveCategory(from, table)) == from {
+		if cola.FoldPath(cola.ResolveCategory(from, table)) == from {
 			return from
 		}
 	}
@@ -88,13 +88,18 @@ func circle(table map[string]string) string {
 
 var aliasSchema = newSchema[cola.CategoryAlias]()
 
-// settleAlias brings a transition into the form it is stored in and checks it.
+// settleAlias brings a transition into the form it is stored in and checks it. One that leads below its own path is a circle
+// too: what it leads to is also within what was replaced.
 func settleAlias(r *recordReader, a *cola.CategoryAlias, _ cola.Fields) {
-	a.Alias, a.Path = cola.SettlePath(a.Alias), cola.SettlePath(a.Path)
+	a.Alias, a.Path = cola.SettlePath(a.Alias), cola.SettleCategory(a.Path)
 	r.require("alias", a.Alias != "")
 	r.require("path", a.Path != "")
-	if a.Alias != "" && cola.FoldPath(a.Alias) == cola.FoldPath(a.Path) {
+	switch {
+	case a.Alias == "":
+	case cola.FoldPath(a.Alias) == cola.FoldPath(a.Path):
 		r.problems.add("path", errors.New("is the alias itself"))
+	case cola.PathWithin(a.Path, a.Alias):
+		r.problems.add("path", fmt.Errorf("%s is below the alias itself, which leads round in a circle", quote(a.Path)))
 	}
 	if root := cola.CategoryRoot(a.Path); a.Path != "" && !slices.Contains(cola.CategoryRoots(), root) {
 		r.problems.add("path", fmt.Errorf("%s is under none of %s", quote(a.Path), strings.Join(cola.CategoryRoots(), ", ")))

@@ -83,7 +83,7 @@ func TestReferenceRows(t *testing.T) {
 			name: "production reports", kind: ProductionReports,
 			text: "commodity,report_type,year,month_number,report_date,statistical_group,value,is_redacted\n" +
 				"beer,Monthly,2024,2,,Produced,1.5,false\nBeer,monthly,2024,2,2024-02-29,Taxable,,TRUE\nBeer,yearly,2024,,,Produced,3,\n" +
-				"Beer,monthly,2024,,,Produced,3,\nBeer,yearly,2024,3,,Produced,3,\nBeer,monthly,2024,3,2024-04-30,Produced,3,\nBeer,weekly,,,,,,\n",
+				"Wine,monthly,2024,,,Produced,3,\nWine,yearly,2024,3,,Produced,3,\nWine,monthly,2024,3,2024-04-30,Produced,3,\nWine,weekly,,,,,,\n",
 			counts: Counts{Read: 7, Added: 3, Refused: 4},
 			refused: []string{"-:5: month_number: a monthly report has one from 1 to 12", "-:6: month_number: a yearly report has none",
 				"-:7: report_date: 2024-04-30 is not in 2024-03", `-:8: year: is missing; report_type: "weekly" is neither monthly nor yearly`},
@@ -92,10 +92,13 @@ func TestReferenceRows(t *testing.T) {
 			name: "category aliases", kind: CategoryAliases,
 			text: `{"alias":"Wine>Red","path":"Wine > Red Wine"}` + "\n" + `{"alias":"wine > RED","path":"Wine > Red Wine"}` + "\n" +
 				`{"alias":"Wine > X","path":"wine>x"}` + "\n" + `{"alias":"Spirits","path":"Alcohol > Rum"}` + "\n" + `{"alias":"","path":"Wine"}` + "\n" +
-				`{"alias":"Beer > A","path":"Beer > B"}` + "\n" + `{"alias":"Beer > B","path":"Beer > A"}` + "\n" + `{"alias":"Beer > C","path":"Beer > A"}`,
-			counts: Counts{Read: 8, Added: 3, Changed: 1, Refused: 4},
+				`{"alias":"Beer > A","path":"Beer > B"}` + "\n" + `{"alias":"Beer > B","path":"Beer > A"}` + "\n" + `{"alias":"Beer > C","path":"Beer > A"}` + "\n" +
+				`{"alias":"beer","path":"Beer > X"}` + "\n" + `{"alias":"Beer > Märzen","path":"Beer > Marzen > X"}` + "\n" + `{"alias":"Wine > Rose","path":"Wine > Rosé"}`,
+			counts: Counts{Read: 11, Added: 3, Changed: 1, Refused: 7},
 			refused: []string{"-:3: path: is the alias itself", `-:4: path: "Alcohol > Rum" is under none of Beer, Wine, Liquor`,
-				"-:5: alias: is missing", "-:7: with the aliases before it, it leads"},
+				"-:5: alias: is missing", "-:7: with the aliases before it, it leads",
+				`-:9: path: "Beer > X" is below the alias itself, which leads round in a circle`,
+				`-:10: path: "Beer > Marzen > X" is below the alias itself`, "-:11: path: is the alias itself"},
 		},
 		{
 			name: "category aliases in CSV", kind: CategoryAliases, text: "Alias,Path\nWine > Red,Wine > Red Wine\n", counts: Counts{Read: 1, Added: 1},

@@ -81,12 +81,31 @@ func findTTBTail(cells []csvField, first int) (origin, class int, err error) {
 	if found == 1 {
 		return origin, class, nil
 	}
-	o, c := len(cells)-4, len(cells)-2
-	none := func(at int) bool { return len(cells[at].text) == 0 && len(cells[at+1].text) == 0 }
-	if found == 0 && o >= first && (originShaped(cells[o].text) || none(o)) && (classShaped(cells[c].text) || none(c)) {
-		return o, c, nil
+	if found > 1 {
+		return 0, 0, errTTBTail
 	}
-	return 0, 0, errTTBTail
+	return lastTTBCodes(cells, first)
+}
+
+// lastTTBCodes takes the last four cells for the codes and their names if the codes have their form, or are not told. If not,
+// and the row has neither more cells nor fewer than it should, the code is at fault.
+func lastTTBCodes(cells []csvField, first int) (origin, class int, err error) {
+	origin, class = len(cells)-4, len(cells)-2
+	none := func(at int) bool { return len(cells[at].text) == 0 && len(cells[at+1].text) == 0 }
+	var unknown []string
+	if code := cells[origin].text; !originShaped(code) && !none(origin) {
+		unknown = append(unknown, fmt.Sprintf("unknown origin code %s; it has two capitals or digits", quote(code)))
+	}
+	if code := cells[class].text; !classShaped(code) && !none(class) {
+		unknown = append(unknown, fmt.Sprintf("unknown class code %s; it has one to three digits, and a capital or none", quote(code)))
+	}
+	switch {
+	case origin < first || unknown != nil && len(cells) > ttbWidth:
+		return 0, 0, errTTBTail
+	case unknown != nil:
+		return 0, 0, errors.New(strings.Join(unknown, "; "))
+	}
+	return origin, class, nil
 }
 
 // findTTBBrand returns at which of the cells between date and origin the brand name begins; the fanciful name stands before.
