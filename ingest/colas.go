@@ -36,25 +36,52 @@ func newColaWork(r *run, st Target) *colaWork {
 
 func (w *colaWork) finish(context.Context) error { return nil }
 
-// write stores a batch and follows which labels have no approval date.
+// write stores a batch and follows what its labels lack to be found by.
 func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], lines []int) ([]refusedRow, error) {
 	refused, err := w.keep(ctx, patches, lines)
 	for i, outcome := range w.outcomes[:min(len(w.outcomes), len(patches))] {
 		if outcome == store.Refused {
 			continue
 		}
-		dated, dateErr := w.dated(ctx, &patches[i], outcome)
-		switch {
-		case dateErr != nil:
-			return refused, errors.Join(err, dateErr)
-		case dated:
-			delete(w.undated, patches[i].Record.TTBID)
-		default:
-			w.undated[patches[i].Record.TTBID] = struct{}{}
+		if followErr := w.follow(ctx, &patches[i], outcome); followErr != nil {
+			return refused, errors.Join(err, followErr)
 		}
 	}
 	w.run.report.Undated = len(w.undated)
 	return refused, err
+}
+
+// warningUnitless is about labels that no search of volumes can find.
+const warningUnitless = "volume has no volume_unit, in the row or stored; no search of volumes finds such a label"
+
+// follow notes whether a label has an approval date, and a unit for its volume, after its patch.
+func (w *colaWork) follow(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) error {
+	dated, err := w.dated(ctx, patch, outcome)
+	if err != nil {
+		return err
+	}
+	if dated {
+		delete(w.undated, patch.Record.TTBID)
+	} else {
+		w.undated[patch.Record.TTBID] = struct{}{}
+	}
+	unitless, err := w.unitless(ctx, patch, outcome)
+	if unitless {
+		w.run.report.warn(Warning{Source: w.run.source, Message: warningUnitless, Rows: 1})
+	}
+	return err
+}
+
+// unitless reports whether a patch carries a volume to a label that has no unit for it, then either.
+func (w *colaWork) unitless(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) (bool, error) {
+	switch {
+	case !patch.Fields.Has(volume) || !patch.Record.Volume.OK:
+		return false, nil
+	case patch.Fields.Has(volumeUnit) || outcome == store.Added:
+		return patch.Record.VolumeUnit == "", nil
+	}
+	label, err := w.stored(ctx, patch.Record.TTBID)
+	return err == nil && label.VolumeUnit == "", err
 }
 
 // dated reports whether a label has an approval date after its patch.
@@ -66,11 +93,17 @@ func (w *colaWork) dated(ctx context.Context, patch *cola.Patch[cola.Cola], outc
 	if _, known := w.undated[id]; known || outcome == store.Added {
 		return false, nil
 	}
+	label, err := w.stored(ctx, id)
+	return label.ApprovalDate != 0, err
+}
+
+// stored returns a label as it is stored, the zero label when there is none.
+func (w *colaWork) stored(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
 	label, err := w.st.Cola(ctx, id)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return false, fmt.Errorf("reading label %s: %w", id, err)
+		return cola.Cola{}, fmt.Errorf("reading label %s: %w", id, err)
 	}
-	return label.ApprovalDate != 0, nil
+	return label, nil
 }
 
 var (
@@ -79,6 +112,8 @@ var (
 			form(textForm{prose: true}, "llm_product_description").
 			form(textForm{zip: true}, "address_zip_code")
 	approvalDate = cola.FieldIndex[cola.Cola]("approval_date")
+	volume       = cola.FieldIndex[cola.Cola]("volume")
+	volumeUnit   = cola.FieldIndex[cola.Cola]("volume_unit")
 )
 
 func detectColas(in *input) (format[cola.Cola], error) {
@@ -87,7 +122,7 @@ func detectColas(in *input) (format[cola.Cola], error) {
 	case err != nil:
 		return format[cola.Cola]{}, err
 	case json:
-		return format[cola.Cola]{rows: newJSONRows(in), decoder: jsonDecoder(colaSchema, same(settleCola))}, nil
+		return format[cola.Cola]{rows: newJSONRows(in), decoder: jsonDecoder(colaSchema, finishCola)}, nil
 	}
 	header, err := readHeader(in, func(names []string) bool {
 		_, ok := colaSchema.column(names, "ttb_id")
@@ -101,14 +136,23 @@ func detectColas(in *input) (format[cola.Cola], error) {
 	case slices.Contains(header.names, "permit_no"):
 		return format[cola.Cola]{}, fmt.Errorf("the columns are not those of TTB's registry export, which are %s", ttbHeader)
 	}
-	return csvFormat(in, colaSchema, header, same(settleCola)), nil
+	return csvFormat(in, colaSchema, header, finishCola), nil
+}
+
+// finishCola settles and checks a label and makes the patch of it, with what its fields imply.
+func finishCola(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.Patch[cola.Cola]) {
+	if r.problems.none() {
+		settleCola(r, c, carried)
+	}
+	patch.Record, patch.Fields = *c, carried
+	cola.CompletePatch(patch)
 }
 
 // settleCola brings a label's values into the form they are stored in and checks them.
 func settleCola(r *recordReader, c *cola.Cola, carried cola.Fields) {
 	c.PermitNumber = cola.SettlePermit(c.PermitNumber)
 	c.ProductType = cola.ProductType(strings.ToLower(string(c.ProductType)))
-	c.LLMCategoryPath = cola.Text(cola.SettlePath(string(c.LLMCategoryPath)))
+	c.LLMCategoryPath = cola.Text(cola.SettleCategory(string(c.LLMCategoryPath)))
 	for _, word := range []*cola.Text{&c.ApplicationStatus, &c.DomesticOrImported, &c.VolumeUnit, &c.LLMContainerType} {
 		lower(word)
 	}
