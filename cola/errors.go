@@ -48,6 +48,9 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// Quoted quotes a caller's text for a message, shortened when long: what anyone can send must not fill an answer.
+func Quoted(text string) string { return shown(text) }
+
 // CodeOf returns the code of the Error in err's chain, CodeInternal for any other error, and "" for nil.
 func CodeOf(err error) Code {
 	var e *Error

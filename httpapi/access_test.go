@@ -127,6 +127,33 @@ func TestRefusedByTheEdge(t *testing.T) {
 	}
 }
 
+// TestMessagesStayShort sends very long names: an answer repeats only their beginning.
+func TestMessagesStayShort(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	tests := []struct{ method, target string }{
+		{"GET", "/" + long},
+		{"GET", "/api/v1/" + long},
+		{"POST", "/api/v1/" + long},
+		{"POST", "/api/v1/permittees/" + long},
+		{long, "/api/v1/colas"},
+		{long, "/" + long},
+		{"GET", "/images/" + long},
+		{"GET", "/images/1?format=" + long},
+		{"GET", "/api/v1/avas/" + long},
+		{"GET", "/api/v1/usage?" + long + "=1"},
+		{"GET", "/api/v1/colas?status=" + long},
+		{"GET", "/api/v1/colas?page=" + long},
+		{"GET", "/api/v1/colas?q=1&q=" + long},
+	}
+	for _, tt := range tests {
+		resp := send(t, mustServe(t, newFake(), io.Discard), tt.method, tt.target, "X-API-Key: "+testKey)
+		body := mustRead(t, resp)
+		if resp.StatusCode < 400 || strings.Contains(body, long[:61]) || !strings.Contains(body, long[:30]) {
+			t.Errorf("%.20s %.30s: %d %.300s", tt.method, tt.target, resp.StatusCode, body)
+		}
+	}
+}
+
 func TestRefusedInTheBurst(t *testing.T) {
 	f := newFake()
 	f.err = &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Too fast.", RetryAfter: 1}

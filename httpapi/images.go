@@ -33,7 +33,7 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	}
 	label, img, err := a.svc.DrawableImage(r.Context(), id)
 	if err == nil && !drawable(img) {
-		err = cola.Errorf(cola.CodeNotFound, "The image %q is not drawn here: its size is not from 1 to %d pixels a side.", id, labelart.MaxSide)
+		err = cola.Errorf(cola.CodeNotFound, "The image %s is not drawn here: its size is not from 1 to %d pixels a side.", cola.Quoted(id), labelart.MaxSide)
 	}
 	if err != nil {
 		a.fail(w, r, err)

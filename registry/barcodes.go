@@ -18,7 +18,7 @@ func (s *Service) Barcode(ctx context.Context, c cola.Caller, value string) (col
 	}
 	found, ok := s.index.View().Barcode(value, barcodeColas)
 	if !ok {
-		state, err := s.Refuse(ctx, c, cola.Errorf(cola.CodeNotFound, "No label carries the barcode %q.", value))
+		state, err := s.Refuse(ctx, c, cola.Errorf(cola.CodeNotFound, "No label carries the barcode %s.", cola.Quoted(value)))
 		return cola.BarcodeResult{}, state, err
 	}
 	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Meter: cola.MeterListRecords, Units: len(found.Colas)})

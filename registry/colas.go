@@ -63,14 +63,14 @@ func (s *Service) Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch strin
 	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch, func() (cola.Cola, error) {
 		ttbID, ok := cola.ParseTTBID(id)
 		if !ok {
-			return cola.Cola{}, cola.Errorf(cola.CodeNotFound, "No COLA has the id %q. A TTB id has 14 digits.", id)
+			return cola.Cola{}, cola.Errorf(cola.CodeNotFound, "No COLA has the id %s. A TTB id has 14 digits.", cola.Quoted(id))
 		}
 		label, err := s.store.Cola(ctx, ttbID)
 		if errors.Is(err, store.ErrNotFound) {
-			return cola.Cola{}, cola.Errorf(cola.CodeNotFound, "No COLA has the id %q.", id)
+			return cola.Cola{}, cola.Errorf(cola.CodeNotFound, "No COLA has the id %s.", cola.Quoted(id))
 		}
 		if err != nil {
-			return cola.Cola{}, storeError(err, "read COLA "+id)
+			return cola.Cola{}, storeError(err, "read COLA "+ttbID.String())
 		}
 		s.absoluteURLs(&label)
 		return label, nil
@@ -80,7 +80,7 @@ func (s *Service) Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch strin
 // DrawableImage returns the label and the image that this server draws at /images/{imageID}: those of demonstration
 // labels. It needs no caller.
 func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error) {
-	notFound := cola.Errorf(cola.CodeNotFound, "No image %q is drawn here.", imageID)
+	notFound := cola.Errorf(cola.CodeNotFound, "No image %s is drawn here.", cola.Quoted(imageID))
 	number, _, _ := strings.Cut(imageID, "-")
 	id, ok := cola.ParseTTBID(number)
 	if !ok {
@@ -91,7 +91,7 @@ func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola,
 		return cola.Cola{}, cola.Image{}, notFound
 	}
 	if err != nil {
-		return cola.Cola{}, cola.Image{}, storeError(err, "read COLA of image "+imageID)
+		return cola.Cola{}, cola.Image{}, storeError(err, "read COLA of image "+cola.Quoted(imageID))
 	}
 	for _, image := range label.Images {
 		if image.TTBImageID == imageID && strings.HasPrefix(string(image.ImageURL), ownImages) {

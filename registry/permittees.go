@@ -47,7 +47,7 @@ func (s *Service) Permittee(ctx context.Context, c cola.Caller, number, ifNoneMa
 	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch, func() (cola.PermitteeDetail, error) {
 		detail, ok := s.index.View().Permittee(cola.SettlePermit(number), s.today(), recentColas)
 		if !ok {
-			return detail, cola.Errorf(cola.CodeNotFound, "No permittee has the permit number %q.", number)
+			return detail, cola.Errorf(cola.CodeNotFound, "No permittee has the permit number %s.", cola.Quoted(number))
 		}
 		return detail, nil
 	})

@@ -133,6 +133,6 @@ func (s *Service) AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string
 				return a, nil
 			}
 		}
-		return cola.AVADetail{}, cola.Errorf(cola.CodeNotFound, "No AVA has the id %q.", id)
+		return cola.AVADetail{}, cola.Errorf(cola.CodeNotFound, "No AVA has the id %s.", cola.Quoted(id))
 	})
 }

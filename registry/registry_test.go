@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -259,15 +260,21 @@ func TestSingleRecords(t *testing.T) {
 	if err != nil || permittee.Value.Colas == 0 || len(permittee.Value.RecentColas) == 0 || state.Used.DetailViews != 3 {
 		t.Errorf("%+v, %+v, %v", permittee.Value, state.Used, err)
 	}
+	endless := strings.Repeat("9", 5000)
 	for name, missing := range map[string]func() error{
 		"unknown id":     func() error { _, _, err := w.Cola(t.Context(), c, "99999999999999", ""); return err },
 		"malformed id":   func() error { _, _, err := w.Cola(t.Context(), c, "abc", ""); return err },
 		"unknown permit": func() error { _, _, err := w.Permittee(t.Context(), c, "XX-X-0", ""); return err },
 		"unknown code":   func() error { _, _, err := w.Barcode(t.Context(), c, "4006381333931"); return err },
 		"unknown area":   func() error { _, _, err := w.AVA(t.Context(), c, "atlantis", ""); return err },
+		"endless id":     func() error { _, _, err := w.Cola(t.Context(), c, endless, ""); return err },
+		"endless permit": func() error { _, _, err := w.Permittee(t.Context(), c, endless, ""); return err },
+		"endless code":   func() error { _, _, err := w.Barcode(t.Context(), c, endless); return err },
+		"endless area":   func() error { _, _, err := w.AVA(t.Context(), c, endless, ""); return err },
+		"endless image":  func() error { _, _, err := w.DrawableImage(t.Context(), endless); return err },
 	} {
-		if err := missing(); code(err) != cola.CodeNotFound {
-			t.Errorf("%s: %v, want not found", name, err)
+		if err := missing(); code(err) != cola.CodeNotFound || len(err.Error()) > 200 {
+			t.Errorf("%s: %.300v, want not found, told briefly", name, err)
 		}
 	}
 	if usage, _, err := w.Usage(t.Context(), c); err != nil || usage.DetailViews.Used != 3 || usage.ListRecords.Used != len(rows) {
