@@ -12,8 +12,9 @@ func avaOperations(svc Service) []operation {
 			ID: "listAVAs", Path: "/avas", Tag: tagReference, Summary: "American Viticultural Areas",
 			Description: "Every area, superseded boundaries included, by name and then validity.",
 			Params:      reflect.TypeFor[cola.AVAParams](),
-			Sample:      "state=CA&q=valley",
+			Sample:      "q=alexander&state=CA",
 			Response:    reflect.TypeFor[rowsOf[cola.AVA]](),
+			Example:     rowsOf[cola.AVA]{[]cola.AVA{exampleAVA().AVA}, cola.Meta{Total: 1}},
 			Cost:        free,
 			call:        list(svc.AVAs, rows[cola.AVA]),
 		},
@@ -22,9 +23,10 @@ func avaOperations(svc Service) []operation {
 			Description: "One area with its validity, the areas around and within it, and the rule that established it.",
 			PathParam:   pathParam{Name: "ava_id", Doc: "Identifier of the area.", Example: "alexander_valley"},
 			Response:    reflect.TypeFor[dataOf[cola.AVADetail]](),
+			Example:     dataOf[cola.AVADetail]{exampleAVA()},
 			Cost:        free,
 			Tagged:      true,
-			call:        record(svc, "ava_id", 0, svc.AVA),
+			call:        record(svc, "ava_id", svc.AVA),
 		},
 	}
 }

@@ -35,11 +35,11 @@ type group struct {
 }
 
 type operationDoc struct {
-	ID, Method, Path, Summary, Description, Cost, Curl string
-	Open                                               bool
-	Parameters                                         []fieldDoc
-	Answers                                            []answerDoc
-	Errors                                             []errorDoc
+	ID, Method, Path, Summary, Description, Cost, Curl, Placeholder string
+	Open                                                            bool
+	Parameters                                                      []fieldDoc
+	Answers                                                         []answerDoc
+	Errors                                                          []errorDoc
 }
 
 // fieldDoc is one parameter, header or field of an object.
@@ -123,8 +123,12 @@ func newOperationDoc(doc description, path string, op *huma.Operation) operation
 	description, _, _ := strings.Cut(op.Description, "\n\n**Cost:**") // shown apart
 	d := operationDoc{
 		ID: op.OperationID, Method: "GET", Path: path, Summary: op.Summary, Description: description,
-		Cost: op.Extensions["x-cost"].(string), Curl: op.Extensions["x-codeSamples"].([]map[string]string)[0]["source"],
-		Open: op.Security != nil,
+		Cost: op.Extensions["x-cost"].(string), Open: op.Security != nil,
+	}
+	call := op.Extensions["x-codeSamples"].([]map[string]string)[0]
+	d.Curl = call["source"]
+	if name, ok := strings.CutPrefix(call["label"], placeholderLabel); ok {
+		d.Placeholder = name
 	}
 	for _, p := range op.Parameters {
 		f := newField(p.Name, p.Schema)

@@ -15,7 +15,7 @@ import (
 func TestReferenceShowsEverything(t *testing.T) {
 	doc := describe(operations(newFake()), "https://registry.example")
 	page := html.UnescapeString(mustRead(t, send(t, mustServe(t, newFake(), io.Discard), "GET", "/docs")))
-	want := []string{"http://127.0.0.1:8080/api/v1", "1,000,000", "upgrade_url", "Retry-After", `id="plans"`}
+	want := []string{"http://127.0.0.1:8080/api/v1", "1,000,000", "upgrade_url", "Retry-After", `id="plans"`, "plain text", "placeholder for <code>ttb_id</code>"}
 	for path, item := range doc.Paths {
 		want = append(want, path, item.Get.Summary, `id="`+item.Get.OperationID+`"`, `href="#`+item.Get.OperationID+`"`)
 		for _, p := range item.Get.Parameters {
@@ -109,7 +109,7 @@ func TestTypeOf(t *testing.T) {
 	}
 }
 
-// TestSamplesAreInOrder holds the examples of answers against what encoding/json writes first and last.
+// TestSamplesAreInOrder holds the examples made of fields against what encoding/json writes first and last.
 func TestSamplesAreInOrder(t *testing.T) {
 	s := newSchemas()
 	for _, op := range operations(newFake()) {

@@ -76,6 +76,19 @@ func (f *fake) state() cola.QuotaState {
 	return cola.QuotaState{Tier: cola.TierFree, Period: cola.PeriodOf(now), Limits: cola.TierFree.Limits(), Used: f.used}
 }
 
+// charge spends units and returns the state after it.
+func (f *fake) charge(m cola.Meter, units int) cola.QuotaState {
+	switch m {
+	case cola.MeterDetailViews:
+		f.used.DetailViews += units
+	case cola.MeterListRecords:
+		f.used.ListRecords += units
+	}
+	state := f.state()
+	state.Charged = units
+	return state
+}
+
 // admit is what every call begins with.
 func (f *fake) admit() (cola.QuotaState, error) {
 	if f.panic != nil {
@@ -104,40 +117,42 @@ func (f *fake) SearchColas(_ context.Context, _ cola.Caller, p cola.SearchParams
 	if f.search, err = p.Normalize(now); err != nil {
 		return registry.ColaPage{}, state, err
 	}
-	f.used.ListRecords++
 	return registry.ColaPage{
 		Colas:      []cola.ColaSummary{f.label.ColaSummary},
 		Pagination: cola.Pagination{Mode: "offset", Page: 1, PerPage: 20, Total: 41, Pages: 3, HasMore: true, NextCursor: "AQAB"},
 		Defaults:   f.defaults,
-	}, f.state(), nil
+	}, f.charge(cola.MeterListRecords, 1), nil
 }
 
 // tagged hands out a record when its identifier is the one asked for.
-func tagged[T any](f *fake, want, got, ifNoneMatch string, value T, units int) (registry.Tagged[T], cola.QuotaState, error) {
+func tagged[T any](f *fake, want, got, ifNoneMatch string, value T, m cola.Meter) (registry.Tagged[T], cola.QuotaState, error) {
 	state, err := f.admit()
 	f.asked = got
 	switch {
 	case err != nil:
 		return registry.Tagged[T]{}, state, err
 	case got != want:
-		return registry.Tagged[T]{}, state, cola.Errorf(cola.CodeNotFound, "There is no %q.", got)
+		return registry.Tagged[T]{}, state, cola.Errorf(cola.CodeNotFound, "There is no %s.", cola.Quoted(got))
 	case ifNoneMatch == testETag:
 		return registry.Tagged[T]{ETag: testETag, NotModified: true}, state, nil
 	}
-	f.used.DetailViews += units
-	return registry.Tagged[T]{Value: value, ETag: testETag}, f.state(), nil
+	units := 1
+	if m == cola.MeterNone {
+		units = 0
+	}
+	return registry.Tagged[T]{Value: value, ETag: testETag}, f.charge(m, units), nil
 }
 
 func (f *fake) Cola(_ context.Context, _ cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.Cola], cola.QuotaState, error) {
-	return tagged(f, f.label.TTBID.String(), id, ifNoneMatch, f.label, 1)
+	return tagged(f, f.label.TTBID.String(), id, ifNoneMatch, f.label, cola.MeterDetailViews)
 }
 
 func (f *fake) Permittee(_ context.Context, _ cola.Caller, number, ifNoneMatch string) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error) {
-	return tagged(f, f.permittee.PermitNumber, number, ifNoneMatch, f.permittee, 1)
+	return tagged(f, f.permittee.PermitNumber, number, ifNoneMatch, f.permittee, cola.MeterDetailViews)
 }
 
 func (f *fake) AVA(_ context.Context, _ cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error) {
-	return tagged(f, f.ava.AVAID, id, ifNoneMatch, f.ava, 0)
+	return tagged(f, f.ava.AVAID, id, ifNoneMatch, f.ava, cola.MeterNone)
 }
 
 func (f *fake) SearchPermittees(_ context.Context, _ cola.Caller, p cola.PermitteeParams) (registry.PermitteePage, cola.QuotaState, error) {
@@ -148,20 +163,18 @@ func (f *fake) SearchPermittees(_ context.Context, _ cola.Caller, p cola.Permitt
 	if err != nil {
 		return registry.PermitteePage{}, state, err
 	}
-	f.used.ListRecords++
 	return registry.PermitteePage{
 		Permittees: []cola.PermitteeSummary{f.permittee.PermitteeSummary},
 		Pagination: cola.Pagination{Mode: "offset", Page: 1, PerPage: 20, Total: 1, Pages: 1},
-	}, f.state(), nil
+	}, f.charge(cola.MeterListRecords, 1), nil
 }
 
 func (f *fake) Barcode(_ context.Context, _ cola.Caller, value string) (cola.BarcodeResult, cola.QuotaState, error) {
-	t, state, err := tagged(f, "036000291452", value, "", cola.BarcodeResult{}, 0)
+	t, state, err := tagged(f, "036000291452", value, "", cola.BarcodeResult{}, cola.MeterNone)
 	if err != nil {
 		return t.Value, state, err
 	}
-	f.used.ListRecords++
-	return cola.BarcodeResult{BarcodeValue: value, BarcodeType: "UPC-A", Colas: []cola.ColaSummary{f.label.ColaSummary}, TotalColas: 1}, f.state(), nil
+	return cola.BarcodeResult{BarcodeValue: value, BarcodeType: "UPC-A", Colas: []cola.ColaSummary{f.label.ColaSummary}, TotalColas: 1}, f.charge(cola.MeterListRecords, 1), nil
 }
 
 func (f *fake) Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
@@ -214,7 +227,7 @@ func (f *fake) DrawableImage(_ context.Context, id string) (cola.Cola, cola.Imag
 		return cola.Cola{}, cola.Image{}, f.err
 	}
 	if id != f.label.Images[0].TTBImageID {
-		return cola.Cola{}, cola.Image{}, cola.Errorf(cola.CodeNotFound, "No image %q is drawn here.", id)
+		return cola.Cola{}, cola.Image{}, cola.Errorf(cola.CodeNotFound, "No image %s is drawn here.", cola.Quoted(id))
 	}
 	return f.label, f.label.Images[0], nil
 }

@@ -26,7 +26,7 @@ type event struct {
 	requestID string
 	caller    cola.Caller // zero when not authenticated
 	meter     cola.Meter
-	units     int
+	units     int       // charged
 	code      cola.Code // of an error answer
 	fault     error     // ours, not the caller's
 	stack     []byte    // of a panic
@@ -89,10 +89,11 @@ func (a *api) logEvent(r *http.Request, w middleware.WrapResponseWriter, took ti
 			slog.Int64("account", int64(e.caller.Account)),
 			slog.String("credential_kind", string(e.caller.Credential.Kind)),
 			slog.Int64("credential", e.caller.Credential.ID),
-			slog.String("channel", string(e.caller.Channel)))
+			slog.String("channel", string(e.caller.Channel)),
+			slog.Int("units", e.units))
 	}
 	if e.meter != cola.MeterNone {
-		attrs = append(attrs, slog.String("meter", string(e.meter)), slog.Int("units", e.units))
+		attrs = append(attrs, slog.String("meter", string(e.meter)))
 	}
 	if e.code != "" {
 		attrs = append(attrs, slog.String("code", string(e.code)))

@@ -46,9 +46,9 @@ func TestOneEventARequest(t *testing.T) {
 		{"GET", "/api/v1/colas/11054001000049", true, map[string]any{"route": "/api/v1/colas/{ttb_id}", "status": 200., "meter": "detail_views", "units": 1.}},
 		{"HEAD", "/api/v1/permittees/NJ-I-721", true, map[string]any{"method": "HEAD", "route": "/api/v1/permittees/{permit_number}", "status": 200., "units": 1.}},
 		{"GET", "/api/v1/colas/1", true, map[string]any{"status": 404., "units": 0., "code": "not_found"}},
-		{"GET", "/api/v1/usage", true, map[string]any{"status": 200., "meter": nil, "code": nil}},
-		{"GET", "/api/v1/usage", false, map[string]any{"status": 401., "account": nil, "code": "unauthorized"}},
-		{"POST", "/api/v1/usage", true, map[string]any{"status": 405., "account": 7.}},
+		{"GET", "/api/v1/usage", true, map[string]any{"status": 200., "meter": nil, "units": 0., "code": nil}},
+		{"GET", "/api/v1/usage", false, map[string]any{"status": 401., "account": nil, "units": nil, "code": "unauthorized"}},
+		{"POST", "/api/v1/usage", true, map[string]any{"status": 405., "account": 7., "units": 0.}},
 		{"GET", "/healthz", false, map[string]any{"route": "/healthz", "status": 200.}},
 	}
 	for _, tt := range tests {

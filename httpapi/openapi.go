@@ -89,7 +89,7 @@ func (s *schemas) operation(op *operation, publicURL string) *huma.Operation {
 		Tags:        []string{op.Tag},
 		Summary:     op.Summary,
 		Description: op.Description + "\n\n**Cost:** " + op.Cost,
-		Extensions:  extensions(op.Cost, curl(publicURL, op)),
+		Extensions:  extensions(op.Cost, curl(publicURL, op), op.PathParam.placeholder()),
 		Responses:   map[string]*huma.Response{"200": s.success(op)},
 	}
 	codes := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusRequestEntityTooLarge,
@@ -97,7 +97,7 @@ func (s *schemas) operation(op *operation, publicURL string) *huma.Operation {
 	if op.PathParam.Name != "" {
 		codes = append(codes, http.StatusNotFound)
 		o.Parameters = append(o.Parameters, &huma.Param{
-			Name: op.PathParam.Name, In: "path", Required: true, Description: op.PathParam.Doc, Example: op.PathParam.Example,
+			Name: op.PathParam.Name, In: "path", Required: true, Description: op.PathParam.describe(), Example: op.PathParam.Example,
 			Schema: &huma.Schema{Type: huma.TypeString},
 		})
 	}
@@ -127,13 +127,17 @@ func conditional(o *huma.Operation, unchanged string, named []string) {
 	o.Responses["304"] = &huma.Response{Description: unchanged, Headers: headerRefs(named)}
 }
 
-// success describes the 200 of an endpoint, with an example made of the examples of its fields.
+// success describes the 200 of an endpoint, with an example of it.
 func (s *schemas) success(op *operation) *huma.Response {
 	schema := s.of(op.Response)
+	example := op.Example
+	if example == nil {
+		example = s.sample(schema)
+	}
 	return &huma.Response{
 		Description: "What was asked for.",
 		Headers:     headerRefs(everyAnswer()),
-		Content:     map[string]*huma.MediaType{"application/json": {Schema: schema, Example: s.sample(schema)}},
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: schema, Example: example}},
 	}
 }
 
@@ -169,13 +173,20 @@ func mustMarshal(doc description) []byte {
 	return b
 }
 
-// extensions are what OpenAPI has no words for: the cost, and a call to paste.
-func extensions(cost, source string) map[string]any {
+// extensions are what OpenAPI has no words for: the cost, and a call to paste. placeholder names the parameter of the call
+// that a caller must give a value of their own; it is empty when the call works as it is.
+func extensions(cost, source, placeholder string) map[string]any {
+	label := "curl"
+	if placeholder != "" {
+		label = placeholderLabel + placeholder
+	}
 	return map[string]any{
 		"x-cost":        cost,
-		"x-codeSamples": []map[string]string{{"lang": "Shell", "label": "curl", "source": source}},
+		"x-codeSamples": []map[string]string{{"lang": "Shell", "label": label, "source": source}},
 	}
 }
+
+const placeholderLabel = "curl, with a placeholder for "
 
 // defaultURL is where the program serves unless told otherwise.
 const defaultURL = "http://127.0.0.1:8080"

@@ -14,6 +14,7 @@ type openOperation struct {
 	summary     string
 	description string
 	example     string // path of the example call
+	placeholder string // parameter that the example call has a placeholder for, if any
 	inBase      bool   // lies under the API's base path, not beside it
 	cached      bool   // has an ETag and heeds If-None-Match
 	params      []*huma.Param
@@ -25,8 +26,9 @@ func (s *schemas) openOperations() []openOperation {
 	status := s.of(reflect.TypeFor[healthBody]())
 	statusJSON := map[string]*huma.MediaType{"application/json": {Schema: status, Example: s.sample(status)}}
 	imageParam := &huma.Param{
-		Name: "image", In: "path", Required: true, Description: "ttb_image_id of the image, with or without an extension.",
-		Example: "11054001000049-1", Schema: &huma.Schema{Type: huma.TypeString},
+		Name: "image", In: "path", Required: true,
+		Description: "ttb_image_id of the image, with or without an extension." + isPlaceholder,
+		Example:     "11054001000049-1", Schema: &huma.Schema{Type: huma.TypeString},
 	}
 	return []openOperation{
 		{
@@ -49,7 +51,7 @@ func (s *schemas) openOperations() []openOperation {
 			description: "Answers 200 once the index is built and the database answers, 503 before.", content: statusJSON,
 		},
 		{
-			id: "getLabelImage", path: "/images/{image}", example: "/images/11054001000049-1.svg", cached: true,
+			id: "getLabelImage", path: "/images/{image}", example: "/images/11054001000049-1.svg", placeholder: "image", cached: true,
 			summary: "Draw a label image",
 			description: "Draws an image of a demonstration label. The format is the path's extension (.svg or .png), else `format`, " +
 				"else what Accept prefers, else SVG.",
@@ -90,7 +92,7 @@ func (s *schemas) open(op *openOperation, publicURL string) *huma.Operation {
 		Responses: map[string]*huma.Response{
 			"200": {Description: "What was asked for.", Headers: headerRefs([]string{"X-Request-Id"}), Content: op.content},
 		},
-		Extensions: extensions("Free, and without a key.", "curl \""+cmp.Or(publicURL, defaultURL)+op.example+"\""),
+		Extensions: extensions("Free, and without a key.", "curl \""+cmp.Or(publicURL, defaultURL)+op.example+"\"", op.placeholder),
 	}
 	if op.cached {
 		conditional(o, "Nothing has changed since the tag you sent.", []string{"X-Request-Id", "ETag"})

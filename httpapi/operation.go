@@ -23,6 +23,7 @@ type operation struct {
 	PathParam   pathParam    // zero when the path has none
 	Sample      string       // query string of the example call; empty when it needs none
 	Response    reflect.Type // body of a 200
+	Example     any          // what the example call may answer; nil: made of the examples of the fields
 	Meter       cola.Meter   // what it is charged in
 	Cost        string       // how much, in words
 	Tagged      bool         // answers with an ETag and heeds If-None-Match
@@ -30,7 +31,28 @@ type operation struct {
 }
 
 // pathParam describes the variable part of a path.
-type pathParam struct{ Name, Doc, Example, Pattern string }
+type pathParam struct {
+	Name, Doc, Example string
+	Placeholder        bool // the example stands for a value of the caller's own: no record need have it
+}
+
+// isPlaceholder is what the description of a parameter ends with whose example need not find anything.
+const isPlaceholder = " The example is a placeholder."
+
+func (p pathParam) describe() string {
+	if p.Placeholder {
+		return p.Doc + isPlaceholder
+	}
+	return p.Doc
+}
+
+// placeholder names the parameter when its example is one.
+func (p pathParam) placeholder() string {
+	if p.Placeholder {
+		return p.Name
+	}
+	return ""
+}
 
 // call runs an operation for a caller.
 type call func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error)
@@ -40,7 +62,6 @@ type answer struct {
 	body        body
 	etag        string // of a single record; empty elsewhere
 	notModified bool   // the caller has it already: 304 without a body
-	units       int    // how much was charged
 }
 
 // list makes the call of an endpoint whose input is its query string. The service checks the parameters and tells the
@@ -74,7 +95,7 @@ func one[R any](svc Service, ask func(*http.Request, cola.Caller) (R, cola.Quota
 }
 
 // record makes the call of a single record, found by the value in its path and tagged with its version.
-func record[T any](svc Service, name string, units int,
+func record[T any](svc Service, name string,
 	ask func(ctx context.Context, c cola.Caller, value, ifNoneMatch string) (registry.Tagged[T], cola.QuotaState, error),
 ) call {
 	return one(svc,
@@ -85,7 +106,7 @@ func record[T any](svc Service, name string, units int,
 			if t.NotModified {
 				return answer{etag: t.ETag, notModified: true}
 			}
-			return answer{body: plain(dataOf[T]{t.Value}), etag: t.ETag, units: units}
+			return answer{body: plain(dataOf[T]{t.Value}), etag: t.ETag}
 		})
 }
 

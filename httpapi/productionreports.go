@@ -13,8 +13,9 @@ func productionReportOperations(svc Service) []operation {
 		ID: "listProductionReports", Path: "/production-reports", Tag: tagReference, Summary: "Production reports",
 		Description: "Statistical production reports, newest first. A figure that TTB withheld has `is_redacted` true and `value` null.",
 		Params:      reflect.TypeFor[cola.ProductionReportParams](),
-		Sample:      "commodity=beer&year=2019&month=3",
+		Sample:      "commodity=beer&year=2019&month=3&per_page=1",
 		Response:    reflect.TypeFor[pageOf[row]](),
+		Example:     exampleReports(),
 		Cost:        free,
 		call: list(svc.ProductionReports, func(l registry.PageList[row]) answer {
 			return answer{body: plain(pageOf[row]{array(l.Rows), l.Meta})}

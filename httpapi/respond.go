@@ -86,7 +86,6 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, ans answer) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	eventOf(r).units = ans.units
 	if err := a.writeJSON(w, http.StatusOK, ans.body); err != nil {
 		a.fail(w, r, err)
 	}

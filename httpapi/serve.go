@@ -37,8 +37,10 @@ func (a *api) authenticate(next http.Handler) http.Handler {
 func (a *api) serve(op *operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		caller, _ := cola.CallerFrom(r.Context())
-		eventOf(r).meter = op.Meter
+		event := eventOf(r)
+		event.meter = op.Meter
 		ans, state, err := op.call(r, caller)
+		event.units = state.Charged
 		setQuota(w.Header(), state)
 		if err != nil {
 			a.fail(w, r, err)

@@ -15,6 +15,7 @@ func usageOperations(svc Service) []operation {
 		ID: "getUsage", Path: "/usage", Tag: tagAccount, Summary: "Get usage against quotas",
 		Description: "What the account has used this month, over every key and channel.",
 		Response:    reflect.TypeFor[dataOf[cola.UsageStats]](),
+		Example:     dataOf[cola.UsageStats]{exampleUsage()},
 		Cost:        free,
 		call: one(svc, ask, func(u cola.UsageStats) answer {
 			return answer{body: plain(dataOf[cola.UsageStats]{u})}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestExamplesFindSomething: what a newcomer pastes from the reference is answered with records out of the demonstration
+// data, unless it is said to be a placeholder.
+func TestExamplesFindSomething(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, t.TempDir())
+	checkFound(t, s, firstCall(t, s))
+	placeholders := 0
+	for path, item := range s.get(t, "/openapi.json", "").at("paths").(map[string]any) {
+		op := answer{json: item.(map[string]any)["get"].(map[string]any)}
+		sample := op.at("x-codeSamples").([]any)[0].(map[string]any)
+		if strings.Contains(sample["label"].(string), "placeholder") {
+			placeholders++
+			continue
+		}
+		checkFound(t, s, pasted(t, sample["source"].(string)))
+		for _, query := range singleExamples(op) {
+			checkFound(t, s, s.base+path+"?"+query)
+		}
+	}
+	if placeholders != 4 { // a label, a permittee, a barcode, an image
+		t.Errorf("%d example calls with a placeholder, want 4", placeholders)
+	}
+}
+
+// firstCall returns the address of the first call on the reference page.
+func firstCall(t *testing.T, s *serverProcess) string {
+	t.Helper()
+	resp, err := http.Get(strings.TrimSuffix(s.base, "/api/v1") + "/docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	page, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, call, ok := strings.Cut(html.UnescapeString(string(page)), "curl -H")
+	if !ok {
+		t.Fatal("the reference page has no first call")
+	}
+	return pasted(t, call)
+}
+
+var quotedAddress = regexp.MustCompile(`"(http://[^"]+)"`)
+
+// pasted returns the address that a curl line asks for.
+func pasted(t *testing.T, source string) string {
+	t.Helper()
+	m := quotedAddress.FindStringSubmatch(source)
+	if m == nil {
+		t.Fatalf("no address in %q", source)
+	}
+	return m[1]
+}
+
+// singleExamples returns a query string for the example of each query parameter of an operation. A bound of the volume comes
+// with the unit that it needs.
+func singleExamples(op answer) (queries []string) {
+	examples := url.Values{}
+	parameters, _ := op.at("parameters").([]any)
+	for _, p := range parameters {
+		p := p.(map[string]any)
+		if p["in"] != "query" || strings.Contains(p["description"].(string), "placeholder") {
+			continue
+		}
+		value := fmt.Sprint(p["example"])
+		if several, ok := p["example"].([]any); ok {
+			words := make([]string, len(several))
+			for i, v := range several {
+				words[i] = fmt.Sprint(v)
+			}
+			value = strings.Join(words, ",")
+		}
+		examples.Set(p["name"].(string), value)
+	}
+	for name := range examples {
+		query := url.Values{name: examples[name]}
+		if strings.HasPrefix(name, "volume_") {
+			query["volume_unit"] = examples["volume_unit"]
+		}
+		queries = append(queries, query.Encode())
+	}
+	return queries
+}
+
+// checkFound asks for an address: it must be answered, and a list must have rows.
+func checkFound(t *testing.T, s *serverProcess, address string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-API-Key", s.key)
+	got := do(t, req)
+	if rows, isList := got.at("data").([]any); got.StatusCode != http.StatusOK || isList && len(rows) == 0 {
+		t.Errorf("%s: %d %.200s", address, got.StatusCode, got.body)
+	}
+}

@@ -1,0 +1,134 @@
+package httpapi
+
+import "github.com/colaregistry/colaregistry/cola"
+
+// The examples of answers. Each is what the example call of its operation could be answered with: its rows match the
+// filters, and its counts agree with its rows. They are written out where examples put together field by field would
+// contradict each other.
+
+func exampleColas() colaPage {
+	row := func(id cola.TTBID, product, class cola.Text, approved cola.Date, images int) cola.ColaSummary {
+		return cola.ColaSummary{
+			TTBID: id, BrandName: "RAVEN OAK", ProductName: product, ProductType: cola.Wine, ClassName: class,
+			OriginName: "OREGON", PermitNumber: "BWN-OR-16677", ApplicationStatus: cola.StatusApproved, ApprovalDate: approved,
+			ImageCount: cola.Some(images), HasBarcode: images > 1,
+		}
+	}
+	return colaPage{
+		Data: []cola.ColaSummary{
+			row(26266001000016, "PINOT NOIR", "TABLE RED WINE", cola.NewDate(2026, 11, 4), 2),
+			row(26282001000009, "", "TABLE WHITE WINE", cola.NewDate(2026, 10, 14), 1),
+		},
+		Pagination: cola.Pagination{
+			Mode: "offset", Page: 1, PerPage: 2, Total: 7, Pages: 4, HasMore: true, NextCursor: "AQG_lC0BF-dBVWZJ089FaGGxcxz3kS1WQn7W",
+		},
+		DefaultsApplied: &cola.DefaultsApplied{DateRange: true, DateFrom: cola.NewDate(2025, 11, 20)},
+	}
+}
+
+// exampleLabel is a wine, so what is only known of beer and spirits is null or empty.
+func exampleLabel() cola.Cola {
+	const permit = "NJ-I-721"
+	label := cola.Cola{
+		ColaSummary: cola.ColaSummary{
+			TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductName: "PRESTIGE", ProductType: cola.Wine,
+			ClassName: "TABLE RED WINE", OriginName: "AUSTRIA", PermitNumber: permit,
+			ApplicationStatus: cola.StatusSurrendered, ApprovalDate: cola.NewDate(2011, 3, 18),
+		},
+		ApplicationType: "LABEL APPROVAL", ApplicationDate: cola.NewDate(2011, 2, 23), LatestUpdateDate: cola.NewDate(2025, 7, 16),
+		ClassID: "80", OriginID: "64", DomesticOrImported: cola.Imported,
+		IsDistinctiveContainer: cola.Some(false), IsResubmission: cola.Some(false),
+		AddressRecipient: "NIEDERHOFF IMPORTS INC", AddressZipCode: "07927", AddressState: "NJ",
+		GrapeVarietals: []string{"Zweigelt"}, WineVintageYear: cola.Some(2009), WineAppellation: "BURGENLAND",
+		ABV: cola.Some(12.5), Volume: cola.Some(750.0), VolumeUnit: "milliliters",
+		LLMContainerType: "bottle", LLMProductDescription: "A dry red wine from Burgenland.",
+		LLMBrandEstablishedYear: cola.Some(1849), LLMCategoryPath: "Wine > Red Wine > Zweigelt",
+		LLMTastingNoteFlavors: []string{"cherry", "pepper"},
+		Images:                []cola.Image{exampleImage(0, "front", 0), exampleImage(1, "back", 1)},
+		Barcodes: []cola.Barcode{{
+			BarcodeType: "UPC-A", BarcodeValue: "036000291452", TTBImageID: "11054001000049-2",
+			WidthPixels: cola.Some(240), HeightPixels: cola.Some(120), Orientation: "horizontal", RelativeImagePosition: "bottom right",
+		}},
+	}
+	label.Derive()
+	return label
+}
+
+func exampleImage(index int, position cola.Text, barcodes int) cola.Image {
+	id := [...]string{"11054001000049-1", "11054001000049-2"}[index]
+	return cola.Image{
+		TTBImageID: id, ImageIndex: index, ContainerPosition: position, ExtensionType: "jpg",
+		WidthPixels: cola.Some(900), HeightPixels: cola.Some(1200), WidthInches: cola.Some(3.0), HeightInches: cola.Some(4.0),
+		FileSizeMB: cola.Some(0.42), BarcodeCount: cola.Some(barcodes), QRCodeCount: cola.Some(0),
+		ImageURL: cola.Text("https://example.com/images/" + id),
+	}
+}
+
+func exampleBarcode() cola.BarcodeResult {
+	label := exampleLabel()
+	return cola.BarcodeResult{
+		BarcodeValue: string(label.BarcodeValue), BarcodeType: label.BarcodeType, Colas: []cola.ColaSummary{label.ColaSummary}, TotalColas: 1,
+	}
+}
+
+func examplePermittees() permitteePage {
+	return permitteePage{
+		Data: []cola.PermitteeSummary{
+			{
+				PermitNumber: "BWN-CA-20118", CompanyName: "LINDQVIST HOLLOW LLC", OperatingName: "SLEEPY QUARRY VINEYARDS",
+				CompanyState: "CA", CompanyZipCode: "95434", PermitteeType: "Bonded Winery", IsActive: true, ActiveReason: cola.ActiveListed,
+				Colas: 20, ColasApproved: 19, LastColaApplicationDate: cola.NewDate(2026, 10, 16),
+			},
+			{
+				PermitNumber: "BWN-CA-1180", CompanyName: "SILENT TRACE VINEYARDS L.P.",
+				CompanyState: "CA", CompanyZipCode: "93477", PermitteeType: "Bonded Winery", IsActive: true, ActiveReason: cola.ActiveListed,
+				Colas: 14, ColasApproved: 12, LastColaApplicationDate: cola.NewDate(2021, 2, 12),
+			},
+		},
+		Pagination: cola.Pagination{Mode: "offset", Page: 1, PerPage: 2, Total: 20, Pages: 10, HasMore: true},
+	}
+}
+
+// examplePermittee is the applicant of exampleLabel, its only label.
+func examplePermittee() cola.PermitteeDetail {
+	label := exampleLabel()
+	return cola.PermitteeDetail{
+		PermitteeSummary: cola.PermitteeSummary{
+			PermitNumber: label.PermitNumber, CompanyName: label.AddressRecipient, OperatingName: "NIEDERHOFF WINES",
+			CompanyState: label.AddressState, CompanyZipCode: label.AddressZipCode, PermitteeType: "Importer (Alcohol)",
+			IsActive: true, ActiveReason: cola.ActiveListed, Colas: 1, LastColaApplicationDate: label.ApplicationDate,
+		},
+		RecentColas: []cola.ColaSummary{label.ColaSummary},
+	}
+}
+
+// exampleUsage agrees with the examples of the quota headers.
+func exampleUsage() cola.UsageStats {
+	state := cola.QuotaState{Tier: cola.TierFree, Limits: cola.TierFree.Limits(), Used: cola.Used{DetailViews: 12, ListRecords: 400}}
+	usage := state.Stats()
+	usage.CurrentPeriod = "2026-11"
+	return usage
+}
+
+func exampleReports() pageOf[cola.ProductionReport] {
+	return pageOf[cola.ProductionReport]{
+		Data: []cola.ProductionReport{{
+			Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(3), ReportDate: cola.NewDate(2019, 3, 31),
+			StatisticalGroup: "Barrels Produced", StatisticalCategory: "Totals", StatisticalDetail: "Production",
+			Value: cola.Some(15513319.0), ValueUnit: "barrels",
+		}},
+		Meta: cola.PageMeta{Total: 14, Page: 1, PerPage: 1, HasMore: true},
+	}
+}
+
+func exampleAVA() cola.AVADetail {
+	return cola.AVADetail{
+		AVA: cola.AVA{
+			AVAID: "alexander_valley", Name: "Alexander Valley", States: []string{"CA"}, Counties: []string{"Sonoma"},
+			EstablishedDate: cola.NewDate(1984, 11, 23),
+		},
+		ValidStartDate: cola.NewDate(2008, 4, 10),
+		ParentAVAs:     []string{"North Coast", "Northern Sonoma"}, ChildAVAs: []string{},
+		Petitioner: "Patrick Shabram", CFRAuthor: "N. A. Sutton", CFRIndex: "9.53",
+	}
+}

@@ -1,0 +1,109 @@
+package httpapi
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestExampleSearchAgrees holds the example answer of the label search against the example call: what the call asks for is
+// what the answer shows, and the answer's counts agree with each other.
+func TestExampleSearchAgrees(t *testing.T) {
+	page := exampleColas()
+	s, err := newDecoder[cola.SearchParams]().decode(sampleOf(t, "searchColas")).Normalize(now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPage(t, page.Pagination, len(page.Data), s.PerPage)
+	if given := page.Pagination.NextCursor != ""; given != page.Pagination.HasMore {
+		t.Errorf("next_cursor given: %v, has_more: %v", given, page.Pagination.HasMore)
+	}
+	if s.DefaultWindow != (page.DefaultsApplied != nil) {
+		t.Fatalf("default window: %v, defaults_applied: %v", s.DefaultWindow, page.DefaultsApplied)
+	}
+	if got := page.DefaultsApplied; got != nil && got.DateFrom != s.From {
+		t.Errorf("defaults_applied.date_from is %s, a search on %s begins at %s", got.DateFrom, cola.DateOf(now), s.From)
+	}
+	for i, row := range page.Data {
+		if !strings.Contains(strings.ToLower(row.BrandName), s.Text) || !slices.Contains(s.ProductTypes, string(row.ProductType)) {
+			t.Errorf("row %d does not match %+v: %+v", i, s.Query, row)
+		}
+		if row.ApprovalDate < s.From || i > 0 && row.ApprovalDate > page.Data[i-1].ApprovalDate {
+			t.Errorf("row %d is out of the window or of order: %s", i, row.ApprovalDate)
+		}
+	}
+}
+
+func TestExamplePermitteesAgree(t *testing.T) {
+	page := examplePermittees()
+	s, err := newDecoder[cola.PermitteeParams]().decode(sampleOf(t, "searchPermittees")).Normalize(now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPage(t, page.Pagination, len(page.Data), s.PerPage)
+	if page.Pagination.NextCursor != "" {
+		t.Error("a list that takes no cursor gives one")
+	}
+	for i, row := range page.Data {
+		names := strings.ToLower(string(row.CompanyName + " " + row.OperatingName))
+		if string(row.CompanyState) != s.State || !strings.Contains(names, strings.ToLower(s.Name)) {
+			t.Errorf("row %d does not match %+v: %+v", i, s, row)
+		}
+		if row.ColasApproved > row.Colas || i > 0 && row.Colas > page.Data[i-1].Colas {
+			t.Errorf("row %d: %d labels, %d approved", i, row.Colas, row.ColasApproved)
+		}
+	}
+	if one := examplePermittee(); len(one.RecentColas) != min(10, one.Colas) {
+		t.Errorf("a permittee of %d labels shows %d recent ones", one.Colas, len(one.RecentColas))
+	}
+}
+
+func TestExampleReportsAgree(t *testing.T) {
+	page := exampleReports()
+	s, err := newDecoder[cola.ProductionReportParams]().decode(sampleOf(t, "listProductionReports")).Normalize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPage(t, cola.Pagination{
+		Page: page.Meta.Page, PerPage: page.Meta.PerPage, Total: page.Meta.Total, HasMore: page.Meta.HasMore,
+		Pages: (page.Meta.Total + page.Meta.PerPage - 1) / page.Meta.PerPage,
+	}, len(page.Data), s.PerPage)
+}
+
+// TestExampleListsCountTheirRows is about the lists whose examples are made of fields: they have one row.
+func TestExampleListsCountTheirRows(t *testing.T) {
+	s := newSchemas()
+	for _, op := range operations(newFake()) {
+		if !strings.HasPrefix(op.ID, "list") || op.Example != nil {
+			continue
+		}
+		if example := string(mustEncode(t, s.sample(s.of(op.Response)))); !strings.HasSuffix(example, `}],"meta":{"total":1}}`) {
+			t.Errorf("%s: %s", op.ID, example)
+		}
+	}
+}
+
+// checkPage checks the counts of a first page.
+func checkPage(t *testing.T, p cola.Pagination, rows, perPage int) {
+	t.Helper()
+	if p.Page != 1 || p.PerPage != perPage || rows != min(perPage, p.Total) || p.Pages != (p.Total+perPage-1)/perPage || p.HasMore != (p.Pages > 1) {
+		t.Errorf("%d rows of %d a page: %+v", rows, perPage, p)
+	}
+}
+
+// sampleOf returns the query string of an operation's example call.
+func sampleOf(t *testing.T, id string) string {
+	t.Helper()
+	ops := operations(newFake())
+	i := slices.IndexFunc(ops, func(op operation) bool { return op.ID == id })
+	if i < 0 || ops[i].Sample == "" {
+		t.Fatalf("%s has no example call", id)
+	}
+	if _, err := url.ParseQuery(ops[i].Sample); err != nil {
+		t.Fatal(err)
+	}
+	return ops[i].Sample
+}
