@@ -65,7 +65,7 @@ func (d *draws) permit() string {
 	return fmt.Sprintf("%s-%s-%d", pick(d, "NJ", "CA", "BW"), pick(d, "I", "CA", "W"), d.IntN(12))
 }
 
-var paths = []string{"", "Wine", "Wine > Red Wine", "Wine > Red Wine > Zweigelt", "Wine > Red", "Beer > Ale", "Liquor", "beer > ale > IPA"}
+var paths = []string{"", "Wine", "Wine > Red Wine", "Wine > Red Wine > Zweigelt", "Wine > Red", "Beer > Ale", "Liquor", "beer > ale > IPA", "Beer > Märzen"}
 
 func (d *draws) barcode() string {
 	return pick(d, "", "036000291452", "0 36000 29145 2", "0036000291452", "04252614", "QR-7", "12345678", fmt.Sprintf("%012d", d.IntN(50)))
@@ -189,7 +189,7 @@ func (d *draws) filter(q *cola.Query) {
 	case 1:
 		q.Categories = []string{"Wine", "Beer"}[:1+d.IntN(2)]
 	case 2:
-		q.CategoryPath = pick(d, "wine > red wine", "Wine > Red", "Wine > Rouge", "Old", "Liquor > None")
+		q.CategoryPath = pick(d, "wine > red wine", "Wine > Red", "Wine > Rouge", "Old", "Liquor > None", "beer > MARZEN")
 	case 3:
 		q.OriginNames = pick(d, []string{"FRANCE", "GEORGIA", "CANADA"}[d.IntN(3):], cola.OriginNames("american"),
 			append(cola.OriginNames("american"), "FRANCE"), []string{"CALIFORNIA"})

@@ -42,6 +42,27 @@ func want(t *testing.T, what string, got, want []cola.TTBID) {
 	}
 }
 
+// TestCategoryPathsFoldAccents: a path is found without its accents, and without its spacing, also where a transition leads.
+func TestCategoryPathsFoldAccents(t *testing.T) {
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	u := x.Begin()
+	for id, path := range map[int]string{1: "Beer > Lager > Märzen", 2: "Beer > Lager > Marzen > Dunkel", 3: "Beer > Kölsch"} {
+		u.Label(labelWith(cola.TTBID(id), func(c *cola.Cola) { c.LLMCategoryPath = cola.Text(path) }))
+	}
+	u.Aliases([]cola.CategoryAlias{{Alias: "Beer > Köln", Path: "Beer > Kölsch"}})
+	if err := u.Commit(Marks{Labels: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for path, found := range map[string][]cola.TTBID{
+		"Beer > Lager > Märzen": {2, 1}, "beer>lager>marzen": {2, 1}, "Beer > Lager > MÄRZEN > dunkel": {2},
+		"Beer > Kolsch": {3}, "Beer > Koln": {3}, "Beer > Lager > März": nil,
+	} {
+		page := x.View().Search(cola.ColaSearch{Query: cola.Query{CategoryPath: path}, Page: 1, PerPage: 100})
+		want(t, path, ids(page), found)
+	}
+}
+
 func TestAnEmptyIndexFindsNothing(t *testing.T) {
 	x := New(Options{})
 	defer x.Close()
