@@ -22,6 +22,7 @@ func testChanges(t *testing.T, open Opener) {
 		{"an error of the follower ends the reading", followersErrorEnds},
 		{"an ended context ends the reading", endedContextEndsReading},
 		{"a follower misses nothing of concurrent writers", followerMissesNothing},
+		{"writers at once lose nothing of each other", writersLoseNothing},
 		{"labels are always seen whole", labelsAreSeenWhole},
 	})
 }
@@ -144,6 +145,35 @@ func followerMissesNothing(t *testing.T, st store.Store, _ *clock) {
 		t.Fatalf("%d labels by %d writes, want %d by %d", len(all), written.Load(), writers*each, writers*rounds)
 	}
 	same(t, "what the follower knows", all, seen)
+}
+
+// writersLoseNothing has two writers patch the same labels over and over, each a field of its own, in calls so long that a
+// backend may split them.
+func writersLoseNothing(t *testing.T, st store.Store, _ *clock) {
+	const labels, rounds = 3, 700
+	for i := range labels {
+		mustKeep(t, st, label(i))
+	}
+	var wg sync.WaitGroup
+	for _, field := range []string{"product_name", "class_name"} {
+		var patches []cola.Patch[cola.Cola]
+		for n := range labels * rounds {
+			text := cola.Text(fmt.Sprint("ROUND ", n/labels))
+			record := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: label(n % labels).TTBID, ProductName: text, ClassName: text}}
+			patches = append(patches, only(record, field))
+		}
+		wg.Go(func() {
+			if _, err := st.UpsertColas(t.Context(), patches, store.Commit); err != nil {
+				t.Errorf("writer of %s: %v", field, err)
+			}
+		})
+	}
+	wg.Wait()
+	for i := range labels {
+		want := label(i)
+		want.ProductName, want.ClassName = cola.Text(fmt.Sprint("ROUND ", rounds-1)), cola.Text(fmt.Sprint("ROUND ", rounds-1))
+		same(t, "label", want, mustCola(t, st, want.TTBID))
+	}
 }
 
 // labelsAreSeenWhole changes a label to and fro between two states while others read it.

@@ -45,16 +45,17 @@ func avasMergeInOrder(t *testing.T, st store.Store, _ *clock) {
 	first.ValidEndDate = mustDate(t, "1990-09-10")
 	current.ValidStartDate = mustDate(t, "2001-01-02")
 	twin.ValidEndDate = first.ValidEndDate
-	patches := []cola.Patch[cola.AVADetail]{allOf(current), allOf(full), allOf(first), allOf(other), allOf(twin), allOf(full)}
+	open := ava("sonoma", "Sonoma") // from the first day as those two are, and with no last one
+	patches := []cola.Patch[cola.AVADetail]{allOf(current), allOf(full), allOf(first), allOf(other), allOf(twin), allOf(open), allOf(full)}
 	got, err := st.UpsertAVAs(t.Context(), patches, store.Commit)
-	same(t, "outcomes", []store.Outcome{store.Added, store.Added, store.Added, store.Added, store.Added, store.Unchanged}, must(t, got, err))
-	same(t, "AVAs", []cola.AVADetail{other, twin, first, full, current}, mustReferences(t, st).AVAs)
+	same(t, "outcomes", []store.Outcome{store.Added, store.Added, store.Added, store.Added, store.Added, store.Added, store.Unchanged}, must(t, got, err))
+	same(t, "AVAs", []cola.AVADetail{other, twin, first, open, full, current}, mustReferences(t, st).AVAs)
 
 	aka := only(cola.AVADetail{AVA: cola.AVA{AVAID: "sonoma|2", AKA: "NEW"}}, "aka", "states")
 	got, err = st.UpsertAVAs(t.Context(), []cola.Patch[cola.AVADetail]{aka, aka}, store.Commit)
 	same(t, "outcomes of a part", []store.Outcome{store.Changed, store.Unchanged}, must(t, got, err))
 	full.AKA, full.States = "NEW", []string{}
-	same(t, "merged AVA", full, mustReferences(t, st).AVAs[3])
+	same(t, "merged AVA", full, mustReferences(t, st).AVAs[4])
 }
 
 // upsertTwice keeps rows, then the same again together with a changed one, and checks the outcomes and a dry run on the way.
