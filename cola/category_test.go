@@ -124,7 +124,7 @@ func TestResolveCategory(t *testing.T) {
 		{"Loop > A", "Loop > B"}, {"Loop > B", "Loop > A"}, {"Into", "Loop > A"},
 		{"Grow > A", "Other > A"}, {"Other", "Grow > A > B"},
 		{"Self", "Self"},
-		{"Beer > Lager > Märzen", "Beer > Festbier > Märzen"}, {"Beer > Kölsch", "Beer > Ale > Kolsch"},
+		{"Beer > Lager > Märzen", "Beer > Festbier > Märzen"}, {"Liquor > Blanc", "Liquor > Blanc > Crème"},
 	})
 	for _, tt := range []struct{ name, path, want string }{
 		{"no transition", "Wine > Red Wine", "Wine > Red Wine"},
@@ -140,7 +140,8 @@ func TestResolveCategory(t *testing.T) {
 		{"a circle that grows", "Grow > A > C", "Grow > A > C"},
 		{"to itself", "self", "self"},
 		{"an accent left out", "Beer > Lager > Marzen > Dark", "Beer > Festbier > Märzen > Dark"},
-		{"in place already, but for an accent", "Beer > Ale > Kölsch", "Beer > Ale > Pale Ale > Kölsch"},
+		{"an accent in another case", "Beer > Lager > MÄRZEN", "Beer > Festbier > Märzen"},
+		{"in place already, but for an accent", "Liquor > Blanc > Creme > Old", "Liquor > Blanc > Creme > Old"},
 		{"nothing", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

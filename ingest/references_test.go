@@ -115,6 +115,24 @@ func TestReferenceRows(t *testing.T) {
 	}
 }
 
+// TestRefusalTellsWhatIsWrong: what cannot be read is not also told as missing.
+func TestRefusalTellsWhatIsWrong(t *testing.T) {
+	for _, test := range []struct {
+		kind       Kind
+		text, want string
+	}{
+		{Colas, `{"ttb_id":"1","brand_name":null}`, `ttb_id: "1" is not a TTB id; it has 14 digits, such as 11054001000049`},
+		{Permittees, `{"permit_number":["x"]}`, "permit_number: is an array, where text is due"},
+		{ProcessingTimes, `{"commodity":"Wine","snapshot_date":"soon"}`, `snapshot_date: "soon" is not a date; write YYYY-MM-DD, such as 2024-05-31`},
+		{ProductionReports, "commodity,report_type,year\nBeer,yearly,then\n", `year: "then" is not a whole number`},
+	} {
+		report, err := Import(t.Context(), newFakeStore(), test.kind, texts(test.text), Options{SkipInvalid: true})
+		if err != nil || len(report.Refusals) != 1 || report.Refusals[0].Reason != test.want {
+			t.Errorf("%s: %v %v, want %s", test.kind, err, report.Refusals, test.want)
+		}
+	}
+}
+
 // TestAliasCircleWithStored: an alias is checked against those that are stored, too, and a dry run stores none.
 func TestAliasCircleWithStored(t *testing.T) {
 	st := newFakeStore()
