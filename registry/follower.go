@@ -14,6 +14,10 @@ import (
 const (
 	// pollEvery bounds, with the time to index a batch, how late a process shows what was committed.
 	pollEvery = 250 * time.Millisecond
+	// pollBusy is the pause after many labels came at once, as in an import: fewer and larger batches cost less to index, and
+	// what is committed is still shown within two seconds.
+	pollBusy   = time.Second
+	busyLabels = 1_000
 	// retryEvery is the pause after the store could not be read; the index serves what it has meanwhile.
 	retryEvery = time.Second
 	// snapshotAfter is how long nothing must have changed before the index is saved.
@@ -69,7 +73,11 @@ func (f *Follower) Run(ctx context.Context) error {
 		case <-time.After(wait):
 		}
 		wait = pollEvery
-		if err := f.sync(ctx); err != nil {
+		labels, err := f.sync(ctx)
+		if labels >= busyLabels {
+			wait = pollBusy
+		}
+		if err != nil {
 			if ctx.Err() == nil {
 				f.service.log.Error("index cannot follow the store", "error", err)
 			}
@@ -101,34 +109,34 @@ func (f *Follower) restore() bool {
 	return true
 }
 
-// sync brings the index and the reference data up to the store, in one publication.
-func (f *Follower) sync(ctx context.Context) error {
+// sync brings the index and the reference data up to the store, in one publication, and returns how many labels changed.
+func (f *Follower) sync(ctx context.Context) (labels int, err error) {
 	st, index := f.service.store, f.service.index
 	latest, err := st.Revision(ctx)
 	if err != nil {
-		return fmt.Errorf("read revision: %w", err)
+		return 0, fmt.Errorf("read revision: %w", err)
 	}
 	marks := index.View().Marks()
 	if latest < max(marks.Labels, marks.Permittees, marks.References) {
 		return f.rebuild(ctx)
 	}
 	if f.complete && latest == marks.Labels && latest == marks.Permittees && latest == marks.References {
-		return nil
+		return 0, nil
 	}
 	return f.update(ctx, marks, latest)
 }
 
 // rebuild starts over: the store is behind the index, so it is not the store that the index was built from (a backup was
 // restored over it).
-func (f *Follower) rebuild(ctx context.Context) error {
+func (f *Follower) rebuild(ctx context.Context) (labels int, err error) {
 	f.service.log.Warn("the database is older than the index; building the index anew")
 	f.service.index.Reset()
 	return f.update(ctx, search.Marks{}, 0)
 }
 
 // update reads what changed since marks and publishes it. Labels are read before permittees: a permittee is written with
-// its first label, so every label read has its permittee.
-func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.Revision) (err error) {
+// its first label, so every label read has its permittee. It returns how many labels changed.
+func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.Revision) (labels int, err error) {
 	st := f.service.store
 	u := f.service.index.Begin()
 	defer func() {
@@ -136,37 +144,36 @@ func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.R
 			u.Abort()
 		}
 	}()
-	n := 0
 	next := search.Marks{}
 	next.Labels, err = st.ColasSince(ctx, marks.Labels, func(r *cola.IndexRecord) error {
 		u.Label(r)
-		if n++; n%100_000 == 0 && !f.complete {
-			f.options.Progress(n)
+		if labels++; labels%100_000 == 0 && !f.complete {
+			f.options.Progress(labels)
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("read changed labels: %w", err)
+		return labels, fmt.Errorf("read changed labels: %w", err)
 	}
 	next.Permittees, err = st.PermitteesSince(ctx, marks.Permittees, func(p *cola.Permittee) error {
 		u.Permittee(p)
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("read changed permittees: %w", err)
+		return labels, fmt.Errorf("read changed permittees: %w", err)
 	}
 	if next.References, err = f.updateReferences(ctx, u, marks.References); err != nil {
-		return err
+		return labels, err
 	}
 	// Revisions run over all records together: up to latest, each part is complete.
 	next.Labels = max(next.Labels, latest)
 	next.Permittees = max(next.Permittees, latest)
 	next.References = max(next.References, latest)
 	if err := u.Commit(next); err != nil {
-		return fmt.Errorf("publish index: %w", err)
+		return labels, fmt.Errorf("publish index: %w", err)
 	}
 	f.complete, f.changed = true, time.Now()
-	return nil
+	return labels, nil
 }
 
 // updateReferences reads the reference data anew when any of it changed, or none is held yet.

@@ -29,7 +29,6 @@ func (c *importCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer closing(st, &err)
-	yieldProcessor()
 	bar := newProgress(env.stderr, "Importing "+c.Kind, "rows")
 	report, err := ingest.Import(env, st, ingest.Kind(c.Kind), sources, ingest.Options{
 		DryRun: c.DryRun, SkipInvalid: c.SkipInvalid, Logger: nil,

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -31,13 +32,16 @@ type serveCommand struct {
 }
 
 const (
-	drainFor    = 30 * time.Second // requests that are still running after a signal may take this long
-	gcPercent   = 20               // the index is large and never garbage: the default would let the heap double
-	maxHeader   = 64 << 10
-	headerWait  = 10 * time.Second
-	readWait    = 30 * time.Second
-	writeWait   = 60 * time.Second
-	idleTimeout = 2 * time.Minute
+	drainFor  = 30 * time.Second // requests that are still running after a signal may take this long
+	gcPercent = 20               // the index is large and never garbage: the default would let the heap double
+	// A fold or a build keeps a thread busy for seconds. With none to spare, a request waits for the runtime to preempt it,
+	// ten milliseconds; with one to spare the system's scheduler lets the request go first.
+	spareThreads = 2
+	maxHeader    = 64 << 10
+	headerWait   = 10 * time.Second
+	readWait     = 30 * time.Second
+	writeWait    = 60 * time.Second
+	idleTimeout  = 2 * time.Minute
 )
 
 // Run serves until the context ends, then drains: requests that have begun are answered, their charges committed.
@@ -46,9 +50,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	tune()
 	listener, err := (&net.ListenConfig{}).Listen(env, "tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", c.Listen, err)
@@ -70,6 +72,16 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	defer s.close()
 	s.onReady = func() error { return demo.welcome(env, publicURL, s.index) }
 	return s.serve(env, listener)
+}
+
+// tune sets the runtime up for a large index beside short requests, unless the environment says otherwise.
+func tune() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareThreads)
+	}
 }
 
 // server is the wired program.
