@@ -141,6 +141,7 @@ func TestResolveCategory(t *testing.T) {
 		{"to itself", "self", "self"},
 		{"an accent left out", "Beer > Lager > Marzen > Dark", "Beer > Festbier > Märzen > Dark"},
 		{"an accent in another case", "Beer > Lager > MÄRZEN", "Beer > Festbier > Märzen"},
+		{"to below itself, with an accent", "Liquor > Blanc", "Liquor > Blanc > Crème"},
 		{"in place already, but for an accent", "Liquor > Blanc > Creme > Old", "Liquor > Blanc > Creme > Old"},
 		{"nothing", "", ""},
 	} {
