@@ -89,7 +89,7 @@ func TestKilledImportLeavesWholeLabels(t *testing.T) {
 	for round := range 3 {
 		p, _ := startProcess(t, "import", path)
 		told := 0
-		for range 2 + 3*round {
+		for range 1 + 2*round {
 			if _, err := fmt.Sscanf(p.line(t), "kept %d", &told); err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ func checkSamples(t *testing.T, s *Store) (kept int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := max(0, kept-300); n < kept; n++ { // the last ones, with all their parts
+	for n := max(0, kept-100); n < kept; n++ { // the last ones, with all their parts
 		want := samplePatch(n).Record
 		want.Derive()
 		got, err := s.Cola(t.Context(), want.TTBID)
