@@ -6,7 +6,8 @@ import "reflect"
 // standing what was only known through it:
 //
 //   - images carried and empty clears image_count, the has_*_image flags and main_image_url;
-//   - barcode_value carried and empty clears barcode_type.
+//   - barcode_value carried and empty clears barcode_type;
+//   - llm_category_path carried, whatever it says, clears llm_category, which Derive takes from the path.
 //
 // A field that the patch carries itself stays as the patch states it. Completing twice is the same as once.
 func CompletePatch(p *Patch[Cola]) {
@@ -15,6 +16,9 @@ func CompletePatch(p *Patch[Cola]) {
 	}
 	if p.Fields.Has(barcodeValueField) && p.Record.BarcodeValue == "" {
 		clearUncarried(p, fieldsKnownByBarcode)
+	}
+	if p.Fields.Has(categoryPathField) {
+		clearUncarried(p, fieldsKnownByPath)
 	}
 }
 
@@ -25,6 +29,8 @@ var (
 		"main_image_url")
 	barcodeValueField    = FieldIndex[Cola]("barcode_value")
 	fieldsKnownByBarcode = fieldIndexes("barcode_type")
+	categoryPathField    = FieldIndex[Cola]("llm_category_path")
+	fieldsKnownByPath    = fieldIndexes("llm_category")
 )
 
 func fieldIndexes(names ...string) []int {

@@ -48,6 +48,9 @@ func TestCompletePatch(t *testing.T) {
 			func(c *Cola) { c.BarcodeValue, c.BarcodeType, c.HasBarcode, c.Barcodes = "", "", false, []Barcode{} }},
 		{"barcode_value null, type stated", patchOf(t, Cola{BarcodeType: "ITF"}, "barcode_value", "barcodes", "barcode_type"),
 			func(c *Cola) { c.BarcodeValue, c.BarcodeType, c.HasBarcode, c.Barcodes = "", "ITF", false, []Barcode{} }},
+		{"another category", patchOf(t, Cola{LLMCategoryPath: "Beer > Ale > Porter"}, "llm_category_path"),
+			func(c *Cola) { c.LLMCategoryPath, c.LLMCategory = "Beer > Ale > Porter", "Porter" }},
+		{"no category", patchOf(t, Cola{}, "llm_category_path"), func(c *Cola) { c.LLMCategoryPath, c.LLMCategory = "", "" }},
 		{"another barcode_value", patchOf(t, Cola{BarcodeValue: "12"}, "barcode_value"), func(c *Cola) { c.BarcodeValue = "12" }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
