@@ -125,7 +125,7 @@ func (s *Store) transact(ctx context.Context, operation string, work func(ctx co
 
 // relieve keeps the journal short after a write of records. That it could not is no fault of the write.
 func (s *Store) relieve(ctx context.Context) {
-	if err := s.upkeep.relieve(ctx, importBacklog); err != nil && ctx.Err() == nil {
+	if err := s.upkeep.relieve(ctx, s.upkeep.importBacklog); err != nil && ctx.Err() == nil {
 		s.logger.Warn("journal not moved into the database", "error", err)
 	}
 }

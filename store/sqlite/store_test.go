@@ -12,7 +12,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
-		return mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Now: now})
+		return mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Now: now, Logger: quiet()})
 	})
 }
 

@@ -38,13 +38,15 @@ type upkeep struct {
 	mu    sync.Mutex // one checkpoint at a time
 	stuck int        // backlog that a reader of old pages kept from being moved
 
+	importBacklog int // the constant, outside tests
+
 	stop context.CancelFunc
 	over chan struct{}
 }
 
 func newUpkeep(db *sql.DB, gate *turnstile.Turnstile, logger *slog.Logger) *upkeep {
 	ctx, stop := context.WithCancel(context.Background())
-	u := &upkeep{db: db, gate: gate, stop: stop, over: make(chan struct{})}
+	u := &upkeep{db: db, gate: gate, importBacklog: importBacklog, stop: stop, over: make(chan struct{})}
 	go u.run(ctx, logger)
 	return u
 }
