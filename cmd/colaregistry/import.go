@@ -5,6 +5,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
+	"runtime/debug"
 
 	"github.com/colaregistry/colaregistry/ingest"
 	"github.com/colaregistry/colaregistry/store/sqlite"
@@ -29,6 +31,7 @@ func (c *importCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer closing(st, &err)
+	leaveRoom()
 	bar := newProgress(env.stderr, "Importing "+c.Kind, "rows")
 	report, err := ingest.Import(env, st, ingest.Kind(c.Kind), sources, ingest.Options{
 		DryRun: c.DryRun, SkipInvalid: c.SkipInvalid, Logger: nil,
@@ -43,6 +46,20 @@ func (c *importCommand) Run(env *environment) (err error) {
 	}
 	return err
 }
+
+// leaveRoom keeps an import to half of the processors, unless the environment says otherwise, and has it collect garbage less
+// often: a server on the same machine needs a processor at once to commit what it charges.
+func leaveRoom() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/2))
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(importGCPercent)
+	}
+}
+
+// importGCPercent lets the heap of an import, which is small, grow to five times what lives.
+const importGCPercent = 400
 
 // target opens the database to import into; for a dry run where there is none, an empty one that goes when it is closed.
 func (c *importCommand) target(env *environment) (importTarget, error) {

@@ -17,15 +17,16 @@ func main() {
 	labels := flag.Int("labels", 3_000_000, "how many labels to import")
 	dir := flag.String("dir", "", "folder for the data; a temporary one, removed at the end, when left out")
 	idle := flag.Duration("idle", 30*time.Second, "how long to measure the ledger before the import")
+	during := flag.Duration("during", time.Minute, "how long to measure the ledger beside the import")
 	load := flag.Duration("load", 20*time.Second, "how long to search over HTTP")
 	flag.Parse()
-	if err := run(context.Background(), *labels, *dir, *idle, *load); err != nil {
+	if err := run(context.Background(), *labels, *dir, *idle, *during, *load); err != nil {
 		fmt.Fprintln(os.Stderr, "perf:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, labels int, dir string, idle, load time.Duration) error {
+func run(ctx context.Context, labels int, dir string, idle, during, load time.Duration) error {
 	if dir == "" {
 		temporary, err := os.MkdirTemp("", "colaregistry-perf")
 		if err != nil {
@@ -44,7 +45,7 @@ func run(ctx context.Context, labels int, dir string, idle, load time.Duration) 
 	b := &bench{program: program, data: filepath.Join(dir, "data"), labels: labels}
 	for _, step := range []func(context.Context) error{
 		b.accounts,
-		func(ctx context.Context) error { return b.importing(ctx, idle) },
+		func(ctx context.Context) error { return b.importing(ctx, idle, during) },
 		b.restarts,
 		func(ctx context.Context) error { return b.searching(ctx, load) },
 	} {

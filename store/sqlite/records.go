@@ -15,20 +15,21 @@ import (
 //
 // A split write goes in short transactions. It looks up between records, and when somebody waits for the database, such as
 // the ledger, it commits what it has and stands in line again. For as long as others are about, it keeps its transactions
-// very short, since a commit once begun cannot be cut off, and syncs each of them before the next, so that no commit of
-// the ledger has to carry more than its own pages to the disk.
+// very short, since a commit once begun cannot be cut off, syncs each of them before the next, so that no commit of the
+// ledger has to carry more than its own pages to the disk, and pauses after it. A busy ledger so slows an import down to a
+// fraction of its speed, and is itself hardly slowed at all.
 const (
 	// longestAlone is when a split write commits though nobody waits, so that readers see it grow and a kill loses little.
 	longestAlone = 4 * time.Millisecond
 	// longestInCompany is the same while others are about.
-	longestInCompany = time.Millisecond
+	longestInCompany = 500 * time.Microsecond
 	// shortest is what a split write does at least for each turn, or a busy ledger would bring it to a stop.
 	shortest = 300 * time.Microsecond
 	// companyStays is how long others count as being about.
 	companyStays = time.Second
-	// breather is the pause between the transactions of a split write where files cannot be locked, and those who wait can
-	// only try now and then.
-	breather = 5 * time.Millisecond
+	// breather is the pause between the transactions of a split write while others are about, and always where files cannot
+	// be locked, since there those who wait can only try now and then.
+	breather = 4 * time.Millisecond
 	// attempts bounds how often a write starts over because others changed records meanwhile. That cannot happen where
 	// files can be locked.
 	attempts = 10
@@ -146,7 +147,10 @@ func (s *Store) afterTurn(split bool) error {
 	case !s.records.gate.Shared():
 		time.Sleep(breather)
 	case s.inCompany():
-		return s.journal.sync()
+		if err := s.journal.sync(); err != nil {
+			return err
+		}
+		time.Sleep(breather)
 	}
 	return nil
 }
