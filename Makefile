@@ -34,7 +34,7 @@ fuzz: ## every fuzz target for a while each (FUZZTIME=10s)
 bench: ## all benchmarks, the index at 200,000 labels
 	go test -run '^$$' -bench . -benchmem ./...
 
-perf: ## the figures of docs/PERFORMANCE.md: 3,000,000 labels through the real program (an hour, 15 GB of disk)
+perf: ## the figures of docs/PERFORMANCE.md: 3,000,000 labels through the real program (a quarter of an hour, 6 GB of disk)
 	@./scripts/perf
 
 generate: ## write the committed generated files anew
