@@ -60,8 +60,10 @@ func (c *tally) call(client *http.Client, url, key string, page int) {
 	}
 }
 
+// newClient returns a client that sends every request once: over a connection that is kept alive, it would send one whose
+// connection breaks again by itself, and the first may have been charged.
 func newClient() *http.Client {
-	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: 20 * time.Second}
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 }
 
 // charged returns the list records and requests that the ledger holds for an account today and yesterday.
@@ -202,7 +204,7 @@ func TestStopDrains(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir)
 	st := mustOpen(t, dir)
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+	client := newClient()
 	const accounts = 8
 	owners, tallies := make([]store.Account, accounts), make([]*tally, accounts)
 	var wg sync.WaitGroup
@@ -222,8 +224,9 @@ func TestStopDrains(t *testing.T) {
 		if rows, _ := charged(t, st, owners[i]); rows != c.rows {
 			t.Errorf("account %d: charged %d records, answered %d", i, rows, c.rows)
 		}
+		// A connection that was made but not yet read from is closed: its request never began, and was not charged.
 		if slices.ContainsFunc(c.errs, func(err error) bool {
-			return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET)
+			return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF)
 		}) {
 			t.Errorf("account %d: %v; want only connections refused", i, c.errs)
 		}
