@@ -94,12 +94,13 @@ func TestRealData(t *testing.T) {
 	}
 }
 
-// eventually waits two seconds for what an import must bring about in a running server.
+// eventually waits for what an import must bring about in a running server. How soon it does is measured by make perf: here a
+// machine may be as slow as it likes.
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
 	for begun := time.Now(); !ok(); time.Sleep(200 * time.Millisecond) {
-		if time.Since(begun) > 2*time.Second {
-			t.Error("a running server does not show an import within two seconds")
+		if time.Since(begun) > time.Minute {
+			t.Error("a running server does not show an import")
 			return
 		}
 	}

@@ -187,8 +187,8 @@ func TestNeverMoreThanTheLimitInAnyMinute(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	if len(grants) != 20 {
-		t.Errorf("%d requests let through in 75 seconds, want 20: the first ten, and ten a minute later", len(grants))
+	if len(grants) <= 10 || len(grants) > 20 {
+		t.Errorf("%d requests let through in 75 seconds, want the first ten, and up to ten more a minute later", len(grants))
 	}
 	for i := range max(0, len(grants)-10) {
 		// The grant lies between sending and answer, so eleven grants surely span less than a minute only if this does.
