@@ -74,6 +74,16 @@ type Used struct {
 	ListRecords int
 }
 
+// Add counts units of a meter; MeterNone counts nothing.
+func (u *Used) Add(m Meter, units int) {
+	switch m {
+	case MeterDetailViews:
+		u.DetailViews += units
+	case MeterListRecords:
+		u.ListRecords += units
+	}
+}
+
 // QuotaState is where an account stands right after a request, for the quota headers and GET /usage.
 type QuotaState struct {
 	Tier   Tier

@@ -95,6 +95,10 @@ func (b *book) Settled(_ context.Context, id store.BatchID) (bool, error) {
 	return b.settled[id], nil
 }
 
+func (b *book) Void(context.Context, store.BatchID, []store.Entry) error {
+	return errors.New("this book keeps what is written")
+}
+
 func (b *book) AccountUsage(context.Context, cola.AccountID) (store.AccountState, error) {
 	return store.AccountState{}, store.ErrNotFound
 }

@@ -17,10 +17,18 @@ type Ledger interface {
 	//
 	// An error that wraps ErrUnavailable leaves unknown whether the batch was committed; ask Settled. Settling an id that
 	// is committed already changes nothing and fails with ErrExists, without a call of decide; while a first attempt's transaction is still open
-	// somewhere, a second one with its id waits for it. Other errors mean that nothing was committed.
+	// somewhere, a second one with its id waits for it. Settling an id that was voided fails with ErrVoid, also without a
+	// call of decide. Other errors mean that nothing was committed.
 	Settle(ctx context.Context, batch Batch, decide func(now time.Time, accounts []AccountState) []Entry) error
 
-	// Settled reports whether a batch was committed. Ids are kept for at least an hour.
+	// Void makes sure that a batch counts for nothing, once and for all. When it was not committed, it never will be. When it
+	// was, the entries, which must be those that were written with it, are taken back: from the counters of its month, from
+	// the rows of its day, and from the windows as far as its grants are still in them. While an attempt to settle the batch
+	// is still open somewhere, Void waits for it. Voiding twice is no error and takes nothing back again. An error that wraps
+	// ErrUnavailable leaves unknown whether it was voided; void it again.
+	Void(ctx context.Context, id BatchID, entries []Entry) error
+
+	// Settled reports whether a batch was committed and not voided. Ids are kept for at least an hour.
 	Settled(ctx context.Context, id BatchID) (bool, error)
 
 	// AccountUsage reads one account's state as a batch would see it, without a lock. ErrNotFound when there is none.

@@ -20,6 +20,8 @@ var (
 	// ErrUnavailable: the database cannot be read or written now; trying again later may help. For a write it may have
 	// happened or not.
 	ErrUnavailable = errors.New("database unavailable")
+	// ErrVoid: the batch was voided; it counts for nothing and never will.
+	ErrVoid = errors.New("the batch was voided")
 	// ErrNewerSchema: the database was migrated by a newer version of the program.
 	ErrNewerSchema = errors.New("the database has a newer schema than this program knows; run a newer version")
 )
@@ -124,4 +126,9 @@ type Changes interface {
 	PermitteesSince(ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error) (cola.Revision, error)
 	// ReferenceRevision returns the revision of the latest change of any reference set.
 	ReferenceRevision(ctx context.Context) (cola.Revision, error)
+	// Wakeups returns a channel that receives when the revision may have moved, in any process: whoever follows need not wait
+	// for its next poll. It may receive too often, and misses nothing but what happens while the database cannot be reached;
+	// once it can be again, it receives. Nil, which never receives, where the backend cannot tell. The channel holds one
+	// wake-up and is never closed; it serves one follower.
+	Wakeups() <-chan struct{}
 }

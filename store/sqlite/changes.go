@@ -28,6 +28,9 @@ func (s *Store) revision(ctx context.Context, operation, query string) (rev cola
 	return rev, failed(operation, err)
 }
 
+// Wakeups implements store.Changes: SQLite tells nobody of changes by others.
+func (s *Store) Wakeups() <-chan struct{} { return nil }
+
 // ColasSince implements store.Changes.
 func (s *Store) ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error) {
 	return s.since(ctx, "read changed labels", func(q querier) error { return colasSince(ctx, q, after, yield) })

@@ -12,17 +12,11 @@ import (
 const (
 	// window is how long a grant counts against an account's limit of requests.
 	window = time.Minute
-	// batchesKept is how long a batch can be looked up.
-	batchesKept = 2 * time.Hour
 	// usedEvery is how often the last use of a key is noted at most.
 	usedEvery = time.Minute
 )
 
 const (
-	selectBatch = `SELECT EXISTS (SELECT 1 FROM ledger_batches WHERE id = ?)`
-	// forgetBatches looks at the oldest few only.
-	forgetBatches = `DELETE FROM ledger_batches WHERE number IN (
-		SELECT number FROM (SELECT number, settled_at FROM ledger_batches ORDER BY number LIMIT 8) WHERE settled_at < ?)`
 	dropGrants = `DELETE FROM burst_grants WHERE account_id = ? AND granted_at <= ?`
 	selectDays = `SELECT day, channel, credential_kind, credential_id, meter, units, requests FROM usage_days
 		WHERE account_id = ? AND day BETWEEN ? AND ? ORDER BY day, channel, credential_kind, credential_id, meter`
@@ -46,17 +40,6 @@ func (s *Store) Settle(ctx context.Context, batch store.Batch, decide func(time.
 		}
 		return nil
 	})
-}
-
-// Settled implements store.Ledger.
-func (s *Store) Settled(ctx context.Context, id store.BatchID) (settled bool, err error) {
-	const operation = "look up batch"
-	if err := s.start(); err != nil {
-		return false, failed(operation, err)
-	}
-	defer s.done()
-	err = s.read.row(ctx, selectBatch, id[:]).Scan(&settled)
-	return settled, failed(operation, err)
 }
 
 // AccountUsage implements store.Ledger.
@@ -92,19 +75,6 @@ func (s *Store) DailyUsage(ctx context.Context, id cola.AccountID, first, last c
 	return list, failed(operation, err)
 }
 
-// noteBatch writes down that the batch is settled, and forgets a few that are old: more than one for each new one, so that
-// they do not pile up, and few enough to be no burden.
-func (s *Store) noteBatch(ctx context.Context, id store.BatchID, now time.Time) error {
-	err := s.ledger.exec(ctx, `INSERT INTO ledger_batches (id, settled_at) VALUES (?, ?)`, id[:], now.UnixMicro())
-	if isDuplicate(err) {
-		return store.ErrExists
-	}
-	if err != nil {
-		return err
-	}
-	return s.ledger.exec(ctx, forgetBatches, now.Add(-batchesKept).UnixMicro())
-}
-
 // charge writes one entry.
 func (s *Store) charge(ctx context.Context, e store.Entry, states []store.AccountState, now time.Time) error {
 	if err := checkEntry(e, states); err != nil {
@@ -118,12 +88,7 @@ func (s *Store) charge(ctx context.Context, e store.Entry, states []store.Accoun
 	}
 	var used cola.Used
 	for _, u := range e.Units {
-		switch u.Meter {
-		case cola.MeterDetailViews:
-			used.DetailViews += u.Units
-		case cola.MeterListRecords:
-			used.ListRecords += u.Units
-		}
+		used.Add(u.Meter, u.Units)
 		if err := s.chargeDay(ctx, account, u, now); err != nil {
 			return err
 		}

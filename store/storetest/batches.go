@@ -27,6 +27,10 @@ func testBatches(t *testing.T, open Opener) {
 			}
 			mustBeSettled(t, st, first, true)
 		}},
+		{"a voided batch counts for nothing", voidedCountsForNothing},
+		{"a batch that is voided first is never settled", voidedIsNeverSettled},
+		{"voiding takes back only what is its own", voidLeavesOthers},
+		{"a batch that is settled and voided at once counts for nothing", settledAndVoidedAtOnce},
 		{"a refused entry leaves nothing of its batch", refusedEntryLeavesNothing},
 		{"a decision that panics leaves nothing", panicLeavesNothing},
 		{"an ended context settles nothing", func(t *testing.T, st store.Store, _ *clock) {
@@ -98,6 +102,104 @@ func oneAttemptSettles(t *testing.T, st store.Store, _ *clock) {
 	wg.Wait()
 	same(t, "attempts by success", map[bool]int{true: 1, false: 7}, outcomes)
 	same(t, "used", cola.Used{DetailViews: 1}, mustUsage(t, st, a.ID).Used)
+}
+
+func voidedCountsForNothing(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID}}
+	entries := []store.Entry{charge(a.ID, 3, rest(1, cola.MeterListRecords, 5), rest(2, cola.MeterDetailViews, 1), rest(1, cola.MeterNone, 0))}
+	if err := st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return entries }); err != nil {
+		t.Fatal(err)
+	}
+	c.advance(13 * time.Hour) // another day: it is taken back from the day that it was charged to
+	for range 2 {
+		if err := st.Void(t.Context(), batch.ID, entries); err != nil {
+			t.Fatalf("Void: %v", err)
+		}
+		mustBeSettled(t, st, batch.ID, false)
+		got := mustUsage(t, st, a.ID)
+		if got.Used != (cola.Used{}) || len(got.Grants) != 0 {
+			t.Errorf("usage %+v after voiding, want none", got)
+		}
+		days, err := st.DailyUsage(t.Context(), a.ID, cola.DateOf(epoch), cola.DateOf(epoch)+1)
+		for _, d := range must(t, days, err) {
+			if d.Units != 0 || d.Requests != 0 {
+				t.Errorf("daily usage %+v after voiding, want none", d)
+			}
+		}
+	}
+	if err := st.Settle(t.Context(), batch, undecided(t)); !errors.Is(err, store.ErrVoid) {
+		t.Errorf("settling a voided batch: %v, want ErrVoid", err)
+	}
+}
+
+// undecided is a decision that must not be asked for.
+func undecided(t *testing.T) func(time.Time, []store.AccountState) []store.Entry {
+	return func(time.Time, []store.AccountState) []store.Entry {
+		t.Error("it was decided all the same")
+		return nil
+	}
+}
+
+func voidedIsNeverSettled(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID}}
+	if err := st.Void(t.Context(), batch.ID, []store.Entry{charge(a.ID, 1, rest(1, cola.MeterListRecords, 5))}); err != nil {
+		t.Fatalf("Void: %v", err)
+	}
+	same(t, "usage", cola.Used{}, mustUsage(t, st, a.ID).Used)
+	mustBeSettled(t, st, batch.ID, false)
+	if err := st.Settle(t.Context(), batch, undecided(t)); !errors.Is(err, store.ErrVoid) {
+		t.Errorf("settling a voided batch: %v, want ErrVoid", err)
+	}
+}
+
+// voidLeavesOthers: two batches of one instant and one kind, of which one is voided within the window.
+func voidLeavesOthers(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	doubtful := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID, b.ID}}
+	entries := []store.Entry{charge(a.ID, 2, rest(1, cola.MeterListRecords, 5)), charge(b.ID, 1, rest(2, cola.MeterListRecords, 4))}
+	settle(t, st, a.ID, charge(a.ID, 1, rest(1, cola.MeterListRecords, 7)))
+	if err := st.Settle(t.Context(), doubtful, func(time.Time, []store.AccountState) []store.Entry { return entries }); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Void(t.Context(), doubtful.ID, entries); err != nil {
+		t.Fatalf("Void: %v", err)
+	}
+	got := mustUsage(t, st, a.ID)
+	same(t, "usage", cola.Used{ListRecords: 7}, got.Used)
+	same(t, "grants", []store.Grant{{At: c.now(), Requests: 1}}, got.Grants)
+	days, err := st.DailyUsage(t.Context(), a.ID, cola.DateOf(c.now()), cola.DateOf(c.now()))
+	if list := must(t, days, err); len(list) != 1 || list[0].Units != 7 || list[0].Requests != 1 {
+		t.Errorf("daily usage %+v, want the 7 units of the batch that stands", list)
+	}
+	same(t, "usage of the other account", cola.Used{}, mustUsage(t, st, b.ID).Used)
+}
+
+func settledAndVoidedAtOnce(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	entries := []store.Entry{charge(a.ID, 1, rest(1, cola.MeterListRecords, 5))}
+	for range 20 {
+		batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID}}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			err := st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return entries })
+			if err != nil && !errors.Is(err, store.ErrVoid) {
+				t.Errorf("Settle: %v, want none or ErrVoid", err)
+			}
+		})
+		wg.Go(func() {
+			if err := st.Void(t.Context(), batch.ID, entries); err != nil {
+				t.Errorf("Void: %v", err)
+			}
+		})
+		wg.Wait()
+		mustBeSettled(t, st, batch.ID, false)
+	}
+	got := mustUsage(t, st, a.ID)
+	if got.Used != (cola.Used{}) || len(got.Grants) != 0 {
+		t.Errorf("usage %+v, want none", got)
+	}
 }
 
 func refusedEntryLeavesNothing(t *testing.T, st store.Store, _ *clock) {

@@ -1,0 +1,117 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// batchesKept is how long a batch can be looked up.
+const batchesKept = 2 * time.Hour
+
+const (
+	selectBatch = `SELECT settled_at, voided FROM ledger_batches WHERE id = ?`
+	insertBatch = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES (?, ?, ?)`
+	// forgetBatches looks at the oldest few only.
+	forgetBatches = `DELETE FROM ledger_batches WHERE number IN (
+		SELECT number FROM (SELECT number, settled_at FROM ledger_batches ORDER BY number LIMIT 8) WHERE settled_at < ?)`
+)
+
+// batchState is what is known of a batch.
+type batchState struct {
+	known     bool
+	settledAt time.Time
+	voided    bool
+}
+
+func readBatch(ctx context.Context, q querier, id store.BatchID) (b batchState, err error) {
+	err = q.row(ctx, selectBatch, id[:]).Scan(target{&b.settledAt}, target{&b.voided})
+	if errors.Is(err, sql.ErrNoRows) {
+		return b, nil
+	}
+	b.known = err == nil
+	return b, err
+}
+
+// Settled implements store.Ledger.
+func (s *Store) Settled(ctx context.Context, id store.BatchID) (bool, error) {
+	const operation = "look up batch"
+	if err := s.start(); err != nil {
+		return false, failed(operation, err)
+	}
+	defer s.done()
+	b, err := readBatch(ctx, s.read, id)
+	return b.known && !b.voided, failed(operation, err)
+}
+
+// Void implements store.Ledger.
+func (s *Store) Void(ctx context.Context, id store.BatchID, entries []store.Entry) error {
+	return s.transact(ctx, "void batch", func(ctx context.Context) error {
+		b, err := readBatch(ctx, s.ledger, id)
+		switch {
+		case err != nil || b.voided:
+			return err
+		case !b.known:
+			return s.ledger.exec(ctx, insertBatch, id[:], s.instant().UnixMicro(), true)
+		}
+		for _, e := range entries {
+			if err := s.takeBack(ctx, e, b.settledAt); err != nil {
+				return fmt.Errorf("take back from account %d: %w", e.Account, err)
+			}
+		}
+		return s.ledger.exec(ctx, `UPDATE ledger_batches SET voided = 1 WHERE id = ?`, id[:])
+	})
+}
+
+// noteBatch writes down that the batch is settled, and forgets a few that are old: more than one for each new one, so that
+// they do not pile up, and few enough to be no burden.
+func (s *Store) noteBatch(ctx context.Context, id store.BatchID, now time.Time) error {
+	b, err := readBatch(ctx, s.ledger, id)
+	switch {
+	case err != nil:
+		return err
+	case b.voided:
+		return store.ErrVoid
+	case b.known:
+		return store.ErrExists
+	}
+	if err := s.ledger.exec(ctx, insertBatch, id[:], now.UnixMicro(), false); err != nil {
+		return err
+	}
+	return s.ledger.exec(ctx, forgetBatches, now.Add(-batchesKept).UnixMicro())
+}
+
+// takeBack undoes charge at the instant of its batch.
+func (s *Store) takeBack(ctx context.Context, e store.Entry, at time.Time) error {
+	account := int64(e.Account)
+	if err := s.takeGrantBack(ctx, account, e.Requests, at); err != nil {
+		return err
+	}
+	var used cola.Used
+	for _, u := range e.Units {
+		used.Add(u.Meter, u.Units)
+		err := s.ledger.exec(ctx, `UPDATE usage_days SET units = units - ?, requests = requests - ?
+			WHERE account_id = ? AND day = ? AND channel = ? AND credential_kind = ? AND credential_id = ? AND meter = ?`,
+			u.Units, u.Requests, account, cola.DateOf(at).String(), string(u.Channel), string(u.Credential.Kind), u.Credential.ID, string(u.Meter))
+		if err != nil {
+			return err
+		}
+	}
+	return s.ledger.exec(ctx, `UPDATE usage_months SET detail_views = detail_views - ?, list_records = list_records - ?
+		WHERE account_id = ? AND period = ?`, used.DetailViews, used.ListRecords, account, cola.PeriodOf(at).String())
+}
+
+// takeGrantBack takes requests from the grant of an instant, if it is still in the window.
+func (s *Store) takeGrantBack(ctx context.Context, account int64, requests int, at time.Time) error {
+	err := s.ledger.exec(ctx, `UPDATE burst_grants SET requests = requests - ? WHERE account_id = ? AND granted_at = ?`,
+		requests, account, at.UnixMicro())
+	if err != nil {
+		return err
+	}
+	return s.ledger.exec(ctx, `DELETE FROM burst_grants WHERE account_id = ? AND granted_at = ? AND requests <= 0`, account, at.UnixMicro())
+}
