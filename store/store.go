@@ -22,6 +22,8 @@ var (
 	ErrUnavailable = errors.New("database unavailable")
 	// ErrVoid: the batch was voided; it counts for nothing and never will.
 	ErrVoid = errors.New("the batch was voided")
+	// ErrHalfFilled: the filling of the store was cut off; the database is to be thrown away.
+	ErrHalfFilled = errors.New("the database is half filled; throw it away")
 	// ErrNewerSchema: the database was migrated by a newer version of the program.
 	ErrNewerSchema = errors.New("the database has a newer schema than this program knows; run a newer version")
 )

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store/records"
 )
 
 // Revision implements store.Changes.
@@ -45,7 +46,7 @@ func (s *Store) PermitteesSince(ctx context.Context, after cola.Revision, yield 
 		}
 		defer rows.Close()
 		var p cola.Permittee
-		into := append([]any{&p.PermitNumber}, targets(permitteeColumns(&p))...)
+		into := append([]any{&p.PermitNumber}, targets(records.PermitteeColumns(&p))...)
 		for rows.Next() {
 			if err := rows.Scan(into...); err != nil {
 				return err
@@ -80,7 +81,7 @@ func (s *Store) since(ctx context.Context, operation string, read func(q querier
 	return rev, nil
 }
 
-var indexNames = strings.Join(names(indexColumns(new(cola.IndexRecord), new(string))), ", ")
+var indexNames = strings.Join(records.Names(records.IndexColumns(new(cola.IndexRecord), new(string))), ", ")
 
 // All labels are read in the order of the table, and so are the barcodes. Some are found by their revisions; those are put
 // in the same order before their rows are read.
@@ -110,7 +111,7 @@ func colasSince(ctx context.Context, q querier, after cola.Revision, yield func(
 	defer rows.Close()
 	var r cola.IndexRecord
 	var mainType string
-	into := targets(indexColumns(&r, &mainType))
+	into := targets(records.IndexColumns(&r, &mainType))
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			return err

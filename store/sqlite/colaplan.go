@@ -2,172 +2,113 @@ package sqlite
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// colaPlanner merges patches into labels as they stand, and keeps what comes of it, so that later patches see earlier ones.
-type colaPlanner struct {
-	labels     map[cola.TTBID]*cola.Cola // those looked at so far; nil for one that does not exist
-	permittees knownPermittees
-}
-
-func newColaPlanner() *colaPlanner {
-	return &colaPlanner{labels: map[cola.TTBID]*cola.Cola{}, permittees: knownPermittees{}}
-}
-
-// plan reads what the patches are about and works out what becomes of each.
-func (pl *colaPlanner) plan(ctx context.Context, q querier, patches []cola.Patch[cola.Cola]) (*plan, error) {
-	if err := pl.load(ctx, q, patches); err != nil {
+// planColas works out what becomes of patches, a step each.
+func planColas(ctx context.Context, q querier, planner *records.Colas, patches []cola.Patch[cola.Cola]) (*plan, error) {
+	outcomes, changes, err := planner.Plan(ctx, stored{q}, patches)
+	if err != nil {
 		return nil, err
 	}
 	p := &plan{}
-	var changes []*colaChange
-	var permits []string
-	for i := range patches {
-		outcome, change := pl.merge(&patches[i])
-		if change == nil {
-			p.add(outcome, nil)
+	for i, c := range changes {
+		if c == nil {
+			p.add(outcomes[i], nil)
 			continue
 		}
-		p.add(outcome, change)
-		changes = append(changes, change)
-		permits = append(permits, change.label.PermitNumber)
-	}
-	if err := pl.permittees.load(ctx, q, permits); err != nil {
-		return nil, err
-	}
-	for _, c := range changes {
-		c.permittee = pl.permittees.seenOn(c.label)
+		p.add(outcomes[i], colaStep{c})
 	}
 	return p, nil
 }
 
-func (pl *colaPlanner) load(ctx context.Context, q querier, patches []cola.Patch[cola.Cola]) error {
-	ids := make([]cola.TTBID, 0, len(patches))
-	for i := range patches {
-		id := patches[i].Record.TTBID
-		if _, looked := pl.labels[id]; !looked {
-			pl.labels[id] = nil
-			ids = append(ids, id)
-		}
+// stored implements records.Reader.
+type stored struct{ q querier }
+
+// Colas implements records.Reader.
+func (s stored) Colas(ctx context.Context, ids []cola.TTBID, found func(*cola.Cola)) error {
+	known := make(map[cola.TTBID]*cola.Cola, len(ids))
+	if err := loadColas(ctx, s.q, ids, known); err != nil {
+		return err
 	}
-	if len(ids) == 0 {
-		return nil
+	for _, c := range known {
+		found(c)
 	}
-	return loadColas(ctx, q, ids, pl.labels)
+	return nil
 }
 
-// merge works out what one patch does to its label. The change is nil when it does nothing.
-func (pl *colaPlanner) merge(patch *cola.Patch[cola.Cola]) (store.Outcome, *colaChange) {
-	id := patch.Record.TTBID
-	old := pl.labels[id]
-	label := new(cola.Cola)
-	if old != nil {
-		*label = *old // Apply and Derive replace lists and never write into them
-	}
-	patch.Apply(label)
-	label.TTBID = id
-	label.Derive()
-	if cola.CheckNew(label) != nil {
-		return store.Refused, nil
-	}
-	c := &colaChange{label: label, values: values(colaColumns(label)), images: true, barcodes: true}
-	outcome := store.Added
-	if old != nil {
-		outcome = store.Changed
-		c.exists, c.hadImages, c.hadBarcodes = true, len(old.Images) > 0, len(old.Barcodes) > 0
-		c.row = !slices.Equal(c.values, values(colaColumns(old)))
-		c.images = !slices.Equal(label.Images, old.Images)
-		c.barcodes = !slices.Equal(label.Barcodes, old.Barcodes)
-		if !c.row && !c.images && !c.barcodes {
-			return store.Unchanged, nil
-		}
-	}
-	pl.labels[id] = label
-	return outcome, c
-}
-
-// colaChange writes one label, and its permittee when the label tells something of it.
-type colaChange struct {
-	label                  *cola.Cola
-	values                 []any // of the label's row
-	exists                 bool  // the label has a row
-	row                    bool  // which differs
-	images, barcodes       bool  // these differ
-	hadImages, hadBarcodes bool
-	permittee              *permitteeState // nil when it stays as it is
-}
+// colaStep writes one label, and its permittee when the label tells something of it.
+type colaStep struct{ *records.ColaChange }
 
 var (
-	insertCola = `INSERT INTO colas (ttb_id, revision, ` + strings.Join(names(colaColumns(new(cola.Cola))), ", ") + `)
-		VALUES (?, ?, ` + placeholders(len(colaColumns(new(cola.Cola)))) + `)`
-	updateCola = `UPDATE colas SET revision = ?, ` + strings.Join(names(colaColumns(new(cola.Cola))), " = ?, ") + ` = ?
+	insertCola = `INSERT INTO colas (ttb_id, revision, ` + strings.Join(records.Names(records.ColaColumns(new(cola.Cola))), ", ") + `)
+		VALUES (?, ?, ` + placeholders(len(records.ColaColumns(new(cola.Cola)))) + `)`
+	updateCola = `UPDATE colas SET revision = ?, ` + strings.Join(records.Names(records.ColaColumns(new(cola.Cola))), " = ?, ") + ` = ?
 		WHERE ttb_id = ?`
-	insertImage = `INSERT INTO cola_images (ttb_id, position, ` + strings.Join(names(imageColumns(new(cola.Image))), ", ") + `)
-		VALUES (?, ?, ` + placeholders(len(imageColumns(new(cola.Image)))) + `)`
-	insertBarcode = `INSERT INTO cola_barcodes (ttb_id, position, ` + strings.Join(names(barcodeColumns(new(cola.Barcode))), ", ") + `)
-		VALUES (?, ?, ` + placeholders(len(barcodeColumns(new(cola.Barcode)))) + `)`
+	insertImage = `INSERT INTO cola_images (ttb_id, position, ` + strings.Join(records.Names(records.ImageColumns(new(cola.Image))), ", ") + `)
+		VALUES (?, ?, ` + placeholders(len(records.ImageColumns(new(cola.Image)))) + `)`
+	insertBarcode = `INSERT INTO cola_barcodes (ttb_id, position, ` + strings.Join(records.Names(records.BarcodeColumns(new(cola.Barcode))), ", ") + `)
+		VALUES (?, ?, ` + placeholders(len(records.BarcodeColumns(new(cola.Barcode)))) + `)`
 )
 
-func (c *colaChange) write(ctx context.Context, w *writer, rev cola.Revision) error {
+func (c colaStep) write(ctx context.Context, w *writer, rev cola.Revision) error {
 	if err := c.writeRow(ctx, w, rev); err != nil {
 		return err
 	}
-	if c.images {
+	if c.Images {
 		if err := c.writeImages(ctx, w); err != nil {
 			return err
 		}
 	}
-	if c.barcodes {
+	if c.Barcodes {
 		if err := c.writeBarcodes(ctx, w); err != nil {
 			return err
 		}
 	}
-	if c.permittee == nil {
+	if c.Permittee == nil {
 		return nil
 	}
-	return c.permittee.write(ctx, w, rev)
+	return permitteeStep(*c.Permittee).write(ctx, w, rev)
 }
 
-func (c *colaChange) writeRow(ctx context.Context, w *writer, rev cola.Revision) error {
-	id := int64(c.label.TTBID)
+func (c colaStep) writeRow(ctx context.Context, w *writer, rev cola.Revision) error {
+	id := int64(c.Label.TTBID)
 	switch {
-	case !c.exists:
-		return w.exec(ctx, insertCola, append([]any{id, int64(rev)}, c.values...)...)
-	case c.row:
-		return w.exec(ctx, updateCola, append(append([]any{int64(rev)}, c.values...), id)...)
+	case !c.Exists:
+		return w.exec(ctx, insertCola, append([]any{id, int64(rev)}, values(records.ColaColumns(c.Label))...)...)
+	case c.Row:
+		return w.exec(ctx, updateCola, append(append([]any{int64(rev)}, values(records.ColaColumns(c.Label))...), id)...)
 	}
 	return w.exec(ctx, `UPDATE colas SET revision = ? WHERE ttb_id = ?`, int64(rev), id)
 }
 
-func (c *colaChange) writeImages(ctx context.Context, w *writer) error {
-	id := int64(c.label.TTBID)
-	if c.hadImages {
+func (c colaStep) writeImages(ctx context.Context, w *writer) error {
+	id := int64(c.Label.TTBID)
+	if c.HadImages {
 		if err := w.exec(ctx, `DELETE FROM cola_images WHERE ttb_id = ?`, id); err != nil {
 			return err
 		}
 	}
-	for i := range c.label.Images {
-		if err := w.exec(ctx, insertImage, append([]any{id, i}, values(imageColumns(&c.label.Images[i]))...)...); err != nil {
+	for i := range c.Label.Images {
+		if err := w.exec(ctx, insertImage, append([]any{id, i}, values(records.ImageColumns(&c.Label.Images[i]))...)...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *colaChange) writeBarcodes(ctx context.Context, w *writer) error {
-	id := int64(c.label.TTBID)
-	if c.hadBarcodes {
+func (c colaStep) writeBarcodes(ctx context.Context, w *writer) error {
+	id := int64(c.Label.TTBID)
+	if c.HadBarcodes {
 		if err := w.exec(ctx, `DELETE FROM cola_barcodes WHERE ttb_id = ?`, id); err != nil {
 			return err
 		}
 	}
-	for i := range c.label.Barcodes {
-		if err := w.exec(ctx, insertBarcode, append([]any{id, i}, values(barcodeColumns(&c.label.Barcodes[i]))...)...); err != nil {
+	for i := range c.Label.Barcodes {
+		if err := w.exec(ctx, insertBarcode, append([]any{id, i}, values(records.BarcodeColumns(&c.Label.Barcodes[i]))...)...); err != nil {
 			return err
 		}
 	}

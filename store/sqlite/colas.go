@@ -8,6 +8,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
 )
 
 // colaChunk is how many labels are planned at a time: enough to spread the cost of reading, little enough to hold in memory
@@ -22,15 +23,15 @@ func (s *Store) UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola]
 	}
 	defer s.done()
 	outcomes := make([]store.Outcome, 0, len(patches))
-	rehearsed := newColaPlanner() // what a dry run has changed so far; there is no database to read it back from
+	rehearsed := new(records.Colas) // what a dry run has changed so far; there is no database to read it back from
 	for chunk := range slices.Chunk(patches, colaChunk) {
 		kept, err := s.apply(ctx, change{mode: mode, split: true,
 			plan: func(ctx context.Context, q querier, done int) (*plan, error) {
 				planner := rehearsed
 				if mode == store.Commit {
-					planner = newColaPlanner()
+					planner = new(records.Colas)
 				}
-				return planner.plan(ctx, q, chunk[done:])
+				return planColas(ctx, q, planner, chunk[done:])
 			}})
 		outcomes = append(outcomes, kept...)
 		if err != nil {
@@ -64,18 +65,18 @@ func (s *Store) Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
 }
 
 var (
-	selectColas = `SELECT ttb_id, ` + strings.Join(names(colaColumns(new(cola.Cola))), ", ") + `
+	selectColas = `SELECT ttb_id, ` + strings.Join(records.Names(records.ColaColumns(new(cola.Cola))), ", ") + `
 		FROM colas WHERE ttb_id IN (SELECT value FROM json_each(?))`
-	selectImages = `SELECT ttb_id, ` + strings.Join(names(imageColumns(new(cola.Image))), ", ") + `
+	selectImages = `SELECT ttb_id, ` + strings.Join(records.Names(records.ImageColumns(new(cola.Image))), ", ") + `
 		FROM cola_images WHERE ttb_id IN (SELECT value FROM json_each(?)) ORDER BY ttb_id, position`
-	selectBarcodes = `SELECT ttb_id, ` + strings.Join(names(barcodeColumns(new(cola.Barcode))), ", ") + `
+	selectBarcodes = `SELECT ttb_id, ` + strings.Join(records.Names(records.BarcodeColumns(new(cola.Barcode))), ", ") + `
 		FROM cola_barcodes WHERE ttb_id IN (SELECT value FROM json_each(?)) ORDER BY ttb_id, position`
 )
 
 // loadColas reads the labels with the given ids, as far as they exist, into known.
 func loadColas(ctx context.Context, q querier, ids []cola.TTBID, known map[cola.TTBID]*cola.Cola) error {
 	var found []cola.TTBID
-	err := loadParts(ctx, q, selectColas, ids, colaColumns, func(id cola.TTBID, c cola.Cola) {
+	err := loadParts(ctx, q, selectColas, ids, records.ColaColumns, func(id cola.TTBID, c cola.Cola) {
 		c.TTBID = id
 		known[id] = &c
 		found = append(found, id)
@@ -83,13 +84,13 @@ func loadColas(ctx context.Context, q querier, ids []cola.TTBID, known map[cola.
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	err = loadParts(ctx, q, selectImages, found, imageColumns, func(id cola.TTBID, m cola.Image) {
+	err = loadParts(ctx, q, selectImages, found, records.ImageColumns, func(id cola.TTBID, m cola.Image) {
 		known[id].Images = append(known[id].Images, m)
 	})
 	if err != nil {
 		return err
 	}
-	err = loadParts(ctx, q, selectBarcodes, found, barcodeColumns, func(id cola.TTBID, b cola.Barcode) {
+	err = loadParts(ctx, q, selectBarcodes, found, records.BarcodeColumns, func(id cola.TTBID, b cola.Barcode) {
 		known[id].Barcodes = append(known[id].Barcodes, b)
 	})
 	if err != nil {
@@ -103,7 +104,7 @@ func loadColas(ctx context.Context, q querier, ids []cola.TTBID, known map[cola.
 
 // loadParts reads rows that begin with a label's id and go on with the columns of one part.
 func loadParts[T any](ctx context.Context, q querier, query string, ids []cola.TTBID,
-	columns func(*T) []column, add func(cola.TTBID, T)) error {
+	columns func(*T) []records.Column, add func(cola.TTBID, T)) error {
 	rows, err := q.query(ctx, query, idList(ids))
 	if err != nil {
 		return err

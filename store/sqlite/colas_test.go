@@ -3,7 +3,6 @@ package sqlite
 import (
 	"fmt"
 	"path/filepath"
-	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,45 +11,6 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
-
-// TestEveryFieldHasAColumn: a field that is added to a record must not be forgotten here.
-func TestEveryFieldHasAColumn(t *testing.T) {
-	var c cola.Cola
-	var a cola.AVADetail
-	var r cola.ProductionReport
-	for _, table := range []struct {
-		name    string
-		columns []column
-		record  reflect.Value
-		fields  []cola.Field
-		apart   []string // kept in tables of their own, derived, or the key
-	}{
-		{"colas", colaColumns(&c), reflect.ValueOf(&c), cola.FieldsOf[cola.Cola](), []string{"ttb_id", "has_barcode", "images", "barcodes"}},
-		{"avas", avas.columns(&a), reflect.ValueOf(&a), cola.FieldsOf[cola.AVADetail](), nil},
-		{"production_reports", productionReports.columns(&r), reflect.ValueOf(&r), cola.FieldsOf[cola.ProductionReport](), nil},
-	} {
-		kept := map[string]any{}
-		for _, col := range table.columns {
-			kept[col.name] = col.field
-		}
-		for _, name := range table.apart {
-			kept[name] = nil
-		}
-		for _, f := range table.fields {
-			ptr, ok := kept[f.Name]
-			if !ok {
-				t.Errorf("%s has no column for %s", table.name, f.Name)
-			}
-			if want := table.record.Elem().FieldByIndex(f.Index).Addr().Interface(); ptr != nil && ptr != want {
-				t.Errorf("%s: column %s keeps another field", table.name, f.Name)
-			}
-			delete(kept, f.Name)
-		}
-		if len(kept) > 0 {
-			t.Errorf("%s has columns for no field: %v", table.name, kept)
-		}
-	}
-}
 
 // TestListsRoundTrip: any list of text survives being a column.
 func TestListsRoundTrip(t *testing.T) {

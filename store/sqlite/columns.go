@@ -7,38 +7,23 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// column ties a column of a table to the field of one record that it keeps. Both directions, and the comparison of two
-// records, go by the same list of columns.
-type column struct {
-	name  string
-	field any // pointer to the field
-}
-
-// names returns the column names.
-func names(columns []column) []string {
-	list := make([]string, len(columns))
-	for i, c := range columns {
-		list[i] = c.name
-	}
-	return list
-}
-
 // values returns what the columns hold for the record they point into.
-func values(columns []column) []any {
+func values(columns []records.Column) []any {
 	list := make([]any, len(columns))
 	for i, c := range columns {
-		list[i] = encode(c.field)
+		list[i] = encode(c.Field)
 	}
 	return list
 }
 
 // targets returns what to scan a row into.
-func targets(columns []column) []any {
+func targets(columns []records.Column) []any {
 	list := make([]any, len(columns))
 	for i, c := range columns {
-		list[i] = target{c.field}
+		list[i] = target{c.Field}
 	}
 	return list
 }

@@ -77,7 +77,7 @@ func (s *Store) DailyUsage(ctx context.Context, id cola.AccountID, first, last c
 
 // charge writes one entry.
 func (s *Store) charge(ctx context.Context, e store.Entry, states []store.AccountState, now time.Time) error {
-	if err := checkEntry(e, states); err != nil {
+	if err := e.Check(states); err != nil {
 		return err
 	}
 	account := int64(e.Account)

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -103,18 +102,9 @@ func readGrants(ctx context.Context, q querier, id cola.AccountID, now time.Time
 		grants = append(grants, g)
 	}
 	if ahead > 0 {
-		grants = addGrant(grants, store.Grant{At: now, Requests: ahead})
+		grants = store.AddGrant(grants, store.Grant{At: now, Requests: ahead})
 	}
 	return grants, ahead, rows.Err()
-}
-
-// addGrant adds a grant that is not earlier than the others.
-func addGrant(grants []store.Grant, g store.Grant) []store.Grant {
-	if n := len(grants); n > 0 && grants[n-1].At.Equal(g.At) {
-		grants[n-1].Requests += g.Requests
-		return grants
-	}
-	return append(grants, g)
 }
 
 // pullBack makes grants that are ahead of the clock grants of now. Left alone they would fill the window until the clock
@@ -125,31 +115,4 @@ func (s *Store) pullBack(ctx context.Context, account int64, now time.Time, requ
 		return err
 	}
 	return s.grant(ctx, account, now, requests)
-}
-
-// checkEntry refuses what would make the books wrong: an account that was not asked for, so not looked at, or usage that
-// the month cannot tell.
-func checkEntry(e store.Entry, states []store.AccountState) error {
-	asked := func(s store.AccountState) bool { return s.Exists && s.Account == e.Account }
-	if !slices.ContainsFunc(states, asked) {
-		return errors.New("not among the batch's accounts")
-	}
-	if e.Requests < 0 {
-		return fmt.Errorf("%d requests", e.Requests)
-	}
-	for _, u := range e.Units {
-		if u.Units < 0 || u.Requests < 0 {
-			return fmt.Errorf("%d units by %d requests", u.Units, u.Requests)
-		}
-		switch u.Meter {
-		case cola.MeterDetailViews, cola.MeterListRecords:
-		case cola.MeterNone:
-			if u.Units > 0 {
-				return fmt.Errorf("%d units without a meter", u.Units)
-			}
-		default:
-			return fmt.Errorf("unknown meter %q", u.Meter)
-		}
-	}
-	return nil
 }

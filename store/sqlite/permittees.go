@@ -7,123 +7,66 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
 )
 
 // UpsertPermittees implements store.Permittees. It is one transaction: callers with many permittees split them.
 func (s *Store) UpsertPermittees(ctx context.Context, patches []cola.Patch[cola.Permittee], mode store.Mode) ([]store.Outcome, error) {
 	return s.upsert(ctx, "upsert permittees", change{mode: mode,
-		plan: func(ctx context.Context, q querier, done int) (*plan, error) {
-			known := knownPermittees{}
+		plan: func(ctx context.Context, q querier, _ int) (*plan, error) {
+			var known records.Permittees
 			numbers := make([]string, len(patches))
 			for i := range patches {
 				numbers[i] = patches[i].Record.PermitNumber
 			}
-			if err := known.load(ctx, q, numbers); err != nil {
+			if err := known.Load(ctx, stored{q}, numbers); err != nil {
 				return nil, err
 			}
 			p := &plan{}
 			for i := range patches {
-				p.add(known.merge(&patches[i]))
+				outcome, changed := known.Merge(&patches[i])
+				if changed == nil {
+					p.add(outcome, nil)
+					continue
+				}
+				p.add(outcome, permitteeStep(*changed))
 			}
 			return p, nil
 		}})
 }
 
-// permitteeState is a permittee as it stands.
-type permitteeState struct {
-	cola.Permittee
-	exists     bool
-	fromLabels bool // only ever seen on labels
-}
-
-// knownPermittees are those looked at so far, by permit number.
-type knownPermittees map[string]permitteeState
-
 var (
-	permitteeNames   = strings.Join(names(permitteeColumns(new(cola.Permittee))), ", ")
+	permitteeNames   = strings.Join(records.Names(records.PermitteeColumns(new(cola.Permittee))), ", ")
 	selectPermittees = `SELECT permit_number, from_labels, ` + permitteeNames + `
 		FROM permittees WHERE permit_number IN (SELECT value FROM json_each(?))`
 	selectChangedPermittees = `SELECT permit_number, ` + permitteeNames + ` FROM permittees WHERE revision > ?`
 	replacePermittee        = `INSERT OR REPLACE INTO permittees (permit_number, revision, from_labels, ` + permitteeNames + `)
-		VALUES (?, ?, ?, ` + placeholders(len(permitteeColumns(new(cola.Permittee)))) + `)`
+		VALUES (?, ?, ?, ` + placeholders(len(records.PermitteeColumns(new(cola.Permittee)))) + `)`
 )
 
-// load reads the permittees with the given numbers that have not been looked at.
-func (known knownPermittees) load(ctx context.Context, q querier, numbers []string) error {
-	var missing []string
-	for _, n := range numbers {
-		if _, looked := known[n]; !looked {
-			known[n] = permitteeState{Permittee: cola.Permittee{PermitNumber: n}}
-			missing = append(missing, n)
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	rows, err := q.query(ctx, selectPermittees, encodeList(missing))
+// Permittees implements records.Reader.
+func (s stored) Permittees(ctx context.Context, numbers []string, found func(records.Permittee)) error {
+	rows, err := s.q.query(ctx, selectPermittees, encodeList(numbers))
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		p := permitteeState{exists: true}
-		into := append([]any{&p.PermitNumber, target{&p.fromLabels}}, targets(permitteeColumns(&p.Permittee))...)
+		p := records.Permittee{Exists: true}
+		into := append([]any{&p.PermitNumber, target{&p.FromLabels}}, targets(records.PermitteeColumns(&p.Permittee))...)
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
-		known[p.PermitNumber] = p
+		found(p)
 	}
 	return rows.Err()
 }
 
-// merge works out what a patch does to its permittee. What a list says is no longer open to labels.
-func (known knownPermittees) merge(patch *cola.Patch[cola.Permittee]) (store.Outcome, step) {
-	old := known[patch.Record.PermitNumber]
-	p := permitteeState{Permittee: old.Permittee, exists: true}
-	patch.Apply(&p.Permittee)
-	p.PermitNumber = patch.Record.PermitNumber
-	p.Listed = old.Listed || patch.Record.Listed
-	if p == old {
-		return store.Unchanged, nil
-	}
-	known[p.PermitNumber] = p
-	if !old.exists {
-		return store.Added, &p
-	}
-	return store.Changed, &p
-}
-
-// seenOn works out what a label tells of its permittee and returns the permittee when it is new or changed.
-func (known knownPermittees) seenOn(c *cola.Cola) *permitteeState {
-	old := known[c.PermitNumber]
-	if old.exists && !old.fromLabels {
-		return nil
-	}
-	p := old
-	if !old.exists {
-		p = permitteeState{exists: true, fromLabels: true}
-		p.PermitNumber = c.PermitNumber
-		p.PermitteeType = cola.Text(cola.PermitteeTypeOf(c.PermitNumber))
-	}
-	fill(&p.CompanyName, c.AddressRecipient)
-	fill(&p.CompanyState, c.AddressState)
-	fill(&p.CompanyZipCode, c.AddressZipCode)
-	if p == old {
-		return nil
-	}
-	known[c.PermitNumber] = p
-	return &p
-}
-
-// fill sets a text that is unknown.
-func fill(t *cola.Text, from cola.Text) {
-	if *t == "" {
-		*t = from
-	}
-}
+// permitteeStep writes one permittee.
+type permitteeStep records.Permittee
 
 // write implements step.
-func (p *permitteeState) write(ctx context.Context, w *writer, rev cola.Revision) error {
-	args := slices.Concat([]any{p.PermitNumber, int64(rev), bit(p.fromLabels)}, values(permitteeColumns(&p.Permittee)))
+func (p permitteeStep) write(ctx context.Context, w *writer, rev cola.Revision) error {
+	args := slices.Concat([]any{p.PermitNumber, int64(rev), bit(p.FromLabels)}, values(records.PermitteeColumns(&p.Permittee)))
 	return w.exec(ctx, replacePermittee, args...)
 }

@@ -5,11 +5,12 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
 )
 
 // UpsertAVAs implements store.References.
 func (s *Store) UpsertAVAs(ctx context.Context, patches []cola.Patch[cola.AVADetail], mode store.Mode) ([]store.Outcome, error) {
-	return upsertSet(ctx, s, "upsert AVAs", avas, len(patches), mode, func(i int, row *cola.AVADetail) {
+	return upsertSet(ctx, s, "upsert AVAs", records.AVAs, len(patches), mode, func(i int, row *cola.AVADetail) {
 		patches[i].Apply(row)
 		row.AVAID = patches[i].Record.AVAID
 	})
@@ -17,25 +18,25 @@ func (s *Store) UpsertAVAs(ctx context.Context, patches []cola.Patch[cola.AVADet
 
 // UpsertProcessingTimes implements store.References.
 func (s *Store) UpsertProcessingTimes(ctx context.Context, rows []cola.ProcessingTime, mode store.Mode) ([]store.Outcome, error) {
-	return upsertSet(ctx, s, "upsert processing times", processingTimes, len(rows), mode,
+	return upsertSet(ctx, s, "upsert processing times", records.ProcessingTimes, len(rows), mode,
 		func(i int, row *cola.ProcessingTime) { *row = rows[i] })
 }
 
 // UpsertFormulaProcessingTimes implements store.References.
 func (s *Store) UpsertFormulaProcessingTimes(ctx context.Context, rows []cola.FormulaProcessingTime, mode store.Mode) ([]store.Outcome, error) {
-	return upsertSet(ctx, s, "upsert formula processing times", formulaProcessingTimes, len(rows), mode,
+	return upsertSet(ctx, s, "upsert formula processing times", records.FormulaProcessingTimes, len(rows), mode,
 		func(i int, row *cola.FormulaProcessingTime) { *row = rows[i] })
 }
 
 // UpsertRegistrationProcessingTimes implements store.References.
 func (s *Store) UpsertRegistrationProcessingTimes(ctx context.Context, rows []cola.RegistrationProcessingTime, mode store.Mode) ([]store.Outcome, error) {
-	return upsertSet(ctx, s, "upsert registration processing times", registrationProcessingTimes, len(rows), mode,
+	return upsertSet(ctx, s, "upsert registration processing times", records.RegistrationProcessingTimes, len(rows), mode,
 		func(i int, row *cola.RegistrationProcessingTime) { *row = rows[i] })
 }
 
 // UpsertCategoryAliases implements store.References.
 func (s *Store) UpsertCategoryAliases(ctx context.Context, rows []cola.CategoryAlias, mode store.Mode) ([]store.Outcome, error) {
-	return upsertSet(ctx, s, "upsert category aliases", categoryAliases, len(rows), mode,
+	return upsertSet(ctx, s, "upsert category aliases", records.CategoryAliases, len(rows), mode,
 		func(i int, row *cola.CategoryAlias) { *row = rows[i] })
 }
 
@@ -58,21 +59,21 @@ func readSets(ctx context.Context, q querier, sets *store.ReferenceSets) (err er
 	if err = q.row(ctx, `SELECT reference_revision FROM meta`).Scan(&sets.Revision); err != nil {
 		return err
 	}
-	if sets.AVAs, err = avas.all(ctx, q); err != nil {
+	if sets.AVAs, err = readSet(ctx, q, records.AVAs); err != nil {
 		return err
 	}
-	if sets.ProductionReports, err = productionReports.all(ctx, q); err != nil {
+	if sets.ProductionReports, err = readSet(ctx, q, records.ProductionReports); err != nil {
 		return err
 	}
-	if sets.ProcessingTimes, err = processingTimes.all(ctx, q); err != nil {
+	if sets.ProcessingTimes, err = readSet(ctx, q, records.ProcessingTimes); err != nil {
 		return err
 	}
-	if sets.FormulaProcessingTimes, err = formulaProcessingTimes.all(ctx, q); err != nil {
+	if sets.FormulaProcessingTimes, err = readSet(ctx, q, records.FormulaProcessingTimes); err != nil {
 		return err
 	}
-	if sets.RegistrationProcessingTimes, err = registrationProcessingTimes.all(ctx, q); err != nil {
+	if sets.RegistrationProcessingTimes, err = readSet(ctx, q, records.RegistrationProcessingTimes); err != nil {
 		return err
 	}
-	sets.CategoryAliases, err = categoryAliases.all(ctx, q)
+	sets.CategoryAliases, err = readSet(ctx, q, records.CategoryAliases)
 	return err
 }

@@ -1,10 +1,10 @@
-package sqlite
+package records
 
 import "github.com/colaregistry/colaregistry/cola"
 
-// colaColumns lists the columns of a label's own row, less its key and revision, in the order of the schema.
-func colaColumns(c *cola.Cola) []column {
-	return []column{
+// ColaColumns lists the columns of a label's own row, less its key and revision, in the order of the schema.
+func ColaColumns(c *cola.Cola) []Column {
+	return []Column{
 		{"brand_name", &c.BrandName},
 		{"product_name", &c.ProductName},
 		{"product_type", &c.ProductType},
@@ -59,11 +59,11 @@ func colaColumns(c *cola.Cola) []column {
 	}
 }
 
-// indexColumns lists the columns that the search index needs: the first ones of the schema. The type of the main barcode
+// IndexColumns lists the columns that the search index needs: the first ones of the schema. The type of the main barcode
 // has no field of its own in the record.
-func indexColumns(r *cola.IndexRecord, mainBarcodeType *string) []column {
+func IndexColumns(r *cola.IndexRecord, mainBarcodeType *string) []Column {
 	s := &r.Summary
-	return []column{
+	return []Column{
 		{"ttb_id", &s.TTBID},
 		{"brand_name", &s.BrandName},
 		{"product_name", &s.ProductName},
@@ -88,9 +88,9 @@ func indexColumns(r *cola.IndexRecord, mainBarcodeType *string) []column {
 	}
 }
 
-// imageColumns lists the columns of an image, less those of its key.
-func imageColumns(m *cola.Image) []column {
-	return []column{
+// ImageColumns lists the columns of an image, less those of its key.
+func ImageColumns(m *cola.Image) []Column {
+	return []Column{
 		{"ttb_image_id", &m.TTBImageID},
 		{"image_index", &m.ImageIndex},
 		{"container_position", &m.ContainerPosition},
@@ -106,9 +106,9 @@ func imageColumns(m *cola.Image) []column {
 	}
 }
 
-// barcodeColumns lists the columns of a barcode, less those of its key.
-func barcodeColumns(b *cola.Barcode) []column {
-	return []column{
+// BarcodeColumns lists the columns of a barcode, less those of its key.
+func BarcodeColumns(b *cola.Barcode) []Column {
+	return []Column{
 		{"barcode_value", &b.BarcodeValue},
 		{"barcode_type", &b.BarcodeType},
 		{"ttb_image_id", &b.TTBImageID},
@@ -119,9 +119,9 @@ func barcodeColumns(b *cola.Barcode) []column {
 	}
 }
 
-// permitteeColumns lists the columns of a permittee, less its key, revision and from_labels.
-func permitteeColumns(p *cola.Permittee) []column {
-	return []column{
+// PermitteeColumns lists the columns of a permittee, less its key, revision and from_labels.
+func PermitteeColumns(p *cola.Permittee) []Column {
+	return []Column{
 		{"company_name", &p.CompanyName},
 		{"operating_name", &p.OperatingName},
 		{"company_state", &p.CompanyState},

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"iter"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Moves gives and takes a registry as a whole, so that it can be moved from one backend to another.
+type Moves interface {
+	// Dump calls yield with everything that the store holds, from one consistent state, in the order of ItemKinds: each item
+	// comes after those it refers to. An item is only valid during the call. An error of yield ends it and is returned.
+	// What settles the outcome of batches under way stays behind: a registry is moved while no process serves it.
+	Dump(ctx context.Context, yield func(*Item) error) error
+	// Fill writes items into a store that holds none, in the order of Dump, and keeps their ids and times. Labels and
+	// permittees are written as they are: nothing is merged, nothing follows from them. It fails with ErrExists when the
+	// store holds anything. On an error nothing is kept, or ErrHalfFilled says that the database must be thrown away.
+	Fill(ctx context.Context, items iter.Seq2[*Item, error]) error
+	// Sizes counts the records that the store holds by their kind, from one consistent state.
+	Sizes(ctx context.Context) (map[ItemKind]int, error)
+}
+
+// ItemKind tells what an item is.
+type ItemKind string
+
+// The kinds.
+const (
+	ItemAccount    ItemKind = "accounts"
+	ItemKey        ItemKind = "keys"
+	ItemMonth      ItemKind = "monthly usage"
+	ItemDay        ItemKind = "daily usage"
+	ItemGrant      ItemKind = "requests of the last minute"
+	ItemReferences ItemKind = "reference data"
+	ItemPermittee  ItemKind = "permittees"
+	ItemCola       ItemKind = "labels"
+)
+
+// ItemKinds returns the kinds in the order of Dump.
+func ItemKinds() []ItemKind {
+	return []ItemKind{ItemAccount, ItemKey, ItemMonth, ItemDay, ItemGrant, ItemReferences, ItemPermittee, ItemCola}
+}
+
+// Item is one record of a whole registry; of reference data, all of it. Kind says which of the other fields is set.
+type Item struct {
+	Kind       ItemKind
+	Account    Account
+	Key        StoredKey
+	Month      MonthUsage
+	Day        AccountDay
+	Grant      AccountGrant
+	References *ReferenceSets // its Revision counts for nothing
+	Permittee  StoredPermittee
+	Cola       *cola.Cola // settled by Derive
+}
+
+// StoredKey is a key with the hash that finds it. Its e-mail is that of the account, and counts for nothing.
+type StoredKey struct {
+	Key
+	Hash KeyHash
+}
+
+// MonthUsage is an account's counters of one month.
+type MonthUsage struct {
+	Account cola.AccountID
+	Period  cola.Period
+	Used    cola.Used
+}
+
+// AccountDay is a row of an account's daily usage.
+type AccountDay struct {
+	Account cola.AccountID
+	DayUsage
+}
+
+// AccountGrant is a grant in an account's window. It may have left the window already.
+type AccountGrant struct {
+	Account cola.AccountID
+	Grant
+}
+
+// StoredPermittee is a permittee with what only the store knows of it.
+type StoredPermittee struct {
+	cola.Permittee
+	FromLabels bool // only ever seen on labels: they may fill in what is unknown
+}

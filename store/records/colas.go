@@ -1,0 +1,107 @@
+package records
+
+import (
+	"context"
+	"slices"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Reader reads records as they are stored.
+type Reader interface {
+	// Colas calls found with each of the labels that exists, whole, settled by Derive.
+	Colas(ctx context.Context, ids []cola.TTBID, found func(*cola.Cola)) error
+	// Permittees calls found with each of the permittees that exists.
+	Permittees(ctx context.Context, numbers []string, found func(Permittee)) error
+}
+
+// Colas merges patches into labels as they stand, and keeps what comes of it, so that later patches see earlier ones. The
+// zero value has looked at nothing.
+type Colas struct {
+	labels     map[cola.TTBID]*cola.Cola // those looked at so far; nil for one that does not exist
+	permittees Permittees
+}
+
+// ColaChange is what is to be written of one label.
+type ColaChange struct {
+	Label                  *cola.Cola
+	Exists                 bool       // the label has a row
+	Row                    bool       // which differs
+	Images, Barcodes       bool       // these differ
+	HadImages, HadBarcodes bool       // rows of these exist
+	Permittee              *Permittee // to be written too; nil when it stays as it is
+}
+
+// Plan reads what the patches are about and works out what becomes of each: an outcome, and a change that is nil when there
+// is nothing to write.
+func (pl *Colas) Plan(ctx context.Context, r Reader, patches []cola.Patch[cola.Cola]) ([]store.Outcome, []*ColaChange, error) {
+	if err := pl.load(ctx, r, patches); err != nil {
+		return nil, nil, err
+	}
+	outcomes, changes := make([]store.Outcome, len(patches)), make([]*ColaChange, len(patches))
+	var permits []string
+	for i := range patches {
+		outcomes[i], changes[i] = pl.merge(&patches[i])
+		if changes[i] != nil {
+			permits = append(permits, changes[i].Label.PermitNumber)
+		}
+	}
+	if err := pl.permittees.Load(ctx, r, permits); err != nil {
+		return nil, nil, err
+	}
+	for _, c := range changes {
+		if c != nil {
+			c.Permittee = pl.permittees.SeenOn(c.Label)
+		}
+	}
+	return outcomes, changes, nil
+}
+
+func (pl *Colas) load(ctx context.Context, r Reader, patches []cola.Patch[cola.Cola]) error {
+	if pl.labels == nil {
+		pl.labels = make(map[cola.TTBID]*cola.Cola, len(patches))
+	}
+	ids := make([]cola.TTBID, 0, len(patches))
+	for i := range patches {
+		id := patches[i].Record.TTBID
+		if _, looked := pl.labels[id]; !looked {
+			pl.labels[id] = nil
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return r.Colas(ctx, ids, func(c *cola.Cola) { pl.labels[c.TTBID] = c })
+}
+
+// merge works out what one patch does to its label. The change is nil when it does nothing.
+func (pl *Colas) merge(patch *cola.Patch[cola.Cola]) (store.Outcome, *ColaChange) {
+	id := patch.Record.TTBID
+	old := pl.labels[id]
+	label := new(cola.Cola)
+	if old != nil {
+		*label = *old // Apply and Derive replace lists and never write into them
+	}
+	patch.Apply(label)
+	label.TTBID = id
+	label.Derive()
+	if cola.CheckNew(label) != nil {
+		return store.Refused, nil
+	}
+	c := &ColaChange{Label: label, Row: true, Images: true, Barcodes: true}
+	outcome := store.Added
+	if old != nil {
+		outcome = store.Changed
+		c.Exists, c.HadImages, c.HadBarcodes = true, len(old.Images) > 0, len(old.Barcodes) > 0
+		c.Row = !Same(ColaColumns(label), ColaColumns(old))
+		c.Images = !slices.Equal(label.Images, old.Images)
+		c.Barcodes = !slices.Equal(label.Barcodes, old.Barcodes)
+		if !c.Row && !c.Images && !c.Barcodes {
+			return store.Unchanged, nil
+		}
+	}
+	pl.labels[id] = label
+	return outcome, c
+}

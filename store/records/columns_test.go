@@ -1,0 +1,47 @@
+package records
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestEveryFieldHasAColumn: a field that is added to a record must not be forgotten here.
+func TestEveryFieldHasAColumn(t *testing.T) {
+	var c cola.Cola
+	var a cola.AVADetail
+	var r cola.ProductionReport
+	for _, table := range []struct {
+		name    string
+		columns []Column
+		record  reflect.Value
+		fields  []cola.Field
+		apart   []string // kept in tables of their own, derived, or the key
+	}{
+		{"colas", ColaColumns(&c), reflect.ValueOf(&c), cola.FieldsOf[cola.Cola](), []string{"ttb_id", "has_barcode", "images", "barcodes"}},
+		{"avas", AVAs.Columns(&a), reflect.ValueOf(&a), cola.FieldsOf[cola.AVADetail](), nil},
+		{"production_reports", ProductionReports.Columns(&r), reflect.ValueOf(&r), cola.FieldsOf[cola.ProductionReport](), nil},
+	} {
+		kept := map[string]any{}
+		for _, col := range table.columns {
+			kept[col.Name] = col.Field
+		}
+		for _, name := range table.apart {
+			kept[name] = nil
+		}
+		for _, f := range table.fields {
+			ptr, ok := kept[f.Name]
+			if !ok {
+				t.Errorf("%s has no column for %s", table.name, f.Name)
+			}
+			if want := table.record.Elem().FieldByIndex(f.Index).Addr().Interface(); ptr != nil && ptr != want {
+				t.Errorf("%s: column %s keeps another field", table.name, f.Name)
+			}
+			delete(kept, f.Name)
+		}
+		if len(kept) > 0 {
+			t.Errorf("%s has columns for no field: %v", table.name, kept)
+		}
+	}
+}
