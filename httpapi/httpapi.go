@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
@@ -59,6 +60,9 @@ type Options struct {
 	Timeout        time.Duration // for one request's work; zero: 30 seconds
 	AllowedOrigins []string      // of browsers' scripts; none: any origin, as no request is authorised by a cookie
 	MaxDrawings    int           // label images drawn at one time; zero: one a processor
+
+	// Metrics is where the edge registers what it measures, once for each registerer; nil: nothing is measured.
+	Metrics prometheus.Registerer
 }
 
 // basePath is the path of the API under the service's root.
@@ -71,6 +75,8 @@ type api struct {
 	opts       Options
 	log        *slog.Logger
 	ops        []operation
+	patterns   map[string]bool // of the routes, as chi tells them
+	metrics    *metrics
 	drawings   chan struct{} // holds a token for each image being drawn
 	buffers    sync.Pool     // of *bytes.Buffer
 	imageQuery *decoder[imageParams]
@@ -95,6 +101,8 @@ func New(svc Service, auth Authenticator, o Options) http.Handler {
 	spec := describe(a.ops, o.PublicURL)
 	a.spec = newDocument("application/json", mustMarshal(spec))
 	a.page = newDocument("text/html; charset=utf-8", mustRenderDocs(spec, o.PublicURL))
+	a.patterns = a.routePatterns()
+	a.metrics = newMetrics(o.Metrics, sortedKeys(a.patterns))
 	return a.routes()
 }
 
@@ -117,19 +125,35 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func (a *api) routes() http.Handler {
-	root := chi.NewRouter()
-	root.Use(requestID, a.record, canonicalPath, a.cors(), compress(), a.recover, a.limitTime)
-	root.NotFound(a.notFoundOpen)
-	root.MethodNotAllowed(a.methodNotAllowedOpen)
-	open := map[string]http.HandlerFunc{
+// open returns the routes that need no credentials.
+func (a *api) open() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
 		"/docs":                    a.serveDocument(&a.page),
 		"/healthz":                 a.health,
 		"/readyz":                  a.ready,
 		"/images/{image}":          a.image,
 		basePath + "/openapi.json": a.serveDocument(&a.spec),
 	}
-	for path, handler := range open {
+}
+
+// routePatterns returns the pattern of every route.
+func (a *api) routePatterns() map[string]bool {
+	all := map[string]bool{}
+	for path := range a.open() {
+		all[path] = true
+	}
+	for i := range a.ops {
+		all[basePath+a.ops[i].Path] = true
+	}
+	return all
+}
+
+func (a *api) routes() http.Handler {
+	root := chi.NewRouter()
+	root.Use(requestID, a.record, canonicalPath, a.cors(), compress(), a.recover, a.limitTime)
+	root.NotFound(a.notFoundOpen)
+	root.MethodNotAllowed(a.methodNotAllowedOpen)
+	for path, handler := range a.open() {
 		getAndHead(root, path, handler)
 	}
 	root.Route(basePath, func(r chi.Router) {

@@ -17,6 +17,7 @@ import (
 	"github.com/go-chi/cors"
 	"github.com/klauspost/compress/gzhttp"
 
+	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 )
 
@@ -24,7 +25,8 @@ import (
 // what was searched for.
 type event struct {
 	requestID string
-	caller    cola.Caller // zero when not authenticated
+	channel   cola.Channel // empty where no credentials are asked for
+	caller    cola.Caller  // zero when not authenticated
 	meter     cola.Meter
 	units     int       // charged
 	code      cola.Code // of an error answer
@@ -42,8 +44,10 @@ func eventOf(r *http.Request) *event {
 	return &event{}
 }
 
-// saneRequestID is what a request id from outside may look like: it goes into logs and headers.
-func saneRequestID(s string) bool { return requestIDShape.MatchString(s) }
+// saneRequestID is what a request id from outside may look like: it goes into logs and headers. What could be a key is none.
+func saneRequestID(s string) bool {
+	return requestIDShape.MatchString(s) && !strings.Contains(s, auth.KeyPrefix)
+}
 
 var requestIDShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
@@ -61,35 +65,57 @@ func requestID(next http.Handler) http.Handler {
 	})
 }
 
-// record logs one event a request, when it is done.
+// record measures a request and logs one event of it, when it is done.
 func (a *api) record(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
+		a.metrics.began()
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		defer func() {
 			// Deferred, so that a connection cut off by a panic is recorded too.
-			a.logEvent(r, ww, time.Since(start))
+			took, route, sent := time.Since(start), a.routeLabel(r), ww.BytesWritten()
+			if r.Method == http.MethodHead {
+				sent = 0 // net/http takes the body and leaves it out
+			}
+			o := outcome{methodLabel(r.Method), ww.Status()}
+			a.metrics.ended(route, o, took, sent, eventOf(r).stack != nil)
+			a.logEvent(r, route, o, took, sent)
 		}()
 		next.ServeHTTP(ww, r)
 	})
 }
 
-func (a *api) logEvent(r *http.Request, w middleware.WrapResponseWriter, took time.Duration) {
+// routeLabel returns the pattern of the route that a request was for; what stood in its place in the path is not told. One
+// refused before it came to its route, for its credentials or its method, is told under the route that GET would have taken.
+func (a *api) routeLabel(r *http.Request) string {
+	rctx := chi.RouteContext(r.Context())
+	if pattern := rctx.RoutePattern(); a.patterns[pattern] {
+		return pattern
+	}
+	if pattern := rctx.Routes.Find(chi.NewRouteContext(), http.MethodGet, routedPath(r)); a.patterns[pattern] {
+		return pattern
+	}
+	return other
+}
+
+func (a *api) logEvent(r *http.Request, route string, o outcome, took time.Duration, bytes int) {
 	e := eventOf(r)
 	attrs := []slog.Attr{
 		slog.String("request_id", e.requestID),
-		slog.String("method", r.Method),
-		slog.String("route", chi.RouteContext(r.Context()).RoutePattern()),
-		slog.Int("status", w.Status()),
+		slog.String("method", o.method),
+		slog.String("route", route),
+		slog.Int("status", o.status),
 		slog.Duration("duration", took),
-		slog.Int("bytes", w.BytesWritten()),
+		slog.Int("bytes", bytes),
+	}
+	if e.channel != "" {
+		attrs = append(attrs, slog.String("channel", string(e.channel)))
 	}
 	if e.caller.Account != 0 {
 		attrs = append(attrs,
 			slog.Int64("account", int64(e.caller.Account)),
 			slog.String("credential_kind", string(e.caller.Credential.Kind)),
 			slog.Int64("credential", e.caller.Credential.ID),
-			slog.String("channel", string(e.caller.Channel)),
 			slog.Int("units", e.units))
 	}
 	if e.meter != cola.MeterNone {

@@ -17,6 +17,7 @@ const maxBodyBytes = 64 << 10
 func (a *api) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Authorization, X-API-Key")
+		eventOf(r).channel = cola.ChannelREST
 		caller, err := a.auth.Authenticate(r.Context(), r.Header, cola.ChannelREST)
 		if err != nil {
 			a.fail(w, r, err)

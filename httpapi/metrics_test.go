@@ -1,0 +1,259 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// mustMeasure starts the edge over a service, with its metrics in a registry of their own.
+func mustMeasure(t testing.TB, svc Service) (http.Handler, *prometheus.Registry) {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	return New(svc, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Metrics: registry}), registry
+}
+
+// samples reads a metric: its value, or how often a histogram was told, by its labels' values in the order of their names.
+func samples(t testing.TB, g prometheus.Gatherer, name string) map[string]float64 {
+	t.Helper()
+	families, err := g.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]float64{}
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetValue())
+			}
+			found[strings.Join(labels, " ")] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return found
+}
+
+// nonzero leaves out what never happened.
+func nonzero(all map[string]float64) map[string]float64 {
+	for labels, n := range all {
+		if n == 0 {
+			delete(all, labels)
+		}
+	}
+	return all
+}
+
+// TestRequestsAreCounted sends requests of every outcome and reads what was counted of them.
+func TestRequestsAreCounted(t *testing.T) {
+	h, registry := mustMeasure(t, newFake())
+	requests := []struct{ method, target, lines string }{
+		{"GET", "/api/v1/colas?q=oak", "X-API-Key: " + testKey},
+		{"GET", "/api/v1/colas?q=elm&page=2", "X-API-Key: " + testKey},
+		{"GET", "/api/v1/colas?per_page=1000", "X-API-Key: " + testKey},
+		{"HEAD", "/api/v1/colas", "X-API-Key: " + testKey},
+		{"GET", "/api/v1/colas/11054001000049", "X-API-Key: " + testKey},
+		{"GET", "/api/v1/colas/1", "X-API-Key: " + testKey},
+		{"GET", "/api/v1/usage", ""},
+		{"POST", "/api/v1/usage", "X-API-Key: " + testKey},
+		{"BREW", "/api/v1/usage", "X-API-Key: " + testKey},
+		{"GET", "/api/v1/made/up", "X-API-Key: " + testKey},
+		{"GET", "/made/up", ""},
+		{"GET", "/metrics", ""},
+		{"GET", "/healthz", ""},
+	}
+	sent := 0.
+	for _, r := range requests {
+		resp := send(t, h, r.method, r.target, r.lines)
+		if r.method != "HEAD" && strings.HasPrefix(r.target, "/api/v1/colas?") {
+			sent += float64(len(mustRead(t, resp)))
+		}
+	}
+	want := map[string]float64{
+		"GET /api/v1/colas 200":          2,
+		"GET /api/v1/colas 400":          1,
+		"HEAD /api/v1/colas 200":         1,
+		"GET /api/v1/colas/{ttb_id} 200": 1,
+		"GET /api/v1/colas/{ttb_id} 404": 1,
+		"GET /api/v1/usage 401":          1,
+		"POST /api/v1/usage 405":         1,
+		"other /api/v1/usage 405":        1,
+		"GET other 404":                  3,
+		"GET /healthz 200":               1,
+	}
+	if diff := cmp.Diff(want, samples(t, registry, "colaregistry_http_requests_total")); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	timed := map[string]float64{"/api/v1/colas": 4, "/api/v1/colas/{ttb_id}": 2, "/api/v1/usage": 3, "other": 3, "/healthz": 1}
+	if diff := cmp.Diff(timed, nonzero(samples(t, registry, "colaregistry_http_request_duration_seconds"))); diff != "" {
+		t.Errorf("durations (-want +got):\n%s", diff)
+	}
+	if got := samples(t, registry, "colaregistry_http_response_bytes_total")["/api/v1/colas"]; got != sent {
+		t.Errorf("%v bytes counted, %v received", got, sent)
+	}
+}
+
+// TestEveryRouteIsMeasured: what is mounted is there from the start, so that a first request shows as an increase.
+func TestEveryRouteIsMeasured(t *testing.T) {
+	_, registry := mustMeasure(t, newFake())
+	routes := samples(t, registry, "colaregistry_http_request_duration_seconds")
+	want := []string{"/docs", "/healthz", "/readyz", "/images/{image}", "/api/v1/openapi.json", other}
+	for _, op := range operations(newFake()) {
+		want = append(want, basePath+op.Path)
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, sortedKeys(routes)); diff != "" {
+		t.Errorf("routes (-want +got):\n%s", diff)
+	}
+	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
+		t.Errorf("names: %v, %v", problems, err)
+	}
+}
+
+// TestCallersMakeNoSeries: whatever is sent, the labels are ours.
+func TestCallersMakeNoSeries(t *testing.T) {
+	h, registry := mustMeasure(t, newFake())
+	for i := range 100 {
+		send(t, h, fmt.Sprintf("M%d", i), fmt.Sprintf("/api/v1/x%d", i), "X-API-Key: "+testKey)
+		send(t, h, "GET", fmt.Sprintf("/%d", i))
+		get(t, h, fmt.Sprintf("/api/v1/colas/%d", i))
+		get(t, h, fmt.Sprintf("/api/v1/colas/{ttb_id}/%d", i))
+	}
+	want := map[string]float64{"other other 404": 100, "GET other 404": 200, "GET /api/v1/colas/{ttb_id} 404": 100}
+	if diff := cmp.Diff(want, samples(t, registry, "colaregistry_http_requests_total")); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// watching is a service that looks at the metrics from within a request.
+type watching struct {
+	*fake
+	look func()
+}
+
+func (w watching) Usage(ctx context.Context, c cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
+	w.look()
+	return w.fake.Usage(ctx, c)
+}
+
+func TestInFlight(t *testing.T) {
+	w := &watching{fake: newFake()}
+	h, registry := mustMeasure(t, w)
+	inFlight := func() float64 { return samples(t, registry, "colaregistry_http_requests_in_flight")[""] }
+	during := -1.
+	w.look = func() { during = inFlight() }
+	get(t, h, "/api/v1/usage")
+	if during != 1 || inFlight() != 0 {
+		t.Errorf("%v during a request, %v after it", during, inFlight())
+	}
+}
+
+func TestPanicsAreCounted(t *testing.T) {
+	f := newFake()
+	h, registry := mustMeasure(t, f)
+	f.panic = "broken"
+	get(t, h, "/api/v1/usage")
+	f.panic = http.ErrAbortHandler // ends a connection; the program is in order
+	func() {
+		defer func() {
+			if p := recover(); p != http.ErrAbortHandler {
+				t.Errorf("recovered %v", p)
+			}
+		}()
+		get(t, h, "/api/v1/usage")
+	}()
+	want := map[string]float64{"GET /api/v1/usage 500": 1, "GET /api/v1/usage 0": 1}
+	if diff := cmp.Diff(want, samples(t, registry, "colaregistry_http_requests_total")); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if got := samples(t, registry, "colaregistry_http_panics_total")[""]; got != 1 {
+		t.Errorf("%v panics counted, want 1", got)
+	}
+	if got := samples(t, registry, "colaregistry_http_requests_in_flight")[""]; got != 0 {
+		t.Errorf("%v requests in flight for good", got)
+	}
+}
+
+// TestCountsAreExact has many goroutines meet the same outcomes for the first time at once.
+func TestCountsAreExact(t *testing.T) {
+	const goroutines, each = 16, 50
+	m := newMetrics(prometheus.NewRegistry(), []string{"/a"})
+	var all sync.WaitGroup
+	for range goroutines {
+		all.Go(func() {
+			for i := range each {
+				m.began()
+				m.ended("/a", outcome{"GET", 200 + i%10}, 0, 1, false)
+			}
+		})
+	}
+	all.Wait()
+	for status := 200; status < 210; status++ {
+		if got := testutil.ToFloat64(m.routes["/a"].counter(outcome{"GET", status})); got != goroutines*each/10 {
+			t.Errorf("%d: %v, want %d", status, got, goroutines*each/10)
+		}
+	}
+}
+
+// TestNoSecretIsLogged sends keys wherever one could come, right and wrong, and searches: the log, at its most talkative,
+// holds none of them.
+func TestNoSecretIsLogged(t *testing.T) {
+	const wrong, sought = "lar_wrongwrongwrong", "soughtafter"
+	f := newFake()
+	var log strings.Builder
+	handler := slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})
+	h := New(f, keys{}, Options{Logger: slog.New(handler), Metrics: prometheus.NewRegistry()})
+	requests := 0
+	for _, key := range []string{testKey, wrong} {
+		for _, line := range []string{"X-API-Key: " + key, "Authorization: Bearer " + key, "Authorization: Basic " + key, "X-Request-Id: " + key, "User-Agent: " + key, "Cookie: key=" + key} {
+			for _, target := range []string{
+				"/api/v1/colas?q=" + sought, "/api/v1/colas?brand_name=" + sought + "&api_key=" + key, "/api/v1/usage?access_token=" + key,
+				"/api/v1/colas/" + key, "/api/v1/permittees/" + sought, "/api/v1/barcode/" + sought, "/api/v1/" + key, "/" + key,
+				"/images/" + key, "/images/11054001000049-" + key, "/docs?key=" + key, "/readyz?" + key,
+			} {
+				for _, method := range []string{"GET", "HEAD", "POST", strings.ToUpper(key)} {
+					requests++
+					send(t, h, method, target, line)
+				}
+			}
+		}
+	}
+	for _, secret := range []string{testKey, strings.ToUpper(testKey), wrong, strings.ToUpper(wrong), sought} {
+		if line, _, found := strings.Cut(log.String(), secret); found {
+			t.Errorf("the log tells %s: …%s%s", secret, line[strings.LastIndex(line, "\n")+1:], secret)
+		}
+	}
+	if lines := strings.Count(log.String(), "\n"); lines != requests {
+		t.Errorf("%d lines of %d requests", lines, requests)
+	}
+}
+
+// BenchmarkMeasured is a request with its metrics, to be held against BenchmarkSearchAnswer/request, which has none.
+func BenchmarkMeasured(b *testing.B) {
+	measured, _ := mustMeasure(b, newFake())
+	for name, h := range map[string]http.Handler{"with": measured, "without": mustServe(b, newFake(), io.Discard)} {
+		b.Run(name, func(b *testing.B) {
+			r := httptest.NewRequest("GET", "/api/v1/colas?q=oak&product_type=wine", nil)
+			r.Header.Set("X-Api-Key", testKey)
+			b.ReportAllocs()
+			for b.Loop() {
+				h.ServeHTTP(httptest.NewRecorder(), r)
+			}
+		})
+	}
+}
