@@ -37,6 +37,7 @@ type Store interface {
 	Accounts
 	Keys
 	Ledger
+	Moves
 
 	// ID identifies the data: made once with the database, and never the same for two.
 	ID() string

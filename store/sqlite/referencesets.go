@@ -35,7 +35,6 @@ func readSome[T any](ctx context.Context, q querier, set records.Set[T], conditi
 // upsertSet merges count rows into a set, the i-th by merge(i, row).
 func upsertSet[T any](ctx context.Context, s *Store, operation string, set records.Set[T], count int, mode store.Mode,
 	merge func(i int, row *T)) ([]store.Outcome, error) {
-	query := `INSERT OR REPLACE INTO ` + set.Table + ` (` + set.ColumnList() + `) VALUES (` + placeholders(len(set.Columns(new(T)))) + `)`
 	return s.upsert(ctx, operation, change{mode: mode, reference: true,
 		plan: func(ctx context.Context, q querier, _ int) (*plan, error) {
 			held, err := readSet(ctx, q, set)
@@ -50,10 +49,14 @@ func upsertSet[T any](ctx context.Context, s *Store, operation string, set recor
 					p.add(outcome, nil)
 					continue
 				}
-				p.add(outcome, rowStep{query, values(set.Columns(row))})
+				p.add(outcome, rowStep{replaceRow(set), values(set.Columns(row))})
 			}
 			return p, nil
 		}})
+}
+
+func replaceRow[T any](set records.Set[T]) string {
+	return `INSERT OR REPLACE INTO ` + set.Table + ` (` + set.ColumnList() + `) VALUES (` + placeholders(len(set.Columns(new(T)))) + `)`
 }
 
 // rowStep writes one row by one statement.

@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Batches", testBatches},
 		{"Window", testWindow},
 		{"Usage", testUsage},
+		{"Moves", testMoves},
 	} {
 		t.Run(role.name, func(t *testing.T) { role.tests(t, open) })
 	}

@@ -1,0 +1,148 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
+)
+
+// fillChunk is how many items are written in one transaction: a single one for everything would make the journal as large
+// as the database.
+const fillChunk = 5_000
+
+// Fill implements store.Moves. It is no single transaction: once the first items are written, an error says with
+// store.ErrHalfFilled that the file is to be thrown away.
+func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) error {
+	const operation = "fill database"
+	if err := s.start(); err != nil {
+		return failed(operation, err)
+	}
+	defer s.done()
+	if err := s.changing.Lock(ctx); err != nil {
+		return failed(operation, err)
+	}
+	defer s.changing.Unlock()
+	next, stop := iter.Pull2(items)
+	defer stop()
+	more := true
+	for begun := false; more; begun = true {
+		err := s.records.transact(ctx, func(ctx context.Context) (err error) {
+			if !begun {
+				if err := checkEmpty(ctx, s.records); err != nil {
+					return err
+				}
+			}
+			more, err = s.fillSome(ctx, next)
+			return err
+		})
+		if err != nil && begun {
+			err = fmt.Errorf("%w: %w", store.ErrHalfFilled, err)
+		}
+		if err != nil {
+			return failed(operation, err)
+		}
+		s.relieve(ctx)
+	}
+	return failed(operation, s.journal.sync())
+}
+
+// fillSome writes the next items and reports whether there are more. With the last of them come the revisions, at which
+// followers look up.
+func (s *Store) fillSome(ctx context.Context, next func() (*store.Item, error, bool)) (more bool, err error) {
+	for range fillChunk {
+		item, err, ok := next()
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			return false, s.records.exec(ctx, `UPDATE meta SET revision = 1, reference_revision = 1`)
+		}
+		if err := s.fill(ctx, item); err != nil {
+			return false, fmt.Errorf("%s: %w", item.Kind, err)
+		}
+	}
+	return true, nil
+}
+
+// fill writes one item.
+func (s *Store) fill(ctx context.Context, i *store.Item) error {
+	w := s.records
+	switch i.Kind {
+	case store.ItemAccount:
+		return w.exec(ctx, `INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (?, ?, ?, ?, ?)`,
+			int64(i.Account.ID), i.Account.Email, foldEmail(i.Account.Email), string(i.Account.Tier), encode(&i.Account.CreatedAt))
+	case store.ItemKey:
+		k := &i.Key
+		return w.exec(ctx, `INSERT INTO api_keys
+			(id, account_id, hash, name, prefix, last_four, created_at, last_used_at, revoked_at, expires_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, k.ID, int64(k.AccountID), k.Hash[:], k.Name, k.Prefix, k.LastFour,
+			encode(&k.CreatedAt), encode(&k.LastUsedAt), encode(&k.RevokedAt), encode(&k.ExpiresAt))
+	case store.ItemMonth:
+		return w.exec(ctx, `INSERT INTO usage_months (account_id, period, detail_views, list_records) VALUES (?, ?, ?, ?)`,
+			int64(i.Month.Account), i.Month.Period.String(), i.Month.Used.DetailViews, i.Month.Used.ListRecords)
+	case store.ItemDay:
+		d := &i.Day
+		return w.exec(ctx, `INSERT INTO usage_days
+			(account_id, day, channel, credential_kind, credential_id, meter, units, requests) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+			int64(d.Account), d.Day.String(), string(d.Channel), string(d.Credential.Kind), d.Credential.ID, string(d.Meter), d.Units, d.Requests)
+	case store.ItemGrant:
+		return w.exec(ctx, `INSERT INTO burst_grants (account_id, granted_at, requests) VALUES (?, ?, ?)`,
+			int64(i.Grant.Account), i.Grant.At.UnixMicro(), i.Grant.Requests)
+	case store.ItemReferences:
+		return s.fillReferences(ctx, i.References)
+	case store.ItemPermittee:
+		return permitteeStep{StoredPermittee: i.Permittee}.write(ctx, w, 1)
+	case store.ItemCola:
+		return colaStep{&records.ColaChange{Label: i.Cola, Images: true, Barcodes: true}}.write(ctx, w, 1)
+	}
+	return fmt.Errorf("no such kind of item: %q", i.Kind)
+}
+
+func (s *Store) fillReferences(ctx context.Context, sets *store.ReferenceSets) error {
+	if err := fillSet(ctx, s, records.AVAs, sets.AVAs); err != nil {
+		return err
+	}
+	if err := s.fillReports(ctx, sets.ProductionReports); err != nil {
+		return err
+	}
+	if err := fillSet(ctx, s, records.ProcessingTimes, sets.ProcessingTimes); err != nil {
+		return err
+	}
+	if err := fillSet(ctx, s, records.FormulaProcessingTimes, sets.FormulaProcessingTimes); err != nil {
+		return err
+	}
+	if err := fillSet(ctx, s, records.RegistrationProcessingTimes, sets.RegistrationProcessingTimes); err != nil {
+		return err
+	}
+	return fillSet(ctx, s, records.CategoryAliases, sets.CategoryAliases)
+}
+
+func fillSet[T any](ctx context.Context, s *Store, set records.Set[T], rows []T) error {
+	for i := range rows {
+		if err := s.records.exec(ctx, replaceRow(set), values(set.Columns(&rows[i]))...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillReports writes whole reports; the rows of one stand together.
+func (s *Store) fillReports(ctx context.Context, rows []cola.ProductionReport) error {
+	for len(rows) > 0 {
+		key := rows[0].Key()
+		end := slices.IndexFunc(rows, func(r cola.ProductionReport) bool { return r.Key() != key })
+		if end < 0 {
+			end = len(rows)
+		}
+		if err := (reportStep{key, rows[:end]}).write(ctx, s.records, 1); err != nil {
+			return err
+		}
+		rows = rows[end:]
+	}
+	return nil
+}
