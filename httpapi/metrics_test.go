@@ -243,11 +243,15 @@ func TestNoSecretIsLogged(t *testing.T) {
 	}
 }
 
-// BenchmarkMeasured is a request with its metrics, to be held against BenchmarkSearchAnswer/request, which has none.
-func BenchmarkMeasured(b *testing.B) {
-	measured, _ := mustMeasure(b, newFake())
-	for name, h := range map[string]http.Handler{"with": measured, "without": mustServe(b, newFake(), io.Discard)} {
-		b.Run(name, func(b *testing.B) {
+// BenchmarkMetrics is a search through the edge, alike but for its metrics.
+func BenchmarkMetrics(b *testing.B) {
+	for _, measured := range []bool{false, true} {
+		b.Run(fmt.Sprintf("measured=%t", measured), func(b *testing.B) {
+			o := Options{Logger: slog.New(slog.NewJSONHandler(io.Discard, nil))}
+			if measured {
+				o.Metrics = prometheus.NewRegistry()
+			}
+			h := New(newFake(), keys{}, o)
 			r := httptest.NewRequest("GET", "/api/v1/colas?q=oak&product_type=wine", nil)
 			r.Header.Set("X-Api-Key", testKey)
 			b.ReportAllocs()
