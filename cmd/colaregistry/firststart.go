@@ -16,7 +16,6 @@ import (
 	"github.com/colaregistry/colaregistry/internal/turnstile"
 	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
-	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
 const (
@@ -34,7 +33,7 @@ const (
 // firstStart loads the demonstration data and makes the demonstration account when the embedded database has just been
 // made, or an earlier first start was cut off. It returns nil otherwise. Of several servers that start at once one does it,
 // and the others wait until it has told the key.
-func (c *serveCommand) firstStart(env *environment, st *sqlite.Store) (_ *demonstration, err error) {
+func (c *serveCommand) firstStart(env *environment, st database) (_ *demonstration, err error) {
 	if !c.embedded() {
 		return nil, nil
 	}
@@ -65,7 +64,7 @@ func (c *serveCommand) firstStart(env *environment, st *sqlite.Store) (_ *demons
 }
 
 // due reports whether demonstration data is to be loaded, and which.
-func (c *serveCommand) due(env *environment, st *sqlite.Store, marker string) (demo.Options, bool, error) {
+func (c *serveCommand) due(env *environment, st database, marker string) (demo.Options, bool, error) {
 	options, begun, err := readMarker(marker)
 	switch {
 	case err != nil:

@@ -3,13 +3,11 @@ package main
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/colaregistry/colaregistry/ingest"
-	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
 type importCommand struct {
@@ -63,12 +61,18 @@ const importGCPercent = 400
 
 // target opens the database to import into; for a dry run where there is none, an empty one that goes when it is closed.
 func (c *importCommand) target(env *environment) (importTarget, error) {
-	path, err := c.path()
+	p, err := c.place()
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(path); !c.DryRun || !errors.Is(err, fs.ErrNotExist) {
-		return c.open(env)
+	exists := true
+	if c.DryRun {
+		if exists, err = p.exists(env); err != nil {
+			return nil, err
+		}
+	}
+	if exists {
+		return p.open(env)
 	}
 	dir, err := os.MkdirTemp("", "colaregistry")
 	if err != nil {
@@ -88,12 +92,12 @@ type importTarget interface {
 
 // throwaway is a database that is removed when it is closed.
 type throwaway struct {
-	*sqlite.Store
+	database
 	dir string
 }
 
 // Close closes the database and removes its folder.
-func (t *throwaway) Close() error { return errors.Join(t.Store.Close(), os.RemoveAll(t.dir)) }
+func (t *throwaway) Close() error { return errors.Join(t.database.Close(), os.RemoveAll(t.dir)) }
 
 // sources checks that every file can be read before any of them is imported.
 func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {

@@ -1,28 +1,51 @@
 package main
 
-import (
-	"fmt"
+import "fmt"
 
-	"github.com/colaregistry/colaregistry/store/sqlite"
-)
-
-type migrateCommand struct{ storeFlags }
+type migrateCommand struct {
+	storeFlags
+	Status bool `help:"Only tell the schema's version, and that of this program. The exit code is 1 when the schema is not up to date."`
+}
 
 // Run brings the schema up to date and tells its version. Opening the database does the same: the command is for those
 // who want it done apart from a start.
-func (c *migrateCommand) Run(env *environment) (err error) {
-	path, err := c.path()
+func (c *migrateCommand) Run(env *environment) error {
+	p, err := c.place()
 	if err != nil {
 		return err
 	}
-	from, to, err := sqlite.Migrate(env, path, sqlite.Options{Logger: env.log})
+	if c.Status {
+		return tellVersions(env, p)
+	}
+	from, to, err := p.migrate(env)
 	if err != nil {
-		return fmt.Errorf("migrate database %s: %w", path, err)
+		return err
 	}
 	if from == to {
-		fmt.Fprintf(env.stdout, "%s is at schema version %d already\n", path, to)
+		fmt.Fprintf(env.stdout, "%s is at schema version %d already\n", p, to)
 		return nil
 	}
-	fmt.Fprintf(env.stdout, "%s: schema version %d, was %d\n", path, to, from)
+	fmt.Fprintf(env.stdout, "%s: schema version %d, was %d\n", p, to, from)
+	return nil
+}
+
+func tellVersions(env *environment, p place) error {
+	current, latest, err := p.versions(env)
+	if err != nil {
+		return err
+	}
+	what := "up to date"
+	switch {
+	case current == 0:
+		what = "there is no registry yet"
+	case current < latest:
+		what = "to be migrated"
+	case current > latest:
+		what = "newer than this program knows; run a newer version"
+	}
+	fmt.Fprintf(env.stdout, "%s: schema version %d, this program's is %d: %s\n", p, current, latest, what)
+	if current != latest {
+		return exitError(exitFailed)
+	}
 	return nil
 }

@@ -5,15 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
 // program is one run of the command. It is a value, so that tests can run it.
@@ -91,58 +86,6 @@ func (p program) run(ctx context.Context) int {
 		return exitFailed
 	}
 }
-
-// storeFlags say where the data is.
-type storeFlags struct {
-	DataDir     string `default:"./data" placeholder:"DIR" help:"Folder of the embedded database and the index snapshot (${default})."`
-	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database to use in place of the embedded one in the data folder: sqlite:PATH."`
-}
-
-// open opens the database, making it and bringing its schema up to date as needed.
-func (f storeFlags) open(env *environment) (*sqlite.Store, error) {
-	path, err := f.path()
-	if err != nil {
-		return nil, err
-	}
-	st, err := sqlite.Open(env, path, sqlite.Options{Logger: env.log})
-	if err != nil {
-		return nil, fmt.Errorf("open database %s: %w", path, err)
-	}
-	return st, nil
-}
-
-// openExisting opens the database, and fails when there is none: a command that only asks for something must not make one,
-// which would pass for a first start.
-func (f storeFlags) openExisting(env *environment) (*sqlite.Store, error) {
-	path, err := f.path()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no registry at %s yet; serve, import and account create make one", path)
-	}
-	return f.open(env)
-}
-
-// path returns the file of the embedded database.
-func (f storeFlags) path() (string, error) {
-	scheme, rest, found := strings.Cut(f.DatabaseURL, ":")
-	switch {
-	case f.DatabaseURL == "":
-		return filepath.Join(f.DataDir, "registry.db"), nil
-	case found && scheme == "sqlite":
-		if path := strings.TrimPrefix(rest, "//"); path != "" && !strings.Contains(path, "?") {
-			return path, nil
-		}
-		return "", fmt.Errorf("--database-url: %q is not sqlite: and the path of a file; it takes no options", f.DatabaseURL)
-	case scheme == "postgres" || scheme == "postgresql":
-		return "", errors.New("--database-url: this version keeps its data in the embedded database only; leave the flag out, or give sqlite:PATH")
-	}
-	return "", fmt.Errorf("--database-url: %q is no database URL this version knows; leave the flag out, or give sqlite:PATH", f.DatabaseURL)
-}
-
-// embedded reports whether the database is the default one in the data folder.
-func (f storeFlags) embedded() bool { return f.DatabaseURL == "" }
 
 // closing closes c and joins its error to *err.
 func closing(c io.Closer, err *error) { *err = errors.Join(*err, c.Close()) }

@@ -124,15 +124,6 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 	return s
 }
 
-// snapshot returns the file that the index is saved in, beside the embedded database.
-func (c *serveCommand) snapshot() string {
-	path, err := c.path()
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSuffix(path, ".db") + ".index"
-}
-
 // serve answers requests until the context ends. Then it drains: the listener closes, requests that have begun are
 // answered, and the index snapshot is saved.
 func (s *server) serve(ctx context.Context, l net.Listener) error {
@@ -174,7 +165,7 @@ func (s *server) close() {
 // check reports what is wrong with the flags before anything is opened, and returns the public URL without a slash at its
 // end, or "" for none.
 func (c *serveCommand) check() (publicURL string, err error) {
-	if _, err := c.path(); err != nil {
+	if _, err := c.place(); err != nil {
 		return "", err
 	}
 	if _, err := checkedURL("--upgrade-url", c.UpgradeURL); err != nil {
