@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/quota"
@@ -16,7 +17,9 @@ func (s *Service) Barcode(ctx context.Context, c cola.Caller, value string) (col
 	if state, err := s.begin(c); err != nil {
 		return cola.BarcodeResult{}, state, err
 	}
+	begun := time.Now()
 	found, ok := s.index.View().Barcode(value, barcodeColas)
+	s.metrics.searched(byBarcode, begun)
 	if !ok {
 		state, err := s.Refuse(ctx, c, cola.Errorf(cola.CodeNotFound, "No label carries the barcode %s.", cola.Quoted(value)))
 		return cola.BarcodeResult{}, state, err

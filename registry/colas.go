@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/quota"
@@ -28,7 +29,9 @@ func (s *Service) SearchColas(ctx context.Context, c cola.Caller, p cola.SearchP
 		state, err := s.Refuse(ctx, c, err)
 		return ColaPage{}, state, err
 	}
+	begun := time.Now()
 	found := s.index.View().Search(q)
+	s.metrics.searched(classOf(&q.Query), begun)
 	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Meter: cola.MeterListRecords, Units: len(found.Rows)})
 	if err != nil {
 		return ColaPage{}, grant.State, err
@@ -91,7 +94,7 @@ func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola,
 		return cola.Cola{}, cola.Image{}, notFound
 	}
 	if err != nil {
-		return cola.Cola{}, cola.Image{}, storeError(err, "read COLA of image "+cola.Quoted(imageID))
+		return cola.Cola{}, cola.Image{}, storeError(err, "read COLA "+id.String()+" of an image")
 	}
 	for _, image := range label.Images {
 		if image.TTBImageID == imageID && strings.HasPrefix(string(image.ImageURL), ownImages) {

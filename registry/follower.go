@@ -77,6 +77,9 @@ func (f *Follower) Run(ctx context.Context) error {
 		if labels >= busyLabels {
 			wait = pollBusy
 		}
+		if ctx.Err() == nil {
+			f.service.seen.tried(err)
+		}
 		if err != nil {
 			if ctx.Err() == nil {
 				f.service.log.Error("index cannot follow the store", "error", err)
@@ -117,6 +120,7 @@ func (f *Follower) sync(ctx context.Context) (labels int, err error) {
 		return 0, fmt.Errorf("read revision: %w", err)
 	}
 	marks := index.View().Marks()
+	f.service.seen.saw(latest, marks, time.Now())
 	if latest < max(marks.Labels, marks.Permittees, marks.References) {
 		return f.rebuild(ctx)
 	}
@@ -173,6 +177,7 @@ func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.R
 		return labels, fmt.Errorf("publish index: %w", err)
 	}
 	f.complete, f.changed = true, time.Now()
+	f.service.seen.took(next, labels, f.changed)
 	return labels, nil
 }
 

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/quota"
@@ -27,7 +28,9 @@ func (s *Service) SearchPermittees(ctx context.Context, c cola.Caller, p cola.Pe
 		state, err := s.Refuse(ctx, c, err)
 		return PermitteePage{}, state, err
 	}
+	begun := time.Now()
 	found := s.index.View().Permittees(q)
+	s.metrics.searched(permitteeSearch, begun)
 	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Meter: cola.MeterListRecords, Units: len(found.Rows)})
 	if err != nil {
 		return PermitteePage{}, grant.State, err
@@ -45,7 +48,9 @@ func (s *Service) SearchPermittees(ctx context.Context, c cola.Caller, p cola.Pe
 // caller has it already by its ETag, is free.
 func (s *Service) Permittee(ctx context.Context, c cola.Caller, number, ifNoneMatch string) (Tagged[cola.PermitteeDetail], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch, func() (cola.PermitteeDetail, error) {
+		begun := time.Now()
 		detail, ok := s.index.View().Permittee(cola.SettlePermit(number), s.today(), recentColas)
+		s.metrics.searched(permitteeDetails, begun)
 		if !ok {
 			return detail, cola.Errorf(cola.CodeNotFound, "No permittee has the permit number %s.", cola.Quoted(number))
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -37,6 +38,9 @@ type world struct {
 	index *search.Index
 	clock atomic.Int64
 	down  atomic.Bool // the database does not answer
+	mute  atomic.Bool // it does not tell its changes
+
+	metrics *prometheus.Registry
 }
 
 func (w *world) now() time.Time { return time.UnixMicro(w.clock.Load()).UTC() }
@@ -74,7 +78,7 @@ func (f flaky) Settle(ctx context.Context, b store.Batch, decide func(time.Time,
 // mustWorld makes a registry with a number of demonstration labels and waits until it is ready.
 func mustWorld(t testing.TB, labels int) *world {
 	t.Helper()
-	w := &world{}
+	w := &world{metrics: prometheus.NewPedanticRegistry()}
 	w.clock.Store(instant.UnixMicro())
 	quiet := slog.New(slog.DiscardHandler)
 	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Now: w.now, Logger: quiet})
@@ -90,7 +94,7 @@ func mustWorld(t testing.TB, labels int) *world {
 	}
 	backend := flaky{st, w}
 	ledger := quota.New(backend, quota.Rules{UpgradeURL: publicURL + "/plans"}, quiet)
-	w.Service = registry.New(registry.Options{Store: backend, Index: w.index, Ledger: ledger, PublicURL: publicURL + "/", Now: w.now, Logger: quiet})
+	w.Service = registry.New(registry.Options{Store: backend, Index: w.index, Ledger: ledger, PublicURL: publicURL + "/", Now: w.now, Logger: quiet, Metrics: w.metrics})
 	built := make(chan struct{})
 	follower := registry.NewFollower(w.Service, registry.FollowerOptions{Built: func(registry.Build) { close(built) }})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/search"
@@ -30,7 +32,7 @@ type Store interface {
 	AllReferences(ctx context.Context) (store.ReferenceSets, error)
 }
 
-// Options configure a Service. All but Logger must be set.
+// Options configure a Service. All but Logger and Metrics must be set.
 type Options struct {
 	Store     Store
 	Index     *search.Index
@@ -38,6 +40,9 @@ type Options struct {
 	PublicURL string     // scheme and host that users reach the service at, without a slash at the end
 	Now       cola.Clock // the present, for default date windows and is_active
 	Logger    *slog.Logger
+
+	// Metrics is where the service registers what it measures, once for each registerer; nil: nothing is measured.
+	Metrics prometheus.Registerer
 }
 
 // Service answers every operation. It is safe for concurrent use. Run a Follower to keep its index current.
@@ -48,6 +53,8 @@ type Service struct {
 	publicURL  string
 	now        cola.Clock
 	log        *slog.Logger
+	metrics    *metrics
+	seen       sightings // of its follower
 	references atomic.Pointer[store.ReferenceSets]
 	ready      atomic.Bool
 }
@@ -57,10 +64,12 @@ func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{
+	s := &Service{
 		store: o.Store, index: o.Index, ledger: o.Ledger,
 		publicURL: strings.TrimRight(o.PublicURL, "/"), now: o.Now, log: o.Logger,
 	}
+	s.metrics = newMetrics(o.Metrics, s)
+	return s
 }
 
 // Admit lets a request through that costs nothing: one that is free, or that the edge refuses itself. It counts in the
