@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -14,6 +16,7 @@ type importCommand struct {
 	storeFlags
 	DryRun      bool     `help:"Tell what would be done, and write nothing."`
 	SkipInvalid bool     `help:"Exit with 0 although rows were refused."`
+	AdminListen string   `env:"COLAREGISTRY_IMPORT_ADMIN_LISTEN" placeholder:"ADDR" help:"Address to tell operators the progress on, as metrics, without credentials. None when left out."`
 	Kind        string   `arg:"" enum:"colas,permittees,avas,production-reports,processing-times,formula-processing-times,registration-processing-times,category-aliases" help:"What the files hold: colas, permittees, avas, production-reports, processing-times, formula-processing-times, registration-processing-times or category-aliases."`
 	Files       []string `arg:"" name:"file" help:"Files to read, plain or compressed with gzip or zstd; - is standard input."`
 }
@@ -24,16 +27,27 @@ func (c *importCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	measured := newImportMetrics(sources)
+	admin, err := c.openAdmin(env, measured)
+	if err != nil {
+		return err
+	}
+	defer admin.close()
 	st, err := c.target(env)
 	if err != nil {
 		return err
 	}
 	defer closing(st, &err)
 	leaveRoom()
+	admin.observe(st)
+	admin.probe(func(context.Context) error { return nil })
 	bar := newProgress(env.stderr, "Importing "+c.Kind, "rows")
 	report, err := ingest.Import(env, st, ingest.Kind(c.Kind), sources, ingest.Options{
 		DryRun: c.DryRun, SkipInvalid: c.SkipInvalid, Logger: nil,
-		Progress: func(p ingest.Progress) { bar.set(int64(p.Read), expectedRows(p)) },
+		Progress: func(p ingest.Progress) {
+			measured.set(p)
+			bar.set(int64(p.Read), expectedRows(p))
+		},
 	})
 	bar.end()
 	if _, writeErr := report.WriteTo(env.stdout); writeErr != nil {
@@ -43,6 +57,17 @@ func (c *importCommand) Run(env *environment) (err error) {
 		return errors.Join(err, exitError(exitFailed))
 	}
 	return err
+}
+
+// openAdmin opens the listener for operators, if there is to be one, and says where it is.
+func (c *importCommand) openAdmin(env *environment, measured *importMetrics) (*admin, error) {
+	a, err := openAdmin(env, c.AdminListen)
+	if a == nil || err != nil {
+		return nil, err
+	}
+	a.observe(measured)
+	fmt.Fprintf(env.stderr, "Metrics at http://%s/metrics\n", a.address)
+	return a, nil
 }
 
 // leaveRoom keeps an import to half of the processors, unless the environment says otherwise, and has it collect garbage less

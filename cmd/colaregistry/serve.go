@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -25,10 +26,12 @@ import (
 
 type serveCommand struct {
 	storeFlags
-	Listen     string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (${default})."`
-	PublicURL  string `name:"public-url" placeholder:"URL" help:"Scheme and host that users reach the server at; http:// and the listen address when left out."`
-	UpgradeURL string `name:"upgrade-url" placeholder:"URL" help:"Where a larger plan is had, told when a quota is used up; the plans in the API reference when left out."`
-	Demo       string `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demonstration data when the embedded database is first made (${default})."`
+	logFlags
+	Listen      string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (${default})."`
+	AdminListen string `placeholder:"ADDR" help:"Another address to listen on, for operators: metrics, probes and profiles, without credentials. None when left out."`
+	PublicURL   string `name:"public-url" placeholder:"URL" help:"Scheme and host that users reach the server at; http:// and the listen address when left out."`
+	UpgradeURL  string `name:"upgrade-url" placeholder:"URL" help:"Where a larger plan is had, told when a quota is used up; the plans in the API reference when left out."`
+	Demo        string `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demonstration data when the embedded database is first made (${default})."`
 }
 
 const (
@@ -50,6 +53,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	env.log = c.logger(env.stderr)
 	tune()
 	listener, err := (&net.ListenConfig{}).Listen(env, "tcp", c.Listen)
 	if err != nil {
@@ -59,16 +63,22 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if publicURL == "" {
 		publicURL = "http://" + reachable(listener.Addr())
 	}
+	admin, err := openAdmin(env, c.AdminListen)
+	if err != nil {
+		return err
+	}
+	defer admin.close() // last of all, so that the end can be seen
 	st, err := c.open(env)
 	if err != nil {
 		return err
 	}
 	defer closing(st, &err)
+	admin.observe(st)
 	demo, err := c.firstStart(env, st)
 	if err != nil {
 		return err
 	}
-	s := newServer(c, env, st, publicURL)
+	s := newServer(c, env, st, publicURL, admin)
 	defer s.close()
 	s.onReady = func() error { return demo.welcome(env, publicURL, s.index) }
 	return s.serve(env, listener)
@@ -95,7 +105,7 @@ type server struct {
 	ready    chan struct{}
 }
 
-func newServer(c *serveCommand, env *environment, st store.Store, publicURL string) *server {
+func newServer(c *serveCommand, env *environment, st store.Store, publicURL string, admin *admin) *server {
 	upgradeURL := c.UpgradeURL
 	if upgradeURL == "" {
 		upgradeURL = publicURL + "/docs#plans"
@@ -104,8 +114,9 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 	s.index = search.New(search.Options{Logger: env.log})
 	s.ledger = quota.New(st, quota.Rules{UpgradeURL: upgradeURL}, env.log)
 	service := registry.New(registry.Options{
-		Store: st, Index: s.index, Ledger: s.ledger, PublicURL: publicURL, Now: time.Now, Logger: env.log,
+		Store: st, Index: s.index, Ledger: s.ledger, PublicURL: publicURL, Now: time.Now, Logger: env.log, Metrics: admin.registerer(),
 	})
+	admin.probe(service.Ready)
 	s.follower = registry.NewFollower(service, registry.FollowerOptions{
 		Snapshot: c.snapshot(),
 		Progress: func(labels int) { env.log.Info("building the index", "labels", labels) },
@@ -116,10 +127,10 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 	})
 	s.http = &http.Server{
 		Handler: httpapi.New(service, auth.New(st), httpapi.Options{
-			PublicURL: publicURL, Logger: env.log, Version: version(),
+			PublicURL: publicURL, Logger: env.log, Version: version(), Metrics: admin.registerer(),
 		}),
 		ReadHeaderTimeout: headerWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeader,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
 	}
 	return s
 }

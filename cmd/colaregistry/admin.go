@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+const (
+	// adminDrain is how long what operators have begun, such as a profile, may hold up the end of the program.
+	adminDrain = 3 * time.Second
+	// probeWait is how long a probe waits for what it asks.
+	probeWait = 5 * time.Second
+)
+
+// admin is the listener for operators: metrics, probes and profiles. It asks nobody who they are, so it has an address of its
+// own. A nil *admin listens nowhere and measures nothing.
+type admin struct {
+	log     *slog.Logger
+	address net.Addr
+	metrics *prometheus.Registry
+	http    *http.Server
+	ready   atomic.Pointer[func(context.Context) error] // nil until there is something to ask
+	ended   chan struct{}                               // closed when the listener is
+}
+
+// openAdmin listens on an address, and answers from now on; with an empty one it returns nil. It must be closed.
+func openAdmin(env *environment, address string) (*admin, error) {
+	if address == "" {
+		return nil, nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(env, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--admin-listen: listen on %s: %w", address, err)
+	}
+	a := &admin{log: env.log, address: listener.Addr(), metrics: newMetricsRegistry(), ended: make(chan struct{})}
+	// No limit on writing: a profile takes as long as it is asked to.
+	a.http = &http.Server{
+		Handler: a.routes(), ReadHeaderTimeout: headerWait, ReadTimeout: readWait, IdleTimeout: idleTimeout,
+		ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
+	}
+	a.log.Info("listening for operators", "address", a.address.String())
+	if !isLoopback(a.address) {
+		a.log.Warn("the admin listener asks for no credentials and can be reached from other machines", "address", a.address.String())
+	}
+	go func() {
+		defer close(a.ended)
+		if err := a.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			a.log.Error("the admin listener ended", "error", err)
+		}
+	}()
+	return a, nil
+}
+
+// newMetricsRegistry returns a registry with what there is to tell of any Go program.
+func newMetricsRegistry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "colaregistry_build_info",
+		Help:        "Always 1; the version of the program and the Go release are its labels.",
+		ConstLabels: prometheus.Labels{"version": version(), "goversion": runtime.Version()},
+	}, func() float64 { return 1 })
+	r.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+// isLoopback reports whether only this machine reaches an address.
+func isLoopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// registerer returns where to register metrics: nil where nothing is measured.
+func (a *admin) registerer() prometheus.Registerer {
+	if a == nil {
+		return nil // and not a registerer that is a nil *Registry
+	}
+	return a.metrics
+}
+
+// observe shows the metrics of a part of the program, if it has any.
+func (a *admin) observe(part any) {
+	if c, ok := part.(prometheus.Collector); ok && a != nil {
+		a.metrics.MustRegister(c)
+	}
+}
+
+// probe sets what /readyz asks. Until then it is 503.
+func (a *admin) probe(ready func(context.Context) error) {
+	if a != nil {
+		a.ready.Store(&ready)
+	}
+}
+
+// close ends the listener. What has been begun may end, within reason.
+func (a *admin) close() {
+	if a == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), adminDrain)
+	defer cancel()
+	if err := a.http.Shutdown(ctx); err != nil {
+		_ = a.http.Close() // cuts off what is left; the listener is closed already
+	}
+	<-a.ended
+}
+
+func (a *admin) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", a.index)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelError), ErrorHandling: promhttp.ContinueOnError, Registry: a.metrics,
+	}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
+	mux.HandleFunc("GET /readyz", a.readyz)
+	// Not pprof.Cmdline: a database URL on the command line holds a password.
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
+	return mux
+}
+
+// readyz tells whether the program does what it is for, and if not, why.
+func (a *admin) readyz(w http.ResponseWriter, r *http.Request) {
+	ask := a.ready.Load()
+	if ask == nil {
+		http.Error(w, "starting", http.StatusServiceUnavailable)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), probeWait)
+	defer cancel()
+	if err := (*ask)(ctx); err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	io.WriteString(w, "ok\n")
+}
+
+// index lists what there is.
+func (a *admin) index(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	io.WriteString(w, `<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>colaregistry: for operators</title>
+<h1>colaregistry: for operators</h1>
+<ul>
+<li><a href="/metrics">/metrics</a>: what is measured, for Prometheus
+<li><a href="/debug/pprof/">/debug/pprof/</a>: profiles of the running program
+<li><a href="/healthz">/healthz</a>: the process is up
+<li><a href="/readyz">/readyz</a>: it does what it is for
+</ul>
+</html>
+`)
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/ingest"
+)
+
+// importMetrics tells how far an import is.
+type importMetrics struct {
+	rows, outcomes, read, size, sources, done *prometheus.Desc
+
+	total int64 // size of the sources whose size is known
+	count int   // of sources
+
+	mu     sync.Mutex
+	last   ingest.Progress
+	before int64 // bytes read of the sources before the one being read
+}
+
+func newImportMetrics(sources []ingest.Source) *importMetrics {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("colaregistry_import_"+name, help, labels, nil)
+	}
+	m := &importMetrics{
+		rows:     desc("rows_read_total", "Rows dealt with."),
+		outcomes: desc("rows_total", "Rows dealt with, by what became of them: added, changed, unchanged or refused.", "outcome"),
+		read:     desc("read_bytes_total", "Bytes read of the sources, before decompression; ahead of what is stored."),
+		size:     desc("source_bytes", "Size of the sources that have one; standard input has none."),
+		sources:  desc("sources", "Sources to read."),
+		done:     desc("sources_done", "Sources read to their end."),
+		count:    len(sources),
+	}
+	for _, s := range sources {
+		m.total += max(0, s.Size)
+	}
+	return m
+}
+
+// set notes progress.
+func (m *importMetrics) set(p ingest.Progress) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p.Index != m.last.Index {
+		m.before += m.last.BytesRead
+	}
+	m.last = p
+}
+
+// Describe implements prometheus.Collector.
+func (m *importMetrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{m.rows, m.outcomes, m.read, m.size, m.sources, m.done} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *importMetrics) Collect(ch chan<- prometheus.Metric) {
+	m.mu.Lock()
+	p, read := m.last, m.before+m.last.BytesRead
+	m.mu.Unlock()
+	done := p.Index
+	if p.Done {
+		done++
+	}
+	tell := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, kind, value, labels...)
+	}
+	tell(m.rows, prometheus.CounterValue, float64(p.Read))
+	tell(m.outcomes, prometheus.CounterValue, float64(p.Added), "added")
+	tell(m.outcomes, prometheus.CounterValue, float64(p.Changed), "changed")
+	tell(m.outcomes, prometheus.CounterValue, float64(p.Unchanged), "unchanged")
+	tell(m.outcomes, prometheus.CounterValue, float64(p.Refused), "refused")
+	tell(m.read, prometheus.CounterValue, float64(read))
+	tell(m.size, prometheus.GaugeValue, float64(m.total))
+	tell(m.sources, prometheus.GaugeValue, float64(m.count))
+	tell(m.done, prometheus.GaugeValue, float64(done))
+}
