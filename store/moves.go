@@ -54,6 +54,16 @@ type Item struct {
 	Cola       *cola.Cola // settled by Derive
 }
 
+// Records returns how many records the item is: as many as Sizes counts.
+func (i *Item) Records() int {
+	if i.Kind != ItemReferences {
+		return 1
+	}
+	r := i.References
+	return len(r.AVAs) + len(r.ProductionReports) + len(r.ProcessingTimes) + len(r.FormulaProcessingTimes) +
+		len(r.RegistrationProcessingTimes) + len(r.CategoryAliases)
+}
+
 // StoredKey is a key with the hash that finds it. Its e-mail is that of the account, and counts for nothing.
 type StoredKey struct {
 	Key

@@ -60,7 +60,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	if from != to {
 		opts.Logger.Info("database schema migrated", "from", from, "to", to)
 	}
-	s := &Store{created: from == 0, now: opts.Now, logger: opts.Logger, journal: &journal{path: path + "-wal"}}
+	s := &Store{created: from == 0, now: opts.Now, logger: opts.Logger, journal: &journal{path: path + walFile}}
 	if err := s.connect(ctx, path); err != nil {
 		return nil, failed(operation, errors.Join(err, s.release()))
 	}
@@ -138,12 +138,33 @@ func openDB(path string, connections int, pragmas ...string) (*sql.DB, error) {
 	return db, nil
 }
 
+// Files beside the database, by what their names end in.
+const (
+	walFile     = "-wal"
+	shmFile     = "-shm"
+	turnLock    = "-turn.lock"
+	writerLock  = "-writer.lock"
+	recordsLock = "-records.lock"
+)
+
 func openGate(path string) (*turnstile.Turnstile, error) {
-	return turnstile.Open(path+"-turn.lock", path+"-writer.lock")
+	return turnstile.Open(path+turnLock, path+writerLock)
 }
 
 func openChanging(path string) (*turnstile.Lock, error) {
-	return turnstile.OpenLock(path + "-records.lock")
+	return turnstile.OpenLock(path + recordsLock)
+}
+
+// Remove removes the database in a file and the files that belong to it, as far as they are there. No process may have it
+// open.
+func Remove(path string) error {
+	var errs []error
+	for _, end := range []string{"", walFile, shmFile, turnLock, writerLock, recordsLock} {
+		if err := os.Remove(path + end); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return failed("remove database", errors.Join(errs...))
 }
 
 // prepare makes sure that there is a database with the program's schema, and returns the versions it had and has.

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -222,5 +223,31 @@ func TestJournalStartsOver(t *testing.T) {
 	all, moved := journal(1<<30), journal(1<<20/pageSize)
 	if moved > all/2 {
 		t.Errorf("the journal has %d bytes, of %d that passed through it", moved, all)
+	}
+}
+
+// TestClosedIsOneFile: what the last process leaves behind is all in the database's file.
+func TestClosedIsOneFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "registry.db")
+	s, other := mustOpen(t, path, Options{Logger: quiet()}), mustOpen(t, path, Options{Logger: quiet()})
+	if _, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree); err != nil {
+		t.Fatal(err)
+	}
+	for _, st := range []*Store{s, other} {
+		if _, err := st.AccountByEmail(t.Context(), "a@example.com"); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(path + walFile); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the journal is left behind: %v", err)
+	}
+	if err := Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(path + "*"); err != nil || len(left) > 0 {
+		t.Errorf("Remove leaves %v, %v", left, err)
 	}
 }

@@ -86,7 +86,7 @@ func (s *Store) release() error {
 		errs = append(errs, s.journal.close())
 	}
 	if s.read != nil {
-		errs = append(errs, s.read.db.Close())
+		errs = append(errs, s.read.close())
 	}
 	for _, w := range []*writer{s.records, s.ledger} {
 		if w != nil {

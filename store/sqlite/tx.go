@@ -101,7 +101,15 @@ func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) 
 	return stmt, nil
 }
 
-func (w *writer) close() error { return errors.Join(w.conn.Close(), w.db.Close(), w.gate.Close()) }
+// close closes the statements first: a connection with open ones stays half open, and then the last to close does not move
+// the journal into the database.
+func (w *writer) close() error {
+	var errs []error
+	for _, stmt := range w.stmts {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, w.conn.Close(), w.db.Close(), w.gate.Close())...)
+}
 
 // readers is the pool of connections that read. Readers wait for nobody and hold up nobody.
 type readers struct {
@@ -155,6 +163,16 @@ func (r *readers) row(ctx context.Context, query string, args ...any) *sql.Row {
 		return r.db.QueryRowContext(ctx, query, args...) // meets the same error, and carries it
 	}
 	return stmt.QueryRowContext(ctx, args...)
+}
+
+// close closes the statements first, as a writer does.
+func (r *readers) close() error {
+	var errs []error
+	r.stmts.Range(func(_, stmt any) bool {
+		errs = append(errs, stmt.(*sql.Stmt).Close())
+		return true
+	})
+	return errors.Join(append(errs, r.db.Close())...)
 }
 
 func (r *readers) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
