@@ -15,7 +15,7 @@ import (
 // data, unless it is said to be a placeholder.
 func TestExamplesFindSomething(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, t.TempDir())
+	s := startServer(t, embedded(t))
 	checkFound(t, s, firstCall(t, s))
 	placeholders := 0
 	for path, item := range s.get(t, "/openapi.json", "").at("paths").(map[string]any) {

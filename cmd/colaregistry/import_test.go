@@ -26,9 +26,9 @@ func TestRealData(t *testing.T) {
 	if err != nil || len(geo) != 12 {
 		t.Fatalf("%d GeoJSON files, %v; want 12", len(geo), err)
 	}
-	dir := t.TempDir()
+	h := embedded(t)
 	load := func(kind string, files ...string) string {
-		return mustRun(t, append([]string{"import", "--data-dir", dir, kind}, files...)...)
+		return h.run(t, append([]string{"import", kind}, files...)...)
 	}
 	steps := []struct {
 		kind  string
@@ -50,11 +50,11 @@ func TestRealData(t *testing.T) {
 		}
 	}
 
-	s := startServer(t, dir)
+	s := startServer(t, h)
 	if s.key != "" {
 		t.Error("demonstration data was loaded over an existing database")
 	}
-	_, secret, _ := mustAccount(t, mustOpen(t, dir), "real@example.com", cola.TierPro)
+	_, secret, _ := mustAccount(t, mustOpen(t, h), "real@example.com", cola.TierPro)
 	get := func(path string) answer { return s.get(t, path, secret.Reveal()) }
 	for _, filter := range []string{"q=lenz+moser", "brand_name=lenz", "permit_number=NJ-I-721"} {
 		if ids := get("/colas?approval_date_from=2005-01-01&" + filter).ids(); !slices.Contains(ids, "11054001000049") {

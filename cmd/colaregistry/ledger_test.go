@@ -87,9 +87,9 @@ func charged(t *testing.T, st store.Ledger, a store.Account) (rows, requests int
 // what was under way.
 func TestKillLosesNothing(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := startServer(t, dir)
-	st := mustOpen(t, dir)
+	h := embedded(t)
+	s := startServer(t, h)
+	st := mustOpen(t, h)
 	const accounts = 24
 	owners, tallies := make([]store.Account, accounts), make([]*tally, accounts)
 	var wg sync.WaitGroup
@@ -133,10 +133,10 @@ func TestKillLosesNothing(t *testing.T) {
 // TestTwoProcessesShareOneLedger: two servers on one database let one account have exactly its limits.
 func TestTwoProcessesShareOneLedger(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	servers := []*serverProcess{startServer(t, dir), nil}
-	servers[1] = startServer(t, dir)
-	st := mustOpen(t, dir)
+	h := embedded(t)
+	servers := []*serverProcess{startServer(t, h), nil}
+	servers[1] = startServer(t, h)
+	st := mustOpen(t, h)
 
 	drive := func(key string, calls int) *tally {
 		c, client := &tally{}, newClient()
@@ -173,10 +173,10 @@ func TestNeverMoreThanTheLimitInAnyMinute(t *testing.T) {
 		t.Skip("takes 75 seconds")
 	}
 	t.Parallel()
-	dir := t.TempDir()
-	servers := []*serverProcess{startServer(t, dir), nil}
-	servers[1] = startServer(t, dir)
-	_, secret, _ := mustAccount(t, mustOpen(t, dir), "minute@example.com", cola.TierFree)
+	h := embedded(t)
+	servers := []*serverProcess{startServer(t, h), nil}
+	servers[1] = startServer(t, h)
+	_, secret, _ := mustAccount(t, mustOpen(t, h), "minute@example.com", cola.TierFree)
 
 	type grant struct{ sent, answered time.Time }
 	var grants []grant
@@ -201,9 +201,9 @@ func TestNeverMoreThanTheLimitInAnyMinute(t *testing.T) {
 // TestStopDrains: a server that is asked to stop answers every request that reached it, and charges no other.
 func TestStopDrains(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := startServer(t, dir)
-	st := mustOpen(t, dir)
+	h := embedded(t)
+	s := startServer(t, h)
+	st := mustOpen(t, h)
 	client := newClient()
 	const accounts = 8
 	owners, tallies := make([]store.Account, accounts), make([]*tally, accounts)

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,7 +22,6 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/openapitest"
 	"github.com/colaregistry/colaregistry/store"
-	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
 // TestMain lets the test binary be the program: under the name colaregistry it runs main.
@@ -89,19 +89,19 @@ var (
 	printedKey  = regexp.MustCompile(`API key\s+(lar_\w+)`)
 )
 
-// startServer starts serve on a data folder and waits until it answers.
-func startServer(t *testing.T, dir string, args ...string) *serverProcess {
+// startServer starts serve and waits until it answers.
+func startServer(t *testing.T, h home, args ...string) *serverProcess {
 	t.Helper()
-	s := launch(t, dir, args...)
+	s := launch(t, h, args...)
 	s.await(t)
 	return s
 }
 
-// launch starts serve on a data folder.
-func launch(t *testing.T, dir string, args ...string) *serverProcess {
+// launch starts serve.
+func launch(t *testing.T, h home, args ...string) *serverProcess {
 	t.Helper()
 	s := &serverProcess{done: make(chan error, 1)}
-	s.cmd = command(append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", dir}, args...)...)
+	s.cmd = command(slices.Concat([]string{"serve", "--listen", "127.0.0.1:0"}, h.flags(), args)...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.err
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -225,17 +225,6 @@ func (a answer) ids() []string {
 		ids = append(ids, r.(map[string]any)["ttb_id"].(string))
 	}
 	return ids
-}
-
-// mustOpen opens the embedded database of a data folder in this process.
-func mustOpen(t *testing.T, dir string) *sqlite.Store {
-	t.Helper()
-	st, err := sqlite.Open(t.Context(), filepath.Join(dir, "registry.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	return st
 }
 
 // mustAccount makes an account with a key.

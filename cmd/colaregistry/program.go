@@ -25,6 +25,7 @@ type cli struct {
 	Account accountCommand `cmd:"" help:"Make, list and change accounts."`
 	Key     keyCommand     `cmd:"" help:"Make, list and revoke API keys."`
 	Demo    demoCommand    `cmd:"" help:"Write demonstration records as JSON lines."`
+	Copy    copyCommand    `cmd:"" help:"Copy a whole registry into another database: records, accounts, keys and the ledger."`
 	Migrate migrateCommand `cmd:"" help:"Bring the database schema up to this version of the program."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }

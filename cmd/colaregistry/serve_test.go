@@ -22,8 +22,8 @@ import (
 // TestFirstStart: one command makes a registry that answers the calls it prints; the next start keeps it and is silent.
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := startServer(t, dir)
+	h := embedded(t)
+	s := startServer(t, h)
 	if s.key == "" {
 		t.Fatalf("no key printed:\n%s", s.out.String())
 	}
@@ -46,7 +46,7 @@ func TestFirstStart(t *testing.T) {
 		t.Error("the log holds the key")
 	}
 
-	again := startServer(t, dir)
+	again := startServer(t, h)
 	if again.key != "" || strings.Contains(again.out.String(), "lar_") {
 		t.Errorf("the second start prints a key:\n%s", again.out.String())
 	}
@@ -66,8 +66,8 @@ func TestFirstStart(t *testing.T) {
 // TestInterruptedFirstStart: a first start that is cut off goes on at the next one.
 func TestInterruptedFirstStart(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	c := command("serve", "--listen", "127.0.0.1:0", "--data-dir", dir)
+	h := embedded(t)
+	c := command("serve", "--listen", "127.0.0.1:0", "--data-dir", h.dir)
 	var errs output
 	c.Stderr = &errs
 	if err := c.Start(); err != nil {
@@ -79,18 +79,18 @@ func TestInterruptedFirstStart(t *testing.T) {
 	time.Sleep(200 * time.Millisecond)
 	c.Process.Kill()
 	c.Wait()
-	s := startServer(t, dir)
+	s := startServer(t, h)
 	if s.key == "" {
 		t.Fatalf("the second start does not finish the first:\n%s", s.out.String())
 	}
-	st := mustOpen(t, dir)
+	st := mustOpen(t, h)
 	n := 0
 	if _, err := st.ColasSince(t.Context(), 0, func(*cola.IndexRecord) error { n++; return nil }); err != nil || n != demoColas {
 		t.Errorf("%d labels after an interrupted first start (%v), want %d", n, err, demoColas)
 	}
 	st.Close()
 	s.stop(t)
-	if again := startServer(t, dir); again.key != "" {
+	if again := startServer(t, h); again.key != "" {
 		t.Error("the third start prints a key again")
 	}
 }
@@ -98,9 +98,9 @@ func TestInterruptedFirstStart(t *testing.T) {
 // TestFreeAccount walks a free account through its burst, its quota and the end of its key.
 func TestFreeAccount(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := startServer(t, dir)
-	st := mustOpen(t, dir)
+	h := embedded(t)
+	s := startServer(t, h)
+	st := mustOpen(t, h)
 	left := func(a answer) [2]int {
 		lists, _ := strconv.Atoi(a.Header.Get("X-List-Records-Remaining"))
 		details, _ := strconv.Atoi(a.Header.Get("X-Detail-Views-Remaining"))
@@ -152,12 +152,12 @@ func TestFreeAccount(t *testing.T) {
 		refused.at("error", "details", "upgrade_url") != refused.at("upgrade_url") || refused.Header.Get("Retry-After") != "" {
 		t.Errorf("with none left: %d %s", refused.StatusCode, refused.body)
 	}
-	mustRun(t, "account", "set-tier", "--data-dir", dir, "--account", "poor@example.com", "--tier", "starter")
+	h.run(t, "account", "set-tier", "--account", "poor@example.com", "--tier", "starter")
 	upgraded := s.get(t, "/colas?per_page=20&cursor="+cut.at("pagination", "next_cursor").(string), key)
 	if len(upgraded.ids()) != 20 || upgraded.ids()[0] == cut.ids()[14] {
 		t.Errorf("after an upgrade: %d %.200s", upgraded.StatusCode, upgraded.body)
 	}
-	mustRun(t, "key", "revoke", "--data-dir", dir, strconv.FormatInt(made.ID, 10))
+	h.run(t, "key", "revoke", strconv.FormatInt(made.ID, 10))
 	if a := s.get(t, "/usage", key); a.StatusCode != http.StatusUnauthorized {
 		t.Errorf("right after its revocation a key gets %d", a.StatusCode)
 	}
@@ -189,7 +189,7 @@ func TestServeRefusesBadFlags(t *testing.T) {
 			t.Errorf("%s %s: %v\n%s", flag, value, err, out)
 		}
 	}
-	busy := startServer(t, t.TempDir(), "--demo", "never")
+	busy := startServer(t, embedded(t), "--demo", "never")
 	address := strings.TrimSuffix(strings.TrimPrefix(busy.base, "http://"), "/api/v1")
 	out, err := command("serve", "--data-dir", t.TempDir(), "--listen", address).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), fmt.Sprintf("listen on %s", address)) {
@@ -200,8 +200,8 @@ func TestServeRefusesBadFlags(t *testing.T) {
 // TestFirstStartsAtOnce: of two servers that start on a fresh folder one loads the demonstration and tells the key.
 func TestFirstStartsAtOnce(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	servers := []*serverProcess{launch(t, dir), launch(t, dir)}
+	h := embedded(t)
+	servers := []*serverProcess{launch(t, h), launch(t, h)}
 	for _, s := range servers {
 		s.await(t)
 	}
@@ -209,7 +209,7 @@ func TestFirstStartsAtOnce(t *testing.T) {
 	if servers[0].key != "" && servers[1].key != "" || key == "" {
 		t.Fatalf("keys told: %q and %q, want one", servers[0].key, servers[1].key)
 	}
-	keys, err := mustOpen(t, dir).Keys(t.Context(), 0)
+	keys, err := mustOpen(t, h).Keys(t.Context(), 0)
 	if err != nil || len(keys) != 1 {
 		t.Errorf("%d keys made, %v; want 1", len(keys), err)
 	}
@@ -224,22 +224,22 @@ func TestFirstStartsAtOnce(t *testing.T) {
 // TestRestoredBackup: a backup made and put in place as the operations guide says serves as it did, and takes new labels.
 func TestRestoredBackup(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := startServer(t, dir)
+	h := embedded(t)
+	s := startServer(t, h)
 	backup := filepath.Join(t.TempDir(), "backup.db")
-	if err := vacuumInto(filepath.Join(dir, "registry.db"), backup); err != nil {
+	if err := vacuumInto(filepath.Join(h.dir, "registry.db"), backup); err != nil {
 		t.Fatal(err)
 	}
 	s.stop(t)
 	for _, name := range []string{"registry.db-wal", "registry.db-shm", "registry.index"} {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(h.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Rename(backup, filepath.Join(dir, "registry.db")); err != nil {
+	if err := os.Rename(backup, filepath.Join(h.dir, "registry.db")); err != nil {
 		t.Fatal(err)
 	}
-	restored := startServer(t, dir)
+	restored := startServer(t, h)
 	if a := restored.get(t, "/colas?per_page=1", s.key); a.StatusCode != http.StatusOK || len(a.ids()) != 1 {
 		t.Errorf("the restored registry answers %d: %s", a.StatusCode, a.body)
 	}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"iter"
+	"os"
+	"text/tabwriter"
+
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlite"
+)
+
+type copyCommand struct {
+	From string `required:"" placeholder:"URL" help:"Database to copy: sqlite:PATH or postgres://…. Stop what serves it first: what is written to it meanwhile is not copied."`
+	To   string `required:"" placeholder:"URL" help:"Database to fill: a file that is not there yet, or a PostgreSQL database without a registry in it."`
+}
+
+// errUnlike says that what arrived is not what was sent.
+var errUnlike = errors.New("the copy differs from the original; do not use it")
+
+// Run copies everything, reads both and compares them.
+func (c *copyCommand) Run(env *environment) (err error) {
+	from, to, err := c.places(env)
+	if err != nil {
+		return err
+	}
+	source, err := from.open(env)
+	if err != nil {
+		return err
+	}
+	defer closing(source, &err)
+	leaveRoom()
+	sent, err := c.fill(env, source, to)
+	if err != nil {
+		return err
+	}
+	target, err := to.open(env)
+	if err != nil {
+		return err
+	}
+	defer closing(target, &err)
+	arrived, err := readBack(env, target, sent.total())
+	if err != nil {
+		return err
+	}
+	return report(env, sent, arrived)
+}
+
+// places checks where to copy from and to before anything is opened.
+func (c *copyCommand) places(env *environment) (from, to place, err error) {
+	if from, err = parsePlace(c.From); err != nil {
+		return from, to, fmt.Errorf("--from: %w", err)
+	}
+	if to, err = parsePlace(c.To); err != nil {
+		return from, to, fmt.Errorf("--to: %w", err)
+	}
+	exists, err := from.exists(env)
+	if err == nil && !exists {
+		err = fmt.Errorf("--from: there is no registry at %s", from)
+	}
+	return from, to, err
+}
+
+// fill copies everything into a new database and returns what was sent. A file is filled under another name, so that one
+// with the right name is always complete.
+func (c *copyCommand) fill(env *environment, source database, to place) (sent *digests, err error) {
+	if to.path == "" {
+		return fillStore(env, source, to)
+	}
+	if _, err := os.Stat(to.path); !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(fmt.Errorf("--to: %s is there already", to), err)
+	}
+	filling := place{path: to.path + ".filling"}
+	if err := sqlite.Remove(filling.path); err != nil { // of a copy that was cut off
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, sqlite.Remove(filling.path)) }()
+	if sent, err = fillStore(env, source, filling); err != nil {
+		return nil, err
+	}
+	return sent, os.Rename(filling.path, to.path)
+}
+
+func fillStore(env *environment, source database, to place) (sent *digests, err error) {
+	target, err := to.open(env)
+	if err != nil {
+		return nil, err
+	}
+	defer closing(target, &err)
+	sizes, err := source.Sizes(env)
+	if err != nil {
+		return nil, err
+	}
+	expected := 0
+	for _, n := range sizes {
+		expected += n
+	}
+	sent = newDigests()
+	bar := newProgress(env.stderr, "Copying", "records")
+	err = target.Fill(env, counted(env, source, func(i *store.Item) error {
+		bar.set(int64(sent.total()), int64(expected))
+		return sent.add(i)
+	}))
+	bar.end()
+	if errors.Is(err, store.ErrExists) {
+		err = fmt.Errorf("--to: %s holds a registry already: %w", to, err)
+	}
+	return sent, err
+}
+
+// counted returns everything that a database holds, and tells each item before it is taken.
+func counted(env *environment, source database, tell func(*store.Item) error) iter.Seq2[*store.Item, error] {
+	return func(yield func(*store.Item, error) bool) {
+		stopped := errors.New("no more items are taken")
+		err := source.Dump(env, func(i *store.Item) error {
+			if err := tell(i); err != nil {
+				return err
+			}
+			if !yield(i, nil) {
+				return stopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, stopped) {
+			yield(nil, err)
+		}
+	}
+}
+
+func readBack(env *environment, target database, expected int) (*digests, error) {
+	arrived := newDigests()
+	bar := newProgress(env.stderr, "Comparing", "records")
+	err := target.Dump(env, func(i *store.Item) error {
+		bar.set(int64(arrived.total()), int64(expected))
+		return arrived.add(i)
+	})
+	bar.end()
+	return arrived, err
+}
+
+// report prints a line a kind, and fails when anything differs.
+func report(env *environment, sent, arrived *digests) error {
+	var b bytes.Buffer
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	var unlike error
+	for _, kind := range store.ItemKinds() {
+		was, is := sent.of[kind], arrived.of[kind]
+		verdict := "the same"
+		if was.count != is.count || !bytes.Equal(was.sum.Sum(nil), is.sum.Sum(nil)) {
+			verdict, unlike = fmt.Sprintf("DIFFERENT: %d arrived", is.count), errUnlike
+		}
+		fmt.Fprintf(table, "%s\t%d\t%s\n", kind, was.count, verdict)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if _, err := b.WriteTo(env.stdout); err != nil {
+		return err
+	}
+	return unlike
+}
+
+// digests are what went by, by kind: how many records, and a checksum over all of them in order.
+type digests struct{ of map[store.ItemKind]*digest }
+
+type digest struct {
+	count int
+	sum   hash.Hash
+}
+
+func newDigests() *digests {
+	d := &digests{of: map[store.ItemKind]*digest{}}
+	for _, kind := range store.ItemKinds() {
+		d.of[kind] = &digest{sum: sha256.New()}
+	}
+	return d
+}
+
+func (d *digests) add(i *store.Item) error {
+	to, ok := d.of[i.Kind]
+	if !ok {
+		return fmt.Errorf("an item of the unknown kind %q", i.Kind)
+	}
+	to.count += i.Records()
+	return json.NewEncoder(to.sum).Encode(content(i))
+}
+
+func (d *digests) total() int {
+	n := 0
+	for _, k := range d.of {
+		n += k.count
+	}
+	return n
+}
+
+// content returns what is to be the same in both databases, fields that the API does not show included.
+func content(i *store.Item) any {
+	switch i.Kind {
+	case store.ItemCola:
+		return i.Cola
+	case store.ItemPermittee:
+		return []any{i.Permittee.Permittee, i.Permittee.Listed, i.Permittee.FromLabels}
+	case store.ItemReferences:
+		sets := *i.References
+		sets.Revision = 0
+		return sets
+	}
+	return []any{i.Account, i.Key, i.Month, i.Day, i.Grant}
+}
