@@ -1,0 +1,121 @@
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// answerWithin bounds one question whether the server is up.
+const answerWithin = 5 * time.Second
+
+// connect opens a connection to a database of the server; the caller closes it.
+func (s *Server) connect(ctx context.Context, database string) (*pgx.Conn, error) {
+	return pgx.Connect(ctx, s.URL(database))
+}
+
+// with runs do with a connection to a database of the server.
+func (s *Server) with(ctx context.Context, database string, do func(*pgx.Conn) error) error {
+	conn, err := s.connect(ctx, database)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(conn), conn.Close(context.WithoutCancel(ctx)))
+}
+
+// answers returns an error unless a server answers on the port and it is this one.
+func (s *Server) answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	return s.with(ctx, "postgres", func(conn *pgx.Conn) error {
+		var data string
+		if err := conn.QueryRow(ctx, `SELECT current_setting('data_directory')`).Scan(&data); err != nil {
+			return err
+		}
+		if data != s.folder.data() {
+			return fmt.Errorf("another server, of %s, answers on %s", data, s.Addr())
+		}
+		return nil
+	})
+}
+
+// CreateDatabase makes an empty database with a name of its own and returns its address.
+func (s *Server) CreateDatabase(ctx context.Context) (string, error) {
+	name := "test_" + strings.ToLower(rand.Text())
+	// Nobody can be connected to template0, which would be in the way.
+	if err := s.Execute(ctx, "postgres", "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()+" TEMPLATE template0"); err != nil {
+		return "", fmt.Errorf("create database: %w", err)
+	}
+	return s.URL(name), nil
+}
+
+// DropDatabase removes the database of an address that CreateDatabase returned, whoever is connected to it.
+func (s *Server) DropDatabase(ctx context.Context, url string) error {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return fmt.Errorf("drop database: %w", err)
+	}
+	if s.URL(config.Database) != url {
+		return fmt.Errorf("drop database: %s is not one of the server %s", url, s.Addr())
+	}
+	err = s.Execute(ctx, "postgres", "DROP DATABASE "+pgx.Identifier{config.Database}.Sanitize()+" WITH (FORCE)")
+	if err != nil {
+		return fmt.Errorf("drop database: %w", err)
+	}
+	return nil
+}
+
+// Execute runs SQL, one or more statements, in a database of the server as its superuser.
+func (s *Server) Execute(ctx context.Context, database, sql string) error {
+	return s.with(ctx, database, func(conn *pgx.Conn) error {
+		_, err := conn.PgConn().Exec(ctx, sql).ReadAll()
+		return err
+	})
+}
+
+// CutConnections ends the connections of all clients, whatever they do, and waits until they are gone. New ones are let in.
+func (s *Server) CutConnections(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+	defer cancel()
+	err := s.with(ctx, "postgres", func(conn *pgx.Conn) error {
+		cut, err := cutConnections(ctx, conn)
+		if err != nil {
+			return err
+		}
+		return poll(ctx, func() error {
+			var left int
+			err := conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE pid = ANY($1)`, cut).Scan(&left)
+			if err != nil {
+				return final{err}
+			}
+			if left > 0 {
+				return fmt.Errorf("%d connections are still there", left)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("cut connections: %w", err)
+	}
+	return nil
+}
+
+// cutConnections tells all connections but its own to end and returns their process ids.
+func cutConnections(ctx context.Context, conn *pgx.Conn) ([]int32, error) {
+	// Among the conditions the call might come before the one that spares this connection.
+	rows, err := conn.Query(ctx, `
+		SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (pid int32, err error) {
+		err = row.Scan(&pid, nil)
+		return pid, err
+	})
+}

@@ -1,0 +1,130 @@
+package pgtest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// serverProcesses returns the processes that work in a server's data folder.
+func serverProcesses(t *testing.T, s *Server) []int {
+	t.Helper()
+	return processesIn(t, s.folder.data())
+}
+
+func processesIn(t *testing.T, folder string) []int {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells where processes work")
+	}
+	all, err := processes()
+	mustDo(t, err)
+	var found []int
+	for pid, info := range all {
+		cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+		if err == nil && info.state != 'Z' && strings.HasPrefix(cwd, folder) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// requireNoFolders fails when this process uses temporary folders other than those of the servers and the shared one.
+func requireNoFolders(t *testing.T, but ...*Server) {
+	t.Helper()
+	removeAbandoned(os.TempDir())
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.server != nil {
+		but = append(but, shared.server)
+	}
+	kept := map[string]bool{}
+	for _, s := range but {
+		kept[s.folder.path] = true
+	}
+	fds, err := filepath.Glob("/proc/self/fd/*")
+	mustDo(t, err)
+	for _, fd := range fds {
+		target, err := os.Readlink(fd)
+		if folder := filepath.Dir(target); err == nil && strings.Contains(target, folderPrefix) && !kept[folder] {
+			t.Errorf("%s is still open", target)
+		}
+	}
+}
+
+// beVictim starts a server, says where, and waits to be killed.
+func beVictim() {
+	s, err := Start(context.Background(), Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(s.folder.path)
+	select {}
+}
+
+// TestServerOfKilledProcess kills a process that has a server: the server must end too, and the next start removes its folder.
+func TestServerOfKilledProcess(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only on Linux a server ends with its process")
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), victimVariable+"=1")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	mustDo(t, err)
+	mustDo(t, cmd.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	mustDo(t, err)
+	folder := strings.TrimSpace(line)
+
+	removeAbandoned(os.TempDir())
+	if len(processesIn(t, folder)) == 0 {
+		t.Fatal("the server does not run")
+	}
+	mustDo(t, cmd.Process.Kill())
+	if err := cmd.Wait(); err == nil {
+		t.Fatal("the process was not killed")
+	}
+	mustDo(t, poll(t.Context(), func() error {
+		if pids := processesIn(t, folder); len(pids) > 0 {
+			return fmt.Errorf("processes %v are left", pids)
+		}
+		return nil
+	}))
+	removeAbandoned(os.TempDir())
+	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is left: %v", err)
+	}
+}
+
+func TestRemoveAbandoned(t *testing.T) {
+	parent := t.TempDir()
+	used, err := temporaryFolder(parent)
+	mustDo(t, err)
+	abandoned, err := temporaryFolder(parent)
+	mustDo(t, err)
+	mustDo(t, os.MkdirAll(filepath.Join(abandoned.data(), "base"), 0o700))
+	mustDo(t, abandoned.lock.Close())
+	unlocked := filepath.Join(parent, folderPrefix+"unlocked")
+	mustDo(t, os.Mkdir(unlocked, 0o700))
+	other := filepath.Join(parent, "other")
+	mustDo(t, os.Mkdir(other, 0o700))
+	mustDo(t, os.WriteFile(lockPath(other), nil, 0o600))
+	mustDo(t, os.Symlink(other, filepath.Join(parent, folderPrefix+"link")))
+
+	removeAbandoned(parent)
+	for path, want := range map[string]bool{used.path: true, abandoned.path: false, unlocked: true, other: true} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s: there is %t, want %t", filepath.Base(path), err == nil, want)
+		}
+	}
+	mustDo(t, used.remove())
+}

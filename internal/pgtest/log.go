@@ -1,0 +1,74 @@
+package pgtest
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"sync"
+)
+
+const (
+	logShown = 64 << 10 // bytes of the log that Log returns
+	logTold  = 4 << 10  // bytes of the log in errors
+)
+
+// serverLog is the file a server logs to.
+type serverLog struct {
+	path string
+
+	mu   sync.Mutex
+	kept []byte // the end of a file that is gone
+	gone bool
+}
+
+// open opens the file for the server to append to and returns its length so far.
+func (l *serverLog) open() (*os.File, int64, error) {
+	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, 0, err
+	}
+	length, err := f.Seek(0, io.SeekEnd)
+	return f, length, err
+}
+
+// keep holds on to the end of the log before its file is removed.
+func (l *serverLog) keep() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept, l.gone = l.read(0, logShown), true
+}
+
+// tail returns the last bytes of the log in whole lines, at most limit.
+func (l *serverLog) tail(limit int64) string { return l.since(0, limit) }
+
+// since returns the last bytes of what was logged after the first skip bytes, in whole lines, at most limit.
+func (l *serverLog) since(skip, limit int64) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gone {
+		return string(l.kept)
+	}
+	return string(l.read(skip, limit))
+}
+
+// read reads the file; what cannot be read was not logged.
+func (l *serverLog) read(skip, limit int64) []byte {
+	f, err := os.Open(l.path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	length, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil
+	}
+	from := max(skip, length-limit)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, length-from))
+	if err != nil {
+		return nil
+	}
+	if from > skip {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	return text
+}

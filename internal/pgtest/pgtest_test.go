@@ -1,0 +1,259 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+)
+
+// victimVariable makes the test binary start a server and wait to be killed.
+const victimVariable = "COLAREGISTRY_PGTEST_VICTIM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(victimVariable) != "" {
+		beVictim()
+	}
+	os.Exit(Main(m))
+}
+
+func mustStart(t *testing.T, o Options) *Server {
+	t.Helper()
+	s, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func mustExecute(t *testing.T, s *Server, sql string) {
+	t.Helper()
+	if err := s.Execute(t.Context(), "postgres", sql); err != nil {
+		t.Fatalf("%s: %v\n%s", sql, err, s.Log())
+	}
+}
+
+func mustDo(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mustText runs a query that returns one text.
+func mustText(t *testing.T, url, query string) string {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	mustDo(t, err)
+	defer conn.Close(context.Background())
+	var text string
+	if err := conn.QueryRow(t.Context(), query).Scan(&text); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return text
+}
+
+func TestSessionsStartWithSettingsNobodyExpects(t *testing.T) {
+	url := NewDatabase(t)
+	for setting, want := range map[string]string{
+		"TimeZone": "America/Los_Angeles", "DateStyle": "SQL, DMY", "fsync": "off", "max_connections": "300",
+		"server_encoding": "UTF8", "cluster_name": "primary", "listen_addresses": "127.0.0.1",
+	} {
+		if got := mustText(t, url, "SELECT current_setting('"+setting+"')"); got != want {
+			t.Errorf("%s is %q, want %q", setting, got, want)
+		}
+	}
+}
+
+func TestDatabasesAreApart(t *testing.T) {
+	first, second := NewDatabase(t), NewDatabase(t)
+	if first == second {
+		t.Fatalf("two databases are %s", first)
+	}
+	conn, err := pgx.Connect(t.Context(), first)
+	mustDo(t, err)
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(t.Context(), `CREATE TABLE mine ()`); err != nil {
+		t.Fatal(err)
+	}
+	if got := mustText(t, second, `SELECT coalesce(to_regclass('mine')::text, 'none')`); got != "none" {
+		t.Errorf("the second database has the first one's table")
+	}
+}
+
+func TestDropDatabase(t *testing.T) {
+	s := Shared(t)
+	url, err := s.CreateDatabase(t.Context())
+	mustDo(t, err)
+	conn, err := pgx.Connect(t.Context(), url) // does not keep it from being dropped
+	mustDo(t, err)
+	defer conn.Close(context.Background())
+	mustDo(t, s.DropDatabase(t.Context(), url))
+	if _, err := pgx.Connect(t.Context(), url); err == nil || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("connecting to a dropped database: %v", err)
+	}
+	for name, url := range map[string]string{
+		"one that is gone": url,
+		"another server's": "postgres://colaregistry@127.0.0.1:1/postgres?sslmode=disable",
+		"no address":       "postgres://%",
+	} {
+		if err := s.DropDatabase(t.Context(), url); err == nil {
+			t.Errorf("dropped %s", name)
+		}
+	}
+}
+
+func TestCutConnections(t *testing.T) {
+	s := mustStart(t, Options{})
+	conn, err := pgx.Connect(t.Context(), s.URL("postgres"))
+	mustDo(t, err)
+	defer conn.Close(context.Background())
+	mustDo(t, conn.Ping(t.Context()))
+	mustDo(t, s.CutConnections(t.Context()))
+	if err := conn.Ping(t.Context()); err == nil {
+		t.Error("a connection still works after it was cut")
+	}
+	mustText(t, s.URL("postgres"), `SELECT 'let in again'`)
+}
+
+// TestRestartKeepsAddressAndData stops a durable server in every way. Nothing that was committed may be missing, and while it
+// is stopped connections must be refused, not held.
+func TestRestartKeepsAddressAndData(t *testing.T) {
+	s := mustStart(t, Options{Durable: true, Settings: map[string]string{"work_mem": "7MB", "cluster_name": `it's\a "name"`}})
+	mustExecute(t, s, `CREATE TABLE kept (mode text)`)
+	address := s.Addr()
+	for name, mode := range map[string]Mode{"fast": Fast, "immediate": Immediate, "kill": Kill} {
+		if err := s.Restart(t.Context()); err == nil {
+			t.Errorf("%s: a running server was started again", name)
+		}
+		mustExecute(t, s, `INSERT INTO kept VALUES ('`+name+`')`)
+		mustDo(t, s.Stop(t.Context(), mode))
+		mustDo(t, s.Stop(t.Context(), mode)) // once more is no error
+		if _, err := net.Dial("tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("%s: connecting to the stopped server: %v", name, err)
+		}
+		if pids := serverProcesses(t, s); len(pids) > 0 {
+			t.Errorf("%s: processes %v are left", name, pids)
+		}
+		if err := s.Restart(t.Context()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := mustText(t, s.URL("postgres"), `SELECT count(*)::text FROM kept WHERE mode = '`+name+`'`); got != "1" {
+			t.Errorf("%s: a committed row is there %s times", name, got)
+		}
+	}
+	if s.Addr() != address {
+		t.Errorf("the server moved from %s to %s", address, s.Addr())
+	}
+	for setting, want := range map[string]string{"work_mem": "7MB", "cluster_name": `it's\a "name"`, "fsync": "on"} {
+		if got := mustText(t, s.URL("postgres"), "SELECT current_setting('"+setting+"')"); got != want {
+			t.Errorf("%s is %q, want %q", setting, got, want)
+		}
+	}
+}
+
+func TestServerThatCannotStartSaysWhy(t *testing.T) {
+	_, err := Start(t.Context(), Options{Settings: map[string]string{"shared_buffers": "much"}})
+	if err == nil || !strings.Contains(err.Error(), `invalid value for parameter "shared_buffers": "much"`) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Start(t.Context(), Options{Settings: map[string]string{"port": "5432"}}); err == nil {
+		t.Error("the port was set")
+	}
+}
+
+func TestStartEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("no more time")
+	cancel(why)
+	if _, err := Start(ctx, Options{}); !errors.Is(err, why) {
+		t.Errorf("got %v", err)
+	}
+	requireNoFolders(t)
+}
+
+// TestTakenPort lets somebody take the chosen port before the server does.
+func TestTakenPort(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	mustDo(t, err)
+	defer taken.Close()
+	number := taken.Addr().(*net.TCPAddr).Port
+	tries := 0
+	s, err := start(t.Context(), Options{}, "primary", func() (*reservation, error) {
+		r, err := reservePort()
+		if tries++; tries == 1 && err == nil {
+			r.number = number
+		}
+		return r, err
+	}, initialize)
+	mustDo(t, err)
+	defer s.Close()
+	if strings.HasSuffix(s.Addr(), fmt.Sprint(":", number)) || tries != 2 {
+		t.Errorf("the server is on %s after %d tries; %d is taken", s.Addr(), tries, number)
+	}
+	mustDo(t, s.Stop(t.Context(), Fast))
+	s.port.number = number
+	if err := s.Restart(t.Context()); !errors.Is(err, errPortTaken) {
+		t.Errorf("restarting on a taken port: %v", err)
+	}
+}
+
+func TestGivenFolderStays(t *testing.T) {
+	dir, err := os.MkdirTemp("", "pgtest") // t.TempDir is closed to other users
+	mustDo(t, err)
+	defer os.RemoveAll(dir)
+	mustDo(t, os.Chmod(dir, 0o755))
+	o := Options{Dir: filepath.Join(dir, "made")}
+	s, err := Start(t.Context(), o)
+	mustDo(t, err)
+	mustDo(t, s.Close())
+	if _, err := os.Stat(filepath.Join(o.Dir, "data", "PG_VERSION")); err != nil {
+		t.Error(err)
+	}
+	if _, err := Start(t.Context(), o); !errors.Is(err, os.ErrExist) {
+		t.Errorf("starting a second server in the folder: %v", err)
+	}
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	s, err := Start(t.Context(), Options{})
+	mustDo(t, err)
+	if len(serverProcesses(t, s)) == 0 {
+		t.Fatal("the server has no processes")
+	}
+	mustDo(t, s.Close())
+	mustDo(t, s.Close()) // once more is no error
+	if pids := serverProcesses(t, s); len(pids) > 0 {
+		t.Errorf("processes %v are left", pids)
+	}
+	if _, err := os.Stat(s.folder.path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is left: %v", err)
+	}
+	if !strings.Contains(s.Log(), "database system is ready to accept connections") {
+		t.Errorf("the log of the closed server is %q", s.Log())
+	}
+	if err := s.Restart(t.Context()); err == nil {
+		t.Error("a closed server was started")
+	}
+}
+
+func TestSettingLines(t *testing.T) {
+	got := settingLines(map[string]string{"b": `it's`, "a": `C:\x`, "c": "two\nlines", "d": ""})
+	want := "a = 'C:\\\\x'\nb = 'it''s'\nc = 'two\\nlines'\nd = ''\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,76 @@
+package pgtest
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	debianFolder = "/usr/lib/postgresql"           // holds a folder for each major version
+	sourceFolder = "/usr/local/pgsql/bin"          // where PostgreSQL installs itself when it is built from source
+	programNames = "initdb postgres pg_basebackup" // what an installation must have
+)
+
+// programs is the folder of one PostgreSQL installation's programs. They all come from it, since versions do not mix.
+type programs string
+
+func (p programs) path(name string) string { return filepath.Join(string(p), name) }
+
+// findPrograms returns the first of the folders that has all programs.
+func findPrograms(folders []string) (programs, error) {
+	for _, folder := range folders {
+		if filepath.IsAbs(folder) && hasPrograms(folder) {
+			return programs(folder), nil
+		}
+	}
+	return "", fmt.Errorf("PostgreSQL was not found: none of the folders %s has all of %s; on Debian and Ubuntu \"make tools\" "+
+		"installs it (package postgresql), elsewhere install the server and have its programs in PATH",
+		strings.Join(folders, string(filepath.ListSeparator)), programNames)
+}
+
+func hasPrograms(folder string) bool {
+	for _, name := range strings.Fields(programNames) {
+		if _, err := exec.LookPath(filepath.Join(folder, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// searchFolders returns where to look for PostgreSQL, best first: what the PATH says, what Debian installs, newest first, and
+// what was built from source.
+func searchFolders(path, debian, source string) []string {
+	return slices.Concat(filepath.SplitList(path), versionFolders(debian), []string{source})
+}
+
+// versionFolders returns the folders VERSION/bin below root, the highest version first.
+func versionFolders(root string) []string {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil // not Debian, or nothing installed
+	}
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return compareVersions(b.Name(), a.Name()) })
+	var folders []string
+	for _, entry := range entries {
+		folders = append(folders, filepath.Join(root, entry.Name(), "bin"))
+	}
+	return folders
+}
+
+// compareVersions compares by numbers: 9.6 comes before 15. What is no number counts as 0.
+func compareVersions(a, b string) int {
+	numbers := func(version string) (ns []int) {
+		for part := range strings.SplitSeq(version, ".") {
+			n, _ := strconv.Atoi(part)
+			ns = append(ns, n)
+		}
+		return ns
+	}
+	return cmp.Or(slices.Compare(numbers(a), numbers(b)), cmp.Compare(a, b))
+}

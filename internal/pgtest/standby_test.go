@@ -1,0 +1,124 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// mustStandby makes a primary and its standby, both durable.
+func mustStandby(t *testing.T) (primary, standby *Server) {
+	t.Helper()
+	primary = mustStart(t, Options{Durable: true, Settings: map[string]string{"max_connections": "310"}})
+	standby, err := primary.StartStandby(t.Context(), Options{Durable: true})
+	mustDo(t, err)
+	t.Cleanup(func() {
+		if err := standby.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return primary, standby
+}
+
+// TestStandbyTakesOver loses a primary that waits for its standby: what was committed must be there after the promotion.
+func TestStandbyTakesOver(t *testing.T) {
+	primary, standby := mustStandby(t)
+	if standby.Name() != "standby1" {
+		t.Errorf("the standby is called %q", standby.Name())
+	}
+	mustDo(t, primary.SetSynchronous(t.Context(), standby.Name()))
+	mustExecute(t, primary, `CREATE TABLE kept (); INSERT INTO kept DEFAULT VALUES`)
+	requireReadOnly(t, standby)
+	mustDo(t, primary.Stop(t.Context(), Kill))
+	mustDo(t, standby.Promote(t.Context()))
+	// The promoted server has the old one's settings but waits for nobody.
+	mustExecute(t, standby, `INSERT INTO kept DEFAULT VALUES`)
+	if got := mustText(t, standby.URL("postgres"), `SELECT count(*)::text FROM kept`); got != "2" {
+		t.Errorf("after the promotion the table has %s rows, want 2", got)
+	}
+	if err := standby.Promote(t.Context()); err == nil {
+		t.Error("a primary was promoted")
+	}
+}
+
+// TestSynchronousCommitWaits stops the standby: a commit must not be told until it is back, and must be once nobody is waited for.
+func TestSynchronousCommitWaits(t *testing.T) {
+	primary, standby := mustStandby(t)
+	mustExecute(t, primary, `CREATE TABLE kept ()`)
+	mustDo(t, primary.SetSynchronous(t.Context(), "FIRST 1 ("+standby.Name()+")"))
+	mustDo(t, standby.Stop(t.Context(), Immediate))
+	committed := insertInBackground(t, primary)
+	requireWaiting(t, primary, committed)
+	mustDo(t, standby.Restart(t.Context()))
+	mustDo(t, <-committed)
+
+	mustDo(t, standby.Stop(t.Context(), Kill))
+	committed = insertInBackground(t, primary)
+	requireWaiting(t, primary, committed)
+	mustDo(t, primary.SetSynchronous(t.Context(), ""))
+	mustDo(t, <-committed)
+	mustExecute(t, primary, `INSERT INTO kept DEFAULT VALUES`)
+}
+
+func TestSetSynchronousRefusesNonsense(t *testing.T) {
+	s := mustStart(t, Options{})
+	var refused *pgconn.PgError
+	if err := s.SetSynchronous(t.Context(), "FIRST of 'all"); !errors.As(err, &refused) {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := s.SetSynchronous(ctx, "nobody"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("waiting for a standby that is not there: %v", err)
+	}
+}
+
+func TestStandbyOfStoppedServer(t *testing.T) {
+	s := mustStart(t, Options{})
+	mustDo(t, s.Stop(t.Context(), Fast))
+	if _, err := s.StartStandby(t.Context(), Options{}); err == nil {
+		t.Error("a standby of a stopped server was started")
+	}
+	requireNoFolders(t, s)
+}
+
+func insertInBackground(t *testing.T, s *Server) <-chan error {
+	committed := make(chan error, 1)
+	go func() { committed <- s.Execute(t.Context(), "postgres", `INSERT INTO kept DEFAULT VALUES`) }()
+	return committed
+}
+
+// requireWaiting waits until a commit waits for a standby.
+func requireWaiting(t *testing.T, s *Server, committed <-chan error) {
+	t.Helper()
+	err := poll(t.Context(), func() error {
+		select {
+		case err := <-committed:
+			return final{errors.Join(errors.New("the commit did not wait"), err)}
+		default:
+		}
+		return s.with(t.Context(), "postgres", func(conn *pgx.Conn) error {
+			var waiting bool
+			err := conn.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep')`).Scan(&waiting)
+			if err == nil && !waiting {
+				err = errors.New("nothing waits yet")
+			}
+			return err
+		})
+	})
+	mustDo(t, err)
+}
+
+func requireReadOnly(t *testing.T, s *Server) {
+	t.Helper()
+	const readOnly = "25006"
+	var refused *pgconn.PgError
+	err := s.Execute(t.Context(), "postgres", `CREATE TABLE mine ()`)
+	if !errors.As(err, &refused) || refused.Code != readOnly {
+		t.Errorf("writing to a standby: %v", err)
+	}
+}

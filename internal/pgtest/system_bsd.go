@@ -1,0 +1,38 @@
+//go:build darwin || dragonfly || freebsd || netbsd || openbsd
+
+package pgtest
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+// endWithUs does nothing: only Linux ends a program together with the one that started it. Elsewhere the server of a killed
+// process ends when the next Start removes its folder from under it.
+func endWithUs(*syscall.SysProcAttr) {}
+
+// processInfo is what there is to know of a process.
+type processInfo struct {
+	parent int
+	state  byte // as in ps: T stopped, Z ended
+}
+
+// processes returns all processes by id.
+func processes() (map[int]processInfo, error) {
+	out, err := exec.Command("ps", "-A", "-o", "pid=,ppid=,state=").Output()
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	all := map[int]processInfo{}
+	for line := range strings.Lines(string(out)) {
+		var pid, parent int
+		var state string
+		if _, err := fmt.Sscan(line, &pid, &parent, &state); err != nil {
+			return nil, fmt.Errorf("list processes: %q: %w", line, err)
+		}
+		all[pid] = processInfo{parent: parent, state: state[0]}
+	}
+	return all, nil
+}
