@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// metricTable is metrics by name: the type and the labels of each.
+type metricTable map[string]string
+
+var (
+	metricRow  = regexp.MustCompile("(?m)^\\| `(colaregistry_\\w+)` \\| (\\w+) \\|([^|]*)\\| (.*) \\|$")
+	metricType = regexp.MustCompile(`(?m)^# TYPE (colaregistry_\w+) (\w+)$`)
+	metricName = regexp.MustCompile(`\bcolaregistry_\w+`)
+	labelName  = regexp.MustCompile(`(\w+)="`)
+)
+
+// postgresOnly marks the row of a metric that there is with PostgreSQL alone.
+const postgresOnly = "(PostgreSQL)"
+
+// documentedMetrics reads the table of the operations guide.
+func documentedMetrics(t *testing.T, guide string) metricTable {
+	t.Helper()
+	table := metricTable{}
+	for _, row := range metricRow.FindAllStringSubmatch(guide, -1) {
+		if table[row[1]] != "" {
+			t.Errorf("%s has two rows", row[1])
+		}
+		labels := strings.FieldsFunc(row[3], func(r rune) bool { return strings.ContainsRune("`, ", r) })
+		slices.Sort(labels)
+		table[row[1]] = fmt.Sprint(row[2], " ", labels)
+		if strings.Contains(row[4], postgresOnly) {
+			table[row[1]] = postgresOnly
+		}
+	}
+	return table
+}
+
+// add reads what a listener exposes into the table.
+func (table metricTable) add(t *testing.T, address string) {
+	t.Helper()
+	_, text := fetch(t, address+"/metrics")
+	for _, m := range metricType.FindAllStringSubmatch(text, -1) {
+		name, labels := m[1], map[string]bool{}
+		for line := range strings.Lines(text) {
+			sample, rest, _ := strings.Cut(line, "{")
+			if sample != name && !(m[2] == "histogram" && strings.TrimSuffix(sample, "_bucket") == name) {
+				continue
+			}
+			for _, label := range labelName.FindAllStringSubmatch(rest, -1) {
+				labels[label[1]] = true
+			}
+		}
+		delete(labels, "le")
+		names := []string{}
+		for l := range labels {
+			names = append(names, l)
+		}
+		slices.Sort(names)
+		table[name] = fmt.Sprint(m[2], " ", names)
+	}
+}
+
+// TestMetricsAreDocumented holds the operations guide to what a server and an import expose: every metric, its type and its
+// labels.
+func TestMetricsAreDocumented(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../docs/OPERATIONS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide := string(b)
+	documented := documentedMetrics(t, guide)
+
+	h := embedded(t)
+	s := startServer(t, h, "--admin-listen", "127.0.0.1:0")
+	s.get(t, "/colas", s.key)
+	_, secret, _ := mustAccount(t, mustOpen(t, h), "burst@example.com", cola.TierFree)
+	for range 2 * cola.TierFree.Limits().PerMinute {
+		s.get(t, "/usage", secret.Reveal())
+	}
+	if a := s.get(t, "/usage", secret.Reveal()); a.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("nothing is refused: %d", a.StatusCode)
+	}
+	address, end := startImport(t, embedded(t))
+	defer end()
+	exposed := metricTable{}
+	exposed.add(t, s.admin(t))
+	exposed.add(t, address)
+
+	for name, row := range documented {
+		if _, there := exposed[name]; row == postgresOnly && !there {
+			exposed[name] = row // not looked for here
+		} else if row == postgresOnly {
+			t.Errorf("%s is said to be of PostgreSQL only, and is exposed without it", name)
+		}
+	}
+	if diff := cmp.Diff(documented, exposed); diff != "" {
+		t.Errorf("metrics (-docs/OPERATIONS.md +exposed):\n%s", diff)
+	}
+	for _, name := range metricName.FindAllString(guide, -1) {
+		if !documented.knows(name) {
+			t.Errorf("docs/OPERATIONS.md speaks of %s, which its table does not have", name)
+		}
+	}
+}
+
+// knows reports whether the table has a metric, or the histogram that a name is a part of.
+func (table metricTable) knows(name string) bool {
+	for _, part := range []string{"", "_bucket", "_count", "_sum"} {
+		if whole, ok := strings.CutSuffix(name, part); ok && table[whole] != "" {
+			return part == "" || strings.HasPrefix(table[whole], "histogram")
+		}
+	}
+	return false
+}
