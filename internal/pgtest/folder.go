@@ -43,13 +43,13 @@ func openFolder(dir string, runAs *identity) (*folder, error) {
 
 // makeData makes the data folder for the server's user.
 func (f *folder) makeData(runAs *identity) error {
+	if err := runAs.canReach(f.path); err != nil {
+		return err
+	}
 	if err := os.Mkdir(f.data(), 0o700); err != nil {
 		return err
 	}
-	if err := runAs.own(f.data()); err != nil {
-		return err
-	}
-	return runAs.canReach(f.path)
+	return runAs.own(f.data())
 }
 
 // temporaryFolder makes a locked folder. The lock has its name only once it is held, so nobody finds it free before.

@@ -1,3 +1,5 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
 package pgtest
 
 import (
@@ -36,27 +38,21 @@ func processesIn(t *testing.T, folder string) []int {
 	return found
 }
 
-// requireNoFolders fails when this process uses temporary folders other than those of the servers and the shared one.
-func requireNoFolders(t *testing.T, but ...*Server) {
+// useTempDir makes the folder for temporary files one that other users may enter, and fails the test when something is left in
+// it. Servers that the test starts later are closed before that is looked at.
+func useTempDir(t *testing.T) {
 	t.Helper()
-	removeAbandoned(os.TempDir())
-	shared.mu.Lock()
-	defer shared.mu.Unlock()
-	if shared.server != nil {
-		but = append(but, shared.server)
-	}
-	kept := map[string]bool{}
-	for _, s := range but {
-		kept[s.folder.path] = true
-	}
-	fds, err := filepath.Glob("/proc/self/fd/*")
+	dir, err := os.MkdirTemp("", "pgtest-") // t.TempDir is closed to others
 	mustDo(t, err)
-	for _, fd := range fds {
-		target, err := os.Readlink(fd)
-		if folder := filepath.Dir(target); err == nil && strings.Contains(target, folderPrefix) && !kept[folder] {
-			t.Errorf("%s is still open", target)
+	t.Cleanup(func() {
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) > 0 {
+			t.Errorf("left behind: %v, %v", entries, err)
 		}
-	}
+		mustDo(t, os.RemoveAll(dir))
+	})
+	mustDo(t, os.Chmod(dir, 0o755))
+	t.Setenv("TMPDIR", dir)
 }
 
 // beVictim starts a server, says where, and waits to be killed.

@@ -81,16 +81,25 @@ func gone(pids []int) error {
 // which outlive it when it is killed. Otherwise the system would run out of them after some thousand killed servers. What
 // cannot be removed stays: the next start, if there is one, removes it too.
 func removeSharedMemory(data string) {
-	const shmemLine = 6 // of postmaster.pid: the key and the id
+	if id := sharedMemoryID(data); id != "" {
+		_ = exec.Command("ipcrm", "-m", id).Run()
+	}
+}
+
+// sharedMemoryID returns the id of the shared memory that the server of a data folder has or had; empty when it cannot be told.
+func sharedMemoryID(data string) string {
+	const keyAndID = 6 // the line of postmaster.pid
 	file, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	if err != nil {
-		return
+		return ""
 	}
 	lines := slices.Collect(strings.Lines(string(file)))
-	if len(lines) <= shmemLine {
-		return
+	if len(lines) <= keyAndID {
+		return ""
 	}
-	if fields := strings.Fields(lines[shmemLine]); len(fields) == 2 {
-		_ = exec.Command("ipcrm", "-m", fields[1]).Run()
+	fields := strings.Fields(lines[keyAndID])
+	if len(fields) != 2 {
+		return ""
 	}
+	return fields[1]
 }

@@ -1,3 +1,5 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
 package pgtest
 
 import (
@@ -7,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,15 +44,10 @@ func mustStart(t *testing.T, o Options) *Server {
 
 func mustExecute(t *testing.T, s *Server, sql string) {
 	t.Helper()
-	if err := s.Execute(t.Context(), "postgres", sql); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), patience) // a commit may wait for a standby for good
+	defer cancel()
+	if err := s.Execute(ctx, "postgres", sql); err != nil {
 		t.Fatalf("%s: %v\n%s", sql, err, s.Log())
-	}
-}
-
-func mustDo(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -140,6 +138,7 @@ func TestRestartKeepsAddressAndData(t *testing.T) {
 			t.Errorf("%s: a running server was started again", name)
 		}
 		mustExecute(t, s, `INSERT INTO kept VALUES ('`+name+`')`)
+		memory := mustSharedMemory(t, s)
 		mustDo(t, s.Stop(t.Context(), mode))
 		mustDo(t, s.Stop(t.Context(), mode)) // once more is no error
 		if _, err := net.Dial("tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
@@ -147,6 +146,9 @@ func TestRestartKeepsAddressAndData(t *testing.T) {
 		}
 		if pids := serverProcesses(t, s); len(pids) > 0 {
 			t.Errorf("%s: processes %v are left", name, pids)
+		}
+		if slices.Contains(sharedMemory(t), memory) {
+			t.Errorf("%s: the shared memory %s is left", name, memory)
 		}
 		if err := s.Restart(t.Context()); err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -166,23 +168,24 @@ func TestRestartKeepsAddressAndData(t *testing.T) {
 }
 
 func TestServerThatCannotStartSaysWhy(t *testing.T) {
+	useTempDir(t)
 	_, err := Start(t.Context(), Options{Settings: map[string]string{"shared_buffers": "much"}})
 	if err == nil || !strings.Contains(err.Error(), `invalid value for parameter "shared_buffers": "much"`) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Start(t.Context(), Options{Settings: map[string]string{"port": "5432"}}); err == nil {
+	if _, err := Start(t.Context(), Options{Settings: map[string]string{"port": "5432"}}); err == nil || !strings.Contains(err.Error(), "the port") {
 		t.Error("the port was set")
 	}
 }
 
 func TestStartEndsWithItsContext(t *testing.T) {
+	useTempDir(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("no more time")
 	cancel(why)
 	if _, err := Start(ctx, Options{}); !errors.Is(err, why) {
 		t.Errorf("got %v", err)
 	}
-	requireNoFolders(t)
 }
 
 // TestTakenPort lets somebody take the chosen port before the server does.
@@ -212,11 +215,9 @@ func TestTakenPort(t *testing.T) {
 }
 
 func TestGivenFolderStays(t *testing.T) {
-	dir, err := os.MkdirTemp("", "pgtest") // t.TempDir is closed to other users
-	mustDo(t, err)
-	defer os.RemoveAll(dir)
-	mustDo(t, os.Chmod(dir, 0o755))
-	o := Options{Dir: filepath.Join(dir, "made")}
+	useTempDir(t)
+	o := Options{Dir: filepath.Join(os.TempDir(), "made", "for it")}
+	defer os.RemoveAll(filepath.Dir(o.Dir))
 	s, err := Start(t.Context(), o)
 	mustDo(t, err)
 	mustDo(t, s.Close())
@@ -229,6 +230,7 @@ func TestGivenFolderStays(t *testing.T) {
 }
 
 func TestCloseLeavesNothing(t *testing.T) {
+	useTempDir(t)
 	s, err := Start(t.Context(), Options{})
 	mustDo(t, err)
 	if len(serverProcesses(t, s)) == 0 {

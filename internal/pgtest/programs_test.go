@@ -62,3 +62,10 @@ func TestCompareVersions(t *testing.T) {
 		}
 	}
 }
+
+func mustDo(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

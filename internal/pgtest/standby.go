@@ -102,7 +102,8 @@ func (s *Server) Promote(ctx context.Context) error {
 }
 
 // SetSynchronous sets synchronous_standby_names: from its return on, commits wait for those standbys, or for none when names
-// is empty. The standbys must be streaming; it waits until one of them shows as synchronous.
+// is empty. The standbys must be streaming; it waits until one of them shows as synchronous. The server must be durable, since
+// otherwise its commits wait for nothing.
 func (s *Server) SetSynchronous(ctx context.Context, names string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
@@ -113,6 +114,9 @@ func (s *Server) SetSynchronous(ctx context.Context, names string) error {
 }
 
 func (s *Server) setSynchronous(ctx context.Context, names string) error {
+	if names != "" && !s.options.Durable {
+		return errors.New("commits wait for standbys only with Options.Durable")
+	}
 	// ALTER SYSTEM takes no parameters and must be alone.
 	literal := "'" + strings.ReplaceAll(names, "'", "''") + "'"
 	if err := s.Execute(ctx, "postgres", "ALTER SYSTEM SET synchronous_standby_names = "+literal); err != nil {

@@ -1,8 +1,11 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
 package pgtest
 
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +17,8 @@ import (
 func mustStandby(t *testing.T) (primary, standby *Server) {
 	t.Helper()
 	primary = mustStart(t, Options{Durable: true, Settings: map[string]string{"max_connections": "310"}})
+	// The base backup brings this along: the promoted server would wait for itself.
+	mustExecute(t, primary, `ALTER SYSTEM SET synchronous_standby_names = 'standby1'`)
 	standby, err := primary.StartStandby(t.Context(), Options{Durable: true})
 	mustDo(t, err)
 	t.Cleanup(func() {
@@ -65,7 +70,11 @@ func TestSynchronousCommitWaits(t *testing.T) {
 }
 
 func TestSetSynchronousRefusesNonsense(t *testing.T) {
-	s := mustStart(t, Options{})
+	fast := mustStart(t, Options{})
+	if err := fast.SetSynchronous(t.Context(), "any"); err == nil || !strings.Contains(err.Error(), "Durable") {
+		t.Errorf("a server whose commits wait for nothing: %v", err)
+	}
+	s := mustStart(t, Options{Durable: true})
 	var refused *pgconn.PgError
 	if err := s.SetSynchronous(t.Context(), "FIRST of 'all"); !errors.As(err, &refused) {
 		t.Errorf("got %v", err)
@@ -78,12 +87,12 @@ func TestSetSynchronousRefusesNonsense(t *testing.T) {
 }
 
 func TestStandbyOfStoppedServer(t *testing.T) {
+	useTempDir(t)
 	s := mustStart(t, Options{})
 	mustDo(t, s.Stop(t.Context(), Fast))
-	if _, err := s.StartStandby(t.Context(), Options{}); err == nil {
-		t.Error("a standby of a stopped server was started")
+	if _, err := s.StartStandby(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "pg_basebackup: error") {
+		t.Errorf("a standby of a stopped server: %v", err)
 	}
-	requireNoFolders(t, s)
 }
 
 func insertInBackground(t *testing.T, s *Server) <-chan error {
