@@ -32,7 +32,7 @@ func BenchmarkCharge(b *testing.B) {
 			for i := range requests {
 				requests[i] = quota.Request{Caller: mustCaller(b, st, i), Meter: cola.MeterListRecords, Units: 0}
 			}
-			l := quota.New(st, quota.Rules{}, quiet)
+			l := quota.New(st, quota.Options{})
 			defer l.Close()
 			b.SetParallelism(callers)
 			var next atomic.Int64

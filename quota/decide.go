@@ -8,6 +8,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
+// reasonBurst tells a refusal for a full window from one for a used-up meter, which is told by the meter's name.
+const reasonBurst = "burst"
+
 // Window is the span that a tier's PerMinute limit holds in: any 60 seconds.
 const Window = time.Minute
 
@@ -137,7 +140,7 @@ func burstError(q cola.QuotaState, wait time.Duration) error {
 		Code: cola.CodeQuotaExceeded,
 		Message: fmt.Sprintf("The plan %q allows %d requests in any 60 seconds. Try again in %d seconds.",
 			q.Tier, q.Limits.PerMinute, seconds),
-		Details:    map[string]any{"reason": "burst", "limit": q.Limits.PerMinute, "retry_after": seconds},
+		Details:    map[string]any{"reason": reasonBurst, "limit": q.Limits.PerMinute, "retry_after": seconds},
 		RetryAfter: wait,
 	}
 }

@@ -80,7 +80,7 @@ func run(t *testing.T, st *sqlite.Store, snapshot string) registry.Build {
 	quiet := slog.New(slog.DiscardHandler)
 	index := search.New(search.Options{})
 	defer index.Close()
-	ledger := quota.New(st, quota.Rules{}, quiet)
+	ledger := quota.New(st, quota.Options{Logger: quiet})
 	defer ledger.Close()
 	service := registry.New(registry.Options{Store: st, Index: index, Ledger: ledger, PublicURL: publicURL, Now: time.Now, Logger: quiet})
 	ctx, cancel := context.WithCancel(t.Context())

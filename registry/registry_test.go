@@ -93,7 +93,7 @@ func mustWorld(t testing.TB, labels int) *world {
 		}
 	}
 	backend := flaky{st, w}
-	ledger := quota.New(backend, quota.Rules{UpgradeURL: publicURL + "/plans"}, quiet)
+	ledger := quota.New(backend, quota.Options{Rules: quota.Rules{UpgradeURL: publicURL + "/plans"}, Logger: quiet})
 	w.Service = registry.New(registry.Options{Store: backend, Index: w.index, Ledger: ledger, PublicURL: publicURL + "/", Now: w.now, Logger: quiet, Metrics: w.metrics})
 	built := make(chan struct{})
 	follower := registry.NewFollower(w.Service, registry.FollowerOptions{Built: func(registry.Build) { close(built) }})

@@ -112,7 +112,7 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 	}
 	s := &server{env: env, ready: make(chan struct{})}
 	s.index = search.New(search.Options{Logger: env.log})
-	s.ledger = quota.New(st, quota.Rules{UpgradeURL: upgradeURL}, env.log)
+	s.ledger = quota.New(st, quota.Options{Rules: quota.Rules{UpgradeURL: upgradeURL}, Logger: env.log, Metrics: admin.registerer()})
 	service := registry.New(registry.Options{
 		Store: st, Index: s.index, Ledger: s.ledger, PublicURL: publicURL, Now: time.Now, Logger: env.log, Metrics: admin.registerer(),
 	})

@@ -1,0 +1,366 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// fault is what befalls one call of a book.
+type fault int
+
+const (
+	works         fault = iota
+	lostBefore          // the connection is lost before anything was read
+	lostDecided         // the connection is lost after the decision, nothing was committed
+	lostAfter           // the connection is lost, it was committed
+	lostOpen            // the connection is lost; the transaction stays open for openFor and is committed then
+	lostOpenBack        // the same, and it is rolled back then
+	hangs               // no answer until the context ends, nothing was committed
+	hangsAfter          // committed, and no answer until the context ends
+	neverBegins         // no answer until the context ends, and an error that says that nothing was committed
+	deaf                // no answer for deafFor, whatever the context says; then it is committed
+	deafBefore          // the same, and it is decided only then
+	breaks              // nothing was committed, for a reason that stays
+	numberOfFault       // not one
+)
+
+const (
+	openFor = 3 * time.Second
+	deafFor = 8 * time.Second
+)
+
+var errBroken = errors.New("disk on fire")
+
+// book is a store.Ledger in memory whose failures a test chooses. Transactions take turns, as those of one account do.
+type book struct {
+	turn   chan struct{} // held by the transaction that is open
+	settle func(try int, b store.Batch) fault
+	void   func(try int) fault
+
+	mu       sync.Mutex
+	tier     cola.Tier
+	start    map[cola.AccountID]cola.Used // before the first batch
+	batches  map[store.BatchID]*entry
+	order    []store.BatchID
+	tries    int             // calls of Settle
+	voids    int             // calls of Void
+	struck   []store.BatchID // voided, in this order
+	breaches []string
+}
+
+// entry is a batch that is committed, or voided, or both.
+type entry struct {
+	at      time.Time
+	entries []store.Entry
+	voided  bool
+}
+
+func newBook(tier cola.Tier) *book {
+	return &book{turn: make(chan struct{}, 1), tier: tier, start: map[cola.AccountID]cola.Used{}, batches: map[store.BatchID]*entry{}}
+}
+
+// always returns faults that are all the same.
+func always(f fault) func(int, store.Batch) fault { return func(int, store.Batch) fault { return f } }
+
+// inTurn returns the faults listed, then works.
+func inTurn(faults ...fault) func(int, store.Batch) fault {
+	return func(try int, _ store.Batch) fault {
+		if try > len(faults) {
+			return works
+		}
+		return faults[try-1]
+	}
+}
+
+// until returns a fault for as long as the time has not come.
+func until(end time.Time, f fault) func(int, store.Batch) fault {
+	return func(int, store.Batch) fault {
+		if time.Now().Before(end) {
+			return f
+		}
+		return works
+	}
+}
+
+func unavailable(operation string) error {
+	return fmt.Errorf("%s: %w", operation, store.ErrUnavailable)
+}
+
+// next counts a call and returns what befalls it.
+func (b *book) next(count *int, choose func(try int) fault) fault {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	*count++
+	return choose(*count)
+}
+
+// begin waits for the turn of a transaction; leave ends it.
+func (b *book) begin(ctx context.Context) error {
+	select {
+	case b.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return unavailable("begin")
+	}
+}
+
+func (b *book) leave() { <-b.turn }
+
+func (b *book) Settle(ctx context.Context, batch store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
+	befalls := b.next(&b.tries, func(try int) fault {
+		if b.settle == nil {
+			return works
+		}
+		return b.settle(try, batch)
+	})
+	switch befalls {
+	case lostBefore:
+		return unavailable("settle")
+	case breaks:
+		return errBroken
+	case hangs:
+		<-ctx.Done()
+		return unavailable("settle")
+	case neverBegins:
+		<-ctx.Done()
+		return fmt.Errorf("settle: %w", ctx.Err())
+	}
+	if err := b.begin(ctx); err != nil {
+		return err
+	}
+	if known := b.batches[batch.ID]; known != nil {
+		defer b.leave()
+		if known.voided {
+			return store.ErrVoid
+		}
+		return store.ErrExists
+	}
+	if befalls == deafBefore {
+		time.Sleep(deafFor)
+		befalls = works
+	}
+	now := time.Now()
+	return b.finish(ctx, befalls, batch.ID, &entry{at: now, entries: decide(now, b.states(batch, now))})
+}
+
+// finish commits a batch that was decided, or does not, as the fault will have it, and ends its transaction.
+func (b *book) finish(ctx context.Context, befalls fault, id store.BatchID, e *entry) error {
+	commit := func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.batches[id], b.order = e, append(b.order, id)
+	}
+	switch befalls {
+	case lostOpen, lostOpenBack:
+		go func() {
+			defer b.leave()
+			time.Sleep(openFor)
+			if befalls == lostOpen {
+				commit()
+			}
+		}()
+		return unavailable("settle")
+	case deaf:
+		defer b.leave()
+		time.Sleep(deafFor)
+		commit()
+		return nil
+	}
+	if befalls != lostDecided {
+		commit()
+	}
+	b.leave()
+	switch befalls {
+	case works:
+		return nil
+	case hangsAfter:
+		<-ctx.Done()
+	}
+	return unavailable("settle")
+}
+
+func (b *book) Void(ctx context.Context, id store.BatchID, entries []store.Entry) error {
+	befalls := b.next(&b.voids, func(try int) fault {
+		if b.void == nil {
+			return works
+		}
+		return b.void(try)
+	})
+	switch befalls {
+	case lostBefore, lostDecided, lostOpen, lostOpenBack:
+		return unavailable("void")
+	case breaks:
+		return errBroken
+	case hangs, neverBegins:
+		<-ctx.Done()
+		return unavailable("void")
+	}
+	if err := b.begin(ctx); err != nil {
+		return err
+	}
+	defer b.leave()
+	b.strike(id, entries)
+	switch befalls {
+	case lostAfter:
+		return unavailable("void")
+	case hangsAfter, deaf:
+		<-ctx.Done()
+		return unavailable("void")
+	}
+	return nil
+}
+
+// strike voids a batch. Entries other than those written are a breach of the contract.
+func (b *book) strike(id store.BatchID, entries []store.Entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.batches[id]
+	if e == nil {
+		e = &entry{}
+		b.batches[id], b.order = e, append(b.order, id)
+	} else if diff := cmp.Diff(e.entries, entries); !e.voided && diff != "" {
+		b.breaches = append(b.breaches, "voided with other entries than those written (-written +voided):\n"+diff)
+	}
+	if !e.voided {
+		b.struck = append(b.struck, id)
+	}
+	e.voided = true
+}
+
+func (b *book) Settled(_ context.Context, id store.BatchID) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.batches[id]
+	return e != nil && !e.voided, nil
+}
+
+func (b *book) AccountUsage(context.Context, cola.AccountID) (store.AccountState, error) {
+	return store.AccountState{}, store.ErrNotFound
+}
+
+func (b *book) DailyUsage(context.Context, cola.AccountID, cola.Date, cola.Date) ([]store.DayUsage, error) {
+	return nil, nil
+}
+
+// states returns what a batch reads. Every account exists, and every credential but key2 is of every account.
+func (b *book) states(batch store.Batch, now time.Time) []store.AccountState {
+	states := make([]store.AccountState, len(batch.Accounts))
+	for i, id := range batch.Accounts {
+		s := store.AccountState{Account: id, Exists: true, Tier: b.plan(), Used: b.used(id), Valid: map[cola.Credential]bool{}}
+		for _, c := range batch.Credentials {
+			s.Valid[c] = c != key2
+		}
+		for _, g := range b.grants(id) {
+			if g.At.After(now.Add(-Window)) {
+				s.Grants = append(s.Grants, g)
+			}
+		}
+		states[i] = s
+	}
+	return states
+}
+
+func (b *book) plan() cola.Tier {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tier
+}
+
+// used returns what an account is charged for by the batches that count.
+func (b *book) used(id cola.AccountID) cola.Used {
+	used := b.start[id]
+	for _, e := range b.counting(id) {
+		for _, u := range e.Units {
+			used.Add(u.Meter, u.Units)
+		}
+	}
+	return used
+}
+
+// grants returns the requests of an account that were let through by the batches that count, oldest first.
+func (b *book) grants(id cola.AccountID) []store.Grant {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []store.Grant
+	for _, batch := range b.order {
+		for _, e := range b.batches[batch].entries {
+			if e.Account == id && !b.batches[batch].voided {
+				list = append(list, store.Grant{At: b.batches[batch].at, Requests: e.Requests})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(x, y store.Grant) int { return x.At.Compare(y.At) })
+	return list
+}
+
+func (b *book) counting(id cola.AccountID) []store.Entry {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []store.Entry
+	for _, e := range b.batches {
+		for _, entry := range e.entries {
+			if entry.Account == id && !e.voided {
+				list = append(list, entry)
+			}
+		}
+	}
+	return list
+}
+
+// calls returns how often the book was asked to settle and to void.
+func (b *book) calls() (settle, void int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tries, b.voids
+}
+
+func newLedger(t *testing.T, b *book) *Ledger { return newLoggedLedger(t, b, nil) }
+
+func newLoggedLedger(t *testing.T, b *book, log *slog.Logger) *Ledger {
+	l := New(b, Options{Logger: log})
+	t.Cleanup(func() {
+		l.Close()
+		for _, breach := range b.breaches {
+			t.Error(breach)
+		}
+	})
+	return l
+}
+
+// logged counts the lines of a log by their messages.
+type logged struct {
+	mu sync.Mutex
+	by map[string]int
+}
+
+func newLogged() *logged { return &logged{by: map[string]int{}} }
+
+func (l *logged) logger() *slog.Logger { return slog.New(l) }
+
+func (l *logged) count(message string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.by[message]
+}
+
+func (l *logged) Enabled(context.Context, slog.Level) bool { return true }
+func (l *logged) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l *logged) WithGroup(string) slog.Handler            { return l }
+
+func (l *logged) Handle(_ context.Context, r slog.Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.by[r.Level.String()+" "+r.Message]++
+	return nil
+}

@@ -1,0 +1,143 @@
+package quota
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// charged is what a caller saw of a charge, with the time that it took.
+type charged struct {
+	Units int
+	Code  cola.Code
+	After time.Duration
+}
+
+// charge asks for 20 list records of the account 7.
+func charge(t *testing.T, l *Ledger) charged {
+	begun := time.Now()
+	g, err := l.Charge(t.Context(), request(key1, cola.MeterListRecords, 20))
+	c := charged{Units: g.Units, After: time.Since(begun)}
+	if err != nil {
+		c.Code = cola.CodeOf(err)
+	}
+	return c
+}
+
+// TestUncertainCharges: whatever becomes of a batch, its charges are answered in time, and in the end the ledger holds what
+// was granted.
+func TestUncertainCharges(t *testing.T) {
+	refused := func(after time.Duration) charged { return charged{0, cola.CodeUnavailable, after} }
+	granted := func(after time.Duration) charged { return charged{20, "", after} }
+	tests := []struct {
+		name   string
+		settle func(int, store.Batch) fault
+		want   charged
+		voided bool // asked for
+	}{
+		{"lost before anything", inTurn(lostBefore), granted(retryPause), false},
+		{"lost after the decision", inTurn(lostDecided), granted(retryPause), false},
+		{"lost after the commit", inTurn(lostAfter), granted(retryPause), false},
+		{"lost twice", inTurn(lostDecided, lostAfter), granted(2 * retryPause), false},
+		{"lost for two seconds", inTurn(repeat(lostBefore, 20)...), granted(20 * retryPause), false},
+		{"lost, and committed later", inTurn(lostOpen), granted(openFor), false},
+		{"lost, and rolled back later", inTurn(lostOpenBack), granted(openFor), false},
+		{"lost for good before anything", always(lostBefore), refused(answerWithin), true},
+		{"committed, and lost for good", inTurn(append([]fault{lostAfter}, repeat(lostBefore, 60)...)...), refused(answerWithin), true},
+		{"no answer, not committed", inTurn(hangs), refused(answerWithin), true},
+		{"no answer, committed", inTurn(hangsAfter), refused(answerWithin), true},
+		{"never begun", inTurn(neverBegins), refused(answerWithin), false},
+		{"no answer, whatever the context says, then committed", inTurn(deaf), refused(answerWithin), true},
+		{"no answer, whatever the context says, then decided", inTurn(deafBefore), refused(answerWithin), true},
+		{"breaks for good", always(breaks), refused(0), false},
+		{"committed, lost, and broken then", inTurn(lostAfter, breaks), refused(retryPause), true},
+		{"lost, and broken then", inTurn(lostBefore, breaks), refused(retryPause), true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBook(cola.TierFree)
+				b.settle = tt.settle
+				l := newLedger(t, b)
+				if diff := cmp.Diff(tt.want, charge(t, l)); diff != "" {
+					t.Errorf("answer (-want +got):\n%s", diff)
+				}
+				time.Sleep(time.Minute)
+				if got := b.used(7).ListRecords; got != tt.want.Units {
+					t.Errorf("ledger %d, want %d as answered", got, tt.want.Units)
+				}
+				if got := len(b.grants(7)); got != min(tt.want.Units, 1) {
+					t.Errorf("%d requests in the window, want those answered", got)
+				}
+				if _, voids := b.calls(); (voids > 0) != tt.voided {
+					t.Errorf("asked to void %d times, want %v", voids, tt.voided)
+				}
+				if n := l.doubts.count(); n != 0 {
+					t.Errorf("%d batches are still in doubt", n)
+				}
+			})
+		})
+	}
+}
+
+func repeat(f fault, n int) []fault {
+	list := make([]fault, n)
+	for i := range list {
+		list[i] = f
+	}
+	return list
+}
+
+// TestLateChargesAreRefused: a charge that has waited for long behind a slow commit is refused, rather than leave no time
+// to the batch that it would be part of.
+func TestLateChargesAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook(cola.TierPro)
+		slow := answerWithin - leastTime/2
+		b.settle = func(try int, _ store.Batch) fault {
+			if try == 1 {
+				time.Sleep(slow)
+			}
+			return works
+		}
+		l := newLedger(t, b)
+		var first, early, late charged
+		var wg sync.WaitGroup
+		wg.Go(func() { first = charge(t, l) })
+		synctest.Wait()
+		wg.Go(func() { early = charge(t, l) })
+		time.Sleep(slow - time.Second)
+		wg.Go(func() { late = charge(t, l) })
+		wg.Wait()
+		if diff := cmp.Diff([]charged{{20, "", slow}, {0, cola.CodeUnavailable, slow}, {20, "", time.Second}},
+			[]charged{first, early, late}); diff != "" {
+			t.Errorf("answers (-want +got):\n%s", diff)
+		}
+		if got := b.used(7).ListRecords; got != 40 {
+			t.Errorf("ledger %d, want the 40 that were granted", got)
+		}
+	})
+}
+
+// forgetful is a store that leaves an account out of what it asks to be decided.
+type forgetful struct{ *book }
+
+func (f forgetful) Settle(_ context.Context, _ store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
+	decide(time.Now(), nil)
+	return nil
+}
+
+func TestWhatIsNotDecidedIsRefused(t *testing.T) {
+	l := New(forgetful{newBook(cola.TierPro)}, Options{})
+	defer l.Close()
+	if got := charge(t, l); got.Code != cola.CodeUnavailable || got.Units != 0 {
+		t.Errorf("got %+v, want unavailable", got)
+	}
+}

@@ -1,0 +1,105 @@
+package quota
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	downAfter   = time.Second            // of failures of one batch; from then on other charges are refused at once
+	probePause  = 250 * time.Millisecond // between probes of a store that is down
+	probeWithin = 2 * time.Second        // for one probe: a store that commits no faster is no use to callers
+)
+
+// outage is whether the store is known not to commit. Only the worker begins and ends it.
+type outage struct {
+	mu    sync.Mutex
+	down  bool
+	since time.Time
+	start chan struct{} // closed when the present or the next outage begins
+}
+
+func newOutage() *outage { return &outage{start: make(chan struct{})} }
+
+func (o *outage) is() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.down
+}
+
+// begun returns a channel that is closed when the next outage begins, and is closed already during one.
+func (o *outage) begun() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.start
+}
+
+// begin reports whether it is news.
+func (o *outage) begin(now time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.down {
+		return false
+	}
+	o.down, o.since = true, now
+	close(o.start)
+	return true
+}
+
+// end returns how long the outage was, and whether there was one.
+func (o *outage) end(now time.Time) (time.Duration, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.down {
+		return 0, false
+	}
+	o.down, o.start = false, make(chan struct{})
+	return now.Sub(o.since), true
+}
+
+func (l *Ledger) goDown() {
+	if l.outage.begin(time.Now()) {
+		l.log.Warn("ledger down: the store does not commit, charges are refused")
+	}
+}
+
+func (l *Ledger) goUp() {
+	if lasted, was := l.outage.end(time.Now()); was {
+		l.log.Info("ledger up: the store commits again", "after", lasted.Round(time.Millisecond))
+		l.doubts.hurry()
+	}
+}
+
+// waitForStore probes a store that is down, one probe at a time, until it commits or the ledger is closed.
+func (l *Ledger) waitForStore() {
+	for l.outage.is() {
+		select {
+		case <-time.After(probePause):
+		case <-l.stop:
+			return
+		}
+		if l.probe() {
+			l.goUp()
+		}
+	}
+}
+
+// probe reports whether the store commits. It settles a batch of nobody's charges: that takes a real commit, which a look-up
+// does not, and leaves nothing in doubt.
+func (l *Ledger) probe() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), probeWithin)
+	defer cancel()
+	result := make(chan error, 1)
+	go func() {
+		result <- l.store.Settle(ctx, store.Batch{ID: newBatchID()}, func(time.Time, []store.AccountState) []store.Entry { return nil })
+	}()
+	select {
+	case err := <-result:
+		return err == nil
+	case <-l.stop:
+		return false
+	}
+}

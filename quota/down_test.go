@@ -1,0 +1,177 @@
+package quota
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	downMessage = "WARN ledger down: the store does not commit, charges are refused"
+	upMessage   = "INFO ledger up: the store commits again"
+)
+
+// TestFailsFastWhileDown: the first charge takes its time; from then on charges are refused at once and cost the store no
+// more than a probe now and then, and soon after the store is back they are let through.
+func TestFailsFastWhileDown(t *testing.T) {
+	const outage = time.Minute
+	tests := []struct {
+		name  string
+		fault fault
+		first time.Duration // until the first charge is answered
+		back  time.Duration // from the store's return until charges are let through, at most
+		tries int           // to settle in the minute, at most
+	}{
+		{"refuses connections", lostBefore, answerWithin, probePause, 300},
+		{"gives no answer", hangs, answerWithin, probePause + probeWithin, 30},
+		{"lets nobody begin", neverBegins, answerWithin, probePause + probeWithin, 30},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, log := newBook(cola.TierPro), newLogged()
+				end := time.Now().Add(outage)
+				b.settle = until(end, tt.fault)
+				b.void = func(int) fault { return b.settle(0, store.Batch{}) }
+				l := newLoggedLedger(t, b, log.logger())
+				want := charged{0, cola.CodeUnavailable, tt.first}
+				if diff := cmp.Diff(want, charge(t, l)); diff != "" {
+					t.Errorf("first charge (-want +got):\n%s", diff)
+				}
+				for time.Now().Before(end) {
+					if diff := cmp.Diff(charged{0, cola.CodeUnavailable, 0}, charge(t, l)); diff != "" {
+						t.Fatalf("while down (-want +got):\n%s", diff)
+					}
+					time.Sleep(50 * time.Millisecond)
+				}
+				if tries, _ := b.calls(); tries > tt.tries {
+					t.Errorf("the store was asked %d times in %v, want at most %d", tries, outage, tt.tries)
+				}
+				time.Sleep(time.Until(end.Add(tt.back)))
+				synctest.Wait()
+				if got := charge(t, l); got.Units != 20 {
+					t.Errorf("%v after the store came back: %+v, want 20 units", tt.back, got)
+				}
+				if down, up := log.count(downMessage), log.count(upMessage); down != 1 || up != 1 {
+					t.Errorf("logged %d times down, %d times up; want once each", down, up)
+				}
+			})
+		})
+	}
+}
+
+// TestQueueIsRefusedWhileABatchFails: charges behind a batch that fails are let go after a second, though the batch itself
+// is still tried, and is granted when the store comes back in time.
+func TestQueueIsRefusedWhileABatchFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook(cola.TierPro)
+		b.settle = until(time.Now().Add(3*time.Second), lostBefore)
+		l := newLedger(t, b)
+		var first, queued, later charged
+		var wg sync.WaitGroup
+		wg.Go(func() { first = charge(t, l) })
+		synctest.Wait()
+		wg.Go(func() { queued = charge(t, l) })
+		wg.Go(func() {
+			time.Sleep(2 * time.Second)
+			later = charge(t, l)
+		})
+		wg.Wait()
+		want := []charged{{20, "", 3 * time.Second}, {0, cola.CodeUnavailable, downAfter}, {0, cola.CodeUnavailable, 0}}
+		if diff := cmp.Diff(want, []charged{first, queued, later}); diff != "" {
+			t.Errorf("answers (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(charged{20, "", 0}, charge(t, l)); diff != "" {
+			t.Errorf("right afterwards (-want +got):\n%s", diff)
+		}
+		if got := b.used(7).ListRecords; got != 40 {
+			t.Errorf("ledger %d, want the 40 that were granted", got)
+		}
+	})
+}
+
+// TestShortFailureIsNoOutage: what passes within a second delays charges and refuses none.
+func TestShortFailureIsNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, log := newBook(cola.TierPro), newLogged()
+		b.settle = until(time.Now().Add(downAfter-retryPause), lostAfter)
+		l := newLoggedLedger(t, b, log.logger())
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				if got := charge(t, l); got.Units != 20 {
+					t.Errorf("got %+v, want 20 units", got)
+				}
+			})
+		}
+		wg.Wait()
+		if n := log.count(downMessage); n != 0 {
+			t.Errorf("logged %d times that it is down", n)
+		}
+		if got := b.used(7).ListRecords; got != 100 {
+			t.Errorf("ledger %d, want the 100 that were granted", got)
+		}
+	})
+}
+
+// TestBrokenBatchIsNoOutage: a batch that the store will not have says nothing of the next.
+func TestBrokenBatchIsNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook(cola.TierPro)
+		b.settle = inTurn(breaks)
+		l := newLedger(t, b)
+		want := []charged{{0, cola.CodeUnavailable, 0}, {20, "", 0}}
+		if diff := cmp.Diff(want, []charged{charge(t, l), charge(t, l)}); diff != "" {
+			t.Errorf("answers (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestPrecheckKnowsAnOutage: work that would have to be charged need not be begun.
+func TestPrecheckKnowsAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook(cola.TierPro)
+		b.settle = until(time.Now().Add(10*time.Second), hangs)
+		l := newLedger(t, b)
+		caller := request(key1, cola.MeterNone, 0).Caller
+		if _, err := l.Precheck(caller); err != nil {
+			t.Errorf("before anything failed: %v", err)
+		}
+		charge(t, l)
+		if _, err := l.Precheck(caller); cola.CodeOf(err) != cola.CodeUnavailable {
+			t.Errorf("while down: %v, want unavailable", err)
+		}
+		time.Sleep(10 * time.Second)
+		if _, err := l.Precheck(caller); err != nil {
+			t.Errorf("up again: %v", err)
+		}
+	})
+}
+
+func TestCloseWhileDown(t *testing.T) {
+	for name, f := range map[string]fault{"refuses connections": lostBefore, "gives no answer": hangs, "is deaf": deaf} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBook(cola.TierPro)
+				b.settle = always(f)
+				l := newLedger(t, b)
+				charge(t, l)
+				time.Sleep(probePause + time.Millisecond) // a probe is under way, or has just failed
+				begun := time.Now()
+				l.Close()
+				if took := time.Since(begun); took > closeLimit {
+					t.Errorf("closing took %v, want at most %v", took, closeLimit)
+				}
+				if got := charge(t, l); got.Code != cola.CodeUnavailable || got.After != 0 {
+					t.Errorf("after closing: %+v, want unavailable at once", got)
+				}
+			})
+		})
+	}
+}

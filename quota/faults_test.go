@@ -1,0 +1,175 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// plan is a load and what befalls the store under it.
+type plan struct {
+	settle, void []fault
+	charges      []planned
+	tier         cola.Tier
+}
+
+// planned is a charge that is to be made.
+type planned struct {
+	process int           // that it is made of, 0 or 1
+	after   time.Duration // since the one before it
+	patient time.Duration // until its caller goes away
+	request Request
+}
+
+func drawPlan(t *rapid.T) plan {
+	faults := rapid.SliceOfN(rapid.Custom(drawFault), 0, 40)
+	return plan{
+		settle:  faults.Draw(t, "settle"),
+		void:    faults.Draw(t, "void"),
+		charges: rapid.SliceOfN(rapid.Custom(drawCharge), 1, 80).Draw(t, "charges"),
+		tier:    rapid.SampledFrom(cola.Tiers()).Draw(t, "tier"),
+	}
+}
+
+// drawFault draws a fault, none as often as any.
+func drawFault(t *rapid.T) fault {
+	return max(works, fault(rapid.IntRange(-int(numberOfFault), int(numberOfFault)-1).Draw(t, "fault")))
+}
+
+func drawCharge(t *rapid.T) planned {
+	pauses := []time.Duration{0, 0, 0, time.Millisecond, 100 * time.Millisecond, time.Second, 4 * time.Second}
+	patience := []time.Duration{time.Hour, time.Hour, time.Hour, 10 * time.Millisecond, 3 * time.Second}
+	p := planned{
+		process: rapid.IntRange(0, 1).Draw(t, "process"),
+		after:   rapid.SampledFrom(pauses).Draw(t, "after"),
+		patient: rapid.SampledFrom(patience).Draw(t, "patience"),
+	}
+	switch rapid.IntRange(0, 2).Draw(t, "kind") {
+	case 0:
+		p.request = request(key1, cola.MeterNone, 0)
+	case 1:
+		p.request = request(key1, cola.MeterDetailViews, 1)
+	case 2:
+		p.request = request(key1, cola.MeterListRecords, rapid.IntRange(0, 100).Draw(t, "records"))
+	}
+	p.request.Caller.Account = cola.AccountID(rapid.IntRange(7, 9).Draw(t, "account"))
+	return p
+}
+
+// tally is what callers were answered.
+type tally struct {
+	mu       sync.Mutex
+	used     map[cola.AccountID]cola.Used
+	requests map[cola.AccountID]int // let through
+	faults   []string               // answers that must not be
+}
+
+func (y *tally) note(q Request, g Grant, err error, took time.Duration) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if took > answerWithin {
+		y.faults = append(y.faults, fmt.Sprintf("an answer took %v", took))
+	}
+	switch {
+	case err == nil, reason(err) == string(cola.MeterDetailViews), reason(err) == string(cola.MeterListRecords):
+		y.requests[q.Caller.Account]++
+	case reason(err) == reasonBurst, cola.CodeOf(err) == cola.CodeUnavailable, errors.Is(err, context.DeadlineExceeded):
+	default:
+		y.faults = append(y.faults, fmt.Sprintf("the error %v", err))
+	}
+	if err != nil && g.Units != 0 {
+		y.faults = append(y.faults, fmt.Sprintf("%d units with the error %v", g.Units, err))
+	}
+	used := y.used[q.Caller.Account]
+	used.Add(q.Meter, g.Units)
+	y.used[q.Caller.Account] = used
+}
+
+// run makes the charges of the plan, in two processes, and returns what was wrong, once the store is well again and nothing is in doubt.
+func (p plan) run() []string {
+	b := newBook(p.tier)
+	limits := p.tier.Limits()
+	y := &tally{used: map[cola.AccountID]cola.Used{}, requests: map[cola.AccountID]int{}}
+	for id := cola.AccountID(7); id <= 9; id++ {
+		b.start[id] = cola.Used{DetailViews: limits.DetailViews - 10, ListRecords: limits.ListRecords - 200}
+		y.used[id] = b.start[id]
+	}
+	b.settle = inTurn(p.settle...)
+	void := inTurn(p.void...)
+	b.void = func(try int) fault { return void(try, store.Batch{}) }
+	processes := []*Ledger{New(b, Options{}), New(b, Options{})}
+	var wg sync.WaitGroup
+	for _, c := range p.charges {
+		time.Sleep(c.after)
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), c.patient)
+			defer cancel()
+			begun := time.Now()
+			g, err := processes[c.process].Charge(ctx, c.request)
+			y.note(c.request, g, err, time.Since(begun))
+		})
+	}
+	wg.Wait()
+	time.Sleep(10 * time.Minute)
+	for _, l := range processes {
+		if n := l.doubts.count(); n != 0 {
+			y.faults = append(y.faults, fmt.Sprintf("%d batches in doubt for ten minutes", n))
+		}
+		if l.outage.is() {
+			y.faults = append(y.faults, "down though the store is well")
+		}
+		l.Close()
+	}
+	return append(append(y.faults, b.breaches...), y.differences(b)...)
+}
+
+// differences compares what was answered with the book, and the book with the limits.
+func (y *tally) differences(b *book) (faults []string) {
+	limits := b.tier.Limits()
+	for id := cola.AccountID(7); id <= 9; id++ {
+		used, requests := b.used(id), 0
+		grants := b.grants(id)
+		for i, g := range grants {
+			requests += g.Requests
+			inWindow := 0
+			for _, earlier := range grants[:i+1] {
+				if earlier.At.After(g.At.Add(-Window)) {
+					inWindow += earlier.Requests
+				}
+			}
+			if inWindow > limits.PerMinute {
+				faults = append(faults, fmt.Sprintf("account %d: %d requests in a window of %d", id, inWindow, limits.PerMinute))
+			}
+		}
+		if used != y.used[id] || requests != y.requests[id] {
+			faults = append(faults, fmt.Sprintf("account %d: answered %+v in %d requests, charged %+v in %d",
+				id, y.used[id], y.requests[id], used, requests))
+		}
+		if used.DetailViews > limits.DetailViews || used.ListRecords > limits.ListRecords {
+			faults = append(faults, fmt.Sprintf("account %d: charged %+v, over the limit %+v", id, used, limits))
+		}
+	}
+	return faults
+}
+
+// TestLedgerEqualsAnswers: whatever befalls the store, every charge is answered in time, no account comes over its limits,
+// and once the store is well again the ledger holds exactly what callers were answered.
+func TestLedgerEqualsAnswers(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p := drawPlan(rt)
+		var faults []string
+		synctest.Test(t, func(*testing.T) { faults = p.run() })
+		for _, f := range faults {
+			rt.Error(f)
+		}
+	})
+}
