@@ -38,8 +38,10 @@ var table = map[string][]string{
 	"mcp":             {"cola", "registry", "auth"},
 	"dashboard":       {"cola", "registry", "auth", "internal/labelart"},
 
-	"internal/demo": {"cola", "store", "ingest"},
-	"internal/perf": {everything}, // measures the whole program
+	"internal/demo":          {"cola", "store", "ingest"},
+	"internal/perf":          {everything}, // measures the whole program
+	"internal/perf/measure":  {"auth", "cola", "store"},
+	"internal/perf/plainsql": {everything}, // compares it with plain SQL
 }
 
 // edges render answers; what they render comes from the registry alone.

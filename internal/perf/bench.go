@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
-	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/internal/perf/measure"
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
@@ -26,6 +25,7 @@ type bench struct {
 	labels  int
 	dated   int // of the labels, with an approval date
 	keys    []string
+	server  *measure.Server // the latest
 }
 
 // accounts makes the accounts and their keys.
@@ -38,20 +38,8 @@ func (b *bench) accounts(ctx context.Context) error {
 		return err
 	}
 	defer st.Close()
-	for i := range accountCount {
-		account, err := st.CreateAccount(ctx, fmt.Sprintf("perf%d@example.com", i), cola.TierPro)
-		if err != nil {
-			return err
-		}
-		secret := auth.NewSecret()
-		key := secret.Key()
-		key.AccountID, key.Name = account.ID, "perf"
-		if _, err := st.CreateKey(ctx, key, secret.Hash()); err != nil {
-			return err
-		}
-		b.keys = append(b.keys, secret.Reveal())
-	}
-	return nil
+	b.keys, err = measure.Accounts(ctx, st, accountCount)
+	return err
 }
 
 // importing measures the ledger idle, then beside the beginning of an import, which gives way to it; the rest of the import
@@ -91,40 +79,29 @@ func (b *bench) importing(ctx context.Context, idle, during time.Duration) error
 	return b.settleAndStop(ctx, s)
 }
 
-// importLabels runs demo and import as the README does, one piped into the other.
+// importLabels imports demonstration labels into the data folder.
 func (b *bench) importLabels(ctx context.Context) error {
-	demo := exec.CommandContext(ctx, b.program, "demo", "--colas", fmt.Sprint(b.labels))
-	load := exec.CommandContext(ctx, b.program, "import", "--data-dir", b.data, "colas", "-")
-	pipe, err := demo.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	load.Stdin, demo.Stderr, load.Stderr = pipe, os.Stderr, os.Stderr
-	if err := demo.Start(); err != nil {
-		return err
-	}
-	if err := load.Run(); err != nil {
-		return fmt.Errorf("import: %w", err)
-	}
-	return demo.Wait()
+	return measure.Import(ctx, b.program, b.labels, "--data-dir", b.data)
 }
 
-func printLedger(before, during latencies) {
+// serve starts the server on the data folder.
+func (b *bench) serve(ctx context.Context) (s *measure.Server, err error) {
+	b.server, err = measure.Serve(ctx, b.program, b.data+".log", "--data-dir", b.data)
+	return b.server, err
+}
+
+func printLedger(before, during measure.Latencies) {
 	fmt.Printf("| ledger commit, over HTTP | calls | 50th | 99th | largest |\n|---|---|---|---|---|\n")
-	row := func(name string, l latencies) {
-		fmt.Printf("| %s | %d | %s | %s | %s |\n", name, len(l), ms(l.at(0.5)), ms(l.at(0.99)), ms(l.at(1)))
+	row := func(name string, l measure.Latencies) {
+		fmt.Printf("| %s | %d | %s | %s | %s |\n", name, len(l), measure.Milliseconds(l.At(0.5)), measure.Milliseconds(l.At(0.99)), measure.Milliseconds(l.At(1)))
 	}
 	row("idle", before)
 	row("while importing", during)
-	fmt.Printf("| ratio | | %.1f | %.1f | |\n\n", ratio(during.at(0.5), before.at(0.5)), ratio(during.at(0.99), before.at(0.99)))
+	fmt.Printf("| ratio | | %.1f | %.1f | |\n\n", measure.Ratio(during.At(0.5), before.At(0.5)), measure.Ratio(during.At(0.99), before.At(0.99)))
 }
 
-func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
-
-func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
-
 // settleAndStop waits until the server shows every label and has folded, and tells its memory.
-func (b *bench) settleAndStop(ctx context.Context, s *server) error {
+func (b *bench) settleAndStop(ctx context.Context, s *measure.Server) error {
 	begun, expected := time.Now(), b.dated
 	for {
 		total, err := b.total()
@@ -141,10 +118,10 @@ func (b *bench) settleAndStop(ctx context.Context, s *server) error {
 	}
 	lag := time.Since(begun)
 	time.Sleep(90 * time.Second) // the last fold, the snapshot, and what the runtime gives back
-	now, peak := s.memory()
+	now, peak := s.Memory()
 	fmt.Printf("Shown by the running server %.1f s after the import ended; resident 90 s later %d MiB, highest during import and folds %d MiB.\n\n",
 		lag.Seconds(), now, peak)
-	return s.stop()
+	return s.Stop()
 }
 
 // countDated counts the labels with an approval date among those that the demo command writes: the others are in no date
@@ -159,7 +136,7 @@ func (b *bench) countDated() {
 
 // total returns how many labels the server shows.
 func (b *bench) total() (int, error) {
-	req, err := http.NewRequest(http.MethodGet, "http://"+address+"/api/v1/colas?per_page=1&approval_date_from=1990-01-01", nil)
+	req, err := http.NewRequest(http.MethodGet, b.server.URL("/colas?per_page=1&approval_date_from=1990-01-01"), nil)
 	if err != nil {
 		return 0, err
 	}
@@ -193,9 +170,9 @@ func (b *bench) restarts(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		now, peak := s.memory()
-		fmt.Printf("| %s | %.2f s | %d MiB | %d MiB |\n", start.name, s.toReady.Seconds(), now, peak)
-		if err := s.stop(); err != nil {
+		now, peak := s.Memory()
+		fmt.Printf("| %s | %.2f s | %d MiB | %d MiB |\n", start.name, s.ToReady.Seconds(), now, peak)
+		if err := s.Stop(); err != nil {
 			return err
 		}
 	}
@@ -211,26 +188,19 @@ func (b *bench) searching(ctx context.Context, load time.Duration) error {
 	}
 	fmt.Printf("| searches over HTTP, with exact totals, each committed to the ledger | requests/s | 50th | 99th | resident |\n|---|---|---|---|---|\n")
 	for _, clients := range []int{1, 8, 64} {
-		if _, _, err := b.search(timeout(ctx, 2*time.Second), clients); err != nil {
+		if _, _, err := b.search(measure.Timeout(ctx, 2*time.Second), clients); err != nil {
 			return err
 		}
-		l, statuses, err := b.search(timeout(ctx, load), clients)
+		l, statuses, err := b.search(measure.Timeout(ctx, load), clients)
 		if err != nil {
 			return err
 		}
-		now, _ := s.memory()
-		fmt.Printf("| %d clients | %.0f | %s | %s | %d MiB |\n", clients, float64(len(l))/load.Seconds(), ms(l.at(0.5)), ms(l.at(0.99)), now)
+		now, _ := s.Memory()
+		fmt.Printf("| %d clients | %.0f | %s | %s | %d MiB |\n", clients, float64(len(l))/load.Seconds(), measure.Milliseconds(l.At(0.5)), measure.Milliseconds(l.At(0.99)), now)
 		if len(statuses) != 1 || statuses[http.StatusOK] == 0 {
 			fmt.Printf("\nanswers by status: %v\n", statuses)
 		}
 	}
 	fmt.Println()
-	return s.stop()
-}
-
-// timeout returns a context that ends after d; its timer is let go when it fires.
-func timeout(ctx context.Context, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	context.AfterFunc(ctx, cancel)
-	return ctx
+	return s.Stop()
 }

@@ -6,47 +6,20 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/colaregistry/colaregistry/internal/perf/measure"
 )
-
-// latencies are the times that calls took.
-type latencies []time.Duration
-
-// at returns the quantile of sorted latencies.
-func (l latencies) at(q float64) time.Duration {
-	if len(l) == 0 {
-		return 0
-	}
-	return l[min(len(l)-1, int(q*float64(len(l))))]
-}
-
-// call makes one request and reads its answer.
-func call(client *http.Client, path, key string) (status int, took time.Duration, err error) {
-	req, err := http.NewRequest(http.MethodGet, "http://"+address+"/api/v1"+path, nil)
-	if err != nil {
-		return 0, 0, err
-	}
-	req.Header.Set("X-API-Key", key)
-	begun := time.Now()
-	resp, err := client.Do(req)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer resp.Body.Close()
-	_, err = io.Copy(io.Discard, resp.Body)
-	return resp.StatusCode, time.Since(begun), err
-}
 
 // ledger calls /usage, each call one commit of the ledger, one after the other until the context ends, and returns how
 // long each took, sorted.
-func (b *bench) ledger(ctx context.Context) (latencies, error) {
+func (b *bench) ledger(ctx context.Context) (measure.Latencies, error) {
 	client := &http.Client{}
-	var l latencies
+	var l measure.Latencies
 	for i := 0; ctx.Err() == nil; i++ {
-		status, took, err := call(client, "/usage", b.keys[i%len(b.keys)])
+		status, took, err := measure.Get(context.WithoutCancel(ctx), client, b.server.URL("/usage"), b.keys[i%len(b.keys)], io.Discard)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +29,7 @@ func (b *bench) ledger(ctx context.Context) (latencies, error) {
 		l = append(l, took)
 		time.Sleep(4 * time.Millisecond)
 	}
-	slices.Sort(l)
+	l.Sort()
 	return l, nil
 }
 
@@ -75,9 +48,9 @@ var queries = []string{
 var words = strings.Fields("oak creek river valley golden black mountain estate stone ridge fox bear sun moon blue")
 
 // search runs the mix from a number of clients at once until the context ends.
-func (b *bench) search(ctx context.Context, clients int) (latencies, map[int]int, error) {
+func (b *bench) search(ctx context.Context, clients int) (measure.Latencies, map[int]int, error) {
 	var mu sync.Mutex
-	var all latencies
+	var all measure.Latencies
 	statuses := map[int]int{}
 	var failed error
 	var wg sync.WaitGroup
@@ -90,7 +63,7 @@ func (b *bench) search(ctx context.Context, clients int) (latencies, map[int]int
 				if strings.Contains(path, "%s") {
 					path = fmt.Sprintf(path, words[random.IntN(len(words))])
 				}
-				status, took, err := call(client, path, b.keys[i%len(b.keys)])
+				status, took, err := measure.Get(context.WithoutCancel(ctx), client, b.server.URL(path), b.keys[i%len(b.keys)], io.Discard)
 				mu.Lock()
 				if err != nil {
 					failed = err
@@ -103,6 +76,6 @@ func (b *bench) search(ctx context.Context, clients int) (latencies, map[int]int
 		})
 	}
 	wg.Wait()
-	slices.Sort(all)
+	all.Sort()
 	return all, statuses, failed
 }

@@ -7,10 +7,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"time"
+
+	"github.com/colaregistry/colaregistry/internal/perf/measure"
 )
 
 func main() {
@@ -35,13 +35,11 @@ func run(ctx context.Context, labels int, dir string, idle, during, load time.Du
 		defer os.RemoveAll(temporary)
 		dir = temporary
 	}
-	program := filepath.Join(dir, "colaregistry")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/colaregistry")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("build: %w", err)
+	program, err := measure.Build(ctx, dir)
+	if err != nil {
+		return err
 	}
-	fmt.Printf("%d labels, %s, %d processors, %s\n\n", labels, machine(), runtime.NumCPU(), runtime.Version())
+	fmt.Printf("%d labels, %s\n\n", labels, measure.Machine())
 	b := &bench{program: program, data: filepath.Join(dir, "data"), labels: labels}
 	for _, step := range []func(context.Context) error{
 		b.accounts,

@@ -1,0 +1,87 @@
+// Package measure has what the programs that measure the service share: its processes, its accounts, its clients, and the
+// times that calls took.
+package measure
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Build compiles the program into a folder and returns its path.
+func Build(ctx context.Context, dir string) (program string, err error) {
+	program = filepath.Join(dir, "colaregistry")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/colaregistry")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return "", fmt.Errorf("build: %w", err)
+	}
+	return program, nil
+}
+
+// Import makes demonstration labels and imports them as the README does, one program piped into the other. flags say which
+// database it goes to.
+func Import(ctx context.Context, program string, labels int, flags ...string) error {
+	demo := exec.CommandContext(ctx, program, "demo", "--colas", strconv.Itoa(labels))
+	load := exec.CommandContext(ctx, program, append(append([]string{"import"}, flags...), "colas", "-")...)
+	pipe, err := demo.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	load.Stdin, demo.Stderr, load.Stderr = pipe, os.Stderr, os.Stderr
+	if err := demo.Start(); err != nil {
+		return err
+	}
+	if err := load.Run(); err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	return demo.Wait()
+}
+
+// Timeout returns a context that ends after d; its timer is let go when it fires.
+func Timeout(ctx context.Context, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	context.AfterFunc(ctx, cancel)
+	return ctx
+}
+
+// Machine names what the figures were made on: the processor, how many of them, and Go's version.
+func Machine() string {
+	return fmt.Sprintf("%s, %d processors, %s", processor(), runtime.NumCPU(), runtime.Version())
+}
+
+func processor() string {
+	b, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "unknown processor"
+	}
+	for line := range strings.Lines(string(b)) {
+		if name, ok := strings.CutPrefix(line, "model name"); ok {
+			return strings.TrimSpace(strings.TrimLeft(name, "\t :"))
+		}
+	}
+	return "unknown processor"
+}
+
+// status returns a size from /proc/PID/status in MiB; zero where there is none.
+func status(pid int, field string) int {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if rest, ok := strings.CutPrefix(lines.Text(), field+":"); ok {
+			kib, _ := strconv.Atoi(strings.Fields(rest)[0])
+			return kib / 1024
+		}
+	}
+	return 0
+}
