@@ -14,6 +14,10 @@ import (
 const (
 	// pollEvery bounds, with the time to index a batch, how late a process shows what was committed.
 	pollEvery = 250 * time.Millisecond
+	// pollWoken is the same where the store wakes the follower: the floor, for when a wake-up is lost.
+	pollWoken = time.Second
+	// revisionWait is how long the store may take to tell its revision, which it does at once unless the connection is dead.
+	revisionWait = 10 * time.Second
 	// pollBusy is the pause after many labels came at once, as in an import: fewer and larger batches cost less to index, and
 	// what is committed is still shown within two seconds.
 	pollBusy   = time.Second
@@ -47,6 +51,7 @@ type Follower struct {
 	saved    search.Marks // what the snapshot file holds
 	changed  time.Time    // when the index last changed
 	complete bool         // the first build is done
+	failing  bool         // the store could not be followed at the last try
 }
 
 // NewFollower returns the follower of a service.
@@ -65,26 +70,14 @@ func NewFollower(s *Service, o FollowerOptions) *Follower {
 func (f *Follower) Run(ctx context.Context) error {
 	begun := time.Now()
 	restored := f.restore()
-	wait := time.Duration(0)
-	for {
-		select {
-		case <-ctx.Done():
-			return f.save()
-		case <-time.After(wait):
-		}
-		wait = pollEvery
+	for p := (pause{}); f.rest(ctx, p); {
 		labels, err := f.sync(ctx)
-		if labels >= busyLabels {
-			wait = pollBusy
+		if ctx.Err() != nil {
+			break
 		}
-		if ctx.Err() == nil {
-			f.service.seen.tried(err)
-		}
-		if err != nil {
-			if ctx.Err() == nil {
-				f.service.log.Error("index cannot follow the store", "error", err)
-			}
-			wait = retryEvery
+		f.service.seen.tried(err)
+		f.tell(err)
+		if p = f.pauseAfter(labels, err); err != nil {
 			continue
 		}
 		if f.service.ready.CompareAndSwap(false, true) {
@@ -93,6 +86,51 @@ func (f *Follower) Run(ctx context.Context) error {
 		}
 		f.saveWhenQuiet()
 	}
+	return f.save()
+}
+
+// tell logs when the store can no longer be followed, and when it can be again.
+func (f *Follower) tell(err error) {
+	switch {
+	case err != nil && !f.failing:
+		f.service.log.Error("index cannot follow the store; it tries again every second", "error", err)
+	case err == nil && f.failing:
+		f.service.log.Info("index follows the store again")
+	}
+	f.failing = err != nil
+}
+
+// pause is what lies between two looks at the store.
+type pause struct {
+	atMost time.Duration
+	whole  bool // it is not cut short by a wake-up
+}
+
+func (f *Follower) pauseAfter(labels int, err error) pause {
+	switch {
+	case err != nil:
+		return pause{retryEvery, true}
+	case labels >= busyLabels:
+		return pause{pollBusy, true}
+	case f.service.store.Wakeups() != nil:
+		return pause{pollWoken, false}
+	}
+	return pause{pollEvery, false}
+}
+
+// rest waits, and reports whether to go on.
+func (f *Follower) rest(ctx context.Context, p pause) bool {
+	wakeups := f.service.store.Wakeups()
+	if p.whole {
+		wakeups = nil
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-wakeups:
+	case <-time.After(p.atMost):
+	}
+	return ctx.Err() == nil
 }
 
 // restore loads the snapshot. One that is damaged, of another database or ahead of the store is left aside: the index is
@@ -114,8 +152,8 @@ func (f *Follower) restore() bool {
 
 // sync brings the index and the reference data up to the store, in one publication, and returns how many labels changed.
 func (f *Follower) sync(ctx context.Context) (labels int, err error) {
-	st, index := f.service.store, f.service.index
-	latest, err := st.Revision(ctx)
+	index := f.service.index
+	latest, err := f.revision(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("read revision: %w", err)
 	}
@@ -128,6 +166,12 @@ func (f *Follower) sync(ctx context.Context) (labels int, err error) {
 		return 0, nil
 	}
 	return f.update(ctx, marks, latest)
+}
+
+func (f *Follower) revision(ctx context.Context) (cola.Revision, error) {
+	ctx, cancel := context.WithTimeout(ctx, revisionWait)
+	defer cancel()
+	return f.service.store.Revision(ctx)
 }
 
 // rebuild starts over: the store is behind the index, so it is not the store that the index was built from (a backup was

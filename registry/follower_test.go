@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -134,5 +135,73 @@ func TestSnapshot(t *testing.T) {
 	must(t, func() error { return os.WriteFile(snapshot, raw, 0o600) })
 	if b := run(t, st, snapshot); b.Restored || b.Labels < 320 {
 		t.Errorf("a damaged snapshot: %+v, want it built anew", b)
+	}
+}
+
+// woken is a store that wakes its follower.
+type woken struct {
+	store.Store
+	wakeups chan struct{}
+	asked   *atomic.Int64
+}
+
+func (w woken) Wakeups() <-chan struct{} { return w.wakeups }
+
+func (w woken) Revision(ctx context.Context) (cola.Revision, error) {
+	w.asked.Add(1)
+	return w.Store.Revision(ctx)
+}
+
+// TestFollowerIsWoken: each wake-up makes the follower look at the store.
+func TestFollowerIsWoken(t *testing.T) {
+	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inner.Close()
+	st := woken{inner, make(chan struct{}), new(atomic.Int64)}
+	const wakeups = 50
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		defer cancel()
+		for range wakeups {
+			select {
+			case st.wakeups <- struct{}{}: // nobody else takes it
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	follow(t, ctx, st)
+	if asked := st.asked.Load(); asked < wakeups {
+		t.Errorf("the store was asked for its revision %d times after %d wake-ups", asked, wakeups)
+	}
+}
+
+// follow runs a follower until the context ends.
+func follow(t *testing.T, ctx context.Context, st store.Store) {
+	t.Helper()
+	index := search.New(search.Options{})
+	defer index.Close()
+	service := registry.New(registry.Options{Store: st, Index: index, PublicURL: publicURL, Now: time.Now})
+	if err := registry.NewFollower(service, registry.FollowerOptions{}).Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDrainingIsNotReady: a service that is about to end goes on answering, and says that it is not ready.
+func TestDrainingIsNotReady(t *testing.T) {
+	w := mustWorld(t, 1)
+	c := w.mustCaller(t, "drain@example.com", cola.TierFree)
+	if err := w.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.Drain()
+	if err := w.Ready(t.Context()); err == nil {
+		t.Error("a draining service says that it is ready")
+	}
+	if _, _, err := w.Usage(t.Context(), c); err != nil {
+		t.Errorf("a draining service does not answer: %v", err)
 	}
 }

@@ -57,6 +57,7 @@ type Service struct {
 	seen       sightings // of its follower
 	references atomic.Pointer[store.ReferenceSets]
 	ready      atomic.Bool
+	draining   atomic.Bool
 }
 
 // New returns a Service. It answers with CodeUnavailable until its Follower has built the index.
@@ -96,8 +97,15 @@ func (s *Service) Usage(ctx context.Context, c cola.Caller) (cola.UsageStats, co
 	return state.Stats(), state, nil
 }
 
-// Ready reports whether operations can be answered: the index is built and the database answers.
+// Drain makes the service tell that it is not ready, so that no more traffic is sent to it. It goes on answering.
+func (s *Service) Drain() { s.draining.Store(true) }
+
+// Ready reports whether requests should be sent here: the index is built, the database answers, and the service is not
+// about to end.
 func (s *Service) Ready(ctx context.Context) error {
+	if s.draining.Load() {
+		return errors.New("shutting down")
+	}
 	if err := s.built(); err != nil {
 		return err
 	}

@@ -27,11 +27,12 @@ import (
 type serveCommand struct {
 	storeFlags
 	logFlags
-	Listen      string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (${default})."`
-	AdminListen string `placeholder:"ADDR" help:"Another address to listen on, for operators: metrics, probes and profiles, without credentials. None when left out."`
-	PublicURL   string `name:"public-url" placeholder:"URL" help:"Scheme and host that users reach the server at; http:// and the listen address when left out."`
-	UpgradeURL  string `name:"upgrade-url" placeholder:"URL" help:"Where a larger plan is had, told when a quota is used up; the plans in the API reference when left out."`
-	Demo        string `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demonstration data when the embedded database is first made (${default})."`
+	Listen      string        `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (${default})."`
+	AdminListen string        `placeholder:"ADDR" help:"Another address to listen on, for operators: metrics, probes and profiles, without credentials. None when left out."`
+	PublicURL   string        `name:"public-url" placeholder:"URL" help:"Scheme and host that users reach the server at; http:// and the listen address when left out."`
+	UpgradeURL  string        `name:"upgrade-url" placeholder:"URL" help:"Where a larger plan is had, told when a quota is used up; the plans in the API reference when left out."`
+	DrainDelay  time.Duration `placeholder:"DURATION" help:"How long to go on as usual after a signal, with /readyz at 503, before the listener closes: as long as the proxy in front takes to notice (${default})." default:"0s"`
+	Demo        string        `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demonstration data when the embedded database is first made (${default})."`
 }
 
 const (
@@ -102,6 +103,8 @@ type server struct {
 	follower *registry.Follower
 	http     *http.Server
 	onReady  func() error // told once, when the index is built
+	service  *registry.Service
+	delay    time.Duration // between the signal and the end of the listener
 	ready    chan struct{}
 }
 
@@ -110,14 +113,14 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 	if upgradeURL == "" {
 		upgradeURL = publicURL + "/docs#plans"
 	}
-	s := &server{env: env, ready: make(chan struct{})}
+	s := &server{env: env, ready: make(chan struct{}), delay: c.DrainDelay}
 	s.index = search.New(search.Options{Logger: env.log})
 	s.ledger = quota.New(st, quota.Options{Rules: quota.Rules{UpgradeURL: upgradeURL}, Logger: env.log, Metrics: admin.registerer()})
-	service := registry.New(registry.Options{
+	s.service = registry.New(registry.Options{
 		Store: st, Index: s.index, Ledger: s.ledger, PublicURL: publicURL, Now: time.Now, Logger: env.log, Metrics: admin.registerer(),
 	})
-	admin.probe(service.Ready)
-	s.follower = registry.NewFollower(service, registry.FollowerOptions{
+	admin.probe(s.service.Ready)
+	s.follower = registry.NewFollower(s.service, registry.FollowerOptions{
 		Snapshot: c.snapshot(),
 		Progress: func(labels int) { env.log.Info("building the index", "labels", labels) },
 		Built: func(b registry.Build) {
@@ -126,7 +129,7 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 		},
 	})
 	s.http = &http.Server{
-		Handler: httpapi.New(service, auth.New(st), httpapi.Options{
+		Handler: httpapi.New(s.service, auth.New(st), httpapi.Options{
 			PublicURL: publicURL, Logger: env.log, Version: version(), Metrics: admin.registerer(),
 		}),
 		ReadHeaderTimeout: headerWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: idleTimeout,
@@ -159,12 +162,25 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	group.Go(func() error {
 		<-running.Done()
 		defer unfollow()
-		s.env.log.Info("stopping: answering what has begun")
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainFor)
-		defer cancel()
-		return s.http.Shutdown(ctx)
+		return s.drain(context.WithoutCancel(ctx))
 	})
 	return group.Wait()
+}
+
+// drain tells that the server is about to end, goes on for as long as those who send traffic take to notice, and then
+// answers what has begun. Connections are closed from the start, each after the answer under way: one that is kept alive
+// would be closed just as a request is sent over it.
+func (s *server) drain(ctx context.Context) error {
+	s.service.Drain()
+	s.http.SetKeepAlivesEnabled(false)
+	if s.delay > 0 {
+		s.env.log.Info("stopping: no longer ready, answering as usual", "for", s.delay)
+		time.Sleep(s.delay)
+	}
+	s.env.log.Info("stopping: answering what has begun")
+	ctx, cancel := context.WithTimeout(ctx, drainFor)
+	defer cancel()
+	return s.http.Shutdown(ctx)
 }
 
 // close settles what is charged and lets go of the index. The store is closed after it.
