@@ -31,13 +31,15 @@ const (
 	neverBegins         // no answer until the context ends, and an error that says that nothing was committed
 	deaf                // no answer for deafFor, whatever the context says; then it is committed
 	deafBefore          // the same, and it is decided only then
+	stuck               // no answer for stuckFor, whatever the context says, and nothing was begun
 	breaks              // nothing was committed, for a reason that stays
 	numberOfFault       // not one
 )
 
 const (
-	openFor = 3 * time.Second
-	deafFor = 8 * time.Second
+	openFor  = 3 * time.Second
+	deafFor  = 8 * time.Second
+	stuckFor = time.Minute
 )
 
 var errBroken = errors.New("disk on fire")
@@ -131,6 +133,9 @@ func (b *book) Settle(ctx context.Context, batch store.Batch, decide func(time.T
 		return errBroken
 	case hangs:
 		<-ctx.Done()
+		return unavailable("settle")
+	case stuck:
+		time.Sleep(stuckFor)
 		return unavailable("settle")
 	case neverBegins:
 		<-ctx.Done()

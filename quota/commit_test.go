@@ -56,6 +56,7 @@ func TestUncertainCharges(t *testing.T) {
 		{"never begun", inTurn(neverBegins), refused(answerWithin), false},
 		{"no answer, whatever the context says, then committed", inTurn(deaf), refused(answerWithin), true},
 		{"no answer, whatever the context says, then decided", inTurn(deafBefore), refused(answerWithin), true},
+		{"no answer, whatever the context says, not committed", inTurn(stuck), refused(answerWithin), true},
 		{"breaks for good", always(breaks), refused(0), false},
 		{"committed, lost, and broken then", inTurn(lostAfter, breaks), refused(retryPause), true},
 		{"lost, and broken then", inTurn(lostBefore, breaks), refused(retryPause), true},
@@ -69,7 +70,7 @@ func TestUncertainCharges(t *testing.T) {
 				if diff := cmp.Diff(tt.want, charge(t, l)); diff != "" {
 					t.Errorf("answer (-want +got):\n%s", diff)
 				}
-				time.Sleep(time.Minute)
+				time.Sleep(2 * stuckFor)
 				if got := b.used(7).ListRecords; got != tt.want.Units {
 					t.Errorf("ledger %d, want %d as answered", got, tt.want.Units)
 				}

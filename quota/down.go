@@ -12,6 +12,7 @@ const (
 	downAfter   = time.Second            // of failures of one batch; from then on other charges are refused at once
 	probePause  = 250 * time.Millisecond // between probes of a store that is down
 	probeWithin = 2 * time.Second        // for one probe: a store that commits no faster is no use to callers
+	mostProbes  = 3                      // that a store which does not heed its context may hold up, before no more are sent
 )
 
 // outage is whether the store is known not to commit. Only the worker begins and ends it.
@@ -73,33 +74,42 @@ func (l *Ledger) goUp() {
 	}
 }
 
-// waitForStore probes a store that is down, one probe at a time, until it commits or the ledger is closed.
+// waitForStore probes a store that is down, one probe after another, until it commits or the ledger is closed.
 func (l *Ledger) waitForStore() {
+	held := make(chan struct{}, mostProbes)
 	for l.outage.is() {
 		select {
 		case <-time.After(probePause):
 		case <-l.stop:
 			return
 		}
-		if l.probe() {
-			l.goUp()
+		select {
+		case held <- struct{}{}:
+			if l.probe(held) {
+				l.goUp()
+			}
+		default:
 		}
 	}
 }
 
-// probe reports whether the store commits. It settles a batch of nobody's charges: that takes a real commit, which a look-up
-// does not, and leaves nothing in doubt.
-func (l *Ledger) probe() bool {
+// probe reports whether the store commits now, and takes one from held when the store has let go of it, which may be later.
+// It settles a batch of nobody's charges: that takes a real commit, which a look-up does not, and leaves nothing in doubt.
+func (l *Ledger) probe(held <-chan struct{}) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), probeWithin)
-	defer cancel()
 	result := make(chan error, 1)
 	go func() {
+		defer cancel()
 		result <- l.store.Settle(ctx, store.Batch{ID: newBatchID()}, func(time.Time, []store.AccountState) []store.Entry { return nil })
+		<-held
 	}()
 	select {
 	case err := <-result:
 		return err == nil
+	case <-ctx.Done():
+		return false
 	case <-l.stop:
+		cancel()
 		return false
 	}
 }

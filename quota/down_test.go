@@ -154,6 +154,36 @@ func TestPrecheckKnowsAnOutage(t *testing.T) {
 	})
 }
 
+// TestHeldProbes: a probe that the store does not let go of does not keep the ledger down, and no more than a few are sent.
+func TestHeldProbes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook(cola.TierPro)
+		b.settle = inTurn(stuck, stuck, works)
+		l := newLedger(t, b)
+		charge(t, l)
+		time.Sleep(2*probePause + probeWithin)
+		synctest.Wait()
+		if got := charge(t, l); got.Units != 20 {
+			t.Errorf("with one probe held up and another through: %+v, want 20 units", got)
+		}
+		time.Sleep(2 * stuckFor)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook(cola.TierPro)
+		b.settle = until(time.Now().Add(stuckFor/2), stuck)
+		l := newLedger(t, b)
+		charge(t, l)
+		time.Sleep(stuckFor / 2)
+		if tries, _ := b.calls(); tries != 1+mostProbes {
+			t.Errorf("asked to settle %d times, want once and %d probes", tries, mostProbes)
+		}
+		time.Sleep(stuckFor)
+		if got := charge(t, l); got.Units != 20 {
+			t.Errorf("once the store lets go: %+v, want 20 units", got)
+		}
+	})
+}
+
 func TestCloseWhileDown(t *testing.T) {
 	for name, f := range map[string]fault{"refuses connections": lostBefore, "gives no answer": hangs, "is deaf": deaf} {
 		t.Run(name, func(t *testing.T) {

@@ -27,6 +27,16 @@ func testBatches(t *testing.T, open Opener) {
 			}
 			mustBeSettled(t, st, first, true)
 		}},
+		{"a batch of nobody is settled like any other", func(t *testing.T, st store.Store, _ *clock) {
+			id := newBatchID()
+			if err := st.Settle(t.Context(), store.Batch{ID: id}, nothing); err != nil {
+				t.Fatal(err)
+			}
+			mustBeSettled(t, st, id, true)
+			if err := st.Settle(t.Context(), store.Batch{ID: id}, undecided(t)); !errors.Is(err, store.ErrExists) {
+				t.Errorf("settling again: %v, want ErrExists", err)
+			}
+		}},
 		{"a voided batch counts for nothing", voidedCountsForNothing},
 		{"a batch that is voided first is never settled", voidedIsNeverSettled},
 		{"voiding takes back only what is its own", voidLeavesOthers},
