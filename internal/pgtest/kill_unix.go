@@ -86,7 +86,8 @@ func removeSharedMemory(data string) {
 	}
 }
 
-// sharedMemoryID returns the id of the shared memory that the server of a data folder has or had; empty when it cannot be told.
+// sharedMemoryID returns the id of the shared memory that the server of a data folder has or had; empty when it cannot be
+// told.
 func sharedMemoryID(data string) string {
 	const keyAndID = 6 // the line of postmaster.pid
 	file, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))

@@ -2,7 +2,8 @@
 // of its own, that can be stopped, crashed, started again, followed by a standby and promoted.
 //
 // The servers listen on the loopback interface only and let everyone in. A server does not outlive its process: Close
-// removes everything, on Linux the kernel ends the server of a process that was killed, and the next Start removes the folder.
+// removes everything, on Linux the kernel ends the server of a process that was killed, and the next Start removes the
+// folder.
 //
 // PostgreSQL refuses to run as root. There the servers run as the user postgres, or else nobody.
 package pgtest
@@ -130,9 +131,9 @@ func (s *Server) startSomewhere(ctx context.Context, reserve func() (*reservatio
 	}
 }
 
-// Name returns the server's cluster_name: "primary", "standby1" and so on, unless set by Options. It is what a standby calls
-// itself to its primary, so it is the name to give to SetSynchronous. A standby's slot has the same name, so lower-case letters,
-// digits and underscores make it.
+// Name returns the server's cluster_name: "primary", "standby1" and so on, unless set by Options. It is what a standby
+// calls itself to its primary, so it is the name to give to SetSynchronous. A standby's slot has the same name, so
+// lower-case letters, digits and underscores make it.
 func (s *Server) Name() string { return s.name }
 
 // Addr returns the host and port the server listens on, also while it is stopped.

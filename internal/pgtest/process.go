@@ -72,8 +72,8 @@ func (p *process) ended() bool {
 }
 
 // Stop stops the server and waits until it is gone; its port stays reserved for Restart. A Fast stop waits for standbys to
-// have received everything. Stopping a server that is stopped, or has ended by itself, is no error. When the context ends first the server goes
-// on stopping; stop it again, or close it.
+// have received everything. Stopping a server that is stopped, or has ended by itself, is no error. When the context ends
+// first the server goes on stopping; stop it again, or close it.
 func (s *Server) Stop(ctx context.Context, m Mode) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,8 +17,8 @@ var shared struct {
 	err     error // of the first attempt, which is not repeated
 }
 
-// Main runs the tests and closes the server that they shared, if any of them asked for it. TestMain of a package that uses Shared
-// or NewDatabase passes its result to os.Exit.
+// Main runs the tests and closes the server that they shared, if any of them asked for it. TestMain of a package that uses
+// Shared or NewDatabase passes its result to os.Exit.
 func Main(m *testing.M) int {
 	shared.mu.Lock()
 	shared.running = true
@@ -37,8 +37,8 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Shared returns the server that all tests of a test binary share; the first call starts it. Tests must leave it running. Where
-// there is no PostgreSQL the test fails, with what to install.
+// Shared returns the server that all tests of a test binary share; the first call starts it. Tests must leave it running.
+// Where there is no PostgreSQL the test fails, with what to install.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	s, err := sharedServer()

@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// StartStandby makes a standby of the server from a base backup and waits until it streams and accepts reading connections. It
-// has the primary's settings, with those of the options over them; whether it is durable is the options' to say. What it has not received
-// is kept for it in a replication slot, also while it is stopped. The caller closes it.
+// StartStandby makes a standby of the server from a base backup and waits until it streams and accepts reading connections.
+// It has the primary's settings, with those of the options over them; whether it is durable is the options' to say. What it
+// has not received is kept for it in a replication slot, also while it is stopped. The caller closes it.
 func (s *Server) StartStandby(ctx context.Context, o Options) (*Server, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
@@ -101,9 +101,9 @@ func (s *Server) Promote(ctx context.Context) error {
 	return nil
 }
 
-// SetSynchronous sets synchronous_standby_names: from its return on, commits wait for those standbys, or for none when names
-// is empty. The standbys must be streaming; it waits until one of them shows as synchronous. The server must be durable, since
-// otherwise its commits wait for nothing.
+// SetSynchronous sets synchronous_standby_names: from its return on, commits wait for those standbys, or for none when
+// names is empty. The standbys must be streaming; it waits until one of them shows as synchronous. The server must be
+// durable, since otherwise its commits wait for nothing.
 func (s *Server) SetSynchronous(ctx context.Context, names string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
@@ -128,8 +128,8 @@ func (s *Server) setSynchronous(ctx context.Context, names string) error {
 	if err := s.waitFor(ctx, `SELECT current_setting('synchronous_standby_names') = $1`, names); err != nil {
 		return err
 	}
-	// A new connection shows the setting, so every process was told of it. But commits wait only once the checkpointer has taken note,
-	// which it does between checkpoints: surely before the second of two.
+	// A new connection shows the setting, so every process was told of it. But commits wait only once the checkpointer has
+	// taken note, which it does between checkpoints: surely before the second of two.
 	if err := s.Execute(ctx, "postgres", "CHECKPOINT; CHECKPOINT"); err != nil {
 		return err
 	}

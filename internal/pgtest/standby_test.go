@@ -50,7 +50,8 @@ func TestStandbyTakesOver(t *testing.T) {
 	}
 }
 
-// TestSynchronousCommitWaits stops the standby: a commit must not be told until it is back, and must be once nobody is waited for.
+// TestSynchronousCommitWaits stops the standby: a commit must not be told until it is back, and must be once nobody is
+// waited for.
 func TestSynchronousCommitWaits(t *testing.T) {
 	primary, standby := mustStandby(t)
 	mustExecute(t, primary, `CREATE TABLE kept ()`)

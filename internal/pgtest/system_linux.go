@@ -9,8 +9,9 @@ import (
 	"syscall"
 )
 
-// endWithUs makes the kernel shut a program down, as in a crash, when this process ends, however it does. The program is in a process
-// group of its own, so an interrupt from the keyboard does not take the server from under a test that has yet to end.
+// endWithUs makes the kernel shut a program down, as in a crash, when this process ends, however it does. The program is in
+// a process group of its own, so an interrupt from the keyboard does not take the server from under a test that has yet to
+// end.
 func endWithUs(attr *syscall.SysProcAttr) {
 	attr.Pdeathsig = syscall.SIGQUIT
 	attr.Setpgid = true
