@@ -1,0 +1,205 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	// batchesKept is how long a batch can be looked up.
+	batchesKept = 2 * time.Hour
+	// forgottenAtOnce is how many batches one statement forgets.
+	forgottenAtOnce = 5000
+	// batchLocks is the first half of the advisory locks on batches; the second is made of a batch's id.
+	batchLocks int32 = 0x434f4c41
+)
+
+const (
+	beginBatch = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
+	// lockBatch is waited for while another transaction is about the same batch, and gone with the end of the transaction.
+	lockBatch = `SELECT pg_advisory_xact_lock($1, $2)`
+	// selectBatch locks the row for the sake of the commit that follows: it is then one that writes, which the server answers
+	// only when it, and with it all before it, is as durable as the operator asks for. A row can be seen before that.
+	selectBatch   = `SELECT settled_at, voided FROM ledger_batches WHERE id = $1 FOR NO KEY UPDATE`
+	insertBatch   = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES ($1, $2, $3)`
+	voidUnknown   = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES ($1, coalesce($2, clock_timestamp()), TRUE)`
+	voidKnown     = `UPDATE ledger_batches SET voided = TRUE WHERE id = $1`
+	selectWindows = `SELECT account_id, granted_at, requests FROM burst_windows WHERE account_id = ANY($1)`
+	updateWindow  = `UPDATE burst_windows SET granted_at = $2, requests = $3 WHERE account_id = $1`
+	forgetBatches = `DELETE FROM ledger_batches WHERE id IN (SELECT id FROM ledger_batches
+		WHERE settled_at < coalesce($1, clock_timestamp()) - make_interval(secs => $2)
+		ORDER BY settled_at LIMIT $3 FOR UPDATE SKIP LOCKED)`
+)
+
+// batchState is what is known of a batch.
+type batchState struct {
+	known     bool
+	settledAt time.Time
+	voided    bool
+}
+
+// queueAttempt begins a transaction about a batch, waits for any other, and asks what became of it.
+func queueAttempt(b *pgx.Batch, id store.BatchID) {
+	b.Queue(beginBatch)
+	queueBatch(b, id)
+}
+
+func queueBatch(b *pgx.Batch, id store.BatchID) {
+	var half uint32
+	for i := 0; i < len(id); i += 4 {
+		half ^= binary.BigEndian.Uint32(id[i:])
+	}
+	b.Queue(lockBatch, batchLocks, int32(half))
+	b.Queue(selectBatch, [16]byte(id))
+}
+
+// readAttempt reads what queueAttempt asked for.
+func readAttempt(results pgx.BatchResults) (batchState, error) {
+	if _, err := results.Exec(); err != nil {
+		return batchState{}, err
+	}
+	return readBatch(results)
+}
+
+func readBatch(results pgx.BatchResults) (batchState, error) {
+	if _, err := results.Exec(); err != nil {
+		return batchState{}, err
+	}
+	rows, err := results.Query()
+	list, err := collect(rows, err, func(b *batchState) fields { return fields{&b.settledAt, &b.voided} })
+	if err != nil || len(list) == 0 {
+		return batchState{}, err
+	}
+	list[0].known = true
+	return list[0], nil
+}
+
+// confirm makes sure that what is known of a batch is durable, and returns it as an error.
+func (b batchState) confirm(ctx context.Context, conn *pgxpool.Conn) error {
+	if _, err := conn.Exec(ctx, `COMMIT`); err != nil {
+		return err
+	}
+	if b.voided {
+		return store.ErrVoid
+	}
+	return store.ErrExists
+}
+
+// lookUp reads what became of a batch, within a transaction.
+func lookUp(ctx context.Context, tx pgx.Tx, id store.BatchID) (batchState, error) {
+	b := &pgx.Batch{}
+	queueBatch(b, id)
+	results := tx.SendBatch(ctx, b)
+	state, err := readBatch(results)
+	return state, sent(results, err)
+}
+
+// Settled implements store.Ledger. It waits for an attempt that is still under way.
+func (s *Store) Settled(ctx context.Context, id store.BatchID) (bool, error) {
+	const operation = "look up batch"
+	if err := s.start(); err != nil {
+		return false, failed(operation, err)
+	}
+	defer s.done()
+	var b batchState
+	err := inTransaction(ctx, s.ledger, func(tx pgx.Tx) (err error) {
+		b, err = lookUp(ctx, tx, id)
+		return err
+	})
+	return b.known && !b.voided, s.failed(ctx, operation, err)
+}
+
+// Void implements store.Ledger.
+func (s *Store) Void(ctx context.Context, id store.BatchID, entries []store.Entry) error {
+	const operation = "void batch"
+	if err := s.start(); err != nil {
+		return failed(operation, err)
+	}
+	defer s.done()
+	return s.failed(ctx, operation, inTransaction(ctx, s.ledger, func(tx pgx.Tx) error {
+		b, err := lookUp(ctx, tx, id)
+		switch {
+		case err != nil || b.voided:
+			return err
+		case !b.known:
+			_, err := tx.Exec(ctx, voidUnknown, [16]byte(id), s.clock())
+			return err
+		}
+		if err := takeBack(ctx, tx, entries, b.settledAt); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, voidKnown, [16]byte(id))
+		return err
+	}))
+}
+
+// takeBack undoes the entries of a batch at its instant.
+func takeBack(ctx context.Context, tx pgx.Tx, entries []store.Entry, at time.Time) error {
+	t := tally{ledgerState: ledgerState{now: at}}
+	var accounts []cola.AccountID
+	for _, e := range entries {
+		accounts = append(accounts, e.Account)
+		t.states = append(t.states, store.AccountState{Account: e.Account, Exists: true})
+	}
+	slices.Sort(accounts)
+	if _, err := tx.Exec(ctx, lockAccounts, accountIDs(accounts)); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := t.add(e, -1); err != nil {
+			return fmt.Errorf("take back from account %d: %w", e.Account, err)
+		}
+	}
+	b := &pgx.Batch{}
+	t.queueUsage(b)
+	if b.Len() > 0 {
+		if err := sent(tx.SendBatch(ctx, b), nil); err != nil {
+			return err
+		}
+	}
+	return t.takeGrantsBack(ctx, tx)
+}
+
+// takeGrantsBack takes requests from the grants of the batch's instant, as far as they are still in the windows.
+func (t *tally) takeGrantsBack(ctx context.Context, tx pgx.Tx) error {
+	if len(t.requests.keys) == 0 {
+		return nil
+	}
+	rows, err := tx.Query(ctx, selectWindows, accountIDs(t.requests.keys))
+	windows, err := collect(rows, err, func(r *accountRow) fields { return fields{&r.id, &r.at, &r.requests} })
+	if err != nil {
+		return err
+	}
+	for _, w := range windows {
+		i := slices.IndexFunc(w.at, t.now.Equal)
+		if i < 0 {
+			continue
+		}
+		if w.requests[i] += t.requests.values[w.id]; w.requests[i] <= 0 {
+			w.at, w.requests = slices.Delete(w.at, i, i+1), slices.Delete(w.requests, i, i+1)
+		}
+		if _, err := tx.Exec(ctx, updateWindow, int64(w.id), w.at, w.requests); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetBatches forgets batches that are old enough, a few at a time.
+func (s *Store) forgetBatches(ctx context.Context) error {
+	for {
+		done, err := s.general.Exec(ctx, forgetBatches, s.clock(), batchesKept.Seconds(), forgottenAtOnce)
+		if err != nil || done.RowsAffected() < forgottenAtOnce {
+			return err
+		}
+	}
+}

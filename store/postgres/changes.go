@@ -1,0 +1,234 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store/records"
+)
+
+const (
+	selectRevision          = `SELECT revision FROM meta`
+	selectReferenceRevision = `SELECT reference_revision FROM meta`
+)
+
+// Revision implements store.Changes.
+func (s *Store) Revision(ctx context.Context) (cola.Revision, error) {
+	return s.revision(ctx, "read revision", selectRevision)
+}
+
+// ReferenceRevision implements store.Changes.
+func (s *Store) ReferenceRevision(ctx context.Context) (cola.Revision, error) {
+	return s.revision(ctx, "read revision of reference data", selectReferenceRevision)
+}
+
+func (s *Store) revision(ctx context.Context, operation, query string) (rev cola.Revision, err error) {
+	if err := s.start(); err != nil {
+		return 0, failed(operation, err)
+	}
+	defer s.done()
+	err = s.general.QueryRow(ctx, query).Scan(fields{&rev})
+	return rev, s.failed(ctx, operation, err)
+}
+
+// Wakeups implements store.Changes.
+func (s *Store) Wakeups() <-chan struct{} { return s.upkeep.wakeups }
+
+// ColasSince implements store.Changes.
+func (s *Store) ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error) {
+	return s.since(ctx, "read changed labels", func(q querier, f *follower) error {
+		query, args := allColas, []any(nil)
+		if after > 0 {
+			query, args = changedColas, []any{int64(after)}
+		}
+		r := newColaReader(func(record *cola.IndexRecord) error { return f.told(yield(record)) })
+		if err := eachRow(ctx, q, query, args, r.row); err != nil {
+			return err
+		}
+		return r.flush()
+	})
+}
+
+// PermitteesSince implements store.Changes.
+func (s *Store) PermitteesSince(ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error) (cola.Revision, error) {
+	return s.since(ctx, "read changed permittees", func(q querier, f *follower) error {
+		var p cola.Permittee
+		into := append(fields{&p.PermitNumber}, targets(records.PermitteeColumns(&p))...)
+		return eachRow(ctx, q, selectChangedPermittees, []any{int64(after)}, func(rows pgx.Rows) error {
+			if err := rows.Scan(into); err != nil {
+				return err
+			}
+			return f.told(yield(&p))
+		})
+	})
+}
+
+// follower keeps the error that whoever follows ended the reading with: it is not the database's.
+type follower struct{ err error }
+
+func (f *follower) told(err error) error {
+	f.err = err
+	return err
+}
+
+// since reads within one state and returns its revision.
+func (s *Store) since(ctx context.Context, operation string, read func(q querier, f *follower) error) (rev cola.Revision, err error) {
+	if err := s.start(); err != nil {
+		return 0, failed(operation, err)
+	}
+	defer s.done()
+	var f follower
+	err = s.view(ctx, func(q querier) error {
+		if err := q.QueryRow(ctx, selectRevision).Scan(fields{&rev}); err != nil {
+			return err
+		}
+		return read(q, &f)
+	})
+	switch {
+	case f.err != nil:
+		return 0, fmt.Errorf("%s: %w", operation, f.err)
+	case err != nil:
+		return 0, s.failed(ctx, operation, err)
+	}
+	return rev, nil
+}
+
+// eachRow calls row for each row of a result. When it ends early, what is left may be most of a registry: it is called off,
+// together with its connection, rather than read to the end.
+func eachRow(ctx context.Context, q querier, query string, args []any, row func(pgx.Rows) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	rows, err := q.Query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			cancel()
+			rows.Close()
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+var indexNames = records.Names(records.IndexColumns(new(cola.IndexRecord), new(string)))
+
+// Labels are joined with their barcodes, of which most have one, rather than read beside them: one result streams through
+// one connection, and the database merges two tables that it has in the same order.
+var (
+	indexRows = `SELECT c.` + strings.Join(indexNames, ", c.") + `, b.position, b.barcode_value, b.barcode_type
+		FROM colas c LEFT JOIN cola_barcodes b ON b.ttb_id = c.ttb_id`
+	allColas     = indexRows + ` ORDER BY c.ttb_id`
+	changedColas = indexRows + ` WHERE c.revision > $1 ORDER BY c.ttb_id`
+)
+
+// colaReader reads index records off rows of labels joined with their barcodes. It makes no garbage but the texts, and of
+// those only what is new.
+type colaReader struct {
+	yield    func(*cola.IndexRecord) error
+	record   cola.IndexRecord // the current label
+	mainType string
+	parts    []barcodePart // of the current label
+	columns  []records.Column
+	seen     []map[string]string // texts by column, while they are few enough to be worth looking up
+}
+
+type barcodePart struct {
+	position    int
+	value, kind string
+}
+
+// mostSeen is how many texts of a column are remembered, so that no string is made for each label's class, origin or status.
+// A column that has more is not asked again.
+const mostSeen = 4096
+
+func newColaReader(yield func(*cola.IndexRecord) error) *colaReader {
+	r := &colaReader{yield: yield}
+	r.columns = records.IndexColumns(&r.record, &r.mainType)
+	r.seen = make([]map[string]string, len(r.columns)+3)
+	for i := range r.seen {
+		r.seen[i] = map[string]string{}
+	}
+	return r
+}
+
+// row takes one row: of another label, or with another barcode of the same.
+func (r *colaReader) row(rows pgx.Rows) error {
+	raw := rows.RawValues()
+	id, err := integer(raw[0])
+	if err != nil {
+		return err
+	}
+	if cola.TTBID(id) != r.record.Summary.TTBID {
+		if err := r.flush(); err != nil {
+			return err
+		}
+		if err := r.label(raw); err != nil {
+			return err
+		}
+	}
+	n := len(r.columns)
+	if raw[n] == nil {
+		return nil // it has none
+	}
+	position, err := integer(raw[n])
+	r.parts = append(r.parts, barcodePart{int(position), r.text(n+1, raw[n+1]), r.text(n+2, raw[n+2])})
+	return err
+}
+
+func (r *colaReader) label(raw [][]byte) error {
+	for i, c := range r.columns {
+		switch f := c.Field.(type) {
+		case *string:
+			*f = r.text(i, raw[i])
+		case *cola.Text:
+			*f = cola.Text(r.text(i, raw[i]))
+		case *cola.ProductType:
+			*f = cola.ProductType(r.text(i, raw[i]))
+		default:
+			if err := decode(f, raw[i]); err != nil {
+				return fmt.Errorf("column %s: %w", c.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// text returns a text of a column; NULL is empty.
+func (r *colaReader) text(column int, raw []byte) string {
+	seen := r.seen[column]
+	if seen == nil || len(raw) == 0 {
+		return string(raw)
+	}
+	if s, ok := seen[string(raw)]; ok {
+		return s
+	}
+	s := string(raw)
+	if seen[s] = s; len(seen) == mostSeen {
+		r.seen[column] = nil
+	}
+	return s
+}
+
+// flush yields the current label, if there is one, with its barcodes in order.
+func (r *colaReader) flush() error {
+	if r.record.Summary.TTBID == 0 {
+		return nil
+	}
+	r.record.Summary.HasBarcode = r.record.MainBarcode != ""
+	r.record.Barcodes = r.record.Barcodes[:0]
+	r.record.AddBarcode(r.record.MainBarcode, r.mainType)
+	slices.SortFunc(r.parts, func(a, b barcodePart) int { return cmp.Compare(a.position, b.position) })
+	for _, p := range r.parts {
+		r.record.AddBarcode(p.value, p.kind)
+	}
+	r.parts = r.parts[:0]
+	return r.yield(&r.record)
+}

@@ -1,0 +1,137 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
+
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// errClosed is what every method returns once the store is being closed.
+var errClosed = fmt.Errorf("the store is closed: %w", store.ErrUnavailable)
+
+// SQLSTATEs that mean something of their own here.
+const (
+	uniqueViolation      = "23505"
+	readOnlyTransaction  = "25006"
+	serializationFailure = "40001"
+	deadlockDetected     = "40P01"
+)
+
+// failed wraps an error with the operation that met it. What the database could not do now, but may be able to do later,
+// becomes store.ErrUnavailable; nil stays nil.
+func failed(operation string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrUnavailable):
+	case isUnavailable(err):
+		// The chain ends here: a connection that took too long is no context of the caller's that ended.
+		err = fmt.Errorf("%w: %v", store.ErrUnavailable, err)
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}
+
+// endedBy returns an error that wraps the one of an ended context, when that is why err was met.
+func endedBy(ctx context.Context, err error) error {
+	if errors.Is(err, ctx.Err()) {
+		return err
+	}
+	// The driver closes the connection of a context that ends, and what reads from it may tell of that first.
+	if isUnavailable(err) {
+		return fmt.Errorf("%w: %v", ctx.Err(), err)
+	}
+	return err
+}
+
+// isUnavailable reports whether the database, rather than what was asked of it, is at fault.
+func isUnavailable(err error) bool {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) {
+		return isUnavailableState(answer.Code)
+	}
+	var connecting *pgconn.ConnectError
+	var network net.Error
+	switch {
+	case errors.As(err, &connecting), errors.As(err, &network), pgconn.Timeout(err),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, pgconn.ErrConnClosed), errors.Is(err, puddle.ErrClosedPool), errors.Is(err, pgx.ErrTxClosed):
+		return true
+	}
+	return pgconn.SafeToRetry(err)
+}
+
+// isUnavailableState sorts what the server says, by SQLSTATE.
+func isUnavailableState(code string) bool {
+	switch code[:min(2, len(code))] {
+	case "08", // connection exceptions
+		"53", // insufficient resources: disk full, out of memory, too many connections
+		"57", // operator intervention: shutting down, starting up, crashed, statement_timeout
+		"58": // system errors
+		return true
+	}
+	return slices.Contains([]string{
+		readOnlyTransaction, serializationFailure, deadlockDetected,
+		"25P03", // idle_in_transaction_session_timeout
+		"55P03", // lock_timeout
+	}, code)
+}
+
+// isDuplicate reports whether a row was refused because its key is there already.
+func isDuplicate(err error) bool { return sqlState(err) == uniqueViolation }
+
+// mayWorkAgain reports whether a transaction failed only because of others at the same time.
+func mayWorkAgain(err error) bool {
+	code := sqlState(err)
+	return code == serializationFailure || code == deadlockDetected
+}
+
+// sqlState returns what the server said, or nothing when the error is not the server's.
+func sqlState(err error) string {
+	var answer *pgconn.PgError
+	if !errors.As(err, &answer) {
+		return ""
+	}
+	return answer.Code
+}
+
+// hidden returns an error about a URL without the URL.
+func hidden(err error) error {
+	var parsing *pgconn.ParseConfigError
+	if !errors.As(err, &parsing) {
+		return errors.New("the database URL is not understood")
+	}
+	// What the driver says begins with the URL, of which it masks what it takes for the password.
+	if reason := errors.Unwrap(parsing); reason != nil {
+		return fmt.Errorf("the database URL is not understood: %w", reason)
+	}
+	return errors.New("the database URL is not understood")
+}
+
+// failedToOpen is failed for what is met before the database is open, and says what to do about it.
+func failedToOpen(ctx context.Context, operation string, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", operation, endedBy(ctx, err))
+	}
+	if hint := hints[sqlState(err)]; hint != "" {
+		err = fmt.Errorf("%s: %w", hint, err)
+	}
+	return failed(operation, err)
+}
+
+// hints say what to do about answers of the server that are met first of all, by SQLSTATE.
+var hints = map[string]string{
+	"3D000": "the database does not exist; make it with CREATE DATABASE",
+	"28P01": "the server does not accept the user or the password",
+	"28000": "the server does not let this user in from here (pg_hba.conf)",
+	"42501": "the user lacks a privilege; let it own the database, or GRANT CREATE on its schema",
+	"3F000": "there is no schema to make tables in; see search_path",
+}

@@ -1,0 +1,265 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	// window is how long a grant counts against an account's limit of requests.
+	window = time.Minute
+	// usedEvery is how often the last use of a key is noted at most.
+	usedEvery = time.Minute
+)
+
+// How a batch is settled: in two round trips. The first begins the transaction, takes the locks, and reads, each statement
+// seeing what was committed before it began; the second writes and commits.
+//
+// Locks are taken in one order by all who take more than one: first the batch's own, which makes a second attempt with its
+// id wait for the first; then accounts, ascending; then rows that belong to these accounts (counters, days, windows, keys),
+// which nobody changes without holding the account, but for RevokeKey, which holds nothing else. SetTier and CreateKey lock
+// one account and nothing after it. The forgetting of batches skips what is locked. So nobody waits in a circle.
+
+const (
+	upsertMonths = `INSERT INTO usage_months AS m (account_id, period, detail_views, list_records)
+		SELECT account, $2, views, records FROM unnest($1::bigint[], $3::bigint[], $4::bigint[]) AS u (account, views, records)
+		ON CONFLICT (account_id, period) DO UPDATE
+		SET detail_views = m.detail_views + excluded.detail_views, list_records = m.list_records + excluded.list_records`
+	upsertDays = `INSERT INTO usage_days AS d (account_id, day, channel, credential_kind, credential_id, meter, units, requests)
+		SELECT account, $2, channel, kind, credential, meter, units, requests
+		FROM unnest($1::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[])
+			AS u (account, channel, kind, credential, meter, units, requests)
+		ON CONFLICT (account_id, day, channel, credential_kind, credential_id, meter) DO UPDATE
+		SET units = d.units + excluded.units, requests = d.requests + excluded.requests`
+	upsertWindows = `INSERT INTO burst_windows (account_id, granted_at, requests)
+		SELECT account, array_agg(at ORDER BY at), array_agg(requests ORDER BY at)
+		FROM unnest($1::bigint[], $2::timestamptz[], $3::integer[]) AS u (account, at, requests) GROUP BY account
+		ON CONFLICT (account_id) DO UPDATE SET granted_at = excluded.granted_at, requests = excluded.requests`
+	noteUses = `UPDATE api_keys k SET last_used_at = $1 FROM unnest($3::bigint[], $4::bigint[]) AS u (id, account)
+		WHERE k.id = u.id AND k.account_id = u.account AND (k.last_used_at IS NULL OR k.last_used_at <= $2 OR k.last_used_at > $1)`
+	selectDays = `SELECT day, channel, credential_kind, credential_id, meter, units, requests FROM usage_days
+		WHERE account_id = $1 AND day BETWEEN $2 AND $3 ORDER BY day, channel, credential_kind, credential_id, meter`
+)
+
+// Settle implements store.Ledger.
+func (s *Store) Settle(ctx context.Context, batch store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
+	const operation = "settle batch"
+	if err := s.start(); err != nil {
+		return failed(operation, err)
+	}
+	defer s.done()
+	conn, err := s.ledger.Acquire(ctx)
+	if err != nil {
+		return s.failed(ctx, operation, err)
+	}
+	defer abandon(ctx, conn)
+	l, err := s.lockStates(ctx, conn, batch)
+	if err != nil {
+		return s.failed(ctx, operation, unclear(err))
+	}
+	entries := decide(l.now, slices.Clone(l.states))
+	t := tally{ledgerState: l}
+	for _, e := range entries {
+		if err := t.add(e, 1); err != nil {
+			return failed(operation, fmt.Errorf("charge account %d: %w", e.Account, err))
+		}
+	}
+	return s.failed(ctx, operation, unclear(t.commit(ctx, conn, batch.ID)))
+}
+
+// abandon gives a connection back. One whose transaction is still open is told to end it, and closed where it cannot.
+func abandon(ctx context.Context, conn *pgxpool.Conn) {
+	defer conn.Release() // which closes it when it is in a transaction
+	if conn.Conn().PgConn().TxStatus() == 'I' {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackWithin)
+	defer cancel()
+	_, _ = conn.Exec(ctx, `ROLLBACK`)
+}
+
+// unclear makes the end of a context the unavailability of the database: once a transaction has begun, nothing more can be
+// said of it.
+func unclear(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %v", store.ErrUnavailable, err)
+	}
+	return err
+}
+
+// DailyUsage implements store.Ledger.
+func (s *Store) DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error) {
+	const operation = "read daily usage"
+	if err := s.start(); err != nil {
+		return nil, failed(operation, err)
+	}
+	defer s.done()
+	rows, err := s.general.Query(ctx, selectDays, int64(id), first.Time(), last.Time())
+	list, err := collect(rows, err, dayColumns)
+	return list, s.failed(ctx, operation, err)
+}
+
+func dayColumns(d *store.DayUsage) fields {
+	return fields{&d.Day, &d.Channel, &d.Credential.Kind, &d.Credential.ID, &d.Meter, &d.Units, &d.Requests}
+}
+
+// tally sums up what the entries of a batch change, so that each table takes one statement.
+type tally struct {
+	ledgerState
+	months   sums[cola.AccountID, cola.Used]
+	days     sums[dayKey, dayCount]
+	requests sums[cola.AccountID, int]
+}
+
+type dayKey struct {
+	account    cola.AccountID
+	channel    cola.Channel
+	credential cola.Credential
+	meter      cola.Meter
+}
+
+type dayCount struct{ units, requests int }
+
+// sums are values by key, in the order in which the keys came.
+type sums[K comparable, V any] struct {
+	keys   []K
+	values map[K]V
+}
+
+func (s *sums[K, V]) change(key K, by func(*V)) {
+	v, known := s.values[key]
+	if !known {
+		if s.values == nil {
+			s.values = map[K]V{}
+		}
+		s.keys = append(s.keys, key)
+	}
+	by(&v)
+	s.values[key] = v
+}
+
+// add counts an entry, or takes it back when sign is -1.
+func (t *tally) add(e store.Entry, sign int) error {
+	if err := e.Check(t.states); err != nil {
+		return err
+	}
+	if e.Requests > 0 {
+		t.requests.change(e.Account, func(n *int) { *n += sign * e.Requests })
+	}
+	var used cola.Used
+	for _, u := range e.Units {
+		used.Add(u.Meter, sign*u.Units)
+		if u.Units != 0 || u.Requests != 0 {
+			t.days.change(dayKey{e.Account, u.Channel, u.Credential, u.Meter}, func(c *dayCount) {
+				c.units += sign * u.Units
+				c.requests += sign * u.Requests
+			})
+		}
+	}
+	if used != (cola.Used{}) {
+		t.months.change(e.Account, func(m *cola.Used) {
+			m.DetailViews += used.DetailViews
+			m.ListRecords += used.ListRecords
+		})
+	}
+	return nil
+}
+
+// commit writes everything down together with the batch's id, and commits.
+func (t *tally) commit(ctx context.Context, conn *pgxpool.Conn, id store.BatchID) error {
+	b := &pgx.Batch{}
+	t.queueWindows(b)
+	t.queueUsage(b)
+	t.queueUses(b)
+	b.Queue(insertBatch, [16]byte(id), t.now, false)
+	b.Queue(`COMMIT`)
+	results := conn.SendBatch(ctx, b)
+	var end pgconn.CommandTag
+	var err error
+	for i := 0; i < b.Len() && err == nil; i++ {
+		end, err = results.Exec()
+	}
+	if err = sent(results, err); err == nil && end.String() != "COMMIT" {
+		err = fmt.Errorf("the transaction ended with %s", end)
+	}
+	return err
+}
+
+// queueUsage queues the counters of the month and the rows of the day.
+func (t *tally) queueUsage(b *pgx.Batch) {
+	if n := len(t.months.keys); n > 0 {
+		accounts, views, list := make([]int64, n), make([]int64, n), make([]int64, n)
+		for i, id := range t.months.keys {
+			used := t.months.values[id]
+			accounts[i], views[i], list[i] = int64(id), int64(used.DetailViews), int64(used.ListRecords)
+		}
+		b.Queue(upsertMonths, accounts, cola.PeriodOf(t.now).String(), views, list)
+	}
+	n := len(t.days.keys)
+	if n == 0 {
+		return
+	}
+	accounts, credentials, units, requests := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	channels, kinds, meters := make([]string, n), make([]string, n), make([]string, n)
+	for i, k := range t.days.keys {
+		count := t.days.values[k]
+		accounts[i], channels[i], kinds[i], credentials[i] = int64(k.account), string(k.channel), string(k.credential.Kind), k.credential.ID
+		meters[i], units[i], requests[i] = string(k.meter), int64(count.units), int64(count.requests)
+	}
+	b.Queue(upsertDays, accounts, cola.DateOf(t.now).Time(), channels, kinds, credentials, meters, units, requests)
+}
+
+// queueWindows queues the windows of the accounts that were granted something, less what has left them, and those that held
+// grants ahead of now, which are now grants of now.
+func (t *tally) queueWindows(b *pgx.Batch) {
+	var accounts, requests []int64
+	var at []time.Time
+	for i, state := range t.states {
+		n := t.requests.values[state.Account]
+		if n == 0 && !t.ahead[i] {
+			continue
+		}
+		grants := slices.Clone(state.Grants)
+		if n > 0 {
+			grants = store.AddGrant(grants, store.Grant{At: t.now, Requests: n})
+		}
+		for _, g := range grants {
+			accounts, at, requests = append(accounts, int64(state.Account)), append(at, g.At), append(requests, int64(g.Requests))
+		}
+	}
+	if len(accounts) > 0 {
+		b.Queue(upsertWindows, accounts, at, requests)
+	}
+}
+
+// queueUses queues the noting of when keys were last used, for those of which it is not known that it was lately.
+func (t *tally) queueUses(b *pgx.Batch) {
+	var keys, accounts []int64
+	noted := map[int64]bool{}
+	for _, k := range t.days.keys {
+		id := k.credential.ID
+		if k.credential.Kind != cola.CredentialKey || noted[id] || !t.useIsDue(id) {
+			continue
+		}
+		noted[id] = true
+		keys, accounts = append(keys, id), append(accounts, int64(k.account))
+	}
+	if len(keys) > 0 {
+		b.Queue(noteUses, t.now, t.now.Add(-usedEvery), keys, accounts)
+	}
+}
+
+func (t *tally) useIsDue(id int64) bool {
+	k, known := t.keys[id]
+	return !known || k.lastUsed.IsZero() || !k.lastUsed.After(t.now.Add(-usedEvery)) || k.lastUsed.After(t.now)
+}

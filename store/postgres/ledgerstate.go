@@ -1,0 +1,204 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	lockAccounts = `SELECT id FROM accounts WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`
+	// selectStates gives the instant, and a row for each account that exists: at least one in all. The clock is read once, by
+	// the statement itself, which begins when the locks are held.
+	selectStates = `WITH clock AS MATERIALIZED (SELECT coalesce($2::timestamptz, clock_timestamp()) AS now)
+		SELECT clock.now, a.id, a.tier, coalesce(m.detail_views, 0), coalesce(m.list_records, 0), w.granted_at, w.requests
+		FROM clock LEFT JOIN accounts a ON a.id = ANY($1)
+		LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = to_char(clock.now AT TIME ZONE 'UTC', 'YYYY-MM')
+		LEFT JOIN burst_windows w ON w.account_id = a.id`
+	selectCredentials = `SELECT id, account_id, last_used_at, revoked_at, expires_at FROM api_keys WHERE id = ANY($1)`
+)
+
+// accountRow is what is kept of an account.
+type accountRow struct {
+	id       cola.AccountID // zero when there is none
+	tier     cola.Tier
+	used     cola.Used
+	at       []time.Time
+	requests []int
+}
+
+// keyRow is what a settlement asks of a key.
+type keyRow struct {
+	id                           int64
+	account                      cola.AccountID
+	lastUsed, revoked, expiresAt time.Time
+}
+
+// holds reports whether the key is valid at an instant.
+func (k keyRow) holds(now time.Time) bool {
+	return k.revoked.IsZero() && (k.expiresAt.IsZero() || k.expiresAt.After(now))
+}
+
+func accountIDs(ids []cola.AccountID) []int64 {
+	list := make([]int64, len(ids))
+	for i, id := range ids {
+		list[i] = int64(id)
+	}
+	return list
+}
+
+// readAccounts reads the rows of selectStates.
+func readAccounts(rows pgx.Rows, err error) (now time.Time, list []accountRow, _ error) {
+	type row struct {
+		now time.Time
+		accountRow
+	}
+	all, err := collect(rows, err, func(r *row) fields {
+		return fields{&r.now, &r.id, &r.tier, &r.used.DetailViews, &r.used.ListRecords, &r.at, &r.requests}
+	})
+	if err != nil {
+		return now, nil, err
+	}
+	if len(all) == 0 {
+		return now, nil, errors.New("the database does not tell the time")
+	}
+	for _, r := range all {
+		if r.id != 0 {
+			list = append(list, r.accountRow)
+		}
+	}
+	return all[0].now, list, nil
+}
+
+// state returns what the ledger knows of an account at an instant. A clock that was set back, or that of another server
+// after a failover, leaves grants ahead of it: they count as of now, and whether there are any is returned too. Left alone
+// they would fill the window until the clock has caught up, which may be hours; dropped they would let an account through
+// twice.
+func (r accountRow) state(now time.Time) (state store.AccountState, ahead bool) {
+	state = store.AccountState{Account: r.id, Exists: true, Tier: r.tier, Used: r.used}
+	late := 0
+	for i, at := range r.at {
+		switch {
+		case at.After(now):
+			late += r.requests[i]
+		case at.After(now.Add(-window)):
+			state.Grants = append(state.Grants, store.Grant{At: at, Requests: r.requests[i]})
+		}
+	}
+	if late > 0 {
+		state.Grants = store.AddGrant(state.Grants, store.Grant{At: now, Requests: late})
+	}
+	return state, late > 0
+}
+
+// AccountUsage implements store.Ledger.
+func (s *Store) AccountUsage(ctx context.Context, id cola.AccountID) (store.AccountState, error) {
+	const operation = "read usage"
+	if err := s.start(); err != nil {
+		return store.AccountState{}, failed(operation, err)
+	}
+	defer s.done()
+	now, list, err := readAccounts(s.general.Query(ctx, selectStates, []int64{int64(id)}, s.clock()))
+	if err == nil && len(list) == 0 {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.AccountState{}, s.failed(ctx, operation, err)
+	}
+	state, _ := list[0].state(now)
+	return state, nil
+}
+
+// queueStates asks for what a batch's decision needs, of the instant at, or the database's own when that is nil.
+func queueStates(b *pgx.Batch, batch store.Batch, at *time.Time) {
+	b.Queue(selectStates, accountIDs(batch.Accounts), at)
+	var keys []int64
+	for _, c := range batch.Credentials {
+		if c.Kind == cola.CredentialKey {
+			keys = append(keys, c.ID)
+		}
+	}
+	b.Queue(selectCredentials, keys)
+}
+
+// lockStates begins the transaction of a batch, takes its locks and reads the states of its accounts. It fails with
+// store.ErrExists or store.ErrVoid when that became of the batch already.
+func (s *Store) lockStates(ctx context.Context, conn *pgxpool.Conn, batch store.Batch) (l ledgerState, err error) {
+	b := &pgx.Batch{}
+	queueAttempt(b, batch.ID)
+	b.Queue(lockAccounts, accountIDs(batch.Accounts))
+	if s.now == nil {
+		queueStates(b, batch, nil)
+	}
+	results := conn.SendBatch(ctx, b)
+	earlier, err := readAttempt(results)
+	if err == nil {
+		_, err = results.Exec() // the locks
+	}
+	if err == nil && s.now == nil {
+		l, err = readStates(results, batch)
+	}
+	if err = sent(results, err); err != nil {
+		return l, err
+	}
+	if earlier.known {
+		return l, earlier.confirm(ctx, conn)
+	}
+	if s.now == nil {
+		return l, nil
+	}
+	b = &pgx.Batch{} // the clock of a test is read when the locks are held, too
+	queueStates(b, batch, s.clock())
+	results = conn.SendBatch(ctx, b)
+	l, err = readStates(results, batch)
+	return l, sent(results, err)
+}
+
+// ledgerState is what was read for a decision, in the order of the batch's accounts.
+type ledgerState struct {
+	now    time.Time
+	states []store.AccountState
+	ahead  []bool           // of each state, whether its window held grants ahead of now
+	keys   map[int64]keyRow // of the batch's credentials
+}
+
+// readStates reads what queueStates asked for.
+func readStates(results pgx.BatchResults, batch store.Batch) (l ledgerState, err error) {
+	var accounts []accountRow
+	if l.now, accounts, err = readAccounts(results.Query()); err != nil {
+		return l, err
+	}
+	rows, err := results.Query()
+	keys, err := collect(rows, err, func(k *keyRow) fields {
+		return fields{&k.id, &k.account, &k.lastUsed, &k.revoked, &k.expiresAt}
+	})
+	if err != nil {
+		return l, err
+	}
+	l.states, l.ahead = make([]store.AccountState, len(batch.Accounts)), make([]bool, len(batch.Accounts))
+	place := make(map[cola.AccountID]int, len(batch.Accounts))
+	for i, id := range batch.Accounts {
+		l.states[i].Account, place[id] = id, i
+	}
+	for _, row := range accounts {
+		i := place[row.id]
+		l.states[i], l.ahead[i] = row.state(l.now)
+	}
+	l.keys = make(map[int64]keyRow, len(keys))
+	for i := range l.states {
+		l.states[i].Valid = map[cola.Credential]bool{}
+	}
+	for _, k := range keys {
+		l.keys[k.id] = k
+		if i, asked := place[k.account]; asked && k.holds(l.now) {
+			l.states[i].Valid[cola.Credential{Kind: cola.CredentialKey, ID: k.id}] = true
+		}
+	}
+	return l, nil
+}

@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"github.com/colaregistry/colaregistry/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// lockAttempts is how often, once a second, the lock on the schema is tried for while another process migrates.
+const lockAttempts = 600
+
+// Migrate brings the schema of a database up to date and returns the versions it had and has: equal when there was nothing
+// to do. Open does the same. The database itself must exist.
+func Migrate(ctx context.Context, url string, opts Options) (from, to int64, err error) {
+	const operation = "migrate database"
+	opts = opts.settled()
+	opts.NoMigrate = false
+	config, err := parse(url)
+	if err != nil {
+		return 0, 0, failed(operation, err)
+	}
+	from, to, err = prepare(ctx, config.ConnConfig, opts)
+	return from, to, failedToOpen(ctx, operation, err)
+}
+
+// Versions returns the version of the schema of a database, 0 when there is none, and the version that the program brings
+// it to. It changes nothing.
+func Versions(ctx context.Context, url string) (current, latest int64, err error) {
+	const operation = "read schema version"
+	config, err := parse(url)
+	if err != nil {
+		return 0, 0, failed(operation, err)
+	}
+	db := stdlib.OpenDB(*config.ConnConfig)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	p, err := newProvider(db)
+	if err != nil {
+		return 0, 0, failed(operation, err)
+	}
+	current, err = schemaVersion(ctx, db)
+	return current, latestVersion(p), failedToOpen(ctx, operation, err)
+}
+
+// prepare makes sure that the database has the program's schema, and returns the versions it had and has.
+func prepare(ctx context.Context, config *pgx.ConnConfig, opts Options) (from, to int64, err error) {
+	db := stdlib.OpenDB(*config)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := checkServer(ctx, db); err != nil {
+		return 0, 0, err
+	}
+	return migrate(ctx, db, opts)
+}
+
+// migrate runs the migrations that are missing. Of several processes one does, and the others wait until it has.
+func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err error) {
+	if from, err = schemaVersion(ctx, db); err != nil {
+		return 0, 0, err
+	}
+	p, err := newProvider(db)
+	if err != nil {
+		return from, from, err
+	}
+	to = latestVersion(p)
+	switch {
+	case from > to:
+		return from, from, fmt.Errorf("schema version %d, known up to %d: %w", from, to, store.ErrNewerSchema)
+	case from == to:
+		return from, to, nil
+	case opts.NoMigrate && from == 0:
+		return from, from, fmt.Errorf("the database has no schema yet and needs to be migrated to version %d", to)
+	case opts.NoMigrate:
+		return from, from, fmt.Errorf("the schema has version %d and needs to be migrated to %d", from, to)
+	}
+	applied, err := p.Up(ctx)
+	if err != nil {
+		return from, from, err
+	}
+	if len(applied) == 0 { // another process did meanwhile, perhaps to a version that is newer still
+		return migrate(ctx, db, Options{Logger: opts.Logger, NoMigrate: true})
+	}
+	return applied[0].Source.Version - 1, to, nil
+}
+
+func newProvider(db *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, lockAttempts))
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectPostgres, db, files, goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker))
+}
+
+func latestVersion(p *goose.Provider) int64 {
+	sources := p.ListSources()
+	return sources[len(sources)-1].Version
+}
+
+// schemaVersion returns the version that the database has been migrated to, 0 for an empty one.
+func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
+	var migrated bool
+	err = db.QueryRowContext(ctx, `SELECT to_regclass('goose_db_version') IS NOT NULL`).Scan(&migrated)
+	if err != nil || !migrated {
+		return 0, err
+	}
+	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
+	return version, err
+}

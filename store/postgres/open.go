@@ -1,0 +1,184 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"runtime"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const (
+	// ledgerConnections serve one worker that settles and one that voids, with one to spare for each while a lost connection
+	// is still being given up.
+	ledgerConnections = 4
+	// connectWithin bounds the making of a connection to each host, so that one that is gone does not hold up a failover.
+	connectWithin = 5 * time.Second
+	// connectionLife is how long a connection is kept at most, give or take lifeJitter: behind a proxy or a name that moves,
+	// connections find their way to where they belong.
+	connectionLife = time.Hour
+	lifeJitter     = 6 * time.Minute
+	healthCheck    = 15 * time.Second
+	// minVersion is the oldest server that has what the schema uses.
+	minVersion = 130000
+)
+
+// Settings of the connections; what the URL says comes first. A transaction of the ledger holds locks on accounts, which the
+// server takes from it soon when its client has vanished without a word. Whether a commit waits for the disk and for
+// standbys is for the operator to say.
+var (
+	generalSettings = map[string]string{
+		"statement_timeout":                   "0", // reading everything takes as long as it takes
+		"idle_in_transaction_session_timeout": "60s",
+	}
+	ledgerSettings = map[string]string{
+		"statement_timeout":                   "15s",
+		"idle_in_transaction_session_timeout": "10s",
+	}
+)
+
+// Options of Open and Migrate. The zero Options are those of production.
+type Options struct {
+	Now       func() time.Time      // the clock of the database; its own when nil
+	Logger    *slog.Logger          // slog.Default() when nil
+	NoMigrate bool                  // fail when the schema is older than the program, or there is none
+	Metrics   prometheus.Registerer // gets the state of the connections, until Close, for one store only; nil: not measured
+}
+
+func (o Options) settled() Options {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o
+}
+
+// Open opens a database, which must exist, and brings its schema up to date. Of several processes that open it at once one
+// does, and the others wait. It fails with store.ErrNewerSchema when a newer version of the program has migrated the
+// database. The URL is one that libpq takes too, of several hosts if need be, or keywords and values; what it leaves out
+// comes from the PG… environment.
+func Open(ctx context.Context, url string, opts Options) (*Store, error) {
+	opts = opts.settled()
+	const operation = "open database"
+	config, err := parse(url)
+	if err != nil {
+		return nil, failed(operation, err)
+	}
+	from, to, err := prepare(ctx, config.ConnConfig, opts)
+	if err != nil {
+		return nil, failedToOpen(ctx, operation, err)
+	}
+	if from != to {
+		opts.Logger.Info("database schema migrated", "from", from, "to", to)
+	}
+	s := &Store{created: from == 0, now: opts.Now, logger: opts.Logger}
+	if err := s.connect(ctx, config, opts); err != nil {
+		s.release()
+		return nil, failedToOpen(ctx, operation, err)
+	}
+	return s, nil
+}
+
+// connect opens the connections and what goes with them.
+func (s *Store) connect(ctx context.Context, config *pgxpool.Config, opts Options) (err error) {
+	if s.general, err = openPool(ctx, config, config.MaxConns, generalSettings); err != nil {
+		return err
+	}
+	if s.ledger, err = openPool(ctx, config, ledgerConnections, ledgerSettings); err != nil {
+		return err
+	}
+	if err := s.general.QueryRow(ctx, `SELECT store_id FROM meta`).Scan(fields{&s.id}); err != nil {
+		return err
+	}
+	if opts.Metrics != nil {
+		if s.measure, err = measurePools(opts.Metrics, map[string]*pgxpool.Pool{"general": s.general, "ledger": s.ledger}); err != nil {
+			return err
+		}
+	}
+	s.upkeep = newUpkeep(s, config.ConnConfig)
+	return nil
+}
+
+func openPool(ctx context.Context, base *pgxpool.Config, connections int32, settings map[string]string) (*pgxpool.Pool, error) {
+	config := base.Copy()
+	config.MaxConns = connections
+	config.MinConns, config.MinIdleConns = min(config.MinConns, connections), min(config.MinIdleConns, connections)
+	for name, value := range settings {
+		setDefault(config.ConnConfig, name, value)
+	}
+	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// setDefault sets a setting of the session unless the URL does.
+func setDefault(config *pgx.ConnConfig, name, value string) {
+	if _, set := config.RuntimeParams[name]; !set {
+		params := maps.Clone(config.RuntimeParams)
+		params[name] = value
+		config.RuntimeParams = params
+	}
+}
+
+// parse reads a URL and fills in what it leaves out. Its errors do not show the URL, which may hold a password.
+func parse(url string) (*pgxpool.Config, error) {
+	plain, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, hidden(err)
+	}
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, hidden(err)
+	}
+	given := plain.RuntimeParams
+	if _, set := given["pool_max_conns"]; !set {
+		config.MaxConns = int32(max(8, 4*runtime.NumCPU()))
+	}
+	if _, set := given["pool_max_conn_lifetime"]; !set {
+		config.MaxConnLifetime = connectionLife
+	}
+	if _, set := given["pool_max_conn_lifetime_jitter"]; !set {
+		config.MaxConnLifetimeJitter = lifeJitter
+	}
+	if _, set := given["pool_health_check_period"]; !set {
+		config.HealthCheckPeriod = healthCheck
+	}
+	conn := config.ConnConfig
+	if conn.ConnectTimeout == 0 {
+		conn.ConnectTimeout = connectWithin
+	}
+	// A peer that is gone is noticed within half a minute.
+	dialer := &net.Dialer{Timeout: conn.ConnectTimeout, KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4,
+	}}
+	conn.DialFunc = dialer.DialContext
+	setDefault(conn, "application_name", "colaregistry")
+	setDefault(conn, "client_encoding", "UTF8")
+	switch conn.DefaultQueryExecMode {
+	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
+		return nil, errors.New("default_query_exec_mode: values must travel in binary; use cache_statement, cache_describe or describe_exec")
+	}
+	return config, nil
+}
+
+// checkServer refuses a server that the schema or the text of records does not fit.
+func checkServer(ctx context.Context, db *sql.DB) error {
+	var version int
+	var name, encoding string
+	err := db.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_version'),
+		current_setting('server_encoding')`).Scan(&version, &name, &encoding)
+	switch {
+	case err != nil:
+		return err
+	case version < minVersion:
+		return fmt.Errorf("the server is PostgreSQL %s; version %d or later is needed", name, minVersion/10000)
+	case encoding != "UTF8":
+		return fmt.Errorf("the database has the encoding %s; make it with ENCODING 'UTF8'", encoding)
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+// Package postgres keeps the registry in PostgreSQL: the store of many processes, on as many machines as it takes.
+//
+// Two pools of connections serve a process. One reads, and writes accounts, keys and records; the other belongs to the
+// ledger alone, so that neither a long read nor an import ever makes a charge wait for a connection. One more connection
+// listens for changes by other processes. Nothing is coordinated but by rows and locks of the database.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Store implements store.Store over a PostgreSQL database. Open makes it; whoever opens it closes it.
+type Store struct {
+	id      string
+	created bool
+	now     func() time.Time // nil: the database's clock
+	logger  *slog.Logger
+
+	general *pgxpool.Pool
+	ledger  *pgxpool.Pool // settling and voiding of batches
+	upkeep  *upkeep
+	measure *poolCollector // nil: not measured
+
+	mu      sync.Mutex
+	closed  bool
+	running sync.WaitGroup // methods under way
+}
+
+var _ store.Store = (*Store)(nil)
+
+// ID implements store.Store.
+func (s *Store) ID() string { return s.id }
+
+// Created reports whether the database's schema was made by this opening of it.
+func (s *Store) Created() bool { return s.created }
+
+// Ping implements store.Store. A standby that was not promoted does not count as answering: it cannot serve a metered
+// request.
+func (s *Store) Ping(ctx context.Context) error {
+	const operation = "ping database"
+	if err := s.start(); err != nil {
+		return failed(operation, err)
+	}
+	defer s.done()
+	return s.failed(ctx, operation, s.ping(ctx))
+}
+
+func (s *Store) ping(ctx context.Context) error {
+	var id string
+	var standby bool
+	err := s.general.QueryRow(ctx, `SELECT store_id, pg_is_in_recovery() FROM meta`).Scan(fields{&id, &standby})
+	switch {
+	case err != nil:
+		return err
+	case id != s.id:
+		return fmt.Errorf("the server holds the database %s, not %s that was opened: %w", id, s.id, store.ErrUnavailable)
+	case standby:
+		s.reconnect()
+		return fmt.Errorf("the server is a standby: %w", store.ErrUnavailable)
+	}
+	return nil
+}
+
+// Close implements store.Store. Closing twice is no error.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	closed := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if closed {
+		return nil
+	}
+	s.running.Wait()
+	s.release()
+	return nil
+}
+
+// release closes what is open, as far as it is.
+func (s *Store) release() {
+	if s.upkeep != nil {
+		s.upkeep.close()
+	}
+	if s.measure != nil {
+		s.measure.close()
+	}
+	for _, pool := range []*pgxpool.Pool{s.ledger, s.general} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
+}
+
+// start begins a method; every start that succeeds is followed by done.
+func (s *Store) start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	s.running.Add(1)
+	return nil
+}
+
+func (s *Store) done() { s.running.Done() }
+
+// reconnect has every connection that comes free from now on closed, so that the next ones look for the writable server
+// again.
+func (s *Store) reconnect() {
+	s.general.Reset()
+	s.ledger.Reset()
+}
+
+// failed wraps an error of a method, with what ctx tells of it.
+func (s *Store) failed(ctx context.Context, operation string, err error) error {
+	if sqlState(err) == readOnlyTransaction {
+		s.reconnect() // to a server that was the primary
+	}
+	if err != nil && ctx.Err() != nil && !errors.Is(err, store.ErrUnavailable) {
+		return fmt.Errorf("%s: %w", operation, endedBy(ctx, err))
+	}
+	return failed(operation, err)
+}

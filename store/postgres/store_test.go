@@ -1,0 +1,100 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
+)
+
+func TestConformance(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
+		return mustOpen(t, migratedDatabase(t), Options{Now: now, Logger: quiet()})
+	})
+}
+
+// TestConformanceMakingTheSchema: the other tests begin with a copy of one migrated database; here each store migrates.
+func TestConformanceMakingTheSchema(t *testing.T) {
+	for range 2 {
+		s := mustOpen(t, pgtest.NewDatabase(t), Options{Logger: quiet()})
+		if !s.Created() {
+			t.Error("not created")
+		}
+		if err := s.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// mustOpen opens a store and closes it when the test ends.
+func mustOpen(t testing.TB, url string, o Options) *Store {
+	t.Helper()
+	s, err := Open(context.Background(), url, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return s
+}
+
+// template is a database that has been migrated, of which others are copies: that takes a fifth of the time. It belongs to
+// the test binary as the shared server does.
+var template struct {
+	once   sync.Once
+	err    error
+	copies atomic.Int64
+}
+
+const templateName = "template_registry"
+
+// migratedDatabase returns the address of a database of its own with the schema, and with an identity of its own.
+func migratedDatabase(t testing.TB) string {
+	t.Helper()
+	server := pgtest.Shared(t)
+	template.once.Do(func() {
+		ctx := context.Background()
+		if template.err = server.Execute(ctx, "postgres", "CREATE DATABASE "+templateName); template.err == nil {
+			_, _, template.err = Migrate(ctx, server.URL(templateName), Options{Logger: quiet()})
+		}
+	})
+	name := fmt.Sprintf("registry_%d", template.copies.Add(1))
+	execute := func(database, sql string) {
+		t.Helper()
+		if err := server.Execute(context.Background(), database, sql); err != nil {
+			t.Fatalf("%v\n%s", err, server.Log())
+		}
+	}
+	if template.err != nil {
+		t.Fatal(template.err)
+	}
+	execute("postgres", fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, templateName))
+	t.Cleanup(func() { execute("postgres", fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)) })
+	execute(name, "UPDATE meta SET store_id = replace(gen_random_uuid()::text, '-', '')")
+	return server.URL(name)
+}
+
+// withParams returns a URL with parameters changed.
+func withParams(t testing.TB, address string, params map[string]string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	for name, value := range params {
+		q.Set(name, value)
+	}
+	u.RawQuery = q.Encode()
+	return u.String()
+}

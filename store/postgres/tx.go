@@ -1,0 +1,136 @@
+package postgres
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	// commitWithin bounds a commit, which is waited for also when the caller has gone: called off, it would leave unknown
+	// what became of it. With synchronous replication a commit waits for a standby.
+	commitWithin = 30 * time.Second
+	// rollbackWithin bounds what a transaction that failed may still take.
+	rollbackWithin = 5 * time.Second
+	// attempts bounds how often a transaction is tried that others got in the way of.
+	attempts = 6
+)
+
+// querier reads: from a pool, or within a transaction.
+type querier interface {
+	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+// starter begins transactions: a pool, or a connection.
+type starter interface {
+	BeginTx(ctx context.Context, o pgx.TxOptions) (pgx.Tx, error)
+}
+
+// Whatever the defaults of the database, the role or the session are.
+var (
+	writing = pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	reading = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+)
+
+// transact runs a whole method as one transaction.
+func (s *Store) transact(ctx context.Context, operation string, work func(tx pgx.Tx) error) error {
+	if err := s.start(); err != nil {
+		return failed(operation, err)
+	}
+	defer s.done()
+	return s.failed(ctx, operation, inTransaction(ctx, s.general, work))
+}
+
+// inTransaction runs work in one transaction and commits it, unless work fails or panics, or the context ends before the
+// commit. It is run again when it only met others at the same time.
+func inTransaction(ctx context.Context, from starter, work func(tx pgx.Tx) error) (err error) {
+	for n := range attempts {
+		if err = inTransactionOnce(ctx, from, work); !mayWorkAgain(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(rand.N(time.Duration(n+1) * 10 * time.Millisecond)):
+		}
+	}
+	return err
+}
+
+func inTransactionOnce(ctx context.Context, from starter, work func(tx pgx.Tx) error) error {
+	tx, err := from.BeginTx(ctx, writing)
+	if err != nil {
+		return err
+	}
+	defer rollback(ctx, tx)
+	if err := work(tx); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitWithin)
+	defer cancel()
+	return tx.Commit(ctx)
+}
+
+// rollback ends a transaction that was not committed. One that cannot be told to end has its connection closed.
+func rollback(ctx context.Context, tx pgx.Tx) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackWithin)
+	defer cancel()
+	_ = tx.Rollback(ctx) // it is over already, or the connection is
+}
+
+// view runs read within one consistent state of the database.
+func (s *Store) view(ctx context.Context, read func(q querier) error) error {
+	tx, err := s.general.BeginTx(ctx, reading)
+	if err != nil {
+		return err
+	}
+	defer rollback(ctx, tx) // nothing was written
+	return read(tx)
+}
+
+// collect reads all rows of a result, and closes it.
+func collect[T any](rows pgx.Rows, err error, columns func(*T) fields) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []T
+	var row T // every column is scanned anew in each row
+	into := columns(&row)
+	for rows.Next() {
+		if err := rows.Scan(into); err != nil {
+			return nil, err
+		}
+		list = append(list, row)
+	}
+	return list, rows.Err()
+}
+
+// one reads the row of a result that has one, or fails with store.ErrNotFound.
+func one[T any](rows pgx.Rows, err error, columns func(*T) fields) (row T, _ error) {
+	list, err := collect(rows, err, columns)
+	switch {
+	case err != nil:
+		return row, err
+	case len(list) == 0:
+		return row, store.ErrNotFound
+	}
+	return list[0], nil
+}
+
+// sent closes what a batch of statements gave back, and returns the first error, of reading it or of the statements.
+func sent(results pgx.BatchResults, err error) error {
+	if closeErr := results.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

@@ -1,0 +1,195 @@
+package postgres
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const (
+	// changesChannel is notified by every commit that takes a revision.
+	changesChannel = "colaregistry_changes"
+	// quietFor is how long nothing is heard before the listening connection is asked whether it still lives.
+	quietFor    = 10 * time.Second
+	answerIn    = 5 * time.Second
+	firstPause  = 100 * time.Millisecond // before a lost connection is made again, doubled with every failure
+	mostPause   = 5 * time.Second
+	forgetEvery = time.Minute
+)
+
+// upkeep is what a store does in the background: it listens for changes, and forgets old batches.
+type upkeep struct {
+	store   *Store
+	config  *pgx.ConnConfig
+	wakeups chan struct{}
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+func newUpkeep(s *Store, config *pgx.ConnConfig) *upkeep {
+	ctx, stop := context.WithCancel(context.Background())
+	u := &upkeep{store: s, config: config, wakeups: make(chan struct{}, 1), stop: stop}
+	u.running.Go(func() { u.follow(ctx) })
+	u.running.Go(func() { u.forget(ctx) })
+	return u
+}
+
+func (u *upkeep) close() {
+	u.stop()
+	u.running.Wait()
+}
+
+// wake leaves a wake-up, unless there is one.
+func (u *upkeep) wake() {
+	select {
+	case u.wakeups <- struct{}{}:
+	default:
+	}
+}
+
+// follow listens for changes, for as long as it takes over as many connections as it takes.
+func (u *upkeep) follow(ctx context.Context) {
+	pause := firstPause
+	for {
+		begun := time.Now()
+		err := u.listen(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(begun) > mostPause {
+			pause = firstPause
+		}
+		u.store.logger.Warn("not told of changes, only polling until the database is reached again", "error", err, "retry_in", pause)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause/2 + rand.N(pause)):
+		}
+		pause = min(2*pause, mostPause)
+	}
+}
+
+// listen passes on every notification until the connection is lost. What happened before it listened may not have been told
+// to anybody, so it begins with a wake-up.
+func (u *upkeep) listen(ctx context.Context) error {
+	conn, err := pgx.ConnectConfig(ctx, u.config)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = conn.Close(ctx) // nothing is lost with it
+	}()
+	if _, err := conn.Exec(ctx, `LISTEN `+changesChannel); err != nil {
+		return err
+	}
+	for {
+		u.wake()
+		if err := await(ctx, conn); err != nil {
+			return err
+		}
+	}
+}
+
+// await returns when a notification comes. A connection that died in silence is found out by asking.
+func await(ctx context.Context, conn *pgx.Conn) error {
+	for {
+		waiting, cancel := context.WithTimeout(ctx, quietFor)
+		_, err := conn.WaitForNotification(waiting)
+		cancel()
+		if err == nil || ctx.Err() != nil || !pgconn.Timeout(err) {
+			return err
+		}
+		asking, cancel := context.WithTimeout(ctx, answerIn)
+		err = conn.Ping(asking)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// forget deletes batches that nobody will look up any more. The ledger's own transactions are spared that: rows that were
+// deleted lately lie where the oldest ones are looked for, and there are more of them the longer some reader goes on.
+func (u *upkeep) forget(ctx context.Context) {
+	tick := time.NewTicker(forgetEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := u.store.forgetBatches(ctx); err != nil && ctx.Err() == nil {
+			u.store.logger.Warn("old ledger batches not deleted", "error", err)
+		}
+	}
+}
+
+// poolCollector tells the state of pools of connections.
+type poolCollector struct {
+	pools    map[string]*pgxpool.Pool
+	registry prometheus.Registerer
+	metrics  []poolMetric
+}
+
+type poolMetric struct {
+	desc   *prometheus.Desc
+	kind   prometheus.ValueType
+	labels []string // after the pool's
+	value  func(*pgxpool.Stat) float64
+}
+
+func measurePools(registry prometheus.Registerer, pools map[string]*pgxpool.Pool) (*poolCollector, error) {
+	c := &poolCollector{pools: pools, registry: registry, metrics: poolMetrics()}
+	if err := registry.Register(c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func poolMetrics() []poolMetric {
+	pool := []string{"pool"}
+	connections := prometheus.NewDesc("colaregistry_db_connections", "Connections to the database by what they do.", []string{"pool", "state"}, nil)
+	most := prometheus.NewDesc("colaregistry_db_connections_max", "Connections that a pool has at most.", pool, nil)
+	acquires := prometheus.NewDesc("colaregistry_db_acquires_total", "Connections taken from a pool.", pool, nil)
+	empty := prometheus.NewDesc("colaregistry_db_acquires_waited_total", "Connections taken from a pool that had none to spare.", pool, nil)
+	canceled := prometheus.NewDesc("colaregistry_db_acquires_canceled_total", "Waits for a connection that were given up.", pool, nil)
+	wait := prometheus.NewDesc("colaregistry_db_acquire_wait_seconds_total", "Time spent on waiting for connections.", pool, nil)
+	return []poolMetric{
+		{connections, prometheus.GaugeValue, []string{"idle"}, func(s *pgxpool.Stat) float64 { return float64(s.IdleConns()) }},
+		{connections, prometheus.GaugeValue, []string{"in_use"}, func(s *pgxpool.Stat) float64 { return float64(s.AcquiredConns()) }},
+		{connections, prometheus.GaugeValue, []string{"constructing"}, func(s *pgxpool.Stat) float64 { return float64(s.ConstructingConns()) }},
+		{most, prometheus.GaugeValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.MaxConns()) }},
+		{acquires, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.AcquireCount()) }},
+		{empty, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.EmptyAcquireCount()) }},
+		{canceled, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.CanceledAcquireCount()) }},
+		{wait, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() }},
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *poolCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, m := range c.metrics {
+		out <- m.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *poolCollector) Collect(out chan<- prometheus.Metric) {
+	for name, pool := range c.pools {
+		stat := pool.Stat()
+		for _, m := range c.metrics {
+			out <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(stat), append([]string{name}, m.labels...)...)
+		}
+	}
+}
+
+func (c *poolCollector) close() { c.registry.Unregister(c) }
