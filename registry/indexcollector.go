@@ -51,7 +51,7 @@ func (c *indexCollector) addIndex() {
 	c.add(gauge, "index_permittees", "Permittees that can be found.", func(m *indexMoment) float64 { return float64(m.Permittees) })
 	c.add(gauge, "index_segments", "Parts of the index that a search visits.", func(m *indexMoment) float64 { return float64(m.Segments) })
 	c.add(gauge, "index_bytes", "Memory that the segments hold.", func(m *indexMoment) float64 { return float64(m.Bytes) })
-	c.add(gauge, "ready", "1 when requests can be answered: the index is built, and the latest attempt to follow the store succeeded.", func(m *indexMoment) float64 {
+	c.add(gauge, "ready", "1 when requests should be sent here: the index is built, the latest attempt to follow the store succeeded, and the process is not about to end.", func(m *indexMoment) float64 {
 		if m.ready && !m.failing {
 			return 1
 		}
@@ -99,7 +99,7 @@ func (c *indexCollector) Collect(ch chan<- prometheus.Metric) {
 	s := c.service
 	seen := s.seen.now() // before the view: what was seen is then never missing from it without being behind
 	view := s.index.View()
-	m := &indexMoment{Stats: view.Stats(), sighting: seen, marks: view.Marks(), ready: s.ready.Load(), now: time.Now()}
+	m := &indexMoment{Stats: view.Stats(), sighting: seen, marks: view.Marks(), ready: s.ready.Load() && !s.draining.Load(), now: time.Now()}
 	for _, f := range c.facts {
 		ch <- prometheus.MustNewConstMetric(f.desc, f.kind, f.read(m))
 	}

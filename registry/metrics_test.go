@@ -99,6 +99,10 @@ func TestIndexIsMeasured(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
+	w.Drain()
+	if got := w.gauge(t, "ready"); got != 0 {
+		t.Errorf("ready is %v while the process ends", got)
+	}
 	if stats.Permittees == 0 || stats.Bytes == 0 || revision == 0 {
 		t.Errorf("nothing to compare with: %+v, revision %d", stats, revision)
 	}
