@@ -28,7 +28,7 @@ func (c *accountCreate) Run(env *environment) (err error) {
 	if err != nil || address.Address != c.Email {
 		return fmt.Errorf("--email: %q is not an e-mail address", c.Email)
 	}
-	st, err := c.open(env)
+	st, err := c.open(env, nil)
 	if err != nil {
 		return err
 	}

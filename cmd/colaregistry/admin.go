@@ -90,10 +90,10 @@ func (a *admin) registerer() prometheus.Registerer {
 	return a.metrics
 }
 
-// observe shows the metrics of a part of the program, if it has any.
-func (a *admin) observe(part any) {
-	if c, ok := part.(prometheus.Collector); ok && a != nil {
-		a.metrics.MustRegister(c)
+// observe shows the metrics of a part of the program.
+func (a *admin) observe(part prometheus.Collector) {
+	if a != nil {
+		a.metrics.MustRegister(part)
 	}
 }
 

@@ -30,7 +30,7 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	source, err := from.open(env)
+	source, err := from.open(env, nil)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	target, err := to.open(env)
+	target, err := to.open(env, nil)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (c *copyCommand) fill(env *environment, source database, to place) (sent *d
 }
 
 func fillStore(env *environment, source database, to place) (sent *digests, err error) {
-	target, err := to.open(env)
+	target, err := to.open(env, nil)
 	if err != nil {
 		return nil, err
 	}

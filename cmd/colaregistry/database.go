@@ -5,18 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/postgres"
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
 // storeFlags say where the data is.
 type storeFlags struct {
 	DataDir     string `default:"./data" placeholder:"DIR" help:"Folder of the embedded database and the index snapshot (${default})."`
-	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database to use in place of the embedded one in the data folder: sqlite:PATH."`
+	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database to use in place of the embedded one in the data folder: postgres://… (what it leaves out comes from the PG… environment), or sqlite:PATH."`
 }
 
 // database is a registry's database, open.
@@ -26,13 +33,14 @@ type database interface {
 	Created() bool
 }
 
-// open opens the database, making it and bringing its schema up to date as needed.
-func (f storeFlags) open(env *environment) (database, error) {
+// open opens the database, making it and bringing its schema up to date as needed. Metrics, if any, gets what there is to
+// tell of its connections.
+func (f storeFlags) open(env *environment, metrics prometheus.Registerer) (database, error) {
 	p, err := f.place()
 	if err != nil {
 		return nil, err
 	}
-	return p.open(env)
+	return p.open(env, metrics)
 }
 
 // openExisting opens the database, and fails when there is none: a command that only asks for something must not make one,
@@ -49,7 +57,7 @@ func (f storeFlags) openExisting(env *environment) (database, error) {
 	if !exists {
 		return nil, fmt.Errorf("there is no registry at %s yet; serve, import and account create make one", p)
 	}
-	return p.open(env)
+	return p.open(env, nil)
 }
 
 // place returns where the flags say that the database is.
@@ -64,43 +72,74 @@ func (f storeFlags) place() (place, error) {
 	return p, nil
 }
 
-// snapshot returns the file that the index is saved in: beside the embedded database.
+// snapshot returns the file that the index is saved in: beside a file of SQLite, else in the data folder.
 func (f storeFlags) snapshot() string {
 	p, err := f.place()
-	if err != nil {
+	switch {
+	case err != nil:
 		return ""
+	case p.path != "":
+		return strings.TrimSuffix(p.path, ".db") + ".index"
 	}
-	return strings.TrimSuffix(p.path, ".db") + ".index"
+	return filepath.Join(f.DataDir, "registry.index")
 }
 
 // embedded reports whether the database is the default one in the data folder.
 func (f storeFlags) embedded() bool { return f.DatabaseURL == "" }
 
-// place is where a database is: a file of SQLite.
+// place is where a database is: a file of SQLite, or a server of PostgreSQL.
 type place struct {
-	path string
+	path string // empty for PostgreSQL
+	url  string
 }
 
 // parsePlace reads the URL of a database.
-func parsePlace(url string) (place, error) {
-	scheme, rest, _ := strings.Cut(url, ":")
+func parsePlace(given string) (place, error) {
+	scheme, rest, _ := strings.Cut(given, ":")
 	switch scheme {
 	case "sqlite":
 		if path := strings.TrimPrefix(rest, "//"); path != "" && !strings.Contains(path, "?") {
 			return place{path: path}, nil
 		}
-		return place{}, fmt.Errorf("%q is not sqlite: and the path of a file; it takes no options", url)
+		return place{}, fmt.Errorf("%q is not sqlite: and the path of a file; it takes no options", given)
 	case "postgres", "postgresql":
-		return place{}, errors.New("this version keeps its data in the embedded database only; leave the flag out, or give sqlite:PATH")
+		if strings.HasPrefix(rest, "//") {
+			return place{url: given}, nil
+		}
+		return place{}, errors.New("a PostgreSQL URL begins with postgres://")
 	}
-	return place{}, fmt.Errorf("%q is no database URL this version knows; leave the flag out, or give sqlite:PATH", url)
+	return place{}, errors.New("this is no database URL; leave the flag out, or give postgres://… or sqlite:PATH")
 }
 
 // String names the place without any secret.
-func (p place) String() string { return p.path }
+func (p place) String() string {
+	if p.path != "" {
+		return p.path
+	}
+	return describe(p.url)
+}
+
+// describe names a PostgreSQL database by its hosts and its name.
+func describe(url string) string {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return "PostgreSQL" // what is wrong with the URL is told by whoever uses it
+	}
+	hosts := []string{net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))}
+	for _, f := range config.Fallbacks {
+		if host := net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port))); !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	return fmt.Sprintf("PostgreSQL at %s, database %s", strings.Join(hosts, " or "), config.Database)
+}
 
 // exists reports whether there is a registry, of whatever version.
-func (p place) exists(context.Context) (bool, error) {
+func (p place) exists(ctx context.Context) (bool, error) {
+	if p.path == "" {
+		current, _, err := p.versions(ctx)
+		return current > 0, err
+	}
 	_, err := os.Stat(p.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -109,28 +148,40 @@ func (p place) exists(context.Context) (bool, error) {
 }
 
 // open opens the database, making it and bringing its schema up to date as needed.
-func (p place) open(env *environment) (database, error) {
-	st, err := sqlite.Open(env, p.path, sqlite.Options{Logger: env.log})
+func (p place) open(env *environment, metrics prometheus.Registerer) (st database, err error) {
+	if p.path != "" {
+		st, err = sqlite.Open(env, p.path, sqlite.Options{Logger: env.log})
+	} else {
+		st, err = postgres.Open(env, p.url, postgres.Options{Logger: env.log, Metrics: metrics})
+	}
 	if err != nil {
-		return nil, fmt.Errorf("open database %s: %w", p, err)
+		return nil, fmt.Errorf("%s: %w", p, err)
 	}
 	return st, nil
 }
 
 // migrate brings the schema up to date and returns the versions it had and has.
 func (p place) migrate(env *environment) (from, to int64, err error) {
-	from, to, err = sqlite.Migrate(env, p.path, sqlite.Options{Logger: env.log})
-	if err != nil {
-		return from, to, fmt.Errorf("migrate database %s: %w", p, err)
+	if p.path != "" {
+		from, to, err = sqlite.Migrate(env, p.path, sqlite.Options{Logger: env.log})
+	} else {
+		from, to, err = postgres.Migrate(env, p.url, postgres.Options{Logger: env.log})
 	}
-	return from, to, nil
+	if err != nil {
+		err = fmt.Errorf("%s: %w", p, err)
+	}
+	return from, to, err
 }
 
 // versions returns the version of the schema, 0 for none, and the one that this program brings it to.
 func (p place) versions(ctx context.Context) (current, latest int64, err error) {
-	current, latest, err = sqlite.Versions(ctx, p.path)
-	if err != nil {
-		return current, latest, fmt.Errorf("read schema version of %s: %w", p, err)
+	if p.path != "" {
+		current, latest, err = sqlite.Versions(ctx, p.path)
+	} else {
+		current, latest, err = postgres.Versions(ctx, p.url)
 	}
-	return current, latest, nil
+	if err != nil {
+		err = fmt.Errorf("%s: %w", p, err)
+	}
+	return current, latest, err
 }

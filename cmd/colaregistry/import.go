@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/colaregistry/colaregistry/ingest"
 )
 
@@ -33,13 +35,12 @@ func (c *importCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer admin.close()
-	st, err := c.target(env)
+	st, err := c.target(env, admin.registerer())
 	if err != nil {
 		return err
 	}
 	defer closing(st, &err)
 	leaveRoom()
-	admin.observe(st)
 	admin.probe(func(context.Context) error { return nil })
 	bar := newProgress(env.stderr, "Importing "+c.Kind, "rows")
 	report, err := ingest.Import(env, st, ingest.Kind(c.Kind), sources, ingest.Options{
@@ -85,7 +86,7 @@ func leaveRoom() {
 const importGCPercent = 400
 
 // target opens the database to import into; for a dry run where there is none, an empty one that goes when it is closed.
-func (c *importCommand) target(env *environment) (importTarget, error) {
+func (c *importCommand) target(env *environment, metrics prometheus.Registerer) (importTarget, error) {
 	p, err := c.place()
 	if err != nil {
 		return nil, err
@@ -97,13 +98,13 @@ func (c *importCommand) target(env *environment) (importTarget, error) {
 		}
 	}
 	if exists {
-		return p.open(env)
+		return p.open(env, metrics)
 	}
 	dir, err := os.MkdirTemp("", "colaregistry")
 	if err != nil {
 		return nil, err
 	}
-	st, err := storeFlags{DataDir: dir}.open(env)
+	st, err := storeFlags{DataDir: dir}.open(env, metrics)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}

@@ -19,14 +19,21 @@ func lastLine(s string) string {
 
 // TestRealData imports published government data as an operator would and finds it again.
 func TestRealData(t *testing.T) {
-	t.Parallel()
+	for name, h := range map[string]func(*testing.T) home{"sqlite": embedded, "postgres": onPostgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			realData(t, h(t))
+		})
+	}
+}
+
+func realData(t *testing.T, h home) {
 	export, records := sharedData(t, "ttb/cola_export.csv"), sharedData(t, "ttb/cola_records.jsonl")
 	areas, producers := sharedData(t, "ava/avas.jsonl"), sharedData(t, "ttb/wine_producers_napa.csv")
 	geo, err := filepath.Glob(filepath.Join(filepath.Dir(areas), "*.geojson"))
 	if err != nil || len(geo) != 12 {
 		t.Fatalf("%d GeoJSON files, %v; want 12", len(geo), err)
 	}
-	h := embedded(t)
 	load := func(kind string, files ...string) string {
 		return h.run(t, append([]string{"import", kind}, files...)...)
 	}

@@ -87,7 +87,10 @@ func charged(t *testing.T, st store.Ledger, a store.Account) (rows, requests int
 // what was under way.
 func TestKillLosesNothing(t *testing.T) {
 	t.Parallel()
-	h := embedded(t)
+	onBoth(t, killLosesNothing)
+}
+
+func killLosesNothing(t *testing.T, h home) {
 	s := startServer(t, h)
 	st := mustOpen(t, h)
 	const accounts = 24
@@ -133,7 +136,10 @@ func TestKillLosesNothing(t *testing.T) {
 // TestTwoProcessesShareOneLedger: two servers on one database let one account have exactly its limits.
 func TestTwoProcessesShareOneLedger(t *testing.T) {
 	t.Parallel()
-	h := embedded(t)
+	onBoth(t, twoProcessesShareOneLedger)
+}
+
+func twoProcessesShareOneLedger(t *testing.T, h home) {
 	servers := []*serverProcess{startServer(t, h), nil}
 	servers[1] = startServer(t, h)
 	st := mustOpen(t, h)
@@ -173,7 +179,10 @@ func TestNeverMoreThanTheLimitInAnyMinute(t *testing.T) {
 		t.Skip("takes 75 seconds")
 	}
 	t.Parallel()
-	h := embedded(t)
+	onBoth(t, neverMoreThanTheLimitInAnyMinute)
+}
+
+func neverMoreThanTheLimitInAnyMinute(t *testing.T, h home) {
 	servers := []*serverProcess{startServer(t, h), nil}
 	servers[1] = startServer(t, h)
 	_, secret, _ := mustAccount(t, mustOpen(t, h), "minute@example.com", cola.TierFree)
@@ -201,7 +210,10 @@ func TestNeverMoreThanTheLimitInAnyMinute(t *testing.T) {
 // TestStopDrains: a server that is asked to stop answers every request that reached it, and charges no other.
 func TestStopDrains(t *testing.T) {
 	t.Parallel()
-	h := embedded(t)
+	onBoth(t, stopDrains)
+}
+
+func stopDrains(t *testing.T, h home) {
 	s := startServer(t, h)
 	st := mustOpen(t, h)
 	client := newClient()

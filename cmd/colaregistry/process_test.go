@@ -21,16 +21,49 @@ import (
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/openapitest"
+	"github.com/colaregistry/colaregistry/internal/pgtest"
 	"github.com/colaregistry/colaregistry/store"
 )
 
 // TestMain lets the test binary be the program: under the name colaregistry it runs main.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"colaregistry": main})
+	testscript.Main(sharing{m}, map[string]func(){"colaregistry": main})
 }
 
+// sharing runs the tests with one PostgreSQL server for those that ask for it.
+type sharing struct{ m *testing.M }
+
+func (s sharing) Run() int { return pgtest.Main(s.m) }
+
+// TestScripts runs the scripts with each kind of database. A line that begins with [sqlite] or [postgres] is for one.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			testscript.Run(t, testscript.Params{
+				Dir: "testdata/script", RequireExplicitExec: true,
+				Condition: func(name string) (bool, error) { return name == kind, nil },
+				Setup:     func(e *testscript.Env) error { return setDatabases(t, e, kind) },
+			})
+		})
+	}
+}
+
+// setDatabases sets the database of a script's commands, its name for copying, SOURCE, and that of another one, OTHER.
+func setDatabases(t *testing.T, e *testscript.Env, kind string) (err error) {
+	source, other := "sqlite:data/registry.db", "sqlite:another/registry.db"
+	if kind == "postgres" {
+		server := pgtest.Shared(t)
+		if source, err = server.CreateDatabase(t.Context()); err != nil {
+			return err
+		}
+		if other, err = server.CreateDatabase(t.Context()); err != nil {
+			return err
+		}
+		e.Setenv("COLAREGISTRY_DATABASE_URL", source)
+	}
+	e.Setenv("SOURCE", source)
+	e.Setenv("OTHER", other)
+	return nil
 }
 
 // output is what a process printed so far.

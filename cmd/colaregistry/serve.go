@@ -69,12 +69,11 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer admin.close() // last of all, so that the end can be seen
-	st, err := c.open(env)
+	st, err := c.open(env, admin.registerer())
 	if err != nil {
 		return err
 	}
 	defer closing(st, &err)
-	admin.observe(st)
 	demo, err := c.firstStart(env, st)
 	if err != nil {
 		return err

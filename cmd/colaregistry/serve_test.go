@@ -67,7 +67,7 @@ func TestFirstStart(t *testing.T) {
 func TestInterruptedFirstStart(t *testing.T) {
 	t.Parallel()
 	h := embedded(t)
-	c := command("serve", "--listen", "127.0.0.1:0", "--data-dir", h.dir)
+	c := command("serve", "--listen", "127.0.0.1:0", "--data-dir", h.DataDir)
 	var errs output
 	c.Stderr = &errs
 	if err := c.Start(); err != nil {
@@ -98,7 +98,10 @@ func TestInterruptedFirstStart(t *testing.T) {
 // TestFreeAccount walks a free account through its burst, its quota and the end of its key.
 func TestFreeAccount(t *testing.T) {
 	t.Parallel()
-	h := embedded(t)
+	onBoth(t, freeAccount)
+}
+
+func freeAccount(t *testing.T, h home) {
 	s := startServer(t, h)
 	st := mustOpen(t, h)
 	left := func(a answer) [2]int {
@@ -227,16 +230,16 @@ func TestRestoredBackup(t *testing.T) {
 	h := embedded(t)
 	s := startServer(t, h)
 	backup := filepath.Join(t.TempDir(), "backup.db")
-	if err := vacuumInto(filepath.Join(h.dir, "registry.db"), backup); err != nil {
+	if err := vacuumInto(filepath.Join(h.DataDir, "registry.db"), backup); err != nil {
 		t.Fatal(err)
 	}
 	s.stop(t)
 	for _, name := range []string{"registry.db-wal", "registry.db-shm", "registry.index"} {
-		if err := os.Remove(filepath.Join(h.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(h.DataDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Rename(backup, filepath.Join(h.dir, "registry.db")); err != nil {
+	if err := os.Rename(backup, filepath.Join(h.DataDir, "registry.db")); err != nil {
 		t.Fatal(err)
 	}
 	restored := startServer(t, h)

@@ -46,9 +46,23 @@ func (s *Server) answers(ctx context.Context) error {
 
 // CreateDatabase makes an empty database with a name of its own and returns its address.
 func (s *Server) CreateDatabase(ctx context.Context) (string, error) {
+	return s.createFrom(ctx, "template0") // nobody can be connected to it, which would be in the way
+}
+
+// CloneDatabase makes a copy of a database of the server, to which nobody may be connected, and returns its address.
+func (s *Server) CloneDatabase(ctx context.Context, url string) (string, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return "", fmt.Errorf("clone database: %w", err)
+	}
+	return s.createFrom(ctx, config.Database)
+}
+
+func (s *Server) createFrom(ctx context.Context, template string) (string, error) {
 	name := "test_" + strings.ToLower(rand.Text())
-	// Nobody can be connected to template0, which would be in the way.
-	if err := s.Execute(ctx, "postgres", "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()+" TEMPLATE template0"); err != nil {
+	err := s.Execute(ctx, "postgres",
+		"CREATE DATABASE "+pgx.Identifier{name}.Sanitize()+" TEMPLATE "+pgx.Identifier{template}.Sanitize())
+	if err != nil {
 		return "", fmt.Errorf("create database: %w", err)
 	}
 	return s.URL(name), nil

@@ -64,8 +64,20 @@ func sharedServer() (*Server, error) {
 // NewDatabase returns the address of an empty database on the shared server, which is dropped at the end of the test.
 func NewDatabase(t testing.TB) string {
 	t.Helper()
+	return temporary(t, func(s *Server) (string, error) { return s.CreateDatabase(t.Context()) })
+}
+
+// CloneDatabase returns the address of a copy of a database of the shared server, to which nobody may be connected; the copy
+// is dropped at the end of the test.
+func CloneDatabase(t testing.TB, url string) string {
+	t.Helper()
+	return temporary(t, func(s *Server) (string, error) { return s.CloneDatabase(t.Context(), url) })
+}
+
+func temporary(t testing.TB, create func(*Server) (string, error)) string {
+	t.Helper()
 	s := Shared(t)
-	url, err := s.CreateDatabase(t.Context())
+	url, err := create(s)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, s.Log())
 	}
