@@ -18,6 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/colaregistry/colaregistry/cola"
 )
 
 var printedAdmin = regexp.MustCompile(`listening for operators" address=(\S+)`)
@@ -86,18 +88,23 @@ func moved(before, after map[string]float64, names ...string) map[string]float64
 // TestMetrics makes calls and finds each of them in the metrics, once.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, embedded(t), "--admin-listen", "127.0.0.1:0")
-	admin := s.admin(t)
+	onBoth(t, testMetrics)
+}
+
+func testMetrics(t *testing.T, h home) {
+	s := startServer(t, h, "--admin-listen", "127.0.0.1:0")
+	_, secret, _ := mustAccount(t, mustOpen(t, h), "metrics@example.com", cola.TierPro)
+	admin, key := s.admin(t), secret.Reveal()
 	before := scrape(t, admin)
-	found := s.get(t, "/colas?q=oak&approval_date_from=2005-01-01&per_page=3", s.key)
-	s.get(t, "/colas?q=oak&approval_date_from=2005-01-01&per_page=3", s.key)
-	s.get(t, "/colas?brand_name=oak&approval_date_from=2005-01-01&per_page=3", s.key)
-	s.get(t, "/colas/"+found.ids()[0], s.key)
-	s.get(t, "/colas/99999999999999", s.key)
-	s.get(t, "/colas?per_page=1000", s.key)
-	s.get(t, "/barcode/1", s.key)
+	found := s.get(t, "/colas?q=oak&approval_date_from=2005-01-01&per_page=3", key)
+	s.get(t, "/colas?q=oak&approval_date_from=2005-01-01&per_page=3", key)
+	s.get(t, "/colas?brand_name=oak&approval_date_from=2005-01-01&per_page=3", key)
+	s.get(t, "/colas/"+found.ids()[0], key)
+	s.get(t, "/colas/99999999999999", key)
+	s.get(t, "/colas?per_page=1000", key)
+	s.get(t, "/barcode/1", key)
 	s.get(t, "/usage", "")
-	s.get(t, "/made/up", s.key)
+	s.get(t, "/made/up", key)
 	request := func(route, status string) string {
 		return fmt.Sprintf(`http_requests_total{method="GET",route=%q,status=%q}`, route, status)
 	}
@@ -189,7 +196,7 @@ func TestAdminListenFailsFirst(t *testing.T) {
 			if err == nil || !strings.Contains(string(out), "--admin-listen: listen on "+address) {
 				t.Errorf("%v --admin-listen %s: %v\n%s", args, address, err, out)
 			}
-			if made, err := os.ReadDir(h.dir); err != nil || len(made) > 0 {
+			if made, err := os.ReadDir(h.DataDir); err != nil || len(made) > 0 {
 				t.Errorf("%v --admin-listen %s made %v, %v", args, address, made, err)
 			}
 		}
