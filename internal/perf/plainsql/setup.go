@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -116,7 +117,10 @@ func connect(ctx context.Context, url string) (modes, error) {
 // serve starts the program on its database.
 func (c *comparison) serve(ctx context.Context) (err error) {
 	c.say("serve")
-	data := filepath.Join(c.dir, "data")
+	data := filepath.Join(c.dir, "data") // for the snapshot of the index
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return err
+	}
 	c.server, err = measure.Serve(ctx, c.program, filepath.Join(c.dir, "serve.log"), "--data-dir", data, "--database-url", c.registry)
 	return err
 }
@@ -124,9 +128,7 @@ func (c *comparison) serve(ctx context.Context) (err error) {
 // close ends what was started.
 func (c *comparison) close() error {
 	var failed error
-	for _, m := range c.modes {
-		m.pool.Close()
-	}
+	c.modes.close()
 	if c.memory != nil {
 		c.memory.Close()
 	}
@@ -139,4 +141,13 @@ func (c *comparison) close() error {
 		}
 	}
 	return failed
+}
+
+// close closes the connections.
+func (m modes) close() {
+	for _, of := range m {
+		if of.pool != nil {
+			of.pool.Close()
+		}
+	}
 }
