@@ -165,7 +165,7 @@ func TestFollowerIsWoken(t *testing.T) {
 	defer cancel()
 	go func() {
 		defer cancel()
-		for range wakeups {
+		for range wakeups + 1 { // when one is taken, the one before it has been seen to
 			select {
 			case st.wakeups <- struct{}{}: // nobody else takes it
 			case <-ctx.Done():

@@ -14,10 +14,7 @@ import (
 )
 
 // home is where a registry under test keeps its data.
-type home struct {
-	storeFlags
-	key string // of the demonstration account, when there is one already
-}
+type home struct{ storeFlags }
 
 // embedded returns a home whose first start is still to come.
 func embedded(t *testing.T) home { return home{storeFlags: storeFlags{DataDir: t.TempDir()}} }
@@ -33,12 +30,6 @@ func furnished(t *testing.T) home {
 	t.Helper()
 	h := home{storeFlags: storeFlags{DataDir: t.TempDir()}}
 	h.DatabaseURL = pgtest.CloneDatabase(t, demoDatabase(t))
-	return h
-}
-
-// elsewhere returns the same home for another process on another machine.
-func (h home) elsewhere(t *testing.T) home {
-	h.DataDir = t.TempDir()
 	return h
 }
 

@@ -71,11 +71,8 @@ func (p program) run(ctx context.Context) int {
 		fmt.Fprintf(p.stderr, "colaregistry: %v\nRun colaregistry --help for the commands and their flags.\n", err)
 		return exitUsage
 	}
-	level := slog.LevelWarn // a command says what it did on standard output; only a server has news
-	if command.Command() == "serve" {
-		level = slog.LevelInfo
-	}
-	env := &environment{Context: ctx, program: p, log: slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: level}))}
+	// A command says what it did on standard output; only a server has news, and a logger of its own.
+	env := &environment{Context: ctx, program: p, log: slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 	var code exitError
 	switch err := command.Run(env); {
 	case err == nil:

@@ -114,10 +114,9 @@ func dumpPermittees(ctx context.Context, q querier, yield func(*store.Item) erro
 
 // dumpColas reads labels a chunk at a time, each with its parts.
 func dumpColas(ctx context.Context, q querier, yield func(*store.Item) error) error {
-	ids := make([]cola.TTBID, 0, colaChunk)
-	for last := cola.TTBID(0); ; last = ids[len(ids)-1] {
+	for last := cola.TTBID(0); ; {
 		rows, err := q.query(ctx, `SELECT ttb_id FROM colas WHERE ttb_id > ? ORDER BY ttb_id LIMIT ?`, int64(last), colaChunk)
-		ids, err = collect(rows, err, func(row scanner) (id cola.TTBID, err error) { return id, row.Scan(target{&id}) })
+		ids, err := collect(rows, err, func(row scanner) (id cola.TTBID, err error) { return id, row.Scan(target{&id}) })
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -130,6 +129,7 @@ func dumpColas(ctx context.Context, q querier, yield func(*store.Item) error) er
 				return err
 			}
 		}
+		last = ids[len(ids)-1]
 	}
 }
 
