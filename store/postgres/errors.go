@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -69,6 +70,18 @@ func isUnavailable(err error) bool {
 	return pgconn.SafeToRetry(err)
 }
 
+// isLost reports whether the connection, or the server at its other end, is no longer what it was: others are likely to be
+// in the same case.
+func isLost(err error) bool {
+	switch code := sqlState(err); {
+	case code == readOnlyTransaction: // it was the primary
+		return true
+	case code != "":
+		return strings.HasPrefix(code, "57P") || strings.HasPrefix(code, "08")
+	}
+	return isUnavailable(err)
+}
+
 // isUnavailableState sorts what the server says, by SQLSTATE.
 func isUnavailableState(code string) bool {
 	switch code[:min(2, len(code))] {
@@ -103,17 +116,23 @@ func sqlState(err error) string {
 	return answer.Code
 }
 
-// hidden returns an error about a URL without the URL.
+// hidden returns what is wrong with a URL without the URL: the driver masks what it takes for a password, and cannot always
+// tell where it ends. What stands in parentheses quotes from the URL, unless it is about files.
 func hidden(err error) error {
-	var parsing *pgconn.ParseConfigError
-	if !errors.As(err, &parsing) {
-		return errors.New("the database URL is not understood")
+	const afterURL = "`: "
+	reason := err.Error()
+	if i := strings.LastIndex(reason, afterURL); i >= 0 {
+		reason = reason[i+len(afterURL):]
 	}
-	// What the driver says begins with the URL, of which it masks what it takes for the password.
-	if reason := errors.Unwrap(parsing); reason != nil {
-		return fmt.Errorf("the database URL is not understood: %w", reason)
+	if !strings.HasPrefix(reason, "failed to configure TLS") && !strings.HasPrefix(reason, "failed to read service") {
+		reason, _, _ = strings.Cut(reason, " (")
 	}
-	return errors.New("the database URL is not understood")
+	return misunderstood(reason)
+}
+
+func misunderstood(reason string) error {
+	return fmt.Errorf("the database URL is not understood: %s; write postgres://user:password@host:5432/database, "+
+		"with special characters of the password percent-encoded, or keywords and values as libpq takes them", reason)
 }
 
 // failedToOpen is failed for what is met before the database is open, and says what to do about it.
@@ -132,6 +151,5 @@ var hints = map[string]string{
 	"3D000": "the database does not exist; make it with CREATE DATABASE",
 	"28P01": "the server does not accept the user or the password",
 	"28000": "the server does not let this user in from here (pg_hba.conf)",
-	"42501": "the user lacks a privilege; let it own the database, or GRANT CREATE on its schema",
-	"3F000": "there is no schema to make tables in; see search_path",
+	"42501": "the user lacks a privilege",
 }

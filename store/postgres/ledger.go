@@ -65,7 +65,7 @@ func (s *Store) Settle(ctx context.Context, batch store.Batch, decide func(time.
 	defer abandon(ctx, conn)
 	l, err := s.lockStates(ctx, conn, batch)
 	if err != nil {
-		return s.failed(ctx, operation, unclear(err))
+		return s.failed(ctx, operation, s.unclear(err))
 	}
 	entries := decide(l.now, slices.Clone(l.states))
 	t := tally{ledgerState: l}
@@ -74,7 +74,7 @@ func (s *Store) Settle(ctx context.Context, batch store.Batch, decide func(time.
 			return failed(operation, fmt.Errorf("charge account %d: %w", e.Account, err))
 		}
 	}
-	return s.failed(ctx, operation, unclear(t.commit(ctx, conn, batch.ID)))
+	return s.failed(ctx, operation, s.unclear(t.commit(ctx, conn, batch.ID)))
 }
 
 // abandon gives a connection back. One whose transaction is still open is told to end it, and closed where it cannot.
@@ -89,9 +89,10 @@ func abandon(ctx context.Context, conn *pgxpool.Conn) {
 }
 
 // unclear makes the end of a context the unavailability of the database: once a transaction has begun, nothing more can be
-// said of it.
-func unclear(err error) error {
+// said of it. The next ones had better not wait on connections that may be as dead.
+func (s *Store) unclear(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		s.ledger.Reset()
 		return fmt.Errorf("%w: %v", store.ErrUnavailable, err)
 	}
 	return err

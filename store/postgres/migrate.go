@@ -84,6 +84,9 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	case opts.NoMigrate:
 		return from, from, fmt.Errorf("the schema has version %d and needs to be migrated to %d", from, to)
 	}
+	if err := checkPrivilege(ctx, db); err != nil {
+		return from, from, err
+	}
 	applied, err := p.Up(ctx)
 	if err != nil {
 		return from, from, err
@@ -92,6 +95,22 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 		return migrate(ctx, db, Options{Logger: opts.Logger, NoMigrate: true})
 	}
 	return applied[0].Source.Version - 1, to, nil
+}
+
+// checkPrivilege finds out first what the migration would only fail with after some attempts.
+func checkPrivilege(ctx context.Context, db *sql.DB) error {
+	var user, schema sql.NullString
+	var allowed sql.NullBool
+	err := db.QueryRowContext(ctx, `SELECT current_user, current_schema(), has_schema_privilege(current_schema(), 'CREATE')`).Scan(&user, &schema, &allowed)
+	switch {
+	case err != nil:
+		return err
+	case !schema.Valid:
+		return errors.New("there is no schema to make tables in; see search_path")
+	case !allowed.Bool:
+		return fmt.Errorf("the user %s may not make tables; let it own the database, or GRANT CREATE ON SCHEMA %s", user.String, schema.String)
+	}
+	return nil
 }
 
 func newProvider(db *sql.DB) (*goose.Provider, error) {

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,6 +22,8 @@ const (
 	ledgerConnections = 4
 	// connectWithin bounds the making of a connection to each host, so that one that is gone does not hold up a failover.
 	connectWithin = 5 * time.Second
+	// pingWithin bounds how long a connection that was idle is asked whether it lives before it is used.
+	pingWithin = time.Second
 	// connectionLife is how long a connection is kept at most, give or take lifeJitter: behind a proxy or a name that moves,
 	// connections find their way to where they belong.
 	connectionLife = time.Hour
@@ -119,9 +121,7 @@ func openPool(ctx context.Context, base *pgxpool.Config, connections int32, sett
 // setDefault sets a setting of the session unless the URL does.
 func setDefault(config *pgx.ConnConfig, name, value string) {
 	if _, set := config.RuntimeParams[name]; !set {
-		params := maps.Clone(config.RuntimeParams)
-		params[name] = value
-		config.RuntimeParams = params
+		config.RuntimeParams[name] = value
 	}
 }
 
@@ -148,6 +148,9 @@ func parse(url string) (*pgxpool.Config, error) {
 	if _, set := given["pool_health_check_period"]; !set {
 		config.HealthCheckPeriod = healthCheck
 	}
+	if _, set := given["pool_ping_timeout"]; !set {
+		config.PingTimeout = pingWithin
+	}
 	conn := config.ConnConfig
 	if conn.ConnectTimeout == 0 {
 		conn.ConnectTimeout = connectWithin
@@ -158,12 +161,25 @@ func parse(url string) (*pgxpool.Config, error) {
 	}}
 	conn.DialFunc = dialer.DialContext
 	setDefault(conn, "application_name", "colaregistry")
-	setDefault(conn, "client_encoding", "UTF8")
+	conn.RuntimeParams["client_encoding"] = "UTF8"
+	conn.RuntimeParams["default_transaction_isolation"] = "read committed" // of statements outside transactions
+	return config, checkConfig(conn)
+}
+
+// checkConfig refuses what cannot work, and what would show a part of the password as the name of a host.
+func checkConfig(conn *pgx.ConnConfig) error {
 	switch conn.DefaultQueryExecMode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
-		return nil, errors.New("default_query_exec_mode: values must travel in binary; use cache_statement, cache_describe or describe_exec")
+		return errors.New("default_query_exec_mode: values must travel in binary; use cache_statement, cache_describe or describe_exec")
 	}
-	return config, nil
+	odd := strings.Contains(conn.Host, "@")
+	for _, f := range conn.Fallbacks {
+		odd = odd || strings.Contains(f.Host, "@")
+	}
+	if odd {
+		return misunderstood("there is an @ in the name of the host")
+	}
+	return nil
 }
 
 // checkServer refuses a server that the schema or the text of records does not fit.

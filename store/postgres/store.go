@@ -121,8 +121,8 @@ func (s *Store) reconnect() {
 
 // failed wraps an error of a method, with what ctx tells of it.
 func (s *Store) failed(ctx context.Context, operation string, err error) error {
-	if sqlState(err) == readOnlyTransaction {
-		s.reconnect() // to a server that was the primary
+	if err != nil && ctx.Err() == nil && isLost(err) {
+		s.reconnect()
 	}
 	if err != nil && ctx.Err() != nil && !errors.Is(err, store.ErrUnavailable) {
 		return fmt.Errorf("%s: %w", operation, endedBy(ctx, err))

@@ -1,0 +1,183 @@
+package postgres
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+var benchLabels = flag.Int("labels", 20_000, "how many labels the benchmarks of reading work on")
+
+// BenchmarkUpsertColas imports labels that are new, 5,000 a call.
+func BenchmarkUpsertColas(b *testing.B) {
+	s := mustOpen(b, migratedDatabase(b), Options{Logger: quiet()})
+	n := 0
+	for b.Loop() {
+		b.StopTimer()
+		patches := samplePatches(n, 5000)
+		n += len(patches)
+		b.StartTimer()
+		if _, err := s.UpsertColas(b.Context(), patches, store.Commit); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "labels/s")
+}
+
+// BenchmarkUpsertColasAgain imports labels that are there: the same, or with a field of each changed.
+func BenchmarkUpsertColasAgain(b *testing.B) {
+	for _, name := range []string{"unchanged", "changed"} {
+		b.Run(name, func(b *testing.B) {
+			s := sampleStore(b, *benchLabels)
+			n := 0
+			for b.Loop() {
+				b.StopTimer()
+				patches := samplePatches(n%*benchLabels, 5000)
+				n += len(patches)
+				for i := range patches {
+					if name == "changed" {
+						patches[i].Record.ProductName = cola.Text(fmt.Sprint("CHANGED ", n))
+					}
+				}
+				b.StartTimer()
+				if _, err := s.UpsertColas(b.Context(), patches, store.Commit); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "labels/s")
+		})
+	}
+}
+
+// BenchmarkColasSince reads every label, as the first build of an index does.
+func BenchmarkColasSince(b *testing.B) {
+	s := sampleStore(b, *benchLabels)
+	rows := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.ColasSince(b.Context(), 0, func(*cola.IndexRecord) error { rows++; return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// BenchmarkCola reads one label, as a detail view does.
+func BenchmarkCola(b *testing.B) {
+	s := sampleStore(b, *benchLabels)
+	n := 0
+	for b.Loop() {
+		n = (n + 7919) % *benchLabels
+		if _, err := s.Cola(b.Context(), samplePatchID(n)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSettle commits batches of charges to so many accounts each, one after the other.
+func BenchmarkSettle(b *testing.B) {
+	for _, each := range []int{1, 100} {
+		b.Run(fmt.Sprint("accounts=", each), func(b *testing.B) {
+			s := mustOpen(b, migratedDatabase(b), Options{Logger: quiet()})
+			accounts := sampleAccounts(b, s, 1000)
+			for n := 0; b.Loop(); n++ {
+				from := n * each % len(accounts)
+				if err := chargeAll(b.Context(), s, accounts[from:from+each]); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N*each)/b.Elapsed().Seconds(), "charges/s")
+		})
+	}
+}
+
+// BenchmarkSettleDuringImport commits batches of one charge each, first with the database to itself, then while another process
+// imports labels, and reports how long a commit takes either way.
+func BenchmarkSettleDuringImport(b *testing.B) {
+	url := migratedDatabase(b)
+	s := mustOpen(b, url, Options{Logger: quiet()})
+	accounts := sampleAccounts(b, s, 200) // so many that their windows are as full as a tier allows, not fuller
+	measure := func() []time.Duration {
+		var took []time.Duration
+		for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+			start := time.Now()
+			n := len(took) % len(accounts)
+			if err := chargeAll(b.Context(), s, accounts[n:n+1]); err != nil {
+				b.Fatal(err)
+			}
+			took = append(took, time.Since(start))
+		}
+		slices.Sort(took)
+		return took
+	}
+	for b.Loop() {
+		report(b, "idle", measure())
+		p, _ := startProcess(b, "import", url)
+		for range 20 { // let it get going
+			p.line(b)
+		}
+		report(b, "import", measure())
+		p.kill()
+	}
+}
+
+func report(b *testing.B, name string, took []time.Duration) {
+	for unit, q := range map[string]float64{"p50": 0.5, "p99": 0.99, "max": 1} {
+		b.ReportMetric(float64(took[min(int(q*float64(len(took))), len(took)-1)].Microseconds()), name+"-"+unit+"-µs")
+	}
+}
+
+func sampleAccounts(b testing.TB, s *Store, n int) (ids []cola.AccountID) {
+	b.Helper()
+	for i := range n {
+		a, err := s.CreateAccount(b.Context(), fmt.Sprintf("%d@example.com", i), cola.TierPro)
+		if err == nil {
+			_, err = s.CreateKey(b.Context(), store.Key{AccountID: a.ID}, store.KeyHash{byte(i), byte(i >> 8)})
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// chargeAll charges accounts as one request for a page to each does. Sample keys have the ids of their accounts.
+func chargeAll(ctx context.Context, s *Store, accounts []cola.AccountID) error {
+	batch := store.Batch{ID: randomBatchID(), Accounts: accounts}
+	for _, id := range accounts {
+		batch.Credentials = append(batch.Credentials, cola.Credential{Kind: cola.CredentialKey, ID: int64(id)})
+	}
+	return s.Settle(ctx, batch, func(_ time.Time, states []store.AccountState) (entries []store.Entry) {
+		for i, state := range states {
+			if state.Valid[batch.Credentials[i]] {
+				requests := 0
+				if len(state.Grants) < cola.TierPro.Limits().PerMinute { // a window is never fuller than that
+					requests = 1
+				}
+				entries = append(entries, store.Entry{Account: state.Account, Requests: requests, Units: []store.Units{{
+					Channel: cola.ChannelREST, Credential: batch.Credentials[i], Meter: cola.MeterListRecords, Units: 20, Requests: 1,
+				}}})
+			}
+		}
+		return entries
+	})
+}
+
+// sampleStore returns a store of sample labels.
+func sampleStore(b *testing.B, labels int) *Store {
+	b.Helper()
+	s := mustOpen(b, migratedDatabase(b), Options{Logger: quiet()})
+	for n := 0; n < labels; n += 5000 {
+		if _, err := s.UpsertColas(b.Context(), samplePatches(n, min(5000, labels-n)), store.Commit); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return s
+}

@@ -1,0 +1,301 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// TestOpenAtOnce: of several that open a new database together one migrates it, and all get the same.
+func TestOpenAtOnce(t *testing.T) {
+	url := pgtest.NewDatabase(t)
+	var mu sync.Mutex
+	seen := map[string]int{}
+	note := func(opened string) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[opened]++
+	}
+	var wg sync.WaitGroup
+	for range 3 {
+		p := launchProcess(t, "open", url)
+		wg.Go(func() {
+			line, err := p.out.ReadString('\n')
+			if err != nil {
+				t.Errorf("process: %v: %s", err, p.errs.String())
+			}
+			note(strings.TrimSpace(line))
+			p.wait(t)
+		})
+		wg.Go(func() {
+			s, err := Open(t.Context(), url, Options{Logger: quiet()})
+			if err != nil {
+				t.Errorf("Open: %v", err)
+				return
+			}
+			note(fmt.Sprintf("open created=%v id=%s", s.Created(), s.ID()))
+			if err := s.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	id := mustOpen(t, url, Options{Logger: quiet()}).ID()
+	made, found := seen["open created=true id="+id], seen["open created=false id="+id]
+	if made != 1 || found != 5 {
+		t.Errorf("opened %v; want one that made the schema of %s and five that found it", seen, id)
+	}
+}
+
+func TestSchemaVersions(t *testing.T) {
+	url := pgtest.NewDatabase(t)
+	if _, err := Open(t.Context(), url, Options{NoMigrate: true}); err == nil || !strings.Contains(err.Error(), "no schema yet") {
+		t.Errorf("opening an empty database without migrating: %v, want that it has no schema", err)
+	}
+	current, latest, err := Versions(t.Context(), url)
+	if err != nil || current != 0 || latest == 0 {
+		t.Errorf("Versions of nothing = %d, %d, %v", current, latest, err)
+	}
+	var tables int
+	query(t, url, `SELECT count(*) FROM pg_tables WHERE schemaname = 'public'`, &tables)
+	if tables != 0 {
+		t.Errorf("asking for versions made %d tables", tables)
+	}
+	for _, want := range []int64{0, latest} {
+		if from, to, err := Migrate(t.Context(), url, Options{Logger: quiet(), NoMigrate: true}); err != nil || from != want || to != latest {
+			t.Errorf("Migrate = %d, %d, %v; want from %d to %d", from, to, err, want, latest)
+		}
+	}
+	if s := mustOpen(t, url, Options{NoMigrate: true}); s.Created() {
+		t.Error("created, though it was migrated before")
+	}
+
+	query(t, url, fmt.Sprintf(`DELETE FROM goose_db_version WHERE version_id = %d RETURNING 1`, latest), &tables)
+	if _, err := Open(t.Context(), url, Options{NoMigrate: true}); err == nil || !strings.Contains(err.Error(), fmt.Sprint(latest)) {
+		t.Errorf("opening an older schema without migrating: %v, want the version it needs", err)
+	}
+	query(t, url, fmt.Sprintf(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, TRUE), (%d, TRUE) RETURNING 1`, latest, latest+1), &tables)
+	for name, err := range map[string]error{"Open": openError(t, url), "Migrate": migrateError(t, url)} {
+		if !errors.Is(err, store.ErrNewerSchema) || !strings.Contains(err.Error(), fmt.Sprint(latest+1)) {
+			t.Errorf("%s of a newer schema: %v, want ErrNewerSchema with its version", name, err)
+		}
+	}
+	if current, _, err := Versions(t.Context(), url); err != nil || current != latest+1 {
+		t.Errorf("Versions of a newer schema = %d, %v; want %d", current, err, latest+1)
+	}
+}
+
+// query runs a query of one value beside a store.
+func query(t testing.TB, url, sql string, into any, args ...any) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err == nil {
+		defer conn.Close(context.Background())
+		err = conn.QueryRow(t.Context(), sql, args...).Scan(into)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func openError(t *testing.T, url string) error {
+	t.Helper()
+	s, err := Open(t.Context(), url, Options{Logger: quiet()})
+	if err == nil {
+		_ = s.Close()
+	}
+	return err
+}
+
+func migrateError(t *testing.T, url string) error {
+	t.Helper()
+	_, _, err := Migrate(t.Context(), url, Options{Logger: quiet()})
+	return err
+}
+
+// TestOpenSaysWhatIsWrong, and never the password.
+func TestOpenSaysWhatIsWrong(t *testing.T) {
+	server := pgtest.Shared(t)
+	execute := func(sql string) {
+		t.Helper()
+		if err := server.Execute(t.Context(), "postgres", sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execute(`CREATE DATABASE bytes_only ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`)
+	execute(`CREATE DATABASE belongs_to_another`)
+	execute(`CREATE ROLE guest LOGIN`)
+	t.Cleanup(func() {
+		for _, sql := range []string{`DROP DATABASE bytes_only`, `DROP DATABASE belongs_to_another`, `DROP ROLE guest`} {
+			if err := server.Execute(context.Background(), "postgres", sql); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	closed := closedPort(t)
+	guest := strings.Replace(server.URL("belongs_to_another"), "colaregistry@", "guest:sesame@", 1)
+	for name, c := range map[string]struct{ url, want string }{
+		"no such database":      {strings.Replace(server.URL("missing"), "@", ":sesame@", 1), "does not exist; make it with CREATE DATABASE"},
+		"no such user":          {strings.Replace(server.URL("postgres"), "colaregistry@", "nobody:sesame@", 1), "user"},
+		"nobody listens":        {"postgres://u:sesame@" + closed + "/d?sslmode=disable", "connection refused"},
+		"no right to migrate":   {guest, "GRANT CREATE ON SCHEMA public"},
+		"no schema":             {server.URL("postgres") + "&search_path=nowhere", "search_path"},
+		"bytes instead of text": {strings.Replace(server.URL("bytes_only"), "@", ":sesame@", 1), "encoding SQL_ASCII"},
+		"values as text":        {server.URL("postgres") + "&default_query_exec_mode=simple_protocol", "binary"},
+		"a slash in a password": {"postgres://u:sesa/me@localhost/d", "percent-encoded"},
+		"an at in a password":   {"postgres://u:sesame@sesame@localhost/d", "percent-encoded"},
+		"one before two hosts":  {"postgres://u:sesame@sesame@localhost,localhost/d", "percent-encoded"},
+		"bad escapes":           {"postgres://u:%zsesame@localhost/d", "percent-encoded"},
+		"another scheme":        {"mysql://u:sesame@localhost/d", "not understood"},
+		"unclosed quotes":       {"host=localhost password='sesame", "not understood"},
+		"a bad setting":         {"host=localhost password=sesame pool_max_conns=many", "pool_max_conns"},
+		"a bad port":            {"host=localhost password=sesame port=x", "invalid port"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, versions := Versions(t.Context(), c.url)
+			for method, err := range map[string]error{"Open": openError(t, c.url), "Migrate": migrateError(t, c.url), "Versions": versions} {
+				if err == nil && method == "Versions" {
+					continue // what is wrong does not keep from reading
+				}
+				if err == nil || !strings.Contains(err.Error(), c.want) && method == "Open" {
+					t.Errorf("%s: %v, want %q in it", method, err, c.want)
+				}
+				if err != nil && strings.Contains(err.Error(), "sesa") {
+					t.Errorf("%s tells the password: %v", method, err)
+				}
+			}
+		})
+	}
+	if err := openError(t, "postgres://u@"+closed+"/d?sslmode=disable"); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a server that is down: %v, want ErrUnavailable", err)
+	}
+}
+
+// closedPort returns an address that nobody listens on.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// TestOpenEndsWithItsContext, also when a host takes the connection and then says nothing.
+func TestOpenEndsWithItsContext(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := Open(ctx, "postgres://u@"+l.Addr().String()+"/d?sslmode=disable", Options{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+	_, err = Open(t.Context(), "postgres://u@"+l.Addr().String()+"/d?sslmode=disable&connect_timeout=1", Options{})
+	if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want ErrUnavailable, and no context's", err)
+	}
+}
+
+// TestHostsAreTriedInTurn: of several hosts the one that can be written to is taken.
+func TestHostsAreTriedInTurn(t *testing.T) {
+	url := migratedDatabase(t)
+	url = strings.Replace(url, "@", "@"+closedPort(t)+",", 1) + "&target_session_attrs=read-write"
+	if err := mustOpen(t, url, Options{Logger: quiet()}).Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestConnectionSettings(t *testing.T) {
+	url := migratedDatabase(t)
+	for name, c := range map[string]struct {
+		params            map[string]string
+		application, wait string
+		connections       int32
+	}{
+		"as a rule":   {nil, "colaregistry", "15s", 0},
+		"as told":     {map[string]string{"application_name": "copy", "statement_timeout": "7s", "pool_max_conns": "3"}, "copy", "7s", 3},
+		"of the text": {map[string]string{"client_encoding": "LATIN1"}, "colaregistry", "15s", 0},
+	} {
+		s := mustOpen(t, withParams(t, url, c.params), Options{Logger: quiet()})
+		var application, wait, encoding, isolation string
+		err := s.ledger.QueryRow(t.Context(), `SELECT current_setting('application_name'), current_setting('statement_timeout'),
+			current_setting('client_encoding'), current_setting('default_transaction_isolation')`).Scan(&application, &wait, &encoding, &isolation)
+		if err != nil || application != c.application || wait != c.wait || encoding != "UTF8" || isolation != "read committed" {
+			t.Errorf("%s: %q, %q, %q, %q, %v", name, application, wait, encoding, isolation, err)
+		}
+		most := s.general.Stat().MaxConns()
+		if c.connections == 0 && most < 8 || c.connections > 0 && most != c.connections {
+			t.Errorf("%s: at most %d connections, want %d", name, most, c.connections)
+		}
+	}
+}
+
+func TestPoolMetrics(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	s, err := Open(t.Context(), migratedDatabase(t), Options{Logger: quiet(), Metrics: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil || len(problems) > 0 {
+		t.Errorf("lint: %v, %v", problems, err)
+	}
+	held, err := s.ledger.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `
+		# HELP colaregistry_db_connections_max Connections that a pool has at most.
+		# TYPE colaregistry_db_connections_max gauge
+		colaregistry_db_connections_max{pool="general"} ` + fmt.Sprint(s.general.Stat().MaxConns()) + `
+		colaregistry_db_connections_max{pool="ledger"} 4
+		# HELP colaregistry_db_connections Connections to the database by what they do.
+		# TYPE colaregistry_db_connections gauge
+		colaregistry_db_connections{pool="general",state="constructing"} 0
+		colaregistry_db_connections{pool="general",state="idle"} 1
+		colaregistry_db_connections{pool="general",state="in_use"} 0
+		colaregistry_db_connections{pool="ledger",state="constructing"} 0
+		colaregistry_db_connections{pool="ledger",state="idle"} 0
+		colaregistry_db_connections{pool="ledger",state="in_use"} 1
+	`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "colaregistry_db_connections", "colaregistry_db_connections_max"); err != nil {
+		t.Error(err)
+	}
+	held.Release()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := testutil.GatherAndCount(registry); err != nil || n != 0 {
+		t.Errorf("%d metrics are left (%v)", n, err)
+	}
+}
+
+// TestPingTellsDatabasesApart: another database under the same address is not the one that was opened.
+func TestPingTellsDatabasesApart(t *testing.T) {
+	url := migratedDatabase(t)
+	s := mustOpen(t, url, Options{Logger: quiet()})
+	if err := s.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var id string
+	query(t, url, `UPDATE meta SET store_id = 'another' RETURNING store_id`, &id)
+	if err := s.Ping(t.Context()); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "another") {
+		t.Errorf("error %v, want ErrUnavailable with the id that was found", err)
+	}
+}
