@@ -27,8 +27,8 @@ func classes() []*class {
 		{"browse, default window", "browse", colas(func(*draws, *cola.SearchParams) {})},
 		{"one word, default window", "recent word", colas(func(d *draws, p *cola.SearchParams) { p.Q = d.word(names) })},
 		{"one word", "word", everywhere(func(d *draws, p *cola.SearchParams) { p.Q = d.word(names) })},
-		{"two words", "word", everywhere(func(d *draws, p *cola.SearchParams) { p.Q = d.pair() })},
-		{"beginning of a word", "word", everywhere(func(d *draws, p *cola.SearchParams) {
+		{"two words", "two words", everywhere(func(d *draws, p *cola.SearchParams) { p.Q = d.pair() })},
+		{"beginning of a word", "prefix", everywhere(func(d *draws, p *cola.SearchParams) {
 			w := d.word(names)
 			p.Q = w[:min(len(w), 3+d.IntN(3))] + "*"
 		})},

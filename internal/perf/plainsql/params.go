@@ -26,6 +26,12 @@ func (q *question) value(name string) any {
 		return s.From.Time()
 	case "words":
 		return tsquery(s.Text)
+	case "word":
+		return nth(s.Text, 0)
+	case "other_word":
+		return nth(s.Text, 1)
+	case "prefix":
+		return strings.TrimSuffix(nth(s.Text, 0), "*") + "%"
 	case "brand":
 		return containing(s.BrandName)
 	case "name":
@@ -64,6 +70,9 @@ func tsquery(text string) string {
 	}
 	return strings.Join(words, " & ")
 }
+
+// nth returns a word of a text, folded.
+func nth(text string, n int) string { return strings.Fields(search.Fold(text))[n] }
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 

@@ -7,6 +7,11 @@
 SELECT {summary} FROM labels WHERE {where}
 ORDER BY approval_date DESC NULLS LAST, ttb_id DESC LIMIT 21
 
+-- name: frame.page
+-- The rows of the page are looked up after their ids were found in an index that has all that is filtered by.
+SELECT {summary} FROM (SELECT ttb_id FROM labels WHERE {where} ORDER BY approval_date DESC NULLS LAST, ttb_id DESC LIMIT 21) page
+JOIN labels USING (ttb_id) ORDER BY approval_date DESC NULLS LAST, ttb_id DESC
+
 -- name: frame.count
 -- The total, asked in the same round trip as the page.
 SELECT count(*) FROM labels WHERE {where}
@@ -29,14 +34,51 @@ approval_date >= @from
 -- name: recent word.where
 approval_date >= @from AND words @@ to_tsquery('simple', @words)
 
--- name: word.where
--- All dates: every dated label, which the index of words holds and nothing else, so that it alone can count.
+-- name: recent word.page
+-- From the table of words.
+SELECT {summary} FROM (
+    SELECT ttb_id FROM label_words WHERE word = @word AND approval_date >= @from ORDER BY approval_date DESC, ttb_id DESC LIMIT 21) page
+JOIN labels USING (ttb_id) ORDER BY approval_date DESC NULLS LAST, ttb_id DESC
+
+-- name: recent word.count
+SELECT count(*) FROM label_words WHERE word = @word AND approval_date >= @from
+
+-- name: word, two words, prefix.where
+-- All dates: every dated label.
 approval_date IS NOT NULL AND words @@ to_tsquery('simple', @words)
 
--- name: word.page
+-- name: word, two words, prefix.page
 -- Never the walk through the newest: the plus keeps its index out.
 SELECT {summary} FROM labels WHERE approval_date IS NOT NULL AND words @@ to_tsquery('simple', @words)
 ORDER BY approval_date + 0 DESC NULLS LAST, ttb_id DESC LIMIT 21
+
+-- name: word.page
+-- From the table of words.
+SELECT {summary} FROM (
+    SELECT ttb_id FROM label_words WHERE word = @word ORDER BY approval_date DESC, ttb_id DESC LIMIT 21) page
+JOIN labels USING (ttb_id) ORDER BY approval_date DESC NULLS LAST, ttb_id DESC
+
+-- name: word, walk.count
+SELECT count(*) FROM label_words WHERE word = @word
+
+-- name: two words.page
+-- From the table of words: both ranges are in the order of the answer, and are merged no further than the page.
+SELECT {summary} FROM (
+    SELECT ttb_id FROM label_words a JOIN label_words b USING (approval_date, ttb_id) WHERE a.word = @word AND b.word = @other_word
+    ORDER BY approval_date DESC, ttb_id DESC LIMIT 21) page
+JOIN labels USING (ttb_id) ORDER BY approval_date DESC NULLS LAST, ttb_id DESC
+
+-- name: two words.count
+SELECT count(*) FROM label_words a JOIN label_words b USING (approval_date, ttb_id) WHERE a.word = @word AND b.word = @other_word
+
+-- name: prefix.page
+-- From the table of words: a label may have several that begin so.
+WITH page AS (
+    SELECT DISTINCT approval_date AS approved, ttb_id FROM label_words WHERE word LIKE @prefix ORDER BY approved DESC, ttb_id DESC LIMIT 21)
+SELECT {summary} FROM page JOIN labels USING (ttb_id) ORDER BY approval_date DESC NULLS LAST, ttb_id DESC
+
+-- name: prefix.count
+SELECT count(*) FROM (SELECT DISTINCT ttb_id FROM label_words WHERE word LIKE @prefix) found
 
 -- name: brand.where
 approval_date IS NOT NULL AND brand_plain LIKE @brand
@@ -73,6 +115,13 @@ approval_date >= @from AND abv BETWEEN @abv_min AND @abv_max AND container_type 
 SELECT {summary} FROM labels
 WHERE words @@ to_tsquery('simple', @words) AND approval_date IS NOT NULL AND (approval_date, ttb_id) < (@after_date, @after_id)
 ORDER BY approval_date DESC NULLS LAST, ttb_id DESC LIMIT 21
+
+-- name: walk.page
+-- The same in the table of words.
+SELECT {summary} FROM (
+    SELECT ttb_id FROM label_words WHERE word = @word AND (approval_date, ttb_id) < (@after_date, @after_id)
+    ORDER BY approval_date DESC, ttb_id DESC LIMIT 21) page
+JOIN labels USING (ttb_id) ORDER BY approval_date DESC NULLS LAST, ttb_id DESC
 
 -- name: walk.count
 -- Of all pages, not of those that follow.

@@ -128,6 +128,16 @@ func TestParameters(t *testing.T) {
 			t.Errorf("what contains %q is like %q, not %q", part, got, want)
 		}
 	}
+	q := question{colas: cola.ColaSearch{Query: cola.Query{Text: "Golden RED*"}}}
+	for name, want := range map[string]any{"word": "golden", "other_word": "red*", "words": "golden & red:*"} {
+		if got := q.value(name); got != want {
+			t.Errorf("%s is %v, not %v", name, got, want)
+		}
+	}
+	q.colas.Text = "Chât*"
+	if got := q.value("prefix"); got != "chat%" {
+		t.Errorf("what begins with %s is like %v", q.colas.Text, got)
+	}
 	if got := numbers("04252614"); !slices.Equal(got, []int64{4252614, 42100005264}) {
 		t.Errorf("the numbers of an abbreviated barcode are %v", got)
 	}

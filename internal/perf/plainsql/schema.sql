@@ -63,6 +63,9 @@ CREATE TABLE labels (
                            coalesce(class_name, '') || ' ' || permit_number || ' ' || company)) STORED
 );
 
+-- Every word of every dated label, a row each: what the full-text index cannot do is told at the index below.
+CREATE TABLE label_words (word text COLLATE "C" NOT NULL, approval_date date NOT NULL, ttb_id bigint NOT NULL);
+
 -- Every barcode of a label by its number, with the date to sort by.
 CREATE TABLE label_barcodes (gtin bigint NOT NULL, approval_date date, ttb_id bigint NOT NULL);
 
@@ -102,6 +105,9 @@ SELECT ttb_id, approval_date, abv, brand_id, image_count, has_barcode, product_t
 FROM incoming_labels JOIN brands USING (brand_name) LEFT JOIN permittees p USING (permit_number)
 ORDER BY approval_date NULLS FIRST, ttb_id;
 
+INSERT INTO label_words
+SELECT word, approval_date, ttb_id FROM labels, unnest(tsvector_to_array(words)) AS word WHERE approval_date IS NOT NULL;
+
 INSERT INTO label_barcodes
 SELECT DISTINCT gtin, approval_date, ttb_id FROM incoming_barcodes JOIN incoming_labels USING (ttb_id)
 ORDER BY gtin, approval_date NULLS FIRST, ttb_id;
@@ -117,13 +123,17 @@ ALTER TABLE labels ADD PRIMARY KEY (ttb_id);
 CREATE INDEX labels_newest ON labels (approval_date DESC NULLS LAST, ttb_id DESC)
     INCLUDE (product_type, category_root, container_type, origin_name, abv, brand_id);
 
--- Words. fastupdate would leave new words in a list that every search has to read.
--- Searches of all dates leave out labels without one, so these indexes do, too: what the index says need not be looked up in
--- the table again to count it.
+-- Words. fastupdate would leave new words in a list that every search has to read. Every search asks for a date, which labels
+-- without one do not have: they are left out.
 CREATE INDEX labels_words ON labels USING gin (words) WITH (fastupdate = off) WHERE approval_date IS NOT NULL;
 
 -- Words of recent labels, for the default window: an index of a tenth of the size. A job would make it anew each month.
 CREATE INDEX labels_words_recent ON labels USING gin (words) WITH (fastupdate = off) WHERE approval_date >= {recent};
+
+-- The full-text index knows neither dates nor what is visible: each match is looked up in the table to be counted or put in
+-- order. This one holds the labels of a word in the order of the answer, so that pages and totals are read from it alone, and
+-- two words are a merge of two ranges of it. It costs a row for every word of every label.
+CREATE INDEX label_words_newest ON label_words (word, approval_date DESC, ttb_id DESC);
 
 -- Parts of a brand: trigrams of the labels' own names, and of the distinct ones.
 CREATE INDEX labels_brand ON labels USING gin (brand_plain gin_trgm_ops) WITH (fastupdate = off) WHERE approval_date IS NOT NULL;
@@ -132,11 +142,11 @@ CREATE INDEX labels_of_brand ON labels (brand_id, approval_date DESC NULLS LAST,
 
 -- The common filters, each in the order of the answer.
 CREATE INDEX labels_permit ON labels (permit_number, approval_date DESC NULLS LAST, ttb_id DESC);
-CREATE INDEX labels_origin ON labels (origin_name, approval_date DESC NULLS LAST, ttb_id DESC)
-    INCLUDE (product_type, category_root, container_type);
+CREATE INDEX labels_origin ON labels (origin_name, approval_date DESC NULLS LAST, ttb_id DESC) INCLUDE (product_type);
 
--- Alcohol by volume, for ranges of it: narrow ones are counted here.
-CREATE INDEX labels_abv ON labels (abv, approval_date DESC NULLS LAST, ttb_id DESC) INCLUDE (container_type);
+-- Filters that are often used together.
+CREATE INDEX labels_kind ON labels (origin_name, category_root, container_type, approval_date DESC NULLS LAST, ttb_id DESC);
+CREATE INDEX labels_strength ON labels (container_type, abv, approval_date DESC NULLS LAST, ttb_id DESC);
 
 CREATE INDEX label_barcodes_gtin ON label_barcodes (gtin, approval_date DESC NULLS LAST, ttb_id DESC);
 
@@ -147,6 +157,7 @@ CREATE INDEX permittees_ranked ON permittees (colas DESC, permit_number);
 -- A word's frequency decides between walking the newest labels and reading the word's own list: know many words.
 ALTER TABLE labels ALTER COLUMN words SET STATISTICS 2000;
 ALTER TABLE labels ALTER COLUMN brand_plain SET STATISTICS 2000;
+ALTER TABLE label_words ALTER COLUMN word SET STATISTICS 5000;
 ALTER TABLE brands ALTER COLUMN brand_plain SET STATISTICS 2000;
 ALTER TABLE labels ALTER COLUMN origin_name SET STATISTICS 1000;
 ALTER TABLE labels ALTER COLUMN permit_number SET STATISTICS 1000;
@@ -156,10 +167,13 @@ CREATE STATISTICS labels_kinds (mcv, dependencies) ON product_type, category_roo
 -- name: vacuum
 -- The visibility map lets counts stay in the indexes.
 VACUUM (ANALYZE, FREEZE) labels;
+VACUUM (ANALYZE, FREEZE) label_words;
 VACUUM (ANALYZE, FREEZE) brands;
 VACUUM (ANALYZE, FREEZE) label_barcodes;
 VACUUM (ANALYZE, FREEZE) permittees;
 CHECKPOINT;
 
 -- name: prewarm
-SELECT pg_prewarm(oid) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i', 'm')
+-- All but the table of words, of which the index is enough.
+SELECT sum(pg_prewarm(oid)) FROM pg_class
+WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i') AND relname <> 'label_words'

@@ -41,35 +41,44 @@ type ways struct {
 	whole []statement // both; the total is the last column
 }
 
-// readWays reads the queries: for each class its own statements and those that the frames make of its condition.
+// readWays reads the queries: for each class its own statements and those that the frames make of its condition. A section may
+// be for several classes.
 func readWays(file string) (map[string]*ways, error) {
 	all := sections(file)
 	found := map[string]*ways{}
 	for _, s := range all {
-		class, kind, ok := strings.Cut(s.name, ".")
-		switch {
-		case !ok:
+		names, kind, ok := strings.Cut(s.name, ".")
+		if !ok {
 			return nil, fmt.Errorf("%q is not the name of a class and a kind", s.name)
-		case class == "frame":
-			continue
-		case found[class] == nil:
-			found[class] = &ways{}
 		}
-		if kind != "where" {
-			if err := found[class].add(kind, s.text); err != nil {
-				return nil, fmt.Errorf("%s: %w", s.name, err)
+		for name := range strings.SplitSeq(names, ", ") {
+			if name == "frame" {
+				continue
 			}
-			continue
-		}
-		for _, frame := range all {
-			if of, kind, _ := strings.Cut(frame.name, "."); of == "frame" {
-				if err := found[class].add(kind, strings.ReplaceAll(frame.text, "{where}", withoutComments(s.text))); err != nil {
-					return nil, fmt.Errorf("%s: %w", frame.name, err)
-				}
+			if found[name] == nil {
+				found[name] = &ways{}
+			}
+			if err := found[name].read(section{kind, s.text}, all); err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}
 		}
 	}
 	return found, nil
+}
+
+// read adds a statement of a class, or what the frames among all sections make of its condition.
+func (w *ways) read(s section, all []section) error {
+	if s.name != "where" {
+		return w.add(s.name, s.text)
+	}
+	for _, frame := range all {
+		if kind, ok := strings.CutPrefix(frame.name, "frame."); ok {
+			if err := w.add(kind, strings.ReplaceAll(frame.text, "{where}", withoutComments(s.text))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (w *ways) add(kind, text string) error {

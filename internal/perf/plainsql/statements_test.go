@@ -32,7 +32,7 @@ SELECT 2 WHERE {where}
 x = @from
 -- name: one.count
 SELECT 3
--- name: other.page
+-- name: other, third.page
 SELECT 4
 `)
 	if err != nil {
@@ -44,6 +44,7 @@ SELECT 4
 			count: []statement{{sql: "SELECT 2 WHERE x = $1", params: []string{"from"}}, {sql: "SELECT 3"}},
 		},
 		"other": {page: []statement{{sql: "SELECT 4"}}},
+		"third": {page: []statement{{sql: "SELECT 4"}}},
 	}
 	if diff := cmp.Diff(want, all, cmp.AllowUnexported(ways{}, statement{})); diff != "" {
 		t.Error(diff)
