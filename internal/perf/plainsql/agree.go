@@ -15,7 +15,7 @@ type agreement struct {
 	differing     []string
 }
 
-// agree asks two targets the same questions and compares what they say. The first leads a walk.
+// agree asks two targets the same questions and compares what they say; the second may tell no totals. The first leads a walk.
 func agree(ctx context.Context, a, b target, classes []*class, v *vocabulary, now time.Time, questions int) ([]agreement, error) {
 	var all []agreement
 	one, other := a.client(0), b.client(0)
@@ -54,13 +54,14 @@ func both(ctx context.Context, a, b client, q *question) (x, y answer, err error
 
 func (g *agreement) compare(q *question, x, y answer) {
 	g.asked++
-	if x.total == y.total {
+	total, page := x.total == y.total || y.total < 0, slices.Equal(x.keys, y.keys)
+	if total {
 		g.totals++
 	}
-	if slices.Equal(x.keys, y.keys) {
+	if page {
 		g.pages++
 	}
-	if x.total != y.total || !slices.Equal(x.keys, y.keys) {
+	if !total || !page {
 		g.differing = append(g.differing, fmt.Sprintf("%s: %d against %d", q.path, x.total, y.total))
 	}
 }

@@ -113,17 +113,21 @@ func build(ctx context.Context, x *search.Index, st store.Changes) error {
 	return u.Commit(search.Marks{Labels: labels})
 }
 
-// agree compares what plain SQL and the service answer.
-func (c *comparison) agree(ctx context.Context) (err error) {
+// agree compares what plain SQL, with totals and without, and the service answer.
+func (c *comparison) agree(ctx context.Context) error {
 	c.say("comparing answers")
 	served := &service{c.server, c.keys}
-	if c.agreements, err = agree(ctx, served, c.with, c.classes, c.vocabulary, c.now, c.check); err != nil {
-		return err
-	}
-	for _, g := range c.agreements {
-		for _, differing := range g.differing {
-			c.say("differs: %s: %s", g.class.name, differing)
+	for i, sql := range [...]plain{c.with, c.without} {
+		all, err := agree(ctx, served, sql, c.classes, c.vocabulary, c.now, c.check)
+		if err != nil {
+			return err
 		}
+		for _, g := range all {
+			for _, differing := range g.differing {
+				c.say("differs: %s: %s", g.class.name, differing)
+			}
+		}
+		c.agreements[i] = all
 	}
 	return nil
 }
@@ -158,6 +162,9 @@ func (c *comparison) measure(ctx context.Context) error {
 			alone[one] = outcomes
 		}
 		c.printClasses(clients, alone)
+		if clients == 1 {
+			c.printIndex(alone)
+		}
 	}
 	c.printChoices()
 	return nil

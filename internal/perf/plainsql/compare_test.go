@@ -60,14 +60,14 @@ func TestAnswersAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustAgree(t, "what was chosen", index, plain{c: chosen.with}, v, []*class{c})
+		mustAgree(t, "what was chosen without totals", index, plain{c: chosen.without}, v, []*class{c})
 		if chosen.without.page == nil || chosen.without.count != nil || chosen.without.whole {
 			t.Errorf("%s: what was chosen to go without a total does not", c.name)
 		}
 	}
 }
 
-// mustAgree fails the test unless both answer questions of all classes alike. Where the second tells no total only the pages
-// are compared.
+// mustAgree fails the test unless both answer questions of all classes alike.
 func mustAgree(t *testing.T, name string, a, b target, v *vocabulary, of []*class) {
 	t.Helper()
 	all, err := agree(t.Context(), a, b, of, v, testNow, testQuestions)
@@ -81,11 +81,12 @@ func mustAgree(t *testing.T, name string, a, b target, v *vocabulary, of []*clas
 	}
 }
 
-// everyWay returns every combination that has a total.
+// everyWay returns every way to ask, with a total and without.
 func everyWay(m modes, w *ways) map[string]way {
 	all := map[string]way{}
 	for _, mode := range m {
 		for i := range w.page {
+			all[numbered("page", i, mode)] = way{pool: mode.pool, page: &w.page[i]}
 			for j := range w.count {
 				all[numbered("page", i, mode)+numbered("count", j, mode)] = way{pool: mode.pool, page: &w.page[i], count: &w.count[j]}
 			}

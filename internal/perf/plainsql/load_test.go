@@ -62,7 +62,8 @@ func TestAgreementTellsWhatDiffers(t *testing.T) {
 	g.compare(&q, answer{total: 2, keys: []string{"a", "b"}}, answer{total: 2, keys: []string{"a", "b"}})
 	g.compare(&q, answer{total: 2, keys: []string{"a", "b"}}, answer{total: 2, keys: []string{"b", "a"}})
 	g.compare(&q, answer{total: 3, keys: []string{"a"}}, answer{total: 2, keys: []string{"a"}})
-	if g.asked != 3 || g.totals != 2 || g.pages != 2 || len(g.differing) != 2 {
+	g.compare(&q, answer{total: 3, keys: []string{"a"}}, answer{total: -1, keys: []string{"a"}})
+	if g.asked != 4 || g.totals != 3 || g.pages != 3 || len(g.differing) != 2 {
 		t.Errorf("%d asked, %d totals and %d pages alike, differing %q", g.asked, g.totals, g.pages, g.differing)
 	}
 }

@@ -58,7 +58,7 @@ func (c *comparison) printSizes(ctx context.Context) error {
 		return err
 	}
 	defer rows.Close()
-	fmt.Printf("| plain SQL | size |\n|---|---|\n")
+	fmt.Printf("| tables and indexes of plain SQL | size |\n|---|---|\n")
 	for rows.Next() {
 		var name string
 		var size float64
@@ -73,9 +73,9 @@ func (c *comparison) printSizes(ctx context.Context) error {
 
 // printAgreement prints how far the answers agree.
 func (c *comparison) printAgreement() {
-	fmt.Printf("| answers of plain SQL and of the service | asked | same total | same page |\n|---|---|---|---|\n")
-	for _, g := range c.agreements {
-		fmt.Printf("| %s | %d | %d | %d |\n", g.class.name, g.asked, g.totals, g.pages)
+	fmt.Printf("| answers of plain SQL and of the service | asked | same total | same page | same page, without totals |\n|---|---|---|---|---|\n")
+	for i, g := range c.agreements[0] {
+		fmt.Printf("| %s | %d | %d | %d | %d |\n", g.class.name, g.asked, g.totals, g.pages, c.agreements[1][i].pages)
 	}
 	fmt.Println()
 }
@@ -88,7 +88,7 @@ func (c *comparison) printMix(mixed map[int][]*outcome) {
 	fmt.Printf("| the mix | clients | requests/s | 50th | 99th |\n|---|---|---|---|---|\n")
 	for _, clients := range clientCounts {
 		for i, o := range mixed[clients] {
-			fmt.Printf("| %s | %d | %.0f | %s | %s |\n", targetNames[i], clients, o.perSecond(), milliseconds(o.all.At(0.5)), milliseconds(o.all.At(0.99)))
+			fmt.Printf("| %s | %d | %.0f | %s | %s |\n", targetNames[i], clients, o.perSecond(), measure.Milliseconds(o.all.At(0.5)), measure.Milliseconds(o.all.At(0.99)))
 		}
 	}
 	fmt.Printf("\n| the service against plain SQL | clients | throughput, times | 50th, times quicker | 99th, times quicker |\n|---|---|---|---|---|\n")
@@ -102,21 +102,32 @@ func (c *comparison) printMix(mixed map[int][]*outcome) {
 	fmt.Println()
 }
 
-// printClasses prints each class asked alone: requests a second, 50th and 99th percentile in milliseconds, and the ratios.
+// printClasses prints each class asked alone: requests a second, 50th and 99th percentile in milliseconds, and the ratios of
+// the service to plain SQL with totals.
 func (c *comparison) printClasses(clients int, alone map[*class][]*outcome) {
+	compared := targetNames[:3]
 	fmt.Printf("| each class alone, clients: %d |", clients)
-	for _, name := range targetNames {
+	for _, name := range compared {
 		fmt.Printf(" %s: requests/s | 50th | 99th |", name)
 	}
-	fmt.Printf(" throughput, times | 99th, times quicker |\n|---|%s---|---|\n", strings.Repeat("---|---|---|", len(targetNames)))
+	fmt.Printf(" throughput, times | 99th, times quicker |\n|---|%s---|---|\n", strings.Repeat("---|---|---|", len(compared)))
 	for _, class := range c.classes {
-		outcomes := alone[class]
 		fmt.Printf("| %s |", class.name)
-		for _, o := range outcomes {
+		for _, o := range alone[class][:len(compared)] {
 			fmt.Printf(" %.0f | %s | %s |", o.perSecond(), bare(o.all.At(0.5)), bare(o.all.At(0.99)))
 		}
-		sql, served := outcomes[0], outcomes[2]
+		sql, served := alone[class][0], alone[class][2]
 		fmt.Printf(" %.1f | %.1f |\n", served.perSecond()/sql.perSecond(), measure.Ratio(sql.all.At(0.99), served.all.At(0.99)))
+	}
+	fmt.Println()
+}
+
+// printIndex prints each class asked of the index alone by one client, in microseconds.
+func (c *comparison) printIndex(alone map[*class][]*outcome) {
+	fmt.Printf("| %s, one client | requests/s | 50th | 99th |\n|---|---|---|---|\n", targetNames[3])
+	for _, class := range c.classes {
+		o := alone[class][3]
+		fmt.Printf("| %s | %.0f | %.1f µs | %.1f µs |\n", class.name, o.perSecond(), microseconds(o.all.At(0.5)), microseconds(o.all.At(0.99)))
 	}
 	fmt.Println()
 }
@@ -126,12 +137,12 @@ func (c *comparison) printChoices() {
 	fmt.Printf("| the quickest way to ask plain SQL | with totals | without |\n|---|---|---|\n")
 	for _, class := range c.classes {
 		chosen := c.choices[class]
-		fmt.Printf("| %s | %s, %s | %s, %s |\n", class.name, chosen.withName, milliseconds(chosen.withTook), chosen.pageName, milliseconds(chosen.pageTook))
+		fmt.Printf("| %s | %s, %s | %s, %s |\n", class.name, chosen.withName, measure.Milliseconds(chosen.withTook), chosen.pageName, measure.Milliseconds(chosen.pageTook))
 	}
 	fmt.Println()
 }
 
-func milliseconds(d time.Duration) string { return measure.Milliseconds(d) }
-
 // bare is a time in milliseconds without the unit.
 func bare(d time.Duration) string { return strings.TrimSuffix(measure.Milliseconds(d), " ms") }
+
+func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }

@@ -53,7 +53,7 @@ type comparison struct {
 	without    plain
 	classes    []*class
 	choices    map[*class]choice
-	agreements []agreement
+	agreements [2][]agreement // with totals, without
 	memory     *search.Index
 }
 
