@@ -15,13 +15,16 @@ const (
 	leastTried = 5
 )
 
-// modes are the connections that statements are tried on: planned anew for each question, or once for all.
-type modes []mode
+// modes are how statements are planned: anew for each question, or once for all.
+type modes []*mode
 
 type mode struct {
-	name string
-	pool *pgxpool.Pool
+	name  string
+	pools [2]*pgxpool.Pool // for one client, whom workers help, and for many, who keep the processors busy by themselves
 }
+
+// pool returns the connections for a number of clients.
+func (m *mode) pool(clients int) *pgxpool.Pool { return m.pools[min(clients, len(m.pools))-1] }
 
 // choice is the quickest way found for a class, with totals and without, and what was tried.
 type choice struct {
@@ -45,7 +48,7 @@ func (m modes) choose(ctx context.Context, c *class, w *ways, v *vocabulary, now
 		var pageTook time.Duration
 		var pageName string
 		for i := range w.page {
-			tried := way{pool: mode.pool, page: &w.page[i]}
+			tried := way{mode: mode, clients: 1, page: &w.page[i]}
 			if err := keep(&page, &pageTook, &pageName, tried, numbered("page", i, mode)); err != nil {
 				return best, err
 			}
@@ -54,13 +57,13 @@ func (m modes) choose(ctx context.Context, c *class, w *ways, v *vocabulary, now
 			best.without, best.pageTook, best.pageName = page, pageTook, pageName
 		}
 		for i := range w.count {
-			tried := way{pool: mode.pool, page: page.page, count: &w.count[i]}
+			tried := way{mode: mode, clients: 1, page: page.page, count: &w.count[i]}
 			if err := keep(&best.with, &best.withTook, &best.withName, tried, pageName+" + "+numbered("count", i, mode)); err != nil {
 				return best, err
 			}
 		}
 		for i := range w.whole {
-			tried := way{pool: mode.pool, page: &w.whole[i], whole: true}
+			tried := way{mode: mode, clients: 1, page: &w.whole[i], whole: true}
 			if err := keep(&best.with, &best.withTook, &best.withName, tried, numbered("whole", i, mode)); err != nil {
 				return best, err
 			}
@@ -69,7 +72,7 @@ func (m modes) choose(ctx context.Context, c *class, w *ways, v *vocabulary, now
 	return best, nil
 }
 
-func numbered(kind string, i int, m mode) string {
+func numbered(kind string, i int, m *mode) string {
 	return kind + " " + string(rune('1'+i)) + " (" + m.name + ")"
 }
 

@@ -13,8 +13,11 @@ import (
 	"github.com/colaregistry/colaregistry/store/postgres"
 )
 
-// warmFor is how long each target is asked the mix before it is measured.
-const warmFor = 3 * time.Second
+// How long each target is asked before it is measured: the mix, and a class alone.
+const (
+	warmFor    = 3 * time.Second
+	warmOneFor = 300 * time.Millisecond
+)
 
 // choose finds the quickest way to ask each class of plain SQL.
 func (c *comparison) choose(ctx context.Context) error {
@@ -65,7 +68,7 @@ func explain(ctx context.Context, b *strings.Builder, w way, s *statement, q *qu
 		return nil
 	}
 	fmt.Fprintf(b, "== %s: %s\n%s\n", q.class.name, q.path, s.sql)
-	rows, err := w.pool.Query(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+s.sql, s.values(q)...)
+	rows, err := w.mode.pool(w.clients).Query(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+s.sql, s.values(q)...)
 	if err != nil {
 		return err
 	}
@@ -133,8 +136,8 @@ func (c *comparison) agree(ctx context.Context) error {
 }
 
 // targets are what is measured, in the order of the tables.
-func (c *comparison) targets() []target {
-	return []target{c.with, c.without, &service{c.server, c.keys}, memory{c.memory.View()}}
+func (c *comparison) targets(clients int) []target {
+	return []target{c.with.among(clients), c.without.among(clients), &service{c.server, c.keys}, memory{c.memory.View()}}
 }
 
 // measure asks the mix and each class of every target and prints the tables.
@@ -155,7 +158,7 @@ func (c *comparison) measure(ctx context.Context) error {
 	for _, clients := range clientCounts {
 		alone := map[*class][]*outcome{}
 		for _, one := range c.classes {
-			outcomes, err := c.ask(ctx, []*class{one}, clients, c.each, 0)
+			outcomes, err := c.ask(ctx, []*class{one}, clients, c.each, warmOneFor)
 			if err != nil {
 				return err
 			}
@@ -173,7 +176,7 @@ func (c *comparison) measure(ctx context.Context) error {
 // ask asks every target the same classes, one after the other.
 func (c *comparison) ask(ctx context.Context, mix []*class, clients int, lasting, warm time.Duration) ([]*outcome, error) {
 	var outcomes []*outcome
-	for i, target := range c.targets() {
+	for i, target := range c.targets(clients) {
 		l := load{target: target, vocabulary: c.vocabulary, classes: mix, clients: clients, lasting: warm, now: c.now}
 		if _, err := l.run(ctx); err != nil {
 			return nil, err

@@ -59,7 +59,7 @@ func TestAnswersAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mustAgree(t, "what was chosen", index, plain{c: chosen.with}, v, []*class{c})
+		mustAgree(t, "what was chosen", index, plain{c: chosen.with}.among(8), v, []*class{c})
 		mustAgree(t, "what was chosen without totals", index, plain{c: chosen.without}, v, []*class{c})
 		if chosen.without.page == nil || chosen.without.count != nil || chosen.without.whole {
 			t.Errorf("%s: what was chosen to go without a total does not", c.name)
@@ -86,13 +86,13 @@ func everyWay(m modes, w *ways) map[string]way {
 	all := map[string]way{}
 	for _, mode := range m {
 		for i := range w.page {
-			all[numbered("page", i, mode)] = way{pool: mode.pool, page: &w.page[i]}
+			all[numbered("page", i, mode)] = way{mode: mode, clients: 1, page: &w.page[i]}
 			for j := range w.count {
-				all[numbered("page", i, mode)+numbered("count", j, mode)] = way{pool: mode.pool, page: &w.page[i], count: &w.count[j]}
+				all[numbered("page", i, mode)+numbered("count", j, mode)] = way{mode: mode, clients: 1, page: &w.page[i], count: &w.count[j]}
 			}
 		}
 		for i := range w.whole {
-			all[numbered("whole", i, mode)] = way{pool: mode.pool, page: &w.whole[i], whole: true}
+			all[numbered("whole", i, mode)] = way{mode: mode, clients: 1, page: &w.whole[i], whole: true}
 		}
 	}
 	return all
@@ -122,7 +122,7 @@ func filled(t *testing.T, st store.Changes, v *vocabulary) modes {
 		t.Fatal(err)
 	}
 	t.Cleanup(m.close)
-	steps, err := fill(t.Context(), m[0].pool, st, v, testNow, func(string) {})
+	steps, err := fill(t.Context(), m[0].pool(1), st, v, testNow, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

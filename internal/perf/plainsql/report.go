@@ -12,7 +12,7 @@ import (
 // printSetting prints what the figures were made on and with.
 func (c *comparison) printSetting(ctx context.Context) error {
 	var version string
-	if err := c.modes[0].pool.QueryRow(ctx, `SELECT split_part(version(), ' on ', 1)`).Scan(&version); err != nil {
+	if err := c.modes[0].pool(1).QueryRow(ctx, `SELECT split_part(version(), ' on ', 1)`).Scan(&version); err != nil {
 		return err
 	}
 	resident, _ := c.server.Memory()
@@ -21,7 +21,7 @@ func (c *comparison) printSetting(ctx context.Context) error {
 	var set []string
 	for _, name := range []string{"shared_buffers", "effective_cache_size", "work_mem", "random_page_cost", "max_parallel_workers_per_gather", "jit", "synchronous_commit", "fsync"} {
 		var value string
-		if err := c.modes[0].pool.QueryRow(ctx, `SELECT current_setting($1)`, name).Scan(&value); err != nil {
+		if err := c.modes[0].pool(1).QueryRow(ctx, `SELECT current_setting($1)`, name).Scan(&value); err != nil {
 			return err
 		}
 		set = append(set, name+" "+value)
@@ -50,7 +50,7 @@ func (c *comparison) printSteps() {
 
 // printSizes prints what the tables of plain SQL and their indexes take.
 func (c *comparison) printSizes(ctx context.Context) error {
-	rows, err := c.modes[0].pool.Query(ctx, `
+	rows, err := c.modes[0].pool(1).Query(ctx, `
 		SELECT CASE relkind WHEN 'i' THEN 'index ' ELSE 'table ' END || relname, pg_relation_size(oid) / 1048576.0
 		FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')
 		ORDER BY relkind DESC, 2 DESC`)

@@ -93,22 +93,25 @@ func (c *comparison) fill(ctx context.Context, st *postgres.Store) error {
 		return err
 	}
 	c.vocabulary = newVocabulary(c.labels)
-	c.steps, err = fill(ctx, c.modes[0].pool, st, c.vocabulary, c.now, func(what string) { c.say("%s", what) })
+	c.steps, err = fill(ctx, c.modes[0].pool(1), st, c.vocabulary, c.now, func(what string) { c.say("%s", what) })
 	return err
 }
 
 // connect opens the connections of every mode.
 func connect(ctx context.Context, url string) (modes, error) {
 	all := modes{{name: "planned anew"}, {name: "planned once"}}
-	for i, setting := range []string{"force_custom_plan", "force_generic_plan"} {
-		config, err := pgxpool.ParseConfig(url)
-		if err != nil {
-			return nil, err
-		}
-		config.MaxConns = int32(slices.Max(clientCounts[:]))
-		config.ConnConfig.RuntimeParams["plan_cache_mode"] = setting
-		if all[i].pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-			return nil, err
+	for i, planning := range []string{"force_custom_plan", "force_generic_plan"} {
+		for j, workers := range []string{"2", "0"} {
+			config, err := pgxpool.ParseConfig(url)
+			if err != nil {
+				return nil, err
+			}
+			config.MaxConns = int32(slices.Max(clientCounts[:]))
+			config.ConnConfig.RuntimeParams["plan_cache_mode"] = planning
+			config.ConnConfig.RuntimeParams["max_parallel_workers_per_gather"] = workers
+			if all[i].pools[j], err = pgxpool.NewWithConfig(ctx, config); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return all, nil
@@ -146,8 +149,10 @@ func (c *comparison) close() error {
 // close closes the connections.
 func (m modes) close() {
 	for _, of := range m {
-		if of.pool != nil {
-			of.pool.Close()
+		for _, pool := range of.pools {
+			if pool != nil {
+				pool.Close()
+			}
 		}
 	}
 }

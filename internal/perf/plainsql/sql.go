@@ -7,21 +7,31 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
 
 // way is how a class is asked of plain SQL: the page alone, page and count in one round trip, or both by one statement.
 type way struct {
-	pool  *pgxpool.Pool
-	page  *statement
-	count *statement // nil unless it is asked beside the page
-	whole bool       // page tells the total in its last column
+	mode    *mode
+	clients int // at once
+	page    *statement
+	count   *statement // nil unless it is asked beside the page
+	whole   bool       // page tells the total in its last column
 }
 
 // plain is plain SQL by pgx, in this process, each class asked in the way chosen for it.
 type plain map[*class]way
+
+// among returns p as one of a number of clients.
+func (p plain) among(clients int) plain {
+	crowd := plain{}
+	for c, w := range p {
+		w.clients = clients
+		crowd[c] = w
+	}
+	return crowd
+}
 
 func (p plain) client(int) client { return p }
 
@@ -37,7 +47,7 @@ func (p plain) ask(ctx context.Context, q *question) (reply, time.Duration, erro
 func (w way) ask(ctx context.Context, q *question) (*sqlReply, error) {
 	r := &sqlReply{total: -1, permittees: q.class.sql == "permittee", unpaged: q.barcode != ""}
 	if w.count == nil {
-		rows, err := w.pool.Query(ctx, w.page.sql, w.page.values(q)...)
+		rows, err := w.mode.pool(w.clients).Query(ctx, w.page.sql, w.page.values(q)...)
 		if err != nil {
 			return r, err
 		}
@@ -46,7 +56,7 @@ func (w way) ask(ctx context.Context, q *question) (*sqlReply, error) {
 	var batch pgx.Batch
 	batch.Queue(w.count.sql, w.count.values(q)...).QueryRow(func(row pgx.Row) error { return row.Scan(&r.total) })
 	batch.Queue(w.page.sql, w.page.values(q)...).Query(func(rows pgx.Rows) error { return r.read(rows, false) })
-	return r, w.pool.SendBatch(ctx, &batch).Close()
+	return r, w.mode.pool(w.clients).SendBatch(ctx, &batch).Close()
 }
 
 // labelRow and permitteeRow are rows as the queries show them.
