@@ -24,7 +24,7 @@ const (
 )
 
 const (
-	beginBatch = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
+	beginBatch = `BEGIN ISOLATION LEVEL READ COMMITTED`
 	// lockBatch is waited for while another transaction is about the same batch, and gone with the end of the transaction.
 	lockBatch = `SELECT pg_advisory_xact_lock($1, $2)`
 	// selectBatch locks the row for the sake of the commit that follows: it is then one that writes, which the server answers

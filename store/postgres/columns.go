@@ -282,8 +282,13 @@ func decodeArray[T any](raw []byte, into *[]T, element func([]byte) (T, error)) 
 	if dimensions > 1 || len(raw) < 8 { // length, first index
 		return errArray
 	}
-	list := make([]T, 0, min(binary.BigEndian.Uint32(raw), uint32(len(raw)/4)))
-	for raw = raw[8:]; len(raw) >= 4; {
+	length := binary.BigEndian.Uint32(raw)
+	list := make([]T, 0, min(length, uint32(len(raw)/4)))
+	raw = raw[8:]
+	for range length {
+		if len(raw) < 4 {
+			return errArray
+		}
 		size := binary.BigEndian.Uint32(raw) // of NULL it is larger than any
 		if raw = raw[4:]; uint64(size) > uint64(len(raw)) {
 			return errArray

@@ -34,9 +34,15 @@ const (
 )
 
 // Settings of the connections; what the URL says comes first. A transaction of the ledger holds locks on accounts, which the
-// server takes from it soon when its client has vanished without a word. Whether a commit waits for the disk and for
-// standbys is for the operator to say.
+// server takes from it soon when its client has vanished without a word: by the timeout between two round trips, and by the
+// keep-alive in the middle of one. Whether a commit waits for the disk and for standbys is for the operator to say.
 var (
+	commonSettings = map[string]string{
+		"application_name":        "colaregistry",
+		"tcp_keepalives_idle":     "10",
+		"tcp_keepalives_interval": "5",
+		"tcp_keepalives_count":    "3",
+	}
 	generalSettings = map[string]string{
 		"statement_timeout":                   "0", // reading everything takes as long as it takes
 		"idle_in_transaction_session_timeout": "60s",
@@ -112,16 +118,16 @@ func openPool(ctx context.Context, base *pgxpool.Config, connections int32, sett
 	config := base.Copy()
 	config.MaxConns = connections
 	config.MinConns, config.MinIdleConns = min(config.MinConns, connections), min(config.MinIdleConns, connections)
-	for name, value := range settings {
-		setDefault(config.ConnConfig, name, value)
-	}
+	setDefaults(config.ConnConfig, settings)
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
-// setDefault sets a setting of the session unless the URL does.
-func setDefault(config *pgx.ConnConfig, name, value string) {
-	if _, set := config.RuntimeParams[name]; !set {
-		config.RuntimeParams[name] = value
+// setDefaults sets settings of the session that the URL does not.
+func setDefaults(config *pgx.ConnConfig, settings map[string]string) {
+	for name, value := range settings {
+		if _, set := config.RuntimeParams[name]; !set {
+			config.RuntimeParams[name] = value
+		}
 	}
 }
 
@@ -160,7 +166,7 @@ func parse(url string) (*pgxpool.Config, error) {
 		Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4,
 	}}
 	conn.DialFunc = dialer.DialContext
-	setDefault(conn, "application_name", "colaregistry")
+	setDefaults(conn, commonSettings)
 	conn.RuntimeParams["client_encoding"] = "UTF8"
 	conn.RuntimeParams["default_transaction_isolation"] = "read committed" // of statements outside transactions
 	return config, checkConfig(conn)

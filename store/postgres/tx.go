@@ -32,9 +32,10 @@ type starter interface {
 	BeginTx(ctx context.Context, o pgx.TxOptions) (pgx.Tx, error)
 }
 
-// Whatever the defaults of the database, the role or the session are.
+// Isolation does not depend on the defaults of the database or the role. Whether it can be written to does: an operator may
+// forbid it for a while.
 var (
-	writing = pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	writing = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
 	reading = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 )
 

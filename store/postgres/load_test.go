@@ -1,0 +1,134 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// load charges accounts, each from a goroutine of its own, and writes down what was answered.
+type load struct {
+	s        *Store
+	accounts []cola.AccountID
+	answered []atomic.Int64 // by account
+	stop     chan struct{}
+	running  sync.WaitGroup
+}
+
+func startLoad(t *testing.T, s *Store, accounts int) *load {
+	t.Helper()
+	l := &load{s: s, answered: make([]atomic.Int64, accounts), stop: make(chan struct{})}
+	for i := range accounts {
+		a, err := s.CreateAccount(t.Context(), fmt.Sprintf("%d@example.com", i), cola.TierPro)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.accounts = append(l.accounts, a.ID)
+	}
+	for i := range l.accounts {
+		l.running.Go(func() { l.charge(t, i) })
+	}
+	return l
+}
+
+// charge settles one batch after the other, each under its id until the store says what became of it. It ends only between
+// batches, so that the outcome of every one is known.
+func (l *load) charge(t *testing.T, i int) {
+	for {
+		select {
+		case <-l.stop:
+			return
+		default:
+		}
+		id := randomBatchID()
+		for settled := false; !settled; {
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+			_, err := chargeAs(ctx, l.s, id, l.accounts[i])
+			cancel()
+			switch settled = err == nil || errors.Is(err, store.ErrExists); {
+			case settled:
+			case errors.Is(err, store.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+				time.Sleep(10 * time.Millisecond)
+			default:
+				t.Errorf("charging: %v", err)
+				return
+			}
+		}
+		l.answered[i].Add(1)
+	}
+}
+
+// waitFor waits until every account was charged so many times more.
+func (l *load) waitFor(t *testing.T, more int64) {
+	t.Helper()
+	for i := range l.answered {
+		want := l.answered[i].Load() + more
+		for deadline := time.Now().Add(time.Minute); l.answered[i].Load() < want; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("account %d is not charged any more", l.accounts[i])
+			}
+		}
+	}
+}
+
+// end ends the load and holds the ledger to what was answered.
+func (l *load) end(t *testing.T) {
+	t.Helper()
+	close(l.stop)
+	l.running.Wait()
+	for i, id := range l.accounts {
+		usage, err := l.s.AccountUsage(t.Context(), id)
+		if want := int(l.answered[i].Load()); err != nil || usage.Used.ListRecords != want {
+			t.Errorf("account %d: %d records are in the ledger (%v), %d were answered", id, usage.Used.ListRecords, err, want)
+		}
+	}
+}
+
+// withHost returns a URL that names a second host, for whichever of the two can be written to.
+func withHost(t *testing.T, address, second string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host += "," + second
+	return u.String() + "&target_session_attrs=read-write"
+}
+
+// mustBeStandby holds a store on a standby to saying that it cannot serve.
+func mustBeStandby(t *testing.T, address string) {
+	t.Helper()
+	s := mustOpen(t, address, Options{Logger: quiet()})
+	if err := s.Ping(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("Ping of a standby: %v, want ErrUnavailable", err)
+	}
+	err := s.Settle(t.Context(), store.Batch{ID: randomBatchID()}, func(time.Time, []store.AccountState) []store.Entry { return nil })
+	if !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("settling on a standby: %v, want ErrUnavailable", err)
+	}
+	if _, err := s.UpsertColas(t.Context(), samplePatches(0, 1), store.Commit); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("importing on a standby: %v, want ErrUnavailable", err)
+	}
+	if _, err := s.Revision(t.Context()); err != nil {
+		t.Errorf("reading on a standby: %v", err)
+	}
+}
+
+// withAddr returns a URL of the same database on another server.
+func withAddr(t *testing.T, address, addr string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = addr
+	return u.String()
+}

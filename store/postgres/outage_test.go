@@ -1,0 +1,162 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// one charges an account one list record under a batch's id.
+func chargeAs(ctx context.Context, s *Store, id store.BatchID, account cola.AccountID) ([]store.Entry, error) {
+	entries := []store.Entry{{Account: account, Requests: 1, Units: []store.Units{{
+		Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1},
+		Meter: cola.MeterListRecords, Units: 1, Requests: 1,
+	}}}}
+	return entries, s.Settle(ctx, store.Batch{ID: id, Accounts: []cola.AccountID{account}},
+		func(time.Time, []store.AccountState) []store.Entry { return entries })
+}
+
+// settleAtLast settles a batch however often that takes, as the quota ledger does.
+func settleAtLast(t *testing.T, s *Store, account cola.AccountID) {
+	t.Helper()
+	id := randomBatchID()
+	for range 100 {
+		_, err := chargeAs(t.Context(), s, id, account)
+		switch {
+		case err == nil || errors.Is(err, store.ErrExists):
+			return
+		case !errors.Is(err, store.ErrUnavailable):
+			t.Fatalf("settling: %v, want ErrUnavailable or none", err)
+		}
+	}
+	t.Fatal("a batch is not settled after a hundred attempts")
+}
+
+// mustHaveUsed holds the ledger of an account to what was answered.
+func mustHaveUsed(t *testing.T, s *Store, account cola.AccountID, want int, when string) {
+	t.Helper()
+	usage, err := s.AccountUsage(t.Context(), account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted := 0
+	for _, g := range usage.Grants {
+		granted += g.Requests
+	}
+	if usage.Used.ListRecords != want || granted != want {
+		t.Fatalf("%s: %d records are in the ledger and %d requests in the window, want %d", when, usage.Used.ListRecords, granted, want)
+	}
+}
+
+// everyMessage runs try with connections that are cut at the first message, the second and so on, each way, until they pass
+// without being cut.
+func everyMessage(t *testing.T, p *proxy, try func(when string)) {
+	t.Helper()
+	for _, w := range []way{toServer, toClient} {
+		cuts := 0
+		for n := 0; ; n++ {
+			p.cutAt(w, n)
+			try(fmt.Sprintf("cut at message %d, way %d", n, w))
+			if !p.disarm() {
+				break
+			}
+			cuts++
+		}
+		if cuts < 20 {
+			t.Errorf("way %d was cut at %d messages, too few to show anything", w, cuts)
+		}
+	}
+}
+
+// openThroughProxy returns a store that reaches its server through a proxy, one that does not, and an account.
+func openThroughProxy(t *testing.T, params map[string]string) (p *proxy, through, beside *Store, account cola.AccountID) {
+	t.Helper()
+	url := withParams(t, migratedDatabase(t), params)
+	beside = mustOpen(t, url, Options{Logger: quiet()})
+	a, err := beside.CreateAccount(t.Context(), "a@example.com", cola.TierPro)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, url = startProxy(t, url)
+	return p, mustOpen(t, url, Options{Logger: quiet()}), beside, a.ID
+}
+
+// TestCutSettlementsAreExact: wherever the connection is cut, a batch that is settled again under its id counts once.
+func TestCutSettlementsAreExact(t *testing.T) {
+	p, through, beside, account := openThroughProxy(t, nil)
+	settled := 0
+	everyMessage(t, p, func(when string) {
+		settleAtLast(t, through, account)
+		settled++
+		mustHaveUsed(t, beside, account, settled, when)
+	})
+}
+
+// TestCutSettlementsCanBeVoided: wherever the connection is cut, a batch that is then voided counts for nothing, and never
+// will.
+func TestCutSettlementsCanBeVoided(t *testing.T) {
+	p, through, beside, account := openThroughProxy(t, nil)
+	settleAtLast(t, through, account)
+	everyMessage(t, p, func(when string) {
+		id := randomBatchID()
+		entries, err := chargeAs(t.Context(), through, id, account)
+		if err != nil && !errors.Is(err, store.ErrUnavailable) {
+			t.Fatalf("%s: %v, want ErrUnavailable or none", when, err)
+		}
+		for err = through.Void(t.Context(), id, entries); errors.Is(err, store.ErrUnavailable); {
+			err = through.Void(t.Context(), id, entries)
+		}
+		if err != nil {
+			t.Fatalf("%s: voiding: %v", when, err)
+		}
+		mustHaveUsed(t, beside, account, 1, when)
+		if _, err := chargeAs(t.Context(), beside, id, account); !errors.Is(err, store.ErrVoid) {
+			t.Fatalf("%s: settling it all the same: %v, want ErrVoid", when, err)
+		}
+	})
+}
+
+// TestCutImportsLoseNothing: wherever the connection is cut, the outcomes returned are those of labels that are kept, and
+// importing again completes them.
+func TestCutImportsLoseNothing(t *testing.T) {
+	p, through, beside, _ := openThroughProxy(t, nil)
+	n := 0
+	everyMessage(t, p, func(when string) {
+		patches := samplePatches(n, 2)
+		outcomes, err := through.UpsertColas(t.Context(), patches, store.Commit)
+		if err != nil && !errors.Is(err, store.ErrUnavailable) || (err == nil) != (len(outcomes) == len(patches)) {
+			t.Fatalf("%s: %d outcomes and %v", when, len(outcomes), err)
+		}
+		if _, err := beside.UpsertColas(t.Context(), patches, store.Commit); err != nil {
+			t.Fatalf("%s: importing again: %v", when, err)
+		}
+		n += len(patches)
+	})
+	if kept := checkSamples(t, beside); kept != n {
+		t.Errorf("%d labels are kept, want %d", kept, n)
+	}
+}
+
+// TestSilentConnection: a connection that dies without a word holds up a charge for no longer than its context allows, and
+// the next attempt until the server ends the transaction that nobody goes on with.
+func TestSilentConnection(t *testing.T) {
+	p, through, beside, account := openThroughProxy(t, map[string]string{"idle_in_transaction_session_timeout": "700ms"})
+	settleAtLast(t, through, account)
+	id := randomBatchID()
+	p.silenceAt(toServer, 'B', 6) // when the second round trip begins, by its first statement: the locks are held
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err := chargeAs(ctx, through, id, account)
+	if failed := p.disarm(); !failed || !errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("silent %v: %v, want ErrUnavailable", failed, err)
+	}
+	if _, err := chargeAs(t.Context(), beside, id, account); err != nil {
+		t.Fatalf("settling it beside: %v", err)
+	}
+	mustHaveUsed(t, beside, account, 2, "after silence")
+}

@@ -1,0 +1,160 @@
+package postgres
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+)
+
+// way is the direction of a message.
+type way uint8
+
+const (
+	toServer way = iota
+	toClient
+)
+
+// proxy stands between a store and its server and can fail a connection at a given message: cut it, or fall silent on it
+// while both ends think that it lives.
+type proxy struct {
+	listener net.Listener
+	target   string
+	running  sync.WaitGroup
+
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+	way   way
+	kind  byte // of the messages that count; 0 for any
+	left  int  // of them that still pass; negative when nothing is to fail
+	mute  bool
+	ended chan struct{} // closed with the proxy
+}
+
+// startProxy returns a proxy in front of the server of a URL, and the URL that leads through it.
+func startProxy(t testing.TB, address string) (*proxy, string) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l, target: u.Host, conns: map[net.Conn]bool{}, left: -1, ended: make(chan struct{})}
+	p.running.Go(p.accept)
+	t.Cleanup(func() {
+		close(p.ended)
+		l.Close()
+		p.mu.Lock()
+		for c := range p.conns {
+			c.Close()
+		}
+		p.mu.Unlock()
+		p.running.Wait()
+	})
+	u.Host = l.Addr().String()
+	return p, u.String()
+}
+
+// cutAt has the next connection cut on which that many messages have passed one way, counted over all connections.
+func (p *proxy) cutAt(w way, messages int) { p.arm(w, 0, messages, false) }
+
+// silenceAt is the same for a connection that falls silent, counting only messages of a kind.
+func (p *proxy) silenceAt(w way, kind byte, messages int) { p.arm(w, kind, messages, true) }
+
+func (p *proxy) arm(w way, kind byte, messages int, mute bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.way, p.kind, p.left, p.mute = w, kind, messages, mute
+}
+
+// disarm reports whether a connection failed since arm.
+func (p *proxy) disarm() (failed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	failed = p.left < 0
+	p.left = -1
+	return failed
+}
+
+// fails counts a message and reports what is to become of it and its connection.
+func (p *proxy) fails(w way, kind byte) (cut, mute bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w != p.way || p.left < 0 || p.kind != 0 && p.kind != kind {
+		return false, false
+	}
+	p.left--
+	return p.left < 0 && !p.mute, p.left < 0 && p.mute
+}
+
+func (p *proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", p.target)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		p.mu.Lock()
+		p.conns[client], p.conns[server] = true, true
+		p.mu.Unlock()
+		p.running.Go(func() { p.pass(toServer, client, server) })
+		p.running.Go(func() { p.pass(toClient, server, client) })
+	}
+}
+
+// pass passes messages one way until the connection ends at either end.
+func (p *proxy) pass(w way, from, to net.Conn) {
+	defer func() {
+		from.Close()
+		to.Close()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.conns, from)
+	}()
+	typed := w == toClient // the first message of a client has no type
+	for {
+		message, err := readMessage(from, typed)
+		if err != nil {
+			return
+		}
+		typed = true
+		cut, mute := p.fails(w, message[0])
+		if mute {
+			<-p.ended
+		}
+		if cut || mute {
+			return
+		}
+		if _, err := to.Write(message); err != nil {
+			return
+		}
+	}
+}
+
+func readMessage(from io.Reader, typed bool) ([]byte, error) {
+	head := 4
+	if typed {
+		head = 5
+	}
+	message := make([]byte, head)
+	if _, err := io.ReadFull(from, message); err != nil {
+		return nil, err
+	}
+	size := int(binary.BigEndian.Uint32(message[head-4:])) - 4
+	if size < 0 || size > 1<<26 {
+		return nil, errors.New("no message of the protocol")
+	}
+	message = append(message, make([]byte, size)...)
+	_, err := io.ReadFull(from, message[head:])
+	return message, err
+}

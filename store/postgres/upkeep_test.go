@@ -1,0 +1,177 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// TestWakeupsResume: whoever looks up at nothing but wake-ups sees every change, those made while nobody listened included.
+func TestWakeupsResume(t *testing.T) {
+	url := migratedDatabase(t)
+	following := mustOpen(t, url, Options{Logger: quiet()})
+	writing := mustOpen(t, url, Options{Logger: quiet()})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	const listeners = `FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN %'`
+	for round := range 4 {
+		var n int
+		if round > 0 {
+			query(t, url, `SELECT count(pg_terminate_backend(pid)) `+listeners, &n)
+		}
+		if _, err := writing.UpsertColas(ctx, samplePatches(round, 1), store.Commit); err != nil {
+			t.Fatal(err)
+		}
+		want, err := writing.Revision(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seen := cola.Revision(-1); seen < want; {
+			select {
+			case <-following.Wakeups():
+			case <-ctx.Done():
+				t.Fatalf("round %d: no wake-up after revision %d, want one for %d", round, seen, want)
+			}
+			if seen, err = following.Revision(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestWakeupsTellOfOthers: once a store listens, the changes of another wake it without delay, and nothing else does.
+func TestWakeupsTellOfOthers(t *testing.T) {
+	url := migratedDatabase(t)
+	following := mustOpen(t, url, Options{Logger: quiet()})
+	writing := mustOpen(t, url, Options{Logger: quiet()})
+	<-following.Wakeups() // it listens
+	account, err := writing.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
+	if err == nil {
+		_, err = chargeNext(t.Context(), writing, account.ID)
+	}
+	if err == nil {
+		_, err = writing.UpsertColas(t.Context(), samplePatches(0, 1), store.DryRun)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writing.UpsertColas(t.Context(), samplePatches(0, 3), store.Commit); err != nil {
+		t.Fatal(err)
+	}
+	<-following.Wakeups()
+	if _, err := writing.UpsertColas(t.Context(), samplePatches(0, 3), store.Commit); err != nil { // changes nothing
+		t.Fatal(err)
+	}
+	if _, err := writing.UpsertCategoryAliases(t.Context(), []cola.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit); err != nil {
+		t.Fatal(err)
+	}
+	<-following.Wakeups()
+	// Notifications come in the order of commits: one too many would have come before the last.
+	select {
+	case <-following.Wakeups():
+		t.Error("it was woken for nothing")
+	default:
+	}
+}
+
+func TestBatchesAreForgotten(t *testing.T) {
+	url := migratedDatabase(t)
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	s := mustOpen(t, url, Options{Logger: quiet(), Now: func() time.Time { return now }})
+	ids := map[time.Duration]store.BatchID{}
+	for _, age := range []time.Duration{batchesKept + time.Minute, batchesKept - time.Minute, 0} {
+		ids[age] = randomBatchID()
+		at := now
+		now = now.Add(-age)
+		if err := s.Settle(t.Context(), store.Batch{ID: ids[age]}, func(time.Time, []store.AccountState) []store.Entry { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		now = at
+	}
+	var n int
+	query(t, url, `WITH old AS (INSERT INTO ledger_batches (id, settled_at)
+		SELECT gen_random_uuid(), $1 FROM generate_series(1, 2 * $2::int + 1) RETURNING 1) SELECT count(*) FROM old`, &n, now.Add(-3*batchesKept), forgottenAtOnce)
+	if err := s.forgetBatches(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	query(t, url, `SELECT count(*) FROM ledger_batches`, &n)
+	if n != 2 {
+		t.Errorf("%d batches are left, want 2", n)
+	}
+	for age, id := range ids {
+		if known, err := s.Settled(t.Context(), id); err != nil || known != (age < batchesKept) {
+			t.Errorf("a batch %v old is known: %v, %v", age, known, err)
+		}
+	}
+}
+
+// TestCrashLosesNothing: the server is killed under load and started again. Meanwhile metered work fails as unavailable;
+// afterwards everything goes on by itself and the ledger equals what was answered.
+func TestCrashLosesNothing(t *testing.T) {
+	server, err := pgtest.Start(t.Context(), pgtest.Options{Durable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	url, err := server.CreateDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, url, Options{Logger: quiet()})
+	load := startLoad(t, s, 4)
+	for _, mode := range []pgtest.Mode{pgtest.Kill, pgtest.Immediate, pgtest.Fast} {
+		load.waitFor(t, 50)
+		if err := server.Stop(t.Context(), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Ping(t.Context()); err == nil {
+			t.Error("a server that is down answers")
+		}
+		if err := server.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	load.waitFor(t, 50)
+	load.end(t)
+}
+
+// TestFailoverLosesNothing: the primary is killed under load and its synchronous standby promoted. The store finds it by
+// itself, and the ledger equals what was answered.
+func TestFailoverLosesNothing(t *testing.T) {
+	primary, err := pgtest.Start(t.Context(), pgtest.Options{Durable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer primary.Close()
+	url, err := primary.CreateDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	standby, err := primary.StartStandby(t.Context(), pgtest.Options{Durable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer standby.Close()
+	if err := primary.SetSynchronous(t.Context(), standby.Name()); err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, withHost(t, url, standby.Addr()), Options{Logger: quiet()})
+	load := startLoad(t, s, 4)
+	load.waitFor(t, 100)
+	mustBeStandby(t, withAddr(t, url, standby.Addr()))
+	if err := primary.Stop(t.Context(), pgtest.Kill); err != nil {
+		t.Fatal(err)
+	}
+	if err := standby.Promote(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	load.waitFor(t, 100)
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("after the failover: %v", err)
+	}
+	load.end(t)
+}
