@@ -1,6 +1,9 @@
 package cola
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"unicode/utf8"
 )
@@ -30,6 +33,17 @@ func (c *ColaSummary) AppendJSON(b []byte) []byte {
 	}
 	b = strconv.AppendBool(append(b, `,"has_barcode":`...), c.HasBarcode)
 	return append(b, '}')
+}
+
+// AppendJSON appends what encoding/json makes of any value. It leaves < > & alone: answers are JSON, never inlined in HTML.
+func AppendJSON(b []byte, v any) ([]byte, error) {
+	buf := bytes.NewBuffer(b)
+	e := json.NewEncoder(buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return b, fmt.Errorf("encode %T: %w", v, err)
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
 }
 
 func (t Text) appendJSON(b []byte) []byte {

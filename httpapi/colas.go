@@ -55,7 +55,7 @@ func (p colaPage) appendJSON(b []byte) ([]byte, error) {
 	if p.DefaultsApplied != nil {
 		var err error
 		b = append(b, `,"defaults_applied":`...)
-		if b, err = appendPlain(b, p.DefaultsApplied); err != nil {
+		if b, err = cola.AppendJSON(b, p.DefaultsApplied); err != nil {
 			return b, err
 		}
 	}

@@ -111,10 +111,10 @@ func TestTypeOf(t *testing.T) {
 
 // TestSamplesAreInOrder holds the examples made of fields against what encoding/json writes first and last.
 func TestSamplesAreInOrder(t *testing.T) {
-	s := newSchemas()
+	s := newComponents()
 	for _, op := range operations(newFake()) {
 		empty := reflect.New(op.Response).Elem().Interface()
-		if got, want := memberNames(t, s.sample(s.of(op.Response))), memberNames(t, empty); !isSubsequence(want, got) {
+		if got, want := memberNames(t, s.Sample(s.Of(op.Response))), memberNames(t, empty); !isSubsequence(want, got) {
 			t.Errorf("%s: an answer has %q, its example %q", op.ID, want, got)
 		}
 	}

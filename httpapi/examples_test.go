@@ -75,12 +75,12 @@ func TestExampleReportsAgree(t *testing.T) {
 
 // TestExampleListsCountTheirRows is about the lists whose examples are made of fields: they have one row.
 func TestExampleListsCountTheirRows(t *testing.T) {
-	s := newSchemas()
+	s := newComponents()
 	for _, op := range operations(newFake()) {
 		if !strings.HasPrefix(op.ID, "list") || op.Example != nil {
 			continue
 		}
-		if example := string(mustEncode(t, s.sample(s.of(op.Response)))); !strings.HasSuffix(example, `}],"meta":{"total":1}}`) {
+		if example := string(mustEncode(t, s.Sample(s.Of(op.Response)))); !strings.HasSuffix(example, `}],"meta":{"total":1}}`) {
 			t.Errorf("%s: %s", op.ID, example)
 		}
 	}

@@ -25,7 +25,7 @@ type description struct {
 // describe makes the OpenAPI document of the operations. Without a public URL its server is relative to wherever the
 // document was fetched.
 func describe(ops []operation, publicURL string) description {
-	s := newSchemas()
+	s := newComponents()
 	doc := description{OpenAPI: &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
@@ -45,7 +45,7 @@ func describe(ops []operation, publicURL string) description {
 		Security: []map[string][]string{{"apiKey": {}}, {"bearer": {}}},
 		Paths:    map[string]*huma.PathItem{},
 		Components: &huma.Components{
-			Schemas:   s.registry,
+			Schemas:   s.Registry(),
 			Headers:   headers(s),
 			Responses: errorResponses(s),
 			SecuritySchemes: map[string]*huma.SecurityScheme{
@@ -58,7 +58,7 @@ func describe(ops []operation, publicURL string) description {
 		doc.add(ops[i].Path, &huma.PathItem{Get: s.operation(&ops[i], publicURL)})
 	}
 	s.addOpen(&doc, publicURL)
-	s.finish()
+	s.Finish()
 	return doc
 }
 
@@ -83,7 +83,7 @@ func introduction() string {
 }
 
 // operation describes one endpoint.
-func (s *schemas) operation(op *operation, publicURL string) *huma.Operation {
+func (s components) operation(op *operation, publicURL string) *huma.Operation {
 	o := &huma.Operation{
 		OperationID: op.ID,
 		Tags:        []string{op.Tag},
@@ -128,11 +128,11 @@ func conditional(o *huma.Operation, unchanged string, named []string) {
 }
 
 // success describes the 200 of an endpoint, with an example of it.
-func (s *schemas) success(op *operation) *huma.Response {
-	schema := s.of(op.Response)
+func (s components) success(op *operation) *huma.Response {
+	schema := s.Of(op.Response)
 	example := op.Example
 	if example == nil {
-		example = s.sample(schema)
+		example = s.Sample(schema)
 	}
 	return &huma.Response{
 		Description: "What was asked for.",
@@ -142,14 +142,14 @@ func (s *schemas) success(op *operation) *huma.Response {
 }
 
 // parameters describes the query parameters of a struct, in its order.
-func (s *schemas) parameters(t reflect.Type) []*huma.Param {
+func (s components) parameters(t reflect.Type) []*huma.Param {
 	var params []*huma.Param
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous || name == "" || name == "-" {
 			continue
 		}
-		schema := s.field(f)
+		schema := s.Field(f)
 		p := &huma.Param{Name: name, In: "query", Description: schema.Description, Schema: schema}
 		if len(schema.Examples) > 0 {
 			p.Example = schema.Examples[0]

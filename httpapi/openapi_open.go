@@ -22,9 +22,9 @@ type openOperation struct {
 	errors      []int // beside 500
 }
 
-func (s *schemas) openOperations() []openOperation {
-	status := s.of(reflect.TypeFor[healthBody]())
-	statusJSON := map[string]*huma.MediaType{"application/json": {Schema: status, Example: s.sample(status)}}
+func (s components) openOperations() []openOperation {
+	status := s.Of(reflect.TypeFor[healthBody]())
+	statusJSON := map[string]*huma.MediaType{"application/json": {Schema: status, Example: s.Sample(status)}}
 	imageParam := &huma.Param{
 		Name: "image", In: "path", Required: true,
 		Description: "ttb_image_id of the image, with or without an extension." + isPlaceholder,
@@ -73,7 +73,7 @@ func content(mediaType string, schema *huma.Schema) map[string]*huma.MediaType {
 }
 
 // addOpen describes what is open without a key. All but the document itself lie outside the API's base path.
-func (s *schemas) addOpen(doc *description, publicURL string) {
+func (s components) addOpen(doc *description, publicURL string) {
 	atRoot := []*huma.Server{{URL: cmp.Or(publicURL, "/"), Description: "The root of this service"}}
 	for _, op := range s.openOperations() {
 		item := &huma.PathItem{Get: s.open(&op, publicURL)}
@@ -84,7 +84,7 @@ func (s *schemas) addOpen(doc *description, publicURL string) {
 	}
 }
 
-func (s *schemas) open(op *openOperation, publicURL string) *huma.Operation {
+func (s components) open(op *openOperation, publicURL string) *huma.Operation {
 	o := &huma.Operation{
 		OperationID: op.id, Tags: []string{tagService}, Summary: op.summary, Description: op.description,
 		Security:   []map[string][]string{}, // none, rather than the document's

@@ -37,9 +37,9 @@ func headerRefs(names []string) map[string]*huma.Param {
 }
 
 // headers describes the headers of answers.
-func headers(s *schemas) map[string]*huma.Param {
-	whole := func() *huma.Schema { return s.of(reflect.TypeFor[int64]()) }
-	text := func() *huma.Schema { return s.of(reflect.TypeFor[string]()) }
+func headers(s components) map[string]*huma.Param {
+	whole := func() *huma.Schema { return s.Of(reflect.TypeFor[int64]()) }
+	text := func() *huma.Schema { return s.Of(reflect.TypeFor[string]()) }
 	return map[string]*huma.Param{
 		"X-Detail-Views-Limit":     {Required: true, Schema: whole(), Example: 200, Description: "Detail views that the plan allows a calendar month."},
 		"X-Detail-Views-Remaining": {Required: true, Schema: whole(), Example: 188, Description: "Detail views left this month."},
@@ -136,9 +136,9 @@ func openName(status int) string {
 }
 
 // errorResponses describes the errors once for all operations.
-func errorResponses(s *schemas) map[string]*huma.Response {
+func errorResponses(s components) map[string]*huma.Response {
 	responses := map[string]*huma.Response{}
-	schema := s.of(reflect.TypeFor[errorBody]())
+	schema := s.Of(reflect.TypeFor[errorBody]())
 	for _, kind := range errorKinds() {
 		examples := map[string]*huma.Example{}
 		for name, e := range kind.examples {

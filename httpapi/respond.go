@@ -3,9 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -22,18 +20,7 @@ func plain(v any) body { return plainBody{v} }
 
 type plainBody struct{ v any }
 
-func (p plainBody) appendJSON(b []byte) ([]byte, error) { return appendPlain(b, p.v) }
-
-// appendPlain appends what encoding/json makes of v. It leaves < > & alone: answers are JSON, never inlined in HTML.
-func appendPlain(b []byte, v any) ([]byte, error) {
-	buf := bytes.NewBuffer(b)
-	e := json.NewEncoder(buf)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return b, fmt.Errorf("encode %T: %w", v, err)
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
-}
+func (p plainBody) appendJSON(b []byte) ([]byte, error) { return cola.AppendJSON(b, p.v) }
 
 // appendPagination appends what encoding/json makes of p.
 func appendPagination(b []byte, p cola.Pagination) []byte {

@@ -34,8 +34,8 @@ var table = map[string][]string{
 	"ingest":          {"cola", "store"},
 	"registry":        {"cola", "store", "search", "quota"},
 	"alerts":          {"cola", "store", "registry"},
-	"httpapi":         {"cola", "registry", "auth", "internal/labelart"},
-	"mcp":             {"cola", "registry", "auth"},
+	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/schemas"},
+	"mcp":             {"cola", "registry", "auth", "internal/schemas"},
 	"dashboard":       {"cola", "registry", "auth", "internal/labelart"},
 
 	"internal/demo":          {"cola", "store", "ingest"},

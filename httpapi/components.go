@@ -1,0 +1,45 @@
+package httpapi
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/schemas"
+)
+
+const schemaPrefix = schemas.Prefix
+
+// components are the schemas of the OpenAPI document.
+type components struct{ *schemas.Set }
+
+func newComponents() components { return components{schemas.New(schemaName)} }
+
+// schemaName names the components: those of the contract by its names, the bodies of answers by what they hold.
+func schemaName(t reflect.Type, hint string) string {
+	switch t {
+	case reflect.TypeFor[cola.Cola]():
+		return "ColaDetail"
+	case reflect.TypeFor[dataOf[cola.Cola]]():
+		return "ColaDetailResponse"
+	case reflect.TypeFor[colaPage]():
+		return "ColaSearchResponse"
+	case reflect.TypeFor[permitteePage]():
+		return "PermitteeSearchResponse"
+	case reflect.TypeFor[errorBody]():
+		return "ErrorResponse"
+	case reflect.TypeFor[errorInfo]():
+		return "Error"
+	case reflect.TypeFor[healthBody]():
+		return "Health"
+	}
+	name := huma.DefaultSchemaNamer(t, hint)
+	for prefix, suffix := range map[string]string{"DataOf": "Response", "RowsOf": "ListResponse", "PageOf": "ListResponse"} {
+		if of, ok := strings.CutPrefix(name, prefix); ok {
+			return of + suffix
+		}
+	}
+	return name
+}
