@@ -5,6 +5,7 @@ package measure
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,7 +19,7 @@ import (
 // Build compiles the program into a folder and returns its path.
 func Build(ctx context.Context, dir string) (program string, err error) {
 	program = filepath.Join(dir, "colaregistry")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/colaregistry")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/colaregistry/colaregistry/cmd/colaregistry")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return "", fmt.Errorf("build: %w", err)
@@ -40,7 +41,8 @@ func Import(ctx context.Context, program string, labels int, flags ...string) er
 		return err
 	}
 	if err := load.Run(); err != nil {
-		return fmt.Errorf("import: %w", err)
+		pipe.Close() // nobody reads the rest of the labels
+		return fmt.Errorf("import: %w", errors.Join(err, demo.Wait()))
 	}
 	return demo.Wait()
 }

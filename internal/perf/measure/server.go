@@ -12,8 +12,10 @@ import (
 	"time"
 )
 
-// startWithin is how long a server may take until it is ready: it may have an index to build.
-const startWithin = 10 * time.Minute
+const (
+	startWithin = 10 * time.Minute // until a server is ready: it may have an index to build
+	stopWithin  = time.Minute      // until one ends whose context did; then it is killed
+)
 
 // Server is a running serve.
 type Server struct {
@@ -38,6 +40,8 @@ func Serve(ctx context.Context, program, log string, flags ...string) (*Server, 
 	flags = append([]string{"serve", "--listen", address, "--demo", "never"}, flags...)
 	s := &Server{Address: address, cmd: exec.CommandContext(ctx, program, flags...), exited: make(chan struct{})}
 	s.cmd.Stderr = f
+	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
+	s.cmd.WaitDelay = stopWithin
 	begun := time.Now()
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
@@ -90,9 +94,9 @@ func (s *Server) ready() bool {
 // URL returns the address of a path of the API.
 func (s *Server) URL(path string) string { return "http://" + s.Address + "/api/v1" + path }
 
-// Stop ends the server in good order and waits for it.
+// Stop ends the server in good order, if nothing has ended it before, and waits for it.
 func (s *Server) Stop() error {
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
 	<-s.exited

@@ -1,0 +1,61 @@
+package measure
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// mustScript makes a program of a few lines of shell.
+func mustScript(t *testing.T, lines string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+lines+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestImportPipesOneProgramIntoTheOther(t *testing.T) {
+	dir := t.TempDir()
+	program := mustScript(t, `if [ "$1" = demo ]; then echo "made $3"; else echo "$@" >`+dir+`/args; cat >`+dir+`/read; fi`)
+	if err := Import(t.Context(), program, 7, "--data-dir", "here"); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{"args": "import --data-dir here colas -\n", "read": "made 7\n"} {
+		if got, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v, not %q", file, got, err, want)
+		}
+	}
+}
+
+// TestImportFails ends the program that makes labels when nobody reads them.
+func TestImportFails(t *testing.T) {
+	program := mustScript(t, `if [ "$1" = demo ]; then yes; else exit 3; fi`)
+	if err := Import(t.Context(), program, 7); err == nil || !strings.Contains(err.Error(), "exit status 3") {
+		t.Errorf("an import that fails gives %v", err)
+	}
+}
+
+func TestServeFails(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	_, err := Serve(t.Context(), mustScript(t, `echo "no $1" >&2; exit 4`), log)
+	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), log) {
+		t.Errorf("a server that ends gives %v", err)
+	}
+	if got, err := os.ReadFile(log); err != nil || string(got) != "no serve\n" {
+		t.Errorf("its log is %q, %v", got, err)
+	}
+}
+
+// TestServeEndsWithItsContext does not wait for a server that never gets ready longer than it is wanted.
+func TestServeEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := Serve(ctx, mustScript(t, "exec sleep 600"), filepath.Join(t.TempDir(), "log")); err == nil {
+		t.Error("a server that never answers is ready")
+	}
+}
