@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -26,45 +27,44 @@ type mode struct {
 // pool returns the connections for a number of clients.
 func (m *mode) pool(clients int) *pgxpool.Pool { return m.pools[min(clients, len(m.pools))-1] }
 
-// choice is the quickest way found for a class, with totals and without, and what was tried.
-type choice struct {
-	with, without      way
-	withTook, pageTook time.Duration // a question, on average
-	withName, pageName string
+// tried is a way that was measured.
+type tried struct {
+	way
+	name string
+	took time.Duration // a question, on average
 }
 
-// choose measures every way to ask a class and returns the quickest, by the average.
-func (m modes) choose(ctx context.Context, c *class, w *ways, v *vocabulary, now time.Time) (choice, error) {
-	var best choice
-	keep := func(to *way, took *time.Duration, name *string, tried way, label string) error {
-		average, err := tried.average(ctx, c, v, now)
-		if err == nil && (*took == 0 || average < *took) {
-			*to, *took, *name = tried, average, label
-		}
-		return err
-	}
-	for _, mode := range m {
-		var page way
-		var pageTook time.Duration
-		var pageName string
+// choice is the quickest ways found for a class: to a page and its total, and to a page alone.
+type choice struct{ with, without tried }
+
+// trial measures the ways to ask a class.
+type trial struct {
+	class      *class
+	vocabulary *vocabulary
+	now        time.Time
+}
+
+// choose measures every way that the statements and the modes make and returns the quickest. The page that is asked beside a
+// count is the quickest of its mode.
+func (t trial) choose(ctx context.Context, all modes, w *ways) (best choice, err error) {
+	for _, m := range all {
+		var page tried
 		for i := range w.page {
-			tried := way{mode: mode, clients: 1, page: &w.page[i]}
-			if err := keep(&page, &pageTook, &pageName, tried, numbered("page", i, mode)); err != nil {
+			if err := t.keep(ctx, &page, way{mode: m, clients: 1, page: &w.page[i]}, numbered("page", i, m)); err != nil {
 				return best, err
 			}
 		}
-		if best.pageTook == 0 || pageTook < best.pageTook {
-			best.without, best.pageTook, best.pageName = page, pageTook, pageName
+		if best.without.took == 0 || page.took < best.without.took {
+			best.without = page
 		}
 		for i := range w.count {
-			tried := way{mode: mode, clients: 1, page: page.page, count: &w.count[i]}
-			if err := keep(&best.with, &best.withTook, &best.withName, tried, pageName+" + "+numbered("count", i, mode)); err != nil {
+			beside := way{mode: m, clients: 1, page: page.page, count: &w.count[i]}
+			if err := t.keep(ctx, &best.with, beside, page.name+" + "+numbered("count", i, m)); err != nil {
 				return best, err
 			}
 		}
 		for i := range w.whole {
-			tried := way{mode: mode, clients: 1, page: &w.whole[i], whole: true}
-			if err := keep(&best.with, &best.withTook, &best.withName, tried, numbered("whole", i, mode)); err != nil {
+			if err := t.keep(ctx, &best.with, way{mode: m, clients: 1, page: &w.whole[i], whole: true}, numbered("whole", i, m)); err != nil {
 				return best, err
 			}
 		}
@@ -72,17 +72,29 @@ func (m modes) choose(ctx context.Context, c *class, w *ways, v *vocabulary, now
 	return best, nil
 }
 
-func numbered(kind string, i int, m *mode) string {
-	return kind + " " + string(rune('1'+i)) + " (" + m.name + ")"
+// keep measures a way and keeps it when it is the first or the quickest.
+func (t trial) keep(ctx context.Context, best *tried, w way, name string) error {
+	took, err := t.average(ctx, w)
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", t.class.name, name, err)
+	}
+	if best.took == 0 || took < best.took {
+		*best = tried{w, name, took}
+	}
+	return nil
 }
 
-// average asks the first questions of a class in one way and returns how long one takes. The very first, which prepares the
+func numbered(kind string, i int, m *mode) string {
+	return fmt.Sprintf("%s %d (%s)", kind, i+1, m.name)
+}
+
+// average asks the first questions of the class in one way and returns how long one takes. The very first, which prepares the
 // statement, does not count.
-func (w way) average(ctx context.Context, c *class, v *vocabulary, now time.Time) (time.Duration, error) {
-	d := newDraws(v, now, 1)
+func (t trial) average(ctx context.Context, w way) (time.Duration, error) {
+	d := newDraws(t.vocabulary, t.now, 1)
 	var spent time.Duration
 	for i := 0; ; i++ {
-		q := c.draw(d, c)
+		q := t.class.draw(d, t.class)
 		begun := time.Now()
 		r, err := w.ask(ctx, &q)
 		if err != nil {

@@ -29,13 +29,13 @@ func (c *comparison) choose(ctx context.Context) error {
 	c.choices = map[*class]choice{}
 	c.with, c.without = plain{}, plain{}
 	for _, class := range c.classes {
-		chosen, err := c.modes.choose(ctx, class, all[class.sql], c.vocabulary, c.now)
+		best, err := trial{class, c.vocabulary, c.now}.choose(ctx, c.modes, all[class.sql])
 		if err != nil {
-			return fmt.Errorf("%s: %w", class.name, err)
+			return err
 		}
-		c.say("%s: %s, %v; without totals %s, %v", class.name, chosen.withName, chosen.withTook, chosen.pageName, chosen.pageTook)
-		c.choices[class] = chosen
-		c.with[class], c.without[class] = chosen.with, chosen.without
+		c.say("%s: %s, %v; without totals %s, %v", class.name, best.with.name, best.with.took, best.without.name, best.without.took)
+		c.choices[class] = best
+		c.with[class], c.without[class] = best.with.way, best.without.way
 	}
 	return nil
 }

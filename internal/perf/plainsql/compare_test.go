@@ -55,12 +55,12 @@ func TestAnswersAgree(t *testing.T) {
 		for name, w := range everyWay(m, all[c.sql]) {
 			mustAgree(t, name, index, plain{c: w}, v, []*class{c})
 		}
-		chosen, err := m.choose(t.Context(), c, all[c.sql], v, testNow)
+		chosen, err := trial{c, v, testNow}.choose(t.Context(), m, all[c.sql])
 		if err != nil {
 			t.Fatal(err)
 		}
-		mustAgree(t, "what was chosen", index, plain{c: chosen.with}.among(8), v, []*class{c})
-		mustAgree(t, "what was chosen without totals", index, plain{c: chosen.without}, v, []*class{c})
+		mustAgree(t, "what was chosen", index, plain{c: chosen.with.way}.among(8), v, []*class{c})
+		mustAgree(t, "what was chosen without totals", index, plain{c: chosen.without.way}, v, []*class{c})
 		if chosen.without.page == nil || chosen.without.count != nil || chosen.without.whole {
 			t.Errorf("%s: what was chosen to go without a total does not", c.name)
 		}

@@ -136,8 +136,9 @@ func (c *comparison) printIndex(alone map[*class][]*outcome) {
 func (c *comparison) printChoices() {
 	fmt.Printf("| the quickest way to ask plain SQL | with totals | without |\n|---|---|---|\n")
 	for _, class := range c.classes {
-		chosen := c.choices[class]
-		fmt.Printf("| %s | %s, %s | %s, %s |\n", class.name, chosen.withName, measure.Milliseconds(chosen.withTook), chosen.pageName, measure.Milliseconds(chosen.pageTook))
+		best := c.choices[class]
+		fmt.Printf("| %s | %s, %s | %s, %s |\n", class.name, best.with.name, measure.Milliseconds(best.with.took),
+			best.without.name, measure.Milliseconds(best.without.took))
 	}
 	fmt.Println()
 }
