@@ -11,6 +11,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/openapitest"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 func TestCredentialsComeFirst(t *testing.T) {
@@ -118,7 +119,7 @@ func TestRefusedByTheEdge(t *testing.T) {
 			if f.spent != 1 || f.used != (cola.Used{}) {
 				t.Errorf("spent %d requests and %+v", f.spent, f.used)
 			}
-			for _, name := range quotaHeaders() {
+			for _, name := range web.QuotaHeaders() {
 				if resp.Header.Get(name) == "" {
 					t.Errorf("%s is missing", name)
 				}

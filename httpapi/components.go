@@ -8,6 +8,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/schemas"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 const schemaPrefix = schemas.Prefix
@@ -28,9 +29,9 @@ func schemaName(t reflect.Type, hint string) string {
 		return "ColaSearchResponse"
 	case reflect.TypeFor[permitteePage]():
 		return "PermitteeSearchResponse"
-	case reflect.TypeFor[errorBody]():
+	case reflect.TypeFor[web.ErrorBody]():
 		return "ErrorResponse"
-	case reflect.TypeFor[errorInfo]():
+	case reflect.TypeFor[web.ErrorInfo]():
 		return "Error"
 	case reflect.TypeFor[healthBody]():
 		return "Health"

@@ -13,10 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/openapitest"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // decoded is an error as a caller reads it.
@@ -59,8 +58,8 @@ func TestStatusOfEveryCode(t *testing.T) {
 	}
 	for _, match := range codes {
 		code := cola.Code(match[1])
-		if got := statusOf(code); got != want[code] {
-			t.Errorf("statusOf(%s) = %d, want %d", code, got, want[code])
+		if got := web.StatusOf(code); got != want[code] {
+			t.Errorf("web.StatusOf(%s) = %d, want %d", code, got, want[code])
 		}
 		if !strings.Contains(documented.String(), `"`+match[1]+`"`) {
 			t.Errorf("%s is not among the documented codes", code)
@@ -179,20 +178,7 @@ func TestCallerGone(t *testing.T) {
 	r.Header.Set("X-Api-Key", testKey)
 	w := httptest.NewRecorder()
 	mustServe(t, f, &log).ServeHTTP(w, r)
-	if w.Code != statusClientGone || w.Body.Len() != 0 || strings.Contains(log.String(), "ERROR") {
+	if w.Code != web.StatusClientGone || w.Body.Len() != 0 || strings.Contains(log.String(), "ERROR") {
 		t.Errorf("%d %q\n%s", w.Code, w.Body, log.String())
-	}
-}
-
-func TestRetrySeconds(t *testing.T) {
-	tests := map[time.Duration]int64{
-		0: 1, time.Nanosecond: 1, time.Second: 1, time.Second + 1: 2, 59*time.Second + 999*time.Millisecond: 60, time.Minute: 60,
-	}
-	got := map[time.Duration]int64{}
-	for d := range tests {
-		got[d] = retrySeconds(d)
-	}
-	if diff := cmp.Diff(tests, got); diff != "" {
-		t.Error(diff)
 	}
 }

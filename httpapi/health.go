@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // healthBody is the body of /healthz and /readyz.
@@ -16,7 +17,7 @@ type healthBody struct {
 func (a *api) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	if err := a.writeJSON(w, http.StatusOK, plain(healthBody{Status: "ok", Version: a.opts.Version})); err != nil {
-		a.fail(w, r, err)
+		web.Fail(w, r, err)
 	}
 }
 
@@ -24,14 +25,14 @@ func (a *api) health(w http.ResponseWriter, r *http.Request) {
 func (a *api) ready(w http.ResponseWriter, r *http.Request) {
 	if err := a.svc.Ready(r.Context()); err != nil {
 		if cola.CodeOf(err) == cola.CodeInternal {
-			eventOf(r).fault = err
+			web.EventOf(r.Context()).Fault = err
 			err = &cola.Error{
 				Code:       cola.CodeUnavailable,
 				Message:    "The service is not ready: something it depends on does not answer.",
 				RetryAfter: cola.UnavailableRetry,
 			}
 		}
-		a.fail(w, r, err)
+		web.Fail(w, r, err)
 		return
 	}
 	a.health(w, r)

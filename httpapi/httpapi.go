@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -73,10 +74,9 @@ type api struct {
 	svc        Service
 	auth       Authenticator
 	opts       Options
-	log        *slog.Logger
 	ops        []operation
 	patterns   map[string]bool // of the routes, as chi tells them
-	metrics    *metrics
+	recorder   *web.Recorder
 	drawings   chan struct{} // holds a token for each image being drawn
 	buffers    sync.Pool     // of *bytes.Buffer
 	imageQuery *decoder[imageParams]
@@ -92,7 +92,6 @@ func New(svc Service, auth Authenticator, o Options) http.Handler {
 		svc:        svc,
 		auth:       auth,
 		opts:       o,
-		log:        o.Logger,
 		ops:        operations(svc),
 		drawings:   make(chan struct{}, o.MaxDrawings),
 		buffers:    sync.Pool{New: newBuffer},
@@ -102,7 +101,7 @@ func New(svc Service, auth Authenticator, o Options) http.Handler {
 	a.spec = newDocument("application/json", mustMarshal(spec))
 	a.page = newDocument("text/html; charset=utf-8", mustRenderDocs(spec, o.PublicURL))
 	a.patterns = a.routePatterns()
-	a.metrics = newMetrics(o.Metrics, sortedKeys(a.patterns))
+	a.recorder = web.NewRecorder(o.Logger, o.Metrics, sortedKeys(a.patterns), a.routeLabel)
 	return a.routes()
 }
 
@@ -150,7 +149,7 @@ func (a *api) routePatterns() map[string]bool {
 
 func (a *api) routes() http.Handler {
 	root := chi.NewRouter()
-	root.Use(requestID, a.record, canonicalPath, a.cors(), compress(), a.recover, a.limitTime)
+	root.Use(web.RequestID, a.recorder.Record, canonicalPath, a.cors(), web.Compress(), web.Recover, a.limitTime)
 	root.NotFound(a.notFoundOpen)
 	root.MethodNotAllowed(a.methodNotAllowedOpen)
 	for path, handler := range a.open() {

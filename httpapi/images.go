@@ -11,6 +11,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/labelart"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // picture is a format that label images are drawn in.
@@ -28,7 +29,7 @@ func asPNG() picture { return picture{"png", "image/png", labelart.PNG} }
 func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	id, format, err := a.pictureOf(r)
 	if err != nil {
-		a.fail(w, r, err)
+		web.Fail(w, r, err)
 		return
 	}
 	label, img, err := a.svc.DrawableImage(r.Context(), id)
@@ -36,12 +37,12 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 		err = cola.Errorf(cola.CodeNotFound, "The image %s is not drawn here: its size is not from 1 to %d pixels a side.", cola.Quoted(id), labelart.MaxSide)
 	}
 	if err != nil {
-		a.fail(w, r, err)
+		web.Fail(w, r, err)
 		return
 	}
 	tag, err := a.pictureTag(&label, &img, format)
 	if err != nil {
-		a.fail(w, r, err)
+		web.Fail(w, r, err)
 		return
 	}
 	h := w.Header()
@@ -68,12 +69,12 @@ func (a *api) drawTo(w http.ResponseWriter, r *http.Request, label *cola.Cola, i
 	case a.drawings <- struct{}{}:
 		defer func() { <-a.drawings }()
 	case <-r.Context().Done():
-		a.fail(w, r, r.Context().Err())
+		web.Fail(w, r, r.Context().Err())
 		return
 	}
 	var drawn bytes.Buffer
 	if err := p.draw(&drawn, label, img); err != nil {
-		a.fail(w, r, err)
+		web.Fail(w, r, err)
 		return
 	}
 	h := w.Header()

@@ -16,24 +16,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
-
-func TestRequestID(t *testing.T) {
-	h := mustServe(t, newFake(), io.Discard)
-	for _, sane := range []string{"a", "0b5c.7-D_e", strings.Repeat("x", 64)} {
-		if got := get(t, h, "/healthz", "X-Request-Id: "+sane).Header.Get("X-Request-Id"); got != sane {
-			t.Errorf("%q comes back as %q", sane, got)
-		}
-	}
-	seen := map[string]bool{}
-	for _, bad := range []string{"", "has space", "semi;colon", "naïve", "-leading", strings.Repeat("x", 65), `"><script>`, testKey, "id-" + testKey} {
-		got := get(t, h, "/healthz", "X-Request-Id: "+bad).Header.Get("X-Request-Id")
-		if got == bad || !saneRequestID(got) || seen[got] {
-			t.Errorf("%q is answered with the id %q", bad, got)
-		}
-		seen[got] = true
-	}
-}
 
 // TestOneEventARequest reads the log line of each kind of request.
 func TestOneEventARequest(t *testing.T) {
@@ -86,24 +70,6 @@ func TestOneEventARequest(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestPanicAfterTheAnswerBegan must cut the connection: what was sent is only a part.
-func TestPanicAfterTheAnswerBegan(t *testing.T) {
-	var log strings.Builder
-	a := &api{opts: Options{}.withDefaults(), log: slog.New(slog.NewJSONHandler(&log, nil))}
-	a.buffers.New = func() any { return nil } // not needed: nothing more is written
-	h := requestID(a.recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusOK)
-		panic(errBroken)
-	})))
-	defer func() {
-		if p := recover(); p != http.ErrAbortHandler {
-			t.Errorf("recovered %v", p)
-		}
-	}()
-	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
-	t.Error("the panic ended in an answer")
 }
 
 func TestAbortStaysAnAbort(t *testing.T) {
@@ -187,7 +153,7 @@ func TestScriptsReadHeaders(t *testing.T) {
 	for _, target := range []string{"/api/v1/colas", "/api/v1/colas/1", "/api/v1/nothing", "/healthz"} {
 		resp := get(t, h, target, "Origin: https://shop.example")
 		exposed := strings.ToLower(resp.Header.Get("Access-Control-Expose-Headers"))
-		for _, name := range append(quotaHeaders(), "Retry-After", "ETag", "X-Request-Id") {
+		for _, name := range append(web.QuotaHeaders(), "Retry-After", "ETag", "X-Request-Id") {
 			if !slices.Contains(strings.Split(exposed, ", "), strings.ToLower(name)) {
 				t.Errorf("%s: %s is hidden; exposed are %s", target, name, exposed)
 			}

@@ -139,7 +139,7 @@ func TestImageTag(t *testing.T) {
 
 // TestDrawingsWaitTheirTurn fills every place: the next drawing waits, and gives up when its time is over.
 func TestDrawingsWaitTheirTurn(t *testing.T) {
-	a := &api{svc: newFake(), opts: Options{}.withDefaults(), log: slog.New(slog.DiscardHandler), drawings: make(chan struct{}, 1), imageQuery: newDecoder[imageParams]()}
+	a := &api{svc: newFake(), opts: Options{}.withDefaults(), drawings: make(chan struct{}, 1), imageQuery: newDecoder[imageParams]()}
 	a.opts.Timeout = 1
 	a.buffers.New = newBuffer
 	a.drawings <- struct{}{}

@@ -11,20 +11,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // exampleTag is an entity tag as the registry makes them.
 const exampleTag = `W/"pZGm1Av0IEBKARcz"`
 
-// quotaHeaders names the headers that tell where the account stands.
-func quotaHeaders() []string {
-	return []string{
-		"X-Detail-Views-Limit", "X-Detail-Views-Remaining", "X-List-Records-Limit", "X-List-Records-Remaining", "X-Quota-Reset",
-	}
-}
-
 // everyAnswer names the headers of every answer to an authenticated request.
-func everyAnswer() []string { return append(quotaHeaders(), "X-Request-Id") }
+func everyAnswer() []string { return append(web.QuotaHeaders(), "X-Request-Id") }
 
 const headerPrefix = "#/components/headers/"
 
@@ -49,7 +43,7 @@ func headers(s components) map[string]*huma.Param {
 		"X-Request-Id":             {Required: true, Schema: text(), Example: "JBTQ2T5KX3V6DVUGOMUGY2IAFN", Description: "Identifies the request in our logs; the one you sent, if you sent one of up to 64 letters, digits, dots, hyphens and underscores."},
 		"Retry-After":              {Schema: whole(), Example: 12, Description: "Seconds until another try can succeed; on a 429 of the burst and on a 503."},
 		"ETag":                     {Required: true, Schema: text(), Example: exampleTag, Description: "Version of the record, to send back as If-None-Match."},
-		"WWW-Authenticate":         {Required: true, Schema: text(), Example: challenge(http.Header{}), Description: "The scheme to send credentials with."},
+		"WWW-Authenticate":         {Required: true, Schema: text(), Example: web.Challenge(http.Header{}), Description: "The scheme to send credentials with."},
 	}
 }
 
@@ -91,7 +85,7 @@ func errorKinds() []errorKind {
 			"A monthly quota is used up (details.reason is detail_views or list_records; upgrade_url is given), or too many requests came in 60 seconds (details.reason is burst; Retry-After is given).",
 			append([]string{"Retry-After"}, everyAnswer()...), false, quotaExamples()},
 		{http.StatusInternalServerError, "InternalError", "Something went wrong on our side. Nothing more is told than the request id.", requestID, true,
-			map[string]*cola.Error{"internal": internalError("JBTQ2T5KX3V6DVUGOMUGY2IAFN")}},
+			map[string]*cola.Error{"internal": web.InternalError("JBTQ2T5KX3V6DVUGOMUGY2IAFN")}},
 		{http.StatusServiceUnavailable, "Unavailable", "The service is starting, or cannot count the request now and so does not answer it. Nothing was charged.",
 			append([]string{"Retry-After"}, requestID...), true,
 			map[string]*cola.Error{"unavailable": cola.Unavailable()}},
@@ -138,16 +132,16 @@ func openName(status int) string {
 // errorResponses describes the errors once for all operations.
 func errorResponses(s components) map[string]*huma.Response {
 	responses := map[string]*huma.Response{}
-	schema := s.Of(reflect.TypeFor[errorBody]())
+	schema := s.Of(reflect.TypeFor[web.ErrorBody]())
 	for _, kind := range errorKinds() {
 		examples := map[string]*huma.Example{}
 		for name, e := range kind.examples {
-			examples[name] = &huma.Example{Summary: strings.ToUpper(name[:1]) + name[1:], Value: envelope(e)}
+			examples[name] = &huma.Example{Summary: strings.ToUpper(name[:1]) + name[1:], Value: web.Envelope(e)}
 		}
 		content := map[string]*huma.MediaType{"application/json": {Schema: schema, Examples: examples}}
 		responses[kind.name] = &huma.Response{Description: kind.description, Headers: headerRefs(kind.headers), Content: content}
 		if kind.open {
-			withoutQuota := slices.DeleteFunc(slices.Clone(kind.headers), func(h string) bool { return slices.Contains(quotaHeaders(), h) })
+			withoutQuota := slices.DeleteFunc(slices.Clone(kind.headers), func(h string) bool { return slices.Contains(web.QuotaHeaders(), h) })
 			responses[openName(kind.status)] = &huma.Response{Description: kind.description, Headers: headerRefs(withoutQuota), Content: content}
 		}
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 const goldenOpenAPI = "openapi.json"
@@ -103,7 +105,7 @@ func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
 		if diff := cmp.Diff(want, sortedKeys(described.Responses)); diff != "" {
 			t.Errorf("%s (-want +described):\n%s", op.ID, diff)
 		}
-		for _, name := range quotaHeaders() {
+		for _, name := range web.QuotaHeaders() {
 			if described.Responses["200"].Headers[name] == nil {
 				t.Errorf("%s does not promise %s", op.ID, name)
 			}

@@ -2,12 +2,11 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"net/http"
 	"strconv"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // body writes itself as JSON.
@@ -53,11 +52,7 @@ func (a *api) writeJSON(w http.ResponseWriter, status int, content body) error {
 		return err
 	}
 	buf.Write(b) // in place, unless it outgrew the buffer
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(buf.Len()))
-	w.WriteHeader(status)
-	w.Write(buf.Bytes()) // an error means that the caller is gone
+	web.WriteJSON(w, status, buf.Bytes())
 	return nil
 }
 
@@ -74,58 +69,6 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, ans answer) {
 		return
 	}
 	if err := a.writeJSON(w, http.StatusOK, ans.body); err != nil {
-		a.fail(w, r, err)
+		web.Fail(w, r, err)
 	}
-}
-
-// statusClientGone is what a request is logged with whose caller went away before its answer.
-const statusClientGone = 499
-
-// fail sends an error in the envelope.
-func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
-	event := eventOf(r)
-	if errors.Is(err, context.Canceled) && errors.Is(r.Context().Err(), context.Canceled) {
-		w.WriteHeader(statusClientGone)
-		return
-	}
-	shown, fault := shownError(err, event.requestID)
-	if event.fault == nil { // else it is noted more exactly
-		event.fault = fault
-	}
-	event.code = shown.Code
-	h := w.Header()
-	h.Set("Cache-Control", "private, no-store")
-	h.Del("Etag")
-	if shown.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.FormatInt(retrySeconds(shown.RetryAfter), 10))
-	}
-	if shown.Code == cola.CodeUnauthorized {
-		h.Set("Www-Authenticate", challenge(r.Header))
-	}
-	if err := a.writeJSON(w, statusOf(shown.Code), plain(envelope(shown))); err != nil {
-		// The details hold what JSON cannot say. The error itself is still told.
-		event.fault = errors.Join(event.fault, err)
-		bare := &cola.Error{Code: shown.Code, Message: shown.Message}
-		a.writeJSON(w, statusOf(shown.Code), plain(envelope(bare)))
-	}
-}
-
-// challenge is the WWW-Authenticate of a 401 (RFC 6750, section 3): it names an error only when credentials were sent.
-func challenge(sent http.Header) string {
-	if sent.Get("Authorization") == "" && sent.Get("X-Api-Key") == "" {
-		return `Bearer realm="colaregistry"`
-	}
-	return `Bearer realm="colaregistry", error="invalid_token"`
-}
-
-// setQuota sets the five quota headers, unless the state is not known.
-func setQuota(h http.Header, q cola.QuotaState) {
-	if !q.Known() {
-		return
-	}
-	h.Set("X-Detail-Views-Limit", strconv.Itoa(q.Limits.DetailViews))
-	h.Set("X-Detail-Views-Remaining", strconv.Itoa(q.DetailViewsRemaining()))
-	h.Set("X-List-Records-Limit", strconv.Itoa(q.Limits.ListRecords))
-	h.Set("X-List-Records-Remaining", strconv.Itoa(q.ListRecordsRemaining()))
-	h.Set("X-Quota-Reset", strconv.FormatInt(q.Period.End().Unix(), 10))
 }

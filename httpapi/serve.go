@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // maxBodyBytes is the largest request body that is put up with. Reads take no body; one that comes along is not read.
@@ -17,13 +18,13 @@ const maxBodyBytes = 64 << 10
 func (a *api) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Authorization, X-API-Key")
-		eventOf(r).channel = cola.ChannelREST
+		web.EventOf(r.Context()).Channel = cola.ChannelREST
 		caller, err := a.auth.Authenticate(r.Context(), r.Header, cola.ChannelREST)
 		if err != nil {
-			a.fail(w, r, err)
+			web.Fail(w, r, err)
 			return
 		}
-		eventOf(r).caller = caller
+		web.EventOf(r.Context()).Caller = caller
 		r = r.WithContext(cola.WithCaller(r.Context(), caller))
 		if r.ContentLength > maxBodyBytes {
 			a.refuse(w, r, cola.Errorf(cola.CodePayloadTooLarge,
@@ -38,13 +39,13 @@ func (a *api) authenticate(next http.Handler) http.Handler {
 func (a *api) serve(op *operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		caller, _ := cola.CallerFrom(r.Context())
-		event := eventOf(r)
-		event.meter = op.Meter
+		event := web.EventOf(r.Context())
+		event.Meter = op.Meter
 		ans, state, err := op.call(r, caller)
-		event.units = state.Charged
-		setQuota(w.Header(), state)
+		event.Units = state.Charged
+		web.SetQuota(w.Header(), state)
 		if err != nil {
-			a.fail(w, r, err)
+			web.Fail(w, r, err)
 			return
 		}
 		a.answer(w, r, ans)
@@ -55,8 +56,8 @@ func (a *api) serve(op *operation) http.HandlerFunc {
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, refusal error) {
 	caller, _ := cola.CallerFrom(r.Context())
 	state, err := a.svc.Refuse(r.Context(), caller, refusal)
-	setQuota(w.Header(), state)
-	a.fail(w, r, err)
+	web.SetQuota(w.Header(), state)
+	web.Fail(w, r, err)
 }
 
 func (a *api) notFound(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +65,7 @@ func (a *api) notFound(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *api) notFoundOpen(w http.ResponseWriter, r *http.Request) {
-	a.fail(w, r, a.noSuchPath(r))
+	web.Fail(w, r, a.noSuchPath(r))
 }
 
 // noSuchPath names the nearest path there is. What all of them begin with is left out of the comparison: it would make any
@@ -95,7 +96,7 @@ func (a *api) methodNotAllowedOpen(w http.ResponseWriter, r *http.Request) {
 		a.authenticate(http.HandlerFunc(a.methodNotAllowed)).ServeHTTP(w, r)
 		return
 	}
-	a.fail(w, r, wrongMethod(w, r))
+	web.Fail(w, r, wrongMethod(w, r))
 }
 
 // wrongMethod sets Allow to what the routes take at the path, and returns the error that says so. A method that no route

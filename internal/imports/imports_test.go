@@ -34,14 +34,17 @@ var table = map[string][]string{
 	"ingest":          {"cola", "store"},
 	"registry":        {"cola", "store", "search", "quota"},
 	"alerts":          {"cola", "store", "registry"},
-	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/schemas"},
-	"mcp":             {"cola", "registry", "auth", "internal/schemas"},
+	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/schemas", "internal/web"},
+	"mcp":             {"cola", "registry", "auth", "internal/schemas", "internal/web"},
 	"dashboard":       {"cola", "registry", "auth", "internal/labelart"},
 
+	"internal/web":           {"cola", "auth"},
 	"internal/demo":          {"cola", "store", "ingest"},
 	"internal/perf":          {everything}, // measures the whole program
 	"internal/perf/measure":  {"auth", "cola", "store"},
 	"internal/perf/plainsql": {everything}, // compares it with plain SQL
+	"internal/traffic":       {"auth", "cola", "store", "quota"},
+	"internal/cluster":       {everything}, // drives many processes through failures
 }
 
 // edges render answers; what they render comes from the registry alone.

@@ -1,4 +1,4 @@
-package httpapi
+package web
 
 import (
 	"cmp"
@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// statusOf is the one table from the code of an error to its HTTP status.
-func statusOf(code cola.Code) int {
+// StatusOf is the one table from the code of an error to its HTTP status.
+func StatusOf(code cola.Code) int {
 	switch code {
 	case cola.CodeValidation, cola.CodeSearchTooBroad:
 		return http.StatusBadRequest
@@ -38,34 +38,35 @@ func statusOf(code cola.Code) int {
 	return http.StatusInternalServerError
 }
 
-// errorBody is the envelope of every error.
-type errorBody struct {
-	Error      errorInfo `json:"error" doc:"What went wrong."`
+// ErrorBody is the Envelope of every error.
+type ErrorBody struct {
+	Error      ErrorInfo `json:"error" doc:"What went wrong."`
 	UpgradeURL string    `json:"upgrade_url,omitempty" format:"uri" doc:"Where a larger plan is had; present when a monthly quota is used up, also in error.details." example:"https://example.com/plans"`
 }
 
-type errorInfo struct {
+// ErrorInfo is the error itself.
+type ErrorInfo struct {
 	Code    cola.Code      `json:"code" enum:"unauthorized,not_found,quota_exceeded,validation_error,insufficient_scope,search_too_broad,watchlist_limit_reached,method_not_allowed,payload_too_large,unsupported_media_type,forbidden,internal_error,unavailable" doc:"Kind of error, for programs." example:"validation_error"`
 	Message string         `json:"message" doc:"What was wrong and what to do, for people." example:"Invalid parameters: per_page. See details for what each accepts."`
 	Details map[string]any `json:"details" doc:"More on the error; may be empty. A validation_error has an array of messages under each parameter's name. A quota_exceeded has reason: detail_views, list_records or burst. An internal_error has request_id."`
 }
 
-// envelope renders an error of the caller.
-func envelope(e *cola.Error) errorBody {
+// Envelope renders an error that is safe to show.
+func Envelope(e *cola.Error) ErrorBody {
 	details := map[string]any{}
 	maps.Copy(details, e.Details)
 	if e.UpgradeURL != "" {
 		details["upgrade_url"] = e.UpgradeURL
 	}
-	return errorBody{
-		Error:      errorInfo{Code: e.Code, Message: e.Message, Details: details},
+	return ErrorBody{
+		Error:      ErrorInfo{Code: e.Code, Message: e.Message, Details: details},
 		UpgradeURL: e.UpgradeURL,
 	}
 }
 
-// shownError turns any error into one that is safe to show. fault is the error to log when it is not the caller's doing,
+// Shown turns any error into one that is safe to show. fault is the error to log when it is not the caller's doing,
 // and nil when it is.
-func shownError(err error, requestID string) (shown *cola.Error, fault error) {
+func Shown(err error, requestID string) (shown *cola.Error, fault error) {
 	if errors.As(err, &shown) && shown.Code != cola.CodeInternal {
 		if shown.Code != cola.CodeUnavailable {
 			return shown, nil
@@ -81,10 +82,11 @@ func shownError(err error, requestID string) (shown *cola.Error, fault error) {
 			RetryAfter: cola.UnavailableRetry,
 		}, err
 	}
-	return internalError(requestID), err
+	return InternalError(requestID), err
 }
 
-func internalError(requestID string) *cola.Error {
+// InternalError is what a caller sees of a fault of ours.
+func InternalError(requestID string) *cola.Error {
 	return &cola.Error{
 		Code:    cola.CodeInternal,
 		Message: "Something went wrong on our side. Quote the request id when reporting it.",
@@ -92,7 +94,7 @@ func internalError(requestID string) *cola.Error {
 	}
 }
 
-// retrySeconds rounds up to whole seconds, as Retry-After has them: coming back a moment early would be refused again.
-func retrySeconds(d time.Duration) int64 {
+// RetrySeconds rounds up to whole seconds, as Retry-After has them: coming back a moment early would be refused again.
+func RetrySeconds(d time.Duration) int64 {
 	return max(1, int64((d+time.Second-1)/time.Second))
 }

@@ -1,6 +1,7 @@
-package httpapi
+package web
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -12,15 +13,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// other is what a request is told under, in metrics and in the log, whose route or method is none of ours: what callers make
+// Other is what a request is told under, in metrics and in the log, whose route or method is none of ours: what callers make
 // up must neither make new series nor come into the log.
-const other = "other"
+const Other = "other"
 
 // metrics measures requests. A nil *metrics measures nothing.
 type metrics struct {
 	inFlight prometheus.Gauge
 	panics   prometheus.Counter
-	routes   map[string]*routeMetrics // by pattern, and other
+	routes   map[string]*routeMetrics // by pattern, and Other
 }
 
 // routeMetrics measures the requests of one route. Everything that is known beforehand is looked up by its labels once, here;
@@ -39,37 +40,37 @@ type outcome struct {
 	status int
 }
 
-// newMetrics registers the metrics of an edge with these routes; there are none without a registerer.
+// newMetrics registers the metrics of an edge with these routes; there are none without a registerer. What another edge has
+// registered there before is used: one request is of one edge.
 func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 	if registerer == nil {
 		return nil
 	}
-	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
+	requests := registered(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_http_requests_total",
 		Help: "Requests answered, by route pattern and status. Status 499: the caller went away; 0: cut off without an answer.",
-	}, []string{"method", "route", "status"})
-	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	}, []string{"method", "route", "status"}))
+	durations := registered(registerer, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "colaregistry_http_request_duration_seconds",
 		Help:    "Time from the head of a request until its answer was handed to the network.",
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
-	}, []string{"route"})
-	sent := prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, []string{"route"}))
+	sent := registered(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_http_response_bytes_total",
 		Help: "Bytes of answers' bodies, as sent: after compression.",
-	}, []string{"route"})
+	}, []string{"route"}))
 	m := &metrics{
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+		inFlight: registered(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "colaregistry_http_requests_in_flight",
 			Help: "Requests being answered.",
-		}),
-		panics: prometheus.NewCounter(prometheus.CounterOpts{
+		})),
+		panics: registered(registerer, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "colaregistry_http_panics_total",
 			Help: "Requests that made the program panic. Each is an error in the log, with its stack.",
-		}),
+		})),
 		routes: map[string]*routeMetrics{},
 	}
-	registerer.MustRegister(requests, durations, sent, m.inFlight, m.panics)
-	for _, route := range slices.Concat(patterns, []string{other}) {
+	for _, route := range slices.Concat(patterns, []string{Other}) {
 		r := &routeMetrics{
 			duration: durations.WithLabelValues(route),
 			bytes:    sent.WithLabelValues(route),
@@ -79,6 +80,18 @@ func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 		m.routes[route] = r
 	}
 	return m
+}
+
+// registered registers a collector, and returns it or the one of its name that is there already.
+func registered[C prometheus.Collector](registerer prometheus.Registerer, c C) C {
+	err := registerer.Register(c)
+	if already, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
+		return already.ExistingCollector.(C)
+	}
+	if err != nil {
+		panic(err) // the names and labels are ours
+	}
+	return c
 }
 
 // began counts a request in.
@@ -123,5 +136,5 @@ func methodLabel(method string) string {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 		return method
 	}
-	return other
+	return Other
 }

@@ -1,0 +1,121 @@
+package web
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Recorder tells of requests: a line of the log and some metrics for each.
+type Recorder struct {
+	log     *slog.Logger
+	metrics *metrics
+	route   func(*http.Request) string
+}
+
+// NewRecorder returns a Recorder. route tells what a request was for, once it has been served: one of the routes, or Other.
+// With a registerer requests are measured; edges that register with the same one share the metrics.
+func NewRecorder(log *slog.Logger, registerer prometheus.Registerer, routes []string, route func(*http.Request) string) *Recorder {
+	return &Recorder{log: log, metrics: newMetrics(registerer, routes), route: route}
+}
+
+// Record measures a request and logs one event of it, when it is done.
+func (rec *Recorder) Record(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		rec.metrics.began()
+		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		defer func() {
+			// Deferred, so that a connection cut off by a panic is recorded too.
+			took, route, sent := time.Since(start), rec.route(r), ww.BytesWritten()
+			if r.Method == http.MethodHead {
+				sent = 0 // net/http takes the body and leaves it out
+			}
+			o := outcome{methodLabel(r.Method), ww.Status()}
+			rec.metrics.ended(route, o, took, sent, EventOf(r.Context()).Stack != nil)
+			rec.logEvent(r, route, o, took, sent)
+		}()
+		next.ServeHTTP(ww, r)
+	})
+}
+
+func (rec *Recorder) logEvent(r *http.Request, route string, o outcome, took time.Duration, bytes int) {
+	e := EventOf(r.Context())
+	attrs := []slog.Attr{
+		slog.String("request_id", e.RequestID),
+		slog.String("method", o.method),
+		slog.String("route", route),
+		slog.Int("status", o.status),
+		slog.Duration("duration", took),
+		slog.Int("bytes", bytes),
+	}
+	if e.Channel != "" {
+		attrs = append(attrs, slog.String("channel", string(e.Channel)))
+	}
+	if e.Caller.Account != 0 {
+		attrs = append(attrs,
+			slog.Int64("account", int64(e.Caller.Account)),
+			slog.String("credential_kind", string(e.Caller.Credential.Kind)),
+			slog.Int64("credential", e.Caller.Credential.ID),
+			slog.Int("units", e.Units))
+	}
+	if e.Meter != cola.MeterNone {
+		attrs = append(attrs, slog.String("meter", string(e.Meter)))
+	}
+	if e.Code != "" {
+		attrs = append(attrs, slog.String("code", string(e.Code)))
+	}
+	attrs = append(attrs, e.Beside...)
+	level := slog.LevelInfo
+	if e.Fault != nil {
+		level = slog.LevelError
+		attrs = append(attrs, slog.String("error", e.Fault.Error()))
+	}
+	if e.Stack != nil {
+		attrs = append(attrs, slog.String("stack", string(e.Stack)))
+	}
+	rec.log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// Recover turns a panic into a 500 that tells nothing of it. When the answer has begun the connection is cut off instead,
+// so that nobody takes a part for the whole.
+func Recover(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			e := EventOf(r.Context())
+			e.Stack = debug.Stack()
+			fault := fmt.Errorf("panic: %v", p)
+			if ww.Status() != 0 {
+				e.Fault, e.Code = fault, cola.CodeInternal
+				panic(http.ErrAbortHandler)
+			}
+			Fail(ww, r, fault)
+		}()
+		next.ServeHTTP(ww, r)
+	})
+}
+
+// Compress encodes answers with zstd or gzip for those who accept it.
+func Compress() func(http.Handler) http.Handler {
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(1024))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return func(next http.Handler) http.Handler { return wrap(next) }
+}

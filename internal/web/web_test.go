@@ -1,0 +1,154 @@
+package web
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+var errBroken = errors.New("disk full of secrets")
+
+// mustServe serves a handler with all that this package does for one; log lines go to out.
+func mustServe(out *strings.Builder, registerer prometheus.Registerer, route string, h http.HandlerFunc) http.Handler {
+	rec := NewRecorder(slog.New(slog.NewJSONHandler(out, nil)), registerer, []string{route}, func(*http.Request) string { return route })
+	return RequestID(rec.Record(Recover(h)))
+}
+
+func get(h http.Handler, id string) *http.Response {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("X-Request-Id", id)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func TestRequestID(t *testing.T) {
+	h := mustServe(&strings.Builder{}, nil, "/", func(http.ResponseWriter, *http.Request) {})
+	for _, sane := range []string{"a", "0b5c.7-D_e", strings.Repeat("x", 64)} {
+		if got := get(h, sane).Header.Get("X-Request-Id"); got != sane {
+			t.Errorf("%q comes back as %q", sane, got)
+		}
+	}
+	const key = "lar_test"
+	seen := map[string]bool{}
+	for _, bad := range []string{"", "has space", "semi;colon", "naïve", "-leading", strings.Repeat("x", 65), `"><script>`, key, "id-" + key} {
+		got := get(h, bad).Header.Get("X-Request-Id")
+		if got == bad || !saneRequestID(got) || seen[got] {
+			t.Errorf("%q is answered with the id %q", bad, got)
+		}
+		seen[got] = true
+	}
+}
+
+// TestPanicBeforeTheAnswer is told by the request's id alone, and logged with its stack.
+func TestPanicBeforeTheAnswer(t *testing.T) {
+	var log strings.Builder
+	resp := get(mustServe(&log, nil, "/", func(http.ResponseWriter, *http.Request) { panic(errBroken) }), "seen")
+	var body strings.Builder
+	if err := resp.Write(&body); err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusInternalServerError || strings.Contains(body.String(), "disk") || !strings.Contains(body.String(), `"request_id":"seen"`) {
+		t.Errorf("a panic is answered with %s", body.String())
+	}
+	if !strings.Contains(log.String(), "disk full of secrets") || !strings.Contains(log.String(), "web_test.go") {
+		t.Errorf("a panic is logged as %s", log.String())
+	}
+}
+
+// TestPanicAfterTheAnswerBegan must cut the connection: what was sent is only a part.
+func TestPanicAfterTheAnswerBegan(t *testing.T) {
+	h := mustServe(&strings.Builder{}, nil, "/", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		panic(errBroken)
+	})
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler {
+			t.Errorf("recovered %v", p)
+		}
+	}()
+	get(h, "")
+	t.Error("the panic ended in an answer")
+}
+
+// TestUnspeakableDetails: an error whose details are no JSON is told without them.
+func TestUnspeakableDetails(t *testing.T) {
+	var log strings.Builder
+	resp := get(mustServe(&log, nil, "/", func(w http.ResponseWriter, r *http.Request) {
+		Fail(w, r, &cola.Error{Code: cola.CodeValidation, Message: "Odd.", Details: map[string]any{"why": func() {}}})
+	}), "")
+	var body strings.Builder
+	if err := resp.Write(&body); err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body.String(), `{"error":{"code":"validation_error","message":"Odd.","details":{}}}`) {
+		t.Errorf("answered with %s", body.String())
+	}
+	if !strings.Contains(log.String(), "unsupported type") {
+		t.Errorf("the log is silent on it: %s", log.String())
+	}
+}
+
+// TestTwoEdgesShareMetrics: what two edges register with one registerer counts together.
+func TestTwoEdgesShareMetrics(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	ok := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
+	var log strings.Builder
+	for _, route := range []string{"/a", "/b", "/b"} {
+		get(mustServe(&log, registry, route, ok), "")
+	}
+	want := `
+# HELP colaregistry_http_requests_total Requests answered, by route pattern and status. Status 499: the caller went away; 0: cut off without an answer.
+# TYPE colaregistry_http_requests_total counter
+colaregistry_http_requests_total{method="GET",route="/a",status="200"} 1
+colaregistry_http_requests_total{method="GET",route="/b",status="200"} 2
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "colaregistry_http_requests_total"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCountsAreExact has many goroutines meet the same outcomes for the first time at once.
+func TestCountsAreExact(t *testing.T) {
+	const goroutines, each = 16, 50
+	m := newMetrics(prometheus.NewRegistry(), []string{"/a"})
+	var all sync.WaitGroup
+	for range goroutines {
+		all.Go(func() {
+			for i := range each {
+				m.began()
+				m.ended("/a", outcome{"GET", 200 + i%10}, 0, 1, false)
+			}
+		})
+	}
+	all.Wait()
+	for status := 200; status < 210; status++ {
+		if got := testutil.ToFloat64(m.routes["/a"].counter(outcome{"GET", status})); got != goroutines*each/10 {
+			t.Errorf("%d: %v, want %d", status, got, goroutines*each/10)
+		}
+	}
+}
+
+func TestRetrySeconds(t *testing.T) {
+	tests := map[time.Duration]int64{
+		0: 1, time.Nanosecond: 1, time.Second: 1, time.Second + 1: 2, 59*time.Second + 999*time.Millisecond: 60, time.Minute: 60,
+	}
+	got := map[time.Duration]int64{}
+	for d := range tests {
+		got[d] = RetrySeconds(d)
+	}
+	if diff := cmp.Diff(tests, got); diff != "" {
+		t.Error(diff)
+	}
+}
