@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/colaregistry/colaregistry/internal/perf/measure"
+	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/internal/traffic"
+	"github.com/colaregistry/colaregistry/store/postgres"
+)
+
+// options of a run.
+type options struct {
+	duration time.Duration // of the load, at least
+	outage   time.Duration // how long the database is away each time; beyond five seconds batches are given up
+	accounts int
+	labels   int
+	dir      string // empty for a temporary one
+	verbose  bool
+}
+
+// processCount is how many processes share the database.
+const processCount = 3
+
+// cluster is what a run is made on.
+type cluster struct {
+	options
+	program   string
+	primary   *pgtest.Server
+	standby   *pgtest.Server
+	database  string // name
+	processes []*process
+	accounts  []*traffic.Account
+	material  traffic.Material
+	out       io.Writer
+	log       *slog.Logger
+}
+
+// run makes a cluster, drives it, and reports whether everything was as promised.
+func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
+	if o.dir == "" {
+		if o.dir, err = os.MkdirTemp("", "colaregistry-cluster"); err != nil {
+			return false, err
+		}
+		defer os.RemoveAll(o.dir)
+	}
+	c := &cluster{options: o, out: out, log: slog.New(slog.DiscardHandler)}
+	if o.verbose {
+		c.log = slog.New(slog.NewTextHandler(out, nil))
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	for _, step := range []func(context.Context) error{c.startServers, c.fill, c.startProcesses} {
+		if err := step(ctx); err != nil {
+			return false, err
+		}
+	}
+	r, err := c.drive(ctx)
+	if err != nil {
+		return false, errors.Join(err, c.logs())
+	}
+	r.print(out, o.verbose)
+	return r.ok(), nil
+}
+
+// startServers starts the primary, its standby, and makes the database.
+func (c *cluster) startServers(ctx context.Context) (err error) {
+	c.log.Info("starting PostgreSQL with a standby")
+	if c.primary, err = pgtest.Start(ctx, pgtest.Options{Durable: true}); err != nil {
+		return err
+	}
+	if c.standby, err = c.primary.StartStandby(ctx, pgtest.Options{Durable: true}); err != nil {
+		return err
+	}
+	made, err := c.primary.CreateDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(made)
+	if err != nil {
+		return err
+	}
+	c.database = u.Path[1:]
+	return nil
+}
+
+// url returns the address of the database, wherever the primary is.
+func (c *cluster) url() string {
+	u, err := url.Parse(c.primary.URL(c.database))
+	if err != nil {
+		panic(err) // it was made from parts
+	}
+	u.Host += "," + c.standby.Addr()
+	query := u.Query()
+	query.Set("target_session_attrs", "read-write")
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// fill imports labels and makes the accounts. From then on commits wait for the standby.
+func (c *cluster) fill(ctx context.Context) (err error) {
+	if c.program, err = measure.Build(ctx, c.dir); err != nil {
+		return err
+	}
+	c.log.Info("importing", "labels", c.labels)
+	if err := measure.Import(ctx, c.program, c.labels, "--database-url", c.url(), "--data-dir", c.dir); err != nil {
+		return err
+	}
+	st, err := postgres.Open(ctx, c.url(), postgres.Options{Logger: c.log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	if c.material, err = traffic.ReadMaterial(ctx, st); err != nil {
+		return err
+	}
+	if c.accounts, err = traffic.NewCrowd(ctx, st, c.options.accounts); err != nil {
+		return err
+	}
+	return c.primary.SetSynchronous(ctx, "ANY 1 ("+c.standby.Name()+")")
+}
+
+// startProcesses starts the processes and waits until they are ready.
+func (c *cluster) startProcesses(ctx context.Context) error {
+	for i := range processCount {
+		p, err := newProcess(i, c.program, filepath.Join(c.dir, fmt.Sprintf("process%d", i+1)), c.url(), c.log)
+		if err != nil {
+			return err
+		}
+		c.processes = append(c.processes, p)
+		p.start()
+	}
+	return c.settled(ctx)
+}
+
+// close ends whatever runs.
+func (c *cluster) close() error {
+	for _, p := range c.processes {
+		p.close()
+	}
+	var errs []error
+	for _, s := range []*pgtest.Server{c.standby, c.primary} {
+		if s != nil {
+			errs = append(errs, s.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// logs returns the ends of the logs, to go with an error.
+func (c *cluster) logs() error {
+	var all error
+	for _, p := range c.processes {
+		all = errors.Join(all, fmt.Errorf("process %d logged last:\n%s", p.number+1, p.logged()))
+	}
+	return all
+}

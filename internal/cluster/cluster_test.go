@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/internal/traffic"
+)
+
+// TestShortRun is make cluster-test with everything in it, only shorter.
+func TestShortRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	var out bytes.Buffer
+	ok, err := run(t.Context(), options{duration: 16 * time.Second, outage: 1500 * time.Millisecond, accounts: 40, labels: 2_000}, &out)
+	if err != nil || !ok {
+		t.Errorf("%v", err)
+	}
+	t.Logf("\n%s", out.String())
+}
+
+// TestReportFails: a run fails for each thing that can be wrong with it.
+func TestReportFails(t *testing.T) {
+	good := func() *report {
+		return &report{
+			tallies:    []traffic.Tally{{OK: 1}, {OK: 1, Unavailable: 9, Unknown: 3}},
+			statements: []traffic.Statement{{Account: &traffic.Account{}, Verdict: traffic.Exact}, {Account: &traffic.Account{}, Verdict: traffic.Bounds}},
+		}
+	}
+	for name, spoil := range map[string]func(*report){
+		"lost":             func(r *report) { r.statements[1].Verdict = traffic.Lost },
+		"over":             func(r *report) { r.statements[1].Verdict = traffic.Over },
+		"nothing exact":    func(r *report) { r.statements[0].Verdict = traffic.Bounds },
+		"a fault":          func(r *report) { r.tallies[1].Faults = []string{"500"} },
+		"nothing answered": func(r *report) { r.tallies[0].OK = 0 },
+	} {
+		r := good()
+		if !r.ok() {
+			t.Fatal("a good run fails")
+		}
+		if spoil(r); r.ok() {
+			t.Errorf("a run passes with: %s", name)
+		}
+		r.print(&bytes.Buffer{}, true)
+	}
+}

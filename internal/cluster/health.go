@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	askWithin  = 2 * time.Second
+	watchEvery = 200 * time.Millisecond
+	// settleWithin bounds the wait for everything to be in order again.
+	settleWithin = 2 * time.Minute
+)
+
+// health is what a process tells operators.
+type health struct {
+	ready    bool
+	ledgerUp bool
+	doubtful int // batches
+}
+
+// health asks a process how it is.
+func (p *process) health(ctx context.Context) (h health, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	asked, run := time.Now(), p.current()
+	samples, err := scrape(ctx, "http://"+p.admin+"/metrics")
+	if err != nil {
+		return h, err
+	}
+	doubtful, known := samples["colaregistry_ledger_doubtful_batches"]
+	if !known {
+		return h, errors.New("the process does not tell its batches in doubt")
+	}
+	h = health{
+		ready:    samples["colaregistry_ready"] == 1,
+		ledgerUp: samples["colaregistry_ledger_up"] == 1,
+		doubtful: int(doubtful),
+	}
+	if h.doubtful == 0 {
+		p.noteClear(run, asked)
+	}
+	return h, nil
+}
+
+// scrape returns the samples without labels of a metrics page.
+func scrape(ctx context.Context, address string) (map[string]float64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", address, resp.Status)
+	}
+	samples := map[string]float64{}
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		if v, err := strconv.ParseFloat(value, 64); err == nil {
+			samples[name] = v
+		}
+	}
+	return samples, lines.Err()
+}
+
+// watch asks every process how it is, again and again, and returns the most batches that were seen in doubt at once.
+func (c *cluster) watch(ctx context.Context) (mostInDoubt int) {
+	for ctx.Err() == nil {
+		sum := 0
+		for _, p := range c.processes {
+			if h, err := p.health(ctx); err == nil { // one that is down cannot be asked
+				sum += h.doubtful
+			}
+		}
+		mostInDoubt = max(mostInDoubt, sum)
+		rest(ctx, watchEvery)
+	}
+	return mostInDoubt
+}
+
+// settled waits until every process is ready, its ledger up, and nothing in doubt.
+func (c *cluster) settled(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleWithin)
+	defer cancel()
+	for _, p := range c.processes {
+		for {
+			h, err := p.health(ctx)
+			if err == nil && h.ready && h.ledgerUp && h.doubtful == 0 {
+				break
+			}
+			if rest(ctx, watchEvery); ctx.Err() != nil {
+				return errors.Join(fmt.Errorf("process %d is not in order after %s: %+v: %w", p.number+1, settleWithin, h, errors.Join(err, ctx.Err())), c.logs())
+			}
+		}
+	}
+	return nil
+}
+
+// rest waits, less when the context ends.
+func rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

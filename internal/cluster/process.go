@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/colaregistry/colaregistry/internal/traffic"
+)
+
+const (
+	// restartPause is how soon a process that ended by itself is started again, as one that finds no database does.
+	restartPause = 500 * time.Millisecond
+	// drainDelay is how long a process that is asked to end goes on until the balancer has surely noticed.
+	drainDelay = 500 * time.Millisecond
+	// logTold is how much of a log goes with an error.
+	logTold = 4 << 10
+)
+
+// process is one of the processes of the cluster: the place of one, with its addresses and its folder. Whatever runs there is
+// started again when it ends by itself.
+type process struct {
+	number  int
+	program string
+	dir     string
+	flags   []string
+	listen  string // host and port
+	admin   string
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	running *instance
+	wanted  bool             // something is to run
+	endings []traffic.Ending // of what ran
+	faults  []error          // ends that should not have been
+}
+
+// instance is one run of the program.
+type instance struct {
+	cmd   *exec.Cmd
+	gone  chan struct{} // closed when it has ended, or could not be started
+	err   error         // of starting it
+	began time.Time
+	told  time.Time // when it was told to end
+	clear time.Time // when it is known to have had nothing in doubt; zero before it served
+}
+
+// newProcess makes the place of a process. It is started by start.
+func newProcess(number int, program, dir, database string, log *slog.Logger) (p *process, err error) {
+	p = &process{number: number, program: program, dir: dir, log: log.With("process", number+1)}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if p.listen, err = quietAddress(); err != nil {
+		return nil, err
+	}
+	if p.admin, err = quietAddress(); err != nil {
+		return nil, err
+	}
+	p.flags = []string{"serve", "--demo", "never", "--log-level", "warn", "--drain-delay", drainDelay.String(),
+		"--listen", p.listen, "--admin-listen", p.admin, "--data-dir", dir, "--database-url", database}
+	return p, nil
+}
+
+// quietAddress returns an address of the loopback interface that nobody listens on, and that will not be taken by an outgoing
+// connection while a process is being started again: its port is below those that the system gives out.
+func quietAddress() (string, error) {
+	const lowest, count, attempts = 15_000, 15_000, 100
+	var err error
+	for range attempts {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.N(count)))
+		var l net.Listener
+		if l, err = net.Listen("tcp", address); err == nil {
+			return address, l.Close()
+		}
+	}
+	return "", fmt.Errorf("find a free port: %w", err)
+}
+
+func (p *process) address() string { return "http://" + p.listen }
+
+// start has the process run from now on.
+func (p *process) start() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wanted = true
+	p.launch()
+}
+
+// launch starts the program. One that cannot be started is tried again, as one that ends by itself.
+func (p *process) launch() {
+	r := &instance{cmd: exec.Command(p.program, p.flags...), gone: make(chan struct{}), began: time.Now()}
+	p.running = r
+	log, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		defer log.Close()
+		r.cmd.Stdout, r.cmd.Stderr = log, log
+		err = r.cmd.Start()
+	}
+	r.err = err
+	go p.supervise(r)
+}
+
+// supervise waits for the end of an instance, and has another follow it unless it was meant to end.
+func (p *process) supervise(r *instance) {
+	if r.err == nil {
+		r.err = r.cmd.Wait()
+	}
+	p.noteEnd(r)
+	close(r.gone)
+	time.Sleep(restartPause)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.wanted && p.running == r {
+		p.launch()
+	}
+}
+
+// noteEnd notes the end of an instance. One that was not told to end may do so only before it served.
+func (p *process) noteEnd(r *instance) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := traffic.Ending{Process: p.number, At: r.told, Gone: time.Now(), Killed: killed(r.cmd), Clear: r.clear}
+	if !p.wanted {
+		p.endings = append(p.endings, e)
+		if r.err != nil && !e.Killed {
+			p.faults = append(p.faults, fmt.Errorf("process %d was asked to end, and did with %w", p.number+1, r.err))
+		}
+		return
+	}
+	p.log.Info("ended by itself, is started again", "error", r.err)
+	e.At, e.Killed = r.began, !r.clear.IsZero()
+	p.endings = append(p.endings, e)
+	if e.Killed {
+		p.faults = append(p.faults, fmt.Errorf("process %d ended by itself while it served: %w", p.number+1, r.err))
+	}
+}
+
+func killed(cmd *exec.Cmd) bool {
+	if cmd.ProcessState == nil {
+		return false
+	}
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
+// end ends what runs with a signal and waits until it is gone.
+func (p *process) end(ctx context.Context, signal os.Signal) error {
+	p.mu.Lock()
+	p.wanted = false
+	r := p.running
+	r.told = time.Now()
+	p.mu.Unlock()
+	if r.cmd.Process == nil {
+		return errors.New("there is nothing to end")
+	}
+	if err := r.cmd.Process.Signal(signal); err != nil {
+		return fmt.Errorf("end process %d: %w", p.number+1, err)
+	}
+	select {
+	case <-r.gone:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// close kills what runs.
+func (p *process) close() {
+	p.mu.Lock()
+	p.wanted = false
+	r := p.running
+	p.mu.Unlock()
+	if r != nil && r.cmd.Process != nil {
+		_ = r.cmd.Process.Kill() // it may have ended
+		<-r.gone
+	}
+}
+
+// history returns how what ran has ended, and what of that should not have been.
+func (p *process) history() ([]traffic.Ending, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.endings), errors.Join(p.faults...)
+}
+
+// current returns what runs now.
+func (p *process) current() *instance {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.running
+}
+
+// noteClear notes that an instance had nothing in doubt at an instant.
+func (p *process) noteClear(r *instance, at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at.After(r.clear) {
+		r.clear = at
+	}
+}
+
+func (p *process) logFile() string { return filepath.Join(p.dir, "log") }
+
+// logged returns the end of the log.
+func (p *process) logged() string {
+	b, err := os.ReadFile(p.logFile())
+	if err != nil {
+		return err.Error()
+	}
+	return string(b[max(0, len(b)-logTold):])
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/colaregistry/colaregistry/internal/traffic"
+)
+
+// faultsTold is how many faults of a phase are printed in full.
+const faultsTold = 5
+
+// report is what came of a run.
+type report struct {
+	log          *traffic.Log
+	begun, ended time.Time
+	tallies      []traffic.Tally
+	statements   []traffic.Statement
+	mostInDoubt  int // batches at once
+}
+
+// ok reports whether everything was as promised, and the run showed something: every phase had answers, and of some accounts
+// everything is known.
+func (r *report) ok() bool {
+	verdicts := r.verdicts()
+	ok := verdicts[traffic.Lost] == 0 && verdicts[traffic.Over] == 0 && verdicts[traffic.Exact] > 0
+	for _, t := range r.tallies {
+		ok = ok && len(t.Faults) == 0 && t.OK > 0
+	}
+	return ok
+}
+
+func (r *report) verdicts() map[traffic.Verdict]int {
+	counts := map[traffic.Verdict]int{}
+	for _, s := range r.statements {
+		counts[s.Verdict]++
+	}
+	return counts
+}
+
+func (r *report) print(out io.Writer, verbose bool) {
+	r.printPhases(out)
+	if verbose {
+		r.printAccounts(out)
+	}
+	r.printProblems(out)
+	r.printSum(out)
+}
+
+func (r *report) printPhases(out io.Writer) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	defer w.Flush()
+	fmt.Fprintln(w, "what happens\trequests\t200\t400, 404\t429\t503\tof these unresolved\tnot begun\tunknown\tfaults\tlongest without a 200\t")
+	for _, t := range r.tallies {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f s\t\n", t.Name, t.Requests, t.OK, t.Wrong, t.TooMany,
+			t.Unavailable, t.Unresolved, t.NotBegun, t.Unknown, len(t.Faults), t.Longest.Seconds())
+	}
+}
+
+func (r *report) printAccounts(out io.Writer) {
+	fmt.Fprintln(out)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	defer w.Flush()
+	fmt.Fprintln(w, "views/records/requests of\tspent before\tanswered\tunknown, at most\tcharged\t\t")
+	for _, s := range r.statements {
+		fmt.Fprintf(w, "%s\t%d/%d\t%v\t%v\t%v\t%v\t\n", s.Account.Email, s.Account.Spent.DetailViews, s.Account.Spent.ListRecords,
+			s.Answered, s.Open, s.Charged, s.Verdict)
+	}
+}
+
+func (r *report) printProblems(out io.Writer) {
+	for _, t := range r.tallies {
+		for i, fault := range t.Faults {
+			if i == faultsTold {
+				fmt.Fprintf(out, "%s: %d more\n", t.Name, len(t.Faults)-i)
+				break
+			}
+			fmt.Fprintf(out, "%s: %s\n", t.Name, fault)
+		}
+	}
+	for _, s := range r.statements {
+		for _, p := range s.Problems {
+			fmt.Fprintf(out, "%s: %s\n", s.Account.Email, p)
+		}
+	}
+}
+
+func (r *report) printSum(out io.Writer) {
+	var answered, charged, open traffic.Balance
+	unknown, unresolved := 0, 0
+	for _, s := range r.statements {
+		answered, charged, open = answered.Plus(s.Answered), charged.Plus(s.Charged), open.Plus(s.Open)
+		unknown, unresolved = unknown+s.Unknown, unresolved+s.Unresolved
+	}
+	verdicts := r.verdicts()
+	fmt.Fprintf(out, "\n%.0f s of load. Detail views/list records/requests: answered %v, charged %v.\n", r.ended.Sub(r.begun).Seconds(), answered, charged)
+	fmt.Fprintf(out, "Of unknown outcome, from processes that were killed: %d requests, and %d with 503; together at most %v.\n", unknown, unresolved, open)
+	fmt.Fprintf(out, "Batches in doubt: %d at once at most, 0 at the end.\n", r.mostInDoubt)
+	fmt.Fprintf(out, "Accounts: %d checked, %d exact, %d within bounds, %d lost, %d over.\n",
+		len(r.statements), verdicts[traffic.Exact], verdicts[traffic.Bounds], verdicts[traffic.Lost], verdicts[traffic.Over])
+}

@@ -1,0 +1,114 @@
+package traffic
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// page is a ledger with one account in it.
+type page struct {
+	store.Ledger
+	used cola.Used
+	days []store.DayUsage
+}
+
+func (p page) AccountUsage(context.Context, cola.AccountID) (store.AccountState, error) {
+	return store.AccountState{Exists: true, Used: p.used}, nil
+}
+
+func (p page) DailyUsage(context.Context, cola.AccountID, cola.Date, cola.Date) ([]store.DayUsage, error) {
+	return p.days, nil
+}
+
+// charges is a ledger whose days and month agree.
+func charges(views, records, requests int) page {
+	today := cola.DateOf(time.Now())
+	return page{used: cola.Used{DetailViews: views, ListRecords: records}, days: []store.DayUsage{
+		{Day: today, Meter: cola.MeterDetailViews, Units: views},
+		{Day: today, Meter: cola.MeterListRecords, Units: records, Requests: requests},
+	}}
+}
+
+var (
+	asksDetail = Question{Path: "/colas/1", Meter: cola.MeterDetailViews, Most: 1, Want: 200}
+	asksList   = Question{Path: "/colas", Meter: cola.MeterListRecords, Most: 20, Want: 200}
+)
+
+// TestAudit tries each way in which books and ledger can differ: a slip in the audit would let it through everywhere.
+func TestAudit(t *testing.T) {
+	answered := []Exchange{
+		{Question: asksDetail, Status: 200, Units: 1, Sent: at(1), Answered: at(2)},
+		{Question: asksList, Status: 200, Units: 15, Sent: at(1), Answered: at(2)},
+		{Question: asksList, Status: 404, Sent: at(1), Answered: at(2)},
+		{Question: asksList, Status: 429, Burst: true, Sent: at(1), Answered: at(2)},
+		{Question: asksDetail, Status: 503, Sent: at(1), Answered: at(2)},
+	}
+	cutOff := append(answered[:len(answered):len(answered)], Exchange{Question: asksList, Failure: Reset, Sent: at(9), Answered: at(10.5)})
+	endings := []Ending{{At: at(10), Gone: at(11), Killed: true, Clear: at(8)}}
+	spent := cola.Used{DetailViews: 100, ListRecords: 9_950}
+	crooked := charges(101, 9_965, 3)
+	crooked.used.ListRecords--
+	for _, tt := range []struct {
+		name      string
+		exchanges []Exchange
+		ledger    page
+		want      Verdict
+		says      string
+	}{
+		{"what was answered", answered, charges(101, 9_965, 3), Exact, ""},
+		{"a record less", answered, charges(101, 9_964, 3), Lost, "less than"},
+		{"a view less", answered, charges(100, 9_965, 3), Lost, "less than"},
+		{"a request less", answered, charges(101, 9_965, 2), Lost, "less than"},
+		{"a record more", answered, charges(101, 9_966, 3), Over, "more than"},
+		{"a view more", answered, charges(102, 9_965, 3), Over, "more than"},
+		{"a request more", answered, charges(101, 9_965, 4), Over, "more than"},
+		{"the unknown not charged", cutOff, charges(101, 9_965, 3), Bounds, ""},
+		{"the unknown charged", cutOff, charges(101, 9_985, 4), Bounds, ""},
+		{"more than the unknown", cutOff, charges(101, 9_986, 4), Over, "more than"},
+		{"less than was answered beside the unknown", cutOff, charges(101, 9_964, 4), Lost, "less than"},
+		{"over the limit", append(cutOff[:len(cutOff):len(cutOff)], cutOff[5], cutOff[5]), charges(101, 10_001, 4), Over, "over the limits"},
+		{"days that do not add up", answered, crooked, Over, "add up"},
+	} {
+		account := &Account{Account: store.Account{ID: 7, Tier: cola.TierFree}, Key: auth.NewSecret(), Spent: spent}
+		exchanges := make([]Exchange, len(tt.exchanges))
+		for i, e := range tt.exchanges {
+			e.Account = account
+			exchanges[i] = e
+		}
+		got, err := Audit(t.Context(), tt.ledger, []*Account{account}, exchanges, endings, time.Now())
+		if err != nil || len(got) != 1 {
+			t.Fatalf("%s: %d statements, %v", tt.name, len(got), err)
+		}
+		if said := strings.Join(got[0].Problems, "; "); got[0].Verdict != tt.want || !strings.Contains(said, tt.says) || (tt.says == "") != (said == "") {
+			t.Errorf("%s: %v %q, want %v %q", tt.name, got[0].Verdict, said, tt.want, tt.says)
+		}
+	}
+}
+
+func TestAuditOfTheWindow(t *testing.T) {
+	account := &Account{Account: store.Account{ID: 7, Tier: cola.TierFree}}
+	limit := cola.TierFree.Limits().PerMinute
+	within := func(last float64) []Exchange {
+		var all []Exchange
+		for i := range limit + 1 {
+			sent := float64(i)
+			if i == limit {
+				sent = last
+			}
+			all = append(all, Exchange{Account: account, Status: 400, Sent: at(sent), Answered: at(sent + 1)})
+		}
+		return all
+	}
+	for last, want := range map[float64]Verdict{58.9: Over, 59: Exact, 100: Exact} {
+		got, err := Audit(t.Context(), charges(0, 0, limit+1), []*Account{account}, within(last), nil, time.Now())
+		if err != nil || got[0].Verdict != want {
+			t.Errorf("the last of %d requests sent after %v s: %v %v, %v; want %v", limit+1, last, got[0].Verdict, got[0].Problems, err, want)
+		}
+	}
+}
