@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/internal/labelart"
 	"github.com/colaregistry/colaregistry/internal/openapitest"
 )
@@ -141,6 +142,7 @@ func TestImageTag(t *testing.T) {
 func TestDrawingsWaitTheirTurn(t *testing.T) {
 	a := &api{svc: newFake(), opts: Options{}.withDefaults(), drawings: make(chan struct{}, 1), imageQuery: newDecoder[imageParams]()}
 	a.opts.Timeout = 1
+	a.recorder = web.NewRecorder(slog.New(slog.DiscardHandler), nil, nil, a.routeLabel)
 	a.buffers.New = newBuffer
 	a.drawings <- struct{}{}
 	w := httptest.NewRecorder()
