@@ -79,7 +79,7 @@ type api struct {
 	recorder   *web.Recorder
 	drawings   chan struct{} // holds a token for each image being drawn
 	buffers    sync.Pool     // of *bytes.Buffer
-	imageQuery *decoder[imageParams]
+	imageQuery decoder[imageParams]
 	spec       document // the OpenAPI document
 	page       document // the reference page
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/labelart"
+	"github.com/colaregistry/colaregistry/internal/params"
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
@@ -101,7 +102,7 @@ type imageParams struct {
 
 // pictureOf tells which image a request wants and in which format.
 func (a *api) pictureOf(r *http.Request) (id string, format picture, err error) {
-	params := a.imageQuery.decode(r.URL.RawQuery)
+	asked := a.imageQuery.decode(r.URL.RawQuery)
 	id = pathValue(r, "image")
 	extension := path.Ext(id)
 	wanted := strings.TrimPrefix(extension, ".")
@@ -109,7 +110,7 @@ func (a *api) pictureOf(r *http.Request) (id string, format picture, err error) 
 	case ".svg", ".png":
 		id = strings.TrimSuffix(id, extension)
 	default:
-		wanted = strings.ToLower(strings.TrimSpace(params.Format))
+		wanted = strings.ToLower(strings.TrimSpace(asked.Format))
 	}
 	switch wanted {
 	case "":
@@ -119,9 +120,9 @@ func (a *api) pictureOf(r *http.Request) (id string, format picture, err error) 
 	case "png":
 		format = asPNG()
 	default:
-		params.Problems.Add("format", "%s is not a format; it is svg or png.", quoted(params.Format))
+		asked.Problems.Add("format", "%s is not a format; it is svg or png.", params.Quoted(asked.Format))
 	}
-	return id, format, params.Problems.Err()
+	return id, format, asked.Problems.Err()
 }
 
 // preferred picks PNG when it is accepted and SVG is not, or is accepted with a higher weight.

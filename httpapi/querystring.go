@@ -4,9 +4,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
 )
 
 // What is read of one query string. No search needs as much; more is a mistake or an attack.
@@ -18,17 +18,14 @@ const (
 // wholeQuery is the name that problems of the query string itself are told under.
 const wholeQuery = "query"
 
-// pair is one name and value of a query string, both percent-decoded once.
-type pair struct{ name, value string }
-
 // splitQuery takes a raw query string apart. What cannot be read is a problem of the parameter it belongs to, and the rest
 // is read on: url.ParseQuery would drop the broken pairs and tell only the first error.
-func splitQuery(raw string, problems *cola.Problems) []pair {
+func splitQuery(raw string, problems *cola.Problems) []params.Value {
 	if len(raw) > maxQueryBytes {
 		problems.Add(wholeQuery, "The query string has %d bytes; at most %d are read.", len(raw), maxQueryBytes)
 		return nil
 	}
-	var pairs []pair
+	var pairs []params.Value
 	for part := range strings.SplitSeq(raw, "&") {
 		if part == "" {
 			continue
@@ -44,27 +41,27 @@ func splitQuery(raw string, problems *cola.Problems) []pair {
 	return pairs
 }
 
-func splitPair(part string, problems *cola.Problems) (pair, bool) {
+func splitPair(part string, problems *cola.Problems) (params.Value, bool) {
 	rawName, rawValue, _ := strings.Cut(part, "=")
 	name, err := url.QueryUnescape(rawName)
 	if err != nil {
-		problems.Add(shown(rawName), "The name of this parameter has %s.", badEscape(err))
-		return pair{}, false
+		problems.Add(params.Shown(rawName), "The name of this parameter has %s.", badEscape(err))
+		return params.Value{}, false
 	}
 	if name == "" {
-		problems.Add(wholeQuery, "%s has no parameter name before the equals sign.", quoted(part))
-		return pair{}, false
+		problems.Add(wholeQuery, "%s has no parameter name before the equals sign.", params.Quoted(part))
+		return params.Value{}, false
 	}
 	if strings.Contains(part, ";") {
-		problems.Add(shown(name), "A semicolon is written %%3B; parameters are separated by &.")
-		return pair{}, false
+		problems.Add(params.Shown(name), "A semicolon is written %%3B; parameters are separated by &.")
+		return params.Value{}, false
 	}
 	value, err := url.QueryUnescape(rawValue)
 	if err != nil {
-		problems.Add(shown(name), "%s has %s.", quoted(rawValue), badEscape(err))
-		return pair{}, false
+		problems.Add(params.Shown(name), "%s has %s.", params.Quoted(rawValue), badEscape(err))
+		return params.Value{}, false
 	}
-	return pair{name, value}, true
+	return params.Value{Name: name, Text: value}, true
 }
 
 func badEscape(err error) string {
@@ -74,17 +71,3 @@ func badEscape(err error) string {
 	}
 	return "the invalid percent-encoding " + strconv.Quote(escape) + "; it is % and two hexadecimal digits, and a percent sign itself is %25"
 }
-
-// maxShown is how many characters of a caller's own text a message repeats.
-const maxShown = 60
-
-// shown shortens a caller's text and makes it valid UTF-8, for repeating it in a message or as a name.
-func shown(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if utf8.RuneCountInString(s) <= maxShown {
-		return s
-	}
-	return string([]rune(s)[:maxShown]) + "…"
-}
-
-func quoted(s string) string { return strconv.Quote(shown(s)) }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
@@ -80,9 +81,9 @@ func (a *api) noSuchPath(r *http.Request) error {
 	path := r.URL.Path
 	nearest, ok := cola.Nearest(strings.TrimPrefix(path, basePath), sortedKeys(full))
 	if ok && full[nearest] != path {
-		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s; did you mean %s?", shown(path), full[nearest])
+		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s; did you mean %s?", params.Shown(path), full[nearest])
 	}
-	return cola.Errorf(cola.CodeNotFound, "There is nothing at %s. The reference at /docs lists every path.", shown(path))
+	return cola.Errorf(cola.CodeNotFound, "There is nothing at %s. The reference at /docs lists every path.", params.Shown(path))
 }
 
 func (a *api) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
@@ -110,13 +111,13 @@ func wrongMethod(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if len(allowed) == 0 {
-		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s. The reference at /docs lists every path.", shown(r.URL.Path))
+		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s. The reference at /docs lists every path.", params.Shown(r.URL.Path))
 	}
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
 	return &cola.Error{
 		Code:    cola.CodeMethodNotAllowed,
-		Message: fmt.Sprintf("%s is not allowed at %s; use %s.", shown(r.Method), shown(r.URL.Path), strings.Join(allowed, " or ")),
+		Message: fmt.Sprintf("%s is not allowed at %s; use %s.", params.Shown(r.Method), params.Shown(r.URL.Path), strings.Join(allowed, " or ")),
 		Details: map[string]any{"allowed": allowed},
 	}
 }

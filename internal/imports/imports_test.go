@@ -34,8 +34,8 @@ var table = map[string][]string{
 	"ingest":          {"cola", "store"},
 	"registry":        {"cola", "store", "search", "quota"},
 	"alerts":          {"cola", "store", "registry"},
-	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/schemas", "internal/web"},
-	"mcp":             {"cola", "registry", "auth", "internal/schemas", "internal/web"},
+	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/params", "internal/schemas", "internal/web"},
+	"mcp":             {"cola", "registry", "auth", "internal/params", "internal/schemas", "internal/web"},
 	"dashboard":       {"cola", "registry", "auth", "internal/labelart"},
 
 	"internal/web":           {"cola", "auth"},
