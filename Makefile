@@ -40,7 +40,7 @@ bench: ## all benchmarks, the index at 200,000 labels
 perf: ## the figures of docs/PERFORMANCE.md: 3,000,000 labels through the real program (a quarter of an hour, 6 GB of disk)
 	@./scripts/perf
 
-perf-sql: tools ## the service against plain SQL on PostgreSQL: 3,000,000 labels (half an hour, 30 GB of disk)
+perf-sql: tools ## the service against plain SQL on PostgreSQL: 3,000,000 labels (half an hour, 20 GB of disk)
 	@./scripts/perf-sql
 
 generate: ## write the committed generated files anew

@@ -8,12 +8,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// The ways to ask a class are measured before they are compared with anything: with up to trials questions each, for as long as
-// trialTime, but a few at least.
+// The ways to ask a class are measured before they are compared with anything: with up to trials questions each, the same ones in the
+// same order, for as long as trialTime. One that is twice as slow as another over the first leastTried is given up.
 const (
-	trials     = 40
-	trialTime  = 1500 * time.Millisecond
-	leastTried = 5
+	trials     = 150
+	trialTime  = 2 * time.Second
+	leastTried = 12
 )
 
 // modes are how statements are planned: anew for each question, or once for all.
@@ -30,8 +30,28 @@ func (m *mode) pool(clients int) *pgxpool.Pool { return m.pools[min(clients, len
 // tried is a way that was measured.
 type tried struct {
 	way
-	name string
-	took time.Duration // a question, on average
+	name  string
+	spent []time.Duration // on the first questions, up to each
+}
+
+// average returns how long a question took.
+func (t *tried) average() time.Duration {
+	if len(t.spent) == 0 {
+		return 0
+	}
+	return t.spent[len(t.spent)-1] / time.Duration(len(t.spent))
+}
+
+// quicker reports whether t took less time than another over the questions that both were asked, or there is no other.
+func (t *tried) quicker(than *tried) bool {
+	n := min(len(t.spent), len(than.spent))
+	return n == 0 || t.spent[n-1] < than.spent[n-1]
+}
+
+// hopeless reports whether t takes twice the time of another for the same questions.
+func (t *tried) hopeless(beside *tried) bool {
+	n := len(t.spent)
+	return n >= leastTried && n <= len(beside.spent) && t.spent[n-1] > 2*beside.spent[n-1]
 }
 
 // choice is the quickest ways found for a class: to a page and its total, and to a page alone.
@@ -54,7 +74,7 @@ func (t trial) choose(ctx context.Context, all modes, w *ways) (best choice, err
 				return best, err
 			}
 		}
-		if best.without.took == 0 || page.took < best.without.took {
+		if page.quicker(&best.without) {
 			best.without = page
 		}
 		for i := range w.count {
@@ -74,12 +94,12 @@ func (t trial) choose(ctx context.Context, all modes, w *ways) (best choice, err
 
 // keep measures a way and keeps it when it is the first or the quickest.
 func (t trial) keep(ctx context.Context, best *tried, w way, name string) error {
-	took, err := t.average(ctx, w)
-	if err != nil {
+	one := tried{way: w, name: name}
+	if err := t.try(ctx, &one, best); err != nil {
 		return fmt.Errorf("%s: %s: %w", t.class.name, name, err)
 	}
-	if best.took == 0 || took < best.took {
-		*best = tried{w, name, took}
+	if one.quicker(best) {
+		*best = one
 	}
 	return nil
 }
@@ -88,26 +108,30 @@ func numbered(kind string, i int, m *mode) string {
 	return fmt.Sprintf("%s %d (%s)", kind, i+1, m.name)
 }
 
-// average asks the first questions of the class in one way and returns how long one takes. The very first, which prepares the
+// try asks the first questions of the class in one way, beside the best one so far. The very first, which prepares the
 // statement, does not count.
-func (t trial) average(ctx context.Context, w way) (time.Duration, error) {
+func (t trial) try(ctx context.Context, one, best *tried) error {
 	d := newDraws(t.vocabulary, t.now, 1)
 	var spent time.Duration
-	for i := 0; ; i++ {
+	for i := range trials + 1 {
 		q := t.class.draw(d, t.class)
 		begun := time.Now()
-		r, err := w.ask(ctx, &q)
+		r, err := one.ask(ctx, &q)
+		took := time.Since(begun)
+		if err == nil {
+			err = d.follow(&q, r)
+		}
 		if err != nil {
-			return 0, err
+			return err
 		}
-		if err := d.follow(&q, r); err != nil {
-			return 0, err
+		if i == 0 {
+			continue
 		}
-		if i > 0 {
-			spent += time.Since(begun)
-		}
-		if i == trials || i >= leastTried && spent > trialTime {
-			return spent / time.Duration(i), nil
+		spent += took
+		one.spent = append(one.spent, spent)
+		if i >= leastTried && spent > trialTime || one.hopeless(best) {
+			break
 		}
 	}
+	return nil
 }

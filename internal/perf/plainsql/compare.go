@@ -33,7 +33,7 @@ func (c *comparison) choose(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		c.say("%s: %s, %v; without totals %s, %v", class.name, best.with.name, best.with.took, best.without.name, best.without.took)
+		c.say("%s: %s, %v; without totals %s, %v", class.name, best.with.name, best.with.average(), best.without.name, best.without.average())
 		c.choices[class] = best
 		c.with[class], c.without[class] = best.with.way, best.without.way
 	}

@@ -37,7 +37,7 @@ func main() {
 	flag.IntVar(&o.labels, "labels", 3_000_000, "how many labels to search")
 	flag.StringVar(&o.dir, "dir", "", "folder for the program and its log; a temporary one, removed at the end, when left out")
 	flag.DurationVar(&o.mix, "mix", 30*time.Second, "how long to ask the mix, each time")
-	flag.DurationVar(&o.each, "each", 3*time.Second, "how long to ask each class, each time")
+	flag.DurationVar(&o.each, "each", 2*time.Second, "how long to ask each class, each time")
 	flag.IntVar(&o.check, "check", 60, "how many questions of each class to compare the answers of")
 	flag.StringVar(&o.explain, "explain", "", "file to write the plans of plain SQL to, none when left out")
 	flag.Parse()

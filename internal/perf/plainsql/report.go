@@ -137,8 +137,8 @@ func (c *comparison) printChoices() {
 	fmt.Printf("| the quickest way to ask plain SQL | with totals | without |\n|---|---|---|\n")
 	for _, class := range c.classes {
 		best := c.choices[class]
-		fmt.Printf("| %s | %s, %s | %s, %s |\n", class.name, best.with.name, measure.Milliseconds(best.with.took),
-			best.without.name, measure.Milliseconds(best.without.took))
+		fmt.Printf("| %s | %s, %s | %s, %s |\n", class.name, best.with.name, measure.Milliseconds(best.with.average()),
+			best.without.name, measure.Milliseconds(best.without.average()))
 	}
 	fmt.Println()
 }

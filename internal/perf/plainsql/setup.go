@@ -19,7 +19,7 @@ import (
 // settings of the server, as for a machine that is PostgreSQL's to use: everything that is searched fits into its memory. It is
 // durable; the ledger commits to it.
 var settings = map[string]string{
-	"shared_buffers":            "4GB",
+	"shared_buffers":            "6GB",
 	"effective_cache_size":      "12GB",
 	"work_mem":                  "128MB",
 	"maintenance_work_mem":      "1GB",
