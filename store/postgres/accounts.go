@@ -47,6 +47,9 @@ func (s *Store) AccountByEmail(ctx context.Context, email string) (store.Account
 	defer s.done()
 	rows, err := s.general.Query(ctx, accountByEmail, foldEmail(email))
 	a, err := one(rows, err, accountColumns)
+	if sqlState(err) == notInEncoding {
+		err = store.ErrNotFound
+	}
 	return a, s.failed(ctx, operation, err)
 }
 

@@ -21,6 +21,7 @@ var errClosed = fmt.Errorf("the store is closed: %w", store.ErrUnavailable)
 
 // SQLSTATEs that mean something of their own here.
 const (
+	notInEncoding        = "22021" // NUL, or no UTF-8 at all: no text that the database could hold
 	uniqueViolation      = "23505"
 	readOnlyTransaction  = "25006"
 	serializationFailure = "40001"
@@ -53,6 +54,18 @@ func endedBy(ctx context.Context, err error) error {
 	return err
 }
 
+// inDoubt makes store.ErrUnavailable of whatever leaves the outcome of a commit unknown, the end of a context included.
+func inDoubt(err error) error {
+	if isUnavailable(err) || isEnded(err) {
+		return fmt.Errorf("%w: %v", store.ErrUnavailable, err)
+	}
+	return err
+}
+
+func isEnded(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
 // isUnavailable reports whether the database, rather than what was asked of it, is at fault.
 func isUnavailable(err error) bool {
 	var answer *pgconn.PgError
@@ -70,10 +83,13 @@ func isUnavailable(err error) bool {
 	return pgconn.SafeToRetry(err)
 }
 
-// isLost reports whether the connection, or the server at its other end, is no longer what it was: others are likely to be
-// in the same case.
+// isLost reports whether a connection, or the server at its other end, is no longer what it was: others are likely to be in
+// the same case. That none could be made says nothing of those there are.
 func isLost(err error) bool {
+	var connecting *pgconn.ConnectError
 	switch code := sqlState(err); {
+	case errors.As(err, &connecting):
+		return false
 	case code == readOnlyTransaction: // it was the primary
 		return true
 	case code != "":

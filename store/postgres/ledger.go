@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -91,11 +90,10 @@ func abandon(ctx context.Context, conn *pgxpool.Conn) {
 // unclear makes the end of a context the unavailability of the database: once a transaction has begun, nothing more can be
 // said of it. The next ones had better not wait on connections that may be as dead.
 func (s *Store) unclear(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		s.ledger.Reset()
-		return fmt.Errorf("%w: %v", store.ErrUnavailable, err)
+	if isLost(err) || isEnded(err) {
+		s.reconnect()
 	}
-	return err
+	return inDoubt(err)
 }
 
 // DailyUsage implements store.Ledger.

@@ -38,10 +38,10 @@ const (
 // keep-alive in the middle of one. Whether a commit waits for the disk and for standbys is for the operator to say.
 var (
 	commonSettings = map[string]string{
-		"application_name":        "colaregistry",
-		"tcp_keepalives_idle":     "10",
-		"tcp_keepalives_interval": "5",
-		"tcp_keepalives_count":    "3",
+		"default_transaction_isolation": "read committed", // of statements outside transactions
+		"tcp_keepalives_idle":           "10",
+		"tcp_keepalives_interval":       "5",
+		"tcp_keepalives_count":          "3",
 	}
 	generalSettings = map[string]string{
 		"statement_timeout":                   "0", // reading everything takes as long as it takes
@@ -118,16 +118,24 @@ func openPool(ctx context.Context, base *pgxpool.Config, connections int32, sett
 	config := base.Copy()
 	config.MaxConns = connections
 	config.MinConns, config.MinIdleConns = min(config.MinConns, connections), min(config.MinIdleConns, connections)
-	setDefaults(config.ConnConfig, settings)
+	config.AfterConnect = onConnect(config.ConnConfig.RuntimeParams, commonSettings, settings)
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
-// setDefaults sets settings of the session that the URL does not.
-func setDefaults(config *pgx.ConnConfig, settings map[string]string) {
-	for name, value := range settings {
-		if _, set := config.RuntimeParams[name]; !set {
-			config.RuntimeParams[name] = value
+// onConnect returns what makes settings of a new connection, less those that are given. They are no part of the greeting, where a
+// pooler in between would refuse what it does not know.
+func onConnect(given map[string]string, settings ...map[string]string) func(context.Context, *pgx.Conn) error {
+	var names, values []string
+	for _, some := range settings {
+		for name, value := range some {
+			if _, set := given[name]; !set {
+				names, values = append(names, name), append(values, value)
+			}
 		}
+	}
+	return func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, `SELECT set_config(name, value, FALSE) FROM unnest($1::text[], $2::text[]) AS s (name, value)`, names, values)
+		return err
 	}
 }
 
@@ -166,9 +174,10 @@ func parse(url string) (*pgxpool.Config, error) {
 		Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4,
 	}}
 	conn.DialFunc = dialer.DialContext
-	setDefaults(conn, commonSettings)
+	if conn.RuntimeParams["application_name"] == "" {
+		conn.RuntimeParams["application_name"] = "colaregistry"
+	}
 	conn.RuntimeParams["client_encoding"] = "UTF8"
-	conn.RuntimeParams["default_transaction_isolation"] = "read committed" // of statements outside transactions
 	return config, checkConfig(conn)
 }
 
@@ -194,9 +203,14 @@ func checkServer(ctx context.Context, db *sql.DB) error {
 	var name, encoding string
 	err := db.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_version'),
 		current_setting('server_encoding')`).Scan(&version, &name, &encoding)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	return checkFit(version, name, encoding)
+}
+
+func checkFit(version int, name, encoding string) error {
+	switch {
 	case version < minVersion:
 		return fmt.Errorf("the server is PostgreSQL %s; version %d or later is needed", name, minVersion/10000)
 	case encoding != "UTF8":

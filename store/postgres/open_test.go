@@ -183,6 +183,23 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestServersThatDoNotFit(t *testing.T) {
+	for name, c := range map[string]struct {
+		version               int
+		named, encoding, want string
+	}{
+		"the oldest that will do": {130000, "13.0", "UTF8", ""},
+		"a newer one":             {180001, "18.1", "UTF8", ""},
+		"one that is too old":     {120022, "12.22 (Debian 12.22-1)", "UTF8", "PostgreSQL 12.22 (Debian 12.22-1); version 13"},
+		"another encoding":        {150000, "15.0", "LATIN1", "LATIN1"},
+	} {
+		err := checkFit(c.version, c.named, c.encoding)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
 // closedPort returns an address that nobody listens on.
 func closedPort(t *testing.T) string {
 	t.Helper()

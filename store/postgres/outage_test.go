@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// one charges an account one list record under a batch's id.
+// chargeAs charges an account one list record under a batch's id.
 func chargeAs(ctx context.Context, s *Store, id store.BatchID, account cola.AccountID) ([]store.Entry, error) {
 	entries := []store.Entry{{Account: account, Requests: 1, Units: []store.Units{{
 		Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1},
@@ -159,4 +159,48 @@ func TestSilentConnection(t *testing.T) {
 		t.Fatalf("settling it beside: %v", err)
 	}
 	mustHaveUsed(t, beside, account, 2, "after silence")
+}
+
+// TestContextEndsWithinABatch: once a batch has begun, the end of its context leaves unknown what became of it, and says so.
+func TestContextEndsWithinABatch(t *testing.T) {
+	_, s, _, account := openThroughProxy(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	id := randomBatchID()
+	err := s.Settle(ctx, store.Batch{ID: id, Accounts: []cola.AccountID{account}}, func(time.Time, []store.AccountState) []store.Entry {
+		cancel()
+		return []store.Entry{{Account: account, Requests: 1}}
+	})
+	if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want ErrUnavailable and not the context's", err)
+	}
+	if err := s.Void(t.Context(), id, []store.Entry{{Account: account, Requests: 1}}); err != nil {
+		t.Errorf("voiding it: %v", err)
+	}
+	mustHaveUsed(t, s, account, 0, "after that")
+}
+
+// TestLocksAreWaitedForWithinTheContext: an account that another transaction holds is waited for, but not longer than the
+// caller has time.
+func TestLocksAreWaitedForWithinTheContext(t *testing.T) {
+	_, s, beside, account := openThroughProxy(t, nil)
+	held, err := beside.general.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := held.Exec(t.Context(), lockAccounts, []int64{int64(account)}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	id := randomBatchID()
+	if _, err := chargeAs(ctx, s, id, account); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("error %v, want ErrUnavailable", err)
+	}
+	if err := held.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chargeAs(t.Context(), s, id, account); err != nil {
+		t.Errorf("once it is free: %v", err)
+	}
+	mustHaveUsed(t, s, account, 1, "once it is free")
 }

@@ -78,7 +78,7 @@ func inTransactionOnce(ctx context.Context, from starter, work func(tx pgx.Tx) e
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitWithin)
 	defer cancel()
-	return tx.Commit(ctx)
+	return inDoubt(tx.Commit(ctx))
 }
 
 // rollback ends a transaction that was not committed. One that cannot be told to end has its connection closed.

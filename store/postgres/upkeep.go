@@ -55,17 +55,21 @@ func (u *upkeep) wake() {
 
 // follow listens for changes, for as long as it takes over as many connections as it takes.
 func (u *upkeep) follow(ctx context.Context) {
-	pause := firstPause
+	pause, deaf := firstPause, false
 	for {
-		begun := time.Now()
-		err := u.listen(ctx)
+		err := u.listen(ctx, func() {
+			if deaf {
+				u.store.logger.Info("told of changes again")
+			}
+			pause, deaf = firstPause, false
+		})
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(begun) > mostPause {
-			pause = firstPause
+		if !deaf {
+			u.store.logger.Warn("not told of changes by other processes; they are polled for until the database is reached again", "error", err)
 		}
-		u.store.logger.Warn("not told of changes, only polling until the database is reached again", "error", err, "retry_in", pause)
+		deaf = true
 		select {
 		case <-ctx.Done():
 			return
@@ -75,9 +79,9 @@ func (u *upkeep) follow(ctx context.Context) {
 	}
 }
 
-// listen passes on every notification until the connection is lost. What happened before it listened may not have been told
-// to anybody, so it begins with a wake-up.
-func (u *upkeep) listen(ctx context.Context) error {
+// listen calls begun when it listens, and passes on every notification until the connection is lost. What happened before it
+// listened may not have been told to anybody, so it begins with a wake-up.
+func (u *upkeep) listen(ctx context.Context, begun func()) error {
 	conn, err := pgx.ConnectConfig(ctx, u.config)
 	if err != nil {
 		return err
@@ -90,6 +94,7 @@ func (u *upkeep) listen(ctx context.Context) error {
 	if _, err := conn.Exec(ctx, `LISTEN `+changesChannel); err != nil {
 		return err
 	}
+	begun()
 	for {
 		u.wake()
 		if err := await(ctx, conn); err != nil {

@@ -54,7 +54,7 @@ func emailIsUnique(t *testing.T, st store.Store, _ *clock) {
 		found, err := st.AccountByEmail(t.Context(), email)
 		same(t, email, a, must(t, found, err))
 	}
-	for _, email := range []string{"ann_ö@example.com", "%"} {
+	for _, email := range []string{"ann_ö@example.com", "%", "ann.ö@example.com\x00", "\xff"} {
 		if _, err := st.AccountByEmail(t.Context(), email); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("AccountByEmail(%q): %v, want ErrNotFound", email, err)
 		}
