@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -62,30 +59,15 @@ func newProcess(number int, program, dir, database string, log *slog.Logger) (p 
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if p.listen, err = quietAddress(); err != nil {
+	if p.listen, err = traffic.QuietAddress(); err != nil {
 		return nil, err
 	}
-	if p.admin, err = quietAddress(); err != nil {
+	if p.admin, err = traffic.QuietAddress(); err != nil {
 		return nil, err
 	}
 	p.flags = []string{"serve", "--demo", "never", "--log-level", "warn", "--drain-delay", drainDelay.String(),
 		"--listen", p.listen, "--admin-listen", p.admin, "--data-dir", dir, "--database-url", database}
 	return p, nil
-}
-
-// quietAddress returns an address of the loopback interface that nobody listens on, and that will not be taken by an outgoing
-// connection while a process is being started again: its port is below those that the system gives out.
-func quietAddress() (string, error) {
-	const lowest, count, attempts = 15_000, 15_000, 100
-	var err error
-	for range attempts {
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.N(count)))
-		var l net.Listener
-		if l, err = net.Listen("tcp", address); err == nil {
-			return address, l.Close()
-		}
-	}
-	return "", fmt.Errorf("find a free port: %w", err)
 }
 
 func (p *process) address() string { return "http://" + p.listen }

@@ -2,9 +2,12 @@ package traffic
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 )
@@ -95,4 +98,19 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-time.After(d):
 	}
+}
+
+// QuietAddress returns a host and port of the loopback interface that nobody listens on, and that will not be taken by an
+// outgoing connection while a process is being started again: the port is below those that systems give out.
+func QuietAddress() (string, error) {
+	const lowest, count, attempts = 15_000, 15_000, 100
+	var err error
+	for range attempts {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.N(count)))
+		var l net.Listener
+		if l, err = net.Listen("tcp", address); err == nil {
+			return address, l.Close()
+		}
+	}
+	return "", fmt.Errorf("find a free port: %w", err)
 }

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+)
+
+// path is the way of bytes between a server and its database. It can be silenced: bytes are taken and go nowhere, and nobody
+// is told, as behind a broken switch or a firewall that has forgotten a connection.
+type path struct {
+	listener net.Listener
+	to       string
+	mu       sync.Mutex
+	open     *sync.Cond
+	silent   bool
+	dead     map[net.Conn]bool // connections that stay silent for good
+	ends     []net.Conn
+}
+
+// mustPath opens a path to a host and port.
+func mustPath(t *testing.T, to string) *path {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &path{listener: l, to: to, dead: map[net.Conn]bool{}}
+	p.open = sync.NewCond(&p.mu)
+	go p.accept()
+	t.Cleanup(p.close)
+	return p
+}
+
+func (p *path) accept() {
+	for {
+		near, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		far, err := net.Dial("tcp", p.to)
+		if err != nil {
+			near.Close()
+			continue
+		}
+		p.mu.Lock()
+		p.ends = append(p.ends, near, far)
+		p.mu.Unlock()
+		go p.carry(near, near, far)
+		go p.carry(near, far, near)
+	}
+}
+
+// carry carries bytes from one end to the other for as long as both are open. id is the connection they belong to.
+func (p *path) carry(id, from, to net.Conn) {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if !p.pass(id) {
+			return // both ends stay open, and nobody hears of it
+		}
+		if n > 0 {
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				to.Close()
+			}
+			return
+		}
+	}
+}
+
+// pass waits while the path is silent, and reports whether bytes of the connection go on.
+func (p *path) pass(id net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.silent && !p.dead[id] {
+		p.open.Wait()
+	}
+	return !p.dead[id]
+}
+
+// silence has no byte arrive from now on.
+func (p *path) silence() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.silent = true
+}
+
+// restore has bytes arrive again, those held up too; or, if the connections that there are have been forgotten, those of new
+// ones only.
+func (p *path) restore(forgotten bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if forgotten {
+		for _, end := range p.ends {
+			p.dead[end] = true
+		}
+	}
+	p.silent = false
+	p.open.Broadcast()
+}
+
+func (p *path) close() {
+	p.listener.Close()
+	p.mu.Lock()
+	for _, end := range p.ends {
+		end.Close()
+	}
+	p.mu.Unlock()
+	p.restore(true)
+}
+
+// TestSilentDatabase: the database is there, and nothing is heard of it. Requests are refused in time all the same, and when
+// it is heard of again, over the old connections or only over new ones, everything goes on.
+func TestSilentDatabase(t *testing.T) {
+	t.Parallel()
+	pg := mustServerOfItsOwn(t)
+	h := settledIn(t, pg)
+	direct, err := url.Parse(h.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := mustPath(t, direct.Host)
+	detour, aside := *direct, h
+	detour.Host = p.listener.Addr().String()
+	h.DatabaseURL = detour.String()
+	s := startServer(t, h, withAdmin...)
+	key := mustBystander(t, mustOpen(t, aside))
+	s.awaitReady(t, key)
+	siege := besiege(t, aside, s)
+	for _, forgotten := range []bool{false, true} {
+		siege.awaitMore(t, http.StatusOK, 20)
+		p.silence()
+		s.awaitDown(t, key)
+		siege.awaitMore(t, http.StatusServiceUnavailable, 20)
+		p.restore(forgotten)
+		s.awaitReady(t, key)
+		siege.awaitMore(t, http.StatusOK, 10)
+	}
+	siege.requireExact(t, false)
+	for _, e := range siege.log.Exchanges() {
+		if took := e.Answered.Sub(e.Sent); took > writeWait {
+			t.Errorf("%s was answered with %d after %v", e.Question.Path, e.Status, took.Round(time.Second))
+		}
+	}
+}

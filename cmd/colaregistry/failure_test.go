@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/internal/traffic"
+)
+
+// pastGivingUp is a little longer than a batch is tried for: an outage of that length leaves batches in doubt.
+const pastGivingUp = 6 * time.Second
+
+var withAdmin = []string{"--admin-listen", "127.0.0.1:0"}
+
+// TestDatabaseStoppedUnderLoad stops PostgreSQL and starts it again, as in a crash and in good order.
+func TestDatabaseStoppedUnderLoad(t *testing.T) {
+	t.Parallel()
+	pg := mustServerOfItsOwn(t)
+	h := settledIn(t, pg)
+	s := startServer(t, h, withAdmin...)
+	key := mustBystander(t, mustOpen(t, h))
+	s.awaitReady(t, key)
+	siege := besiege(t, h, s)
+	for _, outage := range []struct {
+		mode  pgtest.Mode
+		lasts time.Duration
+	}{{pgtest.Immediate, pastGivingUp}, {pgtest.Fast, 0}} {
+		siege.awaitMore(t, http.StatusOK, 30)
+		if err := pg.Stop(t.Context(), outage.mode); err != nil {
+			t.Fatal(err)
+		}
+		s.awaitDown(t, key)
+		time.Sleep(outage.lasts)
+		if err := pg.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.awaitReady(t, key)
+		siege.awaitMore(t, http.StatusOK, 10)
+	}
+	if tally := siege.requireExact(t, false); tally.Unavailable == 0 {
+		t.Error("nobody was refused; the test shows nothing")
+	}
+}
+
+// TestConnectionsCutUnderLoad cuts every connection, again and again, beside an import. The import may fail; then it can be run
+// again. The server shows everything that was imported, whatever it missed while it was cut off.
+func TestConnectionsCutUnderLoad(t *testing.T) {
+	t.Parallel()
+	pg := mustServerOfItsOwn(t)
+	h := settledIn(t, pg)
+	s := startServer(t, h, withAdmin...)
+	key := mustBystander(t, mustOpen(t, h))
+	s.awaitReady(t, key)
+	siege := besiege(t, h, s)
+	file, labels := moreLabels(t)
+	const cuts = 6
+	failures := 0
+	for range cuts {
+		siege.awaitMore(t, http.StatusOK, 5)
+		importing := command(append([]string{"import", "colas", file}, h.flags()...)...)
+		var out output
+		importing.Stdout, importing.Stderr = &out, &out
+		if err := importing.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond) // for the import to begin; were it not to, the test would only see less
+		if err := pg.CutConnections(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := importing.Wait(); err != nil {
+			failures++
+			if text := out.String(); importing.ProcessState.ExitCode() != 1 || !strings.Contains(text, "colaregistry: ") || strings.Contains(text, "panic") {
+				t.Errorf("the import ended with %v\n%s", err, text)
+			}
+		}
+	}
+	if got := lastLine(h.run(t, "import", "colas", file)); !strings.HasPrefix(got, fmt.Sprintf("read=%d ", len(labels))) || !strings.HasSuffix(got, " refused=0") {
+		t.Errorf("the last import: %s", got)
+	}
+	if got, want := lastLine(h.run(t, "import", "colas", file)), fmt.Sprintf("read=%d added=0 changed=0 unchanged=%[1]d refused=0", len(labels)); got != want {
+		t.Errorf("importing once more: %s, want %s", got, want)
+	}
+	want := map[cola.TTBID]bool{}
+	if _, err := mustOpen(t, h).ColasSince(t.Context(), 0, func(r *cola.IndexRecord) error { want[r.Summary.TTBID] = true; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the server shows every label", func() bool {
+		return scrape(t, s.admin(t))["colaregistry_index_labels"] == float64(len(want))
+	})
+	for _, id := range []string{labels[0], labels[len(labels)-1]} {
+		if found := s.get(t, "/colas?q="+id, key).ids(); len(found) != 1 || found[0] != id {
+			t.Errorf("label %s, which was imported, is found as %v", id, found)
+		}
+	}
+	siege.requireExact(t, false)
+	t.Logf("%d of %d imports were cut off", failures, cuts)
+}
+
+// moreLabels writes a file of labels that a registry under siege does not have, and returns their ids too.
+func moreLabels(t *testing.T) (file string, ids []string) {
+	t.Helper()
+	o := demo.Options{Colas: 4_000, Seed: 7, AsOf: cola.DateOf(time.Now()) - 1}
+	var b bytes.Buffer
+	if err := demo.WriteColas(&b, o); err != nil {
+		t.Fatal(err)
+	}
+	for c := range demo.Labels(o) {
+		ids = append(ids, c.TTBID.String())
+	}
+	file = filepath.Join(t.TempDir(), "more.jsonl")
+	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file, ids
+}
+
+// TestPrimaryLostUnderLoad kills a primary whose commits wait for a standby, and has the standby take over. Two processes that
+// know both find it by themselves.
+func TestPrimaryLostUnderLoad(t *testing.T) {
+	t.Parallel()
+	primary := mustServerOfItsOwn(t)
+	h := settledIn(t, primary)
+	standby, err := primary.StartStandby(t.Context(), pgtest.Options{Durable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { standby.Close() })
+	if err := primary.SetSynchronous(t.Context(), "ANY 1 ("+standby.Name()+")"); err != nil {
+		t.Fatal(err)
+	}
+	h.DatabaseURL = bothHosts(t, h.DatabaseURL, standby)
+	servers := []*serverProcess{startServer(t, h, withAdmin...), startServer(t, h.elsewhere(t), withAdmin...)}
+	key := mustBystander(t, mustOpen(t, h))
+	siege := besiege(t, h, servers...)
+	siege.awaitMore(t, http.StatusOK, 50)
+	if err := primary.Stop(t.Context(), pgtest.Kill); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range servers {
+		s.awaitDown(t, key)
+	}
+	time.Sleep(pastGivingUp)
+	if err := standby.Promote(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range servers {
+		s.awaitReady(t, key)
+	}
+	siege.awaitMore(t, http.StatusOK, 10)
+	if tally := siege.requireExact(t, false); tally.Unavailable == 0 {
+		t.Error("nobody was refused; the test shows nothing")
+	}
+	shown := servers[0].get(t, "/colas?per_page=1&approval_date_from=2005-01-01", key).at("pagination", "total")
+	h.run(t, "import", "colas", mustNewLabel(t))
+	for _, s := range servers {
+		await(t, "a label imported after the promotion is shown", func() bool {
+			return s.get(t, "/colas?per_page=1&approval_date_from=2005-01-01", key).at("pagination", "total") == shown.(float64)+1
+		})
+	}
+}
+
+// bothHosts returns the address of a database that a standby has too, wherever the primary is.
+func bothHosts(t *testing.T, database string, standby *pgtest.Server) string {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host += "," + standby.Addr()
+	u.RawQuery += "&target_session_attrs=read-write"
+	return u.String()
+}
+
+// mustNewLabel writes a file with one label of its own.
+func mustNewLabel(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "new.jsonl")
+	label := `{"ttb_id":"99001001000001","brand_name":"AFTERWARDS","product_type":"wine","permit_number":"CA-W-99001","application_status":"approved","approval_date":"2024-05-06"}`
+	if err := os.WriteFile(file, []byte(label+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestRollingRestart replaces three processes one after another under load. Nobody is refused, and nothing is lost.
+func TestRollingRestart(t *testing.T) {
+	t.Parallel()
+	h := furnished(t)
+	var servers []*serverProcess
+	var homes []home
+	flags := func(address string) []string {
+		return append([]string{"--listen", address, "--drain-delay", "1s"}, withAdmin...)
+	}
+	for range 3 {
+		address, err := traffic.QuietAddress()
+		if err != nil {
+			t.Fatal(err)
+		}
+		homes = append(homes, h.elsewhere(t))
+		servers = append(servers, startServer(t, homes[len(homes)-1], flags(address)...))
+	}
+	key := mustBystander(t, mustOpen(t, h))
+	for _, s := range servers {
+		s.awaitReady(t, key)
+	}
+	siege := besiege(t, h, servers...)
+	var endings []traffic.Ending
+	for i, s := range servers {
+		siege.awaitMore(t, http.StatusOK, 20)
+		e := traffic.Ending{Process: i, At: time.Now()}
+		s.stop(t)
+		e.Gone = time.Now()
+		endings = append(endings, e)
+		servers[i] = startServer(t, homes[i], flags(strings.TrimPrefix(s.root(), "http://"))...)
+		servers[i].awaitReady(t, key)
+	}
+	siege.awaitMore(t, http.StatusOK, 20)
+	siege.requireExact(t, true, endings...)
+}
+
+// TestThreeProcessesShareOneWindow: one account asks three processes at once, and is let through as often as its tier allows.
+// Its key ends for all of them in one instant.
+func TestThreeProcessesShareOneWindow(t *testing.T) {
+	t.Parallel()
+	h := furnished(t)
+	servers := []*serverProcess{startServer(t, h), startServer(t, h.elsewhere(t)), startServer(t, h.elsewhere(t))}
+	st := mustOpen(t, h)
+	account, secret, _ := mustAccount(t, st, "three@example.com", cola.TierStarter)
+	limit := cola.TierStarter.Limits().PerMinute
+	c, client := &tally{}, newClient()
+	var wg sync.WaitGroup
+	for i := range 3 * limit {
+		wg.Go(func() { c.call(client, servers[i%3].base, secret.Reveal(), 1) })
+	}
+	wg.Wait()
+	if c.requests != limit || c.refused != 2*limit || len(c.errs) > 0 {
+		t.Errorf("%d of %d requests let through, %d refused, failures %v; want %d and %d", c.requests, 3*limit, c.refused, c.errs, limit, 2*limit)
+	}
+	if rows, requests := charged(t, st, account); rows != limit || requests != limit {
+		t.Errorf("charged %d records in %d requests, want %d in as many", rows, requests, limit)
+	}
+
+	_, secret, key := mustAccount(t, st, "revoked@example.com", cola.TierPro)
+	for _, s := range servers {
+		if status := s.get(t, "/usage", secret.Reveal()).StatusCode; status != http.StatusOK {
+			t.Errorf("before the key is revoked: %d", status)
+		}
+	}
+	h.run(t, "key", "revoke", fmt.Sprint(key.ID))
+	for _, s := range servers {
+		for _, path := range []string{"/colas?per_page=1", "/usage", "/no/such/path"} {
+			if status := s.get(t, path, secret.Reveal()).StatusCode; status != http.StatusUnauthorized {
+				t.Errorf("%s after the key was revoked: %d, want 401", path, status)
+			}
+		}
+	}
+}
+
+// TestProcessesMigrateOnce starts three processes at once on an empty database.
+func TestProcessesMigrateOnce(t *testing.T) {
+	t.Parallel()
+	h := onPostgres(t)
+	var servers []*serverProcess
+	for range 3 {
+		servers = append(servers, launch(t, h.elsewhere(t)))
+	}
+	migrated := 0
+	for _, s := range servers {
+		s.await(t)
+		migrated += strings.Count(s.err.String(), "database schema migrated")
+	}
+	if migrated != 1 {
+		t.Errorf("the schema was migrated %d times", migrated)
+	}
+	_, secret, _ := mustAccount(t, mustOpen(t, h), "empty@example.com", cola.TierFree)
+	for _, s := range servers {
+		s.awaitReady(t, secret.Reveal())
+		s.cmd.Process.Signal(syscall.SIGTERM) // all at once
+	}
+	for _, s := range servers {
+		s.stop(t)
+	}
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/internal/traffic"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// besiegedLabels is how many labels a registry has whose database is broken in a test.
+const besiegedLabels = 800
+
+// mustServerOfItsOwn starts PostgreSQL for a test that breaks it. What it commits is durable.
+func mustServerOfItsOwn(t *testing.T) *pgtest.Server {
+	t.Helper()
+	s, err := pgtest.Start(t.Context(), pgtest.Options{Durable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// settledIn returns a home in a new database of a server, with some labels in it.
+func settledIn(t *testing.T, s *pgtest.Server) home {
+	t.Helper()
+	url, err := s.CreateDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := home{storeFlags: storeFlags{DataDir: t.TempDir(), DatabaseURL: url}}
+	options := demo.Options{Colas: besiegedLabels, Seed: demoSeed, AsOf: cola.DateOf(time.Now())}
+	if err := demo.Load(t.Context(), mustOpen(t, h), options, nil); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// elsewhere returns the same home for another process on another machine.
+func (h home) elsewhere(t *testing.T) home {
+	h.DataDir = t.TempDir()
+	return h
+}
+
+// siege is servers under the load of many accounts, while something is done to them.
+type siege struct {
+	home     home
+	servers  []*serverProcess
+	accounts []*traffic.Account
+	log      *traffic.Log
+	begun    time.Time
+	lift     func() // ends the load and waits for the last answer
+}
+
+// besiege has accounts of every tier ask the servers.
+func besiege(t *testing.T, h home, servers ...*serverProcess) *siege {
+	t.Helper()
+	const accounts, pace = 20, 2.5
+	st := mustOpen(t, h)
+	s := &siege{home: h, servers: servers, log: &traffic.Log{}, begun: time.Now()}
+	var err error
+	if s.accounts, err = traffic.NewCrowd(t.Context(), st, accounts); err != nil {
+		t.Fatal(err)
+	}
+	material, err := traffic.ReadMaterial(t.Context(), st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var addresses []string
+	for _, server := range servers {
+		addresses = append(addresses, server.root())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	balancer := traffic.NewBalancer(s.log, addresses...)
+	balancer.Watch(ctx)
+	var load sync.WaitGroup
+	load.Go(func() {
+		traffic.Crowd{Accounts: s.accounts, Material: material, Balancer: balancer, Pace: pace}.Run(ctx)
+	})
+	s.lift = func() { cancel(); load.Wait() }
+	t.Cleanup(s.lift)
+	return s
+}
+
+// root is the scheme and host of a server.
+func (s *serverProcess) root() string { return strings.TrimSuffix(s.base, "/api/v1") }
+
+// count returns how many answers so far had a status.
+func (s *siege) count(status int) (n int) {
+	for _, e := range s.log.Exchanges() {
+		if e.Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+// awaitMore waits for some more answers of a status.
+func (s *siege) awaitMore(t *testing.T, status, more int) {
+	t.Helper()
+	before := s.count(status)
+	await(t, "callers are answered with "+http.StatusText(status), func() bool { return s.count(status) >= before+more })
+}
+
+// requireExact ends the load, waits until nothing is in doubt, and holds the ledger against the answers: it must be what was
+// answered, for every account, and no answer one that should not have been. It returns what the callers met.
+func (s *siege) requireExact(t *testing.T, quiet bool, endings ...traffic.Ending) traffic.Tally {
+	t.Helper()
+	s.lift()
+	for _, server := range s.servers {
+		await(t, "nothing is in doubt", func() bool {
+			return scrape(t, server.admin(t))["colaregistry_ledger_doubtful_batches"] == 0
+		})
+	}
+	tally := traffic.Tallies([]traffic.Phase{{From: s.begun, Quiet: quiet}}, time.Now(), s.log.Exchanges(), endings)[0]
+	for _, fault := range tally.Faults {
+		t.Error(fault)
+	}
+	statements, err := traffic.Audit(t.Context(), mustOpen(t, s.home), s.accounts, s.log.Exchanges(), endings, s.begun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range statements {
+		if statement.Verdict != traffic.Exact {
+			t.Errorf("%s: %v: %v", statement.Account.Email, statement.Verdict, statement.Problems)
+		}
+	}
+	if tally.OK == 0 {
+		t.Error("nothing was answered; the test shows nothing")
+	}
+	t.Logf("%d requests: %d answered with 200, %d with 429, %d with 503; longest without a 200: %v",
+		tally.Requests, tally.OK, tally.TooMany, tally.Unavailable, tally.Longest.Round(time.Millisecond))
+	return tally
+}
+
+// await waits for what must come about in the end. The limit only keeps a test from hanging.
+func await(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for begun := time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Since(begun) > time.Minute {
+			t.Fatalf("a minute has passed and it is not so that %s", what)
+		}
+	}
+}
+
+// readyz returns the status of the public probe.
+func (s *serverProcess) readyz(t *testing.T) int {
+	t.Helper()
+	status, _ := fetch(t, s.root()+"/readyz")
+	return status
+}
+
+// awaitReady waits until the server says that it is, and lets a request of the key through.
+func (s *serverProcess) awaitReady(t *testing.T, key string) {
+	t.Helper()
+	await(t, "the server is ready", func() bool { return s.readyz(t) == http.StatusOK })
+	await(t, "the server charges", func() bool { return s.get(t, "/usage", key).StatusCode == http.StatusOK })
+}
+
+// awaitDown waits until the server refuses a request of the key, as it should, and says that it is not ready.
+func (s *serverProcess) awaitDown(t *testing.T, key string) {
+	t.Helper()
+	await(t, "the server refuses with 503", func() bool {
+		a := s.get(t, "/colas?per_page=1", key)
+		if a.StatusCode != http.StatusServiceUnavailable {
+			return false
+		}
+		if a.Header.Get("Retry-After") == "" || a.at("error", "code") != "unavailable" {
+			t.Errorf("503 with Retry-After %q: %s", a.Header.Get("Retry-After"), a.body)
+		}
+		return true
+	})
+	await(t, "the server is not ready", func() bool { return s.readyz(t) == http.StatusServiceUnavailable })
+}
+
+// mustBystander makes an account whose requests are not among those of the crowd, and returns its key.
+func mustBystander(t *testing.T, st store.Store) string {
+	t.Helper()
+	_, secret, _ := mustAccount(t, st, "bystander@example.com", cola.TierPro)
+	return secret.Reveal()
+}
