@@ -96,6 +96,15 @@ func (f *findings) refuseChoice(name, value string, allowed []string) {
 	f.problems.Add(name, "%s is not allowed; allowed: %s.%s", shown(value), strings.Join(allowed, ", "), hint)
 }
 
+// Choice settles one of the allowed words, given in any letter case, for a parameter that no struct of parameters has. It
+// returns nothing, having noted a problem, for any other word; an empty value is none.
+func (p *Problems) Choice(name, value string, allowed []string) string {
+	f := findings{*p}
+	word := f.choice(name, value, allowed)
+	*p = f.problems
+	return word
+}
+
 // oneOf finds a word in another letter case or spacing.
 func oneOf(value string, allowed []string) (word string, ok bool) {
 	value = strings.Join(strings.Fields(value), " ")

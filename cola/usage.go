@@ -38,6 +38,19 @@ func (t Tier) Limits() Limits {
 	return Limits{}
 }
 
+// Price returns what the tier costs, in words; an unknown tier has no price.
+func (t Tier) Price() string {
+	switch t {
+	case TierFree:
+		return "none"
+	case TierStarter:
+		return "39 USD a month"
+	case TierPro:
+		return "99 USD a month"
+	}
+	return ""
+}
+
 // Period is a calendar month in UTC, counted as year*12 + month - 1: what quotas run over.
 type Period int32
 

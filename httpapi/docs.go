@@ -79,11 +79,9 @@ func newReference(doc description, publicURL string) reference {
 	ref := reference{
 		Title: doc.Info.Title, Version: doc.Info.Version, Intro: doc.Info.Description,
 		BaseURL: cmp.Or(publicURL, defaultURL) + basePath,
-		Plans: []plan{
-			{cola.TierFree, cola.TierFree.Limits(), "none"},
-			{cola.TierStarter, cola.TierStarter.Limits(), "39 USD a month"},
-			{cola.TierPro, cola.TierPro.Limits(), "99 USD a month"},
-		},
+	}
+	for _, t := range cola.Tiers() {
+		ref.Plans = append(ref.Plans, plan{t, t.Limits(), t.Price()})
 	}
 	for _, tag := range doc.Tags {
 		ref.Groups = append(ref.Groups, newGroup(doc, tag))

@@ -77,7 +77,9 @@ func (l *Ledger) reply(g *group) {
 	now := time.Now()
 	for i, p := range g.pending {
 		o := g.outcomes[i]
-		l.full.note(p.request.Caller.Account, o, now)
+		if !p.request.Peek {
+			l.full.note(p.request.Caller.Account, o, now)
+		}
 		p.answer <- o
 	}
 }

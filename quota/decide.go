@@ -19,6 +19,10 @@ type Request struct {
 	Caller cola.Caller
 	Meter  cola.Meter
 	Units  int // wanted; zero with MeterNone
+
+	// Peek asks where the account stands and whether the credential holds, and nothing else: such a request is not refused
+	// for a full window, and counts nowhere.
+	Peek bool
 }
 
 // Grant is what a request was let through with.
@@ -56,6 +60,10 @@ func (r Rules) decide(now time.Time, state store.AccountState, requests []Reques
 		if !state.Exists || !state.Valid[q.Caller.Credential] {
 			outcomes[i] = outcome{err: cola.Errorf(cola.CodeUnauthorized,
 				"The credential has been revoked or has expired. Make a new API key.")}
+			continue
+		}
+		if q.Peek {
+			outcomes[i] = outcome{grant: Grant{State: d.quota}}
 			continue
 		}
 		outcomes[i] = d.one(q)

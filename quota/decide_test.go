@@ -182,3 +182,24 @@ func TestRetryAfterIsExact(t *testing.T) {
 		}
 	})
 }
+
+// TestPeek: looking is not refused for a full window, counts nowhere, and needs a credential that holds.
+func TestPeek(t *testing.T) {
+	full := account(cola.TierFree, cola.Used{DetailViews: 3}, store.Grant{At: instant, Requests: 10})
+	peek := request(key1, cola.MeterNone, 0)
+	peek.Peek = true
+	revoked := peek
+	revoked.Caller.Credential = key2
+	outcomes, entry := Rules{}.decide(instant, full, []Request{peek, request(key1, cola.MeterNone, 0), revoked, peek})
+	for i, want := range []string{"", "burst", "unauthorized", ""} {
+		if got := reason(outcomes[i].err); got != want {
+			t.Errorf("%d: refused for %q, want %q", i, got, want)
+		}
+	}
+	if got := outcomes[3].grant.State; got.Used.DetailViews != 3 || got.Charged != 0 {
+		t.Errorf("a look shows %+v", got)
+	}
+	if diff := cmp.Diff(store.Entry{Account: 7}, entry); diff != "" {
+		t.Errorf("a look is charged (-want +got):\n%s", diff)
+	}
+}

@@ -98,7 +98,13 @@ func (l *Ledger) Close() {
 // store does not commit. It may know the first for at most a second after the store said it; nil means that Charge has to
 // be asked.
 func (l *Ledger) Precheck(c cola.Caller) (cola.QuotaState, error) {
-	state, err := l.full.check(c.Account, time.Now())
+	return l.precheck(Request{Caller: c})
+}
+
+func (l *Ledger) precheck(q Request) (state cola.QuotaState, err error) {
+	if !q.Peek {
+		state, err = l.full.check(q.Caller.Account, time.Now())
+	}
 	if err == nil && l.outage.is() {
 		err = cola.Unavailable()
 	}
@@ -113,7 +119,7 @@ func (l *Ledger) Precheck(c cola.Caller) (cola.QuotaState, error) {
 // CodeQuotaExceeded, and CodeUnavailable when the store cannot commit; or ctx's error when that ends before the charge was
 // begun. It returns within five seconds.
 func (l *Ledger) Charge(ctx context.Context, q Request) (Grant, error) {
-	if state, err := l.Precheck(q.Caller); err != nil {
+	if state, err := l.precheck(q); err != nil {
 		return Grant{State: state}, err
 	}
 	p := &pending{request: q, arrived: time.Now(), answer: make(chan outcome, 1)}

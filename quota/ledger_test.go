@@ -75,6 +75,25 @@ func TestFullWindowIsRefusedWithoutTheStore(t *testing.T) {
 	})
 }
 
+// TestPeekLeavesTheFullWindowKnown: what is known of a window is not forgotten for a look through it.
+func TestPeekLeavesTheFullWindowKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook(cola.TierFree)
+		l := newLedger(t, b)
+		for range 11 {
+			_, _ = l.Charge(t.Context(), request(key1, cola.MeterNone, 0))
+		}
+		peek := request(key1, cola.MeterNone, 0)
+		peek.Peek = true
+		if _, err := l.Charge(t.Context(), peek); err != nil {
+			t.Errorf("a look through a full window: %v", err)
+		}
+		if _, err := l.Precheck(peek.Caller); reason(err) != "burst" {
+			t.Errorf("after a look the window is known as %v", err)
+		}
+	})
+}
+
 func TestRefusalTellsTheTimeLeftNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook(cola.TierFree)

@@ -14,6 +14,11 @@ const barcodeColas = 100
 // Barcode returns the labels that carry a barcode, newest approval first. It costs a list record a label returned; not
 // finding any is free, and the list is cut to the list records that are left.
 func (s *Service) Barcode(ctx context.Context, c cola.Caller, value string) (cola.BarcodeResult, cola.QuotaState, error) {
+	return s.BarcodeFit(ctx, c, value, nil)
+}
+
+// BarcodeFit is Barcode for an answer that has room for so many labels only; the list is cut to them.
+func (s *Service) BarcodeFit(ctx context.Context, c cola.Caller, value string, fit Fit[cola.ColaSummary]) (cola.BarcodeResult, cola.QuotaState, error) {
 	if state, err := s.begin(c); err != nil {
 		return cola.BarcodeResult{}, state, err
 	}
@@ -24,6 +29,7 @@ func (s *Service) Barcode(ctx context.Context, c cola.Caller, value string) (col
 		state, err := s.Refuse(ctx, c, cola.Errorf(cola.CodeNotFound, "No label carries the barcode %s.", cola.Quoted(value)))
 		return cola.BarcodeResult{}, state, err
 	}
+	found.Colas, _ = fit.cut(found.Colas)
 	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Meter: cola.MeterListRecords, Units: len(found.Colas)})
 	if err != nil {
 		return cola.BarcodeResult{}, grant.State, err

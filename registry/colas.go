@@ -21,6 +21,11 @@ type ColaPage struct {
 // SearchColas returns a page of the labels that match, newest approval first. It costs a list record a label returned; a
 // page is cut to the list records that are left.
 func (s *Service) SearchColas(ctx context.Context, c cola.Caller, p cola.SearchParams) (ColaPage, cola.QuotaState, error) {
+	return s.SearchColasFit(ctx, c, p, nil)
+}
+
+// SearchColasFit is SearchColas for an answer that has room for so many rows only; the page is cut to them.
+func (s *Service) SearchColasFit(ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary]) (ColaPage, cola.QuotaState, error) {
 	if state, err := s.begin(c); err != nil {
 		return ColaPage{}, state, err
 	}
@@ -32,6 +37,8 @@ func (s *Service) SearchColas(ctx context.Context, c cola.Caller, p cola.SearchP
 	begun := time.Now()
 	found := s.index.View().Search(q)
 	s.metrics.searched(classOf(&q.Query), begun)
+	rows, fewer := fit.cut(found.Rows)
+	found.Rows, found.HasMore = rows, found.HasMore || fewer
 	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Meter: cola.MeterListRecords, Units: len(found.Rows)})
 	if err != nil {
 		return ColaPage{}, grant.State, err

@@ -20,6 +20,11 @@ type PermitteePage struct {
 // SearchPermittees returns a page of the permittees that match, most labels first. It costs a list record a permittee
 // returned; a page is cut to the list records that are left.
 func (s *Service) SearchPermittees(ctx context.Context, c cola.Caller, p cola.PermitteeParams) (PermitteePage, cola.QuotaState, error) {
+	return s.SearchPermitteesFit(ctx, c, p, nil)
+}
+
+// SearchPermitteesFit is SearchPermittees for an answer that has room for so many rows only; the page is cut to them.
+func (s *Service) SearchPermitteesFit(ctx context.Context, c cola.Caller, p cola.PermitteeParams, fit Fit[cola.PermitteeSummary]) (PermitteePage, cola.QuotaState, error) {
 	if state, err := s.begin(c); err != nil {
 		return PermitteePage{}, state, err
 	}
@@ -31,6 +36,8 @@ func (s *Service) SearchPermittees(ctx context.Context, c cola.Caller, p cola.Pe
 	begun := time.Now()
 	found := s.index.View().Permittees(q)
 	s.metrics.searched(permitteeSearch, begun)
+	rows, fewer := fit.cut(found.Rows)
+	found.Rows, found.HasMore = rows, found.HasMore || fewer
 	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Meter: cola.MeterListRecords, Units: len(found.Rows)})
 	if err != nil {
 		return PermitteePage{}, grant.State, err

@@ -88,6 +88,13 @@ func (s *Service) Refuse(ctx context.Context, c cola.Caller, refusal error) (col
 	return state, refusal
 }
 
+// Standing returns where the caller's account stands, for a request that counts nowhere, such as a handshake. It checks that
+// the credential holds.
+func (s *Service) Standing(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
+	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Peek: true})
+	return grant.State, err
+}
+
 // Usage returns where the caller's account stands. It is free.
 func (s *Service) Usage(ctx context.Context, c cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
 	state, err := s.Admit(ctx, c)

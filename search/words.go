@@ -1,0 +1,47 @@
+package search
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Categories returns the category paths that labels have, transitions applied, and every path above them, in alphabetical
+// order. A path whose last label was changed or replaced stays until the segment is folded.
+func (v *View) Categories() []string {
+	paths := map[string]string{} // by folded path: spellings that are compared as equal count once
+	for i := range v.layers {
+		c := &v.layers[i].t.text[colCategory]
+		for value := range uint32(c.len()) {
+			path := cola.ResolveCategory(c.at(value), v.aliases)
+			for ; path != ""; path = above(path) {
+				folded := cola.FoldPath(path)
+				if _, met := paths[folded]; met {
+					break
+				}
+				paths[folded] = path
+			}
+		}
+	}
+	return slices.Sorted(maps.Values(paths))
+}
+
+// above returns the path that a settled one lies directly below, or nothing for a root.
+func above(path string) string {
+	i := strings.LastIndex(path, " > ")
+	return path[:max(0, i)]
+}
+
+// States returns the states that permittees are in, two letters each, in alphabetical order.
+func (v *View) States() []string {
+	met := map[string]bool{}
+	for i := range v.holders.facts {
+		if f := &v.holders.facts[i]; f.known {
+			met[v.holders.states[f.state]] = true
+		}
+	}
+	delete(met, "")
+	return slices.Sorted(maps.Keys(met))
+}

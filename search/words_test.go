@@ -1,0 +1,49 @@
+package search
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+func TestCategories(t *testing.T) {
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	for round, paths := range [][]string{
+		{"Beer > Lager > Märzen", "Wine > Red Wine", ""},
+		{"beer > lager > marzen", "Beer > Old Ale > Dark"},
+	} {
+		u := x.Begin()
+		for i, path := range paths {
+			u.Label(labelWith(cola.TTBID(10*round+i+1), func(c *cola.Cola) { c.LLMCategoryPath = cola.Text(path) }))
+		}
+		u.Aliases([]cola.CategoryAlias{{Alias: "Beer > Old Ale", Path: "Beer > Ale > Old"}})
+		mustCommit(t, u, Marks{Labels: cola.Revision(round + 1)})
+	}
+	want := []string{
+		"Beer", "Beer > Ale", "Beer > Ale > Old", "Beer > Ale > Old > Dark", "Beer > Lager", "Beer > Lager > Märzen", "Wine", "Wine > Red Wine",
+	}
+	if diff := cmp.Diff(want, x.View().Categories()); diff != "" {
+		t.Errorf("categories (-want +got):\n%s", diff)
+	}
+}
+
+// TestStates: a state counts when a permittee is in it, not when a number that only a label names might be.
+func TestStates(t *testing.T) {
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	if got := x.View().States(); len(got) != 0 {
+		t.Errorf("an empty index has the states %v", got)
+	}
+	u := x.Begin()
+	u.Label(labelWith(1, func(c *cola.Cola) { c.PermitNumber = "TX-I-1" }))
+	for number, state := range map[string]cola.Text{"NJ-I-721": "nj", "CA-I-2": "CA", "CA-I-3": "CA", "X-1": ""} {
+		u.Permittee(&cola.Permittee{PermitNumber: number, CompanyState: state})
+	}
+	mustCommit(t, u, Marks{Labels: 1})
+	if diff := cmp.Diff([]string{"CA", "NJ"}, x.View().States()); diff != "" {
+		t.Errorf("states (-want +got):\n%s", diff)
+	}
+}
