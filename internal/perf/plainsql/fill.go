@@ -70,7 +70,8 @@ func copyIn(ctx context.Context, pool *pgxpool.Pool, st store.Changes, v *vocabu
 	labels := newTable("incoming_labels", `ttb_id brand_name product_name product_type class_name origin_name permit_number
 		application_status approval_date image_count has_barcode application_date container_type category_path abv address_recipient`)
 	barcodes := newTable("incoming_barcodes", "gtin ttb_id")
-	permittees := newTable("incoming_permittees", "permit_number company_name operating_name company_state company_zip_code permittee_type listed")
+	permittees := newTable("incoming_permittees", `permit_number company_name operating_name company_state company_zip_code
+		permittee_type listed`)
 	group, ctx := errgroup.WithContext(ctx)
 	for _, t := range []*table{labels, barcodes, permittees} {
 		group.Go(func() error { return t.copy(ctx, pool) })
@@ -97,8 +98,8 @@ func copyIn(ctx context.Context, pool *pgxpool.Pool, st store.Changes, v *vocabu
 	group.Go(func() error {
 		defer close(permittees.rows)
 		_, err := st.PermitteesSince(ctx, 0, func(p *cola.Permittee) error {
-			return permittees.put(ctx, []any{cola.SettlePermit(p.PermitNumber), nullable(p.CompanyName), nullable(p.OperatingName), nullable(p.CompanyState),
-				nullable(p.CompanyZipCode), nullable(p.PermitteeType), p.Listed})
+			return permittees.put(ctx, []any{cola.SettlePermit(p.PermitNumber), nullable(p.CompanyName), nullable(p.OperatingName),
+				nullable(p.CompanyState), nullable(p.CompanyZipCode), nullable(p.PermitteeType), p.Listed})
 		})
 		return err
 	})
@@ -109,7 +110,8 @@ func copyIn(ctx context.Context, pool *pgxpool.Pool, st store.Changes, v *vocabu
 func labelValues(r *cola.IndexRecord) []any {
 	s := &r.Summary
 	return []any{int64(s.TTBID), s.BrandName, nullable(s.ProductName), string(s.ProductType), nullable(s.ClassName), nullable(s.OriginName),
-		cola.SettlePermit(s.PermitNumber), nullable(s.ApplicationStatus), day(s.ApprovalDate), optional(s.ImageCount), s.HasBarcode, day(r.ApplicationDate),
+		cola.SettlePermit(s.PermitNumber), nullable(s.ApplicationStatus), day(s.ApprovalDate), optional(s.ImageCount),
+		s.HasBarcode, day(r.ApplicationDate),
 		nullable(cola.Text(r.ContainerType)), nullable(cola.Text(r.CategoryPath)), optional(r.ABV), nullable(cola.Text(r.AddressRecipient))}
 }
 

@@ -19,7 +19,7 @@ func (c *comparison) printSetting(ctx context.Context) error {
 	fmt.Printf("%d labels, %s, %s. The server of the service is ready in %.1f s and holds %d MiB. Import: %.0f s.\n\n",
 		c.labels, measure.Machine(), version, c.server.ToReady.Seconds(), resident, c.imported.Seconds())
 	var set []string
-	for _, name := range []string{"shared_buffers", "effective_cache_size", "work_mem", "random_page_cost", "max_parallel_workers_per_gather", "jit", "synchronous_commit", "fsync"} {
+	for _, name := range strings.Fields("shared_buffers effective_cache_size work_mem random_page_cost jit synchronous_commit fsync") {
 		var value string
 		if err := c.modes[0].pool(1).QueryRow(ctx, `SELECT current_setting($1)`, name).Scan(&value); err != nil {
 			return err
@@ -88,7 +88,8 @@ func (c *comparison) printMix(mixed map[int][]*outcome) {
 	fmt.Printf("| the mix | clients | requests/s | 50th | 99th |\n|---|---|---|---|---|\n")
 	for _, clients := range clientCounts {
 		for i, o := range mixed[clients] {
-			fmt.Printf("| %s | %d | %.0f | %s | %s |\n", targetNames[i], clients, o.perSecond(), measure.Milliseconds(o.all.At(0.5)), measure.Milliseconds(o.all.At(0.99)))
+			fmt.Printf("| %s | %d | %.0f | %s | %s |\n", targetNames[i], clients, o.perSecond(),
+				measure.Milliseconds(o.all.At(0.5)), measure.Milliseconds(o.all.At(0.99)))
 		}
 	}
 	fmt.Printf("\n| the service against plain SQL | clients | throughput, times | 50th, times quicker | 99th, times quicker |\n|---|---|---|---|---|\n")

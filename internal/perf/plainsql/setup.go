@@ -80,7 +80,20 @@ func (c *comparison) start(ctx context.Context) (err error) {
 	if c.keys, err = measure.Accounts(ctx, st, accountCount); err != nil {
 		return err
 	}
+	if err = c.vacuum(ctx); err != nil {
+		return err
+	}
 	return c.fill(ctx, st)
+}
+
+// vacuum does at once what the server would do by and by after an import, in the middle of what is measured.
+func (c *comparison) vacuum(ctx context.Context) error {
+	c.say("vacuum of the registry")
+	config, err := pgxpool.ParseConfig(c.registry)
+	if err != nil {
+		return err
+	}
+	return c.postgres.Execute(ctx, config.ConnConfig.Database, "VACUUM (ANALYZE)")
 }
 
 // fill makes the tables of plain SQL in a database of their own.

@@ -82,7 +82,8 @@ type permitteeRow struct {
 }
 
 func (p *permitteeRow) targets() []any {
-	return []any{&p.number, &p.company, &p.operating, &p.state, &p.zip, &p.kind, &p.listed, &p.colas, &p.approved, &p.lastApplication, &p.lastApproval}
+	return []any{&p.number, &p.company, &p.operating, &p.state, &p.zip, &p.kind, &p.listed, &p.colas, &p.approved,
+		&p.lastApplication, &p.lastApproval}
 }
 
 type sqlReply struct {

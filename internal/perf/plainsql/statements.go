@@ -92,8 +92,10 @@ func (w *ways) add(kind, text string) error {
 
 // shown are the columns of an answer's rows.
 var shown = strings.NewReplacer(
-	"{summary}", "ttb_id, brand_name, product_name, product_type, class_name, origin_name, permit_number, application_status, approval_date, image_count, has_barcode",
-	"{permittee}", "permit_number, company_name, operating_name, company_state, company_zip_code, permittee_type, listed, colas, colas_approved, last_application, last_approval",
+	"{summary}", "ttb_id, brand_name, product_name, product_type, class_name, origin_name, permit_number, application_status, "+
+		"approval_date, image_count, has_barcode",
+	"{permittee}", "permit_number, company_name, operating_name, company_state, company_zip_code, permittee_type, listed, "+
+		"colas, colas_approved, last_application, last_approval",
 )
 
 var parameter = regexp.MustCompile(`@[a-z_]+`)
