@@ -2,6 +2,7 @@ package registry_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -203,5 +204,29 @@ func TestDrainingIsNotReady(t *testing.T) {
 	}
 	if _, _, err := w.Usage(t.Context(), c); err != nil {
 		t.Errorf("a draining service does not answer: %v", err)
+	}
+}
+
+// deaf is a store that does not tell whether it is there.
+type deaf struct{ store.Store }
+
+func (deaf) Ping(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestReadyDoesNotWaitForever: a probe gets its answer although the database gives none.
+func TestReadyDoesNotWaitForever(t *testing.T) {
+	index := search.New(search.Options{})
+	defer index.Close()
+	service := registry.New(registry.Options{Store: deaf{mustWorld(t, 0).store}, Index: index, PublicURL: publicURL, Now: time.Now})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	follower := registry.NewFollower(service, registry.FollowerOptions{Built: func(registry.Build) { cancel() }})
+	if err := follower.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := service.Ready(context.Background()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("with a database that does not answer: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -31,6 +32,10 @@ type Store interface {
 	Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error)
 	AllReferences(ctx context.Context) (store.ReferenceSets, error)
 }
+
+// pingWithin is how long the database may take to answer until it counts as one that does not: whoever asks whether the
+// service is ready waits no longer.
+const pingWithin = 2 * time.Second
 
 // Options configure a Service. All but Logger and Metrics must be set.
 type Options struct {
@@ -116,6 +121,8 @@ func (s *Service) Ready(ctx context.Context) error {
 	if err := s.built(); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, pingWithin)
+	defer cancel()
 	if err := s.store.Ping(ctx); err != nil {
 		return fmt.Errorf("database: %w", err)
 	}
