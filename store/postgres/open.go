@@ -50,6 +50,10 @@ var (
 	ledgerSettings = map[string]string{
 		"statement_timeout":                   "15s",
 		"idle_in_transaction_session_timeout": "10s",
+		// Every statement finds a few rows by their keys. Planning it anew for each batch takes longer than running it, and a plan
+		// that was made when the tables were small must not read them whole when they are large.
+		"plan_cache_mode": "force_generic_plan",
+		"enable_seqscan":  "off",
 	}
 )
 

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -203,4 +206,36 @@ func TestLocksAreWaitedForWithinTheContext(t *testing.T) {
 		t.Errorf("once it is free: %v", err)
 	}
 	mustHaveUsed(t, s, account, 1, "once it is free")
+}
+
+// TestTransactionsAreTriedAgain, when they only met others at the same time, and not for ever.
+func TestTransactionsAreTriedAgain(t *testing.T) {
+	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
+	for name, c := range map[string]struct {
+		code                string
+		fails, tried        int
+		unavailable, passes bool
+	}{
+		"a deadlock":                   {deadlockDetected, 1, 2, false, true},
+		"a serialization failure":      {serializationFailure, attempts - 1, attempts, false, true},
+		"a deadlock that does not end": {deadlockDetected, attempts, attempts, true, false},
+		"another error":                {uniqueViolation, 1, 1, false, false},
+	} {
+		tried := 0
+		err := s.transact(t.Context(), "try", func(tx pgx.Tx) error {
+			if _, err := tx.Exec(t.Context(), `UPDATE meta SET revision = revision + 1`); err != nil {
+				return err
+			}
+			if tried++; tried <= c.fails {
+				return &pgconn.PgError{Code: c.code}
+			}
+			return nil
+		})
+		if (err == nil) != c.passes || errors.Is(err, store.ErrUnavailable) != c.unavailable || tried != c.tried {
+			t.Errorf("%s: %v after %d attempts, want %d", name, err, tried, c.tried)
+		}
+	}
+	if rev, err := s.Revision(t.Context()); err != nil || rev != 2 {
+		t.Errorf("revision %d (%v), want 2: attempts that failed leave nothing", rev, err)
+	}
 }

@@ -56,6 +56,20 @@ var template struct {
 	copies atomic.Int64
 }
 
+// oddDefaults are what somebody may have set for a database for other reasons. The server's own defaults are odd, too.
+var oddDefaults = map[string]string{
+	"default_transaction_isolation": "serializable",
+	"client_encoding":               "LATIN1",
+	"bytea_output":                  "escape",
+	"extra_float_digits":            "-10",
+	"standard_conforming_strings":   "off",
+	"intervalstyle":                 "sql_standard",
+	"timezone":                      "Pacific/Kiritimati",
+	"datestyle":                     "Postgres, DMY",
+	"array_nulls":                   "off",
+	"statement_timeout":             "20s",
+}
+
 const templateName = "template_registry"
 
 // migratedDatabase returns the address of a database of its own with the schema, and with an identity of its own.
@@ -80,7 +94,11 @@ func migratedDatabase(t testing.TB) string {
 	}
 	execute("postgres", fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, templateName))
 	t.Cleanup(func() { execute("postgres", fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)) })
-	execute(name, "UPDATE meta SET store_id = replace(gen_random_uuid()::text, '-', '')")
+	sql := "UPDATE meta SET store_id = replace(gen_random_uuid()::text, '-', '');"
+	for setting, value := range oddDefaults {
+		sql += fmt.Sprintf("ALTER DATABASE %s SET %s = '%s';", name, setting, value)
+	}
+	execute(name, sql)
 	return server.URL(name)
 }
 
