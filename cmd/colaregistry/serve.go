@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -74,6 +75,9 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer closing(st, &err)
+	if err := os.MkdirAll(filepath.Dir(c.snapshot()), 0o700); err != nil { // a database on a server made no folder
+		env.log.Warn("no folder to save the index in", "error", err)
+	}
 	demo, err := c.firstStart(env, st)
 	if err != nil {
 		return err
@@ -143,7 +147,12 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	following, unfollow := context.WithCancel(context.WithoutCancel(ctx))
 	defer unfollow()
 	group, running := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.follower.Run(following) })
+	group.Go(func() error {
+		if err := s.follower.Run(following); err != nil {
+			s.env.log.Warn("the next start reads every label", "error", err) // nothing is lost with the snapshot
+		}
+		return nil
+	})
 	group.Go(func() error {
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			return err

@@ -224,6 +224,23 @@ func TestFirstStartsAtOnce(t *testing.T) {
 	}
 }
 
+// TestDataFolder: a server on PostgreSQL makes the folder for its snapshot, and does without where it cannot.
+func TestDataFolder(t *testing.T) {
+	t.Parallel()
+	h := furnished(t)
+	h.DataDir = filepath.Join(h.DataDir, "new", "folder")
+	startServer(t, h).stop(t)
+	if again := startServer(t, h); !strings.Contains(again.err.String(), "from_snapshot=true") {
+		t.Errorf("the index snapshot was not used:\n%s", again.err.String())
+	}
+	h.DataDir = filepath.Join(h.DataDir, "registry.index", "below a file")
+	s := startServer(t, h)
+	s.stop(t)
+	if log := s.err.String(); !strings.Contains(log, "no folder to save the index in") || !strings.Contains(log, "the next start reads every label") {
+		t.Errorf("nothing is said of the index that cannot be saved:\n%s", log)
+	}
+}
+
 // TestRestoredBackup: a backup made and put in place as the operations guide says serves as it did, and takes new labels.
 func TestRestoredBackup(t *testing.T) {
 	t.Parallel()
