@@ -66,6 +66,8 @@ func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
 	if err != nil {
 		return false, errors.Join(err, c.logs())
 	}
+	fmt.Fprintf(out, "%d processes on PostgreSQL with a synchronous standby, %d accounts, %d labels; %s\n\n",
+		processCount, o.accounts, o.labels, measure.Machine())
 	r.print(out, o.verbose)
 	return r.ok(), nil
 }

@@ -17,6 +17,9 @@ import (
 // pace is how often accounts ask, in terms of what their tiers allow: a little more than that, so that all run into it.
 const pace = 1.2
 
+// commitsWait is how long it takes, under load, until commits of every process wait for a standby that has gone.
+const commitsWait = 500 * time.Millisecond
+
 // act is one part of a run: something is done to the cluster, and afterwards everything is in order again.
 type act struct {
 	name  string
@@ -30,6 +33,7 @@ func acts() []act {
 		{"processes are killed", false, (*drive).killEach},
 		{"rolling restart", true, (*drive).restartEach},
 		{"connections are cut", false, (*drive).cutConnections},
+		{"standby is away", false, (*drive).loseStandby},
 		{"primary crashes", false, (*drive).crashPrimary},
 		{"and a process with it", false, (*drive).crashBoth},
 		{"primary is lost", false, (*drive).losePrimary},
@@ -125,6 +129,20 @@ func (d *drive) cutConnections(ctx context.Context) error {
 		rest(ctx, time.Second)
 	}
 	return nil
+}
+
+// loseStandby has the standby go away for a while, and cuts the connections meanwhile: commits that wait for it are in the
+// primary's books already, and nobody can tell.
+func (d *drive) loseStandby(ctx context.Context) error {
+	if err := d.standby.Stop(ctx, pgtest.Immediate); err != nil {
+		return err
+	}
+	rest(ctx, commitsWait)
+	if err := d.primary.CutConnections(ctx); err != nil {
+		return err
+	}
+	rest(ctx, d.outage)
+	return d.standby.Restart(ctx)
 }
 
 // crashPrimary has the primary stop as in a crash, and starts it again.
