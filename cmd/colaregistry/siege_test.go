@@ -18,6 +18,11 @@ import (
 // besiegedLabels is how many labels a registry has whose database is broken in a test.
 const besiegedLabels = 800
 
+// besiegedWith says which labels they are.
+func besiegedWith() demo.Options {
+	return demo.Options{Colas: besiegedLabels, Seed: demoSeed, AsOf: cola.NewDate(2025, time.June, 1)}
+}
+
 // mustServerOfItsOwn starts PostgreSQL for a test that breaks it. What it commits is durable.
 func mustServerOfItsOwn(t *testing.T) *pgtest.Server {
 	t.Helper()
@@ -41,8 +46,7 @@ func settledIn(t *testing.T, s *pgtest.Server) home {
 		t.Fatal(err)
 	}
 	h := home{storeFlags: storeFlags{DataDir: t.TempDir(), DatabaseURL: url}}
-	options := demo.Options{Colas: besiegedLabels, Seed: demoSeed, AsOf: cola.DateOf(time.Now())}
-	if err := demo.Load(t.Context(), mustOpen(t, h), options, nil); err != nil {
+	if err := demo.Load(t.Context(), mustOpen(t, h), besiegedWith(), nil); err != nil {
 		t.Fatal(err)
 	}
 	return h
