@@ -117,10 +117,9 @@ func (d dumper) permittees() error {
 
 // colas reads labels a chunk at a time, each with its parts.
 func (d dumper) colas() error {
-	ids := make([]cola.TTBID, 0, colaChunk)
-	for last := cola.TTBID(0); ; last = ids[len(ids)-1] {
+	for last := cola.TTBID(0); ; {
 		rows, err := d.q.Query(d.ctx, `SELECT ttb_id FROM colas WHERE ttb_id > $1 ORDER BY ttb_id LIMIT $2`, int64(last), colaChunk)
-		ids, err = collect(rows, err, func(id *cola.TTBID) fields { return fields{id} })
+		ids, err := collect(rows, err, func(id *cola.TTBID) fields { return fields{id} })
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -133,6 +132,7 @@ func (d dumper) colas() error {
 				return err
 			}
 		}
+		last = ids[len(ids)-1]
 	}
 }
 
