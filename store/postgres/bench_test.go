@@ -10,6 +10,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
 var benchLabels = flag.Int("labels", 20_000, "how many labels the benchmarks of reading work on")
@@ -20,7 +21,7 @@ func BenchmarkUpsertColas(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		b.StopTimer()
-		patches := samplePatches(n, 5000)
+		patches := storetest.Samples(n, 5000)
 		n += len(patches)
 		b.StartTimer()
 		if _, err := s.UpsertColas(b.Context(), patches, store.Commit); err != nil {
@@ -38,7 +39,7 @@ func BenchmarkUpsertColasAgain(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				b.StopTimer()
-				patches := samplePatches(n%*benchLabels, 5000)
+				patches := storetest.Samples(n%*benchLabels, 5000)
 				n += len(patches)
 				for i := range patches {
 					if name == "changed" {
@@ -74,7 +75,7 @@ func BenchmarkCola(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		n = (n + 7919) % *benchLabels
-		if _, err := s.Cola(b.Context(), samplePatchID(n)); err != nil {
+		if _, err := s.Cola(b.Context(), storetest.SampleID(n)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -118,12 +119,12 @@ func BenchmarkSettleDuringImport(b *testing.B) {
 	}
 	for b.Loop() {
 		report(b, "idle", measure())
-		p, _ := startProcess(b, "import", url)
+		p := storetest.StartImport(b, url)
 		for range 20 { // let it get going
-			p.line(b)
+			p.Line(b)
 		}
 		report(b, "import", measure())
-		p.kill()
+		p.Kill()
 	}
 }
 
@@ -150,7 +151,7 @@ func sampleAccounts(b testing.TB, s *Store, n int) (ids []cola.AccountID) {
 
 // chargeAll charges accounts as one request for a page to each does. Sample keys have the ids of their accounts.
 func chargeAll(ctx context.Context, s *Store, accounts []cola.AccountID) error {
-	batch := store.Batch{ID: randomBatchID(), Accounts: accounts}
+	batch := store.Batch{ID: storetest.NewBatchID(), Accounts: accounts}
 	for _, id := range accounts {
 		batch.Credentials = append(batch.Credentials, cola.Credential{Kind: cola.CredentialKey, ID: int64(id)})
 	}
@@ -175,7 +176,7 @@ func sampleStore(b *testing.B, labels int) *Store {
 	b.Helper()
 	s := mustOpen(b, migratedDatabase(b), Options{Logger: quiet()})
 	for n := 0; n < labels; n += 5000 {
-		if _, err := s.UpsertColas(b.Context(), samplePatches(n, min(5000, labels-n)), store.Commit); err != nil {
+		if _, err := s.UpsertColas(b.Context(), storetest.Samples(n, min(5000, labels-n)), store.Commit); err != nil {
 			b.Fatal(err)
 		}
 	}

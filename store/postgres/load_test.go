@@ -12,6 +12,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
 // load charges accounts, each from a goroutine of its own, and writes down what was answered.
@@ -48,7 +49,7 @@ func (l *load) charge(t *testing.T, i int) {
 			return
 		default:
 		}
-		id := randomBatchID()
+		id := storetest.NewBatchID()
 		for settled := false; !settled; {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 			_, err := chargeAs(ctx, l.s, id, l.accounts[i])
@@ -110,11 +111,11 @@ func mustBeStandby(t *testing.T, address string) {
 	if err := s.Ping(t.Context()); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("Ping of a standby: %v, want ErrUnavailable", err)
 	}
-	err := s.Settle(t.Context(), store.Batch{ID: randomBatchID()}, func(time.Time, []store.AccountState) []store.Entry { return nil })
+	err := s.Settle(t.Context(), store.Batch{ID: storetest.NewBatchID()}, func(time.Time, []store.AccountState) []store.Entry { return nil })
 	if !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("settling on a standby: %v, want ErrUnavailable", err)
 	}
-	if _, err := s.UpsertColas(t.Context(), samplePatches(0, 1), store.Commit); !errors.Is(err, store.ErrUnavailable) {
+	if _, err := s.UpsertColas(t.Context(), storetest.Samples(0, 1), store.Commit); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("importing on a standby: %v, want ErrUnavailable", err)
 	}
 	if _, err := s.Revision(t.Context()); err != nil {

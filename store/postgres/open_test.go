@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,47 +16,6 @@ import (
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 	"github.com/colaregistry/colaregistry/store"
 )
-
-// TestOpenAtOnce: of several that open a new database together one migrates it, and all get the same.
-func TestOpenAtOnce(t *testing.T) {
-	url := pgtest.NewDatabase(t)
-	var mu sync.Mutex
-	seen := map[string]int{}
-	note := func(opened string) {
-		mu.Lock()
-		defer mu.Unlock()
-		seen[opened]++
-	}
-	var wg sync.WaitGroup
-	for range 3 {
-		p := launchProcess(t, "open", url)
-		wg.Go(func() {
-			line, err := p.out.ReadString('\n')
-			if err != nil {
-				t.Errorf("process: %v: %s", err, p.errs.String())
-			}
-			note(strings.TrimSpace(line))
-			p.wait(t)
-		})
-		wg.Go(func() {
-			s, err := Open(t.Context(), url, Options{Logger: quiet()})
-			if err != nil {
-				t.Errorf("Open: %v", err)
-				return
-			}
-			note(fmt.Sprintf("open created=%v id=%s", s.Created(), s.ID()))
-			if err := s.Close(); err != nil {
-				t.Errorf("Close: %v", err)
-			}
-		})
-	}
-	wg.Wait()
-	id := mustOpen(t, url, Options{Logger: quiet()}).ID()
-	made, found := seen["open created=true id="+id], seen["open created=false id="+id]
-	if made != 1 || found != 5 {
-		t.Errorf("opened %v; want one that made the schema of %s and five that found it", seen, id)
-	}
-}
 
 func TestSchemaVersions(t *testing.T) {
 	url := pgtest.NewDatabase(t)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
 // chargeAs charges an account one list record under a batch's id.
@@ -27,7 +28,7 @@ func chargeAs(ctx context.Context, s *Store, id store.BatchID, account cola.Acco
 // settleAtLast settles a batch however often that takes, as the quota ledger does.
 func settleAtLast(t *testing.T, s *Store, account cola.AccountID) {
 	t.Helper()
-	id := randomBatchID()
+	id := storetest.NewBatchID()
 	for range 100 {
 		_, err := chargeAs(t.Context(), s, id, account)
 		switch {
@@ -106,7 +107,7 @@ func TestCutSettlementsCanBeVoided(t *testing.T) {
 	p, through, beside, account := openThroughProxy(t, nil)
 	settleAtLast(t, through, account)
 	everyMessage(t, p, func(when string) {
-		id := randomBatchID()
+		id := storetest.NewBatchID()
 		entries, err := chargeAs(t.Context(), through, id, account)
 		if err != nil && !errors.Is(err, store.ErrUnavailable) {
 			t.Fatalf("%s: %v, want ErrUnavailable or none", when, err)
@@ -130,7 +131,7 @@ func TestCutImportsLoseNothing(t *testing.T) {
 	p, through, beside, _ := openThroughProxy(t, nil)
 	n := 0
 	everyMessage(t, p, func(when string) {
-		patches := samplePatches(n, 2)
+		patches := storetest.Samples(n, 2)
 		outcomes, err := through.UpsertColas(t.Context(), patches, store.Commit)
 		if err != nil && !errors.Is(err, store.ErrUnavailable) || (err == nil) != (len(outcomes) == len(patches)) {
 			t.Fatalf("%s: %d outcomes and %v", when, len(outcomes), err)
@@ -140,7 +141,7 @@ func TestCutImportsLoseNothing(t *testing.T) {
 		}
 		n += len(patches)
 	})
-	if kept := checkSamples(t, beside); kept != n {
+	if kept := storetest.CheckSamples(t, beside); kept != n {
 		t.Errorf("%d labels are kept, want %d", kept, n)
 	}
 }
@@ -150,7 +151,7 @@ func TestCutImportsLoseNothing(t *testing.T) {
 func TestSilentConnection(t *testing.T) {
 	p, through, beside, account := openThroughProxy(t, map[string]string{"idle_in_transaction_session_timeout": "700ms"})
 	settleAtLast(t, through, account)
-	id := randomBatchID()
+	id := storetest.NewBatchID()
 	p.silenceAt(toServer, 'B', 6) // when the second round trip begins, by its first statement: the locks are held
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -168,7 +169,7 @@ func TestSilentConnection(t *testing.T) {
 func TestContextEndsWithinABatch(t *testing.T) {
 	_, s, _, account := openThroughProxy(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	id := randomBatchID()
+	id := storetest.NewBatchID()
 	err := s.Settle(ctx, store.Batch{ID: id, Accounts: []cola.AccountID{account}}, func(time.Time, []store.AccountState) []store.Entry {
 		cancel()
 		return []store.Entry{{Account: account, Requests: 1}}
@@ -195,7 +196,7 @@ func TestLocksAreWaitedForWithinTheContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	id := randomBatchID()
+	id := storetest.NewBatchID()
 	if _, err := chargeAs(ctx, s, id, account); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("error %v, want ErrUnavailable", err)
 	}

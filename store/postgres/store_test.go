@@ -3,21 +3,39 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/url"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
+func TestMain(m *testing.M) {
+	storetest.PlayChild(openDatabase)
+	code := pgtest.Main(m)
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
 		return mustOpen(t, migratedDatabase(t), Options{Now: now, Logger: quiet()})
 	})
+}
+
+func TestProcesses(t *testing.T) {
+	storetest.RunProcesses(t, storetest.Backend{Open: openDatabase, Empty: pgtest.NewDatabase, New: migratedDatabase})
 }
 
 // TestConformanceMakingTheSchema: the other tests begin with a copy of one migrated database; here each store migrates.
@@ -31,6 +49,11 @@ func TestConformanceMakingTheSchema(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// openDatabase opens a store as each of several processes does.
+func openDatabase(ctx context.Context, url string) (storetest.Database, error) {
+	return Open(ctx, url, Options{Logger: quiet()})
 }
 
 // mustOpen opens a store and closes it when the test ends.
@@ -47,6 +70,8 @@ func mustOpen(t testing.TB, url string, o Options) *Store {
 	})
 	return s
 }
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // template is a database that has been migrated, of which others are copies: that takes a fifth of the time. It belongs to
 // the test binary as the shared server does.

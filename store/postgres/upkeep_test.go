@@ -8,6 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
 // TestWakeupsResume: whoever looks up at nothing but wake-ups sees every change, those made while nobody listened included.
@@ -23,7 +24,7 @@ func TestWakeupsResume(t *testing.T) {
 		if round > 0 {
 			query(t, url, `SELECT count(pg_terminate_backend(pid)) `+listeners, &n)
 		}
-		if _, err := writing.UpsertColas(ctx, samplePatches(round, 1), store.Commit); err != nil {
+		if _, err := writing.UpsertColas(ctx, storetest.Samples(round, 1), store.Commit); err != nil {
 			t.Fatal(err)
 		}
 		want, err := writing.Revision(ctx)
@@ -51,19 +52,19 @@ func TestWakeupsTellOfOthers(t *testing.T) {
 	<-following.Wakeups() // it listens
 	account, err := writing.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
 	if err == nil {
-		_, err = chargeNext(t.Context(), writing, account.ID)
+		_, err = chargeAs(t.Context(), writing, storetest.NewBatchID(), account.ID)
 	}
 	if err == nil {
-		_, err = writing.UpsertColas(t.Context(), samplePatches(0, 1), store.DryRun)
+		_, err = writing.UpsertColas(t.Context(), storetest.Samples(0, 1), store.DryRun)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := writing.UpsertColas(t.Context(), samplePatches(0, 3), store.Commit); err != nil {
+	if _, err := writing.UpsertColas(t.Context(), storetest.Samples(0, 3), store.Commit); err != nil {
 		t.Fatal(err)
 	}
 	<-following.Wakeups()
-	if _, err := writing.UpsertColas(t.Context(), samplePatches(0, 3), store.Commit); err != nil { // changes nothing
+	if _, err := writing.UpsertColas(t.Context(), storetest.Samples(0, 3), store.Commit); err != nil { // changes nothing
 		t.Fatal(err)
 	}
 	if _, err := writing.UpsertCategoryAliases(t.Context(), []cola.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit); err != nil {
@@ -84,7 +85,7 @@ func TestBatchesAreForgotten(t *testing.T) {
 	s := mustOpen(t, url, Options{Logger: quiet(), Now: func() time.Time { return now }})
 	ids := map[time.Duration]store.BatchID{}
 	for _, age := range []time.Duration{batchesKept + time.Minute, batchesKept - time.Minute, 0} {
-		ids[age] = randomBatchID()
+		ids[age] = storetest.NewBatchID()
 		at := now
 		now = now.Add(-age)
 		if err := s.Settle(t.Context(), store.Batch{ID: ids[age]}, func(time.Time, []store.AccountState) []store.Entry { return nil }); err != nil {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
 var benchLabels = flag.Int("labels", 20_000, "how many labels the benchmarks of reading work on")
@@ -22,7 +22,7 @@ func BenchmarkUpsertColas(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		b.StopTimer()
-		patches := samplePatches(n, 500)
+		patches := storetest.Samples(n, 500)
 		n += len(patches)
 		b.StartTimer()
 		if _, err := s.UpsertColas(b.Context(), patches, store.Commit); err != nil {
@@ -38,7 +38,7 @@ func BenchmarkUpsertColasUnchanged(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		b.StopTimer()
-		patches := samplePatches(n%*benchLabels, 500)
+		patches := storetest.Samples(n%*benchLabels, 500)
 		n += len(patches)
 		b.StartTimer()
 		if _, err := s.UpsertColas(b.Context(), patches, store.Commit); err != nil {
@@ -67,7 +67,7 @@ func BenchmarkCola(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		n = (n + 7919) % *benchLabels
-		if _, err := s.Cola(b.Context(), samplePatchID(n)); err != nil {
+		if _, err := s.Cola(b.Context(), storetest.SampleID(n)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -104,31 +104,25 @@ func BenchmarkSettleDuringImport(b *testing.B) {
 	}
 	for b.Loop() {
 		idle := measure()
-		p, opened := startProcess(b, "import", path)
-		if !strings.HasPrefix(opened, "open") {
-			b.Fatal(opened)
-		}
+		p := storetest.StartImport(b, path)
 		for range 20 { // let it get going
-			p.line(b)
+			p.Line(b)
 		}
 		lines := make(chan int)
 		go func() {
 			n := 0
-			for {
-				if _, err := p.out.ReadString('\n'); err != nil {
-					lines <- n
-					return
-				}
+			for _, ok := p.Next(); ok; _, ok = p.Next() {
 				n++
 			}
+			lines <- n
 		}()
 		begun := time.Now()
 		busy := measure()
 		imported := time.Since(begun)
-		p.kill()
+		p.Kill()
 		report(b, "idle", idle)
 		report(b, "import", busy)
-		b.ReportMetric(float64(<-lines*500)/imported.Seconds(), "import-labels/s")
+		b.ReportMetric(float64(<-lines*storetest.ImportBatch)/imported.Seconds(), "import-labels/s")
 		b.ReportMetric(float64(at(busy, 0.99))/float64(at(idle, 0.99)), "p99-ratio")
 	}
 }
@@ -162,7 +156,7 @@ func sampleAccounts(b *testing.B, s *Store, n int) (ids []cola.AccountID) {
 // chargeOne charges an account as one request for a page does. Sample keys have the ids of their accounts.
 func chargeOne(ctx context.Context, s *Store, account cola.AccountID) error {
 	key := cola.Credential{Kind: cola.CredentialKey, ID: int64(account)}
-	batch := store.Batch{ID: randomBatchID(), Accounts: []cola.AccountID{account}, Credentials: []cola.Credential{key}}
+	batch := store.Batch{ID: storetest.NewBatchID(), Accounts: []cola.AccountID{account}, Credentials: []cola.Credential{key}}
 	return s.Settle(ctx, batch, func(_ time.Time, states []store.AccountState) []store.Entry {
 		if !states[0].Valid[key] {
 			return nil
@@ -178,7 +172,7 @@ func sampleStore(b *testing.B, labels int) *Store {
 	b.Helper()
 	s := mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})
 	for n := 0; n < labels; n += 500 {
-		if _, err := s.UpsertColas(b.Context(), samplePatches(n, 500), store.Commit); err != nil {
+		if _, err := s.UpsertColas(b.Context(), storetest.Samples(n, 500), store.Commit); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
 // TestOpenMakesTheDatabase: in a folder that is missing, with a name that a URL would not take as it is, for its owner only.
@@ -45,47 +45,6 @@ func TestOpenMakesTheDatabase(t *testing.T) {
 	}
 	if info, err := os.Stat(dir); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o700) {
 		t.Errorf("the folder has mode %v (%v), want 0700", info.Mode(), err)
-	}
-}
-
-// TestOpenAtOnce: of several that open a new database together one makes it, and all get the same.
-func TestOpenAtOnce(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "registry.db")
-	var mu sync.Mutex
-	seen := map[string]int{}
-	note := func(opened string) {
-		mu.Lock()
-		defer mu.Unlock()
-		seen[opened]++
-	}
-	var wg sync.WaitGroup
-	for range 3 {
-		p := launchProcess(t, "open", path)
-		wg.Go(func() {
-			line, err := p.out.ReadString('\n')
-			if err != nil {
-				t.Errorf("process: %v: %s", err, p.errs.String())
-			}
-			note(strings.TrimSpace(line))
-			p.wait(t)
-		})
-		wg.Go(func() {
-			s, err := Open(t.Context(), path, Options{Logger: quiet()})
-			if err != nil {
-				t.Errorf("Open: %v", err)
-				return
-			}
-			note(fmt.Sprintf("open created=%v id=%s", s.Created(), s.ID()))
-			if err := s.Close(); err != nil {
-				t.Errorf("Close: %v", err)
-			}
-		})
-	}
-	wg.Wait()
-	id := mustOpen(t, path, Options{Logger: quiet()}).ID()
-	made, found := seen["open created=true id="+id], seen["open created=false id="+id]
-	if made != 1 || found != 5 {
-		t.Errorf("opened %v; want one that made the database %s and five that found it", seen, id)
 	}
 }
 
@@ -174,11 +133,11 @@ func TestFullDatabase(t *testing.T) {
 	}
 	limit(s.records, pages+20)
 	limit(s.ledger, pages)
-	outcomes, err := s.UpsertColas(t.Context(), samplePatches(0, 1_000), store.Commit)
+	outcomes, err := s.UpsertColas(t.Context(), storetest.Samples(0, 1_000), store.Commit)
 	if !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("importing into a full database: %v, want ErrUnavailable", err)
 	}
-	if kept := checkSamples(t, s); kept != len(outcomes) || kept == 1_000 {
+	if kept := storetest.CheckSamples(t, s); kept != len(outcomes) || kept == 1_000 {
 		t.Errorf("%d labels are kept, %d outcomes were returned", kept, len(outcomes))
 	}
 	var accountErr error
@@ -190,10 +149,10 @@ func TestFullDatabase(t *testing.T) {
 	}
 	limit(s.records, 1<<30)
 	limit(s.ledger, 1<<30)
-	if _, err := s.UpsertColas(t.Context(), samplePatches(0, 1_000), store.Commit); err != nil {
+	if _, err := s.UpsertColas(t.Context(), storetest.Samples(0, 1_000), store.Commit); err != nil {
 		t.Errorf("importing once there is room: %v", err)
 	}
-	if kept := checkSamples(t, s); kept != 1_000 {
+	if kept := storetest.CheckSamples(t, s); kept != 1_000 {
 		t.Errorf("%d labels are kept, want all", kept)
 	}
 	if _, err := s.CreateAccount(t.Context(), "last@example.com", cola.TierFree); err != nil {
@@ -210,7 +169,7 @@ func TestJournalStartsOver(t *testing.T) {
 		s := mustOpen(t, path, Options{Logger: quiet()})
 		s.upkeep.importBacklog = backlog
 		for n := 0; n < 6_000; n += 500 {
-			if _, err := s.UpsertColas(t.Context(), samplePatches(n, 500), store.Commit); err != nil {
+			if _, err := s.UpsertColas(t.Context(), storetest.Samples(n, 500), store.Commit); err != nil {
 				t.Fatal(err)
 			}
 		}

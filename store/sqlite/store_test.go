@@ -2,18 +2,39 @@ package sqlite
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
+func TestMain(m *testing.M) {
+	storetest.PlayChild(openDatabase)
+	goleak.VerifyTestMain(m)
+}
+
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
 		return mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Now: now, Logger: quiet()})
 	})
+}
+
+func TestProcesses(t *testing.T) {
+	path := func(t testing.TB) string { return filepath.Join(t.TempDir(), "registry.db") }
+	storetest.RunProcesses(t, storetest.Backend{
+		Open: openDatabase, Empty: path, New: path,
+		Check: func(t *testing.T, db storetest.Database) { checkFile(t, db.(*Store)) },
+	})
+}
+
+// openDatabase opens a store as each of several processes does.
+func openDatabase(ctx context.Context, path string) (storetest.Database, error) {
+	return Open(ctx, path, Options{Logger: quiet()})
 }
 
 // mustOpen opens a store and closes it when the test ends.
@@ -29,4 +50,19 @@ func mustOpen(t testing.TB, path string, o Options) *Store {
 		}
 	})
 	return s
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// checkFile has SQLite look for damage.
+func checkFile(t *testing.T, s *Store) {
+	t.Helper()
+	var verdict string
+	if err := s.read.db.QueryRow(`PRAGMA integrity_check`).Scan(&verdict); err != nil || verdict != "ok" {
+		t.Errorf("integrity check: %s, %v", verdict, err)
+	}
+	var orphans int
+	if err := s.read.db.QueryRow(`SELECT count(*) FROM pragma_foreign_key_check`).Scan(&orphans); err != nil || orphans > 0 {
+		t.Errorf("%d rows refer to none (%v)", orphans, err)
+	}
 }

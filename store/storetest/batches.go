@@ -17,7 +17,7 @@ func testBatches(t *testing.T, open Opener) {
 		{"of attempts at once with one id one settles", oneAttemptSettles},
 		{"a batch can be looked up for an hour", func(t *testing.T, st store.Store, c *clock) {
 			a := mustAccount(t, st, "a@example.com", cola.TierFree)
-			first := newBatchID()
+			first := NewBatchID()
 			if err := st.Settle(t.Context(), store.Batch{ID: first, Accounts: []cola.AccountID{a.ID}}, nothing); err != nil {
 				t.Fatal(err)
 			}
@@ -28,7 +28,7 @@ func testBatches(t *testing.T, open Opener) {
 			mustBeSettled(t, st, first, true)
 		}},
 		{"a batch of nobody is settled like any other", func(t *testing.T, st store.Store, _ *clock) {
-			id := newBatchID()
+			id := NewBatchID()
 			if err := st.Settle(t.Context(), store.Batch{ID: id}, nothing); err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +46,7 @@ func testBatches(t *testing.T, open Opener) {
 		{"an ended context settles nothing", func(t *testing.T, st store.Store, _ *clock) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			id := newBatchID()
+			id := NewBatchID()
 			err := st.Settle(ctx, store.Batch{ID: id}, func(time.Time, []store.AccountState) []store.Entry {
 				t.Error("it was decided all the same")
 				return nil
@@ -71,7 +71,7 @@ func mustBeSettled(t *testing.T, st store.Store, id store.BatchID, want bool) {
 
 func settledOnce(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID}}
+	batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}}
 	mustBeSettled(t, st, batch.ID, false)
 	decide := func(time.Time, []store.AccountState) []store.Entry {
 		return []store.Entry{charge(a.ID, 1, rest(1, cola.MeterListRecords, 5))}
@@ -87,12 +87,12 @@ func settledOnce(t *testing.T, st store.Store, _ *clock) {
 	if got.Used.ListRecords != 5 || len(got.Grants) != 1 || got.Grants[0].Requests != 1 {
 		t.Errorf("usage %+v after settling twice, want that of once", got)
 	}
-	mustBeSettled(t, st, newBatchID(), false)
+	mustBeSettled(t, st, NewBatchID(), false)
 }
 
 func oneAttemptSettles(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID}}
+	batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}}
 	var mu sync.Mutex
 	outcomes := map[bool]int{}
 	var wg sync.WaitGroup
@@ -116,7 +116,7 @@ func oneAttemptSettles(t *testing.T, st store.Store, _ *clock) {
 
 func voidedCountsForNothing(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID}}
+	batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}}
 	entries := []store.Entry{charge(a.ID, 3, rest(1, cola.MeterListRecords, 5), rest(2, cola.MeterDetailViews, 1), rest(1, cola.MeterNone, 0))}
 	if err := st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return entries }); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func undecided(t *testing.T) func(time.Time, []store.AccountState) []store.Entry
 
 func voidedIsNeverSettled(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID}}
+	batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}}
 	if err := st.Void(t.Context(), batch.ID, []store.Entry{charge(a.ID, 1, rest(1, cola.MeterListRecords, 5))}); err != nil {
 		t.Fatalf("Void: %v", err)
 	}
@@ -167,7 +167,7 @@ func voidedIsNeverSettled(t *testing.T, st store.Store, _ *clock) {
 // voidLeavesOthers: two batches of one instant and one kind, of which one is voided within the window.
 func voidLeavesOthers(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	doubtful := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID, b.ID}}
+	doubtful := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID, b.ID}}
 	entries := []store.Entry{charge(a.ID, 2, rest(1, cola.MeterListRecords, 5)), charge(b.ID, 1, rest(2, cola.MeterListRecords, 4))}
 	settle(t, st, a.ID, charge(a.ID, 1, rest(1, cola.MeterListRecords, 7)))
 	if err := st.Settle(t.Context(), doubtful, func(time.Time, []store.AccountState) []store.Entry { return entries }); err != nil {
@@ -190,7 +190,7 @@ func settledAndVoidedAtOnce(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	entries := []store.Entry{charge(a.ID, 1, rest(1, cola.MeterListRecords, 5))}
 	for range 20 {
-		batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID}}
+		batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}}
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			err := st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return entries })
@@ -223,7 +223,7 @@ func refusedEntryLeavesNothing(t *testing.T, st store.Store, _ *clock) {
 		"of units without a meter":    charge(a.ID, 1, rest(1, cola.MeterNone, 5)),
 		"of an unknown meter":         charge(a.ID, 1, rest(1, "miles", 5)),
 	} {
-		batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID, b.ID + 100}}
+		batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID, b.ID + 100}}
 		err := st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{good, bad} })
 		if err == nil || errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("an entry %s: error %v, want one that says that nothing was committed", name, err)
@@ -239,7 +239,7 @@ func refusedEntryLeavesNothing(t *testing.T, st store.Store, _ *clock) {
 
 func panicLeavesNothing(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID}}
+	batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}}
 	func() {
 		defer func() {
 			if recover() == nil {

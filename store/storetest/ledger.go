@@ -2,7 +2,7 @@ package storetest
 
 import (
 	"context"
-	"encoding/binary"
+	"crypto/rand"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -37,10 +37,9 @@ func testLedger(t *testing.T, open Opener) {
 	})
 }
 
-var batches atomic.Uint64 // makes batch ids differ; not what any test depends on
-
-func newBatchID() (id store.BatchID) {
-	binary.BigEndian.PutUint64(id[:], batches.Add(1))
+// NewBatchID returns an id that no other batch has, of any process.
+func NewBatchID() (id store.BatchID) {
+	_, _ = rand.Read(id[:]) // never fails
 	return id
 }
 
@@ -48,7 +47,7 @@ func newBatchID() (id store.BatchID) {
 func settle(t tb, st store.Store, account cola.AccountID, entries ...store.Entry) []store.AccountState {
 	t.Helper()
 	var got []store.AccountState
-	err := st.Settle(context.Background(), store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{account}},
+	err := st.Settle(context.Background(), store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{account}},
 		func(_ time.Time, states []store.AccountState) []store.Entry { got = states; return entries })
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +81,7 @@ func statesInOrder(t *testing.T, st store.Store, c *clock) {
 	granted := c.now()
 	c.set(granted.Add(time.Second + 789*time.Nanosecond)) // the clock of a database has whole microseconds
 	nobody := b.ID + 100
-	batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID, b.ID, nobody},
+	batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID, b.ID, nobody},
 		Credentials: []cola.Credential{keyCredential(kb.ID), keyCredential(ka.ID), keyCredential(kb.ID + 100), {Kind: "other", ID: ka.ID}}}
 	calls := 0
 	err := st.Settle(t.Context(), batch, func(now time.Time, got []store.AccountState) []store.Entry {
@@ -134,7 +133,7 @@ func credentialsHold(t *testing.T, st store.Store, c *clock) {
 	expiring, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, ExpiresAt: epoch.Add(time.Hour)}, keyHash(4))
 	must(t, expiring, err)
 	valid := func() (held []int64) {
-		batch := store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID}}
+		batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}}
 		for _, k := range []store.Key{lasting, revoked, others, expiring} {
 			batch.Credentials = append(batch.Credentials, keyCredential(k.ID))
 		}
@@ -199,7 +198,7 @@ func chargesEndAtLimit(t *testing.T, st store.Store, _ *clock) {
 		wg.Go(func() {
 			for units := 1 + w%7; ; {
 				var left, got int
-				err := st.Settle(t.Context(), store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID, b.ID}},
+				err := st.Settle(t.Context(), store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID, b.ID}},
 					func(_ time.Time, states []store.AccountState) []store.Entry {
 						left = limit - states[0].Used.ListRecords
 						got = min(left, units)

@@ -1,4 +1,5 @@
-// Package storetest is the definition of what a backend of package store must do: every backend passes Run.
+// Package storetest is the definition of what a backend of package store must do: every backend passes Run, and RunProcesses, whose
+// tests have several processes on one database.
 package storetest
 
 import (

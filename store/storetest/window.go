@@ -91,7 +91,7 @@ func neverMoreInAMinute(t *testing.T, st store.Store, c *clock) {
 				c.advance(time.Duration(random.IntN(3_000_000)) * time.Microsecond)
 				mu.Unlock()
 				var g store.Grant
-				err := st.Settle(t.Context(), store.Batch{ID: newBatchID(), Accounts: []cola.AccountID{a.ID}},
+				err := st.Settle(t.Context(), store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}},
 					func(now time.Time, states []store.AccountState) []store.Entry {
 						left := limit
 						for _, g := range states[0].Grants {

@@ -1,21 +1,22 @@
-package postgres
+package storetest
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// samplePatch returns the n-th of as many labels as are wanted, about as large as real ones: two images and a barcode each,
-// and 150,000 permittees, few of which have most of the labels.
-func samplePatch(n int) cola.Patch[cola.Cola] {
+// Sample returns the n-th of as many labels as are wanted, about as large as real ones: two images and a barcode each, and
+// 150,000 permittees, few of which have most of the labels. The same n is always the same label.
+func Sample(n int) cola.Patch[cola.Cola] {
 	r := rand.New(rand.NewPCG(uint64(n), 7))
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
-		TTBID: samplePatchID(n), BrandName: fmt.Sprintf("BRAND OF OAK CREEK %d", r.IntN(50_000)),
+		TTBID: SampleID(n), BrandName: fmt.Sprintf("BRAND OF OAK CREEK %d", r.IntN(50_000)),
 		ProductName: cola.Text(fmt.Sprintf("ESTATE RESERVE %d", r.IntN(1_000_000))), ProductType: cola.Wine,
 		ClassName: "TABLE RED WINE", OriginName: "CALIFORNIA", PermitNumber: fmt.Sprintf("BWN-CA-%d", int(150_000*r.Float64()*r.Float64()*r.Float64())),
 		ApplicationStatus: cola.StatusApproved, ApprovalDate: cola.Date(732_000 + n%7_000),
@@ -37,30 +38,49 @@ func samplePatch(n int) cola.Patch[cola.Cola] {
 	}
 	c.Barcodes = []cola.Barcode{{BarcodeType: "UPC-A", BarcodeValue: fmt.Sprintf("%012d", n), TTBImageID: cola.Text(c.Images[1].TTBImageID),
 		WidthPixels: cola.Some(210), HeightPixels: cola.Some(90), Orientation: "horizontal", RelativeImagePosition: "bottom right"}}
-	p := cola.Patch[cola.Cola]{Record: c}
-	for i := range cola.FieldsOf[cola.Cola]() {
-		p.Fields = p.Fields.With(i)
-	}
-	return p
+	return whole(c)
 }
 
-func samplePatches(from, n int) []cola.Patch[cola.Cola] {
+// SampleID is the id of the n-th sample.
+func SampleID(n int) cola.TTBID { return cola.TTBID(11_001_001_000_000 + n*7) }
+
+// Samples returns n samples, beginning with one of them.
+func Samples(from, n int) []cola.Patch[cola.Cola] {
 	patches := make([]cola.Patch[cola.Cola], n)
 	for i := range patches {
-		patches[i] = samplePatch(from + i)
+		patches[i] = Sample(from + i)
 	}
 	return patches
 }
 
-// childImport imports labels until it is killed, saying after each call how many there are.
-func childImport(ctx context.Context, s *Store, out io.Writer) error {
-	const batch = 500
-	for n := 0; ; n += batch {
-		if _, err := s.UpsertColas(ctx, samplePatches(n, batch), store.Commit); err != nil {
-			return err
+// CheckSamples holds the labels of a store to the samples they were made of, of which they must be the first so many, and
+// returns how many.
+func CheckSamples(t testing.TB, st store.Store) (kept int) {
+	t.Helper()
+	named := permittees(t, st)
+	_, err := st.ColasSince(t.Context(), 0, func(r *cola.IndexRecord) error {
+		want := Sample(kept).Record
+		want.Derive()
+		record := want.IndexRecord()
+		if diff := cmp.Diff(&record, r); diff != "" {
+			return fmt.Errorf("label %d (-want +got):\n%s", kept, diff)
 		}
-		fmt.Fprintf(out, "kept %d\n", n+batch)
+		if _, ok := named[r.Summary.PermitNumber]; !ok {
+			return fmt.Errorf("label %d has no permittee", kept)
+		}
+		kept++
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	for n := max(0, kept-100); n < kept; n++ { // the last ones, with all their parts
+		want := Sample(n).Record
+		want.Derive()
+		got, err := st.Cola(t.Context(), want.TTBID)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Fatalf("label %d: %v (-want +got):\n%s", n, err, diff)
+		}
+	}
+	return kept
 }
-
-func samplePatchID(n int) cola.TTBID { return cola.TTBID(11_001_001_000_000 + n*7) }

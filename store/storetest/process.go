@@ -1,0 +1,209 @@
+package storetest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// childRole, when set in the environment, makes the test binary play another process on the database at childPlace.
+const (
+	childRole  = "COLAREGISTRY_TEST_STORE_CHILD"
+	childPlace = "COLAREGISTRY_TEST_STORE_PLACE"
+)
+
+// childRoles are what another process can do once it has said how it opened the database. Each says what it did.
+var childRoles = map[string]func(ctx context.Context, st store.Store, out io.Writer) error{
+	"open":   func(context.Context, store.Store, io.Writer) error { return nil },
+	"charge": childCharge,
+	"import": childImport,
+}
+
+// Database is a store that tells whether its opening made the database.
+type Database interface {
+	store.Store
+	Created() bool
+}
+
+// PlayChild is what TestMain of a backend calls before all else: when a test started this process as another one on a
+// database, it plays that one and exits. Otherwise it does nothing. Open is that of the Backend.
+func PlayChild(open func(ctx context.Context, place string) (Database, error)) {
+	role := os.Getenv(childRole)
+	if role == "" {
+		return
+	}
+	if err := play(context.Background(), role, os.Stdout, open); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func play(ctx context.Context, role string, out io.Writer, open func(ctx context.Context, place string) (Database, error)) error {
+	act, known := childRoles[role]
+	if !known {
+		return fmt.Errorf("there is no role %q", role)
+	}
+	db, err := open(ctx, os.Getenv(childPlace))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, opened(db.Created(), db.ID()))
+	return errors.Join(act(ctx, db, out), db.Close())
+}
+
+// opened is what a process says of the database that it opened.
+func opened(created bool, id string) string { return fmt.Sprintf("open created=%v id=%s", created, id) }
+
+const (
+	// chargedAccount is the e-mail address of the account that processes charge, and chargeLimit what they charge it up to.
+	chargedAccount = "a@example.com"
+	chargeLimit    = 1_500
+)
+
+// chargeNext charges an account one list record, unless that is over the limit, and returns how many were granted.
+func chargeNext(ctx context.Context, st store.Store, account cola.AccountID) (granted int, err error) {
+	err = st.Settle(ctx, store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{account}},
+		func(_ time.Time, states []store.AccountState) []store.Entry {
+			granted = min(1, chargeLimit-states[0].Used.ListRecords)
+			return []store.Entry{charge(account, 0, rest(1, cola.MeterListRecords, granted))}
+		})
+	return granted, err
+}
+
+// childCharge charges the account up to the limit, saying after each charge how many it has been granted.
+func childCharge(ctx context.Context, st store.Store, out io.Writer) error {
+	account, err := st.AccountByEmail(ctx, chargedAccount)
+	if err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		granted, err := chargeNext(ctx, st, account.ID)
+		if err != nil || granted == 0 {
+			return err
+		}
+		fmt.Fprintf(out, "granted %d\n", n+1)
+	}
+}
+
+// ImportBatch is how many labels a process that imports keeps in one call.
+const ImportBatch = 500
+
+// childImport imports samples until it is killed, saying after each call how many there are.
+func childImport(ctx context.Context, st store.Store, out io.Writer) error {
+	for n := 0; ; n += ImportBatch {
+		if _, err := st.UpsertColas(ctx, Samples(n, ImportBatch), store.Commit); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "kept %d\n", n+ImportBatch)
+	}
+}
+
+// Process is another process on a database.
+type Process struct {
+	cmd  *exec.Cmd
+	out  *bufio.Reader
+	errs strings.Builder // to be read once it has ended
+}
+
+// StartImport starts another process that imports the samples from the first on, ImportBatch a call, and writes a line after
+// each. It returns when the process has opened the database; the process goes on until it is killed, at the latest when the
+// test ends.
+func StartImport(t testing.TB, place string) *Process {
+	t.Helper()
+	return start(t, "import", place)
+}
+
+// start starts another process and returns when it has opened the database.
+func start(t testing.TB, role, place string) *Process {
+	t.Helper()
+	p := launch(t, role, place)
+	if line := p.Line(t); !strings.HasPrefix(line, "open ") {
+		t.Fatalf("the process says %q; does TestMain call PlayChild?", line)
+	}
+	return p
+}
+
+// launch starts another process, which is killed when the test ends, if it still runs.
+func launch(t testing.TB, role, place string) *Process {
+	t.Helper()
+	p := &Process{cmd: exec.Command(os.Args[0], "-test.run=^$")}
+	p.cmd.Env = append(os.Environ(), childRole+"="+role, childPlace+"="+place)
+	p.cmd.Stderr = &p.errs
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.out = bufio.NewReader(out)
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Kill)
+	return p
+}
+
+// Next returns the next line that the process writes; ok is false when it has ended.
+func (p *Process) Next() (line string, ok bool) {
+	s, err := p.out.ReadString('\n')
+	return strings.TrimSpace(s), err == nil // what has no end of line was cut off
+}
+
+// Line returns the next line that the process writes. The test ends when there is none.
+func (p *Process) Line(t testing.TB) string {
+	t.Helper()
+	line, ok := p.Next()
+	if !ok {
+		p.Kill()
+		t.Fatalf("the process ended: %v: %s", p.cmd.ProcessState, p.errs.String())
+	}
+	return line
+}
+
+// number returns the number in the next line.
+func (p *Process) number(t testing.TB, format string) (n int) {
+	t.Helper()
+	if line := p.Line(t); !scan(line, format, &n) {
+		t.Fatalf("the process says %q, want %q", line, format)
+	}
+	return n
+}
+
+// lastNumber returns the number in the last line that the process writes before it is gone, or 0 when it writes none.
+func (p *Process) lastNumber(t testing.TB, format string) (n int) {
+	t.Helper()
+	for line, ok := p.Next(); ok; line, ok = p.Next() {
+		if !scan(line, format, &n) {
+			t.Errorf("the process says %q, want %q", line, format)
+		}
+	}
+	return n
+}
+
+func scan(line, format string, n *int) bool {
+	_, err := fmt.Sscanf(line, format, n)
+	return err == nil
+}
+
+// wait waits for the process to end well.
+func (p *Process) wait(t testing.TB) {
+	t.Helper()
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("process: %v: %s", err, p.errs.String())
+	}
+}
+
+// Kill ends the process as kill -9 does, and waits until it is gone.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // it may be gone
+	_ = p.cmd.Wait()
+}

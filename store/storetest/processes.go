@@ -1,0 +1,222 @@
+package storetest
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Backend is what RunProcesses is told of a backend. A place is what another process finds the same database by: a path, a
+// URL.
+type Backend struct {
+	// Open opens the database at a place for whoever closes it, and makes it where there is none.
+	Open func(ctx context.Context, place string) (Database, error)
+	// Empty returns a place where no database was made yet, for as long as the test runs.
+	Empty func(t testing.TB) string
+	// New returns a place for a test of its own, where the database may have been made, without any records or accounts.
+	New func(t testing.TB) string
+	// Check looks for damage that the methods of a store do not show, after a process was killed. It may be nil.
+	Check func(t *testing.T, db Database)
+}
+
+// RunProcesses holds a backend to what it owes several processes on one database, some of which are killed. TestMain of
+// the backend must call PlayChild.
+func RunProcesses(t *testing.T, b Backend) {
+	for _, k := range []struct {
+		name string
+		run  func(t *testing.T, b Backend)
+	}{
+		{"of several that open a new database together one makes it", openAtOnce},
+		{"an account is shared", shareAccount},
+		{"a killed ledger loses nothing", killedLedger},
+		{"a killed import leaves whole labels to others", killedImportBesideOthers},
+		{"a killed import leaves whole labels to the next", killedImportAlone},
+		{"an import and the ledger take turns", importAndLedger},
+	} {
+		t.Run(k.name, func(t *testing.T) { k.run(t, b) })
+	}
+}
+
+// mustOpen opens a store and closes it when the test ends.
+func (b Backend) mustOpen(t *testing.T, place string) Database {
+	t.Helper()
+	db, err := b.Open(context.Background(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return db
+}
+
+// openAtOnce: of several that open a new database together one makes it, and all get the same.
+func openAtOnce(t *testing.T, b Backend) {
+	place := b.Empty(t)
+	var mu sync.Mutex
+	seen := map[string]int{}
+	note := func(opened string) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[opened]++
+	}
+	var wg sync.WaitGroup
+	for range 3 {
+		p := launch(t, "open", place)
+		wg.Go(func() {
+			line, ok := p.Next()
+			if !ok {
+				t.Error("a process ended without having opened the database")
+			}
+			note(line)
+			p.wait(t)
+		})
+		wg.Go(func() {
+			db, err := b.Open(t.Context(), place)
+			if err != nil {
+				t.Errorf("Open: %v", err)
+				return
+			}
+			note(opened(db.Created(), db.ID()))
+			if err := db.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	id := b.mustOpen(t, place).ID()
+	if made, found := seen[opened(true, id)], seen[opened(false, id)]; made != 1 || found != 5 {
+		t.Errorf("opened %v; want one that made the database %s and five that found it", seen, id)
+	}
+}
+
+// shareAccount: two processes, and goroutines of a third, end exactly at the limit.
+func shareAccount(t *testing.T, b Backend) {
+	place := b.New(t)
+	db := b.mustOpen(t, place)
+	account := mustAccount(t, db, chargedAccount, cola.TierFree)
+	var total atomic.Int64
+	var wg sync.WaitGroup
+	for range 2 {
+		p := start(t, "charge", place)
+		wg.Go(func() {
+			total.Add(int64(p.lastNumber(t, "granted %d")))
+			p.wait(t)
+		})
+	}
+	for range 4 {
+		wg.Go(func() {
+			for {
+				granted, err := chargeNext(t.Context(), db, account.ID)
+				total.Add(int64(granted))
+				if err != nil {
+					t.Errorf("charge: %v", err)
+				}
+				if err != nil || granted == 0 {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	usage, err := db.AccountUsage(t.Context(), account.ID)
+	if err != nil || usage.Used.ListRecords != chargeLimit || total.Load() != chargeLimit {
+		t.Errorf("%d records are in the ledger (%v), %d were granted; want %d", usage.Used.ListRecords, err, total.Load(), chargeLimit)
+	}
+}
+
+// killedLedger: what a killed process said was granted is in the ledger, and at most the one charge more that it was about
+// to tell of.
+func killedLedger(t *testing.T, b Backend) {
+	place := b.New(t)
+	db := b.mustOpen(t, place)
+	account := mustAccount(t, db, chargedAccount, cola.TierFree)
+	told := 0
+	for round := range 3 {
+		p := start(t, "charge", place)
+		granted := 0
+		for range 50 + 20*round {
+			granted = p.number(t, "granted %d")
+		}
+		_ = p.cmd.Process.Kill()
+		told += max(granted, p.lastNumber(t, "granted %d")) // with what it said before it was gone
+		p.Kill()
+		usage, err := db.AccountUsage(t.Context(), account.ID)
+		if err != nil || usage.Used.ListRecords < told || usage.Used.ListRecords > told+1 {
+			t.Fatalf("%d records are in the ledger (%v), the processes said %d", usage.Used.ListRecords, err, told)
+		}
+		told = usage.Used.ListRecords
+	}
+}
+
+// killedImportBesideOthers: a process that has the database open all along finds every label whole.
+func killedImportBesideOthers(t *testing.T, b Backend) {
+	place := b.New(t)
+	db := b.mustOpen(t, place)
+	for round := range 3 {
+		told := importAndKill(t, place, round)
+		b.checkKilledImport(t, db, told)
+	}
+}
+
+// killedImportAlone: nobody else has the database open when the import is killed; whoever opens it next finds every label
+// whole.
+func killedImportAlone(t *testing.T, b Backend) {
+	place := b.New(t)
+	for round := range 3 {
+		told := importAndKill(t, place, round)
+		db := b.mustOpen(t, place)
+		b.checkKilledImport(t, db, told)
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// importAndKill kills an import in the middle, later every round, and returns how many labels it told of.
+func importAndKill(t *testing.T, place string, round int) (told int) {
+	t.Helper()
+	p := StartImport(t, place)
+	for range 1 + 2*round {
+		told = p.number(t, "kept %d")
+	}
+	p.Kill()
+	return told
+}
+
+// checkKilledImport: every label that was told of is there, every label is whole and has its permittee, and the import can
+// be run again.
+func (b Backend) checkKilledImport(t *testing.T, db Database, told int) {
+	t.Helper()
+	kept := CheckSamples(t, db)
+	if kept < told {
+		t.Errorf("%d labels are kept, the process told of %d", kept, told)
+	}
+	if b.Check != nil {
+		b.Check(t, db)
+	}
+	outcomes, err := db.UpsertColas(t.Context(), Samples(kept-1, 2), store.Commit)
+	same(t, "importing again", []store.Outcome{store.Unchanged, store.Added}, must(t, outcomes, err))
+}
+
+// importAndLedger: with another process importing without a pause, charges go through, and so does the import.
+func importAndLedger(t *testing.T, b Backend) {
+	place := b.New(t)
+	db := b.mustOpen(t, place)
+	account := mustAccount(t, db, chargedAccount, cola.TierFree)
+	p := StartImport(t, place)
+	for range 3 {
+		for range 100 {
+			if granted, err := chargeNext(t.Context(), db, account.ID); err != nil || granted != 1 {
+				t.Fatalf("granted %d, %v", granted, err)
+			}
+		}
+		p.Line(t) // the import has kept more
+	}
+}
