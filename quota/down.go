@@ -61,6 +61,10 @@ func (o *outage) end(now time.Time) (time.Duration, bool) {
 	return now.Sub(o.since), true
 }
 
+// Up reports whether charges are let through: the store is not known to be down. While it is, the ledger asks it by itself
+// until it commits again.
+func (l *Ledger) Up() bool { return !l.outage.is() }
+
 func (l *Ledger) goDown() {
 	if l.outage.begin(time.Now()) {
 		l.log.Warn("ledger down: the store does not commit, charges are refused")

@@ -112,8 +112,8 @@ func (s *Service) Usage(ctx context.Context, c cola.Caller) (cola.UsageStats, co
 // Drain makes the service tell that it is not ready, so that no more traffic is sent to it. It goes on answering.
 func (s *Service) Drain() { s.draining.Store(true) }
 
-// Ready reports whether requests should be sent here: the index is built, the database answers, and the service is not
-// about to end.
+// Ready reports whether requests should be sent here: the index is built, the database answers and commits, and the service
+// is not about to end.
 func (s *Service) Ready(ctx context.Context) error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
@@ -125,6 +125,9 @@ func (s *Service) Ready(ctx context.Context) error {
 	defer cancel()
 	if err := s.store.Ping(ctx); err != nil {
 		return fmt.Errorf("database: %w", err)
+	}
+	if !s.ledger.Up() {
+		return errors.New("database: it answers, and does not commit")
 	}
 	return nil
 }

@@ -30,9 +30,9 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	source, err := from.open(env, nil)
+	source, err := from.openAsItIs(env) // it is read, and stays as it is
 	if err != nil {
-		return err
+		return fmt.Errorf("--from: %w", err)
 	}
 	defer closing(source, &err)
 	leaveRoom()
@@ -102,16 +102,27 @@ func fillStore(env *environment, source database, to place) (sent *digests, err 
 		expected += n
 	}
 	sent = newDigests()
+	if err := empty(env, to, target); err != nil {
+		return nil, err
+	}
 	bar := newProgress(env.stderr, "Copying", "records")
 	err = target.Fill(env, counted(env, source, func(i *store.Item) error {
 		bar.set(int64(sent.total()), int64(expected))
 		return sent.add(i)
 	}))
 	bar.end()
-	if errors.Is(err, store.ErrExists) {
-		err = fmt.Errorf("--to: %s holds a registry already: %w", to, err)
-	}
 	return sent, err
+}
+
+// empty checks that a database holds nothing, before anything is read for it.
+func empty(env *environment, to place, target database) error {
+	sizes, err := target.Sizes(env)
+	for kind, n := range sizes {
+		if n > 0 {
+			return fmt.Errorf("--to: %s holds a registry already (%s: %d)", to, kind, n)
+		}
+	}
+	return err
 }
 
 // counted returns everything that a database holds, and tells each item before it is taken.

@@ -122,7 +122,7 @@ func (p place) String() string {
 // describe names a PostgreSQL database by its hosts and its name.
 func describe(url string) string {
 	config, err := pgx.ParseConfig(url)
-	if err != nil {
+	if err != nil || strings.Contains(config.Host, "@") { // which would be the end of a password
 		return "PostgreSQL" // what is wrong with the URL is told by whoever uses it
 	}
 	hosts := []string{net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))}
@@ -148,11 +148,20 @@ func (p place) exists(ctx context.Context) (bool, error) {
 }
 
 // open opens the database, making it and bringing its schema up to date as needed.
-func (p place) open(env *environment, metrics prometheus.Registerer) (st database, err error) {
+func (p place) open(env *environment, metrics prometheus.Registerer) (database, error) {
+	return p.openWith(env, postgres.Options{Logger: env.log, Metrics: metrics})
+}
+
+// openAsItIs opens a database that there is, and fails when its schema is not that of this program.
+func (p place) openAsItIs(env *environment) (database, error) {
+	return p.openWith(env, postgres.Options{Logger: env.log, NoMigrate: true})
+}
+
+func (p place) openWith(env *environment, o postgres.Options) (st database, err error) {
 	if p.path != "" {
-		st, err = sqlite.Open(env, p.path, sqlite.Options{Logger: env.log})
+		st, err = sqlite.Open(env, p.path, sqlite.Options{Logger: o.Logger, NoMigrate: o.NoMigrate})
 	} else {
-		st, err = postgres.Open(env, p.url, postgres.Options{Logger: env.log, Metrics: metrics})
+		st, err = postgres.Open(env, p.url, o)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p, err)
