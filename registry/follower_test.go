@@ -191,6 +191,27 @@ func follow(t *testing.T, ctx context.Context, st store.Store) {
 	}
 }
 
+// TestNotReadyWhileNothingCommits: a database that answers and does not commit, as a primary whose standby is away.
+func TestNotReadyWhileNothingCommits(t *testing.T) {
+	w := mustWorld(t, 1)
+	c := w.mustCaller(t, "stuck@example.com", cola.TierFree)
+	w.stuck.Store(true)
+	var refused *cola.Error
+	if _, _, err := w.Usage(t.Context(), c); !errors.As(err, &refused) || refused.Code != cola.CodeUnavailable || refused.RetryAfter == 0 {
+		t.Errorf("Usage: %v, want CodeUnavailable with a time to come back", err)
+	}
+	if err := w.Ready(t.Context()); err == nil {
+		t.Error("ready, though nothing commits")
+	}
+	w.stuck.Store(false)
+	for w.Ready(t.Context()) != nil { // it finds out by itself, without a request
+		time.Sleep(10 * time.Millisecond)
+	}
+	if _, _, err := w.Usage(t.Context(), c); err != nil {
+		t.Errorf("Usage afterwards: %v", err)
+	}
+}
+
 // TestDrainingIsNotReady: a service that is about to end goes on answering, and says that it is not ready.
 func TestDrainingIsNotReady(t *testing.T) {
 	w := mustWorld(t, 1)

@@ -39,6 +39,7 @@ type world struct {
 	clock atomic.Int64
 	down  atomic.Bool // the database does not answer
 	mute  atomic.Bool // it does not tell its changes
+	stuck atomic.Bool // it answers, and does not commit
 
 	metrics *prometheus.Registry
 }
@@ -69,6 +70,9 @@ func (f flaky) Ping(ctx context.Context) error {
 }
 
 func (f flaky) Settle(ctx context.Context, b store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
+	if f.w.stuck.Load() {
+		return fmt.Errorf("settle: %w", store.ErrUnavailable)
+	}
 	if f.w.down.Load() {
 		return errors.New("disk is gone")
 	}
