@@ -14,6 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
 	"github.com/colaregistry/colaregistry/internal/turnstile"
+	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -157,7 +158,7 @@ func (d *demonstration) welcome(env *environment, publicURL string, index *searc
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nThe registry is ready, with demonstration data.\n\n")
-	fmt.Fprintf(&b, "  Base URL    %s/api/v1\n  Reference   %s/docs\n", publicURL, publicURL)
+	fmt.Fprintf(&b, "  Base URL    %s/api/v1\n  Reference   %s/docs\n  Assistants  %s%s   (MCP, with the key as a bearer token)\n", publicURL, publicURL, publicURL, mcp.Path)
 	fmt.Fprintf(&b, "  API key     %s   (account %s, tier pro; not shown again)\n\n", d.key.Reveal(), demoEmail)
 	b.WriteString("Try it:\n\n")
 	b.WriteString(call("/colas?brand_name=oak&product_type=wine&per_page=3"))
@@ -172,7 +173,8 @@ func (d *demonstration) welcome(env *environment, publicURL string, index *searc
 
 // welcomeBack prints where the server is, and what to do when it has nothing to show.
 func welcomeBack(env *environment, publicURL string, index *search.Index) error {
-	_, err := fmt.Fprintf(env.stdout, "\nThe registry answers at %s/api/v1; its reference is at %s/docs.\n", publicURL, publicURL)
+	_, err := fmt.Fprintf(env.stdout, "\nThe registry answers at %s/api/v1, and assistants at %s%s; its reference is at %s/docs.\n",
+		publicURL, publicURL, mcp.Path, publicURL)
 	if err == nil && index.View().Stats().Labels == 0 {
 		_, err = fmt.Fprint(env.stdout, "It is empty. Fill it with import; make an account with account create and a key with key create.\n")
 	}

@@ -19,21 +19,21 @@ import (
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/httpapi"
-	"github.com/colaregistry/colaregistry/quota"
-	"github.com/colaregistry/colaregistry/registry"
-	"github.com/colaregistry/colaregistry/search"
+	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/store"
 )
 
 type serveCommand struct {
 	storeFlags
 	logFlags
-	Listen      string        `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (${default})."`
-	AdminListen string        `placeholder:"ADDR" help:"Another address to listen on, for operators: metrics, probes and profiles, without credentials. None when left out."`
-	PublicURL   string        `name:"public-url" placeholder:"URL" help:"Scheme and host that users reach the server at; http:// and the listen address when left out."`
-	UpgradeURL  string        `name:"upgrade-url" placeholder:"URL" help:"Where a larger plan is had, told when a quota is used up; the plans in the API reference when left out."`
-	DrainDelay  time.Duration `placeholder:"DURATION" help:"How long to go on as usual after a signal, with /readyz at 503, before the listener closes: as long as the proxy in front takes to notice (${default})." default:"0s"`
-	Demo        string        `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demonstration data when the embedded database is first made (${default})."`
+	Listen         string        `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (${default})."`
+	AdminListen    string        `placeholder:"ADDR" help:"Another address to listen on, for operators: metrics, probes and profiles, without credentials. None when left out."`
+	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Scheme and host that users reach the server at; http:// and the listen address when left out."`
+	UpgradeURL     string        `name:"upgrade-url" placeholder:"URL" help:"Where a larger plan is had, told when a quota is used up; the plans in the API reference when left out."`
+	AllowedHosts   []string      `name:"allowed-host" placeholder:"NAME" help:"Another name, without a port, by which assistants may call the server at /mcp; besides those of the public URL and the listen address."`
+	AllowedOrigins []string      `name:"allowed-origin" placeholder:"ORIGIN" help:"An origin, such as https://app.example.com, whose pages may call /mcp from a browser; besides that of the public URL."`
+	DrainDelay     time.Duration `placeholder:"DURATION" help:"How long to go on as usual after a signal, with /readyz at 503, before the listener closes: as long as the proxy in front takes to notice (${default})." default:"0s"`
+	Demo           string        `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demonstration data when the embedded database is first made (${default})."`
 }
 
 const (
@@ -82,7 +82,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	s := newServer(c, env, st, publicURL, admin)
+	s := newServer(c, env, st, publicURL, listener.Addr(), admin)
 	defer s.close()
 	s.onReady = func() error { return demo.welcome(env, publicURL, s.index) }
 	return s.serve(env, listener)
@@ -100,45 +100,66 @@ func tune() {
 
 // server is the wired program.
 type server struct {
-	env      *environment
-	index    *search.Index
-	ledger   *quota.Ledger
-	follower *registry.Follower
-	http     *http.Server
-	onReady  func() error // told once, when the index is built
-	service  *registry.Service
-	delay    time.Duration // between the signal and the end of the listener
-	ready    chan struct{}
+	*engine
+	env     *environment
+	http    *http.Server
+	onReady func() error  // told once, when the index is built
+	delay   time.Duration // between the signal and the end of the listener
 }
 
-func newServer(c *serveCommand, env *environment, st store.Store, publicURL string, admin *admin) *server {
+func newServer(c *serveCommand, env *environment, st store.Store, publicURL string, listening net.Addr, admin *admin) *server {
 	upgradeURL := c.UpgradeURL
 	if upgradeURL == "" {
 		upgradeURL = publicURL + "/docs#plans"
 	}
-	s := &server{env: env, ready: make(chan struct{}), delay: c.DrainDelay}
-	s.index = search.New(search.Options{Logger: env.log})
-	s.ledger = quota.New(st, quota.Options{Rules: quota.Rules{UpgradeURL: upgradeURL}, Logger: env.log, Metrics: admin.registerer()})
-	s.service = registry.New(registry.Options{
-		Store: st, Index: s.index, Ledger: s.ledger, PublicURL: publicURL, Now: time.Now, Logger: env.log, Metrics: admin.registerer(),
+	s := &server{env: env, delay: c.DrainDelay}
+	s.engine = newEngine(env, st, engineOptions{
+		publicURL: publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: admin.registerer(),
 	})
 	admin.probe(s.service.Ready)
-	s.follower = registry.NewFollower(s.service, registry.FollowerOptions{
-		Snapshot: c.snapshot(),
-		Progress: func(labels int) { env.log.Info("building the index", "labels", labels) },
-		Built: func(b registry.Build) {
-			env.log.Info("ready", "labels", b.Labels, "undated", b.Undated, "took", b.Took.Round(time.Millisecond), "from_snapshot", b.Restored)
-			close(s.ready)
-		},
+	authenticator := auth.New(st)
+	rest := httpapi.New(s.service, authenticator, httpapi.Options{
+		PublicURL: publicURL, Logger: env.log, Version: version(), Metrics: admin.registerer(),
+	})
+	assistants := mcp.New(s.service, authenticator, mcp.Options{
+		PublicURL: publicURL, Logger: env.log, Version: version(), Metrics: admin.registerer(),
+		Hosts:   append(ownHosts(publicURL, listening), c.AllowedHosts...),
+		Origins: append([]string{publicURL}, c.AllowedOrigins...),
 	})
 	s.http = &http.Server{
-		Handler: httpapi.New(s.service, auth.New(st), httpapi.Options{
-			PublicURL: publicURL, Logger: env.log, Version: version(), Metrics: admin.registerer(),
-		}),
+		Handler:           edges(rest, assistants),
 		ReadHeaderTimeout: headerWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
 	}
 	return s
+}
+
+// edges sends each request to its edge. No mux: paths of the REST API must arrive as they were sent.
+func edges(rest, assistants http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == mcp.Path {
+			assistants.ServeHTTP(w, r)
+			return
+		}
+		rest.ServeHTTP(w, r)
+	})
+}
+
+// ownHosts returns the names by which a server is called: that of its public URL, that which it listens on, and this
+// machine's own when only this machine reaches it.
+func ownHosts(publicURL string, listening net.Addr) (hosts []string) {
+	if u, err := url.Parse(publicURL); err == nil {
+		hosts = append(hosts, u.Hostname())
+	}
+	if host, _, err := net.SplitHostPort(listening.String()); err == nil {
+		if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {
+			hosts = append(hosts, host)
+		}
+	}
+	if isLoopback(listening) {
+		hosts = append(hosts, "localhost", "127.0.0.1", "::1")
+	}
+	return hosts
 }
 
 // serve answers requests until the context ends. Then it drains: the listener closes, requests that have begun are
@@ -191,12 +212,6 @@ func (s *server) drain(ctx context.Context) error {
 	return s.http.Shutdown(ctx)
 }
 
-// close settles what is charged and lets go of the index. The store is closed after it.
-func (s *server) close() {
-	s.ledger.Close()
-	s.index.Close()
-}
-
 // check reports what is wrong with the flags before anything is opened, and returns the public URL without a slash at its
 // end, or "" for none.
 func (c *serveCommand) check() (publicURL string, err error) {
@@ -206,12 +221,27 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	if _, err := checkedURL("--upgrade-url", c.UpgradeURL); err != nil {
 		return "", err
 	}
-	u, err := checkedURL("--public-url", c.PublicURL)
+	for _, name := range c.AllowedHosts {
+		if name == "" || strings.ContainsAny(name, "/:* ") && net.ParseIP(name) == nil {
+			return "", fmt.Errorf("--allowed-host: %q is not the name of a host, without scheme and port", name)
+		}
+	}
+	for _, origin := range c.AllowedOrigins {
+		if _, err := checkedRoot("--allowed-origin", origin); err != nil {
+			return "", err
+		}
+	}
+	return checkedRoot("--public-url", c.PublicURL)
+}
+
+// checkedRoot reads the URL of the root of a host, and returns it without a slash at its end, or "" for none.
+func checkedRoot(flag, given string) (string, error) {
+	u, err := checkedURL(flag, given)
 	if err != nil || u == nil {
 		return "", err
 	}
-	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("--public-url: %q goes on after the host; the server answers at the root of its host only", c.PublicURL)
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return "", fmt.Errorf("%s: %q goes on after the host; the server answers at the root of its host only", flag, given)
 	}
 	return u.Scheme + "://" + u.Host, nil
 }

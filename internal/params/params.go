@@ -102,6 +102,11 @@ func (r *Reader[P]) unknown(name string, problems *cola.Problems) {
 	problems.Add(label, "%s", Unknown(name, r.taker, r.names))
 }
 
+// Problems returns what is wrong with what was read.
+func (r *Reader[P]) Problems(read P) cola.Problems {
+	return reflect.ValueOf(read).FieldByIndex(r.problems).Interface().(cola.Problems)
+}
+
 // Unknown tells that taker has no parameter of a name, and which it has; names are sorted.
 func Unknown(name, taker string, names []string) string {
 	switch nearest, ok := cola.Nearest(name, names); {

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/quota"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/search"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// engine is the registry at work over a database, without the edges that it is asked through.
+type engine struct {
+	index    *search.Index
+	ledger   *quota.Ledger
+	service  *registry.Service
+	follower *registry.Follower // to be run
+	ready    chan struct{}      // closed when the index is built
+}
+
+type engineOptions struct {
+	publicURL, upgradeURL string
+	snapshot              string // file that the index is saved in
+	metrics               prometheus.Registerer
+}
+
+func newEngine(env *environment, st store.Store, o engineOptions) *engine {
+	e := &engine{ready: make(chan struct{})}
+	e.index = search.New(search.Options{Logger: env.log})
+	e.ledger = quota.New(st, quota.Options{Rules: quota.Rules{UpgradeURL: o.upgradeURL}, Logger: env.log, Metrics: o.metrics})
+	e.service = registry.New(registry.Options{
+		Store: st, Index: e.index, Ledger: e.ledger, PublicURL: o.publicURL, Now: time.Now, Logger: env.log, Metrics: o.metrics,
+	})
+	e.follower = registry.NewFollower(e.service, registry.FollowerOptions{
+		Snapshot: o.snapshot,
+		Progress: func(labels int) { env.log.Info("building the index", "labels", labels) },
+		Built: func(b registry.Build) {
+			env.log.Info("ready", "labels", b.Labels, "undated", b.Undated, "took", b.Took.Round(time.Millisecond), "from_snapshot", b.Restored)
+			close(e.ready)
+		},
+	})
+	return e
+}
+
+// close settles what is charged and lets go of the index. The store is closed after it.
+func (e *engine) close() {
+	e.ledger.Close()
+	e.index.Close()
+}

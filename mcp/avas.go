@@ -1,0 +1,64 @@
+package mcp
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// avaSearchArgs are the arguments of search_avas: the parameters of GET /avas, and the size of the answer.
+type avaSearchArgs struct {
+	cola.AVAParams
+	formatted
+}
+
+// avaArgs are the arguments of get_ava.
+type avaArgs struct {
+	cola.Decoded
+	AVAID string `json:"ava_id" doc:"Identifier of the area." example:"alexander_valley"`
+	formatted
+}
+
+func avaTools() []tool {
+	return []tool{
+		newTool(tool{
+			name: "search_avas", title: "Search American Viticultural Areas",
+			description: "Finds American Viticultural Areas, the wine regions that a US label may name, by part of the name and by state; superseded boundaries included, by name. " +
+				"Use it to check an appellation. Then: get_ava for one area's validity, the areas around and within it, and its rule.",
+			cost:    free,
+			output:  outputOf(true, besideSchema(metaMember), reflect.TypeFor[cola.AVA]()),
+			example: `{"q":"alexander","state":"CA"}`,
+		}, searchAVAs),
+		newTool(tool{
+			name: "get_ava", title: "Get one American Viticultural Area",
+			description: "One viticultural area, by its id: states, counties, when it was established and is valid, the areas it lies within and contains, and the section of 27 CFR part 9. " +
+				"Use it after search_avas has found the id. Then: search_colas with the name as q for wines that name it.",
+			cost:     free,
+			required: []string{"ava_id"},
+			output:   outputOf(false, nil, reflect.TypeFor[cola.AVADetail]()),
+			notFound: "search_avas finds areas and their ids by name.",
+			example:  `{"ava_id":"alexander_valley"}`,
+		}, getAVA),
+	}
+}
+
+func searchAVAs(ctx context.Context, svc Service, c cola.Caller, p avaSearchArgs) (a answer, state cola.QuotaState, err error) {
+	v := view{p.detailed(&p.Problems)}
+	rows, state, err := svc.AVAs(ctx, c, p.AVAParams)
+	return putList(v, rows, "q or state"), state, err
+}
+
+func getAVA(ctx context.Context, svc Service, c cola.Caller, p avaArgs) (a answer, state cola.QuotaState, err error) {
+	v := view{p.detailed(&p.Problems)}
+	if err := p.Problems.Err(); err != nil {
+		state, err := svc.Refuse(ctx, c, err)
+		return a, state, err
+	}
+	found, state, err := svc.AVA(ctx, c, p.AVAID, "")
+	if err != nil {
+		return a, state, err
+	}
+	putRecord(&a, v, found.Value)
+	return a, state, nil
+}

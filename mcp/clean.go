@@ -1,0 +1,67 @@
+package mcp
+
+import (
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+)
+
+// clean removes from JSON what a text may hide: control characters, and characters that turn the direction of writing or are
+// never seen. Line breaks and tabs become spaces. The JSON must be compact and as encoding/json writes it, so that these occur
+// within strings only.
+func clean(b []byte) []byte {
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); {
+		if b[i] == '\\' {
+			n, replacement := escaped(b[i:])
+			out = append(out, replacement...)
+			i += n
+			continue
+		}
+		r, n := utf8.DecodeRune(b[i:])
+		if n == 1 && r != utf8.RuneError && r != 0x7f {
+			out = append(out, b[i]) // everything below ' ' is escaped
+		} else if !hidden(r) {
+			out = append(out, b[i:i+n]...)
+		}
+		i += n
+	}
+	return out
+}
+
+// escaped returns how long the escape sequence at the beginning is, and what takes its place.
+func escaped(b []byte) (n int, replacement []byte) {
+	switch {
+	case len(b) >= 6 && b[1] == 'u':
+		r, err := strconv.ParseUint(string(b[2:6]), 16, 16)
+		switch {
+		case err != nil || !hidden(rune(r)) && r != '\u2028' && r != '\u2029':
+			return 6, b[:6]
+		case r == '\u2028' || r == '\u2029':
+			return 6, []byte{' '}
+		}
+		return 6, nil
+	case len(b) < 2:
+		return len(b), b
+	}
+	switch b[1] {
+	case 'n', 'r', 't':
+		return 2, []byte{' '}
+	case 'b', 'f':
+		return 2, nil
+	}
+	return 2, b[:2]
+}
+
+// hidden reports whether a character is one that no reader sees. Joiners stay: scripts and emoji are written with them.
+func hidden(r rune) bool {
+	switch {
+	case r == '\u200c' || r == '\u200d':
+		return false
+	case r >= 0xfe00 && r <= 0xfe0f: // variation selectors, which emoji are written with
+		return false
+	case r >= 0xe0100 && r <= 0xe01ef: // those that no text has use for, and text can be hidden in
+		return true
+	}
+	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r)
+}

@@ -1,0 +1,403 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// now is the present in these tests.
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+const (
+	testKey  = "lar_test"
+	testHost = "registry.example"
+)
+
+var errBroken = errors.New("disk full of secrets")
+
+// fake is a Service over a few records. Like the real one it checks parameters with their Normalize, spends one request of the
+// burst on every call but a look, and charges only what it hands out.
+type fake struct {
+	labels     []cola.ColaSummary
+	label      cola.Cola
+	permittee  cola.PermitteeDetail
+	permittees []cola.PermitteeSummary
+	ava        cola.AVADetail
+	times      []cola.ProcessingTime
+	reports    []cola.ProductionReport
+	words      registry.Words
+
+	used   cola.Used
+	limits cola.Limits
+	spent  int   // requests of the burst
+	looks  int   // at the standing
+	err    error // what every call fails with, when set
+	panic  any
+	wait   bool // calls take until they are given up
+
+	search cola.ColaSearch // the latest one, normalised
+	asked  string          // the latest single value
+}
+
+func newFake() *fake {
+	f := &fake{limits: cola.TierFree.Limits(), label: exampleLabel()}
+	row := func(id cola.TTBID, product, class cola.Text, approved cola.Date) cola.ColaSummary {
+		return cola.ColaSummary{
+			TTBID: id, BrandName: "RAVEN & OAK", ProductName: product, ProductType: cola.Wine, ClassName: class, OriginName: "OREGON",
+			PermitNumber: "BWN-OR-16677", ApplicationStatus: cola.StatusApproved, ApprovalDate: approved, ImageCount: cola.Some(1), HasBarcode: true,
+		}
+	}
+	f.labels = []cola.ColaSummary{
+		row(26266001000016, "PINOT NOIR", "TABLE RED WINE", cola.NewDate(2026, 11, 4)),
+		row(26282001000009, "", "TABLE WHITE WINE", cola.NewDate(2026, 10, 14)),
+		row(26240001000003, "RESERVE", "TABLE RED WINE", cola.NewDate(2026, 9, 1)),
+	}
+	f.permittee = cola.PermitteeDetail{
+		PermitteeSummary: cola.PermitteeSummary{
+			PermitNumber: "NJ-I-721", CompanyName: "NIEDERHOFF IMPORTS INC", OperatingName: "NIEDERHOFF WINES", CompanyState: "NJ", CompanyZipCode: "07927",
+			PermitteeType: "Importer (Alcohol)", IsActive: true, ActiveReason: cola.ActiveListed, Colas: 5, ColasApproved: 3,
+			LastColaApplicationDate: cola.NewDate(2025, 4, 10),
+		},
+		RecentColas: []cola.ColaSummary{f.label.ColaSummary},
+	}
+	f.permittees = []cola.PermitteeSummary{f.permittee.PermitteeSummary, {PermitNumber: "BWN-CA-1180", CompanyName: "SILENT TRACE VINEYARDS L.P.", CompanyState: "CA"}}
+	f.ava = cola.AVADetail{
+		AVA:            cola.AVA{AVAID: "alexander_valley", Name: "Alexander Valley", States: []string{"CA"}, Counties: []string{"Sonoma"}, EstablishedDate: cola.NewDate(1984, 11, 23)},
+		ValidStartDate: cola.NewDate(2008, 4, 10), ParentAVAs: []string{"North Coast"}, ChildAVAs: []string{}, CFRIndex: "9.53",
+	}
+	f.times = []cola.ProcessingTime{{Commodity: "Wine", SnapshotDate: cola.NewDate(2026, 11, 16), TurnaroundDaysMedian: cola.Some(4), QueueFrontierDate: cola.NewDate(2026, 11, 12), QueueDepthDays: cola.Some(4)}}
+	f.reports = []cola.ProductionReport{{
+		Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(3), ReportDate: cola.NewDate(2019, 3, 31),
+		StatisticalGroup: "Barrels Produced", StatisticalCategory: "Totals", StatisticalDetail: "Production", Value: cola.Some(15513319.0), ValueUnit: "barrels",
+	}, {Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(2), ReportDate: cola.NewDate(2019, 2, 28), IsRedacted: true}}
+	f.words = registry.Words{Categories: []string{"Wine", "Wine > Red Wine", "Wine > White Wine"}, States: []string{"CA", "CO", "OR"}}
+	return f
+}
+
+func exampleLabel() cola.Cola {
+	label := cola.Cola{
+		ColaSummary: cola.ColaSummary{
+			TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductName: "PRESTIGE", ProductType: cola.Wine, ClassName: "TABLE RED WINE", OriginName: "AUSTRIA",
+			PermitNumber: "NJ-I-721", ApplicationStatus: cola.StatusSurrendered, ApprovalDate: cola.NewDate(2011, 3, 18),
+		},
+		ApplicationType: "LABEL APPROVAL", ApplicationDate: cola.NewDate(2011, 2, 23), ClassID: "80", OriginID: "64", DomesticOrImported: cola.Imported,
+		AddressRecipient: "NIEDERHOFF IMPORTS INC", AddressState: "NJ", GrapeVarietals: []string{"Zweigelt"}, WineVintageYear: cola.Some(2009),
+		WineAppellation: "BURGENLAND", ABV: cola.Some(12.5), Volume: cola.Some(750.0), VolumeUnit: "milliliters", LLMContainerType: "bottle",
+		LLMProductDescription: "A dry red wine from Burgenland.", LLMCategoryPath: "Wine > Red Wine > Zweigelt", LLMTastingNoteFlavors: []string{"cherry", "pepper"},
+		Images:   []cola.Image{{TTBImageID: "11054001000049-1", ContainerPosition: "front", ImageURL: "https://registry.example/images/11054001000049-1"}},
+		Barcodes: []cola.Barcode{{BarcodeValue: "036000291452", BarcodeType: "UPC-A", TTBImageID: "11054001000049-1"}},
+	}
+	label.Derive()
+	return label
+}
+
+func (f *fake) state() cola.QuotaState {
+	return cola.QuotaState{Tier: cola.TierFree, Period: cola.PeriodOf(now), Limits: f.limits, Used: f.used}
+}
+
+func (f *fake) charge(m cola.Meter, units int) cola.QuotaState {
+	f.used.Add(m, units)
+	state := f.state()
+	state.Charged = units
+	return state
+}
+
+// admit is what every call begins with.
+func (f *fake) admit(ctx context.Context) (cola.QuotaState, error) {
+	if f.panic != nil {
+		panic(f.panic)
+	}
+	if f.wait {
+		<-ctx.Done()
+		return cola.QuotaState{}, ctx.Err()
+	}
+	f.spent++
+	return f.state(), f.err
+}
+
+func (f *fake) Standing(context.Context, cola.Caller) (cola.QuotaState, error) {
+	f.looks++
+	return f.state(), f.err
+}
+
+func (f *fake) Admit(ctx context.Context, _ cola.Caller) (cola.QuotaState, error) {
+	return f.admit(ctx)
+}
+
+func (f *fake) Refuse(ctx context.Context, _ cola.Caller, refusal error) (cola.QuotaState, error) {
+	state, err := f.admit(ctx)
+	if err == nil {
+		err = refusal
+	}
+	return state, err
+}
+
+// page hands out the rows that fit and that the quota has left, and charges them.
+func page[T any](f *fake, rows []T, perPage int, fit registry.Fit[T]) (given []T, more bool, state cola.QuotaState) {
+	given = rows[:min(len(rows), perPage)]
+	if fit != nil {
+		given = given[:fit(given)]
+	}
+	given = given[:min(len(given), f.state().ListRecordsRemaining())]
+	return given, len(given) < len(rows), f.charge(cola.MeterListRecords, len(given))
+}
+
+func (f *fake) SearchColasFit(ctx context.Context, _ cola.Caller, p cola.SearchParams, fit registry.Fit[cola.ColaSummary]) (registry.ColaPage, cola.QuotaState, error) {
+	state, err := f.admit(ctx)
+	if err == nil {
+		f.search, err = p.Normalize(now)
+	}
+	if err != nil {
+		return registry.ColaPage{}, state, err
+	}
+	given, more, state := page(f, f.labels, f.search.PerPage, fit)
+	result := registry.ColaPage{Colas: given, Pagination: cola.Pagination{
+		Mode: "offset", Page: 1, PerPage: f.search.PerPage, Total: len(f.labels), Pages: 1, HasMore: more,
+	}}
+	if more {
+		result.Pagination.NextCursor = "AQAB"
+	}
+	if f.search.DefaultWindow {
+		result.Defaults = &cola.DefaultsApplied{DateRange: true, DateFrom: f.search.From}
+	}
+	return result, state, nil
+}
+
+// tagged hands out a record when its identifier is the one asked for.
+func tagged[T any](ctx context.Context, f *fake, want, got string, value T, m cola.Meter) (registry.Tagged[T], cola.QuotaState, error) {
+	state, err := f.admit(ctx)
+	f.asked = got
+	if err == nil && got != want {
+		err = cola.Errorf(cola.CodeNotFound, "There is no %s.", cola.Quoted(got))
+	}
+	if err != nil {
+		return registry.Tagged[T]{}, state, err
+	}
+	units := 1
+	if m == cola.MeterNone {
+		units = 0
+	}
+	return registry.Tagged[T]{Value: value}, f.charge(m, units), nil
+}
+
+func (f *fake) Cola(ctx context.Context, _ cola.Caller, id, _ string) (registry.Tagged[cola.Cola], cola.QuotaState, error) {
+	return tagged(ctx, f, f.label.TTBID.String(), id, f.label, cola.MeterDetailViews)
+}
+
+func (f *fake) Permittee(ctx context.Context, _ cola.Caller, number, _ string) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error) {
+	return tagged(ctx, f, f.permittee.PermitNumber, number, f.permittee, cola.MeterDetailViews)
+}
+
+func (f *fake) AVA(ctx context.Context, _ cola.Caller, id, _ string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error) {
+	return tagged(ctx, f, f.ava.AVAID, id, f.ava, cola.MeterNone)
+}
+
+func (f *fake) SearchPermitteesFit(ctx context.Context, _ cola.Caller, p cola.PermitteeParams, fit registry.Fit[cola.PermitteeSummary]) (registry.PermitteePage, cola.QuotaState, error) {
+	state, err := f.admit(ctx)
+	q, invalid := p.Normalize(now)
+	if err == nil {
+		err = invalid
+	}
+	if err != nil {
+		return registry.PermitteePage{}, state, err
+	}
+	given, more, state := page(f, f.permittees, q.PerPage, fit)
+	return registry.PermitteePage{Permittees: given, Pagination: cola.Pagination{
+		Mode: "offset", Page: q.Page, PerPage: q.PerPage, Total: len(f.permittees), Pages: 1, HasMore: more,
+	}}, state, nil
+}
+
+func (f *fake) BarcodeFit(ctx context.Context, _ cola.Caller, value string, fit registry.Fit[cola.ColaSummary]) (cola.BarcodeResult, cola.QuotaState, error) {
+	t, state, err := tagged(ctx, f, "036000291452", strings.NewReplacer(" ", "", "-", "").Replace(value), cola.BarcodeResult{}, cola.MeterNone)
+	if err != nil {
+		return t.Value, state, err
+	}
+	given, _, state := page(f, f.labels, 100, fit)
+	return cola.BarcodeResult{BarcodeValue: value, BarcodeType: "UPC-A", Colas: given, TotalColas: len(f.labels)}, state, nil
+}
+
+func (f *fake) Usage(ctx context.Context, _ cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
+	state, err := f.admit(ctx)
+	return state.Stats(), state, err
+}
+
+// rowsFor is a reference list of some rows, or the problems of its parameters.
+func rowsFor[T any](ctx context.Context, f *fake, invalid error, rows ...T) (registry.List[T], cola.QuotaState, error) {
+	state, err := f.admit(ctx)
+	if err == nil {
+		err = invalid
+	}
+	if err != nil {
+		return registry.List[T]{}, state, err
+	}
+	return registry.List[T]{Rows: rows, Meta: cola.Meta{Total: len(rows)}}, state, nil
+}
+
+func (f *fake) ProcessingTimes(ctx context.Context, _ cola.Caller, p cola.ProcessingTimeParams) (registry.List[cola.ProcessingTime], cola.QuotaState, error) {
+	_, err := p.Normalize()
+	return rowsFor(ctx, f, err, f.times...)
+}
+
+func (f *fake) FormulaProcessingTimes(ctx context.Context, _ cola.Caller, p cola.FormulaProcessingTimeParams) (registry.List[cola.FormulaProcessingTime], cola.QuotaState, error) {
+	_, err := p.Normalize()
+	return rowsFor(ctx, f, err, cola.FormulaProcessingTime{Commodity: "Wine", FormulaType: "Formula Approval", SnapshotDate: cola.NewDate(2026, 11, 16)})
+}
+
+func (f *fake) RegistrationProcessingTimes(ctx context.Context, _ cola.Caller, p cola.RegistrationProcessingTimeParams) (registry.List[cola.RegistrationProcessingTime], cola.QuotaState, error) {
+	_, err := p.Normalize()
+	return rowsFor[cola.RegistrationProcessingTime](ctx, f, err)
+}
+
+func (f *fake) ProductionReports(ctx context.Context, _ cola.Caller, p cola.ProductionReportParams) (registry.PageList[cola.ProductionReport], cola.QuotaState, error) {
+	q, err := p.Normalize()
+	l, state, err := rowsFor(ctx, f, err, f.reports...)
+	if err != nil {
+		return registry.PageList[cola.ProductionReport]{}, state, err
+	}
+	rows := l.Rows[:min(len(l.Rows), q.PerPage)]
+	return registry.PageList[cola.ProductionReport]{Rows: rows, Meta: cola.PageMeta{Total: len(f.reports), Page: q.Page, PerPage: q.PerPage, HasMore: len(rows) < len(f.reports)}}, state, nil
+}
+
+func (f *fake) AVAs(ctx context.Context, _ cola.Caller, p cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error) {
+	_, err := p.Normalize()
+	return rowsFor(ctx, f, err, f.ava.AVA)
+}
+
+func (f *fake) Words(context.Context) (registry.Words, error) { return f.words, f.err }
+
+// keys is an Authenticator that knows one key.
+type keys struct{ err error }
+
+func (k keys) Authenticate(_ context.Context, h http.Header, ch cola.Channel) (cola.Caller, error) {
+	if k.err != nil {
+		return cola.Caller{}, k.err
+	}
+	if h.Get("X-Api-Key") != testKey && h.Get("Authorization") != "Bearer "+testKey {
+		return cola.Caller{}, cola.Errorf(cola.CodeUnauthorized, "The API key is not known.")
+	}
+	return cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 3}, Channel: ch}, nil
+}
+
+func mustServe(t testing.TB, svc Service, log io.Writer) http.Handler {
+	t.Helper()
+	return New(svc, keys{}, Options{
+		PublicURL: "https://" + testHost, Version: "test", Logger: slog.New(slog.NewJSONHandler(log, nil)),
+		Hosts: []string{testHost}, Origins: []string{"https://" + testHost, "https://app.example:8443"}, Timeout: 5 * time.Second,
+	})
+}
+
+// send sends a request with the test's key, unless header lines ("Name: value") say otherwise.
+func send(t testing.TB, h http.Handler, method, body string, lines ...string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, "https://"+testHost+Path, strings.NewReader(body))
+	r.Header.Set("X-API-Key", testKey)
+	r.Header.Set("Content-Type", "application/json")
+	for _, line := range lines {
+		name, value, _ := strings.Cut(line, ":")
+		if value = strings.TrimSpace(value); value == "" {
+			r.Header.Del(name)
+			continue
+		}
+		if name == "Host" {
+			r.Host = value
+			continue
+		}
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
+// reply is what a message is answered with.
+type reply struct {
+	*http.Response
+	body string
+	json struct {
+		ID     any            `json:"id"`
+		Result map[string]any `json:"result"`
+		Error  *struct {
+			Code    int            `json:"code"`
+			Message string         `json:"message"`
+			Data    map[string]any `json:"data"`
+		} `json:"error"`
+	}
+}
+
+func mustReply(t testing.TB, resp *http.Response) reply {
+	t.Helper()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := reply{Response: resp, body: string(b)}
+	_ = json.Unmarshal(b, &r.json) // an envelope of REST is read by who wants it
+	return r
+}
+
+// rpc sends a message with an id.
+func rpc(t testing.TB, h http.Handler, method, params string, lines ...string) reply {
+	t.Helper()
+	return mustReply(t, send(t, h, http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`, lines...))
+}
+
+// called is the result of a tool's call.
+type called struct {
+	reply
+	failed  bool
+	texts   []string
+	content map[string]any // structured
+}
+
+func call(t testing.TB, h http.Handler, name, arguments string) called {
+	t.Helper()
+	r := rpc(t, h, "tools/call", `{"name":"`+name+`","arguments":`+arguments+`}`)
+	if r.json.Result == nil {
+		t.Fatalf("%s %s is answered with %d %s", name, arguments, r.StatusCode, r.body)
+	}
+	c := called{reply: r}
+	c.failed, _ = r.json.Result["isError"].(bool)
+	c.content, _ = r.json.Result["structuredContent"].(map[string]any)
+	for _, part := range r.json.Result["content"].([]any) {
+		c.texts = append(c.texts, part.(map[string]any)["text"].(string))
+	}
+	return c
+}
+
+// code returns the code of a failed call's envelope.
+func (c called) code(t testing.TB) string {
+	t.Helper()
+	var envelope struct {
+		Error struct{ Code string } `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(c.texts[0]), &envelope); err != nil {
+		t.Fatalf("%v in %s", err, c.texts[0])
+	}
+	return envelope.Error.Code
+}
+
+// problems returns the details of a failed call.
+func (c called) problems(t testing.TB) map[string]any {
+	t.Helper()
+	var envelope struct {
+		Error struct{ Details map[string]any } `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(c.texts[0]), &envelope); err != nil {
+		t.Fatalf("%v in %s", err, c.texts[0])
+	}
+	return envelope.Error.Details
+}

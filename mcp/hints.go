@@ -1,0 +1,53 @@
+package mcp
+
+import (
+	"fmt"
+
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// errorResult is a failed call as a tool tells it: the envelope that REST answers with, and a sentence on what to do next. It
+// has no structured content, which would have to follow the tool's output schema.
+func errorResult(e *cola.Error, t *tool) *protocol.CallToolResult {
+	b, err := cola.AppendJSON(nil, web.Envelope(e))
+	if err != nil { // the details hold what JSON cannot say
+		b, _ = cola.AppendJSON(nil, web.Envelope(&cola.Error{Code: e.Code, Message: e.Message}))
+	}
+	content := []protocol.Content{protocol.TextContent{Type: protocol.ContentTypeText, Text: string(b)}}
+	if hint := hintOf(e, t); hint != "" {
+		content = append(content, protocol.TextContent{Type: protocol.ContentTypeText, Text: hint})
+	}
+	return &protocol.CallToolResult{Content: content, IsError: true}
+}
+
+// hintOf says what an assistant can do about an error.
+func hintOf(e *cola.Error, t *tool) string {
+	switch e.Code {
+	case cola.CodeValidation:
+		return "Correct the arguments named in error.details, all at once, and call again. Nothing was charged."
+	case cola.CodeNotFound:
+		return "Nothing was charged. " + t.notFound
+	case cola.CodeUnavailable:
+		return fmt.Sprintf("Nothing was charged. Wait %d seconds and call again, once.", web.RetrySeconds(e.RetryAfter))
+	case cola.CodeInternal:
+		return "This is a fault of the service, not of the arguments. Call again once; if it fails again, tell the user the request_id in error.details."
+	case cola.CodeQuotaExceeded:
+		return quotaHint(e)
+	}
+	return ""
+}
+
+// quotaHint tells a full minute, which is worth waiting for, from a used-up month, which is not.
+func quotaHint(e *cola.Error) string {
+	if e.RetryAfter > 0 {
+		return fmt.Sprintf("Wait %d seconds, then call again; sooner is refused as well. Other tools are refused until then too.", web.RetrySeconds(e.RetryAfter))
+	}
+	hint := "Do not call again: it will be refused until error.details.reset. "
+	if e.UpgradeURL != "" {
+		hint += "Tell the user that the month's quota is used up and that a larger plan is had at " + e.UpgradeURL + ". "
+	}
+	return hint + "The reference tools and get_usage still answer."
+}

@@ -1,0 +1,116 @@
+// Package mcp is the edge for assistants: the registry's operations as tools of the Model Context Protocol, over Streamable
+// HTTP on one path and over standard input and output.
+//
+// One table of tools says what is offered and documented. A tool decodes its arguments into the same parameters as the REST
+// edge and calls the same method of package registry, so the two cannot differ. The protocol itself is mcp-go's; this package
+// keeps what must not depend on it: who may ask, what a message may look like, what is charged, and what an error tells.
+//
+// The server is stateless: no sessions, no streams, nothing that one process would know and another would not. Answers are
+// small, because an assistant reads all of one; label text in them is data of third parties and kept apart from our sentences.
+package mcp
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/server"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// Path is where the edge answers, under the root of the service.
+const Path = "/mcp"
+
+// Service is what the edge asks of the registry; *registry.Service is the one in use. Every method but Standing and Words
+// counts in the caller's burst, and returns the quota state also with an error when it is known.
+type Service interface {
+	// Standing tells where an account stands, for messages that count nowhere, and checks the credential.
+	Standing(context.Context, cola.Caller) (cola.QuotaState, error)
+	// Admit lets a request through that costs nothing.
+	Admit(context.Context, cola.Caller) (cola.QuotaState, error)
+	// Refuse lets a request through that the edge refuses itself, and returns the refusal; or why it is not even let through.
+	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
+
+	SearchColasFit(context.Context, cola.Caller, cola.SearchParams, registry.Fit[cola.ColaSummary]) (registry.ColaPage, cola.QuotaState, error)
+	Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.Cola], cola.QuotaState, error)
+	SearchPermitteesFit(context.Context, cola.Caller, cola.PermitteeParams, registry.Fit[cola.PermitteeSummary]) (registry.PermitteePage, cola.QuotaState, error)
+	Permittee(ctx context.Context, c cola.Caller, number, ifNoneMatch string) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
+	BarcodeFit(ctx context.Context, c cola.Caller, value string, fit registry.Fit[cola.ColaSummary]) (cola.BarcodeResult, cola.QuotaState, error)
+	Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaState, error)
+	ProcessingTimes(context.Context, cola.Caller, cola.ProcessingTimeParams) (registry.List[cola.ProcessingTime], cola.QuotaState, error)
+	FormulaProcessingTimes(context.Context, cola.Caller, cola.FormulaProcessingTimeParams) (registry.List[cola.FormulaProcessingTime], cola.QuotaState, error)
+	RegistrationProcessingTimes(context.Context, cola.Caller, cola.RegistrationProcessingTimeParams) (registry.List[cola.RegistrationProcessingTime], cola.QuotaState, error)
+	ProductionReports(context.Context, cola.Caller, cola.ProductionReportParams) (registry.PageList[cola.ProductionReport], cola.QuotaState, error)
+	AVAs(context.Context, cola.Caller, cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error)
+	AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
+
+	// Words tells what words the records hold, for completion and the reference resources.
+	Words(context.Context) (registry.Words, error)
+}
+
+// Authenticator tells who makes a request from its headers. Its errors are unauthorized ones, or faults of ours.
+type Authenticator interface {
+	Authenticate(context.Context, http.Header, cola.Channel) (cola.Caller, error)
+}
+
+// Options settle how the edge serves. Hosts must be set, or nobody is answered.
+type Options struct {
+	PublicURL string        // where callers reach the service; told to clients. Empty: not told
+	Version   string        // of the program
+	Logger    *slog.Logger  // gets one event a request; nil: slog.Default
+	Timeout   time.Duration // for the work on one message; zero: 30 seconds
+
+	// Hosts are the names by which the server may be called, without ports. A request with another name in its Host header is
+	// refused, unless that is the very address it came in at: a page that has its own name point here must not reach us.
+	Hosts []string
+	// Origins are the origins (scheme, host and port) of pages whose scripts may call. A request without one is no script's.
+	Origins []string
+
+	// Metrics is where the edge registers what it measures, once for each registerer; nil: nothing is measured.
+	Metrics prometheus.Registerer
+}
+
+// edge is the edge at work.
+type edge struct {
+	svc      Service
+	auth     Authenticator
+	opts     Options
+	guard    guard
+	tools    map[string]*tool
+	names    []string // of the tools, in their order
+	protocol *server.StreamableHTTPServer
+	metrics  *metrics
+}
+
+// New returns the handler of Path.
+func New(svc Service, auth Authenticator, o Options) http.Handler {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 30 * time.Second
+	}
+	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
+	e := &edge{svc: svc, auth: auth, opts: o, guard: newGuard(o.Hosts, o.Origins), tools: map[string]*tool{}}
+	table := tools()
+	for i := range table {
+		e.tools[table[i].name] = &table[i]
+		e.names = append(e.names, table[i].name)
+	}
+	e.protocol = e.newProtocol(table)
+	e.metrics = newMetrics(o.Metrics, e.names)
+	recorder := web.NewRecorder(o.Logger, o.Metrics, []string{Path}, func(*http.Request) string { return Path })
+	var h http.Handler = http.HandlerFunc(e.serve)
+	for _, wrap := range []func(http.Handler) http.Handler{
+		web.Recover, e.guard.cors(), e.guard.admit, web.Compress(), recorder.Record, web.RequestID,
+	} {
+		h = wrap(h)
+	}
+	return h
+}

@@ -1,0 +1,138 @@
+package mcp
+
+import (
+	"context"
+	"reflect"
+	"strings"
+
+	protocol "github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+const (
+	jsonType    = "application/json"
+	labelScheme = "registry://colas/"
+)
+
+// reference is a resource that is read for nothing but its place in the burst.
+type reference struct {
+	name, title, description string
+	content                  func(ctx context.Context, svc Service) (object, error)
+}
+
+var references = []reference{
+	{
+		"categories", "Category paths",
+		"The category paths that labels have, for derived_subcategory of search_colas: roots, and every path in use.",
+		func(ctx context.Context, svc Service) (object, error) {
+			words, err := svc.Words(ctx)
+			paths, left := words.Categories, room
+			for i, p := range paths {
+				if left -= 2 * len(p); left < 0 {
+					paths = paths[:i]
+					break
+				}
+			}
+			return object{{"roots", cola.CategoryRoots()}, {"total", len(words.Categories)}, {"paths", emptyRows(paths)}}, err
+		},
+	},
+	{
+		"filters", "Filters and their words",
+		"The words that the filters of search_colas take, TTB's class and type codes, and TTB's origins.",
+		func(context.Context, Service) (object, error) { return filterWords(), nil },
+	},
+	{
+		"tiers", "Plans and their limits",
+		"What each plan allows in a month and in any 60 seconds, and what it costs.",
+		func(context.Context, Service) (object, error) {
+			var tiers []object
+			for _, t := range cola.Tiers() {
+				l := t.Limits()
+				tiers = append(tiers, object{
+					{"tier", t}, {"detail_views_per_month", l.DetailViews}, {"list_records_per_month", l.ListRecords},
+					{"requests_per_minute", l.PerMinute}, {"price", t.Price()},
+				})
+			}
+			return object{{"tiers", tiers}}, nil
+		},
+	},
+}
+
+// filterWords lists the words of every filter that has fixed ones, as its schema does, and TTB's tables.
+func filterWords() object {
+	var filters object
+	for _, f := range cola.FieldsOf[cola.SearchParams]() {
+		tag := reflect.TypeFor[cola.SearchParams]().FieldByIndex(f.Index).Tag
+		if words := tag.Get("enum"); words != "" {
+			filters = append(filters, field{f.Name, strings.Split(words, ",")})
+		}
+	}
+	var classes, origins []object
+	for _, c := range cola.Classes() {
+		classes = append(classes, object{{"class_id", c.ID}, {"class_name", c.Name}, {"product_type", cola.Text(c.ProductType)}})
+	}
+	for _, o := range cola.Origins() {
+		origins = append(origins, object{{"origin_id", o.ID}, {"origin_name", o.Name}})
+	}
+	return object{{"filters", filters}, {"classes", classes}, {"origins", origins}}
+}
+
+func (e *edge) addResources(s *server.MCPServer) {
+	for _, r := range references {
+		resource := protocol.NewResource("registry://reference/"+r.name, r.name,
+			protocol.WithResourceTitle(r.title), protocol.WithResourceDescription(r.description+" Free of quota."), protocol.WithMIMEType(jsonType))
+		s.AddResource(resource, e.resourceHandler(cola.MeterNone, func(ctx context.Context, x *exchange) ([]byte, cola.QuotaState, error) {
+			state, err := e.svc.Admit(ctx, x.caller)
+			if err != nil {
+				return nil, state, err
+			}
+			content, err := r.content(ctx, e.svc)
+			if err != nil {
+				return nil, state, err
+			}
+			return clean(mustJSON(content)), state, nil
+		}))
+	}
+	template := protocol.NewResourceTemplate(labelScheme+"{ttb_id}", "cola",
+		protocol.WithTemplateTitle("One label"),
+		protocol.WithTemplateDescription("Everything known of one label, as get_cola answers with response_format detailed. Costs one detail view; not found is free."),
+		protocol.WithTemplateMIMEType(jsonType))
+	s.AddResourceTemplate(template, server.ResourceTemplateHandlerFunc(e.resourceHandler(cola.MeterDetailViews, e.readLabel)))
+}
+
+// readLabel reads the resource of one label.
+func (e *edge) readLabel(ctx context.Context, x *exchange) ([]byte, cola.QuotaState, error) {
+	found, state, err := e.svc.Cola(ctx, x.caller, strings.TrimPrefix(x.target, labelScheme), "")
+	if err != nil {
+		return nil, state, err
+	}
+	var a answer
+	putRecord(&a, view{detailed: true}, found.Value)
+	a.charge(cola.MeterDetailViews, state)
+	return a.json(), state, nil
+}
+
+// resourceHandler reads a resource for the exchange in the context.
+func (e *edge) resourceHandler(m cola.Meter, read func(context.Context, *exchange) ([]byte, cola.QuotaState, error)) server.ResourceHandlerFunc {
+	return func(ctx context.Context, request protocol.ReadResourceRequest) ([]protocol.ResourceContents, error) {
+		var content []byte
+		shown := e.attempt(ctx, m, func(ctx context.Context, x *exchange) (state cola.QuotaState, err error) {
+			content, state, err = read(ctx, x)
+			return state, err
+		})
+		if shown != nil {
+			return nil, exchangeOf(ctx).fail(shown)
+		}
+		return []protocol.ResourceContents{protocol.TextResourceContents{URI: request.Params.URI, MIMEType: jsonType, Text: string(content)}}, nil
+	}
+}
+
+// fail has an error told in JSON-RPC's form, unless it is one that is told by HTTP.
+func (x *exchange) fail(shown *cola.Error) error {
+	if x.failure == nil {
+		x.failure = rpcErrorOf(shown, x.modern)
+	}
+	return x.failure
+}

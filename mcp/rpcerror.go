@@ -1,0 +1,79 @@
+package mcp
+
+import (
+	"encoding/json"
+	"net/http"
+
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// refusedCode is the JSON-RPC code of a refusal that has none of its own, such as a used-up quota, where no tool result can
+// tell it. It lies in the range that JSON-RPC leaves to servers.
+const refusedCode = -32000
+
+// rpcError is an error in JSON-RPC's own form: of the message itself, or of a read of a resource or prompt, which have no
+// other way to fail.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"` // the envelope that REST would answer with
+}
+
+// Error returns the message.
+func (e *rpcError) Error() string { return e.Message }
+
+// rpcErrorOf is the one table from an error that is safe to show to its JSON-RPC form.
+func rpcErrorOf(shown *cola.Error, modern bool) *rpcError {
+	e := &rpcError{Code: refusedCode, Message: shown.Message, Data: web.Envelope(shown)}
+	switch shown.Code {
+	case cola.CodeValidation:
+		e.Code = protocol.INVALID_PARAMS
+	case cola.CodeInternal:
+		e.Code = protocol.INTERNAL_ERROR
+	case cola.CodeNotFound:
+		e.Code = protocol.RESOURCE_NOT_FOUND
+		if modern {
+			e.Code = protocol.INVALID_PARAMS // the newer revision has no code of its own for it
+		}
+	}
+	return e
+}
+
+// status returns the HTTP status of an error: the newer revision tells it in the status, too, older ones only what is wrong
+// with the message itself.
+func (e *rpcError) status(modern bool) int {
+	switch e.Code {
+	case protocol.PARSE_ERROR, protocol.INVALID_REQUEST:
+		return http.StatusBadRequest
+	case protocol.INVALID_PARAMS:
+		if modern {
+			return http.StatusBadRequest
+		}
+	case protocol.METHOD_NOT_FOUND:
+		if modern {
+			return http.StatusNotFound
+		}
+	}
+	return http.StatusOK
+}
+
+// write answers a message with the error.
+func (e *rpcError) write(w http.ResponseWriter, m message) error {
+	id := m.id
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	b, err := cola.AppendJSON(nil, struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   *rpcError       `json:"error"`
+	}{protocol.JSONRPC_VERSION, id, e})
+	if err != nil {
+		return err
+	}
+	web.WriteJSON(w, e.status(m.modern), b)
+	return nil
+}

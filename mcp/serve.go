@@ -1,0 +1,205 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	protocol "github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// serve answers one request. Who asks is settled before anything is told of what is asked, and nothing of a message reaches
+// the protocol before it has been read here.
+func (e *edge) serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Add("Vary", "Authorization, X-API-Key")
+	h.Set("Cache-Control", "private, no-store")
+	event := web.EventOf(r.Context())
+	event.Channel = cola.ChannelMCP
+	caller, err := e.auth.Authenticate(r.Context(), r.Header, cola.ChannelMCP)
+	if err != nil {
+		web.Fail(w, r, err)
+		return
+	}
+	event.Caller = caller
+	x := &exchange{caller: caller, event: event}
+	body, err := readBody(w, r)
+	if err != nil {
+		e.turnAway(w, r, x, err)
+		return
+	}
+	var wrong *rpcError
+	if x.message, wrong = parse(body); wrong != nil {
+		e.turnAway(w, r, x, wrong)
+		return
+	}
+	x.label(e)
+	if revision := r.Header.Get(protocol.HeaderProtocolVersion); outdated(revision) && x.method != string(protocol.MethodInitialize) {
+		e.turnAway(w, r, x, invalidMessage("The revision %s of the protocol is not served; those served are %s.",
+			cola.Quoted(revision), strings.Join(revisions, ", ")))
+		return
+	}
+	e.answer(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)), x)
+}
+
+// readBody returns the body of a request in the one form that is taken.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return nil, &cola.Error{
+			Code:    cola.CodeMethodNotAllowed,
+			Message: fmt.Sprintf("%s is not allowed at %s; use POST. The server keeps no sessions and opens no streams.", shownMethod(r.Method), Path),
+			Details: map[string]any{"allowed": []string{http.MethodPost}},
+		}
+	}
+	media, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	charset, encoding := parameters["charset"], r.Header.Get("Content-Encoding")
+	if err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") || encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, cola.Errorf(cola.CodeUnsupportedMediaType, "A message is sent as application/json in UTF-8, without a content encoding.")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessageBytes))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return nil, cola.Errorf(cola.CodePayloadTooLarge, "The message has more than %d bytes, which is the most that is accepted.", maxMessageBytes)
+	}
+	if err != nil {
+		return nil, cola.Errorf(cola.CodeValidation, "The body could not be read to its end.")
+	}
+	return body, nil
+}
+
+func shownMethod(method string) string {
+	if len(method) > 20 {
+		return "This method"
+	}
+	return method
+}
+
+// turnAway answers a request that is refused before it is a message of the protocol, or in place of the protocol's answer. It
+// counts nowhere; what the headers tell is asked for.
+func (e *edge) turnAway(w http.ResponseWriter, r *http.Request, x *exchange, refusal error) {
+	if state, err := e.svc.Standing(r.Context(), x.caller); err != nil {
+		x.state, refusal = state, err
+	} else {
+		x.state = state
+	}
+	e.tell(w, r, x, refusal)
+}
+
+// tell answers with an error in the form that it has.
+func (e *edge) tell(w http.ResponseWriter, r *http.Request, x *exchange, err error) {
+	web.SetQuota(w.Header(), x.state)
+	wrong, ok := err.(*rpcError)
+	if !ok {
+		web.Fail(w, r, err)
+		return
+	}
+	if x.event.Code == "" {
+		x.event.Code = cola.CodeValidation
+	}
+	if err := wrong.write(w, x.message); err != nil {
+		web.Fail(w, r, err)
+	}
+}
+
+// answer lets the protocol answer a message. What a message costs is known before the answer is sent, so that the headers can
+// tell it: handlers have asked the service by then, and for any other message the account is looked at.
+func (e *edge) answer(w http.ResponseWriter, r *http.Request, x *exchange) {
+	if !x.counts() || x.id == nil {
+		state, err := e.svc.Standing(r.Context(), x.caller)
+		x.state = state
+		if err != nil {
+			e.tell(w, r, x, err)
+			return
+		}
+	}
+	if x.id == nil {
+		// Told and not asked. It is not passed on: mcp-go would take a cancellation for any caller's request with that id.
+		web.SetQuota(w.Header(), x.state)
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if x.method == string(protocol.MethodSubscriptionsListen) {
+		e.tell(w, r, x, &rpcError{Code: protocol.METHOD_NOT_FOUND, Message: "Nothing changes here that could be listened for: the server has no notifications."})
+		return
+	}
+	got := &captured{header: http.Header{}}
+	sent := r.Header.Clone()
+	sent.Del(protocol.HeaderSessionID) // there are no sessions, whatever a client has kept
+	e.protocol.Handle(got, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: sent, Body: mustJSON(x.passed), Context: r.Context()})
+	if x.counts() && !x.handled {
+		e.countRefused(r.Context(), x)
+	}
+	switch {
+	case x.failure != nil:
+		e.tell(w, r, x, x.failure)
+	case got.status == 0: // the caller went away meanwhile
+		w.WriteHeader(web.StatusClientGone)
+	default:
+		web.SetQuota(w.Header(), x.state)
+		w.Header().Set("Content-Type", got.header.Get("Content-Type"))
+		w.WriteHeader(got.status)
+		w.Write(got.body) // an error means that the caller is gone
+	}
+}
+
+// countRefused counts a message in the burst that no handler has seen, because it asks for what there is not or in a wrong way.
+// mcp-go has refused it; a name that is near to one of ours is told.
+func (e *edge) countRefused(ctx context.Context, x *exchange) {
+	shown := e.attempt(context.WithValue(ctx, exchangeKey{}, x), cola.MeterNone, func(ctx context.Context, x *exchange) (cola.QuotaState, error) {
+		refusal := cola.Errorf(cola.CodeNotFound, "refused by the protocol")
+		if x.method == string(protocol.MethodToolsCall) && e.tools[x.target] == nil {
+			refusal = e.noSuchTool(x.target)
+		}
+		return e.svc.Refuse(ctx, x.caller, refusal)
+	})
+	switch {
+	case x.failure != nil || shown == nil:
+	case shown.Code != cola.CodeNotFound:
+		x.failure = rpcErrorOf(shown, x.modern)
+	case x.method == string(protocol.MethodToolsCall) && e.tools[x.target] == nil:
+		x.failure = &rpcError{Code: protocol.INVALID_PARAMS, Message: shown.Message, Data: web.Envelope(shown)}
+	}
+}
+
+func (e *edge) noSuchTool(name string) *cola.Error {
+	if nearest, ok := cola.Nearest(name, e.names); ok {
+		return cola.Errorf(cola.CodeNotFound, "There is no tool %s; did you mean %s?", cola.Quoted(name), nearest)
+	}
+	return cola.Errorf(cola.CodeNotFound, "There is no tool %s; there are %s.", cola.Quoted(name), strings.Join(e.names, ", "))
+}
+
+// captured holds what mcp-go answers until it is known what is to be sent.
+type captured struct {
+	header http.Header
+	status int
+	body   []byte
+}
+
+// Header implements server.HTTPResponseWriter.
+func (c *captured) Header() http.Header { return c.header }
+
+// WriteHeader implements server.HTTPResponseWriter.
+func (c *captured) WriteHeader(status int) { c.status = status }
+
+// Write implements server.HTTPResponseWriter.
+func (c *captured) Write(b []byte) (int, error) {
+	if c.status == 0 {
+		c.status = http.StatusOK
+	}
+	c.body = append(c.body, b...)
+	return len(b), nil
+}
+
+// Flush implements server.HTTPResponseWriter; there is nothing to flush.
+func (c *captured) Flush() {}
+
+// CanStream implements server.HTTPResponseWriter: an answer is sent as a whole.
+func (c *captured) CanStream() bool { return false }

@@ -1,0 +1,216 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// Bridge carries messages between an assistant on this machine, a line each, and the server's endpoint, a request each. So what
+// is true over HTTP is true here, whether the endpoint is of this process (see InProcess) or far away.
+type Bridge struct {
+	URL    string       // of the endpoint
+	Key    string       // API key
+	Client *http.Client // how the endpoint is reached
+	Logger *slog.Logger
+}
+
+// maxAnswerBytes bounds what is read of an answer; ours are a tenth of it.
+const maxAnswerBytes = 4 << 20
+
+// atOnce is how many messages are under way at one time.
+const atOnce = 16
+
+// Serve answers lines of in with lines of out until in ends or the context does, and then waits for what is under way. It
+// returns what in or out failed with.
+func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	lines := &lineWriter{w: out}
+	calls := &calls{cancel: map[string]context.CancelFunc{}}
+	var running sync.WaitGroup
+	defer running.Wait()
+	slots := make(chan struct{}, atOnce)
+	input := readLines(ctx, in)
+	for {
+		var line inputLine
+		select {
+		case line = <-input:
+		case <-ctx.Done():
+			return nil
+		}
+		switch {
+		case errors.Is(line.err, io.EOF):
+			return nil
+		case line.err != nil:
+			return fmt.Errorf("read a message: %w", line.err)
+		case line.tooLong:
+			lines.write(errorLine(nil, invalidMessage("The message has more than %d bytes, which is the most that is accepted.", maxMessageBytes)))
+			continue
+		case len(line.text) == 0 || calls.cancelled(line.text):
+			continue
+		}
+		slots <- struct{}{}
+		call, end := calls.begin(ctx, line.text)
+		running.Go(func() {
+			defer func() { end(); <-slots }()
+			if answer := b.exchange(call, line.text); call.Err() == nil {
+				lines.write(answer)
+			}
+		})
+		if lines.failed() != nil {
+			return lines.failed()
+		}
+	}
+}
+
+// exchange sends one message and returns the line that answers it; none where nothing is to be answered.
+func (b *Bridge) exchange(ctx context.Context, sent []byte) []byte {
+	head := headOf(sent)
+	status, contentType, body, err := b.post(ctx, head, sent)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		b.Logger.Error("the server cannot be reached", "error", err)
+		return head.answer(&rpcError{Code: refusedCode, Message: "The registry's server cannot be reached."})
+	case err != nil || status == http.StatusAccepted:
+		return nil
+	}
+	if media, _, _ := mime.ParseMediaType(contentType); media != "application/json" || !json.Valid(body) {
+		b.Logger.Error("the server's answer is none of this protocol", "status", status)
+		return head.answer(&rpcError{Code: refusedCode, Message: fmt.Sprintf("The server answered with status %d and no JSON; is the URL right?", status)})
+	}
+	var told web.ErrorBody
+	if status != http.StatusOK && json.Unmarshal(body, &told) == nil && told.Error.Code != "" {
+		b.Logger.Warn("the server refused a message", "status", status, "code", told.Error.Code, "reason", told.Error.Message)
+		return head.answer(&rpcError{Code: refusedCode, Message: told.Error.Message, Data: told})
+	}
+	var line bytes.Buffer
+	_ = json.Compact(&line, body) // it is valid
+	return line.Bytes()
+}
+
+func (b *Bridge) post(ctx context.Context, head head, sent []byte) (status int, contentType string, body []byte, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.URL, bytes.NewReader(sent))
+	if err != nil {
+		return 0, "", nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Authorization", "Bearer "+b.Key)
+	if protocol.IsModernProtocol(head.version) {
+		r.Header.Set(protocol.HeaderProtocolVersion, head.version)
+		for name, value := range protocol.StandardHeaders(head.version, protocol.MCPMethod(head.Method), head.Params) {
+			r.Header.Set(name, value)
+		}
+	}
+	resp, err := b.Client.Do(r)
+	if err != nil {
+		return 0, "", nil, err
+	}
+	defer resp.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
+	return resp.StatusCode, resp.Header.Get("Content-Type"), body, err
+}
+
+// head is what a bridge reads of a message; the server reads it properly.
+type head struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+
+	version string // that the message itself names
+}
+
+func headOf(sent []byte) (h head) {
+	_ = json.Unmarshal(sent, &h) // what is no message is the server's to refuse
+	var params struct {
+		Meta map[string]any `json:"_meta"`
+	}
+	if json.Unmarshal(h.Params, &params) == nil {
+		h.version, _ = params.Meta[protocol.MetaKeyProtocolVersion].(string)
+	}
+	return h
+}
+
+// answer returns the line that tells an error, or none to a message that wants no answer.
+func (h head) answer(e *rpcError) []byte {
+	if len(h.ID) == 0 && h.Method != "" {
+		return nil
+	}
+	return errorLine(h.ID, e)
+}
+
+func errorLine(id json.RawMessage, e *rpcError) []byte {
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	return mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", id}, {"error", e}})
+}
+
+// calls are those under way, by their ids: an assistant may cancel one.
+type calls struct {
+	mu     sync.Mutex
+	cancel map[string]context.CancelFunc
+}
+
+// begin returns the context of a call, and what ends it.
+func (c *calls) begin(ctx context.Context, sent []byte) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	id := string(headOf(sent).ID)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cancel[id] = cancel
+	return ctx, func() {
+		cancel()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.cancel, id)
+	}
+}
+
+// cancelled carries out a message that cancels a call; it reports false for any other.
+func (c *calls) cancelled(sent []byte) bool {
+	var cancelling struct {
+		ID json.RawMessage `json:"requestId"`
+	}
+	h := headOf(sent)
+	if h.Method != string(protocol.MethodNotificationCancelled) || json.Unmarshal(h.Params, &cancelling) != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cancel := c.cancel[string(cancelling.ID)]; cancel != nil {
+		cancel()
+	}
+	return true
+}
+
+// InProcess returns a client whose requests a handler answers within this process.
+func InProcess(h http.Handler) *http.Client { return &http.Client{Transport: inProcess{h}} }
+
+type inProcess struct{ h http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	got := &captured{header: http.Header{}}
+	r = r.Clone(r.Context())
+	r.Host = strings.TrimSpace(r.URL.Host)
+	p.h.ServeHTTP(got, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: got.status, Header: got.header, Request: r, ContentLength: int64(len(got.body)),
+		Body: io.NopCloser(bytes.NewReader(got.body)),
+	}, nil
+}
