@@ -40,29 +40,26 @@ func (s *Store) CreateAccount(ctx context.Context, email string, tier cola.Tier)
 
 // AccountByEmail implements store.Accounts.
 func (s *Store) AccountByEmail(ctx context.Context, email string) (store.Account, error) {
-	const operation = "find account"
-	if err := s.start(); err != nil {
-		return store.Account{}, failed(operation, err)
-	}
-	defer s.done()
-	rows, err := s.general.Query(ctx, accountByEmail, foldEmail(email))
-	a, err := one(rows, err, accountColumns)
-	if sqlState(err) == notInEncoding {
-		err = store.ErrNotFound
-	}
-	return a, s.failed(ctx, operation, err)
+	var a store.Account
+	err := s.read(ctx, "find account", func() error {
+		rows, err := s.general.Query(ctx, accountByEmail, foldEmail(email))
+		if a, err = one(rows, err, accountColumns); sqlState(err) == notInEncoding {
+			return store.ErrNotFound
+		}
+		return err
+	})
+	return a, err
 }
 
 // Accounts implements store.Accounts.
 func (s *Store) Accounts(ctx context.Context) ([]store.Account, error) {
-	const operation = "list accounts"
-	if err := s.start(); err != nil {
-		return nil, failed(operation, err)
-	}
-	defer s.done()
-	rows, err := s.general.Query(ctx, selectAccounts+` ORDER BY id`)
-	list, err := collect(rows, err, accountColumns)
-	return list, s.failed(ctx, operation, err)
+	var list []store.Account
+	err := s.read(ctx, "list accounts", func() error {
+		rows, err := s.general.Query(ctx, selectAccounts+` ORDER BY id`)
+		list, err = collect(rows, err, accountColumns)
+		return err
+	})
+	return list, err
 }
 
 // SetTier implements store.Accounts.

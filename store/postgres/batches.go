@@ -85,8 +85,9 @@ func readBatch(results pgx.BatchResults) (batchState, error) {
 
 // confirm makes sure that what is known of a batch is durable, and returns it as an error.
 func (b batchState) confirm(ctx context.Context, conn *pgxpool.Conn) error {
-	if _, err := conn.Exec(ctx, `COMMIT`); err != nil {
-		return err
+	ending := watchCommit(conn.Conn())
+	if _, err := conn.Exec(ctx, `COMMIT`); ending.result(err) != nil {
+		return ending.result(err)
 	}
 	if b.voided {
 		return store.ErrVoid

@@ -29,12 +29,8 @@ func (s *Store) ReferenceRevision(ctx context.Context) (cola.Revision, error) {
 }
 
 func (s *Store) revision(ctx context.Context, operation, query string) (rev cola.Revision, err error) {
-	if err := s.start(); err != nil {
-		return 0, failed(operation, err)
-	}
-	defer s.done()
-	err = s.general.QueryRow(ctx, query).Scan(fields{&rev})
-	return rev, s.failed(ctx, operation, err)
+	err = s.read(ctx, operation, func() error { return s.general.QueryRow(ctx, query).Scan(fields{&rev}) })
+	return rev, err
 }
 
 // Wakeups implements store.Changes.

@@ -43,20 +43,19 @@ func (s *Store) UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola]
 
 // Cola implements store.Colas.
 func (s *Store) Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
-	const operation = "read label"
-	if err := s.start(); err != nil {
-		return cola.Cola{}, failed(operation, err)
-	}
-	defer s.done()
-	known := map[cola.TTBID]*cola.Cola{}
-	if err := loadOneState(ctx, s.general, []cola.TTBID{id}, known); err != nil {
-		return cola.Cola{}, s.failed(ctx, operation, err)
-	}
-	c, ok := known[id]
-	if !ok {
-		return cola.Cola{}, failed(operation, store.ErrNotFound)
-	}
-	return *c, nil
+	var c cola.Cola
+	err := s.read(ctx, "read label", func() error {
+		known := map[cola.TTBID]*cola.Cola{}
+		if err := loadOneState(ctx, s.general, []cola.TTBID{id}, known); err != nil {
+			return err
+		}
+		if known[id] == nil {
+			return store.ErrNotFound
+		}
+		c = *known[id]
+		return nil
+	})
+	return c, err
 }
 
 var (

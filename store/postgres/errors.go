@@ -37,7 +37,7 @@ func failed(operation string, err error) error {
 	case errors.Is(err, store.ErrUnavailable):
 	case isUnavailable(err):
 		// The chain ends here: a connection that took too long is no context of the caller's that ended.
-		err = fmt.Errorf("%w: %v", store.ErrUnavailable, err)
+		err = fmt.Errorf("%w: %v", store.ErrUnavailable, oneLine(err))
 	}
 	return fmt.Errorf("%s: %w", operation, err)
 }
@@ -49,7 +49,7 @@ func endedBy(ctx context.Context, err error) error {
 	}
 	// The driver closes the connection of a context that ends, and what reads from it may tell of that first.
 	if isUnavailable(err) {
-		return fmt.Errorf("%w: %v", ctx.Err(), err)
+		return fmt.Errorf("%w: %v", ctx.Err(), oneLine(err))
 	}
 	return err
 }
@@ -57,7 +57,7 @@ func endedBy(ctx context.Context, err error) error {
 // inDoubt makes store.ErrUnavailable of whatever leaves the outcome of a commit unknown, the end of a context included.
 func inDoubt(err error) error {
 	if isUnavailable(err) || isEnded(err) {
-		return fmt.Errorf("%w: %v", store.ErrUnavailable, err)
+		return fmt.Errorf("%w: %v", store.ErrUnavailable, oneLine(err))
 	}
 	return err
 }
@@ -66,16 +66,18 @@ func isEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// isUnavailable reports whether the database, rather than what was asked of it, is at fault.
+// isUnavailable reports whether the database, rather than what was asked of it, is at fault. It is whenever no connection can
+// be made, for whatever reason the server gives: a store that runs had some before.
 func isUnavailable(err error) bool {
-	var answer *pgconn.PgError
-	if errors.As(err, &answer) {
-		return isUnavailableState(answer.Code)
+	if isUnconnected(err) {
+		return true
 	}
-	var connecting *pgconn.ConnectError
+	if code := sqlState(err); code != "" {
+		return isUnavailableState(code)
+	}
 	var network net.Error
 	switch {
-	case errors.As(err, &connecting), errors.As(err, &network), pgconn.Timeout(err),
+	case errors.As(err, &network), pgconn.Timeout(err),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
 		errors.Is(err, pgconn.ErrConnClosed), errors.Is(err, puddle.ErrClosedPool), errors.Is(err, pgx.ErrTxClosed):
 		return true
@@ -86,9 +88,8 @@ func isUnavailable(err error) bool {
 // isLost reports whether a connection, or the server at its other end, is no longer what it was: others are likely to be in
 // the same case. That none could be made says nothing of those there are.
 func isLost(err error) bool {
-	var connecting *pgconn.ConnectError
 	switch code := sqlState(err); {
-	case errors.As(err, &connecting):
+	case isUnconnected(err):
 		return false
 	case code == readOnlyTransaction: // it was the primary
 		return true
@@ -156,8 +157,12 @@ func failedToOpen(ctx context.Context, operation string, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", operation, endedBy(ctx, err))
 	}
-	if hint := hints[sqlState(err)]; hint != "" {
+	code := sqlState(err)
+	if hint := hints[code]; hint != "" {
 		err = fmt.Errorf("%s: %w", hint, err)
+	}
+	if code != "" && !isUnavailableState(code) {
+		return fmt.Errorf("%s: %w", operation, oneLine(err)) // nobody knows whether it ever worked: waiting may be no use
 	}
 	return failed(operation, err)
 }

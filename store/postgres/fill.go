@@ -24,7 +24,7 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 	defer s.done()
 	var f follower
 	// Items can be had once only, so the transaction is not tried again.
-	err := inTransactionOnce(ctx, s.general, func(tx pgx.Tx) error {
+	err := inTransactionOnce(ctx, s.general, fillWithin, func(tx pgx.Tx) error {
 		if err := checkEmpty(ctx, tx); err != nil {
 			return err
 		}

@@ -47,26 +47,24 @@ func (s *Store) CreateKey(ctx context.Context, key store.Key, hash store.KeyHash
 
 // KeyByHash implements store.Keys.
 func (s *Store) KeyByHash(ctx context.Context, hash store.KeyHash) (store.Key, error) {
-	const operation = "find key"
-	if err := s.start(); err != nil {
-		return store.Key{}, failed(operation, err)
-	}
-	defer s.done()
-	rows, err := s.general.Query(ctx, keyByHash, hash[:])
-	k, err := one(rows, err, keyColumns)
-	return k, s.failed(ctx, operation, err)
+	var k store.Key
+	err := s.read(ctx, "find key", func() error {
+		rows, err := s.general.Query(ctx, keyByHash, hash[:])
+		k, err = one(rows, err, keyColumns)
+		return err
+	})
+	return k, err
 }
 
 // Keys implements store.Keys.
 func (s *Store) Keys(ctx context.Context, account cola.AccountID) ([]store.Key, error) {
-	const operation = "list keys"
-	if err := s.start(); err != nil {
-		return nil, failed(operation, err)
-	}
-	defer s.done()
-	rows, err := s.general.Query(ctx, selectKeys+` WHERE k.account_id = $1 OR $1 = 0 ORDER BY k.id`, int64(account))
-	list, err := collect(rows, err, keyColumns)
-	return list, s.failed(ctx, operation, err)
+	var list []store.Key
+	err := s.read(ctx, "list keys", func() error {
+		rows, err := s.general.Query(ctx, selectKeys+` WHERE k.account_id = $1 OR $1 = 0 ORDER BY k.id`, int64(account))
+		list, err = collect(rows, err, keyColumns)
+		return err
+	})
+	return list, err
 }
 
 // RevokeKey implements store.Keys.

@@ -98,14 +98,13 @@ func (s *Store) unclear(err error) error {
 
 // DailyUsage implements store.Ledger.
 func (s *Store) DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error) {
-	const operation = "read daily usage"
-	if err := s.start(); err != nil {
-		return nil, failed(operation, err)
-	}
-	defer s.done()
-	rows, err := s.general.Query(ctx, selectDays, int64(id), first.Time(), last.Time())
-	list, err := collect(rows, err, dayColumns)
-	return list, s.failed(ctx, operation, err)
+	var list []store.DayUsage
+	err := s.read(ctx, "read daily usage", func() error {
+		rows, err := s.general.Query(ctx, selectDays, int64(id), first.Time(), last.Time())
+		list, err = collect(rows, err, dayColumns)
+		return err
+	})
+	return list, err
 }
 
 func dayColumns(d *store.DayUsage) fields {
@@ -182,6 +181,7 @@ func (t *tally) commit(ctx context.Context, conn *pgxpool.Conn, id store.BatchID
 	t.queueUses(b)
 	b.Queue(insertBatch, [16]byte(id), t.now, false)
 	b.Queue(`COMMIT`)
+	ending := watchCommit(conn.Conn())
 	results := conn.SendBatch(ctx, b)
 	var end pgconn.CommandTag
 	var err error
@@ -191,7 +191,7 @@ func (t *tally) commit(ctx context.Context, conn *pgxpool.Conn, id store.BatchID
 	if err = sent(results, err); err == nil && end.String() != "COMMIT" {
 		err = fmt.Errorf("the transaction ended with %s", end)
 	}
-	return err
+	return ending.result(err)
 }
 
 // queueUsage queues the counters of the month and the rows of the day.

@@ -99,20 +99,19 @@ func (r accountRow) state(now time.Time) (state store.AccountState, ahead bool) 
 
 // AccountUsage implements store.Ledger.
 func (s *Store) AccountUsage(ctx context.Context, id cola.AccountID) (store.AccountState, error) {
-	const operation = "read usage"
-	if err := s.start(); err != nil {
-		return store.AccountState{}, failed(operation, err)
-	}
-	defer s.done()
-	now, list, err := readAccounts(s.general.Query(ctx, selectStates, []int64{int64(id)}, s.clock()))
-	if err == nil && len(list) == 0 {
-		err = store.ErrNotFound
-	}
-	if err != nil {
-		return store.AccountState{}, s.failed(ctx, operation, err)
-	}
-	state, _ := list[0].state(now)
-	return state, nil
+	var state store.AccountState
+	err := s.read(ctx, "read usage", func() error {
+		now, list, err := readAccounts(s.general.Query(ctx, selectStates, []int64{int64(id)}, s.clock()))
+		switch {
+		case err != nil:
+			return err
+		case len(list) == 0:
+			return store.ErrNotFound
+		}
+		state, _ = list[0].state(now)
+		return nil
+	})
+	return state, err
 }
 
 // queueStates asks for what a batch's decision needs, of the instant at, or the database's own when that is nil.

@@ -48,7 +48,7 @@ var (
 		"idle_in_transaction_session_timeout": "60s",
 	}
 	ledgerSettings = map[string]string{
-		"statement_timeout":                   "15s",
+		"statement_timeout":                   "15s", // callers give up before; a commit that waits for a standby it does not end
 		"idle_in_transaction_session_timeout": "10s",
 		// Every statement finds a few rows by their keys. Planning it anew for each batch takes longer than running it, and a plan
 		// that was made when the tables were small must not read them whole when they are large.
@@ -103,7 +103,7 @@ func (s *Store) connect(ctx context.Context, config *pgxpool.Config, opts Option
 	if s.general, err = openPool(ctx, config, config.MaxConns, generalSettings); err != nil {
 		return err
 	}
-	if s.ledger, err = openPool(ctx, config, ledgerConnections, ledgerSettings); err != nil {
+	if s.ledger, err = openPool(ctx, named(config, "ledger"), ledgerConnections, ledgerSettings); err != nil {
 		return err
 	}
 	if err := s.general.QueryRow(ctx, `SELECT store_id FROM meta`).Scan(fields{&s.id}); err != nil {
@@ -114,8 +114,15 @@ func (s *Store) connect(ctx context.Context, config *pgxpool.Config, opts Option
 			return err
 		}
 	}
-	s.upkeep = newUpkeep(s, config.ConnConfig)
+	s.upkeep = newUpkeep(s, named(config, "listener").ConnConfig)
 	return nil
+}
+
+// named returns the configuration of connections that show to an operator what they are for.
+func named(config *pgxpool.Config, purpose string) *pgxpool.Config {
+	config = config.Copy()
+	config.ConnConfig.RuntimeParams["application_name"] += " " + purpose
+	return config
 }
 
 func openPool(ctx context.Context, base *pgxpool.Config, connections int32, settings map[string]string) (*pgxpool.Pool, error) {
@@ -139,7 +146,10 @@ func onConnect(given map[string]string, settings ...map[string]string) func(cont
 	}
 	return func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, `SELECT set_config(name, value, FALSE) FROM unnest($1::text[], $2::text[]) AS s (name, value)`, names, values)
-		return err
+		if err != nil {
+			return fmt.Errorf("%w: %w", errSettings, err)
+		}
+		return nil
 	}
 }
 
@@ -182,6 +192,7 @@ func parse(url string) (*pgxpool.Config, error) {
 		conn.RuntimeParams["application_name"] = "colaregistry"
 	}
 	conn.RuntimeParams["client_encoding"] = "UTF8"
+	conn.OnNotice = noteCommit
 	return config, checkConfig(conn)
 }
 

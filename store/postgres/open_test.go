@@ -203,9 +203,9 @@ func TestConnectionSettings(t *testing.T) {
 		application, wait string
 		connections       int32
 	}{
-		"as a rule":   {nil, "colaregistry", "15s", 0},
-		"as told":     {map[string]string{"application_name": "copy", "statement_timeout": "7s", "pool_max_conns": "3"}, "copy", "7s", 3},
-		"of the text": {map[string]string{"client_encoding": "LATIN1"}, "colaregistry", "15s", 0},
+		"as a rule":   {nil, "colaregistry ledger", "15s", 0},
+		"as told":     {map[string]string{"application_name": "copy", "statement_timeout": "7s", "pool_max_conns": "3"}, "copy ledger", "7s", 3},
+		"of the text": {map[string]string{"client_encoding": "LATIN1"}, "colaregistry ledger", "15s", 0},
 	} {
 		s := mustOpen(t, withParams(t, url, c.params), Options{Logger: quiet()})
 		var application, wait, encoding, isolation string

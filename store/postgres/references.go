@@ -42,14 +42,11 @@ func (s *Store) UpsertCategoryAliases(ctx context.Context, rows []cola.CategoryA
 
 // AllReferences implements store.References.
 func (s *Store) AllReferences(ctx context.Context) (store.ReferenceSets, error) {
-	const operation = "read reference data"
-	if err := s.start(); err != nil {
-		return store.ReferenceSets{}, failed(operation, err)
-	}
-	defer s.done()
 	var sets store.ReferenceSets
-	err := s.view(ctx, func(q querier) error { return readSets(ctx, q, &sets) })
-	return sets, s.failed(ctx, operation, err)
+	err := s.read(ctx, "read reference data", func() error {
+		return s.view(ctx, func(q querier) error { return readSets(ctx, q, &sets) })
+	})
+	return sets, err
 }
 
 func readSets(ctx context.Context, q querier, sets *store.ReferenceSets) (err error) {

@@ -46,12 +46,7 @@ func (s *Store) Created() bool { return s.created }
 // Ping implements store.Store. A standby that was not promoted does not count as answering: it cannot serve a metered
 // request.
 func (s *Store) Ping(ctx context.Context) error {
-	const operation = "ping database"
-	if err := s.start(); err != nil {
-		return failed(operation, err)
-	}
-	defer s.done()
-	return s.failed(ctx, operation, s.ping(ctx))
+	return s.read(ctx, "ping database", func() error { return s.ping(ctx) })
 }
 
 func (s *Store) ping(ctx context.Context) error {

@@ -14,6 +14,8 @@ const (
 	// commitWithin bounds a commit, which is waited for also when the caller has gone: called off, it would leave unknown
 	// what became of it. With synchronous replication a commit waits for a standby.
 	commitWithin = 30 * time.Second
+	// fillWithin is the same for the commit of a whole database, of which a standby may still have most to write down.
+	fillWithin = 15 * time.Minute
 	// rollbackWithin bounds what a transaction that failed may still take.
 	rollbackWithin = 5 * time.Second
 	// attempts bounds how often a transaction is tried that others got in the way of.
@@ -52,7 +54,7 @@ func (s *Store) transact(ctx context.Context, operation string, work func(tx pgx
 // commit. It is run again when it only met others at the same time.
 func inTransaction(ctx context.Context, from starter, work func(tx pgx.Tx) error) (err error) {
 	for n := range attempts {
-		if err = inTransactionOnce(ctx, from, work); !mayWorkAgain(err) {
+		if err = inTransactionOnce(ctx, from, commitWithin, work); !mayWorkAgain(err) {
 			return err
 		}
 		select {
@@ -64,7 +66,7 @@ func inTransaction(ctx context.Context, from starter, work func(tx pgx.Tx) error
 	return err
 }
 
-func inTransactionOnce(ctx context.Context, from starter, work func(tx pgx.Tx) error) error {
+func inTransactionOnce(ctx context.Context, from starter, within time.Duration, work func(tx pgx.Tx) error) error {
 	tx, err := from.BeginTx(ctx, writing)
 	if err != nil {
 		return err
@@ -76,9 +78,10 @@ func inTransactionOnce(ctx context.Context, from starter, work func(tx pgx.Tx) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitWithin)
+	ctx, cancel := committing(ctx, within)
 	defer cancel()
-	return inDoubt(tx.Commit(ctx))
+	ending := watchCommit(tx.Conn())
+	return ending.result(inDoubt(tx.Commit(ctx)))
 }
 
 // rollback ends a transaction that was not committed. One that cannot be told to end has its connection closed.
@@ -86,6 +89,21 @@ func rollback(ctx context.Context, tx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackWithin)
 	defer cancel()
 	_ = tx.Rollback(ctx) // it is over already, or the connection is
+}
+
+// read runs a method that reads, from the general pool. When its connection is lost, as all are where a server or a proxy is
+// restarted, it is run once more on another one: do must not have handed anything out.
+func (s *Store) read(ctx context.Context, operation string, do func() error) error {
+	if err := s.start(); err != nil {
+		return failed(operation, err)
+	}
+	defer s.done()
+	err := do()
+	if err != nil && ctx.Err() == nil && isLost(err) {
+		s.reconnect()
+		err = do()
+	}
+	return s.failed(ctx, operation, err)
 }
 
 // view runs read within one consistent state of the database.

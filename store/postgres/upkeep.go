@@ -67,7 +67,7 @@ func (u *upkeep) follow(ctx context.Context) {
 			return
 		}
 		if !deaf {
-			u.store.logger.Warn("not told of changes by other processes; they are polled for until the database is reached again", "error", err)
+			u.store.logger.Warn("not told of changes by other processes; they are polled for until the database is reached again", "error", oneLine(err))
 		}
 		deaf = true
 		select {
@@ -133,7 +133,7 @@ func (u *upkeep) forget(ctx context.Context) {
 		case <-tick.C:
 		}
 		if err := u.store.forgetBatches(ctx); err != nil && ctx.Err() == nil {
-			u.store.logger.Warn("old ledger batches not deleted", "error", err)
+			u.store.logger.Warn("old ledger batches not deleted", "error", oneLine(err))
 		}
 	}
 }

@@ -1,0 +1,179 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
+)
+
+// TestCancelledWaitsAreUnclear: a commit that an operator keeps from waiting for its standby is not taken for done. Asked again,
+// it is once the standby has it. The time allowed to statements does not end the wait.
+func TestCancelledWaitsAreUnclear(t *testing.T) {
+	primary, err := pgtest.Start(t.Context(), pgtest.Options{Durable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer primary.Close()
+	url, err := primary.CreateDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	standby, err := primary.StartStandby(t.Context(), pgtest.Options{Durable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer standby.Close()
+	s := mustOpen(t, withParams(t, url, map[string]string{"statement_timeout": "50ms"}), Options{Logger: quiet()})
+	account, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	charged, pending := storetest.NewBatchID(), storetest.NewBatchID()
+	entries, err := chargeAs(t.Context(), s, charged, account.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := primary.SetSynchronous(t.Context(), standby.Name()); err != nil {
+		t.Fatal(err)
+	}
+	if err := standby.Stop(t.Context(), pgtest.Fast); err != nil {
+		t.Fatal(err)
+	}
+	settle := func() error { _, err := chargeAs(t.Context(), s, pending, account.ID); return err }
+	void := func() error { return s.Void(t.Context(), charged, entries) }
+	for _, c := range []struct {
+		name string
+		do   func() error
+	}{
+		{"settling", settle}, {"settling it again", settle}, {"voiding", void}, {"voiding it again", void},
+		{"setting a tier", func() error { return s.SetTier(t.Context(), account.ID, cola.TierPro) }},
+	} {
+		done := make(chan error, 1)
+		go func() { done <- c.do() }()
+		cancelWait(t, url, done)
+		if err := <-done; !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "standby") {
+			t.Errorf("%s: %v, want ErrUnavailable for want of a standby", c.name, err)
+		}
+	}
+	if err := standby.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := settle(); !errors.Is(err, store.ErrExists) {
+		t.Errorf("settling it with the standby back: %v, want ErrExists", err)
+	}
+	if err := void(); err != nil {
+		t.Errorf("voiding it with the standby back: %v", err)
+	}
+	mustHaveUsed(t, s, account.ID, 1, "with the standby back")
+}
+
+// cancelWait cancels a commit that has waited for a standby for long, as operators do who find it.
+func cancelWait(t *testing.T, url string, done <-chan error) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		var cancelled int
+		query(t, url, `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
+			WHERE wait_event = 'SyncRep' AND query_start < clock_timestamp() - interval '300 milliseconds'`, &cancelled)
+		if cancelled > 0 {
+			return
+		}
+		if len(done) > 0 || time.Now().After(deadline) {
+			t.Fatal("nothing waits for a standby")
+		}
+	}
+}
+
+// commitTimes is a tracer that notes how long each commit may take.
+type commitTimes struct {
+	mu   sync.Mutex
+	list []time.Duration
+}
+
+func (c *commitTimes) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	if deadline, limited := ctx.Deadline(); strings.EqualFold(q.SQL, "commit") && limited {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.list = append(c.list, time.Until(deadline))
+	}
+	return ctx
+}
+
+func (c *commitTimes) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// TestFillMayCommitForLong: a standby takes longer to write down a whole database than one change.
+func TestFillMayCommitForLong(t *testing.T) {
+	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
+	tracer := &commitTimes{}
+	config := s.general.Config()
+	config.ConnConfig.Tracer = tracer
+	s.general.Close()
+	var err error
+	if s.general, err = pgxpool.NewWithConfig(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Fill(t.Context(), iter.Seq2[*store.Item, error](func(func(*store.Item, error) bool) {})); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree); err != nil {
+		t.Fatal(err)
+	}
+	if got := tracer.list; len(got) != 2 || got[0] < 10*time.Minute || got[1] > commitWithin {
+		t.Errorf("commits may take %v; want minutes, then %v at most", got, commitWithin)
+	}
+}
+
+// TestCommitting: a commit outlives its caller, but not by as much as it may take while somebody waits.
+func TestCommitting(t *testing.T) {
+	for name, c := range map[string]struct{ within, gone, want time.Duration }{
+		"the caller waits":         {fillWithin, time.Hour, fillWithin},
+		"it goes away":             {fillWithin, time.Minute, time.Minute + commitWithin},
+		"it goes away at the end":  {fillWithin, fillWithin - time.Second, fillWithin},
+		"a short one, gone before": {commitWithin, 0, commitWithin},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			caller, gone := context.WithTimeout(t.Context(), c.gone)
+			defer gone()
+			begun := time.Now()
+			ctx, cancel := committing(caller, c.within)
+			defer cancel()
+			<-ctx.Done()
+			if took := time.Since(begun); took != c.want {
+				t.Errorf("%s: called off after %v, want %v", name, took, c.want)
+			}
+		})
+	}
+}
+
+// TestConnectionsHaveNames that tell an operator what they are for.
+func TestConnectionsHaveNames(t *testing.T) {
+	for given, want := range map[string]string{
+		"":     "colaregistry, colaregistry ledger, colaregistry listener",
+		"east": "east, east ledger, east listener",
+	} {
+		url := migratedDatabase(t)
+		s := mustOpen(t, withParams(t, url, map[string]string{"application_name": given}), Options{Logger: quiet()})
+		<-s.Wakeups() // it listens
+		if _, err := s.Settled(t.Context(), storetest.NewBatchID()); err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		query(t, url, `SELECT string_agg(DISTINCT application_name, ', ' ORDER BY application_name) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid()`, &got)
+		if got != want {
+			t.Errorf("with %q: %s; want %s", given, got, want)
+		}
+	}
+}

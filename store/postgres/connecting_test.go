@@ -1,0 +1,226 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
+)
+
+// refusingServer returns the address of a server that refuses every connection with an answer, and TLS before that.
+func refusingServer(t *testing.T, code, message string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			refuse(conn, code, message)
+			conn.Close()
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		running.Wait()
+	})
+	return l.Addr().String()
+}
+
+func refuse(conn net.Conn, code, message string) {
+	backend := pgproto3.NewBackend(conn, conn)
+	for {
+		switch begun, err := backend.ReceiveStartupMessage(); begun.(type) {
+		case *pgproto3.SSLRequest, *pgproto3.GSSEncRequest:
+			if _, err := conn.Write([]byte("N")); err != nil {
+				return
+			}
+		case *pgproto3.StartupMessage:
+			backend.Send(&pgproto3.ErrorResponse{Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: code, Message: message})
+			_ = backend.Flush() // a client that is gone needs no answer
+			return
+		default:
+			_ = err // whatever it is, there is nobody to answer
+			return
+		}
+	}
+}
+
+// TestRefusedConnections: to a store that runs, a server that lets nobody in is one that is away, whatever its reason. Whoever
+// opens a database learns the reason, and is not told to wait.
+func TestRefusedConnections(t *testing.T) {
+	for code, c := range map[string]struct {
+		waits bool // also on opening
+		hint  string
+	}{
+		"28P01": {false, "does not accept the user or the password"},
+		"28000": {false, "pg_hba.conf"},
+		"3D000": {false, "CREATE DATABASE"},
+		"42501": {false, "lacks a privilege"},
+		"55000": {false, ""}, // the database takes no connections
+		"53300": {true, ""},
+		"57P03": {true, ""},
+	} {
+		url := "postgres://u:sesame@" + refusingServer(t, code, "go away") + "/d"
+		_, err := pgx.Connect(t.Context(), url)
+		if got := failed("read", err); !errors.Is(got, store.ErrUnavailable) {
+			t.Errorf("%s while running: %v, want ErrUnavailable", code, got)
+		}
+		if isLost(err) {
+			t.Errorf("%s says that connections are lost", code)
+		}
+		got := openError(t, url)
+		if errors.Is(got, store.ErrUnavailable) != c.waits || !strings.Contains(fmt.Sprint(got), "go away") || !strings.Contains(fmt.Sprint(got), c.hint) {
+			t.Errorf("%s on opening: %v, want the reason and %q; ErrUnavailable: %v", code, got, c.hint, c.waits)
+		}
+	}
+}
+
+// TestConnectionErrorsAreOneLine, with each address once and the reason that counts.
+func TestConnectionErrorsAreOneLine(t *testing.T) {
+	closed, refusing := closedPort(t), refusingServer(t, "28000", "no entry\nfor you")
+	for name, c := range map[string]struct {
+		url  string
+		once []string
+	}{
+		"nobody listens":  {"postgres://u:sesame@" + closed + "/d", []string{closed, "connection refused"}},
+		"without TLS":     {"postgres://u:sesame@" + refusing + "/d", []string{refusing, "no entry for you"}},
+		"several hosts":   {"postgres://u:sesame@" + closed + "," + refusing + "/d", []string{closed, "connection refused", refusing, "no entry for you"}},
+		"no address":      {"postgres://u:sesame@host.invalid/d", []string{"lookup host.invalid"}},
+		"with settings":   {"postgres://u:sesame@" + refusing + "/d?sslmode=disable", []string{refusing, "no entry for you"}},
+		"it requires TLS": {"postgres://u:sesame@" + refusing + "/d?sslmode=require", []string{refusing, "refused TLS"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := pgx.Connect(t.Context(), c.url)
+			for _, got := range []string{oneLine(err).Error(), failed("read", err).Error(), openError(t, c.url).Error()} {
+				for _, want := range c.once {
+					if strings.Count(got, want) != 1 {
+						t.Errorf("%q is not in it once: %q", want, got)
+					}
+				}
+				for _, bad := range []string{"\n", "\t", "sesame"} {
+					if strings.Contains(got, bad) {
+						t.Errorf("%q is in it: %q", bad, got)
+					}
+				}
+			}
+			if !errors.Is(oneLine(err), err) {
+				t.Error("in one line it is another error")
+			}
+		})
+	}
+	if err := errors.New("one\nother"); oneLine(err) != err {
+		t.Error("an error that is about no connection is changed")
+	}
+}
+
+// TestDatabaseTakenAway: while a running store is let in no more, it is unavailable; once it is let in again it goes on.
+func TestDatabaseTakenAway(t *testing.T) {
+	server := pgtest.Shared(t)
+	execute := func(sql string) {
+		t.Helper()
+		if err := server.Execute(t.Context(), "postgres", sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	url := migratedDatabase(t)
+	name := url[strings.LastIndex(url, "/")+1:]
+	name, _, _ = strings.Cut(name, "?")
+	execute(`CREATE ROLE visitor LOGIN SUPERUSER`)
+	t.Cleanup(func() {
+		if err := server.Execute(context.Background(), "postgres", `DROP ROLE visitor`); err != nil {
+			t.Error(err)
+		}
+	})
+	s := mustOpen(t, strings.Replace(url, "colaregistry@", "visitor@", 1), Options{Logger: quiet()})
+	cut := fmt.Sprintf(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '%s'`, name)
+	for _, c := range []struct{ how, away, back string }{
+		{"no login", `ALTER ROLE visitor NOLOGIN`, `ALTER ROLE visitor LOGIN`},
+		{"no connections", `ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS false`, `ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS true`},
+	} {
+		execute(c.away)
+		execute(cut)
+		for method, err := range everyKindOfMethod(t.Context(), s) {
+			if !errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: %s: %v, want ErrUnavailable, in one line", c.how, method, err)
+			}
+		}
+		execute(c.back)
+		for method, err := range everyKindOfMethod(t.Context(), s) {
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%s: %s once it is let in: %v", c.how, method, err)
+			}
+		}
+	}
+}
+
+// everyKindOfMethod calls a method of each kind that a store has.
+func everyKindOfMethod(ctx context.Context, s *Store) map[string]error {
+	_, readErr := s.Cola(ctx, 1)
+	_, keyErr := s.KeyByHash(ctx, store.KeyHash{})
+	_, sinceErr := s.ColasSince(ctx, 0, func(*cola.IndexRecord) error { return nil })
+	_, upsertErr := s.UpsertColas(ctx, storetest.Samples(0, 1), store.Commit)
+	return map[string]error{
+		"Ping": s.Ping(ctx), "Cola": readErr, "KeyByHash": keyErr, "ColasSince": sinceErr, "UpsertColas": upsertErr,
+		"SetTier": s.SetTier(ctx, 1, cola.TierFree), "Void": s.Void(ctx, storetest.NewBatchID(), nil),
+		"Settle": s.Settle(ctx, store.Batch{ID: storetest.NewBatchID()}, func(time.Time, []store.AccountState) []store.Entry { return nil }),
+	}
+}
+
+// lines is a log that passes on its messages.
+type lines chan slog.Record
+
+func (l lines) Enabled(context.Context, slog.Level) bool { return true }
+func (l lines) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l lines) WithGroup(string) slog.Handler            { return l }
+
+func (l lines) Handle(_ context.Context, r slog.Record) error {
+	l <- r.Clone()
+	return nil
+}
+
+// TestDeafnessIsToldOnce: when the connection that listens cannot be made, that is logged once, however often it is tried, and
+// once more when it can.
+func TestDeafnessIsToldOnce(t *testing.T) {
+	url := migratedDatabase(t)
+	name := url[strings.LastIndex(url, "/")+1:]
+	name, _, _ = strings.Cut(name, "?")
+	log := make(lines, 100)
+	s := mustOpen(t, url, Options{Logger: slog.New(log)})
+	<-s.Wakeups() // it listens
+	execute := func(sql string) {
+		t.Helper()
+		if err := pgtest.Shared(t).Execute(t.Context(), "postgres", sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execute(`ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS false`)
+	execute(fmt.Sprintf(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '%s'`, name))
+	first := <-log
+	time.Sleep(15 * firstPause) // for some attempts; with fewer it could not fail
+	execute(`ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS true`)
+	second := <-log
+	levels := []slog.Level{first.Level, second.Level}
+	if !slices.Equal(levels, []slog.Level{slog.LevelWarn, slog.LevelInfo}) || !strings.Contains(second.Message, "again") {
+		t.Errorf("logged %q, then %q; want a warning, then that it is told again", first.Message, second.Message)
+	}
+}

@@ -1,0 +1,84 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
+)
+
+// readings are the methods that read and hand nothing out before they return.
+func readings(s *Store, account cola.AccountID, label cola.TTBID) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"Ping": s.Ping,
+		"Cola": func(ctx context.Context) error {
+			c, err := s.Cola(ctx, label)
+			if err == nil && c.TTBID != label {
+				err = errors.New("another label")
+			}
+			return err
+		},
+		"KeyByHash":    func(ctx context.Context) error { _, err := s.KeyByHash(ctx, store.KeyHash{1}); return err },
+		"AccountUsage": func(ctx context.Context) error { _, err := s.AccountUsage(ctx, account); return err },
+		"DailyUsage":   func(ctx context.Context) error { _, err := s.DailyUsage(ctx, account, 1, 2); return err },
+		"Revision":     func(ctx context.Context) error { _, err := s.Revision(ctx); return err },
+		"Reference":    func(ctx context.Context) error { _, err := s.ReferenceRevision(ctx); return err },
+		"AllReferences": func(ctx context.Context) error {
+			_, err := s.AllReferences(ctx)
+			return err
+		},
+		"AccountByEmail": func(ctx context.Context) error { _, err := s.AccountByEmail(ctx, "a@example.com"); return err },
+		"Accounts":       func(ctx context.Context) error { _, err := s.Accounts(ctx); return err },
+		"Keys":           func(ctx context.Context) error { _, err := s.Keys(ctx, account); return err },
+	}
+}
+
+// TestCutReadsAreRepeated: wherever a connection is cut, a method that reads is answered from another one.
+func TestCutReadsAreRepeated(t *testing.T) {
+	p, through, beside, account := openThroughProxy(t, nil)
+	samples := storetest.Samples(0, 1)
+	if _, err := beside.UpsertColas(t.Context(), samples, store.Commit); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := beside.CreateKey(t.Context(), store.Key{AccountID: account}, store.KeyHash{1}); err != nil {
+		t.Fatal(err)
+	}
+	everyMessage(t, p, func(when string) {
+		for name, read := range readings(through, account, samples[0].Record.TTBID) {
+			if err := read(t.Context()); err != nil {
+				t.Errorf("%s, %s: %v", when, name, err)
+			}
+		}
+	})
+}
+
+// TestReadsAreNotRepeatedForEver: one connection more is tried, and none for a caller that has gone.
+func TestReadsAreNotRepeatedForEver(t *testing.T) {
+	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
+	lose := func() error {
+		return s.general.AcquireFunc(t.Context(), func(c *pgxpool.Conn) error {
+			c.Conn().PgConn().Conn().Close()
+			return c.Ping(t.Context())
+		})
+	}
+	tried := 0
+	err := s.read(t.Context(), "read", func() error { tried++; return lose() })
+	if tried != 2 || !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("tried %d times: %v; want twice, and ErrUnavailable", tried, err)
+	}
+	tried = 0
+	ctx, cancel := context.WithCancel(t.Context())
+	err = s.read(ctx, "read", func() error { tried++; cancel(); return lose() })
+	if tried != 1 || !errors.Is(err, context.Canceled) {
+		t.Errorf("when the caller has gone: tried %d times: %v; want once, and the context's error", tried, err)
+	}
+	tried = 0
+	if err := s.read(t.Context(), "read", func() error { tried++; return store.ErrNotFound }); tried != 1 || !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("what is not there: tried %d times: %v", tried, err)
+	}
+}
