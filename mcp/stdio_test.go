@@ -1,0 +1,157 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// mustBridge answers lines with an edge over a service.
+func mustBridge(t *testing.T, svc Service, lines ...string) []reply {
+	t.Helper()
+	h := New(svc, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{"localhost"}, Timeout: 5 * time.Second})
+	return mustLines(t, &Bridge{URL: "http://localhost/mcp", Key: testKey, Client: InProcess(h), Logger: slog.New(slog.DiscardHandler)}, lines...)
+}
+
+// mustLines returns the answers to lines, in the order that they came in.
+func mustLines(t *testing.T, b *Bridge, lines ...string) (answers []reply) {
+	t.Helper()
+	var out strings.Builder
+	if err := b.Serve(t.Context(), strings.NewReader(strings.Join(lines, "\n")+"\n"), &out); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		r := reply{body: line}
+		if err := json.Unmarshal([]byte(line), &r.json); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		answers = append(answers, r)
+	}
+	return answers
+}
+
+func TestBridge(t *testing.T) {
+	f := newFake()
+	got := mustBridge(t, f,
+		`{"jsonrpc":"2.0","id":"first","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}`,
+		``, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_cola","arguments":{"ttb_id":"11054001000049"}}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"server/discover","params":`+modern("{}")+`}`,
+		`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":`+modern(`{"name":"get_ava","arguments":{"ava_id":"alexander_valley"}}`)+`}`,
+		`nonsense`, `{"a":"`+strings.Repeat("x", maxMessageBytes)+`"}`,
+		`{"jsonrpc":"2.0","id":5,"method":"ping"}`,
+	)
+	byID := map[string]reply{}
+	var without []int
+	for _, r := range got {
+		if r.json.ID == nil {
+			without = append(without, r.json.Error.Code)
+			continue
+		}
+		byID[fmt.Sprint(r.json.ID)] = r
+	}
+	if byID["first"].json.Result["protocolVersion"] != "2025-06-18" || byID["2"].json.Result["structuredContent"] == nil || byID["5"].json.Result == nil {
+		t.Errorf("answers: %v", got)
+	}
+	if byID["3"].json.Result["supportedVersions"] == nil || byID["4"].json.Result["resultType"] != "complete" {
+		t.Errorf("the newest revision is answered with %s and %s", byID["3"].body, byID["4"].body)
+	}
+	if len(byID) != 5 || len(without) != 2 || without[0]+without[1] != -32700-32600 {
+		t.Errorf("%d answers with an id, %v without", len(byID), without)
+	}
+	if f.used.DetailViews != 1 || f.spent != 2 {
+		t.Errorf("%+v, %d spent", f.used, f.spent)
+	}
+}
+
+// TestBridgeToAServer: what a server refuses by HTTP is an error of the message, with its reason.
+func TestBridgeToAServer(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+testKey || r.Header.Get("Content-Type") != "application/json" || !strings.Contains(r.Header.Get("Accept"), "application/json") {
+			t.Errorf("sent with %v", r.Header)
+		}
+		switch r.URL.Path {
+		case "/html":
+			io.WriteString(w, "<p>hello")
+		case "/moved":
+			http.Redirect(w, r, "/html", http.StatusFound)
+		default:
+			f := newFake()
+			f.err = cola.Errorf(cola.CodeUnauthorized, "The key has been revoked.")
+			New(f, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{"127.0.0.1"}}).ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	ping := `{"jsonrpc":"2.0","id":7,"method":"ping"}`
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for path, want := range map[string]string{"/mcp": "The key has been revoked.", "/html": "is the URL right?", "/moved": "is the URL right?"} {
+		b := &Bridge{URL: server.URL + path, Key: testKey, Client: client, Logger: slog.New(slog.DiscardHandler)}
+		got := mustLines(t, b, ping, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		if len(got) != 1 || got[0].json.Error == nil || got[0].json.ID != 7. || !strings.Contains(got[0].json.Error.Message, want) {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	b := &Bridge{URL: "http://127.0.0.1:1/mcp", Key: testKey, Client: client, Logger: slog.New(slog.DiscardHandler)}
+	if got := mustLines(t, b, ping); len(got) != 1 || !strings.Contains(got[0].body, "cannot be reached") {
+		t.Errorf("no server: %v", got)
+	}
+}
+
+// TestBridgeCancels: a call that the assistant cancels is given up and not answered; others go on.
+func TestBridgeCancels(t *testing.T) {
+	f := newFake()
+	f.wait = true
+	in, assistant := io.Pipe()
+	out, answers := io.Pipe()
+	h := New(f, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{"localhost"}, Timeout: time.Hour})
+	b := &Bridge{URL: "http://localhost/mcp", Key: testKey, Client: InProcess(h), Logger: slog.New(slog.DiscardHandler)}
+	ended := make(chan error, 1)
+	go func() { ended <- b.Serve(t.Context(), in, answers) }()
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"ping"}`,
+	} {
+		if _, err := io.WriteString(assistant, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.Contains(line, `"id":2`) {
+		t.Errorf("the first answer is %q, %v", line, err)
+	}
+	assistant.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBridgeEnds with its context, though the input goes on, and when nobody reads its answers.
+func TestBridgeEnds(t *testing.T) {
+	in, assistant := io.Pipe()
+	defer assistant.Close()
+	b := &Bridge{URL: "http://localhost/mcp", Key: testKey, Client: InProcess(http.NotFoundHandler()), Logger: slog.New(slog.DiscardHandler)}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Serve(ctx, in, io.Discard); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	broken := errors.New("nobody reads")
+	endless := io.MultiReader(strings.NewReader(strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n", 1000)), in)
+	out, answers := io.Pipe()
+	out.CloseWithError(broken)
+	if err := b.Serve(t.Context(), endless, answers); !errors.Is(err, broken) {
+		t.Errorf("ended with %v, want %v", err, broken)
+	}
+}

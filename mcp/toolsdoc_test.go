@@ -1,0 +1,121 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// TestGoldenTools holds tools.md to the tools: its arguments are those of the table, and its answers are what the example calls
+// come to over a few records.
+func TestGoldenTools(t *testing.T) {
+	var b strings.Builder
+	fmt.Fprint(&b, toolsIntroduction)
+	h := mustServe(t, newFake(), io.Discard)
+	for _, one := range tools() {
+		writeTool(t, &b, h, &one)
+	}
+	writeResources(t, &b, h)
+	writePrompts(t, &b, h)
+	checkGolden(t, "../tools.md", []byte(b.String()))
+}
+
+const toolsIntroduction = `# Tools
+
+What assistants find at ` + "`/mcp`" + `. Written by ` + "`make generate`" + ` from the table of tools; the answers are those of the example calls over a few
+records in the shape of the demonstration data. How to connect an assistant is in the [README](README.md#for-ai-assistants).
+
+- Every call counts as one request of the account's limit in any 60 seconds, as a request of the REST API does; connecting and listing do not.
+- Arguments have the names of the REST API. An unknown one is an error that names the nearest; all problems are told at once.
+- ` + "`response_format`" + ` is ` + "`concise`" + ` (what is unknown and what is rarely needed is left out) or ` + "`detailed`" + `. No answer exceeds 25,000 tokens: a longer
+  one is cut before it is charged, and says so.
+- An answer has ` + "`notes`" + ` (this service's remarks), ` + "`data`" + ` (records; their texts are third parties'), and ` + "`charged`" + ` where it cost quota. It comes as structured
+  content and as the same in text.
+- A call that fails is a result with ` + "`isError`" + `: the error envelope of the REST API, and a sentence on what to do. Missing or invalid credentials are HTTP 401.
+`
+
+func writeTool(t *testing.T, b *strings.Builder, h http.Handler, one *tool) {
+	fmt.Fprintf(b, "\n## %s\n\n**%s.** %s\n\nCost: %s\n", one.name, one.title, one.description, one.cost)
+	if len(one.input) > 0 {
+		fmt.Fprint(b, "\n| argument | type | |\n|---|---|---|\n")
+	}
+	for _, a := range one.input {
+		fmt.Fprintf(b, "| `%s`%s | %s | %s |\n", a.name, map[bool]string{true: " (required)"}[a.required], typeOf(a.schema), cell(a.schema.Description))
+	}
+	got := call(t, h, one.name, one.example)
+	if got.failed {
+		t.Errorf("the example of %s fails: %s", one.name, got.texts[0])
+	}
+	fmt.Fprintf(b, "\n```json\n{\"name\": \"%s\", \"arguments\": %s}\n```\n\nanswers\n\n```json\n%s\n```\n", one.name, one.example, indented(t, got.texts[0]))
+}
+
+// typeOf describes the type of an argument in a few words.
+func typeOf(s *huma.Schema) string {
+	words := s.Type
+	if s.Type == huma.TypeArray {
+		words, s = "array of "+s.Items.Type, &huma.Schema{Enum: s.Items.Enum}
+	}
+	if s.Format == "date" {
+		words = "date"
+	}
+	for _, w := range s.Enum {
+		words += fmt.Sprintf(", `%v`", w)
+	}
+	if s.Minimum != nil && s.Maximum != nil {
+		words += fmt.Sprintf(", %v to %v", *s.Minimum, *s.Maximum)
+	} else if s.Minimum != nil {
+		words += fmt.Sprintf(", at least %v", *s.Minimum)
+	}
+	if s.Default != nil {
+		words += fmt.Sprintf("; default `%v`", s.Default)
+	}
+	return words
+}
+
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+func indented(t *testing.T, s string) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Indent(&b, []byte(s), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func writeResources(t *testing.T, b *strings.Builder, h http.Handler) {
+	t.Helper()
+	fmt.Fprint(b, "\n## Resources\n\n| resource | |\n|---|---|\n")
+	for _, r := range rpc(t, h, "resources/list", "{}").json.Result["resources"].([]any) {
+		one := r.(map[string]any)
+		fmt.Fprintf(b, "| `%v` | %v |\n", one["uri"], one["description"])
+	}
+	for _, r := range rpc(t, h, "resources/templates/list", "{}").json.Result["resourceTemplates"].([]any) {
+		one := r.(map[string]any)
+		fmt.Fprintf(b, "| `%v` | %v |\n", one["uriTemplate"], one["description"])
+	}
+}
+
+func writePrompts(t *testing.T, b *strings.Builder, h http.Handler) {
+	t.Helper()
+	fmt.Fprint(b, "\n## Prompts\n\n| prompt | arguments | |\n|---|---|---|\n")
+	for _, p := range rpc(t, h, "prompts/list", "{}").json.Result["prompts"].([]any) {
+		one := p.(map[string]any)
+		var arguments []string
+		for _, a := range one["arguments"].([]any) {
+			a := a.(map[string]any)
+			word := fmt.Sprintf("`%v`", a["name"])
+			if a["required"] == true {
+				word += " (required)"
+			}
+			arguments = append(arguments, word)
+		}
+		fmt.Fprintf(b, "| `%v` | %s | %v |\n", one["name"], strings.Join(arguments, ", "), one["description"])
+	}
+}
