@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -17,6 +18,9 @@ import (
 type KeyFinder interface {
 	KeyByHash(ctx context.Context, hash store.KeyHash) (store.Key, error)
 }
+
+// findWithin is how long a request waits for the store to find its key.
+const findWithin = 3 * time.Second
 
 // cachedKeys bounds the cache; an entry is under 200 bytes.
 const cachedKeys = 100_000
@@ -43,7 +47,7 @@ func New(keys KeyFinder) *Authenticator {
 
 // Authenticate returns the caller that a request's headers prove: X-API-Key, or Authorization with a Bearer API key. It
 // fails with a cola.CodeUnauthorized error for missing or invalid credentials and with CodeUnavailable when the store
-// cannot be asked. Nothing is ever taken from the URL.
+// cannot be asked or does not answer within three seconds. Nothing is ever taken from the URL.
 func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, ch cola.Channel) (cola.Caller, error) {
 	given, err := credential(h)
 	if err != nil {
@@ -73,8 +77,12 @@ func (a *Authenticator) identify(ctx context.Context, secret Secret) (identity, 
 	if id, ok := a.known.Get(hash); ok {
 		return id, nil
 	}
-	key, err := a.keys.KeyByHash(ctx, hash)
+	finding, cancel := context.WithTimeout(ctx, findWithin)
+	defer cancel()
+	key, err := a.keys.KeyByHash(finding, hash)
 	switch {
+	case err != nil && finding.Err() != nil && ctx.Err() == nil:
+		return identity{}, cola.Unavailable()
 	case errors.Is(err, store.ErrNotFound):
 		return identity{}, unauthorized("The API key is not known. It may have been made for another server.")
 	case errors.Is(err, store.ErrUnavailable):

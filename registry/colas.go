@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -75,7 +76,7 @@ func (s *Service) Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch strin
 		if !ok {
 			return cola.Cola{}, cola.Errorf(cola.CodeNotFound, "No COLA has the id %s. A TTB id has 14 digits.", cola.Quoted(id))
 		}
-		label, err := s.store.Cola(ctx, ttbID)
+		label, err := s.label(ctx, ttbID)
 		if errors.Is(err, store.ErrNotFound) {
 			return cola.Cola{}, cola.Errorf(cola.CodeNotFound, "No COLA has the id %s.", cola.Quoted(id))
 		}
@@ -96,7 +97,7 @@ func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola,
 	if !ok {
 		return cola.Cola{}, cola.Image{}, notFound
 	}
-	label, err := s.store.Cola(ctx, id)
+	label, err := s.label(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return cola.Cola{}, cola.Image{}, notFound
 	}
@@ -109,6 +110,20 @@ func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola,
 		}
 	}
 	return cola.Cola{}, cola.Image{}, notFound
+}
+
+// readWithin is how long a request waits for the database to read what is to be charged for then.
+const readWithin = 3 * time.Second
+
+// label reads a label while a request waits. A database that gives no answer counts as one that cannot be reached.
+func (s *Service) label(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
+	reading, cancel := context.WithTimeout(ctx, readWithin)
+	defer cancel()
+	label, err := s.store.Cola(reading, id)
+	if err != nil && reading.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w: no answer within %v", store.ErrUnavailable, readWithin)
+	}
+	return label, err
 }
 
 // ownImages starts the stored address of an image that this server draws.

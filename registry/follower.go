@@ -17,7 +17,7 @@ const (
 	// pollWoken is the same where the store wakes the follower: the floor, for when a wake-up is lost.
 	pollWoken = time.Second
 	// revisionWait is how long the store may take to tell its revision, which it does at once unless the connection is dead.
-	revisionWait = 10 * time.Second
+	revisionWait = 3 * time.Second
 	// pollBusy is the pause after many labels came at once, as in an import: fewer and larger batches cost less to index, and
 	// what is committed is still shown within two seconds.
 	pollBusy   = time.Second

@@ -1,0 +1,112 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/quota"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// silent is a store that takes every question and answers none, as a frozen server does.
+type silent struct {
+	Store
+	store.Ledger
+}
+
+func (silent) Cola(ctx context.Context, _ cola.TTBID) (cola.Cola, error) {
+	<-ctx.Done()
+	return cola.Cola{}, ctx.Err()
+}
+
+func (silent) Revision(ctx context.Context) (cola.Revision, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+func (silent) Settle(ctx context.Context, _ store.Batch, _ func(time.Time, []store.AccountState) []store.Entry) error {
+	<-ctx.Done()
+	return fmt.Errorf("%w: %v", store.ErrUnavailable, ctx.Err())
+}
+
+func (silent) Void(ctx context.Context, _ store.BatchID, _ []store.Entry) error {
+	<-ctx.Done()
+	return fmt.Errorf("%w: %v", store.ErrUnavailable, ctx.Err())
+}
+
+// newSilent returns a service whose index was built before its store fell silent.
+func newSilent(t *testing.T) *Service {
+	t.Helper()
+	ledger := quota.New(silent{}, quota.Options{})
+	t.Cleanup(ledger.Close)
+	s := New(Options{Store: silent{}, Ledger: ledger, Now: time.Now})
+	s.ready.Store(true)
+	return s
+}
+
+// TestSilentStoreIsUnavailable: whoever asks for a label of a store that does not answer is told so within three seconds, with
+// when to try again; and nobody who has gone is told anything.
+func TestSilentStoreIsUnavailable(t *testing.T) {
+	for name, ask := range map[string]func(context.Context, *Service) error{
+		"a label": func(ctx context.Context, s *Service) error {
+			_, _, err := s.Cola(ctx, cola.Caller{Account: 7}, "11054001000049", "")
+			return err
+		},
+		"an image": func(ctx context.Context, s *Service) error {
+			_, _, err := s.DrawableImage(ctx, "11054001000049-0")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSilent(t)
+				begun := time.Now()
+				err := ask(t.Context(), s)
+				var refusal *cola.Error
+				if !errors.As(err, &refusal) || refusal.Code != cola.CodeUnavailable || refusal.RetryAfter <= 0 {
+					t.Errorf("got %v, want unavailable with a time to try again", err)
+				}
+				if took := time.Since(begun); took != 3*time.Second {
+					t.Errorf("after %v, want 3 s", took)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if err := ask(ctx, s); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("whose caller has gone: %v, want the end of the context", err)
+				}
+			})
+		})
+	}
+}
+
+// TestFollowerDoesNotWaitForASilentStore for longer than a request does.
+func TestFollowerDoesNotWaitForASilentStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := NewFollower(newSilent(t), FollowerOptions{})
+		begun := time.Now()
+		if _, err := f.revision(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != 3*time.Second {
+			t.Errorf("%v after %v, want the end of 3 s", err, time.Since(begun))
+		}
+	})
+}
+
+// TestNothingIsReadWhileNothingCommits: once the ledger knows that the store does not commit, nobody waits for a read either.
+func TestNothingIsReadWhileNothingCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSilent(t)
+		caller := cola.Caller{Account: 7}
+		begun := time.Now()
+		if _, err := s.Admit(t.Context(), caller); cola.CodeOf(err) != cola.CodeUnavailable || time.Since(begun) != 5*time.Second {
+			t.Fatalf("a charge: %v after %v, want unavailable after 5 s", err, time.Since(begun))
+		}
+		begun = time.Now()
+		if _, _, err := s.Cola(t.Context(), caller, "11054001000049", ""); cola.CodeOf(err) != cola.CodeUnavailable || time.Since(begun) != 0 {
+			t.Errorf("a label then: %v after %v, want unavailable at once", err, time.Since(begun))
+		}
+	})
+}
