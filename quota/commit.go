@@ -63,11 +63,12 @@ func (l *Ledger) settle(batch []*pending) {
 	l.metrics.settled(len(batch), time.Since(begun))
 	if err == nil {
 		l.goUp() // it may have gone down while the batch was tried
+		l.failed.committed()
 		l.reply(g)
 		return
 	}
-	l.log.Error("ledger batch not committed", "charges", len(batch), "error", err)
-	l.giveUp(ctx, g)
+	l.failed.batch(len(batch), err, time.Now())
+	l.giveUp(ctx, g, err)
 	refuse(batch)
 	l.waitForStore()
 }
@@ -93,13 +94,13 @@ func refuse(batch []*pending) {
 // giveUp sees to it that a batch that is to be refused counts for nothing. The charges that follow are decided without
 // waiting for it to be voided: until then its units may count as used, so that an account is granted less than is left,
 // never more.
-func (l *Ledger) giveUp(ctx context.Context, g *group) {
+func (l *Ledger) giveUp(ctx context.Context, g *group, err error) {
 	doubtful := !g.over() || g.mayCount()
 	if doubtful {
 		l.doubts.add(g)
 	}
 	if doubtful || ctx.Err() != nil {
-		l.goDown()
+		l.goDown(err)
 	}
 }
 
@@ -119,10 +120,13 @@ func (l *Ledger) commit(ctx context.Context, g *group) {
 			return
 		}
 		l.metrics.unclear.Inc()
+		if err := g.err; ctx.Err() == nil {
+			g.cause.Store(&err)
+			l.failed.attempt(len(g.pending), err)
+		}
 		if !g.unclear {
 			g.unclear = true
 			close(g.failing)
-			l.log.Warn("ledger batch unclear, settling it again", "charges", len(g.pending), "error", g.err)
 		}
 		select {
 		case <-time.After(retryPause):
@@ -140,16 +144,16 @@ func (l *Ledger) follow(ctx context.Context, g *group) error {
 	for {
 		select {
 		case <-g.done:
-			return g.err
+			return g.result(ctx)
 		case <-failing:
 			failing, long = nil, time.After(downAfter)
 		case <-long:
-			l.goDown()
+			l.goDown(g.late())
 		case <-ctx.Done():
 			if g.over() {
-				return g.err
+				return g.result(ctx)
 			}
-			return ctx.Err()
+			return g.late()
 		}
 	}
 }

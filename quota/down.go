@@ -65,9 +65,9 @@ func (o *outage) end(now time.Time) (time.Duration, bool) {
 // until it commits again.
 func (l *Ledger) Up() bool { return !l.outage.is() }
 
-func (l *Ledger) goDown() {
+func (l *Ledger) goDown(why error) {
 	if l.outage.begin(time.Now()) {
-		l.log.Warn("ledger down: the store does not commit, charges are refused")
+		l.log.Warn("ledger down: the store does not commit, charges are refused", "error", why)
 	}
 }
 

@@ -1,8 +1,12 @@
 package quota
 
 import (
+	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -16,8 +20,9 @@ type group struct {
 	pending  []*pending
 	oldest   time.Time // when the first of them arrived
 
-	failing chan struct{} // closed when an attempt to settle it has failed with an unknown outcome
-	done    chan struct{} // closed when no attempt is under way or to come; the fields below are whole from then on
+	cause   atomic.Pointer[error] // of the latest attempt that the store ended by itself with an unknown outcome
+	failing chan struct{}         // closed when an attempt to settle it has failed with an unknown outcome
+	done    chan struct{}         // closed when no attempt is under way or to come; the fields below are whole from then on
 
 	outcomes []outcome
 	entries  []store.Entry // of the latest decision: the only ones that can have been committed
@@ -77,6 +82,22 @@ func (g *group) decide(rules Rules, now time.Time, states []store.AccountState) 
 	}
 	g.entries = entries
 	return entries
+}
+
+// late returns why the batch is not committed in time. An attempt that was called off says less than the one before it.
+func (g *group) late() error {
+	if cause := g.cause.Load(); cause != nil {
+		return *cause
+	}
+	return fmt.Errorf("the store gave no answer within %v", answerWithin)
+}
+
+// result returns what came of the group once it is over; nil: it is committed.
+func (g *group) result(ctx context.Context) error {
+	if ctx.Err() != nil && (errors.Is(g.err, store.ErrUnavailable) || errors.Is(g.err, ctx.Err())) {
+		return g.late()
+	}
+	return g.err
 }
 
 // over reports whether no attempt to settle the batch is under way or to come.

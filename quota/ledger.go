@@ -46,6 +46,7 @@ type Ledger struct {
 	full    fullWindows
 	outage  *outage
 	doubts  *doubts
+	failed  *failures
 
 	mu      sync.RWMutex // held for reading while sending to queue, so that Close can close it
 	closed  atomic.Bool
@@ -72,6 +73,7 @@ func New(st store.Ledger, o Options) *Ledger {
 		queue:  make(chan *pending, queueLength),
 		outage: newOutage(),
 		doubts: newDoubts(st, o.Logger),
+		failed: &failures{log: o.Logger},
 		stop:   make(chan struct{}),
 		ended:  make(chan struct{}),
 	}
