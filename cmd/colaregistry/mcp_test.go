@@ -1,0 +1,320 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// endpoint is where a server answers assistants.
+func (s *serverProcess) endpoint() string { return strings.TrimSuffix(s.base, "/api/v1") + "/mcp" }
+
+// assistant is a client of the protocol, connected with a key.
+type assistant struct{ *client.Client }
+
+// mustConnect connects a client that speaks the newest revision, or one of those with a handshake.
+func mustConnect(t *testing.T, url, key string, options ...client.ClientOption) assistant {
+	t.Helper()
+	wire, err := transport.NewStreamableHTTP(url, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + key}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mustInitialize(t, client.NewClient(wire, options...))
+}
+
+func mustInitialize(t *testing.T, c *client.Client) assistant {
+	t.Helper()
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	request := protocol.InitializeRequest{}
+	request.Params.ClientInfo = protocol.Implementation{Name: "test", Version: "1"}
+	request.Params.ProtocolVersion = protocol.LATEST_PROTOCOL_VERSION
+	if _, err := c.Initialize(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	return assistant{c}
+}
+
+// result is what a tool's call came to.
+type result struct {
+	failed bool
+	answer        // its structured content, or the envelope of its error
+	text   string // of the last part
+}
+
+func (a assistant) call(t *testing.T, tool string, arguments any) result {
+	t.Helper()
+	request := protocol.CallToolRequest{}
+	request.Params.Name, request.Params.Arguments = tool, arguments
+	got, err := a.CallTool(t.Context(), request)
+	if err != nil {
+		t.Fatalf("%s %v: %v", tool, arguments, err)
+	}
+	r := result{failed: got.IsError}
+	for i, part := range got.Content {
+		r.text = part.(protocol.TextContent).Text
+		if i == 0 {
+			if err := json.Unmarshal([]byte(r.text), &r.json); err != nil {
+				t.Fatalf("%s: %v in %s", tool, err, r.text)
+			}
+		}
+	}
+	if structured, _ := got.StructuredContent.(map[string]any); r.failed != (structured == nil) || !r.failed && !cmp.Equal(structured, r.json) {
+		t.Errorf("%s: failed %t, structured content %v", tool, r.failed, got.StructuredContent)
+	}
+	return r
+}
+
+// TestAssistants: a client of either era, over HTTP and over a pipe, finds every tool and is answered by each.
+func TestAssistants(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		s := startServer(t, h)
+		_, secret, _ := mustAccount(t, mustOpen(t, h), "assistant@example.com", cola.TierPro)
+		key := secret.Reveal()
+		for name, connect := range map[string]func(*testing.T) assistant{
+			"newest": func(t *testing.T) assistant { return mustConnect(t, s.endpoint(), key) },
+			"handshake": func(t *testing.T) assistant {
+				return mustConnect(t, s.endpoint(), key, client.WithLegacyProtocolOnly())
+			},
+			"pipe":  func(t *testing.T) assistant { return mustPipe(t, key, h.flags()...) },
+			"relay": func(t *testing.T) assistant { return mustPipe(t, key, "--url", strings.TrimSuffix(s.base, "/api/v1")) },
+		} {
+			t.Run(name, func(t *testing.T) { useEveryTool(t, connect(t)) })
+		}
+	})
+}
+
+// mustPipe connects to the program as an assistant on the same machine does.
+func mustPipe(t *testing.T, key string, flags ...string) assistant {
+	t.Helper()
+	start := func(_ context.Context, _ string, env, args []string) (*exec.Cmd, error) {
+		c := command(args...)
+		c.Env = env
+		return c, nil
+	}
+	env := append(os.Environ(), "COLAREGISTRY_API_KEY="+key)
+	wire := transport.NewStdioWithOptions("colaregistry", env, append([]string{"mcp"}, flags...), transport.WithCommandFunc(start))
+	return mustInitialize(t, client.NewClient(wire))
+}
+
+func useEveryTool(t *testing.T, a assistant) {
+	list, err := a.ListTools(t.Context(), protocol.ListToolsRequest{})
+	if err != nil || len(list.Tools) != 10 {
+		t.Fatalf("%d tools, %v", len(list.Tools), err)
+	}
+	id, permit := "", ""
+	for _, row := range a.call(t, "search_colas", map[string]any{"per_page": 50, "q": "oak", "response_format": "detailed"}).at("data").([]any) {
+		if row := row.(map[string]any); row["has_barcode"] == true {
+			id, permit = row["ttb_id"].(string), row["permit_number"].(string)
+		}
+	}
+	detail := a.call(t, "get_cola", map[string]any{"ttb_id": id, "response_format": "detailed"})
+	area := a.call(t, "search_avas", map[string]any{"q": "valley", "state": "CA"}).at("data").([]any)[0].(map[string]any)["ava_id"]
+	calls := map[string]map[string]any{
+		"search_colas": {"product_type": []string{"wine"}}, "get_cola": {"ttb_id": id}, "lookup_barcode": {"barcode_value": detail.at("data", "barcode_value")},
+		"search_permittees": {"state": "CA"}, "get_permittee": {"permit_number": permit}, "get_usage": {}, "get_processing_times": {"kind": "registration"},
+		"list_production_reports": {"commodity": "wine"}, "search_avas": {"state": "OR"}, "get_ava": {"ava_id": area},
+	}
+	for _, tool := range list.Tools {
+		got := a.call(t, tool.Name, calls[tool.Name])
+		if rows, isList := got.at("data").([]any); got.failed || isList && len(rows) == 0 {
+			t.Errorf("%s %v: %s", tool.Name, calls[tool.Name], got.text)
+		}
+	}
+	number := json.Number(strings.TrimPrefix(id, "0"))
+	if got := a.call(t, "get_cola", map[string]any{"ttb_id": number}); got.at("data", "ttb_id") != id {
+		t.Errorf("the number %s finds %v", number, got.at("data", "ttb_id"))
+	}
+	if concise := a.call(t, "get_cola", map[string]any{"ttb_id": id}); len(concise.text) >= len(detail.text) {
+		t.Errorf("concise has %d bytes, detailed %d", len(concise.text), len(detail.text))
+	}
+}
+
+// TestToolCursorWalk: following next_cursor hands out every label once.
+func TestToolCursorWalk(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, embedded(t))
+	a := mustConnect(t, s.endpoint(), s.key)
+	arguments := map[string]any{"q": "oak", "per_page": 100, "approval_date_from": "2005-01-01"}
+	var walked []string
+	for {
+		got := a.call(t, "search_colas", arguments)
+		walked = append(walked, got.ids()...)
+		if got.at("pagination", "has_more") != true {
+			if total := got.at("pagination", "total").(float64); int(total) != len(walked) || total < 200 {
+				t.Errorf("walked %d labels of %v", len(walked), total)
+			}
+			break
+		}
+		arguments["cursor"] = got.at("pagination", "next_cursor")
+	}
+	slices.Sort(walked)
+	if distinct := slices.Compact(slices.Clone(walked)); len(distinct) != len(walked) {
+		t.Errorf("%d labels walked, %d distinct", len(walked), len(distinct))
+	}
+}
+
+// TestOneCounter: on one key, REST and assistants draw from one quota and one minute, and each tells where that stands.
+func TestOneCounter(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		s := startServer(t, h)
+		st := mustOpen(t, h)
+		account, secret, key := mustAccount(t, st, "both@example.com", cola.TierFree)
+		spend(t, st, account, key, 9_970)
+		a := mustConnect(t, s.endpoint(), secret.Reveal()) // free
+		used := func(r result) any { return r.at("charged", "remaining") }
+		first := s.get(t, "/colas?per_page=10", secret.Reveal())                  // 20 left
+		second := a.call(t, "search_colas", map[string]any{"per_page": 12})       // 8 left
+		third := a.call(t, "search_colas", nil)                                   // the last 8
+		fourth := a.call(t, "search_colas", nil)                                  // none
+		fifth := s.get(t, "/permittees", secret.Reveal())                         // none
+		detail := a.call(t, "get_cola", map[string]any{"ttb_id": first.ids()[0]}) // 199 left
+		sixth := s.get(t, "/usage", secret.Reveal())                              // sees all of it
+		if len(first.ids()) != 10 || used(second) != 8. || len(third.ids()) != 8 || used(detail) != 199. {
+			t.Errorf("%d rows, then %v left, then %d rows, then %v detail views left", len(first.ids()), used(second), len(third.ids()), used(detail))
+		}
+		if !strings.Contains(fmt.Sprint(third.at("notes")), "cut to 8 of 10 rows: the month's list records are used up") {
+			t.Errorf("the last page says %v", third.at("notes"))
+		}
+		if !fourth.failed || fourth.at("error", "code") != "quota_exceeded" || fourth.at("upgrade_url") == nil || !strings.Contains(fourth.text, "larger plan") || fifth.StatusCode != 429 {
+			t.Errorf("past the quota: %v, %q, REST %d", fourth.json, fourth.text, fifth.StatusCode)
+		}
+		if sixth.at("data", "list_records", "remaining") != 0. || sixth.at("data", "detail_views", "used") != 1. {
+			t.Errorf("REST sees %v", sixth.at("data"))
+		}
+		for range 3 { // the eighth to the tenth of the minute
+			a.call(t, "get_usage", nil)
+		}
+		full, rest := a.call(t, "get_usage", nil), s.get(t, "/usage", secret.Reveal())
+		if !full.failed || full.at("error", "details", "reason") != "burst" || !strings.HasPrefix(full.text, "Wait ") || rest.StatusCode != 429 {
+			t.Errorf("the eleventh request: %v; REST %d", full.json, rest.StatusCode)
+		}
+		if _, err := a.ListTools(t.Context(), protocol.ListToolsRequest{}); err != nil {
+			t.Errorf("a full minute keeps a client from connecting: %v", err)
+		}
+		days, err := st.DailyUsage(t.Context(), account.ID, 0, cola.NewDate(9999, 12, 31))
+		requests := map[cola.Channel]int{}
+		for _, d := range days {
+			requests[d.Channel] += d.Requests
+		}
+		if err != nil || requests[cola.ChannelMCP] != 7 || requests[cola.ChannelREST] != 3 {
+			t.Errorf("requests by channel: %v, %v", requests, err)
+		}
+		h.run(t, "key", "revoke", fmt.Sprint(key.ID))
+		if got := s.post(t, secret.Reveal(), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); got.StatusCode != 401 || got.Header.Get("WWW-Authenticate") == "" {
+			t.Errorf("right after its revocation a key gets %d", got.StatusCode)
+		}
+	})
+}
+
+// post sends a message as it is, with header lines ("Name: value") beside the usual ones.
+func (s *serverProcess) post(t *testing.T, key, body string, lines ...string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.endpoint(), strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		req.Header.Set("X-API-Key", key)
+	}
+	for _, line := range lines {
+		name, value, _ := strings.Cut(line, ": ")
+		req.Header.Set(name, value)
+		if name == "Host" {
+			req.Host = value
+		}
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	a := answer{Response: resp}
+	if a.body, err = io.ReadAll(resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	_ = json.Unmarshal(a.body, &a.json) // a 202 has none
+	return a
+}
+
+// TestProtection: what must not reach the registry is refused by a running server.
+func TestProtection(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, embedded(t), "--allowed-origin", "https://app.example", "--allowed-host", "registry.internal")
+	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	tests := []struct {
+		key, body, line string
+		status          int
+	}{
+		{s.key, list, "Accept: application/json", 200},
+		{"", list, "Accept: application/json", 401},
+		{"lar_000000000000000000000000000000000000", list, "Accept: application/json", 401},
+		{"", list, "Authorization: Bearer " + s.key, 200},
+		{s.key, list, "Authorization: Bearer lar_other", 401},
+		{s.key, list, "Origin: https://app.example", 200},
+		{s.key, list, "Origin: " + strings.TrimSuffix(s.base, "/api/v1"), 200},
+		{s.key, list, "Origin: https://evil.example", 403},
+		{s.key, list, "Host: registry.internal:8443", 200},
+		{s.key, list, "Host: localhost:1", 200},
+		{s.key, list, "Host: evil.example", 403},
+		{s.key, list, "Content-Type: text/plain", 415},
+		{s.key, `{"a":"` + strings.Repeat("x", 1<<20) + `"}`, "Accept: application/json", 413},
+		{s.key, strings.Repeat("[", 1<<19), "Accept: application/json", 400},
+		{s.key, "[" + list + "]", "Accept: application/json", 400},
+	}
+	for _, tt := range tests {
+		got := s.post(t, tt.key, tt.body, tt.line)
+		if got.StatusCode != tt.status {
+			t.Errorf("%.40q with %q is answered with %d %.200s, want %d", tt.body, tt.line, got.StatusCode, got.body, tt.status)
+		}
+		if quota := got.Header.Get("X-List-Records-Remaining"); (quota != "") != (tt.status != 401 && tt.status != 403) {
+			t.Errorf("%.40q with %q: %d tells the quota %q", tt.body, tt.line, got.StatusCode, quota)
+		}
+	}
+	s.stop(t)
+	if log := s.err.String(); strings.Contains(log, s.key) || strings.Contains(log, "evil.example") {
+		t.Error("the log tells a key or what a stranger sent")
+	}
+}
+
+// TestMCPRefusesToStart without a key, without a registry, and with an address that is none.
+func TestMCPRefusesToStart(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		key, says string
+		flags     []string
+	}{
+		{"", "COLAREGISTRY_API_KEY is not set", nil},
+		{"lar_x", "there is no registry", []string{"--data-dir", t.TempDir()}},
+		{"lar_x", "--url", []string{"--url", "registry.example"}},
+		{"lar_x", "--url", []string{"--url", "https://registry.example/elsewhere"}},
+	} {
+		c := command(append([]string{"mcp"}, tt.flags...)...)
+		c.Env = append(os.Environ(), "COLAREGISTRY_API_KEY="+tt.key)
+		var out, errs bytes.Buffer
+		c.Stdout, c.Stderr = &out, &errs
+		if err := c.Run(); err == nil || !strings.Contains(errs.String(), tt.says) || out.Len() > 0 {
+			t.Errorf("%v: %v\n%s%s", tt.flags, err, errs.String(), out.String())
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// parityCase is one question, as REST and as a tool are asked it.
+type parityCase struct {
+	path      string // with its query
+	tool      string
+	arguments map[string]any
+}
+
+// lists are the operations with parameters: the path, the tool, what the tool is told beside them, and their struct.
+var lists = []struct {
+	path, tool string
+	beside     map[string]any
+	params     reflect.Type
+}{
+	{"/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams]()},
+	{"/permittees", "search_permittees", nil, reflect.TypeFor[cola.PermitteeParams]()},
+	{"/production-reports", "list_production_reports", nil, reflect.TypeFor[cola.ProductionReportParams]()},
+	{"/avas", "search_avas", nil, reflect.TypeFor[cola.AVAParams]()},
+	{"/processing-times", "get_processing_times", map[string]any{"kind": "cola"}, reflect.TypeFor[cola.ProcessingTimeParams]()},
+	{"/processing-times/formula", "get_processing_times", map[string]any{"kind": "formula"}, reflect.TypeFor[cola.FormulaProcessingTimeParams]()},
+	{"/processing-times/registration", "get_processing_times", map[string]any{"kind": "registration"}, reflect.TypeFor[cola.RegistrationProcessingTimeParams]()},
+}
+
+// parityCases makes a case of the example of every parameter, and of a value that it does not take. A parameter that nothing
+// can be made of fails the test.
+func parityCases(t *testing.T) (cases []parityCase) {
+	t.Helper()
+	for _, l := range lists {
+		cases = append(cases, parityCase{l.path + "?", l.tool, l.beside})
+		for _, f := range reflect.VisibleFields(l.params) {
+			name, example := f.Tag.Get("json"), f.Tag.Get("example")
+			if f.Anonymous || name == "-" {
+				continue
+			}
+			if example == "" {
+				t.Errorf("%s of %s has no example to ask with", name, l.params)
+			}
+			for _, value := range []string{example, unacceptable(f)} {
+				given := map[string]string{name: value}
+				if strings.HasPrefix(name, "volume_m") {
+					given["volume_unit"] = "milliliters"
+				}
+				if name == "volume_unit" && value == example {
+					given["volume_min"] = "1"
+				}
+				cases = append(cases, newParityCase(l.path, l.tool, l.beside, l.params, given))
+			}
+		}
+	}
+	// What no single parameter shows.
+	colas := func(given map[string]string) parityCase {
+		return newParityCase("/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams](), given)
+	}
+	return append(cases,
+		colas(map[string]string{"volume_min": "1"}), colas(map[string]string{"abv_min": "20", "abv_max": "10"}), colas(map[string]string{"statsu": "approved", "pag": "1", "page": "x"}),
+		colas(map[string]string{"status": "revoked"}), colas(map[string]string{"product_type": "wine,malt beverage", "origin": "american"}), colas(map[string]string{"page": "2", "per_page": "7"}),
+	)
+}
+
+// unacceptable returns a value that a parameter does not take.
+func unacceptable(f reflect.StructField) string {
+	switch {
+	case f.Type == reflect.TypeFor[cola.Date]():
+		return "2024-02-30"
+	case f.Type == reflect.TypeFor[cola.Opt[int]](), f.Type == reflect.TypeFor[cola.Opt[float64]]():
+		return "many"
+	}
+	return strings.Repeat("x", 201)
+}
+
+// newParityCase writes what is given once as a query and once as JSON of the parameters' types.
+func newParityCase(path, tool string, beside map[string]any, params reflect.Type, given map[string]string) parityCase {
+	c := parityCase{tool: tool, arguments: map[string]any{}}
+	query := url.Values{}
+	for name, value := range beside {
+		c.arguments[name] = value
+	}
+	for name, value := range given {
+		query.Set(name, value)
+		c.arguments[name] = value
+		for _, f := range reflect.VisibleFields(params) {
+			if f.Tag.Get("json") != name {
+				continue
+			}
+			switch f.Type {
+			case reflect.TypeFor[[]string]():
+				c.arguments[name] = strings.Split(value, ",")
+			case reflect.TypeFor[cola.Opt[int]](), reflect.TypeFor[cola.Opt[float64]]():
+				if json.Valid([]byte(value)) {
+					c.arguments[name] = json.Number(value)
+				}
+			}
+		}
+	}
+	c.path = path + "?" + query.Encode()
+	return c
+}
+
+// TestParity: each question of REST and its tool's call have the same data, or the same error, and cost the same.
+func TestParity(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		s := startServer(t, h)
+		st := mustOpen(t, h)
+		cases := parityCases(t)
+		cases = append(cases, recordCases(t, s, st)...)
+		for i, c := range cases {
+			account, secret, _ := mustAccount(t, st, fmt.Sprintf("parity%d@example.com", i), cola.TierFree)
+			comparing(t, s, st, account, secret.Reveal(), c)
+		}
+	})
+}
+
+// recordCases asks for single records: those that are there, and others.
+func recordCases(t *testing.T, s *serverProcess, st store.Store) (cases []parityCase) {
+	t.Helper()
+	_, secret, _ := mustAccount(t, st, "records@example.com", cola.TierFree)
+	found := map[string]string{}
+	rows := s.get(t, "/colas?per_page=50", secret.Reveal()).at("data").([]any)
+	for _, row := range rows {
+		if row := row.(map[string]any); row["has_barcode"] == true && found["ttb_id"] == "" {
+			found["ttb_id"], found["permit_number"] = row["ttb_id"].(string), row["permit_number"].(string)
+			found["barcode_value"] = s.get(t, "/colas/"+found["ttb_id"], secret.Reveal()).at("data", "barcode_value").(string)
+		}
+	}
+	found["ava_id"] = s.get(t, "/avas?q=alexander", secret.Reveal()).at("data").([]any)[0].(map[string]any)["ava_id"].(string)
+	for path, tool := range map[string][2]string{
+		"/colas/": {"get_cola", "ttb_id"}, "/permittees/": {"get_permittee", "permit_number"}, "/barcode/": {"lookup_barcode", "barcode_value"}, "/avas/": {"get_ava", "ava_id"},
+	} {
+		for _, value := range []string{found[tool[1]], "99999999999999", "n/a <&>"} {
+			cases = append(cases, parityCase{path + url.PathEscape(value), tool[0], map[string]any{tool[1]: value}})
+		}
+	}
+	return append(cases, parityCase{"/usage", "get_usage", nil})
+}
+
+// comparing asks both ways on one account and holds the answers, the errors and the changes of the ledger against each other.
+func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Account, key string, c parityCase) {
+	t.Helper()
+	arguments := map[string]any{}
+	for name, value := range c.arguments {
+		arguments[name] = value
+	}
+	if c.tool != "get_usage" {
+		arguments["response_format"] = "detailed"
+	}
+	path := c.path
+	if _, paged := arguments["per_page"]; !paged && takesPages(c.tool) {
+		arguments["per_page"], path = 20, path+"&per_page=20"
+	}
+	rest := s.get(t, path, key)
+	first := spentBy(t, st, account)
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": c.tool, "arguments": arguments}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mcp := s.post(t, key, string(body))
+	second := spentBy(t, st, account)
+	if second.sub(first) != first || first.requests != 1 {
+		t.Errorf("%s: REST cost %+v, %s %+v", path, first, c.tool, second.sub(first))
+	}
+	structured := mcp.at("result", "structuredContent")
+	if rest.StatusCode != http.StatusOK {
+		text := mcp.at("result", "content").([]any)[0].(map[string]any)["text"].(string)
+		var envelope map[string]any
+		if err := json.Unmarshal([]byte(text), &envelope); err != nil || !cmp.Equal(envelope, rest.json) || mcp.at("result", "isError") != true {
+			t.Errorf("%s: errors differ (-REST +%s):\n%s", path, c.tool, cmp.Diff(rest.json, envelope))
+		}
+		return
+	}
+	got, _ := structured.(map[string]any)
+	for _, name := range []string{"data", "pagination", "meta", "defaults_applied"} {
+		want := rest.at(name)
+		if rows, isList := want.([]any); isList && !takesPages(c.tool) { // a list without pages is cut to what an answer holds
+			want = rows[:min(len(rows), len(got["data"].([]any)))]
+			if len(rows) > 0 && len(got["data"].([]any)) == 0 {
+				t.Errorf("%s: %s gives nothing", path, c.tool)
+			}
+		}
+		if diff := cmp.Diff(want, got[name]); diff != "" {
+			t.Errorf("%s: %s differs (-REST +%s):\n%s", path, name, c.tool, diff)
+		}
+	}
+	for _, name := range []string{"X-Detail-Views-Limit", "X-List-Records-Limit", "X-Quota-Reset"} {
+		if mcp.Header.Get(name) != rest.Header.Get(name) || mcp.Header.Get(name) == "" {
+			t.Errorf("%s: %s is %q and %q", path, name, rest.Header.Get(name), mcp.Header.Get(name))
+		}
+	}
+	if want := fmt.Sprint(account.Tier.Limits().ListRecords - second.listRecords); mcp.Header.Get("X-List-Records-Remaining") != want {
+		t.Errorf("%s: %q list records remain, want %s", path, mcp.Header.Get("X-List-Records-Remaining"), want)
+	}
+}
+
+func takesPages(tool string) bool {
+	return tool == "search_colas" || tool == "search_permittees" || tool == "list_production_reports"
+}
+
+// spent is what the books have of an account.
+type spent struct{ detailViews, listRecords, requests int }
+
+func (s spent) sub(o spent) spent {
+	return spent{s.detailViews - o.detailViews, s.listRecords - o.listRecords, s.requests - o.requests}
+}
+
+func spentBy(t *testing.T, st store.Store, account store.Account) (s spent) {
+	t.Helper()
+	days, err := st.DailyUsage(t.Context(), account.ID, 0, cola.NewDate(9999, 12, 31))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range days {
+		s.requests += d.Requests
+		switch d.Meter {
+		case cola.MeterDetailViews:
+			s.detailViews += d.Units
+		case cola.MeterListRecords:
+			s.listRecords += d.Units
+		}
+	}
+	return s
+}
