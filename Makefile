@@ -44,7 +44,7 @@ perf-sql: tools ## the service against plain SQL on PostgreSQL: 3,000,000 labels
 	@./scripts/perf-sql
 
 generate: ## write the committed generated files anew
-	go test ./httpapi -run Golden -update
+	go test ./httpapi ./mcp -run Golden -update
 
 run: ## serve on 127.0.0.1:8080 with demonstration data under ./data
 	go run ./cmd/colaregistry serve

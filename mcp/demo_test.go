@@ -1,0 +1,85 @@
+package mcp
+
+import (
+	"encoding/json"
+	"io"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/demo"
+)
+
+// TestDemonstrationFits: every label of the demonstration data, and every page of a hundred, is answered whole in either size.
+func TestDemonstrationFits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("answers twenty thousand labels")
+	}
+	largest, heaviest := map[string]int{}, map[string]int{}
+	weigh := func(what string, a answer) {
+		t.Helper()
+		if w := weight(a.data); w > heaviest[what] {
+			heaviest[what] = w
+		} else {
+			return
+		}
+		b, err := json.Marshal(a.result())
+		if err != nil {
+			t.Fatal(err)
+		}
+		largest[what] = max(largest[what], tokens(string(b)))
+		if len(a.notes) > 0 {
+			t.Errorf("%s is cut: %v", what, a.notes)
+		}
+	}
+	var page []cola.ColaSummary
+	o := demo.Options{Colas: 20_000, Seed: 1, AsOf: cola.DateOf(now)}
+	for label := range demo.Labels(o) {
+		label.Derive()
+		for _, v := range []view{{false}, {true}} {
+			var a answer
+			putRecord(&a, v, *label)
+			weigh("get_cola", a)
+		}
+		if page = append(page, label.ColaSummary); len(page) == cola.MaxPerPage {
+			for _, v := range []view{{false}, {true}} {
+				rows := rowFit[cola.ColaSummary]{view: v}
+				var a answer
+				if kept := rows.fit(page); kept != len(page) {
+					t.Errorf("%d of %d rows fit", kept, len(page))
+				}
+				a.put(v.append(nil, page))
+				weigh("search_colas", a)
+			}
+			page = page[:0]
+		}
+	}
+	for what, n := range largest {
+		t.Logf("the largest answer of %s has some %d tokens, both copies together", what, n)
+		if n >= maxTokens {
+			t.Errorf("%s: %d tokens", what, n)
+		}
+	}
+}
+
+// TestReferenceDataOfTheDemonstrationFits in either size, cut where it must be.
+func TestReferenceDataOfTheDemonstrationFits(t *testing.T) {
+	o := demo.Options{Colas: 100, Seed: 1, AsOf: cola.DateOf(now)}
+	f := newFake()
+	f.times, f.reports = demo.ProcessingTimes(o), demo.ProductionReports(o)
+	h := mustServe(t, f, io.Discard)
+	for tool, arguments := range map[string]string{
+		"get_processing_times": `{"response_format":"detailed"}`, "list_production_reports": `{"response_format":"detailed","per_page":100}`,
+	} {
+		got := call(t, h, tool, arguments)
+		if n := tokens(got.body); got.failed || n >= maxTokens || rowsOf(got.content) < 100 {
+			t.Errorf("%s: %d rows in %d tokens", tool, rowsOf(got.content), n)
+		}
+	}
+	for _, area := range demo.AVAs(o) {
+		var a answer
+		putRecord(&a, view{detailed: true}, area)
+		if len(a.notes) > 0 || weight(a.data) > room {
+			t.Errorf("%s is cut: %v", area.AVAID, a.notes)
+		}
+	}
+}
