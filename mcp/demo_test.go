@@ -3,6 +3,8 @@ package mcp
 import (
 	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -81,5 +83,29 @@ func TestReferenceDataOfTheDemonstrationFits(t *testing.T) {
 		if len(a.notes) > 0 || weight(a.data) > room {
 			t.Errorf("%s is cut: %v", area.AVAID, a.notes)
 		}
+	}
+}
+
+// TestRealLabelsFit: records of real labels, as they are published, are far from the limit.
+func TestRealLabelsFit(t *testing.T) {
+	folder := os.Getenv("COLAREGISTRY_SHARED_DATA")
+	if folder == "" {
+		folder = filepath.Join("..", "..", "shared", "data")
+	}
+	file, err := os.Open(filepath.Join(folder, "ttb", "cola_records.jsonl"))
+	if err != nil {
+		t.Skipf("no real data to test with: %v", err)
+	}
+	defer file.Close()
+	largest := 0
+	for d := json.NewDecoder(file); d.More(); {
+		var record json.RawMessage
+		if err := d.Decode(&record); err != nil {
+			t.Fatal(err)
+		}
+		largest = max(largest, weight(record)*2/7)
+	}
+	if t.Logf("the largest real label takes some %d tokens", largest); largest == 0 || largest > maxTokens/4 {
+		t.Errorf("the largest real label takes %d tokens", largest)
 	}
 }

@@ -103,12 +103,9 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func searchNames() (names []string) {
-	for _, n := range strings.Fields("abv_max abv_min approval_date_from approval_date_to barcode_value brand_name category container_type cursor " +
-		"derived_subcategory domestic_or_imported origin page per_page permit_number product_type q status volume_max volume_min volume_unit") {
-		names = append(names, n)
-	}
-	return names
+func searchNames() []string {
+	return strings.Fields("abv_max abv_min approval_date_from approval_date_to barcode_value brand_name category container_type cursor " +
+		"derived_subcategory domestic_or_imported origin page per_page permit_number product_type q status volume_max volume_min volume_unit")
 }
 
 // TestIDAsANumber: an id that was sent as a number is understood when it can be told which one it is.

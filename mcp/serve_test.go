@@ -67,55 +67,58 @@ func TestEveryRevision(t *testing.T) {
 	}
 }
 
+const usageCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`
+
+// refusals are wrong requests, and what each is answered with.
+var refusals = []struct {
+	name, method, body, lines string
+	status                    int
+	holds                     string
+	spent                     int
+}{
+	{"no credentials", "POST", usageCall, "X-API-Key:", 401, `{"error":{"code":"unauthorized"`, 0},
+	{"wrong credentials", "POST", usageCall, "X-API-Key: lar_wrong", 401, `{"error":{"code":"unauthorized"`, 0},
+	{"no credentials and no message", "POST", "[", "X-API-Key:", 401, `"unauthorized"`, 0},
+	{"GET without credentials", "GET", "", "X-API-Key:", 401, `"unauthorized"`, 0},
+	{"GET", "GET", "", "", 405, `"method_not_allowed"`, 0},
+	{"DELETE", "DELETE", "", "", 405, `"method_not_allowed"`, 0},
+	{"HEAD", "HEAD", "", "", 405, `"method_not_allowed"`, 0},
+	{"PUT", "PUT", usageCall, "", 405, `"method_not_allowed"`, 0},
+	{"a form", "POST", usageCall, "Content-Type: application/x-www-form-urlencoded", 415, `"unsupported_media_type"`, 0},
+	{"no content type", "POST", usageCall, "Content-Type:", 415, `"unsupported_media_type"`, 0},
+	{"another charset", "POST", usageCall, "Content-Type: application/json; charset=utf-16", 415, `"unsupported_media_type"`, 0},
+	{"compressed", "POST", usageCall, "Content-Encoding: gzip", 415, `"unsupported_media_type"`, 0},
+	{"too large", "POST", `{"a":"` + strings.Repeat("x", maxMessageBytes) + `"}`, "", 413, `"payload_too_large"`, 0},
+	{"empty", "POST", "", "", 400, `"code":-32700`, 0},
+	{"no JSON", "POST", "{", "", 400, `"code":-32700`, 0},
+	{"no UTF-8", "POST", "{\"a\":\"\xff\"}", "", 400, `"code":-32700`, 0},
+	{"too deep", "POST", strings.Repeat("[", 100_000), "", 400, `nested too deeply`, 0},
+	{"a batch", "POST", "[" + usageCall + "," + usageCall + "]", "", 400, `Batches are not accepted`, 0},
+	{"a batch of the revision that had them", "POST", "[" + usageCall + "]", "Mcp-Protocol-Version: 2025-03-26", 400, `Batches are not accepted`, 0},
+	{"a number", "POST", "1", "", 400, `"code":-32600`, 0},
+	{"an answer", "POST", `{"jsonrpc":"2.0","id":1,"result":{}}`, "", 400, `"code":-32600`, 0},
+	{"another JSON-RPC", "POST", `{"jsonrpc":"1.0","id":1,"method":"ping"}`, "", 400, `"code":-32600`, 0},
+	{"two methods", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `\"method\" twice`, 0},
+	{"another spelling", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `it is spelt \"method\"`, 0},
+	{"two names", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","name":"get_usage"}}`, "", 400, `\"name\" twice`, 0},
+	{"a name in another spelling", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","ſname":1,"NAME":"get_usage"}}`, "", 400, `it is spelt \"name\"`, 0},
+	{"an object as id", "POST", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, "", 400, `"code":-32600`, 0},
+	{"an old revision", "POST", usageCall, "Mcp-Protocol-Version: 2024-11-05", 400, `2025-03-26`, 0},
+	{"no revision", "POST", usageCall, "Mcp-Protocol-Version: latest", 400, ``, 1},
+	{"a tool that is none", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usages"}}`, "", 200, `did you mean get_usage?`, 1},
+	{"no tool", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, "", 200, `"code":-32602`, 1},
+	{"a resource that is none", "POST", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"registry://x"}}`, "", 200, `"code":-32002`, 1},
+	{"a prompt that is none", "POST", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"x"}}`, "", 200, `"code":-32602`, 1},
+	{"an unknown method", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/change"}`, "", 200, `"code":-32601`, 0},
+	{"subscribing", "POST", `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"registry://reference/tiers"}}`, "", 200, `"code":-32601`, 0},
+	{"listening", "POST", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":` + modern("{}") + `}`, "", 404, `"code":-32601`, 0},
+	{"a key in the address", "POST?api_key=" + testKey, usageCall, "X-API-Key:", 401, `"unauthorized"`, 0},
+}
+
 // TestRefusedMessages: each kind of wrong request gets its status, no part of it reaches a tool, and none counts in the burst
 // but the calls.
 func TestRefusedMessages(t *testing.T) {
-	usage := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`
-	tests := []struct {
-		name, method, body, lines string
-		status                    int
-		holds                     string
-		spent                     int
-	}{
-		{"no credentials", "POST", usage, "X-API-Key:", 401, `{"error":{"code":"unauthorized"`, 0},
-		{"wrong credentials", "POST", usage, "X-API-Key: lar_wrong", 401, `{"error":{"code":"unauthorized"`, 0},
-		{"no credentials and no message", "POST", "[", "X-API-Key:", 401, `"unauthorized"`, 0},
-		{"GET without credentials", "GET", "", "X-API-Key:", 401, `"unauthorized"`, 0},
-		{"GET", "GET", "", "", 405, `"method_not_allowed"`, 0},
-		{"DELETE", "DELETE", "", "", 405, `"method_not_allowed"`, 0},
-		{"HEAD", "HEAD", "", "", 405, `"method_not_allowed"`, 0},
-		{"PUT", "PUT", usage, "", 405, `"method_not_allowed"`, 0},
-		{"a form", "POST", usage, "Content-Type: application/x-www-form-urlencoded", 415, `"unsupported_media_type"`, 0},
-		{"no content type", "POST", usage, "Content-Type:", 415, `"unsupported_media_type"`, 0},
-		{"another charset", "POST", usage, "Content-Type: application/json; charset=utf-16", 415, `"unsupported_media_type"`, 0},
-		{"compressed", "POST", usage, "Content-Encoding: gzip", 415, `"unsupported_media_type"`, 0},
-		{"too large", "POST", `{"a":"` + strings.Repeat("x", maxMessageBytes) + `"}`, "", 413, `"payload_too_large"`, 0},
-		{"empty", "POST", "", "", 400, `"code":-32700`, 0},
-		{"no JSON", "POST", "{", "", 400, `"code":-32700`, 0},
-		{"no UTF-8", "POST", "{\"a\":\"\xff\"}", "", 400, `"code":-32700`, 0},
-		{"too deep", "POST", strings.Repeat("[", 100_000), "", 400, `nested too deeply`, 0},
-		{"a batch", "POST", "[" + usage + "," + usage + "]", "", 400, `Batches are not accepted`, 0},
-		{"a batch of the revision that had them", "POST", "[" + usage + "]", "Mcp-Protocol-Version: 2025-03-26", 400, `Batches are not accepted`, 0},
-		{"a number", "POST", "1", "", 400, `"code":-32600`, 0},
-		{"an answer", "POST", `{"jsonrpc":"2.0","id":1,"result":{}}`, "", 400, `"code":-32600`, 0},
-		{"another JSON-RPC", "POST", `{"jsonrpc":"1.0","id":1,"method":"ping"}`, "", 400, `"code":-32600`, 0},
-		{"two methods", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `\"method\" twice`, 0},
-		{"another spelling", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `it is spelt \"method\"`, 0},
-		{"two names", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","name":"get_usage"}}`, "", 400, `\"name\" twice`, 0},
-		{"a name in another spelling", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","ſname":1,"NAME":"get_usage"}}`, "", 400, `it is spelt \"name\"`, 0},
-		{"an object as id", "POST", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, "", 400, `"code":-32600`, 0},
-		{"an old revision", "POST", usage, "Mcp-Protocol-Version: 2024-11-05", 400, `2025-03-26`, 0},
-		{"no revision", "POST", usage, "Mcp-Protocol-Version: latest", 400, ``, 1},
-		{"a tool that is none", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usages"}}`, "", 200, `did you mean get_usage?`, 1},
-		{"no tool", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, "", 200, `"code":-32602`, 1},
-		{"a resource that is none", "POST", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"registry://x"}}`, "", 200, `"code":-32002`, 1},
-		{"a prompt that is none", "POST", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"x"}}`, "", 200, `"code":-32602`, 1},
-		{"an unknown method", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/change"}`, "", 200, `"code":-32601`, 0},
-		{"subscribing", "POST", `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"registry://reference/tiers"}}`, "", 200, `"code":-32601`, 0},
-		{"listening", "POST", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":` + modern("{}") + `}`, "", 404, `"code":-32601`, 0},
-		{"a key in the address", "POST?api_key=" + testKey, usage, "X-API-Key:", 401, `"unauthorized"`, 0},
-	}
-	for _, tt := range tests {
+	for _, tt := range refusals {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFake()
 			method, _, query := strings.Cut(tt.method, "?")

@@ -92,7 +92,7 @@ func TestAssistants(t *testing.T) {
 		for name, connect := range map[string]func(*testing.T) assistant{
 			"newest": func(t *testing.T) assistant { return mustConnect(t, s.endpoint(), key) },
 			"handshake": func(t *testing.T) assistant {
-				return mustConnect(t, s.endpoint(), key, client.WithLegacyProtocolOnly())
+				return mustConnect(t, s.endpoint(), key, client.WithProtocolVersion(protocol.LATEST_LEGACY_PROTOCOL_VERSION))
 			},
 			"pipe":  func(t *testing.T) assistant { return mustPipe(t, key, h.flags()...) },
 			"relay": func(t *testing.T) assistant { return mustPipe(t, key, "--url", strings.TrimSuffix(s.base, "/api/v1")) },
