@@ -201,6 +201,8 @@ func mainImageURL(images []Image) Text {
 }
 
 // Revision numbers the changes of a store: every record carries the revision of its last change, and a larger one is later.
+// It is the time, in microseconds since 1970, but always more than the one before. So two pasts of one store, of which one
+// was lost, have numbers of their own.
 type Revision int64
 
 // IndexRecord is what the search index needs of one label.

@@ -121,6 +121,10 @@ type ReferenceSets struct {
 type Changes interface {
 	// Revision returns the latest committed revision of any record. It is cheap: it is polled.
 	Revision(ctx context.Context) (cola.Revision, error)
+	// HasRevision reports whether a revision is in this database's past: false for one of another database, or of a state that
+	// this one was in before it was set back, as by the restoring of a backup. It is known for 30 days after the next one was
+	// taken, and false afterwards. 0, when nothing was written yet, is in every past.
+	HasRevision(ctx context.Context, rev cola.Revision) (bool, error)
 	// ColasSince calls yield with every label changed after a revision, in no order, and returns the revision up to
 	// which that is complete. All of it is read from one consistent state. The record is only valid during the call. An
 	// error of yield ends it and is returned.

@@ -25,7 +25,11 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 	var f follower
 	// Items can be had once only, so the transaction is not tried again.
 	err := inTransactionOnce(ctx, s.general, fillWithin, func(tx pgx.Tx) error {
-		if err := checkEmpty(ctx, tx); err != nil {
+		latest, rev, err := s.nextRevision(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := checkEmpty(ctx, tx, latest); err != nil {
 			return err
 		}
 		w := newFiller(ctx, tx)
@@ -37,7 +41,7 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 				return fmt.Errorf("%s: %w", item.Kind, err)
 			}
 		}
-		return w.finish()
+		return w.finish(rev)
 	})
 	if f.err != nil {
 		return fmt.Errorf("%s: %w", operation, f.err)
@@ -147,8 +151,9 @@ func (f *filler) flush() error {
 	return nil
 }
 
-// finish copies what is left, has new accounts and keys numbered after those there are, and takes the first revision.
-func (f *filler) finish() error {
+// finish copies what is left, has new accounts and keys numbered after those there are, and takes a revision. The records
+// carry 1: nobody has read any of them before.
+func (f *filler) finish(rev cola.Revision) error {
 	for _, id := range f.windows.keys {
 		w := f.windows.values[id]
 		f.add(f.bursts, int64(id), w.at, w.requests)
@@ -159,7 +164,7 @@ func (f *filler) finish() error {
 	b := &pgx.Batch{}
 	b.Queue(`SELECT setval(pg_get_serial_sequence('accounts', 'id'), max(id)) FROM accounts`)
 	b.Queue(`SELECT setval(pg_get_serial_sequence('api_keys', 'id'), max(id)) FROM api_keys`)
-	b.Queue(setBoth, int64(1))
+	b.Queue(setBoth, int64(rev))
 	b.Queue(notifyChange)
 	return sent(f.tx.SendBatch(f.ctx, b), nil)
 }

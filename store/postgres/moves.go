@@ -174,15 +174,11 @@ var countsOf = map[store.ItemKind][]string{
 		`count(*) FROM ` + records.RegistrationProcessingTimes.Table, `count(*) FROM ` + records.CategoryAliases.Table},
 }
 
-// checkEmpty fails with store.ErrExists unless the store holds nothing and never did. It locks out writers of records.
-func checkEmpty(ctx context.Context, tx pgx.Tx) error {
-	var rev cola.Revision
-	if err := tx.QueryRow(ctx, lockRevision).Scan(fields{&rev}); err != nil {
-		return err
-	}
+// checkEmpty fails with store.ErrExists unless the store, at its latest revision, holds nothing and never did.
+func checkEmpty(ctx context.Context, tx pgx.Tx, latest cola.Revision) error {
 	var accounts bool
 	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM accounts)`).Scan(fields{&accounts})
-	if err == nil && (rev > 0 || accounts) {
+	if err == nil && (latest > 0 || accounts) {
 		err = errors.Join(store.ErrExists, errors.New("the database holds records already"))
 	}
 	return err

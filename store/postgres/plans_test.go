@@ -50,6 +50,8 @@ func TestQueryPlans(t *testing.T) {
 		"batch by id":              selectBatch,
 		"voiding of a batch":       voidKnown,
 		"forgetting of batches":    forgetBatches,
+		"revision by number":       hasRevision,
+		"forgetting of revisions":  forgetRevisions,
 	} {
 		for _, step := range explain(t, conn, name, query) {
 			if strings.Contains(step, "Seq Scan") {

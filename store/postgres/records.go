@@ -15,9 +15,6 @@ import (
 // and the ledger has rows of its own.
 
 const (
-	lockRevision   = `SELECT revision FROM meta FOR UPDATE`
-	setRevision    = `UPDATE meta SET revision = $1`
-	setBoth        = `UPDATE meta SET revision = $1, reference_revision = $1`
 	notifyChange   = `SELECT pg_notify('` + changesChannel + `', '')`
 	statementsSent = 1000 // at a time, of a statement for each row
 )
@@ -58,7 +55,7 @@ func (s *Store) apply(ctx context.Context, c change) ([]store.Outcome, error) {
 		})
 	} else {
 		err = inTransaction(ctx, s.general, func(tx pgx.Tx) error {
-			p, err = c.carryOut(ctx, tx)
+			p, err = s.carryOut(ctx, tx, c)
 			return err
 		})
 	}
@@ -69,15 +66,14 @@ func (s *Store) apply(ctx context.Context, c change) ([]store.Outcome, error) {
 }
 
 // carryOut plans and writes within a transaction. Without anything to write it takes no revision and wakes nobody.
-func (c change) carryOut(ctx context.Context, tx pgx.Tx) (p plan, err error) {
-	var rev cola.Revision
-	if err := tx.QueryRow(ctx, lockRevision).Scan(fields{&rev}); err != nil {
+func (s *Store) carryOut(ctx context.Context, tx pgx.Tx, c change) (p plan, err error) {
+	_, rev, err := s.nextRevision(ctx, tx)
+	if err != nil {
 		return p, err
 	}
 	if p, err = c.plan(ctx, tx); err != nil || p.write == nil {
 		return p, err
 	}
-	rev++
 	if err := p.write(ctx, tx, rev); err != nil {
 		return p, err
 	}

@@ -23,7 +23,7 @@ const (
 	forgetEvery = time.Minute
 )
 
-// upkeep is what a store does in the background: it listens for changes, and forgets old batches.
+// upkeep is what a store does in the background: it listens for changes, and forgets what nobody will look up any more.
 type upkeep struct {
 	store   *Store
 	config  *pgx.ConnConfig
@@ -121,8 +121,8 @@ func await(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// forget deletes batches that nobody will look up any more. The ledger's own transactions are spared that: rows that were
-// deleted lately lie where the oldest ones are looked for, and there are more of them the longer some reader goes on.
+// forget deletes old batches and revisions. The ledger's own transactions are spared that: rows that were deleted lately lie
+// where the oldest ones are looked for, and there are more of them the longer some reader goes on.
 func (u *upkeep) forget(ctx context.Context) {
 	tick := time.NewTicker(forgetEvery)
 	defer tick.Stop()
@@ -134,6 +134,9 @@ func (u *upkeep) forget(ctx context.Context) {
 		}
 		if err := u.store.forgetBatches(ctx); err != nil && ctx.Err() == nil {
 			u.store.logger.Warn("old ledger batches not deleted", "error", oneLine(err))
+		}
+		if err := u.store.forgetRevisions(ctx); err != nil && ctx.Err() == nil {
+			u.store.logger.Warn("old revisions not deleted", "error", oneLine(err))
 		}
 	}
 }

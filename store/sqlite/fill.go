@@ -51,8 +51,8 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 	return failed(operation, s.journal.sync())
 }
 
-// fillSome writes the next items and reports whether there are more. With the last of them come the revisions, at which
-// followers look up.
+// fillSome writes the next items and reports whether there are more. With the last of them comes the revision, at which
+// followers look up. The records carry 1: nobody has read any of them before.
 func (s *Store) fillSome(ctx context.Context, next func() (*store.Item, error, bool)) (more bool, err error) {
 	for range fillChunk {
 		item, err, ok := next()
@@ -60,7 +60,8 @@ func (s *Store) fillSome(ctx context.Context, next func() (*store.Item, error, b
 			return false, err
 		}
 		if !ok {
-			return false, s.records.exec(ctx, `UPDATE meta SET revision = 1, reference_revision = 1`)
+			_, err := s.nextRevision(ctx, 0, true)
+			return false, err
 		}
 		if err := s.fill(ctx, item); err != nil {
 			return false, fmt.Errorf("%s: %w", item.Kind, err)

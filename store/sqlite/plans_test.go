@@ -26,6 +26,8 @@ func TestQueryPlans(t *testing.T) {
 		"batch by id":           selectBatch,
 		"forgetting of batches": forgetBatches,
 		"dropping of grants":    dropGrants,
+		"revision by number":    hasRevision,
+		"dropping of revisions": forgetRevisions,
 	} {
 		rows, err := s.read.db.Query(`EXPLAIN QUERY PLAN `+query, make([]any, strings.Count(query, "?"))...)
 		if err != nil {
@@ -48,12 +50,15 @@ func TestQueryPlans(t *testing.T) {
 	}
 }
 
-// isCostly tells whether a step of a plan goes through what may be large. The oldest batches are read up to a limit; ids of
-// changed labels are sorted, and their few barcodes.
+// isCostly tells whether a step of a plan goes through what may be large. The oldest batches and revisions are read up to a
+// limit; ids of changed labels are sorted, and their few barcodes.
 func isCostly(name, step string) bool {
 	small := []string{"SCAN json_each", "SCAN changed", "SCAN CONSTANT ROW"}
-	if name == "forgetting of batches" {
+	switch name {
+	case "forgetting of batches":
 		small = append(small, "SCAN ledger_batches", "SCAN (subquery-1)")
+	case "dropping of revisions":
+		small = append(small, "SCAN revisions")
 	}
 	if strings.HasPrefix(step, "SCAN") {
 		return !slices.ContainsFunc(small, func(s string) bool { return strings.HasPrefix(step, s) })

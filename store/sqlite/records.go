@@ -186,18 +186,3 @@ func (s *Store) turnIsOver(taken time.Duration) bool {
 
 // inCompany reports whether somebody has waited for a split write lately.
 func (s *Store) inCompany() bool { return time.Since(s.company) < companyStays }
-
-// nextRevision takes the revision of a write transaction, which all records changed by it carry. It is taken under the
-// write lock, which is held to the commit, so revisions become visible in order and whoever follows them skips nothing.
-func (s *Store) nextRevision(ctx context.Context, base cola.Revision, reference bool) (cola.Revision, error) {
-	next := base + 1
-	query := `UPDATE meta SET revision = ?1 WHERE revision = ?2`
-	if reference {
-		query = `UPDATE meta SET revision = ?1, reference_revision = ?1 WHERE revision = ?2`
-	}
-	n, err := s.records.affect(ctx, query, int64(next), int64(base))
-	if err == nil && n == 0 {
-		err = errOvertaken
-	}
-	return next, err
-}

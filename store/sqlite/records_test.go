@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,9 +22,10 @@ func (noStep) write(context.Context, *writer, cola.Revision) error { return nil 
 // TestOvertakenWriteStartsOver: where files cannot be locked, others may change records between a plan and its writing. The
 // write then plans anew, from the first record that is not kept, and gives up when it is overtaken every time.
 func TestOvertakenWriteStartsOver(t *testing.T) {
+	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	for _, times := range []int{0, 1, 3, attempts} {
 		path := filepath.Join(t.TempDir(), "registry.db")
-		s := mustOpen(t, path, Options{Logger: quiet()})
+		s := mustOpen(t, path, Options{Logger: quiet(), Now: func() time.Time { return now }})
 		others, err := sql.Open("sqlite", path)
 		if err != nil {
 			t.Fatal(err)
@@ -37,7 +39,7 @@ func TestOvertakenWriteStartsOver(t *testing.T) {
 				return nil, err
 			}
 			if plans <= times {
-				if _, err := others.ExecContext(ctx, `UPDATE meta SET revision = revision + 1`); err != nil {
+				if _, err := others.ExecContext(ctx, `UPDATE meta SET revision = ? + ?`, now.UnixMicro(), plans); err != nil {
 					return nil, err
 				}
 			}
@@ -52,8 +54,12 @@ func TestOvertakenWriteStartsOver(t *testing.T) {
 		if diff := cmp.Diff([]store.Outcome{store.Added}, outcomes); err != nil || diff != "" || plans != times+1 {
 			t.Errorf("overtaken %d times: %v after %d plans (-want +got):\n%s", times, err, plans, diff)
 		}
-		if rev, err := s.Revision(t.Context()); err != nil || rev != cola.Revision(times+1) {
-			t.Errorf("overtaken %d times: revision %d (%v), want %d", times, rev, err, times+1)
+		want := cola.Revision(now.UnixMicro())
+		if times > 0 {
+			want += cola.Revision(times) + 1 // after the others'
+		}
+		if rev, err := s.Revision(t.Context()); err != nil || rev != want {
+			t.Errorf("overtaken %d times: revision %d (%v), want %d", times, rev, err, want)
 		}
 	}
 }

@@ -18,6 +18,23 @@ func testMoves(t *testing.T, open Opener) {
 			furnish(t, st, c)
 			movedDoesTheSame(t, st, open(t, c.now), c)
 		}},
+		{"a moved registry has a past of its own", func(t *testing.T, st store.Store, c *clock) {
+			mustKeep(t, st, label(0))
+			c.advance(time.Second)
+			to := open(t, c.now)
+			if err := to.Fill(t.Context(), everything(t.Context(), st)); err != nil {
+				t.Fatal(err)
+			}
+			first, second := mustRevision(t, st), mustRevision(t, to)
+			same(t, "the revision it begins with", cola.Revision(c.now().UnixMicro()), second)
+			for _, one := range []struct {
+				st    store.Store
+				rev   cola.Revision
+				known bool
+			}{{st, first, true}, {st, second, false}, {to, first, false}, {to, second, true}} {
+				mustKnow(t, one.st, one.rev, one.known)
+			}
+		}},
 		{"an empty registry can be moved", func(t *testing.T, st store.Store, c *clock) {
 			to := open(t, c.now)
 			if err := to.Fill(t.Context(), everything(t.Context(), st)); err != nil {

@@ -31,6 +31,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"References", testReferences},
 		{"ProductionReports", testProductionReports},
 		{"Changes", testChanges},
+		{"Revisions", testRevisions},
 		{"Accounts", testAccounts},
 		{"Keys", testKeys},
 		{"Ledger", testLedger},
@@ -116,6 +117,7 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["UpsertCategoryAliases"] = st.UpsertCategoryAliases(ctx, []cola.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit)
 	_, errs["AllReferences"] = st.AllReferences(ctx)
 	_, errs["Revision"] = st.Revision(ctx)
+	_, errs["HasRevision"] = st.HasRevision(ctx, 0)
 	_, errs["ColasSince"] = st.ColasSince(ctx, 0, func(*cola.IndexRecord) error { return nil })
 	_, errs["CreateAccount"] = st.CreateAccount(ctx, "a@example.com", cola.TierFree)
 	_, errs["Keys"] = st.Keys(ctx, 0)
