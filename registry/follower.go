@@ -16,7 +16,8 @@ const (
 	pollEvery = 250 * time.Millisecond
 	// pollWoken is the same where the store wakes the follower: the floor, for when a wake-up is lost.
 	pollWoken = time.Second
-	// revisionWait is how long the store may take to tell its revision, which it does at once unless the connection is dead.
+	// revisionWait is how long the store may take to tell its revision, or look some up, which it does at once unless the
+	// connection is dead.
 	revisionWait = 3 * time.Second
 	// pollBusy is the pause after many labels came at once, as in an import: fewer and larger batches cost less to index, and
 	// what is committed is still shown within two seconds.
@@ -50,7 +51,9 @@ type Follower struct {
 	options  FollowerOptions
 	saved    search.Marks // what the snapshot file holds
 	changed  time.Time    // when the index last changed
-	complete bool         // the first build is done
+	restored bool         // the index comes from the snapshot
+	complete bool         // the index has been brought up to the store once
+	told     bool         // options.Built was called
 	failing  bool         // the store could not be followed at the last try
 }
 
@@ -69,7 +72,7 @@ func NewFollower(s *Service, o FollowerOptions) *Follower {
 // It retries what fails: an unreachable store delays news, it does not end the service.
 func (f *Follower) Run(ctx context.Context) error {
 	begun := time.Now()
-	restored := f.restore()
+	f.restored = f.restore()
 	for p := (pause{}); f.rest(ctx, p); {
 		labels, err := f.sync(ctx)
 		if ctx.Err() != nil {
@@ -80,9 +83,10 @@ func (f *Follower) Run(ctx context.Context) error {
 		if p = f.pauseAfter(labels, err); err != nil {
 			continue
 		}
-		if f.service.ready.CompareAndSwap(false, true) {
+		if f.service.ready.Store(true); !f.told {
+			f.told = true
 			stats := f.service.index.View().Stats()
-			f.options.Built(Build{Labels: stats.Labels, Undated: stats.Undated, Took: time.Since(begun), Restored: restored})
+			f.options.Built(Build{Labels: stats.Labels, Undated: stats.Undated, Took: time.Since(begun), Restored: f.restored})
 		}
 		f.saveWhenQuiet()
 	}
@@ -133,8 +137,8 @@ func (f *Follower) rest(ctx context.Context, p pause) bool {
 	return ctx.Err() == nil
 }
 
-// restore loads the snapshot. One that is damaged, of another database or ahead of the store is left aside: the index is
-// then built from the store.
+// restore loads the snapshot. One that is damaged or of another database is left aside: the index is then built from the
+// store.
 func (f *Follower) restore() bool {
 	if f.options.Snapshot == "" {
 		return false
@@ -152,38 +156,34 @@ func (f *Follower) restore() bool {
 
 // sync brings the index and the reference data up to the store, in one publication, and returns how many labels changed.
 func (f *Follower) sync(ctx context.Context) (labels int, err error) {
-	index := f.service.index
 	latest, err := f.revision(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("read revision: %w", err)
+		return 0, err
 	}
-	marks := index.View().Marks()
+	marks := f.service.index.View().Marks()
 	f.service.seen.saw(latest, marks, time.Now())
-	if latest < max(marks.Labels, marks.Permittees, marks.References) {
-		return f.rebuild(ctx)
-	}
 	if f.complete && latest == marks.Labels && latest == marks.Permittees && latest == marks.References {
 		return 0, nil
 	}
-	return f.update(ctx, marks, latest)
+	if labels, err = f.update(ctx, marks, latest); errors.Is(err, errOtherPast) {
+		return f.rebuild(ctx)
+	}
+	return labels, err
 }
 
 func (f *Follower) revision(ctx context.Context) (cola.Revision, error) {
 	ctx, cancel := context.WithTimeout(ctx, revisionWait)
 	defer cancel()
-	return f.service.store.Revision(ctx)
-}
-
-// rebuild starts over: the store is behind the index, so it is not the store that the index was built from (a backup was
-// restored over it).
-func (f *Follower) rebuild(ctx context.Context) (labels int, err error) {
-	f.service.log.Warn("the database is older than the index; building the index anew")
-	f.service.index.Reset()
-	return f.update(ctx, search.Marks{}, 0)
+	latest, err := f.service.store.Revision(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read revision: %w", err)
+	}
+	return latest, nil
 }
 
 // update reads what changed since marks and publishes it. Labels are read before permittees: a permittee is written with
-// its first label, so every label read has its permittee. It returns how many labels changed.
+// its first label, so every label read has its permittee. It returns how many labels changed, and fails with errOtherPast
+// when the changes are not ones of what the index shows.
 func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.Revision) (labels int, err error) {
 	st := f.service.store
 	u := f.service.index.Begin()
@@ -217,6 +217,9 @@ func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.R
 	next.Labels = max(next.Labels, latest)
 	next.Permittees = max(next.Permittees, latest)
 	next.References = max(next.References, latest)
+	if err := f.checkPast(ctx, marks, next); err != nil {
+		return labels, err
+	}
 	if err := u.Commit(next); err != nil {
 		return labels, fmt.Errorf("publish index: %w", err)
 	}
@@ -232,7 +235,7 @@ func (f *Follower) updateReferences(ctx context.Context, u *search.Update, have 
 	if err != nil {
 		return 0, fmt.Errorf("read reference revision: %w", err)
 	}
-	if revision <= have && f.service.references.Load() != nil {
+	if have > 0 && revision <= have && f.service.references.Load() != nil {
 		return have, nil
 	}
 	sets, err := st.AllReferences(ctx)

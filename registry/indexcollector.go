@@ -62,11 +62,8 @@ func (c *indexCollector) addIndex() {
 // addFollowing adds how the index follows the store.
 func (c *indexCollector) addFollowing() {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
-	c.add(gauge, "index_revision", "Revision of the store up to which the index shows everything.", func(m *indexMoment) float64 { return float64(shownUpTo(m.marks)) })
-	c.add(gauge, "store_revision", "Latest revision that the store was seen to have.", func(m *indexMoment) float64 { return float64(m.store) })
-	c.add(gauge, "index_lag_revisions", "Revisions that the store was seen to have and the index does not show yet.", func(m *indexMoment) float64 {
-		return float64(max(0, m.store-shownUpTo(m.marks)))
-	})
+	c.add(gauge, "index_revision", "Revision of the store up to which the index shows everything: microseconds since 1970 at the earliest.", func(m *indexMoment) float64 { return float64(shownUpTo(m.marks)) })
+	c.add(gauge, "store_revision", "Latest revision that the store was seen to have: microseconds since 1970 at the earliest.", func(m *indexMoment) float64 { return float64(m.store) })
 	c.add(gauge, "index_lag_seconds", "How long the index has not been what the store was seen to be; 0 while it is.", func(m *indexMoment) float64 {
 		if m.behind.IsZero() {
 			return 0

@@ -241,7 +241,8 @@ func TestDataFolder(t *testing.T) {
 	}
 }
 
-// TestRestoredBackup: a backup made and put in place as the operations guide says serves as it did, and takes new labels.
+// TestRestoredBackup: a backup made and put in place as the operations guide says serves as it did, and takes new labels. What
+// was lost with the restore is not shown, although the index was saved with it and later imports have gone past it.
 func TestRestoredBackup(t *testing.T) {
 	t.Parallel()
 	h := embedded(t)
@@ -250,8 +251,17 @@ func TestRestoredBackup(t *testing.T) {
 	if err := vacuumInto(filepath.Join(h.DataDir, "registry.db"), backup); err != nil {
 		t.Fatal(err)
 	}
+	ids := func(s *serverProcess, brand, key string) []string {
+		t.Helper()
+		return s.get(t, "/colas?approval_date_from=2005-01-01&brand_name="+brand, key).ids()
+	}
+	h.run(t, "import", "colas", mustNewLabel(t))
+	await(t, "an imported label is shown", func() bool { return len(ids(s, "afterwards", s.key)) == 1 })
 	s.stop(t)
-	for _, name := range []string{"registry.db-wal", "registry.db-shm", "registry.index"} {
+	if _, err := os.Stat(filepath.Join(h.DataDir, "registry.index")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"registry.db-wal", "registry.db-shm"} {
 		if err := os.Remove(filepath.Join(h.DataDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
@@ -259,7 +269,22 @@ func TestRestoredBackup(t *testing.T) {
 	if err := os.Rename(backup, filepath.Join(h.DataDir, "registry.db")); err != nil {
 		t.Fatal(err)
 	}
+	later := filepath.Join(t.TempDir(), "later.jsonl")
+	var lines strings.Builder
+	for i := range 1_000 {
+		fmt.Fprintf(&lines, `{"ttb_id":"990010010%05d","brand_name":"LATER","product_type":"wine","permit_number":"CA-W-99002","approval_date":"2024-05-07"}`+"\n", 100+i)
+	}
+	if err := os.WriteFile(later, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.run(t, "import", "colas", later)
 	restored := startServer(t, h)
+	if lost := ids(restored, "afterwards", s.key); len(lost) > 0 {
+		t.Errorf("the restored registry shows %v, which it lacks", lost)
+	}
+	if shown := restored.get(t, "/colas?per_page=1&approval_date_from=2005-01-01&brand_name=later", s.key).at("pagination", "total"); shown != 1_000.0 {
+		t.Errorf("the restored registry shows %v of the 1000 labels imported into it", shown)
+	}
 	if a := restored.get(t, "/colas?per_page=1", s.key); a.StatusCode != http.StatusOK || len(a.ids()) != 1 {
 		t.Errorf("the restored registry answers %d: %s", a.StatusCode, a.body)
 	}

@@ -1,0 +1,307 @@
+package registry_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/quota"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/search"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlite"
+)
+
+// switching is a store that is set back while it is followed: at first it has one past, then another. The ledger stays.
+type switching struct {
+	*sqlite.Store
+	other *sqlite.Store
+	after string        // the method at whose end it is set back, once armed
+	hold  chan struct{} // what was lost is not read anew before it is closed; nil: at once
+	armed atomic.Bool
+	back  atomic.Bool
+	ahead atomic.Int64 // of the time, in nanoseconds: the clock of both
+}
+
+func (s *switching) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+
+func (s *switching) present() *sqlite.Store {
+	if s.back.Load() {
+		return s.other
+	}
+	return s.Store
+}
+
+func (s *switching) did(method string) {
+	if s.armed.Load() && method == s.after {
+		s.back.Store(true)
+	}
+}
+
+func (s *switching) Revision(ctx context.Context) (cola.Revision, error) {
+	defer s.did("Revision")
+	return s.present().Revision(ctx)
+}
+
+func (s *switching) HasRevision(ctx context.Context, rev cola.Revision) (bool, error) {
+	defer s.did("HasRevision")
+	return s.present().HasRevision(ctx, rev)
+}
+
+func (s *switching) ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error) {
+	defer s.did("ColasSince")
+	if s.back.Load() && after == 0 && s.hold != nil {
+		<-s.hold
+	}
+	return s.present().ColasSince(ctx, after, yield)
+}
+
+func (s *switching) PermitteesSince(ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error) (cola.Revision, error) {
+	defer s.did("PermitteesSince")
+	return s.present().PermitteesSince(ctx, after, yield)
+}
+
+func (s *switching) ReferenceRevision(ctx context.Context) (cola.Revision, error) {
+	defer s.did("ReferenceRevision")
+	return s.present().ReferenceRevision(ctx)
+}
+
+func (s *switching) AllReferences(ctx context.Context) (store.ReferenceSets, error) {
+	defer s.did("AllReferences")
+	return s.present().AllReferences(ctx)
+}
+
+// mustPasts makes two databases of one backup. The first has what was written after it and then lost; the other what was
+// written after the restore, which is more, so that its revision is higher.
+func mustPasts(t *testing.T) *switching {
+	t.Helper()
+	s, dir := &switching{}, t.TempDir()
+	open := func(name string) *sqlite.Store {
+		st, err := sqlite.Open(t.Context(), filepath.Join(dir, name), sqlite.Options{Now: s.now, Logger: slog.New(slog.DiscardHandler)})
+		must(t, func() error { return err })
+		t.Cleanup(func() { st.Close() })
+		return st
+	}
+	st := open("first.db")
+	account, err := st.CreateAccount(t.Context(), "past@example.com", cola.TierPro)
+	must(t, func() error { return err })
+	_, err = st.CreateKey(t.Context(), store.Key{AccountID: account.ID, Name: "test"}, sha256.Sum256(nil))
+	must(t, func() error { return err })
+	mustName(t, st, "COMMON", 1, 2, 3)
+	must(t, st.Close)
+	backup, err := os.ReadFile(filepath.Join(dir, "first.db"))
+	must(t, func() error { return err })
+	must(t, func() error { return os.WriteFile(filepath.Join(dir, "other.db"), backup, 0o600) })
+
+	s.Store, s.other = open("first.db"), open("other.db")
+	mustName(t, s.Store, "LOST", 2, 4)
+	mustTime(t, s.Store, "Lost")
+	mustName(t, s.other, "LATER", 3, 5, 6, 7, 8, 9)
+	first, err := s.Store.Revision(t.Context())
+	must(t, func() error { return err })
+	other, err := s.other.Revision(t.Context())
+	must(t, func() error { return err })
+	if s.Store.ID() != s.other.ID() || other <= first {
+		t.Fatalf("databases %s at %d and %s at %d are not two pasts of one, the second further on", s.Store.ID(), first, s.other.ID(), other)
+	}
+	return s
+}
+
+// mustName writes labels with a brand name, each in a change of its own, and gives their permittee the same name.
+func mustName(t *testing.T, st store.Store, name string, ids ...cola.TTBID) {
+	t.Helper()
+	for _, id := range ids {
+		label := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{
+			TTBID: 11054001000000 + id, BrandName: name, ProductType: cola.Wine, PermitNumber: "NJ-I-721",
+		}}, Fields: ^cola.Fields(0)}
+		_, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{label}, store.Commit)
+		must(t, func() error { return err })
+	}
+	holder := cola.Patch[cola.Permittee]{Record: cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: cola.Text(name)}, Fields: ^cola.Fields(0)}
+	_, err := st.UpsertPermittees(t.Context(), []cola.Patch[cola.Permittee]{holder}, store.Commit)
+	must(t, func() error { return err })
+}
+
+// mustTime writes reference data.
+func mustTime(t *testing.T, st store.Store, commodity string) {
+	t.Helper()
+	_, err := st.UpsertProcessingTimes(t.Context(), []cola.ProcessingTime{{Commodity: commodity, SnapshotDate: cola.DateOf(instant)}}, store.Commit)
+	must(t, func() error { return err })
+}
+
+// content is what there is of each kind, by key.
+type content struct {
+	brands  map[cola.TTBID]string
+	holders map[string]cola.Text
+	times   []cola.ProcessingTime
+}
+
+func stored(t *testing.T, st store.Store) content {
+	t.Helper()
+	c := content{brands: map[cola.TTBID]string{}, holders: map[string]cola.Text{}}
+	_, err := st.ColasSince(t.Context(), 0, func(r *cola.IndexRecord) error {
+		c.brands[r.Summary.TTBID] = r.Summary.BrandName
+		return nil
+	})
+	must(t, func() error { return err })
+	_, err = st.PermitteesSince(t.Context(), 0, func(p *cola.Permittee) error { c.holders[p.PermitNumber] = p.CompanyName; return nil })
+	must(t, func() error { return err })
+	sets, err := st.AllReferences(t.Context())
+	must(t, func() error { return err })
+	c.times = append(c.times, sets.ProcessingTimes...)
+	return c
+}
+
+// observed is a service with its follower.
+type observed struct {
+	*registry.Service
+	index *search.Index
+	build registry.Build // of the first time that it was ready
+
+	store  *switching
+	caller cola.Caller
+	stop   func() // saves the snapshot
+}
+
+// observe follows a store until the test ends, and waits until the service is ready.
+func observe(t *testing.T, s *switching, snapshot string) *observed {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	o := &observed{store: s, index: search.New(search.Options{}), caller: cola.Caller{
+		Account: 1, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1}, Channel: cola.ChannelREST,
+	}}
+	ledger := quota.New(s, quota.Options{Logger: quiet})
+	o.Service = registry.New(registry.Options{Store: s, Index: o.index, Ledger: ledger, PublicURL: publicURL, Now: time.Now, Logger: quiet})
+	built := make(chan struct{})
+	follower := registry.NewFollower(o.Service, registry.FollowerOptions{Snapshot: snapshot, Built: func(b registry.Build) { o.build = b; close(built) }})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- follower.Run(ctx) }()
+	var stopped bool
+	o.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		ledger.Close()
+		o.index.Close()
+	}
+	t.Cleanup(o.stop)
+	<-built
+	return o
+}
+
+// shows returns what the service shows. The clock moves on, so that the burst does not end the waiting.
+func (o *observed) shows(t *testing.T) content {
+	t.Helper()
+	c := content{brands: map[cola.TTBID]string{}, holders: map[string]cola.Text{}}
+	view := o.index.View()
+	for _, row := range view.Search(cola.ColaSearch{Page: 1, PerPage: 100}).Rows {
+		c.brands[row.TTBID] = row.BrandName
+	}
+	for _, row := range view.Permittees(cola.PermitteeSearch{Page: 1, PerPage: 100, Today: cola.DateOf(instant)}).Rows {
+		c.holders[row.PermitNumber] = row.CompanyName
+	}
+	o.store.ahead.Add(int64(time.Second))
+	times, _, err := o.ProcessingTimes(t.Context(), o.caller, cola.ProcessingTimeParams{})
+	if code(err) == cola.CodeUnavailable {
+		return content{} // it is not ready
+	}
+	must(t, func() error { return err })
+	c.times = append(c.times, times.Rows...)
+	return c
+}
+
+func (o *observed) eventuallyShows(t *testing.T, want content) {
+	t.Helper()
+	var diff string
+	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(20 * time.Millisecond) {
+		if diff = cmp.Diff(want, o.shows(t), cmp.AllowUnexported(content{})); diff == "" {
+			return
+		}
+	}
+	t.Errorf("not what is stored (-want +got):\n%s", diff)
+}
+
+// TestSnapshotOfLostPast: the snapshot was saved before the database was set back.
+func TestSnapshotOfLostPast(t *testing.T) {
+	t.Parallel()
+	s, snapshot := mustPasts(t), filepath.Join(t.TempDir(), "registry.index")
+	for _, step := range []struct {
+		what     string
+		back     bool
+		restored bool
+	}{
+		{"a first start", false, false},
+		{"a second start", false, true},
+		{"a start on the restored database", true, false},
+		{"the start after it", true, true},
+		{"a start on the lost database, found again", false, false},
+	} {
+		s.back.Store(step.back)
+		o := observe(t, s, snapshot)
+		if o.build.Restored != step.restored {
+			t.Errorf("%s: from the snapshot: %v, want %v", step.what, o.build.Restored, step.restored)
+		}
+		if diff := cmp.Diff(stored(t, s.present()), o.shows(t), cmp.AllowUnexported(content{})); diff != "" {
+			t.Errorf("%s: not what is stored (-want +got):\n%s", step.what, diff)
+		}
+		o.stop()
+	}
+}
+
+// TestSetBackWhileFollowed sets the database back at any point of the first build, and of the taking over of news.
+func TestSetBackWhileFollowed(t *testing.T) {
+	for _, method := range []string{"Revision", "ColasSince", "PermitteesSince", "ReferenceRevision", "AllReferences", "HasRevision"} {
+		for when, building := range map[string]bool{"while it is built": true, "later": false} {
+			t.Run(method+" "+when, func(t *testing.T) {
+				t.Parallel()
+				s := mustPasts(t)
+				s.after = method
+				s.armed.Store(building)
+				o := observe(t, s, "")
+				if !building {
+					s.armed.Store(true)
+					mustName(t, s.Store, "NEWS", 1, 10)
+					mustTime(t, s.Store, "News")
+				}
+				o.eventuallyShows(t, stored(t, s.other))
+				if !s.back.Load() {
+					t.Error("it was not set back")
+				}
+				mustName(t, s.other, "NEWS", 1, 11)
+				mustTime(t, s.other, "News")
+				o.eventuallyShows(t, stored(t, s.other))
+			})
+		}
+	}
+}
+
+// TestNotReadyWhileBuiltAnew: an index that lacks almost everything answers nothing.
+func TestNotReadyWhileBuiltAnew(t *testing.T) {
+	t.Parallel()
+	s := mustPasts(t)
+	s.hold, s.after = make(chan struct{}), "Revision"
+	o := observe(t, s, "")
+	must(t, func() error { return o.Ready(t.Context()) })
+	s.armed.Store(true)
+	eventually(t, "that the service is not ready", func() bool { return o.Ready(t.Context()) != nil })
+	if _, _, err := o.SearchColas(t.Context(), o.caller, cola.SearchParams{}); code(err) != cola.CodeUnavailable {
+		t.Errorf("a search: %v, want that it is unavailable", err)
+	}
+	close(s.hold)
+	eventually(t, "that the service is ready again", func() bool { return o.Ready(t.Context()) == nil })
+	o.eventuallyShows(t, stored(t, s.other))
+}
