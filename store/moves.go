@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -19,6 +20,22 @@ type Moves interface {
 	Fill(ctx context.Context, items iter.Seq2[*Item, error]) error
 	// Sizes counts the records that the store holds by their kind, from one consistent state.
 	Sizes(ctx context.Context) (map[ItemKind]int, error)
+}
+
+// Items returns what Dump tells of a store as Fill takes it.
+func Items(ctx context.Context, from Moves) iter.Seq2[*Item, error] {
+	return func(yield func(*Item, error) bool) {
+		stopped := errors.New("no more items are taken")
+		err := from.Dump(ctx, func(i *Item) error {
+			if !yield(i, nil) {
+				return stopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, stopped) {
+			yield(nil, err)
+		}
+	}
 }
 
 // ItemKind tells what an item is.

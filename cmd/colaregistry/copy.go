@@ -106,7 +106,7 @@ func fillStore(env *environment, source database, to place) (sent *digests, err 
 		return nil, err
 	}
 	bar := newProgress(env.stderr, "Copying", "records")
-	err = target.Fill(env, counted(env, source, func(i *store.Item) error {
+	err = target.Fill(env, counted(store.Items(env, source), func(i *store.Item) error {
 		bar.set(int64(sent.total()), int64(expected))
 		return sent.add(i)
 	}))
@@ -125,21 +125,16 @@ func empty(env *environment, to place, target database) error {
 	return err
 }
 
-// counted returns everything that a database holds, and tells each item before it is taken.
-func counted(env *environment, source database, tell func(*store.Item) error) iter.Seq2[*store.Item, error] {
+// counted tells each item before it is taken.
+func counted(items iter.Seq2[*store.Item, error], tell func(*store.Item) error) iter.Seq2[*store.Item, error] {
 	return func(yield func(*store.Item, error) bool) {
-		stopped := errors.New("no more items are taken")
-		err := source.Dump(env, func(i *store.Item) error {
-			if err := tell(i); err != nil {
-				return err
+		for i, err := range items {
+			if err == nil {
+				err = tell(i)
 			}
-			if !yield(i, nil) {
-				return stopped
+			if !yield(i, err) || err != nil {
+				return
 			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, stopped) {
-			yield(nil, err)
 		}
 	}
 }

@@ -22,20 +22,7 @@ import (
 // TestCancelledWaitsAreUnclear: a commit that an operator keeps from waiting for its standby is not taken for done. Asked again,
 // it is once the standby has it. The time allowed to statements does not end the wait.
 func TestCancelledWaitsAreUnclear(t *testing.T) {
-	primary, err := pgtest.Start(t.Context(), pgtest.Options{Durable: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer primary.Close()
-	url, err := primary.CreateDatabase(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	standby, err := primary.StartStandby(t.Context(), pgtest.Options{Durable: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer standby.Close()
+	primary, standby, url := mustReplicate(t)
 	s := mustOpen(t, withParams(t, url, map[string]string{"statement_timeout": "50ms"}), Options{Logger: quiet()})
 	account, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
 	if err != nil {

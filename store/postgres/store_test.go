@@ -141,3 +141,22 @@ func withParams(t testing.TB, address string, params map[string]string) string {
 	u.RawQuery = q.Encode()
 	return u.String()
 }
+
+// mustReplicate starts a server with a database and a standby of it, which its commits do not wait for yet.
+func mustReplicate(t *testing.T) (primary, standby *pgtest.Server, url string) {
+	t.Helper()
+	start := func(begin func(context.Context, pgtest.Options) (*pgtest.Server, error)) *pgtest.Server {
+		s, err := begin(t.Context(), pgtest.Options{Durable: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() }) // it is thrown away
+		return s
+	}
+	primary = start(pgtest.Start)
+	url, err := primary.CreateDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return primary, start(primary.StartStandby), url
+}

@@ -143,20 +143,7 @@ func TestCrashLosesNothing(t *testing.T) {
 // TestFailoverLosesNothing: the primary is killed under load and its synchronous standby promoted. The store finds it by
 // itself, and the ledger equals what was answered.
 func TestFailoverLosesNothing(t *testing.T) {
-	primary, err := pgtest.Start(t.Context(), pgtest.Options{Durable: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer primary.Close()
-	url, err := primary.CreateDatabase(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	standby, err := primary.StartStandby(t.Context(), pgtest.Options{Durable: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer standby.Close()
+	primary, standby, url := mustReplicate(t)
 	if err := primary.SetSynchronous(t.Context(), standby.Name()); err != nil {
 		t.Fatal(err)
 	}

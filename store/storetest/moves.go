@@ -1,10 +1,8 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"testing"
 	"time"
 
@@ -22,7 +20,7 @@ func testMoves(t *testing.T, open Opener) {
 			mustKeep(t, st, label(0))
 			c.advance(time.Second)
 			to := open(t, c.now)
-			if err := to.Fill(t.Context(), everything(t.Context(), st)); err != nil {
+			if err := to.Fill(t.Context(), store.Items(t.Context(), st)); err != nil {
 				t.Fatal(err)
 			}
 			first, second := mustRevision(t, st), mustRevision(t, to)
@@ -37,7 +35,7 @@ func testMoves(t *testing.T, open Opener) {
 		}},
 		{"an empty registry can be moved", func(t *testing.T, st store.Store, c *clock) {
 			to := open(t, c.now)
-			if err := to.Fill(t.Context(), everything(t.Context(), st)); err != nil {
+			if err := to.Fill(t.Context(), store.Items(t.Context(), st)); err != nil {
 				t.Fatal(err)
 			}
 			same(t, "sizes", mustSizes(t, st), mustSizes(t, to))
@@ -45,13 +43,13 @@ func testMoves(t *testing.T, open Opener) {
 		{"only an empty store can be filled", func(t *testing.T, st store.Store, c *clock) {
 			furnish(t, st, c)
 			before := dump(t, st)
-			if err := st.Fill(t.Context(), everything(t.Context(), st)); !errors.Is(err, store.ErrExists) {
+			if err := st.Fill(t.Context(), store.Items(t.Context(), st)); !errors.Is(err, store.ErrExists) {
 				t.Errorf("filling a store with records: %v, want ErrExists", err)
 			}
 			same(t, "what it holds", before, dump(t, st))
 			other := open(t, c.now)
 			mustAccount(t, other, "a@example.com", cola.TierFree)
-			if err := other.Fill(t.Context(), everything(t.Context(), st)); !errors.Is(err, store.ErrExists) {
+			if err := other.Fill(t.Context(), store.Items(t.Context(), st)); !errors.Is(err, store.ErrExists) {
 				t.Errorf("filling a store with an account: %v, want ErrExists", err)
 			}
 		}},
@@ -109,7 +107,7 @@ func furnish(t *testing.T, st store.Store, c *clock) {
 }
 
 func movedDoesTheSame(t *testing.T, from, to store.Store, c *clock) {
-	if err := to.Fill(t.Context(), everything(t.Context(), from)); err != nil {
+	if err := to.Fill(t.Context(), store.Items(t.Context(), from)); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "what it holds", dump(t, from), dump(t, to))
@@ -150,7 +148,7 @@ func movedDoesTheSame(t *testing.T, from, to store.Store, c *clock) {
 func breakingOffLeavesNothing(t *testing.T, from, to store.Store, after int) {
 	broken := func(yield func(*store.Item, error) bool) {
 		n := 0
-		for item, err := range everything(t.Context(), from) {
+		for item, err := range store.Items(t.Context(), from) {
 			if n == after {
 				yield(nil, errBroken)
 				return
@@ -175,21 +173,6 @@ func breakingOffLeavesNothing(t *testing.T, from, to store.Store, after int) {
 }
 
 var errBroken = errors.New("broken off")
-
-// everything returns the items of a store as Fill takes them.
-func everything(ctx context.Context, st store.Store) iter.Seq2[*store.Item, error] {
-	return func(yield func(*store.Item, error) bool) {
-		err := st.Dump(ctx, func(i *store.Item) error {
-			if !yield(i, nil) {
-				return errEnough
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errEnough) {
-			yield(nil, err)
-		}
-	}
-}
 
 // dump returns everything that a store holds, in order, and checks that it comes in the order of kinds.
 func dump(t *testing.T, st store.Store) []string {
