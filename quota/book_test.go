@@ -243,13 +243,6 @@ func (b *book) strike(id store.BatchID, entries []store.Entry) {
 	e.voided = true
 }
 
-func (b *book) Settled(_ context.Context, id store.BatchID) (bool, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	e := b.batches[id]
-	return e != nil && !e.voided, nil
-}
-
 func (b *book) AccountUsage(context.Context, cola.AccountID) (store.AccountState, error) {
 	return store.AccountState{}, store.ErrNotFound
 }

@@ -15,10 +15,10 @@ type Ledger interface {
 	// attempt with the states in the order asked for, writes the entries that decide returns together with the batch's id,
 	// and commits. When it returns nil the entries are durable.
 	//
-	// An error that wraps ErrUnavailable leaves unknown whether the batch was committed; ask Settled. Settling an id that
+	// An error that wraps ErrUnavailable leaves unknown whether the batch was committed; settling it again tells. Settling an id that
 	// is committed already changes nothing and fails with ErrExists, without a call of decide; while a first attempt's transaction is still open
 	// somewhere, a second one with its id waits for it. Settling an id that was voided fails with ErrVoid, also without a
-	// call of decide. Other errors mean that nothing was committed.
+	// call of decide. Ids are known for at least an hour. Other errors mean that nothing was committed.
 	Settle(ctx context.Context, batch Batch, decide func(now time.Time, accounts []AccountState) []Entry) error
 
 	// Void makes sure that a batch counts for nothing, once and for all. When it was not committed, it never will be. When it
@@ -27,9 +27,6 @@ type Ledger interface {
 	// is still open somewhere, Void waits for it. Voiding twice is no error and takes nothing back again. An error that wraps
 	// ErrUnavailable leaves unknown whether it was voided; void it again.
 	Void(ctx context.Context, id BatchID, entries []Entry) error
-
-	// Settled reports whether a batch was committed and not voided. Ids are kept for at least an hour.
-	Settled(ctx context.Context, id BatchID) (bool, error)
 
 	// AccountUsage reads one account's state as a batch would see it, without a lock. ErrNotFound when there is none.
 	AccountUsage(ctx context.Context, id cola.AccountID) (AccountState, error)

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// batchesKept is how long a batch can be looked up.
+	// batchesKept is how long it is known what became of a batch.
 	batchesKept = 2 * time.Hour
 	// forgottenAtOnce is how many batches one statement forgets.
 	forgottenAtOnce = 5000
@@ -102,21 +102,6 @@ func lookUp(ctx context.Context, tx pgx.Tx, id store.BatchID) (batchState, error
 	results := tx.SendBatch(ctx, b)
 	state, err := readBatch(results)
 	return state, sent(results, err)
-}
-
-// Settled implements store.Ledger. It waits for an attempt that is still under way.
-func (s *Store) Settled(ctx context.Context, id store.BatchID) (bool, error) {
-	const operation = "look up batch"
-	if err := s.start(); err != nil {
-		return false, failed(operation, err)
-	}
-	defer s.done()
-	var b batchState
-	err := inTransaction(ctx, s.ledger, func(tx pgx.Tx) (err error) {
-		b, err = lookUp(ctx, tx, id)
-		return err
-	})
-	return b.known && !b.voided, s.failed(ctx, operation, err)
 }
 
 // Void implements store.Ledger.

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// batchesKept is how long a batch can be looked up.
+// batchesKept is how long it is known what became of a batch.
 const batchesKept = 2 * time.Hour
 
 const (
@@ -36,17 +36,6 @@ func readBatch(ctx context.Context, q querier, id store.BatchID) (b batchState, 
 	}
 	b.known = err == nil
 	return b, err
-}
-
-// Settled implements store.Ledger.
-func (s *Store) Settled(ctx context.Context, id store.BatchID) (bool, error) {
-	const operation = "look up batch"
-	if err := s.start(); err != nil {
-		return false, failed(operation, err)
-	}
-	defer s.done()
-	b, err := readBatch(ctx, s.read, id)
-	return b.known && !b.voided, failed(operation, err)
 }
 
 // Void implements store.Ledger.
