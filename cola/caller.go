@@ -23,7 +23,8 @@ type CredentialKind string
 
 // The kinds of credential.
 const (
-	CredentialKey CredentialKind = "key" // an API key made by the account holder
+	CredentialKey  CredentialKind = "key"  // an API key made by the account holder
+	CredentialLink CredentialKind = "link" // an access token of a connected app: the id is that of the account's link to it
 )
 
 // Credential names what a caller proved its identity with. It never holds a secret.
@@ -37,6 +38,9 @@ type Scope string
 
 // ScopeWriteSavedSearches permits creating and changing saved searches.
 const ScopeWriteSavedSearches Scope = "saved_searches:write"
+
+// Scopes lists every scope there is.
+func Scopes() []Scope { return []Scope{ScopeWriteSavedSearches} }
 
 // Caller is who makes a request, as the credentials prove it.
 type Caller struct {

@@ -17,6 +17,10 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrExists: a record with that key is there already.
 	ErrExists = errors.New("already exists")
+	// ErrLimit: the account has as many of these as it may.
+	ErrLimit = errors.New("the limit is reached")
+	// ErrReused: the key of a creation was used for another one before.
+	ErrReused = errors.New("the key was used for something else")
 	// ErrUnavailable: the database cannot be read or written now; trying again later may help. For a write it may have
 	// happened or not.
 	ErrUnavailable = errors.New("database unavailable")

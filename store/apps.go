@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Identity is who an issuer of tokens says somebody is.
+type Identity struct {
+	Issuer  string // URL, exactly as its tokens name it
+	Subject string // never given to another by that issuer
+}
+
+// Name stands for the e-mail address of an account that was made for an identity whose issuer told no verified one. No address
+// looks like it.
+func (i Identity) Name() string { return i.Issuer + "#" + i.Subject }
+
+// Identities ties who issuers say somebody is to accounts. An identity has one account; an account may have several
+// identities.
+type Identities interface {
+	// AccountOf returns the account of an identity. One that has none gets the account with the e-mail address, any case, or a
+	// new one of the free tier, all in one transaction: identities that come at the same time, in any process, make one
+	// account. verified is the e-mail address when the issuer says that it has verified it, and empty otherwise; then a new account
+	// takes the Name of the identity. An account that has such a name takes a verified address later on, unless another account
+	// has it.
+	AccountOf(ctx context.Context, who Identity, verified string) (Account, error)
+}
+
+// App is a client of an issuer that may act for accounts: a connected app.
+type App struct {
+	ID         int64
+	Issuer     string
+	ClientID   string // with Issuer it is unique
+	Name       string
+	Scopes     []cola.Scope // that it may hold at most, sorted; besides them it reads
+	CreatedAt  time.Time
+	DisabledAt time.Time // zero while it may act
+}
+
+// Apps keeps connected apps.
+type Apps interface {
+	// RegisterApp keeps an app. One with its issuer and client id that is there already gets the name and the scopes, and may
+	// act again. It returns the app as it stands then.
+	RegisterApp(ctx context.Context, app App) (App, error)
+	// EnsureApp keeps an app unless one with its issuer and client id is there, which stays as it is, and returns the one that
+	// is there then.
+	EnsureApp(ctx context.Context, app App) (App, error)
+	// AppByClient returns the app with an issuer and a client id, disabled or not, or ErrNotFound.
+	AppByClient(ctx context.Context, issuer, clientID string) (App, error)
+	// Apps returns every app by id.
+	Apps(ctx context.Context) ([]App, error)
+	// DisableApp ends what an app may do, for every account, from the next request on. Disabling twice is no error and keeps the
+	// first time; it fails with ErrNotFound when there is no such app.
+	DisableApp(ctx context.Context, id int64) error
+}
+
+// Link is an account's connection to an app. As a credential it holds while it is not revoked and its app not disabled.
+type Link struct {
+	ID         int64
+	Account    cola.AccountID
+	Email      string // of the account
+	App        App
+	Scopes     []cola.Scope // that the latest token brought, sorted; what is effective is what of it the app may hold
+	CreatedAt  time.Time    // when it was first used
+	LastUsedAt time.Time    // zero when nothing was asked with it; may lag by a minute
+	RevokedAt  time.Time    // zero while it holds
+}
+
+// Links keeps the connections between accounts and apps.
+type Links interface {
+	// Connect returns the link of an account to an app, made when there is none, with the scopes noted. A revoked one stays
+	// revoked: it is returned as it is, and nothing is noted. It fails with ErrNotFound when there is no such account or app.
+	Connect(ctx context.Context, account cola.AccountID, app int64, scopes []cola.Scope) (Link, error)
+	// Links returns every link by id, revoked ones included; of one account unless account is zero.
+	Links(ctx context.Context, account cola.AccountID) ([]Link, error)
+	// RevokeLink ends a link from the next request on, in every process. Revoking twice is no error and keeps the first time; it
+	// fails with ErrNotFound when there is no such link.
+	RevokeLink(ctx context.Context, id int64) error
+	// RestoreLink makes a revoked link hold again, or fails with ErrNotFound. It is no error when the link holds.
+	RestoreLink(ctx context.Context, id int64) error
+}

@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// SavedSearches keeps saved searches.
+type SavedSearches interface {
+	// CreateSavedSearch keeps a new search and returns it with its creation time set. All of it happens in one transaction that
+	// holds the account, so that creations of an account, in any process, happen one after the other.
+	//
+	// When a search was created under the key of Once before and that is not too long ago: with the same fingerprint, that search
+	// is returned as it stands with repeated set, and nothing is written; with another one, it fails with ErrReused. When that search
+	// is gone meanwhile, a new one is made. It fails with ErrLimit when the new search has an active schedule and the account has
+	// as many such searches already as it may, and with ErrNotFound when there is no such account.
+	CreateSavedSearch(ctx context.Context, s NewSavedSearch) (made cola.SavedSearch, repeated bool, err error)
+	// SavedSearch returns an account's search, or ErrNotFound: also when it is another account's.
+	SavedSearch(ctx context.Context, account cola.AccountID, uuid string) (cola.SavedSearch, error)
+	// SavedSearches returns an account's searches, oldest first.
+	SavedSearches(ctx context.Context, account cola.AccountID) ([]cola.SavedSearch, error)
+}
+
+// NewSavedSearch is a saved search to be made.
+type NewSavedSearch struct {
+	Account   cola.AccountID
+	Search    cola.SavedSearch // CreatedAt and the addresses count for nothing
+	MaxActive int              // with an active schedule, that the account may have
+	Once      Once
+}
+
+// Once makes a creation that is asked for again the same one.
+type Once struct {
+	Key         string   // of the account's own; empty: every creation is a new one
+	Fingerprint [32]byte // of what is to be created
+	// Within is how long a creation is remembered. The store may forget it earlier never, later at will.
+	Within time.Duration
+}
