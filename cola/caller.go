@@ -2,6 +2,7 @@ package cola
 
 import (
 	"context"
+	"fmt"
 	"slices"
 )
 
@@ -52,6 +53,15 @@ type Caller struct {
 
 // Has reports whether the caller holds the scope.
 func (c Caller) Has(s Scope) bool { return slices.Contains(c.Scopes, s) }
+
+// InsufficientScope is the refusal of a caller who lacks a scope.
+func InsufficientScope(s Scope) *Error {
+	return &Error{
+		Code:    CodeInsufficientScope,
+		Message: fmt.Sprintf("The access token lacks the scope %q. Connect the app again and allow it, or use an API key.", s),
+		Details: map[string]any{"required_scope": string(s)},
+	}
+}
 
 type callerKey struct{}
 

@@ -18,6 +18,7 @@ type tool struct {
 	description string // what it answers, when to use it, what comes next
 	cost        string
 	meter       cola.Meter
+	scope       cola.Scope // that the caller needs; empty: none
 	required    []string // arguments
 	defaults    map[string]any
 	output      schema // of the structured content
