@@ -54,7 +54,7 @@ func TestChallenge(t *testing.T) {
 	}
 	for _, line := range []string{"X-API-Key: wrong", "Authorization: Bearer wrong"} {
 		got := send(t, h, "GET", "/api/v1/usage", line).Header.Get("Www-Authenticate")
-		if want := `Bearer realm="colaregistry", error="invalid_token"`; got != want {
+		if want := `Bearer realm="colaregistry", error="invalid_token", error_description="The API key is not known."`; got != want {
 			t.Errorf("with %s: %q, want %q", line, got, want)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
@@ -62,6 +63,9 @@ type Options struct {
 	AllowedOrigins []string      // of browsers' scripts; none: any origin, as no request is authorised by a cookie
 	MaxDrawings    int           // label images drawn at one time; zero: one a processor
 
+	// Resource is what clients of OAuth are told where their token is refused; the zero Resource when keys are the only credentials.
+	Resource auth.Resource
+
 	// Metrics is where the edge registers what it measures, once for each registerer; nil: nothing is measured.
 	Metrics prometheus.Registerer
 }
@@ -86,11 +90,11 @@ type api struct {
 
 // New returns the handler of everything this edge serves: /api/v1/…, /docs, /healthz, /readyz and /images/…. It expects
 // to see request paths as they were sent: mount it without a mux that cleans paths.
-func New(svc Service, auth Authenticator, o Options) http.Handler {
+func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	o = o.withDefaults()
 	a := &api{
 		svc:        svc,
-		auth:       auth,
+		auth:       authenticator,
 		opts:       o,
 		ops:        operations(svc),
 		drawings:   make(chan struct{}, o.MaxDrawings),
@@ -149,7 +153,7 @@ func (a *api) routePatterns() map[string]bool {
 
 func (a *api) routes() http.Handler {
 	root := chi.NewRouter()
-	root.Use(web.RequestID, a.recorder.Record, canonicalPath, a.cors(), web.Compress(), web.Recover, a.limitTime)
+	root.Use(web.RequestID, a.recorder.Record, web.Challenging(a.opts.Resource), canonicalPath, a.cors(), web.Compress(), web.Recover, a.limitTime)
 	root.NotFound(a.notFoundOpen)
 	root.MethodNotAllowed(a.methodNotAllowedOpen)
 	for path, handler := range a.open() {

@@ -43,7 +43,7 @@ func headers(s components) map[string]*huma.Param {
 		"X-Request-Id":             {Required: true, Schema: text(), Example: "JBTQ2T5KX3V6DVUGOMUGY2IAFN", Description: "Identifies the request in our logs; the one you sent, if you sent one of up to 64 letters, digits, dots, hyphens and underscores."},
 		"Retry-After":              {Schema: whole(), Example: 12, Description: "Seconds until another try can succeed; on a 429 of the burst and on a 503."},
 		"ETag":                     {Required: true, Schema: text(), Example: exampleTag, Description: "Version of the record, to send back as If-None-Match."},
-		"WWW-Authenticate":         {Required: true, Schema: text(), Example: web.Challenge(http.Header{}), Description: "The scheme to send credentials with."},
+		"WWW-Authenticate":         {Required: true, Schema: text(), Example: `Bearer realm="colaregistry"`, Description: "The scheme to send credentials with; where access tokens are taken, also where they are had (resource_metadata, RFC 9728) and the scopes to ask for."},
 	}
 }
 

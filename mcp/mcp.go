@@ -19,12 +19,13 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// Path is where the edge answers, under the root of the service.
+// Path is where messages are taken, under the root of the service.
 const Path = "/mcp"
 
 // Service is what the edge asks of the registry; *registry.Service is the one in use. Every method but Standing and Words
@@ -72,6 +73,9 @@ type Options struct {
 	// Origins are the origins (scheme, host and port) of pages whose scripts may call. A request without one is no script's.
 	Origins []string
 
+	// Resource is what clients of OAuth are told of the edge; the zero Resource when keys are the only credentials.
+	Resource auth.Resource
+
 	// Metrics is where the edge registers what it measures, once for each registerer; nil: nothing is measured.
 	Metrics prometheus.Registerer
 }
@@ -88,8 +92,8 @@ type edge struct {
 	metrics  *metrics
 }
 
-// New returns the handler of Path.
-func New(svc Service, auth Authenticator, o Options) http.Handler {
+// New returns the handler of the paths that the edge Handles.
+func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -97,7 +101,7 @@ func New(svc Service, auth Authenticator, o Options) http.Handler {
 		o.Timeout = 30 * time.Second
 	}
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
-	e := &edge{svc: svc, auth: auth, opts: o, guard: newGuard(o.Hosts, o.Origins), tools: map[string]*tool{}}
+	e := &edge{svc: svc, auth: authenticator, opts: o, guard: newGuard(o.Hosts, o.Origins), tools: map[string]*tool{}}
 	table := tools()
 	for i := range table {
 		e.tools[table[i].name] = &table[i]
@@ -105,11 +109,22 @@ func New(svc Service, auth Authenticator, o Options) http.Handler {
 	}
 	e.protocol = e.newProtocol(table)
 	e.metrics = newMetrics(o.Metrics, e.names)
-	recorder := web.NewRecorder(o.Logger, o.Metrics, []string{Path}, func(*http.Request) string { return Path })
-	var h http.Handler = http.HandlerFunc(e.serve)
-	for _, wrap := range []func(http.Handler) http.Handler{
-		web.Recover, e.guard.cors(), e.guard.admit, web.Compress(), recorder.Record, web.RequestID,
-	} {
+	recorder := web.NewRecorder(o.Logger, o.Metrics, paths, func(r *http.Request) string { return r.URL.Path })
+	messages := chain(http.HandlerFunc(e.serve), web.Recover, e.guard.cors(), e.guard.admit, web.Compress())
+	description := chain(e.describeResource(), web.Recover)
+	byPath := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == Path {
+			messages.ServeHTTP(w, r)
+			return
+		}
+		description.ServeHTTP(w, r)
+	})
+	return chain(byPath, web.Challenging(o.Resource), recorder.Record, web.RequestID)
+}
+
+// chain wraps a handler, the innermost first.
+func chain(h http.Handler, wraps ...func(http.Handler) http.Handler) http.Handler {
+	for _, wrap := range wraps {
 		h = wrap(h)
 	}
 	return h

@@ -21,6 +21,9 @@ func outdated(revision string) bool {
 	return revision != "" && !protocol.IsModernProtocol(revision) && !slices.Contains(revisions, revision)
 }
 
+// serverTitle is the server's name for people.
+const serverTitle = "US label approval registry"
+
 // instructions are what an assistant is told of the whole server.
 const instructions = `The registry of US alcohol label approvals (COLAs), 2005 to today: labels, the permit holders behind them, barcodes, and TTB's ` +
 	`reference data.
@@ -45,7 +48,7 @@ func (e *edge) newProtocol(table []tool) *server.StreamableHTTPServer {
 	})
 	const listsHold = 5 * 60 * 1000 // milliseconds that a client may keep a list: it changes with the program only
 	s := server.NewMCPServer("colaregistry", e.opts.Version,
-		server.WithTitle("US label approval registry"),
+		server.WithTitle(serverTitle),
 		server.WithDescription("Certificates of Label Approval (COLAs) of US wine, beer and spirits, their permit holders and barcodes."),
 		server.WithWebsiteURL(e.website()),
 		server.WithInstructions(instructions),

@@ -47,7 +47,33 @@ func (e *edge) serve(w http.ResponseWriter, r *http.Request) {
 			cola.Quoted(revision), strings.Join(revisions, ", ")))
 		return
 	}
-	e.answer(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)), x)
+	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	if scope := e.lacking(x); scope != "" {
+		e.forbid(w, r, x, scope)
+		return
+	}
+	e.answer(w, r, x)
+}
+
+// lacking returns the scope that a call needs and its caller has not, or none.
+func (e *edge) lacking(x *exchange) cola.Scope {
+	if x.method != string(protocol.MethodToolsCall) {
+		return ""
+	}
+	t := e.tools[x.target]
+	if t == nil || t.scope == "" || x.caller.Has(t.scope) {
+		return ""
+	}
+	return t.scope
+}
+
+// forbid refuses a call for want of a scope, by HTTP: so a client knows to ask the account holder for it and to come back. The
+// service would refuse the call too; a result of the protocol is not what makes clients ask.
+func (e *edge) forbid(w http.ResponseWriter, r *http.Request, x *exchange, scope cola.Scope) {
+	refused := e.attempt(r.Context(), cola.MeterNone, func(ctx context.Context, x *exchange) (cola.QuotaState, error) {
+		return e.svc.Refuse(ctx, x.caller, cola.InsufficientScope(scope))
+	})
+	e.tell(w, r, x, refused)
 }
 
 // readBody returns the body of a request in the one form that is taken.

@@ -19,7 +19,7 @@ type tool struct {
 	cost        string
 	meter       cola.Meter
 	scope       cola.Scope // that the caller needs; empty: none
-	required    []string // arguments
+	required    []string   // arguments
 	defaults    map[string]any
 	output      schema // of the structured content
 	notFound    string // hint for a record that is not there: what finds one

@@ -26,6 +26,8 @@ type Event struct {
 	Fault     error       // ours, not the caller's
 	Stack     []byte      // of a panic
 	Beside    []slog.Attr // what an edge tells beside; values of fixed lists of ours only
+
+	resource auth.Resource // that challenges tell of
 }
 
 type eventKey struct{}
@@ -36,6 +38,16 @@ func EventOf(ctx context.Context) *Event {
 		return e
 	}
 	return &Event{}
+}
+
+// Challenging has refusals for want of credentials or of a scope tell how to get them. It goes inside RequestID.
+func Challenging(resource auth.Resource) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			EventOf(r.Context()).resource = resource
+			next.ServeHTTP(w, r)
+		})
+	}
 }
 
 // saneRequestID is what a request id from outside may look like: it goes into logs and headers. What could be a key is none.

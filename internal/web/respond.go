@@ -30,8 +30,8 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	if shown.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(RetrySeconds(shown.RetryAfter), 10))
 	}
-	if shown.Code == cola.CodeUnauthorized {
-		h.Set("Www-Authenticate", Challenge(r.Header))
+	if challenge := event.resource.Challenge(r.Header, shown); challenge != "" {
+		h.Set("Www-Authenticate", challenge)
 	}
 	b, err := cola.AppendJSON(nil, Envelope(shown))
 	if err != nil {
@@ -49,14 +49,6 @@ func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	w.Write(body) // an error means that the caller is gone
-}
-
-// Challenge is the WWW-Authenticate of a 401 (RFC 6750, section 3): it names an error only when credentials were sent.
-func Challenge(sent http.Header) string {
-	if sent.Get("Authorization") == "" && sent.Get("X-Api-Key") == "" {
-		return `Bearer realm="colaregistry"`
-	}
-	return `Bearer realm="colaregistry", error="invalid_token"`
 }
 
 // SetQuota sets the five quota headers, unless the state is not known.
