@@ -8,6 +8,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
+	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
 // idArgument is the one argument whose digits may begin with a zero, which a number cannot.
@@ -28,62 +29,60 @@ func (m *message) values(t taker) (values []params.Value, problems cola.Problems
 	}
 	met := map[string]bool{}
 	for _, a := range m.arguments {
-		several, known := t.Takes(a.name)
+		several, known := t.Takes(a.Name)
 		switch {
-		case known && met[a.name]:
-			problems.Add(a.name, "It is given twice; give it once.")
+		case known && met[a.Name]:
+			problems.Add(a.Name, "It is given twice; give it once.")
 		case !known:
-			values = append(values, params.Value{Name: a.name})
-		case a.value[0] == '[' && several:
+			values = append(values, params.Value{Name: a.Name})
+		case a.Value[0] == '[' && several:
 			values = append(values, elements(a, &problems)...)
 		default:
 			values = append(values, scalar(a, several, &problems)...)
 		}
-		met[a.name] = true
+		met[a.Name] = true
 	}
 	return values, problems
 }
 
 // scalar reads one value; none of null.
-func scalar(a member, several bool, problems *cola.Problems) []params.Value {
+func scalar(a strictjson.Member, several bool, problems *cola.Problems) []params.Value {
 	var value string
-	switch a.value[0] {
+	switch a.Value[0] {
 	case 'n':
 		return nil
 	case '"':
-		value, _ = text(a.value)
+		value, _ = strictjson.Text(a.Value)
 	case 't', 'f':
-		value = string(a.value)
+		value = string(a.Value)
 	case '{', '[':
 		if several {
-			problems.Add(a.name, "It is an object; send an array of strings.")
+			problems.Add(a.Name, "It is an object; send an array of strings.")
 			return nil
 		}
-		problems.Add(a.name, "It is an object or an array; send one value.")
+		problems.Add(a.Name, "It is an object or an array; send one value.")
 		return nil
 	default:
-		value = digits(a.value)
-		if a.name == idArgument {
+		value = digits(a.Value)
+		if a.Name == idArgument {
 			if value = idOf(value); value == "" {
-				problems.Add(a.name, `The number %s is no TTB id; send it as a string of 14 digits, such as "11054001000049".`, params.Shown(string(a.value)))
+				problems.Add(a.Name, `The number %s is no TTB id; send it as a string of 14 digits, such as "11054001000049".`, params.Shown(string(a.Value)))
 				return nil
 			}
 		}
 	}
-	return []params.Value{{Name: a.name, Text: value}}
+	return []params.Value{{Name: a.Name, Text: value}}
 }
 
 // elements reads an array of strings.
-func elements(a member, problems *cola.Problems) (values []params.Value) {
-	var all []json.RawMessage
-	_ = json.Unmarshal(a.value, &all) // it is valid JSON
-	for i, e := range all {
-		value, ok := text(e)
+func elements(a strictjson.Member, problems *cola.Problems) (values []params.Value) {
+	for i, e := range strictjson.Elements(a.Value) {
+		value, ok := strictjson.Text(e)
 		if !ok {
-			problems.Add(a.name, "Its element %d is no string; send an array of strings.", i+1)
+			problems.Add(a.Name, "Its element %d is no string; send an array of strings.", i+1)
 			continue
 		}
-		values = append(values, params.Value{Name: a.name, Text: value})
+		values = append(values, params.Value{Name: a.Name, Text: value})
 	}
 	return values
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
+	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
 // FuzzParse: a message that is taken is read by encoding/json, which does not look at the case of names, as it is read here.
@@ -45,19 +46,11 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q is read as %+v and as %+v", body, loose, m)
 		}
 		for _, a := range m.arguments {
-			if !json.Valid(a.value) {
-				t.Errorf("%q has the argument %s", body, a.value)
+			if !json.Valid(a.Value) {
+				t.Errorf("%q has the argument %s", body, a.Value)
 			}
 		}
 	})
-}
-
-func TestDeeper(t *testing.T) {
-	for json, want := range map[string]int{`1`: 0, `"[[["`: 0, `"\"[["`: 0, `[]`: 1, `{"a":[{}]}`: 3, `[[],[]]`: 2, `"\\"`: 0, `["\\",[]]`: 2} {
-		if !deeper([]byte(json), want-1) && want > 0 || deeper([]byte(json), want) {
-			t.Errorf("%s is not %d deep", json, want)
-		}
-	}
 }
 
 // TestArguments: JSON is taken as it is meant where nothing is lost by it, and told in the words of REST where not.
@@ -94,7 +87,7 @@ func TestArguments(t *testing.T) {
 	}
 	reader := params.New[cola.SearchParams]("a test")
 	for _, tt := range tests {
-		m := message{arguments: members(json.RawMessage(tt.arguments))}
+		m := message{arguments: strictjson.Members(json.RawMessage(tt.arguments))}
 		values, problems := m.values(reader)
 		tt.want.Problems = tt.problems
 		if diff := cmp.Diff(tt.want, reader.Read(values, problems)); diff != "" {

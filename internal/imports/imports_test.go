@@ -34,11 +34,12 @@ var table = map[string][]string{
 	"ingest":          {"cola", "store"},
 	"registry":        {"cola", "store", "search", "quota"},
 	"alerts":          {"cola", "store", "registry"},
-	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/params", "internal/schemas", "internal/web"},
-	"mcp":             {"cola", "registry", "auth", "internal/params", "internal/schemas", "internal/web"},
+	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
+	"mcp":             {"cola", "registry", "auth", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
 	"dashboard":       {"cola", "registry", "auth", "internal/labelart"},
 
 	"internal/web":           {"cola", "auth"},
+	"internal/params":        {"cola", "internal/strictjson"},
 	"internal/demo":          {"cola", "store", "ingest"},
 	"internal/perf":          {everything}, // measures the whole program
 	"internal/perf/measure":  {"auth", "cola", "store"},

@@ -1,0 +1,115 @@
+package strictjson
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestValid(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{}`: true, ` [1] `: true, `"é"`: true, `null`: true,
+		``: false, ` `: false, `{} {}`: false, `{"a":1,}`: false, "\"\xff\"": false, `{a:1}`: false, `NaN`: false, "\ufeff{}": false,
+	} {
+		if got := Valid([]byte(text)); got != want {
+			t.Errorf("%q is valid: %t", text, got)
+		}
+	}
+}
+
+func TestMembers(t *testing.T) {
+	tests := map[string][]Member{
+		`{}`: nil, ` { } `: nil,
+		`{ "a" : 1 , "b" : { "c" : [ 2 ] } }`: {{"a", []byte(`1`)}, {"b", []byte(`{ "c" : [ 2 ] }`)}},
+		`{"a":1,"A":2,"a":null}`:              {{"a", []byte(`1`)}, {"A", []byte(`2`)}, {"a", []byte(`null`)}},
+		`{"\u0061":"x","":-1e3}`:              {{"a", []byte(`"x"`)}, {"", []byte(`-1e3`)}},
+	}
+	for object, want := range tests {
+		if diff := cmp.Diff(want, Members([]byte(object))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", object, diff)
+		}
+	}
+	all := Members([]byte(`{"a":1,"b":2,"a":3}`))
+	if got := string(Find(all, "a")); got != "1" {
+		t.Errorf("the first a is %s", got)
+	}
+	if got := Find(all, "B"); got != nil {
+		t.Errorf("B is %s", got)
+	}
+}
+
+func TestElements(t *testing.T) {
+	if diff := cmp.Diff([]json.RawMessage{[]byte(`1`), []byte(`"a"`), []byte(`[ ]`)}, Elements([]byte(` [ 1, "a" ,[ ]]`))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := Elements([]byte(`[]`)); len(got) != 0 {
+		t.Errorf("an empty array has %s", got)
+	}
+}
+
+func TestText(t *testing.T) {
+	if s, ok := Text([]byte(`"a\u0062"`)); s != "ab" || !ok {
+		t.Errorf("%q, %t", s, ok)
+	}
+	for _, other := range []string{``, `1`, `null`, `["a"]`, `{"a":"b"}`, `true`} {
+		if s, ok := Text([]byte(other)); ok {
+			t.Errorf("%s is the text %q", other, s)
+		}
+	}
+}
+
+func TestUnambiguous(t *testing.T) {
+	meaningful := []string{"name", "filters"}
+	tests := map[string]*Ambiguity{
+		`{"name":1,"filters":2,"other":3,"Other":4}`: nil,
+		`{"name":1,"name":1}`:                        {Name: "name"},
+		`{"other":1,"other":2,"Name":1}`:             {Name: "other"},
+		`{"Name":1}`:                                 {Name: "Name", Right: "name"},
+		`{"name":1,"FILTERS":2}`:                     {Name: "FILTERS", Right: "filters"},
+		`{"n\u0061me":1,"name":2}`:                   {Name: "name"},
+		`{"filter\u017f":1}`:                         {Name: "filter\u017f", Right: "filters"}, // encoding/json folds the long s, too
+	}
+	for object, want := range tests {
+		all, got := Unambiguous([]byte(object), meaningful)
+		if diff := cmp.Diff(want, got); diff != "" || (got == nil) != (len(all) > 0) {
+			t.Errorf("%s has %d members (-want +got):\n%s", object, len(all), diff)
+		}
+	}
+}
+
+func TestDeeper(t *testing.T) {
+	for json, want := range map[string]int{`1`: 0, `"[[["`: 0, `"\"[["`: 0, `[]`: 1, `{"a":[{}]}`: 3, `[[],[]]`: 2, `"\\"`: 0, `["\\",[]]`: 2} {
+		if !Deeper([]byte(json), want-1) && want > 0 || Deeper([]byte(json), want) {
+			t.Errorf("%s is not %d deep", json, want)
+		}
+	}
+}
+
+// FuzzMembers: an object without ambiguities is what encoding/json takes it for, and one that it takes in another way has some.
+func FuzzMembers(f *testing.F) {
+	for _, seed := range []string{`{"a":1,"b":{"c":[2]}}`, `{"a":1,"A":2}`, `{"a":1,"a":2}`, `{"\ud800":1,"\udfff":2}`, `[{}]`, `{"":{"":""}}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var loose map[string]json.RawMessage
+		if Deeper(b, 100) || !Valid(b) || json.Unmarshal(b, &loose) != nil || loose == nil {
+			return
+		}
+		all, ambiguity := Unambiguous(b, nil)
+		if ambiguity != nil {
+			if len(loose) >= len(Members(b)) {
+				t.Errorf("%q: %q is not given twice", b, ambiguity.Name)
+			}
+			return
+		}
+		if len(all) != len(loose) {
+			t.Fatalf("%q has %d members, encoding/json finds %d", b, len(all), len(loose))
+		}
+		for _, m := range all {
+			if !cmp.Equal(m.Value, loose[m.Name]) || !json.Valid(m.Value) {
+				t.Errorf("%q: %q is %s, encoding/json finds %s", b, m.Name, m.Value, loose[m.Name])
+			}
+		}
+	})
+}
