@@ -19,6 +19,8 @@ type Resource struct {
 	// Scopes are what a client asks for when it connects; none where the issuer wants none. The scopes that this service knows are
 	// not among them: they are asked for by a challenge, when they are needed.
 	Scopes []string
+	// ScopePrefix stands before the names of this service's scopes at issuers that want it, such as "api://registry/"; mostly empty.
+	ScopePrefix string
 }
 
 // realm names what credentials are for.
@@ -38,7 +40,7 @@ func (r Resource) Challenge(sent http.Header, refusal *cola.Error) string {
 		}
 	case cola.CodeInsufficientScope:
 		scope, _ := refusal.Details["required_scope"].(string)
-		scopes = append(slices.Clone(scopes), scope)
+		scopes = append(slices.Clone(scopes), r.ScopePrefix+scope)
 		add("error", "insufficient_scope")
 		add("error_description", refusal.Message)
 	default:

@@ -14,6 +14,8 @@ func TestChallenge(t *testing.T) {
 	}
 	withScopes := oauth
 	withScopes.Scopes = []string{"openid", "api://r/read"}
+	prefixed := oauth
+	prefixed.ScopePrefix = "api://r/"
 	none, bearer := http.Header{}, http.Header{"Authorization": {"Bearer x"}}
 	bad := cola.Errorf(cola.CodeUnauthorized, "The token of \"x\\y\" has\r\nended — now.")
 	tests := []struct {
@@ -34,6 +36,8 @@ func TestChallenge(t *testing.T) {
 			`Bearer realm="colaregistry", error="invalid_token", error_description="The token of 'x'y' has??ended ? now.", resource_metadata="https://r.example/.well-known/oauth-protected-resource/mcp"`},
 		{"a missing scope", withScopes, bearer, cola.InsufficientScope(cola.ScopeWriteSavedSearches),
 			`Bearer realm="colaregistry", error="insufficient_scope", error_description="The access token lacks the scope 'saved_searches:write'. Connect the app again and allow it, or use an API key.", scope="openid api://r/read saved_searches:write", resource_metadata="https://r.example/.well-known/oauth-protected-resource/mcp"`},
+		{"a missing scope that the issuer names in full", prefixed, bearer, &cola.Error{Code: cola.CodeInsufficientScope, Message: "No.", Details: map[string]any{"required_scope": "s"}},
+			`Bearer realm="colaregistry", error="insufficient_scope", error_description="No.", scope="api://r/s", resource_metadata="https://r.example/.well-known/oauth-protected-resource/mcp"`},
 		{"an origin that may not call", oauth, bearer, cola.Errorf(cola.CodeForbidden, "No."), ""},
 		{"not there", oauth, bearer, cola.Errorf(cola.CodeNotFound, "No."), ""},
 	}
