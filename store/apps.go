@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -17,6 +18,12 @@ type Identity struct {
 // looks like it.
 func (i Identity) Name() string { return i.Issuer + "#" + i.Subject }
 
+// IsIdentityName reports whether the e-mail address of an account is the Name of an identity.
+func IsIdentityName(email string) bool {
+	_, after, isURL := strings.Cut(email, "://")
+	return isURL && strings.Contains(after, "#")
+}
+
 // Identities ties who issuers say somebody is to accounts. An identity has one account; an account may have several
 // identities.
 type Identities interface {
@@ -24,7 +31,7 @@ type Identities interface {
 	// new one of the free tier, all in one transaction: identities that come at the same time, in any process, make one
 	// account. verified is the e-mail address when the issuer says that it has verified it, and empty otherwise; then a new account
 	// takes the Name of the identity. An account that has such a name takes a verified address later on, unless another account
-	// has it.
+	// has it. It fails with ErrMalformed for what Check refuses.
 	AccountOf(ctx context.Context, who Identity, verified string) (Account, error)
 }
 
@@ -39,7 +46,8 @@ type App struct {
 	DisabledAt time.Time // zero while it may act
 }
 
-// Apps keeps connected apps.
+// Apps keeps connected apps. Of one to be kept the id and the times count for nothing; one that Settle refuses fails with
+// ErrMalformed.
 type Apps interface {
 	// RegisterApp keeps an app. One with its issuer and client id that is there already gets the name and the scopes, and may
 	// act again. It returns the app as it stands then.
@@ -71,7 +79,8 @@ type Link struct {
 // Links keeps the connections between accounts and apps.
 type Links interface {
 	// Connect returns the link of an account to an app, made when there is none, with the scopes noted. A revoked one stays
-	// revoked: it is returned as it is, and nothing is noted. It fails with ErrNotFound when there is no such account or app.
+	// revoked: it is returned as it is, and nothing is noted. It fails with ErrNotFound when there is no such account or app, and
+	// with ErrMalformed when a scope cannot be kept.
 	Connect(ctx context.Context, account cola.AccountID, app int64, scopes []cola.Scope) (Link, error)
 	// Links returns every link by id, revoked ones included; of one account unless account is zero.
 	Links(ctx context.Context, account cola.AccountID) ([]Link, error)

@@ -4,14 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
 
-const selectAccounts = `SELECT id, email, tier, created_at FROM accounts`
+const (
+	selectAccounts = `SELECT id, email, tier, created_at FROM accounts`
+	accountByEmail = selectAccounts + ` WHERE email_folded = ?`
+)
 
 func scanAccount(row scanner) (a store.Account, err error) {
 	err = row.Scan(&a.ID, &a.Email, &a.Tier, target{&a.CreatedAt})
@@ -23,12 +25,9 @@ func scanAccount(row scanner) (a store.Account, err error) {
 
 // CreateAccount implements store.Accounts.
 func (s *Store) CreateAccount(ctx context.Context, email string, tier cola.Tier) (store.Account, error) {
-	a := store.Account{Email: email, Tier: tier}
-	err := s.transact(ctx, "create account", func(ctx context.Context) error {
-		a.CreatedAt = s.instant()
-		err := s.ledger.row(ctx, `INSERT INTO accounts (email, email_folded, tier, created_at) VALUES (?, ?, ?, ?) RETURNING id`,
-			email, foldEmail(email), string(tier), a.CreatedAt.UnixMicro()).Scan(&a.ID)
-		if isDuplicate(err) {
+	var a store.Account
+	err := s.transact(ctx, "create account", func(ctx context.Context) (err error) {
+		if a, err = s.insertAccount(ctx, email, tier); isDuplicate(err) {
 			return store.ErrExists
 		}
 		return err
@@ -39,6 +38,14 @@ func (s *Store) CreateAccount(ctx context.Context, email string, tier cola.Tier)
 	return a, nil
 }
 
+// insertAccount makes an account within a transaction.
+func (s *Store) insertAccount(ctx context.Context, email string, tier cola.Tier) (store.Account, error) {
+	a := store.Account{Email: email, Tier: tier, CreatedAt: s.instant()}
+	err := s.ledger.row(ctx, `INSERT INTO accounts (email, email_folded, tier, created_at) VALUES (?, ?, ?, ?) RETURNING id`,
+		email, store.FoldEmail(email), string(tier), a.CreatedAt.UnixMicro()).Scan(&a.ID)
+	return a, err
+}
+
 // AccountByEmail implements store.Accounts.
 func (s *Store) AccountByEmail(ctx context.Context, email string) (store.Account, error) {
 	const operation = "find account"
@@ -46,7 +53,7 @@ func (s *Store) AccountByEmail(ctx context.Context, email string) (store.Account
 		return store.Account{}, failed(operation, err)
 	}
 	defer s.done()
-	a, err := scanAccount(s.read.row(ctx, selectAccounts+` WHERE email_folded = ?`, foldEmail(email)))
+	a, err := scanAccount(s.read.row(ctx, accountByEmail, store.FoldEmail(email)))
 	return a, failed(operation, err)
 }
 
@@ -72,9 +79,6 @@ func (s *Store) SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) 
 		return err
 	})
 }
-
-// foldEmail returns what an e-mail address is compared by.
-func foldEmail(email string) string { return strings.ToLower(email) }
 
 // instant returns the time as the database keeps it: UTC, whole microseconds.
 func (s *Store) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }

@@ -56,6 +56,8 @@ func encode(field any) any {
 		return orNull(bit(f.V), f.OK)
 	case *[]string:
 		return orNull(encodeList(*f), len(*f) > 0)
+	case *[]cola.Scope:
+		return orNull(encodeList(*f), len(*f) > 0)
 	case *time.Time:
 		return orNull(f.UnixMicro(), !f.IsZero())
 	}
@@ -76,7 +78,7 @@ func bit(b bool) int64 {
 	return 0
 }
 
-func encodeList(list []string) string {
+func encodeList[T ~string](list []T) string {
 	if len(list) == 0 {
 		return ""
 	}
@@ -85,7 +87,7 @@ func encodeList(list []string) string {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = cola.AppendJSONString(b, s)
+		b = cola.AppendJSONString(b, string(s))
 	}
 	return string(append(b, ']'))
 }
@@ -129,6 +131,8 @@ func (t target) clear() error {
 		*f = cola.Opt[bool]{}
 	case *[]string:
 		*f = []string{}
+	case *[]cola.Scope:
+		*f = []cola.Scope{}
 	case *time.Time:
 		*f = time.Time{}
 	default:
@@ -151,6 +155,9 @@ func (t target) text(v string) error {
 		return err
 	case *[]string:
 		*f = nil // a new list: the old one may have been handed out
+		return json.Unmarshal([]byte(v), f)
+	case *[]cola.Scope:
+		*f = nil
 		return json.Unmarshal([]byte(v), f)
 	default:
 		return t.mismatch(v)

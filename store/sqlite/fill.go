@@ -76,7 +76,7 @@ func (s *Store) fill(ctx context.Context, i *store.Item) error {
 	switch i.Kind {
 	case store.ItemAccount:
 		return w.exec(ctx, `INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (?, ?, ?, ?, ?)`,
-			int64(i.Account.ID), i.Account.Email, foldEmail(i.Account.Email), string(i.Account.Tier), encode(&i.Account.CreatedAt))
+			int64(i.Account.ID), i.Account.Email, store.FoldEmail(i.Account.Email), string(i.Account.Tier), encode(&i.Account.CreatedAt))
 	case store.ItemKey:
 		k := &i.Key
 		return w.exec(ctx, `INSERT INTO api_keys

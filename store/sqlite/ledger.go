@@ -12,7 +12,7 @@ import (
 const (
 	// window is how long a grant counts against an account's limit of requests.
 	window = time.Minute
-	// usedEvery is how often the last use of a key is noted at most.
+	// usedEvery is how often the last use of a credential is noted at most.
 	usedEvery = time.Minute
 )
 
@@ -20,6 +20,8 @@ const (
 	dropGrants = `DELETE FROM burst_grants WHERE account_id = ? AND granted_at <= ?`
 	selectDays = `SELECT day, channel, credential_kind, credential_id, meter, units, requests FROM usage_days
 		WHERE account_id = ? AND day BETWEEN ? AND ? ORDER BY day, channel, credential_kind, credential_id, meter`
+	setLastUse = ` SET last_used_at = ?1
+		WHERE id = ?2 AND account_id = ?3 AND (last_used_at IS NULL OR last_used_at <= ?4 OR last_used_at > ?1)`
 )
 
 // Settle implements store.Ledger.
@@ -112,7 +114,13 @@ func (s *Store) grant(ctx context.Context, account int64, now time.Time, request
 		account, now.UnixMicro(), requests)
 }
 
-// chargeDay adds usage to its day's row and notes the use of the key.
+// noteUse are the statements that note the use of a credential, by its kind.
+var noteUse = map[cola.CredentialKind]string{
+	cola.CredentialKey:  `UPDATE api_keys` + setLastUse,
+	cola.CredentialLink: `UPDATE links` + setLastUse,
+}
+
+// chargeDay adds usage to its day's row and notes the use of the credential.
 func (s *Store) chargeDay(ctx context.Context, account int64, u store.Units, now time.Time) error {
 	if u.Units == 0 && u.Requests == 0 {
 		return nil
@@ -123,10 +131,9 @@ func (s *Store) chargeDay(ctx context.Context, account int64, u store.Units, now
 		SET units = units + excluded.units, requests = requests + excluded.requests`,
 		account, cola.DateOf(now).String(), string(u.Channel), string(u.Credential.Kind), u.Credential.ID, string(u.Meter),
 		u.Units, u.Requests)
-	if err != nil || u.Credential.Kind != cola.CredentialKey {
+	note, known := noteUse[u.Credential.Kind]
+	if err != nil || !known {
 		return err
 	}
-	return s.ledger.exec(ctx, `UPDATE api_keys SET last_used_at = ?1
-		WHERE id = ?2 AND account_id = ?3 AND (last_used_at IS NULL OR last_used_at <= ?4 OR last_used_at > ?1)`,
-		now.UnixMicro(), u.Credential.ID, account, now.Add(-usedEvery).UnixMicro())
+	return s.ledger.exec(ctx, note, now.UnixMicro(), u.Credential.ID, account, now.Add(-usedEvery).UnixMicro())
 }

@@ -44,24 +44,35 @@ func (s *Store) lockStates(ctx context.Context, batch store.Batch, now time.Time
 func (s *Store) owners(ctx context.Context, credentials []cola.Credential, now time.Time) (map[cola.Credential]cola.AccountID, error) {
 	owners := make(map[cola.Credential]cola.AccountID, len(credentials))
 	for _, c := range credentials {
-		if c.Kind != cola.CredentialKey {
-			continue
-		}
-		var id int64
-		err := s.ledger.row(ctx, `SELECT account_id FROM api_keys
-			WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`, c.ID, now.UnixMicro()).Scan(&id)
+		id, err := s.owner(ctx, c, now)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
-			return nil, fmt.Errorf("read key %d: %w", c.ID, err)
+			return nil, fmt.Errorf("read %s %d: %w", c.Kind, c.ID, err)
 		default:
-			owners[c] = cola.AccountID(id)
+			owners[c] = id
 		}
 	}
 	return owners, nil
 }
 
+// owner returns the account of a credential, or sql.ErrNoRows when it does not hold at the instant.
+func (s *Store) owner(ctx context.Context, c cola.Credential, now time.Time) (id cola.AccountID, err error) {
+	switch c.Kind {
+	case cola.CredentialKey:
+		err = s.ledger.row(ctx, ownerOfKey, c.ID, now.UnixMicro()).Scan(&id)
+	case cola.CredentialLink:
+		err = s.ledger.row(ctx, ownerOfLink, c.ID).Scan(&id)
+	default:
+		err = sql.ErrNoRows
+	}
+	return id, err
+}
+
 const (
+	ownerOfKey  = `SELECT account_id FROM api_keys WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`
+	ownerOfLink = `SELECT l.account_id FROM links l JOIN apps p ON p.id = l.app_id
+		WHERE l.id = ? AND l.revoked_at IS NULL AND p.disabled_at IS NULL`
 	selectState = `SELECT a.tier, coalesce(m.detail_views, 0), coalesce(m.list_records, 0) FROM accounts a
 		LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = ? WHERE a.id = ?`
 	selectGrants = `SELECT granted_at, requests FROM burst_grants WHERE account_id = ? AND granted_at > ? ORDER BY granted_at`

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// MaxKeyText is how many bytes a text that something is found by may have: entries of an index are bounded.
+const MaxKeyText = 1000
+
+// FoldEmail returns what an e-mail address is compared by. Names of identities are compared as they are: the subjects of two
+// people may differ in nothing but letter case.
+func FoldEmail(email string) string {
+	if IsIdentityName(email) {
+		return email
+	}
+	return strings.ToLower(email)
+}
+
+// Check refuses, with ErrMalformed, an identity that cannot be kept or whose Name another one could have, and a verified
+// e-mail address, unless it is empty, that cannot be kept or looks like a Name.
+func (i Identity) Check(verified string) error {
+	switch {
+	case !strings.Contains(i.Issuer, "://") || strings.Contains(i.Issuer, "#"):
+		return fmt.Errorf("the issuer is no URL without a fragment: %w", ErrMalformed)
+	case IsIdentityName(verified):
+		return fmt.Errorf("the e-mail address is none: %w", ErrMalformed)
+	}
+	if err := checkKeyText("issuer", i.Issuer); err != nil {
+		return err
+	}
+	if err := checkKeyText("subject", i.Subject); err != nil || verified == "" {
+		return err
+	}
+	return checkKeyText("e-mail address", verified)
+}
+
+// Settle returns an app as it is kept, with its scopes sorted, or fails with ErrMalformed when it cannot be kept.
+func (a App) Settle() (App, error) {
+	if err := checkKeyText("issuer", a.Issuer); err != nil {
+		return App{}, err
+	}
+	if err := checkKeyText("client id", a.ClientID); err != nil {
+		return App{}, err
+	}
+	if err := checkText("name", a.Name); err != nil {
+		return App{}, err
+	}
+	var err error
+	a.Scopes, err = SortScopes(a.Scopes)
+	return a, err
+}
+
+// SortScopes returns scopes as they are kept: sorted, each once, never nil. It fails with ErrMalformed when one cannot be kept.
+func SortScopes(scopes []cola.Scope) ([]cola.Scope, error) {
+	for _, s := range scopes {
+		if err := checkText("scope", string(s)); err != nil {
+			return nil, err
+		}
+	}
+	sorted := append(make([]cola.Scope, 0, len(scopes)), scopes...)
+	slices.Sort(sorted)
+	return slices.Compact(sorted), nil
+}
+
+func checkKeyText(what, text string) error {
+	switch {
+	case text == "":
+		return fmt.Errorf("the %s is empty: %w", what, ErrMalformed)
+	case len(text) > MaxKeyText:
+		return fmt.Errorf("the %s has %d bytes, more than %d: %w", what, len(text), MaxKeyText, ErrMalformed)
+	}
+	return checkText(what, text)
+}
+
+// checkText refuses what is no text to PostgreSQL.
+func checkText(what, text string) error {
+	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
+		return fmt.Errorf("the %s is not valid text: %w", what, ErrMalformed)
+	}
+	return nil
+}
