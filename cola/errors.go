@@ -21,6 +21,7 @@ const (
 	CodeInsufficientScope    Code = "insufficient_scope"
 	CodeSearchTooBroad       Code = "search_too_broad"
 	CodeWatchlistLimit       Code = "watchlist_limit_reached"
+	CodeIdempotencyKeyReused Code = "idempotency_key_reused"
 	CodeMethodNotAllowed     Code = "method_not_allowed"
 	CodePayloadTooLarge      Code = "payload_too_large"
 	CodeUnsupportedMediaType Code = "unsupported_media_type"

@@ -61,10 +61,17 @@ func (p SearchParams) settle(f *findings) SearchParams {
 	}
 	s.ABVMin, s.ABVMax = f.bounds("abv_min", p.ABVMin, "abv_max", p.ABVMax, 100)
 	s.VolumeMin, s.VolumeMax = f.bounds("volume_min", p.VolumeMin, "volume_max", p.VolumeMax, math.MaxFloat64)
-	if (p.VolumeMin.OK || p.VolumeMax.OK) && strings.TrimSpace(p.VolumeUnit) == "" {
-		f.problems.Add("volume_unit", "A unit is required with volume_min and volume_max; allowed: %s.", strings.Join(VolumeUnits(), ", "))
+	if p.VolumeMin.OK || p.VolumeMax.OK {
+		f.needUnit("volume_unit", p.VolumeUnit)
 	}
 	return s
+}
+
+// needUnit notes that the unit of a volume is not given.
+func (f *findings) needUnit(name, unit string) {
+	if strings.TrimSpace(unit) == "" {
+		f.problems.Add(name, "A unit is required with volume_min and volume_max; allowed: %s.", strings.Join(VolumeUnits(), ", "))
+	}
 }
 
 // query returns what settled parameters ask for, without the default window.

@@ -24,7 +24,7 @@ type SavedSearchFilters struct {
 	Country             string       `json:"country,omitzero" doc:"Country of origin: its name or adjective, any case." maxLength:"200" example:"france"`
 	USState             string       `json:"us_state,omitzero" doc:"US state of origin: its name, adjective or two letters, any case." maxLength:"200" example:"california"`
 	PermitNumberText    string       `json:"permit_number_text,omitzero" doc:"Part of the permit number, any case." maxLength:"200" example:"CA-W"`
-	ApplicantUSState    string       `json:"applicant_us_state,omitzero" doc:"State of the applicant's address, two letters, any case." pattern:"^[A-Za-z]{2}$" example:"CA"`
+	ApplicantUSState    string       `json:"applicant_us_state,omitzero" doc:"US state of the applicant's address: two letters or its name, any case." maxLength:"200" example:"CA"`
 	ABVMin              Opt[float64] `json:"abv_min,omitzero" minimum:"0" maximum:"100" doc:"Least alcohol by volume, percent, inclusive. It narrows when above 0." example:"12"`
 	ABVMax              Opt[float64] `json:"abv_max,omitzero" minimum:"0" maximum:"100" doc:"Most alcohol by volume, percent, inclusive. It narrows when below 100." example:"14.5"`
 	VolumeUnit          string       `json:"volume_unit,omitzero" enum:"beer barrels,fluid ounces,gallons,liters,milliliters,pints,quarts" doc:"Unit of volume_min and volume_max; required with either." example:"milliliters"`
@@ -49,15 +49,16 @@ type ScheduleParams struct {
 	Active  Opt[bool] `json:"active" default:"true" doc:"Whether it runs; false keeps the schedule and pauses it." example:"true"`
 }
 
-// SavedSearchParams are the body of POST /saved-searches and the arguments of the tool create_saved_search, as sent.
+// SavedSearchParams are the body of POST /saved-searches and the arguments of the tool create_saved_search, as sent. Filters is nil
+// when there is no such member, and Schedule too: an empty object is something else.
 type SavedSearchParams struct {
 	Decoded
-	Name     string             `json:"name" minLength:"1" maxLength:"200" doc:"What to recognise the search by." example:"New Oak brands"`
-	Filters  SavedSearchFilters `json:"filters" doc:"What to look for. Approval dates are not part of it: each scheduled run looks at the time since the run before."`
-	Schedule *ScheduleParams    `json:"schedule,omitempty" doc:"Makes the search an alert that runs by itself. It then needs a filter that narrows it."`
+	Name     string              `json:"name" minLength:"1" maxLength:"200" doc:"What to recognise the search by." example:"New Oak brands"`
+	Filters  *SavedSearchFilters `json:"filters" doc:"What to look for. Approval dates are not part of it: each scheduled run looks at the time since the run before."`
+	Schedule *ScheduleParams     `json:"schedule,omitempty" doc:"Makes the search an alert that runs by itself. It then needs a filter that narrows it."`
 
-	// IdempotencyKey is what the caller has sent along to have a request that it sends again answered by the same search. Empty for
-	// none.
+	// IdempotencyKey is what the caller has sent along to have a request that it sends again answered by the same search: 1 to 255
+	// visible ASCII characters. Empty for none.
 	IdempotencyKey string `json:"-"`
 }
 
@@ -68,6 +69,12 @@ const (
 	CadenceMonthly = "monthly"
 )
 
+// Cadences lists every cadence.
+func Cadences() []string { return []string{CadenceDaily, CadenceWeekly, CadenceMonthly} }
+
+// RunHour is the hour of the day, in UTC, at which searches run by themselves: the day before is over on the east coast.
+const RunHour = 6
+
 // Schedule is when a saved search runs by itself.
 type Schedule struct {
 	Active    bool           `json:"active" doc:"Whether it runs." example:"true"`
@@ -75,6 +82,34 @@ type Schedule struct {
 	Day       Opt[int]       `json:"day" nullable:"true" doc:"weekly: day of the week, 0 is Sunday. monthly: day of the month. Null when daily." example:"1"`
 	NextRunAt Opt[Timestamp] `json:"next_run_at" nullable:"true" format:"date-time" doc:"When it runs next (UTC); null while it is not active." example:"2026-11-23T06:00:00Z"`
 	LastRunAt Opt[Timestamp] `json:"last_run_at" nullable:"true" format:"date-time" doc:"When it ran last (UTC); null when it never did." example:"2026-11-16T06:00:00Z"`
+}
+
+// Next returns the next run strictly after an instant: at RunHour UTC of a day that the cadence names. It returns the zero time
+// for a schedule that Normalize would refuse.
+func (s Schedule) Next(after time.Time) time.Time {
+	const longest = 31 // days from one run to the next
+	after = after.UTC()
+	run := time.Date(after.Year(), after.Month(), after.Day(), RunHour, 0, 0, 0, time.UTC)
+	for range longest + 1 {
+		if run.After(after) && s.runsOn(run) {
+			return run
+		}
+		run = run.AddDate(0, 0, 1)
+	}
+	return time.Time{}
+}
+
+// runsOn reports whether the day of an instant is one that the cadence names.
+func (s Schedule) runsOn(day time.Time) bool {
+	switch s.Cadence {
+	case CadenceDaily:
+		return true
+	case CadenceWeekly:
+		return s.Day.OK && int(day.Weekday()) == s.Day.V
+	case CadenceMonthly:
+		return s.Day.OK && day.Day() == s.Day.V
+	}
+	return false
 }
 
 // SavedSearch is a search that an account keeps.

@@ -1,0 +1,169 @@
+package cola
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// maxKeyLength is how many characters a caller's idempotency key may have.
+const maxKeyLength = 255
+
+// Normalize checks the parameters and settles them into a search, or returns a validation Error that tells all problems at
+// once, under dotted names such as filters.abv_min. A search with a schedule whose filters narrow too little fails with
+// CodeSearchTooBroad, also while the schedule is not active: to resume it must not make it broad. now decides when the
+// search runs first. The UUID, the creation time and the addresses are left to whoever keeps the search.
+func (p SavedSearchParams) Normalize(now time.Time) (SavedSearch, error) {
+	f := findingsFrom(p.Decoded)
+	s := SavedSearch{Name: f.title("name", p.Name)}
+	if p.Filters == nil {
+		f.require("filters", "An object that says what to look for is required, such as {\"brand_name\": \"oak\"}.")
+	} else {
+		s.Filters = p.Filters.settle(f)
+	}
+	if p.Schedule != nil {
+		s.Schedule = p.Schedule.settle(f, now)
+	}
+	f.key("Idempotency-Key", p.IdempotencyKey)
+	if err := f.err(); err != nil {
+		return SavedSearch{}, err
+	}
+	if s.Schedule != nil && !s.Filters.Narrow() {
+		return SavedSearch{}, Errorf(CodeSearchTooBroad, "A search that runs by itself needs a filter that narrows it. "+
+			"Add one of query, brand_name, barcode_value, permit_number_text, country, us_state, applicant_us_state, derived_category, "+
+			"a volume, abv_min above 0 or abv_max below 100, or some but not all of the product types, categories, origins or containers; "+
+			"a status alone does not narrow it. Or leave schedule out: the search is then kept and does not run.")
+	}
+	return s, nil
+}
+
+// require notes that a value is missing, unless something is wrong with it already.
+func (f *findings) require(name, message string) {
+	if len(f.problems[name]) == 0 {
+		f.problems.Add(name, "%s", message)
+	}
+}
+
+// title settles a name that people read, which must hold something to read.
+func (f *findings) title(name, value string) string {
+	value = f.text(name, value)
+	if !strings.ContainsFunc(value, isLegible) {
+		f.require(name, "A name to recognise the search by is required: 1 to 200 characters.")
+		return ""
+	}
+	return value
+}
+
+func isLegible(r rune) bool { return unicode.IsPrint(r) && !unicode.IsMark(r) }
+
+// key checks a caller's idempotency key; an empty one is none.
+func (f *findings) key(name, value string) {
+	hidden := func(r rune) bool { return r <= ' ' || r > '~' }
+	switch {
+	case strings.ContainsFunc(value, hidden):
+		f.problems.Add(name, "%s holds a character that is not visible ASCII; a UUID makes a good key.", shown(value))
+	case len(value) > maxKeyLength:
+		f.problems.Add(name, "The key has %d characters; at most %d are allowed. A UUID makes a good key.", len(value), maxKeyLength)
+	}
+}
+
+// settle returns the filters with every value in the form it is kept in. Settled filters settle to themselves.
+func (p SavedSearchFilters) settle(f *findings) SavedSearchFilters {
+	s := p
+	for _, o := range slices.Concat(s.types(), s.roots(), s.origins(), s.containers()) {
+		if !o.on.V {
+			*o.on = Opt[bool]{}
+		}
+	}
+	s.Query = f.text("filters.query", p.Query)
+	s.BrandName = f.text("filters.brand_name", p.BrandName)
+	s.BarcodeValue = f.text("filters.barcode_value", p.BarcodeValue)
+	s.ApplicationStatus = f.choice("filters.application_status", p.ApplicationStatus, Statuses())
+	s.DerivedCategory = SettlePath(f.text("filters.derived_category", p.DerivedCategory))
+	s.Country = f.words("filters.country", p.Country)
+	s.USState = f.stateWord("filters.us_state", p.USState)
+	s.PermitNumberText = f.text("filters.permit_number_text", p.PermitNumberText)
+	s.ApplicantUSState = f.stateCode("filters.applicant_us_state", p.ApplicantUSState)
+	s.ABVMin, s.ABVMax = f.bounds("filters.abv_min", p.ABVMin, "filters.abv_max", p.ABVMax, 100)
+	s.settleVolume(f)
+	return s
+}
+
+func (s *SavedSearchFilters) settleVolume(f *findings) {
+	given, unit := s.VolumeMin.OK || s.VolumeMax.OK, s.VolumeUnit
+	s.VolumeUnit = f.choice("filters.volume_unit", unit, VolumeUnits())
+	s.VolumeMin, s.VolumeMax = f.bounds("filters.volume_min", s.VolumeMin, "filters.volume_max", s.VolumeMax, math.MaxFloat64)
+	if given {
+		f.needUnit("filters.volume_unit", unit)
+	}
+	f.milliliters("filters.volume_min", s.VolumeMin, s.VolumeUnit)
+	f.milliliters("filters.volume_max", s.VolumeMax, s.VolumeUnit)
+}
+
+// stateWord settles a word that means a US state, or several; it stays as sent.
+func (f *findings) stateWord(name, value string) string {
+	value = f.words(name, value)
+	if value != "" && len(statesCalled(value)) == 0 {
+		f.refuseState(name, value)
+		return ""
+	}
+	return value
+}
+
+// stateCode settles the name or the code of one US state to the code.
+func (f *findings) stateCode(name, value string) string {
+	value = f.words(name, value)
+	if value == "" {
+		return ""
+	}
+	found := statesCalled(value)
+	switch len(found) {
+	case 0:
+		f.refuseState(name, value)
+		return ""
+	case 1:
+		return found[0].code
+	}
+	f.problems.Add(name, "%s may mean several states; write two letters, such as CA.", shown(value))
+	return ""
+}
+
+func (f *findings) refuseState(name, value string) {
+	hint := ""
+	if near, ok := nearestState(value); ok {
+		hint = " Did you mean " + near + "?"
+	}
+	f.problems.Add(name, "%s is not a US state; write its name or two letters, such as california or CA.%s", shown(value), hint)
+}
+
+// settle returns the schedule; when it is active, with its first run after now.
+func (p ScheduleParams) settle(f *findings, now time.Time) *Schedule {
+	s := &Schedule{Active: p.Active.Or(true), Cadence: f.choice("schedule.cadence", p.Cadence, Cadences())}
+	switch s.Cadence {
+	case CadenceDaily:
+		if p.Day.OK {
+			f.problems.Add("schedule.day", "A daily schedule has no day; leave day out.")
+		}
+	case CadenceWeekly:
+		s.Day = f.day(p.Day, 0, 6, "A weekly schedule needs a day: 0 to 6, 0 is Sunday.")
+	case CadenceMonthly:
+		s.Day = f.day(p.Day, 1, 28, "A monthly schedule needs a day of the month: 1 to 28.")
+	default:
+		f.require("schedule.cadence", "A schedule needs a cadence; allowed: "+strings.Join(Cadences(), ", ")+". Leave schedule out for a search that does not run.")
+	}
+	if s.Active {
+		s.NextRunAt = Some(TimestampOf(s.Next(now)))
+	}
+	return s
+}
+
+// day settles the day of a schedule that needs one.
+func (f *findings) day(v Opt[int], least, most int, missing string) Opt[int] {
+	if !v.OK {
+		f.require("schedule.day", missing)
+		return Opt[int]{}
+	}
+	return Some(f.integer("schedule.day", v, least, least, most))
+}
