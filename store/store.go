@@ -42,6 +42,9 @@ type Store interface {
 	Changes
 	Accounts
 	Keys
+	Identities
+	Apps
+	Links
 	Ledger
 	Moves
 

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,6 +13,7 @@ import (
 const (
 	selectAccounts = `SELECT id, email, tier, created_at FROM accounts`
 	accountByEmail = selectAccounts + ` WHERE email_folded = $1`
+	insertAccount  = `INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ($1, $2, $3, coalesce($4, clock_timestamp()))`
 )
 
 func accountColumns(a *store.Account) fields {
@@ -24,9 +24,8 @@ func accountColumns(a *store.Account) fields {
 func (s *Store) CreateAccount(ctx context.Context, email string, tier cola.Tier) (store.Account, error) {
 	a := store.Account{Email: email, Tier: tier}
 	err := s.transact(ctx, "create account", func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `INSERT INTO accounts (email, email_folded, tier, created_at)
-			VALUES ($1, $2, $3, coalesce($4, clock_timestamp())) RETURNING id, created_at`,
-			email, foldEmail(email), string(tier), s.clock()).Scan(fields{&a.ID, &a.CreatedAt})
+		err := tx.QueryRow(ctx, insertAccount+` RETURNING id, created_at`,
+			email, store.FoldEmail(email), string(tier), s.clock()).Scan(fields{&a.ID, &a.CreatedAt})
 		if isDuplicate(err) {
 			return store.ErrExists
 		}
@@ -42,7 +41,7 @@ func (s *Store) CreateAccount(ctx context.Context, email string, tier cola.Tier)
 func (s *Store) AccountByEmail(ctx context.Context, email string) (store.Account, error) {
 	var a store.Account
 	err := s.read(ctx, "find account", func() error {
-		rows, err := s.general.Query(ctx, accountByEmail, foldEmail(email))
+		rows, err := s.general.Query(ctx, accountByEmail, store.FoldEmail(email))
 		if a, err = one(rows, err, accountColumns); sqlState(err) == notInEncoding {
 			return store.ErrNotFound
 		}
@@ -72,9 +71,6 @@ func (s *Store) SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) 
 		return err
 	})
 }
-
-// foldEmail returns what an e-mail address is compared by.
-func foldEmail(email string) string { return strings.ToLower(email) }
 
 // clock returns the time for a statement that takes the database's clock where it is NULL.
 func (s *Store) clock() *time.Time {

@@ -58,6 +58,12 @@ func encode(field any) any {
 		return orNull(f.V, f.OK)
 	case *[]string:
 		return orNull(*f, len(*f) > 0)
+	case *[]cola.Scope:
+		list := make([]string, len(*f))
+		for i, scope := range *f {
+			list[i] = string(scope)
+		}
+		return orNull(list, len(list) > 0)
 	case *time.Time:
 		return orNull(*f, !f.IsZero())
 	}
@@ -126,6 +132,8 @@ func decode(field any, raw []byte) error {
 		return decodeTime(field, raw)
 	case *[]string:
 		return decodeArray(raw, f, func(element []byte) (string, error) { return string(element), nil })
+	case *[]cola.Scope:
+		return decodeArray(raw, f, func(element []byte) (cola.Scope, error) { return cola.Scope(element), nil })
 	default:
 		return decodeInteger(field, raw)
 	}
@@ -154,6 +162,8 @@ func clearField(field any) error {
 		*f = cola.Opt[bool]{}
 	case *[]string:
 		*f = []string{}
+	case *[]cola.Scope:
+		*f = []cola.Scope{}
 	case *time.Time:
 		*f = time.Time{}
 	case *[]time.Time:

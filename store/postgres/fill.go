@@ -91,7 +91,7 @@ func (f *filler) fill(i *store.Item) error {
 	switch i.Kind {
 	case store.ItemAccount:
 		a := &i.Account
-		f.add(f.accounts, int64(a.ID), a.Email, foldEmail(a.Email), string(a.Tier), a.CreatedAt)
+		f.add(f.accounts, int64(a.ID), a.Email, store.FoldEmail(a.Email), string(a.Tier), a.CreatedAt)
 	case store.ItemKey:
 		k := &i.Key
 		f.add(f.keys, k.ID, int64(k.AccountID), k.Hash[:], k.Name, k.Prefix, k.LastFour,

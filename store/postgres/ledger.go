@@ -17,7 +17,7 @@ import (
 const (
 	// window is how long a grant counts against an account's limit of requests.
 	window = time.Minute
-	// usedEvery is how often the last use of a key is noted at most.
+	// usedEvery is how often the last use of a credential is noted at most.
 	usedEvery = time.Minute
 )
 
@@ -25,9 +25,11 @@ const (
 // seeing what was committed before it began; the second writes and commits.
 //
 // Locks are taken in one order by all who take more than one: first the batch's own, which makes a second attempt with its
-// id wait for the first; then accounts, ascending; then rows that belong to these accounts (counters, days, windows, keys),
-// which nobody changes without holding the account, but for RevokeKey, which holds nothing else. SetTier and CreateKey lock
-// one account and nothing after it. The forgetting of batches skips what is locked. So nobody waits in a circle.
+// id wait for the first; then accounts, ascending; then rows that belong to these accounts (counters, days, windows, keys,
+// links), which nobody changes without holding the account, but for RevokeKey, RevokeLink, RestoreLink and Connect, which hold
+// nothing that a settlement waits for. SetTier and CreateKey lock one account and nothing after it; AccountOf one at most, and
+// after it only an address and an identity that no row of the ledger depends on. DisableApp and RegisterApp lock one app, which
+// is read without a lock. The forgetting of batches skips what is locked. So nobody waits in a circle.
 
 const (
 	upsertMonths = `INSERT INTO usage_months AS m (account_id, period, detail_views, list_records)
@@ -44,8 +46,10 @@ const (
 		SELECT account, array_agg(at ORDER BY at), array_agg(requests ORDER BY at)
 		FROM unnest($1::bigint[], $2::timestamptz[], $3::integer[]) AS u (account, at, requests) GROUP BY account
 		ON CONFLICT (account_id) DO UPDATE SET granted_at = excluded.granted_at, requests = excluded.requests`
-	noteUses = `UPDATE api_keys k SET last_used_at = $1 FROM unnest($3::bigint[], $4::bigint[]) AS u (id, account)
-		WHERE k.id = u.id AND k.account_id = u.account AND (k.last_used_at IS NULL OR k.last_used_at <= $2 OR k.last_used_at > $1)`
+	noteKeyUses  = `UPDATE api_keys c` + setLastUses
+	noteLinkUses = `UPDATE links c` + setLastUses
+	setLastUses  = ` SET last_used_at = $1 FROM unnest($3::bigint[], $4::bigint[]) AS u (id, account)
+		WHERE c.id = u.id AND c.account_id = u.account AND (c.last_used_at IS NULL OR c.last_used_at <= $2 OR c.last_used_at > $1)`
 	selectDays = `SELECT day, channel, credential_kind, credential_id, meter, units, requests FROM usage_days
 		WHERE account_id = $1 AND day BETWEEN $2 AND $3 ORDER BY day, channel, credential_kind, credential_id, meter`
 )
@@ -178,7 +182,8 @@ func (t *tally) commit(ctx context.Context, conn *pgxpool.Conn, id store.BatchID
 	b := &pgx.Batch{}
 	t.queueWindows(b)
 	t.queueUsage(b)
-	t.queueUses(b)
+	t.queueUses(b, cola.CredentialKey, noteKeyUses)
+	t.queueUses(b, cola.CredentialLink, noteLinkUses)
 	b.Queue(insertBatch, [16]byte(id), t.now, false)
 	b.Queue(`COMMIT`)
 	ending := watchCommit(conn.Conn())
@@ -241,24 +246,25 @@ func (t *tally) queueWindows(b *pgx.Batch) {
 	}
 }
 
-// queueUses queues the noting of when keys were last used, for those of which it is not known that it was lately.
-func (t *tally) queueUses(b *pgx.Batch) {
-	var keys, accounts []int64
+// queueUses queues the noting of when credentials of a kind were last used, for those of which it is not known that it was
+// lately.
+func (t *tally) queueUses(b *pgx.Batch, kind cola.CredentialKind, note string) {
+	var ids, accounts []int64
 	noted := map[int64]bool{}
 	for _, k := range t.days.keys {
 		id := k.credential.ID
-		if k.credential.Kind != cola.CredentialKey || noted[id] || !t.useIsDue(id) {
+		if k.credential.Kind != kind || noted[id] || !t.useIsDue(k.credential) {
 			continue
 		}
 		noted[id] = true
-		keys, accounts = append(keys, id), append(accounts, int64(k.account))
+		ids, accounts = append(ids, id), append(accounts, int64(k.account))
 	}
-	if len(keys) > 0 {
-		b.Queue(noteUses, t.now, t.now.Add(-usedEvery), keys, accounts)
+	if len(ids) > 0 {
+		b.Queue(note, t.now, t.now.Add(-usedEvery), ids, accounts)
 	}
 }
 
-func (t *tally) useIsDue(id int64) bool {
-	k, known := t.keys[id]
-	return !known || k.lastUsed.IsZero() || !k.lastUsed.After(t.now.Add(-usedEvery)) || k.lastUsed.After(t.now)
+func (t *tally) useIsDue(c cola.Credential) bool {
+	row, known := t.credentials[c]
+	return !known || row.lastUsed.IsZero() || !row.lastUsed.After(t.now.Add(-usedEvery)) || row.lastUsed.After(t.now)
 }

@@ -21,7 +21,11 @@ const (
 		FROM clock LEFT JOIN accounts a ON a.id = ANY($1)
 		LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = to_char(clock.now AT TIME ZONE 'UTC', 'YYYY-MM')
 		LEFT JOIN burst_windows w ON w.account_id = a.id`
-	selectCredentials = `SELECT id, account_id, last_used_at, revoked_at, expires_at FROM api_keys WHERE id = ANY($1)`
+	// selectCredentials gives keys and links, of which those of an app that is disabled count as revoked.
+	selectCredentials = `SELECT '` + string(cola.CredentialKey) + `', id, account_id, last_used_at, revoked_at, expires_at
+		FROM api_keys WHERE id = ANY($1)
+		UNION ALL SELECT '` + string(cola.CredentialLink) + `', l.id, l.account_id, l.last_used_at, coalesce(l.revoked_at, p.disabled_at), NULL
+		FROM links l JOIN apps p ON p.id = l.app_id WHERE l.id = ANY($2)`
 )
 
 // accountRow is what is kept of an account.
@@ -33,16 +37,16 @@ type accountRow struct {
 	requests []int
 }
 
-// keyRow is what a settlement asks of a key.
-type keyRow struct {
-	id                           int64
+// credentialRow is what a settlement asks of a key or a link.
+type credentialRow struct {
+	cola.Credential
 	account                      cola.AccountID
 	lastUsed, revoked, expiresAt time.Time
 }
 
-// holds reports whether the key is valid at an instant.
-func (k keyRow) holds(now time.Time) bool {
-	return k.revoked.IsZero() && (k.expiresAt.IsZero() || k.expiresAt.After(now))
+// holds reports whether the credential is valid at an instant.
+func (c credentialRow) holds(now time.Time) bool {
+	return c.revoked.IsZero() && (c.expiresAt.IsZero() || c.expiresAt.After(now))
 }
 
 func accountIDs(ids []cola.AccountID) []int64 {
@@ -117,13 +121,16 @@ func (s *Store) AccountUsage(ctx context.Context, id cola.AccountID) (store.Acco
 // queueStates asks for what a batch's decision needs, of the instant at, or the database's own when that is nil.
 func queueStates(b *pgx.Batch, batch store.Batch, at *time.Time) {
 	b.Queue(selectStates, accountIDs(batch.Accounts), at)
-	var keys []int64
+	var keys, links []int64
 	for _, c := range batch.Credentials {
-		if c.Kind == cola.CredentialKey {
+		switch c.Kind {
+		case cola.CredentialKey:
 			keys = append(keys, c.ID)
+		case cola.CredentialLink:
+			links = append(links, c.ID)
 		}
 	}
-	b.Queue(selectCredentials, keys)
+	b.Queue(selectCredentials, keys, links)
 }
 
 // lockStates begins the transaction of a batch, takes its locks and reads the states of its accounts. It fails with
@@ -161,10 +168,10 @@ func (s *Store) lockStates(ctx context.Context, conn *pgxpool.Conn, batch store.
 
 // ledgerState is what was read for a decision, in the order of the batch's accounts.
 type ledgerState struct {
-	now    time.Time
-	states []store.AccountState
-	ahead  []bool           // of each state, whether its window held grants ahead of now
-	keys   map[int64]keyRow // of the batch's credentials
+	now         time.Time
+	states      []store.AccountState
+	ahead       []bool // of each state, whether its window held grants ahead of now
+	credentials map[cola.Credential]credentialRow
 }
 
 // readStates reads what queueStates asked for.
@@ -174,8 +181,8 @@ func readStates(results pgx.BatchResults, batch store.Batch) (l ledgerState, err
 		return l, err
 	}
 	rows, err := results.Query()
-	keys, err := collect(rows, err, func(k *keyRow) fields {
-		return fields{&k.id, &k.account, &k.lastUsed, &k.revoked, &k.expiresAt}
+	credentials, err := collect(rows, err, func(c *credentialRow) fields {
+		return fields{&c.Kind, &c.ID, &c.account, &c.lastUsed, &c.revoked, &c.expiresAt}
 	})
 	if err != nil {
 		return l, err
@@ -189,14 +196,14 @@ func readStates(results pgx.BatchResults, batch store.Batch) (l ledgerState, err
 		i := place[row.id]
 		l.states[i], l.ahead[i] = row.state(l.now)
 	}
-	l.keys = make(map[int64]keyRow, len(keys))
+	l.credentials = make(map[cola.Credential]credentialRow, len(credentials))
 	for i := range l.states {
 		l.states[i].Valid = map[cola.Credential]bool{}
 	}
-	for _, k := range keys {
-		l.keys[k.id] = k
-		if i, asked := place[k.account]; asked && k.holds(l.now) {
-			l.states[i].Valid[cola.Credential{Kind: cola.CredentialKey, ID: k.id}] = true
+	for _, c := range credentials {
+		l.credentials[c.Credential] = c
+		if i, asked := place[c.account]; asked && c.holds(l.now) {
+			l.states[i].Valid[c.Credential] = true
 		}
 	}
 	return l, nil
