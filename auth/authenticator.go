@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -27,8 +26,9 @@ const cachedKeys = 100_000
 
 // Authenticator tells who makes a request.
 type Authenticator struct {
-	keys  KeyFinder
-	known *lru.Cache[store.KeyHash, identity] // what a key stands for never changes, so entries never go stale
+	keys   KeyFinder
+	tokens *Tokens                             // nil: none are taken
+	known  *lru.Cache[store.KeyHash, identity] // what a key stands for never changes, so entries never go stale
 }
 
 type identity struct {
@@ -36,26 +36,34 @@ type identity struct {
 	key     int64
 }
 
-// New returns an Authenticator that looks keys up in the store.
-func New(keys KeyFinder) *Authenticator {
+// New returns an Authenticator that looks keys up in the store, and takes access tokens unless tokens is nil.
+func New(keys KeyFinder, tokens *Tokens) *Authenticator {
 	known, err := lru.New[store.KeyHash, identity](cachedKeys)
 	if err != nil {
 		panic(err) // only a size below one fails
 	}
-	return &Authenticator{keys: keys, known: known}
+	return &Authenticator{keys: keys, tokens: tokens, known: known}
 }
 
-// Authenticate returns the caller that a request's headers prove: X-API-Key, or Authorization with a Bearer API key. It
-// fails with a cola.CodeUnauthorized error for missing or invalid credentials and with CodeUnavailable when the store
-// cannot be asked or does not answer within three seconds. Nothing is ever taken from the URL.
+// Authenticate returns the caller that a request's headers prove: X-API-Key, or Authorization with a Bearer API key or access
+// token. The two kinds are told apart by KeyPrefix, and neither is ever tried as the other. It fails with a
+// cola.CodeUnauthorized error for missing or invalid credentials and with CodeUnavailable when the store does not answer within
+// three seconds, or the issuer of a token within five. Nothing is ever taken from the URL.
 func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, ch cola.Channel) (cola.Caller, error) {
-	given, err := credential(h)
+	given, bearer, err := a.credential(h)
 	if err != nil {
 		return cola.Caller{}, err
 	}
-	if !strings.HasPrefix(given, KeyPrefix) {
-		return cola.Caller{}, unauthorized("The credential is not an API key of this service: those start with %q.", KeyPrefix)
+	switch {
+	case strings.HasPrefix(given, KeyPrefix):
+		return a.keyHolder(ctx, given, ch)
+	case bearer && a.tokens != nil:
+		return a.tokens.caller(ctx, given, ch)
 	}
+	return cola.Caller{}, unauthorized("The credential is not an API key of this service: those start with %q.", KeyPrefix)
+}
+
+func (a *Authenticator) keyHolder(ctx context.Context, given string, ch cola.Channel) (cola.Caller, error) {
 	secret, err := ParseSecret(given)
 	if err != nil {
 		return cola.Caller{}, unauthorized("The API key is not valid: %v. Copy the whole key again.", err)
@@ -81,44 +89,49 @@ func (a *Authenticator) identify(ctx context.Context, secret Secret) (identity, 
 	defer cancel()
 	key, err := a.keys.KeyByHash(finding, hash)
 	switch {
-	case err != nil && finding.Err() != nil && ctx.Err() == nil:
-		return identity{}, cola.Unavailable()
 	case errors.Is(err, store.ErrNotFound):
 		return identity{}, unauthorized("The API key is not known. It may have been made for another server.")
-	case errors.Is(err, store.ErrUnavailable):
-		return identity{}, cola.Unavailable()
 	case err != nil:
-		return identity{}, fmt.Errorf("look up API key: %w", err)
+		return identity{}, storeError(ctx, finding, "look up API key", err)
 	}
 	id := identity{account: key.AccountID, key: key.ID}
 	a.known.Add(hash, id)
 	return id, nil
 }
 
-// credential returns the one secret that the headers carry.
-func credential(h http.Header) (string, error) {
+// credential returns the one secret that the headers carry; bearer is true when all that carry it are Authorization.
+func (a *Authenticator) credential(h http.Header) (secret string, bearer bool, err error) {
 	var given []string
 	for _, v := range h.Values("X-API-Key") {
 		if v = strings.TrimSpace(v); v != "" {
 			given = append(given, v)
 		}
 	}
+	bearer = len(given) == 0
 	for _, v := range h.Values("Authorization") {
 		scheme, token, _ := strings.Cut(strings.TrimSpace(v), " ")
 		if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
-			return "", unauthorized("The Authorization header must read \"Bearer\" followed by an API key.")
+			return "", false, unauthorized("The Authorization header must read \"Bearer\" followed by %s.", a.taken())
 		}
 		given = append(given, token)
 	}
 	if len(given) == 0 {
-		return "", unauthorized("Credentials are missing. Send your API key in the X-API-Key header, or as \"Authorization: Bearer\".")
+		return "", false, unauthorized("Credentials are missing. Send an API key in the X-API-Key header, or %s as \"Authorization: Bearer\".", a.taken())
 	}
 	for _, v := range given[1:] {
 		if v != given[0] {
-			return "", unauthorized("The request carries different credentials. Send one.")
+			return "", false, unauthorized("The request carries different credentials. Send one.")
 		}
 	}
-	return given[0], nil
+	return given[0], bearer, nil
+}
+
+// taken says what the Authorization header may carry.
+func (a *Authenticator) taken() string {
+	if a.tokens == nil {
+		return "an API key"
+	}
+	return "an API key or an access token"
 }
 
 func unauthorized(format string, args ...any) error {

@@ -1,7 +1,8 @@
-// Package auth turns credentials into a cola.Caller. It knows API keys; it never sees what a caller asks for.
+// Package auth turns credentials into a cola.Caller. It knows API keys, and access tokens that configured issuers have made for
+// connected apps; it never sees what a caller asks for.
 //
 // Whether a credential still holds is decided again by the ledger in the transaction that charges the request, so a
-// revoked key stops everywhere on the next request although what a key stands for is cached here.
+// revoked key, link or app stops everywhere on the next request although what a key or a token stands for is cached here.
 package auth
 
 import (

@@ -117,7 +117,7 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 		publicURL: publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: admin.registerer(),
 	})
 	admin.probe(s.service.Ready)
-	authenticator := auth.New(st)
+	authenticator := auth.New(st, nil)
 	rest := httpapi.New(s.service, authenticator, httpapi.Options{
 		PublicURL: publicURL, Logger: env.log, Version: version(), Metrics: admin.registerer(),
 	})

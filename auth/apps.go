@@ -1,0 +1,75 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// admit finds the account and its link to the app that a proven token is of, and makes them when they are new. An app that may
+// not act makes none.
+func (t *Tokens) admit(ctx context.Context, issuer string, c claims) (grant, error) {
+	finding, cancel := context.WithTimeout(ctx, findWithin)
+	defer cancel()
+	app, err := t.app(finding, issuer, c.client)
+	if err != nil {
+		return grant{}, storeError(ctx, finding, "find connected app", err)
+	}
+	account, err := t.store.AccountOf(finding, store.Identity{Issuer: issuer, Subject: c.subject}, c.email)
+	if err != nil {
+		return grant{}, storeError(ctx, finding, "find the account of a token", err)
+	}
+	link, err := t.store.Connect(finding, account.ID, app.ID, c.scopes)
+	if err != nil {
+		return grant{}, storeError(ctx, finding, "connect app", err)
+	}
+	if !link.RevokedAt.IsZero() {
+		return grant{}, unauthorized("The access of the app %s was revoked by the account holder.", cola.Quoted(c.client))
+	}
+	return grant{account: account.ID, link: link.ID, scopes: common(c.scopes, app.Scopes)}, nil
+}
+
+// app returns the app with a client id, if it may act.
+func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, error) {
+	app, err := t.store.AppByClient(ctx, issuer, clientID)
+	if errors.Is(err, store.ErrNotFound) {
+		if !t.anyApp {
+			return store.App{}, unauthorized("The app %s is not connected to this service; the operator registers it (app register).", cola.Quoted(clientID))
+		}
+		app, err = t.store.EnsureApp(ctx, store.App{Issuer: issuer, ClientID: clientID, Name: clientID, Scopes: cola.Scopes()})
+	}
+	if err != nil {
+		return store.App{}, err
+	}
+	if !app.DisabledAt.IsZero() {
+		return store.App{}, unauthorized("The app %s may not act here any more: the operator has disabled it.", cola.Quoted(clientID))
+	}
+	return app, nil
+}
+
+// common returns the scopes that are in both lists.
+func common(a, b []cola.Scope) (both []cola.Scope) {
+	for _, s := range a {
+		if slices.Contains(b, s) {
+			both = append(both, s)
+		}
+	}
+	return both
+}
+
+// storeError returns what a caller is told of an error of the store. A store that did not answer in time, while the caller still
+// waits, is one that cannot be asked.
+func storeError(ctx, finding context.Context, operation string, err error) error {
+	var refusal *cola.Error
+	switch {
+	case errors.As(err, &refusal):
+		return err
+	case errors.Is(err, store.ErrUnavailable), finding.Err() != nil && ctx.Err() == nil:
+		return cola.Unavailable()
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}

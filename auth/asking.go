@@ -1,0 +1,149 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+const (
+	askWithin     = 5 * time.Second // for discovery and keys together
+	mostBody      = 1 << 20         // bytes of what an issuer answers
+	mostRedirects = 3
+	shownError    = 300 // bytes of an error that may hold an answer
+)
+
+// source is where an issuer publishes its keys.
+type source struct {
+	issuer string
+	client *http.Client
+}
+
+// fetch asks the issuer where its keys are and gets them. It discovers the place each time, since issuers move.
+func (s source) fetch(ctx context.Context) ([]signingKey, error) {
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, s.client), s.issuer)
+	if err != nil {
+		return nil, fmt.Errorf("discover: %s", shortened(err.Error())) // it may hold the whole answer
+	}
+	var discovered struct {
+		JWKSURI string `json:"jwks_uri"`
+	}
+	if err := provider.Claims(&discovered); err != nil {
+		return nil, fmt.Errorf("discover: %w", err)
+	}
+	if at, err := url.Parse(discovered.JWKSURI); err != nil || !isSafe(at) {
+		return nil, fmt.Errorf("the jwks_uri %s is not an https URL", cola.Quoted(discovered.JWKSURI))
+	}
+	body, err := s.get(ctx, discovered.JWKSURI)
+	if err != nil {
+		return nil, fmt.Errorf("get keys: %w", err)
+	}
+	keys, err := parseKeySet(body)
+	if err != nil {
+		return nil, fmt.Errorf("read keys: %w", err)
+	}
+	return keys, nil
+}
+
+func (s source) get(ctx context.Context, address string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "application/jwk-set+json, application/json")
+	response, err := s.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("answered %s", response.Status)
+	}
+	return io.ReadAll(response.Body) // the client bounds it
+}
+
+func shortened(s string) string {
+	if len(s) > shownError {
+		return s[:shownError] + "…"
+	}
+	return s
+}
+
+// isSafe reports whether what comes from an address can be trusted to be its owner's: by https, or from this very machine.
+func isSafe(u *url.URL) bool {
+	switch u.Scheme {
+	case "https":
+		return u.Hostname() != ""
+	case "http":
+		ip := net.ParseIP(u.Hostname())
+		return u.Hostname() == "localhost" || ip.IsLoopback()
+	}
+	return false
+}
+
+// askingClient returns the client to ask issuers with. What the given one leaves open is as ours; the size of answers is bounded
+// with either.
+func askingClient(given *http.Client) *http.Client {
+	client := http.Client{Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: askWithin,
+		DisableKeepAlives: true, // it is asked a few times an hour
+	}}
+	if given != nil {
+		client = *given
+	}
+	if client.Transport == nil {
+		client.Transport = http.DefaultTransport
+	}
+	client.Transport = boundedTransport{client.Transport}
+	if client.CheckRedirect == nil {
+		client.CheckRedirect = checkRedirect
+	}
+	if client.Timeout == 0 {
+		client.Timeout = askWithin
+	}
+	return &client
+}
+
+func checkRedirect(next *http.Request, so []*http.Request) error {
+	switch {
+	case len(so) > mostRedirects:
+		return fmt.Errorf("redirected more than %d times", mostRedirects)
+	case !isSafe(next.URL), next.URL.Scheme == "http" && so[0].URL.Scheme == "https":
+		return errors.New("redirected to what is not an https URL")
+	}
+	return nil
+}
+
+// boundedTransport cuts bodies off after mostBody bytes, with an error.
+type boundedTransport struct{ next http.RoundTripper }
+
+func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.next.RoundTrip(r)
+	if err == nil {
+		response.Body = &boundedBody{ReadCloser: response.Body, left: mostBody}
+	}
+	return response, err
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)]) // one more tells whether there is more
+	if n > b.left {
+		return 0, fmt.Errorf("the answer is longer than %d bytes", mostBody)
+	}
+	b.left -= n
+	return n, err
+}

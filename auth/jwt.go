@@ -1,0 +1,111 @@
+package auth
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	jose "github.com/go-jose/go-jose/v4"
+)
+
+// maxToken is how long an access token may be, in bytes. Issuers make them of one to four KiB.
+const maxToken = 16 << 10
+
+// accessToken is a token that has the form of one. Nothing of it is proven: it only says how to prove it.
+type accessToken struct {
+	raw    string
+	alg    jose.SignatureAlgorithm // one of algorithms
+	kid    string                  // of the key it says it is signed with; empty when it says none
+	typed  bool                    // its header says that it is an access token
+	issuer string                  // that it says it is of
+}
+
+// algorithms returns those that tokens may be signed with. With all of them the key that proves a signature cannot make one.
+func algorithms() []jose.SignatureAlgorithm {
+	return []jose.SignatureAlgorithm{
+		jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512,
+		jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
+	}
+}
+
+// parseToken reads the form of a token, and refuses what costs more to look into than it can be worth.
+func parseToken(raw string) (accessToken, error) {
+	if len(raw) > maxToken {
+		return accessToken{}, unauthorized("The access token is too long: it may have %d bytes.", maxToken)
+	}
+	parts := strings.SplitN(raw, ".", 4)
+	if len(parts) != 3 {
+		return accessToken{}, unauthorized("The credential is neither an API key of this service, which starts with %q, "+
+			"nor a signed access token (a JWT of three parts). Ask the issuer for a token for this service's audience.", KeyPrefix)
+	}
+	decoded := make([][]byte, len(parts))
+	for i, part := range parts {
+		var ok bool
+		if decoded[i], ok = decodePart(part); !ok {
+			return accessToken{}, unauthorized("The access token is cut or garbled: part %d is not base64url.", i+1)
+		}
+	}
+	t := accessToken{raw: raw}
+	if err := t.readHeader(decoded[0]); err != nil {
+		return accessToken{}, err
+	}
+	claims, err := parseObject(decoded[1])
+	if err != nil {
+		return accessToken{}, unreadableClaims(err)
+	}
+	if t.issuer, err = claims.text("iss"); err != nil || t.issuer == "" {
+		return accessToken{}, unauthorized("The access token names no issuer (iss).")
+	}
+	return t, nil
+}
+
+// decodePart decodes a part of a token that is there and in the one way to write it.
+func decodePart(part string) ([]byte, bool) {
+	if part == "" || strings.ContainsAny(part, "\r\n") { // the decoder skips line breaks
+		return nil, false
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(part)
+	return b, err == nil
+}
+
+// readHeader takes from the header what it may say, which is little: where a key is to be had (jwk, jku, x5c, x5u) is not for a
+// token to tell.
+func (t *accessToken) readHeader(data []byte) error {
+	header, err := parseObject(data)
+	if err != nil {
+		return unauthorized("The access token's header cannot be read: %v.", err)
+	}
+	for _, name := range []string{"crit", "b64"} {
+		if _, given := header[name]; given {
+			return unauthorized("The access token's header has %q, which this service does not know.", name)
+		}
+	}
+	alg, err := header.text("alg")
+	if t.alg = jose.SignatureAlgorithm(alg); err != nil || !slices.Contains(algorithms(), t.alg) {
+		return unauthorized("The access token must be signed with a public-key algorithm: RS, PS or ES with 256, 384 or 512, or EdDSA.")
+	}
+	if t.kid, err = header.text("kid"); err != nil {
+		return unauthorized("The access token's header cannot be read: %v.", err)
+	}
+	return t.readType(header)
+}
+
+func (t *accessToken) readType(header object) error {
+	if _, given := header["typ"]; !given {
+		return nil
+	}
+	typ, err := header.text("typ")
+	switch {
+	case err != nil:
+	case strings.EqualFold(typ, "at+jwt"), strings.EqualFold(typ, "application/at+jwt"):
+		t.typed = true
+		return nil
+	case strings.EqualFold(typ, "JWT"):
+		return nil
+	}
+	return unauthorized("The token is not an access token: the type in its header (typ) must be at+jwt or JWT.")
+}
+
+func unreadableClaims(err error) error {
+	return unauthorized("The access token's claims cannot be read: %v.", err)
+}

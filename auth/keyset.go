@@ -1,0 +1,132 @@
+package auth
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	jose "github.com/go-jose/go-jose/v4"
+)
+
+const (
+	// leastRSA is the least modulus of an RSA key, in bits: shorter ones must not sign (RFC 7518).
+	leastRSA = 2048
+	// mostTries bounds how many keys one token is tried with.
+	mostTries = 5
+)
+
+// Why no key of a set proves a signature.
+var (
+	errNoKey     = errors.New("no such key")
+	errAlgorithm = errors.New("the key is not for this algorithm")
+	errSignature = errors.New("the signature is wrong")
+)
+
+// keySet is what an issuer signs with, as it said at one time. It never changes.
+type keySet struct {
+	keys []signingKey
+	at   time.Time
+}
+
+// signingKey is a public key that proves signatures.
+type signingKey struct {
+	id     string
+	alg    string // the only algorithm it is for; empty when the issuer does not say
+	public any    // *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey
+}
+
+// parseKeySet reads a JWK Set. Keys that are not for signatures, or that cannot be read, are left out: they may be of a kind that
+// is yet to be invented, and the others are good.
+func parseKeySet(data []byte) (keys []signingKey, err error) {
+	var set struct {
+		Keys *[]json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(data, &set); err != nil {
+		return nil, fmt.Errorf("not a key set: %w", err)
+	}
+	if set.Keys == nil {
+		return nil, errors.New("not a key set: it has no keys")
+	}
+	for _, raw := range *set.Keys {
+		if k, ok := parseKey(raw); ok {
+			keys = append(keys, k)
+		}
+	}
+	return keys, nil
+}
+
+// parseKey reads a JWK; ok is false when it is not a public key for signatures.
+func parseKey(raw json.RawMessage) (k signingKey, ok bool) {
+	var jwk jose.JSONWebKey
+	var permits struct {
+		Operations []string `json:"key_ops"`
+	}
+	if json.Unmarshal(raw, &jwk) != nil || json.Unmarshal(raw, &permits) != nil {
+		return signingKey{}, false
+	}
+	if jwk.Use != "" && jwk.Use != "sig" {
+		return signingKey{}, false
+	}
+	if permits.Operations != nil && !slices.Contains(permits.Operations, "verify") {
+		return signingKey{}, false
+	}
+	switch public := jwk.Key.(type) {
+	case *rsa.PublicKey:
+		ok = public.N.BitLen() >= leastRSA
+	case *ecdsa.PublicKey, ed25519.PublicKey:
+		ok = true
+	}
+	return signingKey{id: jwk.KeyID, alg: jwk.Algorithm, public: jwk.Key}, ok
+}
+
+// fits reports whether the key is one for the algorithm.
+func (k signingKey) fits(alg jose.SignatureAlgorithm) bool {
+	if k.alg != "" && k.alg != string(alg) {
+		return false
+	}
+	switch public := k.public.(type) {
+	case *rsa.PublicKey:
+		return alg[:2] == "RS" || alg[:2] == "PS"
+	case *ecdsa.PublicKey:
+		curves := map[jose.SignatureAlgorithm]string{jose.ES256: "P-256", jose.ES384: "P-384", jose.ES512: "P-521"}
+		return curves[alg] == public.Params().Name
+	case ed25519.PublicKey:
+		return alg == jose.EdDSA
+	}
+	return false
+}
+
+// verify returns the payload of a token that a key of the set has signed: the key that it names or, when it names none, any that
+// fits. It fails with errNoKey when a later set may have the key.
+func (s *keySet) verify(t accessToken) ([]byte, error) {
+	signed, err := jose.ParseSigned(t.raw, []jose.SignatureAlgorithm{t.alg})
+	if err != nil {
+		return nil, errSignature
+	}
+	named, tries := false, 0
+	for _, k := range s.keys {
+		if t.kid != "" && t.kid != k.id {
+			continue
+		}
+		named = true
+		if tries == mostTries || !k.fits(t.alg) {
+			continue
+		}
+		tries++
+		if payload, err := signed.Verify(k.public); err == nil {
+			return payload, nil
+		}
+	}
+	switch {
+	case t.kid == "" || !named:
+		return nil, errNoKey
+	case tries == 0:
+		return nil, errAlgorithm
+	}
+	return nil, errSignature
+}

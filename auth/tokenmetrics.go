@@ -1,0 +1,70 @@
+package auth
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// The results that are counted.
+const (
+	resultCached      = "cached"      // the token was known to be good
+	resultAccepted    = "accepted"    // it was found to be
+	resultRefused     = "refused"     // it was found not to be
+	resultUnavailable = "unavailable" // the issuer or the store could not be asked
+	resultFailed      = "failed"      // a fault of ours
+	resultFetched     = "ok"
+)
+
+// tokenMetrics is what is measured of access tokens.
+type tokenMetrics struct {
+	checks  *prometheus.CounterVec // by result
+	fetches *prometheus.CounterVec // by result
+}
+
+// newTokenMetrics registers the metrics; with a nil registerer they are counted and never seen.
+func newTokenMetrics(r prometheus.Registerer) *tokenMetrics {
+	factory := promauto.With(r)
+	m := &tokenMetrics{
+		checks: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "colaregistry_token_checks_total", Help: "Access tokens that were looked at, by what was found.",
+		}, []string{"result"}),
+		fetches: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "colaregistry_issuer_fetches_total", Help: "Attempts to get the keys of an issuer of access tokens.",
+		}, []string{"result"}),
+	}
+	for _, result := range []string{resultCached, resultAccepted, resultRefused, resultUnavailable, resultFailed} {
+		m.checks.WithLabelValues(result) // seen from the start
+	}
+	for _, result := range []string{resultFetched, resultFailed} {
+		m.fetches.WithLabelValues(result)
+	}
+	return m
+}
+
+// checked counts a token; one whose caller went away before the answer is not counted.
+func (m *tokenMetrics) checked(result string, err error) {
+	var refusal *cola.Error
+	switch {
+	case err == nil:
+	case !errors.As(err, &refusal):
+		result = resultFailed
+	case refusal.Code == cola.CodeUnavailable:
+		result = resultUnavailable
+	default:
+		result = resultRefused
+	}
+	m.checks.WithLabelValues(result).Inc()
+}
+
+// fetched counts an attempt to get keys.
+func (m *tokenMetrics) fetched(err error) {
+	result := resultFetched
+	if err != nil {
+		result = resultFailed
+	}
+	m.fetches.WithLabelValues(result).Inc()
+}

@@ -1,0 +1,230 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	cachedTokens = 20_000      // bounds the cache; an entry is under 300 bytes
+	cachedFor    = time.Minute // after which a change of the app's scopes shows
+)
+
+// TokenStore is what Tokens needs of a store.
+type TokenStore interface {
+	store.Identities
+	AppByClient(ctx context.Context, issuer, clientID string) (store.App, error)
+	EnsureApp(ctx context.Context, app store.App) (store.App, error)
+	Connect(ctx context.Context, account cola.AccountID, app int64, scopes []cola.Scope) (store.Link, error)
+}
+
+// TokenOptions say which access tokens are taken. Issuers and Audiences must be given.
+type TokenOptions struct {
+	Issuers   []string              // https URLs, exactly as their tokens name them; http for this very machine only
+	Audiences []string              // any of which a token must be for
+	AnyApp    bool                  // apps that are not registered may act too: they are when first seen, with every scope
+	Client    *http.Client          // to ask issuers with; what it leaves open is as with nil, which is one of ours
+	Now       cola.Clock            // nil: time.Now
+	Logger    *slog.Logger          // nil discards
+	Metrics   prometheus.Registerer // gets the metrics, for one Tokens only; nil: not measured
+}
+
+// Tokens takes access tokens of configured issuers for accounts and connected apps. A token must be signed by one of them, be an
+// access token, be for one of the audiences, and be valid now.
+//
+// What a good token stands for is remembered for a minute. Refusals are not remembered: what it takes to refuse a token that no
+// issuer has signed is no more than to remember it, and issuers are not asked for keys more often because of it.
+type Tokens struct {
+	store     TokenStore
+	issuers   map[string]*issuer // by URL
+	urls      []string           // of the issuers
+	audiences []string
+	anyApp    bool
+	now       cola.Clock
+	log       *slog.Logger
+	metrics   *tokenMetrics
+	known     *lru.Cache[tokenHash, grant]
+	checks    singleflight.Group // by hash: requests that bring a new token at the same time have it checked once
+}
+
+// tokenHash is the SHA-256 of a token. Tokens themselves are not kept.
+type tokenHash [sha256.Size]byte
+
+// grant is what a token stands for.
+type grant struct {
+	account cola.AccountID
+	link    int64
+	scopes  []cola.Scope // that are effective; not to be changed
+	until   time.Time    // it is to be checked again from then on
+}
+
+// NewTokens returns Tokens with these options, or an error that says what is wrong with them. It asks nobody yet: an issuer is
+// asked for its keys when the first token needs them.
+func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	known, err := lru.New[tokenHash, grant](cachedTokens)
+	if err != nil {
+		panic(err) // only a size below one fails
+	}
+	t := &Tokens{
+		store: st, issuers: map[string]*issuer{}, urls: o.Issuers, audiences: o.Audiences, anyApp: o.AnyApp,
+		now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), known: known,
+	}
+	client := askingClient(o.Client)
+	for _, u := range o.Issuers {
+		t.issuers[u] = &issuer{url: u, fetch: source{u, client}.fetch, now: o.Now, log: o.Logger, metrics: t.metrics}
+	}
+	return t, nil
+}
+
+func (o TokenOptions) check() error {
+	if len(o.Issuers) == 0 {
+		return errors.New("no issuer of access tokens is given")
+	}
+	for _, s := range o.Issuers {
+		u, err := url.Parse(s)
+		switch {
+		case err != nil || !u.IsAbs() || u.Host == "" || u.User != nil:
+			return fmt.Errorf("the issuer %s is not an absolute https URL", strconv.Quote(s))
+		case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+			return fmt.Errorf("the issuer %s has a query or a fragment, which issuers have not", strconv.Quote(s))
+		case !isSafe(u):
+			return fmt.Errorf("the issuer %s is not an https URL; http is only for issuers on this machine, such as http://127.0.0.1:9000", strconv.Quote(s))
+		}
+	}
+	if len(o.Audiences) == 0 {
+		return errors.New("no audience is given that access tokens must be for")
+	}
+	for _, a := range o.Audiences {
+		if a == "" {
+			return errors.New("an audience that access tokens must be for is empty")
+		}
+	}
+	return nil
+}
+
+// Check asks every issuer for its keys now, and says which cannot be used and why. It is no reason not to start: they are asked
+// again when tokens come.
+func (t *Tokens) Check(ctx context.Context) error {
+	var all sync.WaitGroup
+	found := make([]error, len(t.urls))
+	for n, u := range t.urls {
+		all.Go(func() { found[n] = t.issuers[u].check(ctx) })
+	}
+	all.Wait()
+	return errors.Join(found...)
+}
+
+// caller returns who a token stands for. It fails with a cola.CodeUnauthorized error that says which check failed, with
+// CodeUnavailable when the issuer or the store cannot be asked, and with the context's. No error holds a part of the token
+// that is not proven.
+func (t *Tokens) caller(ctx context.Context, raw string, ch cola.Channel) (cola.Caller, error) {
+	g, result, err := t.grant(ctx, raw)
+	if ctx.Err() == nil || err == nil {
+		t.metrics.checked(result, err)
+	}
+	if err != nil {
+		return cola.Caller{}, err
+	}
+	return cola.Caller{
+		Account:    g.account,
+		Credential: cola.Credential{Kind: cola.CredentialLink, ID: g.link},
+		Channel:    ch,
+		Scopes:     g.scopes,
+	}, nil
+}
+
+func (t *Tokens) grant(ctx context.Context, raw string) (g grant, result string, err error) {
+	if len(raw) <= maxToken { // longer ones are not even hashed
+		if g, ok := t.known.Get(sha256.Sum256([]byte(raw))); ok && t.now().Before(g.until) {
+			return g, resultCached, nil
+		}
+	}
+	token, err := parseToken(raw)
+	if err != nil {
+		return grant{}, "", err
+	}
+	from, ok := t.issuers[token.issuer]
+	if !ok {
+		return grant{}, "", unauthorized("The access token is of an issuer that this service takes none of: it must be of %s.", quotedList(t.urls))
+	}
+	g, err = t.checkOnce(ctx, from, token)
+	return g, resultAccepted, err
+}
+
+// checkOnce checks a token, together with other requests that bring it. The work goes on when the request has gone: others may
+// wait for it, and its parts are bounded in time.
+func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken) (grant, error) {
+	hash := tokenHash(sha256.Sum256([]byte(token.raw)))
+	answer := t.checks.DoChan(string(hash[:]), func() (_ any, err error) {
+		defer t.recovered(&err)
+		g, err := t.check(context.WithoutCancel(ctx), from, token)
+		if err == nil {
+			t.known.Add(hash, g)
+		}
+		return g, err
+	})
+	select {
+	case a := <-answer:
+		if a.Err != nil {
+			return grant{}, a.Err
+		}
+		return a.Val.(grant), nil
+	case <-ctx.Done():
+		return grant{}, fmt.Errorf("check access token: %w", ctx.Err())
+	}
+}
+
+// recovered turns a panic into an error. The check has a goroutine of its own, where a panic would end the program.
+func (t *Tokens) recovered(err *error) {
+	if p := recover(); p != nil {
+		t.log.Error("the check of an access token panicked", "stack", string(debug.Stack()))
+		*err = errors.New("check access token: it panicked") // what it says may hold parts of the token
+	}
+}
+
+// check proves a token and finds what it stands for. Nothing is written before everything about the token has held.
+func (t *Tokens) check(ctx context.Context, from *issuer, token accessToken) (grant, error) {
+	payload, err := from.verify(ctx, token)
+	if err != nil {
+		return grant{}, err
+	}
+	now := t.now()
+	c, err := readClaims(payload, token.typed, t.audiences, now)
+	if err != nil {
+		return grant{}, err
+	}
+	g, err := t.admit(ctx, from.url, c)
+	if err != nil {
+		return grant{}, err
+	}
+	g.until = now.Add(cachedFor)
+	if end := c.expires.Add(leeway); end.Before(g.until) {
+		g.until = end
+	}
+	return g, nil
+}
