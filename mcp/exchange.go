@@ -41,7 +41,7 @@ var counted = []string{string(protocol.MethodToolsCall), string(protocol.MethodR
 var methods = append([]string{
 	string(protocol.MethodInitialize), string(protocol.MethodPing), string(protocol.MethodServerDiscover),
 	string(protocol.MethodToolsList), string(protocol.MethodResourcesList), string(protocol.MethodResourcesTemplatesList),
-	string(protocol.MethodPromptsList), string(protocol.MethodCompletionComplete),
+	string(protocol.MethodPromptsList), string(protocol.MethodCompletionComplete), string(protocol.MethodSetLogLevel),
 }, counted...)
 
 func (x *exchange) counts() bool { return slices.Contains(counted, x.method) }

@@ -22,7 +22,7 @@ const (
 type message struct {
 	id        json.RawMessage // nil: a notification
 	method    string
-	target    string              // what is called, got or read: the name of a tool or prompt, or the URI of a resource
+	target    string              // what is called, got or read: the name of a tool or prompt, the URI of a resource, a level
 	arguments []strictjson.Member // of the call, in the order sent
 	malformed bool                // arguments are there and no object
 	modern    bool                // of a revision without a handshake
@@ -32,7 +32,7 @@ type message struct {
 // spellings are the names that mean something, in the only spelling that does.
 var spellings = map[string][]string{
 	"message": {"jsonrpc", "id", "method", "params", "result", "error"},
-	"params":  {"name", "uri", "arguments", "ref", "argument", "context", "cursor", "protocolVersion", "capabilities", "clientInfo", "task", "_meta"},
+	"params":  {"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion", "capabilities", "clientInfo", "task", "_meta"},
 	"_meta":   {protocol.MetaKeyProtocolVersion, protocol.MetaKeyClientCapabilities, protocol.MetaKeyClientInfo},
 }
 
@@ -100,10 +100,7 @@ func (m *message) readParams(given json.RawMessage) (passed object, err *rpcErro
 		version, _ := strictjson.Text(strictjson.Find(members, protocol.MetaKeyProtocolVersion))
 		m.modern = protocol.IsModernProtocol(version)
 	}
-	m.target, _ = strictjson.Text(strictjson.Find(all, "name"))
-	if m.method == string(protocol.MethodResourcesRead) {
-		m.target, _ = strictjson.Text(strictjson.Find(all, "uri"))
-	}
+	m.target, _ = strictjson.Text(strictjson.Find(all, m.targetName()))
 	for _, one := range all {
 		if one.Name != "arguments" {
 			passed = append(passed, field{one.Name, one.Value})
@@ -118,6 +115,17 @@ func (m *message) readParams(given json.RawMessage) (passed object, err *rpcErro
 		}
 	}
 	return passed, nil
+}
+
+// targetName returns the name of the parameter that says what a message is for.
+func (m *message) targetName() string {
+	switch m.method {
+	case string(protocol.MethodResourcesRead):
+		return "uri"
+	case string(protocol.MethodSetLogLevel):
+		return "level"
+	}
+	return "name"
 }
 
 // unambiguous returns the members of an object, unless two have one name, or one has a name that means something in another

@@ -69,9 +69,9 @@ func TestLabelResource(t *testing.T) {
 	if got["data"].(map[string]any)["brand_name"] != "LENZ MOSER" || got["charged"].(map[string]any)["units"] != 1. || f.used.DetailViews != 1 {
 		t.Errorf("%v, %+v", got, f.used)
 	}
-	for _, uri := range []string{"registry://colas/1", "registry://colas/11054001000048", "registry://colas/..%2F", "registry://colas/"} {
+	for _, uri := range []string{"registry://colas/1", "registry://colas/11054001000048", "registry://colas/..%2F", "registry://colas/", "registry://reference/x", "test://x"} {
 		r := rpc(t, h, "resources/read", `{"uri":"`+uri+`"}`)
-		if r.json.Error == nil || r.json.Error.Code != -32002 || r.StatusCode != 200 {
+		if r.json.Error == nil || r.json.Error.Code != -32002 || r.StatusCode != 200 || r.json.Error.Data["uri"] != uri {
 			t.Errorf("%s is answered with %d %s", uri, r.StatusCode, r.body)
 		}
 	}

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 
 	protocol "github.com/mark3labs/mcp-go/mcp"
@@ -12,8 +13,9 @@ import (
 )
 
 const (
-	jsonType    = "application/json"
-	labelScheme = "registry://colas/"
+	jsonType        = "application/json"
+	labelScheme     = "registry://colas/"
+	referenceScheme = "registry://reference/"
 )
 
 // reference is a resource that is read for nothing but its place in the burst.
@@ -60,6 +62,12 @@ var references = []reference{
 	},
 }
 
+// isResource reports whether there may be a resource of a URI: a handler is asked for it.
+func isResource(uri string) bool {
+	name, ok := strings.CutPrefix(uri, referenceScheme)
+	return strings.HasPrefix(uri, labelScheme) || ok && slices.ContainsFunc(references, func(r reference) bool { return r.name == name })
+}
+
 // filterWords lists the words of every filter that has fixed ones, as its schema does, and TTB's tables.
 func filterWords() object {
 	var filters object
@@ -81,7 +89,7 @@ func filterWords() object {
 
 func (e *edge) addResources(s *server.MCPServer) {
 	for _, r := range references {
-		resource := protocol.NewResource("registry://reference/"+r.name, r.name,
+		resource := protocol.NewResource(referenceScheme+r.name, r.name,
 			protocol.WithResourceTitle(r.title), protocol.WithResourceDescription(r.description+" Free of quota."), protocol.WithMIMEType(jsonType))
 		s.AddResource(resource, e.resourceHandler(cola.MeterNone, func(ctx context.Context, x *exchange) ([]byte, cola.QuotaState, error) {
 			state, err := e.svc.Admit(ctx, x.caller)
@@ -132,7 +140,7 @@ func (e *edge) resourceHandler(m cola.Meter, read func(context.Context, *exchang
 // fail has an error told in JSON-RPC's form, unless it is one that is told by HTTP.
 func (x *exchange) fail(shown *cola.Error) error {
 	if x.failure == nil {
-		x.failure = rpcErrorOf(shown, x.modern)
+		x.failure = rpcErrorOf(shown, x)
 	}
 	return x.failure
 }

@@ -19,15 +19,24 @@ const refusedCode = -32000
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
-	Data    any    `json:"data,omitempty"` // the envelope that REST would answer with
+	Data    any    `json:"data,omitempty"` // the envelope that REST would answer with, or an unread
+}
+
+// unread is what goes with the error of a read: the envelope, and what was to be read, as the newest revision asks for.
+type unread struct {
+	web.ErrorBody
+	URI string `json:"uri"`
 }
 
 // Error returns the message.
 func (e *rpcError) Error() string { return e.Message }
 
 // rpcErrorOf is the one table from an error that is safe to show to its JSON-RPC form.
-func rpcErrorOf(shown *cola.Error, modern bool) *rpcError {
+func rpcErrorOf(shown *cola.Error, x *exchange) *rpcError {
 	e := &rpcError{Code: refusedCode, Message: shown.Message, Data: web.Envelope(shown)}
+	if x.method == string(protocol.MethodResourcesRead) {
+		e.Data = unread{web.Envelope(shown), x.target}
+	}
 	switch shown.Code {
 	case cola.CodeValidation:
 		e.Code = protocol.INVALID_PARAMS
@@ -35,7 +44,7 @@ func rpcErrorOf(shown *cola.Error, modern bool) *rpcError {
 		e.Code = protocol.INTERNAL_ERROR
 	case cola.CodeNotFound:
 		e.Code = protocol.RESOURCE_NOT_FOUND
-		if modern {
+		if x.modern {
 			e.Code = protocol.INVALID_PARAMS // the newer revision has no code of its own for it
 		}
 	}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -146,14 +147,7 @@ func (e *edge) answer(w http.ResponseWriter, r *http.Request, x *exchange) {
 			return
 		}
 	}
-	if x.id == nil {
-		// Told and not asked. It is not passed on: mcp-go would take a cancellation for any caller's request with that id.
-		web.SetQuota(w.Header(), x.state)
-		w.WriteHeader(http.StatusAccepted)
-		return
-	}
-	if x.method == string(protocol.MethodSubscriptionsListen) {
-		e.tell(w, r, x, &rpcError{Code: protocol.METHOD_NOT_FOUND, Message: "Nothing changes here that could be listened for: the server has no notifications."})
+	if e.answerAlone(w, r, x) {
 		return
 	}
 	got := &captured{header: http.Header{}}
@@ -161,7 +155,7 @@ func (e *edge) answer(w http.ResponseWriter, r *http.Request, x *exchange) {
 	sent.Del(protocol.HeaderSessionID) // there are no sessions, whatever a client has kept
 	e.protocol.Handle(got, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: sent, Body: mustJSON(x.passed), Context: r.Context()})
 	if x.counts() && !x.handled {
-		e.countRefused(r.Context(), x)
+		e.countRefused(r.Context(), x, got)
 	}
 	switch {
 	case x.failure != nil:
@@ -176,23 +170,57 @@ func (e *edge) answer(w http.ResponseWriter, r *http.Request, x *exchange) {
 	}
 }
 
+// answerAlone answers what mcp-go has no part in, and reports whether a message is of that kind.
+func (e *edge) answerAlone(w http.ResponseWriter, r *http.Request, x *exchange) bool {
+	switch {
+	case x.id == nil:
+		// Told and not asked. It is not passed on: mcp-go would take a cancellation for any caller's request with that id.
+		web.SetQuota(w.Header(), x.state)
+		w.WriteHeader(http.StatusAccepted)
+	case x.method == string(protocol.MethodSubscriptionsListen):
+		e.tell(w, r, x, &rpcError{Code: protocol.METHOD_NOT_FOUND, Message: "Nothing changes here that could be listened for: the server has no notifications."})
+	case x.method == string(protocol.MethodSetLogLevel) && !x.modern:
+		e.setLogLevel(w, r, x)
+	default:
+		return false
+	}
+	return true
+}
+
 // countRefused counts a message in the burst that no handler has seen, because it asks for what there is not or in a wrong way.
-// mcp-go has refused it; a name that is near to one of ours is told.
-func (e *edge) countRefused(ctx context.Context, x *exchange) {
+// mcp-go has refused it; what there is not is told in our words, unless something else is wrong with the message before that.
+func (e *edge) countRefused(ctx context.Context, x *exchange, refused *captured) {
+	var unknown *cola.Error
+	if code := refused.errorCode(); code == protocol.INVALID_PARAMS || code == protocol.RESOURCE_NOT_FOUND {
+		unknown = e.unknown(x)
+	}
 	shown := e.attempt(context.WithValue(ctx, exchangeKey{}, x), cola.MeterNone, func(ctx context.Context, x *exchange) (cola.QuotaState, error) {
 		refusal := cola.Errorf(cola.CodeNotFound, "refused by the protocol")
-		if x.method == string(protocol.MethodToolsCall) && e.tools[x.target] == nil {
-			refusal = e.noSuchTool(x.target)
+		if unknown != nil {
+			refusal = unknown
 		}
 		return e.svc.Refuse(ctx, x.caller, refusal)
 	})
 	switch {
 	case x.failure != nil || shown == nil:
 	case shown.Code != cola.CodeNotFound:
-		x.failure = rpcErrorOf(shown, x.modern)
-	case x.method == string(protocol.MethodToolsCall) && e.tools[x.target] == nil:
+		x.failure = rpcErrorOf(shown, x)
+	case unknown != nil && x.method == string(protocol.MethodResourcesRead):
+		x.failure = rpcErrorOf(shown, x)
+	case unknown != nil:
 		x.failure = &rpcError{Code: protocol.INVALID_PARAMS, Message: shown.Message, Data: web.Envelope(shown)}
 	}
+}
+
+// unknown tells that there is no tool or resource of the name that a message asks for, or returns nil when there is one.
+func (e *edge) unknown(x *exchange) *cola.Error {
+	switch {
+	case x.method == string(protocol.MethodToolsCall) && e.tools[x.target] == nil:
+		return e.noSuchTool(x.target)
+	case x.method == string(protocol.MethodResourcesRead) && x.target != "" && !isResource(x.target):
+		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; resources/list and resources/templates/list tell which there are.", cola.Quoted(x.target))
+	}
+	return nil
 }
 
 func (e *edge) noSuchTool(name string) *cola.Error {
@@ -207,6 +235,19 @@ type captured struct {
 	header http.Header
 	status int
 	body   []byte
+}
+
+// errorCode returns the code of the JSON-RPC error that mcp-go answers with, or 0 when it answers with something else.
+func (c *captured) errorCode() int {
+	var answered struct {
+		Error struct {
+			Code int `json:"code"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(c.body, &answered) != nil {
+		return 0
+	}
+	return answered.Error.Code
 }
 
 // Header implements server.HTTPResponseWriter.
