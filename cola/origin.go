@@ -96,11 +96,11 @@ func foldPlace(s string) string {
 	var b strings.Builder
 	for _, r := range FoldText(s) {
 		switch {
+		case r == '.' || r == '\'' || r == '’' || r == 'ʻ': // the last is a letter
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
 			b.WriteRune(r)
 		case r == '&':
 			b.WriteString(" and ")
-		case r == '.' || r == '\'' || r == '’' || r == 'ʻ':
 		default:
 			b.WriteByte(' ')
 		}

@@ -1,0 +1,259 @@
+package cola
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// saved returns parameters with filters that narrow.
+func saved(change func(p *SavedSearchParams)) SavedSearchParams {
+	p := SavedSearchParams{Name: "New oak", Filters: &SavedSearchFilters{BrandName: "oak"}}
+	change(&p)
+	return p
+}
+
+func TestNormalizeASavedSearch(t *testing.T) {
+	off := Some(false)
+	got, err := SavedSearchParams{
+		Name: "  Neue Weine ",
+		Filters: &SavedSearchFilters{
+			Query: " barrel aged ", BrandName: " oak ", BarcodeValue: " 0 36000 29145 2", ApplicationStatus: "APPROVED",
+			TypeWine: Some(true), TypeMaltBeverage: off, TypeDistilledSpirit: off, DerivedBeer: off, DerivedWine: Some(true), DerivedLiquor: off,
+			DerivedCategory: "Wine>Red  Wine", OriginDomestic: off, OriginImported: off, Country: " united  states", USState: " Californian ",
+			PermitNumberText: " ca-w ", ApplicantUSState: "new york", ABVMin: Some(math.Copysign(0, -1)), ABVMax: Some(100.0),
+			VolumeUnit: "Liters", VolumeMin: Some(0.75), ContainerCan: Some(true), ContainerKeg: off,
+		},
+		Schedule:       &ScheduleParams{Cadence: "Weekly", Day: Some(1)},
+		IdempotencyKey: "~!" + strings.Repeat("k", 253),
+	}.Normalize(testNow)
+	if err != nil {
+		t.Fatal(details(err))
+	}
+	want := SavedSearch{
+		Name: "Neue Weine",
+		Filters: SavedSearchFilters{
+			Query: "barrel aged", BrandName: "oak", BarcodeValue: "0 36000 29145 2", ApplicationStatus: "approved", TypeWine: Some(true),
+			DerivedWine: Some(true), DerivedCategory: "Wine > Red Wine", Country: "united states", USState: "Californian",
+			PermitNumberText: "ca-w", ApplicantUSState: "NY", ABVMin: Some(0.0), ABVMax: Some(100.0),
+			VolumeUnit: "liters", VolumeMin: Some(0.75), ContainerCan: Some(true),
+		},
+		Schedule: &Schedule{Active: true, Cadence: CadenceWeekly, Day: Some(1),
+			NextRunAt: Some(TimestampOf(time.Date(2026, 11, 23, RunHour, 0, 0, 0, time.UTC)))},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("search (-want +got):\n%s", diff)
+	}
+	if math.Signbit(got.Filters.ABVMin.V) {
+		t.Error("a bound of -0 stayed one")
+	}
+}
+
+func TestNormalizeDoesNotChangeTheParameters(t *testing.T) {
+	p := saved(func(p *SavedSearchParams) {
+		p.Problems = Problems{"filters.x": {"Unknown."}}
+		p.Filters.TypeWine = Some(false)
+		p.Filters.BrandName = " oak"
+	})
+	for range 2 {
+		_, err := p.Normalize(testNow)
+		if got := details(err); len(got) != 1 || len(got["filters.x"]) != 1 {
+			t.Errorf("problems: %v, want the one that was noted before", got)
+		}
+	}
+	if !p.Filters.TypeWine.OK || p.Filters.BrandName != " oak" {
+		t.Errorf("the parameters became %+v", p.Filters)
+	}
+}
+
+func TestNormalizeRefusesASavedSearch(t *testing.T) {
+	long := strings.Repeat("é", 201)
+	filters := func(change func(f *SavedSearchFilters)) SavedSearchParams {
+		return saved(func(p *SavedSearchParams) { change(p.Filters) })
+	}
+	scheduled := func(s ScheduleParams) SavedSearchParams {
+		return saved(func(p *SavedSearchParams) { p.Schedule = &s })
+	}
+	for _, tt := range []struct {
+		name   string
+		params SavedSearchParams
+		want   map[string]string // by parameter, part of what it is told
+	}{
+		{"nothing", SavedSearchParams{}, map[string]string{"name": "is required", "filters": "is required"}},
+		{"a blank name", saved(func(p *SavedSearchParams) { p.Name = " \u00a0\t" }), map[string]string{"name": "is required"}},
+		{"an invisible name", saved(func(p *SavedSearchParams) { p.Name = "\u200b\u2060\u0301" }), map[string]string{"name": "is required"}},
+		{"a long name", saved(func(p *SavedSearchParams) { p.Name = long }), map[string]string{"name": "201 characters"}},
+		{"a name of two lines", saved(func(p *SavedSearchParams) { p.Name = "a\r\nBcc: b" }), map[string]string{"name": "control character"}},
+		{"a name that is no text", saved(func(p *SavedSearchParams) { p.Name = "\xff" }), map[string]string{"name": "UTF-8"}},
+		{"a name that was unreadable", SavedSearchParams{Decoded: Decoded{Problems{"name": {"Not a text."}, "filters": {"Not an object."}}}},
+			map[string]string{"name": "Not a text", "filters": "Not an object"}},
+
+		{"bad texts", filters(func(f *SavedSearchFilters) {
+			f.Query, f.BrandName, f.BarcodeValue, f.DerivedCategory = long, "\x00", long, "\x01"
+			f.Country, f.USState, f.PermitNumberText, f.ApplicantUSState = "\xff", long, "\x7f", long
+		}), map[string]string{"filters.query": "201", "filters.brand_name": "control", "filters.barcode_value": "201", "filters.derived_category": "control",
+			"filters.country": "UTF-8", "filters.us_state": "201", "filters.permit_number_text": "control", "filters.applicant_us_state": "201"}},
+		{"bad words", filters(func(f *SavedSearchFilters) { f.ApplicationStatus, f.VolumeUnit = "aproved", "liter" }),
+			map[string]string{"filters.application_status": "Did you mean approved?", "filters.volume_unit": "Did you mean liters?"}},
+		{"no states", filters(func(f *SavedSearchFilters) { f.USState, f.ApplicantUSState = "califronia", "ZZ" }),
+			map[string]string{"filters.us_state": "Did you mean california?", "filters.applicant_us_state": `"ZZ" is not a US state`}},
+		{"the whole country as a state", filters(func(f *SavedSearchFilters) { f.USState, f.ApplicantUSState = "american", "US" }),
+			map[string]string{"filters.us_state": "not a US state", "filters.applicant_us_state": "not a US state"}},
+		{"several states as an address", filters(func(f *SavedSearchFilters) { f.ApplicantUSState = "dakotan" }),
+			map[string]string{"filters.applicant_us_state": "several states"}},
+		{"bounds", filters(func(f *SavedSearchFilters) { f.ABVMin, f.ABVMax = Some(-1.0), Some(100.5) }),
+			map[string]string{"filters.abv_min": "negative", "filters.abv_max": "too large"}},
+		{"bounds the wrong way", filters(func(f *SavedSearchFilters) { f.ABVMin, f.ABVMax = Some(14.0), Some(12.0) }),
+			map[string]string{"filters.abv_min": "14 is above filters.abv_max, which is 12"}},
+		{"numbers that are none", filters(func(f *SavedSearchFilters) {
+			f.ABVMin, f.VolumeMax, f.VolumeUnit = Some(math.NaN()), Some(math.Inf(1)), "liters"
+		}),
+			map[string]string{"filters.abv_min": "not a finite number", "filters.volume_max": "not a finite number"}},
+		{"a volume without a unit", filters(func(f *SavedSearchFilters) { f.VolumeMin = Some(1.0) }), map[string]string{"filters.volume_unit": "required"}},
+		{"volumes the wrong way", filters(func(f *SavedSearchFilters) { f.VolumeMin, f.VolumeMax, f.VolumeUnit = Some(2.0), Some(1.0), "pints" }),
+			map[string]string{"filters.volume_min": "2 is above"}},
+		{"a volume too large to tell", filters(func(f *SavedSearchFilters) { f.VolumeMin, f.VolumeUnit = Some(math.MaxFloat64), "gallons" }),
+			map[string]string{"filters.volume_min": "too large a volume"}},
+
+		{"no cadence", scheduled(ScheduleParams{Day: Some(1)}), map[string]string{"schedule.cadence": "needs a cadence"}},
+		{"a bad cadence", scheduled(ScheduleParams{Cadence: "dayly"}), map[string]string{"schedule.cadence": "Did you mean daily?"}},
+		{"daily with a day", scheduled(ScheduleParams{Cadence: "daily", Day: Some(0)}), map[string]string{"schedule.day": "no day"}},
+		{"weekly without a day", scheduled(ScheduleParams{Cadence: "weekly"}), map[string]string{"schedule.day": "0 to 6"}},
+		{"weekly on day 7", scheduled(ScheduleParams{Cadence: "weekly", Day: Some(7)}), map[string]string{"schedule.day": "allowed: 0 to 6"}},
+		{"weekly on day -1", scheduled(ScheduleParams{Cadence: "weekly", Day: Some(-1)}), map[string]string{"schedule.day": "allowed: 0 to 6"}},
+		{"monthly without a day", scheduled(ScheduleParams{Cadence: "monthly"}), map[string]string{"schedule.day": "1 to 28"}},
+		{"monthly on day 0", scheduled(ScheduleParams{Cadence: "monthly", Day: Some(0)}), map[string]string{"schedule.day": "allowed: 1 to 28"}},
+		{"monthly on day 29", scheduled(ScheduleParams{Cadence: "monthly", Day: Some(29)}), map[string]string{"schedule.day": "allowed: 1 to 28"}},
+
+		{"a key with a space", saved(func(p *SavedSearchParams) { p.IdempotencyKey = "a b" }), map[string]string{"Idempotency-Key": "visible ASCII"}},
+		{"a key of other letters", saved(func(p *SavedSearchParams) { p.IdempotencyKey = "schlüssel" }), map[string]string{"Idempotency-Key": "visible ASCII"}},
+		{"a long key", saved(func(p *SavedSearchParams) { p.IdempotencyKey = strings.Repeat("k", 256) }), map[string]string{"Idempotency-Key": "256 characters"}},
+		{"all at once", SavedSearchParams{Filters: &SavedSearchFilters{ABVMin: Some(101.0)}, Schedule: &ScheduleParams{Cadence: "never"}, IdempotencyKey: " "},
+			map[string]string{"name": "required", "filters.abv_min": "too large", "schedule.cadence": "not allowed", "Idempotency-Key": "visible"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := tt.params.Normalize(testNow)
+			if CodeOf(err) != CodeValidation || !cmp.Equal(got, SavedSearch{}) {
+				t.Fatalf("%+v, %v; want a validation error and nothing else", got, err)
+			}
+			told := details(err)
+			for name, part := range tt.want {
+				if len(told[name]) != 1 || !strings.Contains(told[name][0], part) {
+					t.Errorf("%s is told %q, want one sentence with %q", name, told[name], part)
+				}
+			}
+			if len(told) != len(tt.want) {
+				t.Errorf("problems of %v, want those of %v", told, tt.want)
+			}
+		})
+	}
+}
+
+func TestTooBroadToRun(t *testing.T) {
+	on := Some(true)
+	every := func(options []option) {
+		for _, o := range options {
+			*o.on = on
+		}
+	}
+	with := func(change func(f *SavedSearchFilters)) SavedSearchFilters {
+		var f SavedSearchFilters
+		change(&f)
+		return f
+	}
+	for _, tt := range []struct {
+		name    string
+		filters SavedSearchFilters
+		narrow  bool
+	}{
+		{"nothing", SavedSearchFilters{}, false},
+		{"a status", SavedSearchFilters{ApplicationStatus: "revoked"}, false},
+		{"bounds that leave out nothing", SavedSearchFilters{ABVMin: Some(0.0), ABVMax: Some(100.0)}, false},
+		{"a volume of 0 and more", SavedSearchFilters{VolumeMin: Some(0.0), VolumeUnit: "pints"}, false},
+		{"a unit", SavedSearchFilters{VolumeUnit: "pints"}, false},
+		{"false ones", SavedSearchFilters{TypeWine: Some(false), ContainerCan: Some(false)}, false},
+		{"every type", with(func(f *SavedSearchFilters) { every(f.types()) }), false},
+		{"every root", with(func(f *SavedSearchFilters) { every(f.roots()) }), false},
+		{"both origins", with(func(f *SavedSearchFilters) { every(f.origins()) }), false},
+		{"every container", with(func(f *SavedSearchFilters) { every(f.containers()) }), false},
+		{"all of that", with(func(f *SavedSearchFilters) {
+			every(f.types())
+			every(f.roots())
+			every(f.origins())
+			every(f.containers())
+			f.ApplicationStatus, f.ABVMin = "approved", Some(0.0)
+		}), false},
+
+		{"a text", SavedSearchFilters{Query: "oak"}, true},
+		{"a name", SavedSearchFilters{BrandName: "oak"}, true},
+		{"a barcode", SavedSearchFilters{BarcodeValue: "1"}, true},
+		{"a permit", SavedSearchFilters{PermitNumberText: "CA"}, true},
+		{"a country", SavedSearchFilters{Country: "france"}, true},
+		{"a state", SavedSearchFilters{USState: "ohio"}, true},
+		{"an address", SavedSearchFilters{ApplicantUSState: "OH"}, true},
+		{"a category", SavedSearchFilters{DerivedCategory: "Wine"}, true},
+		{"a root", SavedSearchFilters{DerivedBeer: on}, true},
+		{"two types", SavedSearchFilters{TypeWine: on, TypeMaltBeverage: on}, true},
+		{"an origin", SavedSearchFilters{OriginImported: on}, true},
+		{"a container", SavedSearchFilters{ContainerPod: on}, true},
+		{"every container but one", with(func(f *SavedSearchFilters) { every(f.containers()[1:]) }), true},
+		{"abv above 0", SavedSearchFilters{ABVMin: Some(0.5)}, true},
+		{"abv below 100", SavedSearchFilters{ABVMax: Some(99.5)}, true},
+		{"no alcohol", SavedSearchFilters{ABVMax: Some(0.0)}, true},
+		{"a volume", SavedSearchFilters{VolumeMin: Some(1.0), VolumeUnit: "pints"}, true},
+		{"at most a volume", SavedSearchFilters{VolumeMax: Some(1.0), VolumeUnit: "pints"}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, active := range []Opt[bool]{{}, Some(true), Some(false)} {
+				p := SavedSearchParams{Name: "n", Filters: &tt.filters, Schedule: &ScheduleParams{Cadence: CadenceDaily, Active: active}}
+				got, err := p.Normalize(testNow)
+				if tt.narrow {
+					if err != nil || got.Schedule.Active != active.Or(true) || got.Schedule.NextRunAt.OK != got.Schedule.Active {
+						t.Errorf("active %v: %+v, %v; want a search that runs next only when active", active, got.Schedule, err)
+					}
+					continue
+				}
+				if CodeOf(err) != CodeSearchTooBroad || !strings.Contains(err.Error(), "brand_name") {
+					t.Errorf("active %v: %v; want too broad, with what to add", active, err)
+				}
+			}
+			if _, err := (SavedSearchParams{Name: "n", Filters: &tt.filters}).Normalize(testNow); err != nil {
+				t.Errorf("without a schedule: %v; want it kept", err)
+			}
+		})
+	}
+	broad := SavedSearchParams{Filters: &SavedSearchFilters{}, Schedule: &ScheduleParams{Cadence: CadenceDaily}}
+	if _, err := broad.Normalize(testNow); CodeOf(err) != CodeValidation {
+		t.Errorf("broad and without a name: %v; want what is invalid first", err)
+	}
+}
+
+// FuzzNormalizeSavedSearch: whatever is sent is refused in words or settled, and what is settled settles to itself.
+func FuzzNormalizeSavedSearch(f *testing.F) {
+	f.Add("n", "oak", "ohio", "NY", "weekly", 1, 1.5, 2.5, "liters", "key")
+	f.Add("", "\xff", "carolinian", "dc", "MONTHLY", 28, math.NaN(), -1.0, "", "")
+	f.Fuzz(func(t *testing.T, name, text, state, address, cadence string, day int, low, high float64, unit, key string) {
+		p := SavedSearchParams{Name: name, IdempotencyKey: key, Schedule: &ScheduleParams{Cadence: cadence, Day: Opt[int]{V: day, OK: day != 0}}, Filters: &SavedSearchFilters{
+			Query: text, BrandName: text, Country: text, DerivedCategory: text, PermitNumberText: text, USState: state, ApplicantUSState: address,
+			VolumeMin: Some(low), VolumeMax: Some(high), VolumeUnit: unit, ABVMin: Some(low), ABVMax: Some(high),
+		}}
+		s, err := p.Normalize(testNow)
+		if err != nil {
+			var shown *Error
+			if !errors.As(err, &shown) || shown.Message == "" || shown.Code == CodeValidation && len(shown.Details) == 0 {
+				t.Fatalf("refused without saying why: %v", err)
+			}
+			return
+		}
+		again, err := SavedSearchParams{Name: s.Name, Filters: &s.Filters, Schedule: &ScheduleParams{
+			Cadence: s.Schedule.Cadence, Day: s.Schedule.Day, Active: Some(s.Schedule.Active),
+		}}.Normalize(testNow)
+		if diff := cmp.Diff(s, again); err != nil || diff != "" || s.Fingerprint() != again.Fingerprint() {
+			t.Fatalf("settled twice: %v (-once +twice):\n%s", err, diff)
+		}
+	})
+}

@@ -1,0 +1,46 @@
+package cola
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestStates(t *testing.T) {
+	for word, want := range map[string]string{
+		"CA": "CA", "ca": "CA", "California": "CA", "californian": "CA", "dc": "DC", "D.C.": "DC", "district of columbia": "DC",
+		"washington dc": "DC", "Washington": "WA", "washington state": "WA", "washingtonian": "DC WA", "carolinian": "NC SC",
+		"puerto rico": "PR", "Boricua": "PR", "us virgin islands": "VI", "GU": "GU", "georgia": "GA", "Georgian": "GA", "Hawaiʻi": "HI",
+		"ZZ": "", "ontario": "", "american": "", "usa": "", "": "", "!": "",
+	} {
+		var got []string
+		for _, s := range statesCalled(word) {
+			got = append(got, s.code)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q means %v, want %s", word, got, want)
+		}
+	}
+	if len(states) != 54 {
+		t.Errorf("%d states, want 50 and four others", len(states))
+	}
+	for _, s := range states {
+		for _, word := range []string{s.code, s.origin} {
+			if found := statesCalled(word); len(found) != 1 || found[0] != s {
+				t.Errorf("%s means %v, want that state alone", word, found)
+			}
+		}
+		if s.isForeignToo() != (s.code == "GA") {
+			t.Errorf("%s shares its name with a country: %v", s.origin, s.isForeignToo())
+		}
+	}
+}
+
+// TestEveryDomesticPlaceIsAState: an alert can be had for every place that counts as the United States, but for the country
+// itself.
+func TestEveryDomesticPlaceIsAState(t *testing.T) {
+	for _, o := range Origins() {
+		if o.Domestic && o.Name != "AMERICAN" && len(statesCalled(o.Name)) == 0 {
+			t.Errorf("%s is no state", o.Name)
+		}
+	}
+}
