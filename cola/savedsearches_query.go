@@ -128,13 +128,18 @@ func (f SavedSearchFilters) Narrow() bool {
 // Fingerprint hashes what a settled search is to do: its name, filters and schedule. When it runs and what the store adds do not
 // count. The value is the same in every process and, as long as the filters mean the same, in every version of the program.
 func (s SavedSearch) Fingerprint() (sum [32]byte) {
+	type schedule struct {
+		Cadence string   `json:"cadence"`
+		Day     Opt[int] `json:"day"`
+		Active  bool     `json:"active"`
+	}
 	content := struct {
 		Name     string             `json:"name"`
 		Filters  SavedSearchFilters `json:"filters"`
-		Schedule *ScheduleParams    `json:"schedule,omitempty"`
+		Schedule *schedule          `json:"schedule,omitempty"`
 	}{s.Name, s.Filters, nil}
 	if s.Schedule != nil {
-		content.Schedule = &ScheduleParams{Cadence: s.Schedule.Cadence, Day: s.Schedule.Day, Active: Some(s.Schedule.Active)}
+		content.Schedule = &schedule{s.Schedule.Cadence, s.Schedule.Day, s.Schedule.Active}
 	}
 	h := sha256.New()
 	_ = json.NewEncoder(h).Encode(content) // fails for numbers that are not finite only, and those are never settled
