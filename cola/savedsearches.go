@@ -45,8 +45,8 @@ type SavedSearchFilters struct {
 // ScheduleParams are the schedule of a saved search, as sent.
 type ScheduleParams struct {
 	Cadence string    `json:"cadence" enum:"daily,weekly,monthly" doc:"How often the search runs." example:"weekly"`
-	Day     Opt[int]  `json:"day" minimum:"0" maximum:"28" doc:"weekly: day of the week, 0 to 6, 0 is Sunday. monthly: day of the month, 1 to 28. daily: none." example:"1"`
-	Active  Opt[bool] `json:"active" default:"true" doc:"Whether it runs; false keeps the schedule and pauses it." example:"true"`
+	Day     Opt[int]  `json:"day,omitzero" minimum:"0" maximum:"28" doc:"weekly: day of the week, 0 to 6, 0 is Sunday. monthly: day of the month, 1 to 28. daily: none." example:"1"`
+	Active  Opt[bool] `json:"active,omitzero" default:"true" doc:"Whether it runs; false keeps the schedule and pauses it." example:"true"`
 }
 
 // SavedSearchParams are the body of POST /saved-searches and the arguments of the tool create_saved_search, as sent. Filters is nil

@@ -3,34 +3,30 @@
 package params
 
 import (
-	"fmt"
 	"reflect"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
 
 // Reader reads values into parameter structs. The JSON name of a field is the parameter's name; its type says how often the
-// parameter may be given and how it is read. A Reader is safe for concurrent use.
+// parameter may be given and how it is read. A pointer to a struct is an object: parameters of its own, which are told with its
+// name before theirs ("filters.brand_name"). A Reader is safe for concurrent use.
 type Reader[P any] struct {
-	fields   map[string]parameter
-	names    []string // sorted
-	problems []int    // index of the field that findings go to
-	taker    string   // what takes the parameters, such as "this endpoint"
+	objects  map[string]*object // by prefix; the parameter struct itself has none
+	order    []*object          // in which they stand in the struct
+	problems []int              // index of the field that findings go to
 }
 
 // Value is one value of a parameter, as sent.
-type Value struct{ Name, Text string }
+type Value struct {
+	Name, Text string
 
-// parameter is one field of a parameter struct.
-type parameter struct {
-	index    []int
-	list     bool // may be given several times, and holds comma-separated values
-	set      func(field reflect.Value, value string) (problem string)
-	min, max string // bounds as documented; empty when open
+	within string // prefix of the object that it stands in; part of the name
+	opens  bool   // it is an object, whose own values follow
 }
+
+// maxUnknown is how many unknown names are told of one by one: what anyone can send must not fill an answer.
+const maxUnknown = 20
 
 // New prepares a Reader. taker is what takes the parameters, for telling that it has no such one. New panics on a field type it
 // cannot read: that is a fault of the program, met by any test.
@@ -40,24 +36,14 @@ func New[P any](taker string) *Reader[P] {
 	if !ok || found.Type != reflect.TypeFor[cola.Problems]() {
 		panic("params: " + t.String() + " has nowhere to put problems")
 	}
-	r := &Reader[P]{fields: map[string]parameter{}, problems: found.Index, taker: taker}
-	for _, f := range cola.FieldsOf[P]() {
-		tag := t.FieldByIndex(f.Index).Tag
-		p := parameter{index: f.Index, min: tag.Get("minimum"), max: tag.Get("maximum")}
-		p.list = f.Type == reflect.TypeFor[[]string]()
-		if p.set = setter(p, f.Type); p.set == nil {
-			panic(fmt.Sprintf("params: no way to read %s of %s", f.Name, t))
-		}
-		r.fields[f.Name] = p
-		r.names = append(r.names, f.Name)
-	}
-	slices.Sort(r.names)
+	r := &Reader[P]{objects: map[string]*object{}, problems: found.Index}
+	addObject(r, t, nil, "", taker)
 	return r
 }
 
 // Takes reports whether there is a parameter of a name, and whether it may have several values.
 func (r *Reader[P]) Takes(name string) (several, ok bool) {
-	field, ok := r.fields[name]
+	field, ok := r.objects[""].fields[name]
 	return field.list, ok
 }
 
@@ -66,27 +52,36 @@ func (r *Reader[P]) Takes(name string) (several, ok bool) {
 func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 	var params P
 	into := reflect.ValueOf(&params).Elem()
-	given := map[string][]string{}
+	given, unknown := map[string][]Value{}, 0
 	for _, v := range values {
-		field, known := r.fields[v.Name]
+		field, known := r.field(v)
 		switch {
 		case !known:
-			r.unknown(v.Name, &problems)
+			if unknown++; unknown <= maxUnknown {
+				r.tellUnknown(v, &problems)
+			}
+		case field.object != nil && !v.opens:
+			problems.Add(v.Name, "%s", field.object.misread("a text"))
+		case field.object != nil:
+			open(at(into, field.index))
 		case v.Text == "":
 		case field.list:
-			field.set(into.FieldByIndex(field.index), v.Text)
+			field.set(at(into, field.index), v.Text)
 		default:
-			given[v.Name] = append(given[v.Name], v.Text)
+			given[v.Name] = append(given[v.Name], v)
 		}
 	}
-	for name, texts := range given {
-		if len(texts) > 1 {
+	if more := unknown - maxUnknown; more > 0 {
+		problems.Add("…", "There are %d further parameters that are not known either.", more)
+	}
+	for name, all := range given {
+		if len(all) > 1 {
 			problems.Add(name, "It is given %d times, first as %s and last as %s; give it once.",
-				len(texts), Quoted(texts[0]), Quoted(texts[len(texts)-1]))
+				len(all), Quoted(all[0].Text), Quoted(all[len(all)-1].Text))
 			continue
 		}
-		field := r.fields[name]
-		if problem := field.set(into.FieldByIndex(field.index), texts[0]); problem != "" {
+		field, _ := r.field(all[0])
+		if problem := field.set(at(into, field.index), all[0].Text); problem != "" {
 			problems.Add(name, "%s", problem)
 		}
 	}
@@ -94,109 +89,32 @@ func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 	return params
 }
 
-func (r *Reader[P]) unknown(name string, problems *cola.Problems) {
-	label := Shown(name)
-	if _, told := (*problems)[label]; told {
-		return
+// field returns the parameter that a value is of.
+func (r *Reader[P]) field(v Value) (parameter, bool) {
+	field, known := r.objects[v.within].fields[v.Name[len(v.within):]]
+	return field, known
+}
+
+// at returns the field that an index leads to, opening the objects on the way.
+func at(v reflect.Value, index []int) reflect.Value {
+	for _, i := range index {
+		if v.Kind() == reflect.Pointer {
+			v = open(v)
+		}
+		v = v.Field(i)
 	}
-	problems.Add(label, "%s", Unknown(name, r.taker, r.names))
+	return v
+}
+
+// open returns the object that a field points to, making it where there is none.
+func open(field reflect.Value) reflect.Value {
+	if field.IsNil() {
+		field.Set(reflect.New(field.Type().Elem()))
+	}
+	return field.Elem()
 }
 
 // Problems returns what is wrong with what was read.
 func (r *Reader[P]) Problems(read P) cola.Problems {
 	return reflect.ValueOf(read).FieldByIndex(r.problems).Interface().(cola.Problems)
-}
-
-// Unknown tells that taker has no parameter of a name, and which it has; names are sorted.
-func Unknown(name, taker string, names []string) string {
-	switch nearest, ok := cola.Nearest(name, names); {
-	case len(names) == 0:
-		return "There is no such parameter; " + taker + " takes none."
-	case ok:
-		return "There is no such parameter; did you mean " + nearest + "?"
-	}
-	return "There is no such parameter; " + taker + " takes " + strings.Join(names, ", ") + "."
-}
-
-// setter returns what reads a value into a field of type t, or nil when there is no way.
-func setter(p parameter, t reflect.Type) func(reflect.Value, string) string {
-	switch t {
-	case reflect.TypeFor[string]():
-		return setString
-	case reflect.TypeFor[[]string]():
-		return addToList
-	case reflect.TypeFor[cola.Date]():
-		return setDate
-	case reflect.TypeFor[cola.Opt[int]]():
-		return p.setInteger
-	case reflect.TypeFor[cola.Opt[float64]]():
-		return p.setNumber
-	}
-	return nil
-}
-
-func setString(field reflect.Value, value string) string {
-	field.SetString(value)
-	return ""
-}
-
-func addToList(field reflect.Value, value string) string {
-	for one := range strings.SplitSeq(value, ",") {
-		if one = strings.TrimSpace(one); one != "" {
-			field.Set(reflect.Append(field, reflect.ValueOf(one)))
-		}
-	}
-	return ""
-}
-
-func setDate(field reflect.Value, value string) string {
-	value = strings.TrimSpace(value)
-	if value == "" {
-		return ""
-	}
-	d, err := cola.ParseDate(value)
-	if err != nil {
-		return Quoted(value) + " is not a date; write YYYY-MM-DD, such as 2024-05-31."
-	}
-	field.Set(reflect.ValueOf(d))
-	return ""
-}
-
-func (p parameter) setInteger(field reflect.Value, value string) string {
-	value = strings.TrimSpace(value)
-	if value == "" {
-		return ""
-	}
-	n, err := strconv.Atoi(value)
-	if err != nil {
-		return Quoted(value) + " is not accepted; write a whole number" + p.bounds() + "."
-	}
-	field.Set(reflect.ValueOf(cola.Some(n)))
-	return ""
-}
-
-func (p parameter) setNumber(field reflect.Value, value string) string {
-	value = strings.TrimSpace(value)
-	if value == "" {
-		return ""
-	}
-	// ParseFloat also reads hexadecimal and the names of infinities; a parameter is a plain decimal number.
-	n, err := strconv.ParseFloat(value, 64)
-	if err != nil || strings.Trim(value, "0123456789.eE+-") != "" {
-		return Quoted(value) + " is not accepted; write a number" + p.bounds() + "."
-	}
-	field.Set(reflect.ValueOf(cola.Some(n)))
-	return ""
-}
-
-func (p parameter) bounds() string {
-	switch {
-	case p.min != "" && p.max != "":
-		return " from " + p.min + " to " + p.max
-	case p.min != "":
-		return " of at least " + p.min
-	case p.max != "":
-		return " of at most " + p.max
-	}
-	return ""
 }

@@ -11,7 +11,7 @@ import (
 // TestReadKeepsWhatWasWrong: what the edge found is told with what is found here.
 func TestReadKeepsWhatWasWrong(t *testing.T) {
 	r := New[cola.AVAParams]("this test")
-	got := r.Read([]Value{{"q", "a"}, {"q", "b"}, {"stat", "CA"}, {"zzzzzz", ""}}, cola.Problems{"state": {"It is odd."}}).Problems
+	got := r.Read([]Value{{Name: "q", Text: "a"}, {Name: "q", Text: "b"}, {Name: "stat", Text: "CA"}, {Name: "zzzzzz"}}, cola.Problems{"state": {"It is odd."}}).Problems
 	want := cola.Problems{
 		"q":      {`It is given 2 times, first as "a" and last as "b"; give it once.`},
 		"stat":   {"There is no such parameter; did you mean state?"},

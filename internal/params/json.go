@@ -1,0 +1,146 @@
+package params
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/strictjson"
+)
+
+// idParameter is the one parameter whose digits may begin with a zero, which a number cannot.
+const idParameter = "ttb_id"
+
+// maxElements is how many wrong elements of one array are told.
+const maxElements = 5
+
+// Values turns the members of a JSON object into text, which is read as the values of a query string are, so that what is wrong is
+// told in the same words. JSON types are taken as they are meant where nothing is lost by it: a number or a boolean for a text, a
+// text for a number or a boolean, one value for an array, null for nothing.
+func (r *Reader[P]) Values(members []strictjson.Member) (values []Value, problems cola.Problems) {
+	f := flattening{}
+	f.object(r.objects[""], members)
+	return f.values, f.problems
+}
+
+// Form is an example of what is read, as JSON: the first of its parameters.
+func (r *Reader[P]) Form() string { return r.objects[""].form }
+
+// flattening collects the values of objects within one another.
+type flattening struct {
+	values   []Value
+	problems cola.Problems
+}
+
+func (f *flattening) object(o *object, members []strictjson.Member) {
+	met := map[string]int{}
+	for _, m := range members {
+		v := Value{Name: o.prefix + m.Name, within: o.prefix}
+		field, known := o.fields[m.Name]
+		if !known {
+			f.values = append(f.values, v)
+			continue
+		}
+		met[m.Name]++
+		switch {
+		case met[m.Name] == 2:
+			f.problems.Add(v.Name, "It is given twice; give it once.")
+		case met[m.Name] > 2, m.Value[0] == 'n':
+		case field.object != nil && m.Value[0] == '{':
+			v.opens = true
+			f.values = append(f.values, v)
+			f.object(field.object, strictjson.Members(m.Value))
+		case field.object != nil:
+			f.problems.Add(v.Name, "%s", field.object.misread(kindOf(m.Value)))
+		case field.list && m.Value[0] == '[':
+			f.elements(v, m.Value)
+		default:
+			f.scalar(v, m.Value, field.list)
+		}
+	}
+}
+
+// kindOf names what a JSON value is.
+func kindOf(value json.RawMessage) string {
+	switch value[0] {
+	case '"':
+		return "a text"
+	case '[':
+		return "an array"
+	case '{':
+		return "an object"
+	case 't', 'f':
+		return "a boolean"
+	}
+	return "a number"
+}
+
+// scalar reads one value, which is not null.
+func (f *flattening) scalar(v Value, value json.RawMessage, several bool) {
+	switch value[0] {
+	case '"':
+		v.Text, _ = strictjson.Text(value)
+	case 't', 'f':
+		v.Text = string(value)
+	case '{', '[':
+		if several {
+			f.problems.Add(v.Name, "It is an object; send an array of strings.")
+			return
+		}
+		f.problems.Add(v.Name, "It is an object or an array; send one value.")
+		return
+	default:
+		v.Text = digits(value)
+		if v.Name == idParameter {
+			if v.Text = idOf(v.Text); v.Text == "" {
+				f.problems.Add(v.Name, `The number %s is no TTB id; send it as a string of 14 digits, such as "11054001000049".`, Shown(string(value)))
+				return
+			}
+		}
+	}
+	f.values = append(f.values, v)
+}
+
+// elements reads an array of strings.
+func (f *flattening) elements(v Value, array json.RawMessage) {
+	wrong := 0
+	for i, e := range strictjson.Elements(array) {
+		var ok bool
+		if v.Text, ok = strictjson.Text(e); ok {
+			f.values = append(f.values, v)
+			continue
+		}
+		if wrong++; wrong <= maxElements {
+			f.problems.Add(v.Name, "Its element %d is no string; send an array of strings.", i+1)
+		}
+	}
+}
+
+// digits writes a JSON number without an exponent where it is a whole number that any client writes without loss, and as it
+// was sent elsewhere.
+func digits(number json.RawMessage) string {
+	sent := string(number)
+	if !strings.ContainsAny(sent, ".eE") {
+		return sent
+	}
+	const exact = 1 << 53
+	f, err := strconv.ParseFloat(sent, 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) >= exact {
+		return sent
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// idOf returns the TTB id that a number stands for: of fourteen digits, or of thirteen and a leading zero that a number
+// cannot have (the years before 2010). It is empty for any other.
+func idOf(number string) string {
+	if len(number) == 13 {
+		number = "0" + number
+	}
+	if _, ok := cola.ParseTTBID(number); !ok {
+		return ""
+	}
+	return number
+}

@@ -1,0 +1,255 @@
+package params
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/strictjson"
+)
+
+var savedSearch = New[cola.SavedSearchParams]("a test")
+
+// TestObjects: objects within objects are read as their values are, an empty one is told from none.
+func TestObjects(t *testing.T) {
+	filters := func(f cola.SavedSearchFilters) cola.SavedSearchParams { return cola.SavedSearchParams{Filters: &f} }
+	schedule := func(s cola.ScheduleParams) cola.SavedSearchParams { return cola.SavedSearchParams{Schedule: &s} }
+	tests := map[string]cola.SavedSearchParams{
+		`{}`: {}, `{"filters":null,"schedule":null,"name":null}`: {},
+		`{"filters":{}}`: filters(cola.SavedSearchFilters{}), `{"schedule":{}}`: schedule(cola.ScheduleParams{}),
+		`{"schedule":{"cadence":null,"day":"","active":null}}`:                          schedule(cola.ScheduleParams{}),
+		`{"filters":{"abv_min":"12","abv_max":14.5,"brand_name":1849}}`:                 filters(cola.SavedSearchFilters{ABVMin: cola.Some(12.0), ABVMax: cola.Some(14.5), BrandName: "1849"}),
+		`{"filters":{"type_wine":true,"container_can":"false","container_keg":"TRUE"}}`: filters(cola.SavedSearchFilters{TypeWine: cola.Some(true), ContainerCan: cola.Some(false), ContainerKeg: cola.Some(true)}),
+		`{"schedule":{"cadence":"weekly","day":0,"active":false}}`:                      schedule(cola.ScheduleParams{Cadence: "weekly", Day: cola.Some(0), Active: cola.Some(false)}),
+		`{"schedule":{"day":"1.0"},"name":"a"}`: {Name: "a", Schedule: &cola.ScheduleParams{}, Decoded: cola.Decoded{Problems: cola.Problems{
+			"schedule.day": {`"1.0" is not accepted; write a whole number from 0 to 28.`},
+		}}},
+	}
+	for object, want := range tests {
+		if diff := cmp.Diff(want, readJSON(savedSearch, object)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", object, diff)
+		}
+	}
+}
+
+// TestProblemsWithinObjects: what is wrong is told under the dotted name, all of it at once, with what was meant.
+func TestProblemsWithinObjects(t *testing.T) {
+	const dates = "Approval dates are not part of a saved search: each scheduled run looks at the time since the run before. Leave it out; for labels of a certain time search for them."
+	const form = `send an object, such as {"query": "barrel aged", "brand_name": "oak"}.`
+	tests := map[string]cola.Problems{
+		`{"filters":{"brand":"oak"}}`:      {"filters.brand": {"There is no such parameter; did you mean filters.brand_name?"}},
+		`{"filters":{"Brand_Name":"oak"}}`: {"filters.Brand_Name": {"There is no such parameter; did you mean filters.brand_name?"}},
+		`{"Filters":{"x":1}}`:              {"Filters": {"There is no such parameter; did you mean filters?"}},
+		`{"schedule":{"hour":6}}`:          {"schedule.hour": {"There is no such parameter; schedule takes active, cadence, day."}},
+		`{"zzzz":{"a":1}}`:                 {"zzzz": {"There is no such parameter; a test takes filters, name, schedule."}},
+		`{"brand_name":"oak"}`:             {"brand_name": {"There is no such parameter; did you mean filters.brand_name?"}},
+		`{"filters":{"CADENCE":"x"}}`:      {"filters.CADENCE": {"There is no such parameter; did you mean schedule.cadence?"}},
+		`{"filters":{"schedule":{}}}`:      {"filters.schedule": {"There is no such parameter; did you mean schedule?"}},
+		`{"filters.brand_name":"oak"}`:     {"filters.brand_name": {`Send it within an object: {"filters": {"brand_name": …}}.`}},
+
+		`{"filters":{"approval_date_from":"2024-01-01","Approval_Date":{}}}`: {"filters.approval_date_from": {dates}, "filters.Approval_Date": {dates}},
+		`{"approval_date_to":null,"date_from":1}`:                            {"approval_date_to": {dates}, "date_from": {dates}},
+
+		`{"filters":"oak"}`: {"filters": {"It is a text; " + form}}, `{"filters":[{"query":"x"}]}`: {"filters": {"It is an array; " + form}},
+		`{"filters":1}`: {"filters": {"It is a number; " + form}}, `{"filters":true}`: {"filters": {"It is a boolean; " + form}},
+		`{"schedule":"weekly"}`: {"schedule": {`It is a text; send an object, such as {"cadence": "weekly", "day": 1}.`}},
+
+		`{"filters":{"query":{"a":1},"type_wine":["true"],"abv_min":[12]}}`: {
+			"filters.query": {oneValue}, "filters.type_wine": {oneValue}, "filters.abv_min": {oneValue},
+		},
+		`{"filters":{"type_wine":1,"container_can":"yes","abv_min":true,"volume_min":"x"}}`: {
+			"filters.type_wine": {`"1" is not accepted; write true or false.`}, "filters.container_can": {`"yes" is not accepted; write true or false.`},
+			"filters.abv_min": {`"true" is not accepted; write a number from 0 to 100.`}, "filters.volume_min": {`"x" is not accepted; write a number of at least 0.`},
+		},
+		`{"name":"a","name":"b","filters":{"query":"a","query":null,"query":"b"},"filters":{"brand_name":"x"},"schedule":{},"schedule":{}}`: {
+			"name": {twice}, "filters.query": {twice}, "filters": {twice}, "schedule": {twice},
+		},
+	}
+	for object, want := range tests {
+		if diff := cmp.Diff(want, readJSON(savedSearch, object).Problems); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", object, diff)
+		}
+	}
+}
+
+const (
+	twice    = "It is given twice; give it once."
+	oneValue = "It is an object or an array; send one value."
+)
+
+// TestFloodsAreNotRepeated: an answer does not grow with what is wrong.
+func TestFloodsAreNotRepeated(t *testing.T) {
+	var b strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&b, `"made_up_%d":1,`, i)
+	}
+	names := b.String()
+	got := readJSON(savedSearch, `{`+names+`"filters":{`+names+`"query":"x"}}`)
+	if len(got.Problems) != maxUnknown+1 || got.Filters == nil || got.Filters.Query != "x" {
+		t.Errorf("%d problems are told, filters %+v", len(got.Problems), got.Filters)
+	}
+	if diff := cmp.Diff([]string{"There are 9980 further parameters that are not known either."}, got.Problems["…"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := readJSON(savedSearch, `{`+strings.Repeat(`"name":"x",`, 1000)+`"name":"x"}`).Problems["name"]; len(got) != 1 {
+		t.Errorf("a name that is given 1001 times has %d problems", len(got))
+	}
+	search := New[cola.SearchParams]("a test")
+	if got := readJSON(search, `{"category":[`+strings.Repeat(`1,`, 1000)+`1]}`).Problems["category"]; len(got) != maxElements {
+		t.Errorf("1001 wrong elements have %d problems", len(got))
+	}
+}
+
+// TestQueryStringsHaveNoObjects: what is an object in JSON cannot be given as a text, whole or in parts.
+func TestQueryStringsHaveNoObjects(t *testing.T) {
+	got := savedSearch.Read([]Value{{Name: "filters", Text: "oak"}, {Name: "filters.query", Text: "oak"}, {Name: "name", Text: "a"}}, nil)
+	want := cola.Problems{
+		"filters":       {`It is a text; send an object, such as {"query": "barrel aged", "brand_name": "oak"}.`},
+		"filters.query": {`Send it within an object: {"filters": {"query": …}}.`},
+	}
+	if diff := cmp.Diff(want, got.Problems); diff != "" || got.Filters != nil || got.Name != "a" {
+		t.Errorf("%+v (-want +got):\n%s", got, diff)
+	}
+}
+
+func TestForm(t *testing.T) {
+	forms := map[string]string{
+		savedSearch.Form():                      `{"name": "New Oak brands", "filters": {"query": "barrel aged", "brand_name": "oak"}}`,
+		New[cola.SearchParams]("a test").Form(): `{"q": "oak", "product_type": ["wine"]}`,
+	}
+	for got, want := range forms {
+		if got != want || !json.Valid([]byte(got)) {
+			t.Errorf("the form is %s, want %s", got, want)
+		}
+	}
+}
+
+// drawObject draws an object of a parameter struct, as a client may write it, and what it is read as.
+func drawObject(t *rapid.T, of reflect.Type) (object map[string]any, want reflect.Value) {
+	object, want = map[string]any{}, reflect.New(of).Elem()
+	for _, f := range reflect.VisibleFields(of) {
+		name := nameOf(f)
+		if name == "" || rapid.Bool().Draw(t, "without "+name) {
+			continue
+		}
+		field := want.FieldByIndex(f.Index)
+		switch into := field.Addr().Interface().(type) {
+		case *string:
+			*into = rapid.String().Draw(t, name)
+			object[name] = *into
+		case *cola.Opt[int]:
+			*into = cola.Some(rapid.Int().Draw(t, name))
+			object[name] = rapid.SampledFrom([]any{into.V, fmt.Sprint(into.V)}).Draw(t, "form of "+name)
+		case *cola.Opt[float64]:
+			*into = cola.Some(rapid.Float64Range(-1e9, 1e9).Draw(t, name))
+			object[name] = rapid.SampledFrom([]any{into.V, fmt.Sprint(into.V)}).Draw(t, "form of "+name)
+		case *cola.Opt[bool]:
+			*into = cola.Some(rapid.Bool().Draw(t, name))
+			object[name] = rapid.SampledFrom([]any{into.V, fmt.Sprint(into.V)}).Draw(t, "form of "+name)
+		default:
+			inner, value := drawObject(t, f.Type.Elem())
+			object[name] = inner
+			open(field).Set(value)
+		}
+	}
+	return object, want
+}
+
+// TestWhatIsSentIsRead, for any values of any parameters, nested ones included: a field that is added is read, too.
+func TestWhatIsSentIsRead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		object, want := drawObject(t, reflect.TypeFor[cola.SavedSearchParams]())
+		b, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want.Interface(), readJSON(savedSearch, string(b))); diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", b, diff)
+		}
+	})
+}
+
+// FuzzJSON: no object is read in two ways. What has no problems is read by encoding/json to the same, and nothing of it is left out.
+func FuzzJSON(f *testing.F) {
+	for _, seed := range []string{
+		`{"name":"a","filters":{"brand_name":"oak","type_wine":true,"abv_min":12},"schedule":{"cadence":"weekly","day":1}}`,
+		`{"filters":{"query":1,"Query":2}}`, `{"filters":null,"schedule":{}}`, `{"filters":{"approval_date_from":"x"}}`, `{"n\u0061me":"a","name":"b"}`,
+		`{"filters.query":"x","schedule":{"active":"false"}}`, `{"name":"\ud800","filters":[{}]}`, `{"filters":{"abv_min":1e400,"volume_min":-0}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if strictjson.Deeper(body, 32) || !strictjson.Valid(body) || bytes.TrimSpace(body)[0] != '{' {
+			return
+		}
+		got := readJSON(savedSearch, string(body))
+		for name, messages := range got.Problems {
+			if !utf8.ValidString(name) || len(messages) == 0 || len(messages) > 10 {
+				t.Errorf("%q: problem %q: %q", body, name, messages)
+			}
+		}
+		if again := readJSON(savedSearch, string(body)); !reflect.DeepEqual(again, got) {
+			t.Errorf("%q is read as %+v, and again as %+v", body, got, again)
+		}
+		if got.Problems != nil {
+			return
+		}
+		var loose map[string]any
+		d := json.NewDecoder(bytes.NewReader(body))
+		d.UseNumber() // which may be larger than any float64
+		if err := d.Decode(&loose); err != nil {
+			t.Fatalf("%q is taken: %v", body, err)
+		}
+		checkRead(t, loose, reflect.ValueOf(got))
+	})
+}
+
+// checkRead holds what was read of an object, without problems, against what encoding/json made of it.
+func checkRead(t *testing.T, loose map[string]any, got reflect.Value) {
+	t.Helper()
+	fields := map[string]reflect.Value{}
+	for _, f := range reflect.VisibleFields(got.Type()) {
+		if name := nameOf(f); name != "" {
+			fields[name] = got.FieldByIndex(f.Index)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(loose)) {
+		field, known := fields[name]
+		if !known {
+			t.Errorf("%q is left out", name)
+			continue
+		}
+		switch sent := loose[name].(type) {
+		case nil:
+			if !field.IsZero() {
+				t.Errorf("%q is null, and read as %v", name, field)
+			}
+		case map[string]any:
+			checkRead(t, sent, field.Elem())
+		case string:
+			if text := field.Interface(); field.Kind() == reflect.String && text != sent || field.IsZero() && strings.TrimSpace(sent) != "" {
+				t.Errorf("%q is %q, and read as %v", name, sent, text)
+			}
+		default:
+			if field.IsZero() {
+				t.Errorf("%q is %v, and not read", name, sent)
+			}
+		}
+		delete(fields, name)
+	}
+	for name, field := range fields {
+		if !field.IsZero() {
+			t.Errorf("%q was not sent, and is read as %v", name, field)
+		}
+	}
+}

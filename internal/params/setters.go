@@ -1,0 +1,107 @@
+package params
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// setter returns what reads a value into a field of type t, or nil when there is no way.
+func setter(p parameter, t reflect.Type) func(reflect.Value, string) string {
+	switch t {
+	case reflect.TypeFor[string]():
+		return setString
+	case reflect.TypeFor[[]string]():
+		return addToList
+	case reflect.TypeFor[cola.Date]():
+		return setDate
+	case reflect.TypeFor[cola.Opt[int]]():
+		return p.setInteger
+	case reflect.TypeFor[cola.Opt[float64]]():
+		return p.setNumber
+	case reflect.TypeFor[cola.Opt[bool]]():
+		return setBoolean
+	}
+	return nil
+}
+
+func setString(field reflect.Value, value string) string {
+	field.SetString(value)
+	return ""
+}
+
+func addToList(field reflect.Value, value string) string {
+	for one := range strings.SplitSeq(value, ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			field.Set(reflect.Append(field, reflect.ValueOf(one)))
+		}
+	}
+	return ""
+}
+
+func setDate(field reflect.Value, value string) string {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return ""
+	}
+	d, err := cola.ParseDate(value)
+	if err != nil {
+		return Quoted(value) + " is not a date; write YYYY-MM-DD, such as 2024-05-31."
+	}
+	field.Set(reflect.ValueOf(d))
+	return ""
+}
+
+func (p parameter) setInteger(field reflect.Value, value string) string {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return ""
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		return Quoted(value) + " is not accepted; write a whole number" + p.bounds() + "."
+	}
+	field.Set(reflect.ValueOf(cola.Some(n)))
+	return ""
+}
+
+func (p parameter) setNumber(field reflect.Value, value string) string {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return ""
+	}
+	// ParseFloat also reads hexadecimal and the names of infinities; a parameter is a plain decimal number.
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil || strings.Trim(value, "0123456789.eE+-") != "" {
+		return Quoted(value) + " is not accepted; write a number" + p.bounds() + "."
+	}
+	field.Set(reflect.ValueOf(cola.Some(n)))
+	return ""
+}
+
+func (p parameter) bounds() string {
+	switch {
+	case p.min != "" && p.max != "":
+		return " from " + p.min + " to " + p.max
+	case p.min != "":
+		return " of at least " + p.min
+	case p.max != "":
+		return " of at most " + p.max
+	}
+	return ""
+}
+
+func setBoolean(field reflect.Value, value string) string {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "":
+	case "true":
+		field.Set(reflect.ValueOf(cola.Some(true)))
+	case "false":
+		field.Set(reflect.ValueOf(cola.Some(false)))
+	default:
+		return Quoted(value) + " is not accepted; write true or false."
+	}
+	return ""
+}
