@@ -43,6 +43,11 @@ const ScopeWriteSavedSearches Scope = "saved_searches:write"
 // Scopes lists every scope there is.
 func Scopes() []Scope { return []Scope{ScopeWriteSavedSearches} }
 
+// ParseScope returns the scope with a name; ok is false when there is none.
+func ParseScope(name string) (s Scope, ok bool) {
+	return Scope(name), slices.Contains(Scopes(), Scope(name))
+}
+
 // Caller is who makes a request, as the credentials prove it.
 type Caller struct {
 	Account    AccountID

@@ -58,8 +58,7 @@ func (r Rules) decide(now time.Time, state store.AccountState, requests []Reques
 	outcomes := make([]outcome, len(requests))
 	for i, q := range requests {
 		if !state.Exists || !state.Valid[q.Caller.Credential] {
-			outcomes[i] = outcome{err: cola.Errorf(cola.CodeUnauthorized,
-				"The credential has been revoked or has expired. Make a new API key.")}
+			outcomes[i] = outcome{err: ended(q.Caller.Credential)}
 			continue
 		}
 		if q.Peek {
@@ -69,6 +68,14 @@ func (r Rules) decide(now time.Time, state store.AccountState, requests []Reques
 		outcomes[i] = d.one(q)
 	}
 	return outcomes, d.entry
+}
+
+// ended is the refusal of a credential that was good when the request was let in.
+func ended(c cola.Credential) error {
+	if c.Kind == cola.CredentialLink {
+		return cola.Errorf(cola.CodeUnauthorized, "The app's access has been ended, by the account holder or by the operator.")
+	}
+	return cola.Errorf(cola.CodeUnauthorized, "The credential has been revoked or has expired. Make a new API key.")
 }
 
 type decision struct {

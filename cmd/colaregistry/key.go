@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -24,7 +23,7 @@ type keyCreate struct {
 
 // Run makes the key and prints it.
 func (c *keyCreate) Run(env *environment) (err error) {
-	name, err := keyName(c.Name)
+	name, err := shownName(c.Name, "a key")
 	if err != nil {
 		return err
 	}
@@ -46,10 +45,11 @@ func (c *keyCreate) Run(env *environment) (err error) {
 	return nil
 }
 
-func keyName(name string) (string, error) {
+// shownName settles the name that what has it is recognised by.
+func shownName(name, what string) (string, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || len([]rune(name)) > 100 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", errors.New("--name: a key's name has 1 to 100 characters, none of them a control character")
+		return "", fmt.Errorf("--name: the name of %s has 1 to 100 characters, none of them a control character", what)
 	}
 	return name, nil
 }
@@ -94,18 +94,7 @@ type keyRevoke struct {
 }
 
 // Run revokes the key.
-func (c *keyRevoke) Run(env *environment) (err error) {
-	st, err := c.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	if err := st.RevokeKey(env, c.ID); err != nil {
-		if errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("there is no key %d; see key list", c.ID)
-		}
-		return err
-	}
-	fmt.Fprintf(env.stderr, "Key %d is revoked.\n", c.ID)
-	return nil
+func (c *keyRevoke) Run(env *environment) error {
+	return c.change(env, store.Store.RevokeKey, c.ID,
+		fmt.Sprintf("Key %d is revoked.", c.ID), fmt.Sprintf("there is no key %d; see key list", c.ID))
 }

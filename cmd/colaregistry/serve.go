@@ -26,6 +26,7 @@ import (
 type serveCommand struct {
 	storeFlags
 	logFlags
+	oauthFlags
 	Listen         string        `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (${default})."`
 	AdminListen    string        `placeholder:"ADDR" help:"Another address to listen on, for operators: metrics, probes and profiles, without credentials. None when left out."`
 	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Scheme and host that users reach the server at; http:// and the listen address when left out."`
@@ -82,7 +83,10 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	s := newServer(c, env, st, publicURL, listener.Addr(), admin)
+	s, err := newServer(c, env, st, publicURL, listener.Addr(), admin)
+	if err != nil {
+		return err
+	}
 	defer s.close()
 	s.onReady = func() error { return demo.welcome(env, publicURL, s.index) }
 	return s.serve(env, listener)
@@ -105,24 +109,30 @@ type server struct {
 	http    *http.Server
 	onReady func() error  // told once, when the index is built
 	delay   time.Duration // between the signal and the end of the listener
+	tokens  *auth.Tokens  // nil when API keys are the only credentials
 }
 
-func newServer(c *serveCommand, env *environment, st store.Store, publicURL string, listening net.Addr, admin *admin) *server {
+func newServer(c *serveCommand, env *environment, st store.Store, publicURL string, listening net.Addr, admin *admin) (*server, error) {
+	resource := c.resource(publicURL)
+	tokens, err := c.tokens(env, st, resource, admin.registerer())
+	if err != nil {
+		return nil, err
+	}
 	upgradeURL := c.UpgradeURL
 	if upgradeURL == "" {
 		upgradeURL = publicURL + "/docs#plans"
 	}
-	s := &server{env: env, delay: c.DrainDelay}
+	s := &server{env: env, delay: c.DrainDelay, tokens: tokens}
 	s.engine = newEngine(env, st, engineOptions{
 		publicURL: publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: admin.registerer(),
 	})
 	admin.probe(s.service.Ready)
-	authenticator := auth.New(st, nil)
+	authenticator := auth.New(st, tokens)
 	rest := httpapi.New(s.service, authenticator, httpapi.Options{
-		PublicURL: publicURL, Logger: env.log, Version: version(), Metrics: admin.registerer(),
+		PublicURL: publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: admin.registerer(),
 	})
 	assistants := mcp.New(s.service, authenticator, mcp.Options{
-		PublicURL: publicURL, Logger: env.log, Version: version(), Metrics: admin.registerer(),
+		PublicURL: publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: admin.registerer(),
 		Hosts:   append(ownHosts(publicURL, listening), c.AllowedHosts...),
 		Origins: append([]string{publicURL}, c.AllowedOrigins...),
 	})
@@ -131,13 +141,13 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 		ReadHeaderTimeout: headerWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
 	}
-	return s
+	return s, nil
 }
 
 // edges sends each request to its edge. No mux: paths of the REST API must arrive as they were sent.
 func edges(rest, assistants http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == mcp.Path {
+		if mcp.Handles(r.URL.Path) {
 			assistants.ServeHTTP(w, r)
 			return
 		}
@@ -181,6 +191,10 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		return nil
 	})
 	group.Go(func() error {
+		askIssuers(running, s.env, s.tokens)
+		return nil
+	})
+	group.Go(func() error {
 		select {
 		case <-s.ready:
 			return s.onReady()
@@ -219,6 +233,9 @@ func (c *serveCommand) check() (publicURL string, err error) {
 		return "", err
 	}
 	if _, err := checkedURL("--upgrade-url", c.UpgradeURL); err != nil {
+		return "", err
+	}
+	if err := c.oauthFlags.check(); err != nil {
 		return "", err
 	}
 	for _, name := range c.AllowedHosts {

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+type appCommand struct {
+	Register    appRegister    `cmd:"" help:"Let an app act for accounts with access tokens, or change what it may; one that was disabled may act again."`
+	List        appList        `cmd:"" help:"List the apps, a line each: id, name, issuer, client id, scopes, registered, disabled."`
+	Disable     appDisable     `cmd:"" help:"End what an app may do, for every account, from its next request on."`
+	Links       appLinks       `cmd:"" help:"List which accounts are linked to which apps, a line each: id, account, app, scopes, first and last used, revoked."`
+	RevokeLink  appRevokeLink  `cmd:"" name:"revoke-link" help:"End an account's link to an app, from its next request on."`
+	RestoreLink appRestoreLink `cmd:"" name:"restore-link" help:"Make a revoked link hold again."`
+}
+
+type appRegister struct {
+	storeFlags
+	Issuer   string   `required:"" env:"COLAREGISTRY_OIDC_ISSUER" placeholder:"URL" help:"Issuer of the app's tokens, exactly as they name it."`
+	ClientID string   `name:"client-id" required:"" placeholder:"ID" help:"The app's client id at the issuer."`
+	Name     string   `required:"" placeholder:"N" help:"What account holders know the app by, up to 100 characters."`
+	Scopes   []string `name:"scope" placeholder:"SCOPE" help:"Scope that the app may hold: saved_searches:write. Without it the app reads."`
+}
+
+// Run registers the app and prints its line.
+func (c *appRegister) Run(env *environment) (err error) {
+	app, err := c.app()
+	if err != nil {
+		return err
+	}
+	st, err := c.openExisting(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	app, err = st.RegisterApp(env, app)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(env.stdout, appLine(app))
+	return nil
+}
+
+// app reads the flags.
+func (c *appRegister) app() (app store.App, err error) {
+	if u, err := url.Parse(c.Issuer); err != nil || u.Host == "" || strings.Contains(c.Issuer, ",") {
+		return app, fmt.Errorf("--issuer: %q is not the URL of one issuer", c.Issuer)
+	}
+	app = store.App{Issuer: c.Issuer, ClientID: strings.TrimSpace(c.ClientID)}
+	if app.ClientID == "" {
+		return app, errors.New("--client-id: it is empty")
+	}
+	if app.Name, err = shownName(c.Name, "an app"); err != nil {
+		return app, err
+	}
+	for _, s := range c.Scopes {
+		scope, known := cola.ParseScope(s)
+		if !known {
+			return app, fmt.Errorf("--scope: there is no scope %q; there is %s", s, joinScopes(cola.Scopes()))
+		}
+		app.Scopes = append(app.Scopes, scope)
+	}
+	return app, nil
+}
+
+func joinScopes(scopes []cola.Scope) string {
+	if len(scopes) == 0 {
+		return "reads"
+	}
+	names := make([]string, len(scopes))
+	for i, s := range scopes {
+		names[i] = string(s)
+	}
+	return strings.Join(names, " ")
+}
+
+func appLine(a store.App) string {
+	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", a.ID, a.Name, a.Issuer, a.ClientID, joinScopes(a.Scopes), a.CreatedAt.Format(time.RFC3339))
+	if !a.DisabledAt.IsZero() {
+		line += "\tdisabled " + a.DisabledAt.Format(time.RFC3339)
+	}
+	return line
+}
+
+type appList struct{ storeFlags }
+
+// Run prints a line an app.
+func (c *appList) Run(env *environment) (err error) {
+	st, err := c.openExisting(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	apps, err := st.Apps(env)
+	if err != nil {
+		return err
+	}
+	for _, a := range apps {
+		fmt.Fprintln(env.stdout, appLine(a))
+	}
+	return nil
+}
+
+type appDisable struct {
+	storeFlags
+	ID int64 `arg:"" help:"Id of the app, as app list shows it."`
+}
+
+// Run disables the app.
+func (c *appDisable) Run(env *environment) error {
+	return c.change(env, store.Store.DisableApp, c.ID,
+		fmt.Sprintf("App %d is disabled.", c.ID), fmt.Sprintf("there is no app %d; see app list", c.ID))
+}
+
+// change does something to one record by its id, and says so.
+func (f *storeFlags) change(env *environment, what func(store.Store, context.Context, int64) error, id int64, done, missing string) (err error) {
+	st, err := f.openExisting(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	switch err := what(st, env, id); {
+	case errors.Is(err, store.ErrNotFound):
+		return errors.New(missing)
+	case err != nil:
+		return err
+	}
+	fmt.Fprintln(env.stderr, done)
+	return nil
+}
+
+type appLinks struct {
+	storeFlags
+	Account string `placeholder:"E" help:"E-mail address of one account; all accounts when left out."`
+}
+
+// Run prints a line a link.
+func (c *appLinks) Run(env *environment) (err error) {
+	st, err := c.openExisting(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	var account store.Account
+	if c.Account != "" {
+		if account, err = findAccount(env, st, c.Account); err != nil {
+			return err
+		}
+	}
+	links, err := st.Links(env, account.ID)
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		fmt.Fprintln(env.stdout, linkLine(l))
+	}
+	return nil
+}
+
+func linkLine(l store.Link) string {
+	used := "never used"
+	if !l.LastUsedAt.IsZero() {
+		used = "used " + l.LastUsedAt.Format(time.RFC3339)
+	}
+	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", l.ID, l.Email, l.App.Name, joinScopes(l.Scopes), l.CreatedAt.Format(time.RFC3339), used)
+	if !l.RevokedAt.IsZero() {
+		line += "\trevoked " + l.RevokedAt.Format(time.RFC3339)
+	}
+	return line
+}
+
+type appRevokeLink struct {
+	storeFlags
+	ID int64 `arg:"" help:"Id of the link, as app links shows it."`
+}
+
+// Run revokes the link.
+func (c *appRevokeLink) Run(env *environment) error {
+	return c.change(env, store.Store.RevokeLink, c.ID,
+		fmt.Sprintf("Link %d is revoked.", c.ID), fmt.Sprintf("there is no link %d; see app links", c.ID))
+}
+
+type appRestoreLink struct {
+	storeFlags
+	ID int64 `arg:"" help:"Id of the link, as app links shows it."`
+}
+
+// Run restores the link.
+func (c *appRestoreLink) Run(env *environment) error {
+	return c.change(env, store.Store.RestoreLink, c.ID,
+		fmt.Sprintf("Link %d holds again.", c.ID), fmt.Sprintf("there is no link %d; see app links", c.ID))
+}

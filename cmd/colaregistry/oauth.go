@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/mcp"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// oauthFlags say whose access tokens are taken. Without an issuer none are: API keys are the only credentials.
+type oauthFlags struct {
+	Issuers     []string `name:"oidc-issuer" placeholder:"URL" help:"Issuer whose access tokens are taken, exactly as its tokens name it; may be repeated. None when left out: API keys only."`
+	Audiences   []string `name:"oidc-audience" placeholder:"AUDIENCE" help:"What a token must be for, any of several; the public URL and /mcp when left out."`
+	Apps        string   `name:"oidc-apps" default:"allowlist" enum:"allowlist,any" placeholder:"allowlist|any" help:"Which apps may act for accounts: those registered (see app register), or any client of the issuers (${default})."`
+	Scopes      []string `name:"oidc-scope" placeholder:"SCOPE" help:"A scope that apps ask the issuer for when they connect, where it wants one; may be repeated."`
+	ScopePrefix string   `name:"oidc-scope-prefix" placeholder:"PREFIX" help:"What stands before the names of this service's scopes at issuers that name them in full, such as api://registry/."`
+}
+
+// issuersWithin is how long a server waits at its start to hear from its issuers.
+const issuersWithin = 15 * time.Second
+
+func (f *oauthFlags) check() error {
+	if len(f.Issuers) == 0 && (len(f.Audiences) > 0 || len(f.Scopes) > 0 || f.ScopePrefix != "" || f.Apps == "any") {
+		return errors.New("--oidc-audience, --oidc-scope, --oidc-scope-prefix and --oidc-apps any need --oidc-issuer")
+	}
+	for flag, values := range map[string][]string{"--oidc-scope": f.Scopes, "--oidc-scope-prefix": {f.ScopePrefix + "."}} {
+		if slices.ContainsFunc(values, func(s string) bool { return !isScope(s) }) {
+			return fmt.Errorf("%s: a scope is printable ASCII without spaces, quotes and backslashes", flag)
+		}
+	}
+	return nil
+}
+
+// isScope reports whether s can be asked for as a scope (RFC 6749, section 3.3).
+func isScope(s string) bool {
+	for _, c := range []byte(s) {
+		if c <= ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// resource is what clients of OAuth are told of the server.
+func (f *oauthFlags) resource(publicURL string) auth.Resource {
+	r := mcp.Resource(publicURL, f.Issuers, f.Scopes)
+	r.ScopePrefix = f.ScopePrefix
+	return r
+}
+
+// tokens returns what checks access tokens, nil when none are taken.
+func (f *oauthFlags) tokens(env *environment, st store.Store, resource auth.Resource, metrics prometheus.Registerer) (*auth.Tokens, error) {
+	if len(f.Issuers) == 0 {
+		return nil, nil
+	}
+	audiences := f.Audiences
+	if len(audiences) == 0 {
+		audiences = []string{resource.ID}
+	}
+	tokens, err := auth.NewTokens(st, auth.TokenOptions{
+		Issuers: f.Issuers, Audiences: audiences, AnyApp: f.Apps == "any", Logger: env.log, Metrics: metrics,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--oidc-issuer: %w", err)
+	}
+	return tokens, nil
+}
+
+// askIssuers asks the issuers of tokens for their keys, so that an operator learns at the start what is wrong with one. It keeps no
+// server from starting: an issuer may be away for a while, and API keys do not need it.
+func askIssuers(ctx context.Context, env *environment, tokens *auth.Tokens) {
+	if tokens == nil {
+		return
+	}
+	asking, cancel := context.WithTimeout(ctx, issuersWithin)
+	defer cancel()
+	if err := tokens.Check(asking); err != nil && ctx.Err() == nil {
+		env.log.Warn("access tokens cannot be checked yet: an issuer does not answer as it should; it is asked again when tokens come", "error", err)
+	}
+}
