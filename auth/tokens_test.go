@@ -1,0 +1,245 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// TestTokenOfEveryAlgorithm: a good token makes its subject's account the caller, by the link to the app.
+func TestTokenOfEveryAlgorithm(t *testing.T) {
+	for _, alg := range algorithms() {
+		t.Run(string(alg), func(t *testing.T) {
+			b := newBench(t, nil)
+			b.key = newSigner(t, string(alg), "k1")
+			b.issuer.publish(b.key)
+			got, err := b.send(t.Context(), b.token())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := cola.Caller{
+				Account: 1, Credential: cola.Credential{Kind: cola.CredentialLink, ID: 1000},
+				Channel: cola.ChannelMCP, Scopes: []cola.Scope{cola.ScopeWriteSavedSearches},
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("caller (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestKeysWorkBesideTokens: the prefix alone tells which is which, and neither is tried as the other.
+func TestKeysWorkBesideTokens(t *testing.T) {
+	b := newBench(t, nil)
+	secret, token := NewSecret(), b.token()
+	b.keys.(*finder).keys = map[store.KeyHash]store.Key{secret.Hash(): {ID: 3, AccountID: 9}}
+	tests := []struct {
+		name   string
+		header http.Header
+		want   cola.CredentialKind // empty is refused
+		reason string
+	}{
+		{"key", http.Header{"X-Api-Key": {secret.Reveal()}}, cola.CredentialKey, ""},
+		{"bearer key", http.Header{"Authorization": {"Bearer " + secret.Reveal()}}, cola.CredentialKey, ""},
+		{"token", http.Header{"Authorization": {"Bearer " + token}}, cola.CredentialLink, ""},
+		{"token, scheme in lower case", http.Header{"Authorization": {"bearer " + token}}, cola.CredentialLink, ""},
+		{"token as API key", http.Header{"X-Api-Key": {token}}, "", "not an API key"},
+		{"token as both", http.Header{"X-Api-Key": {token}, "Authorization": {"Bearer " + token}}, "", "not an API key"},
+		{"token and key", http.Header{"X-Api-Key": {secret.Reveal()}, "Authorization": {"Bearer " + token}}, "", "different credentials"},
+		{"two tokens", http.Header{"Authorization": {"Bearer " + token, "Bearer " + b.token()}}, "", "different credentials"},
+		{"DPoP", http.Header{"Authorization": {"DPoP " + token}}, "", `must read "Bearer" followed by an API key or an access token`},
+		{"nothing", http.Header{}, "", "an access token"},
+		{"mistyped key", http.Header{"Authorization": {"Bearer " + secret.Reveal()[:39] + "-"}}, "", "API key is not valid"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := b.Authenticate(t.Context(), tt.header, cola.ChannelREST)
+			if c.Credential.Kind != tt.want {
+				t.Errorf("by %q, %v; want %q", c.Credential.Kind, err, tt.want)
+			}
+			if tt.want == "" {
+				wantRefusal(t, err, tt.reason)
+			}
+		})
+	}
+}
+
+// wantRefusal checks that an error is an unauthorized one with a reason.
+func wantRefusal(t *testing.T, err error, reason string) {
+	t.Helper()
+	if cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), reason) {
+		t.Errorf("error = %v\nwant unauthorized with %q", err, reason)
+	}
+}
+
+// wantUnavailable checks that an error says when to try again, and returns that.
+func wantUnavailable(t *testing.T, err error) time.Duration {
+	t.Helper()
+	var e *cola.Error
+	if !errors.As(err, &e) || e.Code != cola.CodeUnavailable || e.RetryAfter <= 0 {
+		t.Fatalf("error = %v, want unavailable with a time to try again", err)
+	}
+	return e.RetryAfter
+}
+
+func TestAppsThatMayAct(t *testing.T) {
+	narrow, disabled := ourApp(), ourApp()
+	narrow.Scopes = nil
+	disabled.DisabledAt = time.Now()
+	tests := []struct {
+		name   string
+		app    store.App
+		any    bool
+		reason string // empty: it may
+		scopes []cola.Scope
+	}{
+		{"registered", ourApp(), false, "", cola.Scopes()},
+		{"with fewer scopes than the token", narrow, false, "", nil},
+		{"unknown", store.App{Issuer: otherIssuer, ClientID: "assistant"}, false, `The app "assistant" is not connected`, nil},
+		{"unknown, any may act", store.App{Issuer: otherIssuer, ClientID: "assistant"}, true, "", cola.Scopes()},
+		{"disabled", disabled, false, "has disabled it", nil},
+		{"disabled, any may act", disabled, true, "has disabled it", nil},
+		{"with fewer scopes, any may act", narrow, true, "", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, func(o *TokenOptions) { o.AnyApp = tt.any })
+			b.store.apps = map[string]store.App{}
+			b.store.put(tt.app)
+			got, err := b.send(t.Context(), b.token())
+			if tt.reason != "" {
+				wantRefusal(t, err, tt.reason)
+				if len(b.store.accounts) > 0 {
+					t.Error("an account was made for an app that may not act")
+				}
+				return
+			}
+			if diff := cmp.Diff(tt.scopes, got.Scopes); err != nil || diff != "" {
+				t.Errorf("%v, scopes (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// TestAnyAppIsRegisteredOnce: an app is made known to the operator when it first acts, by its client id.
+func TestAnyAppIsRegisteredOnce(t *testing.T) {
+	b := newBench(t, func(o *TokenOptions) { o.AnyApp = true })
+	b.store.apps = map[string]store.App{}
+	for _, subject := range []string{"one", "two"} {
+		if _, err := b.send(t.Context(), b.token(claim("sub", subject))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]store.App{ourIssuer + " assistant": {ID: 100, Issuer: ourIssuer, ClientID: "assistant", Name: "assistant", Scopes: cola.Scopes()}}
+	if diff := cmp.Diff(want, b.store.apps); diff != "" {
+		t.Errorf("apps (-want +got):\n%s", diff)
+	}
+	if n := b.store.called("EnsureApp"); n != 1 || len(b.store.accounts) != 2 {
+		t.Errorf("registered %d times for %d accounts, want once for 2", n, len(b.store.accounts))
+	}
+}
+
+func TestRevokedLinkIsRefused(t *testing.T) {
+	b := newBench(t, nil)
+	if _, err := b.send(t.Context(), b.token()); err != nil {
+		t.Fatal(err)
+	}
+	b.store.change(func(s *fakeStore) {
+		for between, l := range s.links {
+			l.RevokedAt = time.Now()
+			s.links[between] = l
+		}
+	})
+	_, err := b.send(t.Context(), b.token(claim("jti", "2")))
+	wantRefusal(t, err, `The access of the app "assistant" was revoked by the account holder.`)
+}
+
+// TestTokensFailClosed: what the store cannot say is never taken for a yes, nor for a no.
+func TestTokensFailClosed(t *testing.T) {
+	for err, want := range map[error]cola.Code{store.ErrUnavailable: cola.CodeUnavailable, errors.New("boom"): cola.CodeInternal} {
+		b := newBench(t, nil)
+		b.store.err = err
+		if _, got := b.send(t.Context(), b.token()); cola.CodeOf(got) != want {
+			t.Errorf("with the store failing by %v: %v, want %s", err, got, want)
+		}
+		b.store.err = nil
+		if _, err := b.send(t.Context(), b.token()); err != nil {
+			t.Errorf("with the store back: %v", err)
+		}
+	}
+}
+
+func TestTokensDoNotWaitForASilentStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.store.hold = make(chan struct{})
+		begun := time.Now()
+		_, err := b.send(t.Context(), b.token())
+		wantUnavailable(t, err)
+		if took := time.Since(begun); took != findWithin {
+			t.Errorf("after %v, want %v", took, findWithin)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := b.send(ctx, b.token()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("whose caller has gone: %v, want the end of the context", err)
+		}
+		time.Sleep(findWithin) // the work has ended by then, or the bubble would tell
+	})
+}
+
+// TestPanicOfACheckIsAFault: the check has a goroutine of its own; a panic there must not end the program.
+func TestPanicOfACheckIsAFault(t *testing.T) {
+	b := newBench(t, nil)
+	b.tokens.store = nil // and so panics
+	if _, err := b.send(t.Context(), b.token()); cola.CodeOf(err) != cola.CodeInternal {
+		t.Errorf("error = %v, want a fault", err)
+	}
+}
+
+func TestWrongOptionsAreRefused(t *testing.T) {
+	issuers, audiences := []string{ourIssuer}, []string{ourAudience}
+	tests := []struct {
+		name      string
+		issuers   []string
+		audiences []string
+		reason    string // empty: they are right
+	}{
+		{"right", issuers, audiences, ""},
+		{"loopback name", []string{"http://localhost:9000/oidc"}, audiences, ""},
+		{"loopback address", []string{"http://127.0.0.1:9000", "http://[::1]:9000"}, audiences, ""},
+		{"audience that is no URL", issuers, []string{"2f1c4e0e-7c4f"}, ""},
+		{"no issuer", nil, audiences, "no issuer"},
+		{"empty issuer", []string{""}, audiences, "not an absolute https URL"},
+		{"no scheme", []string{"id.example.com"}, audiences, "not an absolute https URL"},
+		{"no host", []string{"https:///realms"}, audiences, "not an absolute https URL"},
+		{"no URL", []string{"https://id.example.com/%zz"}, audiences, "not an absolute https URL"},
+		{"with a password", []string{"https://me:secret@id.example.com"}, audiences, "not an absolute https URL"},
+		{"plain http", []string{"http://id.example.com"}, audiences, "http is only for issuers on this machine"},
+		{"http, name that only begins like loopback", []string{"http://localhost.example.com"}, audiences, "http is only for issuers on this machine"},
+		{"another scheme", []string{"ftp://id.example.com"}, audiences, "not an https URL"},
+		{"query", []string{ourIssuer + "?a=b"}, audiences, "query or a fragment"},
+		{"empty query", []string{ourIssuer + "?"}, audiences, "query or a fragment"},
+		{"fragment", []string{ourIssuer + "#a"}, audiences, "query or a fragment"},
+		{"second issuer wrong", []string{ourIssuer, "nothing"}, audiences, `"nothing"`},
+		{"no audience", issuers, nil, "no audience"},
+		{"empty audience", issuers, []string{""}, "audience that access tokens must be for is empty"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := NewTokens(newFakeStore(), TokenOptions{Issuers: tt.issuers, Audiences: tt.audiences})
+			if (err == nil) != (tt.reason == "") || (err != nil && !strings.Contains(err.Error(), tt.reason)) {
+				t.Errorf("error = %v, want %q", err, tt.reason)
+			}
+		})
+	}
+}
