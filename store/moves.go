@@ -45,6 +45,9 @@ type ItemKind string
 const (
 	ItemAccount    ItemKind = "accounts"
 	ItemKey        ItemKind = "keys"
+	ItemApp        ItemKind = "connected apps"
+	ItemIdentity   ItemKind = "identities"
+	ItemLink       ItemKind = "links"
 	ItemMonth      ItemKind = "monthly usage"
 	ItemDay        ItemKind = "daily usage"
 	ItemGrant      ItemKind = "requests of the last minute"
@@ -55,7 +58,7 @@ const (
 
 // ItemKinds returns the kinds in the order of Dump.
 func ItemKinds() []ItemKind {
-	return []ItemKind{ItemAccount, ItemKey, ItemMonth, ItemDay, ItemGrant, ItemReferences, ItemPermittee, ItemCola}
+	return []ItemKind{ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemMonth, ItemDay, ItemGrant, ItemReferences, ItemPermittee, ItemCola}
 }
 
 // Item is one record of a whole registry; of reference data, all of it. Kind says which of the other fields is set.
@@ -63,6 +66,9 @@ type Item struct {
 	Kind       ItemKind
 	Account    Account
 	Key        StoredKey
+	App        App
+	Identity   AccountIdentity
+	Link       Link // neither its e-mail nor anything of its app but the id counts
 	Month      MonthUsage
 	Day        AccountDay
 	Grant      AccountGrant
@@ -85,6 +91,12 @@ func (i *Item) Records() int {
 type StoredKey struct {
 	Key
 	Hash KeyHash
+}
+
+// AccountIdentity is an identity with the account that it has.
+type AccountIdentity struct {
+	Account cola.AccountID
+	Identity
 }
 
 // MonthUsage is an account's counters of one month.

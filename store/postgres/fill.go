@@ -57,7 +57,7 @@ type filler struct {
 	waiting int            // rows that are yet to be copied
 	windows sums[cola.AccountID, accountRow]
 
-	accounts, keys, months, days, permittees, colas, images, barcodes, bursts *filledTable
+	accounts, keys, apps, identities, links, months, days, permittees, colas, images, barcodes, bursts *filledTable
 }
 
 // filledTable is a table with the rows that are to be copied into it next.
@@ -76,6 +76,9 @@ func newFiller(ctx context.Context, tx pgx.Tx) *filler {
 	}
 	f.accounts = table("accounts", "id", "email", "email_folded", "tier", "created_at")
 	f.keys = table("api_keys", "id", "account_id", "hash", "name", "prefix", "last_four", "created_at", "last_used_at", "revoked_at", "expires_at")
+	f.apps = table("apps", "id", "issuer", "client_id", "name", "scopes", "created_at", "disabled_at")
+	f.identities = table("identities", "issuer", "subject", "account_id")
+	f.links = table("links", "id", "account_id", "app_id", "scopes", "created_at", "last_used_at", "revoked_at")
 	f.months = table("usage_months", "account_id", "period", "detail_views", "list_records")
 	f.days = table("usage_days", "account_id", "day", "channel", "credential_kind", "credential_id", "meter", "units", "requests")
 	f.bursts = table("burst_windows", "account_id", "granted_at", "requests")
@@ -96,6 +99,14 @@ func (f *filler) fill(i *store.Item) error {
 		k := &i.Key
 		f.add(f.keys, k.ID, int64(k.AccountID), k.Hash[:], k.Name, k.Prefix, k.LastFour,
 			k.CreatedAt, encode(&k.LastUsedAt), encode(&k.RevokedAt), encode(&k.ExpiresAt))
+	case store.ItemApp:
+		a := &i.App
+		f.add(f.apps, a.ID, a.Issuer, a.ClientID, a.Name, encode(&a.Scopes), a.CreatedAt, encode(&a.DisabledAt))
+	case store.ItemIdentity:
+		f.add(f.identities, i.Identity.Issuer, i.Identity.Subject, int64(i.Identity.Account))
+	case store.ItemLink:
+		l := &i.Link
+		f.add(f.links, l.ID, int64(l.Account), l.App.ID, encode(&l.Scopes), l.CreatedAt, encode(&l.LastUsedAt), encode(&l.RevokedAt))
 	case store.ItemMonth:
 		m := &i.Month
 		f.add(f.months, int64(m.Account), m.Period.String(), int64(m.Used.DetailViews), int64(m.Used.ListRecords))
@@ -151,8 +162,8 @@ func (f *filler) flush() error {
 	return nil
 }
 
-// finish copies what is left, has new accounts and keys numbered after those there are, and takes a revision. The records
-// carry 1: nobody has read any of them before.
+// finish copies what is left, has what is new numbered after what there is, and takes a revision. The records carry 1: nobody
+// has read any of them before.
 func (f *filler) finish(rev cola.Revision) error {
 	for _, id := range f.windows.keys {
 		w := f.windows.values[id]
@@ -162,8 +173,9 @@ func (f *filler) finish(rev cola.Revision) error {
 		return err
 	}
 	b := &pgx.Batch{}
-	b.Queue(`SELECT setval(pg_get_serial_sequence('accounts', 'id'), max(id)) FROM accounts`)
-	b.Queue(`SELECT setval(pg_get_serial_sequence('api_keys', 'id'), max(id)) FROM api_keys`)
+	for _, t := range []*filledTable{f.accounts, f.keys, f.apps, f.links} {
+		b.Queue(fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%s', 'id'), max(id)) FROM %[1]s`, t.name))
+	}
 	b.Queue(setBoth, int64(rev))
 	b.Queue(notifyChange)
 	return sent(f.tx.SendBatch(f.ctx, b), nil)

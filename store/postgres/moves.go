@@ -30,7 +30,7 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	err := s.view(ctx, func(q querier) error {
 		d := dumper{ctx, q, func(i *store.Item) error { return f.told(yield(i)) }}
 		for _, dump := range []func() error{
-			d.accounts, d.keys, d.months, d.days, d.grants, d.references, d.permittees, d.colas,
+			d.accounts, d.keys, d.apps, d.identities, d.links, d.months, d.days, d.grants, d.references, d.permittees, d.colas,
 		} {
 			if err := dump(); err != nil {
 				return err
@@ -71,6 +71,25 @@ func (d dumper) keys() error {
 	return d.rows(store.ItemKey, query, func(i *store.Item) fields {
 		k := &i.Key
 		return fields{&k.ID, &k.AccountID, &k.Hash, &k.Name, &k.Prefix, &k.LastFour, &k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt}
+	}, nil)
+}
+
+func (d dumper) apps() error {
+	return d.rows(store.ItemApp, selectApps+` ORDER BY id`, func(i *store.Item) fields { return appColumns(&i.App) }, nil)
+}
+
+func (d dumper) identities() error {
+	return d.rows(store.ItemIdentity, `SELECT account_id, issuer, subject FROM identities ORDER BY issuer, subject`,
+		func(i *store.Item) fields {
+			return fields{&i.Identity.Account, &i.Identity.Issuer, &i.Identity.Subject}
+		}, nil)
+}
+
+func (d dumper) links() error {
+	const query = `SELECT id, account_id, app_id, scopes, created_at, last_used_at, revoked_at FROM links ORDER BY id`
+	return d.rows(store.ItemLink, query, func(i *store.Item) fields {
+		l := &i.Link
+		return fields{&l.ID, &l.Account, &l.App.ID, &l.Scopes, &l.CreatedAt, &l.LastUsedAt, &l.RevokedAt}
 	}, nil)
 }
 
@@ -164,6 +183,9 @@ func (s *Store) Sizes(ctx context.Context) (map[store.ItemKind]int, error) {
 var countsOf = map[store.ItemKind][]string{
 	store.ItemAccount:   {`count(*) FROM accounts`},
 	store.ItemKey:       {`count(*) FROM api_keys`},
+	store.ItemApp:       {`count(*) FROM apps`},
+	store.ItemIdentity:  {`count(*) FROM identities`},
+	store.ItemLink:      {`count(*) FROM links`},
 	store.ItemMonth:     {`count(*) FROM usage_months`},
 	store.ItemDay:       {`count(*) FROM usage_days`},
 	store.ItemGrant:     {`coalesce(sum(cardinality(granted_at)), 0) FROM burst_windows`},
@@ -174,11 +196,12 @@ var countsOf = map[store.ItemKind][]string{
 		`count(*) FROM ` + records.RegistrationProcessingTimes.Table, `count(*) FROM ` + records.CategoryAliases.Table},
 }
 
-// checkEmpty fails with store.ErrExists unless the store, at its latest revision, holds nothing and never did.
+// checkEmpty fails with store.ErrExists unless the store, at its latest revision, holds nothing and never did. All but apps comes
+// with an account or a revision.
 func checkEmpty(ctx context.Context, tx pgx.Tx, latest cola.Revision) error {
-	var accounts bool
-	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM accounts)`).Scan(fields{&accounts})
-	if err == nil && (latest > 0 || accounts) {
+	var filled bool
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM apps)`).Scan(fields{&filled})
+	if err == nil && (latest > 0 || filled) {
 		err = errors.Join(store.ErrExists, errors.New("the database holds records already"))
 	}
 	return err

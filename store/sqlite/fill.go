@@ -83,6 +83,8 @@ func (s *Store) fill(ctx context.Context, i *store.Item) error {
 			(id, account_id, hash, name, prefix, last_four, created_at, last_used_at, revoked_at, expires_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, k.ID, int64(k.AccountID), k.Hash[:], k.Name, k.Prefix, k.LastFour,
 			encode(&k.CreatedAt), encode(&k.LastUsedAt), encode(&k.RevokedAt), encode(&k.ExpiresAt))
+	case store.ItemApp, store.ItemIdentity, store.ItemLink:
+		return s.fillConnection(ctx, i)
 	case store.ItemMonth:
 		return w.exec(ctx, `INSERT INTO usage_months (account_id, period, detail_views, list_records) VALUES (?, ?, ?, ?)`,
 			int64(i.Month.Account), i.Month.Period.String(), i.Month.Used.DetailViews, i.Month.Used.ListRecords)
@@ -102,6 +104,22 @@ func (s *Store) fill(ctx context.Context, i *store.Item) error {
 		return colaStep{&records.ColaChange{Label: i.Cola, Images: true, Barcodes: true}}.write(ctx, w, 1)
 	}
 	return fmt.Errorf("no such kind of item: %q", i.Kind)
+}
+
+// fillConnection writes one item about connected apps.
+func (s *Store) fillConnection(ctx context.Context, i *store.Item) error {
+	w := s.records
+	switch i.Kind {
+	case store.ItemApp:
+		a := &i.App
+		return w.exec(ctx, `INSERT INTO apps (id, issuer, client_id, name, scopes, created_at, disabled_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			a.ID, a.Issuer, a.ClientID, a.Name, encode(&a.Scopes), encode(&a.CreatedAt), encode(&a.DisabledAt))
+	case store.ItemIdentity:
+		return w.exec(ctx, insertIdentity, i.Identity.Issuer, i.Identity.Subject, int64(i.Identity.Account))
+	}
+	l := &i.Link
+	return w.exec(ctx, `INSERT INTO links (id, account_id, app_id, scopes, created_at, last_used_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		l.ID, int64(l.Account), l.App.ID, encode(&l.Scopes), encode(&l.CreatedAt), encode(&l.LastUsedAt), encode(&l.RevokedAt))
 }
 
 func (s *Store) fillReferences(ctx context.Context, sets *store.ReferenceSets) error {

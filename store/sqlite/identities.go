@@ -8,9 +8,12 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// accountOfIdentity also tells whether any account has the verified address.
-const accountOfIdentity = `SELECT a.id, a.email, a.tier, a.created_at, EXISTS (SELECT 1 FROM accounts WHERE email_folded = ?3)
-	FROM identities i JOIN accounts a ON a.id = i.account_id WHERE i.issuer = ?1 AND i.subject = ?2`
+const (
+	// accountOfIdentity also tells whether any account has the verified address.
+	accountOfIdentity = `SELECT a.id, a.email, a.tier, a.created_at, EXISTS (SELECT 1 FROM accounts WHERE email_folded = ?3)
+		FROM identities i JOIN accounts a ON a.id = i.account_id WHERE i.issuer = ?1 AND i.subject = ?2`
+	insertIdentity = `INSERT INTO identities (issuer, subject, account_id) VALUES (?, ?, ?)`
+)
 
 // identified is the account of an identity.
 type identified struct {
@@ -95,5 +98,5 @@ func (s *Store) tie(ctx context.Context, who store.Identity, verified string) (s
 	if err != nil {
 		return a, err
 	}
-	return a, s.ledger.exec(ctx, `INSERT INTO identities (issuer, subject, account_id) VALUES (?, ?, ?)`, who.Issuer, who.Subject, int64(a.ID))
+	return a, s.ledger.exec(ctx, insertIdentity, who.Issuer, who.Subject, int64(a.ID))
 }

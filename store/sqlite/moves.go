@@ -19,7 +19,7 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	defer s.done()
 	return failed(operation, s.read.view(ctx, func(q querier) error {
 		for _, dump := range []func(context.Context, querier, func(*store.Item) error) error{
-			dumpAccounts, dumpKeys, dumpMonths, dumpDays, dumpGrants, dumpReferences, dumpPermittees, dumpColas,
+			dumpAccounts, dumpKeys, dumpApps, dumpIdentities, dumpLinks, dumpMonths, dumpDays, dumpGrants, dumpReferences, dumpPermittees, dumpColas,
 		} {
 			if err := dump(ctx, q, yield); err != nil {
 				return err
@@ -67,6 +67,28 @@ func dumpKeys(ctx context.Context, q querier, yield func(*store.Item) error) err
 			err = fmt.Errorf("key %d: its hash has %d bytes", k.ID, len(hash))
 		}
 		return err
+	})
+}
+
+func dumpApps(ctx context.Context, q querier, yield func(*store.Item) error) error {
+	return dumpRows(ctx, q, yield, store.ItemApp, selectApps+` ORDER BY id`, func(row scanner, i *store.Item) (err error) {
+		i.App, err = scanApp(row)
+		return err
+	})
+}
+
+func dumpIdentities(ctx context.Context, q querier, yield func(*store.Item) error) error {
+	const query = `SELECT account_id, issuer, subject FROM identities ORDER BY issuer, subject`
+	return dumpRows(ctx, q, yield, store.ItemIdentity, query, func(row scanner, i *store.Item) error {
+		return row.Scan(&i.Identity.Account, &i.Identity.Issuer, &i.Identity.Subject)
+	})
+}
+
+func dumpLinks(ctx context.Context, q querier, yield func(*store.Item) error) error {
+	const query = `SELECT id, account_id, app_id, scopes, created_at, last_used_at, revoked_at FROM links ORDER BY id`
+	return dumpRows(ctx, q, yield, store.ItemLink, query, func(row scanner, i *store.Item) error {
+		l := &i.Link
+		return row.Scan(&l.ID, &l.Account, &l.App.ID, target{&l.Scopes}, target{&l.CreatedAt}, target{&l.LastUsedAt}, target{&l.RevokedAt})
 	})
 }
 
@@ -159,21 +181,23 @@ func (s *Store) Sizes(ctx context.Context) (map[store.ItemKind]int, error) {
 
 // tablesOf names the tables that hold the records of each kind, less those of parts of records.
 var tablesOf = map[store.ItemKind][]string{
-	store.ItemAccount: {"accounts"}, store.ItemKey: {"api_keys"}, store.ItemMonth: {"usage_months"}, store.ItemDay: {"usage_days"},
+	store.ItemAccount: {"accounts"}, store.ItemKey: {"api_keys"}, store.ItemApp: {"apps"}, store.ItemIdentity: {"identities"},
+	store.ItemLink: {"links"}, store.ItemMonth: {"usage_months"}, store.ItemDay: {"usage_days"},
 	store.ItemGrant: {"burst_grants"}, store.ItemPermittee: {"permittees"}, store.ItemCola: {"colas"},
 	store.ItemReferences: {records.AVAs.Table, records.ProductionReports.Table, records.ProcessingTimes.Table,
 		records.FormulaProcessingTimes.Table, records.RegistrationProcessingTimes.Table, records.CategoryAliases.Table},
 }
 
-// checkEmpty fails with store.ErrExists unless the store holds nothing and never did.
+// checkEmpty fails with store.ErrExists unless the store holds nothing and never did. All but apps comes with an account or a
+// revision.
 func checkEmpty(ctx context.Context, q querier) error {
 	var rev cola.Revision
 	if err := q.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil {
 		return err
 	}
-	var accounts bool
-	err := q.row(ctx, `SELECT EXISTS (SELECT 1 FROM accounts)`).Scan(&accounts)
-	if err == nil && (rev > 0 || accounts) {
+	var filled bool
+	err := q.row(ctx, `SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM apps)`).Scan(&filled)
+	if err == nil && (rev > 0 || filled) {
 		err = errors.Join(store.ErrExists, errors.New("the database holds records already"))
 	}
 	return err

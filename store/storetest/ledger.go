@@ -28,6 +28,9 @@ func testLedger(t *testing.T, open Opener) {
 			}
 		}},
 		{"the use of a key is noted once a minute", lastUseIsNoted},
+		{"a link holds for its account until it or its app ends", linksHold},
+		{"a key and a link of one number are told apart", kindsAreToldApart},
+		{"the use of a link is noted once a minute", lastUseOfLinkIsNoted},
 		{"an account that is not there has no usage", func(t *testing.T, st store.Store, _ *clock) {
 			if _, err := st.AccountUsage(t.Context(), 42); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("error = %v, want ErrNotFound", err)
@@ -59,9 +62,13 @@ func keyCredential(id int64) cola.Credential {
 	return cola.Credential{Kind: cola.CredentialKey, ID: id}
 }
 
-// rest returns units charged through the REST channel by one request.
+// rest returns units charged to a key through the REST channel by one request.
 func rest(key int64, meter cola.Meter, units int) store.Units {
-	return store.Units{Channel: cola.ChannelREST, Credential: keyCredential(key), Meter: meter, Units: units, Requests: 1}
+	return restBy(keyCredential(key), meter, units)
+}
+
+func restBy(by cola.Credential, meter cola.Meter, units int) store.Units {
+	return store.Units{Channel: cola.ChannelREST, Credential: by, Meter: meter, Units: units, Requests: 1}
 }
 
 func charge(account cola.AccountID, requests int, units ...store.Units) store.Entry {

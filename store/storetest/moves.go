@@ -52,6 +52,11 @@ func testMoves(t *testing.T, open Opener) {
 			if err := other.Fill(t.Context(), store.Items(t.Context(), st)); !errors.Is(err, store.ErrExists) {
 				t.Errorf("filling a store with an account: %v, want ErrExists", err)
 			}
+			third := open(t, c.now)
+			mustApp(t, third, "app")
+			if err := third.Fill(t.Context(), store.Items(t.Context(), st)); !errors.Is(err, store.ErrExists) {
+				t.Errorf("filling a store with an app: %v, want ErrExists", err)
+			}
 		}},
 		{"what breaks off leaves nothing, or says so", func(t *testing.T, st store.Store, c *clock) {
 			furnish(t, st, c)
@@ -79,6 +84,7 @@ func furnish(t *testing.T, st store.Store, c *clock) {
 	k := mustKey(t, st, a.ID, 1)
 	expiring, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, Name: "ünïcode", ExpiresAt: epoch.Add(time.Hour)}, keyHash(4))
 	must(t, expiring, err)
+	furnishLinks(t, st, c, a.ID)
 	settle(t, st, a.ID, charge(a.ID, 2, rest(k.ID, cola.MeterListRecords, 20), rest(k.ID, cola.MeterNone, 0)))
 	c.advance(time.Second)
 	settle(t, st, a.ID, charge(a.ID, 1, rest(expiring.ID, cola.MeterDetailViews, 1)))
@@ -104,6 +110,21 @@ func furnish(t *testing.T, st store.Store, c *clock) {
 	second.StatisticalDetail = "a"
 	outcomes, err = st.ReplaceProductionReport(t.Context(), key, []cola.ProductionReport{row, second}, store.Commit)
 	must(t, outcomes, err)
+}
+
+// furnishLinks has an account linked to two apps, of which one is disabled, and one link revoked.
+func furnishLinks(t *testing.T, st store.Store, c *clock, account cola.AccountID) {
+	t.Helper()
+	first := mustApp(t, st, "ünïcode's app", "b", "a")
+	second := mustApp(t, st, "app2")
+	l := mustConnect(t, st, account, first.ID, "openid", "a")
+	mustConnect(t, st, account, second.ID)
+	mustAccountOf(t, st, anIssuer, "subject", "A@example.com")
+	mustAccountOf(t, st, anIssuer, "SUBJECT", "")
+	settle(t, st, account, charge(account, 1, restBy(linkCredential(l.ID), cola.MeterListRecords, 0)))
+	c.advance(time.Second)
+	mustDo(t, st.RevokeLink(t.Context(), l.ID))
+	mustDo(t, st.DisableApp(t.Context(), second.ID))
 }
 
 func movedDoesTheSame(t *testing.T, from, to store.Store, c *clock) {
@@ -139,9 +160,22 @@ func movedDoesTheSame(t *testing.T, from, to store.Store, c *clock) {
 	if fresh := mustAccount(t, to, "fresh@example.com", cola.TierFree); fresh.ID <= k.AccountID || mustKey(t, to, fresh.ID, 7).ID <= k.ID {
 		t.Errorf("a new account has the id %d, not one after those that were moved", fresh.ID)
 	}
+	movedLinksDoTheSame(t, from, to, k.AccountID)
 	settle(t, to, k.AccountID, charge(k.AccountID, 1, rest(k.ID, cola.MeterListRecords, 5)))
 	same(t, "list records used", 25, mustUsage(t, to, k.AccountID).Used.ListRecords)
 	c.advance(time.Hour)
+}
+
+func movedLinksDoTheSame(t *testing.T, from, to store.Store, account cola.AccountID) {
+	want, got := mustLinks(t, from, 0), mustLinks(t, to, 0)
+	same(t, "links", want, got)
+	for subject, verified := range map[string]string{"subject": "", "SUBJECT": "", "another": "a@EXAMPLE.com"} {
+		same(t, "account of "+subject, mustAccountOf(t, from, anIssuer, subject, verified), mustAccountOf(t, to, anIssuer, subject, verified))
+	}
+	fresh := mustApp(t, to, "fresh")
+	if last := got[len(got)-1]; fresh.ID <= last.App.ID || mustConnect(t, to, account, fresh.ID).ID <= last.ID {
+		t.Errorf("a new app has the id %d, not one after those that were moved, or its link has not", fresh.ID)
+	}
 }
 
 // breakingOffLeavesNothing has the items end in an error after some.

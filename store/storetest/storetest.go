@@ -34,6 +34,9 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Revisions", testRevisions},
 		{"Accounts", testAccounts},
 		{"Keys", testKeys},
+		{"Identities", testIdentities},
+		{"Apps", testApps},
+		{"Links", testLinks},
 		{"Ledger", testLedger},
 		{"Batches", testBatches},
 		{"Window", testWindow},
@@ -121,6 +124,14 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["ColasSince"] = st.ColasSince(ctx, 0, func(*cola.IndexRecord) error { return nil })
 	_, errs["CreateAccount"] = st.CreateAccount(ctx, "a@example.com", cola.TierFree)
 	_, errs["Keys"] = st.Keys(ctx, 0)
+	_, errs["AccountOf"] = st.AccountOf(ctx, store.Identity{Issuer: anIssuer, Subject: "1"}, "")
+	_, errs["RegisterApp"] = st.RegisterApp(ctx, store.App{Issuer: anIssuer, ClientID: "app"})
+	_, errs["EnsureApp"] = st.EnsureApp(ctx, store.App{Issuer: anIssuer, ClientID: "app"})
+	_, errs["Apps"] = st.Apps(ctx)
+	errs["DisableApp"] = st.DisableApp(ctx, 1)
+	_, errs["Connect"] = st.Connect(ctx, 1, 1, nil)
+	_, errs["Links"] = st.Links(ctx, 0)
+	errs["RevokeLink"] = st.RevokeLink(ctx, 1)
 	errs["Settle"] = st.Settle(ctx, store.Batch{}, func(time.Time, []store.AccountState) []store.Entry { return nil })
 	_, errs["AccountUsage"] = st.AccountUsage(ctx, 1)
 	return errs

@@ -27,6 +27,15 @@ func testWindow(t *testing.T, open Opener) {
 				t.Errorf("grants %v, want none", got)
 			}
 		}},
+		{"requests by keys and links are in one window", func(t *testing.T, st store.Store, c *clock) {
+			a := mustAccount(t, st, "a@example.com", cola.TierFree)
+			k, l := mustKeyAndLink(t, st, a.ID)
+			settle(t, st, a.ID, charge(a.ID, 3, restBy(k, cola.MeterNone, 0), restBy(l, cola.MeterNone, 0), restBy(l, cola.MeterListRecords, 1)))
+			first := c.now()
+			c.advance(time.Second)
+			settle(t, st, a.ID, charge(a.ID, 1, restBy(l, cola.MeterNone, 0)))
+			same(t, "grants", []store.Grant{{At: first, Requests: 3}, {At: c.now(), Requests: 1}}, mustUsage(t, st, a.ID).Grants)
+		}},
 		{"a clock set back lets nobody through twice, nor locks anyone out", clockSetBack},
 		{"no 60 seconds hold more than the limit", neverMoreInAMinute},
 	})

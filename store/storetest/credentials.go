@@ -1,0 +1,133 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// mustKeyAndLink makes a key and a link of an account that have the same number. The store had none before.
+func mustKeyAndLink(t *testing.T, st store.Store, account cola.AccountID) (key, link cola.Credential) {
+	t.Helper()
+	k, l := mustKey(t, st, account, 1), mustConnect(t, st, account, mustApp(t, st, "app").ID)
+	if k.ID != l.ID {
+		t.Fatalf("the first key has the number %d and the first link %d; the test needs them to be the same", k.ID, l.ID)
+	}
+	return keyCredential(k.ID), linkCredential(l.ID)
+}
+
+// held settles a batch about accounts and returns which of the credentials hold for each.
+func held(t *testing.T, st store.Store, accounts []cola.AccountID, credentials ...cola.Credential) map[cola.AccountID][]cola.Credential {
+	t.Helper()
+	valid := map[cola.AccountID][]cola.Credential{}
+	err := st.Settle(t.Context(), store.Batch{ID: NewBatchID(), Accounts: accounts, Credentials: credentials},
+		func(_ time.Time, states []store.AccountState) []store.Entry {
+			for _, s := range states {
+				for _, c := range credentials {
+					if s.Valid[c] {
+						valid[s.Account] = append(valid[s.Account], c)
+					}
+				}
+				if len(s.Valid) != len(valid[s.Account]) {
+					t.Errorf("account %d has the valid credentials %v, of those asked for %v", s.Account, s.Valid, valid[s.Account])
+				}
+			}
+			return nil
+		})
+	mustDo(t, err)
+	return valid
+}
+
+func linksHold(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	app, other := mustApp(t, st, "app"), mustApp(t, st, "other")
+	one, two, others := mustConnect(t, st, a.ID, app.ID), mustConnect(t, st, a.ID, other.ID), mustConnect(t, st, b.ID, app.ID)
+	expect := func(when string, want ...int64) {
+		t.Helper()
+		list := []cola.Credential{linkCredential(two.ID), linkCredential(others.ID), linkCredential(others.ID + 100), linkCredential(one.ID)}
+		valid := map[int64]bool{}
+		for _, c := range held(t, st, []cola.AccountID{a.ID}, list...)[a.ID] {
+			valid[c.ID] = true
+		}
+		wanted := map[int64]bool{}
+		for _, id := range want {
+			wanted[id] = true
+		}
+		same(t, when, wanted, valid)
+	}
+	expect("at first", one.ID, two.ID)
+	mustDo(t, st.RevokeLink(t.Context(), one.ID))
+	expect("after a revocation", two.ID)
+	mustDo(t, st.DisableApp(t.Context(), other.ID))
+	expect("with the app of the other disabled")
+	mustDo(t, st.RestoreLink(t.Context(), one.ID))
+	expect("once restored", one.ID)
+	c.advance(24 * 365 * time.Hour)
+	expect("a year later", one.ID)
+	mustDo(t, st.DisableApp(t.Context(), app.ID))
+	expect("with both apps disabled")
+	mustDo(t, st.RevokeLink(t.Context(), one.ID))
+	mustApp(t, st, "app")
+	expect("registered again, the link still revoked")
+	mustApp(t, st, "other")
+	expect("both registered again", two.ID)
+}
+
+func kindsAreToldApart(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	key, link := mustKeyAndLink(t, st, a.ID)
+	both := []cola.AccountID{a.ID, b.ID}
+	same(t, "both valid", map[cola.AccountID][]cola.Credential{a.ID: {key, link}}, held(t, st, both, key, link))
+	same(t, "only the link asked for", map[cola.AccountID][]cola.Credential{a.ID: {link}}, held(t, st, both, link))
+	mustDo(t, st.RevokeKey(t.Context(), key.ID))
+	same(t, "the key revoked", map[cola.AccountID][]cola.Credential{a.ID: {link}}, held(t, st, both, key, link))
+	mustDo(t, st.RevokeLink(t.Context(), link.ID))
+	fresh := keyCredential(mustKey(t, st, b.ID, 2).ID)
+	same(t, "the link revoked too", map[cola.AccountID][]cola.Credential{b.ID: {fresh}}, held(t, st, both, key, link, fresh))
+
+	settle(t, st, a.ID, charge(a.ID, 3, restBy(key, cola.MeterListRecords, 5), restBy(link, cola.MeterListRecords, 7), restBy(link, cola.MeterNone, 0)))
+	day := cola.DateOf(c.now())
+	days, err := st.DailyUsage(t.Context(), a.ID, day, day)
+	same(t, "days", []store.DayUsage{
+		{Day: day, Channel: cola.ChannelREST, Credential: key, Meter: cola.MeterListRecords, Units: 5, Requests: 1},
+		{Day: day, Channel: cola.ChannelREST, Credential: link, Meter: cola.MeterNone, Requests: 1},
+		{Day: day, Channel: cola.ChannelREST, Credential: link, Meter: cola.MeterListRecords, Units: 7, Requests: 1},
+	}, must(t, days, err))
+	same(t, "used", cola.Used{ListRecords: 12}, mustUsage(t, st, a.ID).Used)
+}
+
+// lastUseOfLinkIsNoted, and not that of the key with its number, nor that of another account's link.
+func lastUseOfLinkIsNoted(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	key, link := mustKeyAndLink(t, st, a.ID)
+	other := mustConnect(t, st, b.ID, mustLinks(t, st, a.ID)[0].App.ID)
+	batch := store.Batch{Accounts: []cola.AccountID{a.ID}, Credentials: []cola.Credential{link, linkCredential(other.ID)}}
+	use := charge(a.ID, 1, restBy(link, cola.MeterNone, 0), restBy(linkCredential(other.ID), cola.MeterNone, 0))
+	var noted time.Time
+	for i, advance := range []time.Duration{0, time.Second, 58 * time.Second, time.Second, time.Hour} {
+		c.advance(advance)
+		batch.ID = NewBatchID()
+		mustDo(t, st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{use} }))
+		if i == 0 || i >= 3 { // a minute after the one noted before
+			noted = c.now()
+		}
+		list := mustLinks(t, st, 0)
+		if got := list[0].LastUsedAt; !got.Equal(noted) {
+			t.Errorf("after use %d last used at %v, want %v", i, got, noted)
+		}
+		if got := list[1].LastUsedAt; !got.IsZero() {
+			t.Errorf("another account's link was last used at %v", got)
+		}
+	}
+	keys, err := st.Keys(t.Context(), a.ID)
+	if got := must(t, keys, err)[0]; got.ID != key.ID || !got.LastUsedAt.IsZero() {
+		t.Errorf("the key %d was last used at %v", got.ID, got.LastUsedAt)
+	}
+	settle(t, st, a.ID, charge(a.ID, 1, restBy(key, cola.MeterNone, 0)))
+	keys, err = st.Keys(t.Context(), a.ID)
+	if got := must(t, keys, err)[0].LastUsedAt; !got.Equal(c.now()) {
+		t.Errorf("the key was last used at %v, want %v", got, c.now())
+	}
+}

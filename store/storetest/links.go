@@ -1,0 +1,161 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func testLinks(t *testing.T, open Opener) {
+	runChecks(t, open, []check{
+		{"a link comes back", linkComesBack},
+		{"a link notes the scopes of the latest token", linkNotesScopes},
+		{"a link needs an account and an app", linkNeedsEnds},
+		{"a link is revoked once, and stays as it was", linkIsRevokedOnce},
+		{"a link is restored", linkIsRestored},
+		{"of connections at once comes one link", oneLinkAtOnce},
+	})
+}
+
+func mustConnect(t tb, st store.Store, account cola.AccountID, app int64, brought ...string) store.Link {
+	t.Helper()
+	l, err := st.Connect(context.Background(), account, app, scopes(brought...))
+	return must(t, l, err)
+}
+
+func mustLinks(t tb, st store.Store, account cola.AccountID) []store.Link {
+	t.Helper()
+	list, err := st.Links(context.Background(), account)
+	return must(t, list, err)
+}
+
+func linkCredential(id int64) cola.Credential {
+	return cola.Credential{Kind: cola.CredentialLink, ID: id}
+}
+
+func linkComesBack(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "Ann@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	app, other := mustApp(t, st, "app", "a"), mustApp(t, st, "other")
+	c.set(epoch.In(time.FixedZone("", 3600)).Add(time.Hour + 789*time.Nanosecond))
+	brought := []string{"openid", "a", "openid"}
+	l := mustConnect(t, st, a.ID, app.ID, brought...)
+	same(t, "made", store.Link{ID: l.ID, Account: a.ID, Email: "Ann@example.com", App: app, Scopes: scopes("a", "openid"),
+		CreatedAt: epoch.Add(time.Hour)}, l)
+	same(t, "scopes of the token", []string{"openid", "a", "openid"}, brought)
+	second, third := mustConnect(t, st, a.ID, other.ID), mustConnect(t, st, b.ID, app.ID)
+	same(t, "scopes of a token without any", scopes(), second.Scopes)
+	if first := mustConnect(t, st, a.ID, app.ID, brought...); first.ID != l.ID {
+		t.Errorf("connected again, the link has the id %d, not %d", first.ID, l.ID)
+	}
+	c.advance(time.Minute)
+	mustDo(t, st.DisableApp(t.Context(), app.ID))
+	l.App.DisabledAt = c.now().UTC().Truncate(time.Microsecond)
+	third.App = l.App
+	same(t, "all links", []store.Link{l, second, third}, mustLinks(t, st, 0))
+	same(t, "links of an account", []store.Link{third}, mustLinks(t, st, b.ID))
+	if list := mustLinks(t, st, b.ID+100); len(list) != 0 {
+		t.Errorf("links of nobody: %v, want none", list)
+	}
+	same(t, "connected while the app is disabled", l, mustConnect(t, st, a.ID, app.ID, "a", "openid"))
+}
+
+func linkNotesScopes(t *testing.T, st store.Store, c *clock) {
+	a, app := mustAccount(t, st, "a@example.com", cola.TierFree), mustApp(t, st, "app", "a")
+	want := mustConnect(t, st, a.ID, app.ID, "a")
+	for _, brought := range [][]string{{"b", "a"}, {"b"}, {}, {"b"}} {
+		c.advance(time.Minute)
+		want.Scopes = scopes(brought...)
+		if len(brought) == 2 {
+			want.Scopes = scopes("a", "b")
+		}
+		same(t, fmt.Sprint("with ", brought), want, mustConnect(t, st, a.ID, app.ID, brought...))
+		same(t, fmt.Sprint("after ", brought), []store.Link{want}, mustLinks(t, st, 0))
+	}
+}
+
+func linkNeedsEnds(t *testing.T, st store.Store, _ *clock) {
+	a, app := mustAccount(t, st, "a@example.com", cola.TierFree), mustApp(t, st, "app")
+	for name, ends := range map[string]struct {
+		account cola.AccountID
+		app     int64
+	}{"nobody": {a.ID + 100, app.ID}, "no app": {a.ID, app.ID + 100}, "neither": {a.ID + 100, app.ID + 100}} {
+		if _, err := st.Connect(t.Context(), ends.account, ends.app, nil); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("a link of %s: %v, want ErrNotFound", name, err)
+		}
+	}
+	for _, scope := range []string{"a\x00", "\xff"} {
+		if _, err := st.Connect(t.Context(), a.ID, app.ID, scopes(scope)); !errors.Is(err, store.ErrMalformed) {
+			t.Errorf("the scope %q: %v, want ErrMalformed", scope, err)
+		}
+	}
+	if list := mustLinks(t, st, 0); len(list) != 0 {
+		t.Errorf("links %v, want none", list)
+	}
+}
+
+func linkIsRevokedOnce(t *testing.T, st store.Store, c *clock) {
+	a, app, other := mustAccount(t, st, "a@example.com", cola.TierFree), mustApp(t, st, "app"), mustApp(t, st, "other")
+	l, second := mustConnect(t, st, a.ID, app.ID, "a"), mustConnect(t, st, a.ID, other.ID, "a")
+	c.advance(time.Minute)
+	l.RevokedAt = c.now()
+	for range 2 {
+		mustDo(t, st.RevokeLink(t.Context(), l.ID))
+		c.advance(time.Minute)
+	}
+	same(t, "connected with other scopes", l, mustConnect(t, st, a.ID, app.ID, "b"))
+	same(t, "links", []store.Link{l, second}, mustLinks(t, st, 0))
+	for name, change := range map[string]func(context.Context, int64) error{"RevokeLink": st.RevokeLink, "RestoreLink": st.RestoreLink} {
+		if err := change(t.Context(), second.ID+100); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s of no link: %v, want ErrNotFound", name, err)
+		}
+	}
+}
+
+func linkIsRestored(t *testing.T, st store.Store, c *clock) {
+	a, app, other := mustAccount(t, st, "a@example.com", cola.TierFree), mustApp(t, st, "app"), mustApp(t, st, "other")
+	l, second := mustConnect(t, st, a.ID, app.ID, "a"), mustConnect(t, st, a.ID, other.ID)
+	mustDo(t, st.RevokeLink(t.Context(), l.ID))
+	mustDo(t, st.RevokeLink(t.Context(), second.ID))
+	second.RevokedAt = c.now()
+	c.advance(time.Minute)
+	for range 2 {
+		mustDo(t, st.RestoreLink(t.Context(), l.ID))
+		same(t, "links", []store.Link{l, second}, mustLinks(t, st, 0))
+	}
+	l.Scopes = scopes("b")
+	same(t, "connected with other scopes", l, mustConnect(t, st, a.ID, app.ID, "b"))
+	mustDo(t, st.RevokeLink(t.Context(), l.ID))
+	if got := mustLinks(t, st, 0)[0].RevokedAt; !got.Equal(c.now()) {
+		t.Errorf("revoked once more at %v, want %v", got, c.now())
+	}
+}
+
+// oneLinkAtOnce: tokens with different scopes, and every scope that is noted is one of theirs.
+func oneLinkAtOnce(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	for round := range 5 {
+		app := mustApp(t, st, fmt.Sprint(round))
+		got := make([]store.Link, 12)
+		atOnce(len(got), func(i int) {
+			brought := fmt.Sprint("scope", i%3)
+			l, err := st.Connect(t.Context(), a.ID, app.ID, scopes(brought))
+			if err != nil || len(l.Scopes) != 1 || string(l.Scopes[0]) != brought {
+				t.Errorf("connecting with %s: %+v, %v", brought, l, err)
+			}
+			got[i] = l
+		})
+		for _, l := range got {
+			if l.ID != got[0].ID {
+				t.Errorf("links %d and %d, want one", got[0].ID, l.ID)
+			}
+		}
+		if list := mustLinks(t, st, a.ID); len(list) != round+1 {
+			t.Fatalf("round %d: %d links, want one a round", round, len(list))
+		}
+	}
+}
