@@ -45,36 +45,40 @@ type fetching struct {
 	err  error
 }
 
-// verify returns the payload of a token that the issuer has signed. It fails with an unauthorized error, with an unavailable one
-// when the issuer would have to be asked and cannot be, and with the context's. A key that is not known is asked for, at most
-// once in 30 seconds.
-func (i *issuer) verify(ctx context.Context, t accessToken) ([]byte, error) {
-	proof := &proof{issuer: i, token: t}
+// verify has the payload of a token read that the issuer has signed, and that of no other. It fails with what read fails with, with
+// an unauthorized error, with an unavailable one when the issuer would have to be asked and cannot be, and with the context's. A
+// key that is not known is asked for, at most once in 30 seconds.
+func (i *issuer) verify(ctx context.Context, t accessToken, read func(payload []byte) error) error {
+	proof := &proof{issuer: i, token: t, read: read}
 	_, err := oidc.NewVerifier(i.url, proof, &oidc.Config{
 		SupportedSigningAlgs: []string{string(t.alg)},
 		SkipClientIDCheck:    true, SkipExpiryCheck: true, // readClaims checks the audience and the times, with names in their exact case
 	}).Verify(ctx, t.raw)
 	switch {
 	case proof.err != nil:
-		return nil, proof.err
+		return proof.err
 	case err != nil: // what it says may hold parts of the token
-		return nil, unauthorized("The access token's header or claims cannot be read.")
+		return unauthorized("The access token's header or claims cannot be read.")
 	}
-	return proof.payload, nil
+	return nil
 }
 
-// proof is the key set for one token. It keeps the error, which the verifier turns into text.
+// proof is the key set for one token. It reads what is proven, and keeps the error, which the verifier would turn into text.
 type proof struct {
-	issuer  *issuer
-	token   accessToken
-	payload []byte
-	err     error
+	issuer *issuer
+	token  accessToken
+	read   func(payload []byte) error
+	err    error
 }
 
 // VerifySignature implements oidc.KeySet.
 func (p *proof) VerifySignature(ctx context.Context, _ string) ([]byte, error) {
-	p.payload, p.err = p.issuer.prove(ctx, p.token)
-	return p.payload, p.err
+	payload, err := p.issuer.prove(ctx, p.token)
+	if err == nil {
+		err = p.read(payload)
+	}
+	p.err = err
+	return payload, err
 }
 
 func (i *issuer) prove(ctx context.Context, t accessToken) ([]byte, error) {

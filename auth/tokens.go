@@ -209,15 +209,15 @@ func (t *Tokens) recovered(err *error) {
 
 // check proves a token and finds what it stands for. Nothing is written before everything about the token has held.
 func (t *Tokens) check(ctx context.Context, from *issuer, token accessToken) (grant, error) {
-	payload, err := from.verify(ctx, token)
+	var c claims
+	err := from.verify(ctx, token, func(payload []byte) (err error) {
+		c, err = readClaims(payload, token.typed, t.audiences, t.now())
+		return err
+	})
 	if err != nil {
 		return grant{}, err
 	}
 	now := t.now()
-	c, err := readClaims(payload, token.typed, t.audiences, now)
-	if err != nil {
-		return grant{}, err
-	}
 	g, err := t.admit(ctx, from.url, c)
 	if err != nil {
 		return grant{}, err
