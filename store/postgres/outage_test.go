@@ -213,14 +213,16 @@ func TestLocksAreWaitedForWithinTheContext(t *testing.T) {
 func TestTransactionsAreTriedAgain(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	for name, c := range map[string]struct {
-		code                string
+		err                 error
 		fails, tried        int
 		unavailable, passes bool
 	}{
-		"a deadlock":                   {deadlockDetected, 1, 2, false, true},
-		"a serialization failure":      {serializationFailure, attempts - 1, attempts, false, true},
-		"a deadlock that does not end": {deadlockDetected, attempts, attempts, true, false},
-		"another error":                {uniqueViolation, 1, 1, false, false},
+		"a deadlock":                   {&pgconn.PgError{Code: deadlockDetected}, 1, 2, false, true},
+		"a serialization failure":      {&pgconn.PgError{Code: serializationFailure}, attempts - 1, attempts, false, true},
+		"a deadlock that does not end": {&pgconn.PgError{Code: deadlockDetected}, attempts, attempts, true, false},
+		"rows of others":               {errOvertaken, 1, 2, false, true},
+		"others who come without end":  {errOvertaken, attempts, attempts, true, false},
+		"another error":                {&pgconn.PgError{Code: uniqueViolation}, 1, 1, false, false},
 	} {
 		tried := 0
 		err := s.transact(t.Context(), "try", func(tx pgx.Tx) error {
@@ -228,7 +230,7 @@ func TestTransactionsAreTriedAgain(t *testing.T) {
 				return err
 			}
 			if tried++; tried <= c.fails {
-				return &pgconn.PgError{Code: c.code}
+				return c.err
 			}
 			return nil
 		})
@@ -236,7 +238,7 @@ func TestTransactionsAreTriedAgain(t *testing.T) {
 			t.Errorf("%s: %v after %d attempts, want %d", name, err, tried, c.tried)
 		}
 	}
-	if rev, err := s.Revision(t.Context()); err != nil || rev != 2 {
-		t.Errorf("revision %d (%v), want 2: attempts that failed leave nothing", rev, err)
+	if rev, err := s.Revision(t.Context()); err != nil || rev != 3 {
+		t.Errorf("revision %d (%v), want 3: attempts that failed leave nothing", rev, err)
 	}
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// readings are the methods that read and hand nothing out before they return.
+var knownIdentity = store.Identity{Issuer: "https://id.example.com", Subject: "1"}
+
+// readings are the methods that read and hand nothing out before they return, those included that only read as a rule.
 func readings(s *Store, account cola.AccountID, label cola.TTBID) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"Ping": s.Ping,
@@ -35,6 +37,17 @@ func readings(s *Store, account cola.AccountID, label cola.TTBID) map[string]fun
 		"AccountByEmail": func(ctx context.Context) error { _, err := s.AccountByEmail(ctx, "a@example.com"); return err },
 		"Accounts":       func(ctx context.Context) error { _, err := s.Accounts(ctx); return err },
 		"Keys":           func(ctx context.Context) error { _, err := s.Keys(ctx, account); return err },
+		"AccountOf": func(ctx context.Context) error {
+			_, err := s.AccountOf(ctx, knownIdentity, "a@example.com")
+			return err
+		},
+		"EnsureApp": func(ctx context.Context) error {
+			_, err := s.EnsureApp(ctx, store.App{Issuer: knownIdentity.Issuer, ClientID: "app"})
+			return err
+		},
+		"Apps":    func(ctx context.Context) error { _, err := s.Apps(ctx); return err },
+		"Connect": func(ctx context.Context) error { _, err := s.Connect(ctx, account, 1, nil); return err },
+		"Links":   func(ctx context.Context) error { _, err := s.Links(ctx, account); return err },
 	}
 }
 
@@ -46,6 +59,16 @@ func TestCutReadsAreRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := beside.CreateKey(t.Context(), store.Key{AccountID: account}, store.KeyHash{1}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := beside.AccountOf(t.Context(), knownIdentity, "a@example.com")
+	if err == nil {
+		_, err = beside.RegisterApp(t.Context(), store.App{Issuer: knownIdentity.Issuer, ClientID: "app"})
+	}
+	if err == nil {
+		_, err = beside.Connect(t.Context(), account, 1, nil)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	everyMessage(t, p, func(when string) {

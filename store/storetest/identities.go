@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -173,103 +172,19 @@ func longestIdentity(t *testing.T, st store.Store, _ *clock) {
 	mustHaveApps(t, st, app)
 }
 
-// atOnce calls do from as many goroutines, which begin together, and waits for them.
-func atOnce(count int, do func(i int)) {
-	begin := make(chan struct{})
-	var wg sync.WaitGroup
-	for i := range count {
-		wg.Go(func() { <-begin; do(i) })
+// CheckUpgraded holds a store, whose database was made by a version that knew no identities, to what it held then: one account,
+// with a key that holds and usage of this month. Whoever comes in with the account's address gets it.
+func CheckUpgraded(t *testing.T, st store.Store, want store.Account, key cola.Credential, used cola.Used) {
+	t.Helper()
+	same(t, "account of an identity", want, mustAccountOf(t, st, anIssuer, "1", strings.ToUpper(want.Email)))
+	other := mustAccountOf(t, st, anIssuer, "2", "")
+	if other.ID <= want.ID {
+		t.Errorf("a new account has the id %d, not one after %d", other.ID, want.ID)
 	}
-	close(begin)
-	wg.Wait()
-}
-
-// oneIdentityAtOnce: also when the tokens do not agree about the address, and so would make accounts under different ones.
-func oneIdentityAtOnce(t *testing.T, st store.Store, _ *clock) {
-	for round := range 10 {
-		addresses := []string{"", fmt.Sprintf("a%d@example.com", round), fmt.Sprintf("b%d@example.com", round)}
-		got := make([]store.Account, 12)
-		atOnce(len(got), func(i int) {
-			got[i] = mustTry(t, st, fmt.Sprint(round), addresses[i%len(addresses)])
-		})
-		for _, a := range got {
-			if a.ID != got[0].ID {
-				t.Errorf("round %d: accounts %d and %d, want one", round, got[0].ID, a.ID)
-			}
-		}
-		list, err := st.Accounts(t.Context())
-		if len(must(t, list, err)) != round+1 {
-			t.Fatalf("round %d: %d accounts, want one a round: %+v", round, len(list), list)
-		}
-	}
-}
-
-// mustTry is mustAccountOf for other goroutines than that of the test.
-func mustTry(t *testing.T, st store.Store, subject, verified string) store.Account {
-	a, err := st.AccountOf(t.Context(), store.Identity{Issuer: anIssuer, Subject: subject}, verified)
-	if err != nil {
-		t.Errorf("AccountOf %q with %q: %v", subject, verified, err)
-	}
-	return a
-}
-
-// oneAddressAtOnce: an operator makes an account with the address at the same time.
-func oneAddressAtOnce(t *testing.T, st store.Store, _ *clock) {
-	for round := range 10 {
-		address := fmt.Sprintf("a%d@example.com", round)
-		got := make([]store.Account, 12)
-		atOnce(len(got), func(i int) {
-			if i > 0 {
-				got[i] = mustTry(t, st, fmt.Sprint(round, " ", i), address)
-				return
-			}
-			if _, err := st.CreateAccount(t.Context(), address, cola.TierPro); err != nil && !errors.Is(err, store.ErrExists) {
-				t.Errorf("CreateAccount: %v, want none or ErrExists", err)
-			}
-		})
-		found, err := st.AccountByEmail(t.Context(), address)
-		must(t, found, err)
-		for _, a := range got[1:] {
-			same(t, "account", found, a)
-		}
-		list, err := st.Accounts(t.Context())
-		if len(must(t, list, err)) != round+1 {
-			t.Fatalf("round %d: %d accounts, want one a round: %+v", round, len(list), list)
-		}
-	}
-}
-
-// oneAddressTakenAtOnce: the accounts of two identities and an operator want one address.
-func oneAddressTakenAtOnce(t *testing.T, st store.Store, _ *clock) {
-	for round := range 10 {
-		address := fmt.Sprintf("a%d@example.com", round)
-		var before, after [2]store.Account
-		for i := range before {
-			before[i] = mustTry(t, st, fmt.Sprint(round, " ", i), "")
-		}
-		made := false
-		atOnce(9, func(i int) {
-			if i > 0 {
-				mustTry(t, st, fmt.Sprint(round, " ", i%2), address)
-				return
-			}
-			_, err := st.CreateAccount(t.Context(), address, cola.TierPro)
-			if made = err == nil; !made && !errors.Is(err, store.ErrExists) {
-				t.Errorf("CreateAccount: %v, want none or ErrExists", err)
-			}
-		})
-		have := 0
-		for i := range after {
-			after[i] = mustTry(t, st, fmt.Sprint(round, " ", i), address)
-			if after[i].ID != before[i].ID {
-				t.Errorf("an identity changed its account from %+v to %+v", before[i], after[i])
-			}
-			if after[i].Email == address {
-				have++
-			}
-		}
-		if have > 1 || made != (have == 0) {
-			t.Errorf("%d accounts took the address, an operator made one: %v; want one of them", have, made)
-		}
-	}
+	mustHaveAccounts(t, st, want, other)
+	link := linkCredential(mustConnect(t, st, want.ID, mustApp(t, st, "app").ID).ID)
+	same(t, "credentials that hold", map[cola.AccountID][]cola.Credential{want.ID: {key, link}}, held(t, st, []cola.AccountID{want.ID}, key, link))
+	settle(t, st, want.ID, charge(want.ID, 1, restBy(link, cola.MeterListRecords, 1)))
+	used.ListRecords++
+	same(t, "used", used, mustUsage(t, st, want.ID).Used)
 }

@@ -27,6 +27,7 @@ var childRoles = map[string]func(ctx context.Context, st store.Store, out io.Wri
 	"open":   func(context.Context, store.Store, io.Writer) error { return nil },
 	"charge": childCharge,
 	"import": childImport,
+	"enter":  childEnter,
 }
 
 // Database is a store that tells whether its opening made the database.

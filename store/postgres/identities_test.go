@@ -1,0 +1,86 @@
+package postgres
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
+)
+
+// TestAccountsOfTheVersionBefore: a database that knew no identities keeps its accounts, keys and usage, and who comes in with
+// the address of an account gets that one.
+func TestAccountsOfTheVersionBefore(t *testing.T) {
+	url := pgtest.NewDatabase(t)
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := stdlib.OpenDB(*config)
+	defer db.Close()
+	mustMigrate(t, db, 6)
+	for _, sql := range []string{
+		`INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ('Ann@example.com', 'ann@example.com', 'pro', '1970-01-01 00:00:01Z')`,
+		`INSERT INTO api_keys (account_id, hash, name, prefix, last_four, created_at)
+			VALUES (1, decode(repeat('00', 32), 'hex'), 'k', 'lar_', 'wxyz', '1970-01-01 00:00:01Z')`,
+		`INSERT INTO usage_months VALUES (1, '2026-11', 5, 6)`,
+	} {
+		if _, err := db.Exec(sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+	s := mustOpen(t, url, Options{Logger: quiet(), Now: func() time.Time { return now }})
+	storetest.CheckUpgraded(t, s, store.Account{ID: 1, Email: "Ann@example.com", Tier: cola.TierPro, CreatedAt: time.Unix(1, 0).UTC()},
+		cola.Credential{Kind: cola.CredentialKey, ID: 1}, cola.Used{DetailViews: 5, ListRecords: 6})
+}
+
+// TestDatabaseClockOfLinks: without a clock of the caller's, all instants of identities, apps and links are of the database's.
+func TestDatabaseClockOfLinks(t *testing.T) {
+	url := migratedDatabase(t)
+	s := mustOpen(t, url, Options{Logger: quiet()})
+	var begun, ended time.Time
+	query(t, url, `SELECT clock_timestamp()`, &begun)
+	a, err := s.AccountOf(t.Context(), knownIdentity, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	app, err := s.RegisterApp(t.Context(), store.App{Issuer: knownIdentity.Issuer, ClientID: "app"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, err := s.Connect(t.Context(), a.ID, app.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := store.Units{Channel: cola.ChannelMCP, Credential: cola.Credential{Kind: cola.CredentialLink, ID: link.ID}, Requests: 1}
+	err = s.Settle(t.Context(), store.Batch{ID: storetest.NewBatchID(), Accounts: []cola.AccountID{a.ID}},
+		func(time.Time, []store.AccountState) []store.Entry {
+			return []store.Entry{{Account: a.ID, Requests: 1, Units: []store.Units{used}}}
+		})
+	if err == nil {
+		err = s.RevokeLink(t.Context(), link.ID)
+	}
+	if err == nil {
+		err = s.DisableApp(t.Context(), app.ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	query(t, url, `SELECT clock_timestamp()`, &ended)
+	list, err := s.Links(t.Context(), a.ID)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("links %v, %v; want one", list, err)
+	}
+	link = list[0]
+	order := []time.Time{begun, a.CreatedAt, app.CreatedAt, link.CreatedAt, link.LastUsedAt, link.RevokedAt, link.App.DisabledAt, ended}
+	if !slices.IsSortedFunc(order, time.Time.Compare) {
+		t.Errorf("instants %v are not in order", order)
+	}
+}

@@ -1,0 +1,39 @@
+package sqlite
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
+)
+
+// TestAccountsOfTheVersionBefore: a database that knew no identities keeps its accounts, keys and usage, and who comes in with
+// the address of an account gets that one.
+func TestAccountsOfTheVersionBefore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "registry.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	p, err := newProvider(db)
+	if err == nil {
+		_, err = p.UpTo(t.Context(), 6)
+	}
+	if err == nil {
+		_, err = db.Exec(`INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ('Ann@example.com', 'ann@example.com', 'pro', 1000000);
+			INSERT INTO api_keys (account_id, hash, name, prefix, last_four, created_at) VALUES (1, ?, 'k', 'lar_', 'wxyz', 1000000);
+			INSERT INTO usage_months VALUES (1, '2026-11', 5, 6)`, make([]byte, 32))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+	s := mustOpen(t, path, Options{Logger: quiet(), Now: func() time.Time { return now }})
+	storetest.CheckUpgraded(t, s, store.Account{ID: 1, Email: "Ann@example.com", Tier: cola.TierPro, CreatedAt: time.Unix(1, 0).UTC()},
+		cola.Credential{Kind: cola.CredentialKey, ID: 1}, cola.Used{DetailViews: 5, ListRecords: 6})
+}
