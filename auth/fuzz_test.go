@@ -1,0 +1,97 @@
+package auth
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// FuzzParseToken: what has the form of a token names an algorithm of ours and an issuer, and everything else is refused.
+func FuzzParseToken(f *testing.F) {
+	claims := encoded([]byte(`{"iss":"` + ourIssuer + `"}`))
+	for _, header := range []string{
+		`{"alg":"ES256","kid":"k1","typ":"at+jwt"}`, `{"alg":"none"}`, `{"alg":"HS256"}`, `{"alg":"ES256","alg":"none"}`,
+		`{"alg":"RS256","crit":["b64"],"b64":false}`, `{"alg":"PS512","jwk":{"kty":"oct"}}`, `[]`, `{`, "\xff",
+	} {
+		f.Add(encoded([]byte(header)) + "." + claims + ".AAAA")
+	}
+	f.Add("..")
+	f.Add(strings.Repeat("a.", 20))
+	f.Fuzz(func(t *testing.T, raw string) {
+		token, err := parseToken(raw)
+		if err != nil {
+			if cola.CodeOf(err) != cola.CodeUnauthorized {
+				t.Fatalf("error = %v, want unauthorized", err)
+			}
+			return
+		}
+		if !slices.Contains(algorithms(), token.alg) || token.issuer == "" || len(raw) > maxToken || strings.Count(raw, ".") != 2 {
+			t.Fatalf("taken: %+v", token)
+		}
+		if _, err := (&keySet{}).verify(token); err == nil {
+			t.Fatal("proven without a key")
+		}
+	})
+}
+
+// FuzzReadClaims: whatever an issuer signs, what is taken is whole, is for us and is of this time.
+func FuzzReadClaims(f *testing.F) {
+	now := time.Unix(1_800_000_000, 0)
+	for _, claims := range []string{
+		`{"iss":"i","aud":"a","sub":"s","client_id":"c","exp":1800000100,"scope":"saved_searches:write","email":"a@b.c","email_verified":true}`,
+		`{"aud":["x","a"],"sub":"s","azp":"c","cid":"c","exp":1.8000001e9,"iat":1799999999.5,"scp":["saved_searches:write"]}`,
+		`{"aud":"a","aud":"b","sub":"s"}`, `{"aud":"a","Sub":"s","exp":"1"}`, `{"cnf":{}}`, `{"exp":1e999}`, `null`, `{"a":{"a":[{}]}}`, "{\"sub\":\"\\u0000\"}",
+	} {
+		f.Add([]byte(claims), true)
+		f.Add([]byte(claims), false)
+	}
+	f.Fuzz(func(t *testing.T, payload []byte, typed bool) {
+		c, err := readClaims(payload, typed, []string{"a"}, now)
+		if err != nil {
+			if cola.CodeOf(err) != cola.CodeUnauthorized {
+				t.Fatalf("error = %v, want unauthorized", err)
+			}
+			return
+		}
+		if !isName(c.subject) || !isName(c.client) || !c.expires.After(now.Add(-leeway)) {
+			t.Fatalf("taken: %+v", c)
+		}
+		var plain map[string]any
+		if err := json.Unmarshal(payload, &plain); err != nil {
+			t.Fatalf("taken: %q, which is not JSON: %v", payload, err)
+		}
+		if plain["sub"] != c.subject || plain["cnf"] != nil || !strings.Contains(toJSON(plain["aud"]), `"a"`) {
+			t.Fatalf("%q is read as %+v", payload, c)
+		}
+		if c.email != "" && plain["email"] != c.email {
+			t.Fatalf("%q has the e-mail address %q", payload, c.email)
+		}
+	})
+}
+
+// FuzzParseObject: an object that is taken is the one that any reader finds.
+func FuzzParseObject(f *testing.F) {
+	for _, s := range []string{`{}`, `{"a":1}`, `{"a":1,"a":2}`, `{"a":1,"A":2}`, ` {"a" : [1, {"b":null}] } `, `{"a":1}x`, `{"a":1,}`, `{"\u0061":1,"a":2}`, `{"a"`, `[]`, `"a"`, ``, "{\"\xff\":1}"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o, err := parseObject(data)
+		if err != nil {
+			return
+		}
+		var plain map[string]json.RawMessage
+		if err := json.Unmarshal(data, &plain); err != nil || len(plain) != len(o) {
+			t.Fatalf("%q is taken with %d members; a reader finds %d, %v", data, len(o), len(plain), err)
+		}
+		for name, value := range plain {
+			if !bytes.Equal(bytes.TrimSpace(value), o[name]) {
+				t.Fatalf("%q: %s is %q, to another reader %q", data, name, o[name], value)
+			}
+		}
+	})
+}

@@ -1,0 +1,210 @@
+package auth
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// shape is an access token as an issuer in use makes it. Its times are added.
+type shape struct {
+	name     string
+	header   string // %s is the key's name
+	claims   string // %s is the issuer
+	client   string
+	identity string // the subject
+	email    string // that is known to be verified
+	scopes   []cola.Scope
+}
+
+// shapes follow what the issuers document, reduced to what could matter.
+func shapes() []shape {
+	write := []cola.Scope{cola.ScopeWriteSavedSearches}
+	return []shape{
+		{
+			name:   "Keycloak",
+			header: `{"alg":"ES256","typ":"JWT","kid":%q}`,
+			claims: `{"jti":"onrtac:5f0c","iss":%q,"aud":["cola-api","account"],"sub":"d2b5c6f0-0a53-4c0e-9d0a-6f7e7b7b0c11","typ":"Bearer",
+				"azp":"assistant","sid":"9d7c","acr":"1","allowed-origins":["https://app.example.com"],"realm_access":{"roles":["offline_access"]},
+				"resource_access":{"account":{"roles":["view-profile"]}},"scope":"openid email saved_searches:write","email_verified":true,
+				"name":"Ann Oak","preferred_username":"ann","email":"ann@example.com"`,
+			client: "assistant", identity: "d2b5c6f0-0a53-4c0e-9d0a-6f7e7b7b0c11", email: "ann@example.com", scopes: write,
+		},
+		{
+			name:   "Auth0",
+			header: `{"alg":"ES256","typ":"JWT","kid":%q}`,
+			claims: `{"iss":%q,"sub":"auth0|5f7c8ec7c33c6c004bbafe82","aud":["https://cola.example.com/mcp","https://tenant.example.com/userinfo"],
+				"azp":"my_client_id","scope":"openid profile saved_searches:write","permissions":["saved_searches:write"]`,
+			client: "my_client_id", identity: "auth0|5f7c8ec7c33c6c004bbafe82", scopes: write,
+		},
+		{
+			name:   "Auth0, profile of RFC 9068",
+			header: `{"alg":"ES256","typ":"at+jwt","kid":%q}`,
+			claims: `{"iss":%q,"sub":"google-oauth2|1","aud":"cola-api","client_id":"my_client_id","jti":"1","scope":"openid"`,
+			client: "my_client_id", identity: "google-oauth2|1",
+		},
+		{
+			name:   "Entra ID v2",
+			header: `{"typ":"JWT","alg":"ES256","x5t":"kriMPdmBvx68skT8-mPAB3BseeA","kid":%q}`,
+			claims: `{"aud":"cola-api","iss":%q,"aio":"AXQA","azp":"6e74172b-be56-4843-9ff4-e66a39bb12e3","azpacr":"0",
+				"name":"Abe Lincoln","oid":"690222be","preferred_username":"abe@example.com","rh":"I","scp":"access_as_user saved_searches:write",
+				"sub":"HKZpfaHyWadeOouYlitjrI-KffTm222X5rrV3xDqfKQ","tid":"72f988bf","uti":"fqiB","ver":"2.0","email":"abe@example.com"`,
+			client: "6e74172b-be56-4843-9ff4-e66a39bb12e3", identity: "HKZpfaHyWadeOouYlitjrI-KffTm222X5rrV3xDqfKQ", scopes: write,
+		},
+		{
+			name:   "Entra ID v1",
+			header: `{"typ":"JWT","alg":"ES256","kid":%q}`,
+			claims: `{"aud":"https://cola.example.com/mcp","iss":%q,"appid":"6e74172b","appidacr":"0","scp":"user_impersonation","sub":"AAAA","ver":"1.0"`,
+			client: "6e74172b", identity: "AAAA",
+		},
+		{
+			name:   "Okta",
+			header: `{"kid":%q,"alg":"ES256"}`,
+			claims: `{"ver":1,"jti":"AT.0mP4","iss":%q,"aud":"https://cola.example.com/mcp","cid":"nmdP1fcyvdVO11AL7ECm","uid":"00ujmkLgagxeRrAg20g3",
+				"scp":["openid","saved_searches:write"],"sub":"mia@example.com","auth_time":1467145094`,
+			client: "nmdP1fcyvdVO11AL7ECm", identity: "mia@example.com", scopes: write,
+		},
+		{
+			name:   "oidc-provider",
+			header: `{"alg":"ES256","typ":"at+jwt","kid":%q}`,
+			claims: `{"jti":"8oGq","sub":"acc-1","iss":%q,"client_id":"YBq6","aud":"https://cola.example.com/mcp","scope":"saved_searches:write"`,
+			client: "YBq6", identity: "acc-1", scopes: write,
+		},
+		{
+			name:   "oidc-provider, no scope granted",
+			header: `{"alg":"ES256","typ":"at+jwt","kid":%q}`,
+			claims: `{"jti":"8oGq","sub":"acc-1","iss":%q,"client_id":"YBq6","aud":"https://cola.example.com/mcp"`,
+			client: "YBq6", identity: "acc-1",
+		},
+		{
+			name:   "Cognito, bound to a resource",
+			header: `{"kid":%q,"alg":"ES256"}`,
+			claims: `{"sub":"aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee","iss":%q,"version":2,"client_id":"xxxxxxxxxxxxexample","origin_jti":"a","aud":"https://cola.example.com/mcp",
+				"event_id":"b","token_use":"access","scope":"openid email","jti":"c","username":"ann"`,
+			client: "xxxxxxxxxxxxexample", identity: "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee",
+		},
+		{
+			name:   "type with its tree, scopes as an array, e-mail verified by a text",
+			header: `{"alg":"ES256","typ":"application/AT+JWT","kid":%q}`,
+			claims: `{"iss":%q,"sub":"1","aud":"cola-api","client_id":"c","azp":"c","scope":["saved_searches:write","a b"],"email":"Ann@Example.com","email_verified":"true","nonce":"n"`,
+			client: "c", identity: "1", email: "Ann@Example.com", scopes: write,
+		},
+	}
+}
+
+// TestShapesOfIssuers: the access tokens of issuers in use are taken and understood.
+func TestShapesOfIssuers(t *testing.T) {
+	for _, tt := range shapes() {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.store.put(store.App{Issuer: ourIssuer, ClientID: tt.client, Scopes: cola.Scopes()})
+			now := time.Now().Unix()
+			claims := fmt.Sprintf(tt.claims, ourIssuer) + fmt.Sprintf(`,"iat":%d,"nbf":%d,"exp":%d}`, now, now, now+300)
+			got, err := b.send(t.Context(), b.key.sign(fmt.Sprintf(tt.header, "k1"), claims))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.scopes, got.Scopes); diff != "" {
+				t.Errorf("scopes (-want +got):\n%s", diff)
+			}
+			who := store.Identity{Issuer: ourIssuer, Subject: tt.identity}
+			if account, ok := b.store.accounts[who]; !ok || account != got.Account || b.store.emails[account] != tt.email {
+				t.Errorf("account %d of %v with e-mails %v, want %q", got.Account, b.store.accounts, b.store.emails, tt.email)
+			}
+		})
+	}
+}
+
+// TestClockLeeway: clocks may be half a minute apart.
+func TestClockLeeway(t *testing.T) {
+	b := newBench(t, nil)
+	at := func(d time.Duration) float64 { return float64(b.now().Add(d).UnixMilli()) / 1000 }
+	for name, c := range map[string]change{
+		"just expired":             claim("exp", at(-leeway+5*time.Second)),
+		"fraction of a second":     claim("exp", at(time.Minute)+0.123),
+		"valid in a moment":        claim("nbf", at(leeway-5*time.Second)),
+		"issued in a moment":       claim("iat", at(leeway-5*time.Second)),
+		"without time of issue":    claim("iat", nil),
+		"expires in a far century": claim("exp", int64(lastSecond)),
+	} {
+		if _, err := b.send(t.Context(), b.token(c)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestScopesOfTokens(t *testing.T) {
+	write := []cola.Scope{cola.ScopeWriteSavedSearches}
+	tests := []struct {
+		name       string
+		scope, scp any
+		want       []cola.Scope
+	}{
+		{"one", "saved_searches:write", nil, write},
+		{"twice", "saved_searches:write saved_searches:write", nil, write},
+		{"among others", "a  saved_searches:write\tb", nil, write},
+		{"scp", nil, "openid saved_searches:write", write},
+		{"scp as an array", nil, []string{"saved_searches:write"}, write},
+		{"scope counts where both are", "openid", "saved_searches:write", nil},
+		{"none", "", nil, nil},
+		{"empty array", nil, []string{}, nil},
+		{"only alike", "saved_searches:write: Saved_Searches:write saved_searches saved_searches:*", nil, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, nil)
+			got, err := b.send(t.Context(), b.token(claim("scope", tt.scope), claim("scp", tt.scp), claim("Scope", "saved_searches:write")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got.Scopes); diff != "" {
+				t.Errorf("scopes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestVerifiedEmail: an address finds somebody's account, so it counts only when the issuer says plainly that it is theirs.
+func TestVerifiedEmail(t *testing.T) {
+	const ann = "ann@example.com"
+	tests := []struct {
+		name            string
+		email, verified any
+		want            string
+	}{
+		{"verified", ann, true, ann},
+		{"verified by a text", ann, "true", ann},
+		{"not verified", ann, false, ""},
+		{"not verified by a text", ann, "false", ""},
+		{"not said", ann, nil, ""},
+		{"verified by a number", ann, 1, ""},
+		{"verified by another word", ann, "True", ""},
+		{"no address", nil, true, ""},
+		{"address is a list", []string{ann}, true, ""},
+		{"not an address", "ann", true, ""},
+		{"with a name", "Ann <ann@example.com>", true, ""},
+		{"with a comment", "ann@example.com (Ann)", true, ""},
+		{"two", "ann@example.com, bob@example.com", true, ""},
+		{"space before", " " + ann, true, ""},
+		{"NUL", "ann\x00@example.com", true, ""},
+		{"too long", strings.Repeat("a", 250) + "@example.com", true, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, nil)
+			got, err := b.send(t.Context(), b.token(claim("email", tt.email), claim("email_verified", tt.verified)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if email := b.store.emails[got.Account]; email != tt.want {
+				t.Errorf("e-mail = %q, want %q", email, tt.want)
+			}
+		})
+	}
+}
