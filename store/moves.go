@@ -12,7 +12,8 @@ import (
 type Moves interface {
 	// Dump calls yield with everything that the store holds, from one consistent state, in the order of ItemKinds: each item
 	// comes after those it refers to. An item is only valid during the call. An error of yield ends it and is returned.
-	// What settles the outcome of batches under way stays behind: a registry is moved while no process serves it.
+	// What settles the outcome of batches under way stays behind, and so does the memory of which request created which saved
+	// search: a registry is moved while no process serves it.
 	Dump(ctx context.Context, yield func(*Item) error) error
 	// Fill writes items into a store that holds none, in the order of Dump, and keeps their ids and times. Labels and
 	// permittees are written as they are: nothing is merged, nothing follows from them. It fails with ErrExists when the
@@ -48,6 +49,7 @@ const (
 	ItemApp        ItemKind = "connected apps"
 	ItemIdentity   ItemKind = "identities"
 	ItemLink       ItemKind = "links"
+	ItemSearch     ItemKind = "saved searches"
 	ItemMonth      ItemKind = "monthly usage"
 	ItemDay        ItemKind = "daily usage"
 	ItemGrant      ItemKind = "requests of the last minute"
@@ -58,7 +60,7 @@ const (
 
 // ItemKinds returns the kinds in the order of Dump.
 func ItemKinds() []ItemKind {
-	return []ItemKind{ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemMonth, ItemDay, ItemGrant, ItemReferences, ItemPermittee, ItemCola}
+	return []ItemKind{ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSearch, ItemMonth, ItemDay, ItemGrant, ItemReferences, ItemPermittee, ItemCola}
 }
 
 // Item is one record of a whole registry; of reference data, all of it. Kind says which of the other fields is set.
@@ -69,6 +71,7 @@ type Item struct {
 	App        App
 	Identity   AccountIdentity
 	Link       Link // neither its e-mail nor anything of its app but the id counts
+	Search     StoredSearch
 	Month      MonthUsage
 	Day        AccountDay
 	Grant      AccountGrant
@@ -97,6 +100,13 @@ type StoredKey struct {
 type AccountIdentity struct {
 	Account cola.AccountID
 	Identity
+}
+
+// StoredSearch is a saved search with what only the store knows of it. Its addresses count for nothing.
+type StoredSearch struct {
+	ID      int64 // rises in the order of creation
+	Account cola.AccountID
+	cola.SavedSearch
 }
 
 // MonthUsage is an account's counters of one month.

@@ -45,6 +45,7 @@ type Store interface {
 	Identities
 	Apps
 	Links
+	SavedSearches
 	Ledger
 	Moves
 

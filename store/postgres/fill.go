@@ -57,7 +57,7 @@ type filler struct {
 	waiting int            // rows that are yet to be copied
 	windows sums[cola.AccountID, accountRow]
 
-	accounts, keys, apps, identities, links, months, days, permittees, colas, images, barcodes, bursts *filledTable
+	accounts, keys, apps, identities, links, searches, months, days, permittees, colas, images, barcodes, bursts *filledTable
 }
 
 // filledTable is a table with the rows that are to be copied into it next.
@@ -79,6 +79,7 @@ func newFiller(ctx context.Context, tx pgx.Tx) *filler {
 	f.apps = table("apps", "id", "issuer", "client_id", "name", "scopes", "created_at", "disabled_at")
 	f.identities = table("identities", "issuer", "subject", "account_id")
 	f.links = table("links", "id", "account_id", "app_id", "scopes", "created_at", "last_used_at", "revoked_at")
+	f.searches = table("saved_searches", append([]string{"id", "account_id"}, records.Names((&records.SavedSearch{}).Columns())...)...)
 	f.months = table("usage_months", "account_id", "period", "detail_views", "list_records")
 	f.days = table("usage_days", "account_id", "day", "channel", "credential_kind", "credential_id", "meter", "units", "requests")
 	f.bursts = table("burst_windows", "account_id", "granted_at", "requests")
@@ -107,6 +108,10 @@ func (f *filler) fill(i *store.Item) error {
 	case store.ItemLink:
 		l := &i.Link
 		f.add(f.links, l.ID, int64(l.Account), l.App.ID, encode(&l.Scopes), l.CreatedAt, encode(&l.LastUsedAt), encode(&l.RevokedAt))
+	case store.ItemSearch:
+		if err := f.addSearch(&i.Search); err != nil {
+			return err
+		}
 	case store.ItemMonth:
 		m := &i.Month
 		f.add(f.months, int64(m.Account), m.Period.String(), int64(m.Used.DetailViews), int64(m.Used.ListRecords))
@@ -137,6 +142,14 @@ func (f *filler) fill(i *store.Item) error {
 func (f *filler) add(t *filledTable, row ...any) {
 	t.rows = append(t.rows, row)
 	f.waiting++
+}
+
+func (f *filler) addSearch(i *store.StoredSearch) error {
+	row, err := records.NewSavedSearch(&i.SavedSearch)
+	if err == nil {
+		f.add(f.searches, append([]any{i.ID, int64(i.Account)}, values(row.Columns())...)...)
+	}
+	return err
 }
 
 func (f *filler) addCola(c *cola.Cola) {
@@ -173,7 +186,7 @@ func (f *filler) finish(rev cola.Revision) error {
 		return err
 	}
 	b := &pgx.Batch{}
-	for _, t := range []*filledTable{f.accounts, f.keys, f.apps, f.links} {
+	for _, t := range []*filledTable{f.accounts, f.keys, f.apps, f.links, f.searches} {
 		b.Queue(fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%s', 'id'), max(id)) FROM %[1]s`, t.name))
 	}
 	b.Queue(setBoth, int64(rev))

@@ -85,6 +85,8 @@ func (s *Store) fill(ctx context.Context, i *store.Item) error {
 			encode(&k.CreatedAt), encode(&k.LastUsedAt), encode(&k.RevokedAt), encode(&k.ExpiresAt))
 	case store.ItemApp, store.ItemIdentity, store.ItemLink:
 		return s.fillConnection(ctx, i)
+	case store.ItemSearch:
+		return s.fillSearch(ctx, &i.Search)
 	case store.ItemMonth:
 		return w.exec(ctx, `INSERT INTO usage_months (account_id, period, detail_views, list_records) VALUES (?, ?, ?, ?)`,
 			int64(i.Month.Account), i.Month.Period.String(), i.Month.Used.DetailViews, i.Month.Used.ListRecords)
@@ -120,6 +122,15 @@ func (s *Store) fillConnection(ctx context.Context, i *store.Item) error {
 	l := &i.Link
 	return w.exec(ctx, `INSERT INTO links (id, account_id, app_id, scopes, created_at, last_used_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		l.ID, int64(l.Account), l.App.ID, encode(&l.Scopes), encode(&l.CreatedAt), encode(&l.LastUsedAt), encode(&l.RevokedAt))
+}
+
+func (s *Store) fillSearch(ctx context.Context, i *store.StoredSearch) error {
+	row, err := records.NewSavedSearch(&i.SavedSearch)
+	if err != nil {
+		return err
+	}
+	return s.records.exec(ctx, `INSERT INTO saved_searches (id, account_id, `+savedSearchNames+`) VALUES (?, ?, `+placeholders(len(row.Columns()))+`)`,
+		append([]any{i.ID, int64(i.Account)}, values(row.Columns())...)...)
 }
 
 func (s *Store) fillReferences(ctx context.Context, sets *store.ReferenceSets) error {

@@ -85,6 +85,9 @@ func furnish(t *testing.T, st store.Store, c *clock) {
 	expiring, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, Name: "ünïcode", ExpiresAt: epoch.Add(time.Hour)}, keyHash(4))
 	must(t, expiring, err)
 	furnishLinks(t, st, c, a.ID)
+	mustCreate(t, st, once(newSearch(b.ID, 2), "key", 1))
+	mustCreate(t, st, store.NewSavedSearch{Account: a.ID, Search: fullSearch()})
+	mustCreate(t, st, newSearch(b.ID, 1))
 	settle(t, st, a.ID, charge(a.ID, 2, rest(k.ID, cola.MeterListRecords, 20), rest(k.ID, cola.MeterNone, 0)))
 	c.advance(time.Second)
 	settle(t, st, a.ID, charge(a.ID, 1, rest(expiring.ID, cola.MeterDetailViews, 1)))
@@ -161,6 +164,7 @@ func movedDoesTheSame(t *testing.T, from, to store.Store, c *clock) {
 		t.Errorf("a new account has the id %d, not one after those that were moved", fresh.ID)
 	}
 	movedLinksDoTheSame(t, from, to, k.AccountID)
+	movedSearchesDoTheSame(t, from, to, k.AccountID)
 	settle(t, to, k.AccountID, charge(k.AccountID, 1, rest(k.ID, cola.MeterListRecords, 5)))
 	same(t, "list records used", 25, mustUsage(t, to, k.AccountID).Used.ListRecords)
 	c.advance(time.Hour)
@@ -176,6 +180,22 @@ func movedLinksDoTheSame(t *testing.T, from, to store.Store, account cola.Accoun
 	if last := got[len(got)-1]; fresh.ID <= last.App.ID || mustConnect(t, to, account, fresh.ID).ID <= last.ID {
 		t.Errorf("a new app has the id %d, not one after those that were moved, or its link has not", fresh.ID)
 	}
+}
+
+func movedSearchesDoTheSame(t *testing.T, from, to store.Store, account cola.AccountID) {
+	other, err := to.AccountByEmail(t.Context(), "b@example.com")
+	must(t, other, err)
+	for _, id := range []cola.AccountID{account, other.ID} {
+		same(t, "saved searches", mustSearches(t, from, id), mustSearches(t, to, id))
+	}
+	fresh := once(newSearch(other.ID, 3), "key", 1)
+	fresh.MaxActive = 2
+	if _, _, err := to.CreateSavedSearch(t.Context(), fresh); !errors.Is(err, store.ErrLimit) {
+		t.Errorf("a third active search: %v, want ErrLimit", err)
+	}
+	fresh.MaxActive = 3
+	made := mustCreate(t, to, fresh)
+	same(t, "the newest search", made, mustSearches(t, to, other.ID)[2])
 }
 
 // breakingOffLeavesNothing has the items end in an error after some.
@@ -231,6 +251,12 @@ func describe(i *store.Item) string {
 		sets := *i.References
 		sets.Revision = 0
 		return fmt.Sprintf("%+v", sets)
+	}
+	if i.Search.Schedule != nil {
+		plan := *i.Search.Schedule // what a pointer points to, and not where
+		rest := *i
+		rest.Search.Schedule = nil
+		return fmt.Sprintf("%+v %+v", plan, rest)
 	}
 	if i.Cola != nil {
 		return fmt.Sprintf("%+v", *i.Cola)

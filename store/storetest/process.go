@@ -28,6 +28,7 @@ var childRoles = map[string]func(ctx context.Context, st store.Store, out io.Wri
 	"charge": childCharge,
 	"import": childImport,
 	"enter":  childEnter,
+	"create": childCreate,
 }
 
 // Database is a store that tells whether its opening made the database.

@@ -33,6 +33,7 @@ func RunProcesses(t *testing.T, b Backend) {
 		{"of several that open a new database together one makes it", openAtOnce},
 		{"an account is shared", shareAccount},
 		{"identities that come in together have one account", enterTogether},
+		{"active schedules are limited", createTogether},
 		{"a killed ledger loses nothing", killedLedger},
 		{"a killed import leaves whole labels to others", killedImportBesideOthers},
 		{"a killed import leaves whole labels to the next", killedImportAlone},

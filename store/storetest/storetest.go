@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Identities", testIdentities},
 		{"Apps", testApps},
 		{"Links", testLinks},
+		{"SavedSearches", testSavedSearches},
 		{"Ledger", testLedger},
 		{"Batches", testBatches},
 		{"Window", testWindow},
@@ -132,6 +133,9 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["Connect"] = st.Connect(ctx, 1, 1, nil)
 	_, errs["Links"] = st.Links(ctx, 0)
 	errs["RevokeLink"] = st.RevokeLink(ctx, 1)
+	_, _, errs["CreateSavedSearch"] = st.CreateSavedSearch(ctx, newSearch(1, 1))
+	_, errs["SavedSearch"] = st.SavedSearch(ctx, 1, "x")
+	_, errs["SavedSearches"] = st.SavedSearches(ctx, 1)
 	errs["Settle"] = st.Settle(ctx, store.Batch{}, func(time.Time, []store.AccountState) []store.Entry { return nil })
 	_, errs["AccountUsage"] = st.AccountUsage(ctx, 1)
 	return errs

@@ -1,0 +1,170 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
+)
+
+// creationsForgottenAtOnce is how many requests one statement forgets.
+const creationsForgottenAtOnce = 5000
+
+var (
+	savedSearchNames  = strings.Join(records.Names((&records.SavedSearch{}).Columns()), ", ")
+	selectSearches    = `SELECT ` + savedSearchNames + ` FROM saved_searches WHERE account_id = $1`
+	selectSearch      = selectSearches + ` AND uuid = $2`
+	insertSavedSearch = `INSERT INTO saved_searches (account_id, ` + savedSearchNames + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+)
+
+const (
+	selectClock    = `SELECT coalesce($1::timestamptz, clock_timestamp())`
+	selectCreation = `SELECT uuid, fingerprint = $4 FROM saved_search_creations WHERE account_id = $1 AND once_key = $2 AND kept_until > $3`
+	countActive    = `SELECT count(*) FROM saved_searches WHERE account_id = $1 AND active`
+	upsertCreation = `INSERT INTO saved_search_creations (account_id, once_key, fingerprint, uuid, kept_until) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (account_id, once_key) DO UPDATE
+		SET fingerprint = excluded.fingerprint, uuid = excluded.uuid, kept_until = excluded.kept_until`
+	forgetCreations = `DELETE FROM saved_search_creations WHERE (account_id, once_key) IN (
+		SELECT account_id, once_key FROM saved_search_creations WHERE kept_until <= coalesce($1, clock_timestamp())
+		ORDER BY kept_until LIMIT $2 FOR UPDATE SKIP LOCKED)`
+)
+
+func savedSearchColumns(r *records.SavedSearch) fields { return targets(r.Columns()) }
+
+// CreateSavedSearch implements store.SavedSearches.
+func (s *Store) CreateSavedSearch(ctx context.Context, n store.NewSavedSearch) (made cola.SavedSearch, repeated bool, err error) {
+	const operation = "create saved search"
+	if err := n.Check(); err != nil {
+		return cola.SavedSearch{}, false, failed(operation, err)
+	}
+	row, err := records.NewSavedSearch(&n.Search)
+	if err != nil {
+		return cola.SavedSearch{}, false, failed(operation, err)
+	}
+	err = s.transact(ctx, operation, func(tx pgx.Tx) (err error) {
+		made, repeated, err = s.createOnce(ctx, tx, n, &row)
+		return err
+	})
+	if err != nil {
+		return cola.SavedSearch{}, false, err
+	}
+	return made, repeated, nil
+}
+
+// createOnce creates a search unless its request has created one before. The account is locked first; the clock is read, and
+// everything else, when it is.
+func (s *Store) createOnce(ctx context.Context, tx pgx.Tx, n store.NewSavedSearch, row *records.SavedSearch) (made cola.SavedSearch, repeated bool, err error) {
+	rows, err := tx.Query(ctx, lockAccounts, []int64{int64(n.Account)})
+	if _, err = one(rows, err, func(id *cola.AccountID) fields { return fields{id} }); err != nil {
+		return made, false, err
+	}
+	if err := tx.QueryRow(ctx, selectClock, s.clock()).Scan(fields{&row.CreatedAt}); err != nil {
+		return made, false, err
+	}
+	if n.Once.Key != "" {
+		made, err = createdBefore(ctx, tx, n, row.CreatedAt)
+		if !errors.Is(err, store.ErrNotFound) {
+			return made, err == nil, err
+		}
+	}
+	if row.Active {
+		var active int
+		if err := tx.QueryRow(ctx, countActive, int64(n.Account)).Scan(fields{&active}); err != nil {
+			return made, false, err
+		}
+		if active >= n.MaxActive {
+			return made, false, store.ErrLimit
+		}
+	}
+	if err := keepSavedSearch(ctx, tx, n, row); err != nil {
+		return made, false, err
+	}
+	made, err = row.Search()
+	return made, false, err
+}
+
+// creation is what is remembered of a request that created a search.
+type creation struct {
+	uuid string
+	same bool // it asked for the same as the one at hand
+}
+
+// createdBefore returns the search that the same request has created before, or ErrNotFound.
+func createdBefore(ctx context.Context, tx pgx.Tx, n store.NewSavedSearch, now time.Time) (cola.SavedSearch, error) {
+	rows, err := tx.Query(ctx, selectCreation, int64(n.Account), n.Once.Key, now, n.Once.Fingerprint[:])
+	before, err := one(rows, err, func(c *creation) fields { return fields{&c.uuid, &c.same} })
+	if err != nil {
+		return cola.SavedSearch{}, err
+	}
+	found, err := readSavedSearch(ctx, tx, n.Account, before.uuid)
+	if err == nil && !before.same {
+		return cola.SavedSearch{}, store.ErrReused
+	}
+	return found, err
+}
+
+func readSavedSearch(ctx context.Context, q querier, account cola.AccountID, uuid string) (cola.SavedSearch, error) {
+	rows, err := q.Query(ctx, selectSearch, int64(account), uuid)
+	row, err := one(rows, err, savedSearchColumns)
+	if err != nil {
+		return cola.SavedSearch{}, err
+	}
+	return row.Search()
+}
+
+// keepSavedSearch writes a search down, and the request that creates it.
+func keepSavedSearch(ctx context.Context, tx pgx.Tx, n store.NewSavedSearch, row *records.SavedSearch) error {
+	_, err := tx.Exec(ctx, insertSavedSearch, append([]any{int64(n.Account)}, values(row.Columns())...)...)
+	if isDuplicate(err) {
+		return store.ErrExists
+	}
+	if err != nil || n.Once.Key == "" {
+		return err
+	}
+	until := row.CreatedAt.Add(n.Once.Within)
+	_, err = tx.Exec(ctx, upsertCreation, int64(n.Account), n.Once.Key, n.Once.Fingerprint[:], row.UUID, until)
+	return err
+}
+
+// SavedSearch implements store.SavedSearches.
+func (s *Store) SavedSearch(ctx context.Context, account cola.AccountID, uuid string) (cola.SavedSearch, error) {
+	var found cola.SavedSearch
+	err := s.read(ctx, "read saved search", func() (err error) {
+		if found, err = readSavedSearch(ctx, s.general, account, uuid); sqlState(err) == notInEncoding {
+			return store.ErrNotFound
+		}
+		return err
+	})
+	return found, err
+}
+
+// SavedSearches implements store.SavedSearches.
+func (s *Store) SavedSearches(ctx context.Context, account cola.AccountID) ([]cola.SavedSearch, error) {
+	var list []cola.SavedSearch
+	err := s.read(ctx, "list saved searches", func() error {
+		rows, err := s.general.Query(ctx, selectSearches+` ORDER BY id`, int64(account))
+		found, err := collect(rows, err, savedSearchColumns)
+		list = make([]cola.SavedSearch, len(found))
+		for i := 0; i < len(found) && err == nil; i++ {
+			list[i], err = found[i].Search()
+		}
+		return err
+	})
+	return list, err
+}
+
+// forgetCreations forgets requests that are old enough, a few at a time.
+func (s *Store) forgetCreations(ctx context.Context) error {
+	for {
+		done, err := s.general.Exec(ctx, forgetCreations, s.clock(), creationsForgottenAtOnce)
+		if err != nil || done.RowsAffected() < creationsForgottenAtOnce {
+			return err
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package records
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// SavedSearch is the row of a saved search, but for its id and account.
+type SavedSearch struct {
+	UUID      string
+	Name      string
+	Filters   string    // JSON
+	Cadence   cola.Text // none without a schedule
+	Day       cola.Opt[int]
+	Active    bool
+	NextRunAt time.Time
+	LastRunAt time.Time
+	CreatedAt time.Time
+}
+
+// NewSavedSearch returns the row of a search. It fails with store.ErrMalformed for filters that JSON cannot tell.
+func NewSavedSearch(s *cola.SavedSearch) (SavedSearch, error) {
+	filters, err := cola.AppendJSON(nil, s.Filters)
+	if err != nil {
+		return SavedSearch{}, errors.Join(store.ErrMalformed, err)
+	}
+	r := SavedSearch{UUID: s.UUID, Name: s.Name, Filters: string(filters), CreatedAt: s.CreatedAt.Time()}
+	if plan := s.Schedule; plan != nil {
+		r.Cadence, r.Day, r.Active = cola.Text(plan.Cadence), plan.Day, plan.Active
+		r.NextRunAt, r.LastRunAt = timeOf(plan.NextRunAt), timeOf(plan.LastRunAt)
+	}
+	return r, nil
+}
+
+// Columns returns the row's columns.
+func (r *SavedSearch) Columns() []Column {
+	return []Column{
+		{"uuid", &r.UUID}, {"name", &r.Name}, {"filters", &r.Filters}, {"cadence", &r.Cadence}, {"day", &r.Day}, {"active", &r.Active},
+		{"next_run_at", &r.NextRunAt}, {"last_run_at", &r.LastRunAt}, {"created_at", &r.CreatedAt},
+	}
+}
+
+// Search returns the search, without its addresses. Filters that a newer version of the program has written and this one does not
+// know are left out.
+func (r *SavedSearch) Search() (cola.SavedSearch, error) {
+	s := cola.SavedSearch{UUID: r.UUID, Name: r.Name, CreatedAt: cola.TimestampOf(r.CreatedAt)}
+	if err := json.Unmarshal([]byte(r.Filters), &s.Filters); err != nil {
+		return cola.SavedSearch{}, fmt.Errorf("filters of saved search %s: %w", r.UUID, err)
+	}
+	if r.Cadence != "" {
+		s.Schedule = &cola.Schedule{Active: r.Active, Cadence: string(r.Cadence), Day: r.Day,
+			NextRunAt: timestampOf(r.NextRunAt), LastRunAt: timestampOf(r.LastRunAt)}
+	}
+	return s, nil
+}
+
+// A time that is not known is the zero time in a row.
+
+func timeOf(t cola.Opt[cola.Timestamp]) time.Time {
+	if !t.OK {
+		return time.Time{}
+	}
+	return t.V.Time()
+}
+
+func timestampOf(t time.Time) cola.Opt[cola.Timestamp] {
+	if t.IsZero() {
+		return cola.Opt[cola.Timestamp]{}
+	}
+	return cola.Some(cola.TimestampOf(t))
+}

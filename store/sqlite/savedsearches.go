@@ -1,0 +1,152 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
+)
+
+var (
+	savedSearchNames  = strings.Join(records.Names((&records.SavedSearch{}).Columns()), ", ")
+	selectSearches    = `SELECT ` + savedSearchNames + ` FROM saved_searches WHERE account_id = ?`
+	selectSearch      = selectSearches + ` AND uuid = ?`
+	insertSavedSearch = `INSERT INTO saved_searches (account_id, ` + savedSearchNames + `) VALUES (?, ` + placeholders(len((&records.SavedSearch{}).Columns())) + `)`
+)
+
+const (
+	selectCreation = `SELECT uuid, fingerprint = ?4 FROM saved_search_creations WHERE account_id = ?1 AND once_key = ?2 AND kept_until > ?3`
+	countActive    = `SELECT count(*) FROM saved_searches WHERE account_id = ? AND active`
+	upsertCreation = `INSERT INTO saved_search_creations (account_id, once_key, fingerprint, uuid, kept_until) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (account_id, once_key) DO UPDATE
+		SET fingerprint = excluded.fingerprint, uuid = excluded.uuid, kept_until = excluded.kept_until`
+	// forgetCreations looks at the oldest few only: more than one for each new one, so that they do not pile up.
+	forgetCreations = `DELETE FROM saved_search_creations WHERE (account_id, once_key) IN (
+		SELECT account_id, once_key FROM saved_search_creations WHERE kept_until <= ? ORDER BY kept_until LIMIT 8)`
+)
+
+func scanSavedSearch(row scanner) (cola.SavedSearch, error) {
+	var r records.SavedSearch
+	err := row.Scan(targets(r.Columns())...)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return cola.SavedSearch{}, err
+	}
+	return r.Search()
+}
+
+// CreateSavedSearch implements store.SavedSearches.
+func (s *Store) CreateSavedSearch(ctx context.Context, n store.NewSavedSearch) (made cola.SavedSearch, repeated bool, err error) {
+	const operation = "create saved search"
+	if err := n.Check(); err != nil {
+		return cola.SavedSearch{}, false, failed(operation, err)
+	}
+	row, err := records.NewSavedSearch(&n.Search)
+	if err != nil {
+		return cola.SavedSearch{}, false, failed(operation, err)
+	}
+	err = s.transact(ctx, operation, func(ctx context.Context) (err error) {
+		row.CreatedAt = s.instant()
+		made, repeated, err = s.createOnce(ctx, n, &row)
+		return err
+	})
+	if err != nil {
+		return cola.SavedSearch{}, false, err
+	}
+	return made, repeated, nil
+}
+
+// createOnce creates a search unless its request has created one before.
+func (s *Store) createOnce(ctx context.Context, n store.NewSavedSearch, row *records.SavedSearch) (made cola.SavedSearch, repeated bool, err error) {
+	var exists bool
+	if err := s.ledger.row(ctx, `SELECT EXISTS (SELECT 1 FROM accounts WHERE id = ?)`, int64(n.Account)).Scan(&exists); err != nil {
+		return made, false, err
+	}
+	if !exists {
+		return made, false, store.ErrNotFound
+	}
+	if n.Once.Key != "" {
+		made, err = s.createdBefore(ctx, n, row.CreatedAt)
+		if !errors.Is(err, store.ErrNotFound) {
+			return made, err == nil, err
+		}
+	}
+	if row.Active {
+		var active int
+		if err := s.ledger.row(ctx, countActive, int64(n.Account)).Scan(&active); err != nil {
+			return made, false, err
+		}
+		if active >= n.MaxActive {
+			return made, false, store.ErrLimit
+		}
+	}
+	if err := s.keepSavedSearch(ctx, n, row); err != nil {
+		return made, false, err
+	}
+	made, err = row.Search()
+	return made, false, err
+}
+
+// createdBefore returns the search that the same request has created before, or ErrNotFound.
+func (s *Store) createdBefore(ctx context.Context, n store.NewSavedSearch, now time.Time) (cola.SavedSearch, error) {
+	var uuid string
+	var same bool // it asked for the same
+	err := s.ledger.row(ctx, selectCreation, int64(n.Account), n.Once.Key, now.UnixMicro(), n.Once.Fingerprint[:]).Scan(&uuid, target{&same})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return cola.SavedSearch{}, err
+	}
+	found, err := scanSavedSearch(s.ledger.row(ctx, selectSearch, int64(n.Account), uuid))
+	if err == nil && !same {
+		return cola.SavedSearch{}, store.ErrReused
+	}
+	return found, err
+}
+
+// keepSavedSearch writes a search down, and the request that creates it.
+func (s *Store) keepSavedSearch(ctx context.Context, n store.NewSavedSearch, row *records.SavedSearch) error {
+	err := s.ledger.exec(ctx, insertSavedSearch, append([]any{int64(n.Account)}, values(row.Columns())...)...)
+	if isDuplicate(err) {
+		return store.ErrExists
+	}
+	if err != nil || n.Once.Key == "" {
+		return err
+	}
+	until := row.CreatedAt.Add(n.Once.Within)
+	if err := s.ledger.exec(ctx, forgetCreations, row.CreatedAt.UnixMicro()); err != nil {
+		return err
+	}
+	return s.ledger.exec(ctx, upsertCreation, int64(n.Account), n.Once.Key, n.Once.Fingerprint[:], row.UUID, until.UnixMicro())
+}
+
+// SavedSearch implements store.SavedSearches.
+func (s *Store) SavedSearch(ctx context.Context, account cola.AccountID, uuid string) (cola.SavedSearch, error) {
+	const operation = "read saved search"
+	if err := s.start(); err != nil {
+		return cola.SavedSearch{}, failed(operation, err)
+	}
+	defer s.done()
+	found, err := scanSavedSearch(s.read.row(ctx, selectSearch, int64(account), uuid))
+	return found, failed(operation, err)
+}
+
+// SavedSearches implements store.SavedSearches.
+func (s *Store) SavedSearches(ctx context.Context, account cola.AccountID) ([]cola.SavedSearch, error) {
+	const operation = "list saved searches"
+	if err := s.start(); err != nil {
+		return nil, failed(operation, err)
+	}
+	defer s.done()
+	rows, err := s.read.query(ctx, selectSearches+` ORDER BY id`, int64(account))
+	list, err := collect(rows, err, scanSavedSearch)
+	return list, failed(operation, err)
+}

@@ -1,0 +1,77 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// createUntilLimit creates searches, beginning with the n-th, until the account has as many active ones as most, and returns how
+// many it has created.
+func createUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, most int) (made int, err error) {
+	for ; ; made++ {
+		next := newSearch(account, n+made)
+		next.MaxActive = most
+		_, repeated, err := st.CreateSavedSearch(ctx, next)
+		switch {
+		case errors.Is(err, store.ErrLimit):
+			return made, nil
+		case err != nil:
+			return made, fmt.Errorf("creation: %w", err)
+		case repeated:
+			return made, errors.New("a creation without a key was taken for another one")
+		}
+	}
+}
+
+// manyActive is how many active schedules the account of processes that create may have: enough for all of them to be at it
+// together.
+const manyActive = 150
+
+// childCreate creates searches for the account until it has as many as it may, and says how many it has created.
+func childCreate(ctx context.Context, st store.Store, out io.Writer) error {
+	account, err := st.AccountByEmail(ctx, chargedAccount)
+	if err != nil {
+		return err
+	}
+	made, err := createUntilLimit(ctx, st, account.ID, 1_000*os.Getpid(), manyActive)
+	fmt.Fprintf(out, "made %d\n", made)
+	return err
+}
+
+// createTogether: two processes, and goroutines of a third, create exactly as many active schedules as there may be.
+func createTogether(t *testing.T, b Backend) {
+	place := b.New(t)
+	db := b.mustOpen(t, place)
+	account := mustAccount(t, db, chargedAccount, cola.TierFree)
+	var total atomic.Int64
+	var wg sync.WaitGroup
+	for range 2 {
+		p := start(t, "create", place)
+		wg.Go(func() {
+			total.Add(int64(p.lastNumber(t, "made %d")))
+			p.wait(t)
+		})
+	}
+	for i := range 4 {
+		wg.Go(func() {
+			made, err := createUntilLimit(t.Context(), db, account.ID, 1_000*i, manyActive)
+			if err != nil {
+				t.Error(err)
+			}
+			total.Add(int64(made))
+		})
+	}
+	wg.Wait()
+	if kept := mustSearches(t, db, account.ID); len(kept) != manyActive || total.Load() != manyActive {
+		t.Errorf("%d searches are kept, %d were made; want %d", len(kept), total.Load(), manyActive)
+	}
+}

@@ -1,0 +1,302 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func testSavedSearches(t *testing.T, open Opener) {
+	runChecks(t, open, []check{
+		{"a search comes back", searchComesBack},
+		{"searches come in the order of their creation", searchesInOrder},
+		{"another account's search is not found", searchOfAnotherAccount},
+		{"a search needs an account and a UUID of its own", searchNeedsAccount},
+		{"what cannot be kept is refused", searchIsMalformed},
+		{"a request that is sent again creates nothing", createdOnce},
+		{"a key stands for one request", keyStandsForOneRequest},
+		{"a request is forgotten in time", requestIsForgotten},
+		{"a key is its account's", keyOfAnAccount},
+		{"a request that is sent many times at once creates one", createdOnceAtOnce},
+		{"active schedules are limited", activeIsLimited},
+		{"active schedules are limited at once", activeIsLimitedAtOnce},
+	})
+}
+
+// newSearch returns a search to be made that has an active schedule; each n is another one.
+func newSearch(account cola.AccountID, n int) store.NewSavedSearch {
+	return store.NewSavedSearch{
+		Account:   account,
+		MaxActive: maxActive,
+		Search: cola.SavedSearch{
+			UUID:    fmt.Sprintf("0b9f8c0e-6a55-4f0e-9a39-%012d", n),
+			Name:    fmt.Sprintf("search %d", n),
+			Filters: cola.SavedSearchFilters{BrandName: "oak"},
+			Schedule: &cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: cola.Some(0),
+				NextRunAt: cola.Some(cola.TimestampOf(epoch.Add(48 * time.Hour)))},
+		},
+	}
+}
+
+// maxActive is how many active schedules an account may have in these tests.
+const maxActive = 10
+
+// once gives a creation a key and a fingerprint that is filled with a byte.
+func once(n store.NewSavedSearch, key string, fill byte) store.NewSavedSearch {
+	n.Once = store.Once{Key: key, Fingerprint: keyHash(fill), Within: time.Hour}
+	return n
+}
+
+func mustCreate(t tb, st store.Store, n store.NewSavedSearch) cola.SavedSearch {
+	t.Helper()
+	made, repeated, err := st.CreateSavedSearch(context.Background(), n)
+	if repeated {
+		t.Errorf("search %s was there already", n.Search.UUID)
+	}
+	return must(t, made, err)
+}
+
+// mustRepeat creates a search that a request has created before.
+func mustRepeat(t tb, st store.Store, n store.NewSavedSearch) cola.SavedSearch {
+	t.Helper()
+	made, repeated, err := st.CreateSavedSearch(context.Background(), n)
+	if !repeated && err == nil {
+		t.Errorf("search %s was made anew", made.UUID)
+	}
+	return must(t, made, err)
+}
+
+func mustSearches(t tb, st store.Store, account cola.AccountID) []cola.SavedSearch {
+	t.Helper()
+	list, err := st.SavedSearches(context.Background(), account)
+	return must(t, list, err)
+}
+
+// fullSearch has every kind of value that a search may have.
+func fullSearch() cola.SavedSearch {
+	on := cola.Some(true)
+	return cola.SavedSearch{
+		UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11",
+		Name: "o'brien's \"ünïcode\" \U0001f377 100%_ <b> \u2028",
+		Filters: cola.SavedSearchFilters{
+			Query: `"table red" <&>`, BrandName: "château's", BarcodeValue: "0 36000 29145 2", ApplicationStatus: cola.StatusApproved,
+			TypeWine: on, DerivedLiquor: on, DerivedCategory: "Wine > Red Wine", OriginImported: on, Country: "côte d'ivoire", USState: "ohio",
+			PermitNumberText: "ca-w", ApplicantUSState: "NY", ABVMin: cola.Some(0.0), ABVMax: cola.Some(14.499999999999998),
+			VolumeUnit: "milliliters", VolumeMin: cola.Some(1e-7), VolumeMax: cola.Some(1e21), ContainerBottle: on, ContainerJug: on,
+		},
+		Schedule: &cola.Schedule{Cadence: cola.CadenceMonthly, Day: cola.Some(28), LastRunAt: cola.Some(cola.TimestampOf(epoch.Add(-time.Hour)))},
+	}
+}
+
+func searchComesBack(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	if list := mustSearches(t, st, a.ID); len(list) != 0 {
+		t.Errorf("searches of an account without any: %v", list)
+	}
+	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // is kept in UTC, to the microsecond
+	full := fullSearch()
+	full.CreatedAt, full.ManageURL, full.DashboardURL = 1, "https://example.com/1", "https://example.com"
+	unscheduled := cola.SavedSearch{UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d12", Name: "n"}
+	daily := unscheduled
+	daily.UUID, daily.Schedule = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d13", &cola.Schedule{Active: true, Cadence: cola.CadenceDaily,
+		NextRunAt: cola.Some(cola.TimestampOf(epoch.Add(time.Hour)))}
+	for _, s := range []cola.SavedSearch{full, unscheduled, daily} {
+		made := mustCreate(t, st, store.NewSavedSearch{Account: a.ID, Search: s, MaxActive: 1})
+		s.CreatedAt, s.ManageURL, s.DashboardURL = cola.TimestampOf(epoch), "", ""
+		same(t, "made", s, made)
+		found, err := st.SavedSearch(t.Context(), a.ID, s.UUID)
+		same(t, "found", s, must(t, found, err))
+		list := mustSearches(t, st, a.ID)
+		same(t, "last of the list", s, list[len(list)-1])
+	}
+}
+
+func searchesInOrder(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	var want []cola.SavedSearch
+	for _, n := range []int{5, 3, 9, 1} { // at one instant, and with the clock set back
+		want = append(want, mustCreate(t, st, newSearch(a.ID, n)))
+		mustCreate(t, st, newSearch(b.ID, 100+n))
+		if n == 3 {
+			c.advance(-time.Hour)
+		}
+	}
+	same(t, "searches", want, mustSearches(t, st, a.ID))
+}
+
+func searchOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	made := mustCreate(t, st, newSearch(a.ID, 1))
+	for _, k := range []struct {
+		account cola.AccountID
+		uuid    string
+	}{
+		{b.ID, made.UUID}, {b.ID + 100, made.UUID}, {a.ID, ""}, {a.ID, "x"}, {a.ID, "%"}, {a.ID, made.UUID + "\x00"}, {a.ID, "\xff"},
+		{a.ID, newSearch(a.ID, 2).Search.UUID},
+	} {
+		if _, err := st.SavedSearch(t.Context(), k.account, k.uuid); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("SavedSearch(%d, %q): %v, want ErrNotFound", k.account, k.uuid, err)
+		}
+	}
+	if list := mustSearches(t, st, b.ID); len(list) != 0 {
+		t.Errorf("searches of another account: %v", list)
+	}
+}
+
+func searchNeedsAccount(t *testing.T, st store.Store, _ *clock) {
+	if _, _, err := st.CreateSavedSearch(t.Context(), once(newSearch(42, 1), "key", 1)); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a search of nobody: %v, want ErrNotFound", err)
+	}
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	made := mustCreate(t, st, newSearch(a.ID, 1))
+	for _, account := range []cola.AccountID{a.ID, b.ID} {
+		again := once(newSearch(account, 1), "key", 1)
+		if _, _, err := st.CreateSavedSearch(t.Context(), again); !errors.Is(err, store.ErrExists) {
+			t.Errorf("a second search of a UUID: %v, want ErrExists", err)
+		}
+		again.Search.UUID = newSearch(account, int(account)+10).Search.UUID
+		mustCreate(t, st, again) // what failed used up no key
+	}
+	same(t, "the first", made, mustSearches(t, st, a.ID)[0])
+}
+
+func searchIsMalformed(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	for name, spoil := range map[string]func(n *store.NewSavedSearch){
+		"no UUID":             func(n *store.NewSavedSearch) { n.Search.UUID = "" },
+		"a name with a NUL":   func(n *store.NewSavedSearch) { n.Search.Name = "a\x00" },
+		"a name of bytes":     func(n *store.NewSavedSearch) { n.Search.Name = "\xff" },
+		"a key with a NUL":    func(n *store.NewSavedSearch) { n.Once.Key = "\x00" },
+		"an endless key":      func(n *store.NewSavedSearch) { n.Once.Key = strings.Repeat("k", store.MaxKeyText+1) },
+		"a number without an": func(n *store.NewSavedSearch) { n.Search.Filters.ABVMin = cola.Some(math.NaN()) },
+	} {
+		n := newSearch(a.ID, 1)
+		spoil(&n)
+		if _, _, err := st.CreateSavedSearch(t.Context(), n); !errors.Is(err, store.ErrMalformed) {
+			t.Errorf("%s: %v, want ErrMalformed", name, err)
+		}
+	}
+	if list := mustSearches(t, st, a.ID); len(list) != 0 {
+		t.Errorf("searches were kept: %v", list)
+	}
+}
+
+func createdOnce(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	for range 2 { // without a key every creation is a new one
+		mustCreate(t, st, newSearch(a.ID, len(mustSearches(t, st, a.ID))))
+	}
+	made := mustCreate(t, st, once(newSearch(a.ID, 10), "key", 1))
+	c.advance(59 * time.Minute)
+	again := once(newSearch(a.ID, 11), "key", 1)
+	again.Search.Name = "later"
+	again.MaxActive = 0 // it is not made, so no limit is in the way
+	same(t, "what is returned again", made, mustRepeat(t, st, again))
+	same(t, "searches", 3, len(mustSearches(t, st, a.ID)))
+	mustCreate(t, st, once(newSearch(a.ID, 12), "KEY", 1)) // another key
+}
+
+func keyStandsForOneRequest(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	made := mustCreate(t, st, once(newSearch(a.ID, 1), "key", 1))
+	if _, repeated, err := st.CreateSavedSearch(t.Context(), once(newSearch(a.ID, 2), "key", 2)); !errors.Is(err, store.ErrReused) || repeated {
+		t.Errorf("the key of another request: %v, want ErrReused", err)
+	}
+	same(t, "the first request again", made, mustRepeat(t, st, once(newSearch(a.ID, 3), "key", 1)))
+	same(t, "searches", []cola.SavedSearch{made}, mustSearches(t, st, a.ID))
+}
+
+func requestIsForgotten(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	mustCreate(t, st, once(newSearch(a.ID, 1), "key", 1))
+	c.advance(time.Hour)
+	second := mustCreate(t, st, once(newSearch(a.ID, 2), "key", 2)) // also when something else is asked for
+	c.advance(time.Hour - time.Microsecond)
+	same(t, "the second", second, mustRepeat(t, st, once(newSearch(a.ID, 3), "key", 2)))
+	c.advance(-3 * time.Hour) // a clock that is set back makes nothing forgotten
+	same(t, "the second, earlier", second, mustRepeat(t, st, once(newSearch(a.ID, 4), "key", 2)))
+}
+
+func keyOfAnAccount(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	first := mustCreate(t, st, once(newSearch(a.ID, 1), "key", 1))
+	second := mustCreate(t, st, once(newSearch(b.ID, 2), "key", 1))
+	same(t, "of the one", first, mustRepeat(t, st, once(newSearch(a.ID, 3), "key", 1)))
+	same(t, "of the other", second, mustRepeat(t, st, once(newSearch(b.ID, 4), "key", 1)))
+}
+
+func createdOnceAtOnce(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	var mu sync.Mutex
+	uuids, anew := map[string]bool{}, 0
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			made, repeated, err := st.CreateSavedSearch(t.Context(), once(newSearch(a.ID, i), "key", 1))
+			if err != nil {
+				t.Errorf("creation: %v", err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if uuids[made.UUID] = true; !repeated {
+				anew++
+			}
+		})
+	}
+	wg.Wait()
+	if len(uuids) != 1 || anew != 1 || len(mustSearches(t, st, a.ID)) != 1 {
+		t.Errorf("searches %v, %d made anew; want one, made once", uuids, anew)
+	}
+}
+
+func activeIsLimited(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	paused, unscheduled := newSearch(a.ID, 100), newSearch(a.ID, 200)
+	paused.Search.Schedule.Active, unscheduled.Search.Schedule = false, nil
+	mustCreate(t, st, paused)
+	mustCreate(t, st, unscheduled)
+	for n := range maxActive {
+		mustCreate(t, st, newSearch(a.ID, n))
+	}
+	refused := once(newSearch(a.ID, 50), "key", 1)
+	if _, _, err := st.CreateSavedSearch(t.Context(), refused); !errors.Is(err, store.ErrLimit) {
+		t.Errorf("one more: %v, want ErrLimit", err)
+	}
+	paused.Search.UUID, unscheduled.Search.UUID = newSearch(a.ID, 101).Search.UUID, newSearch(a.ID, 201).Search.UUID
+	mustCreate(t, st, paused) // at the limit, too
+	mustCreate(t, st, unscheduled)
+	mustCreate(t, st, newSearch(b.ID, 300))
+	refused.MaxActive++
+	mustCreate(t, st, refused) // what was refused used up no key
+	same(t, "searches", maxActive+5, len(mustSearches(t, st, a.ID)))
+}
+
+func activeIsLimitedAtOnce(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	var mu sync.Mutex
+	made := 0
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			n, err := createUntilLimit(t.Context(), st, a.ID, 100*i, maxActive)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			made += n
+		})
+	}
+	wg.Wait()
+	if kept := mustSearches(t, st, a.ID); made != maxActive || len(kept) != maxActive {
+		t.Errorf("%d searches were made, %d are kept; want %d", made, len(kept), maxActive)
+	}
+}
