@@ -32,9 +32,19 @@ func oneIdentityAtOnce(t *testing.T, st store.Store, _ *clock) {
 		atOnce(len(got), func(i int) {
 			got[i] = mustTry(t, st, fmt.Sprint(round), addresses[i%len(addresses)])
 		})
+		address := ""
 		for _, a := range got {
 			if a.ID != got[0].ID {
 				t.Errorf("round %d: accounts %d and %d, want one", round, got[0].ID, a.ID)
+			}
+			if store.IsIdentityName(a.Email) {
+				continue
+			}
+			if address == "" {
+				address = a.Email
+			}
+			if a.Email != address {
+				t.Errorf("round %d: the account had the address %s and then %s", round, address, a.Email)
 			}
 		}
 		list, err := st.Accounts(t.Context())

@@ -19,6 +19,7 @@ func testLinks(t *testing.T, open Opener) {
 		{"a link is revoked once, and stays as it was", linkIsRevokedOnce},
 		{"a link is restored", linkIsRestored},
 		{"of connections at once comes one link", oneLinkAtOnce},
+		{"a link that is revoked at once with connections stays as it was", revokedAtOnce},
 	})
 }
 
@@ -156,6 +157,33 @@ func oneLinkAtOnce(t *testing.T, st store.Store, _ *clock) {
 		}
 		if list := mustLinks(t, st, a.ID); len(list) != round+1 {
 			t.Fatalf("round %d: %d links, want one a round", round, len(list))
+		}
+	}
+}
+
+// revokedAtOnce: every connection that finds the link revoked finds the scopes that it had then.
+func revokedAtOnce(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	for round := range 10 {
+		app := mustApp(t, st, fmt.Sprint(round))
+		first := mustConnect(t, st, a.ID, app.ID)
+		got := make([]store.Link, 12)
+		atOnce(len(got), func(i int) {
+			var err error
+			if i == len(got)/2 {
+				err = st.RevokeLink(t.Context(), first.ID)
+			} else {
+				got[i], err = st.Connect(t.Context(), a.ID, app.ID, scopes(fmt.Sprint(i)))
+			}
+			if err != nil {
+				t.Errorf("round %d: %v", round, err)
+			}
+		})
+		left := mustLinks(t, st, a.ID)[round]
+		for i, l := range got {
+			if !l.RevokedAt.IsZero() {
+				same(t, fmt.Sprintf("round %d: what connection %d found", round, i), left, l)
+			}
 		}
 	}
 }
