@@ -2,17 +2,40 @@ package registry
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// savedSearchesPath is where account holders see their searches, below the public URL.
+const savedSearchesPath = "/saved-searches"
+
+const (
+	// keyRemembered is how long a caller may send a creation again with its idempotency key.
+	keyRemembered = 24 * time.Hour
+	// callRemembered is the same for a tool call, which has no key: one with the same content is the same call.
+	callRemembered = 10 * time.Minute
+	// saveWithin is how long a request waits for the database to keep what it has been admitted for.
+	saveWithin = 5 * time.Second
 )
 
 // SavedSearchMade is the answer to CreateSavedSearch.
 type SavedSearchMade struct {
 	Search   cola.SavedSearch
-	Repeated bool // it was made before, by the same request
+	Repeated bool // the same request made it before, and nothing was made now
 }
 
-// CreateSavedSearch keeps a search for the caller's account. It is free.
+// CreateSavedSearch keeps a search for the caller's account; one with an active schedule will run by itself. It is free and needs
+// the scope cola.ScopeWriteSavedSearches. A request that is sent again makes no second search: within 24 hours with the same
+// idempotency key, and on MCP, where there is none, within ten minutes with the same content and credential; it gets the search as
+// it stands then. Beside what Normalize refuses, it fails with CodeIdempotencyKeyReused when the key was sent with another search,
+// and with CodeWatchlistLimit when the account has cola.MaxActiveSchedules active ones. CodeUnavailable may leave unknown
+// whether the search was kept.
 func (s *Service) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.SavedSearchParams) (SavedSearchMade, cola.QuotaState, error) {
 	if state, err := s.begin(c); err != nil {
 		return SavedSearchMade{}, state, err
@@ -21,10 +44,70 @@ func (s *Service) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.S
 		state, err := s.Refuse(ctx, c, cola.InsufficientScope(cola.ScopeWriteSavedSearches))
 		return SavedSearchMade{}, state, err
 	}
-	if _, err := p.Normalize(s.now()); err != nil {
+	search, err := p.Normalize(s.now())
+	if err != nil {
 		state, err := s.Refuse(ctx, c, err)
 		return SavedSearchMade{}, state, err
 	}
-	state, err := s.Refuse(ctx, c, cola.Unavailable()) // until the store keeps searches
-	return SavedSearchMade{}, state, err
+	state, err := s.Admit(ctx, c)
+	if err != nil {
+		return SavedSearchMade{}, state, err
+	}
+	made, err := s.save(ctx, c, search, onceOf(c, p.IdempotencyKey, search))
+	return made, state, err
+}
+
+// onceOf says by what a creation that is sent again is known.
+func onceOf(c cola.Caller, key string, search cola.SavedSearch) store.Once {
+	once := store.Once{Fingerprint: search.Fingerprint()}
+	switch {
+	case key != "":
+		once.Key, once.Within = "key:"+key, keyRemembered
+	case c.Channel == cola.ChannelMCP:
+		once.Key, once.Within = fmt.Sprintf("call:%s:%d:%x", c.Credential.Kind, c.Credential.ID, once.Fingerprint), callRemembered
+	}
+	return once
+}
+
+// save keeps a settled search of an admitted caller.
+func (s *Service) save(ctx context.Context, c cola.Caller, search cola.SavedSearch, once store.Once) (SavedSearchMade, error) {
+	id, err := uuid.NewRandom()
+	if err != nil {
+		return SavedSearchMade{}, fmt.Errorf("name saved search: %w", err)
+	}
+	search.UUID = id.String()
+	saving, cancel := context.WithTimeout(ctx, saveWithin)
+	defer cancel()
+	made, repeated, err := s.store.CreateSavedSearch(saving, store.NewSavedSearch{
+		Account: c.Account, Search: search, MaxActive: cola.MaxActiveSchedules, Once: once,
+	})
+	if err != nil && saving.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w: no answer within %v", store.ErrUnavailable, saveWithin)
+	}
+	if err != nil {
+		return SavedSearchMade{}, saveError(err)
+	}
+	made.DashboardURL = s.publicURL + savedSearchesPath
+	made.ManageURL = made.DashboardURL + "/" + made.UUID
+	return SavedSearchMade{Search: made, Repeated: repeated}, nil
+}
+
+// saveError turns an error of keeping a search into what a caller may see.
+func saveError(err error) error {
+	switch {
+	case errors.Is(err, store.ErrReused):
+		return cola.Errorf(cola.CodeIdempotencyKeyReused,
+			"This Idempotency-Key was sent with another search before. Send a new key with a new search, and the same one only to repeat a request.")
+	case errors.Is(err, store.ErrLimit):
+		refusal := cola.Errorf(cola.CodeWatchlistLimit, "An account may have %d saved searches that run by themselves, and this one has them. "+
+			"Save this search without a schedule or with \"active\": false, or pause or delete one of the others first.", cola.MaxActiveSchedules)
+		refusal.Details = map[string]any{"limit": cola.MaxActiveSchedules}
+		return refusal
+	case errors.Is(err, store.ErrUnavailable):
+		refusal := cola.Unavailable()
+		refusal.Message = "The registry cannot tell right now whether the search was saved. Send the same request again in a few seconds; " +
+			"with an Idempotency-Key, or as a tool call, it is saved once."
+		return refusal
+	}
+	return fmt.Errorf("create saved search: %w", err)
 }

@@ -24,13 +24,14 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Store is what the service reads from a database.
+// Store is what the service needs of a database.
 type Store interface {
 	store.Changes
 	ID() string
 	Ping(ctx context.Context) error
 	Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error)
 	AllReferences(ctx context.Context) (store.ReferenceSets, error)
+	CreateSavedSearch(ctx context.Context, s store.NewSavedSearch) (made cola.SavedSearch, repeated bool, err error)
 }
 
 // pingWithin is how long the database may take to answer until it counts as one that does not: whoever asks whether the
