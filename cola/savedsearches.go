@@ -46,7 +46,7 @@ type SavedSearchFilters struct {
 type ScheduleParams struct {
 	Cadence string    `json:"cadence" enum:"daily,weekly,monthly" doc:"How often the search runs." example:"weekly"`
 	Day     Opt[int]  `json:"day,omitzero" minimum:"0" maximum:"28" doc:"weekly: day of the week, 0 to 6, 0 is Sunday. monthly: day of the month, 1 to 28. daily: none." example:"1"`
-	Active  Opt[bool] `json:"active,omitzero" default:"true" doc:"Whether it runs; false keeps the schedule and pauses it." example:"true"`
+	Active  Opt[bool] `json:"active,omitzero" doc:"Whether it runs: true unless said. false keeps the schedule and pauses it." example:"true"`
 }
 
 // SavedSearchParams are the body of POST /saved-searches and the arguments of the tool create_saved_search, as sent. Filters is nil
@@ -117,7 +117,7 @@ type SavedSearch struct {
 	UUID         string             `json:"uuid" format:"uuid" doc:"Identifier." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	Name         string             `json:"name" doc:"What to recognise the search by." example:"New Oak brands"`
 	Filters      SavedSearchFilters `json:"filters" doc:"What it looks for; what was not given is left out."`
-	Schedule     *Schedule          `json:"schedule" nullable:"true" doc:"When it runs by itself; null when it does not."`
+	Schedule     *Schedule          `json:"schedule" ornull:"true" doc:"When it runs by itself; null when it does not."`
 	CreatedAt    Timestamp          `json:"created_at" format:"date-time" doc:"When it was made (UTC)." example:"2026-11-20T13:14:15Z"`
 	ManageURL    string             `json:"manage_url" format:"uri" doc:"Where the account holder changes it." example:"https://example.com/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	DashboardURL string             `json:"dashboard_url" format:"uri" doc:"Where the account holder sees all saved searches." example:"https://example.com/saved-searches"`

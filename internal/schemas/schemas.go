@@ -19,17 +19,21 @@ const Prefix = "#/components/schemas/"
 type Set struct {
 	registry huma.Registry
 	aliases  map[reflect.Type]reflect.Type // types with a JSON form of their own → what that form is
+	closed   map[string]bool               // names of those that take no fields that they do not have
 }
 
 // New returns an empty Set whose schemas of structs are named by name.
 func New(name func(t reflect.Type, hint string) string) *Set {
 	s := &Set{
 		registry: huma.NewMapRegistry(Prefix, name),
+		closed:   map[string]bool{},
 		aliases: map[reflect.Type]reflect.Type{
-			reflect.TypeFor[cola.Opt[int]]():     reflect.TypeFor[int](),
-			reflect.TypeFor[cola.Opt[float64]](): reflect.TypeFor[float64](),
-			reflect.TypeFor[cola.Opt[bool]]():    reflect.TypeFor[bool](),
-			reflect.TypeFor[cola.Text]():         reflect.TypeFor[string](),
+			reflect.TypeFor[cola.Opt[int]]():            reflect.TypeFor[int](),
+			reflect.TypeFor[cola.Opt[float64]]():        reflect.TypeFor[float64](),
+			reflect.TypeFor[cola.Opt[bool]]():           reflect.TypeFor[bool](),
+			reflect.TypeFor[cola.Opt[cola.Timestamp]](): reflect.TypeFor[string](),
+			reflect.TypeFor[cola.Timestamp]():           reflect.TypeFor[string](),
+			reflect.TypeFor[cola.Text]():                reflect.TypeFor[string](),
 		},
 	}
 	for t, form := range s.aliases {
@@ -44,6 +48,16 @@ func (s *Set) Registry() huma.Registry { return s.registry }
 // Of returns the schema of a type, by reference where it is a struct.
 func (s *Set) Of(t reflect.Type) *huma.Schema { return s.registry.Schema(t, true, "") }
 
+// Close has structs take no fields but their own, as requests do.
+func (s *Set) Close(types ...reflect.Type) {
+	for _, t := range types {
+		s.closed[strings.TrimPrefix(s.Of(t).Ref, Prefix)] = true
+	}
+}
+
+// OrNull reports whether a field holds an object or null. Its tag is one of ours: huma knows null for scalars only.
+func OrNull(tag reflect.StructTag) bool { return tag.Get("ornull") == "true" }
+
 // Field returns the schema of one field of a parameter struct. Its alias stands in for its type, because huma takes a tag
 // such as default to be of the Go type.
 func (s *Set) Field(f reflect.StructField) *huma.Schema {
@@ -53,13 +67,15 @@ func (s *Set) Field(f reflect.StructField) *huma.Schema {
 	return huma.SchemaFromField(s.registry, f, f.Name)
 }
 
-// Finish settles in every schema of the Set what huma leaves: null is one of the values of a nullable enumeration, and objects may
-// grow fields, so a client must not refuse those it does not know. Required fields come in the order of the JSON.
+// Finish settles in every schema of the Set what huma leaves: null is one of the values of a nullable enumeration, an object may be
+// null where it says so, and objects of answers may grow fields, so a client must not refuse those it does not know. Required fields
+// come in the order of the JSON.
 func (s *Set) Finish() {
 	for name, schema := range s.registry.Map() {
-		order := Order(s.registry.TypeFromRef(Prefix + name))
+		t := s.registry.TypeFromRef(Prefix + name)
+		order := Order(t)
 		slices.SortFunc(schema.Required, func(a, b string) int { return order[a] - order[b] })
-		if schema.AdditionalProperties == false {
+		if schema.AdditionalProperties == false && !s.closed[name] {
 			schema.AdditionalProperties = nil
 		}
 		for _, property := range schema.Properties {
@@ -67,17 +83,32 @@ func (s *Set) Finish() {
 				property.Enum = append(property.Enum, nil)
 			}
 		}
+		for _, f := range reflect.VisibleFields(t) {
+			if OrNull(f.Tag) {
+				allowNull(schema.Properties, jsonName(f))
+			}
+		}
 	}
+}
+
+// allowNull makes a property that refers to an object that or null.
+func allowNull(properties map[string]*huma.Schema, name string) {
+	p := properties[name]
+	properties[name] = &huma.Schema{Description: p.Description, AnyOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}}
 }
 
 // Order numbers the fields of a struct as encoding/json writes them.
 func Order(t reflect.Type) map[string]int {
 	order := map[string]int{}
 	for i, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		order[name] = i
+		order[jsonName(f)] = i
 	}
 	return order
+}
+
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
 }
 
 // Sample makes an example of a schema out of the examples of its fields.
@@ -88,6 +119,8 @@ func (s *Set) Sample(schema *huma.Schema) any {
 		schema = s.registry.SchemaFromRef(schema.Ref)
 	}
 	switch {
+	case len(schema.AnyOf) > 0:
+		return s.Sample(schema.AnyOf[0])
 	case len(schema.Examples) > 0:
 		return schema.Examples[0]
 	case schema.Type == huma.TypeArray:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -25,6 +26,13 @@ type drink struct {
 // order is a parameter struct: its default is of the form, not of the Go type.
 type order struct {
 	Years cola.Opt[int] `json:"years" minimum:"1" maximum:"9" default:"3" example:"4"`
+}
+
+// tray holds objects: one that may be null, and one that a request closes.
+type tray struct {
+	Best  *part                    `json:"best" ornull:"true" doc:"The best part."`
+	Since cola.Timestamp           `json:"since" format:"date-time" example:"2026-11-20T13:14:15Z"`
+	Until cola.Opt[cola.Timestamp] `json:"until,omitzero" nullable:"true" format:"date-time" example:"2026-11-20T13:14:15Z"`
 }
 
 type part struct {
@@ -52,6 +60,37 @@ func TestTypesWithAFormOfTheirOwn(t *testing.T) {
 	}
 	if got.AdditionalProperties != nil {
 		t.Error("an answer may not grow fields")
+	}
+}
+
+// TestObjectsOrNull: an object that may be null is one of two, told apart by nothing but itself; instants are texts.
+func TestObjectsOrNull(t *testing.T) {
+	s := newSet()
+	got := s.Registry().SchemaFromRef(s.Of(reflect.TypeFor[tray]()).Ref)
+	s.Close(reflect.TypeFor[part]())
+	sample, err := cola.AppendJSON(nil, s.Sample(s.Of(reflect.TypeFor[tray]())))
+	s.Finish()
+	best := got.Properties["best"]
+	if best.Description != "The best part." || len(best.AnyOf) != 2 || best.AnyOf[0].Ref != schemas.Prefix+"Part" || best.AnyOf[1].Type != "null" || best.Ref != "" {
+		t.Errorf("an object or null is described as %+v", best)
+	}
+	for _, name := range []string{"since", "until"} {
+		if p := got.Properties[name]; p.Type != "string" || p.Format != "date-time" || p.Nullable != (name == "until") {
+			t.Errorf("%s is described as %+v", name, p)
+		}
+	}
+	if diff := cmp.Diff([]string{"best", "since"}, got.Required); diff != "" {
+		t.Errorf("required (-want +got):\n%s", diff)
+	}
+	if closed := s.Registry().Map()["Part"].AdditionalProperties; closed != false || got.AdditionalProperties != nil {
+		t.Errorf("a request takes other fields: %v; an answer: %v", closed, got.AdditionalProperties)
+	}
+	if want := `{"best":{"zest":"lemon","also":true},"since":"2026-11-20T13:14:15Z","until":"2026-11-20T13:14:15Z"}`; err != nil || string(sample) != want {
+		t.Errorf("the sample is %s (%v)", sample, err)
+	}
+	all := s.Sample(got) // after Finish, an object or null has the example of the object
+	if b, err := cola.AppendJSON(nil, all); err != nil || !slices.Contains(strings.Split(string(b), `"`), "lemon") {
+		t.Errorf("the sample is %s (%v)", b, err)
 	}
 }
 
