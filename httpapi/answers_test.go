@@ -19,29 +19,54 @@ import (
 )
 
 // exchange is one request whose answer has a golden file.
-type exchange struct{ name, target string }
+type exchange struct {
+	name, target string
+	body         string // of a POST; empty: GET
+}
+
+// ask sends the request.
+func (e exchange) ask(t *testing.T, h http.Handler) *http.Response {
+	t.Helper()
+	if e.body != "" {
+		return post(t, h, e.target, e.body, "X-Request-Id: golden")
+	}
+	return get(t, h, e.target, "X-Request-Id: golden")
+}
+
+func (e exchange) method() string {
+	if e.body != "" {
+		return http.MethodPost
+	}
+	return http.MethodGet
+}
 
 func exchanges() []exchange {
-	return []exchange{
-		{"colas", "/api/v1/colas?q=lenz"},
-		{"cola", "/api/v1/colas/11054001000049"},
-		{"barcode", "/api/v1/barcode/036000291452"},
-		{"permittees", "/api/v1/permittees?state=nj"},
-		{"permittee", "/api/v1/permittees/NJ-I-721"},
-		{"usage", "/api/v1/usage"},
-		{"processing_times", "/api/v1/processing-times?commodity=wine"},
-		{"formula_processing_times", "/api/v1/processing-times/formula"},
-		{"registration_processing_times", "/api/v1/processing-times/registration"},
-		{"production_reports", "/api/v1/production-reports?year=2019"},
-		{"avas", "/api/v1/avas?state=ca"},
-		{"ava", "/api/v1/avas/alexander_valley"},
-		{"invalid_parameters", "/api/v1/colas?statsu=x&page=two&abv_min=1&abv_min=2&approval_date_from=2024-02-30"},
-		{"no_parameters", "/api/v1/usage?verbose=1"},
-		{"unknown_record", "/api/v1/colas/99999999999999"},
-		{"unknown_path", "/api/v1/cola"},
-		{"health", "/healthz"},
-		{"ready", "/readyz"},
+	gets := []exchange{
+		{name: "colas", target: "/api/v1/colas?q=lenz"},
+		{name: "cola", target: "/api/v1/colas/11054001000049"},
+		{name: "barcode", target: "/api/v1/barcode/036000291452"},
+		{name: "permittees", target: "/api/v1/permittees?state=nj"},
+		{name: "permittee", target: "/api/v1/permittees/NJ-I-721"},
+		{name: "usage", target: "/api/v1/usage"},
+		{name: "processing_times", target: "/api/v1/processing-times?commodity=wine"},
+		{name: "formula_processing_times", target: "/api/v1/processing-times/formula"},
+		{name: "registration_processing_times", target: "/api/v1/processing-times/registration"},
+		{name: "production_reports", target: "/api/v1/production-reports?year=2019"},
+		{name: "avas", target: "/api/v1/avas?state=ca"},
+		{name: "ava", target: "/api/v1/avas/alexander_valley"},
+		{name: "invalid_parameters", target: "/api/v1/colas?statsu=x&page=two&abv_min=1&abv_min=2&approval_date_from=2024-02-30"},
+		{name: "no_parameters", target: "/api/v1/usage?verbose=1"},
+		{name: "unknown_record", target: "/api/v1/colas/99999999999999"},
+		{name: "unknown_path", target: "/api/v1/cola"},
+		{name: "health", target: "/healthz"},
+		{name: "ready", target: "/readyz"},
 	}
+	return append(gets,
+		exchange{"saved_search", "/api/v1/saved-searches", `{"name":" Oaks ","filters":{"brand_name":"oak","type_wine":"true","abv_min":"12"},"schedule":{"cadence":"Weekly","day":0}}`},
+		exchange{"saved_search_unscheduled", "/api/v1/saved-searches", `{"name":"Anything","filters":{}}`},
+		exchange{"invalid_body", "/api/v1/saved-searches?name=x", `{"filters":{"brand":"oak","approval_date_from":"2024-01-01","abv_min":200},"schedule":{"cadence":"hourly"}}`},
+		exchange{"too_broad", "/api/v1/saved-searches", `{"name":"All","filters":{"application_status":"approved"},"schedule":{"cadence":"daily"}}`},
+	)
 }
 
 // TestGoldenAnswers asks every endpoint once and compares what it says, status, headers and body, with a golden file.
@@ -50,8 +75,8 @@ func TestGoldenAnswers(t *testing.T) {
 	for _, tt := range exchanges() {
 		t.Run(tt.name, func(t *testing.T) {
 			h := mustServe(t, newFake(), io.Discard)
-			resp := get(t, h, tt.target, "X-Request-Id: golden")
-			spec.Validate(t, httptest.NewRequest(http.MethodGet, tt.target, nil), resp)
+			resp := tt.ask(t, h)
+			spec.Validate(t, httptest.NewRequest(tt.method(), tt.target, nil), resp)
 			golden(t, tt.name, resp)
 		})
 	}
@@ -95,7 +120,7 @@ func TestEveryOperationIsAsked(t *testing.T) {
 		fixed, _, hasValue := strings.Cut(basePath+op.Path, "{")
 		asked := slices.ContainsFunc(exchanges(), func(e exchange) bool {
 			path, _, _ := strings.Cut(e.target, "?")
-			return path == fixed || hasValue && strings.HasPrefix(path, fixed)
+			return e.method() == op.method() && (path == fixed || hasValue && strings.HasPrefix(path, fixed))
 		})
 		if !asked {
 			t.Errorf("%s is not asked for in TestGoldenAnswers", op.Path)

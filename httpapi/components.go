@@ -20,6 +20,9 @@ func newComponents() components { return components{schemas.New(schemaName)} }
 
 // schemaName names the components: those of the contract by its names, the bodies of answers by what they hold.
 func schemaName(t reflect.Type, hint string) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	switch t {
 	case reflect.TypeFor[cola.Cola]():
 		return "ColaDetail"
@@ -29,6 +32,10 @@ func schemaName(t reflect.Type, hint string) string {
 		return "ColaSearchResponse"
 	case reflect.TypeFor[permitteePage]():
 		return "PermitteeSearchResponse"
+	case reflect.TypeFor[cola.SavedSearchParams]():
+		return "SavedSearchRequest"
+	case reflect.TypeFor[cola.ScheduleParams]():
+		return "ScheduleRequest"
 	case reflect.TypeFor[web.ErrorBody]():
 		return "ErrorResponse"
 	case reflect.TypeFor[web.ErrorInfo]():

@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/schemas"
 )
 
 //go:embed docs.html
@@ -38,6 +39,8 @@ type operationDoc struct {
 	ID, Method, Path, Summary, Description, Cost, Curl, Placeholder string
 	Open                                                            bool
 	Parameters                                                      []fieldDoc
+	Body                                                            []fieldDoc
+	BodyDoc, BodyObject                                             string
 	Answers                                                         []answerDoc
 	Errors                                                          []errorDoc
 }
@@ -93,10 +96,10 @@ func newReference(doc description, publicURL string) reference {
 		ref.Headers = append(ref.Headers, f)
 	}
 	for _, kind := range errorKinds() {
-		ref.Errors = append(ref.Errors, errorDoc{strconv.Itoa(kind.status), kind.code(), kind.description})
+		ref.Errors = append(ref.Errors, errorDoc{strconv.Itoa(kind.status), kind.codes(), kind.description})
 	}
 	for _, name := range sortedKeys(doc.Components.Schemas.Map()) {
-		ref.Objects = append(ref.Objects, object{name, fieldsOf(doc.Components.Schemas.Map()[name])})
+		ref.Objects = append(ref.Objects, object{name, fieldsOf(doc, schemaPrefix+name)})
 	}
 	return ref
 }
@@ -104,23 +107,22 @@ func newReference(doc description, publicURL string) reference {
 // newGroup gathers the operations of a tag.
 func newGroup(doc description, tag *huma.Tag) group {
 	g := group{Name: tag.Name, Anchor: anchor(tag.Name), Description: tag.Description}
-	for _, path := range doc.paths {
-		op := doc.Paths[path].Get
-		if !slices.Contains(op.Tags, tag.Name) {
-			continue
+	for _, op := range doc.operations {
+		if slices.Contains(op.Tags, tag.Name) {
+			g.Operations = append(g.Operations, newOperationDoc(doc, op))
 		}
-		if len(doc.Paths[path].Servers) == 0 {
-			path = basePath + path
-		}
-		g.Operations = append(g.Operations, newOperationDoc(doc, path, op))
 	}
 	return g
 }
 
-func newOperationDoc(doc description, path string, op *huma.Operation) operationDoc {
+func newOperationDoc(doc description, op described) operationDoc {
 	description, _, _ := strings.Cut(op.Description, "\n\n**Cost:**") // shown apart
+	path := basePath + op.path
+	if op.atRoot {
+		path = op.path
+	}
 	d := operationDoc{
-		ID: op.OperationID, Method: "GET", Path: path, Summary: op.Summary, Description: description,
+		ID: op.OperationID, Method: op.method, Path: path, Summary: op.Summary, Description: description,
 		Cost: op.Extensions["x-cost"].(string), Open: op.Security != nil,
 	}
 	call := op.Extensions["x-codeSamples"].([]map[string]string)[0]
@@ -135,6 +137,10 @@ func newOperationDoc(doc description, path string, op *huma.Operation) operation
 			f.Type = "one or several, comma-separated"
 		}
 		d.Parameters = append(d.Parameters, f)
+	}
+	if body := op.RequestBody; body != nil {
+		ref := body.Content["application/json"].Schema.Ref
+		d.BodyDoc, d.BodyObject, d.Body = body.Description, strings.TrimPrefix(ref, schemaPrefix), bodyFields(doc, ref, "")
 	}
 	for _, status := range sortedKeys(op.Responses) {
 		response := op.Responses[status]
@@ -172,19 +178,31 @@ func indented(v any) string {
 	return b.String()
 }
 
-// fieldsOf lists the fields of an object: the required ones, which come in the order of the JSON, then the others.
-func fieldsOf(schema *huma.Schema) []fieldDoc {
-	names := slices.Clone(schema.Required)
-	for _, name := range sortedKeys(schema.Properties) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	var fields []fieldDoc
+// fieldsOf lists the fields of the object that a reference is to, in the order of the JSON.
+func fieldsOf(doc description, ref string) (fields []fieldDoc) {
+	schema, order := doc.Components.Schemas.SchemaFromRef(ref), schemas.Order(doc.Components.Schemas.TypeFromRef(ref))
+	names := sortedKeys(schema.Properties)
+	slices.SortStableFunc(names, func(a, b string) int { return order[a] - order[b] })
 	for _, name := range names {
 		f := newField(name, schema.Properties[name])
 		f.Required = slices.Contains(schema.Required, name)
 		fields = append(fields, f)
+	}
+	return fields
+}
+
+// bodyFields lists the fields of a request's body, those of objects in it by their dotted names.
+func bodyFields(doc description, ref, prefix string) (fields []fieldDoc) {
+	for _, f := range fieldsOf(doc, ref) {
+		link := f.Link
+		f.Name = prefix + f.Name
+		if link != "" {
+			f.Type = "object"
+		}
+		fields = append(fields, f)
+		if link != "" {
+			fields = append(fields, bodyFields(doc, schemaPrefix+link, f.Name+".")...)
+		}
 	}
 	return fields
 }

@@ -14,7 +14,7 @@ import (
 
 // newField describes a schema in words.
 func newField(name string, schema *huma.Schema) fieldDoc {
-	f := fieldDoc{Name: name, Doc: schema.Description, Nullable: schema.Nullable, Default: plainText(schema.Default)}
+	f := fieldDoc{Name: name, Doc: schema.Description, Nullable: schema.Nullable || len(schema.AnyOf) > 0, Default: plainText(schema.Default)}
 	f.Type, f.Link = typeOf(schema)
 	if len(schema.Examples) > 0 {
 		f.Example = plainText(schema.Examples[0])
@@ -34,6 +34,8 @@ func newField(name string, schema *huma.Schema) fieldDoc {
 // typeOf names the type of a schema with its bounds; link is the object it refers to, if any.
 func typeOf(schema *huma.Schema) (words, link string) {
 	switch {
+	case len(schema.AnyOf) > 0: // an object or null
+		return typeOf(schema.AnyOf[0])
 	case schema.Ref != "":
 		name := strings.TrimPrefix(schema.Ref, schemaPrefix)
 		return name, name

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/colaregistry/colaregistry/cola"
 )
 
 // TestReferenceShowsEverything looks for every operation, parameter, object, field and cost of the description on the page.
@@ -16,12 +18,16 @@ func TestReferenceShowsEverything(t *testing.T) {
 	doc := describe(operations(newFake()), "https://registry.example")
 	page := html.UnescapeString(mustRead(t, send(t, mustServe(t, newFake(), io.Discard), "GET", "/docs")))
 	want := []string{"http://127.0.0.1:8080/api/v1", "1,000,000", "upgrade_url", "Retry-After", `id="plans"`, "plain text", "placeholder for <code>ttb_id</code>"}
-	for path, item := range doc.Paths {
-		want = append(want, path, item.Get.Summary, `id="`+item.Get.OperationID+`"`, `href="#`+item.Get.OperationID+`"`)
-		for _, p := range item.Get.Parameters {
+	for _, op := range doc.operations {
+		want = append(want, op.path, `<span class="method">`+op.method, op.Summary, `id="`+op.OperationID+`"`, `href="#`+op.OperationID+`"`)
+		for _, p := range op.Parameters {
 			want = append(want, "<code>"+p.Name+"</code>", p.Description)
 		}
 	}
+	for _, f := range cola.FieldsOf[cola.SavedSearchFilters]() {
+		want = append(want, "<code>filters."+f.Name+"</code>")
+	}
+	want = append(want, "<code>name</code><span>string, up to 200 characters, required</span>", "<code>schedule.cadence</code>", "<code>schedule</code><span><a href=\"#ScheduleRequest\">object</a></span>")
 	for _, op := range operations(newFake()) {
 		want = append(want, op.Cost)
 	}

@@ -107,8 +107,8 @@ func TestErrorsOfTheService(t *testing.T) {
 			t.Run(tt.name+op.Path, func(t *testing.T) {
 				f := newFake()
 				f.err, f.blank = tt.err, tt.blank
-				resp := get(t, mustServe(t, f, io.Discard), target)
-				spec.Validate(t, httptest.NewRequest(http.MethodGet, target, nil), resp)
+				resp := ask(t, mustServe(t, f, io.Discard), &op, target)
+				spec.Validate(t, httptest.NewRequest(op.method(), target, nil), resp)
 				checkFailure(t, tt, resp)
 			})
 		}

@@ -1,6 +1,10 @@
 package httpapi
 
-import "github.com/colaregistry/colaregistry/cola"
+import (
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
 
 // The examples of answers. Each is what the example call of its operation could be answered with: its rows match the
 // filters, and its counts agree with its rows. They are written out where examples put together field by field would
@@ -130,5 +134,27 @@ func exampleAVA() cola.AVADetail {
 		ValidStartDate: cola.NewDate(2008, 4, 10),
 		ParentAVAs:     []string{"North Coast", "Northern Sonoma"}, ChildAVAs: []string{},
 		Petitioner: "Patrick Shabram", CFRAuthor: "N. A. Sutton", CFRIndex: "9.53",
+	}
+}
+
+const exampleUUID = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"
+
+// exampleSavedSearchBody asks for what exampleSavedSearch answers.
+func exampleSavedSearchBody() cola.SavedSearchParams {
+	return cola.SavedSearchParams{
+		Name:     "Wines called oak",
+		Filters:  &cola.SavedSearchFilters{BrandName: "oak", TypeWine: cola.Some(true)},
+		Schedule: &cola.ScheduleParams{Cadence: cola.CadenceWeekly, Day: cola.Some(1)},
+	}
+}
+
+func exampleSavedSearch() cola.SavedSearch {
+	asked := exampleSavedSearchBody()
+	created := time.Date(2026, 11, 20, 13, 14, 15, 0, time.UTC)
+	schedule := cola.Schedule{Active: true, Cadence: asked.Schedule.Cadence, Day: asked.Schedule.Day}
+	schedule.NextRunAt = cola.Some(cola.TimestampOf(schedule.Next(created)))
+	return cola.SavedSearch{
+		UUID: exampleUUID, Name: asked.Name, Filters: *asked.Filters, Schedule: &schedule, CreatedAt: cola.TimestampOf(created),
+		ManageURL: "https://example.com/saved-searches/" + exampleUUID, DashboardURL: "https://example.com/saved-searches",
 	}
 }

@@ -36,8 +36,10 @@ type fake struct {
 	ready error
 	panic any
 
-	search cola.ColaSearch // the latest one, normalised
-	asked  string          // the latest path value
+	search   cola.ColaSearch        // the latest one, normalised
+	asked    string                 // the latest path value
+	created  cola.SavedSearchParams // the latest ones
+	repeated bool                   // whether a creation was made before
 }
 
 const (
@@ -222,6 +224,25 @@ func (f *fake) AVAs(_ context.Context, _ cola.Caller, p cola.AVAParams) (registr
 	return rowsFor(f, err, f.ava.AVA)
 }
 
+func (f *fake) CreateSavedSearch(_ context.Context, c cola.Caller, p cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error) {
+	state, err := f.admit()
+	f.created = p
+	if err == nil && !c.Has(cola.ScopeWriteSavedSearches) {
+		err = cola.InsufficientScope(cola.ScopeWriteSavedSearches)
+	}
+	if err != nil {
+		return registry.SavedSearchMade{}, state, err
+	}
+	made, err := p.Normalize(now)
+	if err != nil {
+		return registry.SavedSearchMade{}, state, err
+	}
+	made.UUID, made.CreatedAt = exampleUUID, cola.TimestampOf(now)
+	made.DashboardURL = "http://127.0.0.1:8080/saved-searches"
+	made.ManageURL = made.DashboardURL + "/" + made.UUID
+	return registry.SavedSearchMade{Search: made, Repeated: f.repeated}, state, nil
+}
+
 func (f *fake) DrawableImage(_ context.Context, id string) (cola.Cola, cola.Image, error) {
 	if f.err != nil {
 		return cola.Cola{}, cola.Image{}, f.err
@@ -234,17 +255,22 @@ func (f *fake) DrawableImage(_ context.Context, id string) (cola.Cola, cola.Imag
 
 func (f *fake) Ready(context.Context) error { return f.ready }
 
-// keys is an Authenticator that knows one key.
+// keys is an Authenticator that knows one key, and an access token without scopes.
 type keys struct{ err error }
+
+const testToken = "token"
 
 func (k keys) Authenticate(_ context.Context, h http.Header, ch cola.Channel) (cola.Caller, error) {
 	if k.err != nil {
 		return cola.Caller{}, k.err
 	}
+	if h.Get("Authorization") == "Bearer "+testToken {
+		return cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialLink, ID: 1}, Channel: ch}, nil
+	}
 	if h.Get("X-Api-Key") != testKey && h.Get("Authorization") != "Bearer "+testKey {
 		return cola.Caller{}, cola.Errorf(cola.CodeUnauthorized, "The API key is not known.")
 	}
-	return cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 3}, Channel: ch}, nil
+	return cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 3}, Channel: ch, Scopes: cola.Scopes()}, nil
 }
 
 // mustServe starts the edge over a service; log lines go to out.
@@ -264,7 +290,28 @@ func get(t *testing.T, h http.Handler, target string, lines ...string) *http.Res
 
 func send(t *testing.T, h http.Handler, method, target string, lines ...string) *http.Response {
 	t.Helper()
-	r := httptest.NewRequest(method, target, nil)
+	return sendBody(t, h, method, target, nil, lines...)
+}
+
+// post sends a JSON body with the test's key, unless header lines say otherwise.
+func post(t *testing.T, h http.Handler, target, body string, lines ...string) *http.Response {
+	t.Helper()
+	usual := []string{"X-API-Key: " + testKey, "Content-Type: application/json"}
+	return sendBody(t, h, http.MethodPost, target, strings.NewReader(body), append(usual, lines...)...)
+}
+
+// ask sends the request that an operation is asked with: GET, or its example body.
+func ask(t *testing.T, h http.Handler, op *operation, target string, lines ...string) *http.Response {
+	t.Helper()
+	if op.Body == nil {
+		return get(t, h, target, lines...)
+	}
+	return post(t, h, target, string(mustEncodeJSON(op.Body.Example)), lines...)
+}
+
+func sendBody(t *testing.T, h http.Handler, method, target string, body io.Reader, lines ...string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequest(method, target, body)
 	for _, line := range lines {
 		name, value, _ := strings.Cut(line, ": ")
 		if value == "" {

@@ -44,6 +44,7 @@ type Service interface {
 	ProductionReports(context.Context, cola.Caller, cola.ProductionReportParams) (registry.PageList[cola.ProductionReport], cola.QuotaState, error)
 	AVAs(context.Context, cola.Caller, cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error)
 	AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
+	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error)
 
 	DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error)
 	Ready(context.Context) error
@@ -164,10 +165,19 @@ func (a *api) routes() http.Handler {
 		r.NotFound(a.notFound)
 		r.MethodNotAllowed(a.methodNotAllowed)
 		for i := range a.ops {
-			getAndHead(r, a.ops[i].Path, a.serve(&a.ops[i]))
+			mount(r, &a.ops[i], a.serve(&a.ops[i]))
 		}
 	})
 	return root
+}
+
+// mount mounts the handler of an operation.
+func mount(r chi.Router, op *operation, handler http.HandlerFunc) {
+	if op.method() == http.MethodGet {
+		getAndHead(r, op.Path, handler)
+		return
+	}
+	r.Method(op.Method, op.Path, handler)
 }
 
 // getAndHead mounts a handler. HEAD is answered, and charged, as GET is: the same work is done for it, and net/http leaves

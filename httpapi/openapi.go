@@ -11,15 +11,24 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/colaregistry/colaregistry/cola"
 )
 
 // apiVersion is the version of the interface description, not of the program.
 const apiVersion = "1.0.0"
 
-// description is the OpenAPI document with the order of its paths, which the document itself does not keep.
+// description is the OpenAPI document with the order of its operations, which the document itself does not keep.
 type description struct {
 	*huma.OpenAPI
-	paths []string
+	operations []described
+}
+
+// described is an operation in the document.
+type described struct {
+	method, path string
+	atRoot       bool // lies beside the API's base path, not under it
+	*huma.Operation
 }
 
 // describe makes the OpenAPI document of the operations. Without a public URL its server is relative to wherever the
@@ -39,6 +48,7 @@ func describe(ops []operation, publicURL string) description {
 			{Name: tagColas, Description: "Certificates of Label Approval (COLAs), and the barcodes on their labels."},
 			{Name: tagPermittees, Description: "Wineries, breweries, distilleries, importers and other permit holders."},
 			{Name: tagAccount, Description: "What the account has used."},
+			{Name: tagSearches, Description: "Searches that an account keeps, and alerts."},
 			{Name: tagReference, Description: "Processing times, production reports and American Viticultural Areas; free of quota."},
 			{Name: tagService, Description: "Open to everyone, without a key."},
 		},
@@ -55,22 +65,33 @@ func describe(ops []operation, publicURL string) description {
 		},
 	}}
 	for i := range ops {
-		doc.add(ops[i].Path, &huma.PathItem{Get: s.operation(&ops[i], publicURL)})
+		doc.add(described{ops[i].method(), ops[i].Path, false, s.operation(&ops[i], publicURL)})
 	}
 	s.addOpen(&doc, publicURL)
+	s.Close(reflect.TypeFor[cola.SavedSearchParams](), reflect.TypeFor[cola.ScheduleParams]())
 	s.Finish()
 	return doc
 }
 
-func (d *description) add(path string, item *huma.PathItem) {
-	d.Paths[path] = item
-	d.paths = append(d.paths, path)
+// add adds an operation to the document.
+func (d *description) add(op described) {
+	d.operations = append(d.operations, op)
+	item := d.Paths[op.path]
+	if item == nil {
+		item = &huma.PathItem{}
+		d.Paths[op.path] = item
+	}
+	if op.method == http.MethodPost {
+		item.Post = op.Operation
+		return
+	}
+	item.Get = op.Operation
 }
 
 // introduction is the description of the whole API, in CommonMark.
 func introduction() string {
 	return strings.Join([]string{
-		"Read access to the registry of US alcohol label approvals (COLAs): labels, permit holders, barcodes and reference data.",
+		"Access to the registry of US alcohol label approvals (COLAs): labels, permit holders, barcodes and reference data; and searches to keep.",
 		"**Quotas.** Single-record lookups use detail views, lists and searches use list records, one for each record returned. " +
 			"Both are counted per account and calendar month (UTC), over every key and channel. " +
 			"Every request also counts in the burst, the requests allowed in any 60 seconds. " +
@@ -90,8 +111,9 @@ func (s components) operation(op *operation, publicURL string) *huma.Operation {
 		Summary:     op.Summary,
 		Description: op.Description + "\n\n**Cost:** " + op.Cost,
 		Extensions:  extensions(op.Cost, curl(publicURL, op), op.PathParam.placeholder()),
-		Responses:   map[string]*huma.Response{"200": s.success(op)},
+		Responses:   map[string]*huma.Response{},
 	}
+	s.succeed(o, op)
 	codes := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusRequestEntityTooLarge,
 		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if op.PathParam.Name != "" {
@@ -110,6 +132,9 @@ func (s components) operation(op *operation, publicURL string) *huma.Operation {
 	for _, status := range codes {
 		o.Responses[statusKey(status)] = &huma.Response{Ref: responsePrefix + errorResponseName(status)}
 	}
+	for _, name := range op.Errors {
+		o.Responses[statusKey(kindNamed(name).status)] = &huma.Response{Ref: responsePrefix + name}
+	}
 	return o
 }
 
@@ -127,17 +152,33 @@ func conditional(o *huma.Operation, unchanged string, named []string) {
 	o.Responses["304"] = &huma.Response{Description: unchanged, Headers: headerRefs(named)}
 }
 
-// success describes the 200 of an endpoint, with an example of it.
-func (s components) success(op *operation) *huma.Response {
+// succeed describes the success of an endpoint, with an example of it, and the body that it takes.
+func (s components) succeed(o *huma.Operation, op *operation) {
 	schema := s.Of(op.Response)
 	example := op.Example
 	if example == nil {
 		example = s.Sample(schema)
 	}
-	return &huma.Response{
+	response := &huma.Response{
 		Description: "What was asked for.",
 		Headers:     headerRefs(everyAnswer()),
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: schema, Example: example}},
+	}
+	if op.Body == nil {
+		o.Responses["200"] = response
+		return
+	}
+	response.Description = "It was made, now or by the same request before."
+	response.Headers = headerRefs(append(everyAnswer(), "Location", replayedHeader))
+	o.Responses["201"] = response
+	o.Parameters = append(o.Parameters, &huma.Param{
+		Name: idempotencyKey, In: "header", Example: "5f0c2c1e-7d6f-4a8e-9f0e-3f4f4a1d2b6c",
+		Description: "Any text of your own that no other request of yours has, such as a UUID, so that this one can be sent again. 1 to 255 visible ASCII characters.",
+		Schema:      &huma.Schema{Type: huma.TypeString, MaxLength: new(255), Pattern: "^[!-~]{1,255}$"},
+	})
+	o.RequestBody = &huma.RequestBody{
+		Required: true, Description: op.Body.Doc,
+		Content: map[string]*huma.MediaType{"application/json": {Schema: s.Of(op.Body.Type), Example: op.Body.Example}},
 	}
 }
 
@@ -200,5 +241,18 @@ func curl(publicURL string, op *operation) string {
 	if op.Sample != "" {
 		path += "?" + op.Sample
 	}
-	return "curl -H \"X-API-Key: $API_KEY\" \\\n  \"" + cmp.Or(publicURL, defaultURL) + basePath + path + "\""
+	call := "curl -H \"X-API-Key: $API_KEY\""
+	if op.Body != nil {
+		call += " -H \"Content-Type: application/json\" \\\n  -d '" + string(mustEncodeJSON(op.Body.Example)) + "'"
+	}
+	return call + " \\\n  \"" + cmp.Or(publicURL, defaultURL) + basePath + path + "\""
+}
+
+// mustEncodeJSON writes an example, which is made by this package.
+func mustEncodeJSON(v any) []byte {
+	b, err := cola.AppendJSON(nil, v)
+	if err != nil {
+		panic(fmt.Sprintf("httpapi: encode example: %v", err))
+	}
+	return b
 }

@@ -76,11 +76,10 @@ func content(mediaType string, schema *huma.Schema) map[string]*huma.MediaType {
 func (s components) addOpen(doc *description, publicURL string) {
 	atRoot := []*huma.Server{{URL: cmp.Or(publicURL, "/"), Description: "The root of this service"}}
 	for _, op := range s.openOperations() {
-		item := &huma.PathItem{Get: s.open(&op, publicURL)}
+		doc.add(described{http.MethodGet, op.path, !op.inBase, s.open(&op, publicURL)})
 		if !op.inBase {
-			item.Servers = atRoot
+			doc.Paths[op.path].Servers = atRoot
 		}
-		doc.add(op.path, item)
 	}
 }
 

@@ -42,6 +42,8 @@ func headers(s components) map[string]*huma.Param {
 		"X-Quota-Reset":            {Required: true, Schema: whole(), Example: 1796083200, Description: "When the month's counters start anew: the first of the next month (UTC), in seconds since 1970."},
 		"X-Request-Id":             {Required: true, Schema: text(), Example: "JBTQ2T5KX3V6DVUGOMUGY2IAFN", Description: "Identifies the request in our logs; the one you sent, if you sent one of up to 64 letters, digits, dots, hyphens and underscores."},
 		"Retry-After":              {Schema: whole(), Example: 12, Description: "Seconds until another try can succeed; on a 429 of the burst and on a 503."},
+		"Location":                 {Required: true, Schema: text(), Example: basePath + savedSearchesPath + "/" + exampleUUID, Description: "Path of what was made."},
+		replayedHeader:             {Schema: text(), Example: "true", Description: "true when nothing was made now: the same request made it before."},
 		"ETag":                     {Required: true, Schema: text(), Example: exampleTag, Description: "Version of the record, to send back as If-None-Match."},
 		"WWW-Authenticate":         {Required: true, Schema: text(), Example: `Bearer realm="colaregistry"`, Description: "The scheme to send credentials with; where access tokens are taken, also where they are had (resource_metadata, RFC 9728) and the scopes to ask for."},
 	}
@@ -57,12 +59,13 @@ type errorKind struct {
 	examples    map[string]*cola.Error
 }
 
-// code is the error code of the kind's examples: one status has one.
-func (k errorKind) code() string {
+// codes are the error codes of the kind's examples.
+func (k errorKind) codes() string {
+	met := map[string]bool{}
 	for _, e := range k.examples {
-		return string(e.Code)
+		met[string(e.Code)] = true
 	}
-	return ""
+	return strings.Join(sortedKeys(met), ", ")
 }
 
 // errorKinds are the errors that operations answer with. The quota headers of a 500 or 503 are there when the account could
@@ -72,7 +75,7 @@ func errorKinds() []errorKind {
 	invalid.Add("per_page", "500 is more than 100; give a number from 1 to 100.")
 	invalid.Add("brandname", "There is no such parameter; did you mean brand_name?")
 	requestID := []string{"X-Request-Id"}
-	return []errorKind{
+	return append([]errorKind{
 		{http.StatusBadRequest, "BadRequest", "Parameters are invalid. All problems are told at once, by parameter.", everyAnswer(), true,
 			map[string]*cola.Error{"invalid": asError(invalid.Err())}},
 		{http.StatusUnauthorized, "Unauthorized", "Credentials are missing or invalid.", append(requestID, "WWW-Authenticate"), false,
@@ -81,6 +84,8 @@ func errorKinds() []errorKind {
 			map[string]*cola.Error{"unknown": cola.Errorf(cola.CodeNotFound, "There is no record with this identifier.")}},
 		{http.StatusRequestEntityTooLarge, "PayloadTooLarge", "A body came along that is too large; reads take none.", everyAnswer(), false,
 			map[string]*cola.Error{"large": cola.Errorf(cola.CodePayloadTooLarge, "The body has 70000 bytes; at most %d are accepted.", maxBodyBytes)}},
+		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not sent as application/json in UTF-8.", everyAnswer(), false,
+			map[string]*cola.Error{"form": cola.Errorf(cola.CodeUnsupportedMediaType, notJSON)}},
 		{http.StatusTooManyRequests, "QuotaExceeded",
 			"A monthly quota is used up (details.reason is detail_views or list_records; upgrade_url is given), or too many requests came in 60 seconds (details.reason is burst; Retry-After is given).",
 			append([]string{"Retry-After"}, everyAnswer()...), false, quotaExamples()},
@@ -89,7 +94,7 @@ func errorKinds() []errorKind {
 		{http.StatusServiceUnavailable, "Unavailable", "The service is starting, or cannot count the request now and so does not answer it. Nothing was charged.",
 			append([]string{"Retry-After"}, requestID...), true,
 			map[string]*cola.Error{"unavailable": cola.Unavailable()}},
-	}
+	}, savedSearchErrors()...)
 }
 
 func quotaExamples() map[string]*cola.Error {
@@ -110,6 +115,16 @@ func quotaExamples() map[string]*cola.Error {
 }
 
 func asError(err error) *cola.Error { return err.(*cola.Error) }
+
+// kindNamed returns the kind that is a component of a name.
+func kindNamed(name string) errorKind {
+	kinds := errorKinds()
+	i := slices.IndexFunc(kinds, func(k errorKind) bool { return k.name == name })
+	if i < 0 {
+		panic("httpapi: no error response " + name)
+	}
+	return kinds[i]
+}
 
 func errorResponseName(status int) string {
 	kinds := errorKinds()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -58,8 +59,8 @@ func TestEverythingIsDescribed(t *testing.T) {
 		}
 	}
 	ids := map[string]bool{}
-	for path, item := range doc.Paths {
-		op := item.Get
+	for _, op := range doc.operations {
+		path := op.path
 		if ids[op.OperationID] || op.Summary == "" || op.Description == "" || len(op.Tags) != 1 || op.Extensions["x-cost"] == "" {
 			t.Errorf("%s is not fully described", path)
 		}
@@ -80,7 +81,7 @@ func checkField(t *testing.T, name string, s *huma.Schema) {
 	if s.Description == "" {
 		t.Errorf("%s has no description", name)
 	}
-	compound := s.Ref != "" || s.Type == "object" || s.Items != nil && s.Items.Ref != ""
+	compound := s.Ref != "" || len(s.AnyOf) > 0 || s.Type == "object" || s.Items != nil && s.Items.Ref != ""
 	if len(s.Examples) == 0 && !compound {
 		t.Errorf("%s has no example", name)
 	}
@@ -93,8 +94,13 @@ func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
 	ops := operations(newFake())
 	doc := describe(ops, "")
 	for _, op := range ops {
-		described := doc.Paths[op.Path].Get
-		want := []string{"200", "400", "401", "413", "429", "500", "503"}
+		described, success := operationIn(t, doc, op.ID), "200"
+		want := []string{"400", "401", "413", "429", "500", "503"}
+		if op.Body != nil {
+			success = "201"
+			want = append(want, "403", "409", "415")
+		}
+		want = append(want, success)
 		if op.PathParam.Name != "" {
 			want = append(want, "404")
 		}
@@ -106,11 +112,11 @@ func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
 			t.Errorf("%s (-want +described):\n%s", op.ID, diff)
 		}
 		for _, name := range web.QuotaHeaders() {
-			if described.Responses["200"].Headers[name] == nil {
+			if described.Responses[success].Headers[name] == nil {
 				t.Errorf("%s does not promise %s", op.ID, name)
 			}
 		}
-		if described.Responses["200"].Content["application/json"].Example == nil {
+		if described.Responses[success].Content["application/json"].Example == nil {
 			t.Errorf("%s has no example", op.ID)
 		}
 		if described.Security != nil {
@@ -119,12 +125,25 @@ func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
 	}
 }
 
+// operationIn finds an operation in a document.
+func operationIn(t *testing.T, doc description, id string) described {
+	t.Helper()
+	i := slices.IndexFunc(doc.operations, func(op described) bool { return op.OperationID == id })
+	if i < 0 {
+		t.Fatalf("%s is not described", id)
+	}
+	return doc.operations[i]
+}
+
 // TestDescribedParametersAreDecoded is that the parameters in the description are those that the decoder takes, no more and
 // no fewer.
 func TestDescribedParametersAreDecoded(t *testing.T) {
 	for _, op := range operations(newFake()) {
+		if op.Body != nil {
+			continue // its parameters are fields of the body
+		}
 		var described []string
-		for _, p := range describe([]operation{op}, "").Paths[op.Path].Get.Parameters {
+		for _, p := range operationIn(t, describe(operations(newFake()), ""), op.ID).Parameters {
 			if p.In == "query" {
 				described = append(described, p.Name)
 			}
@@ -154,14 +173,22 @@ func TestDescribedParametersAreDecoded(t *testing.T) {
 func TestSampleCallsWork(t *testing.T) {
 	doc := describe(operations(newFake()), "")
 	h := mustServe(t, newFake(), io.Discard)
-	for path, item := range doc.Paths {
-		source := item.Get.Extensions["x-codeSamples"].([]map[string]string)[0]["source"]
+	for _, op := range doc.operations {
+		source := op.Extensions["x-codeSamples"].([]map[string]string)[0]["source"]
 		_, target, ok := strings.Cut(source, defaultURL)
 		if !ok {
-			t.Fatalf("%s: no address in %q", path, source)
+			t.Fatalf("%s: no address in %q", op.path, source)
 		}
-		resp := get(t, h, strings.TrimSuffix(target, `"`))
-		if resp.StatusCode != 200 {
+		target = strings.TrimSuffix(target, `"`)
+		if op.method == http.MethodGet {
+			if resp := get(t, h, target); resp.StatusCode != 200 {
+				t.Errorf("%s: %d\n%s", source, resp.StatusCode, mustRead(t, resp))
+			}
+			continue
+		}
+		_, rest, _ := strings.Cut(source, "-d '")
+		body, _, _ := strings.Cut(rest, "'")
+		if resp := post(t, h, target, body); resp.StatusCode != 201 || !strings.Contains(source, `-H "Content-Type: application/json"`) {
 			t.Errorf("%s: %d\n%s", source, resp.StatusCode, mustRead(t, resp))
 		}
 	}

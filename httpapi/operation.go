@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 // operation is one endpoint of the API: the row that mounts its route and describes it.
 type operation struct {
 	ID          string // operationId
+	Method      string // empty: GET, and HEAD with it
 	Path        string // below basePath, as chi and OpenAPI write it
 	Tag         string
 	Summary     string
@@ -22,12 +24,24 @@ type operation struct {
 	Params      reflect.Type // the struct of its query parameters
 	PathParam   pathParam    // zero when the path has none
 	Sample      string       // query string of the example call; empty when it needs none
-	Response    reflect.Type // body of a 200
+	Body        *requestBody // nil: it takes none
+	Response    reflect.Type // body of a success
 	Example     any          // what the example call may answer; nil: made of the examples of the fields
 	Meter       cola.Meter   // what it is charged in
 	Cost        string       // how much, in words
 	Tagged      bool         // answers with an ETag and heeds If-None-Match
+	Errors      []string     // its own, by their names in the document, beside those that all have
 	call        call
+}
+
+// method returns the method that the operation is asked with.
+func (op *operation) method() string { return cmp.Or(op.Method, http.MethodGet) }
+
+// requestBody describes the JSON body of a request.
+type requestBody struct {
+	Type    reflect.Type
+	Doc     string
+	Example any // of the example call
 }
 
 // pathParam describes the variable part of a path.
@@ -62,6 +76,8 @@ type answer struct {
 	body        body
 	etag        string // of a single record; empty elsewhere
 	notModified bool   // the caller has it already: 304 without a body
+	created     string // path of what was made: 201; empty elsewhere
+	replayed    bool   // it was made before, by the same request
 }
 
 // list makes the call of an endpoint whose input is its query string. The service checks the parameters and tells the

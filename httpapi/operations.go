@@ -7,6 +7,7 @@ const (
 	tagColas      = "Labels"
 	tagPermittees = "Permittees"
 	tagAccount    = "Account"
+	tagSearches   = "Saved searches"
 	tagReference  = "Reference data"
 	tagService    = "Service"
 )
@@ -21,6 +22,7 @@ func operations(svc Service) []operation {
 		barcodeOperations(svc),
 		permitteeOperations(svc),
 		usageOperations(svc),
+		savedSearchOperations(svc),
 		processingTimeOperations(svc),
 		productionReportOperations(svc),
 		avaOperations(svc),

@@ -68,7 +68,15 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, ans answer) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	if err := a.writeJSON(w, http.StatusOK, ans.body); err != nil {
+	status := http.StatusOK
+	if ans.created != "" {
+		status = http.StatusCreated
+		h.Set("Location", ans.created)
+	}
+	if ans.replayed {
+		h.Set(replayedHeader, "true")
+	}
+	if err := a.writeJSON(w, status, ans.body); err != nil {
 		web.Fail(w, r, err)
 	}
 }

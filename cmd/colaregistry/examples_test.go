@@ -19,7 +19,12 @@ func TestExamplesFindSomething(t *testing.T) {
 	checkFound(t, s, firstCall(t, s))
 	placeholders := 0
 	for path, item := range s.get(t, "/openapi.json", "").at("paths").(map[string]any) {
-		op := answer{json: item.(map[string]any)["get"].(map[string]any)}
+		methods := item.(map[string]any)
+		if create, ok := methods["post"].(map[string]any); ok {
+			checkMade(t, s, answer{json: create}.at("x-codeSamples").([]any)[0].(map[string]any)["source"].(string))
+			continue
+		}
+		op := answer{json: methods["get"].(map[string]any)}
 		sample := op.at("x-codeSamples").([]any)[0].(map[string]any)
 		if strings.Contains(sample["label"].(string), "placeholder") {
 			placeholders++
@@ -94,6 +99,26 @@ func singleExamples(op answer) (queries []string) {
 		queries = append(queries, query.Encode())
 	}
 	return queries
+}
+
+// checkMade sends what a curl line sends: something must be made of it.
+func checkMade(t *testing.T, s *serverProcess, source string) {
+	t.Helper()
+	_, rest, _ := strings.Cut(source, "-d '")
+	body, _, ok := strings.Cut(rest, "'")
+	if !ok {
+		t.Fatalf("no body in %q", source)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, pasted(t, source), strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-API-Key", s.key)
+	req.Header.Set("Content-Type", "application/json")
+	got := do(t, req)
+	if uuid, _ := got.at("data", "uuid").(string); got.StatusCode != http.StatusCreated || uuid == "" || !strings.HasSuffix(got.Header.Get("Location"), "/"+uuid) {
+		t.Errorf("%s: %d %.300s", source, got.StatusCode, got.body)
+	}
 }
 
 // checkFound asks for an address: it must be answered, and a list must have rows.

@@ -1,0 +1,115 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
+	"github.com/colaregistry/colaregistry/internal/strictjson"
+)
+
+// maxBodyDepth is how deep objects and arrays in a body may be nested; none that is of use needs half of it.
+const maxBodyDepth = 8
+
+// wholeBody is the name that problems of the body itself are told under.
+const wholeBody = "body"
+
+const notJSON = "The body is sent as application/json in UTF-8, without a content encoding; set Content-Type: application/json."
+
+// create makes the call of an endpoint whose input is a JSON body and that makes something. A body that cannot be read is refused
+// here, at the price of one request of the burst; the service checks the values and tells the reader's findings with its own. ask
+// gets the request for its headers.
+func create[P, R any](svc Service, ask func(*http.Request, cola.Caller, P) (R, cola.QuotaState, error), render func(R) answer) call {
+	reader := params.New[P]("this endpoint")
+	return func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error) {
+		members, err := readBody(r, reader.Form())
+		if err != nil {
+			state, err := svc.Refuse(r.Context(), caller, err)
+			return answer{}, state, err
+		}
+		values, problems := reader.Values(members)
+		refuseQuery(r.URL.RawQuery, &problems)
+		result, state, err := ask(r, caller, reader.Read(values, problems))
+		if err != nil {
+			return answer{}, state, err
+		}
+		return render(result), state, nil
+	}
+}
+
+// refuseQuery notes what the query string of a request holds whose parameters are in its body.
+func refuseQuery(raw string, problems *cola.Problems) {
+	var wrong cola.Problems
+	for _, v := range splitQuery(raw, &wrong) {
+		if name := params.Shown(v.Name); len(wrong[name]) == 0 {
+			wrong.Add(name, "It is in the query string, where nothing is taken; send it in the body.")
+		}
+	}
+	problems.Merge(wrong)
+}
+
+// readBody returns the members of the JSON object that is the body of a request. form is an example of one.
+func readBody(r *http.Request, form string) ([]strictjson.Member, error) {
+	if !isJSON(r.Header) {
+		return nil, cola.Errorf(cola.CodeUnsupportedMediaType, notJSON)
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes+1))
+	switch {
+	case len(body) > maxBodyBytes: // of a chunked one, whose length is not told beforehand
+		return nil, cola.Errorf(cola.CodePayloadTooLarge, "The body has more than %d bytes, which is the most that is accepted.", maxBodyBytes)
+	case err != nil:
+		return nil, cola.Errorf(cola.CodeValidation, "The body could not be read to its end.")
+	}
+	var problems cola.Problems
+	if problem := notAnObject(body, form); problem != "" {
+		problems.Add(wholeBody, "%s", problem)
+		return nil, problems.Err()
+	}
+	return strictjson.Members(body), nil
+}
+
+// isJSON reports whether a body is said to be JSON, in the one form that is read.
+func isJSON(h http.Header) bool {
+	media, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
+	charset, encoding := parameters["charset"], h.Get("Content-Encoding")
+	return err == nil && media == "application/json" && (charset == "" || strings.EqualFold(charset, "utf-8")) &&
+		(encoding == "" || strings.EqualFold(encoding, "identity"))
+}
+
+// notAnObject says what is wrong with a body that is no JSON object; it is empty for one that is.
+func notAnObject(body []byte, form string) string {
+	body = bytes.Trim(body, " \t\r\n")
+	example := "send a JSON object, such as " + form + "."
+	switch {
+	case len(body) == 0:
+		return "The body is empty; " + example
+	case !utf8.Valid(body):
+		return "The body is not valid UTF-8."
+	case strictjson.Deeper(body, maxBodyDepth):
+		return "The body is nested too deeply; " + example
+	}
+	var value json.RawMessage
+	if err := json.Unmarshal(body, &value); err != nil {
+		return "The body is not JSON: " + err.Error() + "; " + example
+	}
+	if body[0] != '{' {
+		return "The body is no object; " + example
+	}
+	return ""
+}
+
+// single returns the one value of a header, noting a problem when it is given more often.
+func single(h http.Header, name string, problems *cola.Problems) string {
+	values := h.Values(name)
+	if len(values) > 1 {
+		problems.Add(name, "It is given %d times; give it once.", len(values))
+		return ""
+	}
+	return h.Get(name)
+}
