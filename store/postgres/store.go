@@ -1,6 +1,6 @@
 // Package postgres keeps the registry in PostgreSQL: the store of many processes, on as many machines as it takes.
 //
-// Two pools of connections serve a process. One reads, and writes accounts, keys and records; the other belongs to the
+// Two pools of connections serve a process. One reads, and writes accounts, credentials and records; the other belongs to the
 // ledger alone, so that neither a long read nor an import ever makes a charge wait for a connection. One more connection
 // listens for changes by other processes. Nothing is coordinated but by rows and locks of the database.
 package postgres

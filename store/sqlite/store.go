@@ -1,7 +1,7 @@
 // Package sqlite keeps the registry in one SQLite file: the store of a process that is started without configuration, and
 // of the commands that run beside it.
 //
-// Any number of processes may open the file. One connection in each writes what must be exact and durable: accounts, keys
+// Any number of processes may open the file. One connection in each writes what must be exact and durable: accounts, credentials
 // and the ledger, each commit synced to disk before it is answered. Another writes records, which can be imported again: it
 // syncs once a call, and before a follower is told of a revision, so nothing that was told is lost, and imports spend no time
 // on the disk while the ledger waits. All writers of all processes pass one turnstile (see package turnstile). Readers
@@ -28,7 +28,7 @@ type Store struct {
 	logger  *slog.Logger
 
 	read     *readers
-	ledger   *writer         // accounts, keys and the ledger
+	ledger   *writer         // accounts, credentials and the ledger
 	records  *writer         // labels, permittees and reference data; only under changing
 	changing *turnstile.Lock // held by whoever changes records, or the schema
 	company  time.Time       // when somebody last waited for a split write; under changing

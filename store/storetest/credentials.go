@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -130,4 +131,67 @@ func lastUseOfLinkIsNoted(t *testing.T, st store.Store, c *clock) {
 	if got := must(t, keys, err)[0].LastUsedAt; !got.Equal(c.now()) {
 		t.Errorf("the key was last used at %v, want %v", got, c.now())
 	}
+}
+
+// linksChangeWhileCharged: whoever changes accounts, apps and links, and whoever charges them, wait for each other and never in
+// a circle. The clock goes on so fast that every charge notes the use of its links.
+func linksChangeWhileCharged(t *testing.T, st store.Store, c *clock) {
+	const rounds = 25
+	var accounts []cola.AccountID
+	var credentials []cola.Credential
+	apps := []store.App{mustApp(t, st, "app"), mustApp(t, st, "other")}
+	for n := range 3 {
+		accounts = append(accounts, mustAccountOf(t, st, anIssuer, fmt.Sprint(n), "").ID)
+		for _, app := range apps {
+			credentials = append(credentials, linkCredential(mustConnect(t, st, accounts[n], app.ID).ID))
+		}
+	}
+	work := []func(n int) error{
+		func(n int) error { return st.RevokeLink(t.Context(), credentials[n%6].ID) },
+		func(n int) error { return st.RestoreLink(t.Context(), credentials[n%6].ID) },
+		func(n int) error { return st.DisableApp(t.Context(), apps[n%2].ID) },
+		func(n int) error { _, err := st.RegisterApp(t.Context(), apps[n%2]); return err },
+		func(n int) error {
+			_, err := st.Connect(t.Context(), accounts[n%3], apps[n%2].ID, scopes(fmt.Sprint(n)))
+			return err
+		},
+		func(n int) error {
+			_, err := st.AccountOf(t.Context(), store.Identity{Issuer: anIssuer, Subject: fmt.Sprint(n % 3)}, fmt.Sprintf("%d@example.com", n%4))
+			return err
+		},
+	}
+	for range 3 {
+		work = append(work, func(int) error {
+			c.advance(2 * time.Minute)
+			return st.Settle(t.Context(), store.Batch{ID: NewBatchID(), Accounts: accounts, Credentials: credentials}, chargeLinks)
+		})
+	}
+	atOnce(len(work), func(i int) {
+		for n := range rounds {
+			if err := work[i](n); err != nil {
+				t.Errorf("worker %d, round %d: %v", i, n, err)
+				return
+			}
+		}
+	})
+	for _, id := range accounts {
+		sum := sumOfDays(t, st, id, cola.PeriodOf(c.now()))
+		same(t, "sum of the days", mustUsage(t, st, id).Used, sum)
+		if sum.ListRecords > 3*2*rounds {
+			t.Errorf("account %d was charged %d records by %d batches of two links", id, sum.ListRecords, 3*rounds)
+		}
+	}
+}
+
+// chargeLinks charges a record to every link that holds.
+func chargeLinks(_ time.Time, states []store.AccountState) (entries []store.Entry) {
+	for _, s := range states {
+		e := store.Entry{Account: s.Account}
+		for c := range s.Valid {
+			e.Requests++
+			e.Units = append(e.Units, restBy(c, cola.MeterListRecords, 1))
+		}
+		entries = append(entries, e)
+	}
+	return entries
 }

@@ -31,6 +31,7 @@ func testLedger(t *testing.T, open Opener) {
 		{"a link holds for its account until it or its app ends", linksHold},
 		{"a key and a link of one number are told apart", kindsAreToldApart},
 		{"the use of a link is noted once a minute", lastUseOfLinkIsNoted},
+		{"links change while they are charged", linksChangeWhileCharged},
 		{"an account that is not there has no usage", func(t *testing.T, st store.Store, _ *clock) {
 			if _, err := st.AccountUsage(t.Context(), 42); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("error = %v, want ErrNotFound", err)
