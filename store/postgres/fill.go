@@ -100,14 +100,8 @@ func (f *filler) fill(i *store.Item) error {
 		k := &i.Key
 		f.add(f.keys, k.ID, int64(k.AccountID), k.Hash[:], k.Name, k.Prefix, k.LastFour,
 			k.CreatedAt, encode(&k.LastUsedAt), encode(&k.RevokedAt), encode(&k.ExpiresAt))
-	case store.ItemApp:
-		a := &i.App
-		f.add(f.apps, a.ID, a.Issuer, a.ClientID, a.Name, encode(&a.Scopes), a.CreatedAt, encode(&a.DisabledAt))
-	case store.ItemIdentity:
-		f.add(f.identities, i.Identity.Issuer, i.Identity.Subject, int64(i.Identity.Account))
-	case store.ItemLink:
-		l := &i.Link
-		f.add(f.links, l.ID, int64(l.Account), l.App.ID, encode(&l.Scopes), l.CreatedAt, encode(&l.LastUsedAt), encode(&l.RevokedAt))
+	case store.ItemApp, store.ItemIdentity, store.ItemLink:
+		f.addConnection(i)
 	case store.ItemSearch:
 		if err := f.addSearch(&i.Search); err != nil {
 			return err
@@ -150,6 +144,20 @@ func (f *filler) addSearch(i *store.StoredSearch) error {
 		f.add(f.searches, append([]any{i.ID, int64(i.Account)}, values(row.Columns())...)...)
 	}
 	return err
+}
+
+// addConnection adds one item about connected apps.
+func (f *filler) addConnection(i *store.Item) {
+	switch i.Kind {
+	case store.ItemApp:
+		a := &i.App
+		f.add(f.apps, a.ID, a.Issuer, a.ClientID, a.Name, encode(&a.Scopes), a.CreatedAt, encode(&a.DisabledAt))
+	case store.ItemIdentity:
+		f.add(f.identities, i.Identity.Issuer, i.Identity.Subject, int64(i.Identity.Account))
+	case store.ItemLink:
+		l := &i.Link
+		f.add(f.links, l.ID, int64(l.Account), l.App.ID, encode(&l.Scopes), l.CreatedAt, encode(&l.LastUsedAt), encode(&l.RevokedAt))
+	}
 }
 
 func (f *filler) addCola(c *cola.Cola) {

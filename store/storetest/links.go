@@ -187,3 +187,46 @@ func revokedAtOnce(t *testing.T, st store.Store, _ *clock) {
 		}
 	}
 }
+
+// furnishLinks has an account linked to two apps, of which one is disabled, and one link revoked.
+func furnishLinks(t *testing.T, st store.Store, c *clock, account cola.AccountID) {
+	t.Helper()
+	first := mustApp(t, st, "ünïcode's app", "b", "a")
+	second := mustApp(t, st, "app2")
+	l := mustConnect(t, st, account, first.ID, "openid", "a")
+	mustConnect(t, st, account, second.ID)
+	mustAccountOf(t, st, anIssuer, "subject", "A@example.com")
+	mustAccountOf(t, st, anIssuer, "SUBJECT", "")
+	settle(t, st, account, charge(account, 1, restBy(linkCredential(l.ID), cola.MeterListRecords, 0)))
+	c.advance(time.Second)
+	mustDo(t, st.RevokeLink(t.Context(), l.ID))
+	mustDo(t, st.DisableApp(t.Context(), second.ID))
+}
+
+func movedLinksDoTheSame(t *testing.T, from, to store.Store, account cola.AccountID) {
+	want, got := mustLinks(t, from, 0), mustLinks(t, to, 0)
+	same(t, "links", want, got)
+	for subject, verified := range map[string]string{"subject": "", "SUBJECT": "", "another": "a@EXAMPLE.com"} {
+		same(t, "account of "+subject, mustAccountOf(t, from, anIssuer, subject, verified), mustAccountOf(t, to, anIssuer, subject, verified))
+	}
+	fresh := mustApp(t, to, "fresh")
+	if last := got[len(got)-1]; fresh.ID <= last.App.ID || mustConnect(t, to, account, fresh.ID).ID <= last.ID {
+		t.Errorf("a new app has the id %d, not one after those that were moved, or its link has not", fresh.ID)
+	}
+}
+
+func movedSearchesDoTheSame(t *testing.T, from, to store.Store, account cola.AccountID) {
+	other, err := to.AccountByEmail(t.Context(), "b@example.com")
+	must(t, other, err)
+	for _, id := range []cola.AccountID{account, other.ID} {
+		same(t, "saved searches", mustSearches(t, from, id), mustSearches(t, to, id))
+	}
+	fresh := once(newSearch(other.ID, 3), "key", 1)
+	fresh.MaxActive = 2
+	if _, _, err := to.CreateSavedSearch(t.Context(), fresh); !errors.Is(err, store.ErrLimit) {
+		t.Errorf("a third active search: %v, want ErrLimit", err)
+	}
+	fresh.MaxActive = 3
+	made := mustCreate(t, to, fresh)
+	same(t, "the newest search", made, mustSearches(t, to, other.ID)[2])
+}

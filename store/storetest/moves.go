@@ -41,22 +41,7 @@ func testMoves(t *testing.T, open Opener) {
 			same(t, "sizes", mustSizes(t, st), mustSizes(t, to))
 		}},
 		{"only an empty store can be filled", func(t *testing.T, st store.Store, c *clock) {
-			furnish(t, st, c)
-			before := dump(t, st)
-			if err := st.Fill(t.Context(), store.Items(t.Context(), st)); !errors.Is(err, store.ErrExists) {
-				t.Errorf("filling a store with records: %v, want ErrExists", err)
-			}
-			same(t, "what it holds", before, dump(t, st))
-			other := open(t, c.now)
-			mustAccount(t, other, "a@example.com", cola.TierFree)
-			if err := other.Fill(t.Context(), store.Items(t.Context(), st)); !errors.Is(err, store.ErrExists) {
-				t.Errorf("filling a store with an account: %v, want ErrExists", err)
-			}
-			third := open(t, c.now)
-			mustApp(t, third, "app")
-			if err := third.Fill(t.Context(), store.Items(t.Context(), st)); !errors.Is(err, store.ErrExists) {
-				t.Errorf("filling a store with an app: %v, want ErrExists", err)
-			}
+			onlyEmptyIsFilled(t, st, c, func() store.Store { return open(t, c.now) })
 		}},
 		{"what breaks off leaves nothing, or says so", func(t *testing.T, st store.Store, c *clock) {
 			furnish(t, st, c)
@@ -74,6 +59,20 @@ func testMoves(t *testing.T, open Opener) {
 			mustKeep(t, st, label(9_000)) // nothing is left open
 		}},
 	})
+}
+
+func onlyEmptyIsFilled(t *testing.T, st store.Store, c *clock, another func() store.Store) {
+	furnish(t, st, c)
+	before := dump(t, st)
+	account, app := another(), another()
+	mustAccount(t, account, "a@example.com", cola.TierFree)
+	mustApp(t, app, "app")
+	for what, to := range map[string]store.Store{"records": st, "an account": account, "an app": app} {
+		if err := to.Fill(t.Context(), store.Items(t.Context(), st)); !errors.Is(err, store.ErrExists) {
+			t.Errorf("filling a store with %s: %v, want ErrExists", what, err)
+		}
+	}
+	same(t, "what it holds", before, dump(t, st))
 }
 
 // furnish puts something of everything into a store.
@@ -115,21 +114,6 @@ func furnish(t *testing.T, st store.Store, c *clock) {
 	must(t, outcomes, err)
 }
 
-// furnishLinks has an account linked to two apps, of which one is disabled, and one link revoked.
-func furnishLinks(t *testing.T, st store.Store, c *clock, account cola.AccountID) {
-	t.Helper()
-	first := mustApp(t, st, "ünïcode's app", "b", "a")
-	second := mustApp(t, st, "app2")
-	l := mustConnect(t, st, account, first.ID, "openid", "a")
-	mustConnect(t, st, account, second.ID)
-	mustAccountOf(t, st, anIssuer, "subject", "A@example.com")
-	mustAccountOf(t, st, anIssuer, "SUBJECT", "")
-	settle(t, st, account, charge(account, 1, restBy(linkCredential(l.ID), cola.MeterListRecords, 0)))
-	c.advance(time.Second)
-	mustDo(t, st.RevokeLink(t.Context(), l.ID))
-	mustDo(t, st.DisableApp(t.Context(), second.ID))
-}
-
 func movedDoesTheSame(t *testing.T, from, to store.Store, c *clock) {
 	if err := to.Fill(t.Context(), store.Items(t.Context(), from)); err != nil {
 		t.Fatal(err)
@@ -168,34 +152,6 @@ func movedDoesTheSame(t *testing.T, from, to store.Store, c *clock) {
 	settle(t, to, k.AccountID, charge(k.AccountID, 1, rest(k.ID, cola.MeterListRecords, 5)))
 	same(t, "list records used", 25, mustUsage(t, to, k.AccountID).Used.ListRecords)
 	c.advance(time.Hour)
-}
-
-func movedLinksDoTheSame(t *testing.T, from, to store.Store, account cola.AccountID) {
-	want, got := mustLinks(t, from, 0), mustLinks(t, to, 0)
-	same(t, "links", want, got)
-	for subject, verified := range map[string]string{"subject": "", "SUBJECT": "", "another": "a@EXAMPLE.com"} {
-		same(t, "account of "+subject, mustAccountOf(t, from, anIssuer, subject, verified), mustAccountOf(t, to, anIssuer, subject, verified))
-	}
-	fresh := mustApp(t, to, "fresh")
-	if last := got[len(got)-1]; fresh.ID <= last.App.ID || mustConnect(t, to, account, fresh.ID).ID <= last.ID {
-		t.Errorf("a new app has the id %d, not one after those that were moved, or its link has not", fresh.ID)
-	}
-}
-
-func movedSearchesDoTheSame(t *testing.T, from, to store.Store, account cola.AccountID) {
-	other, err := to.AccountByEmail(t.Context(), "b@example.com")
-	must(t, other, err)
-	for _, id := range []cola.AccountID{account, other.ID} {
-		same(t, "saved searches", mustSearches(t, from, id), mustSearches(t, to, id))
-	}
-	fresh := once(newSearch(other.ID, 3), "key", 1)
-	fresh.MaxActive = 2
-	if _, _, err := to.CreateSavedSearch(t.Context(), fresh); !errors.Is(err, store.ErrLimit) {
-		t.Errorf("a third active search: %v, want ErrLimit", err)
-	}
-	fresh.MaxActive = 3
-	made := mustCreate(t, to, fresh)
-	same(t, "the newest search", made, mustSearches(t, to, other.ID)[2])
 }
 
 // breakingOffLeavesNothing has the items end in an error after some.
