@@ -35,6 +35,7 @@ type fakeIssuer struct {
 	jwks     string        // key set in place of the one of the keys
 	err      error         // of every request
 	hold     chan struct{} // requests wait until it is closed
+	delay    time.Duration // of every answer
 	asked    map[string]int
 }
 
@@ -71,8 +72,13 @@ func (f *fakeIssuer) answer(r *http.Request) (string, error) {
 	path := strings.TrimPrefix(r.URL.String(), strings.TrimSuffix(f.url, "/"))
 	f.mu.Lock()
 	f.asked[path]++
-	hold := f.hold
+	hold, delay := f.hold, f.delay
 	f.mu.Unlock()
+	select {
+	case <-time.After(delay):
+	case <-r.Context().Done():
+		return "", r.Context().Err()
+	}
 	if hold != nil {
 		select {
 		case <-hold:
@@ -243,7 +249,7 @@ type bench struct {
 }
 
 // newBench returns one whose issuer signs with a key of its own. In a synctest bubble time is that of the bubble.
-func newBench(t *testing.T, change func(*TokenOptions)) *bench {
+func newBench(t testing.TB, change func(*TokenOptions)) *bench {
 	t.Helper()
 	b := &bench{key: newSigner(t, "ES256", "k1"), store: newFakeStore(ourApp()), now: time.Now}
 	b.issuer = newFakeIssuer(ourIssuer, b.key)

@@ -237,6 +237,38 @@ func TestSilentIssuer(t *testing.T) {
 	})
 }
 
+// TestSlowIssuer: the two requests for keys have five seconds together, and keys that come in time count.
+func TestSlowIssuer(t *testing.T) {
+	inTime(t, func(t *testing.T, b *bench) {
+		b.issuer.set(func(f *fakeIssuer) { f.delay = askWithin/2 + time.Millisecond })
+		begun := time.Now()
+		_, err := b.send(t.Context(), b.token())
+		wantUnavailable(t, err)
+		if took := time.Since(begun); took != askWithin {
+			t.Errorf("the attempt took %v, want %v", took, askWithin)
+		}
+		b.issuer.set(func(f *fakeIssuer) { f.delay = askWithin/2 - time.Millisecond })
+		time.Sleep(askEveryWithout)
+		b.good(t)
+	})
+}
+
+// TestNewerKeysThatAreThere: whoever looked for a key in a set that has been replaced meanwhile gets the new one, and asks nobody.
+func TestNewerKeysThatAreThere(t *testing.T) {
+	inTime(t, func(t *testing.T, b *bench) {
+		b.good(t)
+		i := b.tokens.issuers[ourIssuer]
+		old := i.set
+		if err := b.tokens.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if set, err := i.newer(t.Context(), old); err != nil || set == old || set != i.set {
+			t.Errorf("newer = %p, %v; want %p", set, err, i.set)
+		}
+		b.wantFetches(t, 2)
+	})
+}
+
 // TestWrongAnswersOfIssuers: an answer that is not one counts as none, and keeps the keys there are.
 func TestWrongAnswersOfIssuers(t *testing.T) {
 	tests := []struct {

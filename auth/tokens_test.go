@@ -226,6 +226,7 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 		{"with a password", []string{"https://me:secret@id.example.com"}, audiences, "not an absolute https URL"},
 		{"plain http", []string{"http://id.example.com"}, audiences, "http is only for issuers on this machine"},
 		{"http, name that only begins like loopback", []string{"http://localhost.example.com"}, audiences, "http is only for issuers on this machine"},
+		{"http on the next machine", []string{"http://10.0.0.1:9000"}, audiences, "http is only for issuers on this machine"},
 		{"another scheme", []string{"ftp://id.example.com"}, audiences, "not an https URL"},
 		{"query", []string{ourIssuer + "?a=b"}, audiences, "query or a fragment"},
 		{"empty query", []string{ourIssuer + "?"}, audiences, "query or a fragment"},
@@ -241,5 +242,31 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 				t.Errorf("error = %v, want %q", err, tt.reason)
 			}
 		})
+	}
+}
+
+// BenchmarkKnownToken is what a request with a token costs before the ledger is asked.
+func BenchmarkKnownToken(b *testing.B) { benchmarkToken(b, "ES256", true) }
+
+// BenchmarkNewToken is what the first request with a token costs, besides the store.
+func BenchmarkNewToken(b *testing.B) {
+	for _, alg := range []string{"ES256", "RS256"} {
+		b.Run(alg, func(b *testing.B) { benchmarkToken(b, alg, false) })
+	}
+}
+
+func benchmarkToken(b *testing.B, alg string, known bool) {
+	asked := newBench(b, nil)
+	asked.key = newSigner(b, alg, "k1")
+	asked.issuer.publish(asked.key)
+	token := asked.token()
+	b.ReportAllocs()
+	for b.Loop() {
+		if !known {
+			asked.tokens.known.Purge()
+		}
+		if _, err := asked.send(b.Context(), token); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
