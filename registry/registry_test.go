@@ -40,6 +40,7 @@ type world struct {
 	down  atomic.Bool // the database does not answer
 	mute  atomic.Bool // it does not tell its changes
 	stuck atomic.Bool // it answers, and does not commit
+	full  atomic.Bool // it has no room for saved searches
 
 	metrics *prometheus.Registry
 }

@@ -110,3 +110,49 @@ func TestNothingIsReadWhileNothingCommits(t *testing.T) {
 		}
 	})
 }
+
+// admitting is a store whose ledger lets everybody through, and which answers nothing else.
+type admitting struct{ silent }
+
+func (admitting) Settle(_ context.Context, b store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
+	var states []store.AccountState
+	for _, id := range b.Accounts {
+		state := store.AccountState{Account: id, Exists: true, Tier: cola.TierPro, Valid: map[cola.Credential]bool{}}
+		for _, c := range b.Credentials {
+			state.Valid[c] = true
+		}
+		states = append(states, state)
+	}
+	decide(time.Now(), states)
+	return nil
+}
+
+func (admitting) CreateSavedSearch(ctx context.Context, _ store.NewSavedSearch) (cola.SavedSearch, bool, error) {
+	<-ctx.Done()
+	return cola.SavedSearch{}, false, ctx.Err()
+}
+
+// TestSavingDoesNotWaitForASilentStore for longer than a charge does.
+func TestSavingDoesNotWaitForASilentStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := quota.New(admitting{}, quota.Options{})
+		t.Cleanup(ledger.Close)
+		s := New(Options{Store: admitting{}, Ledger: ledger, Now: time.Now})
+		caller := cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1}, Scopes: cola.Scopes()}
+		search := cola.SavedSearchParams{Name: "n", Filters: &cola.SavedSearchFilters{}}
+		if _, _, err := s.CreateSavedSearch(t.Context(), caller, search); cola.CodeOf(err) != cola.CodeUnavailable {
+			t.Errorf("before the index is built: %v, want unavailable", err)
+		}
+		s.ready.Store(true)
+		begun := time.Now()
+		_, state, err := s.CreateSavedSearch(t.Context(), caller, search)
+		if cola.CodeOf(err) != cola.CodeUnavailable || !state.Known() || time.Since(begun) != 5*time.Second {
+			t.Errorf("%v after %v, want unavailable after 5 s", err, time.Since(begun))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, _, err := s.CreateSavedSearch(ctx, caller, search); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("whose caller has gone: %v, want the end of the context", err)
+		}
+	})
+}

@@ -1,0 +1,233 @@
+package registry_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// filterCase is one filter of a saved search, as JSON, and what it plainly means.
+type filterCase struct {
+	filters string
+	holds   func(r *cola.IndexRecord) bool
+}
+
+// TestEveryFilterOfASavedSearch: each filter alone, and several together, find exactly the labels that they are meant to.
+func TestEveryFilterOfASavedSearch(t *testing.T) {
+	w := mustWorld(t, 3_000)
+	w.mustKeepBothGeorgias(t)
+	labels := w.labels(t)
+	cases := filterCases(labels)
+	tried := map[string]bool{}
+	for _, k := range cases {
+		t.Run(k.filters, func(t *testing.T) {
+			var filters cola.SavedSearchFilters
+			if err := json.Unmarshal([]byte(k.filters), &filters); err != nil {
+				t.Fatal(err)
+			}
+			settled, err := cola.SavedSearchParams{Name: "n", Filters: &filters}.Normalize(instant)
+			if err != nil {
+				t.Fatal(err)
+			}
+			note(tried, k.filters)
+			want := idsOf(labels, k.holds)
+			if len(want) == 0 || len(want) == len(labels) {
+				t.Errorf("%d of %d labels are meant: the test shows nothing", len(want), len(labels))
+			}
+			if diff := cmp.Diff(want, w.idsFound(settled.Filters.AsQuery())); diff != "" {
+				t.Errorf("labels (-want +got):\n%s", diff)
+			}
+		})
+	}
+	fields := reflect.TypeFor[cola.SavedSearchFilters]()
+	for i := range fields.NumField() {
+		name, _, _ := strings.Cut(fields.Field(i).Tag.Get("json"), ",")
+		if !tried[name] {
+			t.Errorf("no case has the filter %s", name)
+		}
+	}
+}
+
+// note remembers which filters a case has.
+func note(tried map[string]bool, filters string) {
+	var members map[string]any
+	if json.Unmarshal([]byte(filters), &members) == nil {
+		for name := range members {
+			tried[name] = true
+		}
+	}
+}
+
+// TestFiltersThatFindNothing: filters that contradict each other, or ask for what there is not, are no filters left out.
+func TestFiltersThatFindNothing(t *testing.T) {
+	w := mustWorld(t, 500)
+	w.mustKeepBothGeorgias(t)
+	for _, filters := range []cola.SavedSearchFilters{
+		{Country: "france", USState: "california"},
+		{Country: "narnia"},
+		{USState: "georgia", OriginImported: cola.Some(true)},
+		{BrandName: "!"},
+		{PermitNumberText: "!"},
+		{Query: "!"},
+		{BarcodeValue: "no such barcode"},
+		{DerivedBeer: cola.Some(true), DerivedCategory: "Wine"},
+	} {
+		if got := w.idsFound(filters.AsQuery()); len(got) != 0 {
+			t.Errorf("%+v find %d labels, want none", filters, len(got))
+		}
+	}
+	if got := w.idsFound(cola.SavedSearchFilters{OriginDomestic: cola.Some(true), OriginImported: cola.Some(true)}.AsQuery()); len(got) != len(w.labels(t)) {
+		t.Errorf("both origins find %d labels, want all", len(got))
+	}
+}
+
+// mustKeepBothGeorgias adds a label from the state and one from the country, and waits until the index has them.
+func (w *world) mustKeepBothGeorgias(t *testing.T) {
+	t.Helper()
+	var patches []cola.Patch[cola.Cola]
+	for id, origin := range map[cola.TTBID]cola.Text{11054001000048: cola.Domestic, 11054001000049: cola.Imported} {
+		c := cola.Cola{DomesticOrImported: origin}
+		c.TTBID, c.BrandName, c.ProductType, c.PermitNumber, c.OriginName = id, "TBILISI & SONS", cola.Wine, "NJ-I-721", "GEORGIA"
+		patches = append(patches, cola.Patch[cola.Cola]{Record: c, Fields: cola.Fields(1)<<len(cola.FieldsOf[cola.Cola]()) - 1})
+	}
+	if _, err := w.store.UpsertColas(t.Context(), patches, store.Commit); err != nil {
+		t.Fatal(err)
+	}
+	for looks := 0; len(w.idsFound(cola.Query{Text: "tbilisi"})) < 2; looks++ {
+		if looks == 1_000 {
+			t.Fatal("the index does not get the labels")
+		}
+		time.Sleep(10 * time.Millisecond) // between two looks
+	}
+}
+
+func (w *world) labels(t *testing.T) []cola.IndexRecord {
+	t.Helper()
+	var labels []cola.IndexRecord
+	_, err := w.store.ColasSince(t.Context(), 0, func(r *cola.IndexRecord) error {
+		labels = append(labels, *r)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return labels
+}
+
+func (w *world) idsFound(q cola.Query) []cola.TTBID {
+	ids := []cola.TTBID{}
+	for _, row := range w.index.View().Search(cola.ColaSearch{Query: q, Page: 1, PerPage: 10_000}).Rows {
+		ids = append(ids, row.TTBID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func idsOf(labels []cola.IndexRecord, holds func(*cola.IndexRecord) bool) []cola.TTBID {
+	ids := []cola.TTBID{}
+	for i := range labels {
+		if holds(&labels[i]) {
+			ids = append(ids, labels[i].Summary.TTBID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func filterCases(labels []cola.IndexRecord) []filterCase {
+	some := labels[slices.IndexFunc(labels, func(r cola.IndexRecord) bool { return r.MainBarcode != "" })]
+	permit := some.Summary.PermitNumber[1 : len(some.Summary.PermitNumber)-1]
+	brand, _, _ := strings.Cut(some.Summary.BrandName, " ")
+	word := func(text, word string) bool { return slices.Contains(strings.Fields(strings.ToLower(text)), word) }
+	cases := []filterCase{
+		{`{"query": "` + some.Summary.TTBID.String() + `"}`, func(r *cola.IndexRecord) bool { return r.Summary.TTBID == some.Summary.TTBID }},
+		{`{"query": "table"}`, func(r *cola.IndexRecord) bool {
+			s := &r.Summary
+			return word(s.BrandName, "table") || word(string(s.ProductName), "table") || word(string(s.ClassName), "table") || word(r.AddressRecipient, "table")
+		}},
+		{`{"brand_name": " ` + brand[:len(brand)-1] + `"}`, func(r *cola.IndexRecord) bool { return strings.Contains(r.Summary.BrandName, brand[:len(brand)-1]) }},
+		{`{"barcode_value": "` + some.MainBarcode[:3] + " - " + some.MainBarcode[3:] + `"}`, func(r *cola.IndexRecord) bool { return r.MainBarcode == some.MainBarcode }},
+		{`{"permit_number_text": "` + strings.ToLower(permit) + `"}`, func(r *cola.IndexRecord) bool { return strings.Contains(r.Summary.PermitNumber, permit) }},
+		{`{"derived_category": "wine>red  wine"}`, func(r *cola.IndexRecord) bool { return cola.PathWithin(r.CategoryPath, "Wine > Red Wine") }},
+		{`{"origin_domestic": true}`, func(r *cola.IndexRecord) bool { return r.DomesticOrImported == cola.Domestic }},
+		{`{"origin_imported": true, "origin_domestic": false}`, func(r *cola.IndexRecord) bool { return r.DomesticOrImported == cola.Imported }},
+		{`{"applicant_us_state": "ca"}`, func(r *cola.IndexRecord) bool { return r.AddressState == "CA" }},
+		{`{"applicant_us_state": "New York"}`, func(r *cola.IndexRecord) bool { return r.AddressState == "NY" }},
+		{`{"abv_min": 40}`, func(r *cola.IndexRecord) bool { return r.ABV.OK && r.ABV.V >= 40 }},
+		{`{"abv_max": 13.5}`, func(r *cola.IndexRecord) bool { return r.ABV.OK && r.ABV.V <= 13.5 }},
+		{`{"abv_min": 12, "abv_max": 13.5}`, func(r *cola.IndexRecord) bool { return r.ABV.OK && r.ABV.V >= 12 && r.ABV.V <= 13.5 }},
+		{`{"volume_min": 1, "volume_unit": "liters"}`, func(r *cola.IndexRecord) bool { return milliliters(r) >= 1000 }},
+		{`{"volume_max": 0.75, "volume_unit": "LITERS"}`, func(r *cola.IndexRecord) bool { return milliliters(r) >= 0 && milliliters(r) <= 750 }},
+		{`{"type_wine": true, "abv_min": 14, "us_state": "california"}`, func(r *cola.IndexRecord) bool {
+			return r.Summary.ProductType == cola.Wine && r.ABV.V >= 14 && r.Summary.OriginName == "CALIFORNIA"
+		}},
+	}
+	return slices.Concat(cases, placeCases(), optionCases())
+}
+
+// milliliters returns a label's volume, or -1 when it is not known.
+func milliliters(r *cola.IndexRecord) float64 {
+	ml, ok := cola.Milliliters(r.Volume.V, r.VolumeUnit)
+	if !ok || !r.Volume.OK {
+		return -1
+	}
+	return ml
+}
+
+func placeCases() []filterCase {
+	from := func(names ...string) func(*cola.IndexRecord) bool {
+		return func(r *cola.IndexRecord) bool { return slices.Contains(names, string(r.Summary.OriginName)) }
+	}
+	return []filterCase{
+		{`{"country": "French"}`, from("FRANCE")},
+		{`{"country": "georgia"}`, from("GEORGIA")},
+		{`{"country": "georgia", "origin_imported": true}`, func(r *cola.IndexRecord) bool {
+			return from("GEORGIA")(r) && r.DomesticOrImported == cola.Imported
+		}},
+		{`{"us_state": "GA"}`, func(r *cola.IndexRecord) bool { return from("GEORGIA")(r) && r.DomesticOrImported == cola.Domestic }},
+		{`{"us_state": "washingtonian"}`, from("WASHINGTON", "DISTRICT OF COLUMBIA")},
+		{`{"us_state": "ca", "country": "united states"}`, from("CALIFORNIA")},
+		{`{"country": "scottish", "us_state": ""}`, from("SCOTLAND")},
+	}
+}
+
+// optionCases has each boolean filter alone, and pairs of a group.
+func optionCases() []filterCase {
+	container := func(words ...string) func(*cola.IndexRecord) bool {
+		return func(r *cola.IndexRecord) bool { return slices.Contains(words, r.ContainerType) }
+	}
+	product := func(types ...cola.ProductType) func(*cola.IndexRecord) bool {
+		return func(r *cola.IndexRecord) bool { return slices.Contains(types, r.Summary.ProductType) }
+	}
+	root := func(words ...string) func(*cola.IndexRecord) bool {
+		return func(r *cola.IndexRecord) bool { return slices.Contains(words, cola.CategoryRoot(r.CategoryPath)) }
+	}
+	cases := []filterCase{
+		{`{"type_wine": true}`, product(cola.Wine)},
+		{`{"type_malt_beverage": true, "type_wine": false}`, product(cola.MaltBeverage)},
+		{`{"type_distilled_spirit": true}`, product(cola.DistilledSpirits)},
+		{`{"type_distilled_spirit": true, "type_malt_beverage": true}`, product(cola.DistilledSpirits, cola.MaltBeverage)},
+		{`{"derived_beer": true}`, root("Beer")},
+		{`{"derived_wine": true}`, root("Wine")},
+		{`{"derived_liquor": true}`, root("Liquor")},
+		{`{"derived_beer": true, "derived_wine": true, "derived_liquor": true}`, root("Beer", "Wine", "Liquor")},
+		{`{"container_can": true, "container_keg": true}`, container("can", "keg")},
+	}
+	for _, word := range cola.ContainerTypes() {
+		cases = append(cases, filterCase{`{"container_` + word + `": true}`, container(word)})
+	}
+	for _, status := range cola.Statuses() {
+		cases = append(cases, filterCase{`{"application_status": "` + status + `"}`, func(r *cola.IndexRecord) bool {
+			return string(r.Summary.ApplicationStatus) == status
+		}})
+	}
+	return cases
+}
