@@ -27,7 +27,7 @@ const (
 // Locks are taken in one order by all who take more than one: first the batch's own, which makes a second attempt with its
 // id wait for the first; then accounts, ascending; then rows that belong to these accounts (counters, days, windows, keys,
 // links), which nobody changes without holding the account, but for RevokeKey, RevokeLink, RestoreLink and Connect, which hold
-// nothing that a settlement waits for. SetTier and CreateKey lock one account and nothing after it; AccountOf one at most, and
+// nothing else that a settlement waits for. SetTier and CreateKey lock one account and nothing after it; AccountOf one at most, and
 // after it only an address and an identity that no row of the ledger depends on. DisableApp and RegisterApp lock one app, which
 // is read without a lock. CreateSavedSearch locks one account, and after it only searches of that account. The forgetting of
 // batches and of creations skips what is locked. So nobody waits in a circle.
