@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/schemas"
 )
 
 // summaryFields are the fields of a label that say what it is, and those that lead on.
@@ -55,7 +56,7 @@ func shownFields(t reflect.Type, detailed bool) (shown []shownField) {
 		if f.Anonymous || name == "" || name == "-" || !detailed && listed && !slices.Contains(names, name) {
 			continue
 		}
-		omitted := f.Tag.Get("nullable") == "true" || options == "omitempty" || f.Type == reflect.TypeFor[[]string]()
+		omitted := f.Tag.Get("nullable") == "true" || schemas.OrNull(f.Tag) || strings.HasPrefix(options, "omit") || f.Type == reflect.TypeFor[[]string]()
 		shown = append(shown, shownField{name, f.Index, f.Type, f.Tag, omitted})
 	}
 	return shown

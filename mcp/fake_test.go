@@ -47,6 +47,9 @@ type fake struct {
 	search cola.ColaSearch // the latest one, normalised
 	asked  string          // the latest single value
 
+	created  cola.SavedSearchParams // the latest ones
+	repeated bool                   // whether a creation was made before
+
 	mu sync.Mutex // held where a bridge's calls meet: over what is counted and asked
 }
 
@@ -280,6 +283,25 @@ func (f *fake) ProductionReports(ctx context.Context, _ cola.Caller, p cola.Prod
 func (f *fake) AVAs(ctx context.Context, _ cola.Caller, p cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error) {
 	_, err := p.Normalize()
 	return rowsFor(ctx, f, err, f.ava.AVA)
+}
+
+func (f *fake) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error) {
+	state, err := f.admit(ctx)
+	f.created = p
+	if err == nil && !c.Has(cola.ScopeWriteSavedSearches) {
+		err = cola.InsufficientScope(cola.ScopeWriteSavedSearches)
+	}
+	var made cola.SavedSearch
+	if err == nil {
+		made, err = p.Normalize(now)
+	}
+	if err != nil {
+		return registry.SavedSearchMade{}, state, err
+	}
+	made.UUID, made.CreatedAt = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", cola.TimestampOf(now)
+	made.DashboardURL = "https://" + testHost + "/saved-searches"
+	made.ManageURL = made.DashboardURL + "/" + made.UUID
+	return registry.SavedSearchMade{Search: made, Repeated: f.repeated}, state, nil
 }
 
 func (f *fake) Words(context.Context) (registry.Words, error) { return f.words, f.err }

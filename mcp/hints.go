@@ -28,6 +28,10 @@ func hintOf(e *cola.Error, t *tool) string {
 	switch e.Code {
 	case cola.CodeValidation:
 		return "Correct the arguments named in error.details, all at once, and call again. Nothing was charged."
+	case cola.CodeSearchTooBroad:
+		return "Nothing was created. Add to filters what the user wants watched, such as a brand_name or a query, and call again; or leave schedule out to keep the search without an alert."
+	case cola.CodeWatchlistLimit:
+		return "Nothing was created, and the same call will be refused again. Tell the user how many alerts may be active; call again without schedule, or with schedule.active false, if the user wants the search kept all the same."
 	case cola.CodeNotFound:
 		return "Nothing was charged. " + t.notFound
 	case cola.CodeUnavailable:

@@ -50,6 +50,7 @@ type Service interface {
 	ProductionReports(context.Context, cola.Caller, cola.ProductionReportParams) (registry.PageList[cola.ProductionReport], cola.QuotaState, error)
 	AVAs(context.Context, cola.Caller, cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error)
 	AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
+	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error)
 
 	// Words tells what words the records hold, for completion and the reference resources.
 	Words(context.Context) (registry.Words, error)

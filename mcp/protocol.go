@@ -30,7 +30,8 @@ const instructions = `The registry of US alcohol label approvals (COLAs), 2005 t
 
 What it costs: search_colas, search_permittees and lookup_barcode cost a list record for each record returned; get_cola and get_permittee a detail ` +
 	`view each. Both are monthly quotas of the account, and few requests are let through a minute on small plans. get_usage and the reference tools ` +
-	`(processing times, production reports, AVAs) cost no quota.
+	`(processing times, production reports, AVAs) cost no quota, nor does create_saved_search, the one tool that writes: call it only when the user ` +
+	`wants a search kept or a brand watched.
 
 To spend little: narrow a search with filters before reading pages of it, since pagination.total is exact on any page and per_page=1 is enough to ` +
 	`count. Keep response_format concise unless a field is missing. Call get_cola only for labels that matter.

@@ -13,39 +13,67 @@ import (
 	"github.com/colaregistry/colaregistry/internal/schemas"
 )
 
-// argument is one argument of a tool.
+// argument is one argument of a tool, or of an object among them.
 type argument struct {
 	name     string
-	schema   *huma.Schema
+	schema   *huma.Schema // of an object: its description alone
+	members  []argument   // of an object
 	required bool
 }
 
 // inputOf describes the arguments of a tool by the fields of their struct.
 func inputOf[P any](t *tool) []argument {
-	set := schemas.New(huma.DefaultSchemaNamer)
-	var input []argument
-	for _, f := range cola.FieldsOf[P]() {
-		s := set.Field(reflect.TypeFor[P]().FieldByIndex(f.Index))
-		s.Nullable = false
-		if d, ok := t.defaults[f.Name]; ok {
-			s.Default = d
+	input := argumentsOf(schemas.New(huma.DefaultSchemaNamer), reflect.TypeFor[P]())
+	for i := range input {
+		a := &input[i]
+		a.required = slices.Contains(t.required, a.name)
+		if d, ok := t.defaults[a.name]; ok {
+			a.schema.Default = d
 		}
-		input = append(input, argument{f.Name, s, slices.Contains(t.required, f.Name)})
 	}
 	return input
 }
 
+// argumentsOf describes the fields of a struct; objects in place, since a schema stands alone.
+func argumentsOf(set *schemas.Set, t reflect.Type) (all []argument) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || name == "-" {
+			continue
+		}
+		a := argument{name: name, required: options == ""}
+		if f.Type.Kind() == reflect.Pointer {
+			a.schema, a.members = &huma.Schema{Type: huma.TypeObject, Description: f.Tag.Get("doc")}, argumentsOf(set, f.Type.Elem())
+		} else {
+			a.schema = set.Field(f)
+			a.schema.Nullable = false
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
 // inputSchema is the schema of the arguments: strict, so that a client that validates finds what is misspelt by itself.
-func (t *tool) inputSchema() json.RawMessage {
-	properties := object{}
-	for _, a := range t.input {
-		properties = append(properties, field{a.name, a.schema})
+func (t *tool) inputSchema() json.RawMessage { return mustJSON(strict(t.input)) }
+
+// strict is the schema of an object that has no other members.
+func strict(members []argument) object {
+	properties, required := object{}, []string{}
+	for _, m := range members {
+		var s any = m.schema
+		if m.members != nil {
+			s = append(object{{"description", m.schema.Description}}, strict(m.members)...)
+		}
+		properties = append(properties, field{m.name, s})
+		if m.required {
+			required = append(required, m.name)
+		}
 	}
 	s := object{{"type", "object"}, {"properties", properties}}
-	if len(t.required) > 0 {
-		s = append(s, field{"required", t.required})
+	if len(required) > 0 {
+		s = append(s, field{"required", required})
 	}
-	return mustJSON(append(s, field{"additionalProperties", false}))
+	return append(s, field{"additionalProperties", false})
 }
 
 // object is JSON whose members keep their order.
@@ -120,7 +148,11 @@ func recordSchema(types []reflect.Type) object {
 		}
 		required = slices.DeleteFunc(required, func(name string) bool { return !slices.Contains(always, name) })
 	}
-	return object{{"type", "object"}, {"properties", properties}, {"required", required}}
+	o := object{{"type", "object"}, {"properties", properties}}
+	if len(required) > 0 {
+		o = append(o, field{"required", required})
+	}
+	return o
 }
 
 // membersOf describes the fields of a struct, and names those that every answer has.
@@ -139,13 +171,16 @@ func membersOf(set *schemas.Set, t reflect.Type) (all object, always []string) {
 func memberSchema(set *schemas.Set, f shownField) any {
 	doc := f.tag.Get("doc")
 	inner := f.typ
-	if inner.Kind() == reflect.Slice {
+	if inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
 		inner = inner.Elem()
 	}
 	if inner.Kind() == reflect.Struct && inner.PkgPath() == colaPackage && !strings.HasPrefix(inner.Name(), "Opt[") {
 		record := recordSchema([]reflect.Type{inner})
 		if f.typ.Kind() == reflect.Slice {
 			return object{{"type", "array"}, {"items", record}, {"description", doc}}
+		}
+		if schemas.OrNull(f.tag) {
+			return orNull(doc, record)
 		}
 		return append(object{{"description", doc}}, record...)
 	}
@@ -154,9 +189,14 @@ func memberSchema(set *schemas.Set, f shownField) any {
 	if !s.Nullable {
 		return s
 	}
-	// Each type in a branch of its own: some clients map schemas onto a dialect whose fields have one type.
 	s.Nullable, s.Description = false, ""
-	return object{{"description", doc}, {"anyOf", []any{s, object{{"type", "null"}}}}}
+	return orNull(doc, s)
+}
+
+// orNull describes what may be null. Each type has a branch of its own: some clients map schemas onto a dialect whose fields have
+// one type.
+func orNull(doc string, schema any) object {
+	return object{{"description", doc}, {"anyOf", []any{schema, object{{"type", "null"}}}}}
 }
 
 var colaPackage = reflect.TypeFor[cola.Cola]().PkgPath()

@@ -14,17 +14,22 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// keys is an Authenticator that knows one key.
+// keys is an Authenticator that knows one key, and an access token without scopes.
 type keys struct{ err error }
+
+const testToken = "token"
 
 func (k keys) Authenticate(_ context.Context, h http.Header, ch cola.Channel) (cola.Caller, error) {
 	if k.err != nil {
 		return cola.Caller{}, k.err
 	}
+	if h.Get("Authorization") == "Bearer "+testToken {
+		return cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialLink, ID: 1}, Channel: ch}, nil
+	}
 	if h.Get("X-Api-Key") != testKey && h.Get("Authorization") != "Bearer "+testKey {
 		return cola.Caller{}, cola.Errorf(cola.CodeUnauthorized, "The API key is not known.")
 	}
-	return cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 3}, Channel: ch}, nil
+	return cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 3}, Channel: ch, Scopes: cola.Scopes()}, nil
 }
 
 func mustServe(t testing.TB, svc Service, log io.Writer) http.Handler {

@@ -20,6 +20,8 @@ type tool struct {
 	meter       cola.Meter
 	scope       cola.Scope // that the caller needs; empty: none
 	required    []string   // arguments
+	writes      bool       // it makes something; else it only reads
+	settles     bool       // the service tells which arguments are missing
 	defaults    map[string]any
 	output      schema // of the structured content
 	notFound    string // hint for a record that is not there: what finds one
@@ -40,7 +42,7 @@ func newTool[P any](t tool, ask func(ctx context.Context, svc Service, c cola.Ca
 	t.run = func(ctx context.Context, svc Service, x *exchange) (answer, cola.QuotaState, error) {
 		values, problems := x.values(reader)
 		for _, name := range t.required {
-			if !given(values, name) && problems[name] == nil {
+			if !t.settles && !given(values, name) && problems[name] == nil {
 				problems.Add(name, "It is required.")
 			}
 		}
@@ -62,7 +64,7 @@ func given(values []params.Value, name string) bool {
 
 // describe makes the tool's entry in the list of tools.
 func (t *tool) describe() protocol.Tool {
-	yes, no := true, false
+	yes, no, reads := true, false, !t.writes
 	return protocol.Tool{
 		Name:            t.name,
 		Title:           t.title,
@@ -70,7 +72,7 @@ func (t *tool) describe() protocol.Tool {
 		RawInputSchema:  t.inputSchema(),
 		RawOutputSchema: json.RawMessage(t.output.bytes()),
 		Annotations: protocol.ToolAnnotation{
-			Title: t.title, ReadOnlyHint: &yes, DestructiveHint: &no, IdempotentHint: &yes, OpenWorldHint: &no,
+			Title: t.title, ReadOnlyHint: &reads, DestructiveHint: &no, IdempotentHint: &yes, OpenWorldHint: &no,
 		},
 	}
 }
@@ -95,6 +97,6 @@ func pageSize(asked cola.Opt[int]) cola.Opt[int] { return cola.Some(asked.Or(per
 // tools is every tool, in the order of the documentation.
 func tools() []tool {
 	return slices.Concat(
-		colaTools(), barcodeTools(), permitteeTools(), usageTools(), processingTimeTools(), productionReportTools(), avaTools(),
+		colaTools(), barcodeTools(), permitteeTools(), usageTools(), savedSearchTools(), processingTimeTools(), productionReportTools(), avaTools(),
 	)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -65,7 +66,7 @@ func TestToolsAreDescribed(t *testing.T) {
 	}
 	for _, one := range listed(t, mustServe(t, newFake(), io.Discard)) {
 		name, description := one["name"], one["description"].(string)
-		want := map[string]any{"title": one["title"], "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}
+		want := map[string]any{"title": one["title"], "readOnlyHint": name != "create_saved_search", "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}
 		if diff := cmp.Diff(want, one["annotations"]); diff != "" || one["title"] == "" {
 			t.Errorf("%s: annotations (-want +got):\n%s", name, diff)
 		}
@@ -78,13 +79,23 @@ func TestToolsAreDescribed(t *testing.T) {
 			}
 		}
 		input := one["inputSchema"].(map[string]any)
-		if input["additionalProperties"] != false || input["type"] != "object" {
-			t.Errorf("%s takes anything: %v", name, input)
+		checkStrict(t, name.(string), input)
+	}
+}
+
+// checkStrict: an object takes nothing that it does not describe, and neither do those within it.
+func checkStrict(t *testing.T, name string, input map[string]any) {
+	t.Helper()
+	if input["additionalProperties"] != false || input["type"] != "object" {
+		t.Errorf("%s takes anything: %v", name, input)
+	}
+	for argument, s := range input["properties"].(map[string]any) {
+		s := s.(map[string]any)
+		if s["description"] == nil || s["type"] == nil {
+			t.Errorf("%s: %s is described as %v", name, argument, s)
 		}
-		for argument, s := range input["properties"].(map[string]any) {
-			if s.(map[string]any)["description"] == nil || s.(map[string]any)["type"] == nil {
-				t.Errorf("%s: %s is described as %v", name, argument, s)
-			}
+		if s["type"] == "object" {
+			checkStrict(t, name+"."+argument, s)
 		}
 	}
 }
@@ -96,6 +107,7 @@ func TestArgumentsAreTheParameters(t *testing.T) {
 		"search_colas": {reflect.TypeFor[cola.SearchParams]()}, "search_permittees": {reflect.TypeFor[cola.PermitteeParams]()},
 		"list_production_reports": {reflect.TypeFor[cola.ProductionReportParams]()}, "search_avas": {reflect.TypeFor[cola.AVAParams]()},
 		"get_processing_times": {reflect.TypeFor[cola.ProcessingTimeParams](), reflect.TypeFor[cola.FormulaProcessingTimeParams](), reflect.TypeFor[cola.RegistrationProcessingTimeParams]()},
+		"create_saved_search":  {reflect.TypeFor[cola.SavedSearchParams]()},
 		"get_usage":            {}, "get_cola": {}, "lookup_barcode": {}, "get_permittee": {}, "get_ava": {},
 	}
 	beside := map[string]bool{"response_format": true, "kind": true, "ttb_id": true, "barcode_value": true, "permit_number": true, "ava_id": true}
@@ -105,15 +117,9 @@ func TestArgumentsAreTheParameters(t *testing.T) {
 			t.Errorf("%s has no place in this table", one.name)
 		}
 		got, used := map[string]argument{}, map[string]bool{}
-		for _, a := range one.input {
-			got[a.name] = a
-		}
+		flatten(got, "", one.input)
 		for _, of := range types {
-			for _, f := range reflect.VisibleFields(of) {
-				name := f.Tag.Get("json")
-				if f.Anonymous || name == "-" {
-					continue
-				}
+			for name, f := range fieldsWithin("", of) {
 				a, ok := got[name]
 				if !ok {
 					t.Errorf("%s lacks %s", one.name, name)
@@ -143,6 +149,30 @@ func TestArgumentsAreTheParameters(t *testing.T) {
 	}
 }
 
+// flatten names arguments, those of objects by dotted names.
+func flatten(into map[string]argument, prefix string, all []argument) {
+	for _, a := range all {
+		into[prefix+a.name] = a
+		flatten(into, prefix+a.name+".", a.members)
+	}
+}
+
+// fieldsWithin names the fields of a parameter struct, and of the structs in it.
+func fieldsWithin(prefix string, t reflect.Type) map[string]reflect.StructField {
+	all := map[string]reflect.StructField{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || name == "-" {
+			continue
+		}
+		all[prefix+name] = f
+		if f.Type.Kind() == reflect.Pointer {
+			maps.Copy(all, fieldsWithin(prefix+name+".", f.Type.Elem()))
+		}
+	}
+	return all
+}
+
 // TestExamplesAreAnswered: the example call of each tool works, its structured content is the text, and has what the schema
 // requires in either size.
 func TestExamplesAreAnswered(t *testing.T) {
@@ -150,7 +180,7 @@ func TestExamplesAreAnswered(t *testing.T) {
 	for _, one := range tools() {
 		for _, format := range formats {
 			arguments := one.example
-			if one.name != "get_usage" {
+			if one.name != "get_usage" && one.name != "create_saved_search" {
 				arguments = strings.TrimSuffix(arguments, "}") + `,"response_format":"` + format + `"}`
 			}
 			got := call(t, h, one.name, arguments)
@@ -189,7 +219,10 @@ func violations(schema map[string]any, value any, at string) (found []string) {
 	switch value := value.(type) {
 	case map[string]any:
 		properties, _ := schema["properties"].(map[string]any)
-		required, _ := schema["required"].([]any)
+		required, isList := schema["required"].([]any)
+		if _, given := schema["required"]; given && !isList {
+			found = append(found, fmt.Sprintf("%s requires %v, which is no list", at, schema["required"]))
+		}
 		for _, name := range required {
 			if _, ok := value[name.(string)]; !ok {
 				found = append(found, fmt.Sprintf("%s lacks %v", at, name))

@@ -33,7 +33,7 @@ records in the shape of the demonstration data. How to connect an assistant is i
 
 - Every call counts as one request of the account's limit in any 60 seconds, as a request of the REST API does; connecting and listing do not.
 - Arguments have the names of the REST API. An unknown one is an error that names the nearest; all problems are told at once.
-- ` + "`response_format`" + ` is ` + "`concise`" + ` (what is unknown and what is rarely needed is left out) or ` + "`detailed`" + `. No answer exceeds 25,000 tokens: a longer
+- ` + "`response_format`" + `, where a tool has it, is ` + "`concise`" + ` (what is unknown and what is rarely needed is left out) or ` + "`detailed`" + `. No answer exceeds 25,000 tokens: a longer
   one is cut before it is charged, and says so.
 - An answer has ` + "`notes`" + ` (this service's remarks), ` + "`data`" + ` (records; their texts are third parties'), and ` + "`charged`" + ` where it cost quota. It comes as structured
   content and as the same in text.
@@ -45,14 +45,19 @@ func writeTool(t *testing.T, b *strings.Builder, h http.Handler, one *tool) {
 	if len(one.input) > 0 {
 		fmt.Fprint(b, "\n| argument | type | |\n|---|---|---|\n")
 	}
-	for _, a := range one.input {
-		fmt.Fprintf(b, "| `%s`%s | %s | %s |\n", a.name, map[bool]string{true: " (required)"}[a.required], typeOf(a.schema), cell(a.schema.Description))
-	}
+	writeArguments(b, "", one.input)
 	got := call(t, h, one.name, one.example)
 	if got.failed {
 		t.Errorf("the example of %s fails: %s", one.name, got.texts[0])
 	}
 	fmt.Fprintf(b, "\n```json\n{\"name\": \"%s\", \"arguments\": %s}\n```\n\nanswers\n\n```json\n%s\n```\n", one.name, one.example, indented(t, got.texts[0]))
+}
+
+func writeArguments(b *strings.Builder, prefix string, all []argument) {
+	for _, a := range all {
+		fmt.Fprintf(b, "| `%s`%s | %s | %s |\n", prefix+a.name, map[bool]string{true: " (required)"}[a.required], typeOf(a.schema), cell(a.schema.Description))
+		writeArguments(b, prefix+a.name+".", a.members)
+	}
 }
 
 // typeOf describes the type of an argument in a few words.

@@ -117,7 +117,7 @@ func mustPipe(t *testing.T, key string, flags ...string) assistant {
 
 func useEveryTool(t *testing.T, a assistant) {
 	list, err := a.ListTools(t.Context(), protocol.ListToolsRequest{})
-	if err != nil || len(list.Tools) != 10 {
+	if err != nil || len(list.Tools) != 11 {
 		t.Fatalf("%d tools, %v", len(list.Tools), err)
 	}
 	id, permit := "", ""
@@ -132,6 +132,7 @@ func useEveryTool(t *testing.T, a assistant) {
 		"search_colas": {"product_type": []string{"wine"}}, "get_cola": {"ttb_id": id}, "lookup_barcode": {"barcode_value": detail.at("data", "barcode_value")},
 		"search_permittees": {"state": "CA"}, "get_permittee": {"permit_number": permit}, "get_usage": {}, "get_processing_times": {"kind": "registration"},
 		"list_production_reports": {"commodity": "wine"}, "search_avas": {"state": "OR"}, "get_ava": {"ava_id": area},
+		"create_saved_search": {"name": "Oaks", "filters": map[string]any{"brand_name": "oak", "type_wine": true}, "schedule": map[string]any{"cadence": "weekly", "day": 1}},
 	}
 	for _, tool := range list.Tools {
 		got := a.call(t, tool.Name, calls[tool.Name])
