@@ -64,10 +64,13 @@ func savedSearchErrors() []errorKind {
 		{http.StatusConflict, "Conflict", "The account has as many active schedules as it may, or the idempotency key was sent with another request before.", everyAnswer(), false,
 			map[string]*cola.Error{
 				"limit": {
-					Code: cola.CodeWatchlistLimit, Message: "The account has 10 saved searches with an active schedule, as many as it may.",
+					Code: cola.CodeWatchlistLimit,
+					Message: "An account may have 10 saved searches that run by themselves, and this one has them. " +
+						"Save this search without a schedule or with \"active\": false, or pause or delete one of the others first.",
 					Details: map[string]any{"limit": cola.MaxActiveSchedules},
 				},
-				"reused": cola.Errorf(cola.CodeIdempotencyKeyReused, "This Idempotency-Key was sent with another request before; send a new one."),
+				"reused": cola.Errorf(cola.CodeIdempotencyKeyReused,
+					"This Idempotency-Key was sent with another search before. Send a new key with a new search, and the same one only to repeat a request."),
 			}},
 	}
 }
