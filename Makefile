@@ -4,7 +4,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 REDOCLY     := @redocly/cli@2.77.0
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint openapi-lint vuln fuzz bench perf perf-sql cluster-test generate run tools
+.PHONY: help test lint openapi-lint vuln fuzz bench perf perf-sql cluster-test conformance generate run tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ vuln: ## look for known vulnerabilities; where the database cannot be reached, s
 
 cluster-test: tools ## three processes on PostgreSQL with a standby, under load, killed, cut off and failed over: answered against charged (CLUSTER_TEST=flags)
 	go run ./internal/cluster $(CLUSTER_TEST)
+
+conformance: tools ## the conformance suite of MCP, the inspector and official clients with a real OAuth issuer against the real program (CONFORMANCE=flags)
+	go run ./internal/conformance $(CONFORMANCE)
 
 fuzz: ## every fuzz target for a while each (FUZZTIME=10s)
 	@./scripts/fuzz

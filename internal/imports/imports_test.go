@@ -46,6 +46,7 @@ var table = map[string][]string{
 	"internal/perf/plainsql": {everything}, // compares it with plain SQL
 	"internal/traffic":       {"auth", "cola", "store", "quota"},
 	"internal/cluster":       {everything}, // drives many processes through failures
+	"internal/conformance":   {everything}, // has the program tried by others
 }
 
 // edges render answers; what they render comes from the registry alone.

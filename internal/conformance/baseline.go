@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// entry is a check that is expected not to succeed.
+type entry struct {
+	scenario, check string
+	reason          string // the fixture that it asks for, or why a warning stays
+}
+
+func (e entry) String() string { return e.scenario + ":" + e.check }
+
+// readBaseline reads a list of checks. It is in the form that the suite reads, narrowed: one list, each entry names a check and
+// has its reason behind it.
+func readBaseline(file string) (entries []entry, err error) {
+	content, err := committed.ReadFile("kit/" + file)
+	if err != nil {
+		return nil, err
+	}
+	if entries, err = parseBaseline(string(content)); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return entries, nil
+}
+
+func parseBaseline(content string) (entries []entry, err error) {
+	begun := false
+	for i, line := range strings.Split(content, "\n") {
+		text := strings.TrimSpace(line)
+		switch {
+		case text == "" || text[0] == '#':
+		case !begun && line == "server:":
+			begun = true
+		case !begun:
+			return nil, fmt.Errorf(`line %d: the list begins with "server:"`, i+1)
+		default:
+			e, err := parseEntry(line)
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %w", i+1, err)
+			}
+			if slices.ContainsFunc(entries, e.same) {
+				return nil, fmt.Errorf("line %d: %s is there twice", i+1, e)
+			}
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
+}
+
+func parseEntry(line string) (e entry, err error) {
+	named, listed := strings.CutPrefix(line, "  - ")
+	named, reason, reasoned := strings.Cut(named, " # ")
+	scenario, check, one := strings.Cut(named, ":")
+	e = entry{scenario, check, strings.TrimSpace(reason)}
+	switch {
+	case !listed || !one || scenario == "" || check == "" || strings.ContainsAny(named, " \t"):
+		return e, fmt.Errorf(`%q is not "  - scenario:check # reason"`, line)
+	case !reasoned || e.reason == "":
+		return e, fmt.Errorf("%s has no reason", e)
+	}
+	return e, nil
+}
+
+func (e entry) same(other entry) bool { return e.scenario == other.scenario && e.check == other.check }
+
+// writeBaseline returns entries in the form that the suite reads.
+func writeBaseline(entries []entry) string {
+	var b strings.Builder
+	b.WriteString("server:\n")
+	for _, e := range entries {
+		fmt.Fprintf(&b, "  - %s\n", e)
+	}
+	return b.String()
+}

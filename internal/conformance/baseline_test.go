@@ -1,0 +1,74 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestExpectedFailures: the list holds only what asks for fixtures of the suite.
+func TestExpectedFailures(t *testing.T) {
+	failures, err := readBaseline("expected-failures.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	warnings, err := readBaseline("accepted-warnings.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range failures {
+		if !strings.HasPrefix(e.reason, "test_") && !strings.HasPrefix(e.reason, "test://") || strings.ContainsAny(e.reason, " \t") {
+			t.Errorf("%s is expected to fail for %q, which is no fixture of the suite", e, e.reason)
+		}
+		for _, w := range warnings {
+			if e.same(w) {
+				t.Errorf("%s is in both lists", e)
+			}
+		}
+	}
+	if len(failures) == 0 || len(warnings) == 0 {
+		t.Errorf("%d failures and %d warnings", len(failures), len(warnings))
+	}
+}
+
+func TestParseBaseline(t *testing.T) {
+	got, err := parseBaseline("# all\n\nserver:\n  # some\n  - a:b # test_c\n\n  - a:d # why so\n")
+	if diff := cmp.Diff([]entry{{"a", "b", "test_c"}, {"a", "d", "why so"}}, got, cmp.AllowUnexported(entry{})); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if got, want := writeBaseline(got), "server:\n  - a:b\n  - a:d\n"; got != want {
+		t.Errorf("the suite is given %q, not %q", got, want)
+	}
+	for content, want := range map[string]string{
+		"  - a:b # c":                         `line 1: the list begins with "server:"`,
+		"client:\n":                           "line 1: the list begins",
+		"server:\n  - a # c":                  `is not "  - scenario:check # reason"`,
+		"server:\n- a:b # c":                  "is not",
+		"server:\n  - a: b # c":               "is not",
+		"server:\n  - a:b":                    "line 2: a:b has no reason",
+		"server:\n  - a:b # ":                 "has no reason",
+		"server:\n  - a:b # c\nclient:":       "line 3",
+		"server:\n  - a:b # c\n  - a:b # d\n": "line 3: a:b is there twice",
+	} {
+		if _, err := parseBaseline(content); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gives %v, not %s", content, err, want)
+		}
+	}
+}
+
+func FuzzParseBaseline(f *testing.F) {
+	f.Add("server:\n  - a:b # c\n")
+	f.Add("# x\nserver:\n  - a-1:b:c # d # e")
+	f.Fuzz(func(t *testing.T, content string) {
+		entries, err := parseBaseline(content)
+		if err != nil {
+			return
+		}
+		for _, e := range entries {
+			if e.scenario == "" || e.check == "" || e.reason == "" || strings.ContainsAny(e.String(), "\n ") {
+				t.Errorf("%q is read as %+v", content, e)
+			}
+		}
+	})
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// options of a run.
+type options struct {
+	only    []string // names of parts
+	cache   string   // empty for the user's
+	dir     string   // empty for a temporary one
+	timeout time.Duration
+	verbose bool
+}
+
+// part is one of the things that the server is held against.
+type part struct {
+	name string
+	run  func(context.Context, *bench) (*report, error)
+}
+
+func parts() []part {
+	return []part{{"suite", runSuite}, {"inspector", runInspector}, {"oauth", runOAuth}}
+}
+
+func partNames() (names []string) {
+	for _, p := range parts() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// bench is what a run is made on.
+type bench struct {
+	dir    string
+	kit    *kit
+	issuer *issuer
+	server *server
+	keyed  *recorder // the way to the server for those that can send no credentials
+	public *recorder // the way to the server at its public URL
+	count  atomic.Int64
+}
+
+// run runs the parts and reports whether everything was as expected. Whatever was started has ended when it returns.
+func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
+	chosen, err := o.parts()
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("it took longer than %s", o.timeout))
+	defer cancel()
+	if o.dir == "" {
+		if o.dir, err = os.MkdirTemp("", "colaregistry-conformance"); err != nil {
+			return false, err
+		}
+		defer os.RemoveAll(o.dir)
+	}
+	b := &bench{dir: o.dir}
+	reports, err := b.runAll(ctx, o, chosen)
+	err = errors.Join(err, b.close())
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+	if b.server != nil {
+		reports = append(reports, b.server.report())
+	}
+	return printAll(out, reports, o.verbose) && err == nil, err
+}
+
+// parts returns the parts that are wanted, in their order.
+func (o options) parts() (chosen []part, err error) {
+	for _, name := range o.only {
+		if !slices.Contains(partNames(), name) {
+			return nil, fmt.Errorf("there is no part %q; there are %v", name, partNames())
+		}
+	}
+	for _, p := range parts() {
+		if slices.Contains(o.only, p.name) {
+			chosen = append(chosen, p)
+		}
+	}
+	return chosen, nil
+}
+
+// runAll prepares the bench and runs the parts on it, one after the other. Reports are returned also with an error.
+func (b *bench) runAll(ctx context.Context, o options, chosen []part) (reports []*report, err error) {
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return nil, err
+	}
+	if b.kit, err = installKit(ctx, o.cache, filepath.Join(b.dir, "kit")); err != nil {
+		return nil, err
+	}
+	if err := b.start(ctx); err != nil {
+		return nil, err
+	}
+	for _, p := range chosen {
+		begun := time.Now()
+		r, err := p.run(ctx, b)
+		if err != nil {
+			return reports, fmt.Errorf("%s: %w", p.name, err)
+		}
+		r.took = time.Since(begun)
+		reports = append(reports, r)
+	}
+	return reports, nil
+}
+
+// start starts the ways to the server first, since it is told their addresses, then the issuer, and then the server.
+func (b *bench) start(ctx context.Context) (err error) {
+	if b.keyed, err = newRecorder(ctx, &b.count); err != nil {
+		return err
+	}
+	if b.public, err = newRecorder(ctx, &b.count); err != nil {
+		return err
+	}
+	if b.server, err = buildServer(ctx, filepath.Join(b.dir, "server")); err != nil {
+		return err
+	}
+	if b.issuer, err = startIssuer(ctx, b.kit, b.resource(), &b.count); err != nil {
+		return err
+	}
+	if err := b.server.start(ctx, b.public.origin(), b.keyed.origin(), b.issuer.url()); err != nil {
+		return err
+	}
+	keys, err := b.server.makeKeys(ctx)
+	if err != nil {
+		return err
+	}
+	b.public.forward(b.server.address, nil)
+	b.keyed.forward(b.server.address, keys)
+	return nil
+}
+
+// resource is the identifier that tokens are asked for.
+func (b *bench) resource() string { return b.public.origin() + endpoint }
+
+// close ends whatever runs.
+func (b *bench) close() error {
+	var errs []error
+	for _, r := range []*recorder{b.keyed, b.public} {
+		if r != nil {
+			errs = append(errs, r.close())
+		}
+	}
+	if b.server != nil {
+		errs = append(errs, b.server.stop())
+	}
+	if b.issuer != nil {
+		errs = append(errs, b.issuer.close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+)
+
+// example is a call of a tool over demonstration data. Arguments may name what earlier answers had, as $ttb_id.
+type example struct {
+	tool, arguments string
+	keep            func(content map[string]any, known map[string]string) error // what later examples want of the answer
+}
+
+// examples call every tool, in an order in which each finds what it asks for.
+var examples = []example{
+	{"search_colas", `{"product_type":["wine","malt beverage"],"approval_date_from":"2005-01-01","per_page":50,"response_format":"detailed"}`, keepLabel},
+	{"get_cola", `{"ttb_id":"$ttb_id","response_format":"detailed"}`, keepBarcode},
+	{"lookup_barcode", `{"barcode_value":"$barcode_value"}`, nil},
+	{"search_permittees", `{"state":"CA","is_active":"true","per_page":2}`, nil},
+	{"get_permittee", `{"permit_number":"$permit_number"}`, nil},
+	{"get_usage", `{}`, nil},
+	{"get_processing_times", `{"kind":"cola","commodity":"wine"}`, nil},
+	{"get_processing_times", `{"kind":"formula"}`, nil},
+	{"get_processing_times", `{"kind":"registration"}`, nil},
+	{"list_production_reports", `{"commodity":"beer","per_page":2}`, nil},
+	{"search_avas", `{"state":"CA"}`, keepArea},
+	{"get_ava", `{"ava_id":"$ava_id"}`, nil},
+	{"create_saved_search", `{"name":"Oak wines","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`, nil},
+}
+
+// toolNames are the tools that there are examples of.
+func toolNames() (names []string) {
+	for _, e := range examples {
+		if !slices.Contains(names, e.tool) {
+			names = append(names, e.tool)
+		}
+	}
+	return names
+}
+
+// words are values for arguments of prompts, by their names.
+var words = map[string]string{
+	"brand_name": "Oak", "class": "TABLE RED WINE", "category": "Wine > Red Wine", "origin": "OREGON", "company": "Vineyards", "state": "CA",
+}
+
+// variable is how arguments name what is known.
+var variable = regexp.MustCompile(`\$[a-z_]+`)
+
+// fill returns the arguments with what is known in them.
+func (e example) fill(known map[string]string) (arguments string, err error) {
+	arguments = variable.ReplaceAllStringFunc(e.arguments, func(name string) string {
+		value, ok := known[name[1:]]
+		if !ok {
+			err = fmt.Errorf("no earlier answer had %s", name)
+		}
+		quoted, _ := json.Marshal(value) // a string can be written
+		return string(quoted[1 : len(quoted)-1])
+	})
+	return arguments, err
+}
+
+// keepLabel keeps a label that has a barcode, and its permit holder.
+func keepLabel(content map[string]any, known map[string]string) error {
+	rows, _ := content["data"].([]any)
+	for _, row := range rows {
+		if label, _ := row.(map[string]any); label["has_barcode"] == true {
+			return keepAll(label, known, "ttb_id", "permit_number")
+		}
+	}
+	return fmt.Errorf("none of %d labels has a barcode", len(rows))
+}
+
+// keepBarcode keeps the barcode of a label.
+func keepBarcode(content map[string]any, known map[string]string) error {
+	label, _ := content["data"].(map[string]any)
+	return keepAll(label, known, "barcode_value")
+}
+
+// keepArea keeps an area.
+func keepArea(content map[string]any, known map[string]string) error {
+	rows, _ := content["data"].([]any)
+	if len(rows) == 0 {
+		return fmt.Errorf("there are no areas")
+	}
+	area, _ := rows[0].(map[string]any)
+	return keepAll(area, known, "ava_id")
+}
+
+// keepAll keeps fields of a record, which must be there.
+func keepAll(record map[string]any, known map[string]string, names ...string) error {
+	for _, name := range names {
+		value, _ := record[name].(string)
+		if value == "" {
+			return fmt.Errorf("there is no %s in %v", name, record)
+		}
+		known[name] = value
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// eras are what the inspector calls the two families of revisions, and the revision that it speaks of each.
+var eras = []struct{ name, revision string }{{"legacy", "2025-11-25"}, {"modern", "2026-07-28"}}
+
+// isErrorStatus is the exit status by which the inspector tells that a tool answered with an error.
+const isErrorStatus = 5
+
+// runInspector lists, calls, reads and gets all that the server offers by the command line of the inspector, in both eras.
+func runInspector(ctx context.Context, b *bench) (*report, error) {
+	r := newReport("inspector", "@modelcontextprotocol/inspector, all that is offered in both eras")
+	program, err := b.kit.program("@modelcontextprotocol/inspector", "mcp-inspector")
+	if err != nil {
+		return nil, err
+	}
+	for _, era := range eras {
+		begun := b.count.Load()
+		in := &inspection{kit: b.kit, program: program, url: b.keyed.origin() + endpoint, era: era.name, report: r, known: map[string]string{}}
+		if err := in.all(ctx); err != nil {
+			return nil, fmt.Errorf("%s: %w", era.name, err)
+		}
+		r.check(era.name+": it spoke "+era.revision, spoke(era.revision, b.keyed.since(begun)))
+	}
+	return r, nil
+}
+
+// spoke tells whether calls were made, and all in one revision.
+func spoke(revision string, exchanges []exchange) error {
+	calls := 0
+	for _, x := range exchanges {
+		if !x.asks("tools/call", "resources/read", "prompts/get", "tools/list") {
+			continue
+		}
+		if calls++; x.revision != revision {
+			return fmt.Errorf("a message %s was in revision %q", x.asked, x.revision)
+		}
+	}
+	if calls == 0 {
+		return errors.New("nothing was called")
+	}
+	return nil
+}
+
+// inspection is a walk through all that the server offers in one era.
+type inspection struct {
+	*report
+	kit          *kit
+	program, url string
+	era          string
+	known        map[string]string // what examples are filled with: values from earlier answers
+}
+
+func (in *inspection) all(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{in.tools, in.errorsAreTold, in.resources, in.prompts} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask runs the inspector for one method and returns what it printed.
+func (in *inspection) ask(ctx context.Context, method string, flags ...string) (output, error) {
+	all := []string{"--cli", in.url, "--transport", "http", "--protocol-era", in.era, "--format", "json", "--method", method}
+	return finish(in.kit.command(ctx, in.program, append(all, flags...)...))
+}
+
+// result runs the inspector for one method and reads the result of it into v; whether that worked is checked.
+func (in *inspection) result(ctx context.Context, v any, method string, flags ...string) (bool, error) {
+	out, err := in.ask(ctx, method, flags...)
+	if err != nil {
+		return false, err
+	}
+	what := strings.TrimSpace(fmt.Sprintf("%s: %s %s", in.era, method, about(flags)))
+	if out.code != 0 {
+		in.fail(what, "exit status %d%s", out.code, out.tail())
+		return false, nil
+	}
+	printed := struct{ Result any }{v}
+	return in.check(what, json.Unmarshal(out.stdout, &printed)), nil
+}
+
+// about is the flag that says what is called, read or got.
+func about(flags []string) string {
+	for i, flag := range flags[:max(0, len(flags)-1)] {
+		if slices.Contains([]string{"--tool-name", "--uri", "--prompt-name"}, flag) {
+			return flags[i+1]
+		}
+	}
+	return ""
+}
+
+// tools lists the tools, with the inspector's strictest look at their schemas, and calls every one.
+func (in *inspection) tools(ctx context.Context) error {
+	out, err := in.ask(ctx, "tools/list", "--strict")
+	if err != nil {
+		return err
+	}
+	var printed struct {
+		Result struct{ Tools []struct{ Name string } }
+	}
+	err = json.Unmarshal(out.stdout, &printed)
+	in.expect(in.era+": schemas of tools hold strictly", out.code == 0 && err == nil, "exit status %d, %v%s", out.code, err, out.tail())
+	if complaints := bytes.TrimSpace(out.stderr); len(complaints) > 0 {
+		in.note("%s: %s", in.era, complaints)
+	}
+	var listed []string
+	for _, t := range printed.Result.Tools {
+		listed = append(listed, t.Name)
+	}
+	in.check(in.era+": every tool has an example", examplesFit(listed))
+	for _, example := range examples {
+		if slices.Contains(listed, example.tool) {
+			if err := in.call(ctx, example); err != nil {
+				return err
+			}
+		}
+	}
+	in.say("%s: %d tools listed and called", in.era, len(listed))
+	return nil
+}
+
+// examplesFit tells what is wrong when tools and examples are not of the same names.
+func examplesFit(listed []string) error {
+	var errs []error
+	named := map[string]bool{}
+	for _, e := range examples {
+		if named[e.tool] = true; !slices.Contains(listed, e.tool) {
+			errs = append(errs, fmt.Errorf("there is no tool %s", e.tool))
+		}
+	}
+	for _, name := range listed {
+		if !named[name] {
+			errs = append(errs, fmt.Errorf("the tool %s has no example: give it one in examples.go", name))
+		}
+	}
+	if len(listed) == 0 {
+		errs = append(errs, errors.New("no tools are listed"))
+	}
+	return errors.Join(errs...)
+}
+
+// call calls a tool as an example says, and keeps what later examples want of the answer.
+func (in *inspection) call(ctx context.Context, e example) error {
+	var got struct {
+		StructuredContent map[string]any
+		Content           []struct{ Text string }
+		IsError           bool
+	}
+	arguments, err := e.fill(in.known)
+	if !in.check(in.era+": arguments of "+e.tool, err) {
+		return nil
+	}
+	if answered, err := in.result(ctx, &got, "tools/call", "--tool-name", e.tool, "--tool-args-json", arguments); err != nil || !answered {
+		return err
+	}
+	text := len(got.Content) > 0 && json.Valid([]byte(got.Content[0].Text))
+	in.expect(in.era+": the answer of "+e.tool, !got.IsError && got.StructuredContent["data"] != nil && text,
+		"it has no data, or not the same as text")
+	if e.keep != nil {
+		in.check(in.era+": what "+e.tool+" finds", e.keep(got.StructuredContent, in.known))
+	}
+	return nil
+}
+
+// errorsAreTold calls for what there is not. A walk on which nothing can fail shows nothing.
+func (in *inspection) errorsAreTold(ctx context.Context) error {
+	out, err := in.ask(ctx, "tools/call", "--tool-name", "get_cola", "--tool-args-json", `{"ttb_id":"00000000000000"}`)
+	if err != nil {
+		return err
+	}
+	in.expect(in.era+": an unknown label is a tool error", out.code == isErrorStatus && bytes.Contains(out.stdout, []byte(`not_found`)), "exit status %d%s", out.code, out.tail())
+	out, err = in.ask(ctx, "resources/read", "--uri", "registry://nothing")
+	in.expect(in.era+": an unknown resource is an error", out.code != 0 && bytes.Contains(out.stderr, []byte("There is no resource")), "exit status %d%s", out.code, out.tail())
+	return err
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestEveryToolHasAnExample: a tool that is documented is called, and one that is called is documented.
+func TestEveryToolHasAnExample(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("..", "..", "tools.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented []string
+	for _, heading := range regexp.MustCompile(`(?m)^## ([a-z_]+)$`).FindAllStringSubmatch(string(content), -1) {
+		documented = append(documented, heading[1])
+	}
+	if err := examplesFit(documented); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestExamplesFit(t *testing.T) {
+	for _, tt := range []struct {
+		listed []string
+		want   string
+	}{
+		{toolNames(), ""},
+		{append(toolNames(), "new_tool"), "the tool new_tool has no example"},
+		{toolNames()[1:], "there is no tool " + toolNames()[0]},
+		{nil, "no tools are listed"},
+	} {
+		if err := examplesFit(tt.listed); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v: %v, not %s", tt.listed, err, tt.want)
+		}
+	}
+}
+
+func TestFill(t *testing.T) {
+	known := map[string]string{"ttb_id": `1"2\`}
+	if got, err := (example{arguments: `{"a":"$ttb_id"}`}).fill(known); got != `{"a":"1\"2\\"}` || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	if _, err := (example{arguments: `{"a":"$ttb_id","b":"$ava_id"}`}).fill(known); err == nil || err.Error() != "no earlier answer had $ava_id" {
+		t.Errorf("unknown: %v", err)
+	}
+	if got, err := fillTemplate("a://{ttb_id}/x", map[string]string{"ttb_id": "1"}); got != "a://1/x" || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	if got, err := fillTemplate("a://{other}/x", known); err == nil {
+		t.Errorf("an unknown variable is filled: %s", got)
+	}
+}
+
+func TestKeep(t *testing.T) {
+	label := func(id string, barcode bool) any {
+		return map[string]any{"ttb_id": id, "permit_number": "P", "has_barcode": barcode}
+	}
+	known := map[string]string{}
+	if err := keepLabel(map[string]any{"data": []any{label("1", false), label("2", true)}}, known); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(map[string]string{"ttb_id": "2", "permit_number": "P"}, known); diff != "" {
+		t.Error(diff)
+	}
+	for _, content := range []map[string]any{nil, {"data": []any{label("1", false)}}, {"data": []any{label("", true)}}} {
+		if err := keepLabel(content, known); err == nil {
+			t.Errorf("a label is kept of %v", content)
+		}
+	}
+	if keepArea(nil, known) == nil || keepBarcode(nil, known) == nil || keepArea(map[string]any{"data": []any{7}}, known) == nil {
+		t.Error("something is kept of nothing")
+	}
+}
+
+func TestSpoke(t *testing.T) {
+	call := func(revision string) exchange {
+		return exchange{method: "POST", path: endpoint, asked: "tools/call", revision: revision}
+	}
+	probe := exchange{method: "POST", path: endpoint, asked: "initialize", revision: "2020-01-01"}
+	for _, tt := range []struct {
+		exchanges []exchange
+		want      string
+	}{
+		{[]exchange{probe, call("2025-11-25"), call("2025-11-25")}, ""},
+		{[]exchange{call("2025-11-25"), call("2026-07-28")}, `in revision "2026-07-28"`},
+		{[]exchange{probe}, "nothing was called"},
+	} {
+		if err := spoke("2025-11-25", tt.exchanges); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v, not %q", err, tt.want)
+		}
+	}
+}
+
+func TestAbout(t *testing.T) {
+	for want, flags := range map[string][]string{"x": {"--a", "b", "--uri", "x"}, "": {"--strict"}, "y": {"--prompt-name", "y", "--prompt-args"}} {
+		if got := about(flags); got != want {
+			t.Errorf("%v is about %q, not %q", flags, got, want)
+		}
+	}
+}
+
+func TestParts(t *testing.T) {
+	chosen, err := options{only: []string{"oauth", "suite"}}.parts()
+	if err != nil || len(chosen) != 2 || chosen[0].name != "suite" || chosen[1].name != "oauth" {
+		t.Errorf("%v, %v", chosen, err)
+	}
+	if _, err := (options{only: []string{"suit"}}).parts(); err == nil || !slices.Contains(partNames(), "suite") {
+		t.Errorf("an unknown part: %v", err)
+	}
+}

@@ -1,0 +1,15 @@
+// The walk by @modelcontextprotocol/client, which finds that the server speaks the newest revision.
+import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
+
+import { walk } from './walk.mjs';
+
+await walk({
+  library: '@modelcontextprotocol/client',
+  grants: ['authorization_code', 'refresh_token'],
+  UnauthorizedError,
+  connect: (url, authProvider) => ({
+    client: new Client({ name: 'colaregistry-conformance', version: '2' }, { versionNegotiation: { mode: 'auto' } }),
+    transport: new StreamableHTTPClientTransport(url, { authProvider }),
+  }),
+  finish: (transport, back) => transport.finishAuth(back),
+});

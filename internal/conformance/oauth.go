@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// walker is an official client and the user that it acts for.
+type walker struct {
+	library, script string
+	revision        string // of the protocol that it comes to speak
+	user            string
+	known           bool // the user has an account before
+}
+
+var walkers = []walker{
+	{"@modelcontextprotocol/sdk", "client-sdk.mjs", "2025-11-25", "alice", false},
+	{"@modelcontextprotocol/client", "client-2.mjs", "2026-07-28", "bob", true},
+}
+
+// facts are what a client tells of itself.
+type facts struct {
+	Step     string
+	ClientID string `json:"client_id"`
+	Tools    []string
+	Total    int
+	UUID     string
+	Token    string
+	Asked    int // how often the user was asked to sign in
+}
+
+// runOAuth has the official clients connect by OAuth, and tries their tokens beside them.
+func runOAuth(ctx context.Context, b *bench) (*report, error) {
+	r := newReport("oauth", "official clients against oidc-provider and the server")
+	for _, w := range walkers {
+		if w.known {
+			if _, err := b.server.cli(ctx, "account", "create", "--email", w.email(), "--tier", "pro"); err != nil {
+				return nil, err
+			}
+		}
+		if err := b.walk(ctx, r, w); err != nil {
+			return nil, fmt.Errorf("%s: %w", w.library, err)
+		}
+	}
+	return r, nil
+}
+
+func (w walker) email() string { return w.user + "@example.com" }
+
+// walk runs a client and looks at what it did, and at what its tokens do.
+func (b *bench) walk(ctx context.Context, r *report, w walker) error {
+	begun := b.count.Load()
+	out, err := finish(b.kit.command(ctx, b.kit.script(w.script), "--url", b.resource(), "--user", w.user))
+	if err != nil {
+		return err
+	}
+	exchanges := slices.Concat(b.public.since(begun), b.issuer.recorder.since(begun))
+	slices.SortFunc(exchanges, func(x, y exchange) int { return cmp.Compare(x.at, y.at) })
+	r.expect(w.library+": it came to its end", out.code == 0, "exit status %d%s", out.code, lastOf(bytes.TrimSpace(out.stderr)))
+	steps := b.steps()
+	names, missing := taken(steps, exchanges)
+	for _, name := range names {
+		r.check(w.library+": "+name, nil)
+	}
+	r.check(w.library+": every step was taken", missing)
+	r.check(w.library+": it spoke "+w.revision, spoke(w.revision, exchanges))
+	r.check(w.library+": it registered once", registeredOnce(exchanges))
+	told, err := readFacts(out.stdout)
+	if r.check(w.library+": it tells what it did", errors.Join(err, told.check())) {
+		if err := b.tryTokens(ctx, r, w, told); err != nil {
+			return err
+		}
+	}
+	r.say("%s as %s: %d of %d steps from no credentials to a saved search, in revision %s", w.library, w.user, len(names), len(steps), w.revision)
+	return nil
+}
+
+func registeredOnce(exchanges []exchange) error {
+	n := 0
+	for _, x := range exchanges {
+		if x.path == "/reg" {
+			n++
+		}
+	}
+	if n != 1 {
+		return fmt.Errorf("it registered %d times", n)
+	}
+	return nil
+}
+
+// story is what a client told, step by step.
+type story struct{ signedIn, read, created facts }
+
+// readFacts reads the lines that a client printed.
+func readFacts(printed []byte) (s story, err error) {
+	for line := range bytes.Lines(printed) {
+		var f facts
+		if err := json.Unmarshal(line, &f); err != nil {
+			return s, fmt.Errorf("it printed something else: %w", err)
+		}
+		switch f.Step {
+		case "signed in":
+			s.signedIn = f
+		case "read":
+			s.read = f
+		case "created":
+			s.created = f
+		default:
+			return s, fmt.Errorf("it tells of an unknown step %q", f.Step)
+		}
+	}
+	return s, nil
+}
+
+// check tells what is wrong with a story.
+func (s story) check() error {
+	var errs []error
+	for _, wrong := range []struct {
+		is  bool
+		why string
+	}{
+		{s.signedIn.ClientID == "", "it has no client id"},
+		{len(s.read.Tools) < len(toolNames()), "it lists fewer tools than there are examples of"},
+		{s.read.Total == 0, "its search found nothing"},
+		{strings.Count(s.read.Token, ".") != 2 || strings.Count(s.created.Token, ".") != 2, "its tokens are no JWTs"},
+		{s.read.Token == s.created.Token, "it wrote with the token that it read with"},
+		{s.created.UUID == "", "it created nothing"},
+		{s.created.Asked != 2, fmt.Sprintf("the user was asked %d times, not twice", s.created.Asked)},
+	} {
+		if wrong.is {
+			errs = append(errs, errors.New(wrong.why))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// mustShell returns the name of a shell.
+func mustShell(t *testing.T) string {
+	t.Helper()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("needs a shell")
+	}
+	return shell
+}
+
+// mustGone waits until a process has ended: one that was killed is there until whoever inherited it has noticed.
+func mustGone(t *testing.T, pidFile string) {
+	t.Helper()
+	content, err := os.ReadFile(pidFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 500 {
+		if !running(pid) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("process %d still runs", pid)
+}
+
+// running reports whether a process is there and has not ended.
+func running(pid int) bool {
+	process, err := os.FindProcess(pid)
+	if err != nil || process.Signal(syscall.Signal(0)) != nil {
+		return false
+	}
+	state, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err != nil || !strings.Contains(string(state), ") Z ")
+}
+
+// mustFile waits until a file has something in it.
+func mustFile(t *testing.T, name string) {
+	t.Helper()
+	for range 500 {
+		if content, err := os.ReadFile(name); err == nil && strings.HasSuffix(string(content), "\n") {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("%s was not written", name)
+}
+
+// TestContextEndsGroup: what a child has started ends with it.
+func TestContextEndsGroup(t *testing.T) {
+	pid := filepath.Join(t.TempDir(), "pid")
+	ctx, cancel := context.WithCancel(t.Context())
+	d, err := launch(command(ctx, mustShell(t), "-c", "sleep 600 & echo $! >"+pid+"; wait"), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustFile(t, pid)
+	cancel()
+	<-d.exited
+	mustGone(t, pid)
+}
+
+// TestStopEndsGroup: so it does when the child ends in good order and leaves it behind.
+func TestStopEndsGroup(t *testing.T) {
+	pid := filepath.Join(t.TempDir(), "pid")
+	d, err := launch(command(t.Context(), mustShell(t), "-c", "trap 'exit 0' TERM; sleep 600 >/dev/null 2>&1 & echo $! >"+pid+"; wait"), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustFile(t, pid)
+	if err := d.stop(time.Minute); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	mustGone(t, pid)
+}
+
+// TestStopStubborn: one that does not listen is killed, and that is told.
+func TestStopStubborn(t *testing.T) {
+	ready := filepath.Join(t.TempDir(), "ready")
+	d, err := launch(command(t.Context(), mustShell(t), "-c", "trap '' TERM; echo >"+ready+"; while :; do sleep 0.1; done"), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustFile(t, ready)
+	if err := d.stop(10 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "did not end within") {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+func TestStopEnded(t *testing.T) {
+	d, err := launch(command(t.Context(), mustShell(t), "-c", "exit 3"), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-d.exited
+	if err := d.stop(time.Minute); err == nil || !strings.Contains(err.Error(), "ended by itself with exit status 3") {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+func TestFinish(t *testing.T) {
+	shell := mustShell(t)
+	out, err := finish(command(t.Context(), shell, "-c", "echo out; echo err >&2; exit 6"))
+	if err != nil || out.code != 6 || string(out.stdout) != "out\n" || string(out.stderr) != "err\n" {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if got := out.tail(); got != "\nout\nerr" {
+		t.Errorf("its end is %q", got)
+	}
+	if _, err := succeed(command(t.Context(), shell, "-c", "echo no >&2; exit 6")); err == nil || !strings.Contains(err.Error(), "exit status 6\nno") {
+		t.Errorf("a bad end is %v", err)
+	}
+	if _, err := finish(command(t.Context(), shell, "-c", "kill -9 $$")); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("a child that was killed gives %v", err)
+	}
+	if _, err := finish(command(t.Context(), filepath.Join(t.TempDir(), "nothing"))); err == nil {
+		t.Error("a program that is not there was run")
+	}
+}
+
+func TestAwait(t *testing.T) {
+	asked := 0
+	ready := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked < 3 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer ready.Close()
+	d, err := launch(command(t.Context(), mustShell(t), "-c", "exec sleep 600"), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.await(t.Context(), ready.URL); err != nil || asked != 3 {
+		t.Errorf("%v after %d questions", err, asked)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := d.await(ended, ready.URL); err == nil {
+		t.Error("it is ready though nobody waits")
+	}
+	if err := d.stop(time.Minute); err == nil { // sleep does not end in good order
+		t.Error("a signal is no bad end")
+	}
+	if err := d.await(t.Context(), ready.URL+"\x00"); err == nil || !strings.Contains(err.Error(), "ended before it was ready") {
+		t.Errorf("one that has ended: %v", err)
+	}
+}

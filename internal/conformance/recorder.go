@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// recorder stands before a server, passes requests on and notes what was asked and answered, so that what a client did can be
+// told from what it says it did. It can add a key to every request, for clients that can send none.
+type recorder struct {
+	listener net.Listener
+	server   *http.Server
+	served   chan error
+	count    *atomic.Int64 // of exchanges over all recorders
+
+	mu        sync.Mutex
+	target    string   // host and port
+	keys      []string // taken in turn, so that requests are spread over as many accounts
+	turn      int
+	exchanges []*exchange
+}
+
+// exchange is one request and its answer. Credentials are not noted.
+type exchange struct {
+	at           int64 // a number that grows from each to the next, over all recorders
+	by           *recorder
+	agent        string // User-Agent
+	method, path string
+	query, form  url.Values // of the URL, and of a body that is a form
+	revision     string     // of the protocol, as the header says
+	asked        string     // the method of a message of the protocol
+	about        string     // the name or URI in it
+	status       int        // 0: it was not answered
+	challenge    string     // WWW-Authenticate
+	credentials  bool       // an Authorization header came with it
+}
+
+type exchangeKey struct{}
+
+// newRecorder starts a recorder that passes nothing on yet: requests get a 502 until forward is called.
+// count numbers the exchanges of all recorders that it is given to.
+func newRecorder(ctx context.Context, count *atomic.Int64) (*recorder, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	r := &recorder{listener: listener, served: make(chan error, 1), count: count}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:        r.rewrite,
+		ModifyResponse: note,
+		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // who asks gets a 502
+	}
+	r.server = &http.Server{
+		Handler:           http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.serve(proxy, w, req) }),
+		ReadHeaderTimeout: 10 * time.Second,
+	}
+	go func() { r.served <- r.server.Serve(listener) }()
+	return r, nil
+}
+
+// origin is the scheme, host and port at which the recorder is called.
+func (r *recorder) origin() string { return "http://" + r.listener.Addr().String() }
+
+// forward has requests passed on to an address from now on, with one of the keys each if there are any.
+func (r *recorder) forward(address string, keys []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.target, r.keys = address, keys
+}
+
+func (r *recorder) serve(proxy http.Handler, w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	x := newExchange(req, body)
+	r.mu.Lock()
+	x.at, x.by = r.count.Add(1), r
+	r.exchanges = append(r.exchanges, x)
+	r.mu.Unlock()
+	proxy.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), exchangeKey{}, &recorded{r, x})))
+}
+
+// recorded is an exchange on its way.
+type recorded struct {
+	*recorder
+	*exchange
+}
+
+// newExchange reads what is noted of a request.
+func newExchange(req *http.Request, body []byte) *exchange {
+	x := &exchange{
+		agent: req.UserAgent(), method: req.Method, path: req.URL.Path, query: req.URL.Query(),
+		revision: req.Header.Get("Mcp-Protocol-Version"), credentials: req.Header.Get("Authorization") != "",
+	}
+	switch media, _, _ := mime.ParseMediaType(req.Header.Get("Content-Type")); media {
+	case "application/x-www-form-urlencoded":
+		x.form, _ = url.ParseQuery(string(body)) // what is wrong is for the server to say
+	case "application/json":
+		var message struct {
+			Method string
+			Params struct{ Name, URI string }
+		}
+		if json.Unmarshal(body, &message) == nil {
+			x.asked, x.about = message.Method, message.Params.Name+message.Params.URI
+		}
+	}
+	return x
+}
+
+// rewrite prepares the request to the server. A Host header with the recorder's own address stays as it is when the server is
+// called by that, and stands for the server's address when a key is added. Any other is left alone, and so is Origin: what a
+// server makes of foreign ones is something that is tried.
+func (r *recorder) rewrite(p *httputil.ProxyRequest) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.Out.URL.Scheme, p.Out.URL.Host = "http", r.target
+	p.Out.Host = p.In.Host
+	if len(r.keys) == 0 {
+		return
+	}
+	if p.In.Host == r.listener.Addr().String() {
+		p.Out.Host = r.target
+	}
+	p.Out.Header.Set("Authorization", "Bearer "+r.keys[r.turn%len(r.keys)])
+	r.turn++
+}
+
+// note notes the answer to a request.
+func note(resp *http.Response) error {
+	on := resp.Request.Context().Value(exchangeKey{}).(*recorded)
+	on.mu.Lock()
+	defer on.mu.Unlock()
+	on.status, on.challenge = resp.StatusCode, resp.Header.Get("WWW-Authenticate")
+	return nil
+}
+
+// since returns what was exchanged after the count was n, in the order in which it was asked.
+func (r *recorder) since(n int64) (all []exchange) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, x := range r.exchanges {
+		if x.at > n {
+			all = append(all, *x)
+		}
+	}
+	return all
+}
+
+// close ends the recorder; it cuts off what still runs.
+func (r *recorder) close() error {
+	err := r.server.Close()
+	if served := <-r.served; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// asks reports whether an exchange is a message of the protocol of one of these methods.
+func (x exchange) asks(methods ...string) bool {
+	return x.path == endpoint && x.method == http.MethodPost && slices.Contains(methods, x.asked)
+}

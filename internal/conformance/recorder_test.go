@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// mustRecorder starts a recorder before a server that answers with what came to it.
+func mustRecorder(t *testing.T, count *atomic.Int64, keys ...string) (r *recorder, target string) {
+	t.Helper()
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		w.WriteHeader(http.StatusTeapot)
+		fmt.Fprintf(w, "%s|%s|%s|%s", r.Host, r.Header.Get("Origin"), r.Header.Get("Authorization"), body)
+	}))
+	t.Cleanup(echo.Close)
+	r, err := newRecorder(t.Context(), count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	target = echo.Listener.Addr().String()
+	r.forward(target, keys)
+	return r, target
+}
+
+// mustSend sends a request and returns what the echo makes of it.
+func mustSend(t *testing.T, r *recorder, path, body string, headers ...string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.origin()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	req.Host = req.Header.Get("Host")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(got)
+}
+
+// TestRecorderAddsKeys: a client that knows nothing of keys is let in, and what it says of hosts and origins stays as it is, but
+// for the recorder's own address.
+func TestRecorderAddsKeys(t *testing.T) {
+	r, target := mustRecorder(t, new(atomic.Int64), "one", "two")
+	for _, tt := range []struct {
+		headers []string
+		want    string
+	}{
+		{nil, target + "||Bearer one|x"},
+		{[]string{"Authorization", "Bearer other"}, target + "||Bearer two|x"},
+		{[]string{"Host", "evil.example.com", "Origin", "http://evil.example.com"}, "evil.example.com|http://evil.example.com|Bearer one|x"},
+	} {
+		if got := mustSend(t, r, endpoint, "x", tt.headers...); got != tt.want {
+			t.Errorf("%v arrives as %s, not %s", tt.headers, got, tt.want)
+		}
+	}
+}
+
+// TestRecorderPassesOn: without keys nothing is changed.
+func TestRecorderPassesOn(t *testing.T) {
+	r, _ := mustRecorder(t, new(atomic.Int64))
+	own := strings.TrimPrefix(r.origin(), "http://")
+	if got, want := mustSend(t, r, "/", "x", "Authorization", "Bearer mine"), own+"||Bearer mine|x"; got != want {
+		t.Errorf("a request arrives as %s, not %s", got, want)
+	}
+}
+
+func TestRecorderNotes(t *testing.T) {
+	var count atomic.Int64
+	r, _ := mustRecorder(t, &count)
+	other, _ := mustRecorder(t, &count)
+	mustSend(t, r, "/before", "")
+	begun := count.Load()
+	mustSend(t, r, endpoint, `{"method":"tools/call","params":{"name":"get_ava"}}`,
+		"Content-Type", "application/json", "Mcp-Protocol-Version", "2026-07-28", "Authorization", "Bearer a")
+	mustSend(t, other, "/token?x=1", "grant_type=authorization_code&code=a", "Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	mustSend(t, r, endpoint, `{"method":"resources/read","params":{"uri":"a://b"}}`, "Content-Type", "application/json")
+	mustSend(t, r, endpoint, `{`, "Content-Type", "application/json")
+	got, others := r.since(begun), other.since(begun)
+	if len(got) != 3 || len(others) != 1 {
+		t.Fatalf("%d and %d exchanges are noted", len(got), len(others))
+	}
+	call, read, broken, form := got[0], got[1], got[2], others[0]
+	if !call.calls("get_ava") || call.calls("x") || call.revision != "2026-07-28" || !call.credentials || call.status != http.StatusTeapot || call.challenge != "Bearer" {
+		t.Errorf("a call is noted as %+v", call)
+	}
+	if !read.asks("tools/list", "resources/read") || read.about != "a://b" || read.credentials || broken.asked != "" {
+		t.Errorf("noted: %+v, %+v", read, broken)
+	}
+	if form.path != "/token" || form.form.Get("grant_type") != "authorization_code" || form.query.Get("x") != "1" || form.by != other {
+		t.Errorf("a form is noted as %+v", form)
+	}
+	if !(call.at < form.at && form.at < read.at) {
+		t.Errorf("the order is lost: %d, %d, %d", call.at, form.at, read.at)
+	}
+}
+
+// TestRecorderWithoutServer answers for a server that is not there, and notes no answer.
+func TestRecorderWithoutServer(t *testing.T) {
+	r, err := newRecorder(t.Context(), new(atomic.Int64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	resp, err := http.Get(r.origin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusBadGateway || r.since(0)[0].status != 0 {
+		t.Errorf("%d, %+v", resp.StatusCode, r.since(0))
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// report is what came of a part.
+type report struct {
+	name  string
+	title string
+	took  time.Duration
+	lines []string // what was run, in numbers
+	notes []string // what a reader should know though it fails nothing
+	done  []string // checks that held
+	fails []string
+}
+
+func newReport(name, title string) *report { return &report{name: name, title: title} }
+
+// check notes whether something held; an error says that it did not. It returns whether it did.
+func (r *report) check(what string, err error) bool {
+	if err != nil {
+		r.fails = append(r.fails, what+": "+err.Error())
+		return false
+	}
+	r.done = append(r.done, what)
+	return true
+}
+
+// expect notes whether something held.
+func (r *report) expect(what string, held bool, format string, args ...any) bool {
+	if !held {
+		return r.check(what, fmt.Errorf(format, args...))
+	}
+	return r.check(what, nil)
+}
+
+// fail notes that something did not hold.
+func (r *report) fail(what, format string, args ...any) { r.expect(what, false, format, args...) }
+
+// say adds a line on what was run.
+func (r *report) say(format string, args ...any) {
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
+}
+
+// note adds what a reader should know.
+func (r *report) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+// ok reports whether everything was as expected, and anything was looked at.
+func (r *report) ok() bool { return len(r.fails) == 0 && len(r.done) > 0 }
+
+func (r *report) print(out io.Writer, verbose bool) {
+	fmt.Fprintf(out, "%s: %s", r.name, r.title)
+	if r.took > 0 {
+		fmt.Fprintf(out, " (%.1f s)", r.took.Seconds())
+	}
+	fmt.Fprintln(out)
+	if verbose {
+		printLines(out, "held", r.done)
+	}
+	printLines(out, "", r.lines)
+	printLines(out, "note", r.notes)
+	printLines(out, "FAIL", r.fails)
+	verdict := "as expected"
+	if !r.ok() {
+		verdict = "NOT as expected"
+	}
+	fmt.Fprintf(out, "  %d checks, %d failed: %s\n\n", len(r.done)+len(r.fails), len(r.fails), verdict)
+}
+
+func printLines(out io.Writer, mark string, lines []string) {
+	for _, line := range lines {
+		if mark != "" {
+			line = mark + "  " + line
+		}
+		fmt.Fprintf(out, "  %s\n", strings.ReplaceAll(line, "\n", "\n    "))
+	}
+}
+
+// printAll prints reports and their sum, and reports whether all are good ones; none at all is not.
+func printAll(out io.Writer, reports []*report, verbose bool) (ok bool) {
+	ok = len(reports) > 0
+	for _, r := range reports {
+		r.print(out, verbose)
+		ok = ok && r.ok()
+	}
+	return ok
+}

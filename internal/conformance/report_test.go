@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestReports: a run is good only when something was looked at, and all of it held.
+func TestReports(t *testing.T) {
+	good := func() *report {
+		r := newReport("good", "all of it")
+		r.expect("something", true, "")
+		return r
+	}
+	for _, tt := range []struct {
+		name    string
+		reports []*report
+		ok      bool
+	}{
+		{"good", []*report{good(), good()}, true},
+		{"none", nil, false},
+		{"empty", []*report{good(), newReport("empty", "")}, false},
+		{"bad", []*report{func() *report { r := good(); r.check("more", errors.New("no")); return r }(), good()}, false},
+	} {
+		if got := printAll(&bytes.Buffer{}, tt.reports, true); got != tt.ok {
+			t.Errorf("%s: %t", tt.name, got)
+		}
+	}
+}
+
+func TestPrint(t *testing.T) {
+	r := newReport("part", "what it is")
+	r.took = 1500 * time.Millisecond
+	r.say("%d tools", 3)
+	r.note("odd")
+	r.check("held", nil)
+	r.fail("broke", "because\nof %s", "x")
+	var out bytes.Buffer
+	r.print(&out, false)
+	const want = "part: what it is (1.5 s)\n  3 tools\n  note  odd\n  FAIL  broke: because\n    of x\n  2 checks, 1 failed: NOT as expected\n\n"
+	if out.String() != want {
+		t.Errorf("printed\n%s", out.String())
+	}
+	out.Reset()
+	if r.print(&out, true); !strings.Contains(out.String(), "  held  held\n") {
+		t.Errorf("printed\n%s", out.String())
+	}
+}
+
+// TestServerReport: a fault in the server's log fails a run that nobody else has complained of.
+func TestServerReport(t *testing.T) {
+	for line, ok := range map[string]bool{
+		"level=INFO msg=request code=not_found": true, "level=ERROR msg=request code=internal_error": false, "panic: x": false, "WARNING: DATA RACE": false,
+	} {
+		log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := log.WriteString(line + "\n"); err != nil {
+			t.Fatal(err)
+		}
+		s := &server{log: log}
+		if r := s.report(); r.ok() != ok {
+			t.Errorf("%s: %v", line, r.fails)
+		}
+		log.Close()
+		if s.stopped = errors.New("exit status 2"); s.report().ok() {
+			t.Error("a bad end is a good one")
+		}
+	}
+}

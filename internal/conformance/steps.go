@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// writeScope is what creating a saved search needs.
+const writeScope = "saved_searches:write"
+
+// step is a request that a client must have made, with the answer that it must have got.
+type step struct {
+	name string
+	is   func(exchange) bool
+}
+
+// steps are those that a client takes from knowing nothing but the URL of the resource to writing, in their order.
+func (b *bench) steps() []step {
+	server := func(x exchange) bool { return x.by == b.public }
+	issuer := func(x exchange) bool { return x.by == b.issuer.recorder && !strings.HasPrefix(x.agent, "Go-") }
+	return []step{
+		{"it calls without credentials and is told where to look", func(x exchange) bool {
+			return server(x) && x.path == endpoint && x.status == http.StatusUnauthorized && !x.credentials &&
+				strings.Contains(x.challenge, `resource_metadata="`+b.public.origin()+resourceMetadata+`"`) && !strings.Contains(x.challenge, "error=")
+		}},
+		{"it reads what the resource is", func(x exchange) bool {
+			return server(x) && x.path == resourceMetadata && x.status == http.StatusOK
+		}},
+		{"it reads what the issuer can", func(x exchange) bool {
+			return issuer(x) && slices.Contains(issuerMetadata, x.path) && x.status == http.StatusOK
+		}},
+		{"it registers", func(x exchange) bool {
+			return issuer(x) && x.method == http.MethodPost && x.path == "/reg" && x.status == http.StatusCreated
+		}},
+		{"it has the user sign in, for the resource, with PKCE", func(x exchange) bool {
+			return issuer(x) && b.authorizes(x) && !asksFor(x, writeScope)
+		}},
+		{"it redeems the code, for the resource", func(x exchange) bool { return issuer(x) && b.redeems(x) }},
+		{"it lists the tools", func(x exchange) bool { return server(x) && x.asks("tools/list") && x.status == http.StatusOK }},
+		{"it searches", func(x exchange) bool { return server(x) && x.calls("search_colas") && x.status == http.StatusOK }},
+		{"it is refused a write, and told the scope", func(x exchange) bool {
+			return server(x) && x.calls("create_saved_search") && x.status == http.StatusForbidden &&
+				strings.Contains(x.challenge, `error="insufficient_scope"`) && slices.Contains(challengeScopes(x.challenge), writeScope)
+		}},
+		{"it has the user sign in for that scope, with PKCE", func(x exchange) bool {
+			return issuer(x) && b.authorizes(x) && asksFor(x, writeScope)
+		}},
+		{"it redeems the second code", func(x exchange) bool { return issuer(x) && b.redeems(x) }},
+		{"it writes", func(x exchange) bool { return server(x) && x.calls("create_saved_search") && x.status == http.StatusOK }},
+	}
+}
+
+// resourceMetadata is where the resource is described, and issuerMetadata where an issuer is.
+const resourceMetadata = "/.well-known/oauth-protected-resource" + endpoint
+
+var issuerMetadata = []string{"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"}
+
+// authorizes reports whether an exchange is an authorization request for the resource that is safe against stolen codes.
+func (b *bench) authorizes(x exchange) bool {
+	q := x.query
+	return x.path == "/auth" && q.Get("response_type") == "code" && q.Get("code_challenge_method") == "S256" && q.Get("code_challenge") != "" &&
+		q.Get("resource") == b.resource() && x.status == http.StatusSeeOther
+}
+
+// redeems reports whether a code was exchanged for a token for the resource, with what proves that it is the same client.
+func (b *bench) redeems(x exchange) bool {
+	f := x.form
+	return x.path == "/token" && f.Get("grant_type") == "authorization_code" && f.Get("code_verifier") != "" &&
+		f.Get("resource") == b.resource() && x.status == http.StatusOK
+}
+
+func asksFor(x exchange, scope string) bool {
+	return slices.Contains(strings.Fields(x.query.Get("scope")), scope)
+}
+
+// calls reports whether an exchange is the call of a tool.
+func (x exchange) calls(tool string) bool { return x.asks("tools/call") && x.about == tool }
+
+// challengeScopes returns the scopes that a challenge names.
+func challengeScopes(challenge string) []string {
+	_, rest, _ := strings.Cut(challenge, ` scope="`)
+	scopes, _, _ := strings.Cut(rest, `"`)
+	return strings.Fields(scopes)
+}
+
+// taken tells which steps were taken: each must have been after the one before.
+func taken(steps []step, exchanges []exchange) (names []string, missing error) {
+	at := 0
+	for _, s := range steps {
+		found := slices.IndexFunc(exchanges[at:], s.is)
+		if found < 0 {
+			return names, fmt.Errorf("not seen: %s; what was exchanged after the step before:%s", s.name, listing(exchanges[at:]))
+		}
+		at += found + 1
+		names = append(names, s.name)
+	}
+	return names, nil
+}
+
+// listing tells what was exchanged, without what is secret.
+func listing(exchanges []exchange) string {
+	var b strings.Builder
+	for _, x := range exchanges {
+		fmt.Fprintf(&b, "\n%d %s %s %s %s %s", x.status, x.method, x.path, x.asked, x.about, x.challenge)
+	}
+	return b.String()
+}

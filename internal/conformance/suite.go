@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// revisions of the protocol that the suite has requirements for, and the server serves.
+var revisions = []string{"2025-11-25", "2026-07-28"}
+
+// suitePackage is the npm package of the suite.
+const suitePackage = "@modelcontextprotocol/conformance"
+
+// baseline is what is expected not to succeed.
+type baseline struct {
+	failures, warnings []entry
+	file               string // both, for the suite
+}
+
+// runSuite runs the conformance suite of the protocol for each revision.
+func runSuite(ctx context.Context, b *bench) (*report, error) {
+	r := newReport("suite", suitePackage+" against the server, by requirements of each revision")
+	program, err := b.kit.program(suitePackage, "conformance")
+	if err != nil {
+		return nil, err
+	}
+	base, err := newBaseline(b.kit.dir)
+	if err != nil {
+		return nil, err
+	}
+	begun := b.count.Load()
+	var all []result
+	for _, revision := range revisions {
+		results, err := b.runRevision(ctx, r, program, base, revision)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, results...)
+	}
+	base.hold(r, all, b.keyed.since(begun))
+	return r, nil
+}
+
+func newBaseline(dir string) (b baseline, err error) {
+	if b.failures, err = readBaseline("expected-failures.yml"); err != nil {
+		return b, err
+	}
+	if b.warnings, err = readBaseline("accepted-warnings.yml"); err != nil {
+		return b, err
+	}
+	b.file = filepath.Join(dir, "baseline.yml")
+	return b, os.WriteFile(b.file, []byte(writeBaseline(slices.Concat(b.failures, b.warnings))), 0o600)
+}
+
+// runRevision runs the requirements of one revision and reports what the suite says of them.
+func (b *bench) runRevision(ctx context.Context, r *report, program string, base baseline, revision string) ([]result, error) {
+	dir := filepath.Join(b.dir, "suite-"+revision)
+	out, err := finish(b.kit.command(ctx, program, "server", "--url", b.keyed.origin()+endpoint,
+		"--requirements", revision, "--expected-failures", base.file, "--output-dir", dir))
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(dir+".log", out.stdout, 0o600); err != nil {
+		return nil, err
+	}
+	required, err := b.kit.required(revision)
+	if err != nil {
+		return nil, err
+	}
+	results, err := readResults(dir, required)
+	if err != nil {
+		return nil, fmt.Errorf("%w%s", err, out.tail())
+	}
+	r.expect(revision+": the suite takes it for as expected", out.code == 0, "exit status %d%s", out.code, verdict(string(out.stdout)))
+	t := tallyOf(results)
+	r.expect(revision+": the suite ran all that the revision requires", t.scenarios == len(required) && t.passed > 0,
+		"%d of %d scenarios, %d checks passed", t.scenarios, len(required), t.passed)
+	r.say("%s: %d scenarios: %d checks passed, %d failed or warned as expected%s", revision, t.scenarios, t.passed, t.failed, t.beside())
+	return results, nil
+}
+
+// result is what the suite found of one check.
+type result struct {
+	scenario string
+	scored   bool // it counts for the revision
+	ID       string
+	Status   string
+	Message  string `json:"errorMessage"`
+}
+
+// bad reports whether the suite takes a result for a failure.
+func (r result) bad() bool { return r.Status == "FAILURE" || r.Status == "WARNING" }
+
+// resultFolder is how the suite names the folder of a scenario.
+var resultFolder = regexp.MustCompile(`^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$`)
+
+// readResults reads what the suite wrote into a folder. It runs scenarios beside the required ones, which do not count.
+func readResults(dir string, required []string) (all []result, err error) {
+	folders, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range folders {
+		named := resultFolder.FindStringSubmatch(folder.Name())
+		if named == nil {
+			return nil, fmt.Errorf("the suite wrote %s, which is not the name of a scenario with a time", folder.Name())
+		}
+		content, err := os.ReadFile(filepath.Join(dir, folder.Name(), "checks.json"))
+		if err != nil {
+			return nil, err
+		}
+		var checks []result
+		if err := json.Unmarshal(content, &checks); err != nil {
+			return nil, fmt.Errorf("%s: %w", folder.Name(), err)
+		}
+		for _, c := range checks {
+			c.scenario, c.scored = named[1], slices.Contains(required, named[1])
+			all = append(all, c)
+		}
+	}
+	return all, nil
+}
+
+// required returns the scenarios that a revision requires of a server, as the suite lists them.
+func (k *kit) required(revision string) ([]string, error) {
+	content, err := os.ReadFile(k.script("node_modules", filepath.FromSlash(suitePackage), "requirements", revision+".yaml"))
+	if err != nil {
+		return nil, err
+	}
+	scenarios := listed(string(content), "server")
+	if len(scenarios) == 0 {
+		return nil, fmt.Errorf("%s requires nothing of servers in revision %s", suitePackage, revision)
+	}
+	return scenarios, nil
+}
+
+// listed returns the words of a list at the top level of a YAML file.
+func listed(content, key string) (words []string) {
+	inside := false
+	for line := range strings.Lines(content) {
+		line = strings.TrimRight(line, " \r\n")
+		word, item := strings.CutPrefix(line, "  - ")
+		switch {
+		case line != "" && line[0] != ' ' && line[0] != '#':
+			inside = line == key+":"
+		case inside && item:
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// verdict returns what the suite printed on expected and unexpected failures.
+func verdict(printed string) string {
+	if i := strings.Index(printed, "Unexpected failures"); i >= 0 {
+		return "\n" + strings.TrimSpace(printed[i:])
+	}
+	if i := strings.Index(printed, "Stale baseline entries"); i >= 0 {
+		return "\n" + strings.TrimSpace(printed[i:])
+	}
+	return lastOf([]byte(printed))
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// mustResults writes what the suite would write of scenarios, and reads it.
+func mustResults(t *testing.T, required []string, scenarios map[string]string) []result {
+	t.Helper()
+	dir := t.TempDir()
+	for name, checks := range scenarios {
+		folder := filepath.Join(dir, "server-"+name+"-2026-11-21T03-30-58-891Z")
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "checks.json"), []byte(checks), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	results, err := readResults(dir, required)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+var tried = map[string]string{
+	"server-initialize": `[{"id":"one","status":"SUCCESS"},{"id":"two","status":"INFO"},{"id":"three","status":"SKIPPED"}]`,
+	"tools-call-x":      `[{"id":"x","status":"FAILURE","errorMessage":"There is no tool \"test_x\""},{"id":"wire","status":"SUCCESS"}]`,
+	"streams":           `[{"id":"session","status":"WARNING"}]`,
+	"tasks":             `[{"id":"t","status":"FAILURE"}]`,
+	"more":              `[{"id":"m","status":"SUCCESS"}]`,
+}
+
+var triedRequired = []string{"server-initialize", "tools-call-x", "streams"}
+
+func TestTally(t *testing.T) {
+	got := tallyOf(mustResults(t, triedRequired, tried))
+	if diff := cmp.Diff(tally{scenarios: 3, passed: 2, failed: 2, extra: 2, extraFailed: 1}, got, cmp.AllowUnexported(tally{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadResultsFails(t *testing.T) {
+	for name, content := range map[string]string{"server-x": "[]", "server-x-2026-11-21T03-30-58-891Z": "{"} {
+		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "checks.json"), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readResults(dir, nil); err == nil {
+			t.Errorf("%s with %s is read as %v", name, content, got)
+		}
+	}
+	if got, err := readResults(filepath.Join(t.TempDir(), "none"), nil); err == nil {
+		t.Errorf("no folder is read as %v", got)
+	}
+}
+
+// TestHold: a list fails a run for whatever it should not hold.
+func TestHold(t *testing.T) {
+	results := mustResults(t, triedRequired, tried)
+	session := entry{"streams", "session", "no sessions"}
+	fixture := entry{"tools-call-x", "x", "test_x"}
+	asked := []exchange{{asked: "tools/call", about: "test_y"}}
+	for _, tt := range []struct {
+		name string
+		list baseline
+		want string // in the report; empty: it holds
+	}{
+		{"as it is", baseline{failures: []entry{fixture}, warnings: []entry{session}}, ""},
+		{"a fixture that was asked for", baseline{failures: []entry{{"tools-call-x", "x", "test_y"}}}, ""},
+		{"another reason", baseline{failures: []entry{{"tools-call-x", "x", "test_z"}}}, "not to do with test_z"},
+		{"a failure that passes", baseline{failures: []entry{{"tools-call-x", "wire", "test_x"}}}, "no revision has come to this failure"},
+		{"a failure of no scenario", baseline{failures: []entry{{"gone", "x", "test_x"}}}, "no revision has come to this failure"},
+		{"a warning that passes", baseline{warnings: []entry{{"server-initialize", "one", "why"}}}, "no revision has come to this warning"},
+		{"a warning that is a failure", baseline{warnings: []entry{{"tools-call-x", "x", "why"}}}, "it is a FAILURE, not a warning"},
+	} {
+		r := newReport("suite", "")
+		tt.list.hold(r, results, asked)
+		var out bytes.Buffer
+		r.print(&out, true)
+		if r.ok() != (tt.want == "") || !strings.Contains(out.String(), tt.want) {
+			t.Errorf("%s:\n%s", tt.name, out.String())
+		}
+	}
+}
+
+func TestListed(t *testing.T) {
+	const content = "# server:\nserver:\n  - a\n  # not b\n  - c/d \n\nclient:\n  - e\nserver_like:\n  - f\nnot_scored:\n  - scenario: g\n"
+	if diff := cmp.Diff([]string{"a", "c/d"}, listed(content, "server")); diff != "" {
+		t.Error(diff)
+	}
+	if got := listed(content, "nothing"); got != nil {
+		t.Errorf("nothing is listed as %v", got)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	for printed, want := range map[string]string{
+		"a\nUnexpected failures (not in baseline):\n  x\n": "\nUnexpected failures (not in baseline):\n  x",
+		"a\nStale baseline entries (now passing)\n  y":     "\nStale baseline entries (now passing)\n  y",
+		"something else": "\nsomething else",
+	} {
+		if got := verdict(printed); got != want {
+			t.Errorf("%q is told as %q, not %q", printed, got, want)
+		}
+	}
+}

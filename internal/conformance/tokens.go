@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// answered is what came of a request.
+type answered struct {
+	status    int
+	code      string // of the error, if it is one
+	challenge string
+}
+
+// try makes a request with a token, as any program may.
+func (b *bench) try(ctx context.Context, token, method, path, body string) (a answered, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, b.public.origin()+path, strings.NewReader(body))
+	if err != nil {
+		return a, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return a, err
+	}
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return a, err
+	}
+	var failed struct{ Error struct{ Code any } }
+	if json.Unmarshal(content, &failed) == nil {
+		a.code, _ = failed.Error.Code.(string) // a number is of the protocol's own errors
+	}
+	a.status, a.challenge = resp.StatusCode, resp.Header.Get("WWW-Authenticate")
+	return a, nil
+}
+
+// attempt is a request with a token and what must come of it.
+type attempt struct {
+	what               string
+	token              string
+	method, path, body string
+	status             int
+	code               string
+}
+
+const (
+	usage       = "/api/v1/usage"
+	searches    = "/api/v1/saved-searches"
+	savedSearch = `{"name":"By REST","filters":{"brand_name":"oak"}}`
+	listTools   = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+)
+
+// tryTokens tries the tokens of a client on the REST API, and that they end with the link between its user and it.
+func (b *bench) tryTokens(ctx context.Context, r *report, w walker, told story) error {
+	read, write := told.read.Token, told.created.Token
+	if err := b.attempts(ctx, r, w,
+		attempt{"REST reads with the first token", read, http.MethodGet, usage, "", 200, ""},
+		attempt{"REST refuses a write with the first token", read, http.MethodPost, searches, savedSearch, 403, "insufficient_scope"},
+		attempt{"REST writes with the second token", write, http.MethodPost, searches, savedSearch, 201, ""},
+	); err != nil {
+		return err
+	}
+	link, err := b.linkOf(ctx, r, w, told.signedIn.ClientID)
+	if err != nil || link == "" {
+		return err
+	}
+	if _, err := b.server.cli(ctx, "app", "revoke-link", link); err != nil {
+		return err
+	}
+	if err := b.attempts(ctx, r, w,
+		attempt{"a revoked link is refused at once on REST", write, http.MethodGet, usage, "", 401, "unauthorized"},
+		attempt{"a revoked link is refused at once at " + endpoint, write, http.MethodPost, endpoint, listTools, 401, "unauthorized"},
+		attempt{"a revoked link is refused with the other token", read, http.MethodGet, usage, "", 401, "unauthorized"},
+	); err != nil {
+		return err
+	}
+	if _, err := b.server.cli(ctx, "app", "restore-link", link); err != nil {
+		return err
+	}
+	return b.attempts(ctx, r, w, attempt{"a restored link holds", write, http.MethodPost, endpoint, listTools, 200, ""})
+}
+
+// attempts makes requests one after the other and checks what comes of each.
+func (b *bench) attempts(ctx context.Context, r *report, w walker, all ...attempt) error {
+	for _, a := range all {
+		got, err := b.try(ctx, a.token, a.method, a.path, a.body)
+		if err != nil {
+			return err
+		}
+		r.expect(w.library+": "+a.what, got.status == a.status && got.code == a.code, "%d %s, not %d %s", got.status, got.code, a.status, a.code)
+		if a.status == http.StatusUnauthorized {
+			r.expect(w.library+": "+a.what+", with a challenge", strings.Contains(got.challenge, `error="invalid_token"`), "it is %s", got.challenge)
+		}
+	}
+	return nil
+}
+
+// linkOf returns the id of the link between a user and a client, as an operator finds it. There must be one, of one account.
+func (b *bench) linkOf(ctx context.Context, r *report, w walker, client string) (id string, err error) {
+	links, err := b.server.cli(ctx, "app", "links", "--account", w.email())
+	if err != nil {
+		return "", err
+	}
+	found := 0
+	for line := range strings.Lines(links) {
+		if fields := strings.Split(strings.TrimSpace(line), "\t"); strings.Contains(line, client) {
+			id, found = fields[0], found+1
+		}
+	}
+	r.expect(w.library+": its user has one link to it", found == 1, "there are %d in\n%s", found, links)
+	return id, b.oneAccount(ctx, r, w)
+}
+
+// oneAccount checks that the user has one account, on the tier that it had before or else the smallest.
+func (b *bench) oneAccount(ctx context.Context, r *report, w walker) error {
+	accounts, err := b.server.cli(ctx, "account", "list")
+	if err != nil {
+		return err
+	}
+	tier := "free"
+	if w.known {
+		tier = "pro"
+	}
+	want := fmt.Sprintf("\t%s\t%s\t", w.email(), tier)
+	r.expect(w.library+": its user has one account, on tier "+tier, strings.Count(accounts, w.email()) == 1 && strings.Contains(accounts, want),
+		"the accounts are\n%s", accounts)
+	return nil
+}
