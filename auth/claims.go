@@ -29,9 +29,15 @@ type claims struct {
 	expires time.Time
 }
 
-// readClaims reads a payload whose signature is proven, and refuses it when the token is not an access token for one of the
+// names are what a service is called by its issuers.
+type names struct {
+	audiences   []string // any of which a token must be for
+	scopePrefix string   // that may stand before a scope
+}
+
+// readClaims reads a payload whose signature is proven, and refuses it when the token is not an access token for one of our
 // audiences at this time. typed says that the header named it an access token.
-func readClaims(payload []byte, typed bool, audiences []string, now time.Time) (c claims, err error) {
+func readClaims(payload []byte, typed bool, ours names, now time.Time) (c claims, err error) {
 	o, err := parseObject(payload)
 	if err != nil {
 		return claims{}, unreadableClaims(err)
@@ -39,7 +45,7 @@ func readClaims(payload []byte, typed bool, audiences []string, now time.Time) (
 	if err := o.checkUse(typed); err != nil {
 		return claims{}, err
 	}
-	if err := o.checkAudience(audiences); err != nil {
+	if err := o.checkAudience(ours.audiences); err != nil {
 		return claims{}, err
 	}
 	if c.expires, err = o.checkTimes(now); err != nil {
@@ -51,7 +57,7 @@ func readClaims(payload []byte, typed bool, audiences []string, now time.Time) (
 	if c.client, err = o.client(); err != nil {
 		return claims{}, err
 	}
-	if c.scopes, err = o.scopes(); err != nil {
+	if c.scopes, err = o.scopes(ours.scopePrefix); err != nil {
 		return claims{}, err
 	}
 	c.email = o.verifiedEmail()
@@ -172,8 +178,8 @@ func isName(s string) bool {
 	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// scopes returns the scopes we know of, sorted. Issuers give them as one string with spaces or as an array, under either name.
-func (o object) scopes() (known []cola.Scope, err error) {
+// scopes returns the scopes we know of, sorted, with the prefix or without. Issuers give them as one string with spaces or as an array, under either name.
+func (o object) scopes(prefix string) (known []cola.Scope, err error) {
 	name := "scope"
 	if !o.has(name) {
 		name = "scp"
@@ -184,7 +190,9 @@ func (o object) scopes() (known []cola.Scope, err error) {
 	}
 	var given []string
 	for _, s := range list {
-		given = append(given, strings.Fields(s)...)
+		for scope := range strings.FieldsSeq(s) {
+			given = append(given, strings.TrimPrefix(scope, prefix))
+		}
 	}
 	for _, s := range cola.Scopes() {
 		if slices.Contains(given, string(s)) {

@@ -51,7 +51,7 @@ func FuzzReadClaims(f *testing.F) {
 		f.Add([]byte(claims), false)
 	}
 	f.Fuzz(func(t *testing.T, payload []byte, typed bool) {
-		c, err := readClaims(payload, typed, []string{"a"}, now)
+		c, err := readClaims(payload, typed, names{audiences: []string{"a"}}, now)
 		if err != nil {
 			if cola.CodeOf(err) != cola.CodeUnauthorized {
 				t.Fatalf("error = %v, want unauthorized", err)

@@ -215,3 +215,31 @@ func TestVerifiedEmail(t *testing.T) {
 		})
 	}
 }
+
+// TestScopePrefix: an issuer may name our scopes in full or not, once it is known what stands before them.
+func TestScopePrefix(t *testing.T) {
+	for _, tt := range []struct {
+		prefix, scope string
+		want          bool
+	}{
+		{"api://registry/", "api://registry/saved_searches:write openid", true},
+		{"api://registry/", "saved_searches:write", true},
+		{"api://registry/", "api://elsewhere/saved_searches:write", false},
+		{"", "api://registry/saved_searches:write", false},
+	} {
+		b := newBench(t, func(o *TokenOptions) { o.ScopePrefix = tt.prefix })
+		got, err := b.send(t.Context(), b.token(claim("scope", tt.scope)))
+		if err != nil || got.Has(cola.ScopeWriteSavedSearches) != tt.want {
+			t.Errorf("%q with the prefix %q: %v, %v", tt.scope, tt.prefix, got.Scopes, err)
+		}
+	}
+}
+
+// TestOddAddress: an address that could be taken for the name of an identity is none.
+func TestOddAddress(t *testing.T) {
+	b := newBench(t, nil)
+	got, err := b.send(t.Context(), b.token(claim("email", `"https://x#y"@example.com`), claim("email_verified", true)))
+	if err != nil || b.store.emails[got.Account] != "" {
+		t.Errorf("account with the address %q, %v", b.store.emails[got.Account], err)
+	}
+}

@@ -36,13 +36,15 @@ type TokenStore interface {
 
 // TokenOptions say which access tokens are taken. Issuers and Audiences must be given.
 type TokenOptions struct {
-	Issuers   []string              // https URLs, exactly as their tokens name them; http for this very machine only
-	Audiences []string              // any of which a token must be for
-	AnyApp    bool                  // apps that are not registered may act too: they are when first seen, with every scope
-	Client    *http.Client          // to ask issuers with; what it leaves open is as with nil, which is one of ours
-	Now       cola.Clock            // nil: time.Now
-	Logger    *slog.Logger          // nil discards
-	Metrics   prometheus.Registerer // gets the metrics, for one Tokens only; nil: not measured
+	Issuers   []string // https URLs, exactly as their tokens name them; http for this very machine only
+	Audiences []string // any of which a token must be for
+	AnyApp    bool     // apps that are not registered may act too: they are when first seen, with every scope
+	// ScopePrefix may stand before our scopes' names in tokens, as some issuers name them in full; mostly empty.
+	ScopePrefix string
+	Client      *http.Client          // to ask issuers with; what it leaves open is as with nil, which is one of ours
+	Now         cola.Clock            // nil: time.Now
+	Logger      *slog.Logger          // nil discards
+	Metrics     prometheus.Registerer // gets the metrics, for one Tokens only; nil: not measured
 }
 
 // Tokens takes access tokens of configured issuers for accounts and connected apps. A token must be signed by one of them, be an
@@ -51,16 +53,16 @@ type TokenOptions struct {
 // What a good token stands for is remembered for a minute. Refusals are not remembered: what it takes to refuse a token that no
 // issuer has signed is no more than to remember it, and issuers are not asked for keys more often because of it.
 type Tokens struct {
-	store     TokenStore
-	issuers   map[string]*issuer // by URL
-	urls      []string           // of the issuers
-	audiences []string
-	anyApp    bool
-	now       cola.Clock
-	log       *slog.Logger
-	metrics   *tokenMetrics
-	known     *lru.Cache[tokenHash, grant]
-	checks    singleflight.Group // by hash: requests that bring a new token at the same time have it checked once
+	store   TokenStore
+	issuers map[string]*issuer // by URL
+	urls    []string           // of the issuers
+	ours    names
+	anyApp  bool
+	now     cola.Clock
+	log     *slog.Logger
+	metrics *tokenMetrics
+	known   *lru.Cache[tokenHash, grant]
+	checks  singleflight.Group // by hash: requests that bring a new token at the same time have it checked once
 }
 
 // tokenHash is the SHA-256 of a token. Tokens themselves are not kept.
@@ -91,7 +93,7 @@ func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 		panic(err) // only a size below one fails
 	}
 	t := &Tokens{
-		store: st, issuers: map[string]*issuer{}, urls: o.Issuers, audiences: o.Audiences, anyApp: o.AnyApp,
+		store: st, issuers: map[string]*issuer{}, urls: o.Issuers, ours: names{o.Audiences, o.ScopePrefix}, anyApp: o.AnyApp,
 		now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), known: known,
 	}
 	client := askingClient(o.Client)
@@ -211,7 +213,7 @@ func (t *Tokens) recovered(err *error) {
 func (t *Tokens) check(ctx context.Context, from *issuer, token accessToken) (grant, error) {
 	var c claims
 	err := from.verify(ctx, token, func(payload []byte) (err error) {
-		c, err = readClaims(payload, token.typed, t.audiences, t.now())
+		c, err = readClaims(payload, token.typed, t.ours, t.now())
 		return err
 	})
 	if err != nil {

@@ -85,7 +85,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		}
 	}
 	onBoth(t, func(t *testing.T, h home) {
-		s := startServer(t, h, "--admin-listen", "127.0.0.1:0")
+		s := startServer(t, h, "--admin-listen", "127.0.0.1:0", "--oidc-issuer", startIssuer(t).URL)
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "metrics@example.com", cola.TierFree)
 		s.get(t, "/colas", secret.Reveal()) // what nobody has called is not exposed
 		address, end := startImport(t, h)

@@ -65,7 +65,7 @@ func (f *oauthFlags) tokens(env *environment, st store.Store, resource auth.Reso
 		audiences = []string{resource.ID}
 	}
 	tokens, err := auth.NewTokens(st, auth.TokenOptions{
-		Issuers: f.Issuers, Audiences: audiences, AnyApp: f.Apps == "any", Logger: env.log, Metrics: metrics,
+		Issuers: f.Issuers, Audiences: audiences, AnyApp: f.Apps == "any", ScopePrefix: f.ScopePrefix, Logger: env.log, Metrics: metrics,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--oidc-issuer: %w", err)
