@@ -109,13 +109,10 @@ func checkMade(t *testing.T, s *serverProcess, source string) {
 	if !ok {
 		t.Fatalf("no body in %q", source)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, pasted(t, source), strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
+	if address := pasted(t, source); address != s.base+"/saved-searches" {
+		t.Errorf("%s asks %s", source, address)
 	}
-	req.Header.Set("X-API-Key", s.key)
-	req.Header.Set("Content-Type", "application/json")
-	got := do(t, req)
+	got := s.create(t, s.key, body)
 	if uuid, _ := got.at("data", "uuid").(string); got.StatusCode != http.StatusCreated || uuid == "" || !strings.HasSuffix(got.Header.Get("Location"), "/"+uuid) {
 		t.Errorf("%s: %d %.300s", source, got.StatusCode, got.body)
 	}

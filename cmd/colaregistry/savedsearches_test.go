@@ -1,0 +1,285 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// create asks REST for a saved search, with header lines ("Name: value") beside the usual ones.
+func (s *serverProcess) create(t *testing.T, key, body string, lines ...string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/saved-searches", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range append([]string{"X-API-Key: " + key, "Content-Type: application/json"}, lines...) {
+		name, value, _ := strings.Cut(line, ": ")
+		req.Header.Set(name, value)
+	}
+	return do(t, req)
+}
+
+// createByTool asks for the same by a tool call.
+func (s *serverProcess) createByTool(t *testing.T, key, arguments string) answer {
+	t.Helper()
+	return s.post(t, key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_saved_search","arguments":`+arguments+`}}`)
+}
+
+// savedCase is one saved search that is asked for, as REST's body and as a tool's arguments.
+type savedCase struct {
+	sent  string
+	field string // of the filters in Go, which the search that is made must have; empty: none in particular
+	fails bool
+}
+
+// savedCases makes a case of the example of every filter and every part of a schedule, and of a value that it does not take. A field that
+// nothing can be made of fails the test.
+func savedCases(t *testing.T) (cases []savedCase) {
+	t.Helper()
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[cola.SavedSearchFilters]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		good, bad := valuesOf(t, f)
+		beside := ""
+		switch {
+		case strings.HasPrefix(name, "volume_m"):
+			beside = `,"volume_unit":"milliliters"`
+		case name == "volume_unit":
+			beside = `,"volume_max":2`
+		}
+		for value, fails := range map[string]bool{good: false, bad: true} {
+			cases = append(cases, savedCase{fmt.Sprintf(`{"name":"One","filters":{%q:%s%s}}`, name, value, beside), f.Name, fails})
+		}
+	}
+	schedules := map[string]string{"cadence": `"weekly","day":6`, "day": `28,"cadence":"monthly"`, "active": `false,"cadence":"daily"`}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[cola.ScheduleParams]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		good, ok := schedules[name]
+		if !ok {
+			t.Errorf("no case is made of schedule.%s", name)
+		}
+		_, bad := valuesOf(t, f)
+		for value, fails := range map[string]bool{good: false, bad: true} {
+			cases = append(cases, savedCase{fmt.Sprintf(`{"name":"One","filters":{"brand_name":"oak"},"schedule":{%q:%s}}`, name, value), "BrandName", fails})
+		}
+	}
+	return append(cases, otherSavedCases()...)
+}
+
+// otherSavedCases are those that no single field shows.
+func otherSavedCases() (cases []savedCase) {
+	for _, sent := range []string{
+		`{"name":" Ünïcode \"<&>\" ","filters":{}}`, `{"name":1849,"filters":{"abv_min":"12","type_wine":"true","query":null}}`,
+		`{"name":"Daily","filters":{"abv_max":99.5},"schedule":{"cadence":"DAILY"}}`, `{"name":"Paused","filters":{"type_wine":true},"schedule":{"cadence":"monthly","day":1,"active":false}}`,
+	} {
+		cases = append(cases, savedCase{sent: sent})
+	}
+	for _, sent := range []string{
+		`{}`, `{"name":"x"}`, `{"filters":{"brand_name":"oak"}}`, `{"name":"   ","filters":{}}`, `{"name":null,"filters":null}`,
+		`{"name":"x","filters":{"brand":"oak","approval_date_from":"2024-01-01"},"brand_name":"oak","schedule":{"hour":6}}`,
+		`{"name":"x","filters":"oak","schedule":"weekly"}`, `{"name":["x"],"filters":[]}`, `{"name":"x","name":"y","filters":{"query":"a","query":"b"}}`,
+		`{"name":"x","filters":{"volume_min":1}}`, `{"name":"x","filters":{"abv_min":20,"abv_max":10}}`, `{"Name":"x","filters":{}}`,
+		`{"name":"x","filters":{},"schedule":{}}`, `{"name":"x","filters":{},"schedule":{"cadence":"weekly"}}`,
+		`{"name":"x","filters":{"application_status":"approved"},"schedule":{"cadence":"daily"}}`,
+		`{"name":"x","filters":{"type_wine":true,"type_malt_beverage":true,"type_distilled_spirit":true,"abv_min":0},"schedule":{"cadence":"daily","active":false}}`,
+	} {
+		cases = append(cases, savedCase{sent: sent, fails: true})
+	}
+	return cases
+}
+
+// valuesOf returns, as JSON, a value that a field takes and one that it does not.
+func valuesOf(t *testing.T, f reflect.StructField) (good, bad string) {
+	t.Helper()
+	switch f.Type {
+	case reflect.TypeFor[string]():
+		return mustQuote(t, f.Tag.Get("example")), mustQuote(t, strings.Repeat("x", 201))
+	case reflect.TypeFor[cola.Opt[bool]]():
+		return "true", `"perhaps"`
+	case reflect.TypeFor[cola.Opt[float64]](), reflect.TypeFor[cola.Opt[int]]():
+		return f.Tag.Get("example"), `"many"`
+	}
+	t.Errorf("no case can be made of %s, which is of type %s", f.Name, f.Type)
+	return "null", "null"
+}
+
+func mustQuote(t *testing.T, s string) string {
+	t.Helper()
+	b, err := json.Marshal(s)
+	if err != nil || s == "" {
+		t.Errorf("no example to ask with: %q (%v)", s, err)
+	}
+	return string(b)
+}
+
+// TestSavedSearchParity: each search asked for by REST and by the tool is the same one, in the answer and in the store, or the same
+// error, and costs the same: one request and no quota.
+func TestSavedSearchParity(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		s, st := startServer(t, h), mustOpen(t, h)
+		for i, c := range savedCases(t) {
+			account, secret, _ := mustAccount(t, st, fmt.Sprintf("saved%d@example.com", i), cola.TierFree)
+			rest := s.create(t, secret.Reveal(), c.sent)
+			first := spentBy(t, st, account)
+			tool := s.createByTool(t, secret.Reveal(), c.sent)
+			second := spentBy(t, st, account)
+			if first != (spent{requests: 1}) || second.sub(first) != first {
+				t.Errorf("%s: REST cost %+v, the tool %+v", c.sent, first, second.sub(first))
+			}
+			kept, err := st.SavedSearches(t.Context(), account.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.fails {
+				checkBothRefuse(t, c, rest, tool, kept)
+				continue
+			}
+			checkBothMade(t, c, rest, tool, kept)
+		}
+	})
+}
+
+func checkBothRefuse(t *testing.T, c savedCase, rest, tool answer, kept []cola.SavedSearch) {
+	t.Helper()
+	if rest.StatusCode != http.StatusBadRequest || len(kept) != 0 {
+		t.Errorf("%s: %d %.300s, %d are kept", c.sent, rest.StatusCode, rest.body, len(kept))
+	}
+	envelope := toolError(t, tool)
+	if diff := cmp.Diff(rest.json, envelope); diff != "" || tool.at("result", "isError") != true {
+		t.Errorf("%s: errors differ (-REST +tool):\n%s", c.sent, diff)
+	}
+}
+
+// toolError returns the envelope of a failed call.
+func toolError(t *testing.T, tool answer) (envelope map[string]any) {
+	t.Helper()
+	parts, _ := tool.at("result", "content").([]any)
+	if len(parts) == 0 {
+		t.Fatalf("the tool answers %d %.300s", tool.StatusCode, tool.body)
+	}
+	_ = json.Unmarshal([]byte(parts[0].(map[string]any)["text"].(string)), &envelope) // else it is compared as none
+	return envelope
+}
+
+func checkBothMade(t *testing.T, c savedCase, rest, tool answer, kept []cola.SavedSearch) {
+	t.Helper()
+	one, _ := rest.at("data").(map[string]any)
+	other, _ := tool.at("result", "structuredContent", "data").(map[string]any)
+	if rest.StatusCode != http.StatusCreated || one == nil || other == nil || len(kept) != 2 {
+		t.Errorf("%s: REST %d %.300s, tool %.300s, %d are kept", c.sent, rest.StatusCode, rest.body, tool.body, len(kept))
+		return
+	}
+	if diff := cmp.Diff(withoutSelf(t, one), withoutSelf(t, other)); diff != "" {
+		t.Errorf("%s: answers differ (-REST +tool):\n%s", c.sent, diff)
+	}
+	if diff := cmp.Diff(kept[0].Filters, kept[1].Filters); diff != "" || kept[0].Name != kept[1].Name || kept[0].UUID != one["uuid"] || kept[1].UUID != other["uuid"] {
+		t.Errorf("%s: kept are %+v and %+v:\n%s", c.sent, kept[0], kept[1], diff)
+	}
+	if c.field != "" && reflect.ValueOf(kept[0].Filters).FieldByName(c.field).IsZero() {
+		t.Errorf("%s: the filter is not kept: %+v", c.sent, kept[0].Filters)
+	}
+}
+
+// withoutSelf checks what is a search's own, and returns the rest. Two searches made one after the other may be due at different times.
+func withoutSelf(t *testing.T, search map[string]any) map[string]any {
+	t.Helper()
+	search = maps.Clone(search)
+	uuid, _ := search["uuid"].(string)
+	manage, _ := search["manage_url"].(string)
+	if len(uuid) != 36 || manage != fmt.Sprint(search["dashboard_url"], "/", uuid) || search["created_at"] == nil {
+		t.Errorf("not told where it is: %v", search)
+	}
+	for _, own := range []string{"uuid", "manage_url", "created_at"} {
+		delete(search, own)
+	}
+	if schedule, ok := search["schedule"].(map[string]any); ok {
+		schedule = maps.Clone(schedule)
+		if due := schedule["next_run_at"] != nil; due != (schedule["active"] == true) {
+			t.Errorf("active is %v, and it is due at %v", schedule["active"], schedule["next_run_at"])
+		}
+		delete(schedule, "next_run_at")
+		search["schedule"] = schedule
+	}
+	return search
+}
+
+// TestSavedSearchesSentAgain: by its key on REST, by its content as a tool call, a creation that is sent again makes nothing.
+func TestSavedSearchesSentAgain(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		s, st := startServer(t, h), mustOpen(t, h)
+		account, secret, _ := mustAccount(t, st, "again@example.com", cola.TierFree)
+		const body, other = `{"name":"Oaks","filters":{"brand_name":"oak"}}`, `{"name":"Elms","filters":{"brand_name":"elm"}}`
+		key := secret.Reveal()
+		first, again := s.create(t, key, body, "Idempotency-Key: a"), s.create(t, key, ` { "filters" : {"brand_name":" oak "},"name":"Oaks"}`, "Idempotency-Key: a")
+		if first.StatusCode != 201 || again.StatusCode != 201 || !cmp.Equal(first.json, again.json) || first.Header.Get("Location") != again.Header.Get("Location") {
+			t.Errorf("first %d %s, again %d %s", first.StatusCode, first.body, again.StatusCode, again.body)
+		}
+		if first.Header.Get("Idempotent-Replayed") != "" || again.Header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("replayed: first %q, again %q", first.Header.Get("Idempotent-Replayed"), again.Header.Get("Idempotent-Replayed"))
+		}
+		if reused := s.create(t, key, other, "Idempotency-Key: a"); reused.StatusCode != 409 || reused.at("error", "code") != "idempotency_key_reused" {
+			t.Errorf("the key with another search: %d %s", reused.StatusCode, reused.body)
+		}
+		call, repeated := s.createByTool(t, key, body), s.createByTool(t, key, body)
+		made := call.at("result", "structuredContent", "data")
+		if diff := cmp.Diff(made, repeated.at("result", "structuredContent", "data")); diff != "" || made == nil || cmp.Equal(made, first.at("data")) {
+			t.Errorf("a call sent again (-first +again):\n%s%s", diff, call.body)
+		}
+		if notes := fmt.Sprint(repeated.at("result", "structuredContent", "notes")); !strings.Contains(notes, "exists already") {
+			t.Errorf("a call sent again says %s", notes)
+		}
+		twice, thrice := s.create(t, key, body), s.create(t, key, body)
+		kept, err := st.SavedSearches(t.Context(), account.ID)
+		if err != nil || len(kept) != 4 || twice.at("data", "uuid") == thrice.at("data", "uuid") {
+			t.Errorf("%d searches are kept, want 4: of REST with a key, of the tool, and two of REST without (%v)", len(kept), err)
+		}
+		if got := spentBy(t, st, account); got != (spent{requests: 7}) {
+			t.Errorf("all of it cost %+v", got)
+		}
+	})
+}
+
+// TestSavedSearchLimit: both ways refuse the eleventh active schedule alike, and keep what does not run.
+func TestSavedSearchLimit(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		s, st := startServer(t, h), mustOpen(t, h)
+		account, secret, _ := mustAccount(t, st, "limit@example.com", cola.TierPro)
+		key := secret.Reveal()
+		search := func(name, schedule string) string {
+			return fmt.Sprintf(`{"name":%q,"filters":{"brand_name":"oak"},"schedule":%s}`, name, schedule)
+		}
+		for i := range cola.MaxActiveSchedules {
+			if got := s.create(t, key, search(fmt.Sprint(i), `{"cadence":"daily"}`)); got.StatusCode != 201 {
+				t.Fatalf("search %d: %d %s", i, got.StatusCode, got.body)
+			}
+		}
+		rest, tool := s.create(t, key, search("x", `{"cadence":"daily"}`)), s.createByTool(t, key, search("x", `{"cadence":"daily"}`))
+		if rest.StatusCode != 409 || rest.at("error", "code") != "watchlist_limit_reached" || rest.at("error", "details", "limit") != 10. {
+			t.Errorf("one more by REST: %d %s", rest.StatusCode, rest.body)
+		}
+		if diff := cmp.Diff(rest.json, toolError(t, tool)); diff != "" || tool.StatusCode != 200 {
+			t.Errorf("one more by the tool: %d (-REST +tool):\n%s", tool.StatusCode, diff)
+		}
+		paused, none := s.create(t, key, search("p", `{"cadence":"daily","active":false}`)), s.createByTool(t, key, search("n", `null`))
+		if paused.StatusCode != 201 || none.at("result", "structuredContent", "data") == nil {
+			t.Errorf("one that is paused: %d %s; one without a schedule: %s", paused.StatusCode, paused.body, none.body)
+		}
+		kept, err := st.SavedSearches(t.Context(), account.ID)
+		active := slices.DeleteFunc(slices.Clone(kept), func(s cola.SavedSearch) bool { return s.Schedule == nil || !s.Schedule.Active })
+		if err != nil || len(kept) != 12 || len(active) != cola.MaxActiveSchedules {
+			t.Errorf("%d are kept, %d active (%v)", len(kept), len(active), err)
+		}
+	})
+}
