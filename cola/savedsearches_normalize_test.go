@@ -3,6 +3,7 @@ package cola
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,31 +71,41 @@ func TestNormalizeDoesNotChangeTheParameters(t *testing.T) {
 	}
 }
 
-func TestNormalizeRefusesASavedSearch(t *testing.T) {
-	long := strings.Repeat("é", 201)
-	filters := func(change func(f *SavedSearchFilters)) SavedSearchParams {
-		return saved(func(p *SavedSearchParams) { change(p.Filters) })
-	}
-	scheduled := func(s ScheduleParams) SavedSearchParams {
-		return saved(func(p *SavedSearchParams) { p.Schedule = &s })
-	}
-	for _, tt := range []struct {
-		name   string
-		params SavedSearchParams
-		want   map[string]string // by parameter, part of what it is told
-	}{
+// refusedSearch is a saved search that is refused.
+type refusedSearch struct {
+	name   string
+	params SavedSearchParams
+	want   map[string]string // by parameter, part of what it is told
+}
+
+var longText = strings.Repeat("é", 201)
+
+func refusedNamesAndKeys() []refusedSearch {
+	return []refusedSearch{
 		{"nothing", SavedSearchParams{}, map[string]string{"name": "is required", "filters": "is required"}},
 		{"a blank name", saved(func(p *SavedSearchParams) { p.Name = " \u00a0\t" }), map[string]string{"name": "is required"}},
 		{"an invisible name", saved(func(p *SavedSearchParams) { p.Name = "\u200b\u2060\u0301" }), map[string]string{"name": "is required"}},
-		{"a long name", saved(func(p *SavedSearchParams) { p.Name = long }), map[string]string{"name": "201 characters"}},
+		{"a long name", saved(func(p *SavedSearchParams) { p.Name = longText }), map[string]string{"name": "201 characters"}},
 		{"a name of two lines", saved(func(p *SavedSearchParams) { p.Name = "a\r\nBcc: b" }), map[string]string{"name": "control character"}},
 		{"a name that is no text", saved(func(p *SavedSearchParams) { p.Name = "\xff" }), map[string]string{"name": "UTF-8"}},
 		{"a name that was unreadable", SavedSearchParams{Decoded: Decoded{Problems{"name": {"Not a text."}, "filters": {"Not an object."}}}},
 			map[string]string{"name": "Not a text", "filters": "Not an object"}},
+		{"a key with a space", saved(func(p *SavedSearchParams) { p.IdempotencyKey = "a b" }), map[string]string{"Idempotency-Key": "visible ASCII"}},
+		{"a key of other letters", saved(func(p *SavedSearchParams) { p.IdempotencyKey = "schlüssel" }), map[string]string{"Idempotency-Key": "visible ASCII"}},
+		{"a long key", saved(func(p *SavedSearchParams) { p.IdempotencyKey = strings.Repeat("k", 256) }), map[string]string{"Idempotency-Key": "256 characters"}},
+		{"all at once", SavedSearchParams{Filters: &SavedSearchFilters{ABVMin: Some(101.0)}, Schedule: &ScheduleParams{Cadence: "never"}, IdempotencyKey: " "},
+			map[string]string{"name": "required", "filters.abv_min": "too large", "schedule.cadence": "not allowed", "Idempotency-Key": "visible"}},
+	}
+}
 
+func refusedFilters() []refusedSearch {
+	filters := func(change func(f *SavedSearchFilters)) SavedSearchParams {
+		return saved(func(p *SavedSearchParams) { change(p.Filters) })
+	}
+	return []refusedSearch{
 		{"bad texts", filters(func(f *SavedSearchFilters) {
-			f.Query, f.BrandName, f.BarcodeValue, f.DerivedCategory = long, "\x00", long, "\x01"
-			f.Country, f.USState, f.PermitNumberText, f.ApplicantUSState = "\xff", long, "\x7f", long
+			f.Query, f.BrandName, f.BarcodeValue, f.DerivedCategory = longText, "\x00", longText, "\x01"
+			f.Country, f.USState, f.PermitNumberText, f.ApplicantUSState = "\xff", longText, "\x7f", longText
 		}), map[string]string{"filters.query": "201", "filters.brand_name": "control", "filters.barcode_value": "201", "filters.derived_category": "control",
 			"filters.country": "UTF-8", "filters.us_state": "201", "filters.permit_number_text": "control", "filters.applicant_us_state": "201"}},
 		{"bad words", filters(func(f *SavedSearchFilters) { f.ApplicationStatus, f.VolumeUnit = "aproved", "liter" }),
@@ -118,7 +129,14 @@ func TestNormalizeRefusesASavedSearch(t *testing.T) {
 			map[string]string{"filters.volume_min": "2 is above"}},
 		{"a volume too large to tell", filters(func(f *SavedSearchFilters) { f.VolumeMin, f.VolumeUnit = Some(math.MaxFloat64), "gallons" }),
 			map[string]string{"filters.volume_min": "too large a volume"}},
+	}
+}
 
+func refusedSchedules() []refusedSearch {
+	scheduled := func(s ScheduleParams) SavedSearchParams {
+		return saved(func(p *SavedSearchParams) { p.Schedule = &s })
+	}
+	return []refusedSearch{
 		{"no cadence", scheduled(ScheduleParams{Day: Some(1)}), map[string]string{"schedule.cadence": "needs a cadence"}},
 		{"a bad cadence", scheduled(ScheduleParams{Cadence: "dayly"}), map[string]string{"schedule.cadence": "Did you mean daily?"}},
 		{"daily with a day", scheduled(ScheduleParams{Cadence: "daily", Day: Some(0)}), map[string]string{"schedule.day": "no day"}},
@@ -128,13 +146,11 @@ func TestNormalizeRefusesASavedSearch(t *testing.T) {
 		{"monthly without a day", scheduled(ScheduleParams{Cadence: "monthly"}), map[string]string{"schedule.day": "1 to 28"}},
 		{"monthly on day 0", scheduled(ScheduleParams{Cadence: "monthly", Day: Some(0)}), map[string]string{"schedule.day": "allowed: 1 to 28"}},
 		{"monthly on day 29", scheduled(ScheduleParams{Cadence: "monthly", Day: Some(29)}), map[string]string{"schedule.day": "allowed: 1 to 28"}},
+	}
+}
 
-		{"a key with a space", saved(func(p *SavedSearchParams) { p.IdempotencyKey = "a b" }), map[string]string{"Idempotency-Key": "visible ASCII"}},
-		{"a key of other letters", saved(func(p *SavedSearchParams) { p.IdempotencyKey = "schlüssel" }), map[string]string{"Idempotency-Key": "visible ASCII"}},
-		{"a long key", saved(func(p *SavedSearchParams) { p.IdempotencyKey = strings.Repeat("k", 256) }), map[string]string{"Idempotency-Key": "256 characters"}},
-		{"all at once", SavedSearchParams{Filters: &SavedSearchFilters{ABVMin: Some(101.0)}, Schedule: &ScheduleParams{Cadence: "never"}, IdempotencyKey: " "},
-			map[string]string{"name": "required", "filters.abv_min": "too large", "schedule.cadence": "not allowed", "Idempotency-Key": "visible"}},
-	} {
+func TestNormalizeRefusesASavedSearch(t *testing.T) {
+	for _, tt := range slices.Concat(refusedNamesAndKeys(), refusedFilters(), refusedSchedules()) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := tt.params.Normalize(testNow)
 			if CodeOf(err) != CodeValidation || !cmp.Equal(got, SavedSearch{}) {
@@ -153,7 +169,14 @@ func TestNormalizeRefusesASavedSearch(t *testing.T) {
 	}
 }
 
-func TestTooBroadToRun(t *testing.T) {
+// broadness is whether filters narrow a search enough for it to run by itself.
+type broadness struct {
+	name    string
+	filters SavedSearchFilters
+	narrow  bool
+}
+
+func broadnesses() []broadness {
 	on := Some(true)
 	every := func(options []option) {
 		for _, o := range options {
@@ -165,11 +188,7 @@ func TestTooBroadToRun(t *testing.T) {
 		change(&f)
 		return f
 	}
-	for _, tt := range []struct {
-		name    string
-		filters SavedSearchFilters
-		narrow  bool
-	}{
+	return []broadness{
 		{"nothing", SavedSearchFilters{}, false},
 		{"a status", SavedSearchFilters{ApplicationStatus: "revoked"}, false},
 		{"bounds that leave out nothing", SavedSearchFilters{ABVMin: Some(0.0), ABVMax: Some(100.0)}, false},
@@ -206,7 +225,11 @@ func TestTooBroadToRun(t *testing.T) {
 		{"no alcohol", SavedSearchFilters{ABVMax: Some(0.0)}, true},
 		{"a volume", SavedSearchFilters{VolumeMin: Some(1.0), VolumeUnit: "pints"}, true},
 		{"at most a volume", SavedSearchFilters{VolumeMax: Some(1.0), VolumeUnit: "pints"}, true},
-	} {
+	}
+}
+
+func TestTooBroadToRun(t *testing.T) {
+	for _, tt := range broadnesses() {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, active := range []Opt[bool]{{}, Some(true), Some(false)} {
 				p := SavedSearchParams{Name: "n", Filters: &tt.filters, Schedule: &ScheduleParams{Cadence: CadenceDaily, Active: active}}
