@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -229,44 +228,3 @@ func (e *edge) noSuchTool(name string) *cola.Error {
 	}
 	return cola.Errorf(cola.CodeNotFound, "There is no tool %s; there are %s.", cola.Quoted(name), strings.Join(e.names, ", "))
 }
-
-// captured holds what mcp-go answers until it is known what is to be sent.
-type captured struct {
-	header http.Header
-	status int
-	body   []byte
-}
-
-// errorCode returns the code of the JSON-RPC error that mcp-go answers with, or 0 when it answers with something else.
-func (c *captured) errorCode() int {
-	var answered struct {
-		Error struct {
-			Code int `json:"code"`
-		} `json:"error"`
-	}
-	if json.Unmarshal(c.body, &answered) != nil {
-		return 0
-	}
-	return answered.Error.Code
-}
-
-// Header implements server.HTTPResponseWriter.
-func (c *captured) Header() http.Header { return c.header }
-
-// WriteHeader implements server.HTTPResponseWriter.
-func (c *captured) WriteHeader(status int) { c.status = status }
-
-// Write implements server.HTTPResponseWriter.
-func (c *captured) Write(b []byte) (int, error) {
-	if c.status == 0 {
-		c.status = http.StatusOK
-	}
-	c.body = append(c.body, b...)
-	return len(b), nil
-}
-
-// Flush implements server.HTTPResponseWriter; there is nothing to flush.
-func (c *captured) Flush() {}
-
-// CanStream implements server.HTTPResponseWriter: an answer is sent as a whole.
-func (c *captured) CanStream() bool { return false }
