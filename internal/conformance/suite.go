@@ -156,8 +156,12 @@ func listed(content, key string) (words []string) {
 	return words
 }
 
+// colour is how the suite begins and ends one.
+var colour = regexp.MustCompile(`\x1b\[\d*m`)
+
 // verdict returns what the suite printed on expected and unexpected failures.
 func verdict(printed string) string {
+	printed = colour.ReplaceAllString(printed, "")
 	if i := strings.Index(printed, "Unexpected failures"); i >= 0 {
 		return "\n" + strings.TrimSpace(printed[i:])
 	}

@@ -106,8 +106,8 @@ func TestListed(t *testing.T) {
 
 func TestVerdict(t *testing.T) {
 	for printed, want := range map[string]string{
-		"a\nUnexpected failures (not in baseline):\n  x\n": "\nUnexpected failures (not in baseline):\n  x",
-		"a\nStale baseline entries (now passing)\n  y":     "\nStale baseline entries (now passing)\n  y",
+		"a\nUnexpected failures (not in baseline):\n  x\n":            "\nUnexpected failures (not in baseline):\n  x",
+		"a\n\x1b[31mStale baseline entries (now passing)\x1b[0m\n  y": "\nStale baseline entries (now passing)\n  y",
 		"something else": "\nsomething else",
 	} {
 		if got := verdict(printed); got != want {
