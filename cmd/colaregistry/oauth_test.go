@@ -1,0 +1,328 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	jose "github.com/go-jose/go-jose/v4"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	usageCall  = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`
+	createCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_saved_search","arguments":{"name":"Oak","filters":{"brand_name":"oak"}}}}`
+	createBody = `{"name":"Oak","filters":{"brand_name":"oak"}}`
+)
+
+// rest sends a request to the REST API with a bearer token and header lines ("Name: value"). The answer is held against the
+// description.
+func (s *serverProcess) rest(t *testing.T, method, path, token, body string, lines ...string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.base+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, line := range lines {
+		name, value, _ := strings.Cut(line, ": ")
+		req.Header.Set(name, value)
+	}
+	return do(t, req)
+}
+
+// onEach sends the same request, as far as it can be, to both edges.
+func (s *serverProcess) onEach(t *testing.T, token string) map[string]answer {
+	t.Helper()
+	return map[string]answer{
+		"REST": s.rest(t, "GET", "/usage", token, ""),
+		"MCP":  s.post(t, "", usageCall, "Authorization: Bearer "+token),
+	}
+}
+
+// expect holds both edges to a status and to what the refusal says.
+func (s *serverProcess) expect(t *testing.T, when, token string, status int, says string) {
+	t.Helper()
+	for edge, got := range s.onEach(t, token) {
+		if got.StatusCode != status || !strings.Contains(string(got.body), says) {
+			t.Errorf("%s, %s: %d %s, want %d and %q", when, edge, got.StatusCode, got.body, status, says)
+		}
+		challenge := got.Header.Get("WWW-Authenticate")
+		if told := strings.Contains(challenge, `error="invalid_token"`) && strings.Contains(challenge, "resource_metadata="); told != (status == 401) {
+			t.Errorf("%s, %s: %d challenges with %q", when, edge, got.StatusCode, challenge)
+		}
+	}
+}
+
+func registerApp(t *testing.T, h home, i issuer, scopes ...string) {
+	t.Helper()
+	args := []string{"app", "register", "--issuer", i.URL, "--client-id", "assistant", "--name", "Assistant"}
+	for _, s := range scopes {
+		args = append(args, "--scope", s)
+	}
+	h.run(t, args...)
+}
+
+// TestTokens: an app that an account holder has signed in with reads and is metered as one with a key of the account is, on both
+// edges, until its link or the app is ended.
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		i := startIssuer(t)
+		s := startServer(t, h, "--oidc-issuer", i.URL)
+		st := mustOpen(t, h)
+		account, secret, _ := mustAccount(t, st, "Ada@example.com", cola.TierPro)
+		token := i.token(t, s, map[string]any{"email": "ada@EXAMPLE.com", "email_verified": true})
+
+		s.expect(t, "before the app is registered", token, 401, `The app \"assistant\" is not connected`)
+		if links, err := st.Links(t.Context(), 0); err != nil || len(links) != 0 {
+			t.Errorf("a refused token made links: %v, %v", links, err)
+		}
+		registerApp(t, h, i)
+		s.expect(t, "registered", token, 200, "detail_views")
+
+		s.rest(t, "GET", "/colas?per_page=7", token, "")
+		a := mustConnect(t, s.endpoint(), token)
+		a.call(t, "search_colas", map[string]any{"per_page": 5})
+		s.get(t, "/colas?per_page=3", secret.Reveal())
+		usage := s.rest(t, "GET", "/usage", token, "")
+		if used := usage.at("data", "list_records", "used"); used != 15. || usage.at("data", "tier") != "pro" {
+			t.Errorf("token and key together have used %v", usage.at("data"))
+		}
+		links, err := st.Links(t.Context(), account.ID)
+		if err != nil || len(links) != 1 || links[0].LastUsedAt.IsZero() || links[0].App.ClientID != "assistant" {
+			t.Fatalf("links of the account: %+v, %v", links, err)
+		}
+		link := fmt.Sprint(links[0].ID)
+		if list := h.run(t, "app", "links", "--account", "ada@example.com"); !strings.Contains(list, "Ada@example.com\tAssistant\treads\t") {
+			t.Errorf("app links: %s", list)
+		}
+		h.run(t, "app", "revoke-link", link)
+		s.expect(t, "revoked", token, 401, "The app's access has been ended")
+		s.expect(t, "revoked, with a new token", i.token(t, s, map[string]any{"jti": "2", "email": "ada@example.com", "email_verified": true}), 401, "was revoked by the account holder")
+		s.get(t, "/usage", secret.Reveal())
+		h.run(t, "app", "restore-link", link)
+		s.expect(t, "restored", token, 200, "detail_views")
+		h.run(t, "app", "disable", fmt.Sprint(links[0].App.ID))
+		s.expect(t, "disabled", token, 401, "The app's access has been ended")
+		registerApp(t, h, i)
+		i.Close()
+		s.expect(t, "registered again, while the issuer is away", token, 200, "detail_views")
+		s.expect(t, "of another account", i.token(t, s, map[string]any{"sub": "else"}), 200, `"free"`)
+		accounts, err := st.Accounts(t.Context())
+		if last := accounts[len(accounts)-1]; err != nil || last.Email != i.URL+"#else" {
+			t.Errorf("accounts: %+v, %v", accounts, err)
+		}
+	})
+}
+
+// TestStepUp: a token without the scope is told by both edges how to come back with it, and one with it creates.
+func TestStepUp(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		i := startIssuer(t)
+		s := startServer(t, h, "--oidc-issuer", i.URL)
+		registerApp(t, h, i, "saved_searches:write")
+		reads, writes := i.token(t, s, nil), i.token(t, s, map[string]any{"scope": "openid saved_searches:write"})
+		metadata := strings.TrimSuffix(s.base, "/api/v1") + "/.well-known/oauth-protected-resource/mcp"
+		for edge, got := range map[string]answer{
+			"REST": s.rest(t, "POST", "/saved-searches", reads, createBody),
+			"MCP":  s.post(t, "", createCall, "Authorization: Bearer "+reads),
+		} {
+			challenge := got.Header.Get("WWW-Authenticate")
+			for _, part := range []string{`error="insufficient_scope"`, `scope="saved_searches:write"`, `resource_metadata="` + metadata + `"`} {
+				if got.StatusCode != 403 || !strings.Contains(challenge, part) {
+					t.Errorf("%s: %d %q lacks %s", edge, got.StatusCode, challenge, part)
+				}
+			}
+			if got.at("error", "code") != "insufficient_scope" || got.at("error", "details", "required_scope") != "saved_searches:write" {
+				t.Errorf("%s: %s", edge, got.body)
+			}
+		}
+		if made := s.rest(t, "POST", "/saved-searches", writes, createBody); made.StatusCode != 201 || made.Header.Get("Location") == "" {
+			t.Errorf("REST: %d %s", made.StatusCode, made.body)
+		}
+		if made := s.post(t, "", createCall, "Authorization: Bearer "+writes); made.StatusCode != 200 || !strings.Contains(string(made.body), "uuid") {
+			t.Errorf("MCP: %d %s", made.StatusCode, made.body)
+		}
+		// What the token brings counts only as far as the app may have it.
+		registerApp(t, h, i)
+		narrowed := i.token(t, s, map[string]any{"scope": "saved_searches:write", "jti": "2"})
+		if got := s.rest(t, "POST", "/saved-searches", narrowed, createBody); got.StatusCode != 403 {
+			t.Errorf("an app without the scope: %d", got.StatusCode)
+		}
+	})
+}
+
+// TestHostileTokens: each is refused for what is wrong with it, by both edges, charges nobody and leaves no trace in the log.
+func TestHostileTokens(t *testing.T) {
+	t.Parallel()
+	i, other := startIssuer(t), startIssuer(t)
+	h := embedded(t)
+	s := startServer(t, h, "--oidc-issuer", i.URL)
+	st := mustOpen(t, h)
+	registerApp(t, h, i, "saved_searches:write")
+	stranger, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(i.key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	good := i.token(t, s, nil)
+	parts := strings.Split(good, ".")
+	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"at+jwt"}`))
+	soon, past := time.Now().Add(time.Hour).Unix(), time.Now().Add(-time.Hour).Unix()
+	tests := []struct{ name, token, says string }{
+		{"of another audience", i.token(t, s, map[string]any{"aud": "https://elsewhere.example/mcp"}), "for another audience"},
+		{"for the REST API's address", i.token(t, s, map[string]any{"aud": s.base}), "for another audience"},
+		{"of another issuer", other.token(t, s, nil), "issuer"},
+		{"of another issuer's key", sign(t, jose.RS256, stranger, "current", "at+jwt", i.claims(s, nil)), "signature"},
+		{"unsigned", none + "." + parts[1] + ".", ""},
+		{"unsigned, with a signature", none + "." + parts[1] + "." + parts[2], ""},
+		{"signed with the public key as a secret", sign(t, jose.HS256, public, "current", "at+jwt", i.claims(s, nil)), ""},
+		{"of an unknown key", sign(t, jose.RS256, i.key, "former", "at+jwt", i.claims(s, nil)), ""},
+		{"expired", i.token(t, s, map[string]any{"exp": past}), "expired"},
+		{"without an end", i.token(t, s, map[string]any{"exp": nil}), "exp"},
+		{"not valid yet", i.token(t, s, map[string]any{"nbf": soon}), "future"},
+		{"an ID token", sign(t, jose.RS256, i.key, "current", "JWT", i.claims(s, map[string]any{"scope": nil, "nonce": "n", "aud": s.endpoint()})), "ID token"},
+		{"a logout token", sign(t, jose.RS256, i.key, "current", "logout+jwt", i.claims(s, nil)), ""},
+		{"bound to a key", i.token(t, s, map[string]any{"cnf": map[string]any{"jkt": "x"}}), "cnf"},
+		{"of an unregistered app", i.token(t, s, map[string]any{"client_id": "stranger"}), "not connected"},
+		{"without an app", i.token(t, s, map[string]any{"client_id": nil}), "app"},
+		{"without a subject", i.token(t, s, map[string]any{"sub": ""}), "sub"},
+		{"with its payload changed", parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"`+i.URL+`"}`)) + "." + parts[2], "signature"},
+		{"cut", good[:len(good)-10], ""},
+		{"garbage", "x.y.z", ""},
+		{"no token at all", "0", ""},
+		{"60,000 bytes long", strings.Repeat("a", 60_000), ""},
+	}
+	for _, tt := range tests {
+		s.expect(t, tt.name, tt.token, 401, tt.says)
+	}
+	for _, path := range []string{"/api/v1/usage", "/mcp"} {
+		if status := sendHuge(t, s, path); status != http.StatusRequestHeaderFieldsTooLarge && status != http.StatusUnauthorized {
+			t.Errorf("%s: a token of a megabyte is answered with %d", path, status)
+		}
+	}
+	s.expect(t, "the good one", good, 200, "detail_views")
+	if accounts, err := st.Accounts(t.Context()); err != nil || len(accounts) != 2 { // that of the demonstration, and the good one's
+		t.Errorf("accounts: %+v, %v", accounts, err)
+	}
+	s.stop(t)
+	for _, tt := range append(tests, struct{ name, token, says string }{name: "good", token: good}) {
+		if len(tt.token) > 20 && strings.Contains(s.err.String(), tt.token[len(tt.token)-20:]) {
+			t.Errorf("the log holds the token that is %s", tt.name)
+		}
+	}
+}
+
+// sendHuge sends a token of a megabyte, and returns the status of the answer; 401 when the server hangs up on it.
+func sendHuge(t *testing.T, s *serverProcess, path string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, strings.TrimSuffix(s.base, "/api/v1")+path, bytes.NewReader([]byte(usageCall)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.Repeat("a", 1<<20))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil { // it may hang up before all of it was sent
+		return http.StatusUnauthorized
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+// TestScopeCannotBeBypassed: a message that two readers might read in two ways, or that hides what it calls, creates nothing.
+func TestScopeCannotBeBypassed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		i := startIssuer(t)
+		s := startServer(t, h, "--oidc-issuer", i.URL)
+		registerApp(t, h, i, "saved_searches:write")
+		st := mustOpen(t, h)
+		if err := st.SetTier(t.Context(), signedIn(t, st, s, i), cola.TierPro); err != nil { // so that the burst refuses nothing here
+			t.Fatal(err)
+		}
+		token := i.token(t, s, nil)
+		arguments := `"arguments":` + createBody
+		params := func(members string) string {
+			return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + members + `}}`
+		}
+		modern := `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+		for name, attempt := range map[string]struct {
+			body  string
+			lines []string
+		}{
+			"as it is":                       {createCall, nil},
+			"the name twice":                 {params(`"name":"get_usage","name":"create_saved_search",` + arguments), nil},
+			"the name twice, turned":         {params(`"name":"create_saved_search","name":"get_usage",` + arguments), nil},
+			"the name in another case":       {params(`"name":"get_usage","Name":"create_saved_search",` + arguments), nil},
+			"only in another case":           {params(`"NAME":"create_saved_search",` + arguments), nil},
+			"the parameters twice":           {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"},"params":{"name":"create_saved_search",` + arguments + `}}`, nil},
+			"the parameters in another case": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"},"Params":{"name":"create_saved_search",` + arguments + `}}`, nil},
+			"the method twice":               {`{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"create_saved_search",` + arguments + `}}`, nil},
+			"the method in another case":     {`{"jsonrpc":"2.0","id":1,"Method":"tools/call","method":"ping","params":{"name":"create_saved_search",` + arguments + `}}`, nil},
+			"a batch":                        {"[" + usageCall + "," + createCall + "]", nil},
+			"two messages":                   {usageCall + "\n" + createCall, nil},
+			"no id":                          {strings.Replace(createCall, `"id":1,`, "", 1), nil},
+			"an id of null":                  {strings.Replace(createCall, `"id":1`, `"id":null`, 1), nil},
+			"an escaped name":                {strings.Replace(createCall, "create_saved", `create\u005fsaved`, 1), nil},
+			"the name with a space":          {strings.Replace(createCall, `search"`, `search "`, 1), nil},
+			"the name in an array":           {strings.Replace(createCall, `"create_saved_search"`, `["create_saved_search"]`, 1), nil},
+			"a scope of its own":             {strings.Replace(createCall, `"params":{`, `"params":{"scope":"saved_searches:write","_meta":{"scope":"saved_searches:write"},`, 1), nil},
+			"a harmless name in the header":  {params(`"name":"create_saved_search",` + arguments + modern), []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: get_usage"}},
+			"a harmless method in the header": {params(`"name":"create_saved_search",` + arguments + modern),
+				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: ping"}},
+			"its name in the header only": {params(`"name":"get_usage",` + arguments + modern),
+				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: create_saved_search"}},
+			"with a mark before it": {"\ufeff" + createCall, nil},
+		} {
+			got := s.post(t, "", attempt.body, append(attempt.lines, "Authorization: Bearer "+token)...)
+			if strings.Contains(string(got.body), "uuid") || got.StatusCode == 200 && !strings.Contains(string(got.body), `"error"`) {
+				t.Errorf("%s: %d %s", name, got.StatusCode, got.body)
+			}
+		}
+		for _, attempt := range []struct{ method, path string }{
+			{"POST", "/saved-searches"}, {"POST", "/saved-searches?scope=saved_searches:write"}, {"POST", "/saved-searches?access_token=x"},
+			{"POST", "/saved%2dsearches"}, {"PUT", "/saved-searches"}, {"GET", "/saved-searches"},
+		} {
+			got := s.rest(t, attempt.method, attempt.path, token, createBody, "X-HTTP-Method-Override: POST", "X-Scope: saved_searches:write")
+			if got.StatusCode < 400 {
+				t.Errorf("%s %s: %d %s", attempt.method, attempt.path, got.StatusCode, got.body)
+			}
+		}
+		account := signedIn(t, st, s, i)
+		if made, err := st.SavedSearches(t.Context(), account); err != nil || len(made) != 0 {
+			t.Errorf("made without the scope: %+v, %v", made, err)
+		}
+	})
+}
+
+// signedIn returns the account of the issuer's usual subject, after a request of it.
+func signedIn(t *testing.T, st store.Store, s *serverProcess, i issuer) cola.AccountID {
+	t.Helper()
+	if got := s.rest(t, "GET", "/usage", i.token(t, s, nil), ""); got.StatusCode != 200 {
+		t.Fatalf("%d %s", got.StatusCode, got.body)
+	}
+	a, err := st.AccountByEmail(t.Context(), i.URL+"#somebody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.ID
+}
