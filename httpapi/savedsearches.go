@@ -36,7 +36,7 @@ func savedSearchOperations(svc Service) []operation {
 			"and `Idempotent-Replayed` says so. An access token needs the scope `saved_searches:write`; an API key has it.",
 		Body: &requestBody{
 			Type: reflect.TypeFor[cola.SavedSearchParams](), Example: exampleSavedSearchBody(),
-			Doc: "The search to keep. A field that there is not is an error; null is no value.",
+			Doc: "The search to keep. An unknown field is an error; null stands for none.",
 		},
 		Response: reflect.TypeFor[dataOf[cola.SavedSearch]](),
 		Example:  dataOf[cola.SavedSearch]{exampleSavedSearch()},

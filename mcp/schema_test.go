@@ -1,0 +1,174 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// listed returns the list of tools as a client gets it.
+func listed(t *testing.T, h http.Handler) []map[string]any {
+	t.Helper()
+	var list []map[string]any
+	for _, one := range rpc(t, h, "tools/list", "{}").json.Result["tools"].([]any) {
+		list = append(list, one.(map[string]any))
+	}
+	return list
+}
+
+// TestGoldenSchemas holds each tool, as it is listed, to the committed one: a change of what assistants see is announced by a
+// change of these files.
+func TestGoldenSchemas(t *testing.T) {
+	for _, one := range listed(t, mustServe(t, newFake(), io.Discard)) {
+		got, err := json.MarshalIndent(one, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkGolden(t, filepath.Join("testdata", one["name"].(string)+".json"), append(got, '\n'))
+	}
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) != len(tools()) {
+		t.Errorf("%d golden files for %d tools (%v)", len(files), len(tools()), err)
+	}
+}
+
+func checkGolden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(want, got) {
+		t.Errorf("%s is stale (%v); run make generate:\n%s", path, err, cmp.Diff(string(want), string(got)))
+	}
+}
+
+// TestToolsAreDescribed: what an assistant chooses by is there for every tool.
+func TestToolsAreDescribed(t *testing.T) {
+	names := map[string]bool{}
+	for _, one := range tools() {
+		names[one.name] = true
+	}
+	for _, one := range listed(t, mustServe(t, newFake(), io.Discard)) {
+		name, description := one["name"], one["description"].(string)
+		want := map[string]any{"title": one["title"], "readOnlyHint": name != "create_saved_search", "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}
+		if diff := cmp.Diff(want, one["annotations"]); diff != "" || one["title"] == "" {
+			t.Errorf("%s: annotations (-want +got):\n%s", name, diff)
+		}
+		if !strings.Contains(description, "Use it") || !strings.Contains(description, "\n\nCost: ") || len(description) > 1500 {
+			t.Errorf("%s is described as %s", name, description)
+		}
+		for _, word := range strings.FieldsFunc(description, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
+			if verb, _, two := strings.Cut(word, "_"); two && slices.Contains([]string{"get", "search", "list", "lookup"}, verb) && !names[word] {
+				t.Errorf("%s speaks of the tool %s, which is none", name, word)
+			}
+		}
+		input := one["inputSchema"].(map[string]any)
+		checkStrict(t, name.(string), input)
+	}
+}
+
+// checkStrict: an object takes nothing that it does not describe, and neither do those within it.
+func checkStrict(t *testing.T, name string, input map[string]any) {
+	t.Helper()
+	if input["additionalProperties"] != false || input["type"] != "object" {
+		t.Errorf("%s takes anything: %v", name, input)
+	}
+	for argument, s := range input["properties"].(map[string]any) {
+		s := s.(map[string]any)
+		if s["description"] == nil || s["type"] == nil {
+			t.Errorf("%s: %s is described as %v", name, argument, s)
+		}
+		if s["type"] == "object" {
+			checkStrict(t, name+"."+argument, s)
+		}
+	}
+}
+
+// TestArgumentsAreTheParameters: every parameter of REST is an argument of the same name, bounds and words, and no other but
+// the size of the answer and the kind of a list.
+func TestArgumentsAreTheParameters(t *testing.T) {
+	parameters := map[string][]reflect.Type{
+		"search_colas": {reflect.TypeFor[cola.SearchParams]()}, "search_permittees": {reflect.TypeFor[cola.PermitteeParams]()},
+		"list_production_reports": {reflect.TypeFor[cola.ProductionReportParams]()}, "search_avas": {reflect.TypeFor[cola.AVAParams]()},
+		"get_processing_times": {reflect.TypeFor[cola.ProcessingTimeParams](), reflect.TypeFor[cola.FormulaProcessingTimeParams](), reflect.TypeFor[cola.RegistrationProcessingTimeParams]()},
+		"create_saved_search":  {reflect.TypeFor[cola.SavedSearchParams]()},
+		"get_usage":            {}, "get_cola": {}, "lookup_barcode": {}, "get_permittee": {}, "get_ava": {},
+	}
+	beside := map[string]bool{"response_format": true, "kind": true, "ttb_id": true, "barcode_value": true, "permit_number": true, "ava_id": true}
+	for _, one := range tools() {
+		types, known := parameters[one.name]
+		if !known {
+			t.Errorf("%s has no place in this table", one.name)
+		}
+		got, used := map[string]argument{}, map[string]bool{}
+		flatten(got, "", one.input)
+		for _, of := range types {
+			for name, f := range fieldsWithin("", of) {
+				a, ok := got[name]
+				if !ok {
+					t.Errorf("%s lacks %s", one.name, name)
+					continue
+				}
+				s := a.schema
+				if s.Items != nil {
+					s = s.Items
+				}
+				if words := f.Tag.Get("enum"); words != "" && fmt.Sprint(s.Enum) != fmt.Sprint(strings.Split(words, ",")) {
+					t.Errorf("%s: %s takes %v, in REST %s", one.name, name, s.Enum, words)
+				}
+				if most := f.Tag.Get("maxLength"); most != "" && (s.MaxLength == nil || fmt.Sprint(*s.MaxLength) != most) {
+					t.Errorf("%s: %s is not bounded to %s characters", one.name, name, most)
+				}
+				if pattern := f.Tag.Get("pattern"); s.Pattern != pattern {
+					t.Errorf("%s: %s has the pattern %q, in REST %q", one.name, name, s.Pattern, pattern)
+				}
+				used[name] = true
+			}
+		}
+		for name := range got {
+			if !used[name] && !beside[name] {
+				t.Errorf("%s takes %s, which REST does not", one.name, name)
+			}
+		}
+	}
+}
+
+// flatten names arguments, those of objects by dotted names.
+func flatten(into map[string]argument, prefix string, all []argument) {
+	for _, a := range all {
+		into[prefix+a.name] = a
+		flatten(into, prefix+a.name+".", a.members)
+	}
+}
+
+// fieldsWithin names the fields of a parameter struct, and of the structs in it.
+func fieldsWithin(prefix string, t reflect.Type) map[string]reflect.StructField {
+	all := map[string]reflect.StructField{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || name == "-" {
+			continue
+		}
+		all[prefix+name] = f
+		if f.Type.Kind() == reflect.Pointer {
+			maps.Copy(all, fieldsWithin(prefix+name+".", f.Type.Elem()))
+		}
+	}
+	return all
+}
