@@ -69,7 +69,7 @@ func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = fmt.Errorf("%w: %w", cause, err)
 	}
-	if b.server != nil {
+	if b.server != nil && b.server.process != nil {
 		reports = append(reports, b.server.report())
 	}
 	return printAll(out, reports, o.verbose) && err == nil, err

@@ -58,7 +58,7 @@ func (s *server) start(ctx context.Context, publicURL, origin, issuer string) (e
 	cmd := command(ctx, s.program, "serve", "--listen", s.address, "--data-dir", s.data(), "--public-url", publicURL, "--allowed-origin", origin,
 		"--oidc-issuer", issuer, "--oidc-apps", "any", "--oidc-scope", readScope)
 	if s.process, err = launch(cmd, s.log); err != nil {
-		return err
+		return errors.Join(err, s.log.Close())
 	}
 	return s.waitReady(ctx)
 }
@@ -95,7 +95,7 @@ func (s *server) makeKeys(ctx context.Context) (keys []string, err error) {
 	return keys, nil
 }
 
-// stop asks the server to end and waits for it. How it ended is in its report.
+// stop asks the server to end, if it was started, and waits for it. How it ended is in its report.
 func (s *server) stop() error {
 	if s.process == nil {
 		return nil
