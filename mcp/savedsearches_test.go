@@ -54,7 +54,7 @@ func TestNotesOnSavedSearches(t *testing.T) {
 	}{
 		{`null`, false, []any{"The search is kept. It has no schedule, so it does not run by itself.", look}},
 		{`{"cadence":"monthly","day":1,"active":false}`, false, []any{"The search is kept and its schedule is paused, so it does not run by itself.", look}},
-		{`{"cadence":"monthly","day":1}`, false, []any{"The search is kept and scheduled. It is due next on Tuesday, 1 December 2026, 06:00 UTC; tell the user so.", look}},
+		{`{"cadence":"monthly","day":1}`, false, []any{"The search is kept and scheduled, due next on Tuesday, 1 December 2026, 06:00 UTC. This version of the server does not run schedules yet: tell the user so.", look}},
 		{`null`, true, []any{
 			"This search exists already: the same call made it before, and nothing was made now.", "The search is kept. It has no schedule, so it does not run by itself.", look,
 		}},
