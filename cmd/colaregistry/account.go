@@ -51,20 +51,8 @@ func accountLine(a store.Account) string {
 type accountList struct{ storeFlags }
 
 // Run prints a line an account.
-func (c *accountList) Run(env *environment) (err error) {
-	st, err := c.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	accounts, err := st.Accounts(env)
-	if err != nil {
-		return err
-	}
-	for _, a := range accounts {
-		fmt.Fprintln(env.stdout, accountLine(a))
-	}
-	return nil
+func (c *accountList) Run(env *environment) error {
+	return list(&c.storeFlags, env, func(st store.Store) ([]store.Account, error) { return st.Accounts(env) }, accountLine)
 }
 
 type accountSetTier struct {

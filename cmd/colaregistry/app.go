@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -92,20 +91,8 @@ func appLine(a store.App) string {
 type appList struct{ storeFlags }
 
 // Run prints a line an app.
-func (c *appList) Run(env *environment) (err error) {
-	st, err := c.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	apps, err := st.Apps(env)
-	if err != nil {
-		return err
-	}
-	for _, a := range apps {
-		fmt.Fprintln(env.stdout, appLine(a))
-	}
-	return nil
+func (c *appList) Run(env *environment) error {
+	return list(&c.storeFlags, env, func(st store.Store) ([]store.App, error) { return st.Apps(env) }, appLine)
 }
 
 type appDisable struct {
@@ -119,57 +106,27 @@ func (c *appDisable) Run(env *environment) error {
 		fmt.Sprintf("App %d is disabled.", c.ID), fmt.Sprintf("there is no app %d; see app list", c.ID))
 }
 
-// change does something to one record by its id, and says so.
-func (f *storeFlags) change(env *environment, what func(store.Store, context.Context, int64) error, id int64, done, missing string) (err error) {
-	st, err := f.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	switch err := what(st, env, id); {
-	case errors.Is(err, store.ErrNotFound):
-		return errors.New(missing)
-	case err != nil:
-		return err
-	}
-	fmt.Fprintln(env.stderr, done)
-	return nil
-}
-
 type appLinks struct {
 	storeFlags
 	Account string `placeholder:"E" help:"E-mail address of one account; all accounts when left out."`
 }
 
 // Run prints a line a link.
-func (c *appLinks) Run(env *environment) (err error) {
-	st, err := c.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	var account store.Account
-	if c.Account != "" {
-		if account, err = findAccount(env, st, c.Account); err != nil {
-			return err
+func (c *appLinks) Run(env *environment) error {
+	return list(&c.storeFlags, env, func(st store.Store) ([]store.Link, error) {
+		if c.Account == "" {
+			return st.Links(env, 0)
 		}
-	}
-	links, err := st.Links(env, account.ID)
-	if err != nil {
-		return err
-	}
-	for _, l := range links {
-		fmt.Fprintln(env.stdout, linkLine(l))
-	}
-	return nil
+		account, err := findAccount(env, st, c.Account)
+		if err != nil {
+			return nil, err
+		}
+		return st.Links(env, account.ID)
+	}, linkLine)
 }
 
 func linkLine(l store.Link) string {
-	used := "never used"
-	if !l.LastUsedAt.IsZero() {
-		used = "used " + l.LastUsedAt.Format(time.RFC3339)
-	}
-	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", l.ID, l.Email, l.App.Name, joinScopes(l.Scopes), l.CreatedAt.Format(time.RFC3339), used)
+	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", l.ID, l.Email, l.App.Name, joinScopes(l.Scopes), l.CreatedAt.Format(time.RFC3339), usedAt(l.LastUsedAt))
 	if !l.RevokedAt.IsZero() {
 		line += "\trevoked " + l.RevokedAt.Format(time.RFC3339)
 	}

@@ -65,27 +65,24 @@ func makeKey(env *environment, st store.Keys, a store.Account, name string) (aut
 type keyList struct{ storeFlags }
 
 // Run prints a line a key.
-func (c *keyList) Run(env *environment) (err error) {
-	st, err := c.openExisting(env)
-	if err != nil {
-		return err
+func (c *keyList) Run(env *environment) error {
+	return list(&c.storeFlags, env, func(st store.Store) ([]store.Key, error) { return st.Keys(env, 0) }, keyLine)
+}
+
+func keyLine(k store.Key) string {
+	line := fmt.Sprintf("%d\t%s\t%s\t%s…%s\t%s\t%s", k.ID, k.Email, k.Name, k.Prefix, k.LastFour, k.CreatedAt.Format(time.RFC3339), usedAt(k.LastUsedAt))
+	if !k.RevokedAt.IsZero() {
+		line += ", revoked " + k.RevokedAt.Format(time.RFC3339)
 	}
-	defer closing(st, &err)
-	keys, err := st.Keys(env, 0)
-	if err != nil {
-		return err
+	return line
+}
+
+// usedAt says when something was last used.
+func usedAt(at time.Time) string {
+	if at.IsZero() {
+		return "never used"
 	}
-	for _, k := range keys {
-		used := "never used"
-		if !k.LastUsedAt.IsZero() {
-			used = "used " + k.LastUsedAt.Format(time.RFC3339)
-		}
-		if !k.RevokedAt.IsZero() {
-			used += ", revoked " + k.RevokedAt.Format(time.RFC3339)
-		}
-		fmt.Fprintf(env.stdout, "%d\t%s\t%s\t%s…%s\t%s\t%s\n", k.ID, k.Email, k.Name, k.Prefix, k.LastFour, k.CreatedAt.Format(time.RFC3339), used)
-	}
-	return nil
+	return "used " + at.Format(time.RFC3339)
 }
 
 type keyRevoke struct {
