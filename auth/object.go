@@ -5,46 +5,32 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
-// object is a JSON object by its members' exact names. Package encoding/json would take names in any letter case, and the last of
-// two with one name: then two readers of a token may read two things.
+// object is a JSON object by its members' exact names, none of which is given twice: two readers of a token must not read two things.
 type object map[string]json.RawMessage
 
 // parseObject reads one JSON object, and nothing else. Its errors tell nothing of what it holds.
 func parseObject(data []byte) (object, error) {
-	if !utf8.Valid(data) {
+	data = bytes.TrimSpace(data)
+	switch {
+	case !utf8.Valid(data):
 		return nil, errors.New("it is not valid UTF-8")
-	}
-	in := json.NewDecoder(bytes.NewReader(data))
-	if open, err := in.Token(); err != nil || open != json.Delim('{') {
+	case !strictjson.Valid(data) || data[0] != '{':
 		return nil, errNoObject
 	}
-	o := object{}
-	for in.More() {
-		token, err := in.Token()
-		name, isName := token.(string)
-		if err != nil || !isName {
-			return nil, errNoObject
-		}
-		if _, twice := o[name]; twice {
-			return nil, errors.New("a name is given twice")
-		}
-		var value json.RawMessage
-		if err := in.Decode(&value); err != nil {
-			return nil, errNoObject
-		}
-		o[name] = value
+	members, ambiguity := strictjson.Unambiguous(data, nil)
+	if ambiguity != nil {
+		return nil, errors.New("a name is given twice")
 	}
-	if _, err := in.Token(); err != nil { // the closing brace
-		return nil, errNoObject
-	}
-	if _, err := in.Token(); !errors.Is(err, io.EOF) {
-		return nil, errNoObject
+	o := make(object, len(members))
+	for _, m := range members {
+		o[m.Name] = m.Value
 	}
 	return o, nil
 }
@@ -57,18 +43,11 @@ func (o object) text(name string) (string, error) {
 	if !given {
 		return "", nil
 	}
-	s, ok := textOf(raw)
+	s, ok := strictjson.Text(raw)
 	if !ok {
 		return "", fmt.Errorf("%s is not a string", name)
 	}
 	return s, nil
-}
-
-func textOf(raw json.RawMessage) (s string, ok bool) {
-	if raw[0] != '"' { // null would pass for an empty string
-		return "", false
-	}
-	return s, json.Unmarshal(raw, &s) == nil
 }
 
 // texts returns the strings with a name: those of an array, or the only one.
@@ -77,15 +56,14 @@ func (o object) texts(name string) (list []string, err error) {
 	if !given {
 		return nil, nil
 	}
-	if s, ok := textOf(raw); ok {
+	if s, ok := strictjson.Text(raw); ok {
 		return []string{s}, nil
 	}
-	var elements []json.RawMessage
-	if json.Unmarshal(raw, &elements) != nil || elements == nil { // null is no array
+	if raw[0] != '[' {
 		return nil, fmt.Errorf("%s is neither a string nor an array of strings", name)
 	}
-	for _, e := range elements {
-		s, ok := textOf(e)
+	for _, e := range strictjson.Elements(raw) {
+		s, ok := strictjson.Text(e)
 		if !ok {
 			return nil, fmt.Errorf("%s holds something other than strings", name)
 		}

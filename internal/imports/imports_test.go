@@ -30,7 +30,7 @@ var table = map[string][]string{
 	"store/postgres":  {"cola", "store", "store/records"},
 	"search":          {"cola"},
 	"quota":           {"cola", "store"},
-	"auth":            {"cola", "store"},
+	"auth":            {"cola", "store", "internal/strictjson"},
 	"ingest":          {"cola", "store"},
 	"registry":        {"cola", "store", "search", "quota"},
 	"alerts":          {"cola", "store", "registry"},
