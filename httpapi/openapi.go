@@ -60,7 +60,7 @@ func describe(ops []operation, publicURL string) description {
 			Responses: errorResponses(s),
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "An API key of the account."},
-				"bearer": {Type: "http", Scheme: "bearer", Description: "The same API key, as a bearer token."},
+				"bearer": {Type: "http", Scheme: "bearer", Description: "The same API key as a bearer token; or, where the operator has configured an issuer, an OAuth access token of a connected app. Creating saved searches needs its scope saved_searches:write."},
 			},
 		},
 	}}
