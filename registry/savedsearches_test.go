@@ -61,7 +61,7 @@ func (w *world) mustSave(t *testing.T, c cola.Caller, p cola.SavedSearchParams) 
 // mustHaveSaved holds the searches of an account to their names, in order.
 func (w *world) mustHaveSaved(t *testing.T, c cola.Caller, want ...string) {
 	t.Helper()
-	list, err := w.store.SavedSearches(t.Context(), c.Account)
+	list, _, err := w.store.SavedSearches(t.Context(), c.Account, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestNotAdmittedNotSaved(t *testing.T) {
 		t.Errorf("with a revoked key: %v", err)
 	}
 	w.mustHaveSaved(t, other)
-	if list, err := w.store.SavedSearches(t.Context(), c.Account); err != nil || len(list) != 10 {
+	if list, _, err := w.store.SavedSearches(t.Context(), c.Account, 0, 100); err != nil || len(list) != 10 {
 		t.Errorf("%d searches are kept (%v), want the 10 that were let through", len(list), err)
 	}
 }

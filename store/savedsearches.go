@@ -20,8 +20,20 @@ type SavedSearches interface {
 	CreateSavedSearch(ctx context.Context, s NewSavedSearch) (made cola.SavedSearch, repeated bool, err error)
 	// SavedSearch returns an account's search, without its addresses, or ErrNotFound: also when it is another account's.
 	SavedSearch(ctx context.Context, account cola.AccountID, uuid string) (cola.SavedSearch, error)
-	// SavedSearches returns an account's searches, without their addresses, oldest first.
-	SavedSearches(ctx context.Context, account cola.AccountID) ([]cola.SavedSearch, error)
+	// SavedSearches returns a page of an account's searches, without their addresses, oldest first: at most limit of them after
+	// the first offset, and how many there are in all. Both are of one state of the database; neither number is negative.
+	SavedSearches(ctx context.Context, account cola.AccountID, offset, limit int) (page []cola.SavedSearch, total int, err error)
+	// UpdateSavedSearch keeps what change makes of an account's search, and returns it, without its addresses. All of it happens in
+	// one transaction that holds the account, as a creation does; change is called within it, perhaps more than once, and must
+	// not wait for anything. The UUID and the creation time stay as they are, whatever change makes of them.
+	//
+	// Nothing is written when it fails: with what change fails with, as it is; with ErrNotFound when there is no such search, or it is
+	// another account's; with ErrLimit when the change has the search run that did not before, and the account has maxActive
+	// active ones; and with ErrMalformed when the search cannot be kept.
+	UpdateSavedSearch(ctx context.Context, account cola.AccountID, uuid string, maxActive int,
+		change func(cola.SavedSearch) (cola.SavedSearch, error)) (cola.SavedSearch, error)
+	// DeleteSavedSearch forgets an account's search, or fails with ErrNotFound: also when it is another account's.
+	DeleteSavedSearch(ctx context.Context, account cola.AccountID, uuid string) error
 }
 
 // NewSavedSearch is a saved search to be made.

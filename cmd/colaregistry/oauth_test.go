@@ -308,7 +308,7 @@ func TestScopeCannotBeBypassed(t *testing.T) {
 			}
 		}
 		account := signedIn(t, st, s, i)
-		if made, err := st.SavedSearches(t.Context(), account); err != nil || len(made) != 0 {
+		if made, _, err := st.SavedSearches(t.Context(), account, 0, 100); err != nil || len(made) != 0 {
 			t.Errorf("made without the scope: %+v, %v", made, err)
 		}
 	})

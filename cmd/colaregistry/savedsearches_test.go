@@ -136,7 +136,7 @@ func TestSavedSearchParity(t *testing.T) {
 			if first != (spent{requests: 1}) || second.sub(first) != first {
 				t.Errorf("%s: REST cost %+v, the tool %+v", c.sent, first, second.sub(first))
 			}
-			kept, err := st.SavedSearches(t.Context(), account.ID)
+			kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -240,7 +240,7 @@ func TestSavedSearchesSentAgain(t *testing.T) {
 			t.Errorf("a call sent again says %s", notes)
 		}
 		twice, thrice := s.create(t, key, body), s.create(t, key, body)
-		kept, err := st.SavedSearches(t.Context(), account.ID)
+		kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
 		if err != nil || len(kept) != 4 || twice.at("data", "uuid") == thrice.at("data", "uuid") {
 			t.Errorf("%d searches are kept, want 4: of REST with a key, of the tool, and two of REST without (%v)", len(kept), err)
 		}
@@ -276,7 +276,7 @@ func TestSavedSearchLimit(t *testing.T) {
 		if paused.StatusCode != 201 || none.at("result", "structuredContent", "data") == nil {
 			t.Errorf("one that is paused: %d %s; one without a schedule: %s", paused.StatusCode, paused.body, none.body)
 		}
-		kept, err := st.SavedSearches(t.Context(), account.ID)
+		kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
 		active := slices.DeleteFunc(slices.Clone(kept), func(s cola.SavedSearch) bool { return s.Schedule == nil || !s.Schedule.Active })
 		if err != nil || len(kept) != 12 || len(active) != cola.MaxActiveSchedules {
 			t.Errorf("%d are kept, %d active (%v)", len(kept), len(active), err)

@@ -18,8 +18,6 @@ const creationsForgottenAtOnce = 5000
 
 var (
 	savedSearchNames  = strings.Join(records.Names((&records.SavedSearch{}).Columns()), ", ")
-	selectSearches    = `SELECT ` + savedSearchNames + ` FROM saved_searches WHERE account_id = $1`
-	selectSearch      = selectSearches + ` AND uuid = $2`
 	insertSavedSearch = `INSERT INTO saved_searches (account_id, ` + savedSearchNames + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 )
 
@@ -60,8 +58,7 @@ func (s *Store) CreateSavedSearch(ctx context.Context, n store.NewSavedSearch) (
 // createOnce creates a search unless its request has created one before. The account is locked first; the clock is read, and
 // everything else, when it is.
 func (s *Store) createOnce(ctx context.Context, tx pgx.Tx, n store.NewSavedSearch, row *records.SavedSearch) (made cola.SavedSearch, repeated bool, err error) {
-	rows, err := tx.Query(ctx, lockAccounts, []int64{int64(n.Account)})
-	if _, err = one(rows, err, func(id *cola.AccountID) fields { return fields{id} }); err != nil {
+	if err := holdAccount(ctx, tx, n.Account); err != nil {
 		return made, false, err
 	}
 	if err := tx.QueryRow(ctx, selectClock, s.clock()).Scan(fields{&row.CreatedAt}); err != nil {
@@ -74,12 +71,8 @@ func (s *Store) createOnce(ctx context.Context, tx pgx.Tx, n store.NewSavedSearc
 		}
 	}
 	if row.Active {
-		var active int
-		if err := tx.QueryRow(ctx, countActive, int64(n.Account)).Scan(fields{&active}); err != nil {
+		if err := roomForActive(ctx, tx, n.Account, n.MaxActive); err != nil {
 			return made, false, err
-		}
-		if active >= n.MaxActive {
-			return made, false, store.ErrLimit
 		}
 	}
 	if err := keepSavedSearch(ctx, tx, n, row); err != nil {
@@ -87,6 +80,23 @@ func (s *Store) createOnce(ctx context.Context, tx pgx.Tx, n store.NewSavedSearc
 	}
 	made, err = row.Search()
 	return made, false, err
+}
+
+// holdAccount has others wait who would change what the account has, until the transaction ends.
+func holdAccount(ctx context.Context, tx pgx.Tx, account cola.AccountID) error {
+	rows, err := tx.Query(ctx, lockAccounts, []int64{int64(account)})
+	_, err = one(rows, err, func(id *cola.AccountID) fields { return fields{id} })
+	return err
+}
+
+// roomForActive fails with ErrLimit when an account that is held has as many active schedules as it may.
+func roomForActive(ctx context.Context, tx pgx.Tx, account cola.AccountID, most int) error {
+	var active int
+	err := tx.QueryRow(ctx, countActive, int64(account)).Scan(fields{&active})
+	if err == nil && active >= most {
+		return store.ErrLimit
+	}
+	return err
 }
 
 // creation is what is remembered of a request that created a search.
@@ -103,19 +113,13 @@ func createdBefore(ctx context.Context, tx pgx.Tx, n store.NewSavedSearch, now t
 		return cola.SavedSearch{}, err
 	}
 	found, err := readSavedSearch(ctx, tx, n.Account, before.uuid)
-	if err == nil && !before.same {
+	switch {
+	case err != nil:
+		return cola.SavedSearch{}, err
+	case !before.same:
 		return cola.SavedSearch{}, store.ErrReused
 	}
-	return found, err
-}
-
-func readSavedSearch(ctx context.Context, q querier, account cola.AccountID, uuid string) (cola.SavedSearch, error) {
-	rows, err := q.Query(ctx, selectSearch, int64(account), uuid)
-	row, err := one(rows, err, savedSearchColumns)
-	if err != nil {
-		return cola.SavedSearch{}, err
-	}
-	return row.Search()
+	return found.Search()
 }
 
 // keepSavedSearch writes a search down, and the request that creates it.
@@ -130,33 +134,6 @@ func keepSavedSearch(ctx context.Context, tx pgx.Tx, n store.NewSavedSearch, row
 	until := row.CreatedAt.Add(n.Once.Within)
 	_, err = tx.Exec(ctx, upsertCreation, int64(n.Account), n.Once.Key, n.Once.Fingerprint[:], row.UUID, until)
 	return err
-}
-
-// SavedSearch implements store.SavedSearches.
-func (s *Store) SavedSearch(ctx context.Context, account cola.AccountID, uuid string) (cola.SavedSearch, error) {
-	var found cola.SavedSearch
-	err := s.read(ctx, "read saved search", func() (err error) {
-		if found, err = readSavedSearch(ctx, s.general, account, uuid); sqlState(err) == notInEncoding {
-			return store.ErrNotFound
-		}
-		return err
-	})
-	return found, err
-}
-
-// SavedSearches implements store.SavedSearches.
-func (s *Store) SavedSearches(ctx context.Context, account cola.AccountID) ([]cola.SavedSearch, error) {
-	var list []cola.SavedSearch
-	err := s.read(ctx, "list saved searches", func() error {
-		rows, err := s.general.Query(ctx, selectSearches+` ORDER BY id`, int64(account))
-		found, err := collect(rows, err, savedSearchColumns)
-		list = make([]cola.SavedSearch, len(found))
-		for i := 0; i < len(found) && err == nil; i++ {
-			list[i], err = found[i].Search()
-		}
-		return err
-	})
-	return list, err
 }
 
 // forgetCreations forgets requests that are old enough, a few at a time.

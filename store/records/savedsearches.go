@@ -45,6 +45,46 @@ func (r *SavedSearch) Columns() []Column {
 	}
 }
 
+// Changeable returns those of the row's columns that a change may touch.
+func (r *SavedSearch) Changeable() []Column {
+	all := r.Columns()
+	return all[1 : len(all)-1] // not the UUID, nor the time of creation
+}
+
+// Refusal is why whoever was to change a search did not. It hides what it wraps: that is no error of the database's.
+type Refusal struct{ Reason error }
+
+// Error implements error.
+func (r Refusal) Error() string { return "refused: " + r.Reason.Error() }
+
+// Change makes a change of the search, and reports whether it is active now and was not before. Filters that the change leaves as they
+// are stay as they are kept, those included that this version of the program does not know. It fails with a Refusal when change
+// fails, and with store.ErrMalformed for a search that cannot be kept; the row is then as it was.
+func (r *SavedSearch) Change(change func(cola.SavedSearch) (cola.SavedSearch, error)) (activated bool, err error) {
+	before, err := r.Search()
+	if err != nil {
+		return false, err
+	}
+	after, err := change(before)
+	if err != nil {
+		return false, Refusal{err}
+	}
+	after.UUID, after.CreatedAt = before.UUID, before.CreatedAt
+	if err := (store.NewSavedSearch{Search: after}).Check(); err != nil {
+		return false, err
+	}
+	row, err := NewSavedSearch(&after)
+	if err != nil {
+		return false, err
+	}
+	if after.Filters == before.Filters {
+		row.Filters = r.Filters
+	}
+	activated = row.Active && !r.Active
+	*r = row
+	return activated, nil
+}
+
 // Search returns the search, without its addresses. Filters that a newer version of the program has written and this one does not
 // know are left out.
 func (r *SavedSearch) Search() (cola.SavedSearch, error) {

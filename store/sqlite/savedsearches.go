@@ -14,8 +14,6 @@ import (
 
 var (
 	savedSearchNames  = strings.Join(records.Names((&records.SavedSearch{}).Columns()), ", ")
-	selectSearches    = `SELECT ` + savedSearchNames + ` FROM saved_searches WHERE account_id = ?`
-	selectSearch      = selectSearches + ` AND uuid = ?`
 	insertSavedSearch = `INSERT INTO saved_searches (account_id, ` + savedSearchNames + `) VALUES (?, ` + placeholders(len((&records.SavedSearch{}).Columns())) + `)`
 )
 
@@ -29,18 +27,6 @@ const (
 	forgetCreations = `DELETE FROM saved_search_creations WHERE (account_id, once_key) IN (
 		SELECT account_id, once_key FROM saved_search_creations WHERE kept_until <= ? ORDER BY kept_until LIMIT 8)`
 )
-
-func scanSavedSearch(row scanner) (cola.SavedSearch, error) {
-	var r records.SavedSearch
-	err := row.Scan(targets(r.Columns())...)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = store.ErrNotFound
-	}
-	if err != nil {
-		return cola.SavedSearch{}, err
-	}
-	return r.Search()
-}
 
 // CreateSavedSearch implements store.SavedSearches.
 func (s *Store) CreateSavedSearch(ctx context.Context, n store.NewSavedSearch) (made cola.SavedSearch, repeated bool, err error) {
@@ -79,12 +65,8 @@ func (s *Store) createOnce(ctx context.Context, n store.NewSavedSearch, row *rec
 		}
 	}
 	if row.Active {
-		var active int
-		if err := s.ledger.row(ctx, countActive, int64(n.Account)).Scan(&active); err != nil {
+		if err := s.roomForActive(ctx, n.Account, n.MaxActive); err != nil {
 			return made, false, err
-		}
-		if active >= n.MaxActive {
-			return made, false, store.ErrLimit
 		}
 	}
 	if err := s.keepSavedSearch(ctx, n, row); err != nil {
@@ -92,6 +74,16 @@ func (s *Store) createOnce(ctx context.Context, n store.NewSavedSearch, row *rec
 	}
 	made, err = row.Search()
 	return made, false, err
+}
+
+// roomForActive fails with ErrLimit when an account has as many active schedules as it may; only within a transaction that writes.
+func (s *Store) roomForActive(ctx context.Context, account cola.AccountID, most int) error {
+	var active int
+	err := s.ledger.row(ctx, countActive, int64(account)).Scan(&active)
+	if err == nil && active >= most {
+		return store.ErrLimit
+	}
+	return err
 }
 
 // createdBefore returns the search that the same request has created before, or ErrNotFound.
@@ -105,11 +97,14 @@ func (s *Store) createdBefore(ctx context.Context, n store.NewSavedSearch, now t
 	if err != nil {
 		return cola.SavedSearch{}, err
 	}
-	found, err := scanSavedSearch(s.ledger.row(ctx, selectSearch, int64(n.Account), uuid))
-	if err == nil && !same {
+	found, err := scanSearchRow(s.ledger.row(ctx, selectSearch, int64(n.Account), uuid))
+	switch {
+	case err != nil:
+		return cola.SavedSearch{}, err
+	case !same:
 		return cola.SavedSearch{}, store.ErrReused
 	}
-	return found, err
+	return found.Search()
 }
 
 // keepSavedSearch writes a search down, and the request that creates it.
@@ -126,27 +121,4 @@ func (s *Store) keepSavedSearch(ctx context.Context, n store.NewSavedSearch, row
 		return err
 	}
 	return s.ledger.exec(ctx, upsertCreation, int64(n.Account), n.Once.Key, n.Once.Fingerprint[:], row.UUID, until.UnixMicro())
-}
-
-// SavedSearch implements store.SavedSearches.
-func (s *Store) SavedSearch(ctx context.Context, account cola.AccountID, uuid string) (cola.SavedSearch, error) {
-	const operation = "read saved search"
-	if err := s.start(); err != nil {
-		return cola.SavedSearch{}, failed(operation, err)
-	}
-	defer s.done()
-	found, err := scanSavedSearch(s.read.row(ctx, selectSearch, int64(account), uuid))
-	return found, failed(operation, err)
-}
-
-// SavedSearches implements store.SavedSearches.
-func (s *Store) SavedSearches(ctx context.Context, account cola.AccountID) ([]cola.SavedSearch, error) {
-	const operation = "list saved searches"
-	if err := s.start(); err != nil {
-		return nil, failed(operation, err)
-	}
-	defer s.done()
-	rows, err := s.read.query(ctx, selectSearches+` ORDER BY id`, int64(account))
-	list, err := collect(rows, err, scanSavedSearch)
-	return list, failed(operation, err)
 }

@@ -36,6 +36,40 @@ func createUntilLimit(ctx context.Context, st store.Store, account cola.AccountI
 // together.
 const manyActive = 150
 
+// isActive reports whether a search runs by itself.
+func isActive(s cola.SavedSearch) bool { return s.Schedule != nil && s.Schedule.Active }
+
+// resumeUntilLimit resumes an account's searches, beginning with the n-th, until as many are active as most, and returns how many
+// it has resumed. Others may be at the same ones.
+func resumeUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, most int) (resumed int, err error) {
+	all, total, err := st.SavedSearches(ctx, account, 0, 10*manyActive)
+	for i := 0; i < total && err == nil; i++ {
+		var was bool
+		_, err = st.UpdateSavedSearch(ctx, account, all[(n+i)%total].UUID, most, func(s cola.SavedSearch) (cola.SavedSearch, error) {
+			was = isActive(s)
+			return activated(true)(s)
+		})
+		switch {
+		case errors.Is(err, store.ErrLimit):
+			return resumed, nil
+		case err == nil && !was:
+			resumed++
+		}
+	}
+	return resumed, errors.Join(err, errors.New("no limit was met"))
+}
+
+// childResume resumes searches of the account until as many are active as may be, and says how many it has resumed.
+func childResume(ctx context.Context, st store.Store, out io.Writer) error {
+	account, err := st.AccountByEmail(ctx, chargedAccount)
+	if err != nil {
+		return err
+	}
+	resumed, err := resumeUntilLimit(ctx, st, account.ID, os.Getpid(), manyActive)
+	fmt.Fprintf(out, "resumed %d\n", resumed)
+	return err
+}
+
 // childCreate creates searches for the account until it has as many as it may, and says how many it has created.
 func childCreate(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.AccountByEmail(ctx, chargedAccount)
@@ -73,5 +107,43 @@ func createTogether(t *testing.T, b Backend) {
 	wg.Wait()
 	if kept := mustSearches(t, db, account.ID); len(kept) != manyActive || total.Load() != manyActive {
 		t.Errorf("%d searches are kept, %d were made; want %d", len(kept), total.Load(), manyActive)
+	}
+}
+
+// resumeTogether: two processes, and goroutines of a third, resume exactly as many schedules as may be active.
+func resumeTogether(t *testing.T, b Backend) {
+	place := b.New(t)
+	db := b.mustOpen(t, place)
+	account := mustAccount(t, db, chargedAccount, cola.TierFree)
+	for n := range 2 * manyActive {
+		mustPause(t, db, account.ID, n)
+	}
+	var total atomic.Int64
+	var wg sync.WaitGroup
+	for range 2 {
+		p := start(t, "resume", place)
+		wg.Go(func() {
+			total.Add(int64(p.lastNumber(t, "resumed %d")))
+			p.wait(t)
+		})
+	}
+	for i := range 4 {
+		wg.Go(func() {
+			resumed, err := resumeUntilLimit(t.Context(), db, account.ID, 70*i, manyActive)
+			if err != nil {
+				t.Error(err)
+			}
+			total.Add(int64(resumed))
+		})
+	}
+	wg.Wait()
+	active := 0
+	for _, s := range mustSearches(t, db, account.ID) {
+		if isActive(s) {
+			active++
+		}
+	}
+	if active != manyActive || total.Load() != manyActive {
+		t.Errorf("%d searches are active, %d were resumed; want %d", active, total.Load(), manyActive)
 	}
 }

@@ -29,6 +29,7 @@ var childRoles = map[string]func(ctx context.Context, st store.Store, out io.Wri
 	"import": childImport,
 	"enter":  childEnter,
 	"create": childCreate,
+	"resume": childResume,
 }
 
 // Database is a store that tells whether its opening made the database.

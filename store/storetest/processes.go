@@ -34,6 +34,7 @@ func RunProcesses(t *testing.T, b Backend) {
 		{"an account is shared", shareAccount},
 		{"identities that come in together have one account", enterTogether},
 		{"active schedules are limited", createTogether},
+		{"resumed schedules are limited", resumeTogether},
 		{"a killed ledger loses nothing", killedLedger},
 		{"a killed import leaves whole labels to others", killedImportBesideOthers},
 		{"a killed import leaves whole labels to the next", killedImportAlone},

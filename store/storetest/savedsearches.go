@@ -76,7 +76,10 @@ func mustRepeat(t tb, st store.Store, n store.NewSavedSearch) cola.SavedSearch {
 
 func mustSearches(t tb, st store.Store, account cola.AccountID) []cola.SavedSearch {
 	t.Helper()
-	list, err := st.SavedSearches(context.Background(), account)
+	list, total, err := st.SavedSearches(context.Background(), account, 0, math.MaxInt32)
+	if err == nil && total != len(list) {
+		t.Errorf("%d searches in all, a list of all has %d", total, len(list))
+	}
 	return must(t, list, err)
 }
 

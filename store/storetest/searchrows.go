@@ -24,13 +24,25 @@ func CheckSearchRows(t *testing.T, st store.Store, execute func(sql string)) {
 	same(t, "with unknown filters", want, must(t, found, err))
 	same(t, "in the list", []cola.SavedSearch{want}, mustSearches(t, st, a.ID))
 
+	want.Name = "renamed"
+	changed, err := st.UpdateSavedSearch(t.Context(), a.ID, want.UUID, maxActive, renamed(want.Name))
+	same(t, "renamed, with unknown filters", want, must(t, changed, err))
+	kept := `{"scent": {"of": ["rose"]}, "brand_name": "elm", "mood": null}`
+	execute(fmt.Sprintf(`UPDATE saved_searches SET name = 'unknown filters were kept' WHERE filters = '%s'`, kept))
+	found, err = st.SavedSearch(t.Context(), a.ID, want.UUID)
+	same(t, "a search with unknown filters, renamed", "unknown filters were kept", must(t, found, err).Name)
+
 	set(`{"brand_name":`)
 	_, err = st.SavedSearch(t.Context(), a.ID, want.UUID)
 	if err == nil || errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), want.UUID) {
 		t.Errorf("with broken filters: %v, want an error that names the search", err)
 	}
-	if _, err := st.SavedSearches(t.Context(), a.ID); err == nil {
+	if _, _, err := st.SavedSearches(t.Context(), a.ID, 0, 10); err == nil {
 		t.Error("broken filters were read")
+	}
+	_, err = st.UpdateSavedSearch(t.Context(), a.ID, want.UUID, maxActive, renamed("other"))
+	if err == nil || errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), want.UUID) {
+		t.Errorf("with broken filters, changed: %v, want an error that names the search", err)
 	}
 
 	execute(`DELETE FROM saved_searches`)

@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Apps", testApps},
 		{"Links", testLinks},
 		{"SavedSearches", testSavedSearches},
+		{"SavedSearchLife", testSavedSearchLife},
 		{"Ledger", testLedger},
 		{"Batches", testBatches},
 		{"Window", testWindow},
@@ -135,7 +136,9 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	errs["RevokeLink"] = st.RevokeLink(ctx, 1)
 	_, _, errs["CreateSavedSearch"] = st.CreateSavedSearch(ctx, newSearch(1, 1))
 	_, errs["SavedSearch"] = st.SavedSearch(ctx, 1, "x")
-	_, errs["SavedSearches"] = st.SavedSearches(ctx, 1)
+	_, _, errs["SavedSearches"] = st.SavedSearches(ctx, 1, 0, 1)
+	_, errs["UpdateSavedSearch"] = st.UpdateSavedSearch(ctx, 1, "x", 1, renamed("y"))
+	errs["DeleteSavedSearch"] = st.DeleteSavedSearch(ctx, 1, "x")
 	errs["Settle"] = st.Settle(ctx, store.Batch{}, func(time.Time, []store.AccountState) []store.Entry { return nil })
 	_, errs["AccountUsage"] = st.AccountUsage(ctx, 1)
 	return errs
