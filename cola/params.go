@@ -18,6 +18,11 @@ type Decoded struct {
 	Problems Problems `json:"-"`
 }
 
+// Nulled is embedded in parameter structs in which null is something else than an absent value: it removes.
+type Nulled struct {
+	Nulls []string `json:"-"` // dotted names of what was sent as null, such as schedule.day
+}
+
 // SearchParams are the parameters of GET /colas and of the tool search_colas, as sent. An empty value is an absent one.
 type SearchParams struct {
 	Decoded

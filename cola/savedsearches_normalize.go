@@ -19,7 +19,7 @@ func (p SavedSearchParams) Normalize(now time.Time) (SavedSearch, error) {
 	f := findingsFrom(p.Decoded)
 	s := SavedSearch{Name: f.title("name", p.Name)}
 	if p.Filters == nil {
-		f.require("filters", "An object that says what to look for is required, such as {\"brand_name\": \"oak\"}.")
+		f.requireFilters()
 	} else {
 		s.Filters = p.Filters.settle(f)
 	}
@@ -31,12 +31,17 @@ func (p SavedSearchParams) Normalize(now time.Time) (SavedSearch, error) {
 		return SavedSearch{}, err
 	}
 	if s.Schedule != nil && !s.Filters.Narrow() {
-		return SavedSearch{}, Errorf(CodeSearchTooBroad, "A search that runs by itself needs a filter that narrows it. "+
-			"Add one of query, brand_name, barcode_value, permit_number_text, country, us_state, applicant_us_state, derived_category, "+
-			"a volume, abv_min above 0 or abv_max below 100, or some but not all of the product types, categories, origins or containers; "+
-			"a status alone does not narrow it. Or leave schedule out: the search is then kept and does not run.")
+		return SavedSearch{}, tooBroad("leave schedule out")
 	}
 	return s, nil
+}
+
+// tooBroad is the refusal of a search that is to run by itself and narrows too little. instead is how to have it without a schedule.
+func tooBroad(instead string) error {
+	return Errorf(CodeSearchTooBroad, "A search that runs by itself needs a filter that narrows it. "+
+		"Add one of query, brand_name, barcode_value, permit_number_text, country, us_state, applicant_us_state, derived_category, "+
+		"a volume, abv_min above 0 or abv_max below 100, or some but not all of the product types, categories, origins or containers; "+
+		"a status alone does not narrow it. Or %s: the search is then kept and does not run.", instead)
 }
 
 // require notes that a value is missing, unless something is wrong with it already.
@@ -44,6 +49,11 @@ func (f *findings) require(name, message string) {
 	if len(f.problems[name]) == 0 {
 		f.problems.Add(name, "%s", message)
 	}
+}
+
+// requireFilters notes that there are no filters.
+func (f *findings) requireFilters() {
+	f.require("filters", "An object that says what to look for is required, such as {\"brand_name\": \"oak\"}.")
 }
 
 // title settles a name that people read, which must hold something to read.

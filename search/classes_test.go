@@ -81,6 +81,13 @@ func (a *asked) general() []class {
 	return []class{
 		{"recent, default window", search(func(s *cola.ColaSearch, _ int) { s.From = a.today.AddDays(-365) })},
 		{"no filter, all history", search(func(*cola.ColaSearch, int) {})},
+		{"thirty days, one by one", func(v *View, i int) (n int) {
+			q := cola.Query{Text: a.common[i%len(a.common)], From: a.today.AddDays(-29), To: a.today}
+			for _, found := range v.CountByDay(q) {
+				n += found
+			}
+			return n
+		}},
 		{"page 100 of 100", search(func(s *cola.ColaSearch, i int) { s.Text, s.Page, s.PerPage = a.common[i%10], 100, 100 })},
 		{"cursor, deep", search(func(s *cola.ColaSearch, i int) {
 			l := a.label(i)

@@ -21,6 +21,7 @@ func TestIndexAgreesWithFilter(t *testing.T) {
 			h.step()
 			for range 6 {
 				h.checkSearch()
+				h.checkDays()
 				h.checkPermittees()
 			}
 			h.checkBarcode()
@@ -104,6 +105,7 @@ func (h *harness) commit(labels, permittees int) {
 func (h *harness) checkMany(searches int) {
 	for range searches {
 		h.checkSearch()
+		h.checkDays()
 	}
 	for range searches / 10 {
 		h.checkPermittees()
@@ -156,6 +158,31 @@ func (h *harness) checkSearch() {
 		got := h.walk(v, s, byPosition, len(expected))
 		if diff := cmp.Diff(expected[:min(len(expected), len(got))], got); diff != "" || len(got) < min(len(expected), 1000) {
 			h.t.Fatalf("search %+v (by position: %v) found %d of %d, -want +got:\n%s", s, byPosition, len(got), len(expected), diff)
+		}
+	}
+}
+
+// checkDays compares what one random search finds on each of some days.
+func (h *harness) checkDays() {
+	h.t.Helper()
+	s, meant := h.search()
+	s.To = cola.NewDate(2024, 1, 1) + cola.Date(h.IntN(620))
+	s.From = s.To.AddDays(-h.IntN(60))
+	want := make([]int, s.To-s.From+1)
+	for _, l := range h.registry.search(&s.Query, meant) {
+		want[s.To-l.Summary.ApprovalDate]++
+	}
+	if diff := cmp.Diff(want, h.index.View().CountByDay(s.Query)); diff != "" {
+		h.t.Fatalf("days of %+v, the latest first (-want +got):\n%s", s.Query, diff)
+	}
+}
+
+// TestCountOfNoDays: a window that ends before it begins has no days.
+func TestCountOfNoDays(t *testing.T) {
+	day := cola.NewDate(2024, 1, 1)
+	for days := range 3 {
+		if got := New(Options{ManualFold: true}).View().CountByDay(cola.Query{From: day.AddDays(days), To: day}); len(got) != max(0, 1-days) {
+			t.Errorf("%d days too late: %v", days, got)
 		}
 	}
 }

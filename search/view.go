@@ -90,6 +90,39 @@ func (v *View) Search(s cola.ColaSearch) Page {
 	return page
 }
 
+// CountByDay counts the labels that match, for each approval date from q.To back to q.From: the number of the latest day is the
+// first. Both days must be given; there are no numbers when q.From comes after q.To. Each number is what Search tells as the total
+// of that day.
+func (v *View) CountByDay(q cola.Query) []int {
+	counts := make([]int, max(0, int(q.To-q.From)+1))
+	r, ok := v.resolve(&q)
+	if !ok {
+		return counts
+	}
+	sc := v.scratches.get()
+	defer v.scratches.put(sc)
+	for i := range v.layers {
+		l := &v.layers[i]
+		p := newPlan(&r, i, l, sc)
+		if !p.never {
+			l.addDays(counts, q.To, p, sc)
+		}
+		p.release()
+	}
+	return counts
+}
+
+// addDays adds to the counts of days, the latest first, what a plan for all of them finds in the layer. Documents are in the order of
+// the days, so the plan's conditions are run through once.
+func (l *layer) addDays(counts []int, latest cola.Date, p *plan, sc *scratch) {
+	for i := range counts {
+		day := latest.AddDays(-i)
+		p.lo, p.hi = l.t.window(day, day)
+		n, _ := l.run(&p.selection, sc)
+		counts[i] += n
+	}
+}
+
 // farAway is further than any list goes.
 const farAway = 1 << 40
 

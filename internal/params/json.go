@@ -18,9 +18,9 @@ const maxElements = 5
 
 // Values turns the members of a JSON object into text, which is read as the values of a query string are, so that what is wrong is
 // told in the same words. JSON types are taken as they are meant where nothing is lost by it: a number or a boolean for a text, a
-// text for a number or a boolean, one value for an array, null for nothing.
+// text for a number or a boolean, one value for an array, null for nothing unless the struct embeds cola.Nulled.
 func (r *Reader[P]) Values(members []strictjson.Member) (values []Value, problems cola.Problems) {
-	f := flattening{}
+	f := flattening{nulls: r.nulls != nil}
 	f.object(r.objects[""], members)
 	return f.values, f.problems
 }
@@ -30,6 +30,7 @@ func (r *Reader[P]) Form() string { return r.objects[""].form }
 
 // flattening collects the values of objects within one another.
 type flattening struct {
+	nulls    bool // null is not nothing
 	values   []Value
 	problems cola.Problems
 }
@@ -47,7 +48,11 @@ func (f *flattening) object(o *object, members []strictjson.Member) {
 		switch {
 		case met[m.Name] == 2:
 			f.problems.Add(v.Name, "It is given twice; give it once.")
-		case met[m.Name] > 2, m.Value[0] == 'n':
+		case met[m.Name] > 2:
+		case m.Value[0] == 'n':
+			if v.null = true; f.nulls {
+				f.values = append(f.values, v)
+			}
 		case field.object != nil && m.Value[0] == '{':
 			v.opens = true
 			f.values = append(f.values, v)

@@ -253,3 +253,32 @@ func checkRead(t *testing.T, loose map[string]any, got reflect.Value) {
 		}
 	}
 }
+
+// TestNulls: null is told where it means something, by its dotted name, and is nothing elsewhere.
+func TestNulls(t *testing.T) {
+	changes := New[cola.SavedSearchChangeParams]("a test")
+	for _, tt := range []struct {
+		sent  string
+		nulls []string
+		wrong []string
+	}{
+		{`{}`, nil, nil},
+		{`{"name":null,"filters":null,"schedule":null}`, []string{"name", "filters", "schedule"}, nil},
+		{`{"schedule":{"day":null,"cadence":"daily"},"filters":{"query":null}}`, []string{"schedule.day", "filters.query"}, nil},
+		{`{"name":"a","schedule":{}}`, nil, nil},
+		{`{"title":null,"schedule":{"hour":null}}`, nil, []string{"schedule.hour", "title"}},
+		{`{"name":null,"name":"a"}`, []string{"name"}, []string{"name"}},
+		{`{"name":"a","name":null}`, nil, []string{"name"}},
+	} {
+		got := readJSON(changes, tt.sent)
+		if diff := cmp.Diff(tt.nulls, got.Nulls); diff != "" || !cmp.Equal(tt.wrong, sortedNames(got.Problems)) {
+			t.Errorf("%s: problems %v, nulls (-want +got):\n%s", tt.sent, got.Problems, diff)
+		}
+	}
+	got := readJSON(changes, `{"schedule":null,"filters":{}}`)
+	if got.Schedule != nil || got.Filters == nil {
+		t.Errorf("a null is read as %+v, an empty object as %+v", got.Schedule, got.Filters)
+	}
+}
+
+func sortedNames(p cola.Problems) []string { return slices.Sorted(maps.Keys(p)) }

@@ -15,6 +15,7 @@ type Reader[P any] struct {
 	objects  map[string]*object // by prefix; the parameter struct itself has none
 	order    []*object          // in which they stand in the struct
 	problems []int              // index of the field that findings go to
+	nulls    []int              // index of the field that the names of nulls go to; nil: there is none, and null is nothing
 }
 
 // Value is one value of a parameter, as sent.
@@ -23,6 +24,7 @@ type Value struct {
 
 	within string // prefix of the object that it stands in; part of the name
 	opens  bool   // it is an object, whose own values follow
+	null   bool   // it is null, in a struct that has a use for that
 }
 
 // maxUnknown is how many unknown names are told of one by one: what anyone can send must not fill an answer.
@@ -37,6 +39,9 @@ func New[P any](taker string) *Reader[P] {
 		panic("params: " + t.String() + " has nowhere to put problems")
 	}
 	r := &Reader[P]{objects: map[string]*object{}, problems: found.Index}
+	if found, ok := t.FieldByName("Nulls"); ok && found.Type == reflect.TypeFor[[]string]() {
+		r.nulls = found.Index
+	}
 	addObject(r, t, nil, "", taker)
 	return r
 }
@@ -60,6 +65,9 @@ func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 			if unknown++; unknown <= maxUnknown {
 				r.tellUnknown(v, &problems)
 			}
+		case v.null:
+			nulls := into.FieldByIndex(r.nulls)
+			nulls.Set(reflect.Append(nulls, reflect.ValueOf(v.Name)))
 		case field.object != nil && !v.opens:
 			problems.Add(v.Name, "%s", field.object.misread("a text"))
 		case field.object != nil:

@@ -1,0 +1,249 @@
+package cola
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// kept returns a search that ran last at testNow and runs weekly, or is paused.
+func kept(active bool) SavedSearch {
+	s := SavedSearch{
+		UUID: "u", Name: "Oaks", Filters: SavedSearchFilters{BrandName: "oak"}, CreatedAt: 7,
+		Schedule: &Schedule{Active: active, Cadence: CadenceWeekly, Day: Some(1), LastRunAt: Some(TimestampOf(testNow))},
+	}
+	if active {
+		s.Schedule.NextRunAt = Some(TimestampOf(testNow.Add(-time.Hour))) // overdue
+	}
+	return s
+}
+
+func unscheduled(s SavedSearch) SavedSearch {
+	s.Schedule = nil
+	return s
+}
+
+// scheduledAs returns a search with another schedule, due after testNow when it is active.
+func scheduledAs(s SavedSearch, cadence string, day Opt[int], active bool) SavedSearch {
+	last := Opt[Timestamp]{}
+	if s.Schedule != nil {
+		last = s.Schedule.LastRunAt
+	}
+	s.Schedule = &Schedule{Active: active, Cadence: cadence, Day: day, LastRunAt: last}
+	if active {
+		s.Schedule.NextRunAt = Some(TimestampOf(s.Schedule.Next(testNow)))
+	}
+	return s
+}
+
+func TestChangeASavedSearch(t *testing.T) {
+	active, paused := kept(true), kept(false)
+	broad := unscheduled(kept(true))
+	broad.Filters = SavedSearchFilters{ApplicationStatus: StatusApproved}
+	legacy := kept(true) // narrow by a filter that this version of the program does not know
+	legacy.Filters = SavedSearchFilters{}
+	with := func(s SavedSearch, change func(*SavedSearch)) SavedSearch {
+		change(&s)
+		return s
+	}
+	schedule := func(c ScheduleChangeParams) SavedSearchChangeParams { return SavedSearchChangeParams{Schedule: &c} }
+	null := func(names ...string) Nulled { return Nulled{Nulls: names} }
+	on, off := Some(true), Some(false)
+	tests := []struct {
+		name   string
+		from   SavedSearch
+		change SavedSearchChangeParams
+		want   SavedSearch
+	}{
+		{"a name", active, SavedSearchChangeParams{Name: " Elms "}, with(active, func(s *SavedSearch) { s.Name = "Elms" })},
+		{"filters, as a whole", active, SavedSearchChangeParams{Filters: &SavedSearchFilters{Query: " elm ", TypeWine: off}},
+			with(active, func(s *SavedSearch) { s.Filters = SavedSearchFilters{Query: "elm"} })},
+		{"no filters", unscheduled(active), SavedSearchChangeParams{Filters: &SavedSearchFilters{}},
+			with(unscheduled(active), func(s *SavedSearch) { s.Filters = SavedSearchFilters{} })},
+		{"paused", active, schedule(ScheduleChangeParams{Active: off}), scheduledAs(active, CadenceWeekly, Some(1), false)},
+		{"paused again", paused, schedule(ScheduleChangeParams{Active: off}), paused},
+		{"resumed", paused, schedule(ScheduleChangeParams{Active: on}), scheduledAs(paused, CadenceWeekly, Some(1), true)},
+		{"resumed while it runs", active, schedule(ScheduleChangeParams{Active: on}), active},
+		{"the same cadence in other letters", active, schedule(ScheduleChangeParams{Cadence: " WEEKLY "}), active},
+		{"another day", active, schedule(ScheduleChangeParams{Day: Some(3)}), scheduledAs(active, CadenceWeekly, Some(3), true)},
+		{"another day while paused", paused, schedule(ScheduleChangeParams{Day: Some(3)}), scheduledAs(paused, CadenceWeekly, Some(3), false)},
+		{"daily, without the day of the week", active, schedule(ScheduleChangeParams{Cadence: "daily"}), scheduledAs(active, CadenceDaily, Opt[int]{}, true)},
+		{"daily, with null for the day", active, SavedSearchChangeParams{Nulled: null("schedule.day"), Schedule: &ScheduleChangeParams{Cadence: "daily"}},
+			scheduledAs(active, CadenceDaily, Opt[int]{}, true)},
+		{"monthly and paused", active, schedule(ScheduleChangeParams{Cadence: "monthly", Day: Some(28), Active: off}), scheduledAs(active, CadenceMonthly, Some(28), false)},
+		{"no schedule any more", active, SavedSearchChangeParams{Nulled: null("schedule")}, unscheduled(active)},
+		{"no schedule, as before", unscheduled(active), SavedSearchChangeParams{Nulled: null("schedule")}, unscheduled(active)},
+		{"a first schedule", unscheduled(active), schedule(ScheduleChangeParams{Cadence: "daily"}), scheduledAs(unscheduled(active), CadenceDaily, Opt[int]{}, true)},
+		{"a first schedule, with filters that narrow", broad, SavedSearchChangeParams{Filters: &SavedSearchFilters{Query: "elm"}, Schedule: &ScheduleChangeParams{Cadence: "daily", Active: off}},
+			scheduledAs(with(broad, func(s *SavedSearch) { s.Filters = SavedSearchFilters{Query: "elm"} }), CadenceDaily, Opt[int]{}, false)},
+		{"broad filters and no schedule any more", active, SavedSearchChangeParams{Nulled: null("schedule"), Filters: &broad.Filters},
+			with(broad, func(*SavedSearch) {})},
+		{"broad, renamed", legacy, SavedSearchChangeParams{Name: "n"}, with(legacy, func(s *SavedSearch) { s.Name = "n" })},
+		{"broad, paused", legacy, schedule(ScheduleChangeParams{Active: off}), scheduledAs(legacy, CadenceWeekly, Some(1), false)},
+	}
+	for _, tt := range tests {
+		was := *tt.from.clone()
+		got, err := tt.change.Apply(tt.from, testNow)
+		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", tt.name, err, diff)
+		}
+		if diff := cmp.Diff(was, tt.from); diff != "" {
+			t.Errorf("%s: what was changed is changed itself (-before +after):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// clone returns a copy with a schedule of its own.
+func (s SavedSearch) clone() *SavedSearch {
+	if s.Schedule != nil {
+		schedule := *s.Schedule
+		s.Schedule = &schedule
+	}
+	return &s
+}
+
+func TestRefusedChangesOfASavedSearch(t *testing.T) {
+	active, none := kept(true), unscheduled(kept(true))
+	broad := &SavedSearchFilters{ApplicationStatus: StatusApproved}
+	legacy := kept(false)
+	legacy.Filters = *broad
+	schedule := func(c ScheduleChangeParams) SavedSearchChangeParams { return SavedSearchChangeParams{Schedule: &c} }
+	nulls := func(names ...string) SavedSearchChangeParams {
+		return SavedSearchChangeParams{Nulled: Nulled{names}, Schedule: &ScheduleChangeParams{}}
+	}
+	bad := func(name string) Decoded { return Decoded{Problems: Problems{name: {"Bad."}}} }
+	for _, tt := range []struct {
+		name   string
+		from   SavedSearch
+		change SavedSearchChangeParams
+		want   []string // names of the problems; none: too broad
+	}{
+		{"nothing", active, SavedSearchChangeParams{}, []string{"body"}},
+		{"an empty schedule", active, schedule(ScheduleChangeParams{}), []string{"schedule"}},
+		{"an empty first schedule", none, schedule(ScheduleChangeParams{}), []string{"schedule", "schedule.cadence"}},
+		{"a blank name", active, SavedSearchChangeParams{Name: "  "}, []string{"name"}},
+		{"everything null", active, nulls("name", "filters", "schedule.cadence", "schedule.active"), []string{"filters", "name", "schedule.active", "schedule.cadence"}},
+		{"no day", active, nulls("schedule.day"), []string{"schedule.day"}},
+		{"monthly without a day", active, schedule(ScheduleChangeParams{Cadence: "monthly"}), []string{"schedule.day"}},
+		{"daily with a day", active, schedule(ScheduleChangeParams{Cadence: "daily", Day: Some(1)}), []string{"schedule.day"}},
+		{"a day beyond the week", active, schedule(ScheduleChangeParams{Day: Some(7)}), []string{"schedule.day"}},
+		{"hourly", active, schedule(ScheduleChangeParams{Cadence: "hourly"}), []string{"schedule.cadence"}},
+		{"an incomplete first schedule", none, schedule(ScheduleChangeParams{Active: Some(true)}), []string{"schedule.cadence"}},
+		{"a first schedule without a day", none, schedule(ScheduleChangeParams{Cadence: "weekly"}), []string{"schedule.day"}},
+		{"bad filters", active, SavedSearchChangeParams{Filters: &SavedSearchFilters{USState: "narnia", ABVMin: Some(101.0)}}, []string{"filters.abv_min", "filters.us_state"}},
+		{"what the edge found", active, SavedSearchChangeParams{Decoded: bad("filters.brand")}, []string{"filters.brand"}},
+		{"an unreadable day alone", active, SavedSearchChangeParams{Decoded: bad("schedule.day"), Schedule: &ScheduleChangeParams{}}, []string{"schedule.day"}},
+		{"all at once", active, SavedSearchChangeParams{Decoded: bad("x"), Name: " ", Filters: &SavedSearchFilters{ABVMax: Some(-1.0)}, Schedule: &ScheduleChangeParams{Cadence: "monthly"}},
+			[]string{"filters.abv_max", "name", "schedule.day", "x"}},
+		{"broad filters", active, SavedSearchChangeParams{Filters: broad}, nil},
+		{"broad filters while paused", kept(false), SavedSearchChangeParams{Filters: broad}, nil},
+		{"broad filters, pausing", active, SavedSearchChangeParams{Filters: broad, Schedule: &ScheduleChangeParams{Active: Some(false)}}, nil},
+		{"a broad search gets a schedule", unscheduled(legacy), schedule(ScheduleChangeParams{Cadence: "daily", Active: Some(false)}), nil},
+		{"a broad search is resumed", legacy, schedule(ScheduleChangeParams{Active: Some(true)}), nil},
+	} {
+		got, err := tt.change.Apply(tt.from, testNow)
+		var refusal *Error
+		if !errors.As(err, &refusal) || !cmp.Equal(got, SavedSearch{}) {
+			t.Errorf("%s: %+v, %v; want a refusal", tt.name, got, err)
+			continue
+		}
+		if told := slices.Sorted(maps.Keys(refusal.Details)); !cmp.Equal(tt.want, told) || (tt.want == nil) != (refusal.Code == CodeSearchTooBroad) {
+			t.Errorf("%s: %s tells of %q, want %q", tt.name, refusal.Code, told, tt.want)
+		}
+	}
+}
+
+// TestChangesProperties: whatever is changed, the outcome is one that a creation could have made, and a change made twice is as good
+// as one made once.
+func TestChangesProperties(t *testing.T) {
+	days := rapid.SampledFrom([]Opt[int]{{}, Some(0), Some(1), Some(6), Some(7), Some(28)})
+	flags := rapid.SampledFrom([]Opt[bool]{{}, Some(true), Some(false)})
+	filters := rapid.SampledFrom([]*SavedSearchFilters{nil, {}, {BrandName: "oak"}, {TypeWine: Some(true)}, {ABVMin: Some(0.0)}})
+	rapid.Check(t, func(t *rapid.T) {
+		s := kept(true)
+		if rapid.Bool().Draw(t, "unscheduled") {
+			s.Schedule = nil
+		}
+		for range rapid.IntRange(1, 5).Draw(t, "changes") {
+			p := SavedSearchChangeParams{Name: rapid.SampledFrom([]string{"", "n"}).Draw(t, "name"), Filters: filters.Draw(t, "filters")}
+			switch rapid.IntRange(0, 3).Draw(t, "schedule") {
+			case 0:
+				p.Nulls = []string{"schedule"}
+			case 1, 2:
+				p.Schedule = &ScheduleChangeParams{
+					Cadence: rapid.SampledFrom(append(Cadences(), "")).Draw(t, "cadence"), Day: days.Draw(t, "day"), Active: flags.Draw(t, "active"),
+				}
+			}
+			after, err := p.Apply(s, testNow)
+			if err != nil {
+				continue
+			}
+			checkSettled(t, after)
+			if again, err := p.Apply(after, testNow.Add(time.Minute)); err != nil || !cmp.Equal(after, again) {
+				t.Fatalf("made twice: %v\n%s", err, cmp.Diff(after, again))
+			}
+			s = after
+		}
+	})
+}
+
+// checkSettled checks that a search is what a creation of the same would be, but for when it runs.
+func checkSettled(t *rapid.T, s SavedSearch) {
+	p := SavedSearchParams{Name: s.Name, Filters: &s.Filters}
+	if s.Schedule != nil {
+		p.Schedule = &ScheduleParams{Cadence: s.Schedule.Cadence, Day: s.Schedule.Day, Active: Some(s.Schedule.Active)}
+		if s.Schedule.NextRunAt.OK != s.Schedule.Active {
+			t.Fatalf("%+v", *s.Schedule)
+		}
+	}
+	made, err := p.Normalize(testNow)
+	if err != nil || made.Fingerprint() != s.Fingerprint() {
+		t.Fatalf("%+v cannot be made: %v", s, err)
+	}
+}
+
+func TestPreviewParams(t *testing.T) {
+	got, err := PreviewParams{Filters: &SavedSearchFilters{BrandName: " oak ", TypeWine: Some(false)}}.Normalize()
+	if err != nil || got != (SavedSearchFilters{BrandName: "oak"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := (PreviewParams{Filters: &SavedSearchFilters{}}).Normalize(); err != nil || got.Narrow() {
+		t.Errorf("broad filters: %+v, %v", got, err)
+	}
+	for name, p := range map[string]PreviewParams{
+		"filters":         {},
+		"filters.abv_min": {Filters: &SavedSearchFilters{ABVMin: Some(-1.0)}},
+		"name":            {Decoded: Decoded{Problems: Problems{"name": {"Unknown."}}}, Filters: &SavedSearchFilters{}},
+	} {
+		var refusal *Error
+		if _, err := p.Normalize(); !errors.As(err, &refusal) || refusal.Code != CodeValidation || len(refusal.Details) != 1 || refusal.Details[name] == nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSavedSearchList(t *testing.T) {
+	for _, tt := range []struct {
+		params SavedSearchListParams
+		want   SavedSearchPage
+		wrong  string
+	}{
+		{SavedSearchListParams{}, SavedSearchPage{1, 20}, ""},
+		{SavedSearchListParams{Page: Some(2147483647), PerPage: Some(100)}, SavedSearchPage{2147483647, 100}, ""},
+		{SavedSearchListParams{Page: Some(0)}, SavedSearchPage{}, "page"},
+		{SavedSearchListParams{Page: Some(2147483648)}, SavedSearchPage{}, "page"},
+		{SavedSearchListParams{PerPage: Some(101)}, SavedSearchPage{}, "per_page"},
+		{SavedSearchListParams{PerPage: Some(0)}, SavedSearchPage{}, "per_page"},
+	} {
+		got, err := tt.params.Normalize()
+		var refusal *Error
+		if errors.As(err, &refusal); got != tt.want || (tt.wrong != "") != (refusal != nil) || refusal != nil && refusal.Details[tt.wrong] == nil {
+			t.Errorf("%+v: %+v, %v", tt.params, got, err)
+		}
+	}
+}
