@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -115,14 +114,12 @@ func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola,
 // readWithin is how long a request waits for the database to read what is to be charged for then.
 const readWithin = 3 * time.Second
 
-// label reads a label while a request waits. A database that gives no answer counts as one that cannot be reached.
-func (s *Service) label(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
-	reading, cancel := context.WithTimeout(ctx, readWithin)
-	defer cancel()
-	label, err := s.store.Cola(reading, id)
-	if err != nil && reading.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w: no answer within %v", store.ErrUnavailable, readWithin)
-	}
+// label reads a label while a request waits.
+func (s *Service) label(ctx context.Context, id cola.TTBID) (label cola.Cola, err error) {
+	err = within(ctx, readWithin, func(ctx context.Context) error {
+		label, err = s.store.Cola(ctx, id)
+		return err
+	})
 	return label, err
 }
 

@@ -76,20 +76,24 @@ func (s *Service) save(ctx context.Context, c cola.Caller, search cola.SavedSear
 		return SavedSearchMade{}, fmt.Errorf("name saved search: %w", err)
 	}
 	search.UUID = id.String()
-	saving, cancel := context.WithTimeout(ctx, saveWithin)
-	defer cancel()
-	made, repeated, err := s.store.CreateSavedSearch(saving, store.NewSavedSearch{
-		Account: c.Account, Search: search, MaxActive: cola.MaxActiveSchedules, Once: once,
+	var made SavedSearchMade
+	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+		made.Search, made.Repeated, err = s.store.CreateSavedSearch(ctx, store.NewSavedSearch{
+			Account: c.Account, Search: search, MaxActive: cola.MaxActiveSchedules, Once: once,
+		})
+		return err
 	})
-	if err != nil && saving.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w: no answer within %v", store.ErrUnavailable, saveWithin)
-	}
 	if err != nil {
 		return SavedSearchMade{}, saveError(err)
 	}
-	made.DashboardURL = s.publicURL + savedSearchesPath
-	made.ManageURL = made.DashboardURL + "/" + made.UUID
-	return SavedSearchMade{Search: made, Repeated: repeated}, nil
+	s.address(&made.Search)
+	return made, nil
+}
+
+// address tells where the account holder finds a search.
+func (s *Service) address(search *cola.SavedSearch) {
+	search.DashboardURL = s.publicURL + savedSearchesPath
+	search.ManageURL = search.DashboardURL + "/" + search.UUID
 }
 
 // saveError turns an error of keeping a search into what a caller may see.
@@ -99,10 +103,7 @@ func saveError(err error) error {
 		return cola.Errorf(cola.CodeIdempotencyKeyReused,
 			"This Idempotency-Key was sent with another search before. Send a new key with a new search, and the same one only to repeat a request.")
 	case errors.Is(err, store.ErrLimit):
-		refusal := cola.Errorf(cola.CodeWatchlistLimit, "An account may have %d saved searches that run by themselves, and this one has them. "+
-			"Save this search without a schedule or with \"active\": false, or pause or delete one of the others first.", cola.MaxActiveSchedules)
-		refusal.Details = map[string]any{"limit": cola.MaxActiveSchedules}
-		return refusal
+		return tooManyActive("Save this search without a schedule or with \"active\": false, or pause or delete one of the others first.")
 	case errors.Is(err, store.ErrUnavailable):
 		refusal := cola.Unavailable()
 		refusal.Message = "The registry cannot tell right now whether the search was saved. Send the same request again in a few seconds; " +
@@ -110,4 +111,11 @@ func saveError(err error) error {
 		return refusal
 	}
 	return fmt.Errorf("create saved search: %w", err)
+}
+
+// tooManyActive refuses one more active schedule, and tells what to do instead.
+func tooManyActive(instead string) error {
+	refusal := cola.Errorf(cola.CodeWatchlistLimit, "An account may have %d saved searches that run by themselves, and this one has them. %s", cola.MaxActiveSchedules, instead)
+	refusal.Details = map[string]any{"limit": cola.MaxActiveSchedules}
+	return refusal
 }

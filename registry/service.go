@@ -31,7 +31,7 @@ type Store interface {
 	Ping(ctx context.Context) error
 	Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error)
 	AllReferences(ctx context.Context) (store.ReferenceSets, error)
-	CreateSavedSearch(ctx context.Context, s store.NewSavedSearch) (made cola.SavedSearch, repeated bool, err error)
+	store.SavedSearches
 }
 
 // pingWithin is how long the database may take to answer until it counts as one that does not: whoever asks whether the
@@ -155,6 +155,18 @@ func (s *Service) begin(c cola.Caller) (cola.QuotaState, error) {
 		return cola.QuotaState{}, err
 	}
 	return s.ledger.Precheck(c)
+}
+
+// within has the database work while a request waits, for so long at most. A database that gives no answer by then counts as one
+// that cannot be reached.
+func within(ctx context.Context, limit time.Duration, work func(ctx context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := work(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: no answer within %v", store.ErrUnavailable, limit)
+	}
+	return err
 }
 
 // storeError turns an error of the store into what a caller may see.
