@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -20,15 +21,24 @@ const maxBodyDepth = 8
 // wholeBody is the name that problems of the body itself are told under.
 const wholeBody = "body"
 
-const notJSON = "The body is sent as application/json in UTF-8, without a content encoding; set Content-Type: application/json."
+// The media types of bodies. A merge patch (RFC 7396) is what a change is, also when it is sent as plain JSON.
+const (
+	mediaJSON       = "application/json"
+	mediaMergePatch = "application/merge-patch+json"
+)
 
-// create makes the call of an endpoint whose input is a JSON body and that makes something. A body that cannot be read is refused
+// notJSON says how a body is to be sent.
+func notJSON(media []string) string {
+	return "The body is sent as " + strings.Join(media, " or ") + " in UTF-8, without a content encoding; set Content-Type: " + media[0] + "."
+}
+
+// withBody makes the call of an endpoint whose input is a JSON body of one of some media types. A body that cannot be read is refused
 // here, at the price of one request of the burst; the service checks the values and tells the reader's findings with its own. ask
-// gets the request for its headers.
-func create[P, R any](svc Service, ask func(*http.Request, cola.Caller, P) (R, cola.QuotaState, error), render func(R) answer) call {
+// gets the request for its path value and headers.
+func withBody[P, R any](svc Service, media []string, ask func(*http.Request, cola.Caller, P) (R, cola.QuotaState, error), render func(R) answer) call {
 	reader := params.New[P]("this endpoint")
 	return func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error) {
-		members, err := readBody(r, reader.Form())
+		members, err := readBody(r, media, reader.Form())
 		if err != nil {
 			state, err := svc.Refuse(r.Context(), caller, err)
 			return answer{}, state, err
@@ -55,9 +65,9 @@ func refuseQuery(raw string, problems *cola.Problems) {
 }
 
 // readBody returns the members of the JSON object that is the body of a request. form is an example of one.
-func readBody(r *http.Request, form string) ([]strictjson.Member, error) {
-	if !isJSON(r.Header) {
-		return nil, cola.Errorf(cola.CodeUnsupportedMediaType, notJSON)
+func readBody(r *http.Request, media []string, form string) ([]strictjson.Member, error) {
+	if !isOf(media, r.Header) {
+		return nil, &cola.Error{Code: cola.CodeUnsupportedMediaType, Message: notJSON(media)}
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes+1))
 	switch {
@@ -74,11 +84,11 @@ func readBody(r *http.Request, form string) ([]strictjson.Member, error) {
 	return strictjson.Members(body), nil
 }
 
-// isJSON reports whether a body is said to be JSON, in the one form that is read.
-func isJSON(h http.Header) bool {
-	media, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
+// isOf reports whether a body is said to be of one of some media types of JSON, in the one form that is read.
+func isOf(media []string, h http.Header) bool {
+	sent, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
 	charset, encoding := parameters["charset"], h.Get("Content-Encoding")
-	return err == nil && media == "application/json" && (charset == "" || strings.EqualFold(charset, "utf-8")) &&
+	return err == nil && slices.Contains(media, sent) && (charset == "" || strings.EqualFold(charset, "utf-8")) &&
 		(encoding == "" || strings.EqualFold(encoding, "identity"))
 }
 

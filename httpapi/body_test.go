@@ -158,27 +158,44 @@ func TestFullMinuteComesFirst(t *testing.T) {
 	}
 }
 
-// TestMethodsOfACreation: what only takes POST says so to every other method, and is told under its own route.
-func TestMethodsOfACreation(t *testing.T) {
+// TestMethodsOfSavedSearches: each path says to every other method what it takes, and such a request is told under its route.
+func TestMethodsOfSavedSearches(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
-	for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "BREW"} {
-		f := newFake()
+	for _, tt := range []struct {
+		path, route, allow string
+		refused            []string
+	}{
+		{createPath, createPath, "GET, HEAD, POST", []string{"PUT", "PATCH", "DELETE", "BREW"}},
+		{createPath + "/" + exampleUUID, createPath + "/{uuid}", "GET, HEAD, PATCH, DELETE", []string{"POST", "PUT", "BREW"}},
+		{createPath + "/preview", createPath + "/preview", "POST", []string{"PUT", "BREW"}},
+		{createPath + "/pr%65view", createPath + "/preview", "POST", []string{"GET", "HEAD", "PATCH", "DELETE"}}, // no search is called so
+	} {
+		for _, method := range tt.refused {
+			f := newFake()
+			var log strings.Builder
+			resp := send(t, mustServe(t, f, &log), method, tt.path, "X-API-Key: "+testKey)
+			spec.Validate(t, httptest.NewRequest(method, strings.ReplaceAll(tt.path, "%65", "e"), nil), resp)
+			if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != tt.allow || f.spent != 1 || resp.Header.Get(web.QuotaHeaders()[0]) == "" {
+				t.Errorf("%s %s: %d, Allow %q, %d requests spent", method, tt.path, resp.StatusCode, resp.Header.Get("Allow"), f.spent)
+			}
+			if body := mustRead(t, resp); !strings.Contains(body, "use "+strings.ReplaceAll(tt.allow, ", ", " or ")+".") {
+				t.Errorf("%s %s: %s", method, tt.path, body)
+			}
+			if !strings.Contains(log.String(), `"route":"`+tt.route+`"`) {
+				t.Errorf("%s %s is logged as %s", method, tt.path, log.String())
+			}
+		}
+	}
+	for method, path := range map[string]string{"POST": createPath, "PATCH": createPath + "/{uuid}", "DELETE": createPath + "/{uuid}"} {
 		var log strings.Builder
-		resp := send(t, mustServe(t, f, &log), method, createPath, "X-API-Key: "+testKey)
-		spec.Validate(t, httptest.NewRequest(method, createPath, nil), resp)
-		if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != "POST" || f.spent != 1 || resp.Header.Get(web.QuotaHeaders()[0]) == "" {
-			t.Errorf("%s: %d, Allow %q, %d requests spent", method, resp.StatusCode, resp.Header.Get("Allow"), f.spent)
-		}
-		if body := mustRead(t, resp); !strings.Contains(body, "is not allowed at /api/v1/saved-searches; use POST.") {
-			t.Errorf("%s: %s", method, body)
-		}
-		if !strings.Contains(log.String(), `"route":"/api/v1/saved-searches"`) {
-			t.Errorf("%s is logged as %s", method, log.String())
+		resp := sendBody(t, mustServe(t, newFake(), &log), method, path, strings.NewReader(goodBody), "Content-Type: application/json")
+		if resp.StatusCode != http.StatusUnauthorized || !strings.Contains(log.String(), `"route":"`+path+`"`) {
+			t.Errorf("%s without a key: %d, logged as %s", method, resp.StatusCode, log.String())
 		}
 	}
 	var log strings.Builder
-	resp := sendBody(t, mustServe(t, newFake(), &log), http.MethodPost, createPath, strings.NewReader(goodBody), "Content-Type: application/json")
-	if resp.StatusCode != http.StatusUnauthorized || !strings.Contains(log.String(), `"route":"/api/v1/saved-searches"`) {
-		t.Errorf("without a key: %d, logged as %s", resp.StatusCode, log.String())
+	sendBody(t, mustServe(t, newFake(), &log), http.MethodPost, createPath+"/preview", nil)
+	if !strings.Contains(log.String(), `"route":"/api/v1/saved-searches/preview"`) {
+		t.Errorf("a preview without a key is logged as %s", log.String())
 	}
 }

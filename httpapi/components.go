@@ -36,6 +36,12 @@ func schemaName(t reflect.Type, hint string) string {
 		return "SavedSearchRequest"
 	case reflect.TypeFor[cola.ScheduleParams]():
 		return "ScheduleRequest"
+	case reflect.TypeFor[cola.SavedSearchChangeParams]():
+		return "SavedSearchChange"
+	case reflect.TypeFor[cola.ScheduleChangeParams]():
+		return "ScheduleChange"
+	case reflect.TypeFor[cola.PreviewParams]():
+		return "PreviewRequest"
 	case reflect.TypeFor[web.ErrorBody]():
 		return "ErrorResponse"
 	case reflect.TypeFor[web.ErrorInfo]():

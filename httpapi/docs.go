@@ -139,7 +139,7 @@ func newOperationDoc(doc description, op described) operationDoc {
 		d.Parameters = append(d.Parameters, f)
 	}
 	if body := op.RequestBody; body != nil {
-		ref := body.Content["application/json"].Schema.Ref
+		ref := body.Content[mediaJSON].Schema.Ref
 		d.BodyDoc, d.BodyObject, d.Body = body.Description, strings.TrimPrefix(ref, schemaPrefix), bodyFields(doc, ref, "")
 	}
 	for _, status := range sortedKeys(op.Responses) {
@@ -150,6 +150,9 @@ func newOperationDoc(doc description, op described) operationDoc {
 		if status >= "300" {
 			d.Errors = append(d.Errors, errorDoc{Status: status, Description: response.Description})
 			continue
+		}
+		if len(response.Content) == 0 {
+			d.Answers = append(d.Answers, answerDoc{Status: status})
 		}
 		for _, mediaType := range sortedKeys(response.Content) {
 			d.Answers = append(d.Answers, newAnswer(status, mediaType, response.Content[mediaType]))

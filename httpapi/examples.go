@@ -158,3 +158,41 @@ func exampleSavedSearch() cola.SavedSearch {
 		ManageURL: "https://example.com/saved-searches/" + exampleUUID, DashboardURL: "https://example.com/saved-searches",
 	}
 }
+
+// exampleSavedSearches is the first page of two.
+func exampleSavedSearches() pageOf[cola.SavedSearch] {
+	return pageOf[cola.SavedSearch]{
+		Data: []cola.SavedSearch{exampleSavedSearch()},
+		Meta: cola.PageMeta{Total: 2, Page: 1, PerPage: 1, HasMore: true},
+	}
+}
+
+// exampleChangeBody pauses exampleSavedSearch, which is then examplePausedSearch.
+func exampleChangeBody() cola.SavedSearchChangeParams {
+	return cola.SavedSearchChangeParams{Schedule: &cola.ScheduleChangeParams{Active: cola.Some(false)}}
+}
+
+func examplePausedSearch() cola.SavedSearch {
+	s := exampleSavedSearch()
+	s.Schedule.Active, s.Schedule.NextRunAt = false, cola.Opt[cola.Timestamp]{}
+	return s
+}
+
+func examplePreviewBody() cola.PreviewParams {
+	return cola.PreviewParams{Filters: exampleSavedSearchBody().Filters}
+}
+
+// examplePreview finds a few labels on weekdays.
+func examplePreview() cola.SavedSearchPreview {
+	today := cola.NewDate(2026, 11, 20)
+	preview := cola.SavedSearchPreview{}
+	for i := range cola.PreviewDays {
+		day := cola.PreviewDay{Date: today.AddDays(-i)}
+		if weekday := day.Date.Time().Weekday(); weekday != time.Saturday && weekday != time.Sunday {
+			day.Count = i % 3
+		}
+		preview.Days = append(preview.Days, day)
+		preview.Total += day.Count
+	}
+	return preview
+}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/colaregistry/colaregistry/cola"
 )
 
@@ -71,6 +73,30 @@ func TestExampleReportsAgree(t *testing.T) {
 		Page: page.Meta.Page, PerPage: page.Meta.PerPage, Total: page.Meta.Total, HasMore: page.Meta.HasMore,
 		Pages: (page.Meta.Total + page.Meta.PerPage - 1) / page.Meta.PerPage,
 	}, len(page.Data), s.PerPage)
+}
+
+func TestExampleSavedSearchesAgree(t *testing.T) {
+	page := exampleSavedSearches()
+	s, err := newDecoder[cola.SavedSearchListParams]().decode(sampleOf(t, "listSavedSearches")).Normalize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPage(t, cola.Pagination{
+		Page: page.Meta.Page, PerPage: page.Meta.PerPage, Total: page.Meta.Total, HasMore: page.Meta.HasMore, Pages: page.Meta.Total,
+	}, len(page.Data), s.PerPage)
+	changed, err := exampleChangeBody().Apply(exampleSavedSearch(), now)
+	if diff := cmp.Diff(examplePausedSearch(), changed); err != nil || diff != "" {
+		t.Errorf("the example of a change: %v (-want +got):\n%s", err, diff)
+	}
+	total := 0
+	for i, day := range examplePreview().Days {
+		if total += day.Count; day.Date != cola.DateOf(now).AddDays(-i) {
+			t.Errorf("day %d of the preview is %s", i, day.Date)
+		}
+	}
+	if p := examplePreview(); total != p.Total || len(p.Days) != cola.PreviewDays || p.TooBroad == examplePreviewBody().Filters.Narrow() {
+		t.Errorf("the example of a preview has %d in all: %+v", total, p)
+	}
 }
 
 // TestExampleListsCountTheirRows is about the lists whose examples are made of fields: they have one row.

@@ -40,6 +40,10 @@ type fake struct {
 	asked    string                 // the latest path value
 	created  cola.SavedSearchParams // the latest ones
 	repeated bool                   // whether a creation was made before
+	listed   cola.SavedSearchPage   // the latest one, normalised
+	changed  cola.SavedSearchChangeParams
+	preview  cola.SavedSearchFilters
+	deleted  string // the latest one
 }
 
 const (
@@ -243,6 +247,70 @@ func (f *fake) CreateSavedSearch(_ context.Context, c cola.Caller, p cola.SavedS
 	return registry.SavedSearchMade{Search: made, Repeated: f.repeated}, state, nil
 }
 
+// saved is the one search that there is.
+func (f *fake) saved() cola.SavedSearch {
+	s := exampleSavedSearch()
+	s.DashboardURL = "http://127.0.0.1:8080/saved-searches"
+	s.ManageURL = s.DashboardURL + "/" + s.UUID
+	return s
+}
+
+func (f *fake) SavedSearches(_ context.Context, _ cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearch], cola.QuotaState, error) {
+	page, err := p.Normalize()
+	f.listed = page
+	l, state, err := rowsFor(f, err, f.saved())
+	return registry.PageList[cola.SavedSearch]{Rows: l.Rows, Meta: cola.PageMeta{Total: 1, Page: page.Page, PerPage: page.PerPage}}, state, err
+}
+
+func (f *fake) SavedSearch(_ context.Context, _ cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.SavedSearch], cola.QuotaState, error) {
+	return tagged(f, exampleUUID, id, ifNoneMatch, f.saved(), cola.MeterNone)
+}
+
+// write is what a change and a deletion begin with.
+func (f *fake) write(c cola.Caller, id string) (cola.QuotaState, error) {
+	state, err := f.admit()
+	f.asked = id
+	switch {
+	case err != nil:
+	case !c.Has(cola.ScopeWriteSavedSearches):
+		err = cola.InsufficientScope(cola.ScopeWriteSavedSearches)
+	case id != exampleUUID:
+		err = cola.Errorf(cola.CodeNotFound, "There is no %s.", cola.Quoted(id))
+	}
+	return state, err
+}
+
+func (f *fake) ChangeSavedSearch(_ context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error) {
+	f.changed = p
+	state, err := f.write(c, id)
+	if err != nil {
+		return cola.SavedSearch{}, state, err
+	}
+	changed, err := p.Apply(f.saved(), now)
+	return changed, state, err
+}
+
+func (f *fake) DeleteSavedSearch(_ context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
+	state, err := f.write(c, id)
+	if err == nil {
+		f.deleted = id
+	}
+	return state, err
+}
+
+func (f *fake) PreviewSavedSearch(_ context.Context, _ cola.Caller, p cola.PreviewParams) (cola.SavedSearchPreview, cola.QuotaState, error) {
+	state, err := f.admit()
+	if err == nil {
+		f.preview, err = p.Normalize()
+	}
+	if err != nil {
+		return cola.SavedSearchPreview{}, state, err
+	}
+	preview := examplePreview()
+	preview.TooBroad = !f.preview.Narrow()
+	return preview, state, nil
+}
+
 func (f *fake) DrawableImage(_ context.Context, id string) (cola.Cola, cola.Image, error) {
 	if f.err != nil {
 		return cola.Cola{}, cola.Image{}, f.err
@@ -296,17 +364,27 @@ func send(t *testing.T, h http.Handler, method, target string, lines ...string) 
 // post sends a JSON body with the test's key, unless header lines say otherwise.
 func post(t *testing.T, h http.Handler, target, body string, lines ...string) *http.Response {
 	t.Helper()
-	usual := []string{"X-API-Key: " + testKey, "Content-Type: application/json"}
-	return sendBody(t, h, http.MethodPost, target, strings.NewReader(body), append(usual, lines...)...)
+	return write(t, h, http.MethodPost, target, body, lines...)
 }
 
-// ask sends the request that an operation is asked with: GET, or its example body.
+// write sends a JSON body, if any, by a method, as post does.
+func write(t *testing.T, h http.Handler, method, target, body string, lines ...string) *http.Response {
+	t.Helper()
+	usual := []string{"X-API-Key: " + testKey}
+	if body != "" {
+		usual = append(usual, "Content-Type: application/json")
+	}
+	return sendBody(t, h, method, target, strings.NewReader(body), append(usual, lines...)...)
+}
+
+// ask sends the request that an operation is asked with, and its example body where it takes one.
 func ask(t *testing.T, h http.Handler, op *operation, target string, lines ...string) *http.Response {
 	t.Helper()
-	if op.Body == nil {
-		return get(t, h, target, lines...)
+	body := ""
+	if op.Body != nil {
+		body = string(mustEncodeJSON(op.Body.Example))
 	}
-	return post(t, h, target, string(mustEncodeJSON(op.Body.Example)), lines...)
+	return write(t, h, op.method(), target, body, lines...)
 }
 
 func sendBody(t *testing.T, h http.Handler, method, target string, body io.Reader, lines ...string) *http.Response {

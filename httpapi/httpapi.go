@@ -45,6 +45,11 @@ type Service interface {
 	AVAs(context.Context, cola.Caller, cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error)
 	AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
 	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error)
+	SavedSearches(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
+	SavedSearch(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.SavedSearch], cola.QuotaState, error)
+	ChangeSavedSearch(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error)
+	DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
+	PreviewSavedSearch(context.Context, cola.Caller, cola.PreviewParams) (cola.SavedSearchPreview, cola.QuotaState, error)
 
 	DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error)
 	Ready(context.Context) error
@@ -165,7 +170,7 @@ func (a *api) routes() http.Handler {
 		r.NotFound(a.notFound)
 		r.MethodNotAllowed(a.methodNotAllowed)
 		for i := range a.ops {
-			mount(r, &a.ops[i], a.serve(&a.ops[i]))
+			mount(r, &a.ops[i], a.unlessFixed(a.serve(&a.ops[i])))
 		}
 	})
 	return root
@@ -178,6 +183,18 @@ func mount(r chi.Router, op *operation, handler http.HandlerFunc) {
 		return
 	}
 	r.Method(op.Method, op.Path, handler)
+}
+
+// unlessFixed leaves a path to the route that has it without a variable, also where that one takes other methods: it is no value of
+// the variable of another route.
+func (a *api) unlessFixed(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if path := routedPath(r); a.patterns[path] && chi.RouteContext(r.Context()).RoutePattern() != path {
+			a.methodNotAllowed(w, r)
+			return
+		}
+		next(w, r)
+	}
 }
 
 // getAndHead mounts a handler. HEAD is answered, and charged, as GET is: the same work is done for it, and net/http leaves

@@ -117,6 +117,7 @@ func TestEveryRouteIsMeasured(t *testing.T) {
 		want = append(want, basePath+op.Path)
 	}
 	slices.Sort(want)
+	want = slices.Compact(want) // some take several methods
 	if diff := cmp.Diff(want, sortedKeys(routes)); diff != "" {
 		t.Errorf("routes (-want +got):\n%s", diff)
 	}

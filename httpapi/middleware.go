@@ -14,13 +14,17 @@ import (
 )
 
 // routeLabel returns the pattern of the route that a request was for; what stood in its place in the path is not told. One
-// refused before it came to its route, for its credentials or its method, is told under the route that GET or POST would have taken.
+// refused before it came to its route, for its credentials or its method, is told under the route that its method, GET or POST would
+// have taken.
 func (a *api) routeLabel(r *http.Request) string {
+	if path := routedPath(r); a.patterns[path] { // see unlessFixed
+		return path
+	}
 	rctx := chi.RouteContext(r.Context())
 	if pattern := rctx.RoutePattern(); a.patterns[pattern] {
 		return pattern
 	}
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
+	for _, method := range []string{r.Method, http.MethodGet, http.MethodPost} {
 		if pattern := rctx.Routes.Find(chi.NewRouteContext(), method, routedPath(r)); a.patterns[pattern] {
 			return pattern
 		}
@@ -64,7 +68,7 @@ func routedPath(r *http.Request) string {
 func (a *api) cors() func(http.Handler) http.Handler {
 	return cors.Handler(cors.Options{
 		AllowedOrigins: a.opts.AllowedOrigins,
-		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost},
+		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
 		AllowedHeaders: []string{"X-API-Key", "Authorization", "Content-Type", idempotencyKey, "If-None-Match", "X-Request-Id"},
 		ExposedHeaders: append(everyAnswer(), "Retry-After", "ETag", "Location", replayedHeader, "WWW-Authenticate"),
 		MaxAge:         int(time.Hour / time.Second),

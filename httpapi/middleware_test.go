@@ -141,9 +141,16 @@ func TestPreflight(t *testing.T) {
 	if got := resp.Header.Get("Access-Control-Allow-Credentials"); got != "" {
 		t.Errorf("cookies are allowed: %q", got)
 	}
-	refused := send(t, mustServe(t, f, io.Discard), "OPTIONS", "/api/v1/colas", "Origin: https://shop.example", "Access-Control-Request-Method: DELETE")
+	refused := send(t, mustServe(t, f, io.Discard), "OPTIONS", "/api/v1/colas", "Origin: https://shop.example", "Access-Control-Request-Method: PUT")
 	if got := refused.Header.Get("Access-Control-Allow-Origin"); got != "" {
-		t.Errorf("DELETE is allowed to %q", got)
+		t.Errorf("PUT is allowed to %q", got)
+	}
+	for _, method := range []string{"PATCH", "DELETE"} {
+		allowed := send(t, mustServe(t, f, io.Discard), "OPTIONS", "/api/v1/saved-searches/"+exampleUUID, "Origin: https://shop.example",
+			"Access-Control-Request-Method: "+method, "Access-Control-Request-Headers: content-type,x-api-key")
+		if got := allowed.Header.Get("Access-Control-Allow-Methods"); got != method {
+			t.Errorf("%s: %q is allowed", method, got)
+		}
 	}
 }
 

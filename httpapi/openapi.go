@@ -68,7 +68,8 @@ func describe(ops []operation, publicURL string) description {
 		doc.add(described{ops[i].method(), ops[i].Path, false, s.operation(&ops[i], publicURL)})
 	}
 	s.addOpen(&doc, publicURL)
-	s.Close(reflect.TypeFor[cola.SavedSearchParams](), reflect.TypeFor[cola.ScheduleParams]())
+	s.Close(reflect.TypeFor[cola.SavedSearchParams](), reflect.TypeFor[cola.ScheduleParams](), reflect.TypeFor[cola.PreviewParams](),
+		reflect.TypeFor[cola.SavedSearchChangeParams](), reflect.TypeFor[cola.ScheduleChangeParams]())
 	s.Finish()
 	return doc
 }
@@ -81,11 +82,16 @@ func (d *description) add(op described) {
 		item = &huma.PathItem{}
 		d.Paths[op.path] = item
 	}
-	if op.method == http.MethodPost {
+	switch op.method {
+	case http.MethodPost:
 		item.Post = op.Operation
-		return
+	case http.MethodPatch:
+		item.Patch = op.Operation
+	case http.MethodDelete:
+		item.Delete = op.Operation
+	default:
+		item.Get = op.Operation
 	}
-	item.Get = op.Operation
 }
 
 // introduction is the description of the whole API, in CommonMark.
@@ -154,31 +160,38 @@ func conditional(o *huma.Operation, unchanged string, named []string) {
 
 // succeed describes the success of an endpoint, with an example of it, and the body that it takes.
 func (s components) succeed(o *huma.Operation, op *operation) {
-	schema := s.Of(op.Response)
-	example := op.Example
-	if example == nil {
-		example = s.Sample(schema)
+	response := &huma.Response{Description: "What was asked for.", Headers: headerRefs(everyAnswer())}
+	if op.Response != nil {
+		schema := s.Of(op.Response)
+		example := op.Example
+		if example == nil {
+			example = s.Sample(schema)
+		}
+		response.Content = map[string]*huma.MediaType{mediaJSON: {Schema: schema, Example: example}}
 	}
-	response := &huma.Response{
-		Description: "What was asked for.",
-		Headers:     headerRefs(everyAnswer()),
-		Content:     map[string]*huma.MediaType{"application/json": {Schema: schema, Example: example}},
+	o.Responses[statusKey(op.success())] = response
+	switch {
+	case op.Makes:
+		response.Description = "It was made, now or by the same request before."
+		response.Headers = headerRefs(append(everyAnswer(), "Location", replayedHeader))
+		o.Parameters = append(o.Parameters, sentAgain())
+	case op.Response == nil:
+		response.Description = "It is done."
 	}
-	if op.Body == nil {
-		o.Responses["200"] = response
-		return
+	if op.Body != nil {
+		o.RequestBody = &huma.RequestBody{Required: true, Description: op.Body.Doc, Content: map[string]*huma.MediaType{}}
+		for _, media := range op.Body.Media {
+			o.RequestBody.Content[media] = &huma.MediaType{Schema: s.Of(op.Body.Type), Example: op.Body.Example}
+		}
 	}
-	response.Description = "It was made, now or by the same request before."
-	response.Headers = headerRefs(append(everyAnswer(), "Location", replayedHeader))
-	o.Responses["201"] = response
-	o.Parameters = append(o.Parameters, &huma.Param{
+}
+
+// sentAgain describes the header of a request that may be sent again.
+func sentAgain() *huma.Param {
+	return &huma.Param{
 		Name: idempotencyKey, In: "header", Example: "5f0c2c1e-7d6f-4a8e-9f0e-3f4f4a1d2b6c",
 		Description: "Any text of your own that no other request of yours has, such as a UUID, so that this one can be sent again. 1 to 255 visible ASCII characters.",
 		Schema:      &huma.Schema{Type: huma.TypeString, MaxLength: new(255), Pattern: "^[!-~]{1,255}$"},
-	})
-	o.RequestBody = &huma.RequestBody{
-		Required: true, Description: op.Body.Doc,
-		Content: map[string]*huma.MediaType{"application/json": {Schema: s.Of(op.Body.Type), Example: op.Body.Example}},
 	}
 }
 
@@ -241,7 +254,11 @@ func curl(publicURL string, op *operation) string {
 	if op.Sample != "" {
 		path += "?" + op.Sample
 	}
-	call := "curl -H \"X-API-Key: $API_KEY\""
+	call := "curl "
+	if op.method() != http.MethodGet && op.method() != http.MethodPost { // POST comes with the body
+		call += "-X " + op.method() + " "
+	}
+	call += "-H \"X-API-Key: $API_KEY\""
 	if op.Body != nil {
 		call += " -H \"Content-Type: application/json\" \\\n  -d '" + string(mustEncodeJSON(op.Body.Example)) + "'"
 	}

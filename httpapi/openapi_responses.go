@@ -85,7 +85,7 @@ func errorKinds() []errorKind {
 		{http.StatusRequestEntityTooLarge, "PayloadTooLarge", "A body came along that is too large; reads take none.", everyAnswer(), false,
 			map[string]*cola.Error{"large": cola.Errorf(cola.CodePayloadTooLarge, "The body has 70000 bytes; at most %d are accepted.", maxBodyBytes)}},
 		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not sent as application/json in UTF-8.", everyAnswer(), false,
-			map[string]*cola.Error{"form": cola.Errorf(cola.CodeUnsupportedMediaType, notJSON)}},
+			map[string]*cola.Error{"form": {Code: cola.CodeUnsupportedMediaType, Message: notJSON([]string{mediaJSON})}}},
 		{http.StatusTooManyRequests, "QuotaExceeded",
 			"A monthly quota is used up (details.reason is detail_views or list_records; upgrade_url is given), or too many requests came in 60 seconds (details.reason is burst; Retry-After is given).",
 			append([]string{"Retry-After"}, everyAnswer()...), false, quotaExamples()},

@@ -96,9 +96,17 @@ func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
 	for _, op := range ops {
 		described, success := operationIn(t, doc, op.ID), "200"
 		want := []string{"400", "401", "413", "429", "500", "503"}
-		if op.Body != nil {
+		switch op.ID {
+		case "createSavedSearch":
 			success = "201"
 			want = append(want, "403", "409", "415")
+		case "changeSavedSearch":
+			want = append(want, "403", "409", "415")
+		case "previewSavedSearch":
+			want = append(want, "415")
+		case "deleteSavedSearch":
+			success = "204"
+			want = append(want, "403")
 		}
 		want = append(want, success)
 		if op.PathParam.Name != "" {
@@ -116,7 +124,7 @@ func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
 				t.Errorf("%s does not promise %s", op.ID, name)
 			}
 		}
-		if described.Responses[success].Content["application/json"].Example == nil {
+		if body := described.Responses[success].Content["application/json"]; (body == nil) != (success == "204") || body != nil && body.Example == nil {
 			t.Errorf("%s has no example", op.ID)
 		}
 		if described.Security != nil {
@@ -139,8 +147,8 @@ func operationIn(t *testing.T, doc description, id string) described {
 // no fewer.
 func TestDescribedParametersAreDecoded(t *testing.T) {
 	for _, op := range operations(newFake()) {
-		if op.Body != nil {
-			continue // its parameters are fields of the body
+		if op.method() != http.MethodGet {
+			continue // its parameters are fields of the body, or it takes none
 		}
 		var described []string
 		for _, p := range operationIn(t, describe(operations(newFake()), ""), op.ID).Parameters {
@@ -180,15 +188,16 @@ func TestSampleCallsWork(t *testing.T) {
 			t.Fatalf("%s: no address in %q", op.path, source)
 		}
 		target = strings.TrimSuffix(target, `"`)
-		if op.method == http.MethodGet {
-			if resp := get(t, h, target); resp.StatusCode != 200 {
-				t.Errorf("%s: %d\n%s", source, resp.StatusCode, mustRead(t, resp))
-			}
-			continue
-		}
-		_, rest, _ := strings.Cut(source, "-d '")
+		_, rest, hasBody := strings.Cut(source, "-d '")
 		body, _, _ := strings.Cut(rest, "'")
-		if resp := post(t, h, target, body); resp.StatusCode != 201 || !strings.Contains(source, `-H "Content-Type: application/json"`) {
+		method := http.MethodGet // as curl does it
+		if _, rest, named := strings.Cut(source, "curl -X "); named {
+			method, _, _ = strings.Cut(rest, " ")
+		} else if hasBody {
+			method = http.MethodPost
+		}
+		resp := write(t, h, method, target, body)
+		if resp.StatusCode >= 300 || method != op.method || hasBody != strings.Contains(source, `-H "Content-Type: application/json"`) {
 			t.Errorf("%s: %d\n%s", source, resp.StatusCode, mustRead(t, resp))
 		}
 	}

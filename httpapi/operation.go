@@ -25,7 +25,8 @@ type operation struct {
 	PathParam   pathParam    // zero when the path has none
 	Sample      string       // query string of the example call; empty when it needs none
 	Body        *requestBody // nil: it takes none
-	Response    reflect.Type // body of a success
+	Makes       bool         // it makes something: 201, and the request can be sent again
+	Response    reflect.Type // body of a success; nil: there is none, and the answer is 204
 	Example     any          // what the example call may answer; nil: made of the examples of the fields
 	Meter       cola.Meter   // what it is charged in
 	Cost        string       // how much, in words
@@ -37,11 +38,23 @@ type operation struct {
 // method returns the method that the operation is asked with.
 func (op *operation) method() string { return cmp.Or(op.Method, http.MethodGet) }
 
+// success returns the status of a success.
+func (op *operation) success() int {
+	switch {
+	case op.Makes:
+		return http.StatusCreated
+	case op.Response == nil:
+		return http.StatusNoContent
+	}
+	return http.StatusOK
+}
+
 // requestBody describes the JSON body of a request.
 type requestBody struct {
 	Type    reflect.Type
 	Doc     string
-	Example any // of the example call
+	Media   []string // the media types that it may be sent as
+	Example any      // of the example call
 }
 
 // pathParam describes the variable part of a path.
@@ -78,6 +91,7 @@ type answer struct {
 	notModified bool   // the caller has it already: 304 without a body
 	created     string // path of what was made: 201; empty elsewhere
 	replayed    bool   // it was made before, by the same request
+	done        bool   // there is nothing more to say: 204 without a body
 }
 
 // list makes the call of an endpoint whose input is its query string. The service checks the parameters and tells the

@@ -64,6 +64,10 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, ans answer) {
 		h.Set("Etag", ans.etag)
 		h.Set("Cache-Control", "private, no-cache") // may be kept, is asked for again with its tag
 	}
+	if ans.done {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	if ans.notModified {
 		w.WriteHeader(http.StatusNotModified)
 		return

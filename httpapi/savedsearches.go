@@ -16,7 +16,100 @@ const (
 
 const savedSearchesPath = "/saved-searches"
 
+// savedSearchID is the variable of the paths of one search.
+func savedSearchID() pathParam {
+	return pathParam{Name: "uuid", Doc: "UUID of the search, in any letter case.", Example: exampleUUID, Placeholder: true}
+}
+
+const oneSavedSearchPath = savedSearchesPath + "/{uuid}"
+
 func savedSearchOperations(svc Service) []operation {
+	type search = cola.SavedSearch
+	return []operation{
+		{
+			ID: "listSavedSearches", Path: savedSearchesPath, Tag: tagSearches, Summary: "List saved searches",
+			Description: "The searches that your account keeps, oldest first.",
+			Params:      reflect.TypeFor[cola.SavedSearchListParams](),
+			Sample:      "per_page=1",
+			Response:    reflect.TypeFor[pageOf[search]](),
+			Example:     exampleSavedSearches(),
+			Cost:        free,
+			call: list(svc.SavedSearches, func(l registry.PageList[search]) answer {
+				return answer{body: plain(pageOf[search]{array(l.Rows), l.Meta})}
+			}),
+		},
+		createSavedSearch(svc),
+		previewSavedSearch(svc),
+		{
+			ID: "getSavedSearch", Path: oneSavedSearchPath, Tag: tagSearches, Summary: "Get a saved search",
+			Description: "One search that your account keeps. Another account's is not found.",
+			PathParam:   savedSearchID(), Response: reflect.TypeFor[dataOf[search]](), Example: dataOf[search]{exampleSavedSearch()},
+			Cost: free, Tagged: true,
+			call: record(svc, "uuid", svc.SavedSearch),
+		},
+		changeSavedSearch(svc),
+		{
+			ID: "deleteSavedSearch", Method: http.MethodDelete, Path: oneSavedSearchPath, Tag: tagSearches, Summary: "Delete a saved search",
+			Description: "Forgets a search, and frees its place when its schedule was active. An access token needs the scope `saved_searches:write`; an API key has it.",
+			PathParam:   savedSearchID(),
+			Cost:        free,
+			Errors:      []string{"InsufficientScope"},
+			call: one(svc, func(r *http.Request, caller cola.Caller) (struct{}, cola.QuotaState, error) {
+				state, err := svc.DeleteSavedSearch(r.Context(), caller, pathValue(r, "uuid"))
+				return struct{}{}, state, err
+			}, func(struct{}) answer { return answer{done: true} }),
+		},
+	}
+}
+
+func previewSavedSearch(svc Service) operation {
+	ask := func(r *http.Request, caller cola.Caller, p cola.PreviewParams) (cola.SavedSearchPreview, cola.QuotaState, error) {
+		return svc.PreviewSavedSearch(r.Context(), caller, p)
+	}
+	render := func(p cola.SavedSearchPreview) answer { return answer{body: plain(dataOf[cola.SavedSearchPreview]{p})} }
+	return operation{
+		ID: "previewSavedSearch", Method: http.MethodPost, Path: savedSearchesPath + "/preview", Tag: tagSearches, Summary: "Preview a saved search",
+		Description: "Counts the labels that filters match, for each approval date of the last 30 days (UTC), today included: what a saved search would have found. " +
+			"Nothing is kept. Filters that narrow too little for a schedule are counted all the same, and `too_broad` says so.",
+		Body: &requestBody{
+			Type: reflect.TypeFor[cola.PreviewParams](), Example: examplePreviewBody(), Media: []string{mediaJSON},
+			Doc: "The filters, as those of a saved search. An unknown field is an error; null stands for none.",
+		},
+		Response: reflect.TypeFor[dataOf[cola.SavedSearchPreview]](),
+		Example:  dataOf[cola.SavedSearchPreview]{examplePreview()},
+		Cost:     free,
+		Errors:   []string{"UnsupportedMediaType"},
+		call:     withBody(svc, []string{mediaJSON}, ask, render),
+	}
+}
+
+func changeSavedSearch(svc Service) operation {
+	media := []string{mediaJSON, mediaMergePatch}
+	ask := func(r *http.Request, caller cola.Caller, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error) {
+		return svc.ChangeSavedSearch(r.Context(), caller, pathValue(r, "uuid"), p)
+	}
+	render := func(s cola.SavedSearch) answer { return answer{body: plain(dataOf[cola.SavedSearch]{s})} }
+	return operation{
+		ID: "changeSavedSearch", Method: http.MethodPatch, Path: oneSavedSearchPath, Tag: tagSearches, Summary: "Change a saved search",
+		Description: "Changes what is given and leaves the rest. `filters` replace all of the filters there were. `schedule` is merged into the one there is: " +
+			"`{\"schedule\": {\"active\": false}}` pauses the search, `true` resumes it, `{\"schedule\": null}` removes the schedule; a search without one needs a whole one. " +
+			"Another cadence needs a day of its own. The outcome is held to the same rules as a new search, the limit of active schedules included. " +
+			"A schedule that changes or is resumed is due at its first time from now on.\n\n" +
+			"The same change may be sent again without harm. An access token needs the scope `saved_searches:write`; an API key has it.",
+		PathParam: savedSearchID(),
+		Body: &requestBody{
+			Type: reflect.TypeFor[cola.SavedSearchChangeParams](), Example: exampleChangeBody(), Media: media,
+			Doc: "What to change, at least one field. An unknown field is an error; null removes a schedule or its day, and is an error for a name, filters, cadence or active.",
+		},
+		Response: reflect.TypeFor[dataOf[cola.SavedSearch]](),
+		Example:  dataOf[cola.SavedSearch]{examplePausedSearch()},
+		Cost:     free,
+		Errors:   []string{"BadSavedSearch", "InsufficientScope", "LimitReached", "UnsupportedMediaType"},
+		call:     withBody(svc, media, ask, render),
+	}
+}
+
+func createSavedSearch(svc Service) operation {
 	ask := func(r *http.Request, caller cola.Caller, p cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error) {
 		p.IdempotencyKey = single(r.Header, idempotencyKey, &p.Problems)
 		return svc.CreateSavedSearch(r.Context(), caller, p)
@@ -27,7 +120,7 @@ func savedSearchOperations(svc Service) []operation {
 			created: basePath + savedSearchesPath + "/" + m.Search.UUID, replayed: m.Repeated,
 		}
 	}
-	return []operation{{
+	return operation{
 		ID: "createSavedSearch", Method: http.MethodPost, Path: savedSearchesPath, Tag: tagSearches, Summary: "Create a saved search",
 		Description: "Keeps a search. With a `schedule` it is an alert, due again and again: it then needs a filter that narrows it, and an account has at most 10 whose schedule is active. " +
 			"Schedules are kept but not run yet by this version of the server. " +
@@ -37,41 +130,13 @@ func savedSearchOperations(svc Service) []operation {
 			"and `Idempotent-Replayed` says so. An access token needs the scope `saved_searches:write`; an API key has it.",
 		Body: &requestBody{
 			Type: reflect.TypeFor[cola.SavedSearchParams](), Example: exampleSavedSearchBody(),
-			Doc: "The search to keep. An unknown field is an error; null stands for none.",
+			Doc: "The search to keep. An unknown field is an error; null stands for none.", Media: []string{mediaJSON},
 		},
+		Makes:    true,
 		Response: reflect.TypeFor[dataOf[cola.SavedSearch]](),
 		Example:  dataOf[cola.SavedSearch]{exampleSavedSearch()},
 		Cost:     free,
 		Errors:   []string{"BadSavedSearch", "InsufficientScope", "Conflict", "UnsupportedMediaType"},
-		call:     create(svc, ask, render),
-	}}
-}
-
-// savedSearchErrors are the errors that only the creation of a saved search is answered with.
-func savedSearchErrors() []errorKind {
-	var invalid cola.Problems
-	invalid.Add("filters.brand", "There is no such parameter; did you mean filters.brand_name?")
-	invalid.Add("schedule.day", "A weekly schedule needs a day: 0 to 6, 0 is Sunday.")
-	scope := cola.InsufficientScope(cola.ScopeWriteSavedSearches)
-	return []errorKind{
-		{http.StatusBadRequest, "BadSavedSearch",
-			"The body or a field of it is invalid: all problems are told at once, by dotted name. Or the search is too broad to run by itself.", everyAnswer(), false,
-			map[string]*cola.Error{
-				"invalid": asError(invalid.Err()),
-				"broad":   cola.Errorf(cola.CodeSearchTooBroad, "A search that runs by itself needs a filter that narrows it."),
-			}},
-		{http.StatusForbidden, "InsufficientScope", "The access token lacks the scope that this needs; WWW-Authenticate tells it.", append(everyAnswer(), "WWW-Authenticate"), false,
-			map[string]*cola.Error{"scope": scope}},
-		{http.StatusConflict, "Conflict", "The account has as many active schedules as it may, or the idempotency key was sent with another request before.", everyAnswer(), false,
-			map[string]*cola.Error{
-				"limit": {
-					Code: cola.CodeWatchlistLimit,
-					Message: "An account may have 10 saved searches that run by themselves, and this one has them. " +
-						"Save this search without a schedule or with \"active\": false, or pause or delete one of the others first.",
-					Details: map[string]any{"limit": cola.MaxActiveSchedules},
-				},
-				"reused": cola.Errorf(cola.CodeIdempotencyKeyReused,
-					"This Idempotency-Key was sent with another search before. Send a new key with a new search, and the same one only to repeat a request."),
-			}},
+		call:     withBody(svc, []string{mediaJSON}, ask, render),
 	}
 }

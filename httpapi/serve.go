@@ -105,8 +105,13 @@ func (a *api) methodNotAllowedOpen(w http.ResponseWriter, r *http.Request) {
 func wrongMethod(w http.ResponseWriter, r *http.Request) error {
 	rctx := chi.RouteContext(r.Context())
 	var allowed []string
+	path, fixed := routedPath(r), false
 	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		if rctx.Routes.Match(chi.NewRouteContext(), m, routedPath(r)) {
+		pattern := rctx.Routes.Find(chi.NewRouteContext(), m, path)
+		switch {
+		case pattern == path && !fixed: // the route that has it without a variable has it alone
+			fixed, allowed = true, []string{m}
+		case pattern == path, pattern != "" && !fixed:
 			allowed = append(allowed, m)
 		}
 	}

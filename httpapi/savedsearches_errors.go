@@ -1,0 +1,40 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// savedSearchErrors are the errors that only saved searches are answered with.
+func savedSearchErrors() []errorKind {
+	var invalid cola.Problems
+	invalid.Add("filters.brand", "There is no such parameter; did you mean filters.brand_name?")
+	invalid.Add("schedule.day", "A weekly schedule needs a day: 0 to 6, 0 is Sunday.")
+	scope := cola.InsufficientScope(cola.ScopeWriteSavedSearches)
+	limit := func(instead string) *cola.Error {
+		return &cola.Error{
+			Code:    cola.CodeWatchlistLimit,
+			Message: "An account may have 10 saved searches that run by themselves, and this one has them. " + instead,
+			Details: map[string]any{"limit": cola.MaxActiveSchedules},
+		}
+	}
+	return []errorKind{
+		{http.StatusBadRequest, "BadSavedSearch",
+			"The body or a field of it is invalid: all problems are told at once, by dotted name. Or the search is too broad to run by itself.", everyAnswer(), false,
+			map[string]*cola.Error{
+				"invalid": asError(invalid.Err()),
+				"broad":   cola.Errorf(cola.CodeSearchTooBroad, "A search that runs by itself needs a filter that narrows it."),
+			}},
+		{http.StatusForbidden, "InsufficientScope", "The access token lacks the scope that this needs; WWW-Authenticate tells it.", append(everyAnswer(), "WWW-Authenticate"), false,
+			map[string]*cola.Error{"scope": scope}},
+		{http.StatusConflict, "Conflict", "The account has as many active schedules as it may, or the idempotency key was sent with another request before.", everyAnswer(), false,
+			map[string]*cola.Error{
+				"limit": limit("Save this search without a schedule or with \"active\": false, or pause or delete one of the others first."),
+				"reused": cola.Errorf(cola.CodeIdempotencyKeyReused,
+					"This Idempotency-Key was sent with another search before. Send a new key with a new search, and the same one only to repeat a request."),
+			}},
+		{http.StatusConflict, "LimitReached", "The search would become active, and the account has as many active schedules as it may.", everyAnswer(), false,
+			map[string]*cola.Error{"limit": limit("Pause or delete one of the others first.")}},
+	}
+}

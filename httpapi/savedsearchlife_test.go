@@ -1,0 +1,169 @@
+package httpapi
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/openapitest"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+const (
+	onePath     = createPath + "/" + exampleUUID
+	previewPath = createPath + "/preview"
+	pauseBody   = `{"schedule":{"active":false}}`
+)
+
+// TestChangeReachesTheService: what is given, what is null and what is empty are told apart.
+func TestChangeReachesTheService(t *testing.T) {
+	for body, want := range map[string]cola.SavedSearchChangeParams{
+		`{"name":"Elms"}`:                          {Name: "Elms"},
+		`{"filters":{},"schedule":null,"name":""}`: {Filters: &cola.SavedSearchFilters{}, Nulled: cola.Nulled{Nulls: []string{"schedule"}}},
+		`{"filters":{"abv_min":"12","query":""}}`:  {Filters: &cola.SavedSearchFilters{ABVMin: cola.Some(12.0)}},
+		`{"schedule":null,"name":"x"}`:             {Name: "x", Nulled: cola.Nulled{Nulls: []string{"schedule"}}},
+		`{"schedule":{"cadence":"daily","day":null}}`: {
+			Schedule: &cola.ScheduleChangeParams{Cadence: "daily"}, Nulled: cola.Nulled{Nulls: []string{"schedule.day"}},
+		},
+		`{"schedule":{"day":3,"active":"true"}}`: {Schedule: &cola.ScheduleChangeParams{Day: cola.Some(3), Active: cola.Some(true)}},
+	} {
+		f := newFake()
+		resp := write(t, mustServe(t, f, io.Discard), http.MethodPatch, onePath, body)
+		if diff := cmp.Diff(want, f.changed); resp.StatusCode != http.StatusOK || diff != "" {
+			t.Errorf("%s: %d %s (-want +got):\n%s", body, resp.StatusCode, mustRead(t, resp), diff)
+		}
+		if f.asked != exampleUUID || f.spent != 1 || f.used != (cola.Used{}) {
+			t.Errorf("%s: asked for %q, at %d requests and %+v", body, f.asked, f.spent, f.used)
+		}
+	}
+}
+
+func TestMediaTypesOfAChange(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	for _, tt := range []struct {
+		method, path, body, line string
+		status                   int
+	}{
+		{"PATCH", onePath, pauseBody, "Content-Type: application/json", 200},
+		{"PATCH", onePath, pauseBody, "Content-Type: application/merge-patch+json", 200},
+		{"PATCH", onePath, pauseBody, "Content-Type: Application/Merge-Patch+JSON; charset=utf-8", 200},
+		{"PATCH", onePath, pauseBody, "Content-Type: application/json-patch+json", 415},
+		{"PATCH", onePath, pauseBody, "Content-Type: text/plain", 415},
+		{"PATCH", onePath, pauseBody, "Accept: application/json", 415},
+		{"POST", createPath, goodBody, "Content-Type: application/merge-patch+json", 415},
+		{"POST", previewPath, `{"filters":{}}`, "Content-Type: application/merge-patch+json", 415},
+	} {
+		f := newFake()
+		resp := sendBody(t, mustServe(t, f, io.Discard), tt.method, tt.path, strings.NewReader(tt.body), "X-API-Key: "+testKey, tt.line)
+		spec.Validate(t, httptest.NewRequest(tt.method, tt.path, nil), resp)
+		if body := mustRead(t, resp); resp.StatusCode != tt.status || f.spent != 1 ||
+			tt.status == 415 && strings.Contains(body, "application/json or application/merge-patch+json") != (tt.method == "PATCH") {
+			t.Errorf("%s %s, %s: %d %s", tt.method, tt.path, tt.line, resp.StatusCode, body)
+		}
+	}
+}
+
+// TestBodiesOfSavedSearchesAreStrict: each path refuses what cannot be read in one way only, and does nothing.
+func TestBodiesOfSavedSearchesAreStrict(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	for _, tt := range []struct{ method, target, body, field, says string }{
+		{"PATCH", onePath, " ", "body", "The body is empty; "},
+		{"PATCH", onePath, "[]", "body", "The body is no object; "},
+		{"PATCH", onePath, `{"name":"a","name":"b"}`, "name", "It is given twice"},
+		{"PATCH", onePath, `{"name":"a","name":null}`, "name", "It is given twice"},
+		{"PATCH", onePath, `{"Name":"a"}`, "Name", "did you mean name?"},
+		{"PATCH", onePath, `{"schedule":"daily"}`, "schedule", "It is a text; send an object"},
+		{"PATCH", onePath, `{"active":false}`, "active", "did you mean schedule.active?"},
+		{"PATCH", onePath, `{"approval_date_from":"2024-01-01"}`, "approval_date_from", "Approval dates are not part of a saved search"},
+		{"PATCH", onePath, `{"uuid":"x"}`, "uuid", "There is no such parameter"},
+		{"PATCH", onePath + "?active=false", pauseBody, "active", "It is in the query string"},
+		{"POST", previewPath, " ", "body", "The body is empty; "},
+		{"POST", previewPath, `{"filters":[]}`, "filters", "It is an array; send an object"},
+		{"POST", previewPath, `{"filters":{"date_from":"2024-01-01"}}`, "filters.date_from", "Approval dates are not part"},
+		{"POST", previewPath, `{"filters":{"volume_min":1}}`, "filters.volume_unit", "unit"},
+		{"POST", previewPath + "?days=30", `{"filters":{}}`, "days", "It is in the query string"},
+		{"DELETE", onePath + "?force=1", "", "force", "There is no such parameter"},
+		{"GET", onePath + "?expand=1", "", "expand", "There is no such parameter"},
+		{"GET", createPath + "?cursor=x&per_page=101", "", "per_page", "too large"},
+	} {
+		f := newFake()
+		resp := write(t, mustServe(t, f, io.Discard), tt.method, tt.target, tt.body)
+		spec.Validate(t, httptest.NewRequest(tt.method, tt.target, nil), resp)
+		got := mustDecode(t, resp)
+		if says := fmt.Sprint(got.Error.Details[tt.field]); resp.StatusCode != http.StatusBadRequest || !strings.Contains(says, tt.says) {
+			t.Errorf("%s %s %s: %d %v", tt.method, tt.target, tt.body, resp.StatusCode, got.Error)
+		}
+		if f.spent != 1 || f.deleted != "" {
+			t.Errorf("%s %s %s: %d requests spent, deleted %q", tt.method, tt.target, tt.body, f.spent, f.deleted)
+		}
+	}
+}
+
+// TestDeletionSaysNothing: a 204 has no body and no type of one, and the quota headers.
+func TestDeletionSaysNothing(t *testing.T) {
+	f := newFake()
+	resp := write(t, mustServe(t, f, io.Discard), http.MethodDelete, onePath, "")
+	h := resp.Header
+	if resp.StatusCode != http.StatusNoContent || mustRead(t, resp) != "" || h.Get("Content-Type") != "" || h.Get("Content-Length") != "" || h.Get("Cache-Control") != "private, no-store" {
+		t.Errorf("%d %v", resp.StatusCode, h)
+	}
+	for _, name := range web.QuotaHeaders() {
+		if h.Get(name) == "" {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	if f.deleted != exampleUUID || f.spent != 1 || f.used != (cola.Used{}) {
+		t.Errorf("deleted %q, at %d requests and %+v", f.deleted, f.spent, f.used)
+	}
+}
+
+// TestRefusedChanges has the service refuse in each of its ways, and holds the answers against the description.
+func TestRefusedChanges(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	for _, tt := range []struct {
+		err     *cola.Error
+		status  int
+		methods []string
+	}{
+		{cola.Errorf(cola.CodeSearchTooBroad, "Too broad."), 400, []string{"PATCH"}},
+		{cola.InsufficientScope(cola.ScopeWriteSavedSearches), 403, []string{"PATCH", "DELETE"}},
+		{cola.Errorf(cola.CodeNotFound, "Gone."), 404, []string{"GET", "PATCH", "DELETE"}},
+		{&cola.Error{Code: cola.CodeWatchlistLimit, Message: "Ten.", Details: map[string]any{"limit": 10}}, 409, []string{"PATCH"}},
+	} {
+		for _, method := range tt.methods {
+			f := newFake()
+			f.err = tt.err
+			body := map[string]string{"PATCH": pauseBody}[method]
+			resp := write(t, mustServe(t, f, io.Discard), method, onePath, body)
+			spec.Validate(t, httptest.NewRequest(method, onePath, nil), resp)
+			if got := mustDecode(t, resp); resp.StatusCode != tt.status || got.Error.Code != string(tt.err.Code) {
+				t.Errorf("%s, %s: %d %s", method, tt.err.Code, resp.StatusCode, got.Error.Code)
+			}
+		}
+	}
+}
+
+// TestScopeOfAChange: a token without the scope reads and previews, and changes nothing.
+func TestScopeOfAChange(t *testing.T) {
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"GET", createPath, "", 200}, {"GET", onePath, "", 200}, {"POST", previewPath, `{"filters":{}}`, 200},
+		{"PATCH", onePath, pauseBody, 403}, {"DELETE", onePath, "", 403},
+	} {
+		f := newFake()
+		lines := []string{"Authorization: Bearer " + testToken, "Content-Type: application/json"}
+		resp := sendBody(t, mustServe(t, f, io.Discard), tt.method, tt.path, strings.NewReader(tt.body), lines...)
+		challenged := strings.Contains(resp.Header.Get("Www-Authenticate"), `error="insufficient_scope"`)
+		if resp.StatusCode != tt.status || challenged != (tt.status == 403) || f.spent != 1 || f.deleted != "" {
+			t.Errorf("%s %s: %d, %d requests spent", tt.method, tt.path, resp.StatusCode, f.spent)
+		}
+	}
+}
