@@ -34,7 +34,7 @@ func (t *Tokens) admit(ctx context.Context, issuer string, c claims) (grant, err
 	if !link.RevokedAt.IsZero() {
 		return grant{}, unauthorized("The access of the app %s was revoked by the account holder.", cola.Quoted(c.client))
 	}
-	return grant{account: account.ID, link: link.ID, scopes: common(c.scopes, app.Scopes)}, nil
+	return grant{account: account.ID, link: link.ID, scopes: common(c.scopes, app.Scopes), withheld: except(c.scopes, app.Scopes)}, nil
 }
 
 // app returns the app with a client id, if it may act.
@@ -63,6 +63,16 @@ func common(a, b []cola.Scope) (both []cola.Scope) {
 		}
 	}
 	return both
+}
+
+// except returns the scopes of a that are not in b.
+func except(a, b []cola.Scope) (rest []cola.Scope) {
+	for _, s := range a {
+		if !slices.Contains(b, s) {
+			rest = append(rest, s)
+		}
+	}
+	return rest
 }
 
 // storeError returns what a caller is told of an error of the store. A store that did not answer in time, while the caller still

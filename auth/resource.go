@@ -39,6 +39,9 @@ func (r Resource) Challenge(sent http.Header, refusal *cola.Error) string {
 			add("error_description", refusal.Message)
 		}
 	case cola.CodeInsufficientScope:
+		if refusal.Details["reason"] == cola.NotAllowed {
+			return realm // there is no scope to come back with
+		}
 		scope, _ := refusal.Details["required_scope"].(string)
 		scopes = append(slices.Clone(scopes), r.ScopePrefix+scope)
 		add("error", "insufficient_scope")

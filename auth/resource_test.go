@@ -38,6 +38,8 @@ func TestChallenge(t *testing.T) {
 			`Bearer realm="colaregistry", error="insufficient_scope", error_description="The access token lacks the scope 'saved_searches:write'. Connect the app again and allow it, or use an API key.", scope="openid api://r/read saved_searches:write", resource_metadata="https://r.example/.well-known/oauth-protected-resource/mcp"`},
 		{"a missing scope that the issuer names in full", prefixed, bearer, &cola.Error{Code: cola.CodeInsufficientScope, Message: "No.", Details: map[string]any{"required_scope": "s"}},
 			`Bearer realm="colaregistry", error="insufficient_scope", error_description="No.", scope="api://r/s", resource_metadata="https://r.example/.well-known/oauth-protected-resource/mcp"`},
+		{"a scope that the app may not have", oauth, bearer,
+			cola.Caller{Withheld: cola.Scopes()}.Lacks(cola.ScopeWriteSavedSearches), `Bearer realm="colaregistry"`},
 		{"an origin that may not call", oauth, bearer, cola.Errorf(cola.CodeForbidden, "No."), ""},
 		{"not there", oauth, bearer, cola.Errorf(cola.CodeNotFound, "No."), ""},
 	}

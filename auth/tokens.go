@@ -73,7 +73,9 @@ type grant struct {
 	account cola.AccountID
 	link    int64
 	scopes  []cola.Scope // that are effective; not to be changed
-	until   time.Time    // it is to be checked again from then on
+	// withheld are those of the token that the app may not have; not to be changed
+	withheld []cola.Scope
+	until    time.Time // it is to be checked again from then on
 }
 
 // NewTokens returns Tokens with these options, or an error that says what is wrong with them. It asks nobody yet: an issuer is
@@ -157,6 +159,7 @@ func (t *Tokens) caller(ctx context.Context, raw string, ch cola.Channel) (cola.
 		Credential: cola.Credential{Kind: cola.CredentialLink, ID: g.link},
 		Channel:    ch,
 		Scopes:     g.scopes,
+		Withheld:   g.withheld,
 	}, nil
 }
 

@@ -54,18 +54,34 @@ type Caller struct {
 	Credential Credential
 	Channel    Channel
 	Scopes     []Scope
+	Withheld   []Scope // that the credential brought, and the app it was made for may not have
 }
 
 // Has reports whether the caller holds the scope.
 func (c Caller) Has(s Scope) bool { return slices.Contains(c.Scopes, s) }
 
-// InsufficientScope is the refusal of a caller who lacks a scope.
+// NotAllowed is the reason, in the details of an insufficient_scope error, of a scope that the app may not have whatever its user
+// allows. There is nothing to be had by asking for it again.
+const NotAllowed = "app_not_allowed"
+
+// InsufficientScope is the refusal of a caller whose token lacks a scope, which its user can give.
 func InsufficientScope(s Scope) *Error {
 	return &Error{
 		Code:    CodeInsufficientScope,
 		Message: fmt.Sprintf("The access token lacks the scope %q. Connect the app again and allow it, or use an API key.", s),
 		Details: map[string]any{"required_scope": string(s)},
 	}
+}
+
+// Lacks is the refusal of a caller that does not have the scope.
+func (c Caller) Lacks(s Scope) *Error {
+	refusal := InsufficientScope(s)
+	if slices.Contains(c.Withheld, s) {
+		refusal.Message = fmt.Sprintf("The operator of this service has not allowed this app the scope %q, so its access token's does not count. "+
+			"Ask the operator to register the app with it (app register --scope %s), or use an API key.", s, s)
+		refusal.Details["reason"] = NotAllowed
+	}
+	return refusal
 }
 
 type callerKey struct{}

@@ -71,7 +71,7 @@ func (e *edge) lacking(x *exchange) cola.Scope {
 // service would refuse the call too; a result of the protocol is not what makes clients ask.
 func (e *edge) forbid(w http.ResponseWriter, r *http.Request, x *exchange, scope cola.Scope) {
 	refused := e.attempt(r.Context(), cola.MeterNone, func(ctx context.Context, x *exchange) (cola.QuotaState, error) {
-		return e.svc.Refuse(ctx, x.caller, cola.InsufficientScope(scope))
+		return e.svc.Refuse(ctx, x.caller, x.caller.Lacks(scope))
 	})
 	e.tell(w, r, x, refused)
 }

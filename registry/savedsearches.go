@@ -41,7 +41,7 @@ func (s *Service) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.S
 		return SavedSearchMade{}, state, err
 	}
 	if !c.Has(cola.ScopeWriteSavedSearches) {
-		state, err := s.Refuse(ctx, c, cola.InsufficientScope(cola.ScopeWriteSavedSearches))
+		state, err := s.Refuse(ctx, c, c.Lacks(cola.ScopeWriteSavedSearches))
 		return SavedSearchMade{}, state, err
 	}
 	search, err := p.Normalize(s.now())

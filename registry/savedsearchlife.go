@@ -110,7 +110,7 @@ func (s *Service) beginWriting(ctx context.Context, c cola.Caller, id string) (k
 		return "", state, err
 	}
 	if !c.Has(cola.ScopeWriteSavedSearches) {
-		state, err := s.Refuse(ctx, c, cola.InsufficientScope(cola.ScopeWriteSavedSearches))
+		state, err := s.Refuse(ctx, c, c.Lacks(cola.ScopeWriteSavedSearches))
 		return "", state, err
 	}
 	key, err = searchID(id)

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -33,6 +35,11 @@ func (f *oauthFlags) check() error {
 	for flag, values := range map[string][]string{"--oidc-scope": f.Scopes, "--oidc-scope-prefix": {f.ScopePrefix + "."}} {
 		if slices.ContainsFunc(values, func(s string) bool { return !isScope(s) }) {
 			return fmt.Errorf("%s: a scope is printable ASCII without spaces, quotes and backslashes", flag)
+		}
+	}
+	for _, scope := range f.Scopes {
+		if _, ours := cola.ParseScope(strings.TrimPrefix(scope, f.ScopePrefix)); ours {
+			return fmt.Errorf("--oidc-scope: %s is asked for when it is needed, so that account holders see what for; leave it out", scope)
 		}
 	}
 	return nil

@@ -161,8 +161,14 @@ func TestStepUp(t *testing.T) {
 		// What the token brings counts only as far as the app may have it.
 		registerApp(t, h, i)
 		narrowed := i.token(t, s, map[string]any{"scope": "saved_searches:write", "jti": "2"})
-		if got := s.rest(t, "POST", "/saved-searches", narrowed, createBody); got.StatusCode != 403 {
-			t.Errorf("an app without the scope: %d", got.StatusCode)
+		for edge, got := range map[string]answer{
+			"REST": s.rest(t, "POST", "/saved-searches", narrowed, createBody),
+			"MCP":  s.post(t, "", createCall, "Authorization: Bearer "+narrowed),
+		} {
+			challenge := got.Header.Get("WWW-Authenticate") // asks for nothing: the token has the scope already
+			if got.StatusCode != 403 || got.at("error", "details", "reason") != "app_not_allowed" || strings.Contains(challenge, "scope") {
+				t.Errorf("an app that may not have the scope, %s: %d %q %s", edge, got.StatusCode, challenge, got.body)
+			}
 		}
 	})
 }
@@ -300,7 +306,7 @@ func TestScopeCannotBeBypassed(t *testing.T) {
 		}
 		for _, attempt := range []struct{ method, path string }{
 			{"POST", "/saved-searches"}, {"POST", "/saved-searches?scope=saved_searches:write"}, {"POST", "/saved-searches?access_token=x"},
-			{"POST", "/saved%2dsearches"}, {"PUT", "/saved-searches"}, {"GET", "/saved-searches"},
+			{"POST", "/saved%2dsearches"}, {"PUT", "/saved-searches"},
 		} {
 			got := s.rest(t, attempt.method, attempt.path, token, createBody, "X-HTTP-Method-Override: POST", "X-Scope: saved_searches:write")
 			if got.StatusCode < 400 {
