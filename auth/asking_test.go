@@ -68,9 +68,10 @@ func TestLongErrorsAreCut(t *testing.T) {
 func TestServerOfTheLibrary(t *testing.T) {
 	b := newBench(t, nil)
 	theirs := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: b.key.key.Public(), KeyID: "k1", Algorithm: "ES256"}}}
-	server := httptest.NewServer(theirs)
+	server := httptest.NewUnstartedServer(theirs)
+	theirs.SetIssuer("http://" + server.Listener.Addr().String())
+	server.Start()
 	defer server.Close()
-	theirs.SetIssuer(server.URL)
 	tokens, err := NewTokens(b.store, TokenOptions{Issuers: []string{server.URL}, Audiences: []string{ourAudience}, AnyApp: true})
 	if err != nil {
 		t.Fatal(err)

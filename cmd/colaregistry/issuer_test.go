@@ -31,8 +31,9 @@ func startIssuer(t *testing.T) issuer {
 		t.Fatal(err)
 	}
 	published := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "current", Algorithm: oidc.RS256}}}
-	i := issuer{httptest.NewServer(published), key}
-	published.SetIssuer(i.URL)
+	i := issuer{httptest.NewUnstartedServer(published), key}
+	published.SetIssuer("http://" + i.Listener.Addr().String())
+	i.Start()
 	t.Cleanup(i.Close)
 	return i
 }
