@@ -17,14 +17,20 @@ func TestExamplesFindSomething(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, embedded(t))
 	checkFound(t, s, firstCall(t, s))
+	if made := s.create(t, s.key, `{"name":"To be listed","filters":{}}`); made.StatusCode != http.StatusCreated {
+		t.Fatalf("%d %s", made.StatusCode, made.body)
+	}
 	placeholders := 0
 	for path, item := range s.get(t, "/openapi.json", "").at("paths").(map[string]any) {
 		methods := item.(map[string]any)
-		if create, ok := methods["post"].(map[string]any); ok {
-			checkMade(t, s, answer{json: create}.at("x-codeSamples").([]any)[0].(map[string]any)["source"].(string))
+		if posted, ok := methods["post"].(map[string]any); ok {
+			checkSent(t, s, answer{json: posted}.at("x-codeSamples").([]any)[0].(map[string]any)["source"].(string))
+		}
+		get, ok := methods["get"].(map[string]any)
+		if !ok {
 			continue
 		}
-		op := answer{json: methods["get"].(map[string]any)}
+		op := answer{json: get}
 		sample := op.at("x-codeSamples").([]any)[0].(map[string]any)
 		if strings.Contains(sample["label"].(string), "placeholder") {
 			placeholders++
@@ -35,8 +41,8 @@ func TestExamplesFindSomething(t *testing.T) {
 			checkFound(t, s, s.base+path+"?"+query)
 		}
 	}
-	if placeholders != 4 { // a label, a permittee, a barcode, an image
-		t.Errorf("%d example calls with a placeholder, want 4", placeholders)
+	if placeholders != 5 { // a label, a permittee, a barcode, a saved search, an image
+		t.Errorf("%d example calls with a placeholder, want 5", placeholders)
 	}
 }
 
@@ -101,20 +107,26 @@ func singleExamples(op answer) (queries []string) {
 	return queries
 }
 
-// checkMade sends what a curl line sends: something must be made of it.
-func checkMade(t *testing.T, s *serverProcess, source string) {
+// checkSent sends what a curl line sends: something must be made of it, or counted.
+func checkSent(t *testing.T, s *serverProcess, source string) {
 	t.Helper()
 	_, rest, _ := strings.Cut(source, "-d '")
 	body, _, ok := strings.Cut(rest, "'")
 	if !ok {
 		t.Fatalf("no body in %q", source)
 	}
-	if address := pasted(t, source); address != s.base+"/saved-searches" {
+	switch address := pasted(t, source); address {
+	case s.base + "/saved-searches":
+		got := s.create(t, s.key, body)
+		if uuid, _ := got.at("data", "uuid").(string); got.StatusCode != http.StatusCreated || uuid == "" || !strings.HasSuffix(got.Header.Get("Location"), "/"+uuid) {
+			t.Errorf("%s: %d %.300s", source, got.StatusCode, got.body)
+		}
+	case s.base + "/saved-searches/preview":
+		if got := s.rest(t, http.MethodPost, "/saved-searches/preview", s.key, body); got.StatusCode != http.StatusOK || got.at("data", "total") == 0. {
+			t.Errorf("%s: %d %.300s", source, got.StatusCode, got.body)
+		}
+	default:
 		t.Errorf("%s asks %s", source, address)
-	}
-	got := s.create(t, s.key, body)
-	if uuid, _ := got.at("data", "uuid").(string); got.StatusCode != http.StatusCreated || uuid == "" || !strings.HasSuffix(got.Header.Get("Location"), "/"+uuid) {
-		t.Errorf("%s: %d %.300s", source, got.StatusCode, got.body)
 	}
 }
 

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// mustAnswer sends a request and holds the answer to a status.
+func (s *serverProcess) mustAnswer(t *testing.T, status int, method, path, key, body string) answer {
+	t.Helper()
+	got := s.rest(t, method, path, key, body)
+	if got.StatusCode != status {
+		t.Errorf("%s %s %s: %d %.300s, want %d", method, path, body, got.StatusCode, got.body, status)
+	}
+	return got
+}
+
+// TestLifeOfASavedSearch: made, found where its creation says, listed, changed, paused, resumed and deleted, at no cost; for another
+// account it is never there.
+func TestLifeOfASavedSearch(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		s, st := startServer(t, h), mustOpen(t, h)
+		account, secret, _ := mustAccount(t, st, "life@example.com", cola.TierPro)
+		_, others, _ := mustAccount(t, st, "another@example.com", cola.TierPro)
+		key, other := secret.Reveal(), others.Reveal()
+
+		made := s.create(t, key, `{"name":"Oaks","filters":{"brand_name":"oak"},"schedule":{"cadence":"weekly","day":1}}`)
+		location := strings.TrimPrefix(made.Header.Get("Location"), "/api/v1")
+		s.create(t, key, `{"name":"Elms","filters":{}}`)
+		s.create(t, other, `{"name":"Another's","filters":{}}`)
+		read := s.mustAnswer(t, 200, "GET", location, key, "")
+		if diff := cmp.Diff(made.json, read.json); diff != "" {
+			t.Errorf("made and read (-made +read):\n%s", diff)
+		}
+		list := s.mustAnswer(t, 200, "GET", "/saved-searches?per_page=1", key, "")
+		if diff := cmp.Diff(map[string]any{"total": 2., "page": 1., "per_page": 1., "has_more": true}, list.at("meta")); diff != "" || !cmp.Equal(list.at("data"), any([]any{made.at("data")})) {
+			t.Errorf("listed: %s", list.body)
+		}
+
+		s.refuseAnother(t, location, other)
+		paused := s.mustAnswer(t, 200, "PATCH", location, key, `{"schedule":{"active":false}}`)
+		if paused.at("data", "schedule", "active") != false || paused.at("data", "schedule", "next_run_at") != nil || paused.at("data", "schedule", "cadence") != "weekly" {
+			t.Errorf("paused: %s", paused.body)
+		}
+		changed := s.mustAnswer(t, 200, "PATCH", location, key, `{"name":"Elms","filters":{"brand_name":"elm"},"schedule":{"active":true,"cadence":"daily"}}`)
+		if again := s.mustAnswer(t, 200, "GET", location, key, ""); !cmp.Equal(changed.json, again.json) || again.at("data", "filters", "brand_name") != "elm" ||
+			again.at("data", "schedule", "day") != nil || again.at("data", "schedule", "next_run_at") == nil {
+			t.Errorf("changed: %s, read: %s", changed.body, again.body)
+		}
+		s.mustAnswer(t, 400, "PATCH", location, key, `{"filters":{}}`)
+		s.mustAnswer(t, 400, "PATCH", location, key, `{}`)
+
+		if gone := s.mustAnswer(t, 204, "DELETE", location, key, ""); len(gone.body) != 0 {
+			t.Errorf("a deletion says %q", gone.body)
+		}
+		for _, method := range []string{"GET", "DELETE"} {
+			s.mustAnswer(t, 404, method, location, key, "")
+		}
+		s.mustAnswer(t, 404, "PATCH", location, key, `{"name":"x"}`)
+		if got, want := spentBy(t, st, account), (spent{requests: 13}); got != want {
+			t.Errorf("all of it cost %+v, want %+v", got, want)
+		}
+	})
+}
+
+// refuseAnother asks in every way for the search of somebody else.
+func (s *serverProcess) refuseAnother(t *testing.T, location, key string) {
+	t.Helper()
+	s.mustAnswer(t, 404, "GET", location, key, "")
+	s.mustAnswer(t, 404, "PATCH", location, key, `{"name":"Mine"}`)
+	s.mustAnswer(t, 404, "PATCH", location, key, `{}`)
+	s.mustAnswer(t, 404, "DELETE", location, key, "")
+	if list := s.mustAnswer(t, 200, "GET", "/saved-searches", key, ""); list.at("meta", "total") != 1. || strings.Contains(string(list.body), location) {
+		t.Errorf("another account lists %s", list.body)
+	}
+}
+
+// TestResumingAtTheLimit: of many resumptions at once, by two processes, as many succeed as there is room.
+func TestResumingAtTheLimit(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		servers := []*serverProcess{startServer(t, h), startServer(t, h)}
+		st := mustOpen(t, h)
+		account, secret, _ := mustAccount(t, st, "resume@example.com", cola.TierPro)
+		key := secret.Reveal()
+		search := func(active bool) string {
+			made := servers[0].create(t, key, fmt.Sprintf(`{"name":"n","filters":{"brand_name":"oak"},"schedule":{"cadence":"daily","active":%v}}`, active))
+			return "/saved-searches/" + fmt.Sprint(made.at("data", "uuid"))
+		}
+		for range cola.MaxActiveSchedules - 3 {
+			search(true)
+		}
+		var wg sync.WaitGroup
+		statuses := make([]int, 10)
+		for i := range statuses {
+			location := search(false)
+			wg.Go(func() {
+				got := servers[i%2].rest(t, "PATCH", location, key, `{"schedule":{"active":true}}`)
+				if statuses[i] = got.StatusCode; got.StatusCode == 409 && (got.at("error", "code") != "watchlist_limit_reached" || got.at("error", "details", "limit") != 10.) {
+					t.Errorf("refused: %s", got.body)
+				}
+			})
+		}
+		wg.Wait()
+		count := map[int]int{}
+		for _, status := range statuses {
+			count[status]++
+		}
+		kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
+		active := 0
+		for _, s := range kept {
+			if s.Schedule.Active {
+				active++
+			}
+		}
+		if err != nil || count[200] != 3 || count[409] != 7 || active != cola.MaxActiveSchedules {
+			t.Errorf("answered %v, %d are active (%v); want 3 resumed, 7 refused", count, active, err)
+		}
+	})
+}
+
+// TestPreviewFindsWhatASearchDoes: a preview counts, day by day, what a search of that day tells as its total. It costs no quota.
+func TestPreviewFindsWhatASearchDoes(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		s, st := startServer(t, h), mustOpen(t, h)
+		account, secret, _ := mustAccount(t, st, "preview@example.com", cola.TierPro)
+		key := secret.Reveal()
+		for filters, query := range map[string]string{
+			`{"type_wine":true,"query":"red"}`:  "product_type=wine&q=red",
+			`{"application_status":"approved"}`: "status=approved",
+		} {
+			preview := s.mustAnswer(t, http.StatusOK, "POST", "/saved-searches/preview", key, `{"filters":`+filters+`}`)
+			days, _ := preview.at("data", "days").([]any)
+			if broad := strings.Contains(filters, "status"); len(days) != cola.PreviewDays || preview.at("data", "too_broad") != broad {
+				t.Fatalf("%s: %s", filters, preview.body)
+			}
+			first, last := days[0].(map[string]any)["date"].(string), days[len(days)-1].(map[string]any)["date"].(string)
+			if age := time.Since(mustDay(t, first)); age < 0 || age > 25*time.Hour {
+				t.Errorf("%s: the first day is %s", filters, first)
+			}
+			whole := s.mustAnswer(t, http.StatusOK, "GET", "/colas?per_page=1&approval_date_from="+last+"&approval_date_to="+first+"&"+query, key, "")
+			if total := preview.at("data", "total"); total == 0. || total != whole.at("pagination", "total") {
+				t.Errorf("%s: %v in all, a search of these days finds %v", filters, total, whole.at("pagination", "total"))
+			}
+			for _, day := range days[:10] {
+				day := day.(map[string]any)
+				date := fmt.Sprint(day["date"])
+				found := s.mustAnswer(t, http.StatusOK, "GET", "/colas?per_page=1&approval_date_from="+date+"&approval_date_to="+date+"&"+query, key, "")
+				if day["count"] != found.at("pagination", "total") {
+					t.Errorf("%s: %v, a search finds %v", filters, day, found.at("pagination", "total"))
+				}
+			}
+		}
+		before := spentBy(t, st, account)
+		s.mustAnswer(t, http.StatusOK, "POST", "/saved-searches/preview", key, `{"filters":{}}`)
+		s.mustAnswer(t, http.StatusBadRequest, "POST", "/saved-searches/preview", key, `{"filters":{"brand":1}}`)
+		if got := spentBy(t, st, account).sub(before); got != (spent{requests: 2}) {
+			t.Errorf("previews cost %+v", got)
+		}
+	})
+}
+
+func mustDay(t *testing.T, date string) time.Time {
+	t.Helper()
+	day, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return day
+}
+
+// TestScopeOfSavedSearches: an access token without the scope reads and previews, and is told how to come back for the rest.
+func TestScopeOfSavedSearches(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		i := startIssuer(t)
+		s := startServer(t, h, "--oidc-issuer", i.URL)
+		registerApp(t, h, i, "saved_searches:write")
+		mustAccount(t, mustOpen(t, h), "ada@example.com", cola.TierPro)
+		claims := func(scope string) map[string]any {
+			return map[string]any{"email": "ada@example.com", "email_verified": true, "scope": scope}
+		}
+		reads, writes := i.token(t, s, claims("openid")), i.token(t, s, claims("openid saved_searches:write"))
+		made := s.rest(t, "POST", "/saved-searches", writes, createBody)
+		location := "/saved-searches/" + fmt.Sprint(made.at("data", "uuid"))
+		for _, tt := range []struct {
+			method, path, body string
+			without, with      int
+		}{
+			{"GET", "/saved-searches", "", 200, 200}, {"GET", location, "", 200, 200}, {"POST", "/saved-searches/preview", `{"filters":{}}`, 200, 200},
+			{"PATCH", location, `{"name":"x"}`, 403, 200}, {"PATCH", location, `{}`, 403, 400}, {"DELETE", location, "", 403, 204}, {"DELETE", location, "", 403, 404},
+		} {
+			got := s.rest(t, tt.method, tt.path, reads, tt.body)
+			challenge := got.Header.Get("WWW-Authenticate")
+			if told := strings.Contains(challenge, `error="insufficient_scope"`) && strings.Contains(challenge, `scope="saved_searches:write"`); got.StatusCode != tt.without || told != (tt.without == 403) {
+				t.Errorf("%s %s without the scope: %d %q %s", tt.method, tt.path, got.StatusCode, challenge, got.body)
+			}
+			if got := s.rest(t, tt.method, tt.path, writes, tt.body); got.StatusCode != tt.with {
+				t.Errorf("%s %s with the scope: %d %s", tt.method, tt.path, got.StatusCode, got.body)
+			}
+		}
+	})
+}
