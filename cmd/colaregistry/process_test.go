@@ -147,7 +147,7 @@ func launch(t *testing.T, h home, args ...string) *serverProcess {
 // await waits until the server answers.
 func (s *serverProcess) await(t *testing.T) {
 	t.Helper()
-	for range 1200 {
+	for range 3600 { // three minutes: a busy machine takes its time over the demonstration data
 		if m := printedBase.FindStringSubmatch(s.out.String()); m != nil && strings.HasSuffix(s.out.String(), "\n") {
 			s.base = m[0]
 			if k := printedKey.FindStringSubmatch(s.out.String()); k != nil {

@@ -23,6 +23,9 @@ import (
 // it is once the standby has it. The time allowed to statements does not end the wait.
 func TestCancelledWaitsAreUnclear(t *testing.T) {
 	primary, standby, url := mustReplicate(t)
+	if _, _, err := Migrate(t.Context(), url, Options{Logger: quiet()}); err != nil { // which may take longer than a statement below
+		t.Fatal(err)
+	}
 	s := mustOpen(t, withParams(t, url, map[string]string{"statement_timeout": "50ms"}), Options{Logger: quiet()})
 	account, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
 	if err != nil {
