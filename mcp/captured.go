@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 )
@@ -19,7 +20,7 @@ func (c *captured) errorCode() int {
 			Code int `json:"code"`
 		} `json:"error"`
 	}
-	if json.Unmarshal(c.body, &answered) != nil {
+	if !bytes.Contains(c.body, []byte(`"error":`)) || json.Unmarshal(c.body, &answered) != nil { // lists are long
 		return 0
 	}
 	return answered.Error.Code

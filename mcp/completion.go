@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	protocol "github.com/mark3labs/mcp-go/mcp"
@@ -13,10 +14,14 @@ import (
 const maxCompletions = 100
 
 // completion completes the arguments of prompts: from TTB's tables, and from what the records hold.
-type completion struct{ svc Service }
+type completion struct{ *edge }
 
-// CompletePromptArgument implements server.PromptCompletionProvider. An argument whose values are not known has none.
-func (c completion) CompletePromptArgument(ctx context.Context, _ string, argument protocol.CompleteArgument, _ protocol.CompleteContext) (*protocol.Completion, error) {
+// CompletePromptArgument implements server.PromptCompletionProvider. An argument whose values are not known has none, and so has one of
+// a prompt that there is not.
+func (c completion) CompletePromptArgument(ctx context.Context, prompt string, argument protocol.CompleteArgument, _ protocol.CompleteContext) (*protocol.Completion, error) {
+	if !slices.Contains(c.prompts, prompt) {
+		return complete(nil, argument.Value), nil
+	}
 	return complete(c.words(ctx, argument.Name), argument.Value), nil
 }
 

@@ -24,6 +24,7 @@ type exchange struct {
 	event   *web.Event
 	state   cola.QuotaState // where the account stands after it, for the headers; unknown until it is asked for
 	handled bool            // a handler has asked the service
+	refused *cola.Error     // what the service said to it before a handler could ask
 	failure error           // told in place of mcp-go's answer: a *rpcError, or a *cola.Error that is told by HTTP
 }
 

@@ -89,6 +89,7 @@ type edge struct {
 	guard    guard
 	tools    map[string]*tool
 	names    []string // of the tools, in their order
+	prompts  []string // their names
 	protocol *server.StreamableHTTPServer
 	metrics  *metrics
 }

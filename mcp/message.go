@@ -23,6 +23,9 @@ type message struct {
 	id        json.RawMessage // nil: a notification
 	method    string
 	target    string              // what is called, got or read: the name of a tool or prompt, the URI of a resource, a level
+	cursor    string              // where a list is to go on
+	reference json.RawMessage     // what a completion is for; nil: not told
+	completed json.RawMessage     // the argument that is completed
 	arguments []strictjson.Member // of the call, in the order sent
 	malformed bool                // arguments are there and no object
 	modern    bool                // of a revision without a handshake
@@ -31,9 +34,11 @@ type message struct {
 
 // spellings are the names that mean something, in the only spelling that does.
 var spellings = map[string][]string{
-	"message": {"jsonrpc", "id", "method", "params", "result", "error"},
-	"params":  {"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion", "capabilities", "clientInfo", "task", "_meta"},
-	"_meta":   {protocol.MetaKeyProtocolVersion, protocol.MetaKeyClientCapabilities, protocol.MetaKeyClientInfo},
+	"message":  {"jsonrpc", "id", "method", "params", "result", "error"},
+	"params":   {"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion", "capabilities", "clientInfo", "task", "_meta"},
+	"ref":      {"type", "name", "uri"},
+	"argument": {"name", "value"},
+	"_meta":    {protocol.MetaKeyProtocolVersion, protocol.MetaKeyClientCapabilities, protocol.MetaKeyClientInfo},
 }
 
 // parse reads a message, or tells what is wrong with it.
@@ -62,27 +67,31 @@ func (m *message) read(body json.RawMessage) *rpcError {
 		return err
 	}
 	version, _ := strictjson.Text(strictjson.Find(all, "jsonrpc"))
-	if id := strictjson.Find(all, "id"); id != nil && !bytes.Equal(id, []byte("null")) {
-		m.id = id
-	}
 	var ok bool
+	if m.id, ok = readID(all); !ok {
+		return invalidMessage("The id of a message is a text or a whole number from -2^53 to 2^53; a message that wants no answer has none.")
+	}
 	switch m.method, ok = strictjson.Text(strictjson.Find(all, "method")); {
 	case version != protocol.JSONRPC_VERSION:
 		return invalidMessage(`The message is not JSON-RPC 2.0; "jsonrpc" is "2.0".`)
 	case !ok || m.method == "":
 		return invalidMessage(`The message has no "method": this server asks nothing, so there is nothing to answer.`)
-	case m.id != nil && m.id[0] != '"' && m.id[0] != '-' && (m.id[0] < '0' || m.id[0] > '9'):
-		return invalidMessage("The id of a message is a string or a number.")
 	}
-	var wrong *rpcError
 	for _, one := range all {
 		value := any(one.Value)
-		if one.Name == "params" && one.Value[0] == '{' {
-			value, wrong = m.readParams(one.Value)
+		switch {
+		case one.Name != "params" || one.Value[0] == 'n':
+		case one.Value[0] != '{':
+			return invalidMessage(`The "params" of a message are an object, such as {"name": "get_usage"}.`)
+		default:
+			var wrong *rpcError
+			if value, wrong = m.readParams(one.Value); wrong != nil {
+				return wrong
+			}
 		}
 		m.passed = append(m.passed, field{one.Name, value})
 	}
-	return wrong
+	return m.misdirected()
 }
 
 // readParams takes the parameters apart, and returns those that are passed on: arguments are read here alone. mcp-go would read
@@ -100,7 +109,12 @@ func (m *message) readParams(given json.RawMessage) (passed object, err *rpcErro
 		version, _ := strictjson.Text(strictjson.Find(members, protocol.MetaKeyProtocolVersion))
 		m.modern = protocol.IsModernProtocol(version)
 	}
+	if err := checkKinds("params", all, kinds); err != nil {
+		return nil, err
+	}
 	m.target, _ = strictjson.Text(strictjson.Find(all, m.targetName()))
+	m.cursor, _ = strictjson.Text(strictjson.Find(all, "cursor"))
+	m.reference, m.completed = strictjson.Find(all, "ref"), strictjson.Find(all, "argument")
 	for _, one := range all {
 		if one.Name != "arguments" {
 			passed = append(passed, field{one.Name, one.Value})

@@ -12,13 +12,14 @@ func FuzzParse(f *testing.F) {
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"q":1}}}`,
 		`{"jsonrpc":"2.0","id":"x","method":"ping","METHOD":"tools/call"}`, `[{"a":[1]}]`, `{"jsonrpc":"2.0","id":null,"method":"m","params":null}`,
 		`{"jsonrpc":"2.0","id":1,"method":"a","params":{"NAME":"b","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, `{"\u006dethod":"a"}`,
+		`{"jsonrpc":"2.0","id":1e3,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"b","value":""}}}`,
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		m, wrong := parse(body)
 		if wrong != nil {
-			if wrong.Message == "" || wrong.status(m.modern) != 400 {
+			if wrong.Message == "" || wrong.status(true) != 400 {
 				t.Errorf("%q is refused with %+v", body, wrong)
 			}
 			return

@@ -61,6 +61,7 @@ func addPrompt[P any](e *edge, s *server.MCPServer, p protocol.Prompt, required 
 		doc := reflect.TypeFor[P]().FieldByIndex(f.Index).Tag.Get("doc")
 		p.Arguments = append(p.Arguments, protocol.PromptArgument{Name: f.Name, Description: doc, Required: slices.Contains(required, f.Name)})
 	}
+	e.prompts = append(e.prompts, p.Name)
 	reader := params.New[P]("this prompt")
 	s.AddPrompt(p, func(ctx context.Context, _ protocol.GetPromptRequest) (*protocol.GetPromptResult, error) {
 		var text string

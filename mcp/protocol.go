@@ -57,7 +57,7 @@ func (e *edge) newProtocol(table []tool) *server.StreamableHTTPServer {
 		server.WithResourceCapabilities(false, false),
 		server.WithPromptCapabilities(false),
 		server.WithCompletions(),
-		server.WithPromptCompletionProvider(completion{e.svc}),
+		server.WithPromptCompletionProvider(completion{e}),
 		server.WithCacheHints(listsHold, protocol.CacheScopePrivate),
 		server.WithMethodCacheHints(protocol.MethodResourcesRead, 0, protocol.CacheScopePrivate),
 		server.WithHooks(hooks),
@@ -86,6 +86,9 @@ func (e *edge) website() string {
 // an assistant can act on.
 func (e *edge) toolHandler(t *tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, _ protocol.CallToolRequest) (*protocol.CallToolResult, error) {
+		if refused := exchangeOf(ctx).refused; refused != nil {
+			return errorResult(refused, t), nil
+		}
 		var ans answer
 		shown := e.attempt(ctx, t.meter, func(ctx context.Context, x *exchange) (state cola.QuotaState, err error) {
 			ans, state, err = t.run(ctx, e.svc, x)

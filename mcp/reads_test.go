@@ -171,7 +171,7 @@ func TestCompletion(t *testing.T) {
 		t.Errorf("completion spent %d requests", f.spent)
 	}
 	f.err = cola.Unavailable()
-	if got, _ := (completion{f}).CompletePromptArgument(t.Context(), "", protocol.CompleteArgument{Name: "state"}, protocol.CompleteContext{}); len(got.Values) != 0 {
+	if got, _ := (completion{&edge{svc: f, prompts: []string{"watch_brand"}}}).CompletePromptArgument(t.Context(), "watch_brand", protocol.CompleteArgument{Name: "state"}, protocol.CompleteContext{}); len(got.Values) != 0 {
 		t.Errorf("states before the index is built: %v", got)
 	}
 }

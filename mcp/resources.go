@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"reflect"
-	"slices"
 	"strings"
 
 	protocol "github.com/mark3labs/mcp-go/mcp"
@@ -60,12 +59,6 @@ var references = []reference{
 			return object{{"tiers", tiers}}, nil
 		},
 	},
-}
-
-// isResource reports whether there may be a resource of a URI: a handler is asked for it.
-func isResource(uri string) bool {
-	name, ok := strings.CutPrefix(uri, referenceScheme)
-	return strings.HasPrefix(uri, labelScheme) || ok && slices.ContainsFunc(references, func(r reference) bool { return r.name == name })
 }
 
 // filterWords lists the words of every filter that has fixed ones, as its schema does, and TTB's tables.

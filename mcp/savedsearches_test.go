@@ -133,3 +133,42 @@ func TestScopeOfSavedSearches(t *testing.T) {
 		t.Errorf("reading is answered with %d %s", read.StatusCode, read.body)
 	}
 }
+
+// TestScopeInAFullMinute: a call that is not even let through is answered as any other is, and is neither run nor counted twice.
+func TestScopeInAFullMinute(t *testing.T) {
+	token := []string{"X-API-Key: ", "Authorization: Bearer " + testToken}
+	create := `{"name":"create_saved_search","arguments":` + goodSearch + `}`
+	for code, refusal := range map[string]*cola.Error{
+		"quota_exceeded": {Code: cola.CodeQuotaExceeded, Message: "Too fast.", RetryAfter: 12e9, Details: map[string]any{"reason": "burst"}},
+		"unavailable":    cola.Unavailable(),
+		"internal_error": {Code: cola.CodeInternal, Message: "secret"},
+	} {
+		f := newFake()
+		f.err = refusal
+		h := mustServe(t, f, io.Discard)
+		usual := rpc(t, h, "tools/call", `{"name":"get_usage"}`, append(token, "X-Request-Id: seen")...)
+		f.spent, f.looks = 0, 0
+		for _, revision := range [][2]string{{create, ""}, {modern(create), "2026-07-28"}} {
+			lines := append([]string{"X-Request-Id: seen"}, token...)
+			if revision[1] != "" {
+				lines = append(lines, modernHeaders("tools/call", "create_saved_search")...)
+			}
+			got := rpc(t, h, "tools/call", revision[0], lines...)
+			if got.StatusCode != http.StatusOK || got.json.Result["isError"] != true || !strings.Contains(got.body, code) || strings.Contains(got.body, "secret") {
+				t.Errorf("%s %s: %d %s", code, revision[1], got.StatusCode, got.body)
+			}
+			if revision[1] == "" && got.body != usual.body {
+				t.Errorf("%s is told as %s and usually as %s", code, got.body, usual.body)
+			}
+			checkHeaders(t, got)
+		}
+		if f.spent != 2 || f.looks != 0 || f.created.Name != "" {
+			t.Errorf("%s: asked %d times for two calls, looked %d times, created %+v", code, f.spent, f.looks, f.created)
+		}
+	}
+	f := newFake()
+	f.err = cola.Errorf(cola.CodeUnauthorized, "Revoked.")
+	if got := rpc(t, mustServe(t, f, io.Discard), "tools/call", create, token...); got.StatusCode != http.StatusUnauthorized || f.spent != 1 {
+		t.Errorf("a revoked link: %d %s, asked %d times", got.StatusCode, got.body, f.spent)
+	}
+}

@@ -68,12 +68,18 @@ func (e *edge) lacking(x *exchange) cola.Scope {
 }
 
 // forbid refuses a call for want of a scope, by HTTP: so a client knows to ask the account holder for it and to come back. The
-// service would refuse the call too; a result of the protocol is not what makes clients ask.
+// service would refuse the call too; a result of the protocol is not what makes clients ask. A call that is not even let through, in a
+// full minute say, is told so as any other call is, and the service is not asked again.
 func (e *edge) forbid(w http.ResponseWriter, r *http.Request, x *exchange, scope cola.Scope) {
 	refused := e.attempt(r.Context(), cola.MeterNone, func(ctx context.Context, x *exchange) (cola.QuotaState, error) {
 		return e.svc.Refuse(ctx, x.caller, x.caller.Lacks(scope))
 	})
-	e.tell(w, r, x, refused)
+	if isAccess(refused.Code) {
+		e.tell(w, r, x, refused)
+		return
+	}
+	x.refused = refused
+	e.answer(w, r, x)
 }
 
 // readBody returns the body of a request in the one form that is taken.
@@ -153,8 +159,8 @@ func (e *edge) answer(w http.ResponseWriter, r *http.Request, x *exchange) {
 	sent := r.Header.Clone()
 	sent.Del(protocol.HeaderSessionID) // there are no sessions, whatever a client has kept
 	e.protocol.Handle(got, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: sent, Body: mustJSON(x.passed), Context: r.Context()})
-	if x.counts() && !x.handled {
-		e.countRefused(r.Context(), x, got)
+	if !x.handled {
+		e.reword(r.Context(), x, got)
 	}
 	switch {
 	case x.failure != nil:
@@ -165,7 +171,7 @@ func (e *edge) answer(w http.ResponseWriter, r *http.Request, x *exchange) {
 		web.SetQuota(w.Header(), x.state)
 		w.Header().Set("Content-Type", got.header.Get("Content-Type"))
 		w.WriteHeader(got.status)
-		w.Write(got.body) // an error means that the caller is gone
+		w.Write(x.withID(got.body)) // an error means that the caller is gone
 	}
 }
 
@@ -184,47 +190,4 @@ func (e *edge) answerAlone(w http.ResponseWriter, r *http.Request, x *exchange) 
 		return false
 	}
 	return true
-}
-
-// countRefused counts a message in the burst that no handler has seen, because it asks for what there is not or in a wrong way.
-// mcp-go has refused it; what there is not is told in our words, unless something else is wrong with the message before that.
-func (e *edge) countRefused(ctx context.Context, x *exchange, refused *captured) {
-	var unknown *cola.Error
-	if code := refused.errorCode(); code == protocol.INVALID_PARAMS || code == protocol.RESOURCE_NOT_FOUND {
-		unknown = e.unknown(x)
-	}
-	shown := e.attempt(context.WithValue(ctx, exchangeKey{}, x), cola.MeterNone, func(ctx context.Context, x *exchange) (cola.QuotaState, error) {
-		refusal := cola.Errorf(cola.CodeNotFound, "refused by the protocol")
-		if unknown != nil {
-			refusal = unknown
-		}
-		return e.svc.Refuse(ctx, x.caller, refusal)
-	})
-	switch {
-	case x.failure != nil || shown == nil:
-	case shown.Code != cola.CodeNotFound:
-		x.failure = rpcErrorOf(shown, x)
-	case unknown != nil && x.method == string(protocol.MethodResourcesRead):
-		x.failure = rpcErrorOf(shown, x)
-	case unknown != nil:
-		x.failure = &rpcError{Code: protocol.INVALID_PARAMS, Message: shown.Message, Data: web.Envelope(shown)}
-	}
-}
-
-// unknown tells that there is no tool or resource of the name that a message asks for, or returns nil when there is one.
-func (e *edge) unknown(x *exchange) *cola.Error {
-	switch {
-	case x.method == string(protocol.MethodToolsCall) && e.tools[x.target] == nil:
-		return e.noSuchTool(x.target)
-	case x.method == string(protocol.MethodResourcesRead) && x.target != "" && !isResource(x.target):
-		return cola.Errorf(cola.CodeNotFound, "There is no resource %s; resources/list and resources/templates/list tell which there are.", cola.Quoted(x.target))
-	}
-	return nil
-}
-
-func (e *edge) noSuchTool(name string) *cola.Error {
-	if nearest, ok := cola.Nearest(name, e.names); ok {
-		return cola.Errorf(cola.CodeNotFound, "There is no tool %s; did you mean %s?", cola.Quoted(name), nearest)
-	}
-	return cola.Errorf(cola.CodeNotFound, "There is no tool %s; there are %s.", cola.Quoted(name), strings.Join(e.names, ", "))
 }

@@ -102,6 +102,7 @@ var refusals = []struct {
 	{"another spelling", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `it is spelt \"method\"`, 0},
 	{"two names", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","name":"get_usage"}}`, "", 400, `\"name\" twice`, 0},
 	{"a name in another spelling", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","ſname":1,"NAME":"get_usage"}}`, "", 400, `it is spelt \"name\"`, 0},
+	{"null as id", "POST", `{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `a message that wants no answer has none`, 0},
 	{"an object as id", "POST", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, "", 400, `"code":-32600`, 0},
 	{"an old revision", "POST", usageCall, "Mcp-Protocol-Version: 2024-11-05", 400, `2025-03-26`, 0},
 	{"no revision", "POST", usageCall, "Mcp-Protocol-Version: latest", 400, ``, 1},
@@ -224,7 +225,6 @@ func TestNotifications(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
 		`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"get_usage"}}`,
-		`{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"get_usage"}}`,
 	} {
 		f := newFake()
 		got := mustReply(t, send(t, mustServe(t, f, io.Discard), "POST", body))

@@ -64,7 +64,7 @@ func given(values []params.Value, name string) bool {
 
 // describe makes the tool's entry in the list of tools.
 func (t *tool) describe() protocol.Tool {
-	yes, no, reads := true, false, !t.writes
+	no, reads := false, !t.writes
 	return protocol.Tool{
 		Name:            t.name,
 		Title:           t.title,
@@ -72,7 +72,8 @@ func (t *tool) describe() protocol.Tool {
 		RawInputSchema:  t.inputSchema(),
 		RawOutputSchema: json.RawMessage(t.output.bytes()),
 		Annotations: protocol.ToolAnnotation{
-			Title: t.title, ReadOnlyHint: &reads, DestructiveHint: &no, IdempotentHint: &yes, OpenWorldHint: &no,
+			Title: t.title, ReadOnlyHint: &reads, DestructiveHint: &no, OpenWorldHint: &no,
+			IdempotentHint: &reads, // what writes takes a call that comes again for the same one for some minutes only
 		},
 	}
 }
