@@ -30,6 +30,8 @@ var (
 	ErrVoid = errors.New("the batch was voided")
 	// ErrHalfFilled: the filling of the store was cut off; the database is to be thrown away.
 	ErrHalfFilled = errors.New("the database is half filled; throw it away")
+	// ErrOlderSchema: the database was made or migrated by an older version of the program, and was to be opened as it is.
+	ErrOlderSchema = errors.New("the database has an older schema than this program works on")
 	// ErrNewerSchema: the database was migrated by a newer version of the program.
 	ErrNewerSchema = errors.New("the database has a newer schema than this program knows; run a newer version")
 )

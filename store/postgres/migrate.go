@@ -82,7 +82,7 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	case opts.NoMigrate && from == 0:
 		return from, from, fmt.Errorf("the database has no schema yet and needs to be migrated to version %d", to)
 	case opts.NoMigrate:
-		return from, from, fmt.Errorf("the schema has version %d and needs to be migrated to %d", from, to)
+		return from, from, fmt.Errorf("schema version %d, this program's is %d: %w", from, to, store.ErrOlderSchema)
 	}
 	if err := checkPrivilege(ctx, db); err != nil {
 		return from, from, err

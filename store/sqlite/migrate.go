@@ -67,8 +67,10 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	switch {
 	case from > to:
 		return from, from, fmt.Errorf("schema version %d, known up to %d: %w", from, to, store.ErrNewerSchema)
+	case from < to && opts.NoMigrate && from == 0:
+		return from, from, fmt.Errorf("the database has no schema yet and needs to be migrated to version %d", to)
 	case from < to && opts.NoMigrate:
-		return from, from, fmt.Errorf("the schema has version %d and needs to be migrated to %d", from, to)
+		return from, from, fmt.Errorf("schema version %d, this program's is %d: %w", from, to, store.ErrOlderSchema)
 	}
 	// Also when the schema is right: a backup that was put in place may have another journal.
 	if err := useJournal(ctx, db); err != nil || from == to {

@@ -67,8 +67,12 @@ func TestSchemaVersions(t *testing.T) {
 	}
 
 	setVersion(t, path, `DELETE FROM goose_db_version WHERE version_id = ?`, latest)
-	if _, err := Open(t.Context(), path, Options{NoMigrate: true}); err == nil {
-		t.Error("an older schema was opened without migrating")
+	if _, err := Open(t.Context(), path, Options{NoMigrate: true}); !errors.Is(err, store.ErrOlderSchema) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("version %d, this program's is %d", latest-1, latest)) {
+		t.Errorf("opening an older schema without migrating: %v, want ErrOlderSchema with both versions", err)
+	}
+	if current, _, err := Versions(t.Context(), path); err != nil || current != latest-1 {
+		t.Errorf("Versions of an older schema = %d, %v; want %d", current, err, latest-1)
 	}
 	setVersion(t, path, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (?, TRUE), (?1 + 1, TRUE)`, latest)
 	for name, err := range map[string]error{"Open": openError(t, path), "Migrate": migrateError(t, path)} {
