@@ -28,7 +28,7 @@ const (
 
 // TokenStore is what Tokens needs of a store.
 type TokenStore interface {
-	store.Identities
+	AccountOf(ctx context.Context, who store.Identity, verified string) (store.Account, error)
 	AppByClient(ctx context.Context, issuer, clientID string) (store.App, error)
 	EnsureApp(ctx context.Context, app store.App) (store.App, error)
 	Connect(ctx context.Context, account cola.AccountID, app int64, scopes []cola.Scope) (store.Link, error)

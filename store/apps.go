@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,18 @@ type Identities interface {
 	// takes the Name of the identity. An account that has such a name takes a verified address later on, unless another account
 	// has it. It fails with ErrMalformed for what Check refuses.
 	AccountOf(ctx context.Context, who Identity, verified string) (Account, error)
+	// AddIdentity gives an identity to an account: AccountOf returns it from then on, whatever address comes with the identity.
+	// One that has another account leaves it, as it is and with all that it has. It is no error when it has this one. It fails with
+	// ErrNotFound when there is no such account, and with ErrMalformed for what Check refuses.
+	AddIdentity(ctx context.Context, account cola.AccountID, who Identity) error
+	// IdentitiesOf returns every identity by account, issuer and subject; of one account unless account is zero.
+	IdentitiesOf(ctx context.Context, account cola.AccountID) ([]HeldIdentity, error)
+}
+
+// HeldIdentity is an identity and the account that it has.
+type HeldIdentity struct {
+	AccountIdentity
+	Email string // of the account
 }
 
 // App is a client of an issuer that may act for accounts: a connected app.
@@ -74,6 +87,11 @@ type Link struct {
 	CreatedAt  time.Time    // when it was first used
 	LastUsedAt time.Time    // zero when nothing was asked with it; may lag by a minute
 	RevokedAt  time.Time    // zero while it holds
+}
+
+// Effective returns the scopes that the latest token gave the link: those that it brought and the app may hold.
+func (l Link) Effective() []cola.Scope {
+	return slices.DeleteFunc(slices.Clone(l.Scopes), func(s cola.Scope) bool { return !slices.Contains(l.App.Scopes, s) })
 }
 
 // Links keeps the connections between accounts and apps.

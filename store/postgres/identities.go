@@ -14,14 +14,20 @@ import (
 // is inserted first and the identity last, both unless they are there. Whoever was at the same one earlier is waited for by the
 // database. When it was there in the end, the transaction is undone, with the account that nobody needs, and run again: then it
 // finds what the other one left. A transaction holds the address that it inserted when it comes to the identity and waits for
-// nothing after it, so nobody waits in a circle.
+// nothing after it, so nobody waits in a circle. Giving an identity to an account holds the account first and the identity last,
+// for the same reason.
 const (
 	// accountOfIdentity also tells whether any account has the verified address.
 	accountOfIdentity = `SELECT a.id, a.email, a.tier, a.created_at, EXISTS (SELECT 1 FROM accounts WHERE email_folded = $3)
 		FROM identities i JOIN accounts a ON a.id = i.account_id WHERE i.issuer = $1 AND i.subject = $2`
 	ensureAccount  = insertAccount + ` ON CONFLICT (email_folded) DO NOTHING RETURNING id, email, tier, created_at`
 	ensureIdentity = `INSERT INTO identities (issuer, subject, account_id) VALUES ($1, $2, $3) ON CONFLICT (issuer, subject) DO NOTHING`
-	replaceEmail   = `UPDATE accounts SET email = $3, email_folded = $4 WHERE id = $1 AND email = $2`
+	giveIdentity   = `WITH held AS (SELECT id FROM accounts WHERE id = $3 FOR KEY SHARE)
+		INSERT INTO identities (issuer, subject, account_id) SELECT $1, $2, id FROM held
+		ON CONFLICT (issuer, subject) DO UPDATE SET account_id = excluded.account_id`
+	selectIdentities = `SELECT i.account_id, i.issuer, i.subject, a.email FROM identities i JOIN accounts a ON a.id = i.account_id
+		WHERE i.account_id = $1 OR $1 = 0 ORDER BY i.account_id, i.issuer, i.subject`
+	replaceEmail = `UPDATE accounts SET email = $3, email_folded = $4 WHERE id = $1 AND email = $2`
 )
 
 // identified is the account of an identity.
@@ -106,4 +112,30 @@ func (s *Store) tie(ctx context.Context, tx pgx.Tx, who store.Identity, verified
 		err = errOvertaken
 	}
 	return a, err
+}
+
+// AddIdentity implements store.Identities.
+func (s *Store) AddIdentity(ctx context.Context, account cola.AccountID, who store.Identity) error {
+	const operation = "add identity"
+	if err := who.Check(""); err != nil {
+		return failed(operation, err)
+	}
+	return s.transact(ctx, operation, func(tx pgx.Tx) error {
+		done, err := tx.Exec(ctx, giveIdentity, who.Issuer, who.Subject, int64(account))
+		if err == nil && done.RowsAffected() == 0 {
+			err = store.ErrNotFound
+		}
+		return err
+	})
+}
+
+// IdentitiesOf implements store.Identities.
+func (s *Store) IdentitiesOf(ctx context.Context, account cola.AccountID) ([]store.HeldIdentity, error) {
+	var list []store.HeldIdentity
+	err := s.read(ctx, "list identities", func() error {
+		rows, err := s.general.Query(ctx, selectIdentities, int64(account))
+		list, err = collect(rows, err, func(h *store.HeldIdentity) fields { return fields{&h.Account, &h.Issuer, &h.Subject, &h.Email} })
+		return err
+	})
+	return list, err
 }

@@ -13,6 +13,10 @@ const (
 	accountOfIdentity = `SELECT a.id, a.email, a.tier, a.created_at, EXISTS (SELECT 1 FROM accounts WHERE email_folded = ?3)
 		FROM identities i JOIN accounts a ON a.id = i.account_id WHERE i.issuer = ?1 AND i.subject = ?2`
 	insertIdentity = `INSERT INTO identities (issuer, subject, account_id) VALUES (?, ?, ?)`
+	giveIdentity   = `INSERT INTO identities (issuer, subject, account_id) SELECT ?, ?, id FROM accounts WHERE id = ?
+		ON CONFLICT (issuer, subject) DO UPDATE SET account_id = excluded.account_id`
+	selectIdentities = `SELECT i.account_id, i.issuer, i.subject, a.email FROM identities i JOIN accounts a ON a.id = i.account_id
+		WHERE ?1 IN (0, i.account_id) ORDER BY i.account_id, i.issuer, i.subject`
 )
 
 // identified is the account of an identity.
@@ -99,4 +103,34 @@ func (s *Store) tie(ctx context.Context, who store.Identity, verified string) (s
 		return a, err
 	}
 	return a, s.ledger.exec(ctx, insertIdentity, who.Issuer, who.Subject, int64(a.ID))
+}
+
+// AddIdentity implements store.Identities.
+func (s *Store) AddIdentity(ctx context.Context, account cola.AccountID, who store.Identity) error {
+	const operation = "add identity"
+	if err := who.Check(""); err != nil {
+		return failed(operation, err)
+	}
+	return s.transact(ctx, operation, func(ctx context.Context) error {
+		n, err := s.ledger.affect(ctx, giveIdentity, who.Issuer, who.Subject, int64(account))
+		if err == nil && n == 0 {
+			err = store.ErrNotFound
+		}
+		return err
+	})
+}
+
+// IdentitiesOf implements store.Identities.
+func (s *Store) IdentitiesOf(ctx context.Context, account cola.AccountID) ([]store.HeldIdentity, error) {
+	const operation = "list identities"
+	if err := s.start(); err != nil {
+		return nil, failed(operation, err)
+	}
+	defer s.done()
+	rows, err := s.read.query(ctx, selectIdentities, int64(account))
+	list, err := collect(rows, err, func(row scanner) (h store.HeldIdentity, err error) {
+		err = row.Scan(&h.Account, &h.Issuer, &h.Subject, &h.Email)
+		return h, err
+	})
+	return list, failed(operation, err)
 }

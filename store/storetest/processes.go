@@ -33,6 +33,7 @@ func RunProcesses(t *testing.T, b Backend) {
 		{"of several that open a new database together one makes it", openAtOnce},
 		{"an account is shared", shareAccount},
 		{"identities that come in together have one account", enterTogether},
+		{"identities that come in while they are given have the account", giveTogether},
 		{"active schedules are limited", createTogether},
 		{"resumed schedules are limited", resumeTogether},
 		{"a killed ledger loses nothing", killedLedger},

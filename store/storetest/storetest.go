@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Accounts", testAccounts},
 		{"Keys", testKeys},
 		{"Identities", testIdentities},
+		{"HeldIdentities", testHeldIdentities},
 		{"Apps", testApps},
 		{"Links", testLinks},
 		{"SavedSearches", testSavedSearches},
@@ -127,6 +128,8 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["CreateAccount"] = st.CreateAccount(ctx, "a@example.com", cola.TierFree)
 	_, errs["Keys"] = st.Keys(ctx, 0)
 	_, errs["AccountOf"] = st.AccountOf(ctx, store.Identity{Issuer: anIssuer, Subject: "1"}, "")
+	errs["AddIdentity"] = st.AddIdentity(ctx, 1, store.Identity{Issuer: anIssuer, Subject: "1"})
+	_, errs["IdentitiesOf"] = st.IdentitiesOf(ctx, 0)
 	_, errs["RegisterApp"] = st.RegisterApp(ctx, store.App{Issuer: anIssuer, ClientID: "app"})
 	_, errs["EnsureApp"] = st.EnsureApp(ctx, store.App{Issuer: anIssuer, ClientID: "app"})
 	_, errs["Apps"] = st.Apps(ctx)
