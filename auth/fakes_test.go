@@ -201,7 +201,7 @@ func (s *fakeStore) AccountOf(ctx context.Context, who store.Identity, verified 
 		id = cola.AccountID(len(s.accounts) + 1)
 		s.accounts[who], s.emails[id] = id, verified
 	}
-	return store.Account{ID: id, Email: verified}, nil
+	return store.Account{ID: id, Email: s.emails[id]}, nil
 }
 
 func (s *fakeStore) Connect(ctx context.Context, account cola.AccountID, app int64, scopes []cola.Scope) (store.Link, error) {

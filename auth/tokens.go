@@ -23,7 +23,7 @@ import (
 
 const (
 	cachedTokens = 20_000      // bounds the cache; an entry is under 300 bytes
-	cachedFor    = time.Minute // after which a change of the app's scopes shows
+	cachedFor    = time.Minute // after which a change of the app's scopes, or of the identity's account, shows
 )
 
 // TokenStore is what Tokens needs of a store.
@@ -62,6 +62,7 @@ type Tokens struct {
 	log     *slog.Logger
 	metrics *tokenMetrics
 	known   *lru.Cache[tokenHash, grant]
+	warned  *warnings
 	checks  singleflight.Group // by hash: requests that bring a new token at the same time have it checked once
 }
 
@@ -96,7 +97,7 @@ func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 	}
 	t := &Tokens{
 		store: st, issuers: map[string]*issuer{}, urls: o.Issuers, ours: names{o.Audiences, o.ScopePrefix}, anyApp: o.AnyApp,
-		now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), known: known,
+		now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), known: known, warned: newWarnings(),
 	}
 	client := askingClient(o.Client)
 	for _, u := range o.Issuers {
