@@ -64,6 +64,38 @@ func TestTokenExpiresWhileRemembered(t *testing.T) {
 	})
 }
 
+// TestGivenIdentityShowsAfterAMinute: the token goes on with the account that its identity had until then, and a new one does not.
+func TestGivenIdentityShowsAfterAMinute(t *testing.T) {
+	inTime(t, func(t *testing.T, b *bench) {
+		account := func(token string) cola.AccountID {
+			t.Helper()
+			c, err := b.send(t.Context(), token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c.Account
+		}
+		before := b.token()
+		had := account(before)
+		b.store.change(func(s *fakeStore) {
+			for who := range s.accounts {
+				s.accounts[who] = had + 1
+			}
+		})
+		time.Sleep(cachedFor - time.Second)
+		if got := account(before); got != had {
+			t.Errorf("within the minute the token is for account %d, want %d", got, had)
+		}
+		if got := account(b.token(claim("jti", "new"))); got != had+1 {
+			t.Errorf("a new token is for account %d, want %d", got, had+1)
+		}
+		time.Sleep(time.Second)
+		if got := account(before); got != had+1 {
+			t.Errorf("after a minute the token is for account %d, want %d", got, had+1)
+		}
+	})
+}
+
 // TestDisabledAppIsRefusedAfterAMinute: the ledger refuses it before; here the caller is told why.
 func TestDisabledAppIsRefusedAfterAMinute(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
