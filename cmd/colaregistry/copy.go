@@ -30,7 +30,7 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	source, err := from.openAsItIs(env) // it is read, and stays as it is
+	source, err := from.openAsItIs(env, nil) // it is read, and stays as it is
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}

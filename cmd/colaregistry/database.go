@@ -44,7 +44,7 @@ func (f storeFlags) open(env *environment, metrics prometheus.Registerer) (datab
 }
 
 // openExisting opens the database, and fails when there is none: a command that only asks for something must not make one,
-// which would pass for a first start.
+// which would pass for a first start. It leaves the schema as it is, too: an older program may be serving it.
 func (f storeFlags) openExisting(env *environment) (database, error) {
 	p, err := f.place()
 	if err != nil {
@@ -57,7 +57,7 @@ func (f storeFlags) openExisting(env *environment) (database, error) {
 	if !exists {
 		return nil, fmt.Errorf("there is no registry at %s yet; serve, import and account create make one", p)
 	}
-	return p.open(env, nil)
+	return p.openAsItIs(env, nil)
 }
 
 // place returns where the flags say that the database is.
@@ -153,8 +153,12 @@ func (p place) open(env *environment, metrics prometheus.Registerer) (database, 
 }
 
 // openAsItIs opens a database that there is, and fails when its schema is not that of this program.
-func (p place) openAsItIs(env *environment) (database, error) {
-	return p.openWith(env, postgres.Options{Logger: env.log, NoMigrate: true})
+func (p place) openAsItIs(env *environment, metrics prometheus.Registerer) (database, error) {
+	st, err := p.openWith(env, postgres.Options{Logger: env.log, Metrics: metrics, NoMigrate: true})
+	if errors.Is(err, store.ErrOlderSchema) {
+		err = fmt.Errorf("%w; run colaregistry migrate, or start the server, once every process is of this version", err)
+	}
+	return st, err
 }
 
 func (p place) openWith(env *environment, o postgres.Options) (st database, err error) {

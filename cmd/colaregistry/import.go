@@ -91,14 +91,15 @@ func (c *importCommand) target(env *environment, metrics prometheus.Registerer) 
 	if err != nil {
 		return nil, err
 	}
-	exists := true
-	if c.DryRun {
-		if exists, err = p.exists(env); err != nil {
-			return nil, err
-		}
+	if !c.DryRun {
+		return p.open(env, metrics)
+	}
+	exists, err := p.exists(env)
+	if err != nil {
+		return nil, err
 	}
 	if exists {
-		return p.open(env, metrics)
+		return p.openAsItIs(env, metrics)
 	}
 	dir, err := os.MkdirTemp("", "colaregistry")
 	if err != nil {

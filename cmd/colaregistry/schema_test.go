@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/go-cmp/cmp"
+	"github.com/pressly/goose/v3"
+)
+
+// ofTheVersionBefore brings the home's database to the schema before this program's, and returns that version.
+func (h home) ofTheVersionBefore(t *testing.T) int64 {
+	t.Helper()
+	p, err := h.place()
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver, name, dialect, migrations := "pgx", p.url, goose.DialectPostgres, "postgres"
+	if p.path != "" {
+		driver, name, dialect, migrations = "sqlite", p.path, goose.DialectSQLite3, "sqlite"
+	}
+	db, err := sql.Open(driver, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	g, err := goose.NewProvider(dialect, db, os.DirFS(filepath.Join("..", "..", "store", migrations, "migrations")), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := g.ListSources()
+	before := all[len(all)-2].Version
+	if _, err := g.UpTo(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	return before
+}
+
+// requireVersion checks that the home's schema has a version.
+func (h home) requireVersion(t *testing.T, when string, want int64) {
+	t.Helper()
+	p, err := h.place()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if current, _, err := p.versions(t.Context()); err != nil || current != want {
+		t.Errorf("%s: schema version %d (%v), want %d", when, current, err, want)
+	}
+}
+
+// withSchema says of every command that has to do with a database what it does with the schema of an older version: it migrates
+// it, or refuses to. A command without flags of a database has no arguments here.
+func withSchema(labels, source string) (migrating, refusing map[string][]string) {
+	const who = "ada@example.com"
+	return map[string][]string{
+			"serve":          nil, // which is tried by itself
+			"import":         {"colas", labels},
+			"account create": {"--email", who, "--tier", "free"},
+			"migrate":        {},
+		}, map[string][]string{
+			"mcp":                  {},
+			"import --dry-run":     {"colas", labels},
+			"account list":         {},
+			"account set-tier":     {"--account", who, "--tier", "pro"},
+			"account add-identity": {"--account", who, "--issuer", "https://issuer.example", "--subject", "1"},
+			"account identities":   {},
+			"key list":             {},
+			"key create":           {"--account", who, "--name", "laptop"},
+			"key revoke":           {"1"},
+			"app list":             {},
+			"app register":         {"--issuer", "https://issuer.example", "--client-id", "a", "--name", "A"},
+			"app disable":          {"1"},
+			"app links":            {},
+			"app revoke-link":      {"1"},
+			"app restore-link":     {"1"},
+			"copy":                 {"--from", source, "--to", "sqlite:" + labels + ".db"},
+		}
+}
+
+// TestCommandsKnowWhatTheyDoWithSchemas: a new command must be put into one of the two lists.
+func TestCommandsKnowWhatTheyDoWithSchemas(t *testing.T) {
+	parser, err := kong.New(&cli{}, kong.Name("colaregistry"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var there []string
+	for _, leaf := range parser.Model.Leaves(false) {
+		there = append(there, strings.TrimPrefix(leaf.Path(), "colaregistry "))
+	}
+	migrating, refusing := withSchema("", "")
+	known := append(slices.Collect(maps.Keys(migrating)), "demo", "version") // which have no database
+	for command := range refusing {
+		if command != "import --dry-run" {
+			known = append(known, command)
+		}
+	}
+	slices.Sort(there)
+	slices.Sort(known)
+	if diff := cmp.Diff(there, known); diff != "" {
+		t.Errorf("commands (-there +known):\n%s", diff)
+	}
+}
+
+// TestOlderSchema: only what is meant to may bring up a schema that an older server may be using.
+func TestOlderSchema(t *testing.T) {
+	t.Setenv(keyVariable, "lar_x") // for mcp
+	labels := filepath.Join(t.TempDir(), "labels.jsonl")
+	if err := os.WriteFile(labels, []byte(`{"ttb_id":"24001001000001","brand_name":"ONE","product_type":"wine","permit_number":"CA-W-1"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, open := range map[string]func(*testing.T) home{"sqlite": embedded, "postgres": onPostgres} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t)
+			before := h.ofTheVersionBefore(t)
+			source := h.DatabaseURL
+			if source == "" {
+				source = "sqlite:" + filepath.Join(h.DataDir, "registry.db")
+			}
+			migrating, refusing := withSchema(labels, source)
+			for command, args := range refusing {
+				h.requireRefused(t, before, command, args)
+			}
+			for command, args := range migrating {
+				t.Run(command, func(t *testing.T) {
+					h := open(t)
+					before := h.ofTheVersionBefore(t)
+					if command == "serve" {
+						startServer(t, h, "--demo", "never").stop(t)
+					} else {
+						h.run(t, append(strings.Fields(command), args...)...)
+					}
+					h.requireVersion(t, command, before+1)
+				})
+			}
+		})
+	}
+}
+
+// requireRefused runs a command, which must say what to do and leave the schema as it is.
+func (h home) requireRefused(t *testing.T, version int64, command string, args []string) {
+	t.Helper()
+	args = append(strings.Fields(command), args...)
+	if command != "copy" {
+		args = append(args, h.flags()...)
+	}
+	var out, errs bytes.Buffer
+	code := program{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}.run(t.Context())
+	if code != exitFailed || out.Len() > 0 {
+		t.Errorf("%s: exit code %d, printed %q", command, code, out.String())
+	}
+	for _, part := range []string{
+		fmt.Sprintf("schema version %d, this program's is %d", version, version+1), "run colaregistry migrate, or start the server, once every process is of this version",
+	} {
+		if !strings.Contains(errs.String(), part) {
+			t.Errorf("%s says %q, want %q", command, errs.String(), part)
+		}
+	}
+	h.requireVersion(t, command, version)
+}
