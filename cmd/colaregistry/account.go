@@ -11,9 +11,11 @@ import (
 )
 
 type accountCommand struct {
-	Create  accountCreate  `cmd:"" help:"Make an account."`
-	List    accountList    `cmd:"" help:"List the accounts, a line each: id, e-mail, tier, created."`
-	SetTier accountSetTier `cmd:"" name:"set-tier" help:"Change an account's tier, from its next request on."`
+	Create      accountCreate      `cmd:"" help:"Make an account."`
+	List        accountList        `cmd:"" help:"List the accounts, a line each: id, e-mail, tier, created."`
+	SetTier     accountSetTier     `cmd:"" name:"set-tier" help:"Change an account's tier, from its next request on."`
+	AddIdentity accountAddIdentity `cmd:"" name:"add-identity" help:"Have who signs in at an issuer use this account, also when it has another one so far."`
+	Identities  accountIdentities  `cmd:"" help:"List who signs in to which account, a line each: account, issuer, subject."`
 }
 
 type accountCreate struct {
@@ -86,4 +88,13 @@ func findAccount(env *environment, st store.Accounts, email string) (store.Accou
 		return a, fmt.Errorf("there is no account with the e-mail %s; see account list", email)
 	}
 	return a, err
+}
+
+// chosenAccount returns the account to list records of: 0, for all, when no e-mail address is given.
+func chosenAccount(env *environment, st store.Accounts, email string) (cola.AccountID, error) {
+	if email == "" {
+		return 0, nil
+	}
+	a, err := findAccount(env, st, email)
+	return a.ID, err
 }

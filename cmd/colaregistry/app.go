@@ -15,7 +15,7 @@ type appCommand struct {
 	Register    appRegister    `cmd:"" help:"Let an app act for accounts with access tokens, or change what it may; one that was disabled may act again."`
 	List        appList        `cmd:"" help:"List the apps, a line each: id, name, issuer, client id, scopes, registered, disabled."`
 	Disable     appDisable     `cmd:"" help:"End what an app may do, for every account, from its next request on."`
-	Links       appLinks       `cmd:"" help:"List which accounts are linked to which apps, a line each: id, account, app, scopes, first and last used, revoked."`
+	Links       appLinks       `cmd:"" help:"List which accounts are linked to which apps, a line each: id, account, app, scopes that hold, first and last used, revoked."`
 	RevokeLink  appRevokeLink  `cmd:"" name:"revoke-link" help:"End an account's link to an app, from its next request on."`
 	RestoreLink appRestoreLink `cmd:"" name:"restore-link" help:"Make a revoked link hold again."`
 }
@@ -49,8 +49,8 @@ func (c *appRegister) Run(env *environment) (err error) {
 
 // app reads the flags.
 func (c *appRegister) app() (app store.App, err error) {
-	if u, err := url.Parse(c.Issuer); err != nil || u.Host == "" || strings.Contains(c.Issuer, ",") {
-		return app, fmt.Errorf("--issuer: %q is not the URL of one issuer", c.Issuer)
+	if err := checkIssuer(c.Issuer); err != nil {
+		return app, err
 	}
 	app = store.App{Issuer: c.Issuer, ClientID: strings.TrimSpace(c.ClientID)}
 	if app.ClientID == "" {
@@ -67,6 +67,14 @@ func (c *appRegister) app() (app store.App, err error) {
 		app.Scopes = append(app.Scopes, scope)
 	}
 	return app, nil
+}
+
+// checkIssuer refuses what no token can name as its issuer, such as several in the variable that the server takes.
+func checkIssuer(issuer string) error {
+	if u, err := url.Parse(issuer); err != nil || u.Host == "" || strings.Contains(issuer, ",") {
+		return fmt.Errorf("--issuer: %q is not the URL of one issuer", issuer)
+	}
+	return nil
 }
 
 func joinScopes(scopes []cola.Scope) string {
@@ -114,19 +122,16 @@ type appLinks struct {
 // Run prints a line a link.
 func (c *appLinks) Run(env *environment) error {
 	return list(&c.storeFlags, env, func(st store.Store) ([]store.Link, error) {
-		if c.Account == "" {
-			return st.Links(env, 0)
-		}
-		account, err := findAccount(env, st, c.Account)
+		account, err := chosenAccount(env, st, c.Account)
 		if err != nil {
 			return nil, err
 		}
-		return st.Links(env, account.ID)
+		return st.Links(env, account)
 	}, linkLine)
 }
 
 func linkLine(l store.Link) string {
-	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", l.ID, l.Email, l.App.Name, joinScopes(l.Scopes), l.CreatedAt.Format(time.RFC3339), usedAt(l.LastUsedAt))
+	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", l.ID, l.Email, l.App.Name, joinScopes(l.Effective()), l.CreatedAt.Format(time.RFC3339), usedAt(l.LastUsedAt))
 	if !l.RevokedAt.IsZero() {
 		line += "\trevoked " + l.RevokedAt.Format(time.RFC3339)
 	}

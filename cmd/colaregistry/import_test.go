@@ -101,13 +101,13 @@ func realData(t *testing.T, h home) {
 	}
 }
 
-// eventually waits for what an import must bring about in a running server. How soon it does is measured by make perf: here a
-// machine may be as slow as it likes.
+// eventually waits for what must come about in a running server. How soon it does is measured by make perf: here a machine may be
+// as slow as it likes.
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
 	for begun := time.Now(); !ok(); time.Sleep(200 * time.Millisecond) {
 		if time.Since(begun) > time.Minute {
-			t.Error("a running server does not show an import")
+			t.Error("a minute later the server does not show what it was to show")
 			return
 		}
 	}

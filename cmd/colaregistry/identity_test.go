@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// twoAccounts is a server, and somebody who has two accounts at it.
+type twoAccounts struct {
+	home
+	*serverProcess
+	issuer issuer
+	st     database
+	paid   store.Account
+	key    string // of paid
+	free   store.Account
+	tokens int
+}
+
+// mustSignInApart starts a server where somebody who pays has signed in with an app whose tokens bring no address.
+func mustSignInApart(t *testing.T, h home) *twoAccounts {
+	t.Helper()
+	p := &twoAccounts{home: h, issuer: startIssuer(t)}
+	p.serverProcess = startServer(t, h, "--oidc-issuer", p.issuer.URL)
+	registerApp(t, h, p.issuer, "saved_searches:write")
+	p.st = mustOpen(t, h)
+	paid, secret, _ := mustAccount(t, p.st, "ada@example.com", cola.TierPro)
+	p.paid, p.key = paid, secret.Reveal()
+	p.mustUse(t, "/colas?per_page=2", p.key)
+	p.mustUse(t, "/colas?per_page=3", p.token(t, nil))
+	var err error
+	if p.free, err = p.st.AccountByEmail(t.Context(), p.issuer.URL+"#somebody"); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// token returns a token of the person that is not the same as any before.
+func (p *twoAccounts) token(t *testing.T, changes map[string]any) string {
+	t.Helper()
+	p.tokens++
+	c := map[string]any{"jti": fmt.Sprint(p.tokens), "scope": "saved_searches:write"}
+	for name, value := range changes {
+		c[name] = value
+	}
+	return p.issuer.token(t, p.serverProcess, c)
+}
+
+func (p *twoAccounts) mustUse(t *testing.T, path, credential string) answer {
+	t.Helper()
+	got := p.rest(t, "GET", path, credential, "")
+	if got.StatusCode != 200 {
+		t.Fatalf("%s: %d %s", path, got.StatusCode, got.body)
+	}
+	return got
+}
+
+// drawsFrom checks which account a credential is for, and how many list records that has used.
+func (p *twoAccounts) drawsFrom(t *testing.T, when, credential string, tier cola.Tier, used float64) {
+	t.Helper()
+	got := p.mustUse(t, "/usage", credential)
+	if got.at("data", "tier") != string(tier) || got.at("data", "list_records", "used") != used {
+		t.Errorf("%s: %s, want tier %s and %v used", when, got.body, tier, used)
+	}
+}
+
+// repair gives the person's identity to the account that pays.
+func (p *twoAccounts) repair(t *testing.T) {
+	t.Helper()
+	p.run(t, "account", "add-identity", "--account", "ada@example.com", "--issuer", p.issuer.URL, "--subject", "somebody")
+}
+
+// TestSecondAccountIsRepaired: once the operator has given the identity to the account that pays, tokens draw from that.
+func TestSecondAccountIsRepaired(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		p := mustSignInApart(t, h)
+		p.drawsFrom(t, "at first", p.token(t, nil), cola.TierFree, 3)
+		p.drawsFrom(t, "with the address of the other", p.token(t, map[string]any{"email": "Ada@example.com", "email_verified": true}), cola.TierFree, 3)
+		eventually(t, func() bool {
+			return strings.Contains(p.err.String(), fmt.Sprintf("account=%d issuer=%s", p.free.ID, p.issuer.URL))
+		})
+		if log := p.err.String(); strings.Contains(strings.ToLower(log), "ada@example.com") {
+			t.Errorf("the log tells too much: %s", log)
+		}
+		if list := p.run(t, "account", "identities"); list != fmt.Sprintf("%s\t%s\tsomebody\n", p.free.Email, p.issuer.URL) {
+			t.Errorf("identities: %s", list)
+		}
+		p.repair(t)
+		p.drawsFrom(t, "repaired", p.token(t, nil), cola.TierPro, 2)
+		p.mustUse(t, "/colas?per_page=5", p.token(t, nil))
+		p.drawsFrom(t, "by key", p.key, cola.TierPro, 7)
+		if list := p.run(t, "account", "identities", "--account", "ada@example.com"); list != fmt.Sprintf("ada@example.com\t%s\tsomebody\n", p.issuer.URL) {
+			t.Errorf("identities: %s", list)
+		}
+	})
+}
+
+// TestRepairLeavesTheSecondAccount: with what it has used, its saved searches and its link, as the command says.
+func TestRepairLeavesTheSecondAccount(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		p := mustSignInApart(t, h)
+		if made := p.rest(t, "POST", "/saved-searches", p.token(t, nil), createBody); made.StatusCode != 201 {
+			t.Fatalf("%d %s", made.StatusCode, made.body)
+		}
+		p.repair(t)
+		p.mustUse(t, "/usage", p.token(t, nil))
+		usage, err := p.st.AccountUsage(t.Context(), p.free.ID)
+		if err != nil || usage.Used.ListRecords != 3 {
+			t.Errorf("the account that it had has used %+v, %v", usage.Used, err)
+		}
+		for account, want := range map[cola.AccountID]int{p.free.ID: 1, p.paid.ID: 0} {
+			if made, _, err := p.st.SavedSearches(t.Context(), account, 0, 10); err != nil || len(made) != want {
+				t.Errorf("account %d has the saved searches %+v, %v; want %d", account, made, err, want)
+			}
+		}
+		list := p.run(t, "app", "links")
+		for _, account := range []string{p.free.Email, "ada@example.com"} {
+			if !strings.Contains(list, "\t"+account+"\tAssistant\tsaved_searches:write\t") {
+				t.Errorf("links without that of %s: %s", account, list)
+			}
+		}
+	})
+}
+
+// TestLinksShowWhatHolds: of the scopes that a token brought, those that the app may have.
+func TestLinksShowWhatHolds(t *testing.T) {
+	t.Parallel()
+	p := mustSignInApart(t, embedded(t))
+	for _, tt := range []struct {
+		allowed []string
+		want    string
+	}{{[]string{"saved_searches:write"}, "saved_searches:write"}, {nil, "reads"}} {
+		registerApp(t, p.home, p.issuer, tt.allowed...)
+		if list := p.run(t, "app", "links"); !strings.Contains(list, "\tAssistant\t"+tt.want+"\t") {
+			t.Errorf("the link to an app with the scopes %v: %s, want %s", tt.allowed, list, tt.want)
+		}
+	}
+}
