@@ -38,18 +38,22 @@ func parseToken(raw string) (accessToken, error) {
 		return accessToken{}, unauthorized("The credential is neither an API key of this service, which starts with %q, "+
 			"nor a signed access token (a JWT of three parts). Ask the issuer for a token for this service's audience.", KeyPrefix)
 	}
-	decoded := make([][]byte, len(parts))
-	for i, part := range parts {
-		var ok bool
-		if decoded[i], ok = decodePart(part); !ok {
-			return accessToken{}, unauthorized("The access token is cut or garbled: part %d is not base64url.", i+1)
-		}
-	}
 	t := accessToken{raw: raw}
-	if err := t.readHeader(decoded[0]); err != nil {
+	header, err := decodePart(parts, 0)
+	if err != nil {
 		return accessToken{}, err
 	}
-	claims, err := parseObject(decoded[1])
+	if err := t.readHeader(header); err != nil { // first: one without a signature says so there
+		return accessToken{}, err
+	}
+	payload, err := decodePart(parts, 1)
+	if err != nil {
+		return accessToken{}, err
+	}
+	if _, err := decodePart(parts, 2); err != nil {
+		return accessToken{}, err
+	}
+	claims, err := parseObject(payload)
 	if err != nil {
 		return accessToken{}, unreadableClaims(err)
 	}
@@ -60,12 +64,12 @@ func parseToken(raw string) (accessToken, error) {
 }
 
 // decodePart decodes a part of a token that is there and in the one way to write it.
-func decodePart(part string) ([]byte, bool) {
-	if part == "" || strings.ContainsAny(part, "\r\n") { // the decoder skips line breaks
-		return nil, false
+func decodePart(parts []string, i int) ([]byte, error) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(parts[i])
+	if err != nil || parts[i] == "" || strings.ContainsAny(parts[i], "\r\n") { // the decoder skips line breaks
+		return nil, unauthorized("The access token is cut or garbled: part %d is not base64url.", i+1)
 	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(part)
-	return b, err == nil
+	return b, nil
 }
 
 // readHeader takes from the header what it may say, which is little: where a key is to be had (jwk, jku, x5c, x5u) is not for a
@@ -81,6 +85,9 @@ func (t *accessToken) readHeader(data []byte) error {
 		}
 	}
 	alg, err := header.text("alg")
+	if strings.EqualFold(alg, "none") {
+		return unauthorized("The access token is unsigned (alg none), so anybody can have made it.")
+	}
 	if t.alg = jose.SignatureAlgorithm(alg); err != nil || !slices.Contains(algorithms(), t.alg) {
 		return unauthorized("The access token must be signed with a public-key algorithm: RS, PS or ES with 256, 384 or 512, or EdDSA.")
 	}
