@@ -18,6 +18,9 @@ const (
 // Tiers lists every tier, smallest first.
 func Tiers() []Tier { return []Tier{TierFree, TierStarter, TierPro} }
 
+// Largest reports whether no tier allows more.
+func (t Tier) Largest() bool { return t == TierPro }
+
 // Limits is what a tier may use.
 type Limits struct {
 	DetailViews int `json:"detail_views"` // single-record lookups a calendar month (UTC)

@@ -169,10 +169,14 @@ func (d *decision) exhausted(m cola.Meter, used, limit int) error {
 	if m == cola.MeterListRecords {
 		what = "list records"
 	}
+	more := "; a larger plan has more."
+	if d.quota.Tier.Largest() {
+		more = "."
+	}
 	return &cola.Error{
 		Code: cola.CodeQuotaExceeded,
-		Message: fmt.Sprintf("The %d %s of the plan %q for %s are used up. They start again on %s; a larger plan has more.",
-			limit, what, d.quota.Tier, d.quota.Period, reset.Format(time.DateOnly)),
+		Message: fmt.Sprintf("The %d %s of the plan %q for %s are used up. They start again on %s%s",
+			limit, what, d.quota.Tier, d.quota.Period, reset.Format(time.DateOnly), more),
 		Details: map[string]any{
 			"reason": string(m), "limit": limit, "used": used, "reset": reset.Format(time.RFC3339),
 		},

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -143,6 +144,25 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	}
 	if got := used.Details["reset"]; got != "2026-12-01T00:00:00Z" {
 		t.Errorf("reset = %v, want the first of the next month", got)
+	}
+}
+
+// TestALargerPlanIsPraisedWhereThereIsOne: the address of the plans is told all the same.
+func TestALargerPlanIsPraisedWhereThereIsOne(t *testing.T) {
+	rules := Rules{UpgradeURL: "https://registry.example/upgrade"}
+	for i, tier := range cola.Tiers() {
+		limits := tier.Limits()
+		spent := account(tier, cola.Used{DetailViews: limits.DetailViews, ListRecords: limits.ListRecords})
+		outcomes, _ := rules.decide(instant, spent, []Request{request(key1, cola.MeterDetailViews, 1), request(key1, cola.MeterListRecords, 1)})
+		for _, o := range outcomes {
+			var refusal *cola.Error
+			if !errors.As(o.err, &refusal) || refusal.UpgradeURL != rules.UpgradeURL {
+				t.Fatalf("%s: %v", tier, o.err)
+			}
+			if larger := i < len(cola.Tiers())-1; strings.Contains(refusal.Message, "a larger plan has more") != larger || !strings.HasSuffix(refusal.Message, ".") {
+				t.Errorf("%s: %s", tier, refusal.Message)
+			}
+		}
 	}
 }
 
