@@ -23,6 +23,7 @@ const (
 	CodeWatchlistLimit       Code = "watchlist_limit_reached"
 	CodeIdempotencyKeyReused Code = "idempotency_key_reused"
 	CodeMethodNotAllowed     Code = "method_not_allowed"
+	CodeRequestTimeout       Code = "request_timeout"
 	CodePayloadTooLarge      Code = "payload_too_large"
 	CodeUnsupportedMediaType Code = "unsupported_media_type"
 	CodeForbidden            Code = "forbidden"

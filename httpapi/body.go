@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"mime"
 	"net/http"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
 	"github.com/colaregistry/colaregistry/internal/strictjson"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // maxBodyDepth is how deep objects and arrays in a body may be nested; none that is of use needs half of it.
@@ -40,7 +40,7 @@ func withBody[P, R any](svc Service, media []string, ask func(*http.Request, col
 	return func(r *http.Request, caller cola.Caller) (answer, cola.QuotaState, error) {
 		members, err := readBody(r, media, reader.Form())
 		if err != nil {
-			state, err := svc.Refuse(r.Context(), caller, err)
+			state, err := svc.Refuse(web.Outlasting(r.Context()), caller, err)
 			return answer{}, state, err
 		}
 		values, problems := reader.Values(members)
@@ -69,12 +69,9 @@ func readBody(r *http.Request, media []string, form string) ([]strictjson.Member
 	if !isOf(media, r.Header) {
 		return nil, &cola.Error{Code: cola.CodeUnsupportedMediaType, Message: notJSON(media)}
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes+1))
-	switch {
-	case len(body) > maxBodyBytes: // of a chunked one, whose length is not told beforehand
-		return nil, cola.Errorf(cola.CodePayloadTooLarge, "The body has more than %d bytes, which is the most that is accepted.", maxBodyBytes)
-	case err != nil:
-		return nil, cola.Errorf(cola.CodeValidation, "The body could not be read to its end.")
+	body, err := web.ReadBody(r, maxBodyBytes, "The body has more than %d bytes, which is the most that is accepted.")
+	if err != nil {
+		return nil, err
 	}
 	var problems cola.Problems
 	if problem := notAnObject(body, form); problem != "" {

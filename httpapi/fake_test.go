@@ -107,7 +107,10 @@ func (f *fake) admit() (cola.QuotaState, error) {
 	return f.state(), f.err
 }
 
-func (f *fake) Refuse(_ context.Context, _ cola.Caller, refusal error) (cola.QuotaState, error) {
+func (f *fake) Refuse(ctx context.Context, _ cola.Caller, refusal error) (cola.QuotaState, error) {
+	if err := ctx.Err(); err != nil {
+		return cola.QuotaState{}, err
+	}
 	state, err := f.admit()
 	if err != nil {
 		return state, err

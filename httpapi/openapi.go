@@ -129,6 +129,9 @@ func (s components) operation(op *operation, publicURL string) *huma.Operation {
 			Schema: &huma.Schema{Type: huma.TypeString},
 		})
 	}
+	if op.Body != nil {
+		codes = append(codes, http.StatusRequestTimeout)
+	}
 	if op.Params != nil {
 		o.Parameters = append(o.Parameters, s.parameters(op.Params)...)
 	}

@@ -82,6 +82,8 @@ func errorKinds() []errorKind {
 			map[string]*cola.Error{"missing": cola.Errorf(cola.CodeUnauthorized, "Credentials are missing. Send your API key in the X-API-Key header.")}},
 		{http.StatusNotFound, "NotFound", "There is no such record. Free.", everyAnswer(), true,
 			map[string]*cola.Error{"unknown": cola.Errorf(cola.CodeNotFound, "There is no record with this identifier.")}},
+		{http.StatusRequestTimeout, "RequestTimeout", "The body did not come in the time that the server waits for it. Nothing was done.", everyAnswer(), false,
+			map[string]*cola.Error{"slow": {Code: cola.CodeRequestTimeout, Message: "The body did not come in time; nothing was done. Send the whole request again."}}},
 		{http.StatusRequestEntityTooLarge, "PayloadTooLarge", "A body came along that is too large; reads take none.", everyAnswer(), false,
 			map[string]*cola.Error{"large": cola.Errorf(cola.CodePayloadTooLarge, "The body has 70000 bytes; at most %d are accepted.", maxBodyBytes)}},
 		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not sent as application/json in UTF-8.", everyAnswer(), false,

@@ -99,11 +99,11 @@ func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
 		switch op.ID {
 		case "createSavedSearch":
 			success = "201"
-			want = append(want, "403", "409", "415")
+			want = append(want, "403", "408", "409", "415")
 		case "changeSavedSearch":
-			want = append(want, "403", "409", "415")
+			want = append(want, "403", "408", "409", "415")
 		case "previewSavedSearch":
-			want = append(want, "415")
+			want = append(want, "408", "415")
 		case "deleteSavedSearch":
 			success = "204"
 			want = append(want, "403")

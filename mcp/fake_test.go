@@ -133,7 +133,10 @@ func (f *fake) admit(ctx context.Context) (cola.QuotaState, error) {
 	return f.state(), f.err
 }
 
-func (f *fake) Standing(context.Context, cola.Caller) (cola.QuotaState, error) {
+func (f *fake) Standing(ctx context.Context, _ cola.Caller) (cola.QuotaState, error) {
+	if err := ctx.Err(); err != nil {
+		return cola.QuotaState{}, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.looks++

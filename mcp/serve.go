@@ -2,9 +2,7 @@ package mcp
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -97,14 +95,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") || encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, cola.Errorf(cola.CodeUnsupportedMediaType, "A message is sent as application/json in UTF-8, without a content encoding.")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessageBytes))
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, cola.Errorf(cola.CodePayloadTooLarge, "The message has more than %d bytes, which is the most that is accepted.", maxMessageBytes)
-	}
-	if err != nil {
-		return nil, cola.Errorf(cola.CodeValidation, "The body could not be read to its end.")
-	}
-	return body, nil
+	return web.ReadBody(r, maxMessageBytes, "The message has more than %d bytes, which is the most that is accepted.")
 }
 
 func shownMethod(method string) string {
@@ -117,7 +108,7 @@ func shownMethod(method string) string {
 // turnAway answers a request that is refused before it is a message of the protocol, or in place of the protocol's answer. It
 // counts nowhere; what the headers tell is asked for.
 func (e *edge) turnAway(w http.ResponseWriter, r *http.Request, x *exchange, refusal error) {
-	if state, err := e.svc.Standing(r.Context(), x.caller); err != nil {
+	if state, err := e.svc.Standing(web.Outlasting(r.Context()), x.caller); err != nil {
 		x.state, refusal = state, err
 	} else {
 		x.state = state

@@ -28,6 +28,8 @@ type Event struct {
 	Beside    []slog.Attr // what an edge tells beside; values of fixed lists of ours only
 
 	resource auth.Resource // that challenges tell of
+	bodyRead bool          // to its end
+	bodyLost bool          // it did not come in time, or ended early
 }
 
 type eventKey struct{}

@@ -27,6 +27,7 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	h := w.Header()
 	h.Set("Cache-Control", "private, no-store")
 	h.Del("Etag")
+	closeUnread(h, r)
 	if shown.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(RetrySeconds(shown.RetryAfter), 10))
 	}
