@@ -153,13 +153,20 @@ func (f *findings) bound(name string, v Opt[float64], most float64) Opt[float64]
 	return Opt[float64]{}
 }
 
-// state settles a two-letter state code to upper case.
+// state settles two letters, or the name or adjective of a US state, to the code in upper case. Two letters need not be those of a
+// state that is known here: records may have others.
 func (f *findings) state(name, value string) string {
-	code := strings.ToUpper(strings.TrimSpace(value))
-	if code != "" && !isStateCode(code) {
-		f.problems.Add(name, "%s is not a state code; write two letters, such as CA.", shown(strings.TrimSpace(value)))
-		return ""
+	if code := strings.ToUpper(strings.TrimSpace(value)); isStateCode(code) {
+		return code
 	}
+	return f.stateCode(name, value)
+}
+
+// State settles a state, as Choice settles a word: two letters in any case, or its name, to the code in upper case.
+func (p *Problems) State(name, value string) string {
+	f := findings{*p}
+	code := f.state(name, value)
+	*p = f.problems
 	return code
 }
 

@@ -66,3 +66,17 @@ var letterFolds = [...]struct{ plain, accented string }{
 	{"r", "ŕŗř"}, {"s", "śŝşšș"}, {"ss", "ß"}, {"t", "ţťŧț"}, {"th", "þ"}, {"u", "ùúûüũūŭůűųǔư"}, {"w", "ŵẁẃẅ"},
 	{"y", "ýÿŷỳ"}, {"z", "źżž"},
 }
+
+// IsHidden reports whether a character is one that no reader sees: a control character, one that turns the direction of writing, one
+// that text can be hidden in. Joiners and variation selectors are not: scripts and emoji are written with them.
+func IsHidden(r rune) bool {
+	switch {
+	case r == '\u200c' || r == '\u200d':
+		return false
+	case r >= 0xfe00 && r <= 0xfe0f: // variation selectors, which emoji are written with
+		return false
+	case r >= 0xe0100 && r <= 0xe01ef: // those that no text has use for, and text can be hidden in
+		return true
+	}
+	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r)
+}

@@ -33,12 +33,12 @@ func TestNormalizePermittees(t *testing.T) {
 }
 
 func TestNormalizePermitteesRefuses(t *testing.T) {
-	p := PermitteeParams{Q: "a\x01", State: "New Jersey", IsActive: "yes", Page: Some(0), PerPage: Some(101)}
+	p := PermitteeParams{Q: "a\x01", State: "New Jersye", IsActive: "yes", Page: Some(0), PerPage: Some(101)}
 	p.Problems.Add("limit", "It is not a parameter.")
 	s, err := p.Normalize(testNow)
 	found := details(err)
 	for parameter, says := range map[string]string{
-		"q": "control", "state": `"New Jersey"`, "is_active": "true, false", "page": "0", "per_page": "1 to 100", "limit": "not a parameter",
+		"q": "control", "state": `"New Jersye" is not a US state; write its name or two letters, such as california or CA. Did you mean new jersey?`, "is_active": "true, false", "page": "0", "per_page": "1 to 100", "limit": "not a parameter",
 	} {
 		if len(found[parameter]) != 1 || !strings.Contains(found[parameter][0], says) {
 			t.Errorf("%s has the problems %q, want one that says %q", parameter, found[parameter], says)
@@ -47,7 +47,7 @@ func TestNormalizePermitteesRefuses(t *testing.T) {
 	if s != (PermitteeSearch{}) {
 		t.Errorf("a refused search is %+v", s)
 	}
-	for _, state := range []string{"N", "NJX", "N1", "Ñ", "日本"} {
+	for _, state := range []string{"N", "NJX", "N1", "Ñ", "日本", "dakotan", "american", "Ontario", strings.Repeat("x", 201)} {
 		if _, err := (PermitteeParams{State: state}).Normalize(testNow); len(details(err)["state"]) != 1 {
 			t.Errorf("state %q is not refused: %v", state, err)
 		}
@@ -91,7 +91,12 @@ func TestNormalizeAVAs(t *testing.T) {
 	if got, err := (AVAParams{Q: " Napa  Valley ", State: "ca"}).Normalize(); err != nil || got != (AVASearch{Q: "Napa Valley", State: "CA"}) {
 		t.Errorf("search is %+v, %v", got, err)
 	}
-	_, err := AVAParams{Q: strings.Repeat("x", 201), State: "California"}.Normalize()
+	for word, code := range map[string]string{"Oregon": "OR", " new  YORK ": "NY", "hawaiian": "HI", "D.C.": "DC", "zz": "ZZ"} {
+		if got, err := (AVAParams{State: word}).Normalize(); err != nil || got.State != code {
+			t.Errorf("the state %q is %+v, %v; want %s", word, got, err, code)
+		}
+	}
+	_, err := AVAParams{Q: strings.Repeat("x", 201), State: "Califórnia County"}.Normalize()
 	if found := details(err); len(found["q"]) != 1 || len(found["state"]) != 1 {
 		t.Errorf("problems are %v, want q and state", found)
 	}

@@ -42,6 +42,9 @@ func OriginNames(word string) []string {
 	return []string{strings.ToUpper(word)}
 }
 
+// IsOrigin reports whether TTB's table has a word: OriginNames returns what it means there, and not the word itself.
+func IsOrigin(word string) bool { return originsByWord()[foldPlace(word)] != nil }
+
 // originsByWord indexes the table once: folded word to names.
 var originsByWord = sync.OnceValue(func() map[string][]string {
 	index := map[string][]string{}

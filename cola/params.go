@@ -92,7 +92,7 @@ type Position struct {
 type PermitteeParams struct {
 	Decoded
 	Q             string   `json:"q" doc:"Part of the company name or trade name, any case." maxLength:"200" example:"vineyards"`
-	State         string   `json:"state" pattern:"^[A-Za-z]{2}$" doc:"State, two letters, any case." example:"CA"`
+	State         string   `json:"state" doc:"State: two letters or its name, any case." example:"CA"`
 	PermitteeType string   `json:"permittee_type" doc:"Part of the kind of permit, any case." maxLength:"200" example:"importer"`
 	IsActive      string   `json:"is_active" enum:"true,false" doc:"Only active, or only inactive, permittees." example:"true"`
 	Page          Opt[int] `json:"page" minimum:"1" default:"1" doc:"Page of the result." example:"1"`
@@ -146,7 +146,7 @@ type RegistrationProcessingTimeParams struct {
 type AVAParams struct {
 	Decoded
 	Q     string `json:"q" doc:"Part of the name, any case." maxLength:"200" example:"valley"`
-	State string `json:"state" pattern:"^[A-Za-z]{2}$" doc:"State, two letters, any case." example:"CA"`
+	State string `json:"state" doc:"State: two letters or its name, any case." example:"CA"`
 }
 
 // NoParams are the parameters of an operation that takes none.

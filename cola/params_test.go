@@ -81,8 +81,8 @@ func trials(t *testing.T, f reflect.StructField) (found []trial) {
 	if n, ok := number("maxLength"); ok {
 		found = append(found, trial{strings.Repeat("é", n), true}, trial{strings.Repeat("é", n+1), false})
 	}
-	if f.Tag.Get("pattern") == "^[A-Za-z]{2}$" {
-		found = append(found, trial{"ca", true}, trial{"cal", false}, trial{"c1", false})
+	if f.Name == "State" {
+		found = append(found, trial{"ca", true}, trial{"Californian", true}, trial{"cal", false}, trial{"c1", false})
 	}
 	return append(found, enumTrials(f)...)
 }

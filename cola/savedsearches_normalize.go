@@ -59,7 +59,11 @@ func (f *findings) requireFilters() {
 // title settles a name that people read, which must hold something to read.
 func (f *findings) title(name, value string) string {
 	value = f.text(name, value)
-	if !strings.ContainsFunc(value, isLegible) {
+	switch {
+	case strings.ContainsFunc(value, IsHidden):
+		f.problems.Add(name, "%s holds a character that nobody sees, such as one that turns the direction of writing; leave it out.", shown(value))
+		return ""
+	case !strings.ContainsFunc(value, isLegible):
 		f.require(name, "A name to recognise the search by is required: 1 to 200 characters.")
 		return ""
 	}
@@ -87,7 +91,7 @@ func (p SavedSearchFilters) settle(f *findings) SavedSearchFilters {
 			*o.on = Opt[bool]{}
 		}
 	}
-	s.Query = f.text("filters.query", p.Query)
+	s.Query = f.searchable("filters.query", p.Query)
 	s.BrandName = f.text("filters.brand_name", p.BrandName)
 	s.BarcodeValue = f.text("filters.barcode_value", p.BarcodeValue)
 	s.ApplicationStatus = f.choice("filters.application_status", p.ApplicationStatus, Statuses())
@@ -99,6 +103,16 @@ func (p SavedSearchFilters) settle(f *findings) SavedSearchFilters {
 	s.ABVMin, s.ABVMax = f.bounds("filters.abv_min", p.ABVMin, "filters.abv_max", p.ABVMax, 100)
 	s.settleVolume(f)
 	return s
+}
+
+// searchable settles words to look for. Without a letter or a digit there is no word: such a search, kept, would never find anything.
+func (f *findings) searchable(name, value string) string {
+	value = f.text(name, value)
+	if value != "" && !strings.ContainsFunc(value, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+		f.problems.Add(name, "%s has no letter or digit, so it matches nothing.", shown(value))
+		return ""
+	}
+	return value
 }
 
 func (s *SavedSearchFilters) settleVolume(f *findings) {

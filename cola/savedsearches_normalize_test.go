@@ -21,7 +21,7 @@ func saved(change func(p *SavedSearchParams)) SavedSearchParams {
 func TestNormalizeASavedSearch(t *testing.T) {
 	off := Some(false)
 	got, err := SavedSearchParams{
-		Name: "  Neue Weine ",
+		Name: "  Neue Weine 👩‍🌾 ",
 		Filters: &SavedSearchFilters{
 			Query: " barrel aged ", BrandName: " oak ", BarcodeValue: " 0 36000 29145 2", ApplicationStatus: "APPROVED",
 			TypeWine: Some(true), TypeMaltBeverage: off, TypeDistilledSpirit: off, DerivedBeer: off, DerivedWine: Some(true), DerivedLiquor: off,
@@ -36,7 +36,7 @@ func TestNormalizeASavedSearch(t *testing.T) {
 		t.Fatal(details(err))
 	}
 	want := SavedSearch{
-		Name: "Neue Weine",
+		Name: "Neue Weine 👩‍🌾",
 		Filters: SavedSearchFilters{
 			Query: "barrel aged", BrandName: "oak", BarcodeValue: "0 36000 29145 2", ApplicationStatus: "approved", TypeWine: Some(true),
 			DerivedWine: Some(true), DerivedCategory: "Wine > Red Wine", Country: "united states", USState: "Californian",
@@ -84,7 +84,10 @@ func refusedNamesAndKeys() []refusedSearch {
 	return []refusedSearch{
 		{"nothing", SavedSearchParams{}, map[string]string{"name": "is required", "filters": "is required"}},
 		{"a blank name", saved(func(p *SavedSearchParams) { p.Name = " \u00a0\t" }), map[string]string{"name": "is required"}},
-		{"an invisible name", saved(func(p *SavedSearchParams) { p.Name = "\u200b\u2060\u0301" }), map[string]string{"name": "is required"}},
+		{"an invisible name", saved(func(p *SavedSearchParams) { p.Name = "\u200b\u2060\u0301" }), map[string]string{"name": "that nobody sees"}},
+		{"a name of a mark", saved(func(p *SavedSearchParams) { p.Name = "\u0301" }), map[string]string{"name": "is required"}},
+		{"a name that turns around", saved(func(p *SavedSearchParams) { p.Name = "oak\u202egnp.exe" }), map[string]string{"name": `"oak\u202egnp.exe" holds a character that nobody sees`}},
+		{"a name that hides text", saved(func(p *SavedSearchParams) { p.Name = "oak\U000e0041" }), map[string]string{"name": "that nobody sees"}},
 		{"a long name", saved(func(p *SavedSearchParams) { p.Name = longText }), map[string]string{"name": "201 characters"}},
 		{"a name of two lines", saved(func(p *SavedSearchParams) { p.Name = "a\r\nBcc: b" }), map[string]string{"name": "control character"}},
 		{"a name that is no text", saved(func(p *SavedSearchParams) { p.Name = "\xff" }), map[string]string{"name": "UTF-8"}},
@@ -108,6 +111,7 @@ func refusedFilters() []refusedSearch {
 			f.Country, f.USState, f.PermitNumberText, f.ApplicantUSState = "\xff", longText, "\x7f", longText
 		}), map[string]string{"filters.query": "201", "filters.brand_name": "control", "filters.barcode_value": "201", "filters.derived_category": "control",
 			"filters.country": "UTF-8", "filters.us_state": "201", "filters.permit_number_text": "control", "filters.applicant_us_state": "201"}},
+		{"a query without a word", filters(func(f *SavedSearchFilters) { f.Query = " -– \u0301!" }), map[string]string{"filters.query": "has no letter or digit, so it matches nothing."}},
 		{"bad words", filters(func(f *SavedSearchFilters) { f.ApplicationStatus, f.VolumeUnit = "aproved", "liter" }),
 			map[string]string{"filters.application_status": "Did you mean approved?", "filters.volume_unit": "Did you mean liters?"}},
 		{"no states", filters(func(f *SavedSearchFilters) { f.USState, f.ApplicantUSState = "califronia", "ZZ" }),

@@ -158,10 +158,10 @@ func FuzzClean(f *testing.F) {
 		if err := json.Unmarshal(cleaned, &got); err != nil || len(got.B) != 2 || got.A != got.B[0] {
 			t.Fatalf("%q becomes %s: %v", s, cleaned, err)
 		}
-		if strings.ContainsFunc(got.A, hidden) || len(cleaned) > len(sent) {
+		if strings.ContainsFunc(got.A, cola.IsHidden) || len(cleaned) > len(sent) {
 			t.Errorf("%q becomes %q", s, got.A)
 		}
-		if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return hidden(r) || r == '\u2028' || r == '\u2029' }) && got.A != s {
+		if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return cola.IsHidden(r) || r == '\u2028' || r == '\u2029' }) && got.A != s {
 			t.Errorf("%q becomes %q and hid nothing", s, got.A)
 		}
 	})

@@ -2,8 +2,9 @@ package mcp
 
 import (
 	"strconv"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/cola"
 )
 
 // clean removes from JSON what a text may hide: control characters, and characters that turn the direction of writing or are
@@ -21,7 +22,7 @@ func clean(b []byte) []byte {
 		r, n := utf8.DecodeRune(b[i:])
 		if n == 1 && r != utf8.RuneError && r != 0x7f {
 			out = append(out, b[i]) // everything below ' ' is escaped
-		} else if !hidden(r) {
+		} else if !cola.IsHidden(r) {
 			out = append(out, b[i:i+n]...)
 		}
 		i += n
@@ -35,7 +36,7 @@ func escaped(b []byte) (n int, replacement []byte) {
 	case len(b) >= 6 && b[1] == 'u':
 		r, err := strconv.ParseUint(string(b[2:6]), 16, 16)
 		switch {
-		case err != nil || !hidden(rune(r)) && r != '\u2028' && r != '\u2029':
+		case err != nil || !cola.IsHidden(rune(r)) && r != '\u2028' && r != '\u2029':
 			return 6, b[:6]
 		case r == '\u2028' || r == '\u2029':
 			return 6, []byte{' '}
@@ -51,17 +52,4 @@ func escaped(b []byte) (n int, replacement []byte) {
 		return 2, nil
 	}
 	return 2, b[:2]
-}
-
-// hidden reports whether a character is one that no reader sees. Joiners stay: scripts and emoji are written with them.
-func hidden(r rune) bool {
-	switch {
-	case r == '\u200c' || r == '\u200d':
-		return false
-	case r >= 0xfe00 && r <= 0xfe0f: // variation selectors, which emoji are written with
-		return false
-	case r >= 0xe0100 && r <= 0xe01ef: // those that no text has use for, and text can be hidden in
-		return true
-	}
-	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r)
 }

@@ -98,7 +98,7 @@ func checkTexts(values []params.Value, required []string, problems *cola.Problem
 		if n := utf8.RuneCountInString(v.Text); n > maxPromptText {
 			problems.Add(v.Name, "The text has %d characters; at most %d are allowed.", n, maxPromptText)
 		}
-		if strings.ContainsFunc(v.Text, hidden) {
+		if strings.ContainsFunc(v.Text, cola.IsHidden) {
 			problems.Add(v.Name, "%s holds a control character; only printable text is allowed.", params.Quoted(v.Text))
 		}
 	}

@@ -66,7 +66,7 @@ func TestToolsAreDescribed(t *testing.T) {
 	}
 	for _, one := range listed(t, mustServe(t, newFake(), io.Discard)) {
 		name, description := one["name"], one["description"].(string)
-		want := map[string]any{"title": one["title"], "readOnlyHint": name != "create_saved_search", "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}
+		want := map[string]any{"title": one["title"], "readOnlyHint": name != "create_saved_search", "destructiveHint": false, "idempotentHint": name != "create_saved_search", "openWorldHint": false}
 		if diff := cmp.Diff(want, one["annotations"]); diff != "" || one["title"] == "" {
 			t.Errorf("%s: annotations (-want +got):\n%s", name, diff)
 		}
