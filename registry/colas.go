@@ -67,17 +67,18 @@ func colaPage(q cola.ColaSearch, rows []cola.ColaSummary, total int, more bool) 
 	return page
 }
 
-// Cola returns a label with all that is known of it. It costs a detail view; not finding it, or finding that the caller
+// Cola returns a label with all that is known of it. White space around the id does not count. It costs a detail view; not finding it, or finding that the caller
 // has it already by its ETag, is free.
 func (s *Service) Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.Cola], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch, func() (cola.Cola, error) {
+		id = strings.TrimSpace(id)
 		ttbID, ok := cola.ParseTTBID(id)
 		if !ok {
-			return cola.Cola{}, cola.Errorf(cola.CodeNotFound, "No COLA has the id %s. A TTB id has 14 digits.", cola.Quoted(id))
+			return cola.Cola{}, noCola(id)
 		}
 		label, err := s.label(ctx, ttbID)
 		if errors.Is(err, store.ErrNotFound) {
-			return cola.Cola{}, cola.Errorf(cola.CodeNotFound, "No COLA has the id %s.", cola.Quoted(id))
+			return cola.Cola{}, noCola(id)
 		}
 		if err != nil {
 			return cola.Cola{}, storeError(err, "read COLA "+ttbID.String())
@@ -85,6 +86,15 @@ func (s *Service) Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch strin
 		s.absoluteURLs(&label)
 		return label, nil
 	})
+}
+
+// noCola tells that there is no label of an id, and what ids look like where it looks like none.
+func noCola(id string) error {
+	hint := " A TTB id has 14 digits."
+	if len(id) == len("11054001000049") && strings.Trim(id, "0123456789") == "" {
+		hint = ""
+	}
+	return cola.Errorf(cola.CodeNotFound, "No COLA has the id %s.%s", cola.Quoted(id), hint)
 }
 
 // DrawableImage returns the label and the image that this server draws at /images/{imageID}: those of demonstration

@@ -128,6 +128,7 @@ func inState(state string, states []string) bool {
 // AVA returns a viticultural area. It is free.
 func (s *Service) AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.AVADetail], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterNone, ifNoneMatch, func() (cola.AVADetail, error) {
+		id = strings.TrimSpace(id)
 		for _, a := range s.references.Load().AVAs {
 			if strings.EqualFold(a.AVAID, id) {
 				return a, nil
