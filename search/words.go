@@ -28,6 +28,23 @@ func (v *View) Categories() []string {
 	return slices.Sorted(maps.Values(paths))
 }
 
+// Resolve returns the current category path for one that may be former.
+func (v *View) Resolve(path string) string { return cola.ResolveCategory(path, v.aliases) }
+
+// Origins returns the origins that labels have, upper case, in alphabetical order. That of the last label which was changed or
+// replaced stays until the segment is folded.
+func (v *View) Origins() []string {
+	met := map[string]bool{}
+	for i := range v.layers {
+		keys := &v.layers[i].facets[facetOrigin].keys
+		for n := range uint32(keys.len()) {
+			met[keys.at(n)] = true
+		}
+	}
+	delete(met, "")
+	return slices.Sorted(maps.Keys(met))
+}
+
 // above returns the path that a settled one lies directly below, or nothing for a root.
 func above(path string) string {
 	i := strings.LastIndex(path, " > ")

@@ -30,6 +30,22 @@ func TestCategories(t *testing.T) {
 	}
 }
 
+// TestOrigins: each counts once, whatever its letter case, also in several segments.
+func TestOrigins(t *testing.T) {
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	for round, origins := range [][]cola.Text{{"FRANCE", "oregon", ""}, {"Oregon", "KOSOVO"}} {
+		u := x.Begin()
+		for i, origin := range origins {
+			u.Label(labelWith(cola.TTBID(10*round+i+1), func(c *cola.Cola) { c.OriginName = origin }))
+		}
+		mustCommit(t, u, Marks{Labels: cola.Revision(round + 1)})
+	}
+	if diff := cmp.Diff([]string{"FRANCE", "KOSOVO", "OREGON"}, x.View().Origins()); diff != "" {
+		t.Errorf("origins (-want +got):\n%s", diff)
+	}
+}
+
 // TestStates: a state counts when a permittee is in it, not when a number that only a label names might be.
 func TestStates(t *testing.T) {
 	x := New(Options{ManualFold: true})
