@@ -32,7 +32,8 @@ type Arrival struct {
 type Runs interface {
 	// ClaimDue returns searches whose schedule is active and whose next run is due at an instant, those due longest first, and holds
 	// them for the caller: nobody else gets them, in any process, until the hold has passed on the database's clock. Those
-	// that others hold are left out. Fewer than limit, none at last, mean that no more are due.
+	// that others hold are left out. Fewer than limit, none at last, mean that no more are due. A search that this version of the
+	// program cannot read whole is returned too, with Fault saying why: it must not be run, and must not stop the others.
 	ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]DueSearch, error)
 
 	// RecordRuns records runs of searches that were claimed, all in one transaction: the run; its matches, less those that the search
@@ -43,6 +44,10 @@ type Runs interface {
 
 	// ReleaseDue lets searches go that were claimed and not recorded. It is no error when they are not held any more.
 	ReleaseDue(ctx context.Context, claimed []DueSearch) error
+
+	// NextDue returns when the active schedule that is due first is due, whether anybody holds its search or not: an instant
+	// long past means that runs do not keep up. It returns the zero time when no schedule is active.
+	NextDue(ctx context.Context) (time.Time, error)
 
 	// RunsOf returns a page of an account's search's runs, newest first, and how many there are; ErrNotFound when there is no
 	// such search of the account.
@@ -67,6 +72,9 @@ type DueSearch struct {
 	Search  cola.SavedSearch // without its addresses
 	Mark    Mark
 	Hold    int64 // names the claim within the search
+	// Fault is why this version of the program cannot run the search, such as filters that a newer one has written; nil when it
+	// can. What is left of the filters would then find too much.
+	Fault error
 }
 
 // RunRecord is what came of a run.
