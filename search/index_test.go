@@ -21,6 +21,7 @@ func TestIndexAgreesWithFilter(t *testing.T) {
 			h.step()
 			for range 6 {
 				h.checkSearch()
+				h.checkMatches()
 				h.checkPermittees()
 			}
 			h.checkBarcode()
@@ -104,6 +105,7 @@ func (h *harness) commit(labels, permittees int) {
 func (h *harness) checkMany(searches int) {
 	for range searches {
 		h.checkSearch()
+		h.checkMatches()
 	}
 	for range searches / 10 {
 		h.checkPermittees()
