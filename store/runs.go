@@ -39,7 +39,7 @@ type Runs interface {
 	// RecordRuns records runs of searches that were claimed, all in one transaction: the run; its matches, less those that the search
 	// has had in an earlier run; the new mark; when it is due next. The searches are let go. A search that was changed, paused or
 	// deleted after it was claimed, or whose hold was taken over, is left out, whole. What is returned says of each run, in
-	// their order, whether it was recorded, and how many of its matches are new.
+	// their order, whether it was recorded, and how many of its matches are new, and of these late.
 	RecordRuns(ctx context.Context, runs []RunRecord) ([]RunOutcome, error)
 
 	// ReleaseDue lets searches go that were claimed and not recorded. It is no error when they are not held any more.
@@ -97,4 +97,5 @@ type RunOutcome struct {
 	Recorded bool
 	Run      int64 // number of the run, within the registry
 	New      int   // matches that the search had not had before
+	Late     int   // of these, late ones
 }
