@@ -27,6 +27,7 @@ type fakeStore struct {
 	// before and after are called, if set, around every call, which fails with what they return: without having done anything, or
 	// having done it.
 	before, after func(call string) error
+	recording     map[string]bool // searches of the call of RecordRuns under way
 }
 
 var _ Store = (*fakeStore)(nil)
@@ -236,6 +237,10 @@ func (f *fakeStore) ReleaseDue(ctx context.Context, claimed []store.DueSearch) e
 }
 
 func (f *fakeStore) RecordRuns(ctx context.Context, runs []store.RunRecord) (outcomes []store.RunOutcome, err error) {
+	f.recording = map[string]bool{}
+	for i := range runs {
+		f.recording[runs[i].Due.Search.UUID] = true
+	}
 	err = f.around(ctx, "RecordRuns", func() error {
 		for _, r := range runs {
 			outcomes = append(outcomes, f.recordRun(r))
