@@ -22,7 +22,7 @@ func (r *Runner) Tick(ctx context.Context, now time.Time) (Report, error) {
 		t.report.NextDueAt, err = r.nextDue(ctx)
 	}
 	r.metrics.ticked(&t.report, err, time.Since(begun))
-	if t.report.Runs+t.report.Missed+t.report.Released+t.report.Failed > 0 {
+	if t.report.settled()+t.report.Released > 0 {
 		r.log.Info("saved searches ran", "runs", t.report.Runs, "matches", t.report.Matches, "late", t.report.Late, "missed", t.report.Missed,
 			"released", t.report.Released, "failed", t.report.Failed, "labels", t.report.Labels, "took", time.Since(begun).Round(time.Millisecond))
 	}
@@ -66,25 +66,24 @@ func (t *tick) runDue(ctx context.Context) error {
 }
 
 // run runs claimed searches. Those that it does not get to it lets go.
-func (t *tick) run(ctx context.Context, claimed []store.DueSearch) (err error) {
-	left := claimed
-	defer func() {
-		if err != nil {
-			t.release(ctx, left)
-		}
-	}()
-	for len(left) > 0 {
+func (t *tick) run(ctx context.Context, claimed []store.DueSearch) error {
+	for left := claimed; len(left) > 0; {
+		settled := t.report.settled()
 		n, records, err := t.match(ctx, left)
-		if err != nil {
-			return err
+		if err == nil {
+			err = t.record(ctx, records)
 		}
-		if err := t.record(ctx, records); err != nil {
+		if err != nil {
+			t.release(ctx, left, len(left)-(t.report.settled()-settled))
 			return err
 		}
 		left = left[n:]
 	}
 	return nil
 }
+
+// settled returns of how many searches it is known what became of them.
+func (r *Report) settled() int { return r.Runs + r.Missed + r.Failed }
 
 // match works out runs of the first of the claimed searches, as many as are recorded at once, and returns how many searches that were.
 func (t *tick) match(ctx context.Context, claimed []store.DueSearch) (n int, records []store.RunRecord, err error) {
@@ -161,26 +160,27 @@ func (t *tick) fail(d *store.DueSearch, err error) {
 	t.log.Error("saved search cannot be run; it is tried again", "account", d.Account, "search", d.Search.UUID, "after", t.hold, "error", err)
 }
 
-// record has runs recorded. When they cannot be, and not because of the database, each is tried by itself.
+// record has runs recorded. When they cannot be, and not because of the database, each that is left is tried by itself.
 func (t *tick) record(ctx context.Context, records []store.RunRecord) error {
 	if len(records) == 0 {
 		return nil
 	}
 	outcomes, err := t.store.RecordRuns(ctx, records)
+	t.count(outcomes)
+	left := records[len(outcomes):]
 	switch {
-	case err == nil && len(outcomes) != len(records):
-		return fmt.Errorf("record runs: %d outcomes of %d", len(outcomes), len(records))
-	case err == nil:
-		t.count(outcomes)
+	case err == nil && len(left) == 0:
 		return nil
+	case err == nil:
+		return fmt.Errorf("record runs: %d outcomes of %d", len(outcomes), len(records))
 	case ctx.Err() != nil || errors.Is(err, store.ErrUnavailable):
 		return fmt.Errorf("record runs: %w", err)
 	case len(records) == 1:
 		t.fail(&records[0].Due, fmt.Errorf("record run: %w", err))
 		return nil
 	}
-	for i := range records {
-		if err := t.record(ctx, records[i:i+1]); err != nil {
+	for i := range left {
+		if err := t.record(ctx, left[i:i+1]); err != nil {
 			return err
 		}
 	}
@@ -199,14 +199,14 @@ func (t *tick) count(outcomes []store.RunOutcome) {
 	}
 }
 
-// release lets go of what was claimed and will not be run now, also when the context has ended. What cannot be let go is free when its
-// hold has passed.
-func (t *tick) release(ctx context.Context, claimed []store.DueSearch) {
+// release lets go of what was claimed and will not be run now, of which so many are still held, also when the context has ended. What
+// cannot be let go is free when its hold has passed.
+func (t *tick) release(ctx context.Context, claimed []store.DueSearch, held int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
 	defer cancel()
 	if err := t.store.ReleaseDue(ctx, claimed); err != nil {
-		t.log.Warn("claimed searches not let go; they are free when their hold has passed", "searches", len(claimed), "after", t.hold, "error", err)
+		t.log.Warn("claimed searches not let go; they are free when their hold has passed", "searches", held, "after", t.hold, "error", err)
 		return
 	}
-	t.report.Released += len(claimed)
+	t.report.Released += held
 }
