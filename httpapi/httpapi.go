@@ -45,6 +45,9 @@ type Service interface {
 	AVAs(context.Context, cola.Caller, cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error)
 	AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
 	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error)
+	SavedSearchRuns(ctx context.Context, c cola.Caller, id string, p cola.RunListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error)
+	SavedSearchMatches(ctx context.Context, c cola.Caller, id string, p cola.RunListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error)
+	RunMatches(ctx context.Context, c cola.Caller, id, run string, p cola.RunListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error)
 
 	DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error)
 	Ready(context.Context) error

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -23,6 +25,7 @@ type operation struct {
 	Description string
 	Params      reflect.Type // the struct of its query parameters
 	PathParam   pathParam    // zero when the path has none
+	InnerParam  pathParam    // the one after it; zero when the path has no second one
 	Sample      string       // query string of the example call; empty when it needs none
 	Body        *requestBody // nil: it takes none
 	Response    reflect.Type // body of a success
@@ -36,6 +39,20 @@ type operation struct {
 
 // method returns the method that the operation is asked with.
 func (op *operation) method() string { return cmp.Or(op.Method, http.MethodGet) }
+
+// pathParams returns the variable parts of the path, in order.
+func (op *operation) pathParams() []pathParam {
+	return slices.DeleteFunc([]pathParam{op.PathParam, op.InnerParam}, func(p pathParam) bool { return p.Name == "" })
+}
+
+// samplePath returns the path with the examples of its variable parts.
+func (op *operation) samplePath() string {
+	path := op.Path
+	for _, p := range op.pathParams() {
+		path = strings.Replace(path, "{"+p.Name+"}", url.PathEscape(p.Example), 1)
+	}
+	return path
+}
 
 // requestBody describes the JSON body of a request.
 type requestBody struct {
