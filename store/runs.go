@@ -7,21 +7,22 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Arrivals tells which labels are news. A label arrives with the write that gives it its first approval date, unless that write is
-// of History: what an initial load brings is no news to anybody, whatever its dates.
+// Arrivals tells which labels are news. A label arrives with the write that gives it its first approval date, in the same transaction,
+// unless that write is of History: what an initial load brings is no news to anybody, whatever its dates. A label arrives once: not
+// again when it loses its date and gets another one, and never when its first date was history.
 type Arrivals interface {
-	// ArrivedSince calls yield with every label that has arrived and whose approval date is not before the day, in no order, with
-	// the permittee that it names and the revision at which it arrived, and returns the revision up to which that is complete: no
-	// label will arrive at it or before. All of it is read from one consistent state. What yield gets is only valid during the call.
-	// An error of yield ends it and is returned.
+	// ArrivedSince calls yield with every label that has arrived and whose approval date, as it is now, is not before the day, in no
+	// order, with the permittee that it names and the revision at which it arrived, and returns the revision up to which that is
+	// complete: no label will arrive at it or before. All of it is read from one consistent state. What yield gets is only valid during
+	// the call. An error of yield ends it and is returned.
 	ArrivedSince(ctx context.Context, approved cola.Date, yield func(Arrival) error) (cola.Revision, error)
 }
 
 // Arrival is a label that has arrived, as it is now.
 type Arrival struct {
 	Label     *cola.IndexRecord
-	Permittee *cola.Permittee
-	At        cola.Revision // at which it arrived
+	Permittee *cola.Permittee // nil only when somebody has deleted it by hand
+	At        cola.Revision   // at which it arrived
 }
 
 // Runs keeps what saved searches with a schedule have found.
@@ -36,10 +37,13 @@ type Runs interface {
 	// program cannot read whole is returned too, with Fault saying why: it must not be run, and must not stop the others.
 	ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]DueSearch, error)
 
-	// RecordRuns records runs of searches that were claimed, all in one transaction: the run; its matches, less those that the search
-	// has had in an earlier run; the new mark; when it is due next. The searches are let go. A search that was changed, paused or
-	// deleted after it was claimed, or whose hold was taken over, is left out, whole. What is returned says of each run, in
-	// their order, whether it was recorded, and how many of its matches are new, and of these late.
+	// RecordRuns records runs of searches that were claimed, each in one transaction: the run; its matches, less those that the search
+	// has had in an earlier run; the new mark; when it is due next. The search is let go. A search whose filters or schedule were
+	// changed after it was claimed, or that was deleted, let go or recorded, or whose hold was taken over, is left out, whole; so is one
+	// whose new mark has a revision that is not in the database's past (see HasRevision). A hold that has passed and that nobody has
+	// taken over still counts. What is returned says of each run, in their order, whether it was recorded, how many of its matches are new,
+	// and how many of these are late. On an error the outcomes returned are those that are known, of the first runs; of the others, those
+	// that were recorded will not be recorded again.
 	RecordRuns(ctx context.Context, runs []RunRecord) ([]RunOutcome, error)
 
 	// ReleaseDue lets searches go that were claimed and not recorded. It is no error when they are not held any more.
@@ -57,7 +61,7 @@ type Runs interface {
 	MatchesOf(ctx context.Context, account cola.AccountID, uuid string, run int64, page Slice) ([]cola.SavedSearchMatch, int, error)
 }
 
-// Slice is a part of a list.
+// Slice is a part of a list. Neither number is below zero.
 type Slice struct{ Offset, Limit int }
 
 // Mark is up to where a search has looked.
@@ -80,8 +84,8 @@ type DueSearch struct {
 // RunRecord is what came of a run.
 type RunRecord struct {
 	Due      DueSearch
-	Mark     Mark           // up to where it looked
-	Next     cola.Timestamp // when the search is due next
+	Mark     Mark           // up to where it looked, and when
+	Next     cola.Timestamp // when the search is due next; the zero Timestamp is never
 	From, To cola.Date      // approval dates of its window, inclusive
 	Matches  []RunMatch
 }
