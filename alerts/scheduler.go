@@ -7,8 +7,12 @@ import (
 	"time"
 )
 
-// tickEvery is how often a scheduler looks for what is due. Schedules name an hour.
-const tickEvery = time.Minute
+const (
+	// tickEvery is how often a scheduler looks for what is due. Schedules name an hour.
+	tickEvery = time.Minute
+	// startWithin is how long its first tick may be put off.
+	startWithin = 20 * time.Second
+)
 
 // Scheduler ticks again and again. Every serving process has one; they share the work.
 type Scheduler struct {
@@ -17,12 +21,12 @@ type Scheduler struct {
 	Logger *slog.Logger
 }
 
-// Run ticks every minute until the context ends, which ends the tick under way too. It begins within the first minute, at an instant of
-// its own, so that processes that were started together do not tick together. A tick that fails is logged, once until they succeed again,
+// Run ticks every minute until the context ends, which ends the tick under way too. It begins within 20 seconds, at an instant of its
+// own, so that processes that were started together do not tick together. A tick that fails is logged, once until they succeed again,
 // and followed by the next one.
 func (s *Scheduler) Run(ctx context.Context) {
 	failing := false
-	for wait := rand.N(tickEvery); rest(ctx, wait); wait = tickEvery {
+	for wait := rand.N(startWithin); rest(ctx, wait); wait = tickEvery {
 		_, err := s.Runner.Tick(ctx, s.Now())
 		if ctx.Err() != nil {
 			return
