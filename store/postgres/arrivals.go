@@ -25,14 +25,20 @@ var (
 		SELECT c.permit_number FROM cola_arrivals a JOIN colas c ON c.ttb_id = a.ttb_id WHERE a.revision > 0 AND a.approval_date >= $1)`
 )
 
-// noteArrivals writes down which of the labels have arrived, once they are written themselves.
+// noteArrivals writes down which of the labels have arrived, once they are written themselves, and which cannot any more: of a date
+// that came and went within the transaction the trigger knows nothing.
 func (w *colaWrite) noteArrivals(ctx context.Context, tx pgx.Tx, rev cola.Revision) error {
-	ids := w.ids(func(c *records.ColaChange) bool { return c.Arrives })
-	if len(ids) == 0 {
+	b := &pgx.Batch{}
+	if ids := w.ids(func(c *records.ColaChange) bool { return c.Arrives }); len(ids) > 0 {
+		b.Queue(insertArrivals, int64(rev), ids)
+	}
+	if ids := w.ids(func(c *records.ColaChange) bool { return c.LosesDate }); len(ids) > 0 {
+		b.Queue(insertArrivals, int64(0), ids)
+	}
+	if b.Len() == 0 {
 		return nil
 	}
-	_, err := tx.Exec(ctx, insertArrivals, int64(rev), ids)
-	return err
+	return sent(tx.SendBatch(ctx, b), nil)
 }
 
 // ArrivedSince implements store.Arrivals.

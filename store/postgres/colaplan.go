@@ -58,6 +58,7 @@ func newColaWrite(changes []*records.ColaChange) *colaWrite {
 			first.Label = c.Label
 			first.Row, first.Images, first.Barcodes = first.Row || c.Row, first.Images || c.Images, first.Barcodes || c.Barcodes
 			first.Arrives = first.Arrives || c.Arrives && !first.HadDate
+			first.LosesDate = first.LosesDate || c.LosesDate
 		} else {
 			first := *c
 			labels[c.Label.TTBID] = &first

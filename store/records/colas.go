@@ -31,7 +31,7 @@ type ColaChange struct {
 	Row                    bool       // which differs
 	Images, Barcodes       bool       // these differ
 	HadImages, HadBarcodes bool       // rows of these exist
-	HadDate                bool       // the row has an approval date
+	HadDate, LosesDate     bool       // the label had an approval date before, and has none any more
 	Arrives                bool       // the label gets its first approval date, as far as its row tells
 	Permittee              *Permittee // to be written too; nil when it stays as it is
 }
@@ -105,6 +105,7 @@ func (pl *Colas) merge(patch *cola.Patch[cola.Cola]) (store.Outcome, *ColaChange
 			return store.Unchanged, nil
 		}
 	}
+	c.LosesDate = c.HadDate && label.ApprovalDate == 0
 	c.Arrives = !pl.History && !c.HadDate && label.ApprovalDate != 0
 	pl.labels[id] = label
 	return outcome, c

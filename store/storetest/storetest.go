@@ -38,6 +38,8 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Apps", testApps},
 		{"Links", testLinks},
 		{"SavedSearches", testSavedSearches},
+		{"Arrivals", testArrivals},
+		{"Runs", testRuns},
 		{"Ledger", testLedger},
 		{"Batches", testBatches},
 		{"Window", testWindow},
@@ -136,6 +138,14 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, _, errs["CreateSavedSearch"] = st.CreateSavedSearch(ctx, newSearch(1, 1))
 	_, errs["SavedSearch"] = st.SavedSearch(ctx, 1, "x")
 	_, errs["SavedSearches"] = st.SavedSearches(ctx, 1)
+	_, errs["HasColas"] = st.HasColas(ctx)
+	_, errs["ArrivedSince"] = st.ArrivedSince(ctx, 0, func(store.Arrival) error { return nil })
+	_, errs["ClaimDue"] = st.ClaimDue(ctx, epoch, 1, time.Hour)
+	_, errs["RecordRuns"] = st.RecordRuns(ctx, []store.RunRecord{{}})
+	errs["ReleaseDue"] = st.ReleaseDue(ctx, []store.DueSearch{{}})
+	_, errs["NextDue"] = st.NextDue(ctx)
+	_, _, errs["RunsOf"] = st.RunsOf(ctx, 1, "x", store.Slice{})
+	_, _, errs["MatchesOf"] = st.MatchesOf(ctx, 1, "x", 0, store.Slice{})
 	errs["Settle"] = st.Settle(ctx, store.Batch{}, func(time.Time, []store.AccountState) []store.Entry { return nil })
 	_, errs["AccountUsage"] = st.AccountUsage(ctx, 1)
 	return errs
