@@ -35,8 +35,8 @@ func TestExamplesFindSomething(t *testing.T) {
 			checkFound(t, s, s.base+path+"?"+query)
 		}
 	}
-	if placeholders != 4 { // a label, a permittee, a barcode, an image
-		t.Errorf("%d example calls with a placeholder, want 4", placeholders)
+	if placeholders != 7 { // a label, a permittee, a barcode, an image, and a saved search thrice
+		t.Errorf("%d example calls with a placeholder, want 7", placeholders)
 	}
 }
 
