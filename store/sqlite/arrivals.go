@@ -11,9 +11,9 @@ import (
 // The date of an arrival is its label's: a trigger sees to that.
 const (
 	insertArrival  = `INSERT INTO cola_arrivals (ttb_id, revision, approval_date) VALUES (?, ?, ?) ON CONFLICT (ttb_id) DO NOTHING`
-	selectArrivals = `SELECT ttb_id, revision FROM cola_arrivals WHERE revision > 0 AND approval_date >= ?`
+	selectArrivals = `SELECT ttb_id, revision FROM cola_arrivals INDEXED BY cola_arrivals_by_date WHERE revision > 0 AND approval_date >= ?`
 	arrived        = `WITH arrived (ttb_id) AS MATERIALIZED (
-		SELECT ttb_id FROM cola_arrivals WHERE revision > 0 AND approval_date >= ? ORDER BY ttb_id) `
+		SELECT ttb_id FROM cola_arrivals INDEXED BY cola_arrivals_by_date WHERE revision > 0 AND approval_date >= ? ORDER BY ttb_id) `
 )
 
 var (

@@ -33,7 +33,7 @@ func movedRunsDoTheSame(t *testing.T, from, to store.Store) {
 			t.Errorf("label %s has arrived at %d, after %d, up to which all is told", id, at, upto)
 		}
 	}
-	claimed, err := to.ClaimDue(t.Context(), duePast.Add(2*week), everyID, anHour) // nobody holds any
+	claimed, err := to.ClaimDue(t.Context(), duePast.Add(2*week), everyID, anHour)                                          // nobody holds any
 	claimed = slices.DeleteFunc(must(t, claimed, err), func(d store.DueSearch) bool { return d.Search.Name == "search 3" }) // is new
 	original, err := from.ClaimDue(t.Context(), duePast.Add(2*week), everyID, anHour)
 	held := must(t, original, err)

@@ -122,3 +122,30 @@ func (c runRows) handWrittenDates() {
 	c.execute(fmt.Sprintf(`DELETE FROM colas WHERE ttb_id = %d`, firstID+1))
 	mustHaveArrived(c, c.st, "deleted by hand", map[cola.TTBID]cola.Revision{})
 }
+
+// RowsOfTheVersionBefore returns statements that write, into the schema that knew nothing of runs, two searches and a label. The instants
+// of 2025-11-20 12:00:00 and 14:46:40 UTC are given as the backend writes them.
+func RowsOfTheVersionBefore(created, ran string) string {
+	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (1, 'a@example.com', 'a@example.com', 'free', %[1]s);
+		INSERT INTO saved_searches (uuid, account_id, name, filters, cadence, active, next_run_at, last_run_at, created_at) VALUES
+			('ran', 1, 'ran', '{}', 'daily', TRUE, %[2]s, %[2]s, %[1]s), ('new', 1, 'new', '{}', 'daily', TRUE, %[2]s, NULL, %[1]s);
+		INSERT INTO colas (ttb_id, revision, brand_name, product_type, permit_number, approval_date)
+			VALUES (%[3]d, 500, 'BRAND 1', 'wine', 'NJ-I-721', '2026-11-16');
+		UPDATE meta SET revision = 500`, created, ran, firstID+1)
+}
+
+// CheckRowsOfTheVersionBefore holds a store to what becomes of them.
+func CheckRowsOfTheVersionBefore(t *testing.T, st store.Store) {
+	created := time.Date(2025, time.November, 20, 12, 0, 0, 0, time.UTC)
+	want := map[string]store.Mark{"new": {At: created, Revision: 500}, "ran": {At: created.Add(10_000 * time.Second), Revision: 500}}
+	got := map[string]store.Mark{}
+	for _, d := range mustClaim(t, st, everyID, anHour) {
+		got[d.Search.Name] = d.Mark
+	}
+	same(t, "marks", want, got)
+	mustHaveArrived(t, st, "of the version before", map[cola.TTBID]cola.Revision{})
+	renamed := dated(1, dayOne)
+	renamed.ProductName = "NEW"
+	mustWrite(t, st, store.Commit, renamed, dated(2, dayOne))
+	mustHaveArrived(t, st, "since", map[cola.TTBID]cola.Revision{firstID + 2: mustRevision(t, st)})
+}
