@@ -216,6 +216,13 @@ func (f *fakeStore) ClaimDue(ctx context.Context, due time.Time, limit int, hold
 	return claimed, err
 }
 
+// runs returns what has been recorded so far.
+func (f *fakeStore) runs() []fakeRun {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.recorded)
+}
+
 // held returns the search that a claim still holds.
 func (f *fakeStore) held(d *store.DueSearch) *fakeSearch {
 	s := f.searches[d.Search.UUID]

@@ -41,7 +41,7 @@ func TestScheduler(t *testing.T) {
 		end, _ := scheduled(t, f)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if n := len(f.recorded); n != 0 {
+		if n := len(f.runs()); n != 0 {
 			t.Errorf("%d searches ran before they were due", n)
 		}
 		time.Sleep(time.Minute)
@@ -49,7 +49,7 @@ func TestScheduler(t *testing.T) {
 		checkEachOnce(t, f, 3)
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
-		if n := len(f.recorded); n != 6 {
+		if n := len(f.runs()); n != 6 {
 			t.Errorf("%d runs after another day, want 6", n)
 		}
 		end()
@@ -98,8 +98,8 @@ func TestSchedulerEnds(t *testing.T) {
 			close(goOn)
 		}()
 		end()
-		if s := f.searches["search 00"]; !s.heldUntil.IsZero() || len(f.recorded) != 0 {
-			t.Errorf("held until %v, %d runs", s.heldUntil, len(f.recorded))
+		if s := f.searches["search 00"]; !s.heldUntil.IsZero() || len(f.runs()) != 0 {
+			t.Errorf("held until %v, %d runs", s.heldUntil, len(f.runs()))
 		}
 		if strings.Contains(log.String(), "ERROR") {
 			t.Errorf("that it ends is logged as an error:\n%s", log)

@@ -101,7 +101,7 @@ func TestTickFails(t *testing.T) {
 func checkEachOnce(t *testing.T, f *fakeStore, searches int) {
 	t.Helper()
 	found := map[string]int{}
-	for _, r := range f.recorded {
+	for _, r := range f.runs() {
 		found[r.Due.Search.UUID] += len(r.new)
 	}
 	for uuid, n := range found {
@@ -109,8 +109,8 @@ func checkEachOnce(t *testing.T, f *fakeStore, searches int) {
 			t.Errorf("%s found %d labels, want 1", uuid, n)
 		}
 	}
-	if len(found) != searches || len(f.recorded) != searches {
-		t.Errorf("%d searches ran, %d times, want %d", len(found), len(f.recorded), searches)
+	if len(found) != searches || len(f.runs()) != searches {
+		t.Errorf("%d searches ran, %d times, want %d", len(found), len(f.runs()), searches)
 	}
 }
 
