@@ -145,3 +145,20 @@ func (t *Timestamp) UnmarshalText(b []byte) error {
 	}
 	return err
 }
+
+// SavedSearchRun is one run of a saved search.
+type SavedSearchRun struct {
+	ID         int64     `json:"id" doc:"Number of the run." example:"1841"`
+	RanAt      Timestamp `json:"ran_at" format:"date-time" doc:"When it ran (UTC)." example:"2026-11-16T06:00:02Z"`
+	DateFrom   Date      `json:"date_from" format:"date" doc:"First approval day that it looked at." example:"2026-11-09"`
+	DateTo     Date      `json:"date_to" format:"date" doc:"Last approval day that it looked at." example:"2026-11-16"`
+	MatchCount int       `json:"match_count" doc:"Labels that it found and no earlier run had." example:"3"`
+	LateCount  int       `json:"late_count" doc:"Of these, labels approved before the window that reached the registry since the run before." example:"1"`
+}
+
+// SavedSearchMatch is one label that a run of a saved search found.
+type SavedSearchMatch struct {
+	RunID int64 `json:"run_id" doc:"The run that found it." example:"1841"`
+	TTBID TTBID `json:"ttb_id" doc:"COLA identifier, 14 digits." example:"26282001000009"`
+	Late  bool  `json:"late" doc:"Whether it was approved before the run's window and reached the registry since the run before." example:"false"`
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
@@ -124,9 +123,10 @@ func (s components) operation(op *operation, publicURL string) *huma.Operation {
 		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if op.PathParam.Name != "" {
 		codes = append(codes, http.StatusNotFound)
+	}
+	for _, p := range op.pathParams() {
 		o.Parameters = append(o.Parameters, &huma.Param{
-			Name: op.PathParam.Name, In: "path", Required: true, Description: op.PathParam.describe(), Example: op.PathParam.Example,
-			Schema: &huma.Schema{Type: huma.TypeString},
+			Name: p.Name, In: "path", Required: true, Description: p.describe(), Example: p.Example, Schema: &huma.Schema{Type: huma.TypeString},
 		})
 	}
 	if op.Body != nil {
@@ -250,10 +250,7 @@ const defaultURL = "http://127.0.0.1:8080"
 
 // curl writes an example call of an operation.
 func curl(publicURL string, op *operation) string {
-	path := op.Path
-	if p := op.PathParam; p.Name != "" {
-		path = strings.Replace(path, "{"+p.Name+"}", url.PathEscape(p.Example), 1)
-	}
+	path := op.samplePath()
 	if op.Sample != "" {
 		path += "?" + op.Sample
 	}

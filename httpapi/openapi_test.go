@@ -158,10 +158,7 @@ func TestDescribedParametersAreDecoded(t *testing.T) {
 		}
 		slices.Sort(described)
 		h := mustServe(t, newFake(), io.Discard)
-		path := basePath + strings.Split(op.Path, "{")[0]
-		if op.PathParam.Name != "" {
-			path += op.PathParam.Example
-		}
+		path := basePath + op.samplePath()
 		for _, name := range append(described, "surely_unknown") {
 			resp := get(t, h, path+"?"+name+"=%00")
 			var body decoded

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -23,6 +25,7 @@ type operation struct {
 	Description string
 	Params      reflect.Type // the struct of its query parameters
 	PathParam   pathParam    // zero when the path has none
+	InnerParam  pathParam    // the one after it; zero when the path has no second one
 	Sample      string       // query string of the example call; empty when it needs none
 	Body        *requestBody // nil: it takes none
 	Makes       bool         // it makes something: 201, and the request can be sent again
@@ -47,6 +50,20 @@ func (op *operation) success() int {
 		return http.StatusNoContent
 	}
 	return http.StatusOK
+}
+
+// pathParams returns the variable parts of the path, in order.
+func (op *operation) pathParams() []pathParam {
+	return slices.DeleteFunc([]pathParam{op.PathParam, op.InnerParam}, func(p pathParam) bool { return p.Name == "" })
+}
+
+// samplePath returns the path with the examples of its variable parts.
+func (op *operation) samplePath() string {
+	path := op.Path
+	for _, p := range op.pathParams() {
+		path = strings.Replace(path, "{"+p.Name+"}", url.PathEscape(p.Example), 1)
+	}
+	return path
 }
 
 // requestBody describes the JSON body of a request.

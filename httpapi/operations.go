@@ -23,6 +23,7 @@ func operations(svc Service) []operation {
 		permitteeOperations(svc),
 		usageOperations(svc),
 		savedSearchOperations(svc),
+		runOperations(svc),
 		processingTimeOperations(svc),
 		productionReportOperations(svc),
 		avaOperations(svc),

@@ -19,6 +19,8 @@ func (takesAll) UpsertColas(_ context.Context, patches []cola.Patch[cola.Cola], 
 	return make([]store.Outcome, len(patches)), nil
 }
 
+func (takesAll) HasColas(context.Context) (bool, error) { return true, nil }
+
 func (takesAll) Cola(context.Context, cola.TTBID) (cola.Cola, error) { return cola.Cola{}, nil }
 
 // fullLabel is a label with every part there is, about 2.5 KB of JSON.

@@ -25,6 +25,8 @@ type fakeStore struct {
 	err     error             // with which it fails
 	onBatch func(n, rows int) // called before each UpsertColas
 	reads   int               // calls of Cola
+	modes   []store.Mode      // of the calls of UpsertColas
+	lookErr error             // with which HasColas fails
 }
 
 func newFakeStore() *fakeStore {
@@ -52,6 +54,7 @@ func (f *fakeStore) UpsertColas(ctx context.Context, patches []cola.Patch[cola.C
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.batches++
+	f.modes = append(f.modes, mode)
 	if f.onBatch != nil {
 		f.onBatch(f.batches, len(patches))
 	}
@@ -62,7 +65,7 @@ func (f *fakeStore) UpsertColas(ctx context.Context, patches []cola.Patch[cola.C
 		patches = patches[:len(patches)/2]
 	}
 	kept := f.colas
-	if mode == store.DryRun {
+	if !mode.Writes() {
 		kept = map[cola.TTBID]cola.Cola{}
 	}
 	var outcomes []store.Outcome
@@ -97,6 +100,12 @@ func (f *fakeStore) Cola(_ context.Context, id cola.TTBID) (cola.Cola, error) {
 	return label, nil
 }
 
+func (f *fakeStore) HasColas(context.Context) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.colas) > 0, f.lookErr
+}
+
 func (f *fakeStore) UpsertPermittees(_ context.Context, patches []cola.Patch[cola.Permittee], mode store.Mode) ([]store.Outcome, error) {
 	var outcomes []store.Outcome
 	for i := range patches {
@@ -104,7 +113,7 @@ func (f *fakeStore) UpsertPermittees(_ context.Context, patches []cola.Patch[col
 		stored, exists := f.permittees[number]
 		listed := stored.Listed || patches[i].Record.Listed
 		p, outcome := merged(&patches[i], stored, exists, func(p *cola.Permittee) { p.Listed = listed })
-		if mode == store.Commit {
+		if mode.Writes() {
 			f.permittees[number] = p
 		}
 		outcomes = append(outcomes, outcome)
@@ -123,7 +132,7 @@ func (f *fakeStore) UpsertAVAs(_ context.Context, patches []cola.Patch[cola.AVAD
 				}
 			}
 		})
-		if mode == store.Commit {
+		if mode.Writes() {
 			f.avas[a.AVAID] = a
 		}
 		outcomes = append(outcomes, outcome)
@@ -146,7 +155,7 @@ func (f *fakeStore) ReplaceProductionReport(
 			outcomes = append(outcomes, store.Added)
 		}
 	}
-	if mode == store.Commit {
+	if mode.Writes() {
 		f.reports[key] = slices.Clone(rows)
 	}
 	return outcomes, nil
@@ -165,7 +174,7 @@ func upsertRows[T comparable](kept map[any]any, rows []T, key func(T) any, mode 
 		default:
 			outcomes = append(outcomes, store.Changed)
 		}
-		if mode == store.Commit {
+		if mode.Writes() {
 			kept[key(row)] = row
 		}
 	}
@@ -209,7 +218,7 @@ func (f *fakeStore) UpsertCategoryAliases(_ context.Context, rows []cola.Categor
 		default:
 			outcomes = append(outcomes, store.Changed)
 		}
-		if mode == store.Commit {
+		if mode.Writes() {
 			f.aliases[cola.FoldPath(row.Alias)] = row
 		}
 	}

@@ -47,6 +47,9 @@ type Options struct {
 	// DryRun works out every outcome and writes nothing. Each batch is compared with what is stored, so a new record that
 	// the input holds twice may count as added twice.
 	DryRun bool
+	// History makes the labels no news: saved searches that run by themselves are not told of them. An import of labels into a store
+	// that holds none is always one of history.
+	History bool
 	// SkipInvalid makes refused rows no error: Import returns nil although some were refused.
 	SkipInvalid bool
 	// Progress is called after every batch and at the end of each source, never by two goroutines at once. Production
@@ -93,6 +96,9 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 	if err != nil {
 		return run.report, err
 	}
+	if err := run.settleHistory(ctx, st); err != nil {
+		return run.report, err
+	}
 	var failures []error
 	for i, source := range sources {
 		run.index, run.source = i, source.Name
@@ -134,9 +140,26 @@ func (r *run) tell(p Progress) {
 	}
 }
 
+// settleHistory decides whether what is imported is news.
+func (r *run) settleHistory(ctx context.Context, st store.Colas) error {
+	if r.report.Kind != Colas {
+		return nil
+	}
+	had, err := st.HasColas(ctx)
+	if err != nil {
+		return fmt.Errorf("looking for labels: %w", err)
+	}
+	r.report.Initial = !had
+	r.report.History = r.opts.History || !had
+	return nil
+}
+
 func (r *run) mode() store.Mode {
-	if r.opts.DryRun {
+	switch {
+	case r.opts.DryRun:
 		return store.DryRun
+	case r.report.History:
+		return store.History
 	}
 	return store.Commit
 }

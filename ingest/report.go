@@ -34,6 +34,9 @@ type Report struct {
 	DryRun  bool
 	Sources int
 	Counts
+	// History is whether saved searches are told of none of the labels, and Initial whether there was none before the import, which
+	// makes it history. They are set for Colas only.
+	History, Initial bool
 	// Undated is how many labels of the input have no approval date after the import (after what it would do, in a dry
 	// run). It is counted for Colas only.
 	Undated int
@@ -149,8 +152,8 @@ func (r Report) Summary() string {
 		r.Read, r.Added, r.Changed, r.Unchanged, r.Refused)
 }
 
-// WriteTo writes the report for a person to read: refused rows a line each as file:line: reason, what was odd, and last
-// the Summary.
+// WriteTo writes the report for a person to read: refused rows a line each as file:line: reason, what was odd, whether
+// it was history, and last the Summary.
 func (r Report) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	for _, refusal := range r.Refusals {
@@ -168,12 +171,22 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 	if r.Kind == Colas && r.Read > 0 {
 		fmt.Fprintf(&b, "without approval date: %d of the labels%s\n", r.Undated, undatedHint(r.Undated))
 	}
+	if r.History && r.Read > 0 {
+		fmt.Fprintf(&b, "history: saved searches are not told of these labels%s\n", initialHint(r.Initial))
+	}
 	if r.DryRun {
 		b.WriteString("dry run: nothing was written\n")
 	}
 	b.WriteString(r.Summary())
 	b.WriteByte('\n')
 	return b.WriteTo(w)
+}
+
+func initialHint(initial bool) string {
+	if !initial {
+		return ""
+	}
+	return ", since the registry held none before; import the rest of the same load, and this again if it was cut off, with --history"
 }
 
 func undatedHint(n int) string {

@@ -32,6 +32,8 @@ type Store interface {
 	Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error)
 	AllReferences(ctx context.Context) (store.ReferenceSets, error)
 	store.SavedSearches
+	RunsOf(ctx context.Context, account cola.AccountID, uuid string, page store.Slice) ([]cola.SavedSearchRun, int, error)
+	MatchesOf(ctx context.Context, account cola.AccountID, uuid string, run int64, page store.Slice) ([]cola.SavedSearchMatch, int, error)
 }
 
 // pingWithin is how long the database may take to answer until it counts as one that does not: whoever asks whether the

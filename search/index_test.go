@@ -22,6 +22,7 @@ func TestIndexAgreesWithFilter(t *testing.T) {
 			for range 6 {
 				h.checkSearch()
 				h.checkDays()
+				h.checkMatches()
 				h.checkPermittees()
 			}
 			h.checkBarcode()
@@ -106,6 +107,7 @@ func (h *harness) checkMany(searches int) {
 	for range searches {
 		h.checkSearch()
 		h.checkDays()
+		h.checkMatches()
 	}
 	for range searches / 10 {
 		h.checkPermittees()

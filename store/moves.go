@@ -12,12 +12,14 @@ import (
 type Moves interface {
 	// Dump calls yield with everything that the store holds, from one consistent state, in the order of ItemKinds: each item
 	// comes after those it refers to. An item is only valid during the call. An error of yield ends it and is returned.
-	// What settles the outcome of batches under way stays behind, and so does the memory of which request created which saved
-	// search: a registry is moved while no process serves it.
+	// What settles the outcome of batches under way stays behind, and so do the memory of which request created which saved search
+	// and the holds on searches: a registry is moved while no process serves it.
 	Dump(ctx context.Context, yield func(*Item) error) error
 	// Fill writes items into a store that holds none, in the order of Dump, and keeps their ids and times. Labels and
-	// permittees are written as they are: nothing is merged, nothing follows from them. It fails with ErrExists when the
-	// store holds anything. On an error nothing is kept, or ErrHalfFilled says that the database must be thrown away.
+	// permittees are written as they are: nothing is merged, nothing follows from them, and no label arrives. Arrivals and the marks of
+	// searches keep their revisions, and the store's own begins above all of them, whatever its clock says: what had arrived
+	// after a mark still has, and what arrives from now on does so after every mark. It fails with ErrExists when the store holds
+	// anything. On an error nothing is kept, or ErrHalfFilled says that the database must be thrown away.
 	Fill(ctx context.Context, items iter.Seq2[*Item, error]) error
 	// Sizes counts the records that the store holds by their kind, from one consistent state.
 	Sizes(ctx context.Context) (map[ItemKind]int, error)
@@ -50,17 +52,23 @@ const (
 	ItemIdentity   ItemKind = "identities"
 	ItemLink       ItemKind = "links"
 	ItemSearch     ItemKind = "saved searches"
+	ItemRun        ItemKind = "runs of saved searches"
+	ItemMatch      ItemKind = "matches of saved searches"
 	ItemMonth      ItemKind = "monthly usage"
 	ItemDay        ItemKind = "daily usage"
 	ItemGrant      ItemKind = "requests of the last minute"
 	ItemReferences ItemKind = "reference data"
 	ItemPermittee  ItemKind = "permittees"
 	ItemCola       ItemKind = "labels"
+	ItemArrival    ItemKind = "arrivals"
 )
 
 // ItemKinds returns the kinds in the order of Dump.
 func ItemKinds() []ItemKind {
-	return []ItemKind{ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSearch, ItemMonth, ItemDay, ItemGrant, ItemReferences, ItemPermittee, ItemCola}
+	return []ItemKind{
+		ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSearch, ItemRun, ItemMatch,
+		ItemMonth, ItemDay, ItemGrant, ItemReferences, ItemPermittee, ItemCola, ItemArrival,
+	}
 }
 
 // Item is one record of a whole registry; of reference data, all of it. Kind says which of the other fields is set.
@@ -72,12 +80,15 @@ type Item struct {
 	Identity   AccountIdentity
 	Link       Link // neither its e-mail nor anything of its app but the id counts
 	Search     StoredSearch
+	Run        StoredRun
+	Match      StoredMatch
 	Month      MonthUsage
 	Day        AccountDay
 	Grant      AccountGrant
 	References *ReferenceSets // its Revision counts for nothing
 	Permittee  StoredPermittee
 	Cola       *cola.Cola // settled by Derive
+	Arrival    StoredArrival
 }
 
 // Records returns how many records the item is: as many as Sizes counts.
@@ -106,7 +117,27 @@ type AccountIdentity struct {
 type StoredSearch struct {
 	ID      int64 // rises in the order of creation
 	Account cola.AccountID
+	Mark    Mark
 	cola.SavedSearch
+}
+
+// StoredRun is a run of the search with an id.
+type StoredRun struct {
+	Search int64
+	cola.SavedSearchRun
+}
+
+// StoredMatch is a match of the search with an id.
+type StoredMatch struct {
+	Search int64
+	cola.SavedSearchMatch
+}
+
+// StoredArrival says that a label has arrived, or cannot any more.
+type StoredArrival struct {
+	TTBID        cola.TTBID
+	At           cola.Revision // zero: its first approval date was history, and was lost
+	ApprovalDate cola.Date     // the label's; zero when it has none
 }
 
 // MonthUsage is an account's counters of one month.

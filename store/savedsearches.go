@@ -8,9 +8,14 @@ import (
 )
 
 // SavedSearches keeps saved searches.
+//
+// What changes a search's filters or schedule lets it go when it is held for a run (see Runs), and what deletes a search deletes its runs
+// and matches: the schema sees to both. Its mark is for Runs alone to move. A change that writes down what it has read before holds
+// the search's row in between, or it would undo what a run has written meanwhile.
 type SavedSearches interface {
 	// CreateSavedSearch keeps a new search and returns it with its creation time set. All of it happens in one transaction that
-	// holds the account, so that creations of an account, in any process, happen one after the other.
+	// holds the account, so that creations of an account, in any process, happen one after the other. The search is marked with its
+	// creation time and the revision that is then the latest.
 	//
 	// When a search was created under the key of Once before and that is not too long ago: with the same fingerprint, that search
 	// is returned as it stands with repeated set, and nothing is written; with another one, it fails with ErrReused. When that search

@@ -48,6 +48,8 @@ type Store interface {
 	Apps
 	Links
 	SavedSearches
+	Arrivals
+	Runs
 	Ledger
 	Moves
 
@@ -70,14 +72,18 @@ const (
 	Refused // the record would lack what can never be null (see cola.CheckNew); it was not written, the others were
 )
 
-// Mode tells whether an upsert is to be kept.
+// Mode tells whether an upsert is to be kept, and whether it is news.
 type Mode uint8
 
 // The modes.
 const (
-	Commit Mode = iota // write
-	DryRun             // work out the outcomes, write nothing
+	Commit  Mode = iota // write; a label that gets its first approval date arrives (see Arrivals)
+	DryRun              // work out the outcomes, write nothing
+	History             // write as Commit does, but nothing arrives
 )
+
+// Writes reports whether an upsert in the mode is kept.
+func (m Mode) Writes() bool { return m != DryRun }
 
 // Colas keeps labels.
 type Colas interface {
@@ -92,6 +98,8 @@ type Colas interface {
 
 	// Cola returns a label with its images and barcodes, or ErrNotFound.
 	Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error)
+	// HasColas reports whether there is any label.
+	HasColas(ctx context.Context) (bool, error)
 }
 
 // Permittees keeps permit holders.

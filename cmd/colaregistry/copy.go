@@ -217,5 +217,5 @@ func content(i *store.Item) any {
 		sets.Revision = 0
 		return sets
 	}
-	return []any{i.Account, i.Key, i.App, i.Identity, i.Link, i.Search, i.Month, i.Day, i.Grant}
+	return []any{i.Account, i.Key, i.App, i.Identity, i.Link, i.Search, i.Run, i.Match, i.Month, i.Day, i.Grant, i.Arrival}
 }

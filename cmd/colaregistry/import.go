@@ -17,6 +17,7 @@ import (
 type importCommand struct {
 	storeFlags
 	DryRun      bool     `help:"Tell what would be done, and write nothing."`
+	History     bool     `help:"Labels only: what is imported is no news, so saved searches are not told of it. An import into a registry without labels is always one of history."`
 	SkipInvalid bool     `help:"Exit with 0 although rows were refused."`
 	AdminListen string   `env:"COLAREGISTRY_IMPORT_ADMIN_LISTEN" placeholder:"ADDR" help:"Address to tell operators the progress on, as metrics, without credentials. None when left out."`
 	Kind        string   `arg:"" enum:"colas,permittees,avas,production-reports,processing-times,formula-processing-times,registration-processing-times,category-aliases" help:"What the files hold: colas, permittees, avas, production-reports, processing-times, formula-processing-times, registration-processing-times or category-aliases."`
@@ -44,7 +45,7 @@ func (c *importCommand) Run(env *environment) (err error) {
 	admin.probe(func(context.Context) error { return nil })
 	bar := newProgress(env.stderr, "Importing "+c.Kind, "rows")
 	report, err := ingest.Import(env, st, ingest.Kind(c.Kind), sources, ingest.Options{
-		DryRun: c.DryRun, SkipInvalid: c.SkipInvalid, Logger: nil,
+		DryRun: c.DryRun, History: c.History, SkipInvalid: c.SkipInvalid, Logger: nil,
 		Progress: func(p ingest.Progress) {
 			measured.set(p)
 			bar.set(int64(p.Read), expectedRows(p))

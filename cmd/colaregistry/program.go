@@ -23,6 +23,7 @@ type cli struct {
 	Serve   serveCommand   `cmd:"" help:"Serve the REST API, and assistants at /mcp. On a fresh machine this also makes a database with demonstration data."`
 	Mcp     mcpCommand     `cmd:"" name:"mcp" help:"Answer an assistant on this machine over standard input and output (Model Context Protocol), with the key in COLAREGISTRY_API_KEY."`
 	Import  importCommand  `cmd:"" help:"Import files into the registry; a running server shows them within two seconds."`
+	Alerts  alertsCommand  `cmd:"" help:"Run saved searches that are due."`
 	Account accountCommand `cmd:"" help:"Make, list and change accounts."`
 	Key     keyCommand     `cmd:"" help:"Make, list and revoke API keys."`
 	App     appCommand     `cmd:"" help:"Register, list and disable the apps that may act for accounts with access tokens, and end accounts' links to them."`

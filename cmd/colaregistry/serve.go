@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/mcp"
@@ -34,6 +35,7 @@ type serveCommand struct {
 	AllowedHosts   []string      `name:"allowed-host" placeholder:"NAME" help:"Another name, without a port, by which assistants may call the server at /mcp; besides those of the public URL and the listen address."`
 	AllowedOrigins []string      `name:"allowed-origin" placeholder:"ORIGIN" help:"An origin, such as https://app.example.com, whose pages may call /mcp from a browser; besides that of the public URL."`
 	DrainDelay     time.Duration `placeholder:"DURATION" help:"How long to go on as usual after a signal, with /readyz at 503, before the listener closes: as long as the proxy in front takes to notice (${default})." default:"0s"`
+	Alerts         string        `default:"on" enum:"on,off" placeholder:"on|off" help:"Whether this process runs saved searches that are due (${default}). Any number of processes share the work."`
 	Demo           string        `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demonstration data when the embedded database is first made (${default})."`
 }
 
@@ -107,9 +109,10 @@ type server struct {
 	*engine
 	env     *environment
 	http    *http.Server
-	onReady func() error  // told once, when the index is built
-	delay   time.Duration // between the signal and the end of the listener
-	tokens  *auth.Tokens  // nil when API keys are the only credentials
+	onReady func() error      // told once, when the index is built
+	delay   time.Duration     // between the signal and the end of the listener
+	tokens  *auth.Tokens      // nil when API keys are the only credentials
+	alerts  *alerts.Scheduler // nil when other processes run saved searches
 }
 
 func newServer(c *serveCommand, env *environment, st store.Store, publicURL string, listening net.Addr, admin *admin) (*server, error) {
@@ -126,6 +129,10 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 	s.engine = newEngine(env, st, engineOptions{
 		publicURL: publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: admin.registerer(),
 	})
+	if c.Alerts == "on" {
+		runner := alerts.New(alerts.Options{Store: st, Logger: env.log, Metrics: admin.registerer()})
+		s.alerts = &alerts.Scheduler{Runner: runner, Now: time.Now, Logger: env.log}
+	}
 	admin.probe(s.service.Ready)
 	authenticator := auth.New(st, tokens)
 	rest := httpapi.New(s.service, authenticator, httpapi.Options{
@@ -203,11 +210,27 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		}
 	})
 	group.Go(func() error {
+		s.runSearches(running)
+		return nil
+	})
+	group.Go(func() error {
 		<-running.Done()
 		defer unfollow()
 		return s.drain(context.WithoutCancel(ctx))
 	})
 	return group.Wait()
+}
+
+// runSearches runs saved searches from when the server is ready until the context ends, if it is to run any.
+func (s *server) runSearches(ctx context.Context) {
+	if s.alerts == nil {
+		return
+	}
+	select {
+	case <-s.ready:
+		s.alerts.Run(ctx)
+	case <-ctx.Done():
+	}
 }
 
 // drain tells that the server is about to end, goes on for as long as those who send traffic take to notice, and then

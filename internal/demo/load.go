@@ -15,7 +15,7 @@ const batchSize = 500
 // Load writes a whole demonstration registry through the store: permittees and reference data first, then the labels in
 // batches. After each batch it calls progress, unless that is nil, with the number of labels written so far and the number
 // there will be. It ends with the context's error when the context does; what was written stays, and loading again
-// completes it, as every write is by key.
+// completes it, as every write is by key. The labels are history: no saved search is told of them.
 func Load(ctx context.Context, st store.Store, o Options, progress func(done, total int)) error {
 	if err := o.Check(); err != nil {
 		return err
@@ -42,7 +42,7 @@ func loadColas(ctx context.Context, st store.Colas, o Options, progress func(don
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		outcomes, err := st.UpsertColas(ctx, batch, store.Commit)
+		outcomes, err := st.UpsertColas(ctx, batch, store.History)
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ type shelf struct {
 	largest     int    // batch of labels
 	fails       string // kind of write
 	refuses     bool   // the first label of every batch
+	news        bool   // some label was written as news
 }
 
 func newShelf() *shelf {
@@ -37,7 +38,8 @@ func (s *shelf) write(kind string, n int) ([]store.Outcome, error) {
 	return make([]store.Outcome, n), nil
 }
 
-func (s *shelf) UpsertColas(_ context.Context, patches []cola.Patch[cola.Cola], _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertColas(_ context.Context, patches []cola.Patch[cola.Cola], mode store.Mode) ([]store.Outcome, error) {
+	s.news = s.news || mode != store.History
 	s.largest = max(s.largest, len(patches))
 	for i := range patches {
 		var c cola.Cola
@@ -108,6 +110,9 @@ func TestLoadWritesEverything(t *testing.T) {
 	}
 	if s.largest != batchSize || len(s.colas) != o.Colas {
 		t.Errorf("%d labels in batches of up to %d", len(s.colas), s.largest)
+	}
+	if s.news {
+		t.Error("demonstration labels are news")
 	}
 	for c := range Labels(o) {
 		if diff := cmp.Diff(*c, s.colas[c.TTBID]); diff != "" {

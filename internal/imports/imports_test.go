@@ -33,7 +33,7 @@ var table = map[string][]string{
 	"auth":            {"cola", "store", "internal/strictjson"},
 	"ingest":          {"cola", "store"},
 	"registry":        {"cola", "store", "search", "quota"},
-	"alerts":          {"cola", "store", "registry"},
+	"alerts":          {"cola", "store", "search"},
 	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
 	"mcp":             {"cola", "registry", "auth", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
 	"dashboard":       {"cola", "registry", "auth", "internal/labelart"},

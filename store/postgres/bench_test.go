@@ -15,6 +15,25 @@ import (
 
 var benchLabels = flag.Int("labels", 20_000, "how many labels the benchmarks of reading work on")
 
+var benchSearches = flag.Int("searches", 10_000, "how many searches the benchmark of runs has due at once")
+
+// BenchmarkRuns claims and records runs of many searches, a thousand at a time.
+func BenchmarkRuns(b *testing.B) {
+	s := mustOpen(b, migratedDatabase(b), Options{Logger: quiet()})
+	if err := s.Fill(b.Context(), storetest.SampleSearches(*benchSearches)); err != nil {
+		b.Fatal(err)
+	}
+	total := 0
+	for day := 1; b.Loop(); day++ {
+		runs, err := storetest.RunSampleSearches(b.Context(), s, day)
+		if err != nil || runs != *benchSearches {
+			b.Fatalf("%d runs, %v", runs, err)
+		}
+		total += runs
+	}
+	b.ReportMetric(float64(total)/b.Elapsed().Seconds(), "runs/s")
+}
+
 // BenchmarkUpsertColas imports labels that are new, 5,000 a call.
 func BenchmarkUpsertColas(b *testing.B) {
 	s := mustOpen(b, migratedDatabase(b), Options{Logger: quiet()})

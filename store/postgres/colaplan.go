@@ -57,6 +57,8 @@ func newColaWrite(changes []*records.ColaChange) *colaWrite {
 		if first, again := labels[c.Label.TTBID]; again {
 			first.Label = c.Label
 			first.Row, first.Images, first.Barcodes = first.Row || c.Row, first.Images || c.Images, first.Barcodes || c.Barcodes
+			first.Arrives = first.Arrives || c.Arrives && !first.HadDate
+			first.LosesDate = first.LosesDate || c.LosesDate
 		} else {
 			first := *c
 			labels[c.Label.TTBID] = &first
@@ -93,6 +95,9 @@ func (w *colaWrite) carryOut(ctx context.Context, tx pgx.Tx, rev cola.Revision) 
 		return err
 	}
 	if err := w.copyParts(ctx, tx); err != nil {
+		return err
+	}
+	if err := w.noteArrivals(ctx, tx, rev); err != nil {
 		return err
 	}
 	return writePermittees(ctx, tx, rev, w.permittees)

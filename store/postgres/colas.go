@@ -28,8 +28,8 @@ func (s *Store) UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola]
 	for chunk := range slices.Chunk(patches, colaChunk) {
 		kept, err := s.apply(ctx, change{mode: mode, plan: func(ctx context.Context, q querier) (plan, error) {
 			planner := rehearsed
-			if mode == store.Commit {
-				planner = new(records.Colas)
+			if mode.Writes() {
+				planner = &records.Colas{History: mode == store.History}
 			}
 			return planColas(ctx, q, planner, chunk)
 		}})
@@ -56,6 +56,14 @@ func (s *Store) Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
 		return nil
 	})
 	return c, err
+}
+
+// HasColas implements store.Colas.
+func (s *Store) HasColas(ctx context.Context) (has bool, err error) {
+	err = s.read(ctx, "look for labels", func() error {
+		return s.general.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM colas)`).Scan(fields{&has})
+	})
+	return has, err
 }
 
 var (

@@ -128,7 +128,7 @@ func decode(field any, raw []byte) error {
 		*f = cola.Some(math.Float64frombits(binary.BigEndian.Uint64(raw)))
 	case *bool, *cola.Opt[bool]:
 		return decodeBool(field, raw)
-	case *cola.Date, *time.Time, *[]time.Time:
+	case *cola.Date, *time.Time, *cola.Timestamp, *[]time.Time:
 		return decodeTime(field, raw)
 	case *[]string:
 		return decodeArray(raw, f, func(element []byte) (string, error) { return string(element), nil })
@@ -257,6 +257,10 @@ func decodeTime(field any, raw []byte) error {
 	case *time.Time:
 		var err error
 		*f, err = instant(raw)
+		return err
+	case *cola.Timestamp:
+		at, err := instant(raw)
+		*f = cola.TimestampOf(at)
 		return err
 	case *[]time.Time:
 		return decodeArray(raw, f, instant)

@@ -56,8 +56,10 @@ type filler struct {
 	tables  []*filledTable // in an order in which rows refer to earlier ones
 	waiting int            // rows that are yet to be copied
 	windows sums[cola.AccountID, accountRow]
+	known   cola.Revision // the highest that the items tell of
 
-	accounts, keys, apps, identities, links, searches, months, days, permittees, colas, images, barcodes, bursts *filledTable
+	accounts, keys, apps, identities, links, searches, runs, matches, months, days *filledTable
+	permittees, colas, images, barcodes, arrivals, bursts                          *filledTable
 }
 
 // filledTable is a table with the rows that are to be copied into it next.
@@ -79,7 +81,9 @@ func newFiller(ctx context.Context, tx pgx.Tx) *filler {
 	f.apps = table("apps", "id", "issuer", "client_id", "name", "scopes", "created_at", "disabled_at")
 	f.identities = table("identities", "issuer", "subject", "account_id")
 	f.links = table("links", "id", "account_id", "app_id", "scopes", "created_at", "last_used_at", "revoked_at")
-	f.searches = table("saved_searches", append([]string{"id", "account_id"}, records.Names((&records.SavedSearch{}).Columns())...)...)
+	f.searches = table("saved_searches", append([]string{"id", "account_id", "mark_at", "mark_revision"}, records.Names((&records.SavedSearch{}).Columns())...)...)
+	f.runs = table("saved_search_runs", "search_id", "id", "ran_at", "date_from", "date_to", "match_count", "late_count")
+	f.matches = table("saved_search_matches", "search_id", "run_id", "ttb_id", "late")
 	f.months = table("usage_months", "account_id", "period", "detail_views", "list_records")
 	f.days = table("usage_days", "account_id", "day", "channel", "credential_kind", "credential_id", "meter", "units", "requests")
 	f.bursts = table("burst_windows", "account_id", "granted_at", "requests")
@@ -87,6 +91,7 @@ func newFiller(ctx context.Context, tx pgx.Tx) *filler {
 	f.colas = table("colas", copiedCola...)
 	f.images = table("cola_images", copiedImage...)
 	f.barcodes = table("cola_barcodes", copiedBarcode...)
+	f.arrivals = table("cola_arrivals", "ttb_id", "revision", "approval_date")
 	return f
 }
 
@@ -102,10 +107,6 @@ func (f *filler) fill(i *store.Item) error {
 			k.CreatedAt, encode(&k.LastUsedAt), encode(&k.RevokedAt), encode(&k.ExpiresAt))
 	case store.ItemApp, store.ItemIdentity, store.ItemLink:
 		f.addConnection(i)
-	case store.ItemSearch:
-		if err := f.addSearch(&i.Search); err != nil {
-			return err
-		}
 	case store.ItemMonth:
 		m := &i.Month
 		f.add(f.months, int64(m.Account), m.Period.String(), int64(m.Used.DetailViews), int64(m.Used.ListRecords))
@@ -125,7 +126,9 @@ func (f *filler) fill(i *store.Item) error {
 	case store.ItemCola:
 		f.addCola(i.Cola)
 	default:
-		return fmt.Errorf("no such kind of item")
+		if err := f.addRuns(i); err != nil {
+			return err
+		}
 	}
 	if f.waiting < fillChunk {
 		return nil
@@ -136,14 +139,6 @@ func (f *filler) fill(i *store.Item) error {
 func (f *filler) add(t *filledTable, row ...any) {
 	t.rows = append(t.rows, row)
 	f.waiting++
-}
-
-func (f *filler) addSearch(i *store.StoredSearch) error {
-	row, err := records.NewSavedSearch(&i.SavedSearch)
-	if err == nil {
-		f.add(f.searches, append([]any{i.ID, int64(i.Account)}, values(row.Columns())...)...)
-	}
-	return err
 }
 
 // addConnection adds one item about connected apps.
@@ -183,8 +178,8 @@ func (f *filler) flush() error {
 	return nil
 }
 
-// finish copies what is left, has what is new numbered after what there is, and takes a revision. The records carry 1: nobody
-// has read any of them before.
+// finish copies what is left, has what is new numbered after what there is, and takes a revision above those that the items tell of.
+// The records carry 1: nobody has read any of them before.
 func (f *filler) finish(rev cola.Revision) error {
 	for _, id := range f.windows.keys {
 		w := f.windows.values[id]
@@ -194,10 +189,10 @@ func (f *filler) finish(rev cola.Revision) error {
 		return err
 	}
 	b := &pgx.Batch{}
-	for _, t := range []*filledTable{f.accounts, f.keys, f.apps, f.links, f.searches} {
+	for _, t := range []*filledTable{f.accounts, f.keys, f.apps, f.links, f.searches, f.runs} {
 		b.Queue(fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%s', 'id'), max(id)) FROM %[1]s`, t.name))
 	}
-	b.Queue(setBoth, int64(rev))
+	b.Queue(setBoth, int64(max(rev, f.known+1)))
 	b.Queue(notifyChange)
 	return sent(f.tx.SendBatch(f.ctx, b), nil)
 }

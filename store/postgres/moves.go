@@ -30,7 +30,8 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	err := s.view(ctx, func(q querier) error {
 		d := dumper{ctx, q, func(i *store.Item) error { return f.told(yield(i)) }}
 		for _, dump := range []func() error{
-			d.accounts, d.keys, d.apps, d.identities, d.links, d.searches, d.months, d.days, d.grants, d.references, d.permittees, d.colas,
+			d.accounts, d.keys, d.apps, d.identities, d.links, d.searches, d.runs, d.matches,
+			d.months, d.days, d.grants, d.references, d.permittees, d.colas, d.arrivals,
 		} {
 			if err := dump(); err != nil {
 				return err
@@ -91,18 +92,6 @@ func (d dumper) links() error {
 		l := &i.Link
 		return fields{&l.ID, &l.Account, &l.App.ID, &l.Scopes, &l.CreatedAt, &l.LastUsedAt, &l.RevokedAt}
 	}, nil)
-}
-
-func (d dumper) searches() error {
-	var row records.SavedSearch
-	return d.rows(store.ItemSearch, `SELECT id, account_id, `+savedSearchNames+` FROM saved_searches ORDER BY id`,
-		func(i *store.Item) fields {
-			return append(fields{&i.Search.ID, &i.Search.Account}, savedSearchColumns(&row)...)
-		},
-		func(i *store.Item) (err error) {
-			i.Search.SavedSearch, err = row.Search()
-			return err
-		})
 }
 
 func (d dumper) months() error {
@@ -199,11 +188,14 @@ var countsOf = map[store.ItemKind][]string{
 	store.ItemIdentity:  {`count(*) FROM identities`},
 	store.ItemLink:      {`count(*) FROM links`},
 	store.ItemSearch:    {`count(*) FROM saved_searches`},
+	store.ItemRun:       {`count(*) FROM saved_search_runs`},
+	store.ItemMatch:     {`count(*) FROM saved_search_matches`},
 	store.ItemMonth:     {`count(*) FROM usage_months`},
 	store.ItemDay:       {`count(*) FROM usage_days`},
 	store.ItemGrant:     {`coalesce(sum(cardinality(granted_at)), 0) FROM burst_windows`},
 	store.ItemPermittee: {`count(*) FROM permittees`},
 	store.ItemCola:      {`count(*) FROM colas`},
+	store.ItemArrival:   {`count(*) FROM cola_arrivals`},
 	store.ItemReferences: {`count(*) FROM ` + records.AVAs.Table, `count(*) FROM ` + records.ProductionReports.Table,
 		`count(*) FROM ` + records.ProcessingTimes.Table, `count(*) FROM ` + records.FormulaProcessingTimes.Table,
 		`count(*) FROM ` + records.RegistrationProcessingTimes.Table, `count(*) FROM ` + records.CategoryAliases.Table},

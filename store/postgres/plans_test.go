@@ -44,6 +44,25 @@ func planned() map[string]string {
 		"creation by key":          selectCreation,
 		"keeping of a creation":    upsertCreation,
 		"forgetting of creations":  forgetCreations,
+		"claiming of searches":     claimDue,
+		"locking of claims":        lockClaimed,
+		"revisions of marks":       knownRevisions,
+		"keeping of matches":       insertMatches,
+		"moving of marks":          moveMarks,
+		"letting go of searches":   letGo,
+		"search that is due next":  selectDue,
+		"id of a search":           searchID,
+		"run of a search":          runOfSearch,
+		"number of runs":           countRuns,
+		"runs":                     selectRuns,
+		"number of matches":        countFound,
+		"matches":                  selectFound,
+		"number of a run's":        countFoundBy,
+		"matches of a run":         selectFoundBy,
+		"noting of arrivals":       insertArrivals,
+		"arrivals":                 selectArrivals,
+		"arrived labels":           arrivedColas,
+		"arrived permittees":       arrivedPermittees,
 		"days of an account":       selectDays,
 		"counting of months":       upsertMonths,
 		"counting of days":         upsertDays,
@@ -96,7 +115,10 @@ func explain(t *testing.T, conn *pgx.Conn, name, query string) []string {
 		fmt.Sscan(m[1], &n)
 		count = max(count, n)
 	}
-	arguments := "(" + strings.TrimSuffix(strings.Repeat("NULL, ", count), ", ") + ")"
+	arguments := ""
+	if count > 0 {
+		arguments = "(" + strings.TrimSuffix(strings.Repeat("NULL, ", count), ", ") + ")"
+	}
 	if _, err := conn.Exec(t.Context(), `DEALLOCATE ALL`); err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store
 func (s *Store) apply(ctx context.Context, c change) ([]store.Outcome, error) {
 	var p plan
 	var err error
-	if c.mode == store.DryRun {
+	if !c.mode.Writes() {
 		err = s.view(ctx, func(q querier) error {
 			p, err = c.plan(ctx, q)
 			return err

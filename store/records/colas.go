@@ -19,6 +19,7 @@ type Reader interface {
 // Colas merges patches into labels as they stand, and keeps what comes of it, so that later patches see earlier ones. The
 // zero value has looked at nothing.
 type Colas struct {
+	History    bool                      // no label arrives
 	labels     map[cola.TTBID]*cola.Cola // those looked at so far; nil for one that does not exist
 	permittees Permittees
 }
@@ -30,6 +31,8 @@ type ColaChange struct {
 	Row                    bool       // which differs
 	Images, Barcodes       bool       // these differ
 	HadImages, HadBarcodes bool       // rows of these exist
+	HadDate, LosesDate     bool       // the label had an approval date before, and has none any more
+	Arrives                bool       // the label gets its first approval date, as far as its row tells
 	Permittee              *Permittee // to be written too; nil when it stays as it is
 }
 
@@ -94,7 +97,7 @@ func (pl *Colas) merge(patch *cola.Patch[cola.Cola]) (store.Outcome, *ColaChange
 	outcome := store.Added
 	if old != nil {
 		outcome = store.Changed
-		c.Exists, c.HadImages, c.HadBarcodes = true, len(old.Images) > 0, len(old.Barcodes) > 0
+		c.Exists, c.HadDate, c.HadImages, c.HadBarcodes = true, old.ApprovalDate != 0, len(old.Images) > 0, len(old.Barcodes) > 0
 		c.Row = !Same(ColaColumns(label), ColaColumns(old))
 		c.Images = !slices.Equal(label.Images, old.Images)
 		c.Barcodes = !slices.Equal(label.Barcodes, old.Barcodes)
@@ -102,6 +105,8 @@ func (pl *Colas) merge(patch *cola.Patch[cola.Cola]) (store.Outcome, *ColaChange
 			return store.Unchanged, nil
 		}
 	}
+	c.LosesDate = c.HadDate && label.ApprovalDate == 0
+	c.Arrives = !pl.History && !c.HadDate && label.ApprovalDate != 0
 	pl.labels[id] = label
 	return outcome, c
 }

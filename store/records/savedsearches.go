@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -88,15 +90,36 @@ func (r *SavedSearch) Change(change func(cola.SavedSearch) (cola.SavedSearch, er
 // Search returns the search, without its addresses. Filters that a newer version of the program has written and this one does not
 // know are left out.
 func (r *SavedSearch) Search() (cola.SavedSearch, error) {
-	s := cola.SavedSearch{UUID: r.UUID, Name: r.Name, CreatedAt: cola.TimestampOf(r.CreatedAt)}
+	s := r.withoutFilters()
 	if err := json.Unmarshal([]byte(r.Filters), &s.Filters); err != nil {
 		return cola.SavedSearch{}, fmt.Errorf("filters of saved search %s: %w", r.UUID, err)
 	}
+	return s, nil
+}
+
+// Due returns the search, without its addresses, and why this version of the program cannot run it, nil when it can. One with filters or
+// a cadence that it does not know it cannot.
+func (r *SavedSearch) Due() (s cola.SavedSearch, fault error) {
+	s = r.withoutFilters()
+	if r.Cadence != "" && !slices.Contains(cola.Cadences(), string(r.Cadence)) {
+		return s, fmt.Errorf("schedule of saved search %s: unknown cadence %q", r.UUID, r.Cadence)
+	}
+	strict := json.NewDecoder(strings.NewReader(r.Filters))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&s.Filters); err != nil {
+		s.Filters = cola.SavedSearchFilters{}
+		return s, fmt.Errorf("filters of saved search %s: %w", r.UUID, err)
+	}
+	return s, nil
+}
+
+func (r *SavedSearch) withoutFilters() cola.SavedSearch {
+	s := cola.SavedSearch{UUID: r.UUID, Name: r.Name, CreatedAt: cola.TimestampOf(r.CreatedAt)}
 	if r.Cadence != "" {
 		s.Schedule = &cola.Schedule{Active: r.Active, Cadence: string(r.Cadence), Day: r.Day,
 			NextRunAt: timestampOf(r.NextRunAt), LastRunAt: timestampOf(r.LastRunAt)}
 	}
-	return s, nil
+	return s
 }
 
 // A time that is not known is the zero time in a row.

@@ -16,6 +16,25 @@ import (
 
 var benchLabels = flag.Int("labels", 20_000, "how many labels the benchmarks of reading work on")
 
+var benchSearches = flag.Int("searches", 10_000, "how many searches the benchmark of runs has due at once")
+
+// BenchmarkRuns claims and records runs of many searches, a thousand at a time.
+func BenchmarkRuns(b *testing.B) {
+	s := mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})
+	if err := s.Fill(b.Context(), storetest.SampleSearches(*benchSearches)); err != nil {
+		b.Fatal(err)
+	}
+	total := 0
+	for day := 1; b.Loop(); day++ {
+		runs, err := storetest.RunSampleSearches(b.Context(), s, day)
+		if err != nil || runs != *benchSearches {
+			b.Fatalf("%d runs, %v", runs, err)
+		}
+		total += runs
+	}
+	b.ReportMetric(float64(total)/b.Elapsed().Seconds(), "runs/s")
+}
+
 // BenchmarkUpsertColas imports labels that are new, 500 a call.
 func BenchmarkUpsertColas(b *testing.B) {
 	s := mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})
@@ -127,6 +146,44 @@ func BenchmarkSettleDuringImport(b *testing.B) {
 	}
 }
 
+// BenchmarkSettleDuringRuns commits batches of one charge each while the same process runs all its searches, and reports how long a
+// commit takes.
+func BenchmarkSettleDuringRuns(b *testing.B) {
+	s := mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})
+	if err := s.Fill(b.Context(), storetest.SampleSearches(*benchSearches)); err != nil {
+		b.Fatal(err)
+	}
+	charged := make([]cola.AccountID, 200)
+	for i := range charged {
+		charged[i] = cola.AccountID(i + 1)
+	}
+	sampleKeys(b, s, charged)
+	for day := 1; b.Loop(); day++ {
+		over := make(chan error, 1)
+		go func() {
+			_, err := storetest.RunSampleSearches(b.Context(), s, day)
+			over <- err
+		}()
+		var took []time.Duration
+		for running := true; running; time.Sleep(2 * time.Millisecond) {
+			select {
+			case err := <-over:
+				if running = false; err != nil {
+					b.Fatal(err)
+				}
+			default:
+			}
+			start := time.Now()
+			if err := chargeOne(b.Context(), s, charged[len(took)%len(charged)]); err != nil {
+				b.Fatal(err)
+			}
+			took = append(took, time.Since(start))
+		}
+		slices.Sort(took)
+		report(b, "runs", took)
+	}
+}
+
 func report(b *testing.B, name string, took []time.Duration) {
 	for unit, q := range map[string]float64{"p50": 0.5, "p99": 0.99, "max": 1} {
 		b.ReportMetric(float64(at(took, q).Microseconds()), name+"-"+unit+"-µs")
@@ -142,15 +199,23 @@ func sampleAccounts(b *testing.B, s *Store, n int) (ids []cola.AccountID) {
 	b.Helper()
 	for i := range n {
 		a, err := s.CreateAccount(b.Context(), fmt.Sprintf("%d@example.com", i), cola.TierPro)
-		if err == nil {
-			_, err = s.CreateKey(b.Context(), store.Key{AccountID: a.ID}, store.KeyHash{byte(i), byte(i >> 8)})
-		}
 		if err != nil {
 			b.Fatal(err)
 		}
 		ids = append(ids, a.ID)
 	}
+	sampleKeys(b, s, ids)
 	return ids
+}
+
+// sampleKeys makes a key for each account.
+func sampleKeys(b *testing.B, s *Store, accounts []cola.AccountID) {
+	b.Helper()
+	for i, id := range accounts {
+		if _, err := s.CreateKey(b.Context(), store.Key{AccountID: id}, store.KeyHash{byte(i), byte(i >> 8)}); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // chargeOne charges an account as one request for a page does. Sample keys have the ids of their accounts.

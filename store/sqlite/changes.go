@@ -99,6 +99,11 @@ func colasSince(ctx context.Context, q querier, after cola.Revision, yield func(
 	if after > 0 {
 		labels, barcodes, args = changedColas, changedBarcodes, []any{int64(after)}
 	}
+	return eachCola(ctx, q, labels, barcodes, args, yield)
+}
+
+// eachCola yields the labels of a query, which come in ascending order, with the barcodes of another, which come in the same.
+func eachCola(ctx context.Context, q querier, labels, barcodes string, args []any, yield func(*cola.IndexRecord) error) error {
 	parts, err := openBarcodes(ctx, q, barcodes, args)
 	if err != nil {
 		return err

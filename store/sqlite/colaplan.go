@@ -58,6 +58,11 @@ func (c colaStep) write(ctx context.Context, w *writer, rev cola.Revision) error
 	if err := c.writeRow(ctx, w, rev); err != nil {
 		return err
 	}
+	if c.Arrives {
+		if err := w.exec(ctx, insertArrival, int64(c.Label.TTBID), int64(rev), encode(&c.Label.ApprovalDate)); err != nil {
+			return err
+		}
+	}
 	if c.Images {
 		if err := c.writeImages(ctx, w); err != nil {
 			return err

@@ -28,8 +28,8 @@ func (s *Store) UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola]
 		kept, err := s.apply(ctx, change{mode: mode, split: true,
 			plan: func(ctx context.Context, q querier, done int) (*plan, error) {
 				planner := rehearsed
-				if mode == store.Commit {
-					planner = new(records.Colas)
+				if mode.Writes() {
+					planner = &records.Colas{History: mode == store.History}
 				}
 				return planColas(ctx, q, planner, chunk[done:])
 			}})
@@ -39,7 +39,7 @@ func (s *Store) UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola]
 		}
 		s.relieve(ctx)
 	}
-	if mode == store.DryRun {
+	if !mode.Writes() {
 		return outcomes, nil
 	}
 	return outcomes, failed(operation, s.journal.sync())
@@ -62,6 +62,17 @@ func (s *Store) Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
 		return cola.Cola{}, failed(operation, store.ErrNotFound)
 	}
 	return *c, nil
+}
+
+// HasColas implements store.Colas.
+func (s *Store) HasColas(ctx context.Context) (has bool, err error) {
+	const operation = "look for labels"
+	if err := s.start(); err != nil {
+		return false, failed(operation, err)
+	}
+	defer s.done()
+	err = s.read.row(ctx, `SELECT EXISTS (SELECT 1 FROM colas)`).Scan(&has)
+	return has, failed(operation, err)
 }
 
 var (

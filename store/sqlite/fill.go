@@ -30,6 +30,7 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 	next, stop := iter.Pull2(items)
 	defer stop()
 	more := true
+	var known cola.Revision
 	for begun := false; more; begun = true {
 		err := s.records.transact(ctx, func(ctx context.Context) (err error) {
 			if !begun {
@@ -37,7 +38,7 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 					return err
 				}
 			}
-			more, err = s.fillSome(ctx, next)
+			more, err = s.fillSome(ctx, next, &known)
 			return err
 		})
 		if err != nil && begun {
@@ -51,18 +52,18 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 	return failed(operation, s.journal.sync())
 }
 
-// fillSome writes the next items and reports whether there are more. With the last of them comes the revision, at which
-// followers look up. The records carry 1: nobody has read any of them before.
-func (s *Store) fillSome(ctx context.Context, next func() (*store.Item, error, bool)) (more bool, err error) {
+// fillSome writes the next items and reports whether there are more, keeping in known the highest revision that they tell of. With
+// the last of them comes a higher one, at which followers look up. The records carry 1: nobody has read any of them before.
+func (s *Store) fillSome(ctx context.Context, next func() (*store.Item, error, bool), known *cola.Revision) (more bool, err error) {
 	for range fillChunk {
 		item, err, ok := next()
 		if err != nil {
 			return false, err
 		}
 		if !ok {
-			_, err := s.nextRevision(ctx, 0, true)
-			return false, err
+			return false, s.firstRevision(ctx, *known)
 		}
+		*known = max(*known, item.Search.Mark.Revision, item.Arrival.At)
 		if err := s.fill(ctx, item); err != nil {
 			return false, fmt.Errorf("%s: %w", item.Kind, err)
 		}
@@ -85,8 +86,6 @@ func (s *Store) fill(ctx context.Context, i *store.Item) error {
 			encode(&k.CreatedAt), encode(&k.LastUsedAt), encode(&k.RevokedAt), encode(&k.ExpiresAt))
 	case store.ItemApp, store.ItemIdentity, store.ItemLink:
 		return s.fillConnection(ctx, i)
-	case store.ItemSearch:
-		return s.fillSearch(ctx, &i.Search)
 	case store.ItemMonth:
 		return w.exec(ctx, `INSERT INTO usage_months (account_id, period, detail_views, list_records) VALUES (?, ?, ?, ?)`,
 			int64(i.Month.Account), i.Month.Period.String(), i.Month.Used.DetailViews, i.Month.Used.ListRecords)
@@ -105,7 +104,7 @@ func (s *Store) fill(ctx context.Context, i *store.Item) error {
 	case store.ItemCola:
 		return colaStep{&records.ColaChange{Label: i.Cola, Images: true, Barcodes: true}}.write(ctx, w, 1)
 	}
-	return fmt.Errorf("no such kind of item: %q", i.Kind)
+	return s.fillRuns(ctx, i)
 }
 
 // fillConnection writes one item about connected apps.
@@ -122,15 +121,6 @@ func (s *Store) fillConnection(ctx context.Context, i *store.Item) error {
 	l := &i.Link
 	return w.exec(ctx, `INSERT INTO links (id, account_id, app_id, scopes, created_at, last_used_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		l.ID, int64(l.Account), l.App.ID, encode(&l.Scopes), encode(&l.CreatedAt), encode(&l.LastUsedAt), encode(&l.RevokedAt))
-}
-
-func (s *Store) fillSearch(ctx context.Context, i *store.StoredSearch) error {
-	row, err := records.NewSavedSearch(&i.SavedSearch)
-	if err != nil {
-		return err
-	}
-	return s.records.exec(ctx, `INSERT INTO saved_searches (id, account_id, `+savedSearchNames+`) VALUES (?, ?, `+placeholders(len(row.Columns()))+`)`,
-		append([]any{i.ID, int64(i.Account)}, values(row.Columns())...)...)
 }
 
 func (s *Store) fillReferences(ctx context.Context, sets *store.ReferenceSets) error {

@@ -19,7 +19,8 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	defer s.done()
 	return failed(operation, s.read.view(ctx, func(q querier) error {
 		for _, dump := range []func(context.Context, querier, func(*store.Item) error) error{
-			dumpAccounts, dumpKeys, dumpApps, dumpIdentities, dumpLinks, dumpSearches, dumpMonths, dumpDays, dumpGrants, dumpReferences, dumpPermittees, dumpColas,
+			dumpAccounts, dumpKeys, dumpApps, dumpIdentities, dumpLinks, dumpSearches, dumpRuns, dumpMatches,
+			dumpMonths, dumpDays, dumpGrants, dumpReferences, dumpPermittees, dumpColas, dumpArrivals,
 		} {
 			if err := dump(ctx, q, yield); err != nil {
 				return err
@@ -89,18 +90,6 @@ func dumpLinks(ctx context.Context, q querier, yield func(*store.Item) error) er
 	return dumpRows(ctx, q, yield, store.ItemLink, query, func(row scanner, i *store.Item) error {
 		l := &i.Link
 		return row.Scan(&l.ID, &l.Account, &l.App.ID, target{&l.Scopes}, target{&l.CreatedAt}, target{&l.LastUsedAt}, target{&l.RevokedAt})
-	})
-}
-
-func dumpSearches(ctx context.Context, q querier, yield func(*store.Item) error) error {
-	query := `SELECT id, account_id, ` + savedSearchNames + ` FROM saved_searches ORDER BY id`
-	return dumpRows(ctx, q, yield, store.ItemSearch, query, func(row scanner, i *store.Item) error {
-		var r records.SavedSearch
-		err := row.Scan(append([]any{&i.Search.ID, &i.Search.Account}, targets(r.Columns())...)...)
-		if err == nil {
-			i.Search.SavedSearch, err = r.Search()
-		}
-		return err
 	})
 }
 
@@ -194,8 +183,9 @@ func (s *Store) Sizes(ctx context.Context) (map[store.ItemKind]int, error) {
 // tablesOf names the tables that hold the records of each kind, less those of parts of records.
 var tablesOf = map[store.ItemKind][]string{
 	store.ItemAccount: {"accounts"}, store.ItemKey: {"api_keys"}, store.ItemApp: {"apps"}, store.ItemIdentity: {"identities"},
-	store.ItemLink: {"links"}, store.ItemSearch: {"saved_searches"}, store.ItemMonth: {"usage_months"}, store.ItemDay: {"usage_days"},
-	store.ItemGrant: {"burst_grants"}, store.ItemPermittee: {"permittees"}, store.ItemCola: {"colas"},
+	store.ItemLink: {"links"}, store.ItemSearch: {"saved_searches"}, store.ItemRun: {"saved_search_runs"}, store.ItemMatch: {"saved_search_matches"},
+	store.ItemMonth: {"usage_months"}, store.ItemDay: {"usage_days"}, store.ItemGrant: {"burst_grants"},
+	store.ItemPermittee: {"permittees"}, store.ItemCola: {"colas"}, store.ItemArrival: {"cola_arrivals"},
 	store.ItemReferences: {records.AVAs.Table, records.ProductionReports.Table, records.ProcessingTimes.Table,
 		records.FormulaProcessingTimes.Table, records.RegistrationProcessingTimes.Table, records.CategoryAliases.Table},
 }

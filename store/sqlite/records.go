@@ -71,7 +71,7 @@ func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store
 	}
 	defer s.done()
 	outcomes, err := s.apply(ctx, c)
-	if err == nil && c.mode == store.Commit {
+	if err == nil && c.mode.Writes() {
 		s.relieve(ctx)
 		err = s.journal.sync()
 	}
@@ -95,7 +95,7 @@ func (s *Store) apply(ctx context.Context, c change) (outcomes []store.Outcome, 
 		if err != nil {
 			return outcomes, err
 		}
-		if c.mode == store.DryRun {
+		if !c.mode.Writes() {
 			return append(outcomes, p.outcomes...), nil
 		}
 		kept, err := s.write(ctx, p, c)

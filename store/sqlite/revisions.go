@@ -38,6 +38,11 @@ func (s *Store) nextRevision(ctx context.Context, base cola.Revision, reference 
 	return next, s.records.exec(ctx, forgetRevisions, now.Add(-revisionsKept).UnixMicro())
 }
 
+// firstRevision takes the revision of a store that was filled, above one that what it was filled with tells of.
+func (s *Store) firstRevision(ctx context.Context, above cola.Revision) error {
+	return s.records.exec(ctx, setBoth, max(int64(above)+1, s.instant().UnixMicro()), 0)
+}
+
 // HasRevision implements store.Changes.
 func (s *Store) HasRevision(ctx context.Context, rev cola.Revision) (has bool, err error) {
 	const operation = "look up revision"

@@ -33,6 +33,9 @@ func testMoves(t *testing.T, open Opener) {
 				mustKnow(t, one.st, one.rev, one.known)
 			}
 		}},
+		{"a moved registry begins after all that was known", func(t *testing.T, st store.Store, c *clock) {
+			movedToSlowClock(t, st, c, func() store.Store { return open(t, c.now) })
+		}},
 		{"an empty registry can be moved", func(t *testing.T, st store.Store, c *clock) {
 			to := open(t, c.now)
 			if err := to.Fill(t.Context(), store.Items(t.Context(), st)); err != nil {
@@ -112,6 +115,7 @@ func furnish(t *testing.T, st store.Store, c *clock) {
 	second.StatisticalDetail = "a"
 	outcomes, err = st.ReplaceProductionReport(t.Context(), key, []cola.ProductionReport{row, second}, store.Commit)
 	must(t, outcomes, err)
+	furnishRuns(t, st)
 }
 
 func movedDoesTheSame(t *testing.T, from, to store.Store, c *clock) {
@@ -149,6 +153,7 @@ func movedDoesTheSame(t *testing.T, from, to store.Store, c *clock) {
 	}
 	movedLinksDoTheSame(t, from, to, k.AccountID)
 	movedSearchesDoTheSame(t, from, to, k.AccountID)
+	movedRunsDoTheSame(t, from, to)
 	settle(t, to, k.AccountID, charge(k.AccountID, 1, rest(k.ID, cola.MeterListRecords, 5)))
 	same(t, "list records used", 25, mustUsage(t, to, k.AccountID).Used.ListRecords)
 	c.advance(time.Hour)

@@ -24,12 +24,15 @@ const (
 
 // childRoles are what another process can do once it has said how it opened the database. Each says what it did.
 var childRoles = map[string]func(ctx context.Context, st store.Store, out io.Writer) error{
-	"open":   func(context.Context, store.Store, io.Writer) error { return nil },
-	"charge": childCharge,
-	"import": childImport,
-	"enter":  childEnter,
-	"create": childCreate,
-	"resume": childResume,
+	"open":        func(context.Context, store.Store, io.Writer) error { return nil },
+	"charge":      childCharge,
+	"import":      childImport,
+	"enter":       childEnter,
+	"create":      childCreate,
+	"run":         childRun(anHour),
+	"run briefly": childRun(shortHold),
+	"claim":       childClaim,
+	"resume":      childResume,
 }
 
 // Database is a store that tells whether its opening made the database.

@@ -40,6 +40,8 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Links", testLinks},
 		{"SavedSearches", testSavedSearches},
 		{"SavedSearchLife", testSavedSearchLife},
+		{"Arrivals", testArrivals},
+		{"Runs", testRuns},
 		{"Ledger", testLedger},
 		{"Batches", testBatches},
 		{"Window", testWindow},
@@ -142,6 +144,14 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, _, errs["SavedSearches"] = st.SavedSearches(ctx, 1, 0, 1)
 	_, errs["UpdateSavedSearch"] = st.UpdateSavedSearch(ctx, 1, "x", 1, renamed("y"))
 	errs["DeleteSavedSearch"] = st.DeleteSavedSearch(ctx, 1, "x")
+	_, errs["HasColas"] = st.HasColas(ctx)
+	_, errs["ArrivedSince"] = st.ArrivedSince(ctx, 0, func(store.Arrival) error { return nil })
+	_, errs["ClaimDue"] = st.ClaimDue(ctx, epoch, 1, time.Hour)
+	_, errs["RecordRuns"] = st.RecordRuns(ctx, []store.RunRecord{{}})
+	errs["ReleaseDue"] = st.ReleaseDue(ctx, []store.DueSearch{{}})
+	_, errs["NextDue"] = st.NextDue(ctx)
+	_, _, errs["RunsOf"] = st.RunsOf(ctx, 1, "x", store.Slice{})
+	_, _, errs["MatchesOf"] = st.MatchesOf(ctx, 1, "x", 0, store.Slice{})
 	errs["Settle"] = st.Settle(ctx, store.Batch{}, func(time.Time, []store.AccountState) []store.Entry { return nil })
 	_, errs["AccountUsage"] = st.AccountUsage(ctx, 1)
 	return errs

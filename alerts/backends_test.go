@@ -1,0 +1,234 @@
+package alerts
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/postgres"
+	"github.com/colaregistry/colaregistry/store/sqlite"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// opener opens one and the same database, as each of several processes does, with a clock of the test's.
+type opener func(t testing.TB, now func() time.Time) store.Store
+
+// onBackends runs a test, or a benchmark, over each kind of database.
+func onBackends[T interface {
+	testing.TB
+	Run(string, func(T)) bool
+}](t T, test func(T, opener)) {
+	quiet := slog.New(slog.DiscardHandler)
+	t.Run("sqlite", func(t T) {
+		path := filepath.Join(t.TempDir(), "registry.db")
+		test(t, func(t testing.TB, now func() time.Time) store.Store {
+			st, err := sqlite.Open(t.Context(), path, sqlite.Options{Now: now, Logger: quiet})
+			return opened(t, st, err)
+		})
+	})
+	t.Run("postgres", func(t T) {
+		url := pgtest.NewDatabase(t)
+		test(t, func(t testing.TB, now func() time.Time) store.Store {
+			st, err := postgres.Open(t.Context(), url, postgres.Options{Now: now, Logger: quiet})
+			return opened(t, st, err)
+		})
+	})
+}
+
+func opened(t testing.TB, st store.Store, err error) store.Store {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return st
+}
+
+func mustAccount(t testing.TB, st store.Store) cola.AccountID {
+	t.Helper()
+	account, err := st.CreateAccount(t.Context(), "alerts@example.com", cola.TierFree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return account.ID
+}
+
+// searchUUID is the UUID of a test's search.
+func searchUUID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
+
+func mustSave(t testing.TB, st store.Store, account cola.AccountID, i int, f cola.SavedSearchFilters, plan cola.Schedule, now time.Time) {
+	t.Helper()
+	plan.Active, plan.NextRunAt = true, cola.Some(cola.TimestampOf(plan.Next(now)))
+	search := cola.SavedSearch{UUID: searchUUID(i), Name: "n", Filters: f, Schedule: &plan}
+	if _, _, err := st.CreateSavedSearch(t.Context(), store.NewSavedSearch{Account: account, Search: search, MaxActive: 1_000_000}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mustWrite writes a label down, all of it.
+func mustWrite(t testing.TB, st store.Store, label cola.IndexRecord, mode store.Mode) {
+	t.Helper()
+	patch := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: label.Summary}}
+	for i := range cola.FieldsOf[cola.Cola]() {
+		patch.Fields = patch.Fields.With(i)
+	}
+	if outcomes, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{patch}, mode); err != nil || outcomes[0] == store.Refused {
+		t.Fatalf("write %v: %v, %v", label.Summary.TTBID, outcomes, err)
+	}
+}
+
+// TestBackendsAsTheFake has the same things happen to a real store and to the one that the rules were tried on, and compares what ticks do.
+func TestBackendsAsTheFake(t *testing.T) {
+	onBackends(t, func(t *testing.T, open opener) {
+		fake := newFakeStore(at(3, 1, 0))
+		real := open(t, func() time.Time { return fake.clock })
+		account, r := mustAccount(t, real), rand.New(rand.NewPCG(7, 7))
+		searches, ticks := 0, 0
+		for range 400 {
+			switch r.IntN(6) {
+			case 0, 1, 2:
+				writeBoth(t, r, fake, real)
+			case 3:
+				f := cola.SavedSearchFilters{BrandName: []string{"oak", "hill", "elm", "l"}[r.IntN(4)]}
+				plan := []cola.Schedule{daily, {Cadence: cola.CadenceWeekly, Day: cola.Some(1)}, {Cadence: cola.CadenceMonthly, Day: cola.Some(5)}}[r.IntN(3)]
+				fake.save(searchUUID(searches), f, plan)
+				mustSave(t, real, account, searches, f, plan, fake.clock)
+				searches++
+			case 4:
+				fake.clock = fake.clock.Add(time.Duration(r.IntN(100)) * time.Hour)
+			case 5:
+				o := Options{Batch: 1 + r.IntN(20)}
+				o.Store = fake
+				want := mustTick(t, New(o), fake.clock)
+				o.Store = real
+				if diff := cmp.Diff(want, mustTick(t, New(o), fake.clock)); diff != "" {
+					t.Fatalf("tick %d (-fake +real):\n%s", ticks, diff)
+				}
+				ticks++
+			}
+		}
+		checkSameMatches(t, fake, real, account)
+	})
+}
+
+// writeBoth writes a label down in both stores. One that is there may change in all but its date.
+func writeBoth(t *testing.T, r *rand.Rand, fake *fakeStore, real store.Store) {
+	t.Helper()
+	label := oak(1+r.IntN(60), cola.DateOf(fake.clock).AddDays(3-r.IntN(100)))
+	label.Summary.ProductType, label.Summary.BrandName = cola.Wine, brands[r.IntN(len(brands))]
+	if l := fake.labels[label.Summary.TTBID]; l != nil {
+		s, _ := l.latest(fake.revision)
+		label.Summary.ApprovalDate = s.label.Summary.ApprovalDate
+	} else if r.IntN(5) == 0 {
+		label.Summary.ApprovalDate = 0
+	}
+	history := r.IntN(6) == 0
+	fake.write(label, history)
+	mustWrite(t, real, label, map[bool]store.Mode{false: store.Commit, true: store.History}[history])
+}
+
+func checkSameMatches(t *testing.T, fake *fakeStore, real store.Store, account cola.AccountID) {
+	t.Helper()
+	found := 0
+	for i := range len(fake.searches) {
+		want := map[cola.TTBID]bool{}
+		for _, r := range fake.recorded {
+			for _, m := range r.new {
+				if r.Due.Search.UUID == searchUUID(i) {
+					want[m.TTBID] = m.Late
+				}
+			}
+		}
+		list, _, err := real.MatchesOf(t.Context(), account, searchUUID(i), 0, store.Slice{Limit: 1_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[cola.TTBID]bool{}
+		for _, m := range list {
+			got[m.TTBID] = m.Late
+		}
+		if diff := cmp.Diff(want, got); diff != "" || len(list) != len(got) {
+			t.Errorf("search %d (-fake +real):\n%s", i, diff)
+		}
+		found += len(got)
+	}
+	if found < 100 {
+		t.Errorf("only %d labels were found; the test shows little", found)
+	}
+}
+
+// TestRunnersBesideEachOther: runners in two processes tick at the same time while labels arrive. Every search finds every label, once.
+func TestRunnersBesideEachOther(t *testing.T) {
+	onBackends(t, func(t *testing.T, open opener) {
+		const searches, rounds = 60, 12
+		clock := at(11, 9, 12)
+		var mu sync.Mutex
+		now := func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return clock
+		}
+		st, other := open(t, now), open(t, now)
+		account := mustAccount(t, st)
+		for i := range searches {
+			mustSave(t, st, account, i, oaks, daily, now())
+		}
+		for round := range rounds {
+			mu.Lock()
+			clock = clock.Add(24 * time.Hour)
+			mu.Unlock()
+			var all sync.WaitGroup
+			all.Go(func() { mustWrite(t, st, wineOak(round, now()), store.Commit) })
+			for _, from := range []store.Store{st, other, st} {
+				all.Go(func() {
+					if _, err := New(Options{Store: from, Batch: 7}).Tick(t.Context(), now()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+		}
+		mustTick(t, New(Options{Store: st}), now().Add(24*time.Hour))
+		for i := range searches {
+			checkFoundOnce(t, st, account, i, rounds, rounds+1)
+		}
+	})
+}
+
+func wineOak(number int, approved time.Time) cola.IndexRecord {
+	label := oak(number, cola.DateOf(approved))
+	label.Summary.ProductType = cola.Wine
+	return label
+}
+
+// checkFoundOnce checks that a search has found so many labels in so many runs, whose windows adjoin.
+func checkFoundOnce(t *testing.T, st store.Store, account cola.AccountID, search, labels, runs int) {
+	t.Helper()
+	list, total, err := st.RunsOf(t.Context(), account, searchUUID(search), store.Slice{Limit: 1_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	slices.Reverse(list)
+	for i, r := range list {
+		found += r.MatchCount
+		if i > 0 && r.DateFrom != list[i-1].DateTo {
+			t.Errorf("search %d: a run from %v follows one to %v", search, r.DateFrom, list[i-1].DateTo)
+		}
+	}
+	if found != labels || total != runs {
+		t.Errorf("search %d found %d labels in %d runs, want %d in %d", search, found, total, labels, runs)
+	}
+}

@@ -1,0 +1,140 @@
+package alerts
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+var (
+	benchDue    = flag.Int("due", 10_000, "how many saved searches are due in the benchmark of a tick")
+	benchLabels = flag.Int("labels", 100_000, "how many labels the registry has in it")
+)
+
+// searchesAnAccount is how many active schedules each account of the benchmark has.
+const searchesAnAccount = cola.MaxActiveSchedules
+
+// BenchmarkTick measures a tick in which many weekly searches are due, after a week like any other: labels have arrived for months, each three
+// days after its approval. Both flags are worth setting; see docs/PERFORMANCE.md.
+func BenchmarkTick(b *testing.B) {
+	onBackends(b, func(b *testing.B, open opener) {
+		now := at(11, 16, 7)
+		st := open(b, func() time.Time { return now })
+		mustFill(b, st, now)
+		runner := New(Options{Store: st})
+		b.ResetTimer()
+		for b.Loop() {
+			report := mustBenchTick(b, runner, now)
+			b.ReportMetric(float64(report.Runs), "runs/op")
+			b.ReportMetric(float64(report.Matches), "matches/op")
+			b.ReportMetric(float64(report.Labels), "labels/op")
+			now = now.AddDate(0, 0, 7) // in which nothing comes
+		}
+	})
+}
+
+func mustBenchTick(b *testing.B, r *Runner, now time.Time) Report {
+	b.Helper()
+	report, err := r.Tick(b.Context(), now)
+	if err != nil || report.Runs != *benchDue {
+		b.Fatalf("%+v, %v", report, err)
+	}
+	return report
+}
+
+// revisionOf is the revision at which labels arrived on a day.
+func revisionOf(day cola.Date) cola.Revision { return cola.Revision(day) * 1_000 }
+
+// mustFill fills a store with labels, and with searches that looked at them a week ago.
+func mustFill(b *testing.B, st store.Store, now time.Time) {
+	b.Helper()
+	if err := st.Fill(b.Context(), func(yield func(*store.Item, error) bool) {
+		give := func(i store.Item) bool { return yield(&i, nil) }
+		_ = giveSearches(now, give) && giveLabels(cola.DateOf(now), give)
+	}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// giveSearches gives accounts and then searches, until give says no.
+func giveSearches(now time.Time, give func(store.Item) bool) bool {
+	for n := range (*benchDue + searchesAnAccount - 1) / searchesAnAccount {
+		account := store.Account{ID: cola.AccountID(n + 1), Email: fmt.Sprintf("account%d@example.com", n), Tier: cola.TierFree, CreatedAt: now.AddDate(0, 0, -30)}
+		if !give(store.Item{Kind: store.ItemAccount, Account: account}) {
+			return false
+		}
+	}
+	for n := range *benchDue {
+		if !give(store.Item{Kind: store.ItemSearch, Search: weekly(n, now)}) {
+			return false
+		}
+	}
+	return true
+}
+
+// giveLabels gives permittees, labels and then the arrivals of the last months, until give says no.
+func giveLabels(today cola.Date, give func(store.Item) bool) bool {
+	o := demo.Options{Colas: *benchLabels, Seed: 7, AsOf: today}
+	for _, p := range demo.Permittees(o) {
+		if !give(store.Item{Kind: store.ItemPermittee, Permittee: store.StoredPermittee{Permittee: p}}) {
+			return false
+		}
+	}
+	var arrivals []store.StoredArrival
+	for label := range demo.Labels(o) {
+		label.Derive()
+		if day := label.ApprovalDate; day > today-150 {
+			arrivals = append(arrivals, store.StoredArrival{TTBID: label.TTBID, At: revisionOf(day + 3), ApprovalDate: day})
+		}
+		if !give(store.Item{Kind: store.ItemCola, Cola: label}) {
+			return false
+		}
+	}
+	for _, a := range arrivals {
+		if !give(store.Item{Kind: store.ItemArrival, Arrival: a}) {
+			return false
+		}
+	}
+	return true
+}
+
+// weekly is a search that ran a week ago and is due now.
+func weekly(n int, now time.Time) store.StoredSearch {
+	ran := now.AddDate(0, 0, -7)
+	plan := cola.Schedule{
+		Active: true, Cadence: cola.CadenceWeekly, Day: cola.Some(int(now.Weekday())),
+		NextRunAt: cola.Some(cola.TimestampOf(now.Add(-time.Hour))), LastRunAt: cola.Some(cola.TimestampOf(ran)),
+	}
+	return store.StoredSearch{
+		ID: int64(n + 1), Account: cola.AccountID(n/searchesAnAccount + 1), Mark: store.Mark{At: ran, Revision: revisionOf(cola.DateOf(ran))},
+		SavedSearch: cola.SavedSearch{
+			UUID: searchUUID(n), Name: "weekly", Filters: watched(n), Schedule: &plan, CreatedAt: cola.TimestampOf(now.AddDate(0, 0, -14)),
+		},
+	}
+}
+
+// watched is what one of many customers looks for: mostly a brand, or a part of one; else a permit holder, an origin, words, or a kind of product in
+// a state.
+func watched(n int) cola.SavedSearchFilters {
+	words := []string{"oak", "raven", "quarry", "hollow", "silent", "sleepy", "river", "stone", "black", "lind", "fox", "mill"}
+	states := []string{"CA", "OR", "WA", "NY", "TX", "VA", "KY", "NJ"}
+	word, state := words[n/8%len(words)], states[n/8%len(states)]
+	switch n % 8 {
+	case 0, 1, 2:
+		return cola.SavedSearchFilters{BrandName: word, TypeWine: cola.Some(n%16 == 0)}
+	case 3:
+		return cola.SavedSearchFilters{BrandName: fmt.Sprintf("%s %c", word, 'a'+n/8%26)}
+	case 4:
+		return cola.SavedSearchFilters{PermitNumberText: fmt.Sprintf("%s-%d", state, n/8%1_000)}
+	case 5:
+		return cola.SavedSearchFilters{Country: []string{"france", "italy", "mexico", "scotland"}[n/8%4], ABVMin: cola.Some(float64(n / 8 % 45)), DerivedCategory: "Wine > Red Wine"}
+	case 6:
+		return cola.SavedSearchFilters{Query: word + "*"}
+	}
+	return cola.SavedSearchFilters{ApplicantUSState: state, TypeDistilledSpirit: cola.Some(true), BrandName: string(rune('a' + n/8%26))}
+}

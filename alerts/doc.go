@@ -1,0 +1,11 @@
+// Package alerts runs saved searches that have a schedule: it claims those that are due, looks for what is new to them, and has the
+// store record what was found together with how far each has looked.
+//
+// A tick does all of that once. Any number of processes may tick at the same time: a search that one of them has claimed is not
+// given to another, and what a claim led to is recorded only while it still holds. So a tick that is cut off anywhere, by an error
+// or by the end of its process, has run some searches wholly and others not at all.
+//
+// Searches are matched by an index of their own (package search) that holds nothing but the labels that have arrived of late. It is read
+// from the database in one consistent state, so a run needs no process that follows the store, does not depend on how far
+// another one has come, and costs as much as there is news, not as much as there are labels.
+package alerts

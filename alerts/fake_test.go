@@ -1,0 +1,282 @@
+package alerts
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// fakeStore keeps in memory what the contract of store.Arrivals and store.Runs says. It remembers every state of every label, so that
+// what a run should have found can be worked out afterwards.
+type fakeStore struct {
+	mu       sync.Mutex
+	clock    time.Time // of the database
+	revision cola.Revision
+	labels   map[cola.TTBID]*fakeLabel
+	searches map[string]*fakeSearch
+	recorded []fakeRun
+	aliases  []cola.CategoryAlias
+	reads    int // of labels that have arrived
+
+	// before and after are called, if set, around every call, which fails with what they return: without having done anything, or
+	// having done it.
+	before, after func(call string) error
+	recording     map[string]bool // searches of the call of RecordRuns under way
+}
+
+var _ Store = (*fakeStore)(nil)
+
+// fakeLabel is a label with all its states.
+type fakeLabel struct {
+	states  []fakeState // oldest first
+	history bool        // it got its date as history
+	arrived cola.Revision
+	came    time.Time // when it arrived
+}
+
+type fakeState struct {
+	at      cola.Revision
+	label   cola.IndexRecord
+	arrived bool
+}
+
+// fakeSearch is a saved search.
+type fakeSearch struct {
+	number    int
+	since     cola.Revision // of the store, when it was made
+	search    cola.SavedSearch
+	mark      store.Mark
+	hold      int64
+	heldUntil time.Time
+	had       map[cola.TTBID]bool
+	fault     error
+}
+
+// fakeRun is a run that was recorded.
+type fakeRun struct {
+	store.RunRecord
+	before store.Mark // the search's
+	new    []store.RunMatch
+}
+
+func newFakeStore(clock time.Time) *fakeStore {
+	return &fakeStore{clock: clock, revision: 100, labels: map[cola.TTBID]*fakeLabel{}, searches: map[string]*fakeSearch{}}
+}
+
+// around does what a call does, with what the test has put before and after it.
+func (f *fakeStore) around(ctx context.Context, call string, do func() error) error {
+	for _, step := range []func() error{
+		ctx.Err,
+		func() error { return hook(f.before, call) },
+		func() error {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return do()
+		},
+		func() error { return hook(f.after, call) },
+	} {
+		if err := step(); err != nil {
+			return fmt.Errorf("%s: %w", call, err)
+		}
+	}
+	return nil
+}
+
+func hook(h func(string) error, call string) error {
+	if h == nil {
+		return nil
+	}
+	return h(call)
+}
+
+// write writes a label down.
+func (f *fakeStore) write(label cola.IndexRecord, history bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.revision++
+	l := f.labels[label.Summary.TTBID]
+	if l == nil {
+		l = &fakeLabel{}
+		f.labels[label.Summary.TTBID] = l
+	}
+	if label.Summary.ApprovalDate != 0 && l.arrived == 0 && !l.history {
+		if l.history = history; !history {
+			l.arrived, l.came = f.revision, f.clock
+		}
+	}
+	l.states = append(l.states, fakeState{f.revision, label, l.arrived != 0})
+}
+
+// latest returns the label as it was at a revision.
+func (l *fakeLabel) latest(at cola.Revision) (s fakeState, ok bool) {
+	for _, s = range slices.Backward(l.states) {
+		if s.at <= at {
+			return s, true
+		}
+	}
+	return s, false
+}
+
+// save keeps a search.
+func (f *fakeStore) save(uuid string, filters cola.SavedSearchFilters, schedule cola.Schedule) *fakeSearch {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	schedule.Active, schedule.NextRunAt = true, cola.Some(cola.TimestampOf(schedule.Next(f.clock)))
+	s := &fakeSearch{
+		number: len(f.searches), since: f.revision, had: map[cola.TTBID]bool{}, mark: store.Mark{At: f.clock, Revision: f.revision},
+		search: cola.SavedSearch{UUID: uuid, Name: uuid, Filters: filters, Schedule: &schedule, CreatedAt: cola.TimestampOf(f.clock)},
+	}
+	f.searches[uuid] = s
+	return s
+}
+
+// change changes a search, which ends whatever claim there is to it.
+func (f *fakeStore) change(uuid string, change func(*cola.SavedSearch)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.searches[uuid]
+	plan := *s.search.Schedule
+	s.search.Schedule = &plan
+	change(&s.search)
+	if plan.NextRunAt = (cola.Opt[cola.Timestamp]{}); plan.Active {
+		plan.NextRunAt = cola.Some(cola.TimestampOf(plan.Next(f.clock)))
+	}
+	s.hold, s.heldUntil = s.hold+1, time.Time{}
+}
+
+func (f *fakeStore) remove(uuid string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.searches, uuid)
+}
+
+func (f *fakeStore) ArrivedSince(ctx context.Context, since cola.Date, yield func(store.Arrival) error) (upto cola.Revision, err error) {
+	err = f.around(ctx, "ArrivedSince", func() error {
+		f.reads++
+		upto = f.revision
+		for _, l := range f.labels {
+			s, _ := l.latest(upto)
+			if !s.arrived || s.label.Summary.ApprovalDate < since {
+				continue
+			}
+			permit := s.label.Summary.PermitNumber
+			if err := yield(store.Arrival{Label: &s.label, Permittee: &cola.Permittee{PermitNumber: permit}, At: l.arrived}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return upto, err
+}
+
+func (f *fakeStore) AllReferences(ctx context.Context) (sets store.ReferenceSets, err error) {
+	err = f.around(ctx, "AllReferences", func() error {
+		sets.CategoryAliases = f.aliases
+		return nil
+	})
+	return sets, err
+}
+
+func (f *fakeStore) NextDue(ctx context.Context) (due time.Time, err error) {
+	err = f.around(ctx, "NextDue", func() error {
+		for _, s := range f.searches {
+			if next := s.search.Schedule.NextRunAt; next.OK && (due.IsZero() || next.V.Time().Before(due)) {
+				due = next.V.Time()
+			}
+		}
+		return nil
+	})
+	return due, err
+}
+
+func (f *fakeStore) ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) (claimed []store.DueSearch, err error) {
+	err = f.around(ctx, "ClaimDue", func() error {
+		free := slices.DeleteFunc(slices.Collect(maps.Values(f.searches)), func(s *fakeSearch) bool {
+			next := s.search.Schedule.NextRunAt
+			return !next.OK || next.V.Time().After(due) || s.heldUntil.After(f.clock)
+		})
+		slices.SortFunc(free, func(a, b *fakeSearch) int {
+			if d := a.search.Schedule.NextRunAt.V - b.search.Schedule.NextRunAt.V; d != 0 {
+				return int(d)
+			}
+			return a.number - b.number
+		})
+		for _, s := range free[:min(limit, len(free))] {
+			s.hold, s.heldUntil = s.hold+1, f.clock.Add(hold)
+			claimed = append(claimed, store.DueSearch{Account: 1, Search: s.search, Mark: s.mark, Hold: s.hold, Fault: s.fault})
+		}
+		return nil
+	})
+	return claimed, err
+}
+
+// runs returns what has been recorded so far.
+func (f *fakeStore) runs() []fakeRun {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.recorded)
+}
+
+// held returns the search that a claim still holds.
+func (f *fakeStore) held(d *store.DueSearch) *fakeSearch {
+	s := f.searches[d.Search.UUID]
+	if s == nil || s.hold != d.Hold || s.heldUntil.IsZero() {
+		return nil
+	}
+	return s
+}
+
+func (f *fakeStore) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error {
+	return f.around(ctx, "ReleaseDue", func() error {
+		for i := range claimed {
+			if s := f.held(&claimed[i]); s != nil {
+				s.heldUntil = time.Time{}
+			}
+		}
+		return nil
+	})
+}
+
+func (f *fakeStore) RecordRuns(ctx context.Context, runs []store.RunRecord) (outcomes []store.RunOutcome, err error) {
+	f.recording = map[string]bool{}
+	for i := range runs {
+		f.recording[runs[i].Due.Search.UUID] = true
+	}
+	err = f.around(ctx, "RecordRuns", func() error {
+		for _, r := range runs {
+			outcomes = append(outcomes, f.recordRun(r))
+		}
+		return nil
+	})
+	return outcomes, err
+}
+
+func (f *fakeStore) recordRun(r store.RunRecord) (o store.RunOutcome) {
+	s := f.held(&r.Due)
+	if s == nil {
+		return o
+	}
+	run := fakeRun{RunRecord: r, before: s.mark}
+	for _, m := range r.Matches {
+		if s.had[m.TTBID] {
+			continue
+		}
+		s.had[m.TTBID] = true
+		run.new = append(run.new, m)
+		if o.New++; m.Late {
+			o.Late++
+		}
+	}
+	plan := *s.search.Schedule
+	plan.LastRunAt, plan.NextRunAt = cola.Some(cola.TimestampOf(r.Mark.At)), cola.Some(r.Next)
+	s.search.Schedule, s.mark, s.heldUntil = &plan, r.Mark, time.Time{}
+	f.recorded = append(f.recorded, run)
+	o.Recorded, o.Run = true, int64(len(f.recorded))
+	return o
+}

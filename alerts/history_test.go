@@ -1,0 +1,249 @@
+package alerts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// world is a registry to which things happen, in any order and in the middle of ticks: labels arrive, late or not, are changed and gain
+// what they lacked; searches are made, changed, paused and deleted; processes tick beside each other, fail and die; time passes.
+type world struct {
+	*rapid.T
+	store    *fakeStore
+	searches int
+	inside   int // ticks under way, one in another
+	quiet    bool
+	changed  map[string]bool // searches whose filters were changed
+}
+
+// died is what a tick panics with whose process is killed.
+type died struct{}
+
+const hold = 2 * time.Minute
+
+func TestEveryLabelExactlyOnce(t *testing.T) {
+	for range 10 { // some ways to go wrong need several events in a row
+		rapid.Check(t, checkExactlyOnce)
+	}
+}
+
+func checkExactlyOnce(t *rapid.T) {
+	w := &world{T: t, store: newFakeStore(at(3, 1, 0)), changed: map[string]bool{}}
+	w.store.before = func(string) error { return w.amid("before") }
+	w.store.after = func(string) error { return w.amid("after") }
+	w.save()
+	for range rapid.IntRange(1, 60).Draw(t, "events") {
+		w.event()
+	}
+	w.settle()
+	w.checkRuns()
+	w.checkNoneMissed()
+}
+
+func (w *world) chance(percent int, of string) bool {
+	return rapid.IntRange(0, 99).Draw(w.T, of) < percent
+}
+
+// event has something happen.
+func (w *world) event() {
+	switch rapid.IntRange(0, 9).Draw(w.T, "event") {
+	case 0, 1, 2:
+		w.write()
+	case 3:
+		w.save()
+	case 4:
+		w.change()
+	case 5:
+		w.pass(time.Duration(rapid.Int64Range(0, int64(100*time.Hour)).Draw(w.T, "passes")))
+	case 6:
+		// To about when schedules are due, within the difference of clocks, and now and then after a long outage.
+		days := rapid.SampledFrom([]int{0, 1, 1, 1, 7, 100}).Draw(w.T, "days")
+		due := cola.Schedule{Cadence: cola.CadenceDaily}.Next(w.store.clock).AddDate(0, 0, days)
+		w.pass(due.Sub(w.store.clock) + time.Duration(rapid.IntRange(-90, 90).Draw(w.T, "about"))*time.Second)
+	default:
+		w.tick()
+	}
+}
+
+// amid has things happen between two steps of a tick, and perhaps has the step fail or the process die.
+func (w *world) amid(when string) error {
+	if w.quiet || !w.chance(30, when) {
+		return nil
+	}
+	for range rapid.IntRange(0, 2).Draw(w.T, "amid") {
+		if w.inside < 3 {
+			w.event()
+		}
+	}
+	switch rapid.IntRange(0, 9).Draw(w.T, "fate") {
+	case 0:
+		return fmt.Errorf("%w: no connection", store.ErrUnavailable)
+	case 1:
+		panic(died{})
+	case 2:
+		w.pass(hold)
+	}
+	return nil
+}
+
+func (w *world) pass(d time.Duration) { w.store.clock = w.store.clock.Add(d) }
+
+// tick has a process tick, whose clock is not that of the database.
+func (w *world) tick() {
+	w.inside++
+	defer func() {
+		w.inside--
+		if p := recover(); p != nil && p != any(died{}) {
+			panic(p)
+		}
+	}()
+	ahead := time.Duration(0)
+	if !w.quiet {
+		ahead = time.Duration(rapid.IntRange(-90, 90).Draw(w.T, "ahead")) * time.Second
+	}
+	runner := New(Options{Store: w.store, Hold: hold, Batch: rapid.IntRange(1, 3).Draw(w.T, "batch")})
+	_, err := runner.Tick(w.Context(), w.store.clock.Add(ahead))
+	if w.quiet && err != nil {
+		w.Fatal(err)
+	}
+}
+
+var brands = []string{"OAK", "OAK HILL", "ELM"}
+
+// write writes a label down: a new one, or one that there is, with or without its approval date.
+func (w *world) write() {
+	id := cola.TTBID(26001001000000 + rapid.Int64Range(1, 12).Draw(w.T, "label"))
+	label := cola.IndexRecord{Summary: cola.ColaSummary{
+		TTBID: id, PermitNumber: "CA-W-1", ProductType: cola.Wine, BrandName: rapid.SampledFrom(brands).Draw(w.T, "brand"),
+	}}
+	if l := w.store.labels[id]; l != nil {
+		s, _ := l.latest(w.store.revision)
+		label.Summary.ApprovalDate = s.label.Summary.ApprovalDate
+	}
+	if label.Summary.ApprovalDate == 0 && w.chance(80, "dated") || w.chance(5, "dated anew") {
+		label.Summary.ApprovalDate = cola.DateOf(w.store.clock).AddDays(rapid.IntRange(-100, 3).Draw(w.T, "approved"))
+	}
+	w.store.write(label, w.chance(15, "history"))
+}
+
+func (w *world) save() {
+	w.searches++
+	schedule := rapid.SampledFrom([]cola.Schedule{
+		{Cadence: cola.CadenceDaily}, {Cadence: cola.CadenceDaily}, {Cadence: cola.CadenceWeekly, Day: cola.Some(1)}, {Cadence: cola.CadenceMonthly, Day: cola.Some(5)},
+	}).Draw(w.T, "schedule")
+	w.store.save(fmt.Sprint("search ", w.searches), w.filters(), schedule)
+}
+
+func (w *world) filters() cola.SavedSearchFilters {
+	return cola.SavedSearchFilters{BrandName: rapid.SampledFrom([]string{"oak", "hill", "elm", "l"}).Draw(w.T, "part")}
+}
+
+// change changes, pauses, resumes or deletes a search.
+func (w *world) change() {
+	uuid := fmt.Sprint("search ", rapid.IntRange(1, w.searches).Draw(w.T, "search"))
+	if w.store.searches[uuid] == nil {
+		return
+	}
+	switch rapid.IntRange(0, 4).Draw(w.T, "change") {
+	case 0:
+		w.store.remove(uuid)
+	case 1:
+		w.changed[uuid] = true
+		w.store.change(uuid, func(s *cola.SavedSearch) { s.Filters = w.filters() })
+	default:
+		w.store.change(uuid, func(s *cola.SavedSearch) { s.Schedule.Active = !s.Schedule.Active })
+	}
+}
+
+// settle has every search that there still is run once more, with nothing amiss.
+func (w *world) settle() {
+	w.quiet = true
+	for uuid := range w.store.searches {
+		w.store.change(uuid, func(s *cola.SavedSearch) { s.Schedule.Active = true })
+	}
+	w.pass(40 * 24 * time.Hour)
+	w.tick()
+	for uuid, s := range w.store.searches {
+		if s.mark.Revision != w.store.revision || !s.heldUntil.IsZero() {
+			w.Fatalf("%s has looked up to %d of %d, and is held until %v", uuid, s.mark.Revision, w.store.revision, s.heldUntil)
+		}
+	}
+}
+
+// checkRuns holds every run against what the rules say of the labels as they were at the revision that it read.
+func (w *world) checkRuns() {
+	had := map[string]bool{}
+	for _, r := range w.store.recorded {
+		from, to := cola.DateOf(r.before.At), cola.DateOf(r.Mark.At)
+		if r.From != from || r.To != to || r.Mark.At.Before(r.before.At) || r.Mark.Revision < r.before.Revision || r.Due.Mark != r.before {
+			w.Fatalf("%s ran from %v to %v, mark %+v after %+v", r.Due.Search.UUID, r.From, r.To, r.Mark, r.before)
+		}
+		var want []string
+		for id, l := range w.store.labels {
+			s, ok := l.latest(r.Mark.Revision)
+			d := s.label.Summary.ApprovalDate
+			late := d < from && d >= from-90 && l.arrived > r.before.Revision
+			key := fmt.Sprint(r.Due.Search.UUID, id)
+			if !ok || !s.arrived || !meets(&s, r.Due.Search.Filters) || !late && (d < from || d > to) || had[key] {
+				continue
+			}
+			had[key] = true
+			want = append(want, fmt.Sprint(id, late))
+		}
+		var got []string
+		for _, m := range r.new {
+			got = append(got, fmt.Sprint(m.TTBID, m.Late))
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(want, got) {
+			w.Fatalf("%s, %+v, mark %+v after %+v: found %v, want %v", r.Due.Search.UUID, r.Due.Search.Filters, r.Mark, r.before, got, want)
+		}
+	}
+}
+
+// checkNoneMissed asks what a user would ask, of no window: a label that arrived while there was a search for it, at most 60 days after its
+// approval, was found, and one of history never.
+func (w *world) checkNoneMissed() {
+	for uuid, s := range w.store.searches {
+		for id, l := range w.store.labels {
+			if l.history && s.had[id] {
+				w.Fatalf("%s found %v, which is history", uuid, id)
+			}
+			if w.changed[uuid] || l.arrived <= s.since || !l.always(s.search.Filters) {
+				continue
+			}
+			if approved := l.approved(); approved >= cola.DateOf(l.came)-60 && !s.had[id] {
+				w.Fatalf("%s (%+v) has not found %v, approved %v, arrived at %d", uuid, s.search.Filters, id, approved, l.arrived)
+			}
+		}
+	}
+}
+
+// always reports whether the label has met filters ever since it arrived.
+func (l *fakeLabel) always(f cola.SavedSearchFilters) bool {
+	return !slices.ContainsFunc(l.states, func(s fakeState) bool { return s.arrived && !meets(&s, f) })
+}
+
+// approved returns the day of a label that never had another one, else none.
+func (l *fakeLabel) approved() cola.Date {
+	day := l.states[len(l.states)-1].label.Summary.ApprovalDate
+	for _, s := range l.states {
+		if s.arrived && s.label.Summary.ApprovalDate != day {
+			return 0
+		}
+	}
+	return day
+}
+
+func meets(s *fakeState, f cola.SavedSearchFilters) bool {
+	return strings.Contains(strings.ToLower(s.label.Summary.BrandName), f.BrandName)
+}

@@ -1,0 +1,87 @@
+package alerts
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics measures what ticks do. A nil *metrics measures nothing.
+type metrics struct {
+	runs, matches, late, searchFailures, tickFailures prometheus.Counter
+	took                                              prometheus.Observer
+	due                                               atomic.Int64 // nanoseconds since 1970; 0 when no schedule is active, or none is known
+}
+
+// newMetrics registers the metrics; there are none without a registerer.
+func newMetrics(registerer prometheus.Registerer) *metrics {
+	if registerer == nil {
+		return nil
+	}
+	runs := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "colaregistry_alert_runs_total",
+		Help: "Runs of saved searches that were recorded.",
+	})
+	matches := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "colaregistry_alert_matches_total",
+		Help: "Labels that runs found and their search had not had before, by whether they were approved before the run's window.",
+	}, []string{"late"})
+	failures := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "colaregistry_alert_failures_total",
+		Help: "What could not be done and is tried again: the run of a search, or a whole tick.",
+	}, []string{"of"})
+	took := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "colaregistry_alert_tick_duration_seconds",
+		Help:    "Time that a tick took in which searches were due.",
+		Buckets: []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300},
+	})
+	m := &metrics{
+		runs: runs, matches: matches.WithLabelValues("false"), late: matches.WithLabelValues("true"),
+		searchFailures: failures.WithLabelValues("search"), tickFailures: failures.WithLabelValues("tick"), took: took,
+	}
+	overdue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "colaregistry_alert_overdue_seconds",
+		Help: "For how long the saved search that is due first has been due, as of the latest tick that could ask; 0 while none is.",
+	}, func() float64 { return m.overdue(time.Now()) })
+	registerer.MustRegister(runs, matches, failures, took, overdue)
+	return m
+}
+
+// ticked counts what a tick did.
+func (m *metrics) ticked(r *Report, err error, took time.Duration) {
+	if m == nil {
+		return
+	}
+	m.runs.Add(float64(r.Runs))
+	m.matches.Add(float64(r.Matches - r.Late))
+	m.late.Add(float64(r.Late))
+	m.searchFailures.Add(float64(r.Failed))
+	if err != nil {
+		m.tickFailures.Inc()
+	}
+	if r.settled()+r.Released > 0 {
+		m.took.Observe(took.Seconds())
+	}
+}
+
+// nextDue notes when the search that is due first is due; the zero time is never.
+func (m *metrics) nextDue(at time.Time) {
+	switch {
+	case m == nil:
+	case at.IsZero():
+		m.due.Store(0)
+	default:
+		m.due.Store(at.UnixNano())
+	}
+}
+
+// overdue returns for how many seconds something has been due at an instant. It is worked out when it is asked for, so that it goes on
+// growing when no tick comes through any more.
+func (m *metrics) overdue(now time.Time) float64 {
+	due := m.due.Load()
+	if due == 0 {
+		return 0
+	}
+	return max(0, now.Sub(time.Unix(0, due)).Seconds())
+}

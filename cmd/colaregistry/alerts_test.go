@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// mustNews writes a file of new labels of a brand, all approved on a day, with numbers from first on.
+func mustNews(t *testing.T, brand string, first, labels int, approved cola.Date) string {
+	t.Helper()
+	var b bytes.Buffer
+	for i := range labels {
+		row := map[string]any{
+			"ttb_id": fmt.Sprintf("99365001%06d", first+i), "brand_name": brand, "product_type": "wine", "permit_number": "CA-W-1", "approval_date": approved,
+		}
+		if err := json.NewEncoder(&b).Encode(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "news.jsonl")
+	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestAlerts walks as docs/ALERTS.md does: a search is made, a label that it looks for is imported, and a tick finds it, once.
+func TestAlerts(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		s, st := startServer(t, h), mustOpen(t, h)
+		_, secret, _ := mustAccount(t, st, "alerts@example.com", cola.TierStarter)
+		made := s.create(t, secret.Reveal(), `{"name":"News","filters":{"brand_name":"zyzzyva"},"schedule":{"cadence":"daily"}}`)
+		uuid, _ := made.at("data", "uuid").(string)
+		now := time.Now().UTC()
+		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA HILL", 1, 3, cola.DateOf(now)))
+		tomorrow := now.AddDate(0, 0, 1).Format(time.RFC3339)
+		if told := h.run(t, "alerts", "tick", "--at", tomorrow); !strings.HasPrefix(told, "1 search ran and found 3 labels. Next due 2") {
+			t.Errorf("the tick says %q", told)
+		}
+		if told := h.run(t, "alerts", "tick", "--at", tomorrow); !strings.HasPrefix(told, "0 searches ran and found 0 labels. Next due 2") {
+			t.Errorf("the next tick says %q", told)
+		}
+		get := func(path string) answer { return s.get(t, "/saved-searches/"+uuid+path, secret.Reveal()) }
+		runs := get("/runs")
+		run, _ := runs.at("data").([]any)[0].(map[string]any)
+		if runs.at("meta", "total") != 1.0 || run["match_count"] != 3.0 || run["late_count"] != 0.0 || run["date_from"] != now.Format(time.DateOnly) {
+			t.Errorf("runs: %s", runs.body)
+		}
+		for _, path := range []string{"/matches", fmt.Sprintf("/runs/%.0f/matches", run["id"])} {
+			if found := get(path); found.StatusCode != 200 || fmt.Sprint(found.ids()) != "[99365001000001 99365001000002 99365001000003]" {
+				t.Errorf("%s: %d %s", path, found.StatusCode, found.body)
+			}
+		}
+		if got := get("/runs/999/matches"); got.StatusCode != 404 {
+			t.Errorf("a run that there is not: %d %s", got.StatusCode, got.body)
+		}
+	})
+}
+
+// mustSaveMany keeps many searches for a brand, due at an instant.
+func mustSaveMany(t *testing.T, st store.Store, searches int, due time.Time) cola.AccountID {
+	t.Helper()
+	account, _, _ := mustAccount(t, st, "many@example.com", cola.TierFree)
+	for i := range searches {
+		schedule := cola.Schedule{Active: true, Cadence: cola.CadenceDaily, NextRunAt: cola.Some(cola.TimestampOf(due))}
+		_, _, err := st.CreateSavedSearch(t.Context(), store.NewSavedSearch{
+			Account: account.ID, MaxActive: searches,
+			Search: cola.SavedSearch{UUID: manyUUID(i), Name: "many", Filters: cola.SavedSearchFilters{BrandName: "zyzzyva"}, Schedule: &schedule},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return account.ID
+}
+
+func manyUUID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
+
+// runsOf returns how often one of many searches ran, and how many labels it found.
+func runsOf(t *testing.T, st store.Store, account cola.AccountID, i int) (runs, matches int) {
+	t.Helper()
+	_, runs, err := st.RunsOf(t.Context(), account, manyUUID(i), store.Slice{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, matches, err = st.MatchesOf(t.Context(), account, manyUUID(i), 0, store.Slice{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runs, matches
+}
+
+// TestTickKilled kills a process in the middle of a tick. Others run what it had not recorded, once its holds have passed, and nothing
+// comes twice.
+func TestTickKilled(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		const searches, labels = 2_500, 20
+		st := mustOpen(t, h)
+		h.run(t, "import", "colas", mustNews(t, "EMU", 900, 1, cola.DateOf(time.Now()))) // or the next would be an initial load
+		now := time.Now()
+		account := mustSaveMany(t, st, searches, now.Add(time.Minute))
+		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA", 1, labels, cola.DateOf(now)))
+		tick := append([]string{"alerts", "tick", "--hold", "3s", "--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, h.flags()...)
+		killed := command(tick...)
+		if err := killed.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for looks := 0; ; looks++ {
+			if runs, _ := runsOf(t, st, account, 0); runs > 0 {
+				break
+			}
+			if looks > 10_000 {
+				t.Fatal("nothing is run")
+			}
+			time.Sleep(3 * time.Millisecond) // between two looks
+		}
+		killed.Process.Kill()
+		killed.Wait()
+		if runs, _ := runsOf(t, st, account, searches-1); runs > 0 {
+			t.Fatal("the tick was over when it was killed; the test shows nothing")
+		}
+		mustRun(t, tick...)
+		time.Sleep(3 * time.Second) // until the holds of the killed one have passed, on the database's clock
+		mustRun(t, tick...)
+		for i := range searches {
+			if runs, matches := runsOf(t, st, account, i); runs != 1 || matches != labels {
+				t.Fatalf("search %d ran %d times and found %d labels, want once and %d", i, runs, matches, labels)
+			}
+		}
+	})
+}
+
+// TestTicksShareTheWork: processes that tick at the same time run every search once between them.
+func TestTicksShareTheWork(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		const searches, processes = 1_500, 3
+		st := mustOpen(t, h)
+		now := time.Now()
+		account := mustSaveMany(t, st, searches, now.Add(time.Minute))
+		var outs [processes]bytes.Buffer
+		var ends [processes]func() error
+		for i := range processes {
+			c := command(append([]string{"alerts", "tick", "--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, h.flags()...)...)
+			c.Stdout, c.Stderr = &outs[i], &outs[i]
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ends[i] = c.Wait
+		}
+		total := 0
+		for i, end := range ends {
+			if err := end(); err != nil {
+				t.Errorf("a tick beside others: %v\n%s", err, outs[i].String())
+			}
+			var ran int
+			if _, err := fmt.Sscan(outs[i].String(), &ran); err != nil {
+				t.Errorf("a tick says %q", outs[i].String())
+			}
+			total += ran
+		}
+		if total != searches {
+			t.Errorf("%d searches ran, want %d", total, searches)
+		}
+		for i := 0; i < searches; i += 100 {
+			if runs, _ := runsOf(t, st, account, i); runs != 1 {
+				t.Errorf("search %d ran %d times", i, runs)
+			}
+		}
+	})
+}
+
+// TestServersRunSearches by themselves, unless they are told not to, and tell of it.
+func TestServersRunSearches(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		idle, busy := startServer(t, h, "--alerts", "off", "--admin-listen", "127.0.0.1:0"), startServer(t, h, "--admin-listen", "127.0.0.1:0")
+		st := mustOpen(t, h)
+		account := mustSaveMany(t, st, 3, time.Now().Add(-time.Hour))
+		for looks := 0; ; looks++ {
+			if runs, _ := runsOf(t, st, account, 2); runs > 0 {
+				break
+			}
+			if looks > 2_000 {
+				t.Fatalf("nothing is run\n%s", busy.err.String())
+			}
+			time.Sleep(100 * time.Millisecond) // between two looks
+		}
+		if _, text := fetch(t, busy.admin(t)+"/metrics"); !strings.Contains(text, "colaregistry_alert_runs_total 3") {
+			t.Error("the server that runs searches does not count them")
+		}
+		if _, text := fetch(t, idle.admin(t)+"/metrics"); strings.Contains(text, "colaregistry_alert_runs_total") {
+			t.Error("the server that runs none counts them")
+		}
+		busy.stop(t)
+		idle.stop(t)
+	})
+}
+
+// TestTickAskedWrongly says what is wrong, and makes no registry.
+func TestTickAskedWrongly(t *testing.T) {
+	for flags, says := range map[string]string{
+		"--at 2026-11-23": "is not an instant", "--hold 10ms": "too short", "--hold soon": "--hold", "": "there is no registry",
+	} {
+		var out output
+		p := program{args: append([]string{"alerts", "tick", "--data-dir", filepath.Join(t.TempDir(), "none")}, strings.Fields(flags)...), stdout: &out, stderr: &out}
+		if code := p.run(t.Context()); code == 0 || !strings.Contains(out.String(), says) {
+			t.Errorf("alerts tick %s: exit %d, %s", flags, code, out.String())
+		}
+	}
+}

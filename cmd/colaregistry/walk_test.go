@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+	outcome    = regexp.MustCompile(`(?m)^> (.*)$`)
+)
+
+// TestWalk runs the commands of docs/ALERTS.md as they are printed, on the demonstration data, and looks for what they are said to answer.
+func TestWalk(t *testing.T) {
+	t.Parallel()
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skipf("no shell to walk with: %v", err)
+	}
+	guide, err := os.ReadFile("../../docs/ALERTS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	onBoth(t, func(t *testing.T, h home) {
+		s, st := startServer(t, h), mustOpen(t, h)
+		if _, err := st.AccountByEmail(t.Context(), "demo@example.com"); err != nil {
+			mustAccount(t, st, "demo@example.com", "pro")
+		}
+		script := "set -euo pipefail\n"
+		for _, block := range shellBlock.FindAllStringSubmatch(string(guide), -1) {
+			script += block[1]
+		}
+		script = strings.ReplaceAll(script, "http://127.0.0.1:8080/api/v1", s.base)
+		script = strings.ReplaceAll(script, "go run ./cmd/colaregistry", "colaregistry")
+		walk := exec.Command(shell, "-c", script)
+		walk.Dir, walk.Env = t.TempDir(), append(os.Environ(), "COLAREGISTRY_DATA_DIR="+h.DataDir, "COLAREGISTRY_DATABASE_URL="+h.DatabaseURL, "PATH="+mustProgramDir(t)+":"+os.Getenv("PATH"))
+		out, err := walk.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		said := string(out)
+		for _, want := range outcomes(string(guide)) { // one after the other
+			var ok bool
+			if _, said, ok = strings.Cut(said, want); !ok {
+				t.Fatalf("nothing says %q in its place:\n%s", want, out)
+			}
+		}
+		for _, want := range []string{`"match_count":1`, `"ttb_id":"99365001000017","late":false`} {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("nothing says %s:\n%s", want, out)
+			}
+		}
+	})
+}
+
+// outcomes returns what the guide says that its commands answer.
+func outcomes(guide string) (all []string) {
+	for _, m := range outcome.FindAllStringSubmatch(guide, -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// mustProgramDir returns a folder in which this test binary is called colaregistry, and so is the program.
+func mustProgramDir(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(self, filepath.Join(dir, "colaregistry")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

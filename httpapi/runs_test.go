@@ -1,0 +1,112 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/openapitest"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// pageFor is a page of what belongs to the one search that there is, or the problems of the parameters.
+func pageFor[T any](f *fake, id string, p cola.RunListParams, rows ...T) (registry.PageList[T], cola.QuotaState, error) {
+	page, perPage, err := p.Normalize()
+	l, state, err := rowsFor(f, err, rows...)
+	f.asked = id
+	if err == nil && id != exampleUUID {
+		err = cola.Errorf(cola.CodeNotFound, "There is no %s.", cola.Quoted(id))
+	}
+	return registry.PageList[T]{Rows: l.Rows, Meta: cola.PageMeta{Total: 41, Page: page, PerPage: perPage, HasMore: true}}, state, err
+}
+
+func (f *fake) SavedSearchRuns(_ context.Context, _ cola.Caller, id string, p cola.RunListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error) {
+	return pageFor(f, id, p, cola.SavedSearchRun{
+		ID: 5, RanAt: cola.TimestampOf(now), DateFrom: cola.DateOf(now) - 1, DateTo: cola.DateOf(now), MatchCount: 2, LateCount: 1,
+	})
+}
+
+func (f *fake) SavedSearchMatches(_ context.Context, _ cola.Caller, id string, p cola.RunListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+	return pageFor[cola.SavedSearchMatch](f, id, p) // none: an empty array, never null
+}
+
+func (f *fake) RunMatches(_ context.Context, _ cola.Caller, id, run string, p cola.RunListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+	l, state, err := pageFor(f, id, p, cola.SavedSearchMatch{RunID: 5, TTBID: 26282001000009, Late: true})
+	f.asked += " " + run
+	return l, state, err
+}
+
+func TestRuns(t *testing.T) {
+	const search = "/api/v1/saved-searches/" + exampleUUID
+	spec := openapitest.Load(t, goldenOpenAPI)
+	for _, tt := range []struct {
+		target, asked, want string
+	}{
+		{
+			search + "/runs?page=2&per_page=1", exampleUUID,
+			`{"data":[{"id":5,"ran_at":"2026-11-20T12:00:00Z","date_from":"2026-11-19","date_to":"2026-11-20","match_count":2,"late_count":1}],"meta":{"total":41,"page":2,"per_page":1,"has_more":true}}`,
+		},
+		{search + "/matches", exampleUUID, `{"data":[],"meta":{"total":41,"page":1,"per_page":20,"has_more":true}}`},
+		{
+			search + "/runs/1%2F2/matches", exampleUUID + " 1/2",
+			`{"data":[{"run_id":5,"ttb_id":"26282001000009","late":true}],"meta":{"total":41,"page":1,"per_page":20,"has_more":true}}`,
+		},
+	} {
+		f := newFake()
+		resp := get(t, mustServe(t, f, io.Discard), tt.target)
+		spec.Validate(t, httptest.NewRequest(http.MethodGet, tt.target, nil), resp)
+		if got := mustRead(t, resp); resp.StatusCode != http.StatusOK || got != tt.want || f.asked != tt.asked {
+			t.Errorf("%s: %d, asked for %q\n got %s\nwant %s", tt.target, resp.StatusCode, f.asked, got, tt.want)
+		}
+		if f.spent != 1 || f.used != (cola.Used{}) {
+			t.Errorf("%s cost %d requests and %+v", tt.target, f.spent, f.used)
+		}
+	}
+}
+
+func TestRunsRefused(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	for target, want := range map[string]int{
+		"/api/v1/saved-searches/other/runs":                             404,
+		"/api/v1/saved-searches/other/matches":                          404,
+		"/api/v1/saved-searches/other/runs/1/matches":                   404,
+		"/api/v1/saved-searches/" + exampleUUID + "/runs?per_page=101":  400,
+		"/api/v1/saved-searches/" + exampleUUID + "/matches?late=true":  400,
+		"/api/v1/saved-searches/" + exampleUUID + "/runs/1/matches?p=1": 400,
+	} {
+		f := newFake()
+		resp := get(t, mustServe(t, f, io.Discard), target)
+		spec.Validate(t, httptest.NewRequest(http.MethodGet, target, nil), resp)
+		if resp.StatusCode != want || f.spent != 1 {
+			t.Errorf("%s: %d after %d requests, want %d", target, resp.StatusCode, f.spent, want)
+		}
+	}
+}
+
+// TestExampleRunsAgree with each other, with the search that they are runs of, and with what they found.
+func TestExampleRunsAgree(t *testing.T) {
+	search, runs, matches := exampleSavedSearch(), exampleRuns(), exampleMatches()
+	late := 0
+	for _, m := range matches.Data {
+		if m.RunID != runs.Data[0].ID {
+			t.Errorf("a match of run %d, not of the latest", m.RunID)
+		}
+		if m.Late {
+			late++
+		}
+	}
+	if latest := runs.Data[0]; latest.MatchCount != len(matches.Data) || latest.LateCount != late || matches.Meta.Total != len(matches.Data) {
+		t.Errorf("%+v found %d labels, %d late", latest, len(matches.Data), late)
+	}
+	after := search.CreatedAt
+	for i := len(runs.Data) - 1; i >= 0; i-- {
+		r := runs.Data[i]
+		if r.RanAt.Time() != search.Schedule.Next(after.Time()) || r.DateFrom != cola.DateOf(after.Time()) || r.DateTo != cola.DateOf(r.RanAt.Time()) {
+			t.Errorf("%+v is not the run after %v", r, after.Time())
+		}
+		after = r.RanAt
+	}
+}

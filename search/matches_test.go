@@ -1,0 +1,61 @@
+package search
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// checkMatches holds the labels of a subset that match against those of all that do.
+func (h *harness) checkMatches() {
+	h.t.Helper()
+	s, want := h.search()
+	part := cola.TTBID(1 + h.IntN(4)) // every label, each second one, …
+	ids := []cola.TTBID{1}            // no label has it
+	for id := range h.registry.labels {
+		if id%part == 0 {
+			ids = append(ids, id, id)
+		}
+	}
+	var expected []cola.Position
+	for _, l := range h.registry.search(&s.Query, want) {
+		if l.Summary.TTBID%part == 0 {
+			expected = append(expected, cola.Position{Date: l.Summary.ApprovalDate, TTBID: l.Summary.TTBID})
+		}
+	}
+	v := h.index.View()
+	if diff := cmp.Diff(expected, v.Matches(s.Query, v.Subset(ids))); diff != "" {
+		h.t.Fatalf("matches of %+v among each label that %d divides, -want +got:\n%s", s.Query, part, diff)
+	}
+}
+
+// TestMatchesOfAView: a view goes on to match what it holds after the index has moved on.
+func TestMatchesOfAView(t *testing.T) {
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	mustPublish := func(id cola.TTBID, brand string) {
+		u := x.Begin()
+		u.Label(&cola.IndexRecord{Summary: cola.ColaSummary{TTBID: id, BrandName: brand, ApprovalDate: 7}})
+		if err := u.Commit(Marks{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	oaks := func(v *View, among *Subset) int { return len(v.Matches(cola.Query{BrandName: "oak"}, among)) }
+	mustPublish(26001001000001, "OAK")
+	before := x.View()
+	all := before.Subset([]cola.TTBID{26001001000001, 26001001000002})
+	mustPublish(26001001000001, "ELM")
+	mustPublish(26001001000002, "OAK HILL")
+	after := x.View()
+	if n := oaks(before, all); n != 1 {
+		t.Errorf("%d labels match in the view of before, want 1", n)
+	}
+	if n := oaks(after, after.Subset([]cola.TTBID{26001001000001})); n != 0 {
+		t.Errorf("%d labels match although none of the subset does", n)
+	}
+	if n := oaks(after, after.Subset(nil)); n != 0 {
+		t.Errorf("%d labels of none match", n)
+	}
+}

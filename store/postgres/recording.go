@@ -1,0 +1,168 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	// knownRevisions are those in this database's past. What comes next might be below another one.
+	knownRevisions = `SELECT revision FROM revisions WHERE revision = ANY($1)`
+	nextRuns       = `SELECT nextval(pg_get_serial_sequence('saved_search_runs', 'id')) FROM generate_series(1, $1)`
+	insertMatches  = `WITH new AS (INSERT INTO saved_search_matches (search_id, run_id, ttb_id, late)
+			SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[])
+			ON CONFLICT (search_id, ttb_id) DO NOTHING RETURNING run_id, late)
+		SELECT run_id, count(*), count(*) FILTER (WHERE late) FROM new GROUP BY run_id`
+	insertRuns = `INSERT INTO saved_search_runs (id, search_id, ran_at, date_from, date_to, match_count, late_count)
+		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::date[], $5::date[], $6::integer[], $7::integer[])`
+	moveMarks = `UPDATE saved_searches s SET mark_at = u.ran_at, mark_revision = u.revision, last_run_at = u.ran_at, next_run_at = u.next_run_at,
+			hold = s.hold + 1, held_until = NULL
+		FROM unnest($1::bigint[], $2::timestamptz[], $3::bigint[], $4::timestamptz[]) AS u (id, ran_at, revision, next_run_at) WHERE s.id = u.id`
+)
+
+// matchesAtOnce is how many matches one statement writes.
+const matchesAtOnce = 50_000
+
+// RecordRuns implements store.Runs. It is one transaction.
+func (s *Store) RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store.RunOutcome, error) {
+	var outcomes []store.RunOutcome
+	err := s.transact(ctx, "record runs", func(tx pgx.Tx) (err error) {
+		outcomes, err = recordRuns(ctx, tx, runs)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outcomes, nil
+}
+
+// recording is what is written down of runs.
+type recording struct {
+	runs     []store.RunRecord
+	outcomes []store.RunOutcome
+	held     []heldSearch  // whose runs are recorded
+	index    map[int64]int // of the outcome, by the run's number
+}
+
+// recordRuns records runs within a transaction.
+func recordRuns(ctx context.Context, tx pgx.Tx, runs []store.RunRecord) ([]store.RunOutcome, error) {
+	claimed := make([]store.DueSearch, len(runs))
+	for i := range runs {
+		claimed[i] = runs[i].Due
+	}
+	held, err := lockHeld(ctx, tx, claimed)
+	if err != nil {
+		return nil, err
+	}
+	r := &recording{runs: runs, outcomes: make([]store.RunOutcome, len(runs)), held: held, index: map[int64]int{}}
+	if err := r.begin(ctx, tx); err != nil || len(r.held) == 0 {
+		return r.outcomes, err
+	}
+	if err := r.keepMatches(ctx, tx); err != nil {
+		return nil, err
+	}
+	b := &pgx.Batch{}
+	r.queueRuns(b)
+	r.queueMarks(b)
+	return r.outcomes, sent(tx.SendBatch(ctx, b), nil)
+}
+
+// begin leaves out the runs whose marks are of another past, and numbers the others.
+func (r *recording) begin(ctx context.Context, tx pgx.Tx) error {
+	marks := map[cola.Revision]bool{}
+	for _, h := range r.held {
+		marks[r.runs[h.n].Mark.Revision] = false
+	}
+	asked := make([]int64, 0, len(marks))
+	for rev := range marks {
+		asked = append(asked, int64(rev))
+	}
+	rows, err := tx.Query(ctx, knownRevisions, asked)
+	known, err := collect(rows, err, func(rev *cola.Revision) fields { return fields{rev} })
+	if err != nil {
+		return err
+	}
+	for _, rev := range append(known, 0) {
+		marks[rev] = true
+	}
+	r.held = slices.DeleteFunc(r.held, func(h heldSearch) bool { return !marks[r.runs[h.n].Mark.Revision] })
+	rows, err = tx.Query(ctx, nextRuns, len(r.held))
+	numbers, err := collect(rows, err, func(n *int64) fields { return fields{n} })
+	if err != nil {
+		return err
+	}
+	for i, h := range r.held {
+		r.outcomes[h.n] = store.RunOutcome{Recorded: true, Run: numbers[i]}
+		r.index[numbers[i]] = h.n
+	}
+	return nil
+}
+
+// keepMatches writes down the matches that are new, and counts them.
+func (r *recording) keepMatches(ctx context.Context, tx pgx.Tx) error {
+	var searches, runs, ids []int64
+	var late []bool
+	flush := func() error {
+		if len(ids) == 0 {
+			return nil
+		}
+		type count struct {
+			run         int64
+			found, late int
+		}
+		rows, err := tx.Query(ctx, insertMatches, searches, runs, ids, late)
+		list, err := collect(rows, err, func(c *count) fields { return fields{&c.run, &c.found, &c.late} })
+		for _, c := range list {
+			o := &r.outcomes[r.index[c.run]]
+			o.New, o.Late = o.New+c.found, o.Late+c.late
+		}
+		searches, runs, ids, late = searches[:0], runs[:0], ids[:0], late[:0]
+		return err
+	}
+	for _, h := range r.held {
+		for _, m := range r.runs[h.n].Matches {
+			searches, runs = append(searches, h.search), append(runs, r.outcomes[h.n].Run)
+			ids, late = append(ids, int64(m.TTBID)), append(late, m.Late)
+			if len(ids) == matchesAtOnce {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return flush()
+}
+
+func (r *recording) queueRuns(b *pgx.Batch) {
+	n := len(r.held)
+	runs, searches, found, late := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	at, from, to := make([]time.Time, n), make([]time.Time, n), make([]time.Time, n)
+	for i, h := range r.held {
+		record, o := &r.runs[h.n], r.outcomes[h.n]
+		runs[i], searches[i], found[i], late[i] = o.Run, h.search, int64(o.New), int64(o.Late)
+		at[i], from[i], to[i] = record.Mark.At, record.From.Time(), record.To.Time()
+	}
+	b.Queue(insertRuns, runs, searches, at, from, to, found, late)
+}
+
+// queueMarks queues the new marks, with which the searches are let go.
+func (r *recording) queueMarks(b *pgx.Batch) {
+	n := len(r.held)
+	searches, revisions := make([]int64, n), make([]int64, n)
+	at, next := make([]time.Time, n), make([]*time.Time, n)
+	for i, h := range r.held {
+		record := &r.runs[h.n]
+		searches[i], revisions[i], at[i] = h.search, int64(record.Mark.Revision), record.Mark.At
+		if record.Next != 0 {
+			due := record.Next.Time()
+			next[i] = &due
+		}
+	}
+	b.Queue(moveMarks, searches, at, revisions, next)
+}

@@ -1,0 +1,110 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
+)
+
+// A claim names the search's hold; everything that ends the claim counts the hold on, and so does, by a trigger, every change of what
+// the search looks for or of its schedule. Whoever records or lets go locks the searches ascending by their ids, and no account; a
+// change of a search locks its account first and then that one search; whoever claims waits for nobody. So nobody waits in a circle.
+
+var claimDue = `UPDATE saved_searches s SET hold = hold + 1, held_until = coalesce($3::timestamptz, clock_timestamp()) + make_interval(secs => $4)
+	WHERE id IN (
+		SELECT id FROM saved_searches WHERE active AND next_run_at <= $1 AND (held_until IS NULL OR held_until <= coalesce($3::timestamptz, clock_timestamp()))
+		ORDER BY next_run_at, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
+	RETURNING id, account_id, mark_at, mark_revision, hold, ` + savedSearchNames
+
+const (
+	lockClaimed = `SELECT u.n, s.id FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS u (uuid, hold, n)
+		JOIN saved_searches s ON s.uuid = u.uuid COLLATE "C" AND s.hold = u.hold ORDER BY s.id FOR NO KEY UPDATE OF s`
+	letGo     = `UPDATE saved_searches SET hold = hold + 1, held_until = NULL WHERE id = ANY($1)`
+	selectDue = `SELECT next_run_at FROM saved_searches WHERE active AND next_run_at IS NOT NULL ORDER BY next_run_at LIMIT 1`
+)
+
+// ClaimDue implements store.Runs.
+func (s *Store) ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]store.DueSearch, error) {
+	type claimed struct {
+		store.DueSearch
+		id  int64
+		row records.SavedSearch
+	}
+	var list []claimed
+	err := s.transact(ctx, "claim due searches", func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, claimDue, due, limit, s.clock(), hold.Seconds())
+		list, err = collect(rows, err, func(c *claimed) fields {
+			return append(fields{&c.id, &c.Account, &c.Mark.At, &c.Mark.Revision, &c.Hold}, savedSearchColumns(&c.row)...)
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(a, b claimed) int {
+		return cmp.Or(a.row.NextRunAt.Compare(b.row.NextRunAt), cmp.Compare(a.id, b.id))
+	})
+	searches := make([]store.DueSearch, len(list))
+	for i := range list {
+		searches[i] = list[i].DueSearch
+		searches[i].Search, searches[i].Fault = list[i].row.Due()
+	}
+	return searches, nil
+}
+
+// ReleaseDue implements store.Runs.
+func (s *Store) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error {
+	return s.transact(ctx, "let go of claimed searches", func(tx pgx.Tx) error {
+		held, err := lockHeld(ctx, tx, claimed)
+		if err != nil || len(held) == 0 {
+			return err
+		}
+		ids := make([]int64, len(held))
+		for i := range held {
+			ids[i] = held[i].search
+		}
+		_, err = tx.Exec(ctx, letGo, ids)
+		return err
+	})
+}
+
+// heldSearch is a search that is still held under the n-th of some claims, counted from 0.
+type heldSearch struct {
+	n      int
+	search int64
+}
+
+// lockHeld locks those of the claimed searches that are still held, and returns them ascending by their ids. One that was asked for
+// twice is returned once.
+func lockHeld(ctx context.Context, tx pgx.Tx, claimed []store.DueSearch) ([]heldSearch, error) {
+	uuids, holds := make([]string, len(claimed)), make([]int64, len(claimed))
+	for i := range claimed {
+		uuids[i], holds[i] = claimed[i].Search.UUID, claimed[i].Hold
+	}
+	rows, err := tx.Query(ctx, lockClaimed, uuids, holds)
+	held, err := collect(rows, err, func(h *heldSearch) fields { return fields{&h.n, &h.search} })
+	for i := range held {
+		held[i].n--
+	}
+	slices.SortFunc(held, func(a, b heldSearch) int { return cmp.Or(cmp.Compare(a.search, b.search), cmp.Compare(a.n, b.n)) })
+	return slices.CompactFunc(held, func(a, b heldSearch) bool { return a.search == b.search }), err
+}
+
+// NextDue implements store.Runs.
+func (s *Store) NextDue(ctx context.Context) (due time.Time, err error) {
+	err = s.read(ctx, "read what is due next", func() error {
+		rows, err := s.general.Query(ctx, selectDue)
+		list, err := collect(rows, err, func(at *time.Time) fields { return fields{at} })
+		if len(list) > 0 {
+			due = list[0]
+		}
+		return err
+	})
+	return due, err
+}

@@ -1,0 +1,105 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Arrivals tells which labels are news. A label arrives with the write that gives it its first approval date, in the same transaction,
+// unless that write is of History: what an initial load brings is no news to anybody, whatever its dates. A label arrives once: not
+// again when it loses its date and gets another one, and never when its first date was history.
+type Arrivals interface {
+	// ArrivedSince calls yield with every label that has arrived and whose approval date, as it is now, is not before the day, in no
+	// order, with the permittee that it names and the revision at which it arrived, and returns the revision up to which that is
+	// complete: no label will arrive at it or before. All of it is read from one consistent state. What yield gets is only valid during
+	// the call. An error of yield ends it and is returned.
+	ArrivedSince(ctx context.Context, approved cola.Date, yield func(Arrival) error) (cola.Revision, error)
+}
+
+// Arrival is a label that has arrived, as it is now.
+type Arrival struct {
+	Label     *cola.IndexRecord
+	Permittee *cola.Permittee // nil only when somebody has deleted it by hand
+	At        cola.Revision   // at which it arrived
+}
+
+// Runs keeps what saved searches with a schedule have found.
+//
+// A search has looked at labels up to a mark: that of its latest run or, before the first one, of its creation. Whoever runs it
+// claims it, looks at what came since, and records what it found together with the new mark; so a run that was cut off anywhere is
+// made anew, and one that was recorded is never made again.
+type Runs interface {
+	// ClaimDue returns searches whose schedule is active and whose next run is due at an instant, those due longest first, and holds
+	// them for the caller: nobody else gets them, in any process, until the hold has passed on the database's clock. Those
+	// that others hold are left out. Fewer than limit, none at last, mean that no more are due. A search that this version of the
+	// program cannot read whole is returned too, with Fault saying why: it must not be run, and must not stop the others.
+	ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]DueSearch, error)
+
+	// RecordRuns records runs of searches that were claimed, each in one transaction: the run; its matches, less those that the search
+	// has had in an earlier run; the new mark; when it is due next. The search is let go. A search whose filters or schedule were
+	// changed after it was claimed, or that was deleted, let go or recorded, or whose hold was taken over, is left out, whole; so is one
+	// whose new mark has a revision that is not in the database's past (see HasRevision). A hold that has passed and that nobody has
+	// taken over still counts. What is returned says of each run, in their order, whether it was recorded, how many of its matches are new,
+	// and how many of these are late. On an error the outcomes returned are those that are known, of the first runs; of the others, those
+	// that were recorded will not be recorded again.
+	RecordRuns(ctx context.Context, runs []RunRecord) ([]RunOutcome, error)
+
+	// ReleaseDue lets searches go that were claimed and not recorded. It is no error when they are not held any more.
+	ReleaseDue(ctx context.Context, claimed []DueSearch) error
+
+	// NextDue returns when the active schedule that is due first is due, whether anybody holds its search or not: an instant
+	// long past means that runs do not keep up. It returns the zero time when no schedule is active.
+	NextDue(ctx context.Context) (time.Time, error)
+
+	// RunsOf returns a page of an account's search's runs, newest first, and how many there are; ErrNotFound when there is no
+	// such search of the account.
+	RunsOf(ctx context.Context, account cola.AccountID, uuid string, page Slice) ([]cola.SavedSearchRun, int, error)
+	// MatchesOf returns a page of what a search has found, in one run or, with run zero, in all of them, latest first and by id within a
+	// run, and how many there are; ErrNotFound when there is no such search of the account, or no such run of it.
+	MatchesOf(ctx context.Context, account cola.AccountID, uuid string, run int64, page Slice) ([]cola.SavedSearchMatch, int, error)
+}
+
+// Slice is a part of a list. Neither number is below zero.
+type Slice struct{ Offset, Limit int }
+
+// Mark is up to where a search has looked.
+type Mark struct {
+	At       time.Time     // of the run, or of the creation
+	Revision cola.Revision // up to which arrivals were looked at
+}
+
+// DueSearch is a search that is claimed for a run.
+type DueSearch struct {
+	Account cola.AccountID
+	Search  cola.SavedSearch // without its addresses
+	Mark    Mark
+	Hold    int64 // names the claim within the search
+	// Fault is why this version of the program cannot run the search, such as filters that a newer one has written; nil when it
+	// can. What is left of the filters would then find too much.
+	Fault error
+}
+
+// RunRecord is what came of a run.
+type RunRecord struct {
+	Due      DueSearch
+	Mark     Mark           // up to where it looked, and when
+	Next     cola.Timestamp // when the search is due next; the zero Timestamp is never
+	From, To cola.Date      // approval dates of its window, inclusive
+	Matches  []RunMatch
+}
+
+// RunMatch is a label that a run found.
+type RunMatch struct {
+	TTBID cola.TTBID
+	Late  bool // approved before the window, and arrived since the run before
+}
+
+// RunOutcome is what became of a run that was to be recorded.
+type RunOutcome struct {
+	Recorded bool
+	Run      int64 // number of the run, within the registry
+	New      int   // matches that the search had not had before
+	Late     int   // of these, late ones
+}

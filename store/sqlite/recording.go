@@ -1,0 +1,108 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	// recordRun leaves out a mark of another past: what has the next revisions might be below it.
+	recordRun = `UPDATE saved_searches SET mark_at = ?3, mark_revision = ?4, last_run_at = ?3, next_run_at = ?5, hold = hold + 1, held_until = NULL
+		WHERE uuid = ?1 AND hold = ?2 AND (?4 = 0 OR EXISTS (SELECT 1 FROM revisions WHERE revision = ?4)) RETURNING id`
+	insertRun = `INSERT INTO saved_search_runs (search_id, ran_at, date_from, date_to, match_count, late_count)
+		VALUES (?, ?, ?, ?, 0, 0) RETURNING id`
+	insertMatches = `INSERT INTO saved_search_matches (search_id, run_id, late, ttb_id) SELECT ?, ?, ?, value FROM json_each(?) WHERE TRUE
+		ON CONFLICT (search_id, ttb_id) DO NOTHING`
+	countMatches = `UPDATE saved_search_runs SET match_count = ?, late_count = ? WHERE id = ?`
+)
+
+// RecordRuns implements store.Runs.
+func (s *Store) RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store.RunOutcome, error) {
+	const operation = "record runs"
+	if err := s.start(); err != nil {
+		return nil, failed(operation, err)
+	}
+	defer s.done()
+	defer s.upkeep.noteWrite()
+	outcomes := make([]store.RunOutcome, 0, len(runs))
+	for len(outcomes) < len(runs) {
+		var some []store.RunOutcome
+		err := s.ledger.transact(ctx, func(ctx context.Context) (err error) {
+			some, err = s.recordSome(ctx, runs[len(outcomes):])
+			return err
+		})
+		if err != nil {
+			return outcomes, failed(operation, err)
+		}
+		outcomes = append(outcomes, some...)
+	}
+	return outcomes, nil
+}
+
+// recordSome records runs for as long as the turn lasts, one at least.
+func (s *Store) recordSome(ctx context.Context, runs []store.RunRecord) (outcomes []store.RunOutcome, err error) {
+	start := time.Now() // how long others are kept waiting, not what time it is
+	for i := range runs {
+		taken := time.Since(start)
+		if i > 0 && (taken >= longestAlone || taken >= shortest && s.ledger.gate.Awaited()) {
+			break
+		}
+		o, err := s.record(ctx, &runs[i])
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, o)
+	}
+	return outcomes, nil
+}
+
+// record records one run, unless its search is no longer held under the claim.
+func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcome, error) {
+	var none store.RunOutcome
+	at, next := r.Mark.At.UnixMicro(), orNull(int64(r.Next), r.Next != 0)
+	var search int64
+	err := s.ledger.row(ctx, recordRun, r.Due.Search.UUID, r.Due.Hold, at, int64(r.Mark.Revision), next).Scan(&search)
+	if errors.Is(err, sql.ErrNoRows) {
+		return none, nil
+	}
+	if err != nil {
+		return none, err
+	}
+	o := store.RunOutcome{Recorded: true}
+	if err := s.ledger.row(ctx, insertRun, search, at, encode(&r.From), encode(&r.To)).Scan(&o.Run); err != nil {
+		return none, err
+	}
+	for _, late := range []bool{false, true} {
+		n, err := s.keepMatches(ctx, search, o.Run, r.Matches, late)
+		if err != nil {
+			return none, err
+		}
+		if o.New += n; late {
+			o.Late = n
+		}
+	}
+	if o.New == 0 {
+		return o, nil
+	}
+	return o, s.ledger.exec(ctx, countMatches, o.New, o.Late, o.Run)
+}
+
+// keepMatches writes down the matches that are late, or those that are not, and returns how many of them are new.
+func (s *Store) keepMatches(ctx context.Context, search, run int64, matches []store.RunMatch, late bool) (int, error) {
+	var ids []cola.TTBID
+	for _, m := range matches {
+		if m.Late == late {
+			ids = append(ids, m.TTBID)
+		}
+	}
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	n, err := s.ledger.affect(ctx, insertMatches, search, run, bit(late), idList(ids))
+	return int(n), err
+}

@@ -1,0 +1,120 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func runListChecks() []check {
+	return []check{
+		{"runs come newest first, in pages", runsInPages},
+		{"matches come latest first, in pages", matchesInPages},
+		{"runs and matches are their account's and their search's", runsAreTheirSearchs},
+	}
+}
+
+// ran has a search run with each list of labels, weeks apart, and returns the numbers of the runs.
+func ran(t *testing.T, st store.Store, runs ...[]int) (numbers []int64) {
+	t.Helper()
+	for i, labels := range runs {
+		at := duePast.Add(time.Duration(i) * week)
+		claimed, err := st.ClaimDue(t.Context(), at, 1, anHour)
+		if len(must(t, claimed, err)) != 1 {
+			t.Fatal("no search is due")
+		}
+		run := runOf(t, st, claimed[0], labels...)
+		run.Mark.At, run.Next = at, cola.TimestampOf(at.Add(week))
+		numbers = append(numbers, mustRecord(t, st, run).Run)
+	}
+	return numbers
+}
+
+func runsInPages(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	s := mustCreate(t, st, newSearch(a.ID, 1))
+	list, total, err := st.RunsOf(t.Context(), a.ID, s.UUID, store.Slice{Limit: 2})
+	if must(t, list, err); total != 0 || len(list) != 0 {
+		t.Errorf("runs of a search that never ran: %+v of %d", list, total)
+	}
+	numbers := ran(t, st, []int{1}, []int{2}, nil, []int{3}, []int{4})
+	for _, k := range []struct {
+		page store.Slice
+		want []int64
+	}{
+		{store.Slice{Limit: 2}, []int64{numbers[4], numbers[3]}},
+		{store.Slice{Offset: 2, Limit: 2}, []int64{numbers[2], numbers[1]}},
+		{store.Slice{Offset: 4, Limit: 2}, []int64{numbers[0]}},
+		{store.Slice{Offset: 5, Limit: 2}, nil},
+		{store.Slice{}, nil},
+		{store.Slice{Limit: 100}, []int64{numbers[4], numbers[3], numbers[2], numbers[1], numbers[0]}},
+	} {
+		list, total, err := st.RunsOf(t.Context(), a.ID, s.UUID, k.page)
+		var got []int64
+		for _, r := range must(t, list, err) {
+			got = append(got, r.ID)
+		}
+		same(t, "runs", k.want, got)
+		same(t, "total", 5, total)
+	}
+}
+
+func matchesInPages(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	s := mustCreate(t, st, newSearch(a.ID, 1))
+	numbers := ran(t, st, []int{9, -1, 5}, nil, []int{7, 5, 2})
+	match := func(run, n int, late bool) cola.SavedSearchMatch {
+		return cola.SavedSearchMatch{RunID: numbers[run], TTBID: firstID + cola.TTBID(n), Late: late}
+	}
+	all := []cola.SavedSearchMatch{match(2, 2, false), match(2, 7, false), match(0, 1, true), match(0, 5, false), match(0, 9, false)}
+	for _, k := range []struct {
+		run   int64
+		page  store.Slice
+		want  []cola.SavedSearchMatch
+		total int
+	}{
+		{0, store.Slice{Limit: 100}, all, 5},
+		{0, store.Slice{Offset: 1, Limit: 2}, all[1:3], 5},
+		{0, store.Slice{Offset: 5, Limit: 2}, nil, 5},
+		{numbers[0], store.Slice{Limit: 2}, all[2:4], 3},
+		{numbers[0], store.Slice{Offset: 2, Limit: 2}, all[4:], 3},
+		{numbers[1], store.Slice{Limit: 2}, nil, 0},
+		{numbers[2], store.Slice{Limit: 100}, all[:2], 2},
+	} {
+		list, total, err := st.MatchesOf(t.Context(), a.ID, s.UUID, k.run, k.page)
+		same(t, "matches", k.want, append([]cola.SavedSearchMatch(nil), must(t, list, err)...))
+		same(t, "total", k.total, total)
+	}
+}
+
+func runsAreTheirSearchs(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	s := mustCreate(t, st, newSearch(a.ID, 1))
+	run := ran(t, st, []int{1})[0]
+	other := mustCreate(t, st, newSearch(b.ID, 2))
+	page := store.Slice{Limit: 10}
+	for _, k := range []struct {
+		account cola.AccountID
+		uuid    string
+		run     int64
+	}{
+		{b.ID, s.UUID, run}, {b.ID, s.UUID, 0}, {a.ID, other.UUID, 0}, {a.ID + 100, s.UUID, 0}, {a.ID, "x", 0}, {a.ID, "", 0},
+		{a.ID, s.UUID + "\x00", 0}, {a.ID, "\xff", 0}, {b.ID, other.UUID, run}, {a.ID, s.UUID, run + 1}, {a.ID, s.UUID, -1},
+	} {
+		if list, total, err := st.MatchesOf(t.Context(), k.account, k.uuid, k.run, page); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("MatchesOf(%d, %q, %d): %v of %d, %v; want ErrNotFound", k.account, k.uuid, k.run, list, total, err)
+		}
+		if k.account == a.ID && k.uuid == s.UUID || k.account == b.ID && k.uuid == other.UUID {
+			continue // it has runs of its own, or none
+		}
+		if list, total, err := st.RunsOf(t.Context(), k.account, k.uuid, page); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("RunsOf(%d, %q): %v of %d, %v; want ErrNotFound", k.account, k.uuid, list, total, err)
+		}
+	}
+	if list, total, err := st.RunsOf(t.Context(), b.ID, other.UUID, page); err != nil || total != 0 {
+		t.Errorf("runs of another search: %v of %d, %v; want none", list, total, err)
+	}
+}

@@ -1,0 +1,67 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// SampleSearches returns, for an empty store to be filled with, so many saved searches that run daily, ten an account, all due at
+// the same hour.
+func SampleSearches(n int) iter.Seq2[*store.Item, error] {
+	return func(yield func(*store.Item, error) bool) {
+		for i := 0; i < n; i += 10 {
+			a := store.Account{ID: cola.AccountID(i/10 + 1), Email: fmt.Sprintf("%d@example.com", i), Tier: cola.TierPro, CreatedAt: epoch}
+			if !yield(&store.Item{Kind: store.ItemAccount, Account: a}, nil) {
+				return
+			}
+		}
+		for i := range n {
+			s := dueSearch(cola.AccountID(i/10+1), i, epoch)
+			s.Search.CreatedAt, s.Search.Schedule.Cadence, s.Search.Schedule.Day = cola.TimestampOf(epoch), cola.CadenceDaily, cola.Opt[int]{}
+			stored := store.StoredSearch{ID: int64(i + 1), Account: s.Account, Mark: store.Mark{At: epoch, Revision: 1}, SavedSearch: s.Search}
+			if !yield(&store.Item{Kind: store.ItemSearch, Search: stored}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// RunSampleSearches claims and records, a thousand at a time, all that is due on the n-th day, each with none to two labels that it has
+// not had, and returns how many runs that were.
+func RunSampleSearches(ctx context.Context, st store.Store, day int) (runs int, err error) {
+	rev, err := st.Revision(ctx)
+	if err != nil {
+		return 0, err
+	}
+	now := epoch.Add(time.Duration(day) * 24 * time.Hour)
+	mark, next := store.Mark{At: now, Revision: rev}, cola.TimestampOf(now.Add(24*time.Hour))
+	for {
+		claimed, err := st.ClaimDue(ctx, now, 1_000, time.Hour)
+		if err != nil || len(claimed) == 0 {
+			return runs, err
+		}
+		records := make([]store.RunRecord, len(claimed))
+		for i, d := range claimed {
+			records[i] = store.RunRecord{Due: d, Mark: mark, Next: next, From: cola.DateOf(d.Mark.At), To: cola.DateOf(now)}
+			for m := range i % 3 {
+				records[i].Matches = append(records[i].Matches, store.RunMatch{TTBID: firstID + cola.TTBID(10*day+m), Late: m == 1})
+			}
+		}
+		outcomes, err := st.RecordRuns(ctx, records)
+		for _, o := range outcomes {
+			if !o.Recorded {
+				return runs, errors.New("a run was left out")
+			}
+			runs++
+		}
+		if err != nil {
+			return runs, err
+		}
+	}
+}

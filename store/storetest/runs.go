@@ -1,0 +1,294 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func testRuns(t *testing.T, open Opener) {
+	runChecks(t, open, slices.Concat([]check{
+		{"what is due is claimed, longest first", dueIsClaimed},
+		{"a claim tells all of a search", claimTellsAll},
+		{"a search is marked where it is created", searchIsMarked},
+		{"what is held is not claimed before the hold has passed", heldIsNotClaimed},
+		{"many are claimed in order", manyAreClaimed},
+		{"claimed by many at once, each search has one claim", claimedByMany},
+		{"what is let go is claimed again", letGoIsClaimed},
+		{"what is due next is told", nextDueIsTold},
+	}, recordingChecks(), runListChecks()))
+}
+
+const (
+	week    = 7 * 24 * time.Hour
+	anHour  = time.Hour
+	everyID = 1_000_000 // limit that takes all there is
+)
+
+// duePast is an instant at which the searches of newSearch are due.
+var duePast = epoch.Add(72 * time.Hour)
+
+// dueSearch returns a search to be made that is due at an instant.
+func dueSearch(account cola.AccountID, n int, due time.Time) store.NewSavedSearch {
+	s := newSearch(account, n)
+	s.MaxActive = 10_000
+	s.Search.Schedule.NextRunAt = cola.Some(cola.TimestampOf(due))
+	return s
+}
+
+func mustClaim(t tb, st store.Store, limit int, hold time.Duration) []store.DueSearch {
+	t.Helper()
+	claimed, err := st.ClaimDue(context.Background(), duePast, limit, hold)
+	return must(t, claimed, err)
+}
+
+// mustClaimOne claims the only search that is due.
+func mustClaimOne(t tb, st store.Store) store.DueSearch {
+	t.Helper()
+	claimed := mustClaim(t, st, everyID, anHour)
+	if len(claimed) != 1 {
+		t.Fatal("claimed", names(claimed), "want one search")
+	}
+	return claimed[0]
+}
+
+func names(claimed []store.DueSearch) []string {
+	list := []string{}
+	for _, d := range claimed {
+		list = append(list, d.Search.Name)
+	}
+	return list
+}
+
+// runOf returns a run of a claimed search, which has looked at everything there is and found labels, negative ones late.
+func runOf(t tb, st store.Store, d store.DueSearch, labels ...int) store.RunRecord {
+	t.Helper()
+	r := store.RunRecord{Due: d, Mark: store.Mark{At: duePast, Revision: mustRevision(t, st)}, Next: cola.TimestampOf(duePast.Add(week)),
+		From: cola.DateOf(d.Mark.At), To: cola.DateOf(duePast)}
+	for _, n := range labels {
+		r.Matches = append(r.Matches, store.RunMatch{TTBID: firstID + cola.TTBID(max(n, -n)), Late: n < 0})
+	}
+	return r
+}
+
+// record has runs recorded and returns the outcomes.
+func record(t tb, st store.Store, runs ...store.RunRecord) []store.RunOutcome {
+	t.Helper()
+	outcomes, err := st.RecordRuns(context.Background(), runs)
+	if err == nil && len(outcomes) != len(runs) {
+		t.Fatal(len(outcomes), "outcomes of", len(runs), "runs")
+	}
+	return must(t, outcomes, err)
+}
+
+func mustRecord(t tb, st store.Store, run store.RunRecord) store.RunOutcome {
+	t.Helper()
+	o := record(t, st, run)[0]
+	if !o.Recorded || o.Run == 0 {
+		t.Errorf("the run was not recorded, or has no number: %+v", o)
+	}
+	return o
+}
+
+// mustNotRecord holds a store to leaving a run out, whole.
+func mustNotRecord(t tb, st store.Store, what string, run store.RunRecord) {
+	t.Helper()
+	before := everything(t, st)
+	same(t, what, []store.RunOutcome{{}}, record(t, st, run))
+	same(t, what+": what the store holds", before, everything(t, st))
+}
+
+// everything returns searches, runs and matches, as a dump tells them.
+func everything(t tb, st store.Store) (all []string) {
+	t.Helper()
+	err := st.Dump(context.Background(), func(i *store.Item) error {
+		switch i.Kind {
+		case store.ItemSearch, store.ItemRun, store.ItemMatch:
+			all = append(all, describe(i))
+		}
+		return nil
+	})
+	return must(t, all, err)
+}
+
+func dueIsClaimed(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	if claimed := mustClaim(t, st, everyID, anHour); len(claimed) != 0 {
+		t.Errorf("claimed %v where no search is", names(claimed))
+	}
+	mustCreate(t, st, dueSearch(a.ID, 1, duePast))
+	mustCreate(t, st, dueSearch(a.ID, 2, duePast.Add(time.Microsecond)))
+	mustCreate(t, st, dueSearch(b.ID, 3, duePast.Add(-time.Hour)))
+	mustCreate(t, st, dueSearch(a.ID, 4, duePast.Add(-time.Hour)))
+	mustCreate(t, st, dueSearch(a.ID, 5, duePast.Add(-400*24*time.Hour)))
+	paused, unscheduled := dueSearch(a.ID, 6, duePast.Add(-time.Hour)), newSearch(a.ID, 7)
+	paused.Search.Schedule.Active, unscheduled.Search.Schedule = false, nil
+	mustCreate(t, st, paused)
+	mustCreate(t, st, unscheduled)
+	undated := newSearch(a.ID, 8)
+	undated.Search.Schedule.NextRunAt = cola.Opt[cola.Timestamp]{}
+	mustCreate(t, st, undated)
+
+	same(t, "the first two", []string{"search 5", "search 3"}, names(mustClaim(t, st, 2, anHour)))
+	same(t, "none", []string{}, names(mustClaim(t, st, 0, anHour)))
+	same(t, "the others", []string{"search 4", "search 1"}, names(mustClaim(t, st, 3, anHour)))
+	same(t, "no more", []string{}, names(mustClaim(t, st, 3, anHour)))
+}
+
+func claimTellsAll(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	full := fullSearch()
+	full.Schedule.Active, full.Schedule.NextRunAt = true, cola.Some(cola.TimestampOf(epoch))
+	made := mustCreate(t, st, store.NewSavedSearch{Account: a.ID, Search: full, MaxActive: 1})
+	d := mustClaimOne(t, st)
+	if d.Hold == 0 {
+		t.Error("the claim has no hold")
+	}
+	same(t, "the claim", store.DueSearch{Account: a.ID, Search: made, Mark: store.Mark{At: c.now()}, Hold: d.Hold}, d)
+}
+
+func searchIsMarked(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	mustKeep(t, st, dated(1, dayOne))
+	before := mustRevision(t, st)
+	c.advance(time.Hour)
+	mustCreate(t, st, newSearch(a.ID, 1))
+	want := store.Mark{At: c.now(), Revision: before}
+	c.advance(time.Hour)
+	mustKeep(t, st, dated(2, dayOne))
+	same(t, "mark", want, mustClaimOne(t, st).Mark)
+}
+
+func heldIsNotClaimed(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	mustCreate(t, st, newSearch(a.ID, 1))
+	first := mustClaimOne(t, st)
+	for _, step := range []time.Duration{0, time.Minute, anHour - time.Minute - time.Microsecond} {
+		c.advance(step)
+		same(t, "while it is held", []string{}, names(mustClaim(t, st, everyID, anHour)))
+	}
+	c.advance(time.Microsecond)
+	second := mustClaimOne(t, st)
+	if second.Hold == first.Hold {
+		t.Error("two claims have one hold")
+	}
+	second.Hold = first.Hold
+	same(t, "what was not run", first, second)
+}
+
+func manyAreClaimed(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	var want []string
+	for n := range 250 { // more than a backend claims at a time
+		want = append(want, mustCreate(t, st, dueSearch(a.ID, n, duePast.Add(time.Duration(n/2-200)*time.Second))).Name)
+	}
+	claimed := mustClaim(t, st, 230, anHour)
+	same(t, "the first", want[:230], names(claimed))
+	same(t, "the rest", want[230:], names(mustClaim(t, st, 230, anHour)))
+	if err := st.ReleaseDue(t.Context(), claimed); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "those that were let go", want[:230], names(mustClaim(t, st, everyID, anHour)))
+}
+
+func claimedByMany(t *testing.T, st store.Store, _ *clock) {
+	const searches = 60
+	for n := range searches {
+		mustCreate(t, st, dueSearch(mustAccount(t, st, fmt.Sprintf("%d@example.com", n), cola.TierFree).ID, n, epoch))
+	}
+	var mu sync.Mutex
+	claims := map[string]int{}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for {
+				claimed, err := st.ClaimDue(t.Context(), duePast, 3, anHour)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				for _, d := range claimed {
+					claims[d.Search.UUID]++
+				}
+				mu.Unlock()
+				if len(claimed) == 0 {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for uuid, n := range claims {
+		if n != 1 {
+			t.Errorf("search %s was claimed %d times", uuid, n)
+		}
+	}
+	if left := mustClaim(t, st, everyID, anHour); len(claims)+len(left) != searches {
+		t.Errorf("%d searches were claimed, %d are left; want %d in all", len(claims), len(left), searches)
+	}
+}
+
+func letGoIsClaimed(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	mustCreate(t, st, newSearch(a.ID, 1))
+	mustCreate(t, st, dueSearch(a.ID, 2, epoch))
+	release := func(claimed ...store.DueSearch) {
+		t.Helper()
+		if err := st.ReleaseDue(t.Context(), claimed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release()
+	both := mustClaim(t, st, everyID, anHour)
+	unknown := store.DueSearch{Search: cola.SavedSearch{UUID: "x"}, Hold: 1}
+	release(both[1], unknown)
+	again := mustClaimOne(t, st)
+	same(t, "what was let go", both[1].Search, again.Search)
+	release(both[1]) // which is no longer the claim
+	same(t, "after the wrong claim was let go", []string{}, names(mustClaim(t, st, everyID, anHour)))
+	mustNotRecord(t, st, "under a claim that was let go", runOf(t, st, both[1], 1))
+	release(again)
+	mustNotRecord(t, st, "under a claim that was let go, and that nobody has taken", runOf(t, st, again, 1))
+	release(again)
+	c.advance(anHour)
+	same(t, "all", both, withHolds(mustClaim(t, st, everyID, anHour), both))
+}
+
+// withHolds returns claims with the holds of others.
+func withHolds(claimed, others []store.DueSearch) []store.DueSearch {
+	claimed = slices.Clone(claimed)
+	for i := range min(len(claimed), len(others)) {
+		claimed[i].Hold = others[i].Hold
+	}
+	return claimed
+}
+
+func nextDueIsTold(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	next := func(what string, want time.Time) {
+		t.Helper()
+		due, err := st.NextDue(t.Context())
+		if must(t, due, err); !due.Equal(want) {
+			t.Errorf("%s: due next at %s, want %s", what, due, want)
+		}
+	}
+	next("without searches", time.Time{})
+	paused, undated := dueSearch(a.ID, 1, epoch), newSearch(a.ID, 2)
+	paused.Search.Schedule.Active, undated.Search.Schedule.NextRunAt = false, cola.Opt[cola.Timestamp]{}
+	mustCreate(t, st, paused)
+	mustCreate(t, st, undated)
+	next("without an active one", time.Time{})
+	mustCreate(t, st, dueSearch(a.ID, 3, duePast))
+	mustCreate(t, st, dueSearch(a.ID, 4, duePast.Add(-time.Hour)))
+	next("with two", duePast.Add(-time.Hour))
+	claimed := mustClaim(t, st, 1, anHour)
+	next("with the first one held", duePast.Add(-time.Hour))
+	mustRecord(t, st, runOf(t, st, claimed[0]))
+	next("with the first one run", duePast)
+}
