@@ -41,8 +41,8 @@ func TestExamplesFindSomething(t *testing.T) {
 			checkFound(t, s, s.base+path+"?"+query)
 		}
 	}
-	if placeholders != 7 { // a label, a permittee, a barcode, an image, and a saved search thrice
-		t.Errorf("%d example calls with a placeholder, want 7", placeholders)
+	if placeholders != 8 { // a label, a permittee, a barcode, an image, and a saved search four times
+		t.Errorf("%d example calls with a placeholder, want 8", placeholders)
 	}
 }
 
