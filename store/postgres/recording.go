@@ -27,7 +27,7 @@ const (
 )
 
 // matchesAtOnce is how many matches one statement writes.
-const matchesAtOnce = 50_000
+const matchesAtOnce = 10_000
 
 // RecordRuns implements store.Runs. It is one transaction.
 func (s *Store) RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store.RunOutcome, error) {

@@ -235,7 +235,7 @@ func recordedByMany(t *testing.T, st store.Store, c *clock) {
 }
 
 func findsVeryMuch(t *testing.T, st store.Store, _ *clock) {
-	const found = 60_000 // more than a backend writes at a time
+	const found = 24_000 // more than a backend writes at a time
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	made := mustCreate(t, st, newSearch(a.ID, 1))
 	run := runOf(t, st, mustClaimOne(t, st))
