@@ -16,6 +16,7 @@ import (
 var (
 	selectSearches     = `SELECT ` + savedSearchNames + ` FROM saved_searches WHERE account_id = $1`
 	selectSearch       = selectSearches + ` AND uuid = $2`
+	holdSearch         = selectSearch + ` FOR NO KEY UPDATE`
 	selectSearchesPage = selectSearches + ` ORDER BY id LIMIT $2 OFFSET $3`
 	updateSearch       = `UPDATE saved_searches SET ` + assignments((&records.SavedSearch{}).Changeable(), 3) + ` WHERE account_id = $1 AND uuid = $2`
 )
@@ -36,7 +37,10 @@ func assignments(columns []records.Column, first int) string {
 
 // readSavedSearch returns the row of an account's search, or ErrNotFound: also for a UUID that is no text.
 func readSavedSearch(ctx context.Context, q querier, account cola.AccountID, uuid string) (records.SavedSearch, error) {
-	rows, err := q.Query(ctx, selectSearch, int64(account), uuid)
+	return searchRow(q.Query(ctx, selectSearch, int64(account), uuid))
+}
+
+func searchRow(rows pgx.Rows, err error) (records.SavedSearch, error) {
 	row, err := one(rows, err, savedSearchColumns)
 	return row, noSuchText(err)
 }
@@ -105,14 +109,15 @@ func (s *Store) UpdateSavedSearch(ctx context.Context, account cola.AccountID, u
 	return changed, nil
 }
 
-// updateSavedSearch changes a search. The account is held, so nobody else changes it, nor makes another one active.
+// updateSavedSearch changes a search. The account is held, so nobody else changes it, nor makes another one active; and the row,
+// so that a run is recorded before it is read or after it is written.
 func updateSavedSearch(ctx context.Context, tx pgx.Tx, account cola.AccountID, uuid string, maxActive int,
 	change func(cola.SavedSearch) (cola.SavedSearch, error),
 ) (cola.SavedSearch, error) {
 	if err := holdAccount(ctx, tx, account); err != nil {
 		return cola.SavedSearch{}, err
 	}
-	row, err := readSavedSearch(ctx, tx, account, uuid)
+	row, err := searchRow(tx.Query(ctx, holdSearch, int64(account), uuid))
 	if err != nil {
 		return cola.SavedSearch{}, err
 	}

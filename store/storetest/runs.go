@@ -22,6 +22,7 @@ func testRuns(t *testing.T, open Opener) {
 		{"claimed by many at once, each search has one claim", claimedByMany},
 		{"what is let go is claimed again", letGoIsClaimed},
 		{"what is due next is told", nextDueIsTold},
+		{"a run and a change of its search do not undo one another", runMeetsChange},
 	}, recordingChecks(), runListChecks()))
 }
 
@@ -291,4 +292,35 @@ func nextDueIsTold(t *testing.T, st store.Store, _ *clock) {
 	next("with the first one held", duePast.Add(-time.Hour))
 	mustRecord(t, st, runOf(t, st, claimed[0]))
 	next("with the first one run", duePast)
+}
+
+// runMeetsChange records a run while its search is being changed: whichever comes first, neither is lost.
+func runMeetsChange(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierPro)
+	mustCreate(t, st, dueSearch(a.ID, 1, epoch.Add(time.Hour)))
+	due := mustClaimOne(t, st)
+	run, recorded := runOf(t, st, due), make(chan store.RunOutcome, 1)
+	changed, err := st.UpdateSavedSearch(t.Context(), a.ID, due.Search.UUID, 10, func(s cola.SavedSearch) (cola.SavedSearch, error) {
+		go func() { recorded <- recordAny(t, st, run) }()
+		time.Sleep(200 * time.Millisecond) // so that it comes in between, where it can
+		s.Name = "renamed"
+		return s, nil
+	})
+	must(t, changed, err)
+	outcome := <-recorded
+	after, err := st.SavedSearch(t.Context(), a.ID, due.Search.UUID)
+	must(t, after, err)
+	if ran := after.Schedule.LastRunAt.OK; ran != outcome.Recorded || after.Name != "renamed" {
+		t.Errorf("recorded %t; the search is called %q and has run: %t", outcome.Recorded, after.Name, ran)
+	}
+}
+
+// recordAny has a run recorded or left out, from any goroutine.
+func recordAny(t tb, st store.Store, run store.RunRecord) store.RunOutcome {
+	outcomes, err := st.RecordRuns(context.Background(), []store.RunRecord{run})
+	if err != nil || len(outcomes) != 1 {
+		t.Errorf("%d outcomes, %v", len(outcomes), err)
+		return store.RunOutcome{}
+	}
+	return outcomes[0]
 }
