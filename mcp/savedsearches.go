@@ -41,6 +41,7 @@ func createSavedSearch(ctx context.Context, svc Service, c cola.Caller, p cola.S
 	case s.NextRunAt.OK:
 		a.note("The search is kept and scheduled, due next on %s. This version of the server does not run schedules yet: tell the user so.", s.NextRunAt.V.Time().Format("Monday, 2 January 2006, 15:04 UTC"))
 	}
+	noteIdle(ctx, svc, &a, &made.Search.Filters)
 	a.note("To see what there is already call search_colas with the same filters.")
 	a.put(view{detailed: true}.append(nil, made.Search))
 	return a, state, nil
