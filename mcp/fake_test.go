@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,6 +37,7 @@ type fake struct {
 	reports    []cola.ProductionReport
 	words      registry.Words
 
+	tier   cola.Tier
 	used   cola.Used
 	limits cola.Limits
 	spent  int   // requests of the burst
@@ -54,7 +56,7 @@ type fake struct {
 }
 
 func newFake() *fake {
-	f := &fake{limits: cola.TierFree.Limits(), label: exampleLabel()}
+	f := &fake{tier: cola.TierFree, limits: cola.TierFree.Limits(), label: exampleLabel()}
 	row := func(id cola.TTBID, product, class cola.Text, approved cola.Date) cola.ColaSummary {
 		return cola.ColaSummary{
 			TTBID: id, BrandName: "RAVEN & OAK", ProductName: product, ProductType: cola.Wine, ClassName: class, OriginName: "OREGON",
@@ -69,12 +71,15 @@ func newFake() *fake {
 	f.permittee = cola.PermitteeDetail{
 		PermitteeSummary: cola.PermitteeSummary{
 			PermitNumber: "NJ-I-721", CompanyName: "NIEDERHOFF IMPORTS INC", OperatingName: "NIEDERHOFF WINES", CompanyState: "NJ", CompanyZipCode: "07927",
-			PermitteeType: "Importer (Alcohol)", IsActive: true, ActiveReason: cola.ActiveListed, Colas: 5, ColasApproved: 3,
-			LastColaApplicationDate: cola.NewDate(2025, 4, 10),
+			PermitteeType: "Importer (Alcohol)", IsActive: true, ActiveReason: cola.ActiveListed, Colas: 1,
+			LastColaApplicationDate: cola.NewDate(2011, 2, 23),
 		},
 		RecentColas: []cola.ColaSummary{f.label.ColaSummary},
 	}
-	f.permittees = []cola.PermitteeSummary{f.permittee.PermitteeSummary, {PermitNumber: "BWN-CA-1180", CompanyName: "SILENT TRACE VINEYARDS L.P.", CompanyState: "CA"}}
+	f.permittees = []cola.PermitteeSummary{f.permittee.PermitteeSummary, {
+		PermitNumber: "BWN-CA-1180", CompanyName: "SILENT TRACE VINEYARDS L.P.", CompanyState: "CA", CompanyZipCode: "95448", PermitteeType: "Bonded Wine Cellar",
+		IsActive: true, ActiveReason: cola.ActiveListed, Colas: 14, ColasApproved: 12, LastColaApplicationDate: cola.NewDate(2026, 8, 3),
+	}}
 	f.ava = cola.AVADetail{
 		AVA:            cola.AVA{AVAID: "alexander_valley", Name: "Alexander Valley", States: []string{"CA"}, Counties: []string{"Sonoma"}, EstablishedDate: cola.NewDate(1984, 11, 23)},
 		ValidStartDate: cola.NewDate(2008, 4, 10), ParentAVAs: []string{"North Coast"}, ChildAVAs: []string{}, CFRIndex: "9.53",
@@ -84,7 +89,10 @@ func newFake() *fake {
 		Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(3), ReportDate: cola.NewDate(2019, 3, 31),
 		StatisticalGroup: "Barrels Produced", StatisticalCategory: "Totals", StatisticalDetail: "Production", Value: cola.Some(15513319.0), ValueUnit: "barrels",
 	}, {Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(2), ReportDate: cola.NewDate(2019, 2, 28), IsRedacted: true}}
-	f.words = registry.Words{Categories: []string{"Wine", "Wine > Red Wine", "Wine > White Wine"}, States: []string{"CA", "CO", "OR"}}
+	f.words = registry.Words{
+		Times:      registry.ListWords{"commodity": {"Distilled Spirits", "Malt Beverage", "Wine"}},
+		Reports:    registry.ListWords{"year": {"2018", "2019"}, "commodity": {"Beer", "Wine"}, "report_type": {"monthly"}, "statistical_group": {"Barrels Produced"}},
+		Categories: []string{"Wine", "Wine > Red Wine", "Wine > White Wine"}, Origins: []string{"AUSTRIA", "FRANCE", "OREGON"}, States: []string{"CA", "CO", "NJ", "OR"}}
 	return f
 }
 
@@ -99,14 +107,14 @@ func exampleLabel() cola.Cola {
 		WineAppellation: "BURGENLAND", ABV: cola.Some(12.5), Volume: cola.Some(750.0), VolumeUnit: "milliliters", LLMContainerType: "bottle",
 		LLMProductDescription: "A dry red wine from Burgenland.", LLMCategoryPath: "Wine > Red Wine > Zweigelt", LLMTastingNoteFlavors: []string{"cherry", "pepper"},
 		Images:   []cola.Image{{TTBImageID: "11054001000049-1", ContainerPosition: "front", ImageURL: "https://registry.example/images/11054001000049-1"}},
-		Barcodes: []cola.Barcode{{BarcodeValue: "036000291452", BarcodeType: "UPC-A", TTBImageID: "11054001000049-1"}},
+		Barcodes: []cola.Barcode{{BarcodeValue: "9002980123459", BarcodeType: "EAN-13", TTBImageID: "11054001000049-1"}},
 	}
 	label.Derive()
 	return label
 }
 
 func (f *fake) state() cola.QuotaState {
-	return cola.QuotaState{Tier: cola.TierFree, Period: cola.PeriodOf(now), Limits: f.limits, Used: f.used}
+	return cola.QuotaState{Tier: f.tier, Period: cola.PeriodOf(now), Limits: f.limits, Used: f.used}
 }
 
 func (f *fake) charge(m cola.Meter, units int) cola.QuotaState {
@@ -173,9 +181,10 @@ func (f *fake) SearchColasFit(ctx context.Context, _ cola.Caller, p cola.SearchP
 	if err != nil {
 		return registry.ColaPage{}, state, err
 	}
-	given, more, state := page(f, f.labels, f.search.PerPage, fit)
+	found := f.matching(&f.search.Query)
+	given, more, state := page(f, found, f.search.PerPage, fit)
 	result := registry.ColaPage{Colas: given, Pagination: cola.Pagination{
-		Mode: "offset", Page: 1, PerPage: f.search.PerPage, Total: len(f.labels), Pages: 1, HasMore: more,
+		Mode: "offset", Page: 1, PerPage: f.search.PerPage, Total: len(found), Pages: pages(len(found), f.search.PerPage), HasMore: more,
 	}}
 	if more {
 		result.Pagination.NextCursor = "AQAB"
@@ -226,9 +235,10 @@ func (f *fake) SearchPermitteesFit(ctx context.Context, _ cola.Caller, p cola.Pe
 	if err != nil {
 		return registry.PermitteePage{}, state, err
 	}
-	given, more, state := page(f, f.permittees, q.PerPage, fit)
+	found := f.holders(&q)
+	given, more, state := page(f, found, q.PerPage, fit)
 	return registry.PermitteePage{Permittees: given, Pagination: cola.Pagination{
-		Mode: "offset", Page: q.Page, PerPage: q.PerPage, Total: len(f.permittees), Pages: 1, HasMore: more,
+		Mode: "offset", Page: q.Page, PerPage: q.PerPage, Total: len(found), Pages: pages(len(found), q.PerPage), HasMore: more,
 	}}, state, nil
 }
 
@@ -259,13 +269,16 @@ func rowsFor[T any](ctx context.Context, f *fake, invalid error, rows ...T) (reg
 }
 
 func (f *fake) ProcessingTimes(ctx context.Context, _ cola.Caller, p cola.ProcessingTimeParams) (registry.List[cola.ProcessingTime], cola.QuotaState, error) {
-	_, err := p.Normalize()
-	return rowsFor(ctx, f, err, f.times...)
+	q, err := p.Normalize()
+	return rowsFor(ctx, f, err, kept(f.times, func(t cola.ProcessingTime) bool { return equal(q.Commodity, t.Commodity) })...)
 }
 
 func (f *fake) FormulaProcessingTimes(ctx context.Context, _ cola.Caller, p cola.FormulaProcessingTimeParams) (registry.List[cola.FormulaProcessingTime], cola.QuotaState, error) {
-	_, err := p.Normalize()
-	return rowsFor(ctx, f, err, cola.FormulaProcessingTime{Commodity: "Wine", FormulaType: "Formula Approval", SnapshotDate: cola.NewDate(2026, 11, 16)})
+	q, err := p.Normalize()
+	row := cola.FormulaProcessingTime{Commodity: "Wine", FormulaType: "Formula Approval", SnapshotDate: cola.NewDate(2026, 11, 16)}
+	return rowsFor(ctx, f, err, kept([]cola.FormulaProcessingTime{row}, func(t cola.FormulaProcessingTime) bool {
+		return equal(q.Commodity, t.Commodity) && equal(q.FormulaType, t.FormulaType)
+	})...)
 }
 
 func (f *fake) RegistrationProcessingTimes(ctx context.Context, _ cola.Caller, p cola.RegistrationProcessingTimeParams) (registry.List[cola.RegistrationProcessingTime], cola.QuotaState, error) {
@@ -275,17 +288,19 @@ func (f *fake) RegistrationProcessingTimes(ctx context.Context, _ cola.Caller, p
 
 func (f *fake) ProductionReports(ctx context.Context, _ cola.Caller, p cola.ProductionReportParams) (registry.PageList[cola.ProductionReport], cola.QuotaState, error) {
 	q, err := p.Normalize()
-	l, state, err := rowsFor(ctx, f, err, f.reports...)
+	l, state, err := rowsFor(ctx, f, err, f.reported(&q)...)
 	if err != nil {
 		return registry.PageList[cola.ProductionReport]{}, state, err
 	}
 	rows := l.Rows[:min(len(l.Rows), q.PerPage)]
-	return registry.PageList[cola.ProductionReport]{Rows: rows, Meta: cola.PageMeta{Total: len(f.reports), Page: q.Page, PerPage: q.PerPage, HasMore: len(rows) < len(f.reports)}}, state, nil
+	return registry.PageList[cola.ProductionReport]{Rows: rows, Meta: cola.PageMeta{Total: len(l.Rows), Page: q.Page, PerPage: q.PerPage, HasMore: len(rows) < len(l.Rows)}}, state, nil
 }
 
 func (f *fake) AVAs(ctx context.Context, _ cola.Caller, p cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error) {
-	_, err := p.Normalize()
-	return rowsFor(ctx, f, err, f.ava.AVA)
+	q, err := p.Normalize()
+	return rowsFor(ctx, f, err, kept([]cola.AVA{f.ava.AVA}, func(a cola.AVA) bool {
+		return holds(a.Name, q.Q) && (q.State == "" || slices.Contains(a.States, q.State))
+	})...)
 }
 
 func (f *fake) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error) {

@@ -77,7 +77,8 @@ func getPermittee(ctx context.Context, svc Service, c cola.Caller, p holderArgs)
 		return a, state, err
 	}
 	if found.Value.Colas > len(found.Value.RecentColas) {
-		a.note("recent_colas are the latest %d of %d labels; search_colas with permit_number finds the others.", len(found.Value.RecentColas), found.Value.Colas)
+		a.note("recent_colas are the latest %d of %d labels. search_colas with this permit_number and approval_date_from 2005-01-01 finds those of all years.",
+			len(found.Value.RecentColas), found.Value.Colas)
 	}
 	putRecord(&a, v, found.Value)
 	return a, state, nil

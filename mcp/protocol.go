@@ -86,8 +86,9 @@ func (e *edge) website() string {
 // an assistant can act on.
 func (e *edge) toolHandler(t *tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, _ protocol.CallToolRequest) (*protocol.CallToolResult, error) {
-		if refused := exchangeOf(ctx).refused; refused != nil {
-			return errorResult(refused, t), nil
+		x := exchangeOf(ctx)
+		if x.refused != nil {
+			return errorResult(x.refused, t, x.state), nil
 		}
 		var ans answer
 		shown := e.attempt(ctx, t.meter, func(ctx context.Context, x *exchange) (state cola.QuotaState, err error) {
@@ -95,7 +96,7 @@ func (e *edge) toolHandler(t *tool) server.ToolHandlerFunc {
 			return state, err
 		})
 		if shown != nil {
-			return errorResult(shown, t), nil
+			return errorResult(shown, t, x.state), nil
 		}
 		return ans.result(), nil
 	}

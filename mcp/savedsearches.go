@@ -42,6 +42,7 @@ func createSavedSearch(ctx context.Context, svc Service, c cola.Caller, p cola.S
 		a.note("The search is kept and scheduled, due next on %s. This version of the server sends no messages yet: tell the user that what it finds is listed on the REST API, at /saved-searches/%s/matches.",
 			s.NextRunAt.V.Time().Format("Monday, 2 January 2006, 15:04 UTC"), made.Search.UUID)
 	}
+	noteIdle(ctx, svc, &a, &made.Search.Filters)
 	a.note("To see what there is already call search_colas with the same filters.")
 	a.put(view{detailed: true}.append(nil, made.Search))
 	return a, state, nil

@@ -129,7 +129,7 @@ func TestProblemsAreToldAtOnce(t *testing.T) {
 func TestKindsOfProcessingTimes(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for arguments, want := range map[string]string{
-		`{}`: "Wine", `{"kind":"COLA","commodity":"wine"}`: "Wine", `{"kind":"formula","commodity":"wine","formula_type":"x"}`: "Formula Approval",
+		`{}`: "Wine", `{"kind":"COLA","commodity":"wine"}`: "Wine", `{"kind":"formula","commodity":"wine","formula_type":"formula approval"}`: "Formula Approval",
 		`{"kind":"registration","category":"a","application_type":"b"}`: `"data":[]`,
 	} {
 		if got := call(t, h, "get_processing_times", arguments); got.failed || !strings.Contains(got.texts[0], want) {
@@ -151,6 +151,7 @@ func TestKindsOfProcessingTimes(t *testing.T) {
 // TestNotes: what was assumed or left out is said, with the next step.
 func TestNotes(t *testing.T) {
 	f := newFake()
+	f.permittee.Colas, f.permittee.RecentColas = 12, slices.Repeat(f.permittee.RecentColas, 10)
 	h := mustServe(t, f, io.Discard)
 	tests := []struct {
 		tool, arguments string
@@ -173,7 +174,7 @@ func TestNotes(t *testing.T) {
 			"These are 2 of 3 labels. Combine barcode_value with other filters in search_colas to reach the others.",
 		}},
 		{"list_production_reports", `{"per_page":1}`, 0, []string{"These are 1 of 2 rows. For the next ones call list_production_reports again with the same filters and page 2."}},
-		{"get_permittee", `{"permit_number":"NJ-I-721"}`, 0, []string{"recent_colas are the latest 1 of 5 labels; search_colas with permit_number finds the others."}},
+		{"get_permittee", `{"permit_number":"NJ-I-721"}`, 0, []string{"recent_colas are the latest 10 of 12 labels. search_colas with this permit_number and approval_date_from 2005-01-01 finds those of all years."}},
 		{"get_usage", `{}`, 0, nil},
 	}
 	for _, tt := range tests {
@@ -251,6 +252,23 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		got := call(t, mustServe(t, f, io.Discard), "get_cola", `{"ttb_id":"11054001000049"}`)
 		if got.StatusCode != 200 || !got.failed || got.content != nil || got.code(t) != tt.code || len(got.texts) != 2 || !strings.Contains(got.texts[1], tt.hint) {
 			t.Errorf("%v: %d %q", tt.err, got.StatusCode, got.texts)
+		}
+	}
+	for _, tt := range []struct {
+		tier            cola.Tier
+		used            cola.Used
+		holds, notThere string
+	}{
+		{cola.TierFree, cola.Used{ListRecords: 10_000, DetailViews: 58}, "a larger plan is had at https://plans.example. The reference tools, get_usage and create_saved_search still answer; " +
+			"so do get_cola and get_permittee, for the 142 detail views that are left.", "search_colas"},
+		{cola.TierStarter, cola.Used{DetailViews: 2000}, "for the 100000 list records that are left.", "get_cola"},
+		{cola.TierPro, cola.Used{DetailViews: 10_000, ListRecords: 1_000_000}, "Tell the user that the month's quota is used up. The reference tools, get_usage and create_saved_search still answer.", "larger plan"},
+	} {
+		f := newFake()
+		f.err, f.tier, f.limits, f.used = month, tt.tier, tt.tier.Limits(), tt.used
+		got := call(t, mustServe(t, f, io.Discard), "get_cola", `{"ttb_id":"11054001000049"}`)
+		if !strings.Contains(got.texts[1], tt.holds) || strings.Contains(got.texts[1], tt.notThere) || !strings.Contains(got.texts[0], `"upgrade_url":"https://plans.example"`) {
+			t.Errorf("%s, %+v: %q", tt.tier, tt.used, got.texts)
 		}
 	}
 	f := newFake()

@@ -73,8 +73,15 @@ func wordsOf[T any](rows []T, each func(row *T, add func(filter, word string))) 
 }
 
 // HasOrigin reports whether a label has an origin that a word means.
-func (w Words) HasOrigin(word string) bool {
-	return slices.ContainsFunc(cola.OriginNames(word), func(name string) bool { return slices.Contains(w.Origins, name) })
+func (w Words) HasOrigin(word string) bool { return w.hasOrigins(cola.OriginNames(word)) }
+
+// HasUSState reports whether a label is from a US state, as the filter of that name of a saved search has it.
+func (w Words) HasUSState(word string) bool {
+	return w.hasOrigins(cola.SavedSearchFilters{USState: word}.AsQuery().OriginNames)
+}
+
+func (w Words) hasOrigins(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(w.Origins, name) })
 }
 
 // HasCategory reports whether a label has a category path, or one below it. A former path is its current one.

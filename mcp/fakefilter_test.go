@@ -1,0 +1,61 @@
+package mcp
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// holds reports whether a text has a part, in any case.
+func holds[T ~string](text T, part string) bool {
+	return strings.Contains(strings.ToUpper(string(text)), strings.ToUpper(part))
+}
+
+// matching returns the labels that a search finds. The fake's labels have no category; those that it has words for are all of them.
+func (f *fake) matching(q *cola.Query) (found []cola.ColaSummary) {
+	for _, l := range f.labels {
+		switch {
+		case !holds(l.BrandName+" "+string(l.ProductName)+" "+string(l.ClassName), q.Text), !holds(l.BrandName, q.BrandName):
+		case q.ProductTypes != nil && !slices.Contains(q.ProductTypes, string(l.ProductType)):
+		case q.OriginNames != nil && !slices.Contains(q.OriginNames, string(l.OriginName)):
+		case q.CategoryPath != "" && !f.words.HasCategory(q.CategoryPath):
+		case q.PermitNumber != "" && q.PermitNumber != l.PermitNumber:
+		case q.From != 0 && l.ApprovalDate < q.From, q.To != 0 && l.ApprovalDate > q.To:
+		default:
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
+// holders returns the permittees that a search finds.
+func (f *fake) holders(q *cola.PermitteeSearch) []cola.PermitteeSummary {
+	return kept(f.permittees, func(p cola.PermitteeSummary) bool {
+		return holds(p.CompanyName+" "+p.OperatingName, q.Name) && (q.State == "" || string(p.CompanyState) == q.State) && holds(p.PermitteeType, q.Type)
+	})
+}
+
+// reported returns the rows of production reports that a search finds.
+func (f *fake) reported(q *cola.ProductionReportSearch) []cola.ProductionReport {
+	return kept(f.reports, func(r cola.ProductionReport) bool {
+		return (!q.Year.OK || r.Year == q.Year.V) && (!q.Month.OK || r.MonthNumber == q.Month) && equal(q.Commodity, r.Commodity) &&
+			equal(q.ReportType, r.ReportType) && equal(q.StatisticalGroup, string(r.StatisticalGroup))
+	})
+}
+
+// equal reports whether a filter is absent or has the value.
+func equal(filter, value string) bool { return filter == "" || strings.EqualFold(filter, value) }
+
+// kept returns the rows that are wanted.
+func kept[T any](rows []T, wanted func(T) bool) (found []T) {
+	for _, row := range rows {
+		if wanted(row) {
+			found = append(found, row)
+		}
+	}
+	return found
+}
+
+// pages returns how many pages of a size hold so many rows.
+func pages(total, perPage int) int { return (total + perPage - 1) / perPage }
