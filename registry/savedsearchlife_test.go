@@ -297,7 +297,7 @@ func TestPreviewIsWhatASearchFinds(t *testing.T) {
 	today, nonzero := cola.DateOf(instant), 0
 	for _, filters := range []cola.SavedSearchFilters{
 		{}, {TypeWine: cola.Some(true)}, {Query: "wine"}, {BrandName: "a", ABVMin: cola.Some(12.0)}, {ApplicationStatus: "approved", ContainerCan: cola.Some(true)},
-		{Country: "narnia"},
+		{Country: "narnia"}, {BrandName: "!"},
 	} {
 		preview, state, err := w.PreviewSavedSearch(t.Context(), c, cola.PreviewParams{Filters: &filters})
 		if err != nil || state.Used != (cola.Used{}) || !state.Known() || len(preview.Days) != cola.PreviewDays || preview.TooBroad == filters.Narrow() {
