@@ -2,14 +2,14 @@ package cola
 
 import "math"
 
-// SavedSearchListParams are the parameters of GET /saved-searches, as sent.
+// SavedSearchListParams are the parameters of the lists of saved searches, and of the runs and matches of one, as sent.
 type SavedSearchListParams struct {
 	Decoded
 	Page    Opt[int] `json:"page" minimum:"1" default:"1" doc:"Page of the result." example:"1"`
 	PerPage Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
 }
 
-// SavedSearchPage is a normalised request for one page of saved searches.
+// SavedSearchPage is a normalised request for one page of such a list.
 type SavedSearchPage struct {
 	Page    int // from 1
 	PerPage int // 1 to MaxPerPage

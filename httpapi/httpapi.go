@@ -50,9 +50,9 @@ type Service interface {
 	ChangeSavedSearch(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error)
 	DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
 	PreviewSavedSearch(context.Context, cola.Caller, cola.PreviewParams) (cola.SavedSearchPreview, cola.QuotaState, error)
-	SavedSearchRuns(ctx context.Context, c cola.Caller, id string, p cola.RunListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error)
-	SavedSearchMatches(ctx context.Context, c cola.Caller, id string, p cola.RunListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error)
-	RunMatches(ctx context.Context, c cola.Caller, id, run string, p cola.RunListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error)
+	SavedSearchRuns(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error)
+	SavedSearchMatches(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error)
+	RunMatches(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error)
 
 	DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error)
 	Ready(context.Context) error

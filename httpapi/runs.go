@@ -17,27 +17,27 @@ func runOperations(svc Service) []operation {
 			ID: "listSavedSearchRuns", Path: savedSearchesPath + "/{uuid}/runs", Tag: tagSearches, Summary: "Runs of a saved search",
 			Description: "When the search ran by itself, newest first, and how many labels each run found. A run looks at the approval dates from the day of the run before, or of the creation, to its own; " +
 				"and at labels approved up to 90 days earlier that have reached the registry since, which are marked late. Each label comes once.",
-			PathParam: search, Params: reflect.TypeFor[cola.RunListParams](),
+			PathParam: search, Params: reflect.TypeFor[cola.SavedSearchListParams](),
 			Response: reflect.TypeFor[pageOf[cola.SavedSearchRun]](), Example: exampleRuns(), Cost: free,
-			call: listWithin(func(r *http.Request, c cola.Caller, p cola.RunListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error) {
+			call: listWithin(func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error) {
 				return svc.SavedSearchRuns(r.Context(), c, pathValue(r, "uuid"), p)
 			}),
 		},
 		{
 			ID: "listSavedSearchMatches", Path: savedSearchesPath + "/{uuid}/matches", Tag: tagSearches, Summary: "What a saved search has found",
 			Description: "The labels that all runs of the search have found, those of the latest run first. Look a label up by its id, as ever.",
-			PathParam:   search, Params: reflect.TypeFor[cola.RunListParams](),
+			PathParam:   search, Params: reflect.TypeFor[cola.SavedSearchListParams](),
 			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(), Cost: free,
-			call: listWithin(func(r *http.Request, c cola.Caller, p cola.RunListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+			call: listWithin(func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 				return svc.SavedSearchMatches(r.Context(), c, pathValue(r, "uuid"), p)
 			}),
 		},
 		{
 			ID: "listRunMatches", Path: savedSearchesPath + "/{uuid}/runs/{run}/matches", Tag: tagSearches, Summary: "What one run has found",
 			Description: "The labels that one run of the search found and no earlier one had, by id.",
-			PathParam:   search, InnerParam: run, Params: reflect.TypeFor[cola.RunListParams](),
+			PathParam:   search, InnerParam: run, Params: reflect.TypeFor[cola.SavedSearchListParams](),
 			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(), Cost: free,
-			call: listWithin(func(r *http.Request, c cola.Caller, p cola.RunListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+			call: listWithin(func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 				return svc.RunMatches(r.Context(), c, pathValue(r, "uuid"), pathValue(r, "run"), p)
 			}),
 		},

@@ -13,27 +13,27 @@ import (
 )
 
 // pageFor is a page of what belongs to the one search that there is, or the problems of the parameters.
-func pageFor[T any](f *fake, id string, p cola.RunListParams, rows ...T) (registry.PageList[T], cola.QuotaState, error) {
-	page, perPage, err := p.Normalize()
+func pageFor[T any](f *fake, id string, p cola.SavedSearchListParams, rows ...T) (registry.PageList[T], cola.QuotaState, error) {
+	page, err := p.Normalize()
 	l, state, err := rowsFor(f, err, rows...)
 	f.asked = id
 	if err == nil && id != exampleUUID {
 		err = cola.Errorf(cola.CodeNotFound, "There is no %s.", cola.Quoted(id))
 	}
-	return registry.PageList[T]{Rows: l.Rows, Meta: cola.PageMeta{Total: 41, Page: page, PerPage: perPage, HasMore: true}}, state, err
+	return registry.PageList[T]{Rows: l.Rows, Meta: cola.PageMeta{Total: 41, Page: page.Page, PerPage: page.PerPage, HasMore: true}}, state, err
 }
 
-func (f *fake) SavedSearchRuns(_ context.Context, _ cola.Caller, id string, p cola.RunListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error) {
+func (f *fake) SavedSearchRuns(_ context.Context, _ cola.Caller, id string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error) {
 	return pageFor(f, id, p, cola.SavedSearchRun{
 		ID: 5, RanAt: cola.TimestampOf(now), DateFrom: cola.DateOf(now) - 1, DateTo: cola.DateOf(now), MatchCount: 2, LateCount: 1,
 	})
 }
 
-func (f *fake) SavedSearchMatches(_ context.Context, _ cola.Caller, id string, p cola.RunListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+func (f *fake) SavedSearchMatches(_ context.Context, _ cola.Caller, id string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	return pageFor[cola.SavedSearchMatch](f, id, p) // none: an empty array, never null
 }
 
-func (f *fake) RunMatches(_ context.Context, _ cola.Caller, id, run string, p cola.RunListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+func (f *fake) RunMatches(_ context.Context, _ cola.Caller, id, run string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	l, state, err := pageFor(f, id, p, cola.SavedSearchMatch{RunID: 5, TTBID: 26282001000009, Late: true})
 	f.asked += " " + run
 	return l, state, err

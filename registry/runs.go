@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -18,7 +16,7 @@ const runsWithin = 5 * time.Second
 
 // SavedSearchRuns returns a page of the runs of a search that the caller's account keeps, newest first. It is free. It fails with
 // CodeNotFound also for another account's search.
-func (s *Service) SavedSearchRuns(ctx context.Context, c cola.Caller, id string, p cola.RunListParams) (PageList[cola.SavedSearchRun], cola.QuotaState, error) {
+func (s *Service) SavedSearchRuns(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchRun], cola.QuotaState, error) {
 	return listOf(ctx, s, c, id, p, func(ctx context.Context, uuid string, part store.Slice) ([]cola.SavedSearchRun, int, error) {
 		return s.store.RunsOf(ctx, c.Account, uuid, part)
 	})
@@ -26,12 +24,12 @@ func (s *Service) SavedSearchRuns(ctx context.Context, c cola.Caller, id string,
 
 // SavedSearchMatches returns a page of what a search of the caller's account has found: those of its latest run first, and by id within
 // a run. It is free; the labels themselves are looked up as ever. It fails with CodeNotFound also for another account's search.
-func (s *Service) SavedSearchMatches(ctx context.Context, c cola.Caller, id string, p cola.RunListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+func (s *Service) SavedSearchMatches(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	return s.matchesOf(ctx, c, id, 0, p)
 }
 
 // RunMatches returns a page of what one run of a search has found. It fails with CodeNotFound also for a run of another search.
-func (s *Service) RunMatches(ctx context.Context, c cola.Caller, id, run string, p cola.RunListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+func (s *Service) RunMatches(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	number, err := strconv.ParseInt(run, 10, 64)
 	if err != nil || number < 1 || strconv.FormatInt(number, 10) != run {
 		number = noRun
@@ -42,7 +40,7 @@ func (s *Service) RunMatches(ctx context.Context, c cola.Caller, id, run string,
 // noRun is the number of no run.
 const noRun = -1
 
-func (s *Service) matchesOf(ctx context.Context, c cola.Caller, id string, run int64, p cola.RunListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+func (s *Service) matchesOf(ctx context.Context, c cola.Caller, id string, run int64, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	return listOf(ctx, s, c, id, p, func(ctx context.Context, uuid string, part store.Slice) ([]cola.SavedSearchMatch, int, error) {
 		if run == noRun {
 			return nil, 0, store.ErrNotFound
@@ -52,33 +50,33 @@ func (s *Service) matchesOf(ctx context.Context, c cola.Caller, id string, run i
 }
 
 // listOf answers a free list of what belongs to a saved search: settle, admit, read.
-func listOf[T any](ctx context.Context, s *Service, c cola.Caller, id string, p cola.RunListParams,
+func listOf[T any](ctx context.Context, s *Service, c cola.Caller, id string, p cola.SavedSearchListParams,
 	read func(ctx context.Context, uuid string, part store.Slice) ([]T, int, error),
 ) (list PageList[T], state cola.QuotaState, err error) {
 	if state, err = s.begin(c); err != nil {
 		return list, state, err
 	}
-	page, perPage, invalid := p.Normalize()
+	page, invalid := p.Normalize()
 	if state, err = s.free(ctx, c, invalid); err != nil {
 		return list, state, err
 	}
-	parsed, err := uuid.Parse(id)
-	if err != nil || len(id) != len(parsed.String()) { // other forms are read, too, but none is ours
-		return list, state, noSuchRuns(id)
+	search, err := searchID(id)
+	if err != nil {
+		return list, state, err
 	}
-	part := store.Slice{Offset: (page - 1) * perPage, Limit: perPage}
+	part := store.Slice{Offset: (page.Page - 1) * page.PerPage, Limit: page.PerPage}
 	reading, cancel := context.WithTimeout(ctx, runsWithin)
 	defer cancel()
-	rows, total, err := read(reading, parsed.String(), part)
+	rows, total, err := read(reading, search, part)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return list, state, noSuchRuns(id)
 	case err != nil && reading.Err() != nil && ctx.Err() == nil:
 		return list, state, cola.Unavailable()
 	case err != nil:
-		return list, state, storeError(err, fmt.Sprintf("read runs of saved search %s", parsed))
+		return list, state, storeError(err, fmt.Sprintf("read runs of saved search %s", search))
 	}
-	meta := cola.PageMeta{Total: total, Page: page, PerPage: perPage, HasMore: part.Offset+len(rows) < total}
+	meta := cola.PageMeta{Total: total, Page: page.Page, PerPage: page.PerPage, HasMore: part.Offset+len(rows) < total}
 	return PageList[T]{Rows: rows, Meta: meta}, state, nil
 }
 

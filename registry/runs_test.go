@@ -46,11 +46,11 @@ func TestRunsOfASavedSearch(t *testing.T) {
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
 	reader := c
 	reader.Scopes = nil // whoever acts for the account may read
-	if none, _, err := w.SavedSearchRuns(t.Context(), reader, id, cola.RunListParams{}); err != nil || len(none.Rows) != 0 || none.Meta.Total != 0 {
+	if none, _, err := w.SavedSearchRuns(t.Context(), reader, id, cola.SavedSearchListParams{}); err != nil || len(none.Rows) != 0 || none.Meta.Total != 0 {
 		t.Errorf("before any run: %+v, %v", none, err)
 	}
 	w.mustRun(t, 2, 0, 3)
-	runs, state, err := w.SavedSearchRuns(t.Context(), reader, id, cola.RunListParams{PerPage: cola.Some(2)})
+	runs, state, err := w.SavedSearchRuns(t.Context(), reader, id, cola.SavedSearchListParams{PerPage: cola.Some(2)})
 	if err != nil || state.Used != (cola.Used{}) || !state.Known() {
 		t.Fatalf("%+v, %v", state, err)
 	}
@@ -77,16 +77,16 @@ func (w *world) checkMatches(t *testing.T, c cola.Caller, id, latest string) {
 		return ids
 	}
 	first, second := []string{"26001001000001 true", "26001001000002 false"}, []string{"26001001000003 true", "26001001000004 false", "26001001000005 false"}
-	all, _, err := w.SavedSearchMatches(t.Context(), c, id, cola.RunListParams{})
+	all, _, err := w.SavedSearchMatches(t.Context(), c, id, cola.SavedSearchListParams{})
 	if diff := cmp.Diff(slices.Concat(second, first), ids(all)); diff != "" || err != nil || all.Meta.Total != 5 || all.Meta.HasMore {
 		t.Errorf("all matches: %+v, %v (-want +got):\n%s", all.Meta, err, diff)
 	}
-	page := cola.RunListParams{Page: cola.Some(2), PerPage: cola.Some(2)}
+	page := cola.SavedSearchListParams{Page: cola.Some(2), PerPage: cola.Some(2)}
 	one, _, err := w.RunMatches(t.Context(), c, id, latest, page)
 	if diff := cmp.Diff(second[2:], ids(one)); diff != "" || err != nil || one.Meta.Total != 3 || one.Meta.HasMore {
 		t.Errorf("the latest run's: %+v, %v (-want +got):\n%s", one.Meta, err, diff)
 	}
-	beyond, _, err := w.RunMatches(t.Context(), c, id, latest, cola.RunListParams{Page: cola.Some(1 << 30), PerPage: cola.Some(100)})
+	beyond, _, err := w.RunMatches(t.Context(), c, id, latest, cola.SavedSearchListParams{Page: cola.Some(1 << 30), PerPage: cola.Some(100)})
 	if err != nil || len(beyond.Rows) != 0 || beyond.Meta.HasMore || beyond.Meta.Total != 3 {
 		t.Errorf("beyond the last page: %+v, %v", beyond, err)
 	}
@@ -98,7 +98,7 @@ func TestRunsNotFound(t *testing.T) {
 	c, other := w.mustWriter(t, "runs@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
 	w.mustRun(t, 1)
-	runs, _, err := w.SavedSearchRuns(t.Context(), c, id, cola.RunListParams{})
+	runs, _, err := w.SavedSearchRuns(t.Context(), c, id, cola.SavedSearchListParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,21 +110,21 @@ func TestRunsNotFound(t *testing.T) {
 		{other, id, run}, {c, "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", run}, {c, "nonsense", run}, {c, "{" + id + "}", run}, {c, "", run},
 		{c, id, "0"}, {c, id, "-1"}, {c, id, "+" + run}, {c, id, "0" + run}, {c, id, "99999999999999999999"}, {c, id, "one"}, {c, id, run + "00"},
 	} {
-		_, state, err := w.RunMatches(t.Context(), tt.caller, tt.id, tt.run, cola.RunListParams{})
+		_, state, err := w.RunMatches(t.Context(), tt.caller, tt.id, tt.run, cola.SavedSearchListParams{})
 		if code(err) != cola.CodeNotFound || !state.Known() {
 			t.Errorf("search %q, run %q: %v, want not found", tt.id, tt.run, err)
 		}
 		if tt.run != run {
 			continue
 		}
-		if _, _, err := w.SavedSearchRuns(t.Context(), tt.caller, tt.id, cola.RunListParams{}); code(err) != cola.CodeNotFound {
+		if _, _, err := w.SavedSearchRuns(t.Context(), tt.caller, tt.id, cola.SavedSearchListParams{}); code(err) != cola.CodeNotFound {
 			t.Errorf("runs of %q: %v", tt.id, err)
 		}
-		if _, _, err := w.SavedSearchMatches(t.Context(), tt.caller, tt.id, cola.RunListParams{}); code(err) != cola.CodeNotFound {
+		if _, _, err := w.SavedSearchMatches(t.Context(), tt.caller, tt.id, cola.SavedSearchListParams{}); code(err) != cola.CodeNotFound {
 			t.Errorf("matches of %q: %v", tt.id, err)
 		}
 	}
-	bad := cola.RunListParams{Page: cola.Some(0), PerPage: cola.Some(101)}
+	bad := cola.SavedSearchListParams{Page: cola.Some(0), PerPage: cola.Some(101)}
 	if _, state, err := w.SavedSearchRuns(t.Context(), other, id, bad); code(err) != cola.CodeValidation || !state.Known() {
 		t.Errorf("bad parameters: %v", err)
 	}
