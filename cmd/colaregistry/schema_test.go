@@ -75,6 +75,7 @@ func withSchema(labels, source string) (migrating, refusing map[string][]string)
 			"key list":             {},
 			"key create":           {"--account", who, "--name", "laptop"},
 			"key revoke":           {"1"},
+			"alerts tick":          {},
 			"app list":             {},
 			"app register":         {"--issuer", "https://issuer.example", "--client-id", "a", "--name", "A"},
 			"app disable":          {"1"},
