@@ -13,7 +13,7 @@ tools: ## install what the tests need and this machine lacks (Debian, Ubuntu)
 	@./scripts/install-tools
 
 test: tools lint ## everything CI runs: lint, then every test with the race detector
-	go test -race -timeout 25m ./...
+	go test -race -timeout 40m ./...
 
 lint: tools ## formatting, vet, staticcheck, module file, OpenAPI, known vulnerabilities
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
