@@ -27,6 +27,10 @@ const (
 	CodePayloadTooLarge      Code = "payload_too_large"
 	CodeUnsupportedMediaType Code = "unsupported_media_type"
 	CodeForbidden            Code = "forbidden"
+	CodeAccountSuspended     Code = "account_suspended"
+	CodeDestinationLimit     Code = "destination_limit_reached"
+	CodeDestinationExists    Code = "destination_exists"
+	CodeNotActive            Code = "not_active"
 	CodeInternal             Code = "internal_error"
 	CodeUnavailable          Code = "unavailable"
 )

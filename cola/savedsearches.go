@@ -82,7 +82,15 @@ type Schedule struct {
 	Day       Opt[int]       `json:"day" nullable:"true" doc:"weekly: day of the week, 0 is Sunday. monthly: day of the month. Null when daily." example:"1"`
 	NextRunAt Opt[Timestamp] `json:"next_run_at" nullable:"true" format:"date-time" doc:"When it runs next (UTC); null while it is not active." example:"2026-11-23T06:00:00Z"`
 	LastRunAt Opt[Timestamp] `json:"last_run_at" nullable:"true" format:"date-time" doc:"When it ran last (UTC); null when it never did." example:"2026-11-16T06:00:00Z"`
+
+	PausedBecause Opt[string] `json:"paused_because" nullable:"true" enum:"account_suspended,downgraded" doc:"Why it does not run although it is active: the account is suspended, or may have fewer active schedules than it has; the oldest run. Null else. What it misses meanwhile its next run finds." example:"downgraded"`
 }
+
+// Why a search with an active schedule does not run.
+const (
+	PausedSuspended  = "account_suspended" // the account is suspended
+	PausedDowngraded = "downgraded"        // the account has more active schedules than it may, and this is not among the oldest
+)
 
 // Next returns the next run strictly after an instant: at RunHour UTC of a day that the cadence names. It returns the zero time
 // for a schedule that Normalize would refuse.
@@ -161,4 +169,6 @@ type SavedSearchMatch struct {
 	RunID int64 `json:"run_id" doc:"The run that found it." example:"1841"`
 	TTBID TTBID `json:"ttb_id" doc:"COLA identifier, 14 digits." example:"26282001000009"`
 	Late  bool  `json:"late" doc:"Whether it was approved before the run's window and reached the registry since the run before." example:"false"`
+	// Met is empty for a match of a version of the program that did not note it.
+	Met FilterSet `json:"met" doc:"The filters that it met when it was found: all that were given, but of options that mean any of them those that it has."`
 }

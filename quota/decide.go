@@ -61,6 +61,10 @@ func (r Rules) decide(now time.Time, state store.AccountState, requests []Reques
 			outcomes[i] = outcome{err: ended(q.Caller.Credential)}
 			continue
 		}
+		if state.Suspended != "" {
+			outcomes[i] = outcome{err: suspended(state.Suspended)}
+			continue
+		}
 		if q.Peek {
 			outcomes[i] = outcome{grant: Grant{State: d.quota}}
 			continue
@@ -76,6 +80,13 @@ func ended(c cola.Credential) error {
 		return cola.Errorf(cola.CodeUnauthorized, "The app's access has been ended, by the account holder or by the operator.")
 	}
 	return cola.Errorf(cola.CodeUnauthorized, "The credential has been revoked or has expired. Make a new API key.")
+}
+
+// suspended is the refusal of every request of an account that is suspended.
+func suspended(because string) error {
+	refusal := cola.Errorf(cola.CodeAccountSuspended, "The account is suspended: %s Ask the operator of this service; nothing of the account is lost.", because)
+	refusal.Details = map[string]any{"reason": because}
+	return refusal
 }
 
 type decision struct {

@@ -13,6 +13,10 @@ type Account struct {
 	Email     string // unique without regard to case
 	Tier      cola.Tier
 	CreatedAt time.Time // UTC, whole microseconds
+
+	SuspendedAt      time.Time // zero while it is not
+	SuspendedBecause string    // for the account holder to read
+	ActiveLimit      int       // searches that may run by themselves
 }
 
 // Accounts keeps accounts.
@@ -25,6 +29,14 @@ type Accounts interface {
 	Accounts(ctx context.Context) ([]Account, error)
 	// SetTier changes an account's tier from the next request on, or fails with ErrNotFound.
 	SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) error
+	// Suspend has an account's credentials refused and its searches not run from now on, for a reason that the account holder reads. Nothing
+	// is lost: their marks stay. Suspending again changes the reason. It fails with ErrNotFound.
+	Suspend(ctx context.Context, id cola.AccountID, because string) error
+	// Restore ends a suspension, or fails with ErrNotFound. It is no error when there is none.
+	Restore(ctx context.Context, id cola.AccountID) error
+	// SetActiveLimit changes how many of an account's searches may run by themselves, or fails with ErrNotFound. When it has more, those made
+	// first run, and the others are paused as downgraded until there is room for them.
+	SetActiveLimit(ctx context.Context, id cola.AccountID, limit int) error
 }
 
 // Key is an API key without its secret.

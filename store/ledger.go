@@ -50,8 +50,10 @@ type Batch struct {
 type AccountState struct {
 	Account cola.AccountID
 	Exists  bool
-	Tier    cola.Tier
-	Used    cola.Used // in the month of the instant
+	// Suspended is why the account is suspended; empty while it is not.
+	Suspended string
+	Tier      cola.Tier
+	Used      cola.Used // in the month of the instant
 	// Grants are the requests granted in the 60 seconds before the instant, oldest first.
 	Grants []Grant
 	// Valid holds those of the batch's credentials that belong to the account and hold at the instant.

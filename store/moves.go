@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -46,49 +47,55 @@ type ItemKind string
 
 // The kinds.
 const (
-	ItemAccount    ItemKind = "accounts"
-	ItemKey        ItemKind = "keys"
-	ItemApp        ItemKind = "connected apps"
-	ItemIdentity   ItemKind = "identities"
-	ItemLink       ItemKind = "links"
-	ItemSearch     ItemKind = "saved searches"
-	ItemRun        ItemKind = "runs of saved searches"
-	ItemMatch      ItemKind = "matches of saved searches"
-	ItemMonth      ItemKind = "monthly usage"
-	ItemDay        ItemKind = "daily usage"
-	ItemGrant      ItemKind = "requests of the last minute"
-	ItemReferences ItemKind = "reference data"
-	ItemPermittee  ItemKind = "permittees"
-	ItemCola       ItemKind = "labels"
-	ItemArrival    ItemKind = "arrivals"
+	ItemAccount     ItemKind = "accounts"
+	ItemKey         ItemKind = "keys"
+	ItemApp         ItemKind = "connected apps"
+	ItemIdentity    ItemKind = "identities"
+	ItemLink        ItemKind = "links"
+	ItemSearch      ItemKind = "saved searches"
+	ItemRun         ItemKind = "runs of saved searches"
+	ItemMatch       ItemKind = "matches of saved searches"
+	ItemDestination ItemKind = "destinations"
+	ItemDelivery    ItemKind = "deliveries"
+	ItemAttempt     ItemKind = "attempts to deliver"
+	ItemMonth       ItemKind = "monthly usage"
+	ItemDay         ItemKind = "daily usage"
+	ItemGrant       ItemKind = "requests of the last minute"
+	ItemReferences  ItemKind = "reference data"
+	ItemPermittee   ItemKind = "permittees"
+	ItemCola        ItemKind = "labels"
+	ItemArrival     ItemKind = "arrivals"
 )
 
 // ItemKinds returns the kinds in the order of Dump.
 func ItemKinds() []ItemKind {
 	return []ItemKind{
-		ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSearch, ItemRun, ItemMatch,
+		ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
 		ItemMonth, ItemDay, ItemGrant, ItemReferences, ItemPermittee, ItemCola, ItemArrival,
 	}
 }
 
 // Item is one record of a whole registry; of reference data, all of it. Kind says which of the other fields is set.
 type Item struct {
-	Kind       ItemKind
-	Account    Account
-	Key        StoredKey
-	App        App
-	Identity   AccountIdentity
-	Link       Link // neither its e-mail nor anything of its app but the id counts
-	Search     StoredSearch
-	Run        StoredRun
-	Match      StoredMatch
-	Month      MonthUsage
-	Day        AccountDay
-	Grant      AccountGrant
-	References *ReferenceSets // its Revision counts for nothing
-	Permittee  StoredPermittee
-	Cola       *cola.Cola // settled by Derive
-	Arrival    StoredArrival
+	Kind        ItemKind
+	Account     Account
+	Key         StoredKey
+	App         App
+	Identity    AccountIdentity
+	Link        Link // neither its e-mail nor anything of its app but the id counts
+	Search      StoredSearch
+	Run         StoredRun
+	Match       StoredMatch
+	Destination StoredDestination
+	Delivery    StoredDelivery
+	Attempt     StoredAttempt
+	Month       MonthUsage
+	Day         AccountDay
+	Grant       AccountGrant
+	References  *ReferenceSets // its Revision counts for nothing
+	Permittee   StoredPermittee
+	Cola        *cola.Cola // settled by Derive
+	Arrival     StoredArrival
 }
 
 // Records returns how many records the item is: as many as Sizes counts.
@@ -118,7 +125,35 @@ type StoredSearch struct {
 	ID      int64 // rises in the order of creation
 	Account cola.AccountID
 	Mark    Mark
+	Feed    *FeedHash // nil when it has none
 	cola.SavedSearch
+}
+
+// StoredDestination is a destination with what only the store knows of it. The UUID of its search counts for nothing, and neither does
+// the address of the account's own one.
+type StoredDestination struct {
+	ID     int64
+	Search int64 // id of its only search; 0: all
+	Destination
+}
+
+// StoredDelivery is a delivery by the ids of what it belongs to; its UUIDs count for nothing.
+type StoredDelivery struct {
+	Account        cola.AccountID
+	Destination    int64
+	Search, Run    int64 // 0: none
+	FirstAttemptAt time.Time
+	cola.Delivery
+}
+
+// StoredAttempt is the n-th attempt of a delivery.
+type StoredAttempt struct {
+	Delivery int64
+	N        int
+	At       time.Time
+	Took     time.Duration
+	Status   int    // 0: there was no answer
+	Error    string // empty: it got through
 }
 
 // StoredRun is a run of the search with an id.

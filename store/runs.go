@@ -31,8 +31,8 @@ type Arrival struct {
 // claims it, looks at what came since, and records what it found together with the new mark; so a run that was cut off anywhere is
 // made anew, and one that was recorded is never made again.
 type Runs interface {
-	// ClaimDue returns searches whose schedule is active and whose next run is due at an instant, those due longest first, and holds
-	// them for the caller: nobody else gets them, in any process, until the hold has passed on the database's clock. Those
+	// ClaimDue returns searches whose next run is due at an instant, those due longest first, but those that are paused for a reason of
+	// their account's, and holds them for the caller: nobody else gets them, in any process, until the hold has passed on the database's clock. Those
 	// that others hold are left out. Fewer than limit, none at last, mean that no more are due. A search that this version of the
 	// program cannot read whole is returned too, with Fault saying why: it must not be run, and must not stop the others.
 	ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]DueSearch, error)
@@ -49,9 +49,14 @@ type Runs interface {
 	// ReleaseDue lets searches go that were claimed and not recorded. It is no error when they are not held any more.
 	ReleaseDue(ctx context.Context, claimed []DueSearch) error
 
-	// NextDue returns when the active schedule that is due first is due, whether anybody holds its search or not: an instant
-	// long past means that runs do not keep up. It returns the zero time when no schedule is active.
+	// NextDue returns when the search that is due first is due, whether anybody holds it or not: an instant long past means that runs do not
+	// keep up. Those that are paused for a reason of their account's do not count. It returns the zero time when none is due ever.
 	NextDue(ctx context.Context) (time.Time, error)
+
+	// AskRun makes an account's search due at an instant, if it is not due earlier, whether it has a schedule or not, and returns it, without its
+	// addresses. Its next run puts it back to its schedule. It fails with ErrNotFound when there is no such search of the account, and with ErrNotActive
+	// when it is paused for a reason of the account's.
+	AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time) (cola.SavedSearch, error)
 
 	// RunsOf returns a page of an account's search's runs, newest first, and how many there are; ErrNotFound when there is no
 	// such search of the account.
@@ -59,6 +64,18 @@ type Runs interface {
 	// MatchesOf returns a page of what a search has found, in one run or, with run zero, in all of them, latest first and by id within a
 	// run, and how many there are; ErrNotFound when there is no such search of the account, or no such run of it.
 	MatchesOf(ctx context.Context, account cola.AccountID, uuid string, run int64, page Slice) ([]cola.SavedSearchMatch, int, error)
+	// Trace returns what is known of a label to an account's search, from one consistent state; ErrNotFound when there is no such search of
+	// the account. There need not be such a label.
+	Trace(ctx context.Context, account cola.AccountID, uuid string, label cola.TTBID) (Trace, error)
+}
+
+// Trace is what is known of a label to a search.
+type Trace struct {
+	Search  cola.SavedSearch // without its addresses
+	Mark    Mark
+	Match   *cola.SavedSearchMatch // nil: no run has found it
+	Arrived cola.Revision          // at which it arrived; 0: it did not
+	Seen    time.Time              // of the first run after it arrived; zero: there was none yet, or it did not arrive
 }
 
 // Slice is a part of a list. Neither number is below zero.
@@ -94,6 +111,7 @@ type RunRecord struct {
 type RunMatch struct {
 	TTBID cola.TTBID
 	Late  bool // approved before the window, and arrived since the run before
+	Met   cola.FilterSet
 }
 
 // RunOutcome is what became of a run that was to be recorded.

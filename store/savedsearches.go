@@ -12,6 +12,9 @@ import (
 // What changes a search's filters or schedule lets it go when it is held for a run (see Runs), and what deletes a search deletes its runs
 // and matches: the schema sees to both. Its mark is for Runs alone to move. A change that writes down what it has read before holds
 // the search's row in between, or it would undo what a run has written meanwhile.
+//
+// Whatever changes which of an account's searches are active, in number or by name, settles which of them are paused for a reason of the
+// account's, in the same transaction: all of a suspended account, and those active ones, the last made first, that are more than its ActiveLimit.
 type SavedSearches interface {
 	// CreateSavedSearch keeps a new search and returns it with its creation time set. All of it happens in one transaction that
 	// holds the account, so that creations of an account, in any process, happen one after the other. The search is marked with its
@@ -20,7 +23,7 @@ type SavedSearches interface {
 	// When a search was created under the key of Once before and that is not too long ago: with the same fingerprint, that search
 	// is returned as it stands with repeated set, and nothing is written; with another one, it fails with ErrReused. When that search
 	// is gone meanwhile, a new one is made. It fails with ErrLimit when the new search has an active schedule and the account has
-	// as many such searches already as it may, with ErrNotFound when there is no such account, with ErrExists when a search has
+	// as many such searches already as it may, by MaxActive or its ActiveLimit, with ErrNotFound when there is no such account, with ErrExists when a search has
 	// the UUID, and with ErrMalformed when the search cannot be kept.
 	CreateSavedSearch(ctx context.Context, s NewSavedSearch) (made cola.SavedSearch, repeated bool, err error)
 	// SavedSearch returns an account's search, without its addresses, or ErrNotFound: also when it is another account's.
@@ -34,7 +37,7 @@ type SavedSearches interface {
 	//
 	// Nothing is written when it fails: with what change fails with, as it is; with ErrNotFound when there is no such search, or it is
 	// another account's; with ErrLimit when the change has the search run that did not before, and the account has maxActive
-	// active ones; and with ErrMalformed when the search cannot be kept.
+	// active ones, or as many as its ActiveLimit; and with ErrMalformed when the search cannot be kept.
 	UpdateSavedSearch(ctx context.Context, account cola.AccountID, uuid string, maxActive int,
 		change func(cola.SavedSearch) (cola.SavedSearch, error)) (cola.SavedSearch, error)
 	// DeleteSavedSearch forgets an account's search, or fails with ErrNotFound: also when it is another account's.

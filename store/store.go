@@ -21,6 +21,8 @@ var (
 	ErrLimit = errors.New("the limit is reached")
 	// ErrReused: the key of a creation was used for another one before.
 	ErrReused = errors.New("the key was used for something else")
+	// ErrNotActive: it is paused, disabled or not confirmed.
+	ErrNotActive = errors.New("not active")
 	// ErrMalformed: a text that cannot be kept, such as one with a NUL, or that is not what it is said to be.
 	ErrMalformed = errors.New("malformed")
 	// ErrUnavailable: the database cannot be read or written now; trying again later may help. For a write it may have
@@ -50,6 +52,8 @@ type Store interface {
 	SavedSearches
 	Arrivals
 	Runs
+	Destinations
+	Deliveries
 	Ledger
 	Moves
 

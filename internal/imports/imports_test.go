@@ -34,6 +34,8 @@ var table = map[string][]string{
 	"ingest":          {"cola", "store"},
 	"registry":        {"cola", "store", "search", "quota"},
 	"alerts":          {"cola", "store", "search"},
+	"alerts/mail":     {"cola", "store", "alerts"},
+	"alerts/webhook":  {"cola", "store", "alerts"},
 	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
 	"mcp":             {"cola", "registry", "auth", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
 	"dashboard":       {"cola", "registry", "auth", "internal/labelart"},

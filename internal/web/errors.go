@@ -18,13 +18,13 @@ func StatusOf(code cola.Code) int {
 		return http.StatusBadRequest
 	case cola.CodeUnauthorized:
 		return http.StatusUnauthorized
-	case cola.CodeInsufficientScope, cola.CodeForbidden:
+	case cola.CodeInsufficientScope, cola.CodeForbidden, cola.CodeAccountSuspended:
 		return http.StatusForbidden
 	case cola.CodeNotFound:
 		return http.StatusNotFound
 	case cola.CodeMethodNotAllowed:
 		return http.StatusMethodNotAllowed
-	case cola.CodeWatchlistLimit, cola.CodeIdempotencyKeyReused:
+	case cola.CodeWatchlistLimit, cola.CodeIdempotencyKeyReused, cola.CodeDestinationLimit, cola.CodeDestinationExists, cola.CodeNotActive:
 		return http.StatusConflict
 	case cola.CodeRequestTimeout:
 		return http.StatusRequestTimeout
@@ -48,7 +48,7 @@ type ErrorBody struct {
 
 // ErrorInfo is the error itself.
 type ErrorInfo struct {
-	Code    cola.Code      `json:"code" enum:"unauthorized,not_found,quota_exceeded,validation_error,insufficient_scope,search_too_broad,watchlist_limit_reached,idempotency_key_reused,method_not_allowed,request_timeout,payload_too_large,unsupported_media_type,forbidden,internal_error,unavailable" doc:"Kind of error, for programs." example:"validation_error"`
+	Code    cola.Code      `json:"code" enum:"unauthorized,not_found,quota_exceeded,validation_error,insufficient_scope,search_too_broad,watchlist_limit_reached,idempotency_key_reused,method_not_allowed,request_timeout,payload_too_large,unsupported_media_type,forbidden,account_suspended,destination_limit_reached,destination_exists,not_active,internal_error,unavailable" doc:"Kind of error, for programs." example:"validation_error"`
 	Message string         `json:"message" doc:"What was wrong and what to do, for people." example:"Invalid parameters: per_page. See details for what each accepts."`
 	Details map[string]any `json:"details" doc:"More on the error; may be empty. A validation_error has an array of messages under each parameter's name. A quota_exceeded has reason: detail_views, list_records or burst. An internal_error has request_id."`
 }

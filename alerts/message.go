@@ -1,0 +1,38 @@
+package alerts
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// LabelsTold is how many labels one message shows; it gives the number of all.
+const LabelsTold = 100
+
+// Message is what is to be sent to one destination.
+type Message struct {
+	store.DueDelivery
+	Content *store.RunContent // of cola.EventRan; nil for other events
+}
+
+// Sent is what came of sending a message.
+type Sent struct {
+	// Status is what the receiver answered, of HTTP or of SMTP; 0 when there was no answer.
+	Status int
+	// Err is why the message did not get through, in a sentence that the account holder may read: nothing of this machine or of its network is in it.
+	// Nil when the receiver has taken the message.
+	Err error
+	// Final says that trying again is of no use: the receiver has said so, as an SMTP server does with a 5xx.
+	Final bool
+	// Gone says that the receiver wants nothing more, ever: HTTP 410.
+	Gone bool
+	// After is for how long at least the receiver wants not to be tried again; 0 when it did not say.
+	After time.Duration
+}
+
+// Sender sends messages to the destinations of one kind.
+type Sender interface {
+	// Send tries once to send a message. It returns when the context ends.
+	Send(ctx context.Context, m Message) Sent
+}

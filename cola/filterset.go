@@ -1,0 +1,57 @@
+package cola
+
+import (
+	"encoding/json"
+	"math/bits"
+	"slices"
+)
+
+// FilterSet is some of the filters that a saved search may have: bit i stands for the i-th of FilterNames. JSON has it as an array
+// of their names. It is kept in databases, so FilterNames may grow at its end and never change.
+type FilterSet uint64
+
+// filterNames are in the order of the bits of a FilterSet, for good.
+var filterNames = [...]string{
+	"query", "brand_name", "barcode_value", "application_status", "type_malt_beverage", "type_wine", "type_distilled_spirit",
+	"derived_beer", "derived_wine", "derived_liquor", "derived_category", "origin_domestic", "origin_imported", "country", "us_state",
+	"permit_number_text", "applicant_us_state", "abv_min", "abv_max", "volume_unit", "volume_min", "volume_max",
+	"container_bottle", "container_can", "container_keg", "container_box", "container_cask", "container_pouch", "container_pod",
+	"container_carton", "container_bag", "container_jug",
+}
+
+// FilterNames returns the names of all filters, in the order of the bits of a FilterSet.
+func FilterNames() []string { return filterNames[:len(filterNames):len(filterNames)] }
+
+// FilterSetOf returns the set of the filters with the names. A name that no filter has is left out.
+func FilterSetOf(names ...string) (s FilterSet) {
+	for _, name := range names {
+		if i := slices.Index(filterNames[:], name); i >= 0 {
+			s |= 1 << i
+		}
+	}
+	return s
+}
+
+// Names returns the names of the filters of the set, never nil. Bits that a newer version of the program has set are left out.
+func (s FilterSet) Names() []string {
+	names := make([]string, 0, bits.OnesCount64(uint64(s)))
+	for i, name := range filterNames {
+		if s&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// MarshalJSON writes the names.
+func (s FilterSet) MarshalJSON() ([]byte, error) { return json.Marshal(s.Names()) }
+
+// UnmarshalJSON reads names.
+func (s *FilterSet) UnmarshalJSON(b []byte) error {
+	var names []string
+	if err := json.Unmarshal(b, &names); err != nil {
+		return err
+	}
+	*s = FilterSetOf(names...)
+	return nil
+}

@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Destinations keeps where messages of saved searches are sent. Every account has one for its own e-mail address from the start, made in
+// the transaction that makes the account. Deleting a search deletes its destinations, and deleting a destination what was and is to be
+// sent there: the schema sees to both.
+type Destinations interface {
+	// CreateDestination keeps a new destination and returns it, with its uuid, token and creation time set by the store. It holds the
+	// account, so that the limit is kept by however many processes. It fails with ErrNotFound when there is no such account, or no such search of it, with
+	// ErrLimit when the account has as many as it may, with ErrExists when there is one of the kind with the address, any case for
+	// e-mail, for the same search or for all, and with ErrMalformed for what cannot be kept.
+	CreateDestination(ctx context.Context, d NewDestination) (Destination, error)
+	// Destination returns an account's destination, or ErrNotFound.
+	Destination(ctx context.Context, account cola.AccountID, uuid string) (Destination, error)
+	// DestinationByToken returns the destination with a token, of whatever account, or ErrNotFound.
+	DestinationByToken(ctx context.Context, token string) (Destination, error)
+	// Destinations returns a page of an account's destinations, oldest first, and how many there are, of one state of the database.
+	Destinations(ctx context.Context, account cola.AccountID, page Slice) ([]Destination, int, error)
+	// UpdateDestination keeps what change makes of the State, Reason, SendEmpty, FailingSince and secrets of a destination, and returns
+	// it. All of it happens in one transaction that holds the destination; change is called within it, perhaps more than once, and must
+	// not wait for anything. One that is not active any more has its pending deliveries skipped. What change fails with is returned as it
+	// is; with ErrNotFound it fails when there is no such destination of the account.
+	UpdateDestination(ctx context.Context, account cola.AccountID, uuid string, change func(*Destination) error) (Destination, error)
+	// DeleteDestination forgets a destination with its deliveries, or fails with ErrNotFound.
+	DeleteDestination(ctx context.Context, account cola.AccountID, uuid string) error
+
+	// SetFeed gives an account's search the feed whose token has the hash, in place of the one it has, or with nil none. It fails with
+	// ErrNotFound when there is no such search of the account.
+	SetFeed(ctx context.Context, account cola.AccountID, uuid string, hash *FeedHash) error
+	// Feed returns the latest runs that found something of the search whose feed has the hash, newest first, each with its first labels by
+	// id, from one consistent state; or ErrNotFound. That of an account that is suspended is not found.
+	Feed(ctx context.Context, hash FeedHash, runs, labels int) (Feed, error)
+}
+
+// FeedHash is the SHA-256 of the token of a feed.
+type FeedHash [32]byte
+
+// Destination is where messages are sent, with what only the store and whoever sends know of it.
+type Destination struct {
+	cola.Destination // its Address is the account's own one, or none, when Own is set
+	Account          cola.AccountID
+	Own              bool   // it is the account's own e-mail address, whatever that is
+	Token            string // by which who gets its mail confirms it or ends it
+	Secrets          Secrets
+}
+
+// Secrets are what webhooks are signed with, as Standard Webhooks writes them.
+type Secrets struct {
+	Current  string    // empty for an e-mail address
+	Old      string    // that webhooks are signed with as well, until Until; empty for none
+	OldUntil time.Time // zero for none
+}
+
+// NewDestination is a destination to be made.
+type NewDestination struct {
+	Account         cola.AccountID
+	Kind            string
+	Address         string // never empty; the account's own destination is made with the account
+	SavedSearch     string // UUID; empty: all of the account
+	SendEmpty       bool
+	State           string // active, or unconfirmed
+	Secret          string // empty for an e-mail address
+	MaxDestinations int    // that the account may have
+}
+
+// Check refuses, with ErrMalformed, a destination that cannot be kept.
+func (n NewDestination) Check() error {
+	for name, text := range map[string]string{"kind": n.Kind, "address": n.Address, "state": n.State} {
+		if err := checkKeyText(name, text); err != nil {
+			return err
+		}
+	}
+	return checkText("secret", n.Secret)
+}
+
+// Feed is what the feed of a search shows.
+type Feed struct {
+	Search cola.SavedSearch // without its addresses
+	Runs   []RunLabels      // newest first
+}
+
+// RunLabels is a run with the first labels that it found.
+type RunLabels struct {
+	Run    cola.SavedSearchRun
+	Labels []MatchedLabel // by id; fewer than the run found when these are many, or are gone
+}
+
+// MatchedLabel is a label that a run found, as it is now.
+type MatchedLabel struct {
+	Match cola.SavedSearchMatch
+	Label cola.ColaSummary
+}
