@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -10,7 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/postgres"
+	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
 // home is where a registry under test keeps its data.
@@ -33,10 +38,20 @@ func furnished(t *testing.T) home {
 	return h
 }
 
-// onBoth runs a test on each kind of database, furnished with the demonstration labels once a server runs.
+// furnishedFile returns a home whose embedded database holds the demonstration labels, as after its first start, and no account.
+func furnishedFile(t *testing.T) home {
+	t.Helper()
+	h := embedded(t)
+	if err := os.CopyFS(h.DataDir, os.DirFS(demoFolder(t))); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// onBoth runs a test on each kind of database, furnished with the demonstration labels.
 func onBoth(t *testing.T, test func(t *testing.T, h home)) {
 	t.Helper()
-	for name, h := range map[string]func(*testing.T) home{"sqlite": embedded, "postgres": furnished} {
+	for name, h := range map[string]func(*testing.T) home{"sqlite": furnishedFile, "postgres": furnished} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, h(t))
@@ -44,35 +59,58 @@ func onBoth(t *testing.T, test func(t *testing.T, h home)) {
 	}
 }
 
-var demonstrated struct {
-	once sync.Once
-	url  string
-	err  error
+// demonstrated is what the demonstration labels were loaded into, once for all tests.
+type demonstrated struct {
+	once  sync.Once
+	place string
+	err   error
+}
+
+// where returns the place that load makes, by its URL or path, and fills.
+func (d *demonstrated) where(t *testing.T, load func(ctx context.Context) (place string, st store.Store, err error)) string {
+	t.Helper()
+	d.once.Do(func() {
+		ctx := context.Background()
+		var st store.Store
+		if d.place, st, d.err = load(ctx); d.err != nil {
+			return
+		}
+		options := demo.Options{Colas: demoColas, Seed: demoSeed, AsOf: cola.DateOf(time.Now())}
+		d.err = errors.Join(demo.Load(ctx, st, options, func(int, int) {}), st.Close())
+	})
+	if d.err != nil {
+		t.Fatal(d.err)
+	}
+	return d.place
+}
+
+var demonstratedOnPostgres, demonstratedInFile demonstrated
+
+// demoFolder returns a folder with an embedded database that holds the demonstration labels.
+func demoFolder(t *testing.T) string {
+	t.Helper()
+	return demonstratedInFile.where(t, func(ctx context.Context) (string, store.Store, error) {
+		folder, err := os.MkdirTemp("", "colaregistry-demo")
+		if err != nil {
+			return "", nil, err
+		}
+		st, err := sqlite.Open(ctx, filepath.Join(folder, "registry.db"), sqlite.Options{})
+		return folder, st, err
+	})
 }
 
 // demoDatabase returns the URL of a database with the demonstration labels, made once for all tests.
 func demoDatabase(t *testing.T) string {
 	t.Helper()
 	server := pgtest.Shared(t)
-	d := &demonstrated
-	d.once.Do(func() {
-		ctx := context.Background()
-		if d.url, d.err = server.CreateDatabase(ctx); d.err != nil {
-			return
-		}
-		st, err := postgres.Open(ctx, d.url, postgres.Options{})
+	return demonstratedOnPostgres.where(t, func(ctx context.Context) (string, store.Store, error) {
+		url, err := server.CreateDatabase(ctx)
 		if err != nil {
-			d.err = err
-			return
+			return "", nil, err
 		}
-		defer st.Close()
-		options := demo.Options{Colas: demoColas, Seed: demoSeed, AsOf: cola.DateOf(time.Now())}
-		d.err = demo.Load(ctx, st, options, func(int, int) {})
+		st, err := postgres.Open(ctx, url, postgres.Options{})
+		return url, st, err
 	})
-	if d.err != nil {
-		t.Fatal(d.err)
-	}
-	return d.url
 }
 
 // flags returns what tells a command of the home.

@@ -30,10 +30,13 @@ func TestMain(m *testing.M) {
 	testscript.Main(sharing{m}, map[string]func(){"colaregistry": main})
 }
 
-// sharing runs the tests with one PostgreSQL server for those that ask for it.
+// sharing runs the tests with one PostgreSQL server, and one embedded database with demonstration labels, for those that ask for it.
 type sharing struct{ m *testing.M }
 
-func (s sharing) Run() int { return pgtest.Main(s.m) }
+func (s sharing) Run() int {
+	defer func() { os.RemoveAll(demonstratedInFile.place) }()
+	return pgtest.Main(s.m)
+}
 
 // TestScripts runs the scripts with each kind of database. A line that begins with [sqlite] or [postgres] is for one.
 func TestScripts(t *testing.T) {
