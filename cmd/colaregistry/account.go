@@ -12,8 +12,11 @@ import (
 
 type accountCommand struct {
 	Create      accountCreate      `cmd:"" help:"Make an account."`
-	List        accountList        `cmd:"" help:"List the accounts, a line each: id, e-mail, tier, created."`
+	List        accountList        `cmd:"" help:"List the accounts, a line each: id, e-mail, tier, created, and if it is suspended since when and why."`
 	SetTier     accountSetTier     `cmd:"" name:"set-tier" help:"Change an account's tier, from its next request on."`
+	SetAlerts   accountSetAlerts   `cmd:"" name:"set-alerts" help:"Change how many saved searches of an account may run by themselves, up to 10. Those made last wait until there is room."`
+	Suspend     accountSuspend     `cmd:"" help:"Refuse an account's requests and stop its alerts, from now on, until it is restored. Nothing of it is lost."`
+	Restore     accountRestore     `cmd:"" help:"End the suspension of an account. Its alerts tell what came meanwhile."`
 	AddIdentity accountAddIdentity `cmd:"" name:"add-identity" help:"Have who signs in at an issuer use this account, also when it has another one so far."`
 	Identities  accountIdentities  `cmd:"" help:"List who signs in to which account, a line each: account, issuer, subject."`
 }
@@ -47,7 +50,11 @@ func (c *accountCreate) Run(env *environment) (err error) {
 }
 
 func accountLine(a store.Account) string {
-	return fmt.Sprintf("%d\t%s\t%s\t%s", a.ID, a.Email, a.Tier, a.CreatedAt.Format(time.RFC3339))
+	line := fmt.Sprintf("%d\t%s\t%s\t%s", a.ID, a.Email, a.Tier, a.CreatedAt.Format(time.RFC3339))
+	if !a.SuspendedAt.IsZero() {
+		line += fmt.Sprintf("\tsuspended %s: %s", a.SuspendedAt.Format(time.RFC3339), a.SuspendedBecause)
+	}
+	return line
 }
 
 type accountList struct{ storeFlags }
@@ -64,22 +71,8 @@ type accountSetTier struct {
 }
 
 // Run changes the tier and prints the account's line.
-func (c *accountSetTier) Run(env *environment) (err error) {
-	st, err := c.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	a, err := findAccount(env, st, c.Account)
-	if err != nil {
-		return err
-	}
-	if err := st.SetTier(env, a.ID, cola.Tier(c.Tier)); err != nil {
-		return err
-	}
-	a.Tier = cola.Tier(c.Tier)
-	fmt.Fprintln(env.stdout, accountLine(a))
-	return nil
+func (c *accountSetTier) Run(env *environment) error {
+	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error { return st.SetTier(env, id, cola.Tier(c.Tier)) })
 }
 
 func findAccount(env *environment, st store.Accounts, email string) (store.Account, error) {

@@ -8,12 +8,15 @@ import (
 )
 
 type alertsCommand struct {
-	Tick alertsTick `cmd:"" help:"Run the saved searches that are due, once, and say what they found. A server does so every minute by itself."`
+	Tick    alertsTick    `cmd:"" help:"Run the saved searches that are due, once, send what they found, and say so. A server does so every minute by itself."`
+	Receive alertsReceive `cmd:"" help:"Receive webhooks on this machine, check their signatures and print a line for each: for trials."`
 }
 
 type alertsTick struct {
 	storeFlags
-	At   string        `placeholder:"TIME" help:"Run as if it were this instant, such as 2026-11-23T06:00:00Z: for trials. Searches that ran have looked up to it, and run next after it. Now when left out."`
+	deliveryFlags
+	PublicURL string `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Scheme and host that links in messages lead to (${default})."`
+	At   string        `placeholder:"TIME" help:"Run as if it were this instant, such as 2026-11-23T06:00:00Z: for trials. Searches that ran have looked up to it, and run next after it. Now when left out. What they found is sent at once."`
 	Hold time.Duration `default:"2m" placeholder:"DURATION" help:"For how long searches are kept from other processes while they are run (${default}); if this one is killed, they are run by others after it."`
 }
 
@@ -28,6 +31,17 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	if c.Hold < time.Second {
 		return fmt.Errorf("--hold: %v is too short to run a search in; give a second or more", c.Hold)
 	}
+	if err := c.deliveryFlags.check(); err != nil {
+		return err
+	}
+	publicURL, err := checkedRoot("--public-url", c.PublicURL)
+	if err != nil {
+		return err
+	}
+	senders, err := c.senders(publicURL, env.log)
+	if err != nil {
+		return err
+	}
 	st, err := c.openExisting(env)
 	if err != nil {
 		return err
@@ -36,10 +50,26 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	runner := alerts.New(alerts.Options{Store: st, Hold: c.Hold, Logger: env.log})
 	report, err := runner.Tick(env, at)
 	fmt.Fprintln(env.stdout, toldTick(report))
+	if err != nil {
+		return err
+	}
+	courier := alerts.NewCourier(alerts.CourierOptions{Store: st, Senders: senders, Hold: c.Hold, Now: time.Now, Logger: env.log})
+	delivered, err := courier.Deliver(env, latest(at, time.Now()))
+	if told := toldDelivery(delivered); told != "" {
+		fmt.Fprintln(env.stdout, told)
+	}
 	if err == nil && report.Failed > 0 {
 		return exitError(exitFailed) // what and why is in the log
 	}
 	return err
+}
+
+// latest returns the later of two instants: what ran as of a time to come is due then.
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // toldTick says what a tick did.

@@ -24,6 +24,8 @@ type engineOptions struct {
 	publicURL, upgradeURL string
 	snapshot              string // file that the index is saved in
 	metrics               prometheus.Registerer
+	sendsMail             bool // some process sends e-mail
+	privateWebhooks       bool
 }
 
 func newEngine(env *environment, st store.Store, o engineOptions) *engine {
@@ -32,6 +34,7 @@ func newEngine(env *environment, st store.Store, o engineOptions) *engine {
 	e.ledger = quota.New(st, quota.Options{Rules: quota.Rules{UpgradeURL: o.upgradeURL}, Logger: env.log, Metrics: o.metrics})
 	e.service = registry.New(registry.Options{
 		Store: st, Index: e.index, Ledger: e.ledger, PublicURL: o.publicURL, Now: time.Now, Logger: env.log, Metrics: o.metrics,
+		SendsMail: o.sendsMail, PrivateWebhooks: o.privateWebhooks,
 	})
 	e.follower = registry.NewFollower(e.service, registry.FollowerOptions{
 		Snapshot: o.snapshot,

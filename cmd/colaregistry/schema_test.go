@@ -70,6 +70,9 @@ func withSchema(labels, source string) (migrating, refusing map[string][]string)
 			"import --dry-run":     {"colas", labels},
 			"account list":         {},
 			"account set-tier":     {"--account", who, "--tier", "pro"},
+			"account set-alerts":   {"--account", who, "--limit", "3"},
+			"account suspend":      {"--account", who, "--reason", "It is not paid for."},
+			"account restore":      {"--account", who},
 			"account add-identity": {"--account", who, "--issuer", "https://issuer.example", "--subject", "1"},
 			"account identities":   {},
 			"key list":             {},
@@ -97,7 +100,7 @@ func TestCommandsKnowWhatTheyDoWithSchemas(t *testing.T) {
 		there = append(there, strings.TrimPrefix(leaf.Path(), "colaregistry "))
 	}
 	migrating, refusing := withSchema("", "")
-	known := append(slices.Collect(maps.Keys(migrating)), "demo", "version") // which have no database
+	known := append(slices.Collect(maps.Keys(migrating)), "alerts receive", "demo", "version") // which have no database
 	for command := range refusing {
 		if command != "import --dry-run" {
 			known = append(known, command)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/colaregistry/colaregistry/alerts"
@@ -28,6 +29,7 @@ type serveCommand struct {
 	storeFlags
 	logFlags
 	oauthFlags
+	deliveryFlags
 	Listen         string        `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (${default})."`
 	AdminListen    string        `placeholder:"ADDR" help:"Another address to listen on, for operators: metrics, probes and profiles, without credentials. None when left out."`
 	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Scheme and host that users reach the server at; http:// and the listen address when left out."`
@@ -35,7 +37,7 @@ type serveCommand struct {
 	AllowedHosts   []string      `name:"allowed-host" placeholder:"NAME" help:"Another name, without a port, by which assistants may call the server at /mcp; besides those of the public URL and the listen address."`
 	AllowedOrigins []string      `name:"allowed-origin" placeholder:"ORIGIN" help:"An origin, such as https://app.example.com, whose pages may call /mcp from a browser; besides that of the public URL."`
 	DrainDelay     time.Duration `placeholder:"DURATION" help:"How long to go on as usual after a signal, with /readyz at 503, before the listener closes: as long as the proxy in front takes to notice (${default})." default:"0s"`
-	Alerts         string        `default:"on" enum:"on,off" placeholder:"on|off" help:"Whether this process runs saved searches that are due (${default}). Any number of processes share the work."`
+	Alerts         string        `default:"on" enum:"on,off" placeholder:"on|off" help:"Whether this process runs saved searches that are due and sends what they find (${default}). Any number of processes share the work."`
 	Demo           string        `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demonstration data when the embedded database is first made (${default})."`
 }
 
@@ -113,6 +115,7 @@ type server struct {
 	delay   time.Duration     // between the signal and the end of the listener
 	tokens  *auth.Tokens      // nil when API keys are the only credentials
 	alerts  *alerts.Scheduler // nil when other processes run saved searches
+	courier *alerts.Courier   // nil with it
 }
 
 func newServer(c *serveCommand, env *environment, st store.Store, publicURL string, listening net.Addr, admin *admin) (*server, error) {
@@ -128,10 +131,12 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 	s := &server{env: env, delay: c.DrainDelay, tokens: tokens}
 	s.engine = newEngine(env, st, engineOptions{
 		publicURL: publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: admin.registerer(),
+		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate,
 	})
 	if c.Alerts == "on" {
-		runner := alerts.New(alerts.Options{Store: st, Logger: env.log, Metrics: admin.registerer()})
-		s.alerts = &alerts.Scheduler{Runner: runner, Now: time.Now, Logger: env.log}
+		if err := s.alert(c, st, publicURL, admin.registerer()); err != nil {
+			return nil, err
+		}
 	}
 	admin.probe(s.service.Ready)
 	authenticator := auth.New(st, tokens)
@@ -149,6 +154,18 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
 	}
 	return s, nil
+}
+
+// alert makes the server run saved searches and send what they find.
+func (s *server) alert(c *serveCommand, st store.Store, publicURL string, metrics prometheus.Registerer) error {
+	senders, err := c.senders(publicURL, s.env.log)
+	if err != nil {
+		return err
+	}
+	runner := alerts.New(alerts.Options{Store: st, Logger: s.env.log, Metrics: metrics})
+	s.alerts = &alerts.Scheduler{Runner: runner, Now: time.Now, Logger: s.env.log}
+	s.courier = alerts.NewCourier(alerts.CourierOptions{Store: st, Senders: senders, Now: time.Now, Logger: s.env.log, Metrics: metrics})
+	return nil
 }
 
 // edges sends each request to its edge. No mux: paths of the REST API must arrive as they were sent.
@@ -214,6 +231,12 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		return nil
 	})
 	group.Go(func() error {
+		if s.courier != nil {
+			s.courier.Run(running)
+		}
+		return nil
+	})
+	group.Go(func() error {
 		<-running.Done()
 		defer unfollow()
 		return s.drain(context.WithoutCancel(ctx))
@@ -258,7 +281,7 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	if _, err := checkedURL("--upgrade-url", c.UpgradeURL); err != nil {
 		return "", err
 	}
-	if err := c.oauthFlags.check(); err != nil {
+	if err := errors.Join(c.oauthFlags.check(), c.deliveryFlags.check()); err != nil {
 		return "", err
 	}
 	for _, name := range c.AllowedHosts {

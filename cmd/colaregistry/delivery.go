@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/alerts/mail"
+	"github.com/colaregistry/colaregistry/alerts/webhook"
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// deliveryFlags say how messages of saved searches are sent.
+type deliveryFlags struct {
+	SMTP            string `name:"smtp" placeholder:"URL" help:"Server that takes e-mail, such as smtp://user:password@mail.example.com:587 (STARTTLS) or smtps://…:465. No e-mail is sent when left out."`
+	MailFrom        string `name:"mail-from" placeholder:"ADDRESS" help:"Whom e-mail comes from, such as 'Label alerts <alerts@example.com>'; required with --smtp."`
+	WebhooksPrivate bool   `name:"webhook-allow-private" help:"Let webhooks go to this machine and its network, and without https: for trials, or where every account holder is trusted."`
+}
+
+func (f *deliveryFlags) check() error {
+	if (f.SMTP == "") != (f.MailFrom == "") {
+		return errors.New("--smtp and --mail-from need each other")
+	}
+	return nil
+}
+
+// senders returns what sends each kind of message that this process sends.
+func (f *deliveryFlags) senders(publicURL string, log *slog.Logger) (map[string]alerts.Sender, error) {
+	senders := map[string]alerts.Sender{
+		cola.KindWebhook: webhook.New(webhook.Options{PublicURL: publicURL, AllowPrivate: f.WebhooksPrivate, Version: version()}),
+	}
+	if f.SMTP == "" {
+		return senders, nil
+	}
+	post, err := mail.New(mail.Options{Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	senders[cola.KindEmail] = post
+	return senders, nil
+}
+
+// toldDelivery says what a round of deliveries did, in a sentence; nothing when there was nothing to do.
+func toldDelivery(r alerts.DeliveryReport) string {
+	var parts []string
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", amount(n, "message", "messages"), what))
+		}
+	}
+	add(r.Delivered, "delivered")
+	add(r.Retried, "to be tried again")
+	add(r.Failed, "given up")
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + "."
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// alertsReceive is a receiver of webhooks for trials: what a developer writes for production does the same and more.
+type alertsReceive struct {
+	Listen string        `default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address to listen on (${default})."`
+	Secret string        `required:"" placeholder:"whsec_…" help:"Secret that the webhooks are signed with, as it was shown when the destination was made. Better given in the environment."`
+	Count  int           `placeholder:"N" help:"End after so many different messages; go on until interrupted when left out."`
+	Within time.Duration `placeholder:"DURATION" help:"Fail when they have not come within this time; wait for ever when left out."`
+}
+
+const (
+	maxReceived = 1 << 20 // bytes of a message: a hundred labels take some 50 KB
+	closeWithin = 2 * time.Second
+)
+
+// Run receives webhooks, checks their signatures and prints a line for each.
+func (c *alertsReceive) Run(env *environment) error {
+	checker, err := webhooks.NewWebhook(c.Secret)
+	if err != nil {
+		return fmt.Errorf("--secret: it is no secret of webhooks, which begins with whsec_: %w", err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(env, "tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", c.Listen, err)
+	}
+	ctx, enough := context.WithCancel(env)
+	defer enough()
+	timeout := errors.New("the messages have not come in time")
+	if c.Within > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, c.Within, timeout)
+		defer stop()
+	}
+	r := &receiver{check: checker.Verify, out: env.stdout, seen: map[string]bool{}, until: c.Count, enough: enough}
+	server := &http.Server{Handler: r, ReadHeaderTimeout: headerWait, ReadTimeout: readWait}
+	context.AfterFunc(ctx, func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
+		defer cancel()
+		_ = server.Shutdown(closing) // the last answer is written; whoever hangs on is cut off
+		_ = server.Close()
+	})
+	fmt.Fprintf(env.stderr, "Receiving webhooks at http://%s\n", reachable(listener.Addr()))
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	if context.Cause(ctx) == timeout {
+		return timeout
+	}
+	return nil
+}
+
+// receiver answers webhooks.
+type receiver struct {
+	check  func(body []byte, headers http.Header) error
+	out    io.Writer
+	until  int // different messages after which it is enough; 0: never
+	enough func()
+
+	mu   sync.Mutex
+	seen map[string]bool // by webhook-id
+}
+
+// ServeHTTP checks the signature of a webhook and prints what it tells. A message that comes again is taken and said to be one.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReceived))
+	if err == nil {
+		err = r.check(body, req.Header)
+	}
+	if err != nil {
+		fmt.Fprintf(r.out, "refused\t%v\n", err)
+		http.Error(w, "the signature is not right", http.StatusUnauthorized)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+	r.take(req.Header.Get(webhooks.HeaderWebhookID), body)
+}
+
+func (r *receiver) take(id string, body []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen[id] {
+		fmt.Fprintf(r.out, "again\t%s\n", id)
+		return
+	}
+	r.seen[id] = true
+	fmt.Fprintf(r.out, "verified\t%s\t%s\n", id, gist(body))
+	if len(r.seen) == r.until {
+		r.enough()
+	}
+}
+
+// gist says in a line what a message tells.
+func gist(body []byte) string {
+	var m struct {
+		Type string `json:"type"`
+		Data struct {
+			SavedSearch struct {
+				Name string `json:"name"`
+			} `json:"saved_search"`
+			Run struct {
+				MatchCount int `json:"match_count"`
+			} `json:"run"`
+			Labels []struct {
+				TTBID     string `json:"ttb_id"`
+				BrandName string `json:"brand_name"`
+			} `json:"labels"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &m); err != nil {
+		return fmt.Sprintf("it is no message of ours: %v", err)
+	}
+	told := m.Type
+	if m.Data.SavedSearch.Name != "" {
+		told += fmt.Sprintf("\t%q found %s", m.Data.SavedSearch.Name, amount(m.Data.Run.MatchCount, "label", "labels"))
+	}
+	for _, l := range m.Data.Labels {
+		told += fmt.Sprintf("\t%s %s", l.TTBID, l.BrandName)
+	}
+	return told
+}
