@@ -174,10 +174,15 @@ func (s components) succeed(o *huma.Operation, op *operation) {
 	}
 	o.Responses[statusKey(op.success())] = response
 	switch {
-	case op.Makes:
+	case op.Keyed:
 		response.Description = "It was made, now or by the same request before."
 		response.Headers = headerRefs(append(everyAnswer(), "Location", replayedHeader))
 		o.Parameters = append(o.Parameters, sentAgain())
+	case op.Makes:
+		response.Description = "It was made."
+		response.Headers = headerRefs(append(everyAnswer(), "Location"))
+	case op.Later:
+		response.Description = "It will be done."
 	case op.Response == nil:
 		response.Description = "It is done."
 	}
@@ -255,7 +260,7 @@ func curl(publicURL string, op *operation) string {
 		path += "?" + op.Sample
 	}
 	call := "curl "
-	if op.method() != http.MethodGet && op.method() != http.MethodPost { // POST comes with the body
+	if op.method() != http.MethodGet && (op.method() != http.MethodPost || op.Body == nil) { // a body makes it a POST
 		call += "-X " + op.method() + " "
 	}
 	call += "-H \"X-API-Key: $API_KEY\""

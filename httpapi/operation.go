@@ -28,7 +28,9 @@ type operation struct {
 	InnerParam  pathParam    // the one after it; zero when the path has no second one
 	Sample      string       // query string of the example call; empty when it needs none
 	Body        *requestBody // nil: it takes none
-	Makes       bool         // it makes something: 201, and the request can be sent again
+	Makes       bool         // it makes something: 201
+	Keyed       bool         // it takes an Idempotency-Key, by which the request can be sent again
+	Later       bool         // what it asks for is done after the answer: 202
 	Response    reflect.Type // body of a success; nil: there is none, and the answer is 204
 	Example     any          // what the example call may answer; nil: made of the examples of the fields
 	Meter       cola.Meter   // what it is charged in
@@ -46,6 +48,8 @@ func (op *operation) success() int {
 	switch {
 	case op.Makes:
 		return http.StatusCreated
+	case op.Later:
+		return http.StatusAccepted
 	case op.Response == nil:
 		return http.StatusNoContent
 	}
@@ -108,6 +112,7 @@ type answer struct {
 	notModified bool   // the caller has it already: 304 without a body
 	created     string // path of what was made: 201; empty elsewhere
 	replayed    bool   // it was made before, by the same request
+	later       bool   // what was asked for is done later: 202
 	done        bool   // there is nothing more to say: 204 without a body
 }
 

@@ -73,9 +73,12 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, ans answer) {
 		return
 	}
 	status := http.StatusOK
-	if ans.created != "" {
+	switch {
+	case ans.created != "":
 		status = http.StatusCreated
 		h.Set("Location", ans.created)
+	case ans.later:
+		status = http.StatusAccepted
 	}
 	if ans.replayed {
 		h.Set(replayedHeader, "true")

@@ -133,6 +133,7 @@ func createSavedSearch(svc Service) operation {
 			Doc: "The search to keep. An unknown field is an error; null stands for none.", Media: []string{mediaJSON},
 		},
 		Makes:    true,
+		Keyed:    true,
 		Response: reflect.TypeFor[dataOf[cola.SavedSearch]](),
 		Example:  dataOf[cola.SavedSearch]{exampleSavedSearch()},
 		Cost:     free,
