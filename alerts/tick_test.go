@@ -241,7 +241,7 @@ func TestLongWait(t *testing.T) {
 	f.clock = at(11, 10, 7)
 	report := mustTick(t, New(Options{Store: f, Batch: 3}), f.clock)
 	for i := range 40 {
-		want := min(40, i+1+LateDays/20) // with those that came late
+		want := min(40, i+1+cola.LateDays/20) // with those that came late
 		if had := f.searches[fmt.Sprint("waiting ", i)].had; len(had) != want {
 			t.Errorf("search %d found %d labels, want %d", i, len(had), want)
 		}

@@ -7,10 +7,6 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// LateDays is how many days before its window a run looks for labels that have reached the registry since the run before.
-// Approvals are published some days after their date, and sometimes weeks.
-const LateDays = 90
-
 // window is what one run looks at: labels approved from From to To, whenever they arrived, and labels approved from Late on and
 // before From that arrived after a revision. All days are in UTC and inclusive.
 //
@@ -28,7 +24,7 @@ type window struct {
 // as of a process whose clock is ahead, counts as one of it: no window is empty.
 func windowOf(m store.Mark, now time.Time) window {
 	from := cola.DateOf(m.At)
-	return window{From: from, To: max(from, cola.DateOf(now)), Late: from.AddDays(-LateDays), After: m.Revision}
+	return window{From: from, To: max(from, cola.DateOf(now)), Late: from.AddDays(-cola.LateDays), After: m.Revision}
 }
 
 // holds reports whether a label that was approved on a day and arrived at a revision is looked at.
@@ -53,7 +49,7 @@ func markAfter(m store.Mark, now time.Time, upto cola.Revision) store.Mark {
 }
 
 // usualDays is how far before a day the windows of nearly all searches that are due on it reach: those of searches that ran a month ago.
-const usualDays = 31 + LateDays
+const usualDays = 31 + cola.LateDays
 
 // horizon returns from which approval date on labels are read for runs on a day that need them from another one on. Reading further back
 // than is needed keeps searches that have waited for ever longer from having everything read anew for each.

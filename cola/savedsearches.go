@@ -75,6 +75,10 @@ func Cadences() []string { return []string{CadenceDaily, CadenceWeekly, CadenceM
 // RunHour is the hour of the day, in UTC, at which searches run by themselves: the day before is over on the east coast.
 const RunHour = 6
 
+// LateDays is how many days before its window a run looks for labels that have reached the registry since the run before.
+// Approvals are published some days after their date, and sometimes weeks.
+const LateDays = 90
+
 // Schedule is when a saved search runs by itself.
 type Schedule struct {
 	Active    bool           `json:"active" doc:"Whether it runs." example:"true"`

@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// option is a boolean filter and the word that it stands for in a search.
+// option is a boolean filter, its name and the word that it stands for in a search.
 type option struct {
 	on   *Opt[bool]
+	name string
 	word string
 }
 
@@ -16,23 +17,26 @@ type option struct {
 
 func (f *SavedSearchFilters) types() []option {
 	return []option{
-		{&f.TypeWine, string(Wine)}, {&f.TypeMaltBeverage, string(MaltBeverage)}, {&f.TypeDistilledSpirit, string(DistilledSpirits)},
+		{&f.TypeWine, "type_wine", string(Wine)},
+		{&f.TypeMaltBeverage, "type_malt_beverage", string(MaltBeverage)},
+		{&f.TypeDistilledSpirit, "type_distilled_spirit", string(DistilledSpirits)},
 	}
 }
 
 func (f *SavedSearchFilters) roots() []option {
-	return []option{{&f.DerivedBeer, "Beer"}, {&f.DerivedWine, "Wine"}, {&f.DerivedLiquor, "Liquor"}}
+	return []option{{&f.DerivedBeer, "derived_beer", "Beer"}, {&f.DerivedWine, "derived_wine", "Wine"}, {&f.DerivedLiquor, "derived_liquor", "Liquor"}}
 }
 
 func (f *SavedSearchFilters) origins() []option {
-	return []option{{&f.OriginDomestic, Domestic}, {&f.OriginImported, Imported}}
+	return []option{{&f.OriginDomestic, "origin_domestic", Domestic}, {&f.OriginImported, "origin_imported", Imported}}
 }
 
 func (f *SavedSearchFilters) containers() []option {
 	return []option{
-		{&f.ContainerBag, "bag"}, {&f.ContainerBottle, "bottle"}, {&f.ContainerBox, "box"}, {&f.ContainerCan, "can"},
-		{&f.ContainerCarton, "carton"}, {&f.ContainerCask, "cask"}, {&f.ContainerJug, "jug"}, {&f.ContainerKeg, "keg"},
-		{&f.ContainerPod, "pod"}, {&f.ContainerPouch, "pouch"},
+		{&f.ContainerBag, "container_bag", "bag"}, {&f.ContainerBottle, "container_bottle", "bottle"}, {&f.ContainerBox, "container_box", "box"},
+		{&f.ContainerCan, "container_can", "can"}, {&f.ContainerCarton, "container_carton", "carton"}, {&f.ContainerCask, "container_cask", "cask"},
+		{&f.ContainerJug, "container_jug", "jug"}, {&f.ContainerKeg, "container_keg", "keg"}, {&f.ContainerPod, "container_pod", "pod"},
+		{&f.ContainerPouch, "container_pouch", "pouch"},
 	}
 }
 

@@ -52,7 +52,7 @@ func TestSavedSearchJSON(t *testing.T) {
 		{SavedSearch{Filters: SavedSearchFilters{TypeWine: Some(true), ABVMin: Some(0.0)}, Schedule: &Schedule{
 			Active: true, Cadence: CadenceWeekly, Day: Some(0), NextRunAt: Some(TimestampOf(time.Unix(0, 0))),
 		}}, `{"uuid":"","name":"","filters":{"type_wine":true,"abv_min":0},"schedule":{"active":true,"cadence":"weekly","day":0,` +
-			`"next_run_at":"1970-01-01T00:00:00Z","last_run_at":null},"created_at":"1970-01-01T00:00:00Z","manage_url":"","dashboard_url":""}`},
+			`"next_run_at":"1970-01-01T00:00:00Z","last_run_at":null,"paused_because":null},"created_at":"1970-01-01T00:00:00Z","manage_url":"","dashboard_url":""}`},
 	} {
 		b, err := json.Marshal(tt.search)
 		if err != nil || string(b) != tt.want {

@@ -1,0 +1,122 @@
+package search
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestPartsMeanTheFilters: the labels that filters find are those that each group, and each filter of none, finds by itself.
+func TestPartsMeanTheFilters(t *testing.T) {
+	found, grouped := 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 20)
+		h := &harness{t: rt, index: New(Options{ManualFold: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
+		defer h.index.Close()
+		h.commit(40, 6)
+		h.commit(20, 2)
+		v := h.index.View()
+		var ids []cola.TTBID
+		for id := range h.registry.labels {
+			ids = append(ids, id)
+		}
+		all := v.Subset(ids)
+		for range 12 {
+			filters := h.savedFilters()
+			want := v.Matches(filters.AsQuery(), all)
+			parts := filters.Parts()
+			if got := meeting(v, parts, all); !slices.Equal(want, got) {
+				rt.Fatalf("%+v, -whole +parts:\n%s", filters, cmp.Diff(want, got))
+			}
+			if found += len(want); len(want) > 0 && slices.ContainsFunc(parts, func(p cola.FilterPart) bool { return p.Group != "" }) {
+				grouped++
+			}
+		}
+	})
+	if found < 100 || grouped < 20 {
+		t.Errorf("filters found %d labels, in %d cases by groups; the test shows little", found, grouped)
+	}
+}
+
+// meeting returns the labels of a subset that meet a part of each group and every part of none.
+func meeting(v *View, parts []cola.FilterPart, among *Subset) []cola.Position {
+	met := map[string]map[cola.Position]bool{}
+	for _, p := range parts {
+		name := p.Group
+		if name == "" {
+			name = p.Filter
+		}
+		if met[name] == nil {
+			met[name] = map[cola.Position]bool{}
+		}
+		for _, position := range v.Matches(p.Alone.AsQuery(), among) {
+			met[name][position] = true
+		}
+	}
+	return slices.DeleteFunc(v.Matches(cola.Query{}, among), func(p cola.Position) bool {
+		for _, group := range met {
+			if !group[p] {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// savedFilters draws the filters of a saved search, a few of them.
+func (h *harness) savedFilters() cola.SavedSearchFilters {
+	var f cola.SavedSearchFilters
+	for range 1 + h.IntN(4) {
+		h.savedFilter(&f)
+	}
+	settled, err := cola.SavedSearchParams{Name: "n", Filters: &f}.Normalize(cola.NewDate(2026, 11, 20).Time())
+	if err != nil {
+		h.t.Fatalf("%+v: %v", f, err)
+	}
+	return settled.Filters
+}
+
+// savedFilter draws one of them, or two that belong together.
+func (h *harness) savedFilter(f *cola.SavedSearchFilters) {
+	some := func(options ...*cola.Opt[bool]) {
+		for range 1 + h.IntN(3) {
+			*options[h.IntN(len(options))] = cola.Some(h.chance(90))
+		}
+	}
+	switch h.IntN(13) {
+	case 0:
+		f.Query = pick(h.draws, "oak", "OA*", "036000291452", h.id().String(), h.permit())
+	case 1:
+		f.BrandName = pick(h.draws, "a", "o", "-", "OAK")
+	case 2:
+		f.BarcodeValue = h.barcode()
+	case 3:
+		f.ApplicationStatus = pick(h.draws, "approved", "expired")
+	case 4:
+		some(&f.TypeWine, &f.TypeMaltBeverage, &f.TypeDistilledSpirit)
+	case 5:
+		some(&f.DerivedBeer, &f.DerivedWine, &f.DerivedLiquor)
+	case 6:
+		f.DerivedCategory = pick(h.draws, "wine > red wine", "Wine > Red", "Old", "Liquor")
+	case 7, 8:
+		some(&f.OriginDomestic, &f.OriginImported)
+	case 9:
+		f.Country = pick(h.draws, "", "french", "georgia", "american", "usa", "narnia", "californian")
+		f.USState = pick(h.draws, "", "georgia", "CA", "oregon", "washingtonian", "Georgian")
+	case 10:
+		f.PermitNumberText = pick(h.draws, "nj", "-I-", "1", "")
+		f.ApplicantUSState = pick(h.draws, "", "CA", "new jersey")
+	case 11:
+		f.ABVMin, f.ABVMax = h.bounds(40)
+		f.VolumeUnit = pick(h.draws, "milliliters", "liters", "fluid ounces")
+		if h.chance(60) {
+			f.VolumeMin, f.VolumeMax = h.bounds(3000)
+		}
+	default:
+		some(&f.ContainerBottle, &f.ContainerCan, &f.ContainerKeg, &f.ContainerBag)
+	}
+}
