@@ -159,6 +159,7 @@ type StoredAttempt struct {
 // StoredRun is a run of the search with an id.
 type StoredRun struct {
 	Search int64
+	UpTo   cola.Revision // up to which it looked at arrivals; 0: not noted
 	cola.SavedSearchRun
 }
 

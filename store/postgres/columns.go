@@ -218,6 +218,8 @@ func decodeInteger(field any, raw []byte) error {
 		*f = cola.AccountID(v)
 	case *cola.Revision:
 		*f = cola.Revision(v)
+	case *cola.FilterSet:
+		*f = cola.FilterSet(v)
 	case *cola.Opt[int]:
 		*f = cola.Some(int(v))
 	default:

@@ -15,12 +15,12 @@ const (
 	// knownRevisions are those in this database's past. What comes next might be below another one.
 	knownRevisions = `SELECT revision FROM revisions WHERE revision = ANY($1)`
 	nextRuns       = `SELECT nextval(pg_get_serial_sequence('saved_search_runs', 'id')) FROM generate_series(1, $1)`
-	insertMatches  = `WITH new AS (INSERT INTO saved_search_matches (search_id, run_id, ttb_id, late)
-			SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[])
+	insertMatches  = `WITH new AS (INSERT INTO saved_search_matches (search_id, run_id, ttb_id, late, met)
+			SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::bigint[])
 			ON CONFLICT (search_id, ttb_id) DO NOTHING RETURNING run_id, late)
 		SELECT run_id, count(*), count(*) FILTER (WHERE late) FROM new GROUP BY run_id`
-	insertRuns = `INSERT INTO saved_search_runs (id, search_id, ran_at, date_from, date_to, match_count, late_count)
-		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::date[], $5::date[], $6::integer[], $7::integer[])`
+	insertRuns = `INSERT INTO saved_search_runs (id, search_id, ran_at, date_from, date_to, match_count, late_count, upto)
+		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::date[], $5::date[], $6::integer[], $7::integer[], $8::bigint[])`
 	moveMarks = `UPDATE saved_searches s SET mark_at = u.ran_at, mark_revision = u.revision, last_run_at = u.ran_at, next_run_at = u.next_run_at,
 			hold = s.hold + 1, held_until = NULL
 		FROM unnest($1::bigint[], $2::timestamptz[], $3::bigint[], $4::timestamptz[]) AS u (id, ran_at, revision, next_run_at) WHERE s.id = u.id`
@@ -106,7 +106,7 @@ func (r *recording) begin(ctx context.Context, tx pgx.Tx) error {
 
 // keepMatches writes down the matches that are new, and counts them.
 func (r *recording) keepMatches(ctx context.Context, tx pgx.Tx) error {
-	var searches, runs, ids []int64
+	var searches, runs, ids, met []int64
 	var late []bool
 	flush := func() error {
 		if len(ids) == 0 {
@@ -116,19 +116,19 @@ func (r *recording) keepMatches(ctx context.Context, tx pgx.Tx) error {
 			run         int64
 			found, late int
 		}
-		rows, err := tx.Query(ctx, insertMatches, searches, runs, ids, late)
+		rows, err := tx.Query(ctx, insertMatches, searches, runs, ids, late, met)
 		list, err := collect(rows, err, func(c *count) fields { return fields{&c.run, &c.found, &c.late} })
 		for _, c := range list {
 			o := &r.outcomes[r.index[c.run]]
 			o.New, o.Late = o.New+c.found, o.Late+c.late
 		}
-		searches, runs, ids, late = searches[:0], runs[:0], ids[:0], late[:0]
+		searches, runs, ids, late, met = searches[:0], runs[:0], ids[:0], late[:0], met[:0]
 		return err
 	}
 	for _, h := range r.held {
 		for _, m := range r.runs[h.n].Matches {
 			searches, runs = append(searches, h.search), append(runs, r.outcomes[h.n].Run)
-			ids, late = append(ids, int64(m.TTBID)), append(late, m.Late)
+			ids, late, met = append(ids, int64(m.TTBID)), append(late, m.Late), append(met, int64(m.Met))
 			if len(ids) == matchesAtOnce {
 				if err := flush(); err != nil {
 					return err
@@ -141,14 +141,14 @@ func (r *recording) keepMatches(ctx context.Context, tx pgx.Tx) error {
 
 func (r *recording) queueRuns(b *pgx.Batch) {
 	n := len(r.held)
-	runs, searches, found, late := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	runs, searches, found, late, upto := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	at, from, to := make([]time.Time, n), make([]time.Time, n), make([]time.Time, n)
 	for i, h := range r.held {
 		record, o := &r.runs[h.n], r.outcomes[h.n]
 		runs[i], searches[i], found[i], late[i] = o.Run, h.search, int64(o.New), int64(o.Late)
-		at[i], from[i], to[i] = record.Mark.At, record.From.Time(), record.To.Time()
+		at[i], from[i], to[i], upto[i] = record.Mark.At, record.From.Time(), record.To.Time(), int64(record.Mark.Revision)
 	}
-	b.Queue(insertRuns, runs, searches, at, from, to, found, late)
+	b.Queue(insertRuns, runs, searches, at, from, to, found, late, upto)
 }
 
 // queueMarks queues the new marks, with which the searches are let go.

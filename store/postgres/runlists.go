@@ -8,14 +8,16 @@ import (
 )
 
 const (
+	runNames      = `id, ran_at, date_from, date_to, match_count, late_count`
+	matchNames    = `run_id, ttb_id, late, met`
 	searchID      = `SELECT id FROM saved_searches WHERE account_id = $1 AND uuid = $2`
 	runOfSearch   = `SELECT id FROM saved_search_runs WHERE id = $1 AND search_id = $2`
 	countRuns     = `SELECT count(*) FROM saved_search_runs WHERE search_id = $1`
-	selectRuns    = `SELECT id, ran_at, date_from, date_to, match_count, late_count FROM saved_search_runs WHERE search_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`
+	selectRuns    = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`
 	countFound    = `SELECT count(*) FROM saved_search_matches WHERE search_id = $1`
-	selectFound   = `SELECT run_id, ttb_id, late FROM saved_search_matches WHERE search_id = $1 ORDER BY run_id DESC, ttb_id LIMIT $2 OFFSET $3`
+	selectFound   = `SELECT ` + matchNames + ` FROM saved_search_matches WHERE search_id = $1 ORDER BY run_id DESC, ttb_id LIMIT $2 OFFSET $3`
 	countFoundBy  = `SELECT count(*) FROM saved_search_matches WHERE search_id = $1 AND run_id = $2`
-	selectFoundBy = `SELECT run_id, ttb_id, late FROM saved_search_matches WHERE search_id = $1 AND run_id = $2 ORDER BY ttb_id LIMIT $3 OFFSET $4`
+	selectFoundBy = `SELECT ` + matchNames + ` FROM saved_search_matches WHERE search_id = $1 AND run_id = $2 ORDER BY ttb_id LIMIT $3 OFFSET $4`
 )
 
 // RunsOf implements store.Runs.
@@ -76,4 +78,6 @@ func runColumns(r *cola.SavedSearchRun) fields {
 	return fields{&r.ID, &r.RanAt, &r.DateFrom, &r.DateTo, &r.MatchCount, &r.LateCount}
 }
 
-func matchColumns(m *cola.SavedSearchMatch) fields { return fields{&m.RunID, &m.TTBID, &m.Late} }
+func matchColumns(m *cola.SavedSearchMatch) fields {
+	return fields{&m.RunID, &m.TTBID, &m.Late, &m.Met}
+}

@@ -21,14 +21,14 @@ func (d dumper) searches() error {
 }
 
 func (d dumper) runs() error {
-	const query = `SELECT search_id, id, ran_at, date_from, date_to, match_count, late_count FROM saved_search_runs ORDER BY id`
+	const query = `SELECT search_id, coalesce(upto, 0), ` + runNames + ` FROM saved_search_runs ORDER BY id`
 	return d.rows(store.ItemRun, query, func(i *store.Item) fields {
-		return append(fields{&i.Run.Search}, runColumns(&i.Run.SavedSearchRun)...)
+		return append(fields{&i.Run.Search, &i.Run.UpTo}, runColumns(&i.Run.SavedSearchRun)...)
 	}, nil)
 }
 
 func (d dumper) matches() error {
-	const query = `SELECT search_id, run_id, ttb_id, late FROM saved_search_matches ORDER BY search_id, ttb_id`
+	const query = `SELECT search_id, ` + matchNames + ` FROM saved_search_matches ORDER BY search_id, ttb_id`
 	return d.rows(store.ItemMatch, query, func(i *store.Item) fields {
 		return append(fields{&i.Match.Search}, matchColumns(&i.Match.SavedSearchMatch)...)
 	}, nil)
@@ -48,10 +48,11 @@ func (f *filler) addRuns(i *store.Item) error {
 		return f.addSearch(&i.Search)
 	case store.ItemRun:
 		r := &i.Run
-		f.add(f.runs, r.Search, r.ID, r.RanAt.Time(), r.DateFrom.Time(), r.DateTo.Time(), int64(r.MatchCount), int64(r.LateCount))
+		f.add(f.runs, r.Search, r.ID, r.RanAt.Time(), r.DateFrom.Time(), r.DateTo.Time(), int64(r.MatchCount), int64(r.LateCount),
+			orNull(int64(r.UpTo), r.UpTo != 0))
 	case store.ItemMatch:
 		m := &i.Match
-		f.add(f.matches, m.Search, m.RunID, int64(m.TTBID), m.Late)
+		f.add(f.matches, m.Search, m.RunID, int64(m.TTBID), m.Late, int64(m.Met))
 	case store.ItemArrival:
 		a := &i.Arrival
 		f.add(f.arrivals, int64(a.TTBID), int64(a.At), encode(&a.ApprovalDate))

@@ -14,9 +14,9 @@ const (
 	// recordRun leaves out a mark of another past: what has the next revisions might be below it.
 	recordRun = `UPDATE saved_searches SET mark_at = ?3, mark_revision = ?4, last_run_at = ?3, next_run_at = ?5, hold = hold + 1, held_until = NULL
 		WHERE uuid = ?1 AND hold = ?2 AND (?4 = 0 OR EXISTS (SELECT 1 FROM revisions WHERE revision = ?4)) RETURNING id`
-	insertRun = `INSERT INTO saved_search_runs (search_id, ran_at, date_from, date_to, match_count, late_count)
-		VALUES (?, ?, ?, ?, 0, 0) RETURNING id`
-	insertMatches = `INSERT INTO saved_search_matches (search_id, run_id, late, ttb_id) SELECT ?, ?, ?, value FROM json_each(?) WHERE TRUE
+	insertRun = `INSERT INTO saved_search_runs (search_id, ran_at, date_from, date_to, upto, match_count, late_count)
+		VALUES (?, ?, ?, ?, ?, 0, 0) RETURNING id`
+	insertMatches = `INSERT INTO saved_search_matches (search_id, run_id, late, met, ttb_id) SELECT ?, ?, ?, ?, value FROM json_each(?) WHERE TRUE
 		ON CONFLICT (search_id, ttb_id) DO NOTHING`
 	countMatches = `UPDATE saved_search_runs SET match_count = ?, late_count = ? WHERE id = ?`
 )
@@ -74,16 +74,16 @@ func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcom
 		return none, err
 	}
 	o := store.RunOutcome{Recorded: true}
-	if err := s.ledger.row(ctx, insertRun, search, at, encode(&r.From), encode(&r.To)).Scan(&o.Run); err != nil {
+	if err := s.ledger.row(ctx, insertRun, search, at, encode(&r.From), encode(&r.To), int64(r.Mark.Revision)).Scan(&o.Run); err != nil {
 		return none, err
 	}
-	for _, late := range []bool{false, true} {
-		n, err := s.keepMatches(ctx, search, o.Run, r.Matches, late)
+	for _, group := range alike(r.Matches) {
+		n, err := s.ledger.affect(ctx, insertMatches, search, o.Run, bit(group.late), int64(group.met), idList(group.ids))
 		if err != nil {
 			return none, err
 		}
-		if o.New += n; late {
-			o.Late = n
+		if o.New += int(n); group.late {
+			o.Late += int(n)
 		}
 	}
 	if o.New == 0 {
@@ -92,17 +92,28 @@ func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcom
 	return o, s.ledger.exec(ctx, countMatches, o.New, o.Late, o.Run)
 }
 
-// keepMatches writes down the matches that are late, or those that are not, and returns how many of them are new.
-func (s *Store) keepMatches(ctx context.Context, search, run int64, matches []store.RunMatch, late bool) (int, error) {
-	var ids []cola.TTBID
+// matchKind is what matches have in common that one statement writes down.
+type matchKind struct {
+	late bool
+	met  cola.FilterSet
+}
+
+type alikeMatches struct {
+	matchKind
+	ids []cola.TTBID
+}
+
+// alike groups matches by their kinds, of which a run has few, in the order in which these come.
+func alike(matches []store.RunMatch) (groups []alikeMatches) {
+	index := map[matchKind]int{}
 	for _, m := range matches {
-		if m.Late == late {
-			ids = append(ids, m.TTBID)
+		kind := matchKind{m.Late, m.Met}
+		i, known := index[kind]
+		if !known {
+			i = len(groups)
+			index[kind], groups = i, append(groups, alikeMatches{matchKind: kind})
 		}
+		groups[i].ids = append(groups[i].ids, m.TTBID)
 	}
-	if len(ids) == 0 {
-		return 0, nil
-	}
-	n, err := s.ledger.affect(ctx, insertMatches, search, run, bit(late), idList(ids))
-	return int(n), err
+	return groups
 }

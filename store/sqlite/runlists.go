@@ -10,14 +10,16 @@ import (
 )
 
 const (
+	runNames      = `id, ran_at, date_from, date_to, match_count, late_count`
+	matchNames    = `run_id, ttb_id, late, met`
 	searchID      = `SELECT id FROM saved_searches WHERE account_id = ? AND uuid = ?`
 	runOfSearch   = `SELECT EXISTS (SELECT 1 FROM saved_search_runs WHERE id = ? AND search_id = ?)`
 	countRuns     = `SELECT count(*) FROM saved_search_runs WHERE search_id = ?`
-	selectRuns    = `SELECT id, ran_at, date_from, date_to, match_count, late_count FROM saved_search_runs WHERE search_id = ? ORDER BY id DESC LIMIT ? OFFSET ?`
+	selectRuns    = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = ? ORDER BY id DESC LIMIT ? OFFSET ?`
 	countFound    = `SELECT count(*) FROM saved_search_matches WHERE search_id = ?`
-	selectFound   = `SELECT run_id, ttb_id, late FROM saved_search_matches WHERE search_id = ? ORDER BY run_id DESC, ttb_id LIMIT ? OFFSET ?`
+	selectFound   = `SELECT ` + matchNames + ` FROM saved_search_matches WHERE search_id = ? ORDER BY run_id DESC, ttb_id LIMIT ? OFFSET ?`
 	countFoundBy  = `SELECT count(*) FROM saved_search_matches WHERE search_id = ? AND run_id = ?`
-	selectFoundBy = `SELECT run_id, ttb_id, late FROM saved_search_matches WHERE search_id = ? AND run_id = ? ORDER BY ttb_id LIMIT ? OFFSET ?`
+	selectFoundBy = `SELECT ` + matchNames + ` FROM saved_search_matches WHERE search_id = ? AND run_id = ? ORDER BY ttb_id LIMIT ? OFFSET ?`
 )
 
 // RunsOf implements store.Runs.
@@ -90,5 +92,5 @@ func runTargets(r *cola.SavedSearchRun) []any {
 }
 
 func matchTargets(m *cola.SavedSearchMatch) []any {
-	return []any{&m.RunID, target{&m.TTBID}, target{&m.Late}}
+	return []any{&m.RunID, target{&m.TTBID}, target{&m.Late}, &m.Met}
 }

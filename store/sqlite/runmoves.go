@@ -22,15 +22,15 @@ func dumpSearches(ctx context.Context, q querier, yield func(*store.Item) error)
 }
 
 func dumpRuns(ctx context.Context, q querier, yield func(*store.Item) error) error {
-	const query = `SELECT search_id, id, ran_at, date_from, date_to, match_count, late_count FROM saved_search_runs ORDER BY id`
+	const query = `SELECT search_id, coalesce(upto, 0), ` + runNames + ` FROM saved_search_runs ORDER BY id`
 	return dumpRows(ctx, q, yield, store.ItemRun, query, func(row scanner, i *store.Item) error {
 		r := &i.Run
-		return row.Scan(append([]any{&r.Search}, runTargets(&r.SavedSearchRun)...)...)
+		return row.Scan(append([]any{&r.Search, &r.UpTo}, runTargets(&r.SavedSearchRun)...)...)
 	})
 }
 
 func dumpMatches(ctx context.Context, q querier, yield func(*store.Item) error) error {
-	const query = `SELECT search_id, run_id, ttb_id, late FROM saved_search_matches ORDER BY search_id, ttb_id`
+	const query = `SELECT search_id, ` + matchNames + ` FROM saved_search_matches ORDER BY search_id, ttb_id`
 	return dumpRows(ctx, q, yield, store.ItemMatch, query, func(row scanner, i *store.Item) error {
 		m := &i.Match
 		return row.Scan(append([]any{&m.Search}, matchTargets(&m.SavedSearchMatch)...)...)
@@ -53,12 +53,12 @@ func (s *Store) fillRuns(ctx context.Context, i *store.Item) error {
 		return s.fillSearch(ctx, &i.Search)
 	case store.ItemRun:
 		r := &i.Run
-		return w.exec(ctx, `INSERT INTO saved_search_runs (search_id, id, ran_at, date_from, date_to, match_count, late_count) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			r.Search, r.ID, int64(r.RanAt), encode(&r.DateFrom), encode(&r.DateTo), r.MatchCount, r.LateCount)
+		return w.exec(ctx, `INSERT INTO saved_search_runs (search_id, upto, `+runNames+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+			r.Search, orNull(int64(r.UpTo), r.UpTo != 0), r.ID, int64(r.RanAt), encode(&r.DateFrom), encode(&r.DateTo), r.MatchCount, r.LateCount)
 	case store.ItemMatch:
 		m := &i.Match
-		return w.exec(ctx, `INSERT INTO saved_search_matches (search_id, run_id, ttb_id, late) VALUES (?, ?, ?, ?)`,
-			m.Search, m.RunID, int64(m.TTBID), bit(m.Late))
+		return w.exec(ctx, `INSERT INTO saved_search_matches (search_id, `+matchNames+`) VALUES (?, ?, ?, ?, ?)`,
+			m.Search, m.RunID, int64(m.TTBID), bit(m.Late), int64(m.Met))
 	case store.ItemArrival:
 		a := &i.Arrival
 		return w.exec(ctx, insertArrival, int64(a.TTBID), int64(a.At), encode(&a.ApprovalDate))

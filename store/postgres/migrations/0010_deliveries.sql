@@ -24,6 +24,13 @@ DROP INDEX saved_searches_by_due;
 CREATE INDEX saved_searches_by_due ON saved_searches (next_run_at, id) WHERE next_run_at IS NOT NULL AND paused_because IS NULL;
 CREATE UNIQUE INDEX saved_searches_by_feed ON saved_searches (feed_hash) WHERE feed_hash IS NOT NULL;
 
+ALTER TABLE saved_search_runs ADD COLUMN upto bigint;
+
+COMMENT ON COLUMN saved_search_runs.upto IS 'Revision up to which it looked at arrivals; NULL: not noted.';
+
+UPDATE saved_search_runs r SET upto = s.mark_revision FROM saved_searches s
+    WHERE s.id = r.search_id AND r.id = (SELECT max(l.id) FROM saved_search_runs l WHERE l.search_id = s.id);
+
 ALTER TABLE saved_search_matches ADD COLUMN met bigint NOT NULL DEFAULT 0;
 
 COMMENT ON COLUMN saved_search_matches.met IS 'Filters that the label met, a bit each; 0: not noted.';

@@ -16,6 +16,11 @@ DROP INDEX saved_searches_by_due;
 CREATE INDEX saved_searches_by_due ON saved_searches (next_run_at) WHERE next_run_at IS NOT NULL AND paused_because IS NULL;
 CREATE UNIQUE INDEX saved_searches_by_feed ON saved_searches (feed_hash) WHERE feed_hash IS NOT NULL;
 
+ALTER TABLE saved_search_runs ADD COLUMN upto INTEGER; -- revision up to which it looked at arrivals; NULL: not noted
+
+UPDATE saved_search_runs SET upto = (SELECT mark_revision FROM saved_searches WHERE id = search_id)
+    WHERE id IN (SELECT max(id) FROM saved_search_runs GROUP BY search_id);
+
 ALTER TABLE saved_search_matches ADD COLUMN met INTEGER NOT NULL DEFAULT 0; -- filters that the label met, a bit each; 0: not noted
 
 CREATE TABLE destinations (
