@@ -71,11 +71,12 @@ type Runs interface {
 
 // Trace is what is known of a label to a search.
 type Trace struct {
-	Search  cola.SavedSearch // without its addresses
-	Mark    Mark
-	Match   *cola.SavedSearchMatch // nil: no run has found it
-	Arrived cola.Revision          // at which it arrived; 0: it did not
-	Seen    time.Time              // of the first run after it arrived; zero: there was none yet, or it did not arrive
+	Search   cola.SavedSearch // without its addresses
+	Mark     Mark
+	Match    *cola.SavedSearchMatch // nil: no run has found it
+	Arrived  cola.Revision          // at which it arrived; 0: it did not
+	Seen     time.Time              // of the first run after it arrived; zero: there was none yet, or it did not arrive
+	SeenFrom cola.Date              // the first approval day of that run's window; 0 when Seen is zero
 }
 
 // Slice is a part of a list. Neither number is below zero.
