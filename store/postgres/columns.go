@@ -56,6 +56,12 @@ func encode(field any) any {
 		return orNull(f.V, f.OK)
 	case *cola.Opt[bool]:
 		return orNull(f.V, f.OK)
+	case *cola.Opt[string]:
+		return orNull(f.V, f.OK)
+	case *cola.Opt[int64]:
+		return orNull(f.V, f.OK)
+	case *cola.Opt[cola.Timestamp]:
+		return orNull(f.V.Time(), f.OK)
 	case *[]string:
 		return orNull(*f, len(*f) > 0)
 	case *[]cola.Scope:
@@ -121,6 +127,8 @@ func decode(field any, raw []byte) error {
 		*f = cola.CredentialKind(raw)
 	case *cola.Meter:
 		*f = cola.Meter(raw)
+	case *cola.Opt[string]:
+		*f = cola.Some(string(raw))
 	case *cola.Opt[float64]:
 		if len(raw) != 8 {
 			return mismatch(field, raw)
@@ -128,7 +136,7 @@ func decode(field any, raw []byte) error {
 		*f = cola.Some(math.Float64frombits(binary.BigEndian.Uint64(raw)))
 	case *bool, *cola.Opt[bool]:
 		return decodeBool(field, raw)
-	case *cola.Date, *time.Time, *cola.Timestamp, *[]time.Time:
+	case *cola.Date, *time.Time, *cola.Timestamp, *cola.Opt[cola.Timestamp], *[]time.Time:
 		return decodeTime(field, raw)
 	case *[]string:
 		return decodeArray(raw, f, func(element []byte) (string, error) { return string(element), nil })
@@ -160,6 +168,12 @@ func clearField(field any) error {
 		*f = cola.Opt[float64]{}
 	case *cola.Opt[bool]:
 		*f = cola.Opt[bool]{}
+	case *cola.Opt[string]:
+		*f = cola.Opt[string]{}
+	case *cola.Opt[int64]:
+		*f = cola.Opt[int64]{}
+	case *cola.Opt[cola.Timestamp]:
+		*f = cola.Opt[cola.Timestamp]{}
 	case *[]string:
 		*f = []string{}
 	case *[]cola.Scope:
@@ -169,6 +183,8 @@ func clearField(field any) error {
 	case *[]time.Time:
 		*f = nil
 	case *[]int:
+		*f = nil
+	case **store.FeedHash:
 		*f = nil
 	default:
 		return fmt.Errorf("%T cannot hold NULL", field)
@@ -197,11 +213,10 @@ func decodeInteger(field any, raw []byte) error {
 			return int(v), err
 		})
 	case *store.KeyHash:
-		if len(raw) != len(f) {
-			return mismatch(field, raw)
-		}
-		copy(f[:], raw)
-		return nil
+		return decodeHash(raw, f[:])
+	case **store.FeedHash:
+		*f = new(store.FeedHash)
+		return decodeHash(raw, (*f)[:])
 	}
 	v, err := integer(raw)
 	if err != nil {
@@ -222,9 +237,19 @@ func decodeInteger(field any, raw []byte) error {
 		*f = cola.FilterSet(v)
 	case *cola.Opt[int]:
 		*f = cola.Some(int(v))
+	case *cola.Opt[int64]:
+		*f = cola.Some(v)
 	default:
 		return mismatch(field, raw)
 	}
+	return nil
+}
+
+func decodeHash(raw, into []byte) error {
+	if len(raw) != len(into) {
+		return fmt.Errorf("%d bytes are no hash", len(raw))
+	}
+	copy(into, raw)
 	return nil
 }
 
@@ -263,6 +288,10 @@ func decodeTime(field any, raw []byte) error {
 	case *cola.Timestamp:
 		at, err := instant(raw)
 		*f = cola.TimestampOf(at)
+		return err
+	case *cola.Opt[cola.Timestamp]:
+		at, err := instant(raw)
+		*f = cola.Some(cola.TimestampOf(at))
 		return err
 	case *[]time.Time:
 		return decodeArray(raw, f, instant)

@@ -54,6 +54,12 @@ func encode(field any) any {
 		return orNull(f.V, f.OK)
 	case *cola.Opt[bool]:
 		return orNull(bit(f.V), f.OK)
+	case *cola.Opt[string]:
+		return orNull(f.V, f.OK)
+	case *cola.Opt[int64]:
+		return orNull(f.V, f.OK)
+	case *cola.Opt[cola.Timestamp]:
+		return orNull(int64(f.V), f.OK)
 	case *[]string:
 		return orNull(encodeList(*f), len(*f) > 0)
 	case *[]cola.Scope:
@@ -129,6 +135,12 @@ func (t target) clear() error {
 		*f = cola.Opt[float64]{}
 	case *cola.Opt[bool]:
 		*f = cola.Opt[bool]{}
+	case *cola.Opt[string]:
+		*f = cola.Opt[string]{}
+	case *cola.Opt[int64]:
+		*f = cola.Opt[int64]{}
+	case *cola.Opt[cola.Timestamp]:
+		*f = cola.Opt[cola.Timestamp]{}
 	case *[]string:
 		*f = []string{}
 	case *[]cola.Scope:
@@ -149,6 +161,8 @@ func (t target) text(v string) error {
 		*f = cola.Text(v)
 	case *cola.ProductType:
 		*f = cola.ProductType(v)
+	case *cola.Opt[string]:
+		*f = cola.Some(v)
 	case *cola.Date:
 		d, err := cola.ParseDate(v)
 		*f = d
@@ -177,6 +191,10 @@ func (t target) integer(v int64) error {
 		*f = cola.Some(int(v))
 	case *cola.Opt[bool]:
 		*f = cola.Some(v != 0)
+	case *cola.Opt[int64]:
+		*f = cola.Some(v)
+	case *cola.Opt[cola.Timestamp]:
+		*f = cola.Some(cola.Timestamp(v))
 	case *time.Time:
 		*f = time.UnixMicro(v).UTC()
 	default:

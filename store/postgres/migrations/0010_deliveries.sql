@@ -42,6 +42,7 @@ CREATE TABLE destinations (
     search_id         bigint      REFERENCES saved_searches ON DELETE CASCADE,
     kind              text        NOT NULL,
     address           text,
+    address_folded    text,
     send_empty        boolean     NOT NULL DEFAULT FALSE,
     state             text        NOT NULL DEFAULT 'active',
     reason            text,
@@ -58,12 +59,13 @@ COMMENT ON TABLE destinations IS 'Where what saved searches find is sent.';
 COMMENT ON COLUMN destinations.search_id IS 'NULL: all searches of the account.';
 COMMENT ON COLUMN destinations.kind IS 'email or webhook.';
 COMMENT ON COLUMN destinations.address IS 'E-mail address or URL; NULL: the e-mail address of the account.';
+COMMENT ON COLUMN destinations.address_folded IS 'By which the address is compared.';
 COMMENT ON COLUMN destinations.state IS 'active, unconfirmed, paused or disabled; reason says why it is one of the latter two.';
 COMMENT ON COLUMN destinations.token IS 'By which who gets its mail confirms it or ends it.';
 COMMENT ON COLUMN destinations.secret IS 'That webhooks are signed with; until old_secret_until with old_secret as well.';
 COMMENT ON COLUMN destinations.failing_since IS 'NULL: the latest attempt got through, or there was none.';
 
-CREATE UNIQUE INDEX destinations_once ON destinations (account_id, kind, coalesce(address, ''), coalesce(search_id, 0));
+CREATE UNIQUE INDEX destinations_once ON destinations (account_id, kind, coalesce(address_folded, ''), coalesce(search_id, 0));
 CREATE INDEX destinations_by_search ON destinations (search_id) WHERE search_id IS NOT NULL;
 
 INSERT INTO destinations (account_id, kind, created_at) SELECT id, 'email', created_at FROM accounts ORDER BY id;
@@ -121,7 +123,9 @@ COMMENT ON COLUMN delivery_attempts.status IS 'Of HTTP or SMTP; NULL: there was 
 COMMENT ON COLUMN delivery_attempts.error IS 'NULL: it got through.';
 
 -- Whoever records runs, and whichever version of the program: what tells of them is in the same transaction. A destination of the search
--- itself comes in place of one of the whole account with the same address.
+-- itself comes in place of one of the whole account with the same address, and so does an older one of the account: its own address may
+-- have become that of another one. One that is not confirmed comes in place of none. A destination that is being deleted is waited for and left
+-- out, and others cannot be until what goes there is written.
 -- +goose StatementBegin
 CREATE FUNCTION tell_runs() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -132,9 +136,10 @@ BEGIN
     FROM recorded r JOIN saved_searches s ON s.id = r.search_id JOIN accounts a ON a.id = s.account_id JOIN destinations d ON d.account_id = s.account_id
     WHERE coalesce(d.search_id, s.id) = s.id AND (r.match_count > 0 OR d.send_empty) AND d.state <> 'unconfirmed'
         AND (d.address IS NOT NULL OR a.email NOT LIKE '%://%')
-        AND NOT (d.search_id IS NULL AND EXISTS (SELECT 1 FROM destinations o WHERE o.account_id = d.account_id AND o.search_id = s.id AND o.kind = d.kind
-            AND lower(coalesce(o.address, a.email)) = lower(coalesce(d.address, a.email))))
-    ORDER BY r.id, d.id;
+        AND NOT (d.search_id IS NULL AND EXISTS (SELECT 1 FROM destinations o WHERE o.account_id = d.account_id AND o.kind = d.kind AND o.state <> 'unconfirmed'
+            AND (o.search_id = s.id OR o.search_id IS NULL AND o.id < d.id)
+            AND coalesce(o.address_folded, a.email_folded) = coalesce(d.address_folded, a.email_folded)))
+    ORDER BY r.id, d.id FOR KEY SHARE OF d;
     RETURN NULL;
 END
 $$;

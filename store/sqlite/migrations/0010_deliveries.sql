@@ -31,6 +31,7 @@ CREATE TABLE destinations (
     search_id         INTEGER REFERENCES saved_searches ON DELETE CASCADE, -- NULL: all searches of the account
     kind              TEXT    NOT NULL, -- email or webhook
     address           TEXT,             -- e-mail address or URL; NULL: the e-mail address of the account
+    address_folded    TEXT,             -- by which it is compared
     send_empty        INTEGER NOT NULL DEFAULT 0,
     state             TEXT    NOT NULL DEFAULT 'active', -- active, unconfirmed, paused or disabled
     reason            TEXT,             -- why it is paused or disabled
@@ -43,7 +44,7 @@ CREATE TABLE destinations (
     failing_since     INTEGER -- NULL: the latest attempt got through, or there was none
 ) STRICT;
 
-CREATE UNIQUE INDEX destinations_once ON destinations (account_id, kind, coalesce(address, ''), coalesce(search_id, 0));
+CREATE UNIQUE INDEX destinations_once ON destinations (account_id, kind, coalesce(address_folded, ''), coalesce(search_id, 0));
 CREATE INDEX destinations_by_search ON destinations (search_id) WHERE search_id IS NOT NULL;
 
 INSERT INTO destinations (account_id, kind, created_at) SELECT id, 'email', created_at FROM accounts ORDER BY id;
@@ -86,7 +87,8 @@ CREATE TABLE delivery_attempts (
 ) STRICT, WITHOUT ROWID;
 
 -- Whoever records a run, and whichever version of the program: what tells of it is in the same transaction. A destination of the search
--- itself comes in place of one of the whole account with the same address.
+-- itself comes in place of one of the whole account with the same address, and so does an older one of the account: its own address may
+-- have become that of another one. One that is not confirmed comes in place of none.
 -- +goose StatementBegin
 CREATE TRIGGER runs_are_told AFTER INSERT ON saved_search_runs
 BEGIN
@@ -97,8 +99,9 @@ BEGIN
     FROM saved_searches s JOIN accounts a ON a.id = s.account_id JOIN destinations d ON d.account_id = s.account_id
     WHERE s.id = new.search_id AND coalesce(d.search_id, s.id) = s.id AND (new.match_count > 0 OR d.send_empty) AND d.state <> 'unconfirmed'
         AND (d.address IS NOT NULL OR a.email NOT LIKE '%://%')
-        AND NOT (d.search_id IS NULL AND EXISTS (SELECT 1 FROM destinations o WHERE o.account_id = d.account_id AND o.search_id = s.id AND o.kind = d.kind
-            AND lower(coalesce(o.address, a.email)) = lower(coalesce(d.address, a.email))))
+        AND NOT (d.search_id IS NULL AND EXISTS (SELECT 1 FROM destinations o WHERE o.account_id = d.account_id AND o.kind = d.kind AND o.state <> 'unconfirmed'
+            AND (o.search_id = s.id OR o.search_id IS NULL AND o.id < d.id)
+            AND coalesce(o.address_folded, a.email_folded) = coalesce(d.address_folded, a.email_folded)))
     ORDER BY d.id;
 END;
 -- +goose StatementEnd
