@@ -100,7 +100,7 @@ COMMENT ON COLUMN deliveries.next_attempt_at IS 'NULL: it is settled.';
 COMMENT ON COLUMN deliveries.hold IS 'Rises with every claim, and with whatever ends one.';
 COMMENT ON COLUMN deliveries.held_until IS 'NULL: nobody holds it.';
 
-CREATE INDEX deliveries_by_due ON deliveries (next_attempt_at, id) WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX deliveries_by_due ON deliveries (kind, next_attempt_at, id) WHERE next_attempt_at IS NOT NULL;
 CREATE INDEX deliveries_by_account ON deliveries (account_id, id);
 CREATE INDEX deliveries_by_destination ON deliveries (destination_id, id);
 CREATE INDEX deliveries_by_search ON deliveries (search_id, id) WHERE search_id IS NOT NULL;
@@ -124,8 +124,8 @@ COMMENT ON COLUMN delivery_attempts.error IS 'NULL: it got through.';
 
 -- Whoever records runs, and whichever version of the program: what tells of them is in the same transaction. A destination of the search
 -- itself comes in place of one of the whole account with the same address, and so does an older one of the account: its own address may
--- have become that of another one. One that is not confirmed comes in place of none. A destination that is being deleted is waited for and left
--- out, and others cannot be until what goes there is written.
+-- have become that of another one. One that is not confirmed comes in place of none. A destination that somebody is changing is waited for, and taken as it
+-- is then, or left out when it is gone; others stay as they are until what goes there is written.
 -- +goose StatementBegin
 CREATE FUNCTION tell_runs() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -139,7 +139,7 @@ BEGIN
         AND NOT (d.search_id IS NULL AND EXISTS (SELECT 1 FROM destinations o WHERE o.account_id = d.account_id AND o.kind = d.kind AND o.state <> 'unconfirmed'
             AND (o.search_id = s.id OR o.search_id IS NULL AND o.id < d.id)
             AND coalesce(o.address_folded, a.email_folded) = coalesce(d.address_folded, a.email_folded)))
-    ORDER BY r.id, d.id FOR KEY SHARE OF d;
+    ORDER BY d.id, r.id FOR SHARE OF d;
     RETURN NULL;
 END
 $$;
@@ -147,3 +147,16 @@ $$;
 
 CREATE TRIGGER runs_are_told AFTER INSERT ON saved_search_runs
     REFERENCING NEW TABLE AS recorded FOR EACH STATEMENT EXECUTE FUNCTION tell_runs();
+
+-- What goes with a search would be locked in the order of the constraints. Whoever notes attempts holds a destination before its deliveries, and
+-- so does whoever deletes a search, whose deliveries go to any destination of its account.
+-- +goose StatementBegin
+CREATE FUNCTION hold_destinations() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM 1 FROM destinations WHERE account_id = OLD.account_id ORDER BY id FOR UPDATE;
+    RETURN OLD;
+END
+$$;
+-- +goose StatementEnd
+
+CREATE TRIGGER deleted_searches_hold_destinations BEFORE DELETE ON saved_searches FOR EACH ROW EXECUTE FUNCTION hold_destinations();

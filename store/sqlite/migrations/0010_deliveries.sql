@@ -69,7 +69,7 @@ CREATE TABLE deliveries (
     held_until       INTEGER  -- NULL: nobody holds it
 ) STRICT;
 
-CREATE INDEX deliveries_by_due ON deliveries (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX deliveries_by_due ON deliveries (kind, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
 CREATE INDEX deliveries_by_account ON deliveries (account_id);
 CREATE INDEX deliveries_by_destination ON deliveries (destination_id);
 CREATE INDEX deliveries_by_search ON deliveries (search_id) WHERE search_id IS NOT NULL;
@@ -86,22 +86,34 @@ CREATE TABLE delivery_attempts (
     PRIMARY KEY (delivery_id, n)
 ) STRICT, WITHOUT ROWID;
 
--- Whoever records a run, and whichever version of the program: what tells of it is in the same transaction. A destination of the search
--- itself comes in place of one of the whole account with the same address, and so does an older one of the account: its own address may
--- have become that of another one. One that is not confirmed comes in place of none.
+-- What each run is told by. A destination of the search itself comes in place of one of the whole account with the same address, and so does an
+-- older one of the account: its own address may have become that of another one. One that is not confirmed comes in place of none.
+CREATE VIEW told_runs AS
+    SELECT s.account_id, d.id AS destination_id, s.id AS search_id, r.id AS run_id, 'saved_search.ran' AS event, d.kind,
+        iif(d.state = 'active', 'pending', 'skipped') AS state, iif(d.state = 'active', NULL, 'The destination was ' || d.state || '.') AS error,
+        r.ran_at AS created_at, iif(d.state = 'active', r.ran_at, NULL) AS next_attempt_at, iif(d.state = 'active', NULL, r.ran_at) AS settled_at, d.send_empty
+    FROM saved_search_runs r JOIN saved_searches s ON s.id = r.search_id JOIN accounts a ON a.id = s.account_id JOIN destinations d ON d.account_id = s.account_id
+    WHERE coalesce(d.search_id, s.id) = s.id AND d.state <> 'unconfirmed' AND (d.address IS NOT NULL OR a.email NOT LIKE '%://%')
+        AND NOT (d.search_id IS NULL AND EXISTS (SELECT 1 FROM destinations o WHERE o.account_id = d.account_id AND o.kind = d.kind AND o.state <> 'unconfirmed'
+            AND (o.search_id = s.id OR o.search_id IS NULL AND o.id < d.id)
+            AND coalesce(o.address_folded, a.email_folded) = coalesce(d.address_folded, a.email_folded)));
+
+-- Whoever records a run, and whichever version of the program: what tells of it is in the same transaction. What a run found is counted
+-- after it is written.
 -- +goose StatementBegin
 CREATE TRIGGER runs_are_told AFTER INSERT ON saved_search_runs
 BEGIN
     INSERT INTO deliveries (account_id, destination_id, search_id, run_id, event, kind, state, error, created_at, next_attempt_at, settled_at)
-    SELECT s.account_id, d.id, s.id, new.id, 'saved_search.ran', d.kind, iif(d.state = 'active', 'pending', 'skipped'),
-        iif(d.state = 'active', NULL, 'The destination was ' || d.state || '.'), new.ran_at,
-        iif(d.state = 'active', new.ran_at, NULL), iif(d.state = 'active', NULL, new.ran_at)
-    FROM saved_searches s JOIN accounts a ON a.id = s.account_id JOIN destinations d ON d.account_id = s.account_id
-    WHERE s.id = new.search_id AND coalesce(d.search_id, s.id) = s.id AND (new.match_count > 0 OR d.send_empty) AND d.state <> 'unconfirmed'
-        AND (d.address IS NOT NULL OR a.email NOT LIKE '%://%')
-        AND NOT (d.search_id IS NULL AND EXISTS (SELECT 1 FROM destinations o WHERE o.account_id = d.account_id AND o.kind = d.kind AND o.state <> 'unconfirmed'
-            AND (o.search_id = s.id OR o.search_id IS NULL AND o.id < d.id)
-            AND coalesce(o.address_folded, a.email_folded) = coalesce(d.address_folded, a.email_folded)))
-    ORDER BY d.id;
+    SELECT account_id, destination_id, search_id, run_id, event, kind, state, error, created_at, next_attempt_at, settled_at
+    FROM told_runs WHERE run_id = new.id AND (new.match_count > 0 OR send_empty) ORDER BY destination_id;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER counted_runs_are_told AFTER UPDATE OF match_count ON saved_search_runs WHEN old.match_count = 0 AND new.match_count > 0
+BEGIN
+    INSERT INTO deliveries (account_id, destination_id, search_id, run_id, event, kind, state, error, created_at, next_attempt_at, settled_at)
+    SELECT account_id, destination_id, search_id, run_id, event, kind, state, error, created_at, next_attempt_at, settled_at
+    FROM told_runs WHERE run_id = new.id AND NOT send_empty ORDER BY destination_id;
 END;
 -- +goose StatementEnd
