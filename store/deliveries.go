@@ -62,6 +62,7 @@ type DueDelivery struct {
 	AccountEmail   string      // empty when the account has no e-mail address
 	Attempts       int         // so far
 	CreatedAt      time.Time
+	DueAt          time.Time // since when it is due
 	FirstAttemptAt time.Time // since it was made, or asked for again; zero when there was none
 }
 
