@@ -61,6 +61,16 @@ type DestinationChangeParams struct {
 	SendEmpty Opt[bool] `json:"send_empty,omitzero" doc:"Whether runs that find nothing are told, too." example:"false"`
 }
 
+// SavedSearchFeed is the address of the feed of a saved search, which is shown once.
+type SavedSearchFeed struct {
+	URL string `json:"url" format:"uri" doc:"Where feed readers get what the search finds, as Atom. Whoever has it can read it; it is shown this once." example:"https://example.com/feeds/2hZ0mJ7c0cT1rK9vQxYp3sVbN8eLwGdUoF5iMa4tXyE"`
+}
+
+// Replayed tells what is sent again.
+type Replayed struct {
+	Count int `json:"count" doc:"Deliveries that are attempted again." example:"2"`
+}
+
 // What a message tells of.
 const (
 	EventRan     = "saved_search.ran"    // a saved search has run

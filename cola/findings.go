@@ -31,15 +31,18 @@ func findingsFrom(d Decoded) *findings {
 func (f *findings) err() error { return f.problems.Err() }
 
 // text settles free text: white space around it is dropped.
-func (f *findings) text(name, value string) string {
+func (f *findings) text(name, value string) string { return f.textUpTo(name, value, maxTextLength) }
+
+// textUpTo settles free text of so many characters at most.
+func (f *findings) textUpTo(name, value string, most int) string {
 	value = strings.TrimSpace(value)
 	switch {
 	case !utf8.ValidString(value):
 		f.problems.Add(name, "The text is not valid UTF-8.")
 	case strings.ContainsFunc(value, unicode.IsControl):
 		f.problems.Add(name, "%s holds a control character; only printable text is allowed.", shown(value))
-	case utf8.RuneCountInString(value) > maxTextLength:
-		f.problems.Add(name, "The text has %d characters; at most %d are allowed.", utf8.RuneCountInString(value), maxTextLength)
+	case utf8.RuneCountInString(value) > most:
+		f.problems.Add(name, "The text has %d characters; at most %d are allowed.", utf8.RuneCountInString(value), most)
 	default:
 		return value
 	}

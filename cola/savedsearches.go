@@ -84,7 +84,7 @@ type Schedule struct {
 	Active    bool           `json:"active" doc:"Whether it runs." example:"true"`
 	Cadence   string         `json:"cadence" enum:"daily,weekly,monthly" doc:"How often it runs." example:"weekly"`
 	Day       Opt[int]       `json:"day" nullable:"true" doc:"weekly: day of the week, 0 is Sunday. monthly: day of the month. Null when daily." example:"1"`
-	NextRunAt Opt[Timestamp] `json:"next_run_at" nullable:"true" format:"date-time" doc:"When it runs next (UTC); null while it is not active." example:"2026-11-23T06:00:00Z"`
+	NextRunAt Opt[Timestamp] `json:"next_run_at" nullable:"true" format:"date-time" doc:"When it runs next (UTC); null while it does not run by itself." example:"2026-11-23T06:00:00Z"`
 	LastRunAt Opt[Timestamp] `json:"last_run_at" nullable:"true" format:"date-time" doc:"When it ran last (UTC); null when it never did." example:"2026-11-16T06:00:00Z"`
 
 	PausedBecause Opt[string] `json:"paused_because" nullable:"true" enum:"account_suspended,downgraded" doc:"Why it does not run although it is active: the account is suspended, or may have fewer active schedules than it has; the oldest run. Null else. What it misses meanwhile its next run finds." example:"downgraded"`

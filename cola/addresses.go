@@ -1,0 +1,138 @@
+package cola
+
+import (
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Lengths of what e-mail addresses and names of hosts are made of, in bytes (RFC 5321 and 1035).
+const (
+	maxMailbox   = 254
+	maxLocalPart = 64
+	maxHost      = 253
+	maxHostLabel = 63
+)
+
+// mailbox settles an e-mail address: one, bare, of a host with a full name.
+func (f *findings) mailbox(name, value string) string {
+	notASCII := func(r rune) bool { return r > unicode.MaxASCII }
+	parsed, err := mail.ParseAddress(value)
+	at := strings.LastIndexByte(value, '@')
+	switch {
+	case strings.ContainsFunc(value, notASCII):
+		f.problems.Add(name, "%s holds a character that is not ASCII; e-mail is sent to ASCII addresses only.", shown(value))
+	case len(value) > maxMailbox:
+		f.problems.Add(name, "The address has %d characters; at most %d are allowed.", len(value), maxMailbox)
+	case err != nil || parsed.Address != value || at > maxLocalPart || !isFullName(value[at+1:]):
+		f.problems.Add(name, "%s is not an e-mail address; write one without a name, such as alerts@example.com.", shown(value))
+	default:
+		return value
+	}
+	return ""
+}
+
+// webhook settles the URL of a webhook, with scheme and host in lower case. Unless private ones are allowed it is of https, and its host is not one
+// that cannot be on the public internet; whether the name of a host leads there is only seen when it is looked up.
+func (f *findings) webhook(name, value string, private bool) string {
+	u, err := url.Parse(value)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsFunc(value, unicode.IsSpace):
+		f.problems.Add(name, "%s is not a URL; write one that begins with https:// and has a host, such as https://hooks.example.com/labels.", shown(value))
+		return ""
+	case u.Scheme == "http" && !private:
+		f.problems.Add(name, "It begins with http://, so anybody on the way could read and change the messages; use https://.")
+	}
+	if u.User != nil {
+		f.problems.Add(name, "It holds a user or a password; leave them out. Messages are signed, so the receiver can tell that they are ours.")
+	}
+	if u.Fragment != "" || strings.HasSuffix(value, "#") {
+		f.problems.Add(name, "It has a fragment, which is never sent; leave out what follows the #.")
+	}
+	u.Host = strings.ToLower(u.Host)
+	f.host(name, u, private)
+	settled := u.String()
+	if len(settled) > maxAddressLength {
+		f.problems.Add(name, "The URL has %d characters when it is escaped; at most %d are allowed.", len(settled), maxAddressLength)
+	}
+	if len(f.problems[name]) > 0 {
+		return ""
+	}
+	return settled
+}
+
+// host notes what is wrong with the host and the port of a URL.
+func (f *findings) host(name string, u *url.URL, private bool) {
+	host := u.Hostname()
+	address, err := netip.ParseAddr(host)
+	switch {
+	case err == nil && (private || IsPublic(address)):
+	case err == nil:
+		f.problems.Add(name, "The address %s is not on the public internet.", shown(host))
+	case !isHost(host):
+		f.problems.Add(name, "%s is neither the name of a host nor an IP address; write other letters than a to z in their xn-- form.", shown(host))
+	case !private && (!isFullName(host) || strings.HasSuffix(host, ".localhost")):
+		f.problems.Add(name, "%s is not a host that is reached over the public internet.", shown(host))
+	}
+	if port, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || port < 1 || port > 65535) {
+		f.problems.Add(name, "%s is not a port; allowed: 1 to 65535.", shown(u.Port()))
+	}
+}
+
+// isFullName reports whether a text is the name of a host within a domain.
+func isFullName(text string) bool { return isHost(text) && strings.Contains(text, ".") }
+
+// isHost reports whether a text can be the name of a host. One that ends in a number is none: some would take it for an IP address.
+func isHost(text string) bool {
+	labels := strings.Split(text, ".")
+	last := labels[len(labels)-1]
+	return len(text) <= maxHost && !slices.ContainsFunc(labels, notALabel) && strings.Trim(last, "0123456789") != "" && !strings.HasPrefix(last, "0x")
+}
+
+func notALabel(label string) bool {
+	other := func(r rune) bool {
+		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}
+	return label == "" || len(label) > maxHostLabel || label[0] == '-' || strings.HasSuffix(label, "-") || strings.ContainsFunc(label, other)
+}
+
+// IsPublic reports whether an IP address can be one of a host on the public internet: it is none of a machine's own, of a private or
+// a local network, or set aside for something else; nor one that stands for such another.
+func IsPublic(address netip.Addr) bool {
+	address = address.Unmap()
+	if !address.IsGlobalUnicast() || address.IsPrivate() || address.Zone() != "" {
+		return false
+	}
+	if address.Is6() && !netip.MustParsePrefix("2000::/3").Contains(address) {
+		return false
+	}
+	return !slices.ContainsFunc(setAside(), func(block netip.Prefix) bool { return block.Contains(address) })
+}
+
+// setAside returns the blocks of addresses, of those that look public, that the registries of special-purpose addresses
+// (RFC 6890 and its updates) set aside for something else, or that stand for addresses of IPv4.
+func setAside() []netip.Prefix {
+	var blocks []netip.Prefix
+	for _, block := range [...]string{
+		"0.0.0.0/8",       // this network
+		"100.64.0.0/10",   // networks behind a carrier's translation
+		"192.0.0.0/24",    // protocols
+		"192.0.2.0/24",    // documentation
+		"192.88.99.0/24",  // once 6to4 relays
+		"198.18.0.0/15",   // benchmarks
+		"198.51.100.0/24", // documentation
+		"203.0.113.0/24",  // documentation
+		"240.0.0.0/4",     // reserved
+		"2001::/23",       // protocols, Teredo among them
+		"2001:db8::/32",   // documentation
+		"2002::/16",       // 6to4: an address of IPv4
+		"3fff::/20",       // documentation
+	} {
+		blocks = append(blocks, netip.MustParsePrefix(block))
+	}
+	return blocks
+}

@@ -1,0 +1,122 @@
+package cola
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"math"
+	"strings"
+)
+
+// DestinationRules say which destinations a server sends to.
+type DestinationRules struct {
+	SendsMail       bool // it sends e-mail
+	PrivateWebhooks bool // webhooks may go to private addresses, and without encryption
+}
+
+// maxAddressLength is how many bytes the address of a webhook may have; databases find destinations by it.
+const maxAddressLength = 1000
+
+// Kinds lists every kind of destination.
+func Kinds() []string { return []string{KindEmail, KindWebhook} }
+
+// Normalize checks the parameters and settles them into a destination, or returns a validation Error that tells all problems at
+// once. What the store sets, and the state, are left to whoever keeps it.
+func (p DestinationParams) Normalize(rules DestinationRules) (Destination, error) {
+	f := findingsFrom(p.Decoded)
+	d := Destination{
+		Kind:      f.choice("kind", p.Kind, Kinds()),
+		SendEmpty: p.SendEmpty.Or(false),
+	}
+	if strings.TrimSpace(p.Kind) == "" {
+		f.require("kind", "A kind is required; allowed: "+strings.Join(Kinds(), ", ")+".")
+	}
+	if strings.TrimSpace(p.Address) == "" {
+		f.require("address", "An address is required: that of a mailbox for email, a URL for webhook.")
+	}
+	address := f.textUpTo("address", p.Address, maxAddressLength)
+	switch {
+	case d.Kind == KindEmail && !rules.SendsMail:
+		f.problems.Add("kind", "This server sends no e-mail; use a webhook, or the feed of a saved search.")
+	case address == "":
+	case d.Kind == KindEmail:
+		d.Address = Some(f.mailbox("address", address))
+	case d.Kind == KindWebhook:
+		d.Address = Some(f.webhook("address", address, rules.PrivateWebhooks))
+	}
+	if search := f.uuid("saved_search", p.SavedSearch); search != "" {
+		d.SavedSearch = Some(search)
+	}
+	if err := f.err(); err != nil {
+		return Destination{}, err
+	}
+	return d, nil
+}
+
+// uuid settles a UUID, written as they are, to lower case; an empty one is none.
+func (f *findings) uuid(name, value string) string {
+	value = strings.ToLower(strings.TrimSpace(value))
+	if value != "" && !isUUID(value) {
+		f.problems.Add(name, "%s is not a UUID, such as 0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11.", shown(value))
+		return ""
+	}
+	return value
+}
+
+// isUUID reports whether a text in lower case is written as a UUID is.
+func isUUID(text string) bool {
+	const form = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
+	if len(text) != len(form) {
+		return false
+	}
+	for i := range len(form) {
+		c := text[i]
+		if form[i] == '-' && c != '-' || form[i] == 'x' && (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// Normalize returns the parameters settled, or a validation Error that tells all problems at once. A change of nothing is one.
+func (p DestinationChangeParams) Normalize() (DestinationChangeParams, error) {
+	f := findingsFrom(p.Decoded)
+	if len(f.problems) == 0 && !p.Active.OK && !p.SendEmpty.OK {
+		f.require("body", "It changes nothing. Send active or send_empty, such as {\"active\": true}.")
+	}
+	if err := f.err(); err != nil {
+		return DestinationChangeParams{}, err
+	}
+	return DestinationChangeParams{Active: p.Active, SendEmpty: p.SendEmpty}, nil
+}
+
+// DeliveryPage is a normalised request for one page of deliveries. What is empty leaves none out.
+type DeliveryPage struct {
+	Destination, SavedSearch string // UUIDs in lower case
+	State                    string
+	Page                     int // from 1
+	PerPage                  int // 1 to MaxPerPage
+}
+
+// Normalize checks the parameters and settles them, or returns a validation Error that tells all problems at once. The list has no
+// last page, but a page number must fit 32 bits.
+func (p DeliveryListParams) Normalize() (DeliveryPage, error) {
+	f := findingsFrom(p.Decoded)
+	page := DeliveryPage{
+		Destination: f.uuid("destination", p.Destination),
+		SavedSearch: f.uuid("saved_search", p.SavedSearch),
+		State:       f.choice("state", p.State, DeliveryStates()),
+		Page:        f.integer("page", p.Page, 1, 1, math.MaxInt32),
+		PerPage:     f.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
+	}
+	if err := f.err(); err != nil {
+		return DeliveryPage{}, err
+	}
+	return page, nil
+}
+
+// NewWebhookSecret returns a new secret to sign webhooks with, as Standard Webhooks writes them: 256 random bits.
+func NewWebhookSecret() string {
+	var bits [32]byte
+	rand.Read(bits[:])
+	return "whsec_" + base64.StdEncoding.EncodeToString(bits[:])
+}

@@ -1,0 +1,212 @@
+package cola
+
+import (
+	"encoding/base64"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// public is what a server that sends e-mail, and nothing to its own network, allows.
+var public = DestinationRules{SendsMail: true}
+
+func TestDestinationParams(t *testing.T) {
+	const search = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"
+	for name, tt := range map[string]struct {
+		params DestinationParams
+		want   Destination
+	}{
+		"e-mail": {
+			DestinationParams{Kind: "email", Address: " Mr.Oak+labels@Example.co.uk "},
+			Destination{Kind: KindEmail, Address: Some("Mr.Oak+labels@Example.co.uk")},
+		},
+		"webhook": {
+			DestinationParams{Kind: "Webhook", Address: "HTTPS://Hooks.Example.com:8443/Labels?to=me", SendEmpty: Some(true)},
+			Destination{Kind: KindWebhook, Address: Some("https://hooks.example.com:8443/Labels?to=me"), SendEmpty: true},
+		},
+		"of one search": {
+			DestinationParams{Kind: "email", Address: "a@example.com", SavedSearch: strings.ToUpper(search), SendEmpty: Some(false)},
+			Destination{Kind: KindEmail, Address: Some("a@example.com"), SavedSearch: Some(search)},
+		},
+	} {
+		got, err := tt.params.Normalize(public)
+		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+}
+
+func TestDestinationProblems(t *testing.T) {
+	for name, tt := range map[string]struct {
+		params DestinationParams
+		rules  DestinationRules
+		want   map[string]string // part of the one message, by parameter
+	}{
+		"nothing": {DestinationParams{}, public, map[string]string{"kind": "A kind is required", "address": "An address is required"}},
+		"everything": {
+			DestinationParams{Kind: "fax", Address: "\x00", SavedSearch: "oaks", Decoded: Decoded{Problems: Problems{"adress": {"There is no such parameter."}}}}, public,
+			map[string]string{"kind": `"fax" is not allowed; allowed: email, webhook.`, "address": "control character", "saved_search": `"oaks" is not a UUID`, "adress": "There is no such"},
+		},
+		"e-mail where none is sent":  {DestinationParams{Kind: "email", Address: "a@example.com"}, DestinationRules{}, map[string]string{"kind": "This server sends no e-mail; use a webhook"}},
+		"an e-mail address as a URL": {DestinationParams{Kind: "webhook", Address: "a@example.com"}, public, map[string]string{"address": "is not a URL"}},
+		"a URL as an e-mail address": {DestinationParams{Kind: "email", Address: "https://example.com/"}, public, map[string]string{"address": "is not an e-mail address"}},
+		"no kind, and an address":    {DestinationParams{Address: "a@example.com"}, public, map[string]string{"kind": "A kind is required"}},
+		"a UUID without hyphens": {
+			DestinationParams{Kind: "email", Address: "a@example.com", SavedSearch: "0b9f8c0e6a554f0e9a392f1f0f9f6d11"}, public, map[string]string{"saved_search": "is not a UUID"},
+		},
+		"an endless URL": {DestinationParams{Kind: "webhook", Address: "https://a.example/" + strings.Repeat("x", 983)}, public, map[string]string{"address": "at most 1000"}},
+		"a URL that is endless when escaped": {
+			DestinationParams{Kind: "webhook", Address: "https://a.example/" + strings.Repeat("é", 200)}, public, map[string]string{"address": "when it is escaped"},
+		},
+	} {
+		got, err := tt.params.Normalize(tt.rules)
+		checkProblems(t, name, err, tt.want)
+		if diff := cmp.Diff(Destination{}, got); diff != "" {
+			t.Errorf("%s: something comes back beside the error: %s", name, diff)
+		}
+	}
+}
+
+// checkProblems holds a validation error against parts of its messages, one a parameter.
+func checkProblems(t *testing.T, name string, err error, want map[string]string) {
+	t.Helper()
+	refusal, ok := err.(*Error)
+	if !ok || refusal.Code != CodeValidation || len(refusal.Details) != len(want) {
+		t.Errorf("%s: %v, want problems of %v", name, err, want)
+		return
+	}
+	for parameter, part := range want {
+		messages, _ := refusal.Details[parameter].([]string)
+		if len(messages) != 1 || !strings.Contains(messages[0], part) || len(messages[0]) > 250 {
+			t.Errorf("%s: %s is told as %q, want %q", name, parameter, messages, part)
+		}
+	}
+}
+
+func TestMailboxes(t *testing.T) {
+	for address, good := range map[string]bool{
+		"a@example.com": true, "first.last+tag@sub.example.com": true, "o'neil@example.com": true, "x_y-z@ex-ample.com": true,
+		strings.Repeat("a", 64) + "@example.com": true, "a@xn--bcher-kva.example": true,
+		"a": false, "@example.com": false, "a@": false, "a@localhost": false, "a@@example.com": false, "a@b@example.com": false,
+		"Oak <a@example.com>": false, "<a@example.com>": false, "a@example.com (oak)": false, `"a b"@example.com`: false, "a@example.com, b@example.com": false,
+		"a@[192.0.2.1]": false, "a@192.0.2.1": false, "a@example..com": false, "a@-example.com": false, "a@example.com.": false, ".a@example.com": false,
+		"a b@example.com": false, "á@example.com": false, "a@exämple.com": false, "a@example.com\r\nBcc: b@example.com": false,
+		strings.Repeat("a", 65) + "@example.com": false, "a@" + strings.Repeat("b", 64) + ".com": false,
+		"a@" + strings.Repeat(strings.Repeat("b", 60)+".", 5) + "com": false,
+	} {
+		got, err := DestinationParams{Kind: KindEmail, Address: address}.Normalize(public)
+		if good && (err != nil || got.Address != Some(address)) {
+			t.Errorf("%s: %v", address, err)
+		}
+		if !good && CodeOf(err) != CodeValidation {
+			t.Errorf("%s is taken for an e-mail address: %v", address, got.Address)
+		}
+	}
+}
+
+func TestWebhookURLs(t *testing.T) {
+	const good, private, bad = "good", "private", "bad" // always, when private ones are allowed, never
+	for address, want := range map[string]string{
+		"https://example.com": good, "https://example.com/": good, "https://a.b.example.com:443/x?y=z&key=%20": good, "https://93.184.216.34/": good,
+		"https://[2606:4700::1111]/": good, "https://xn--bcher-kva.example/": good, "https://example.com/a%2Fb": good,
+		"http://example.com/": private, "https://localhost/": private, "https://intranet/": private, "https://a.localhost/": private, "http://127.0.0.1:9090/labels": private,
+		"https://127.0.0.1/": private, "https://10.0.0.1/": private, "https://192.168.1.1/": private, "https://169.254.169.254/latest": private, "https://[::1]/": private,
+		"https://[fd00::1]/": private, "https://[fe80::1]/": private, "https://[::ffff:127.0.0.1]/": private, "https://0.0.0.0/": private, "https://[64:ff9b::7f00:1]/": private,
+		"example.com": bad, "//example.com/": bad, "https:example.com": bad, "https:///x": bad, "ftp://example.com/": bad, "javascript:alert(1)": bad, "file:///etc/passwd": bad,
+		"https://user@example.com/": bad, "https://user:word@example.com/": bad, "https://example.com/#top": bad, "https://example.com/#": bad,
+		"https://example.com:0/": bad, "https://example.com:65536/": bad, "https://example.com:x/": bad, "https://exa mple.com/": bad, "https://example.com/a b": bad,
+		"https://bücher.example/": bad, "https://127.1/": bad, "https://2130706433/": bad, "https://0x7f.0x1/": bad, "https://0177.0.0.1/": bad, "https://example..com/": bad,
+		"https://example.com./": bad, "https://-a.example/": bad, "https://[::1/": bad, "https://%31.example/": bad,
+	} {
+		for _, allowed := range []bool{false, true} {
+			got, err := DestinationParams{Kind: KindWebhook, Address: address}.Normalize(DestinationRules{PrivateWebhooks: allowed})
+			if taken := err == nil; taken != (want == good || want == private && allowed) {
+				t.Errorf("%s, private ones allowed %t: %v, %v", address, allowed, got.Address, err)
+			}
+		}
+	}
+}
+
+// TestWebhookURLsSettle: what was accepted is accepted again as it is.
+func TestWebhookURLsSettle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := DestinationParams{Kind: KindWebhook, Address: rapid.StringMatching(`[hH]ttps?://[a-zA-Z0-9.:\[\]-]{1,12}\.[a-zA-Z]{2}(:[0-9]{1,5})?(/.{0,9}){0,2}`).Draw(t, "address")}
+		rules := DestinationRules{PrivateWebhooks: rapid.Bool().Draw(t, "private")}
+		first, err := p.Normalize(rules)
+		if err != nil {
+			return
+		}
+		p.Address = first.Address.V
+		if again, err := p.Normalize(rules); err != nil || again != first {
+			t.Fatalf("%+v settles to %+v, %v", first, again, err)
+		}
+	})
+}
+
+func TestPublicAddresses(t *testing.T) {
+	for address, want := range map[string]bool{
+		"8.8.8.8": true, "100.63.255.255": true, "172.32.0.1": true, "2606:4700::1111": true, "2a00:1450:4001::1": true, "::ffff:8.8.8.8": true,
+		"0.0.0.0": false, "0.1.2.3": false, "10.1.2.3": false, "100.64.0.1": false, "127.0.0.1": false, "127.255.0.1": false, "169.254.1.1": false, "172.16.0.1": false,
+		"192.0.0.8": false, "192.0.2.1": false, "192.168.0.1": false, "198.18.0.1": false, "198.51.100.1": false, "203.0.113.1": false, "224.0.0.1": false, "240.0.0.1": false, "255.255.255.255": false,
+		"::": false, "::1": false, "::127.0.0.1": false, "::ffff:10.0.0.1": false, "64:ff9b::808:808": false, "64:ff9b:1::1": false, "100::1": false, "2001::1": false, "2001:db8::1": false,
+		"2002:7f00:1::": false, "3fff::1": false, "fc00::1": false, "fd12::1": false, "fe80::1": false, "fe80::1%eth0": false, "fec0::1": false, "ff02::1": false, "2606:4700::1%eth0": false, "5f00::1": false,
+	} {
+		if got := IsPublic(netip.MustParseAddr(address)); got != want {
+			t.Errorf("%s is public: %t", address, got)
+		}
+	}
+	if IsPublic(netip.Addr{}) {
+		t.Error("no address is public")
+	}
+}
+
+func TestDeliveryListParams(t *testing.T) {
+	const id = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"
+	got, err := DeliveryListParams{Destination: strings.ToUpper(id), SavedSearch: id, State: "Failed", PerPage: Some(5)}.Normalize()
+	if want := (DeliveryPage{Destination: id, SavedSearch: id, State: DeliveryFailed, Page: 1, PerPage: 5}); err != nil || got != want {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+	if got, err := (DeliveryListParams{}).Normalize(); err != nil || got != (DeliveryPage{Page: 1, PerPage: DefaultPerPage}) {
+		t.Errorf("without parameters: %+v, %v", got, err)
+	}
+	_, err = DeliveryListParams{Destination: "x", SavedSearch: "y", State: "lost", Page: Some(0), PerPage: Some(101)}.Normalize()
+	checkProblems(t, "all wrong", err, map[string]string{
+		"destination": `"x" is not a UUID`, "saved_search": `"y" is not a UUID`, "state": "allowed: pending, delivered, failed, skipped", "page": "too small", "per_page": "too large",
+	})
+}
+
+func TestWebhookSecrets(t *testing.T) {
+	met := map[string]bool{}
+	for range 100 {
+		secret := NewWebhookSecret()
+		bits, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+		if !strings.HasPrefix(secret, "whsec_") || err != nil || len(bits) != 32 || met[secret] {
+			t.Fatalf("%s: %v", secret, err)
+		}
+		met[secret] = true
+	}
+}
+
+// FuzzDestination: what is accepted is accepted again as it is, is short, and holds nothing that ends a line.
+func FuzzDestination(f *testing.F) {
+	for _, address := range []string{"a@example.com", "https://Example.com:8443/a?b=c", "http://127.0.0.1:9090", "https://[::1]/", "https://user@example.com/#x"} {
+		f.Add(address, true)
+		f.Add(address, false)
+	}
+	f.Fuzz(func(t *testing.T, address string, private bool) {
+		for _, kind := range Kinds() {
+			p, rules := DestinationParams{Kind: kind, Address: address}, DestinationRules{SendsMail: true, PrivateWebhooks: private}
+			first, err := p.Normalize(rules)
+			if err != nil {
+				continue
+			}
+			p.Address = first.Address.V
+			if again, err := p.Normalize(rules); err != nil || again != first || len(p.Address) > maxAddressLength || strings.ContainsAny(p.Address, " \r\n\x00") {
+				t.Errorf("%q settles to %q, and that to %+v, %v", address, p.Address, again, err)
+			}
+		}
+	})
+}
