@@ -102,6 +102,9 @@ func TestBackendsAsTheFake(t *testing.T) {
 				writeBoth(t, r, fake, real)
 			case 3:
 				f := cola.SavedSearchFilters{BrandName: []string{"oak", "hill", "elm", "l"}[r.IntN(4)]}
+				if r.IntN(2) == 0 {
+					f.TypeWine, f.TypeMaltBeverage = cola.Some(true), cola.Some(true)
+				}
 				plan := []cola.Schedule{daily, {Cadence: cola.CadenceWeekly, Day: cola.Some(1)}, {Cadence: cola.CadenceMonthly, Day: cola.Some(5)}}[r.IntN(3)]
 				fake.save(searchUUID(searches), f, plan)
 				mustSave(t, real, account, searches, f, plan, fake.clock)
@@ -127,7 +130,7 @@ func TestBackendsAsTheFake(t *testing.T) {
 func writeBoth(t *testing.T, r *rand.Rand, fake *fakeStore, real store.Store) {
 	t.Helper()
 	label := oak(1+r.IntN(60), cola.DateOf(fake.clock).AddDays(3-r.IntN(100)))
-	label.Summary.ProductType, label.Summary.BrandName = cola.Wine, brands[r.IntN(len(brands))]
+	label.Summary.ProductType, label.Summary.BrandName = cola.ProductType(cola.ProductTypes()[r.IntN(3)]), brands[r.IntN(len(brands))]
 	if l := fake.labels[label.Summary.TTBID]; l != nil {
 		s, _ := l.latest(fake.revision)
 		label.Summary.ApprovalDate = s.label.Summary.ApprovalDate
@@ -143,11 +146,11 @@ func checkSameMatches(t *testing.T, fake *fakeStore, real store.Store, account c
 	t.Helper()
 	found := 0
 	for i := range len(fake.searches) {
-		want := map[cola.TTBID]bool{}
+		want := map[cola.TTBID]store.RunMatch{}
 		for _, r := range fake.recorded {
 			for _, m := range r.new {
 				if r.Due.Search.UUID == searchUUID(i) {
-					want[m.TTBID] = m.Late
+					want[m.TTBID] = m
 				}
 			}
 		}
@@ -155,9 +158,9 @@ func checkSameMatches(t *testing.T, fake *fakeStore, real store.Store, account c
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := map[cola.TTBID]bool{}
+		got := map[cola.TTBID]store.RunMatch{}
 		for _, m := range list {
-			got[m.TTBID] = m.Late
+			got[m.TTBID] = store.RunMatch{TTBID: m.TTBID, Late: m.Late, Met: m.Met}
 		}
 		if diff := cmp.Diff(want, got); diff != "" || len(list) != len(got) {
 			t.Errorf("search %d (-fake +real):\n%s", i, diff)

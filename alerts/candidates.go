@@ -82,7 +82,7 @@ func (c *candidates) subset(w window) *search.Subset {
 	return s
 }
 
-// match returns the labels that a window looks at and that meet the filters, newest approval first. A panic of the index is returned as
+// match returns the labels that a window looks at and that meet the filters, newest approval first, with the filters that each meets. A panic of the index is returned as
 // an error: one search that makes it so must not keep the others from being run.
 func (c *candidates) match(f cola.SavedSearchFilters, w window) (found []store.RunMatch, err error) {
 	defer func() {
@@ -90,9 +90,50 @@ func (c *candidates) match(f cola.SavedSearchFilters, w window) (found []store.R
 			err = fmt.Errorf("match: panic: %v", p)
 		}
 	}()
-	positions := c.view.Matches(f.AsQuery(), c.subset(w))
-	for _, p := range positions {
+	for _, p := range c.view.Matches(f.AsQuery(), c.subset(w)) {
 		found = append(found, store.RunMatch{TTBID: p.TTBID, Late: w.isLate(p.Date)})
 	}
+	c.noteMet(f, found)
 	return found, nil
+}
+
+// noteMet notes which of the filters each label meets that was found by them: every one that has to be met by itself, and of several
+// options the ones that the label has, which are asked for among what was found.
+func (c *candidates) noteMet(f cola.SavedSearchFilters, found []store.RunMatch) {
+	if len(found) == 0 {
+		return
+	}
+	parts := f.Parts()
+	options := map[string]int{}
+	for _, p := range parts {
+		options[p.Group]++
+	}
+	var among *search.Subset
+	for _, p := range parts {
+		filter := cola.FilterSetOf(p.Filter)
+		if p.Group == "" || options[p.Group] == 1 {
+			for i := range found {
+				found[i].Met |= filter
+			}
+			continue
+		}
+		if among == nil {
+			among = c.view.Subset(idsOf(found))
+		}
+		next := 0 // both are in the order of results
+		for _, position := range c.view.Matches(p.Alone.AsQuery(), among) {
+			for found[next].TTBID != position.TTBID {
+				next++
+			}
+			found[next].Met |= filter
+		}
+	}
+}
+
+func idsOf(found []store.RunMatch) []cola.TTBID {
+	ids := make([]cola.TTBID, len(found))
+	for i := range found {
+		ids[i] = found[i].TTBID
+	}
+	return ids
 }

@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -56,6 +57,19 @@ type fakeSearch struct {
 	heldUntil time.Time
 	had       map[cola.TTBID]bool
 	fault     error
+	asked     time.Time // when somebody has asked for a run; zero when nobody has since the last one
+}
+
+// due returns when the search is due, by its schedule or because somebody has asked; zero when it is not.
+func (s *fakeSearch) due() time.Time {
+	plan := s.search.Schedule
+	if plan == nil || !plan.NextRunAt.OK {
+		return s.asked
+	}
+	if next := plan.NextRunAt.V.Time(); s.asked.IsZero() || next.Before(s.asked) {
+		return next
+	}
+	return s.asked
 }
 
 // fakeRun is a run that was recorded.
@@ -150,6 +164,15 @@ func (f *fakeStore) change(uuid string, change func(*cola.SavedSearch)) {
 	s.hold, s.heldUntil = s.hold+1, time.Time{}
 }
 
+// ask has a search run as soon as may be, whether it has a schedule or not.
+func (f *fakeStore) ask(uuid string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.searches[uuid]; s.due().IsZero() || s.due().After(f.clock) {
+		s.asked = f.clock
+	}
+}
+
 func (f *fakeStore) remove(uuid string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -186,8 +209,8 @@ func (f *fakeStore) AllReferences(ctx context.Context) (sets store.ReferenceSets
 func (f *fakeStore) NextDue(ctx context.Context) (due time.Time, err error) {
 	err = f.around(ctx, "NextDue", func() error {
 		for _, s := range f.searches {
-			if next := s.search.Schedule.NextRunAt; next.OK && (due.IsZero() || next.V.Time().Before(due)) {
-				due = next.V.Time()
+			if next := s.due(); !next.IsZero() && (due.IsZero() || next.Before(due)) {
+				due = next
 			}
 		}
 		return nil
@@ -198,14 +221,10 @@ func (f *fakeStore) NextDue(ctx context.Context) (due time.Time, err error) {
 func (f *fakeStore) ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) (claimed []store.DueSearch, err error) {
 	err = f.around(ctx, "ClaimDue", func() error {
 		free := slices.DeleteFunc(slices.Collect(maps.Values(f.searches)), func(s *fakeSearch) bool {
-			next := s.search.Schedule.NextRunAt
-			return !next.OK || next.V.Time().After(due) || s.heldUntil.After(f.clock)
+			return s.due().IsZero() || s.due().After(due) || s.heldUntil.After(f.clock)
 		})
 		slices.SortFunc(free, func(a, b *fakeSearch) int {
-			if d := a.search.Schedule.NextRunAt.V - b.search.Schedule.NextRunAt.V; d != 0 {
-				return int(d)
-			}
-			return a.number - b.number
+			return cmp.Or(a.due().Compare(b.due()), a.number-b.number)
 		})
 		for _, s := range free[:min(limit, len(free))] {
 			s.hold, s.heldUntil = s.hold+1, f.clock.Add(hold)
@@ -273,9 +292,12 @@ func (f *fakeStore) recordRun(r store.RunRecord) (o store.RunOutcome) {
 			o.Late++
 		}
 	}
-	plan := *s.search.Schedule
-	plan.LastRunAt, plan.NextRunAt = cola.Some(cola.TimestampOf(r.Mark.At)), cola.Some(r.Next)
-	s.search.Schedule, s.mark, s.heldUntil = &plan, r.Mark, time.Time{}
+	if s.search.Schedule != nil {
+		plan := *s.search.Schedule
+		plan.LastRunAt, plan.NextRunAt = cola.Some(cola.TimestampOf(r.Mark.At)), cola.Opt[cola.Timestamp]{V: r.Next, OK: r.Next != 0}
+		s.search.Schedule = &plan
+	}
+	s.asked, s.mark, s.heldUntil = time.Time{}, r.Mark, time.Time{}
 	f.recorded = append(f.recorded, run)
 	o.Recorded, o.Run = true, int64(len(f.recorded))
 	return o

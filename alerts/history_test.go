@@ -146,15 +146,17 @@ func (w *world) filters() cola.SavedSearchFilters {
 	return cola.SavedSearchFilters{BrandName: rapid.SampledFrom([]string{"oak", "hill", "elm", "l"}).Draw(w.T, "part")}
 }
 
-// change changes, pauses, resumes or deletes a search.
+// change changes, pauses, resumes or deletes a search, or has it run without waiting for its time.
 func (w *world) change() {
 	uuid := fmt.Sprint("search ", rapid.IntRange(1, w.searches).Draw(w.T, "search"))
 	if w.store.searches[uuid] == nil {
 		return
 	}
-	switch rapid.IntRange(0, 4).Draw(w.T, "change") {
+	switch rapid.IntRange(0, 5).Draw(w.T, "change") {
 	case 0:
 		w.store.remove(uuid)
+	case 5:
+		w.store.ask(uuid)
 	case 1:
 		w.changed[uuid] = true
 		w.store.change(uuid, func(s *cola.SavedSearch) { s.Filters = w.filters() })

@@ -141,17 +141,26 @@ func (t *tick) runOf(d *store.DueSearch) (r store.RunRecord, err error) {
 	if !t.labels.serve(w) {
 		return r, errAhead
 	}
-	plan := d.Search.Schedule
-	if plan == nil {
-		return r, errors.New("it has no schedule")
+	next, err := nextRun(d.Search.Schedule, t.now)
+	if err != nil {
+		return r, err
 	}
-	next := plan.Next(t.now)
-	if next.IsZero() {
-		return r, fmt.Errorf("its schedule, %s on day %d, names no day", plan.Cadence, plan.Day.V)
-	}
-	r = store.RunRecord{Due: *d, Mark: markAfter(d.Mark, t.now, t.labels.upto), Next: cola.TimestampOf(next), From: w.From, To: w.To}
+	r = store.RunRecord{Due: *d, Mark: markAfter(d.Mark, t.now, t.labels.upto), Next: next, From: w.From, To: w.To}
 	r.Matches, err = t.labels.match(d.Search.Filters, w)
 	return r, err
+}
+
+// nextRun returns when a search runs next after an instant. One that does not run by itself ran because somebody asked for it, and runs
+// never again.
+func nextRun(plan *cola.Schedule, now time.Time) (cola.Timestamp, error) {
+	if plan == nil || !plan.Active {
+		return 0, nil
+	}
+	next := plan.Next(now)
+	if next.IsZero() {
+		return 0, fmt.Errorf("its schedule, %s on day %d, names no day", plan.Cadence, plan.Day.V)
+	}
+	return cola.TimestampOf(next), nil
 }
 
 // fail notes that a search cannot be run. It stays claimed, so that it is not tried again at once, and keeps its mark.

@@ -78,7 +78,7 @@ func TestWindowsAdjoin(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(t, "runs") {
 			now := m.At.Add(time.Duration(rapid.Int64Range(-int64(48*time.Hour), int64(900*time.Hour)).Draw(t, "later")))
 			w := windowOf(m, now)
-			if w.From != last.To || w.To < w.From || w.From-w.Late != LateDays {
+			if w.From != last.To || w.To < w.From || w.From-w.Late != cola.LateDays {
 				t.Fatalf("%+v follows %+v", w, last)
 			}
 			last, m = w, markAfter(m, now, m.Revision+1)
