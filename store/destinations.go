@@ -79,6 +79,28 @@ func (n NewDestination) Check() error {
 	return checkText("secret", n.Secret)
 }
 
+// Check refuses, with ErrMalformed, a change of a destination that cannot be kept.
+func (d Destination) Check() error {
+	if err := checkKeyText("state", d.State); err != nil {
+		return err
+	}
+	for name, text := range map[string]string{"reason": d.Reason.V, "secret": d.Secrets.Current, "old secret": d.Secrets.Old} {
+		if err := checkText(name, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Skipping says why a pending delivery to the destination is skipped; empty when it is not, since the destination is active or may come
+// to be.
+func (d Destination) Skipping() string {
+	if d.State == cola.DestinationActive || d.State == cola.DestinationUnconfirmed {
+		return ""
+	}
+	return "The destination was " + d.State + "."
+}
+
 // Feed is what the feed of a search shows.
 type Feed struct {
 	Search cola.SavedSearch // without its addresses

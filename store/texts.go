@@ -21,6 +21,14 @@ func FoldEmail(email string) string {
 	return strings.ToLower(email)
 }
 
+// FoldAddress returns what the address of a destination of the kind is compared by.
+func FoldAddress(kind, address string) string {
+	if kind == cola.KindEmail {
+		return FoldEmail(address)
+	}
+	return address
+}
+
 // Check refuses, with ErrMalformed, an identity that cannot be kept or whose Name another one could have, and a verified
 // e-mail address, unless it is empty, that cannot be kept or looks like a Name.
 func (i Identity) Check(verified string) error {

@@ -135,7 +135,7 @@ BEGIN
         CASE WHEN d.state = 'active' THEN r.ran_at END, CASE WHEN d.state <> 'active' THEN r.ran_at END
     FROM recorded r JOIN saved_searches s ON s.id = r.search_id JOIN accounts a ON a.id = s.account_id JOIN destinations d ON d.account_id = s.account_id
     WHERE coalesce(d.search_id, s.id) = s.id AND (r.match_count > 0 OR d.send_empty) AND d.state <> 'unconfirmed'
-        AND (d.address IS NOT NULL OR a.email NOT LIKE '%://%')
+        AND (d.address IS NOT NULL OR a.email NOT LIKE '%://%#%')
         AND NOT (d.search_id IS NULL AND EXISTS (SELECT 1 FROM destinations o WHERE o.account_id = d.account_id AND o.kind = d.kind AND o.state <> 'unconfirmed'
             AND (o.search_id = s.id OR o.search_id IS NULL AND o.id < d.id)
             AND coalesce(o.address_folded, a.email_folded) = coalesce(d.address_folded, a.email_folded)))

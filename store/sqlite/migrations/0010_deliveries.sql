@@ -93,7 +93,7 @@ CREATE VIEW told_runs AS
         iif(d.state = 'active', 'pending', 'skipped') AS state, iif(d.state = 'active', NULL, 'The destination was ' || d.state || '.') AS error,
         r.ran_at AS created_at, iif(d.state = 'active', r.ran_at, NULL) AS next_attempt_at, iif(d.state = 'active', NULL, r.ran_at) AS settled_at, d.send_empty
     FROM saved_search_runs r JOIN saved_searches s ON s.id = r.search_id JOIN accounts a ON a.id = s.account_id JOIN destinations d ON d.account_id = s.account_id
-    WHERE coalesce(d.search_id, s.id) = s.id AND d.state <> 'unconfirmed' AND (d.address IS NOT NULL OR a.email NOT LIKE '%://%')
+    WHERE coalesce(d.search_id, s.id) = s.id AND d.state <> 'unconfirmed' AND (d.address IS NOT NULL OR a.email NOT LIKE '%://%#%')
         AND NOT (d.search_id IS NULL AND EXISTS (SELECT 1 FROM destinations o WHERE o.account_id = d.account_id AND o.kind = d.kind AND o.state <> 'unconfirmed'
             AND (o.search_id = s.id OR o.search_id IS NULL AND o.id < d.id)
             AND coalesce(o.address_folded, a.email_folded) = coalesce(d.address_folded, a.email_folded)));
