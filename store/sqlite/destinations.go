@@ -30,7 +30,8 @@ const (
 		WHERE account_id = ? AND uuid = ? RETURNING id`
 	deleteDestination = `DELETE FROM destinations WHERE account_id = ? AND uuid = ?`
 	// skipPending settles what was to be sent to a destination, at an instant, with a text. What is about the destination goes elsewhere.
-	skipPending = `UPDATE deliveries SET state = '` + cola.DeliverySkipped + `', error = ?3, next_attempt_at = NULL, settled_at = ?2, hold = hold + 1, held_until = NULL
+	// Attempts under way go on, and what comes of them is noted.
+	skipPending = `UPDATE deliveries SET state = '` + cola.DeliverySkipped + `', error = ?3, next_attempt_at = NULL, settled_at = ?2
 		WHERE destination_id = ?1 AND state = '` + cola.DeliveryPending + `' AND event <> '` + cola.EventPaused + `'`
 	setFeed = `UPDATE saved_searches SET feed_hash = ? WHERE account_id = ? AND uuid = ?`
 )

@@ -1,0 +1,114 @@
+package records
+
+import (
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Attempted is a delivery whose attempt is to be noted, and its destination, as they are before that and, once Note was called, after it.
+type Attempted struct {
+	Delivery    DeliveryState
+	Destination DestinationState
+
+	Event     string
+	CreatedAt time.Time
+	Kind      string // of the destination
+	Address   string // of the destination, as it is compared
+	Email     string // of the account, as it is compared
+}
+
+// DeliveryState is what an attempt changes of a delivery.
+type DeliveryState struct {
+	State          string
+	Error          cola.Text
+	Attempts       int
+	FirstAttemptAt time.Time
+	NextAttemptAt  time.Time
+	SettledAt      time.Time
+}
+
+// Columns returns the columns of the row of a delivery that keep it.
+func (d *DeliveryState) Columns() []Column {
+	return []Column{
+		{"state", &d.State}, {"error", &d.Error}, {"attempts", &d.Attempts}, {"first_attempt_at", &d.FirstAttemptAt},
+		{"next_attempt_at", &d.NextAttemptAt}, {"settled_at", &d.SettledAt},
+	}
+}
+
+// DestinationState is what an attempt changes of a destination.
+type DestinationState struct {
+	State           string
+	Reason          cola.Text
+	LastDeliveredAt time.Time
+	FailingSince    time.Time
+}
+
+// Columns returns the columns of the row of a destination that keep it.
+func (d *DestinationState) Columns() []Column {
+	return []Column{{"state", &d.State}, {"reason", &d.Reason}, {"last_delivered_at", &d.LastDeliveredAt}, {"failing_since", &d.FailingSince}}
+}
+
+// Ended returns when an attempt ended, as it is kept.
+func Ended(a *store.Attempt) time.Time { return kept(a.At.Add(a.Took)) }
+
+func kept(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// Note notes an attempt. It reports whether the destination is not sent to any more because of it, so that its other deliveries are to be
+// skipped, and whether the account is to be told of that.
+func (r *Attempted) Note(a *store.Attempt) (paused, tell bool) {
+	if r.Event != cola.EventPaused { // which does not go to the destination
+		paused = r.noteAtDestination(a)
+	}
+	d, ended := &r.Delivery, Ended(a)
+	d.Attempts++
+	if d.FirstAttemptAt.IsZero() {
+		d.FirstAttemptAt = kept(a.At)
+	}
+	d.State, d.Error, d.NextAttemptAt, d.SettledAt = a.State, cola.Text(Sayable(a.Error)), time.Time{}, ended
+	why := r.Destination.Skipping()
+	switch {
+	case a.State != cola.DeliveryPending:
+	case why != "" && r.Event != cola.EventPaused:
+		d.State, d.Error = cola.DeliverySkipped, cola.Text(why)
+	default:
+		d.NextAttemptAt, d.SettledAt = kept(a.Next), time.Time{}
+	}
+	own := r.Kind == cola.KindEmail && r.Address == r.Email
+	return paused, paused && !own && !store.IsIdentityName(r.Email)
+}
+
+func (r *Attempted) noteAtDestination(a *store.Attempt) (paused bool) {
+	d, ended := &r.Destination, Ended(a)
+	last := d.LastDeliveredAt
+	if a.Error == "" {
+		d.FailingSince = time.Time{}
+		if last.Before(ended) {
+			d.LastDeliveredAt = ended
+		}
+	} else if d.FailingSince.IsZero() && last.Before(a.At) {
+		d.FailingSince = kept(a.At)
+	}
+	switch {
+	case a.Pause == cola.ReasonGone && d.State != cola.DestinationDisabled:
+		d.State, d.Reason = cola.DestinationDisabled, cola.ReasonGone
+		return true
+	case a.Pause == cola.ReasonFailing && d.State == cola.DestinationActive && last.Before(r.CreatedAt):
+		d.State, d.Reason = cola.DestinationPaused, cola.ReasonFailing
+		return true
+	}
+	return false
+}
+
+// Skipping says why what is to be sent to the destination is skipped; empty when it is not.
+func (d *DestinationState) Skipping() string {
+	return store.Destination{Destination: cola.Destination{State: d.State}}.Skipping()
+}
+
+// Sayable returns a text that another machine has had a say in as both databases can keep it: a message that could not be noted
+// would be sent for ever.
+func Sayable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}
