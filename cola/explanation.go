@@ -7,20 +7,21 @@ type Explanation struct {
 	Matches bool              `json:"matches" doc:"Whether the label meets the filters as both are now." example:"false"`
 	Filters []FilterFinding   `json:"filters" nullable:"false" doc:"What each filter makes of it. Options of one group mean any of them: one that is met is enough."`
 	Found   *SavedSearchMatch `json:"found" ornull:"true" doc:"The match, when a run has found the label."`
-	Verdict string            `json:"verdict" enum:"found,next_run,not_yet,filters,never_news,too_old,passed,not_scheduled" doc:"found: a run has found it. next_run: the next run will, as things are. not_yet: it is approved on a day to come. filters: it does not meet them. never_news: it was there before it could be news, loaded with the history of the registry. too_old: it arrived more than 90 days after its approval, as counted from the run that looked at what had arrived then. passed: runs have looked at its time, and it did not match them then. not_scheduled: nothing runs the search." example:"filters"`
-	Message string            `json:"message" doc:"The verdict in a sentence." example:"It does not meet brand_name, so no run finds it."`
+	Verdict string            `json:"verdict" enum:"found,next_run,not_yet,filters,never_news,before_search,too_old,passed,not_scheduled" doc:"found: a run has found it. filters: it does not meet them. not_scheduled: nothing runs the search: it has no schedule, or that is paused. never_news: it was there before it could be news, loaded with the history of the registry. not_yet: it is approved on a day to come, or no approval date is known. next_run: the next run finds it, as things are. before_search: it was approved, and had reached the registry, before the search was made. too_old: it reached the registry more than 90 days after its approval, as counted from the run that looks at what arrived then. passed: runs have looked at its time, and it did not meet the filters then." example:"filters"`
+	Message string            `json:"message" doc:"The verdict in a sentence or two." example:"It does not meet brand_name, so no run finds it while that is so."`
 }
 
-// The verdicts of an Explanation.
+// The verdicts of an Explanation, as its description tells them. Where several hold, the first of them is given.
 const (
 	VerdictFound        = "found"
-	VerdictNextRun      = "next_run"
-	VerdictNotYet       = "not_yet"
 	VerdictFilters      = "filters"
+	VerdictNotScheduled = "not_scheduled"
 	VerdictNeverNews    = "never_news"
+	VerdictNotYet       = "not_yet"
+	VerdictNextRun      = "next_run"
+	VerdictBeforeSearch = "before_search"
 	VerdictTooOld       = "too_old"
 	VerdictPassed       = "passed"
-	VerdictNotScheduled = "not_scheduled"
 )
 
 // FilterFinding is what one filter of a saved search makes of a label.

@@ -80,6 +80,49 @@ func listOf[T any](ctx context.Context, s *Service, c cola.Caller, id string, p 
 	return PageList[T]{Rows: rows, Meta: meta}, state, nil
 }
 
+// RunSavedSearch has a search of the caller's account run within the next minute or so, whether it has a schedule or not, and returns it. What
+// it finds is listed, and told, as ever. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another
+// account's search, with CodeSearchTooBroad when its filters narrow too little for a search that runs, and with CodeNotActive when it is paused for
+// a reason of the account's. CodeUnavailable may leave unknown whether it will run; it can be asked for again.
+func (s *Service) RunSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.SavedSearch, cola.QuotaState, error) {
+	key, state, err := s.beginWriting(ctx, c, id)
+	if err != nil {
+		return cola.SavedSearch{}, state, err
+	}
+	var asked cola.SavedSearch
+	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+		if asked, err = s.store.SavedSearch(ctx, c.Account, key); err != nil {
+			return err
+		}
+		if !asked.Filters.Narrow() {
+			return cola.Errorf(cola.CodeSearchTooBroad, "A search that runs needs a filter that narrows it, and this one has none. "+
+				"Change its filters first; to look at labels now, search for them.")
+		}
+		ran, err := s.store.AskRun(ctx, c.Account, key, s.now())
+		if errors.Is(err, store.ErrNotActive) {
+			return whyNotActive(asked.Schedule)
+		}
+		asked = ran
+		return err
+	})
+	if err != nil {
+		return cola.SavedSearch{}, state, changeError(err, id, maybeAsked)
+	}
+	s.address(&asked)
+	return asked, state, nil
+}
+
+// whyNotActive refuses to run a search that is paused for a reason of its account's.
+func whyNotActive(plan *cola.Schedule) error {
+	reason, because := cola.PausedSuspended, "the account is suspended. Ask the operator of this service."
+	if plan != nil && plan.PausedBecause.V == cola.PausedDowngraded {
+		reason, because = cola.PausedDowngraded, "the account has more active schedules than it may, and the oldest of them run. Pause or delete one of the others."
+	}
+	refusal := cola.Errorf(cola.CodeNotActive, "The search does not run: %s What it misses meanwhile its next run finds.", because)
+	refusal.Details = map[string]any{"reason": reason}
+	return refusal
+}
+
 func noSuchRuns(id string) error {
 	return cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the id %s, or it has no such run.", cola.Quoted(id))
 }

@@ -34,6 +34,8 @@ type Store interface {
 	store.SavedSearches
 	RunsOf(ctx context.Context, account cola.AccountID, uuid string, page store.Slice) ([]cola.SavedSearchRun, int, error)
 	MatchesOf(ctx context.Context, account cola.AccountID, uuid string, run int64, page store.Slice) ([]cola.SavedSearchMatch, int, error)
+	AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time) (cola.SavedSearch, error)
+	Trace(ctx context.Context, account cola.AccountID, uuid string, label cola.TTBID) (store.Trace, error)
 }
 
 // pingWithin is how long the database may take to answer until it counts as one that does not: whoever asks whether the

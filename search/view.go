@@ -152,6 +152,15 @@ func (v *View) rows(found [][]uint32, skip, take int) (rows []cola.ColaSummary, 
 	return rows, more
 }
 
+// Label returns the label with an id; ok is false when there is none.
+func (v *View) Label(id cola.TTBID) (label cola.ColaSummary, ok bool) {
+	i, doc, ok := v.find(id)
+	if !ok {
+		return label, false
+	}
+	return v.layers[i].t.summary(doc), true
+}
+
 // Barcode returns the labels that carry a barcode, among all that were read from them, in result order and at most limit of
 // them, with the exact total. ok is false when no label does.
 func (v *View) Barcode(value string, limit int) (r cola.BarcodeResult, ok bool) {

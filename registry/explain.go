@@ -1,0 +1,193 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// ExplainSavedSearch tells, filter by filter, whether a label meets a search of the caller's account, and why a run has found it, will find
+// it, or will not. It costs a list record, for the label that it shows. It fails with CodeNotFound, which is free, when the account has no such
+// search or when there is no such label.
+func (s *Service) ExplainSavedSearch(ctx context.Context, c cola.Caller, id, label string) (cola.Explanation, cola.QuotaState, error) {
+	found, state, err := lookup(ctx, s, c, cola.MeterListRecords, "", func() (cola.Explanation, error) {
+		return s.explain(ctx, c.Account, id, strings.TrimSpace(label))
+	})
+	return found.Value, state, err
+}
+
+// explain reads what is known of a label to a search and makes sense of it.
+func (s *Service) explain(ctx context.Context, account cola.AccountID, id, label string) (e cola.Explanation, err error) {
+	key, err := searchID(id)
+	if err != nil {
+		return e, err
+	}
+	ttbID, _ := cola.ParseTTBID(label) // 0, which no label has, for what is no id
+	var trace store.Trace
+	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+		trace, err = s.store.Trace(ctx, account, key, ttbID)
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return e, noSuchSearch(id)
+	case err != nil:
+		return e, storeError(err, "trace a label")
+	}
+	view := s.index.View()
+	shown, ok := view.Label(ttbID)
+	if !ok {
+		return e, noCola(label)
+	}
+	e.TTBID, e.Label, e.Found = ttbID, shown, trace.Match
+	hold(&e, view, trace.Search.Filters)
+	e.Verdict, e.Message = verdict{&e, &trace, s.now().UTC()}.tell()
+	return e, nil
+}
+
+// hold holds the label of an explanation against filters: as a whole, and each by itself.
+func hold(e *cola.Explanation, view *search.View, filters cola.SavedSearchFilters) {
+	one := view.Subset([]cola.TTBID{e.TTBID})
+	met := func(f cola.SavedSearchFilters) bool { return len(view.Matches(f.AsQuery(), one)) > 0 }
+	e.Matches, e.Filters = met(filters), []cola.FilterFinding{}
+	for _, p := range filters.Parts() {
+		e.Filters = append(e.Filters, cola.FilterFinding{
+			Filter: p.Filter, Group: cola.Opt[string]{V: p.Group, OK: p.Group != ""}, Sought: p.Sought, Met: met(p.Alone),
+		})
+	}
+}
+
+// verdict works out what becomes of a label in a search, by the rules that runs follow (package alerts).
+type verdict struct {
+	*cola.Explanation
+	trace *store.Trace
+	now   time.Time
+}
+
+// tell returns the verdict and a sentence or two of it. Whatever holds of these in their order is told.
+func (v verdict) tell() (word, message string) {
+	switch {
+	case v.Found != nil:
+		message = fmt.Sprintf("Run %d found it.", v.Found.RunID)
+		if v.Found.Late {
+			message = fmt.Sprintf("Run %d found it, late: it reached the registry after the runs that looked at its day.", v.Found.RunID)
+		}
+		if !v.Matches {
+			message += " As both are now, it does not meet " + v.unmet() + "."
+		}
+		return cola.VerdictFound, message
+	case !v.Matches:
+		return cola.VerdictFilters, fmt.Sprintf("It does not meet %s, so no run finds it while that is so.", v.unmet())
+	}
+	word, message = v.timing()
+	if idle := v.idle(); idle != "" {
+		return cola.VerdictNotScheduled, idle + " " + message
+	}
+	return word, message
+}
+
+// unmet names the filters that the label does not meet.
+func (v verdict) unmet() string {
+	options, met := map[string][]string{}, map[string]bool{}
+	for _, f := range v.Filters {
+		options[f.Group.V] = append(options[f.Group.V], f.Filter)
+		met[f.Group.V] = met[f.Group.V] || f.Met
+	}
+	var unmet []string
+	for _, f := range v.Filters {
+		switch names := options[f.Group.V]; {
+		case !f.Group.OK && !f.Met:
+			unmet = append(unmet, f.Filter)
+		case f.Group.OK && !met[f.Group.V] && f.Filter == names[0]:
+			unmet = append(unmet, anyOf(names))
+		}
+	}
+	return strings.Join(unmet, ", nor ")
+}
+
+// anyOf names options of which one would be enough.
+func anyOf(names []string) string {
+	if last := len(names) - 1; last > 0 {
+		return "any of " + strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return names[0]
+}
+
+// idle says why nothing runs the search; it is empty for one that has a run to come.
+func (v verdict) idle() string {
+	plan := v.trace.Search.Schedule
+	switch {
+	case plan == nil:
+		return "It meets the filters, but the search has no schedule, so it does not run by itself."
+	case plan.PausedBecause.V == cola.PausedDowngraded:
+		return "It meets the filters, but the search does not run: the account has more active schedules than it may, and the oldest of them run."
+	case plan.PausedBecause.V == cola.PausedSuspended:
+		return "It meets the filters, but the search does not run: the account is suspended."
+	case !plan.Active && !plan.NextRunAt.OK:
+		return "It meets the filters, but the schedule of the search is paused."
+	}
+	return ""
+}
+
+// timing tells what runs make of a label that meets the filters. A run looks at the approvals from the day of the mark on, and 90 days
+// before that at what has arrived since.
+func (v verdict) timing() (word, message string) {
+	approved, mark := v.Label.ApprovalDate, v.trace.Mark
+	from := cola.DateOf(mark.At)
+	switch {
+	case approved == 0:
+		return cola.VerdictNotYet, "No approval date is known of it, and runs look at labels by that date."
+	case v.trace.Arrived == 0:
+		return cola.VerdictNeverNews, "It was loaded with the history of the registry, which is news to no search."
+	case approved > cola.DateOf(v.now):
+		return cola.VerdictNotYet, fmt.Sprintf("It is approved on %v, a day to come; the run that looks at that day finds it.", approved)
+	case approved >= from:
+		return cola.VerdictNextRun, v.nextRun()
+	case v.trace.Arrived <= mark.Revision:
+		return v.seen()
+	case approved < from.AddDays(-cola.LateDays):
+		return cola.VerdictTooOld, v.tooOld(from)
+	}
+	return cola.VerdictNextRun, v.nextRun()
+}
+
+// seen tells what runs have made of a label whose time they have looked at, or whose time was over when the search was made.
+func (v verdict) seen() (word, message string) {
+	approved, made := v.Label.ApprovalDate, v.trace.Search.CreatedAt
+	switch {
+	case v.trace.Arrived <= cola.Revision(made) && approved < cola.DateOf(made.Time()):
+		return cola.VerdictBeforeSearch, fmt.Sprintf("It was approved on %v and had reached the registry before the search was made, on %v.", approved, cola.DateOf(made.Time()))
+	case v.trace.SeenFrom != 0 && approved < v.trace.SeenFrom.AddDays(-cola.LateDays):
+		return cola.VerdictTooOld, v.tooOld(v.trace.SeenFrom)
+	case v.trace.Seen.IsZero() || approved > cola.DateOf(v.trace.Seen):
+		return cola.VerdictPassed, fmt.Sprintf("Runs have looked at the labels approved on %v, and it did not meet the filters as both were then.", approved)
+	}
+	return cola.VerdictPassed, fmt.Sprintf("The run of %s looked at it, and it did not meet the filters as both were then.", shownInstant(v.trace.Seen))
+}
+
+// tooOld says that a run does not look back far enough whose window begins on a day.
+func (v verdict) tooOld(from cola.Date) string {
+	return fmt.Sprintf("It was approved on %v and reached the registry on %v. The run that looks at what came then goes back %d days, to %v.",
+		v.Label.ApprovalDate, cola.DateOf(time.UnixMicro(int64(v.trace.Arrived))), cola.LateDays, from.AddDays(-cola.LateDays))
+}
+
+// nextRun says when a run finds the label.
+func (v verdict) nextRun() string {
+	plan := v.trace.Search.Schedule
+	if v.idle() != "" || plan == nil {
+		return "A run would find it."
+	}
+	if due := plan.NextRunAt.V.Time(); due.After(v.now) {
+		return fmt.Sprintf("The next run finds it as things are: that of %s.", shownInstant(due))
+	}
+	return "The next run finds it as things are; it is due."
+}
+
+// shownInstant writes an instant for people.
+func shownInstant(at time.Time) string { return at.UTC().Format("2006-01-02, 15:04 UTC") }
