@@ -11,7 +11,7 @@ import (
 type metrics struct {
 	runs, matches, late, searchFailures, tickFailures prometheus.Counter
 	took                                              prometheus.Observer
-	due                                               atomic.Int64 // nanoseconds since 1970; 0 when no schedule is active, or none is known
+	due                                               dueSince
 }
 
 // newMetrics registers the metrics; there are none without a registerer.
@@ -43,7 +43,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	overdue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_alert_overdue_seconds",
 		Help: "For how long the saved search that is due first has been due, as of the latest tick that could ask; 0 while none is.",
-	}, func() float64 { return m.overdue(time.Now()) })
+	}, func() float64 { return m.due.overdue(time.Now()) })
 	registerer.MustRegister(runs, matches, failures, took, overdue)
 	return m
 }
@@ -67,21 +67,30 @@ func (m *metrics) ticked(r *Report, err error, took time.Duration) {
 
 // nextDue notes when the search that is due first is due; the zero time is never.
 func (m *metrics) nextDue(at time.Time) {
-	switch {
-	case m == nil:
-	case at.IsZero():
-		m.due.Store(0)
-	default:
-		m.due.Store(at.UnixNano())
+	if m != nil {
+		m.due.set(at)
 	}
 }
 
-// overdue returns for how many seconds something has been due at an instant. It is worked out when it is asked for, so that it goes on
-// growing when no tick comes through any more.
-func (m *metrics) overdue(now time.Time) float64 {
-	due := m.due.Load()
-	if due == 0 {
+// dueSince is since when something is due, or when it will be. The zero dueSince is never.
+type dueSince struct {
+	at atomic.Int64 // nanoseconds since 1970; 0: nothing is, or it is not known
+}
+
+func (d *dueSince) set(at time.Time) {
+	if at.IsZero() {
+		d.at.Store(0)
+		return
+	}
+	d.at.Store(at.UnixNano())
+}
+
+// overdue returns for how many seconds it has been due at an instant. It is worked out when it is asked for, so that it goes on
+// growing when nobody gets to it any more.
+func (d *dueSince) overdue(now time.Time) float64 {
+	at := d.at.Load()
+	if at == 0 {
 		return 0
 	}
-	return max(0, now.Sub(time.Unix(0, due)).Seconds())
+	return max(0, now.Sub(time.Unix(0, at)).Seconds())
 }

@@ -73,7 +73,7 @@ func TestOverdue(t *testing.T) {
 		{time.Time{}, 0}, {at(11, 10, 5), 3600}, {at(11, 10, 6), 0}, {at(11, 10, 7), 0}, {time.Time{}, 0},
 	} {
 		m.nextDue(tt.due)
-		if got := m.overdue(at(11, 10, 6)); got != tt.want {
+		if got := m.due.overdue(at(11, 10, 6)); got != tt.want {
 			t.Errorf("due at %v, overdue for %v s, want %v", tt.due, got, tt.want)
 		}
 	}
