@@ -174,5 +174,5 @@ type SavedSearchMatch struct {
 	TTBID TTBID `json:"ttb_id" doc:"COLA identifier, 14 digits." example:"26282001000009"`
 	Late  bool  `json:"late" doc:"Whether it was approved before the run's window and reached the registry since the run before." example:"false"`
 	// Met is empty for a match of a version of the program that did not note it.
-	Met FilterSet `json:"met" doc:"The filters that it met when it was found: all that were given, but of options that mean any of them those that it has."`
+	Met FilterSet `json:"met" nullable:"false" doc:"The filters that it met when it was found: all that were given, but of options that mean any of them those that it has. Both origins together are none, and a volume_unit goes with its bounds. Empty for what an older version of the server found." example:"brand_name,type_wine"`
 }

@@ -29,9 +29,12 @@ func New(name func(t reflect.Type, hint string) string) *Set {
 		closed:   map[string]bool{},
 		aliases: map[reflect.Type]reflect.Type{
 			reflect.TypeFor[cola.Opt[int]]():            reflect.TypeFor[int](),
+			reflect.TypeFor[cola.Opt[int64]]():          reflect.TypeFor[int64](),
 			reflect.TypeFor[cola.Opt[float64]]():        reflect.TypeFor[float64](),
 			reflect.TypeFor[cola.Opt[bool]]():           reflect.TypeFor[bool](),
+			reflect.TypeFor[cola.Opt[string]]():         reflect.TypeFor[string](),
 			reflect.TypeFor[cola.Opt[cola.Timestamp]](): reflect.TypeFor[string](),
+			reflect.TypeFor[cola.FilterSet]():           reflect.TypeFor[[]string](),
 			reflect.TypeFor[cola.Timestamp]():           reflect.TypeFor[string](),
 			reflect.TypeFor[cola.Text]():                reflect.TypeFor[string](),
 		},

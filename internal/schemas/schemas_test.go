@@ -21,6 +21,9 @@ type drink struct {
 	Years cola.Opt[int]     `json:"years" minimum:"1" example:"4"`
 	ABV   cola.Opt[float64] `json:"abv" nullable:"true" example:"12.5"`
 	Parts []part            `json:"parts" nullable:"false"`
+	Cask  cola.Opt[string]  `json:"cask" nullable:"true" example:"oak"`
+	Lot   cola.Opt[int64]   `json:"lot" nullable:"true" example:"7"`
+	Met   cola.FilterSet    `json:"met" nullable:"false" example:"brand_name,type_wine"`
 }
 
 // order is a parameter struct: its default is of the form, not of the Go type.
@@ -47,7 +50,7 @@ func TestTypesWithAFormOfTheirOwn(t *testing.T) {
 	s := newSet()
 	got := s.Registry().SchemaFromRef(s.Of(reflect.TypeFor[drink]()).Ref)
 	s.Finish()
-	for name, want := range map[string]string{"name": "string", "years": "integer", "abv": "number", "parts": "array"} {
+	for name, want := range map[string]string{"name": "string", "years": "integer", "abv": "number", "parts": "array", "cask": "string", "lot": "integer", "met": "array"} {
 		if p := got.Properties[name]; p == nil || p.Type != want {
 			t.Errorf("%s is described as %+v, want a %s", name, p, want)
 		}
@@ -55,7 +58,7 @@ func TestTypesWithAFormOfTheirOwn(t *testing.T) {
 	if kinds := got.Properties["kind"].Enum; !slices.Contains(kinds, any(nil)) {
 		t.Errorf("null is missing among %v", kinds)
 	}
-	if diff := cmp.Diff([]string{"name", "kind", "years", "abv", "parts"}, got.Required); diff != "" {
+	if diff := cmp.Diff([]string{"name", "kind", "years", "abv", "parts", "cask", "lot", "met"}, got.Required); diff != "" {
 		t.Errorf("required (-want +got):\n%s", diff)
 	}
 	if got.AdditionalProperties != nil {
@@ -106,7 +109,7 @@ func TestFieldOfAParameter(t *testing.T) {
 func TestSample(t *testing.T) {
 	s := newSet()
 	b, err := cola.AppendJSON(nil, s.Sample(s.Of(reflect.TypeFor[drink]())))
-	want := `{"name":"<Oak> & Son","kind":"wine","years":4,"abv":12.5,"parts":[{"zest":"lemon","also":true}]}`
+	want := `{"name":"<Oak> & Son","kind":"wine","years":4,"abv":12.5,"parts":[{"zest":"lemon","also":true}],"cask":"oak","lot":7,"met":["brand_name","type_wine"]}`
 	if err != nil || string(b) != want {
 		t.Errorf("the sample is %s (%v), want %s", b, err, want)
 	}
