@@ -19,6 +19,20 @@ type Account struct {
 	ActiveLimit      int       // searches that may run by themselves
 }
 
+// noReason is told where nobody has written down why an account is suspended.
+const noReason = "No reason was given."
+
+// Suspended returns why the account is suspended, for the account holder to read; empty while it is not.
+func (a Account) Suspended() string {
+	switch {
+	case a.SuspendedAt.IsZero():
+		return ""
+	case a.SuspendedBecause == "":
+		return noReason
+	}
+	return a.SuspendedBecause
+}
+
 // Accounts keeps accounts.
 type Accounts interface {
 	// CreateAccount makes an account, or fails with ErrExists when the e-mail has one.
@@ -30,7 +44,8 @@ type Accounts interface {
 	// SetTier changes an account's tier from the next request on, or fails with ErrNotFound.
 	SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) error
 	// Suspend has an account's credentials refused and its searches not run from now on, for a reason that the account holder reads. Nothing
-	// is lost: their marks stay. Suspending again changes the reason. It fails with ErrNotFound.
+	// is lost: their marks stay. Suspending again changes the reason. It fails with ErrNotFound, and with ErrMalformed for a reason that
+	// cannot be kept.
 	Suspend(ctx context.Context, id cola.AccountID, because string) error
 	// Restore ends a suspension, or fails with ErrNotFound. It is no error when there is none.
 	Restore(ctx context.Context, id cola.AccountID) error

@@ -127,6 +127,11 @@ type StoredSearch struct {
 	Mark    Mark
 	Feed    *FeedHash // nil when it has none
 	cola.SavedSearch
+
+	// What the schedule tells of a search that has one, of one that has none: when it is due, since somebody has asked for a run, and
+	// why it is not run. Zero and empty for neither.
+	Due           time.Time
+	PausedBecause string
 }
 
 // StoredDestination is a destination with what only the store knows of it. The UUID of its search counts for nothing, and neither does

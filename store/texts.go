@@ -47,6 +47,9 @@ func (i Identity) Check(verified string) error {
 	return checkKeyText("e-mail address", verified)
 }
 
+// CheckReason refuses, with ErrMalformed, a reason for a suspension that cannot be kept.
+func CheckReason(because string) error { return checkText("reason", because) }
+
 // Settle returns an app as it is kept, with its scopes sorted, or fails with ErrMalformed when it cannot be kept.
 func (a App) Settle() (App, error) {
 	if err := checkKeyText("issuer", a.Issuer); err != nil {

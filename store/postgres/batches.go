@@ -161,7 +161,7 @@ func (t *tally) takeGrantsBack(ctx context.Context, tx pgx.Tx) error {
 		return nil
 	}
 	rows, err := tx.Query(ctx, selectWindows, accountIDs(t.requests.keys))
-	windows, err := collect(rows, err, func(r *accountRow) fields { return fields{&r.id, &r.at, &r.requests} })
+	windows, err := collect(rows, err, func(r *accountRow) fields { return fields{&r.account.ID, &r.at, &r.requests} })
 	if err != nil {
 		return err
 	}
@@ -170,10 +170,10 @@ func (t *tally) takeGrantsBack(ctx context.Context, tx pgx.Tx) error {
 		if i < 0 {
 			continue
 		}
-		if w.requests[i] += t.requests.values[w.id]; w.requests[i] <= 0 {
+		if w.requests[i] += t.requests.values[w.account.ID]; w.requests[i] <= 0 {
 			w.at, w.requests = slices.Delete(w.at, i, i+1), slices.Delete(w.requests, i, i+1)
 		}
-		if _, err := tx.Exec(ctx, updateWindow, int64(w.id), w.at, w.requests); err != nil {
+		if _, err := tx.Exec(ctx, updateWindow, int64(w.account.ID), w.at, w.requests); err != nil {
 			return err
 		}
 	}

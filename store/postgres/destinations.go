@@ -201,14 +201,3 @@ func encodeHash(hash *store.FeedHash) any {
 	}
 	return hash[:]
 }
-
-// affectOne runs one statement that writes to one row, and fails with ErrNotFound when there was none.
-func (s *Store) affectOne(ctx context.Context, operation, query string, args ...any) error {
-	return s.transact(ctx, operation, func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, query, args...)
-		if err == nil && done.RowsAffected() == 0 {
-			err = store.ErrNotFound
-		}
-		return noSuchText(err)
-	})
-}

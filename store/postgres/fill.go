@@ -76,12 +76,12 @@ func newFiller(ctx context.Context, tx pgx.Tx) *filler {
 		f.tables = append(f.tables, t)
 		return t
 	}
-	f.accounts = table("accounts", "id", "email", "email_folded", "tier", "created_at")
+	f.accounts = table("accounts", "id", "email", "email_folded", "tier", "created_at", "suspended_at", "suspended_because", "active_limit")
 	f.keys = table("api_keys", "id", "account_id", "hash", "name", "prefix", "last_four", "created_at", "last_used_at", "revoked_at", "expires_at")
 	f.apps = table("apps", "id", "issuer", "client_id", "name", "scopes", "created_at", "disabled_at")
 	f.identities = table("identities", "issuer", "subject", "account_id")
 	f.links = table("links", "id", "account_id", "app_id", "scopes", "created_at", "last_used_at", "revoked_at")
-	f.searches = table("saved_searches", append([]string{"id", "account_id", "mark_at", "mark_revision"}, records.Names((&records.SavedSearch{}).Columns())...)...)
+	f.searches = table("saved_searches", append([]string{"id", "account_id", "mark_at", "mark_revision", "feed_hash"}, records.Names((&records.SavedSearch{}).Columns())...)...)
 	f.runs = table("saved_search_runs", "search_id", "id", "ran_at", "date_from", "date_to", "match_count", "late_count", "upto")
 	f.matches = table("saved_search_matches", "search_id", "run_id", "ttb_id", "late", "met")
 	f.months = table("usage_months", "account_id", "period", "detail_views", "list_records")
@@ -100,7 +100,8 @@ func (f *filler) fill(i *store.Item) error {
 	switch i.Kind {
 	case store.ItemAccount:
 		a := &i.Account
-		f.add(f.accounts, int64(a.ID), a.Email, store.FoldEmail(a.Email), string(a.Tier), a.CreatedAt)
+		f.add(f.accounts, int64(a.ID), a.Email, store.FoldEmail(a.Email), string(a.Tier), a.CreatedAt,
+			encode(&a.SuspendedAt), orNull(a.SuspendedBecause, !a.SuspendedAt.IsZero()), int64(a.ActiveLimit))
 	case store.ItemKey:
 		k := &i.Key
 		f.add(f.keys, k.ID, int64(k.AccountID), k.Hash[:], k.Name, k.Prefix, k.LastFour,

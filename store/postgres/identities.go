@@ -18,9 +18,9 @@ import (
 // for the same reason.
 const (
 	// accountOfIdentity also tells whether any account has the verified address.
-	accountOfIdentity = `SELECT a.id, a.email, a.tier, a.created_at, EXISTS (SELECT 1 FROM accounts WHERE email_folded = $3)
+	accountOfIdentity = `SELECT ` + accountNames + `, EXISTS (SELECT 1 FROM accounts WHERE email_folded = $3)
 		FROM identities i JOIN accounts a ON a.id = i.account_id WHERE i.issuer = $1 AND i.subject = $2`
-	ensureAccount  = insertAccount + ` ON CONFLICT (email_folded) DO NOTHING RETURNING id, email, tier, created_at`
+	ensureAccount  = insertAccount + ` ON CONFLICT (email_folded) DO NOTHING RETURNING id, email, tier, created_at, suspended_at, suspended_because, active_limit`
 	ensureIdentity = `INSERT INTO identities (issuer, subject, account_id) VALUES ($1, $2, $3) ON CONFLICT (issuer, subject) DO NOTHING`
 	giveIdentity   = `WITH held AS (SELECT id FROM accounts WHERE id = $3 FOR KEY SHARE)
 		INSERT INTO identities (issuer, subject, account_id) SELECT $1, $2, id FROM held
@@ -102,6 +102,9 @@ func (s *Store) tie(ctx context.Context, tx pgx.Tx, who store.Identity, verified
 		rows, err = tx.Query(ctx, ensureAccount, email, store.FoldEmail(email), string(cola.TierFree), s.clock())
 		if a, err = one(rows, err, accountColumns); errors.Is(err, store.ErrNotFound) {
 			err = errOvertaken
+		}
+		if err == nil {
+			err = keepOwnDestination(ctx, tx, a)
 		}
 	}
 	if err != nil {

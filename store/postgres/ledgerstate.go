@@ -17,7 +17,7 @@ const (
 	// selectStates gives the instant, and a row for each account that exists: at least one in all. The clock is read once, by
 	// the statement itself, which begins when the locks are held.
 	selectStates = `WITH clock AS MATERIALIZED (SELECT coalesce($2::timestamptz, clock_timestamp()) AS now)
-		SELECT clock.now, a.id, a.tier, coalesce(m.detail_views, 0), coalesce(m.list_records, 0), w.granted_at, w.requests
+		SELECT clock.now, a.id, a.tier, a.suspended_at, a.suspended_because, coalesce(m.detail_views, 0), coalesce(m.list_records, 0), w.granted_at, w.requests
 		FROM clock LEFT JOIN accounts a ON a.id = ANY($1)
 		LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = to_char(clock.now AT TIME ZONE 'UTC', 'YYYY-MM')
 		LEFT JOIN burst_windows w ON w.account_id = a.id`
@@ -30,8 +30,7 @@ const (
 
 // accountRow is what is kept of an account.
 type accountRow struct {
-	id       cola.AccountID // zero when there is none
-	tier     cola.Tier
+	account  store.Account // of which it has the id, zero when there is none, the tier and the suspension
 	used     cola.Used
 	at       []time.Time
 	requests []int
@@ -64,7 +63,8 @@ func readAccounts(rows pgx.Rows, err error) (now time.Time, list []accountRow, _
 		accountRow
 	}
 	all, err := collect(rows, err, func(r *row) fields {
-		return fields{&r.now, &r.id, &r.tier, &r.used.DetailViews, &r.used.ListRecords, &r.at, &r.requests}
+		return fields{&r.now, &r.account.ID, &r.account.Tier, &r.account.SuspendedAt, &r.account.SuspendedBecause,
+			&r.used.DetailViews, &r.used.ListRecords, &r.at, &r.requests}
 	})
 	if err != nil {
 		return now, nil, err
@@ -73,7 +73,7 @@ func readAccounts(rows pgx.Rows, err error) (now time.Time, list []accountRow, _
 		return now, nil, errors.New("the database does not tell the time")
 	}
 	for _, r := range all {
-		if r.id != 0 {
+		if r.account.ID != 0 {
 			list = append(list, r.accountRow)
 		}
 	}
@@ -85,7 +85,7 @@ func readAccounts(rows pgx.Rows, err error) (now time.Time, list []accountRow, _
 // they would fill the window until the clock has caught up, which may be hours; dropped they would let an account through
 // twice.
 func (r accountRow) state(now time.Time) (state store.AccountState, ahead bool) {
-	state = store.AccountState{Account: r.id, Exists: true, Tier: r.tier, Used: r.used}
+	state = store.AccountState{Account: r.account.ID, Exists: true, Suspended: r.account.Suspended(), Tier: r.account.Tier, Used: r.used}
 	late := 0
 	for i, at := range r.at {
 		switch {
@@ -193,7 +193,7 @@ func readStates(results pgx.BatchResults, batch store.Batch) (l ledgerState, err
 		l.states[i].Account, place[id] = id, i
 	}
 	for _, row := range accounts {
-		i := place[row.id]
+		i := place[row.account.ID]
 		l.states[i], l.ahead[i] = row.state(l.now)
 	}
 	l.credentials = make(map[cola.Credential]credentialRow, len(credentials))

@@ -62,7 +62,7 @@ func (d dumper) rows(kind store.ItemKind, query string, columns func(*store.Item
 }
 
 func (d dumper) accounts() error {
-	return d.rows(store.ItemAccount, selectAccounts+` ORDER BY id`,
+	return d.rows(store.ItemAccount, selectAccounts+` ORDER BY a.id`,
 		func(i *store.Item) fields { return accountColumns(&i.Account) }, nil)
 }
 

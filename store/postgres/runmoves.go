@@ -9,15 +9,12 @@ import (
 
 func (d dumper) searches() error {
 	var row records.SavedSearch
-	return d.rows(store.ItemSearch, `SELECT id, account_id, mark_at, mark_revision, `+savedSearchNames+` FROM saved_searches ORDER BY id`,
+	return d.rows(store.ItemSearch, `SELECT id, account_id, mark_at, mark_revision, feed_hash, `+savedSearchNames+` FROM saved_searches ORDER BY id`,
 		func(i *store.Item) fields {
 			found := &i.Search
-			return append(fields{&found.ID, &found.Account, &found.Mark.At, &found.Mark.Revision}, savedSearchColumns(&row)...)
+			return append(fields{&found.ID, &found.Account, &found.Mark.At, &found.Mark.Revision, &found.Feed}, savedSearchColumns(&row)...)
 		},
-		func(i *store.Item) (err error) {
-			i.Search.SavedSearch, err = row.Search()
-			return err
-		})
+		func(i *store.Item) error { return row.Store(&i.Search) })
 }
 
 func (d dumper) runs() error {
@@ -63,9 +60,9 @@ func (f *filler) addRuns(i *store.Item) error {
 }
 
 func (f *filler) addSearch(i *store.StoredSearch) error {
-	row, err := records.NewSavedSearch(&i.SavedSearch)
+	row, err := records.NewStoredSearch(i)
 	if err == nil {
-		f.add(f.searches, append([]any{i.ID, int64(i.Account), i.Mark.At, int64(i.Mark.Revision)}, values(row.Columns())...)...)
+		f.add(f.searches, append([]any{i.ID, int64(i.Account), i.Mark.At, int64(i.Mark.Revision), encodeHash(i.Feed)}, values(row.Columns())...)...)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -18,13 +19,13 @@ const creationsForgottenAtOnce = 5000
 
 var (
 	savedSearchNames  = strings.Join(records.Names((&records.SavedSearch{}).Columns()), ", ")
-	insertSavedSearch = `INSERT INTO saved_searches (account_id, ` + savedSearchNames + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	insertSavedSearch = `INSERT INTO saved_searches (account_id, ` + savedSearchNames + `) VALUES ($1, ` + parameters(2, len((&records.SavedSearch{}).Columns())) + `)`
 )
 
 const (
 	selectClock    = `SELECT coalesce($1::timestamptz, clock_timestamp())`
 	selectCreation = `SELECT uuid, fingerprint = $4 FROM saved_search_creations WHERE account_id = $1 AND once_key = $2 AND kept_until > $3`
-	countActive    = `SELECT count(*) FROM saved_searches WHERE account_id = $1 AND active`
+	countActive    = `SELECT a.active_limit, (SELECT count(*) FROM saved_searches s WHERE s.account_id = a.id AND s.active) FROM accounts a WHERE a.id = $1`
 	upsertCreation = `INSERT INTO saved_search_creations (account_id, once_key, fingerprint, uuid, kept_until) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (account_id, once_key) DO UPDATE
 		SET fingerprint = excluded.fingerprint, uuid = excluded.uuid, kept_until = excluded.kept_until`
@@ -32,6 +33,15 @@ const (
 		SELECT account_id, once_key FROM saved_search_creations WHERE kept_until <= coalesce($1, clock_timestamp())
 		ORDER BY kept_until LIMIT $2 FOR UPDATE SKIP LOCKED)`
 )
+
+// parameters lists so many parameters, numbered from first on.
+func parameters(first, n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("$%d", first+i)
+	}
+	return strings.Join(list, ", ")
+}
 
 func savedSearchColumns(r *records.SavedSearch) fields { return targets(r.Columns()) }
 
@@ -78,8 +88,20 @@ func (s *Store) createOnce(ctx context.Context, tx pgx.Tx, n store.NewSavedSearc
 	if err := keepSavedSearch(ctx, tx, n, row); err != nil {
 		return made, false, err
 	}
-	made, err = row.Search()
+	made, err = settledSearch(ctx, tx, n.Account, row.UUID)
 	return made, false, err
+}
+
+// settledSearch settles which searches of an account that is held are paused, and returns one of them.
+func settledSearch(ctx context.Context, tx pgx.Tx, account cola.AccountID, uuid string) (cola.SavedSearch, error) {
+	if err := settleSearches(ctx, tx, account); err != nil {
+		return cola.SavedSearch{}, err
+	}
+	row, err := readSavedSearch(ctx, tx, account, uuid)
+	if err != nil {
+		return cola.SavedSearch{}, err
+	}
+	return row.Search()
 }
 
 // holdAccount has others wait who would change what the account has, until the transaction ends.
@@ -91,9 +113,9 @@ func holdAccount(ctx context.Context, tx pgx.Tx, account cola.AccountID) error {
 
 // roomForActive fails with ErrLimit when an account that is held has as many active schedules as it may.
 func roomForActive(ctx context.Context, tx pgx.Tx, account cola.AccountID, most int) error {
-	var active int
-	err := tx.QueryRow(ctx, countActive, int64(account)).Scan(fields{&active})
-	if err == nil && active >= most {
+	var limit, active int
+	err := tx.QueryRow(ctx, countActive, int64(account)).Scan(fields{&limit, &active})
+	if err == nil && active >= min(most, limit) {
 		return store.ErrLimit
 	}
 	return err

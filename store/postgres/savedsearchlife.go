@@ -16,14 +16,15 @@ import (
 var (
 	selectSearches     = `SELECT ` + savedSearchNames + ` FROM saved_searches WHERE account_id = $1`
 	selectSearch       = selectSearches + ` AND uuid = $2`
-	holdSearch         = selectSearch + ` FOR NO KEY UPDATE`
 	selectSearchesPage = selectSearches + ` ORDER BY id LIMIT $2 OFFSET $3`
 	updateSearch       = `UPDATE saved_searches SET ` + assignments((&records.SavedSearch{}).Changeable(), 3) + ` WHERE account_id = $1 AND uuid = $2`
 )
 
 const (
 	countSearches = `SELECT count(*) FROM saved_searches WHERE account_id = $1`
-	deleteSearch  = `DELETE FROM saved_searches WHERE account_id = $1 AND uuid = $2`
+	// holdDestinations comes before the deletion of their search, which would come to deliveries first.
+	holdDestinations = `SELECT d.id FROM destinations d JOIN saved_searches s ON s.id = d.search_id WHERE s.account_id = $1 AND s.uuid = $2 ORDER BY d.id FOR UPDATE OF d`
+	deleteSearch     = `DELETE FROM saved_searches WHERE account_id = $1 AND uuid = $2`
 )
 
 // assignments lists columns with their parameters, which are numbered from first on.
@@ -114,10 +115,7 @@ func (s *Store) UpdateSavedSearch(ctx context.Context, account cola.AccountID, u
 func updateSavedSearch(ctx context.Context, tx pgx.Tx, account cola.AccountID, uuid string, maxActive int,
 	change func(cola.SavedSearch) (cola.SavedSearch, error),
 ) (cola.SavedSearch, error) {
-	if err := holdAccount(ctx, tx, account); err != nil {
-		return cola.SavedSearch{}, err
-	}
-	row, err := searchRow(tx.Query(ctx, holdSearch, int64(account), uuid))
+	row, err := holdSavedSearch(ctx, tx, account, uuid)
 	if err != nil {
 		return cola.SavedSearch{}, err
 	}
@@ -129,22 +127,38 @@ func updateSavedSearch(ctx context.Context, tx pgx.Tx, account cola.AccountID, u
 		return cola.SavedSearch{}, err
 	}
 	done, err := tx.Exec(ctx, updateSearch, append([]any{int64(account), uuid}, values(row.Changeable())...)...)
-	if err == nil && done.RowsAffected() == 0 { // deleted meanwhile
+	if err == nil && done.RowsAffected() == 0 { // deleted meanwhile, by hand
 		err = store.ErrNotFound
 	}
 	if err != nil {
 		return cola.SavedSearch{}, err
 	}
-	return row.Search()
+	return settledSearch(ctx, tx, account, uuid)
+}
+
+// holdSavedSearch holds an account, its active searches and one search, and returns that, or ErrNotFound.
+func holdSavedSearch(ctx context.Context, tx pgx.Tx, account cola.AccountID, uuid string) (row records.SavedSearch, err error) {
+	if err := holdAccount(ctx, tx, account); err != nil {
+		return row, err
+	}
+	if err := holdSearches(ctx, tx, holdActiveSearches, int64(account), uuid); err != nil {
+		return row, noSuchText(err)
+	}
+	return readSavedSearch(ctx, tx, account, uuid)
 }
 
 // DeleteSavedSearch implements store.SavedSearches.
 func (s *Store) DeleteSavedSearch(ctx context.Context, account cola.AccountID, uuid string) error {
 	return s.transact(ctx, "delete saved search", func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, deleteSearch, int64(account), uuid)
-		if err == nil && done.RowsAffected() == 0 {
-			err = store.ErrNotFound
+		if _, err := holdSavedSearch(ctx, tx, account, uuid); err != nil {
+			return err
 		}
-		return noSuchText(err)
+		if _, err := tx.Exec(ctx, holdDestinations, int64(account), uuid); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, deleteSearch, int64(account), uuid); err != nil {
+			return err
+		}
+		return settleSearches(ctx, tx, account)
 	})
 }

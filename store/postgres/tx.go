@@ -53,6 +53,17 @@ func (s *Store) transact(ctx context.Context, operation string, work func(tx pgx
 	return s.failed(ctx, operation, inTransaction(ctx, s.general, work))
 }
 
+// affectOne runs one statement that writes to one row, and fails with ErrNotFound when there was none.
+func (s *Store) affectOne(ctx context.Context, operation, query string, args ...any) error {
+	return s.transact(ctx, operation, func(tx pgx.Tx) error {
+		done, err := tx.Exec(ctx, query, args...)
+		if err == nil && done.RowsAffected() == 0 {
+			err = store.ErrNotFound
+		}
+		return noSuchText(err)
+	})
+}
+
 // inTransaction runs work in one transaction and commits it, unless work fails or panics, or the context ends before the
 // commit. It is run again when it only met others at the same time.
 func inTransaction(ctx context.Context, from starter, work func(tx pgx.Tx) error) (err error) {

@@ -23,6 +23,8 @@ type SavedSearch struct {
 	NextRunAt time.Time
 	LastRunAt time.Time
 	CreatedAt time.Time
+
+	PausedBecause cola.Text // a reason of the account's: while there is one it is not run
 }
 
 // NewSavedSearch returns the row of a search. It fails with store.ErrMalformed for filters that JSON cannot tell.
@@ -35,8 +37,27 @@ func NewSavedSearch(s *cola.SavedSearch) (SavedSearch, error) {
 	if plan := s.Schedule; plan != nil {
 		r.Cadence, r.Day, r.Active = cola.Text(plan.Cadence), plan.Day, plan.Active
 		r.NextRunAt, r.LastRunAt = timeOf(plan.NextRunAt), timeOf(plan.LastRunAt)
+		r.PausedBecause = cola.Text(plan.PausedBecause.V)
 	}
 	return r, nil
+}
+
+// NewStoredSearch returns the row of a search as it was stored.
+func NewStoredSearch(s *store.StoredSearch) (SavedSearch, error) {
+	r, err := NewSavedSearch(&s.SavedSearch)
+	if s.Schedule == nil {
+		r.NextRunAt, r.PausedBecause = s.Due, cola.Text(s.PausedBecause)
+	}
+	return r, err
+}
+
+// Store sets what is stored of a search: the search, and what it says itself only with a schedule.
+func (r *SavedSearch) Store(into *store.StoredSearch) (err error) {
+	into.SavedSearch, err = r.Search()
+	if into.Schedule == nil {
+		into.Due, into.PausedBecause = r.NextRunAt, string(r.PausedBecause)
+	}
+	return err
 }
 
 // Columns returns the row's columns.
@@ -44,23 +65,25 @@ func (r *SavedSearch) Columns() []Column {
 	return []Column{
 		{"uuid", &r.UUID}, {"name", &r.Name}, {"filters", &r.Filters}, {"cadence", &r.Cadence}, {"day", &r.Day}, {"active", &r.Active},
 		{"next_run_at", &r.NextRunAt}, {"last_run_at", &r.LastRunAt}, {"created_at", &r.CreatedAt},
+		{"paused_because", &r.PausedBecause},
 	}
 }
 
 // Changeable returns those of the row's columns that a change may touch.
 func (r *SavedSearch) Changeable() []Column {
 	all := r.Columns()
-	return all[1 : len(all)-1] // not the UUID, nor the time of creation
+	return all[1 : len(all)-2] // not the UUID, nor the time of creation, nor what follows from the account
 }
 
-// Refusal is why whoever was to change a search did not. It hides what it wraps: that is no error of the database's.
+// Refusal is why whoever was to change a record did not. It hides what it wraps: that is no error of the database's.
 type Refusal struct{ Reason error }
 
 // Error implements error.
 func (r Refusal) Error() string { return "refused: " + r.Reason.Error() }
 
 // Change makes a change of the search, and reports whether it is active now and was not before. Filters that the change leaves as they
-// are stay as they are kept, those included that this version of the program does not know. It fails with a Refusal when change
+// are stay as they are kept, those included that this version of the program does not know, and a search that had no schedule and
+// gets none stays due when somebody has asked for it. It fails with a Refusal when change
 // fails, and with store.ErrMalformed for a search that cannot be kept; the row is then as it was.
 func (r *SavedSearch) Change(change func(cola.SavedSearch) (cola.SavedSearch, error)) (activated bool, err error) {
 	before, err := r.Search()
@@ -82,6 +105,10 @@ func (r *SavedSearch) Change(change func(cola.SavedSearch) (cola.SavedSearch, er
 	if after.Filters == before.Filters {
 		row.Filters = r.Filters
 	}
+	if before.Schedule == nil && after.Schedule == nil {
+		row.NextRunAt = r.NextRunAt
+	}
+	row.PausedBecause = r.PausedBecause
 	activated = row.Active && !r.Active
 	*r = row
 	return activated, nil
@@ -117,7 +144,8 @@ func (r *SavedSearch) withoutFilters() cola.SavedSearch {
 	s := cola.SavedSearch{UUID: r.UUID, Name: r.Name, CreatedAt: cola.TimestampOf(r.CreatedAt)}
 	if r.Cadence != "" {
 		s.Schedule = &cola.Schedule{Active: r.Active, Cadence: string(r.Cadence), Day: r.Day,
-			NextRunAt: timestampOf(r.NextRunAt), LastRunAt: timestampOf(r.LastRunAt)}
+			NextRunAt: timestampOf(r.NextRunAt), LastRunAt: timestampOf(r.LastRunAt),
+			PausedBecause: cola.Opt[string]{V: string(r.PausedBecause), OK: r.PausedBecause != ""}}
 	}
 	return s
 }

@@ -11,12 +11,21 @@ import (
 )
 
 const (
-	selectAccounts = `SELECT id, email, tier, created_at FROM accounts`
-	accountByEmail = selectAccounts + ` WHERE email_folded = ?`
+	accountNames   = `a.id, a.email, a.tier, a.created_at, a.suspended_at, a.suspended_because, a.active_limit`
+	selectAccounts = `SELECT ` + accountNames + ` FROM accounts a`
+	accountByEmail = selectAccounts + ` WHERE a.email_folded = ?`
+	suspendAccount = `UPDATE accounts SET suspended_at = coalesce(suspended_at, ?), suspended_because = ? WHERE id = ?`
+	restoreAccount = `UPDATE accounts SET suspended_at = NULL, suspended_because = NULL WHERE id = ?`
+	setActiveLimit = `UPDATE accounts SET active_limit = ? WHERE id = ?`
 )
 
+// accountTargets returns what to scan accountNames into.
+func accountTargets(a *store.Account) []any {
+	return []any{&a.ID, &a.Email, &a.Tier, target{&a.CreatedAt}, target{&a.SuspendedAt}, target{&a.SuspendedBecause}, &a.ActiveLimit}
+}
+
 func scanAccount(row scanner) (a store.Account, err error) {
-	err = row.Scan(&a.ID, &a.Email, &a.Tier, target{&a.CreatedAt})
+	err = row.Scan(accountTargets(&a)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = store.ErrNotFound
 	}
@@ -38,12 +47,15 @@ func (s *Store) CreateAccount(ctx context.Context, email string, tier cola.Tier)
 	return a, nil
 }
 
-// insertAccount makes an account within a transaction.
+// insertAccount makes an account, and a destination of its own e-mail address, within a transaction.
 func (s *Store) insertAccount(ctx context.Context, email string, tier cola.Tier) (store.Account, error) {
 	a := store.Account{Email: email, Tier: tier, CreatedAt: s.instant()}
-	err := s.ledger.row(ctx, `INSERT INTO accounts (email, email_folded, tier, created_at) VALUES (?, ?, ?, ?) RETURNING id`,
-		email, store.FoldEmail(email), string(tier), a.CreatedAt.UnixMicro()).Scan(&a.ID)
-	return a, err
+	err := s.ledger.row(ctx, `INSERT INTO accounts (email, email_folded, tier, created_at) VALUES (?, ?, ?, ?) RETURNING id, active_limit`,
+		email, store.FoldEmail(email), string(tier), a.CreatedAt.UnixMicro()).Scan(&a.ID, &a.ActiveLimit)
+	if err != nil {
+		return a, err
+	}
+	return a, s.ledger.exec(ctx, insertOwnDestination, int64(a.ID), a.CreatedAt.UnixMicro())
 }
 
 // AccountByEmail implements store.Accounts.
@@ -64,19 +76,46 @@ func (s *Store) Accounts(ctx context.Context) ([]store.Account, error) {
 		return nil, failed(operation, err)
 	}
 	defer s.done()
-	rows, err := s.read.query(ctx, selectAccounts+` ORDER BY id`)
+	rows, err := s.read.query(ctx, selectAccounts+` ORDER BY a.id`)
 	list, err := collect(rows, err, scanAccount)
 	return list, failed(operation, err)
 }
 
 // SetTier implements store.Accounts.
 func (s *Store) SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) error {
-	return s.transact(ctx, "set tier", func(ctx context.Context) error {
-		n, err := s.ledger.affect(ctx, `UPDATE accounts SET tier = ? WHERE id = ?`, string(tier), int64(id))
-		if err == nil && n == 0 {
-			err = store.ErrNotFound
+	return s.affectOne(ctx, "set tier", `UPDATE accounts SET tier = ? WHERE id = ?`, string(tier), int64(id))
+}
+
+// Suspend implements store.Accounts.
+func (s *Store) Suspend(ctx context.Context, id cola.AccountID, because string) error {
+	const operation = "suspend account"
+	if err := store.CheckReason(because); err != nil {
+		return failed(operation, err)
+	}
+	return s.settleAccount(ctx, operation, id, suspendAccount, s.instant().UnixMicro(), because, int64(id))
+}
+
+// Restore implements store.Accounts.
+func (s *Store) Restore(ctx context.Context, id cola.AccountID) error {
+	return s.settleAccount(ctx, "restore account", id, restoreAccount, int64(id))
+}
+
+// SetActiveLimit implements store.Accounts.
+func (s *Store) SetActiveLimit(ctx context.Context, id cola.AccountID, limit int) error {
+	return s.settleAccount(ctx, "set limit of active searches", id, setActiveLimit, limit, int64(id))
+}
+
+// settleAccount runs a statement that changes an account, and settles which of its searches are paused.
+func (s *Store) settleAccount(ctx context.Context, operation string, id cola.AccountID, query string, args ...any) error {
+	return s.transact(ctx, operation, func(ctx context.Context) error {
+		n, err := s.ledger.affect(ctx, query, args...)
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return store.ErrNotFound
 		}
-		return err
+		return s.settleSearches(ctx, id)
 	})
 }
 

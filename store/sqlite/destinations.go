@@ -205,14 +205,3 @@ func encodeHash(hash *store.FeedHash) any {
 	}
 	return hash[:]
 }
-
-// affectOne runs one statement that writes to one row, and fails with ErrNotFound when there was none.
-func (s *Store) affectOne(ctx context.Context, operation, query string, args ...any) error {
-	return s.transact(ctx, operation, func(ctx context.Context) error {
-		n, err := s.ledger.affect(ctx, query, args...)
-		if err == nil && n == 0 {
-			err = store.ErrNotFound
-		}
-		return err
-	})
-}

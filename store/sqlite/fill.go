@@ -76,8 +76,10 @@ func (s *Store) fill(ctx context.Context, i *store.Item) error {
 	w := s.records
 	switch i.Kind {
 	case store.ItemAccount:
-		return w.exec(ctx, `INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (?, ?, ?, ?, ?)`,
-			int64(i.Account.ID), i.Account.Email, store.FoldEmail(i.Account.Email), string(i.Account.Tier), encode(&i.Account.CreatedAt))
+		a := &i.Account
+		return w.exec(ctx, `INSERT INTO accounts (id, email, email_folded, tier, created_at, suspended_at, suspended_because, active_limit)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, int64(a.ID), a.Email, store.FoldEmail(a.Email), string(a.Tier), encode(&a.CreatedAt),
+			encode(&a.SuspendedAt), orNull(a.SuspendedBecause, !a.SuspendedAt.IsZero()), a.ActiveLimit)
 	case store.ItemKey:
 		k := &i.Key
 		return w.exec(ctx, `INSERT INTO api_keys

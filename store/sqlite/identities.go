@@ -10,7 +10,7 @@ import (
 
 const (
 	// accountOfIdentity also tells whether any account has the verified address.
-	accountOfIdentity = `SELECT a.id, a.email, a.tier, a.created_at, EXISTS (SELECT 1 FROM accounts WHERE email_folded = ?3)
+	accountOfIdentity = `SELECT ` + accountNames + `, EXISTS (SELECT 1 FROM accounts WHERE email_folded = ?3)
 		FROM identities i JOIN accounts a ON a.id = i.account_id WHERE i.issuer = ?1 AND i.subject = ?2`
 	insertIdentity = `INSERT INTO identities (issuer, subject, account_id) VALUES (?, ?, ?)`
 	giveIdentity   = `INSERT INTO identities (issuer, subject, account_id) SELECT ?, ?, id FROM accounts WHERE id = ?
@@ -63,8 +63,7 @@ func (s *Store) identified(ctx context.Context, who store.Identity, verified str
 func readIdentified(ctx context.Context, q querier, who store.Identity, verified string) (i identified, err error) {
 	rows, err := q.query(ctx, accountOfIdentity, who.Issuer, who.Subject, store.FoldEmail(verified))
 	list, err := collect(rows, err, func(row scanner) (i identified, err error) {
-		err = row.Scan(&i.ID, &i.Email, &i.Tier, target{&i.CreatedAt}, &i.taken)
-		return i, err
+		return i, row.Scan(append(accountTargets(&i.Account), &i.taken)...)
 	})
 	switch {
 	case err != nil:

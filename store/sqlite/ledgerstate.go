@@ -73,7 +73,7 @@ const (
 	ownerOfKey  = `SELECT account_id FROM api_keys WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`
 	ownerOfLink = `SELECT l.account_id FROM links l JOIN apps p ON p.id = l.app_id
 		WHERE l.id = ? AND l.revoked_at IS NULL AND p.disabled_at IS NULL`
-	selectState = `SELECT a.tier, coalesce(m.detail_views, 0), coalesce(m.list_records, 0) FROM accounts a
+	selectState = `SELECT a.tier, a.suspended_at, a.suspended_because, coalesce(m.detail_views, 0), coalesce(m.list_records, 0) FROM accounts a
 		LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = ? WHERE a.id = ?`
 	selectGrants = `SELECT granted_at, requests FROM burst_grants WHERE account_id = ? AND granted_at > ? ORDER BY granted_at`
 )
@@ -82,15 +82,16 @@ const (
 // they count as of now, and how many requests those are is returned too.
 func readState(ctx context.Context, q querier, id cola.AccountID, now time.Time) (state store.AccountState, ahead int, err error) {
 	state.Account = id
-	var tier string
-	err = q.row(ctx, selectState, cola.PeriodOf(now).String(), int64(id)).Scan(&tier, &state.Used.DetailViews, &state.Used.ListRecords)
+	var a store.Account
+	err = q.row(ctx, selectState, cola.PeriodOf(now).String(), int64(id)).Scan(&a.Tier, target{&a.SuspendedAt}, target{&a.SuspendedBecause},
+		&state.Used.DetailViews, &state.Used.ListRecords)
 	if errors.Is(err, sql.ErrNoRows) {
 		return state, 0, nil
 	}
 	if err != nil {
 		return state, 0, err
 	}
-	state.Exists, state.Tier = true, cola.Tier(tier)
+	state.Exists, state.Tier, state.Suspended = true, a.Tier, a.Suspended()
 	state.Grants, ahead, err = readGrants(ctx, q, id, now)
 	return state, ahead, err
 }

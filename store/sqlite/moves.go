@@ -51,7 +51,7 @@ func dumpRows(ctx context.Context, q querier, yield func(*store.Item) error, kin
 }
 
 func dumpAccounts(ctx context.Context, q querier, yield func(*store.Item) error) error {
-	return dumpRows(ctx, q, yield, store.ItemAccount, selectAccounts+` ORDER BY id`, func(row scanner, i *store.Item) (err error) {
+	return dumpRows(ctx, q, yield, store.ItemAccount, selectAccounts+` ORDER BY a.id`, func(row scanner, i *store.Item) (err error) {
 		i.Account, err = scanAccount(row)
 		return err
 	})

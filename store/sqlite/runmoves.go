@@ -9,13 +9,20 @@ import (
 )
 
 func dumpSearches(ctx context.Context, q querier, yield func(*store.Item) error) error {
-	query := `SELECT id, account_id, mark_at, mark_revision, ` + savedSearchNames + ` FROM saved_searches ORDER BY id`
+	query := `SELECT id, account_id, mark_at, mark_revision, feed_hash, ` + savedSearchNames + ` FROM saved_searches ORDER BY id`
 	return dumpRows(ctx, q, yield, store.ItemSearch, query, func(row scanner, i *store.Item) error {
 		var r records.SavedSearch
+		var hash []byte
 		found := &i.Search
-		err := row.Scan(append([]any{&found.ID, &found.Account, target{&found.Mark.At}, &found.Mark.Revision}, targets(r.Columns())...)...)
+		err := row.Scan(append([]any{&found.ID, &found.Account, target{&found.Mark.At}, &found.Mark.Revision, &hash}, targets(r.Columns())...)...)
+		if err == nil && hash != nil {
+			found.Feed = new(store.FeedHash)
+			if copy(found.Feed[:], hash) != len(hash) {
+				err = fmt.Errorf("search %d: the hash of its feed has %d bytes", found.ID, len(hash))
+			}
+		}
 		if err == nil {
-			found.SavedSearch, err = r.Search()
+			err = r.Store(found)
 		}
 		return err
 	})
@@ -67,11 +74,11 @@ func (s *Store) fillRuns(ctx context.Context, i *store.Item) error {
 }
 
 func (s *Store) fillSearch(ctx context.Context, i *store.StoredSearch) error {
-	row, err := records.NewSavedSearch(&i.SavedSearch)
+	row, err := records.NewStoredSearch(i)
 	if err != nil {
 		return err
 	}
-	return s.records.exec(ctx, `INSERT INTO saved_searches (id, account_id, mark_at, mark_revision, `+savedSearchNames+`)
-		VALUES (?, ?, ?, ?, `+placeholders(len(row.Columns()))+`)`,
-		append([]any{i.ID, int64(i.Account), encode(&i.Mark.At), int64(i.Mark.Revision)}, values(row.Columns())...)...)
+	return s.records.exec(ctx, `INSERT INTO saved_searches (id, account_id, mark_at, mark_revision, feed_hash, `+savedSearchNames+`)
+		VALUES (?, ?, ?, ?, ?, `+placeholders(len(row.Columns()))+`)`,
+		append([]any{i.ID, int64(i.Account), encode(&i.Mark.At), int64(i.Mark.Revision), encodeHash(i.Feed)}, values(row.Columns())...)...)
 }

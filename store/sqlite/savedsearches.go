@@ -19,7 +19,7 @@ var (
 
 const (
 	selectCreation = `SELECT uuid, fingerprint = ?4 FROM saved_search_creations WHERE account_id = ?1 AND once_key = ?2 AND kept_until > ?3`
-	countActive    = `SELECT count(*) FROM saved_searches WHERE account_id = ? AND active`
+	countActive    = `SELECT a.active_limit, (SELECT count(*) FROM saved_searches s WHERE s.account_id = a.id AND s.active) FROM accounts a WHERE a.id = ?`
 	upsertCreation = `INSERT INTO saved_search_creations (account_id, once_key, fingerprint, uuid, kept_until) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (account_id, once_key) DO UPDATE
 		SET fingerprint = excluded.fingerprint, uuid = excluded.uuid, kept_until = excluded.kept_until`
@@ -72,15 +72,23 @@ func (s *Store) createOnce(ctx context.Context, n store.NewSavedSearch, row *rec
 	if err := s.keepSavedSearch(ctx, n, row); err != nil {
 		return made, false, err
 	}
-	made, err = row.Search()
+	made, err = s.settledSearch(ctx, n.Account, row.UUID)
 	return made, false, err
+}
+
+// settledSearch settles which of an account's searches are paused, and returns one of them.
+func (s *Store) settledSearch(ctx context.Context, account cola.AccountID, uuid string) (cola.SavedSearch, error) {
+	if err := s.settleSearches(ctx, account); err != nil {
+		return cola.SavedSearch{}, err
+	}
+	return scanSavedSearch(s.ledger.row(ctx, selectSearch, int64(account), uuid))
 }
 
 // roomForActive fails with ErrLimit when an account has as many active schedules as it may; only within a transaction that writes.
 func (s *Store) roomForActive(ctx context.Context, account cola.AccountID, most int) error {
-	var active int
-	err := s.ledger.row(ctx, countActive, int64(account)).Scan(&active)
-	if err == nil && active >= most {
+	var limit, active int
+	err := s.ledger.row(ctx, countActive, int64(account)).Scan(&limit, &active)
+	if err == nil && active >= min(most, limit) {
 		return store.ErrLimit
 	}
 	return err

@@ -106,16 +106,19 @@ func (s *Store) updateSavedSearch(ctx context.Context, account cola.AccountID, u
 	if err := s.ledger.exec(ctx, updateSearch, append(values(row.Changeable()), int64(account), uuid)...); err != nil {
 		return cola.SavedSearch{}, err
 	}
-	return row.Search()
+	return s.settledSearch(ctx, account, uuid)
 }
 
 // DeleteSavedSearch implements store.SavedSearches.
 func (s *Store) DeleteSavedSearch(ctx context.Context, account cola.AccountID, uuid string) error {
 	return s.transact(ctx, "delete saved search", func(ctx context.Context) error {
 		deleted, err := s.ledger.affect(ctx, deleteSearch, int64(account), uuid)
-		if err == nil && deleted == 0 {
-			err = store.ErrNotFound
+		switch {
+		case err != nil:
+			return err
+		case deleted == 0:
+			return store.ErrNotFound
 		}
-		return err
+		return s.settleSearches(ctx, account)
 	})
 }

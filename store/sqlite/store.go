@@ -123,6 +123,17 @@ func (s *Store) transact(ctx context.Context, operation string, work func(ctx co
 	return failed(operation, err)
 }
 
+// affectOne runs one statement that writes to one row, and fails with ErrNotFound when there was none.
+func (s *Store) affectOne(ctx context.Context, operation, query string, args ...any) error {
+	return s.transact(ctx, operation, func(ctx context.Context) error {
+		n, err := s.ledger.affect(ctx, query, args...)
+		if err == nil && n == 0 {
+			err = store.ErrNotFound
+		}
+		return err
+	})
+}
+
 // relieve keeps the journal short after a write of records. That it could not is no fault of the write.
 func (s *Store) relieve(ctx context.Context) {
 	if err := s.upkeep.relieve(ctx, s.upkeep.importBacklog); err != nil && ctx.Err() == nil {
