@@ -134,13 +134,13 @@ func loadParts[T any](ctx context.Context, q querier, query string, ids []cola.T
 }
 
 // idList returns ids as the JSON list that the queries above take.
-func idList(ids []cola.TTBID) string {
+func idList[T ~int64 | ~uint64](ids []T) string {
 	b := []byte{'['}
 	for i, id := range ids {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = strconv.AppendUint(b, uint64(id), 10)
+		b = strconv.AppendInt(b, int64(id), 10)
 	}
 	return string(append(b, ']'))
 }

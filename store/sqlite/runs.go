@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
 )
@@ -21,13 +22,15 @@ import (
 const claimsAtOnce = 100
 
 var claimDue = `UPDATE saved_searches SET hold = hold + 1, held_until = ?4 WHERE id IN (
-		SELECT id FROM saved_searches WHERE active AND next_run_at <= ?1 AND (held_until IS NULL OR held_until <= ?3)
+		SELECT id FROM saved_searches WHERE next_run_at <= ?1 AND paused_because IS NULL AND (held_until IS NULL OR held_until <= ?3)
 		ORDER BY next_run_at, id LIMIT ?2)
 	RETURNING id, account_id, mark_at, mark_revision, hold, ` + savedSearchNames
 
 const (
 	letGo     = `UPDATE saved_searches SET hold = hold + 1, held_until = NULL WHERE uuid = ? AND hold = ?`
-	selectDue = `SELECT next_run_at FROM saved_searches WHERE active AND next_run_at IS NOT NULL ORDER BY next_run_at LIMIT 1`
+	selectDue = `SELECT next_run_at FROM saved_searches WHERE next_run_at IS NOT NULL AND paused_because IS NULL ORDER BY next_run_at LIMIT 1`
+	isPaused  = `SELECT paused_because IS NOT NULL FROM saved_searches WHERE account_id = ? AND uuid = ?`
+	askRun    = `UPDATE saved_searches SET next_run_at = min(coalesce(next_run_at, ?3), ?3) WHERE account_id = ?1 AND uuid = ?2`
 )
 
 // ClaimDue implements store.Runs.
@@ -109,4 +112,28 @@ func (s *Store) NextDue(ctx context.Context) (due time.Time, err error) {
 		err = nil
 	}
 	return due, failed(operation, err)
+}
+
+// AskRun implements store.Runs. One that is held is due earlier: nothing changes, and its claim stays.
+func (s *Store) AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time) (found cola.SavedSearch, err error) {
+	err = s.transact(ctx, "ask for a run", func(ctx context.Context) error {
+		var paused bool
+		err := s.ledger.row(ctx, isPaused, int64(account), uuid).Scan(target{&paused})
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			err = store.ErrNotFound
+		case err == nil && paused:
+			err = store.ErrNotActive
+		case err == nil:
+			err = s.ledger.exec(ctx, askRun, int64(account), uuid, due.UnixMicro())
+		}
+		if err == nil {
+			found, err = scanSavedSearch(s.ledger.row(ctx, selectSearch, int64(account), uuid))
+		}
+		return err
+	})
+	if err != nil {
+		return cola.SavedSearch{}, err
+	}
+	return found, nil
 }

@@ -1,0 +1,122 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
+)
+
+var (
+	searchByFeed = `SELECT id, ` + savedSearchNames + ` FROM saved_searches
+		WHERE feed_hash = ? AND EXISTS (SELECT 1 FROM accounts a WHERE a.id = account_id AND a.suspended_at IS NULL)`
+	searchByID = `SELECT account_id, ` + savedSearchNames + ` FROM saved_searches WHERE id = ?`
+)
+
+const (
+	runByID       = `SELECT search_id, ` + runNames + ` FROM saved_search_runs WHERE id = ?`
+	runsThatFound = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = ? AND match_count > 0 ORDER BY id DESC LIMIT ?`
+	labelsThatAre = `SELECT ` + matchNames + ` FROM saved_search_matches m CROSS JOIN colas c USING (ttb_id) WHERE search_id = ? AND run_id = ? ORDER BY ttb_id LIMIT ?`
+)
+
+// Feed implements store.Destinations.
+func (s *Store) Feed(ctx context.Context, hash store.FeedHash, runs, labels int) (feed store.Feed, err error) {
+	const operation = "read feed"
+	if err := s.start(); err != nil {
+		return feed, failed(operation, err)
+	}
+	defer s.done()
+	err = s.read.view(ctx, func(q querier) (err error) {
+		var id int64
+		if feed.Search, err = searchAfter(q.row(ctx, searchByFeed, hash[:]), &id); err != nil {
+			return err
+		}
+		rows, err := q.query(ctx, runsThatFound, id, runs)
+		latest, err := collect(rows, err, scanRun)
+		if err != nil {
+			return err
+		}
+		feed.Runs, err = withLabels(ctx, q, id, latest, labels)
+		return err
+	})
+	if err != nil {
+		return store.Feed{}, failed(operation, err)
+	}
+	return feed, nil
+}
+
+// RunContent implements store.Deliveries.
+func (s *Store) RunContent(ctx context.Context, run int64, limit int) (content store.RunContent, err error) {
+	const operation = "read what a run found"
+	if err := s.start(); err != nil {
+		return content, failed(operation, err)
+	}
+	defer s.done()
+	err = s.read.view(ctx, func(q querier) error {
+		var search int64
+		var found cola.SavedSearchRun
+		err := q.row(ctx, runByID, run).Scan(append([]any{&search}, runTargets(&found)...)...)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = store.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		if content.Search, err = searchAfter(q.row(ctx, searchByID, search), &content.Account); err != nil {
+			return err
+		}
+		list, err := withLabels(ctx, q, search, []cola.SavedSearchRun{found}, limit)
+		if err == nil {
+			content.RunLabels = list[0]
+		}
+		return err
+	})
+	if err != nil {
+		return store.RunContent{}, failed(operation, err)
+	}
+	return content, nil
+}
+
+// searchAfter reads a search whose row begins with another column, or fails with ErrNotFound.
+func searchAfter(row scanner, first any) (cola.SavedSearch, error) {
+	var r records.SavedSearch
+	err := row.Scan(append([]any{first}, targets(r.Columns())...)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return cola.SavedSearch{}, err
+	}
+	return r.Search()
+}
+
+// withLabels returns runs of a search, each with the first labels that it found, as far as they are there.
+func withLabels(ctx context.Context, q querier, search int64, runs []cola.SavedSearchRun, limit int) ([]store.RunLabels, error) {
+	list := make([]store.RunLabels, len(runs))
+	var ids []cola.TTBID
+	for i := range runs {
+		list[i].Run = runs[i]
+		rows, err := q.query(ctx, labelsThatAre, search, runs[i].ID, limit)
+		matches, err := collect(rows, err, scanMatch)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range matches {
+			list[i].Labels, ids = append(list[i].Labels, store.MatchedLabel{Match: m}), append(ids, m.TTBID)
+		}
+	}
+	known := make(map[cola.TTBID]*cola.Cola, len(ids))
+	if err := loadColas(ctx, q, ids, known); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		for n := range list[i].Labels {
+			found := &list[i].Labels[n]
+			found.Label = known[found.Match.TTBID].ColaSummary
+		}
+	}
+	return list, nil
+}
