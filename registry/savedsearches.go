@@ -90,10 +90,13 @@ func (s *Service) save(ctx context.Context, c cola.Caller, search cola.SavedSear
 	return made, nil
 }
 
-// address tells where the account holder finds a search.
+// address makes a search of the store one that is shown: it tells where the account holder finds it, and when it runs next only if it does.
 func (s *Service) address(search *cola.SavedSearch) {
 	search.DashboardURL = s.publicURL + savedSearchesPath
 	search.ManageURL = search.DashboardURL + "/" + search.UUID
+	if search.Schedule != nil && search.Schedule.PausedBecause.OK {
+		search.Schedule.NextRunAt = cola.Opt[cola.Timestamp]{}
+	}
 }
 
 // saveError turns an error of keeping a search into what a caller may see.

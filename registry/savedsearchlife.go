@@ -106,20 +106,26 @@ func (s *Service) DeleteSavedSearch(ctx context.Context, c cola.Caller, id strin
 
 // beginWriting admits a caller who is to change a search, and returns the UUID that the store has it by.
 func (s *Service) beginWriting(ctx context.Context, c cola.Caller, id string) (key string, state cola.QuotaState, err error) {
+	return beginWritingOf(ctx, s, c, id, searchID)
+}
+
+// beginWritingOf admits a caller who is to change something, and returns what the store has it by, as key reads it.
+func beginWritingOf[K any](ctx context.Context, s *Service, c cola.Caller, id string, key func(id string) (K, error)) (found K, state cola.QuotaState, err error) {
+	var none K
 	if state, err := s.begin(c); err != nil {
-		return "", state, err
+		return none, state, err
 	}
 	if !c.Has(cola.ScopeWriteSavedSearches) {
 		state, err := s.Refuse(ctx, c, c.Lacks(cola.ScopeWriteSavedSearches))
-		return "", state, err
+		return none, state, err
 	}
-	key, err = searchID(id)
+	found, err = key(id)
 	if err != nil {
 		state, err := s.Refuse(ctx, c, err)
-		return "", state, err
+		return none, state, err
 	}
 	state, err = s.Admit(ctx, c)
-	return key, state, err
+	return found, state, err
 }
 
 // PreviewSavedSearch counts what filters would have found on each of the last cola.PreviewDays days, today first. It is free.
@@ -150,13 +156,19 @@ func (s *Service) PreviewSavedSearch(ctx context.Context, c cola.Caller, p cola.
 
 // searchID returns the form in which the store has a UUID, or a refusal for what is none.
 func searchID(id string) (string, error) {
-	const written = 36 // characters, with hyphens: the other forms that are read are none of ours
-	if parsed, err := uuid.Parse(id); err == nil && len(id) == written {
-		return parsed.String(), nil
+	if key, ok := settleUUID(id); ok {
+		return key, nil
 	}
 	refusal := noSuchSearch(id)
 	refusal.Message += " The id of a search is a UUID."
 	return "", refusal
+}
+
+// settleUUID returns a UUID in lower case; ok is false for what is none. Other forms than the one with hyphens are none of ours.
+func settleUUID(id string) (settled string, ok bool) {
+	const written = 36 // characters
+	parsed, err := uuid.Parse(id)
+	return parsed.String(), err == nil && len(id) == written
 }
 
 func noSuchSearch(id string) *cola.Error {

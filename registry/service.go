@@ -36,6 +36,12 @@ type Store interface {
 	MatchesOf(ctx context.Context, account cola.AccountID, uuid string, run int64, page store.Slice) ([]cola.SavedSearchMatch, int, error)
 	AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time) (cola.SavedSearch, error)
 	Trace(ctx context.Context, account cola.AccountID, uuid string, label cola.TTBID) (store.Trace, error)
+	store.Destinations
+	DeliveriesOf(ctx context.Context, account cola.AccountID, which store.DeliveryFilter, page store.Slice) ([]cola.Delivery, int, error)
+	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
+	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
+	ReplayUndelivered(ctx context.Context, account cola.AccountID, destination string, due time.Time, limit int) (int, error)
+	AddDelivery(ctx context.Context, account cola.AccountID, destination, event string, due time.Time) (cola.Delivery, error)
 }
 
 // pingWithin is how long the database may take to answer until it counts as one that does not: whoever asks whether the
@@ -51,6 +57,9 @@ type Options struct {
 	Now       cola.Clock // the present, for default date windows and is_active
 	Logger    *slog.Logger
 
+	SendsMail       bool // e-mail is sent, by this process or another one
+	PrivateWebhooks bool // webhooks may go to private addresses, and without encryption
+
 	// Metrics is where the service registers what it measures, once for each registerer; nil: nothing is measured.
 	Metrics prometheus.Registerer
 }
@@ -61,6 +70,8 @@ type Service struct {
 	index      *search.Index
 	ledger     *quota.Ledger
 	publicURL  string
+	sends      cola.DestinationRules
+	asked      confirmations
 	now        cola.Clock
 	log        *slog.Logger
 	metrics    *metrics
@@ -78,6 +89,7 @@ func New(o Options) *Service {
 	s := &Service{
 		store: o.Store, index: o.Index, ledger: o.Ledger,
 		publicURL: strings.TrimRight(o.PublicURL, "/"), now: o.Now, log: o.Logger,
+		sends: cola.DestinationRules{SendsMail: o.SendsMail, PrivateWebhooks: o.PrivateWebhooks},
 	}
 	s.metrics = newMetrics(o.Metrics, s)
 	return s

@@ -1,0 +1,248 @@
+package registry
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// secretsOverlap is for how long webhooks are signed with a replaced secret as well.
+const secretsOverlap = 24 * time.Hour
+
+// maxReplayed is how many deliveries one request has sent again.
+const maxReplayed = 1_000
+
+// What a caller is told when the outcome of a request is not known.
+const (
+	maybeDestinationChanged = "The registry cannot tell right now whether the destination was changed. Send the same request again in a few seconds: a change made twice is as good as one made once."
+	maybeDestinationDeleted = "The registry cannot tell right now whether the destination was deleted. Send the same request again in a few seconds; not_found then says that it is gone."
+	maybeSecretReplaced     = "The registry cannot tell right now whether the secret was replaced. Send the same request again in a few seconds for another one; the latest is the one that counts."
+	maybeSent               = "The registry cannot tell right now whether the message is to be sent. GET /deliveries tells; or send the same request again in a few seconds."
+)
+
+// ChangeDestination changes a destination of the caller's account, and returns it. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, and with what cola.DestinationChangeParams refuses.
+// CodeUnavailable may leave unknown whether it was changed.
+func (s *Service) ChangeDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams) (cola.Destination, cola.QuotaState, error) {
+	key, state, err := beginWritingOf(ctx, s, c, id, destinationID)
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	before, err := s.destination(ctx, c.Account, key)
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	settled, err := p.Normalize()
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	own, err := s.isOwn(ctx, before)
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	changed, err := s.update(ctx, before, maybeDestinationChanged, func(d *store.Destination) (err error) {
+		after, err := settled.Apply(d.Destination, own)
+		if err == nil {
+			d.Destination = after
+		}
+		return err
+	})
+	return changed.Destination, state, err
+}
+
+// update changes a destination in the store. unknown is what a caller is told when it may have been done.
+func (s *Service) update(ctx context.Context, d store.Destination, unknown string, change func(*store.Destination) error) (changed store.Destination, err error) {
+	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+		changed, err = s.store.UpdateDestination(ctx, d.Account, d.UUID, change)
+		return err
+	})
+	if err != nil {
+		return store.Destination{}, destinationError(err, d.UUID, unknown)
+	}
+	return changed, nil
+}
+
+// DeleteDestination forgets a destination of the caller's account, with all that was and is to be sent there. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, and with CodeValidation for the account's own e-mail
+// address, which can be paused. CodeUnavailable may leave unknown whether it was deleted.
+func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
+	d, state, err := s.beginChanging(ctx, c, id)
+	if err != nil {
+		return state, err
+	}
+	if d.Own {
+		return state, notFor("It is the account's own e-mail address, which stays. To have nothing sent there, send PATCH /destinations/" + d.UUID + " with {\"active\": false}.")
+	}
+	err = within(ctx, saveWithin, func(ctx context.Context) error {
+		return s.store.DeleteDestination(ctx, d.Account, d.UUID)
+	})
+	if err != nil {
+		return state, destinationError(err, id, maybeDestinationDeleted)
+	}
+	return state, nil
+}
+
+// beginChanging admits a caller who is to do something with a destination, and reads it.
+func (s *Service) beginChanging(ctx context.Context, c cola.Caller, id string) (store.Destination, cola.QuotaState, error) {
+	key, state, err := beginWritingOf(ctx, s, c, id, destinationID)
+	if err != nil {
+		return store.Destination{}, state, err
+	}
+	d, err := s.destination(ctx, c.Account, key)
+	return d, state, err
+}
+
+// notFor refuses what a destination of its kind is not for.
+func notFor(message string) error {
+	var problems cola.Problems
+	problems.Add("uuid", "%s", message)
+	return problems.Err()
+}
+
+// RotateSecret replaces the secret that webhooks to a destination are signed with, and tells the new one, this once. For 24 hours they are
+// signed with the replaced one as well. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
+// another account's, and with CodeValidation for an e-mail address. CodeUnavailable may leave unknown whether it was replaced.
+func (s *Service) RotateSecret(ctx context.Context, c cola.Caller, id string) (cola.DestinationWithSecret, cola.QuotaState, error) {
+	d, state, err := s.beginChanging(ctx, c, id)
+	if err != nil {
+		return cola.DestinationWithSecret{}, state, err
+	}
+	if d.Kind != cola.KindWebhook {
+		return cola.DestinationWithSecret{}, state, notFor("It is an e-mail address; only webhooks are signed with a secret.")
+	}
+	secret, until := cola.NewWebhookSecret(), s.now().Add(secretsOverlap)
+	changed, err := s.update(ctx, d, maybeSecretReplaced, func(d *store.Destination) error {
+		d.Secrets = store.Secrets{Current: secret, Old: d.Secrets.Current, OldUntil: until}
+		return nil
+	})
+	if err != nil {
+		return cola.DestinationWithSecret{}, state, err
+	}
+	return withSecret(changed), state, nil
+}
+
+// TestDestination has a message for trials sent to a destination of the caller's account. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, and with CodeNotActive when nothing is sent there.
+func (s *Service) TestDestination(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
+	d, state, err := s.beginChanging(ctx, c, id)
+	if err == nil {
+		err = s.checkSendable(ctx, d)
+	}
+	if err != nil {
+		return cola.Delivery{}, state, err
+	}
+	made, err := s.add(ctx, d, cola.EventTest, maybeSent)
+	return made, state, err
+}
+
+// checkSendable fails with CodeNotActive, telling what to do, unless messages to a destination are sent.
+func (s *Service) checkSendable(ctx context.Context, d store.Destination) error {
+	switch {
+	case d.Kind == cola.KindEmail && !s.sends.SendsMail:
+		return cola.Errorf(cola.CodeNotActive, "This server sends no e-mail; use a webhook, or the feed of a saved search.")
+	case !d.Address.OK:
+		return cola.Errorf(cola.CodeNotActive, "The account has no e-mail address. Add a destination with one, or a webhook.")
+	case d.State == cola.DestinationActive:
+		return nil
+	}
+	own, err := s.isOwn(ctx, d)
+	if err != nil {
+		return err
+	}
+	return d.CheckActive(own)
+}
+
+// add has a message of an event sent to a destination, at once. unknown is what a caller is told when it may not be.
+func (s *Service) add(ctx context.Context, d store.Destination, event, unknown string) (made cola.Delivery, err error) {
+	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+		made, err = s.store.AddDelivery(ctx, d.Account, d.UUID, event, s.now())
+		return err
+	})
+	if err != nil {
+		return cola.Delivery{}, destinationError(err, d.UUID, unknown)
+	}
+	return made, nil
+}
+
+// ResendConfirmation has whoever has an e-mail address asked again to agree to the messages of the caller's account; one that has ended them is
+// unconfirmed then. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, with
+// CodeValidation where there is nothing to ask, and with CodeQuotaExceeded within an hour of the last time, or when the account had too many
+// asked lately.
+func (s *Service) ResendConfirmation(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
+	d, state, err := s.beginChanging(ctx, c, id)
+	if err == nil {
+		err = s.checkAskable(ctx, d)
+	}
+	if err != nil {
+		return cola.Delivery{}, state, err
+	}
+	if err := s.asked.take(c.Account, s.now()); err != nil {
+		return cola.Delivery{}, state, err
+	}
+	d, err = s.update(ctx, d, maybeSent, func(d *store.Destination) error {
+		if !d.NeedsConsent() {
+			return notFor(nothingToAsk)
+		}
+		d.Destination = d.Asked()
+		return nil
+	})
+	if err != nil {
+		s.asked.giveBack(c.Account)
+		return cola.Delivery{}, state, err
+	}
+	made, err := s.add(ctx, d, cola.EventConfirm, maybeSent)
+	return made, state, err
+}
+
+const nothingToAsk = "Whoever has this address need not be asked to agree; to have it sent to again, send PATCH /destinations/{uuid} with {\"active\": true}."
+
+// checkAskable refuses to ask where there is nobody to ask, or too soon.
+func (s *Service) checkAskable(ctx context.Context, d store.Destination) error {
+	own, err := s.isOwn(ctx, d)
+	switch {
+	case err != nil:
+		return err
+	case d.Kind != cola.KindEmail || own || !d.NeedsConsent():
+		return notFor(nothingToAsk)
+	case !s.sends.SendsMail:
+		return s.checkSendable(ctx, d)
+	}
+	var latest []cola.Delivery
+	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+		latest, _, err = s.store.DeliveriesOf(ctx, d.Account, store.DeliveryFilter{Destination: d.UUID}, store.Slice{Limit: cola.MaxPerPage})
+		return err
+	})
+	if err != nil {
+		return storeError(err, "read deliveries of a destination")
+	}
+	for _, l := range latest {
+		if wait := l.CreatedAt.Time().Add(askAgainAfter).Sub(s.now()); l.Event == cola.EventConfirm && wait > 0 {
+			return tooSoon("Whoever has this address was asked within the last hour.", wait)
+		}
+	}
+	return nil
+}
+
+// ReplayDestination has messages of runs sent again that did not get through to a destination of the caller's account, or were skipped while it
+// was paused: 1,000 at most, oldest first. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
+// another account's, and with CodeNotActive when nothing is sent there.
+func (s *Service) ReplayDestination(ctx context.Context, c cola.Caller, id string) (cola.Replayed, cola.QuotaState, error) {
+	d, state, err := s.beginChanging(ctx, c, id)
+	if err == nil {
+		err = s.checkSendable(ctx, d)
+	}
+	if err != nil {
+		return cola.Replayed{}, state, err
+	}
+	var replayed cola.Replayed
+	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+		replayed.Count, err = s.store.ReplayUndelivered(ctx, d.Account, d.UUID, s.now(), maxReplayed)
+		return err
+	})
+	if err != nil {
+		return cola.Replayed{}, state, replayError(err, destinationError(err, id, maybeSent))
+	}
+	return replayed, state, nil
+}

@@ -1,0 +1,218 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Destinations returns a page of where messages of the caller's account are sent, oldest first. It is free.
+func (s *Service) Destinations(ctx context.Context, c cola.Caller, p cola.SavedSearchListParams) (PageList[cola.Destination], cola.QuotaState, error) {
+	page, invalid := p.Normalize()
+	return pages(ctx, s, c, page, invalid, "list destinations", func(ctx context.Context, part store.Slice) ([]cola.Destination, int, error) {
+		kept, total, err := s.store.Destinations(ctx, c.Account, part)
+		rows := make([]cola.Destination, len(kept))
+		for i := range kept {
+			rows[i] = kept[i].Destination
+		}
+		return rows, total, err
+	})
+}
+
+// pages answers a free list of what belongs to the caller's account: settle, admit, read.
+func pages[T any](ctx context.Context, s *Service, c cola.Caller, page cola.SavedSearchPage, invalid error, operation string,
+	read func(ctx context.Context, part store.Slice) ([]T, int, error),
+) (list PageList[T], state cola.QuotaState, err error) {
+	if state, err = s.begin(c); err != nil {
+		return list, state, err
+	}
+	if state, err = s.free(ctx, c, invalid); err != nil {
+		return list, state, err
+	}
+	part := store.Slice{Offset: (page.Page - 1) * page.PerPage, Limit: page.PerPage}
+	meta := cola.PageMeta{Page: page.Page, PerPage: page.PerPage}
+	var rows []T
+	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+		rows, meta.Total, err = read(ctx, part)
+		return err
+	})
+	if err != nil {
+		return list, state, storeError(err, operation)
+	}
+	meta.HasMore = part.Offset+len(rows) < meta.Total
+	return PageList[T]{Rows: rows, Meta: meta}, state, nil
+}
+
+// Destination returns a destination of the caller's account. It is free. It fails with CodeNotFound also for another account's.
+func (s *Service) Destination(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.Destination], cola.QuotaState, error) {
+	return lookup(ctx, s, c, cola.MeterNone, ifNoneMatch, func() (cola.Destination, error) {
+		key, err := destinationID(id)
+		if err != nil {
+			return cola.Destination{}, err
+		}
+		d, err := s.destination(ctx, c.Account, key)
+		return d.Destination, err
+	})
+}
+
+// destination reads a destination by the UUID that the store has it by, or fails with CodeNotFound.
+func (s *Service) destination(ctx context.Context, account cola.AccountID, key string) (d store.Destination, err error) {
+	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+		d, err = s.store.Destination(ctx, account, key)
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return store.Destination{}, noSuchDestination(key)
+	case err != nil:
+		return store.Destination{}, storeError(err, "read destination")
+	}
+	return d, nil
+}
+
+// CreateDestination has messages of the caller's account sent somewhere. It is free and needs the scope cola.ScopeWriteSavedSearches. A
+// webhook is active at once and comes with the secret that messages to it are signed with, which is told this once. An e-mail address other than the
+// account's own is unconfirmed, and asked by e-mail to agree. It fails with what Normalize refuses, with CodeDestinationLimit, with
+// CodeDestinationExists, and with CodeQuotaExceeded when too many addresses were asked lately. CodeUnavailable may leave unknown whether it was made.
+func (s *Service) CreateDestination(ctx context.Context, c cola.Caller, p cola.DestinationParams) (cola.DestinationWithSecret, cola.QuotaState, error) {
+	none := cola.DestinationWithSecret{}
+	if state, err := s.begin(c); err != nil {
+		return none, state, err
+	}
+	if !c.Has(cola.ScopeWriteSavedSearches) {
+		state, err := s.Refuse(ctx, c, c.Lacks(cola.ScopeWriteSavedSearches))
+		return none, state, err
+	}
+	settled, err := p.Normalize(s.sends)
+	if err != nil {
+		state, err := s.Refuse(ctx, c, err)
+		return none, state, err
+	}
+	state, err := s.Admit(ctx, c)
+	if err != nil {
+		return none, state, err
+	}
+	made, err := s.keep(ctx, c.Account, settled)
+	if err != nil {
+		return none, state, err
+	}
+	return withSecret(made), state, nil
+}
+
+// withSecret returns what is told of a destination when its secret is new.
+func withSecret(d store.Destination) cola.DestinationWithSecret {
+	told := cola.DestinationWithSecret{Destination: d.Destination}
+	if d.Secrets.Current != "" {
+		told.Secret = cola.Some(d.Secrets.Current)
+	}
+	return told
+}
+
+// keep keeps a settled destination of an admitted caller, and has its recipient asked where that is needed.
+func (s *Service) keep(ctx context.Context, account cola.AccountID, d cola.Destination) (made store.Destination, err error) {
+	n := store.NewDestination{
+		Account: account, Kind: d.Kind, Address: d.Address.V, SavedSearch: d.SavedSearch.V, SendEmpty: d.SendEmpty,
+		State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
+	}
+	if d.Kind == cola.KindWebhook {
+		n.Secret = cola.NewWebhookSecret()
+		return s.keepNew(ctx, n)
+	}
+	own, err := s.isOwnAddress(ctx, account, n.Address)
+	if err != nil {
+		return made, err
+	}
+	if own {
+		return s.keepNew(ctx, n)
+	}
+	n.State = cola.DestinationUnconfirmed
+	if err := s.asked.take(account, s.now()); err != nil {
+		return made, err
+	}
+	if made, err = s.keepNew(ctx, n); err != nil {
+		s.asked.giveBack(account)
+		return made, err
+	}
+	_, err = s.add(ctx, made, cola.EventConfirm, fmt.Sprintf("The destination was made, but whoever has the address could not be asked right now. Send POST /destinations/%s/confirmation in a few seconds.", made.UUID))
+	return made, err
+}
+
+// keepNew makes a destination in the store.
+func (s *Service) keepNew(ctx context.Context, n store.NewDestination) (made store.Destination, err error) {
+	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+		made, err = s.store.CreateDestination(ctx, n)
+		return err
+	})
+	switch {
+	case err == nil:
+		return made, nil
+	case errors.Is(err, store.ErrExists):
+		return made, cola.Errorf(cola.CodeDestinationExists,
+			"The account has this destination already, for the same searches. GET /destinations lists it; a lost secret is replaced with POST /destinations/{uuid}/secret.")
+	case errors.Is(err, store.ErrLimit):
+		refusal := cola.Errorf(cola.CodeDestinationLimit, "An account may have %d destinations, and this one has them. Delete one of the others first.", n.MaxDestinations)
+		refusal.Details = map[string]any{"limit": n.MaxDestinations}
+		return made, refusal
+	case errors.Is(err, store.ErrNotFound):
+		var problems cola.Problems
+		problems.Add("saved_search", "Your account has no saved search with the id %s.", cola.Quoted(n.SavedSearch))
+		return made, problems.Err()
+	}
+	return made, destinationError(err, n.Address, "The registry cannot tell right now whether the destination was made. Send the same request again in a few seconds; destination_exists then says that it was.")
+}
+
+// isOwnAddress reports whether an e-mail address is the account's own one, in any letter case.
+func (s *Service) isOwnAddress(ctx context.Context, account cola.AccountID, address string) (own bool, err error) {
+	err = within(ctx, readWithin, func(ctx context.Context) error {
+		list, _, err := s.store.Destinations(ctx, account, store.Slice{Limit: cola.MaxDestinations + 1})
+		for _, d := range list {
+			own = own || d.Own && d.Address.OK && store.FoldEmail(d.Address.V) == store.FoldEmail(address)
+		}
+		return err
+	})
+	if err != nil {
+		return false, storeError(err, "read the account's own destination")
+	}
+	return own, nil
+}
+
+// isOwn reports whether a destination is the account's own e-mail address, which nobody else need agree to.
+func (s *Service) isOwn(ctx context.Context, d store.Destination) (bool, error) {
+	if d.Own || d.Kind != cola.KindEmail {
+		return d.Own, nil
+	}
+	return s.isOwnAddress(ctx, d.Account, d.Address.V)
+}
+
+// destinationID returns the form in which the store has the UUID of a destination, or a refusal for what is none.
+func destinationID(id string) (string, error) {
+	if key, ok := settleUUID(id); ok {
+		return key, nil
+	}
+	refusal := noSuchDestination(id)
+	refusal.Message += " The id of a destination is a UUID."
+	return "", refusal
+}
+
+func noSuchDestination(id string) *cola.Error {
+	return cola.Errorf(cola.CodeNotFound, "Your account has no destination with the id %s.", cola.Quoted(id))
+}
+
+// destinationError turns an error of changing a destination into what a caller may see. unknown is what to say when it may have been done.
+func destinationError(err error, id, unknown string) error {
+	if refusal, ok := errors.AsType[*cola.Error](err); ok {
+		return refusal
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return noSuchDestination(id)
+	case errors.Is(err, store.ErrUnavailable):
+		refusal := cola.Unavailable()
+		refusal.Message = unknown
+		return refusal
+	}
+	return fmt.Errorf("change destination: %w", err)
+}

@@ -1,0 +1,120 @@
+package registry
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// What a feed shows.
+const (
+	feedRuns   = 30  // that found something, newest first
+	feedLabels = 100 // of each
+)
+
+const (
+	feedsPath = "/feeds/" // below the public URL, before the token
+	feedBytes = 32        // of randomness in a token
+)
+
+// Feed is what the feed of a saved search shows.
+type Feed struct {
+	Search cola.SavedSearch
+	URL    string // of the feed itself
+	Runs   []FeedRun
+}
+
+// FeedRun is a run that found something.
+type FeedRun struct {
+	Run    cola.SavedSearchRun
+	Labels []FeedLabel // the first, by id; fewer than the run found when these are many, or are gone
+}
+
+// FeedLabel is a label that a run found, as it is now.
+type FeedLabel struct {
+	cola.ColaSummary
+	Late bool
+}
+
+// What a caller is told when the outcome of a request is not known.
+const (
+	maybeFeedMade  = "The registry cannot tell right now whether the feed was made. Send the same request again in a few seconds: the latest address is the one that counts."
+	maybeFeedEnded = "The registry cannot tell right now whether the feed has ended. Send the same request again in a few seconds."
+)
+
+// MakeFeed gives a search of the caller's account a feed with a new address, in place of the one that it has, and tells the address, this once.
+// It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search.
+func (s *Service) MakeFeed(ctx context.Context, c cola.Caller, id string) (cola.SavedSearchFeed, cola.QuotaState, error) {
+	key, state, err := s.beginWriting(ctx, c, id)
+	if err != nil {
+		return cola.SavedSearchFeed{}, state, err
+	}
+	var bits [feedBytes]byte
+	rand.Read(bits[:])
+	token := base64.RawURLEncoding.EncodeToString(bits[:])
+	hash := feedHash(token)
+	if err := s.setFeed(ctx, c, key, &hash); err != nil {
+		return cola.SavedSearchFeed{}, state, changeError(err, id, maybeFeedMade)
+	}
+	return cola.SavedSearchFeed{URL: s.publicURL + feedsPath + token}, state, nil
+}
+
+// EndFeed ends the feed of a search of the caller's account; it is no error when there is none. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search.
+func (s *Service) EndFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
+	key, state, err := s.beginWriting(ctx, c, id)
+	if err != nil {
+		return state, err
+	}
+	if err := s.setFeed(ctx, c, key, nil); err != nil {
+		return state, changeError(err, id, maybeFeedEnded)
+	}
+	return state, nil
+}
+
+func (s *Service) setFeed(ctx context.Context, c cola.Caller, search string, hash *store.FeedHash) error {
+	return within(ctx, saveWithin, func(ctx context.Context) error {
+		return s.store.SetFeed(ctx, c.Account, search, hash)
+	})
+}
+
+func feedHash(token string) store.FeedHash { return sha256.Sum256([]byte(token)) }
+
+// Feed returns what the feed with a token shows. Whoever has the token may read it; it costs nothing. It fails with CodeNotFound when there is no
+// such feed, or its account is suspended.
+func (s *Service) Feed(ctx context.Context, token string) (Feed, error) {
+	if !tokenLike(token) {
+		return Feed{}, noSuchFeed()
+	}
+	var kept store.Feed
+	err := within(ctx, runsWithin, func(ctx context.Context) (err error) {
+		kept, err = s.store.Feed(ctx, feedHash(token), feedRuns, feedLabels)
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return Feed{}, noSuchFeed()
+	case err != nil:
+		return Feed{}, storeError(err, "read feed")
+	}
+	feed := Feed{Search: kept.Search, URL: s.publicURL + feedsPath + token}
+	s.address(&feed.Search)
+	for _, run := range kept.Runs {
+		shown := FeedRun{Run: run.Run}
+		for _, l := range run.Labels {
+			shown.Labels = append(shown.Labels, FeedLabel{ColaSummary: l.Label, Late: l.Match.Late})
+		}
+		feed.Runs = append(feed.Runs, shown)
+	}
+	return feed, nil
+}
+
+// noSuchFeed does not repeat the token: it is a secret, also when it is misspelt.
+func noSuchFeed() error {
+	return cola.Errorf(cola.CodeNotFound, "There is no feed at this address: it has ended, got another address, or its account is suspended. The account holder can make it anew.")
+}

@@ -1,0 +1,130 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Subscription is what whoever gets e-mail of an account's searches is shown of it, by a link in a message. It names no account.
+type Subscription struct {
+	Address string // with most of it left out; empty when there is none
+	Search  string // name of the only search that it is of; empty: all of the account
+	State   string // of the destination
+	Reason  string // why it is paused; empty else
+}
+
+// Ended reports whether nothing is sent to the address for the reason that its owner has ended it.
+func (s Subscription) Ended() bool { return s.Reason == cola.ReasonUnsubscribed }
+
+// Confirmed reports whether its owner has agreed to it.
+func (s Subscription) Confirmed() bool { return !s.Ended() && s.State != cola.DestinationUnconfirmed }
+
+// What somebody is told when the outcome of a request is not known.
+const maybeSubscribed = "It cannot be told right now whether that was done. Try again in a few seconds: done twice is as good as done once."
+
+// Subscription returns what a link in an e-mail is about, by its token. It fails with CodeNotFound when there is no such e-mail destination any more.
+func (s *Service) Subscription(ctx context.Context, token string) (Subscription, error) {
+	d, err := s.subscribed(ctx, token)
+	if err != nil {
+		return Subscription{}, err
+	}
+	return s.subscription(ctx, d)
+}
+
+// Unsubscribe ends what a link in an e-mail is about, by its token: nothing more is sent there until its owner agrees to it again. It fails with
+// CodeNotFound when there is no such e-mail destination any more.
+func (s *Service) Unsubscribe(ctx context.Context, token string) (Subscription, error) {
+	return s.resubscribe(ctx, token, cola.Destination.Unsubscribed)
+}
+
+// Confirm agrees to what a link in an e-mail is about, by its token, for the first time or after Unsubscribe. It fails with CodeNotFound when
+// there is no such e-mail destination any more.
+func (s *Service) Confirm(ctx context.Context, token string) (Subscription, error) {
+	return s.resubscribe(ctx, token, cola.Destination.Confirmed)
+}
+
+// resubscribe changes the e-mail destination with a token.
+func (s *Service) resubscribe(ctx context.Context, token string, change func(cola.Destination) cola.Destination) (Subscription, error) {
+	d, err := s.subscribed(ctx, token)
+	if err != nil {
+		return Subscription{}, err
+	}
+	changed, err := s.update(ctx, d, maybeSubscribed, func(d *store.Destination) error {
+		d.Destination = change(d.Destination)
+		return nil
+	})
+	switch {
+	case cola.CodeOf(err) == cola.CodeNotFound:
+		return Subscription{}, noSuchSubscription()
+	case err != nil:
+		return Subscription{}, err
+	}
+	return s.subscription(ctx, changed)
+}
+
+// subscribed finds the e-mail destination with a token.
+func (s *Service) subscribed(ctx context.Context, token string) (d store.Destination, err error) {
+	if !tokenLike(token) {
+		return d, noSuchSubscription()
+	}
+	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+		d, err = s.store.DestinationByToken(ctx, token)
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrNotFound), err == nil && d.Kind != cola.KindEmail:
+		return store.Destination{}, noSuchSubscription()
+	case err != nil:
+		return store.Destination{}, storeError(err, "find destination by token")
+	}
+	return d, nil
+}
+
+// subscription returns what is shown of an e-mail destination.
+func (s *Service) subscription(ctx context.Context, d store.Destination) (Subscription, error) {
+	shown := Subscription{Address: masked(d.Address.V), State: d.State, Reason: d.Reason.V}
+	if !d.SavedSearch.OK {
+		return shown, nil
+	}
+	err := within(ctx, readWithin, func(ctx context.Context) error {
+		search, err := s.store.SavedSearch(ctx, d.Account, d.SavedSearch.V)
+		shown.Search = search.Name
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrNotFound): // deleted just now, and the destination with it
+		return Subscription{}, noSuchSubscription()
+	case err != nil:
+		return Subscription{}, storeError(err, "read saved search of a destination")
+	}
+	return shown, nil
+}
+
+// noSuchSubscription does not repeat the token: it is a secret, also when it is misspelt.
+func noSuchSubscription() error {
+	return cola.Errorf(cola.CodeNotFound, "There is nothing at this address any more: what it was about has been deleted, and no messages are sent for it.")
+}
+
+// masked leaves out most of an e-mail address: whoever has it recognises it, and whoever was forwarded a message learns little.
+func masked(address string) string {
+	at := strings.LastIndexByte(address, '@')
+	if at < 1 {
+		return ""
+	}
+	_, first := utf8.DecodeRuneInString(address)
+	return address[:first] + "…" + address[at:]
+}
+
+// tokenLike reports whether a text can be a token in an address of ours. Others need not be looked for.
+func tokenLike(text string) bool {
+	const least, most = 16, 128 // characters
+	other := func(r rune) bool {
+		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}
+	return len(text) >= least && len(text) <= most && !strings.ContainsFunc(text, other)
+}
