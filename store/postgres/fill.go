@@ -59,6 +59,7 @@ type filler struct {
 	known   cola.Revision // the highest that the items tell of
 
 	accounts, keys, apps, identities, links, searches, runs, matches, months, days *filledTable
+	destinations, deliveries, attempts                                             *filledTable
 	permittees, colas, images, barcodes, arrivals, bursts                          *filledTable
 }
 
@@ -84,6 +85,9 @@ func newFiller(ctx context.Context, tx pgx.Tx) *filler {
 	f.searches = table("saved_searches", append([]string{"id", "account_id", "mark_at", "mark_revision", "feed_hash"}, records.Names((&records.SavedSearch{}).Columns())...)...)
 	f.runs = table("saved_search_runs", "search_id", "id", "ran_at", "date_from", "date_to", "match_count", "late_count", "upto")
 	f.matches = table("saved_search_matches", "search_id", "run_id", "ttb_id", "late", "met")
+	f.destinations = table("destinations", filledDestination...) // after runs: filled ones are told to nobody
+	f.deliveries = table("deliveries", filledDelivery...)
+	f.attempts = table("delivery_attempts", filledAttempt...)
 	f.months = table("usage_months", "account_id", "period", "detail_views", "list_records")
 	f.days = table("usage_days", "account_id", "day", "channel", "credential_kind", "credential_id", "meter", "units", "requests")
 	f.bursts = table("burst_windows", "account_id", "granted_at", "requests")
@@ -108,6 +112,8 @@ func (f *filler) fill(i *store.Item) error {
 			k.CreatedAt, encode(&k.LastUsedAt), encode(&k.RevokedAt), encode(&k.ExpiresAt))
 	case store.ItemApp, store.ItemIdentity, store.ItemLink:
 		f.addConnection(i)
+	case store.ItemDestination, store.ItemDelivery, store.ItemAttempt:
+		f.addDelivery(i)
 	case store.ItemMonth:
 		m := &i.Month
 		f.add(f.months, int64(m.Account), m.Period.String(), int64(m.Used.DetailViews), int64(m.Used.ListRecords))
@@ -190,7 +196,7 @@ func (f *filler) finish(rev cola.Revision) error {
 		return err
 	}
 	b := &pgx.Batch{}
-	for _, t := range []*filledTable{f.accounts, f.keys, f.apps, f.links, f.searches, f.runs} {
+	for _, t := range []*filledTable{f.accounts, f.keys, f.apps, f.links, f.searches, f.runs, f.destinations, f.deliveries} {
 		b.Queue(fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%s', 'id'), max(id)) FROM %[1]s`, t.name))
 	}
 	b.Queue(setBoth, int64(max(rev, f.known+1)))

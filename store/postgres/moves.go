@@ -31,6 +31,7 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 		d := dumper{ctx, q, func(i *store.Item) error { return f.told(yield(i)) }}
 		for _, dump := range []func() error{
 			d.accounts, d.keys, d.apps, d.identities, d.links, d.searches, d.runs, d.matches,
+			d.destinations, d.deliveries, d.attempts,
 			d.months, d.days, d.grants, d.references, d.permittees, d.colas, d.arrivals,
 		} {
 			if err := dump(); err != nil {
@@ -182,20 +183,23 @@ func (s *Store) Sizes(ctx context.Context) (map[store.ItemKind]int, error) {
 
 // countsOf says how the records of each kind are counted.
 var countsOf = map[store.ItemKind][]string{
-	store.ItemAccount:   {`count(*) FROM accounts`},
-	store.ItemKey:       {`count(*) FROM api_keys`},
-	store.ItemApp:       {`count(*) FROM apps`},
-	store.ItemIdentity:  {`count(*) FROM identities`},
-	store.ItemLink:      {`count(*) FROM links`},
-	store.ItemSearch:    {`count(*) FROM saved_searches`},
-	store.ItemRun:       {`count(*) FROM saved_search_runs`},
-	store.ItemMatch:     {`count(*) FROM saved_search_matches`},
-	store.ItemMonth:     {`count(*) FROM usage_months`},
-	store.ItemDay:       {`count(*) FROM usage_days`},
-	store.ItemGrant:     {`coalesce(sum(cardinality(granted_at)), 0) FROM burst_windows`},
-	store.ItemPermittee: {`count(*) FROM permittees`},
-	store.ItemCola:      {`count(*) FROM colas`},
-	store.ItemArrival:   {`count(*) FROM cola_arrivals`},
+	store.ItemAccount:     {`count(*) FROM accounts`},
+	store.ItemKey:         {`count(*) FROM api_keys`},
+	store.ItemApp:         {`count(*) FROM apps`},
+	store.ItemIdentity:    {`count(*) FROM identities`},
+	store.ItemLink:        {`count(*) FROM links`},
+	store.ItemSearch:      {`count(*) FROM saved_searches`},
+	store.ItemRun:         {`count(*) FROM saved_search_runs`},
+	store.ItemMatch:       {`count(*) FROM saved_search_matches`},
+	store.ItemDestination: {`count(*) FROM destinations`},
+	store.ItemDelivery:    {`count(*) FROM deliveries`},
+	store.ItemAttempt:     {`count(*) FROM delivery_attempts`},
+	store.ItemMonth:       {`count(*) FROM usage_months`},
+	store.ItemDay:         {`count(*) FROM usage_days`},
+	store.ItemGrant:       {`coalesce(sum(cardinality(granted_at)), 0) FROM burst_windows`},
+	store.ItemPermittee:   {`count(*) FROM permittees`},
+	store.ItemCola:        {`count(*) FROM colas`},
+	store.ItemArrival:     {`count(*) FROM cola_arrivals`},
 	store.ItemReferences: {`count(*) FROM ` + records.AVAs.Table, `count(*) FROM ` + records.ProductionReports.Table,
 		`count(*) FROM ` + records.ProcessingTimes.Table, `count(*) FROM ` + records.FormulaProcessingTimes.Table,
 		`count(*) FROM ` + records.RegistrationProcessingTimes.Table, `count(*) FROM ` + records.CategoryAliases.Table},
