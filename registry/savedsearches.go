@@ -106,7 +106,7 @@ func saveError(err error) error {
 		return cola.Errorf(cola.CodeIdempotencyKeyReused,
 			"This Idempotency-Key was sent with another search before. Send a new key with a new search, and the same one only to repeat a request.")
 	case errors.Is(err, store.ErrLimit):
-		return tooManyActive("Save this search without a schedule or with \"active\": false, or pause or delete one of the others first.")
+		return tooManyActive(err, "Save this search without a schedule or with \"active\": false, or pause or delete one of the others first.")
 	case errors.Is(err, store.ErrUnavailable):
 		refusal := cola.Unavailable()
 		refusal.Message = "The registry cannot tell right now whether the search was saved. Send the same request again in a few seconds; " +
@@ -116,9 +116,19 @@ func saveError(err error) error {
 	return fmt.Errorf("create saved search: %w", err)
 }
 
-// tooManyActive refuses one more active schedule, and tells what to do instead.
-func tooManyActive(instead string) error {
-	refusal := cola.Errorf(cola.CodeWatchlistLimit, "An account may have %d saved searches that run by themselves, and this one has them. %s", cola.MaxActiveSchedules, instead)
-	refusal.Details = map[string]any{"limit": cola.MaxActiveSchedules}
+// tooManyActive refuses one more active schedule, which the store has refused with err, and tells what to do instead.
+func tooManyActive(err error, instead string) error {
+	most := cola.MaxActiveSchedules
+	if reached, ok := errors.AsType[store.LimitError](err); ok {
+		most = reached.Limit // the account may have a lower one
+	}
+	refusal := cola.Errorf(cola.CodeWatchlistLimit, "An account may have %d saved searches that run by themselves, and this one has them. %s", most, instead)
+	switch most {
+	case 0:
+		refusal.Message = "This account may have no saved search that runs by itself. Ask the operator of this service."
+	case 1:
+		refusal.Message = "This account may have one saved search that runs by itself, and has it. " + instead
+	}
+	refusal.Details = map[string]any{"limit": most}
 	return refusal
 }

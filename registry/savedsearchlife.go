@@ -192,7 +192,7 @@ func changeError(err error, id, unknown string) error {
 	case errors.Is(err, store.ErrNotFound):
 		return noSuchSearch(id)
 	case errors.Is(err, store.ErrLimit):
-		return tooManyActive("Pause or delete one of the others first.")
+		return tooManyActive(err, "Pause or delete one of the others first.")
 	case errors.Is(err, store.ErrUnavailable):
 		refusal := cola.Unavailable()
 		refusal.Message = unknown

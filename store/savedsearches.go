@@ -22,7 +22,7 @@ type SavedSearches interface {
 	//
 	// When a search was created under the key of Once before and that is not too long ago: with the same fingerprint, that search
 	// is returned as it stands with repeated set, and nothing is written; with another one, it fails with ErrReused. When that search
-	// is gone meanwhile, a new one is made. It fails with ErrLimit when the new search has an active schedule and the account has
+	// is gone meanwhile, a new one is made. It fails with ErrLimit, as a LimitError, when the new search has an active schedule and the account has
 	// as many such searches already as it may, by MaxActive or its ActiveLimit, with ErrNotFound when there is no such account, with ErrExists when a search has
 	// the UUID, and with ErrMalformed when the search cannot be kept.
 	CreateSavedSearch(ctx context.Context, s NewSavedSearch) (made cola.SavedSearch, repeated bool, err error)
@@ -36,7 +36,7 @@ type SavedSearches interface {
 	// not wait for anything. The UUID and the creation time stay as they are, whatever change makes of them.
 	//
 	// Nothing is written when it fails: with what change fails with, as it is; with ErrNotFound when there is no such search, or it is
-	// another account's; with ErrLimit when the change has the search run that did not before, and the account has maxActive
+	// another account's; with ErrLimit, as a LimitError, when the change has the search run that did not before, and the account has maxActive
 	// active ones, or as many as its ActiveLimit; and with ErrMalformed when the search cannot be kept.
 	UpdateSavedSearch(ctx context.Context, account cola.AccountID, uuid string, maxActive int,
 		change func(cola.SavedSearch) (cola.SavedSearch, error)) (cola.SavedSearch, error)

@@ -8,6 +8,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -37,6 +38,15 @@ var (
 	// ErrNewerSchema: the database was migrated by a newer version of the program.
 	ErrNewerSchema = errors.New("the database has a newer schema than this program knows; run a newer version")
 )
+
+// LimitError is an ErrLimit that tells the limit: what the account may have, where that is a number of its own.
+type LimitError struct{ Limit int }
+
+// Error tells the limit.
+func (e LimitError) Error() string { return fmt.Sprintf("%v, which is %d", ErrLimit, e.Limit) }
+
+// Unwrap returns ErrLimit.
+func (LimitError) Unwrap() error { return ErrLimit }
 
 // Store is a whole backend.
 type Store interface {

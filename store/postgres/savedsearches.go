@@ -111,12 +111,12 @@ func holdAccount(ctx context.Context, tx pgx.Tx, account cola.AccountID) error {
 	return err
 }
 
-// roomForActive fails with ErrLimit when an account that is held has as many active schedules as it may.
+// roomForActive fails with a LimitError when an account that is held has as many active schedules as it may.
 func roomForActive(ctx context.Context, tx pgx.Tx, account cola.AccountID, most int) error {
 	var limit, active int
 	err := tx.QueryRow(ctx, countActive, int64(account)).Scan(fields{&limit, &active})
-	if err == nil && active >= min(most, limit) {
-		return store.ErrLimit
+	if limit = min(most, limit); err == nil && active >= limit {
+		return store.LimitError{Limit: limit}
 	}
 	return err
 }

@@ -84,12 +84,12 @@ func (s *Store) settledSearch(ctx context.Context, account cola.AccountID, uuid 
 	return scanSavedSearch(s.ledger.row(ctx, selectSearch, int64(account), uuid))
 }
 
-// roomForActive fails with ErrLimit when an account has as many active schedules as it may; only within a transaction that writes.
+// roomForActive fails with a LimitError when an account has as many active schedules as it may; only within a transaction that writes.
 func (s *Store) roomForActive(ctx context.Context, account cola.AccountID, most int) error {
 	var limit, active int
 	err := s.ledger.row(ctx, countActive, int64(account)).Scan(&limit, &active)
-	if err == nil && active >= min(most, limit) {
-		return store.ErrLimit
+	if limit = min(most, limit); err == nil && active >= limit {
+		return store.LimitError{Limit: limit}
 	}
 	return err
 }

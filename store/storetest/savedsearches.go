@@ -270,8 +270,9 @@ func activeIsLimited(t *testing.T, st store.Store, _ *clock) {
 		mustCreate(t, st, newSearch(a.ID, n))
 	}
 	refused := once(newSearch(a.ID, 50), "key", 1)
-	if _, _, err := st.CreateSavedSearch(t.Context(), refused); !errors.Is(err, store.ErrLimit) {
-		t.Errorf("one more: %v, want ErrLimit", err)
+	_, _, err := st.CreateSavedSearch(t.Context(), refused)
+	if limit, ok := errors.AsType[store.LimitError](err); !ok || limit.Limit != maxActive || !errors.Is(err, store.ErrLimit) {
+		t.Errorf("one more: %v, want ErrLimit with the limit", err)
 	}
 	paused.Search.UUID, unscheduled.Search.UUID = newSearch(a.ID, 101).Search.UUID, newSearch(a.ID, 201).Search.UUID
 	mustCreate(t, st, paused) // at the limit, too
