@@ -24,6 +24,15 @@ func mustAccount(t tb, st store.Store, email string, tier cola.Tier) store.Accou
 	return must(t, a, err)
 }
 
+// roomyAccount makes an account that may have as many active searches as a test wants.
+func roomyAccount(t tb, st store.Store, email string) store.Account {
+	t.Helper()
+	a := mustAccount(t, st, email, cola.TierFree)
+	a.ActiveLimit = 10_000
+	mustDo(t, st.SetActiveLimit(context.Background(), a.ID, a.ActiveLimit))
+	return a
+}
+
 func accountComesBack(t *testing.T, st store.Store, c *clock) {
 	list, err := st.Accounts(t.Context())
 	if err != nil || len(list) != 0 {
@@ -35,7 +44,7 @@ func accountComesBack(t *testing.T, st store.Store, c *clock) {
 	if a.ID == 0 || b.ID <= a.ID {
 		t.Errorf("ids %d and %d, want rising ones", a.ID, b.ID)
 	}
-	same(t, "account", store.Account{ID: a.ID, Email: "Ann@Example.com", Tier: cola.TierFree, CreatedAt: epoch}, a)
+	same(t, "account", store.Account{ID: a.ID, Email: "Ann@Example.com", Tier: cola.TierFree, CreatedAt: epoch, ActiveLimit: cola.MaxActiveSchedules}, a)
 	found, err := st.AccountByEmail(t.Context(), b.Email)
 	same(t, "found", b, must(t, found, err))
 	list, err = st.Accounts(t.Context())

@@ -69,7 +69,7 @@ func childClaim(ctx context.Context, st store.Store, out io.Writer) error {
 
 func mustShareSearches(t *testing.T, db Database) cola.AccountID {
 	t.Helper()
-	account := mustAccount(t, db, chargedAccount, cola.TierFree)
+	account := roomyAccount(t, db, chargedAccount)
 	for n := range sharedSearches {
 		mustCreate(t, db, dueSearch(account.ID, n, epoch))
 	}

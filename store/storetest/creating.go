@@ -85,7 +85,7 @@ func childCreate(ctx context.Context, st store.Store, out io.Writer) error {
 func createTogether(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
-	account := mustAccount(t, db, chargedAccount, cola.TierFree)
+	account := roomyAccount(t, db, chargedAccount)
 	var total atomic.Int64
 	var wg sync.WaitGroup
 	for range 2 {
@@ -114,7 +114,7 @@ func createTogether(t *testing.T, b Backend) {
 func resumeTogether(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
-	account := mustAccount(t, db, chargedAccount, cola.TierFree)
+	account := roomyAccount(t, db, chargedAccount)
 	for n := range 2 * manyActive {
 		mustPause(t, db, account.ID, n)
 	}

@@ -48,7 +48,7 @@ func mustHaveAccounts(t tb, st store.Store, want ...store.Account) {
 func identityKeepsAccount(t *testing.T, st store.Store, c *clock) {
 	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // is kept in UTC, to the microsecond
 	a := mustAccountOf(t, st, anIssuer, "1", "Ann@Example.com")
-	same(t, "account", store.Account{ID: a.ID, Email: "Ann@Example.com", Tier: cola.TierFree, CreatedAt: epoch}, a)
+	same(t, "account", store.Account{ID: a.ID, Email: "Ann@Example.com", Tier: cola.TierFree, CreatedAt: epoch, ActiveLimit: cola.MaxActiveSchedules}, a)
 	c.advance(time.Hour)
 	mustDo(t, st.SetTier(t.Context(), a.ID, cola.TierPro))
 	a.Tier = cola.TierPro
@@ -57,8 +57,8 @@ func identityKeepsAccount(t *testing.T, st store.Store, c *clock) {
 	}
 	mustHaveAccounts(t, st, a)
 	b := mustAccountOf(t, st, "https://other.example.com", "1", "")
-	same(t, "account of the subject of another issuer",
-		store.Account{ID: b.ID, Email: "https://other.example.com#1", Tier: cola.TierFree, CreatedAt: c.now().UTC().Truncate(time.Microsecond)}, b)
+	same(t, "account of the subject of another issuer", store.Account{ID: b.ID, Email: "https://other.example.com#1", Tier: cola.TierFree,
+		CreatedAt: c.now().UTC().Truncate(time.Microsecond), ActiveLimit: cola.MaxActiveSchedules}, b)
 	same(t, "found again", b, mustAccountOf(t, st, "https://other.example.com", "1", ""))
 	mustHaveAccounts(t, st, a, b)
 	found, err := st.AccountByEmail(t.Context(), b.Email)
@@ -176,6 +176,7 @@ func longestIdentity(t *testing.T, st store.Store, _ *clock) {
 // with a key that holds and usage of this month. Whoever comes in with the account's address gets it.
 func CheckUpgraded(t *testing.T, st store.Store, want store.Account, key cola.Credential, used cola.Used) {
 	t.Helper()
+	want.ActiveLimit = cola.MaxActiveSchedules
 	same(t, "account of an identity", want, mustAccountOf(t, st, anIssuer, "1", strings.ToUpper(want.Email)))
 	other := mustAccountOf(t, st, anIssuer, "2", "")
 	if other.ID <= want.ID {

@@ -91,7 +91,7 @@ func labelComesOnce(t *testing.T, st store.Store, c *clock) {
 }
 
 func runsTogether(t *testing.T, st store.Store, _ *clock) {
-	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	a := roomyAccount(t, st, "a@example.com")
 	for n := range 120 {
 		mustCreate(t, st, dueSearch(a.ID, n, epoch.Add(time.Duration(n)*time.Second)))
 	}

@@ -16,7 +16,7 @@ import (
 func SampleSearches(n int) iter.Seq2[*store.Item, error] {
 	return func(yield func(*store.Item, error) bool) {
 		for i := 0; i < n; i += 10 {
-			a := store.Account{ID: cola.AccountID(i/10 + 1), Email: fmt.Sprintf("%d@example.com", i), Tier: cola.TierPro, CreatedAt: epoch}
+			a := store.Account{ID: cola.AccountID(i/10 + 1), Email: fmt.Sprintf("%d@example.com", i), Tier: cola.TierPro, CreatedAt: epoch, ActiveLimit: 10}
 			if !yield(&store.Item{Kind: store.ItemAccount, Account: a}, nil) {
 				return
 			}

@@ -92,7 +92,7 @@ func heldIsNotClaimed(t *testing.T, st store.Store, c *clock) {
 }
 
 func manyAreClaimed(t *testing.T, st store.Store, _ *clock) {
-	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	a := roomyAccount(t, st, "a@example.com")
 	var want []string
 	for n := range 250 { // more than a backend claims at a time
 		want = append(want, mustCreate(t, st, dueSearch(a.ID, n, duePast.Add(time.Duration(n/2-200)*time.Second))).Name)

@@ -261,7 +261,7 @@ func createdOnceAtOnce(t *testing.T, st store.Store, _ *clock) {
 }
 
 func activeIsLimited(t *testing.T, st store.Store, _ *clock) {
-	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	a, b := roomyAccount(t, st, "a@example.com"), mustAccount(t, st, "b@example.com", cola.TierFree)
 	paused, unscheduled := newSearch(a.ID, 100), newSearch(a.ID, 200)
 	paused.Search.Schedule.Active, unscheduled.Search.Schedule = false, nil
 	mustCreate(t, st, paused)
