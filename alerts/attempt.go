@@ -83,8 +83,10 @@ func (r *round) note(ctx context.Context, a store.Attempt) error {
 	ctx, end := lasting(ctx, recordWithin)
 	defer end()
 	recorded, err := r.store.RecordAttempt(ctx, a)
-	for err != nil && errors.Is(err, store.ErrUnavailable) && rest(ctx, recordEvery) {
-		recorded, err = r.store.RecordAttempt(ctx, a)
+	for errors.Is(err, store.ErrUnavailable) && rest(ctx, recordEvery) {
+		if again, failed := r.store.RecordAttempt(ctx, a); ctx.Err() == nil || failed == nil {
+			recorded, err = again, failed
+		}
 	}
 	switch {
 	case err == nil && recorded:

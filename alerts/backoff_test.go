@@ -1,0 +1,105 @@
+package alerts
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// TestRetries follows a message that is never taken: the times of its retries in the middle of what they vary within.
+func TestRetries(t *testing.T) {
+	want := []time.Duration{
+		10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 20 * time.Hour,
+	}
+	tried := time.Duration(0)
+	for i, gap := range want {
+		wait, again := retryIn(tried, 0.5)
+		if wait != gap || !again {
+			t.Errorf("retry %d comes after %v, %v, want %v", i+1, wait, again, gap)
+		}
+		tried += wait
+	}
+	if wait, again := retryIn(tried, 0.5); again || tried < 71*time.Hour || tried > 3*24*time.Hour {
+		t.Errorf("after %v there is a retry in %v: %v; it is to end within three days", tried, wait, again)
+	}
+	if wait, again := retryIn(-time.Minute, 0); wait != 8*time.Second || !again {
+		t.Errorf("a first attempt by a clock that is ahead is followed after %v, %v", wait, again)
+	}
+}
+
+// TestRetriesVary: wherever within its time each retry comes, and when it is begun half a minute late, there are ten of them, each at its
+// time after the first attempt, and the last one is between 67 and 76 hours after it.
+func TestRetriesVary(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var tried, drawn time.Duration
+		n := 0
+		for _, gap := range retryGaps {
+			wait, again := retryIn(tried, rapid.Float64Range(0, 0.999999).Draw(t, "random"))
+			if !again {
+				t.Fatalf("given up after %d retries and %v", n, tried)
+			}
+			late := time.Duration(rapid.Int64Range(0, int64(30*time.Second)).Draw(t, "late"))
+			drawn += gap
+			tried += wait
+			if tried < drawn-gap/5 || tried > drawn+gap/5 || wait <= 0 {
+				t.Fatalf("retry %d comes %v after the first attempt, %v after the one before; want %v", n+1, tried, wait, drawn)
+			}
+			tried += late
+			n++
+		}
+		if _, again := retryIn(tried, 0); again || tried < 67*time.Hour || tried > 77*time.Hour {
+			t.Fatalf("it goes on after %v", tried)
+		}
+	})
+}
+
+func TestJudge(t *testing.T) {
+	begun := at(11, 10, 6)
+	active := store.DueDelivery{Event: cola.EventRan}
+	active.Destination.State = cola.DestinationActive
+	with := func(change func(*store.DueDelivery)) store.DueDelivery {
+		d := active
+		change(&d)
+		return d
+	}
+	last := with(func(d *store.DueDelivery) { d.FirstAttemptAt = begun.Add(-71 * time.Hour) })
+	for _, tt := range []struct {
+		name  string
+		due   store.DueDelivery
+		sent  Sent
+		state string
+		in    time.Duration // until the next attempt
+		pause string
+	}{
+		{"taken", active, Sent{Status: 204}, cola.DeliveryDelivered, 0, ""},
+		{"taken at last", last, Sent{Status: 204}, cola.DeliveryDelivered, 0, ""},
+		{"not taken", active, Sent{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
+		{"wants to be left alone", active, Sent{Status: 503, Fault: "no", After: time.Hour}, cola.DeliveryPending, time.Hour + 2*time.Second, ""},
+		{"wants to be left alone for a second", active, Sent{Fault: "no", After: time.Second}, cola.DeliveryPending, 12 * time.Second, ""},
+		{"wants to be left alone for a year", active, Sent{Fault: "no", After: 365 * 24 * time.Hour}, cola.DeliveryPending, 24*time.Hour + 2*time.Second, ""},
+		{"third", with(func(d *store.DueDelivery) { d.FirstAttemptAt, d.Attempts = begun.Add(-70*time.Second), 2 }), Sent{Fault: "no"}, cola.DeliveryPending, 5*time.Minute + 2*time.Second, ""},
+		{"first after a replay", with(func(d *store.DueDelivery) { d.Attempts = 11 }), Sent{Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
+		{"last", last, Sent{Fault: "no", After: time.Hour}, cola.DeliveryFailed, 0, cola.ReasonFailing},
+		{"last, and we are to blame", last, Sent{Fault: "no", Ours: true}, cola.DeliveryFailed, 0, ""},
+		{"final", active, Sent{Status: 550, Fault: "no", Final: true}, cola.DeliveryFailed, 0, cola.ReasonFailing},
+		{"gone", active, Sent{Status: 410, Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, cola.ReasonGone},
+		{"gone, of a test", with(func(d *store.DueDelivery) { d.Event = cola.EventTest }), Sent{Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, cola.ReasonGone},
+		{"final, paused already", with(func(d *store.DueDelivery) { d.Destination.State = cola.DestinationPaused }), Sent{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
+		{"final, not agreed", with(func(d *store.DueDelivery) {
+			d.Event, d.Destination.State = cola.EventConfirm, cola.DestinationUnconfirmed
+		}), Sent{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
+		{"final, of what tells of another", with(func(d *store.DueDelivery) { d.Event = cola.EventPaused }), Sent{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
+	} {
+		a := judge(tt.due, begun, 2*time.Second, tt.sent, 0.5)
+		if a.State != tt.state || a.Pause != tt.pause || a.Error != tt.sent.Fault || a.Status != tt.sent.Status {
+			t.Errorf("%s: %+v", tt.name, a)
+		}
+		if next := a.Next; tt.in == 0 && !next.IsZero() || tt.in != 0 && !next.Equal(begun.Add(tt.in)) {
+			t.Errorf("%s: tried again at %v, want %v after %v", tt.name, next, tt.in, begun)
+		}
+	}
+}
