@@ -78,6 +78,8 @@ func exchanges() []exchange {
 		exchange{name: "saved_search_invalid_change", target: "/api/v1/saved-searches/" + exampleUUID, how: "PATCH",
 			body: `{"title":"x","name":null,"filters":{"brand":"oak"},"schedule":{"cadence":"monthly","active":null,"hour":6}}`},
 		exchange{name: "saved_search_deleted", target: "/api/v1/saved-searches/" + exampleUUID, how: "DELETE"},
+		exchange{name: "saved_search_run", target: "/api/v1/saved-searches/" + exampleUUID + "/run", how: "POST"},
+		exchange{name: "explanation", target: "/api/v1/saved-searches/" + exampleUUID + "/explain/26282001000009"},
 		exchange{name: "preview", target: "/api/v1/saved-searches/preview", body: `{"filters":{"application_status":"approved"}}`},
 		exchange{name: "preview_invalid", target: "/api/v1/saved-searches/preview", body: `{"name":"x","brand_name":"oak","approval_date_from":"2024-01-01"}`},
 	)

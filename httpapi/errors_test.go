@@ -43,7 +43,8 @@ func TestStatusOfEveryCode(t *testing.T) {
 		cola.CodeInsufficientScope: 403, cola.CodeSearchTooBroad: 400, cola.CodeWatchlistLimit: 409,
 		cola.CodeIdempotencyKeyReused: 409,
 		cola.CodeMethodNotAllowed:     405, cola.CodeRequestTimeout: 408, cola.CodePayloadTooLarge: 413, cola.CodeUnsupportedMediaType: 415,
-		cola.CodeForbidden: 403, cola.CodeInternal: 500, cola.CodeUnavailable: 503,
+		cola.CodeForbidden: 403, cola.CodeAccountSuspended: 403, cola.CodeInternal: 500, cola.CodeUnavailable: 503,
+		cola.CodeDestinationLimit: 409, cola.CodeDestinationExists: 409, cola.CodeNotActive: 409,
 	}
 	source, err := os.ReadFile("../cola/errors.go")
 	if err != nil {
@@ -87,6 +88,7 @@ func failures() []failure {
 			status: 429, code: "quota_exceeded", retry: "1"},
 		{name: "quota", err: &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Used up.", Details: map[string]any{"reason": "list_records"}, UpgradeURL: "https://registry.example/plans"},
 			status: 429, code: "quota_exceeded", upgrade: "https://registry.example/plans"},
+		{name: "suspended", err: exampleSuspended(), status: 403, code: "account_suspended"},
 		{name: "revoked", err: cola.Errorf(cola.CodeUnauthorized, "Revoked."), blank: true, status: 401, code: "unauthorized"},
 		{name: "wrapped", err: fmt.Errorf("outer: %w", cola.Errorf(cola.CodeValidation, "Bad.")), status: 400, code: "validation_error"},
 		{name: "unavailable", err: cola.Unavailable(), blank: true, status: 503, code: "unavailable", retry: "5"},

@@ -89,3 +89,21 @@ func (f *fake) PreviewSavedSearch(_ context.Context, _ cola.Caller, p cola.Previ
 	preview.TooBroad = !f.preview.Narrow()
 	return preview, state, nil
 }
+
+func (f *fake) RunSavedSearch(_ context.Context, c cola.Caller, id string) (cola.SavedSearch, cola.QuotaState, error) {
+	state, err := f.write(c, id)
+	if err != nil {
+		return cola.SavedSearch{}, state, err
+	}
+	asked := f.saved()
+	asked.Schedule.NextRunAt = cola.Some(cola.TimestampOf(now))
+	return asked, state, nil
+}
+
+func (f *fake) ExplainSavedSearch(_ context.Context, _ cola.Caller, id, label string) (cola.Explanation, cola.QuotaState, error) {
+	e := exampleExplanation()
+	e.Found, e.Matches, e.Verdict, e.Message = nil, false, cola.VerdictFilters, "It does not meet type_wine, so no run finds it while that is so."
+	e.Filters[1].Met = false
+	t, state, err := tagged(f, exampleUUID+" "+e.TTBID.String(), id+" "+label, "", e, cola.MeterListRecords)
+	return t.Value, state, err
+}

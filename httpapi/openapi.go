@@ -119,7 +119,7 @@ func (s components) operation(op *operation, publicURL string) *huma.Operation {
 		Responses:   map[string]*huma.Response{},
 	}
 	s.succeed(o, op)
-	codes := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusRequestEntityTooLarge,
+	codes := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge,
 		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if op.PathParam.Name != "" {
 		codes = append(codes, http.StatusNotFound)

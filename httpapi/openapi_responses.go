@@ -80,6 +80,8 @@ func errorKinds() []errorKind {
 			map[string]*cola.Error{"invalid": asError(invalid.Err())}},
 		{http.StatusUnauthorized, "Unauthorized", "Credentials are missing or invalid.", append(requestID, "WWW-Authenticate"), false,
 			map[string]*cola.Error{"missing": cola.Errorf(cola.CodeUnauthorized, "Credentials are missing. Send your API key in the X-API-Key header.")}},
+		{http.StatusForbidden, "AccountSuspended", "The account is suspended: all of its requests are refused, and its searches do not run. Nothing of it is lost.", everyAnswer(), false,
+			map[string]*cola.Error{"suspended": exampleSuspended()}},
 		{http.StatusNotFound, "NotFound", "There is no such record. Free.", everyAnswer(), true,
 			map[string]*cola.Error{"unknown": cola.Errorf(cola.CodeNotFound, "There is no record with this identifier.")}},
 		{http.StatusRequestTimeout, "RequestTimeout", "The body did not come in the time that the server waits for it. Nothing was done.", everyAnswer(), false,
@@ -99,6 +101,14 @@ func errorKinds() []errorKind {
 	}, savedSearchErrors()...)
 }
 
+func exampleSuspended() *cola.Error {
+	return &cola.Error{
+		Code:    cola.CodeAccountSuspended,
+		Message: "The account is suspended: The invoice of October is not paid. Ask the operator of this service; nothing of the account is lost.",
+		Details: map[string]any{"reason": "The invoice of October is not paid."},
+	}
+}
+
 func quotaExamples() map[string]*cola.Error {
 	return map[string]*cola.Error{
 		"quota": {
@@ -113,6 +123,15 @@ func quotaExamples() map[string]*cola.Error {
 			Details:    map[string]any{"reason": "burst", "limit": 10, "retry_after": 12},
 			RetryAfter: 12 * time.Second,
 		},
+	}
+}
+
+// scopeChallenge describes the challenge of a 403 that is for want of a scope; those for other reasons have none.
+func scopeChallenge() *huma.Param {
+	return &huma.Param{
+		Description: "On insufficient_scope only: the scope to come back with, unless the app may not have it.",
+		Example:     `Bearer realm="colaregistry", error="insufficient_scope", scope="saved_searches:write"`,
+		Schema:      &huma.Schema{Type: huma.TypeString},
 	}
 }
 
@@ -157,6 +176,9 @@ func errorResponses(s components) map[string]*huma.Response {
 		}
 		content := map[string]*huma.MediaType{"application/json": {Schema: schema, Examples: examples}}
 		responses[kind.name] = &huma.Response{Description: kind.description, Headers: headerRefs(kind.headers), Content: content}
+		if strings.Contains(kind.codes(), string(cola.CodeInsufficientScope)) {
+			responses[kind.name].Headers["WWW-Authenticate"] = scopeChallenge()
+		}
 		if kind.open {
 			withoutQuota := slices.DeleteFunc(slices.Clone(kind.headers), func(h string) bool { return slices.Contains(web.QuotaHeaders(), h) })
 			responses[openName(kind.status)] = &huma.Response{Description: kind.description, Headers: headerRefs(withoutQuota), Content: content}

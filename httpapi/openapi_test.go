@@ -95,18 +95,20 @@ func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
 	doc := describe(ops, "")
 	for _, op := range ops {
 		described, success := operationIn(t, doc, op.ID), "200"
-		want := []string{"400", "401", "413", "429", "500", "503"}
+		want := []string{"400", "401", "403", "413", "429", "500", "503"}
 		switch op.ID {
 		case "createSavedSearch":
 			success = "201"
-			want = append(want, "403", "408", "409", "415")
+			want = append(want, "408", "409", "415")
 		case "changeSavedSearch":
-			want = append(want, "403", "408", "409", "415")
+			want = append(want, "408", "409", "415")
 		case "previewSavedSearch":
 			want = append(want, "408", "415")
 		case "deleteSavedSearch":
 			success = "204"
-			want = append(want, "403")
+		case "runSavedSearch":
+			success = "202"
+			want = append(want, "409")
 		}
 		want = append(want, success)
 		if op.PathParam.Name != "" {

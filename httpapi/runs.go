@@ -3,12 +3,13 @@ package httpapi
 import (
 	"net/http"
 	"reflect"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// runOperations are the lists of what saved searches have found by themselves.
+// runOperations are the lists of what saved searches have found, why they have, and a run that is asked for.
 func runOperations(svc Service) []operation {
 	search := pathParam{Name: "uuid", Doc: "UUID of the search.", Example: exampleUUID, Placeholder: true}
 	run := pathParam{Name: "run", Doc: "Number of the run.", Example: "1841", Placeholder: true}
@@ -25,8 +26,9 @@ func runOperations(svc Service) []operation {
 		},
 		{
 			ID: "listSavedSearchMatches", Path: savedSearchesPath + "/{uuid}/matches", Tag: tagSearches, Summary: "What a saved search has found",
-			Description: "The labels that all runs of the search have found, those of the latest run first. Look a label up by its id, as ever.",
-			PathParam:   search, Params: reflect.TypeFor[cola.SavedSearchListParams](),
+			Description: "The labels that all runs of the search have found, those of the latest run first, each with the filters that it met: of several options of a group, those that it has. " +
+				"Look a label up by its id, as ever; `/saved-searches/{uuid}/explain/{ttb_id}` tells more of why it was found, or another was not.",
+			PathParam: search, Params: reflect.TypeFor[cola.SavedSearchListParams](),
 			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(), Cost: free,
 			call: listWithin(func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 				return svc.SavedSearchMatches(r.Context(), c, pathValue(r, "uuid"), p)
@@ -34,13 +36,35 @@ func runOperations(svc Service) []operation {
 		},
 		{
 			ID: "listRunMatches", Path: savedSearchesPath + "/{uuid}/runs/{run}/matches", Tag: tagSearches, Summary: "What one run has found",
-			Description: "The labels that one run of the search found and no earlier one had, by id.",
+			Description: "The labels that one run of the search found and no earlier one had, by id, each with the filters that it met.",
 			PathParam:   search, InnerParam: run, Params: reflect.TypeFor[cola.SavedSearchListParams](),
 			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(), Cost: free,
 			call: listWithin(func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 				return svc.RunMatches(r.Context(), c, pathValue(r, "uuid"), pathValue(r, "run"), p)
 			}),
 		},
+		runSavedSearch(svc),
+		explainSavedSearch(svc),
+	}
+}
+
+func runSavedSearch(svc Service) operation {
+	return operation{
+		ID: "runSavedSearch", Method: http.MethodPost, Path: oneSavedSearchPath + "/run", Tag: tagSearches, Summary: "Run a saved search now",
+		Description: "Has the search run within a minute or so, whether it has a schedule or not, also while that is paused. It looks at what the next run would have looked at; " +
+			"what it finds is listed and sent as ever, and no later run finds it again. A schedule goes on as before. " +
+			"It needs a filter that narrows the search. Asking again before it has run does no harm. An access token needs the scope `saved_searches:write`; an API key has it.",
+		PathParam: savedSearchID(),
+		Later:     true,
+		Response:  reflect.TypeFor[dataOf[cola.SavedSearch]](),
+		Example:   dataOf[cola.SavedSearch]{exampleAskedSearch()},
+		Cost:      free,
+		Errors:    []string{"TooBroad", "InsufficientScope", "SearchNotActive"},
+		call: one(svc, func(r *http.Request, caller cola.Caller) (cola.SavedSearch, cola.QuotaState, error) {
+			return svc.RunSavedSearch(r.Context(), caller, pathValue(r, "uuid"))
+		}, func(s cola.SavedSearch) answer {
+			return answer{body: plain(dataOf[cola.SavedSearch]{s}), later: true}
+		}),
 	}
 }
 
@@ -77,9 +101,27 @@ func exampleRuns() pageOf[cola.SavedSearchRun] {
 func exampleMatches() pageOf[cola.SavedSearchMatch] {
 	return pageOf[cola.SavedSearchMatch]{
 		Data: []cola.SavedSearchMatch{
-			{RunID: 1841, TTBID: 26282001000009, Late: true},
-			{RunID: 1841, TTBID: 26329001000031, Late: false},
+			{RunID: 1841, TTBID: 26282001000009, Late: true, Met: exampleMet()},
+			{RunID: 1841, TTBID: 26329001000031, Late: false, Met: exampleMet()},
 		},
 		Meta: cola.PageMeta{Total: 2, Page: 1, PerPage: 20},
 	}
+}
+
+// exampleMet is every filter of exampleSavedSearch.
+func exampleMet() cola.FilterSet {
+	var met cola.FilterSet
+	for _, p := range exampleSavedSearch().Filters.Parts() {
+		met |= cola.FilterSetOf(p.Filter)
+	}
+	return met
+}
+
+// exampleAskedSearch is exampleSavedSearch after its first run, when it was asked to run again.
+func exampleAskedSearch() cola.SavedSearch {
+	s := exampleSavedSearch()
+	ran := s.Schedule.NextRunAt.V
+	s.Schedule.LastRunAt = cola.Some(ran)
+	s.Schedule.NextRunAt = cola.Some(cola.TimestampOf(ran.Time().Add(5 * time.Hour)))
+	return s
 }

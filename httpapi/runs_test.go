@@ -34,7 +34,7 @@ func (f *fake) SavedSearchMatches(_ context.Context, _ cola.Caller, id string, p
 }
 
 func (f *fake) RunMatches(_ context.Context, _ cola.Caller, id, run string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
-	l, state, err := pageFor(f, id, p, cola.SavedSearchMatch{RunID: 5, TTBID: 26282001000009, Late: true})
+	l, state, err := pageFor(f, id, p, cola.SavedSearchMatch{RunID: 5, TTBID: 26282001000009, Late: true, Met: exampleMet()})
 	f.asked += " " + run
 	return l, state, err
 }
@@ -52,7 +52,7 @@ func TestRuns(t *testing.T) {
 		{search + "/matches", exampleUUID, `{"data":[],"meta":{"total":41,"page":1,"per_page":20,"has_more":true}}`},
 		{
 			search + "/runs/1%2F2/matches", exampleUUID + " 1/2",
-			`{"data":[{"run_id":5,"ttb_id":"26282001000009","late":true}],"meta":{"total":41,"page":1,"per_page":20,"has_more":true}}`,
+			`{"data":[{"run_id":5,"ttb_id":"26282001000009","late":true,"met":["brand_name","type_wine"]}],"meta":{"total":41,"page":1,"per_page":20,"has_more":true}}`,
 		},
 	} {
 		f := newFake()

@@ -11,6 +11,8 @@ func savedSearchErrors() []errorKind {
 	var invalid cola.Problems
 	invalid.Add("filters.brand", "There is no such parameter; did you mean filters.brand_name?")
 	invalid.Add("schedule.day", "A weekly schedule needs a day: 0 to 6, 0 is Sunday.")
+	var unknown cola.Problems
+	unknown.Add("when", "There is no such parameter.")
 	scope := cola.InsufficientScope(cola.ScopeWriteSavedSearches)
 	limit := func(instead string) *cola.Error {
 		return &cola.Error{
@@ -26,8 +28,14 @@ func savedSearchErrors() []errorKind {
 				"invalid": asError(invalid.Err()),
 				"broad":   cola.Errorf(cola.CodeSearchTooBroad, "A search that runs by itself needs a filter that narrows it."),
 			}},
-		{http.StatusForbidden, "InsufficientScope", "The access token lacks the scope that this needs; WWW-Authenticate tells it.", append(everyAnswer(), "WWW-Authenticate"), false,
-			map[string]*cola.Error{"scope": scope}},
+		{http.StatusBadRequest, "TooBroad", "Parameters are invalid, or the search is too broad to run.", everyAnswer(), false,
+			map[string]*cola.Error{
+				"invalid": asError(unknown.Err()),
+				"broad": cola.Errorf(cola.CodeSearchTooBroad,
+					"A search that runs needs a filter that narrows it, and this one has none. Change its filters first; to look at labels now, search for them."),
+			}},
+		{http.StatusForbidden, "InsufficientScope", "The access token lacks the scope that this needs; WWW-Authenticate tells it. Or the account is suspended.", everyAnswer(), false,
+			map[string]*cola.Error{"scope": scope, "suspended": exampleSuspended()}},
 		{http.StatusConflict, "Conflict", "The account has as many active schedules as it may, or the idempotency key was sent with another request before.", everyAnswer(), false,
 			map[string]*cola.Error{
 				"limit": limit("Save this search without a schedule or with \"active\": false, or pause or delete one of the others first."),
@@ -36,5 +44,12 @@ func savedSearchErrors() []errorKind {
 			}},
 		{http.StatusConflict, "LimitReached", "The search would become active, and the account has as many active schedules as it may.", everyAnswer(), false,
 			map[string]*cola.Error{"limit": limit("Pause or delete one of the others first.")}},
+		{http.StatusConflict, "SearchNotActive", "The search is paused for a reason of the account's, so it does not run.", everyAnswer(), false,
+			map[string]*cola.Error{"downgraded": {
+				Code: cola.CodeNotActive,
+				Message: "The search does not run: the account has more active schedules than it may, and the oldest of them run. " +
+					"Pause or delete one of the others. What it misses meanwhile its next run finds.",
+				Details: map[string]any{"reason": cola.PausedDowngraded},
+			}}},
 	}
 }

@@ -76,7 +76,7 @@ func (v verdict) tell() (word, message string) {
 	case v.Found != nil:
 		message = fmt.Sprintf("Run %d found it.", v.Found.RunID)
 		if v.Found.Late {
-			message = fmt.Sprintf("Run %d found it, late: it reached the registry after the runs that looked at its day.", v.Found.RunID)
+			message = fmt.Sprintf("Run %d found it, late: it was approved before the days that the run looked at, and came since the run before.", v.Found.RunID)
 		}
 		if !v.Matches {
 			message += " As both are now, it does not meet " + v.unmet() + "."
