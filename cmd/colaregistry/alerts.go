@@ -15,9 +15,9 @@ type alertsCommand struct {
 type alertsTick struct {
 	storeFlags
 	deliveryFlags
-	PublicURL string `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Scheme and host that links in messages lead to (${default})."`
-	At   string        `placeholder:"TIME" help:"Run as if it were this instant, such as 2026-11-23T06:00:00Z: for trials. Searches that ran have looked up to it, and run next after it. Now when left out. What they found is sent at once."`
-	Hold time.Duration `default:"2m" placeholder:"DURATION" help:"For how long searches are kept from other processes while they are run (${default}); if this one is killed, they are run by others after it."`
+	PublicURL string        `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Scheme and host that links in messages lead to (${default})."`
+	At        string        `placeholder:"TIME" help:"Run as if it were this instant, such as 2026-11-23T06:00:00Z: for trials. Searches that ran have looked up to it, and run next after it. Now when left out. What they found is sent at once."`
+	Hold      time.Duration `default:"2m" placeholder:"DURATION" help:"For how long searches are kept from other processes while they are run (${default}); if this one is killed, they are run by others after it."`
 }
 
 // Run ticks once and prints what was done.

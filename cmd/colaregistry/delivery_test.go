@@ -1,0 +1,245 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/mailtest"
+)
+
+// startSender starts a server that sends e-mail through a mail server, and webhooks to this machine.
+func startSender(t *testing.T, h home, post *mailtest.Server) *serverProcess {
+	t.Helper()
+	return startServer(t, h, "--webhook-allow-private", "--smtp", post.URL(), "--mail-from", "Label alerts <alerts@registry.example>")
+}
+
+// watch makes searches for a brand, each with a destination of its own at the receiver, and returns their UUIDs.
+func (s *serverProcess) watch(t *testing.T, key, brand string, searches int, receiver *hooked) []string {
+	t.Helper()
+	uuids := make([]string, searches)
+	for i := range uuids {
+		made := s.create(t, key, fmt.Sprintf(`{"name":"%s %d","filters":{"brand_name":"%s"},"schedule":{"cadence":"daily"}}`, brand, i, brand))
+		uuids[i], _ = made.at("data", "uuid").(string)
+		receiver.destination(t, s, key, uuids[i], fmt.Sprintf("/%s/%d", brand, i))
+	}
+	return uuids
+}
+
+// TestDeliveries has two servers share what is due: each message is taken once, verified by the library of Standard Webhooks, after an
+// attempt that the receiver refused; and an e-mail comes for each run, which its link ends.
+func TestDeliveries(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		const searches = 8
+		post := mailtest.Start(t)
+		first := startSender(t, h, post)
+		startSender(t, h, post)
+		_, secret, _ := mustAccount(t, mustOpen(t, h), "deliveries@example.com", cola.TierPro)
+		key := secret.Reveal()
+		receiver := newHooked(t, func(_ string, n int) int {
+			if n == 1 {
+				return http.StatusServiceUnavailable
+			}
+			return http.StatusNoContent
+		})
+		uuids := first.watch(t, key, "quokka", searches, receiver)
+		h.run(t, "import", "colas", mustNews(t, "QUOKKA", 1, 3, cola.DateOf(time.Now())))
+		for _, uuid := range uuids {
+			asked := first.mustAnswer(t, 202, "POST", "/saved-searches/"+uuid+"/run", key, "")
+			if asked.at("data", "uuid") != uuid {
+				t.Errorf("asked to run: %s", asked.body)
+			}
+		}
+		told := receiver.await(t, searches)
+		for _, uuid := range uuids {
+			want := []string{"99365001000001", "99365001000002", "99365001000003"}
+			if len(told[uuid]) != 1 || !slices.Equal(told[uuid][0].Labels, want) {
+				t.Errorf("search %s is told %+v", uuid, told[uuid])
+			}
+		}
+		first.checkListed(t, key, searches)
+		checkMail(t, first, key, post, searches)
+	})
+}
+
+// checkListed looks at the deliveries of webhooks that an account has: each was tried twice.
+func (s *serverProcess) checkListed(t *testing.T, key string, webhooks int) {
+	t.Helper()
+	var list answer
+	delivered := func() (n int) {
+		list = s.get(t, "/deliveries?state=delivered&per_page=100", key)
+		for _, d := range list.at("data").([]any) {
+			if d.(map[string]any)["kind"] == cola.KindWebhook {
+				n++
+			}
+		}
+		return n
+	}
+	for range 100 { // the receiver knows before it is noted
+		if delivered() == webhooks {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	for _, row := range list.at("data").([]any) {
+		d := row.(map[string]any)
+		if d["kind"] != cola.KindWebhook {
+			continue
+		}
+		detail := s.get(t, fmt.Sprintf("/deliveries/%.0f", d["id"]), key)
+		attempts, _ := detail.at("data", "attempts").([]any)
+		if len(attempts) != 2 || attempts[0].(map[string]any)["status"] != 503. || attempts[1].(map[string]any)["status"] != 204. {
+			t.Errorf("attempts of a delivery: %s", detail.body)
+		}
+	}
+	if got := delivered(); got != webhooks {
+		t.Errorf("%d webhooks are listed as delivered, want %d: %s", got, webhooks, list.body)
+	}
+}
+
+var unsubscribeLink = regexp.MustCompile(`^<(http://[^>]+)>$`)
+
+// checkMail looks at the messages to the account's own address, and ends them as a mailbox does by one click.
+func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server, messages int) {
+	t.Helper()
+	for range 600 {
+		if len(post.Messages()) >= messages {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	got := post.Messages()
+	ids := map[string]bool{}
+	for _, m := range got {
+		ids[m.Header.Get("Message-ID")] = true
+		for _, want := range []string{"QUOKKA 1", "99365001000003"} {
+			if !strings.Contains(m.Text, want) || !strings.Contains(m.HTML, want) {
+				t.Errorf("a message lacks %s:\n%s", want, m.Text)
+			}
+		}
+		if m.To != "deliveries@example.com" || !strings.HasPrefix(m.Subject, "3 new labels for ") || m.Header.Get("List-Unsubscribe-Post") != "List-Unsubscribe=One-Click" {
+			t.Errorf("to %s: %q %v", m.To, m.Subject, m.Header)
+		}
+	}
+	if len(got) != messages || len(ids) != messages {
+		t.Fatalf("%d messages with %d ids, want %d", len(got), len(ids), messages)
+	}
+	link := unsubscribeLink.FindStringSubmatch(got[0].Header.Get("List-Unsubscribe"))
+	if link == nil {
+		t.Fatalf("no link to end messages: %v", got[0].Header)
+	}
+	for range 2 { // twice is as good as once
+		resp, err := http.PostForm(link[1], url.Values{"List-Unsubscribe": {"One-Click"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Fatalf("ending messages: %d %s", resp.StatusCode, body)
+		}
+	}
+	own := s.get(t, "/destinations?per_page=1", key).at("data").([]any)[0].(map[string]any)
+	if own["kind"] != cola.KindEmail || own["state"] != cola.DestinationPaused || own["reason"] != cola.ReasonUnsubscribed {
+		t.Errorf("the account's own address after one click: %v", own)
+	}
+}
+
+// TestSenderKilled kills the process that sends while receivers hold its messages. Others send them, with the same ids, when the holds have passed; none is
+// lost, and none is told to a search twice under another id.
+func TestSenderKilled(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		const searches = 6
+		s := startServer(t, h, "--alerts", "off", "--webhook-allow-private")
+		_, secret, _ := mustAccount(t, mustOpen(t, h), "killed@example.com", cola.TierPro)
+		key := secret.Reveal()
+		reached := make(chan struct{}, 100)
+		receiver := newHooked(t, func(_ string, n int) int {
+			reached <- struct{}{}
+			if n == 1 {
+				time.Sleep(5 * time.Second) // whoever sent it is not there any more
+			}
+			return http.StatusOK
+		})
+		uuids := s.watch(t, key, "numbat", searches, receiver)
+		h.run(t, "import", "colas", mustNews(t, "NUMBAT", 1, 2, cola.DateOf(time.Now())))
+		tick := append([]string{"alerts", "tick", "--webhook-allow-private", "--hold", "6s", "--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, h.flags()...)
+		killed := command(tick...)
+		if err := killed.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for range searches {
+			select {
+			case <-reached:
+			case <-time.After(time.Minute):
+				t.Fatal("nothing is sent")
+			}
+		}
+		if err := killed.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = killed.Wait()
+		for range 60 { // until the holds have passed
+			if mustRun(t, tick...); receiver.messages() == searches {
+				break
+			}
+			time.Sleep(time.Second)
+		}
+		receiver.await(t, searches)
+		receiver.mu.Lock()
+		defer receiver.mu.Unlock()
+		of := map[string]string{}
+		for id, told := range receiver.taken {
+			if other, twice := of[told.Search]; twice {
+				t.Errorf("search %s is told by %s and by %s", told.Search, id, other)
+			}
+			of[told.Search] = id
+			if receiver.attempts[id] < 2 {
+				t.Errorf("message %s was sent once: the kill came too late", id)
+			}
+		}
+		if diff := cmp.Diff(slices.Sorted(slices.Values(uuids)), slices.Sorted(maps.Keys(of))); diff != "" {
+			t.Errorf("searches told (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestSuspendedAlerts: while an account is suspended its requests are refused with the reason and its searches wait; then they go on.
+func TestSuspendedAlerts(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		s := startServer(t, h, "--alerts", "off")
+		_, secret, _ := mustAccount(t, mustOpen(t, h), "late@example.com", cola.TierPro)
+		key := secret.Reveal()
+		s.create(t, key, `{"name":"Bilby","filters":{"brand_name":"bilby"},"schedule":{"cadence":"daily"}}`)
+		h.run(t, "import", "colas", mustNews(t, "BILBY", 1, 1, cola.DateOf(time.Now())))
+		if told := h.run(t, "account", "suspend", "--account", "late@example.com", "--reason", "The invoice is open"); !strings.Contains(told, "The invoice is open.") {
+			t.Errorf("suspended: %s", told)
+		}
+		refused := s.mustAnswer(t, 403, "GET", "/usage", key, "")
+		if refused.at("error", "code") != string(cola.CodeAccountSuspended) || !strings.Contains(string(refused.body), "The invoice is open.") {
+			t.Errorf("refused with %s", refused.body)
+		}
+		tick := []string{"alerts", "tick", "--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339)}
+		if told := h.run(t, tick...); !strings.HasPrefix(told, "0 searches ran") {
+			t.Errorf("while it is suspended: %s", told)
+		}
+		h.run(t, "account", "restore", "--account", "late@example.com")
+		if told := h.run(t, tick...); !strings.HasPrefix(told, "1 search ran and found 1 label.") {
+			t.Errorf("restored: %s", told)
+		}
+		s.mustAnswer(t, 200, "GET", "/usage", key, "")
+	})
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// hooked is a receiver of webhooks that verifies them as the library of their standard does.
+type hooked struct {
+	*httptest.Server
+	// answer says with which status the n-th attempt of a message is answered, n from 1; it may wait.
+	answer func(id string, n int) int
+
+	mu       sync.Mutex
+	secrets  map[string]*webhooks.Webhook // by path
+	attempts map[string]int               // by id
+	taken    map[string]hook              // by id, those answered with a 2xx
+	refused  []string
+}
+
+// hook is what a message told.
+type hook struct {
+	Search string
+	Run    int64
+	Labels []string
+	Late   int
+}
+
+func newHooked(t *testing.T, answer func(id string, n int) int) *hooked {
+	t.Helper()
+	h := &hooked{answer: answer, secrets: map[string]*webhooks.Webhook{}, attempts: map[string]int{}, taken: map[string]hook{}}
+	h.Server = httptest.NewServer(h)
+	t.Cleanup(h.Close)
+	return h
+}
+
+// destination makes a destination of an account's search at a path of the receiver.
+func (h *hooked) destination(t *testing.T, s *serverProcess, key, search, path string) {
+	t.Helper()
+	made := s.mustAnswer(t, 201, "POST", "/destinations", key, `{"kind":"webhook","address":"`+h.URL+path+`","saved_search":"`+search+`"}`)
+	secret, _ := made.at("data", "secret").(string)
+	checker, err := webhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatalf("secret %q: %v", secret, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.secrets[path] = checker
+}
+
+// ServeHTTP implements http.Handler.
+func (h *hooked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // cut off
+	}
+	h.mu.Lock()
+	checker := h.secrets[r.URL.Path]
+	id := r.Header.Get(webhooks.HeaderWebhookID)
+	if checker == nil || checker.Verify(body, r.Header) != nil {
+		h.refused = append(h.refused, r.URL.Path)
+		h.mu.Unlock()
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	h.attempts[id]++
+	n := h.attempts[id]
+	h.mu.Unlock()
+	status := h.answer(id, n)
+	if status < 300 {
+		h.take(id, body)
+	}
+	w.WriteHeader(status)
+}
+
+func (h *hooked) take(id string, body []byte) {
+	var m struct {
+		Data struct {
+			SavedSearch struct {
+				UUID string `json:"uuid"`
+			} `json:"saved_search"`
+			Run struct {
+				ID        int64 `json:"id"`
+				LateCount int   `json:"late_count"`
+			} `json:"run"`
+			Labels []struct {
+				TTBID string `json:"ttb_id"`
+			} `json:"labels"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &m); err != nil {
+		h.refused = append(h.refused, err.Error())
+		return
+	}
+	told := hook{Search: m.Data.SavedSearch.UUID, Run: m.Data.Run.ID, Late: m.Data.Run.LateCount}
+	for _, l := range m.Data.Labels {
+		told.Labels = append(told.Labels, l.TTBID)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.taken[id] = told
+}
+
+// messages returns how many different messages were taken.
+func (h *hooked) messages() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.taken)
+}
+
+// await waits until so many different messages were taken, and returns them by their search.
+func (h *hooked) await(t *testing.T, messages int) map[string][]hook {
+	t.Helper()
+	for range 1200 { // two minutes
+		if h.messages() >= messages {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.taken) != messages || len(h.refused) > 0 {
+		t.Errorf("%d messages taken, want %d; refused: %s", len(h.taken), messages, strings.Join(h.refused, ", "))
+	}
+	by := map[string][]hook{}
+	for _, told := range h.taken {
+		by[told.Search] = append(by[told.Search], told)
+	}
+	return by
+}
