@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
 )
@@ -18,7 +19,7 @@ import (
 
 var claimDue = `UPDATE saved_searches s SET hold = hold + 1, held_until = coalesce($3::timestamptz, clock_timestamp()) + make_interval(secs => $4)
 	WHERE id IN (
-		SELECT id FROM saved_searches WHERE active AND next_run_at <= $1 AND (held_until IS NULL OR held_until <= coalesce($3::timestamptz, clock_timestamp()))
+		SELECT id FROM saved_searches WHERE next_run_at <= $1 AND paused_because IS NULL AND (held_until IS NULL OR held_until <= coalesce($3::timestamptz, clock_timestamp()))
 		ORDER BY next_run_at, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
 	RETURNING id, account_id, mark_at, mark_revision, hold, ` + savedSearchNames
 
@@ -26,7 +27,9 @@ const (
 	lockClaimed = `SELECT u.n, s.id FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS u (uuid, hold, n)
 		JOIN saved_searches s ON s.uuid = u.uuid COLLATE "C" AND s.hold = u.hold ORDER BY s.id FOR NO KEY UPDATE OF s`
 	letGo     = `UPDATE saved_searches SET hold = hold + 1, held_until = NULL WHERE id = ANY($1)`
-	selectDue = `SELECT next_run_at FROM saved_searches WHERE active AND next_run_at IS NOT NULL ORDER BY next_run_at LIMIT 1`
+	selectDue = `SELECT next_run_at FROM saved_searches WHERE next_run_at IS NOT NULL AND paused_because IS NULL ORDER BY next_run_at LIMIT 1`
+	isPaused  = `SELECT paused_because IS NOT NULL FROM saved_searches WHERE account_id = $1 AND uuid = $2 FOR NO KEY UPDATE`
+	askRun    = `UPDATE saved_searches SET next_run_at = least(next_run_at, $3) WHERE account_id = $1 AND uuid = $2`
 )
 
 // ClaimDue implements store.Runs.
@@ -107,4 +110,30 @@ func (s *Store) NextDue(ctx context.Context) (due time.Time, err error) {
 		return err
 	})
 	return due, err
+}
+
+// AskRun implements store.Runs. One that is held is due earlier: nothing changes, and its claim stays.
+func (s *Store) AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time) (found cola.SavedSearch, err error) {
+	err = s.transact(ctx, "ask for a run", func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, isPaused, int64(account), uuid)
+		paused, err := one(rows, err, func(paused *bool) fields { return fields{paused} })
+		if err == nil && paused {
+			err = store.ErrNotActive
+		}
+		if err != nil {
+			return noSuchText(err)
+		}
+		if _, err := tx.Exec(ctx, askRun, int64(account), uuid, due); err != nil {
+			return err
+		}
+		row, err := readSavedSearch(ctx, tx, account, uuid)
+		if err == nil {
+			found, err = row.Search()
+		}
+		return err
+	})
+	if err != nil {
+		return cola.SavedSearch{}, err
+	}
+	return found, nil
 }

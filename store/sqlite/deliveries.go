@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// forgottenAtOnce is how many deliveries are forgotten in one turn.
-const forgottenAtOnce = 100
+// deliveriesForgottenAtOnce is how many deliveries are forgotten in one turn.
+const deliveriesForgottenAtOnce = 100
 
 const (
 	selectDeliveries = `SELECT v.id, v.message_id, v.event, d.uuid, v.kind, s.uuid, v.run_id, v.state, v.error, v.attempts, v.created_at,
@@ -181,13 +181,13 @@ func (s *Store) ForgetDeliveries(ctx context.Context, before time.Time) (forgott
 	for {
 		var n int64
 		err := s.transact(ctx, "forget deliveries", func(ctx context.Context) (err error) {
-			n, err = s.ledger.affect(ctx, forgetDeliveries, before.UnixMicro(), forgottenAtOnce)
+			n, err = s.ledger.affect(ctx, forgetDeliveries, before.UnixMicro(), deliveriesForgottenAtOnce)
 			return err
 		})
 		if err != nil {
 			return forgotten, err
 		}
-		if forgotten += int(n); n < forgottenAtOnce {
+		if forgotten += int(n); n < deliveriesForgottenAtOnce {
 			return forgotten, nil
 		}
 	}
