@@ -59,6 +59,9 @@ func opened(t testing.TB, st store.Store, err error) store.Store {
 func mustAccount(t testing.TB, st store.Store) cola.AccountID {
 	t.Helper()
 	account, err := st.CreateAccount(t.Context(), "alerts@example.com", cola.TierFree)
+	if err == nil {
+		err = st.SetActiveLimit(t.Context(), account.ID, 1_000_000)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +100,7 @@ func TestBackendsAsTheFake(t *testing.T) {
 		account, r := mustAccount(t, real), rand.New(rand.NewPCG(7, 7))
 		searches, ticks := 0, 0
 		for range 400 {
-			switch r.IntN(6) {
+			switch r.IntN(7) {
 			case 0, 1, 2:
 				writeBoth(t, r, fake, real)
 			case 3:
@@ -120,6 +123,14 @@ func TestBackendsAsTheFake(t *testing.T) {
 					t.Fatalf("tick %d (-fake +real):\n%s", ticks, diff)
 				}
 				ticks++
+			case 6:
+				if searches > 0 {
+					uuid := searchUUID(r.IntN(searches))
+					fake.ask(uuid)
+					if _, err := real.AskRun(t.Context(), account, uuid, fake.clock); err != nil {
+						t.Fatal(err)
+					}
+				}
 			}
 		}
 		checkSameMatches(t, fake, real, account)

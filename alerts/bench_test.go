@@ -64,7 +64,7 @@ func mustFill(b *testing.B, st store.Store, now time.Time) {
 // giveSearches gives accounts and then searches, until give says no.
 func giveSearches(now time.Time, give func(store.Item) bool) bool {
 	for n := range (*benchDue + searchesAnAccount - 1) / searchesAnAccount {
-		account := store.Account{ID: cola.AccountID(n + 1), Email: fmt.Sprintf("account%d@example.com", n), Tier: cola.TierFree, CreatedAt: now.AddDate(0, 0, -30)}
+		account := store.Account{ID: cola.AccountID(n + 1), Email: fmt.Sprintf("account%d@example.com", n), Tier: cola.TierFree, CreatedAt: now.AddDate(0, 0, -30), ActiveLimit: searchesAnAccount}
 		if !give(store.Item{Kind: store.ItemAccount, Account: account}) {
 			return false
 		}
