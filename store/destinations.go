@@ -24,8 +24,8 @@ type Destinations interface {
 	Destinations(ctx context.Context, account cola.AccountID, page Slice) ([]Destination, int, error)
 	// UpdateDestination keeps what change makes of the State, Reason, SendEmpty, FailingSince and secrets of a destination, and returns
 	// it. All of it happens in one transaction that holds the destination; change is called within it, perhaps more than once, and must
-	// not wait for anything. One that is not active any more has its pending deliveries skipped. What change fails with is returned as it
-	// is; with ErrNotFound it fails when there is no such destination of the account.
+	// not wait for anything. One that is not active any more has its pending deliveries skipped; attempts of them that are under way are
+	// noted still. What change fails with is returned as it is; with ErrNotFound it fails when there is no such destination of the account.
 	UpdateDestination(ctx context.Context, account cola.AccountID, uuid string, change func(*Destination) error) (Destination, error)
 	// DeleteDestination forgets a destination with its deliveries, or fails with ErrNotFound.
 	DeleteDestination(ctx context.Context, account cola.AccountID, uuid string) error

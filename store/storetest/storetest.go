@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Links", testLinks},
 		{"SavedSearches", testSavedSearches},
 		{"SavedSearchLife", testSavedSearchLife},
+		{"Destinations", testDestinations},
 		{"Arrivals", testArrivals},
 		{"Runs", testRuns},
 		{"Ledger", testLedger},
@@ -144,6 +145,16 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, _, errs["SavedSearches"] = st.SavedSearches(ctx, 1, 0, 1)
 	_, errs["UpdateSavedSearch"] = st.UpdateSavedSearch(ctx, 1, "x", 1, renamed("y"))
 	errs["DeleteSavedSearch"] = st.DeleteSavedSearch(ctx, 1, "x")
+	_, errs["CreateDestination"] = st.CreateDestination(ctx, newHook(1, hook))
+	_, errs["Destination"] = st.Destination(ctx, 1, "x")
+	_, errs["DestinationByToken"] = st.DestinationByToken(ctx, "x")
+	_, _, errs["Destinations"] = st.Destinations(ctx, 1, store.Slice{})
+	_, errs["UpdateDestination"] = st.UpdateDestination(ctx, 1, "x", func(*store.Destination) error { return nil })
+	errs["DeleteDestination"] = st.DeleteDestination(ctx, 1, "x")
+	errs["SetFeed"] = st.SetFeed(ctx, 1, "x", nil)
+	errs["Suspend"] = st.Suspend(ctx, 1, "x")
+	errs["Restore"] = st.Restore(ctx, 1)
+	errs["SetActiveLimit"] = st.SetActiveLimit(ctx, 1, 1)
 	_, errs["HasColas"] = st.HasColas(ctx)
 	_, errs["ArrivedSince"] = st.ArrivedSince(ctx, 0, func(store.Arrival) error { return nil })
 	_, errs["ClaimDue"] = st.ClaimDue(ctx, epoch, 1, time.Hour)

@@ -1,0 +1,346 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func destinationChangeChecks() []check {
+	return []check{
+		{"a changed destination comes back", changedDestinationComesBack},
+		{"a change of a destination that is refused writes nothing", refusedDestinationChange},
+		{"changes of a destination at once are all made", destinationChangedAtOnce},
+		{"what waits for a destination that is not active any more is skipped", pausedSkipsPending},
+		{"a destination is told once of a run", toldOnce},
+		{"with a destination goes what was sent there", deletedDestination},
+		{"with a search go its destinations, and what was sent of it", deletedSearchDestinations},
+		{"destinations are deleted while runs are recorded", deletedWhileRecorded},
+		{"a search has one feed at a time", feedIsSet},
+	}
+}
+
+// changeDestination changes an account's destination and returns it.
+func changeDestination(t tb, st store.Store, d store.Destination, change func(d *store.Destination)) store.Destination {
+	t.Helper()
+	changed, err := st.UpdateDestination(context.Background(), d.Account, d.UUID, func(d *store.Destination) error {
+		change(d)
+		return nil
+	})
+	return must(t, changed, err)
+}
+
+// inState puts a destination into a state, for a reason unless that is empty.
+func inState(state, reason string) func(d *store.Destination) {
+	return func(d *store.Destination) { d.State, d.Reason = state, cola.Opt[string]{V: reason, OK: reason != ""} }
+}
+
+func changedDestinationComesBack(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	want, own := mustDestination(t, st, newHook(a.ID, hook)), mustOwn(t, st, a.ID)
+	for _, change := range []func(d *store.Destination){
+		inState(cola.DestinationPaused, cola.ReasonFailing),
+		func(d *store.Destination) { d.FailingSince = cola.Some(cola.TimestampOf(epoch.Add(-time.Hour))) },
+		func(d *store.Destination) { d.SendEmpty = true },
+		func(d *store.Destination) {
+			d.Secrets = store.Secrets{Current: "whsec_new", Old: secret, OldUntil: epoch.Add(24 * time.Hour)}
+		},
+		inState(cola.DestinationDisabled, cola.ReasonGone),
+		func(d *store.Destination) {
+			d.State, d.Reason, d.FailingSince, d.Secrets = cola.DestinationActive, cola.Opt[string]{}, cola.Opt[cola.Timestamp]{}, store.Secrets{Current: "whsec_newer"}
+		},
+	} {
+		shown := want
+		change(&want)
+		changed := changeDestination(t, st, shown, func(d *store.Destination) {
+			same(t, "what is changed", shown, *d)
+			change(d)
+			d.UUID, d.Kind, d.Address, d.Own, d.Token, d.Account, d.CreatedAt = "x", "x", cola.Some("x"), true, "x", 42, 1 // which stay
+		})
+		same(t, "changed", want, changed)
+		found, err := st.Destination(t.Context(), a.ID, want.UUID)
+		same(t, "found", want, must(t, found, err))
+	}
+	own.SendEmpty = true
+	same(t, "the own one, changed", own, changeDestination(t, st, own, func(d *store.Destination) { d.SendEmpty = true }))
+	same(t, "destinations", []store.Destination{own, want}, mustDestinations(t, st, a.ID))
+}
+
+func refusedDestinationChange(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	made := mustDestination(t, st, newHook(a.ID, hook))
+	refuse := func(spoil func(d *store.Destination), refusal error) error {
+		changed, err := st.UpdateDestination(t.Context(), a.ID, made.UUID, func(d *store.Destination) error {
+			d.State, d.SendEmpty = cola.DestinationPaused, true
+			spoil(d)
+			return refusal
+		})
+		same(t, "what is returned", store.Destination{}, changed)
+		return err
+	}
+	for _, refusal := range []error{errors.New("not that"), cola.Errorf(cola.CodeValidation, "Not that."), store.ErrUnavailable, store.ErrNotFound} {
+		if err := refuse(func(*store.Destination) {}, refusal); err != refusal {
+			t.Errorf("%v: %v, want it as it is", refusal, err)
+		}
+	}
+	for name, spoil := range map[string]func(d *store.Destination){
+		"no state":               func(d *store.Destination) { d.State = "" },
+		"a reason with a NUL":    func(d *store.Destination) { d.Reason = cola.Some("\x00") },
+		"a secret of bytes":      func(d *store.Destination) { d.Secrets.Current = "\xff" },
+		"an old secret of bytes": func(d *store.Destination) { d.Secrets.Old = "\xff" },
+	} {
+		if err := refuse(spoil, nil); !errors.Is(err, store.ErrMalformed) {
+			t.Errorf("%s: %v, want ErrMalformed", name, err)
+		}
+	}
+	found, err := st.Destination(t.Context(), a.ID, made.UUID)
+	same(t, "the destination", made, must(t, found, err))
+}
+
+// destinationChangedAtOnce: each change sees what the ones before have made.
+func destinationChangedAtOnce(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	made := mustDestination(t, st, newHook(a.ID, hook))
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			changeDestination(t, st, made, func(d *store.Destination) { d.Secrets.Old += "." })
+		})
+	}
+	wg.Wait()
+	found, err := st.Destination(t.Context(), a.ID, made.UUID)
+	same(t, "the old secret", "..........", must(t, found, err).Secrets.Old)
+}
+
+// tell has the n-th search of an account run and find a label, and returns the search.
+func tell(t tb, st store.Store, account cola.AccountID, n int) cola.SavedSearch {
+	t.Helper()
+	made := mustCreate(t, st, dueSearch(account, n, epoch))
+	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1))
+	return made
+}
+
+// mustDeliveries returns an account's deliveries, newest first.
+func mustDeliveries(t tb, st store.Store, account cola.AccountID) []cola.Delivery {
+	t.Helper()
+	list, _, err := st.DeliveriesOf(context.Background(), account, store.DeliveryFilter{}, store.Slice{Limit: everyID})
+	return must(t, list, err)
+}
+
+// mustClaimDeliveries claims all that is due, and returns it by destination and event.
+func mustClaimDeliveries(t tb, st store.Store) map[string]store.DueDelivery {
+	t.Helper()
+	claimed, err := st.ClaimDeliveries(context.Background(), duePast.Add(week), []string{cola.KindEmail, cola.KindWebhook}, everyID, anHour)
+	all := map[string]store.DueDelivery{}
+	for _, d := range must(t, claimed, err) {
+		all[d.Destination.UUID+" "+d.Event] = d
+	}
+	return all
+}
+
+func pausedSkipsPending(t *testing.T, st store.Store, c *clock) {
+	for i, state := range []string{cola.DestinationPaused, cola.DestinationDisabled} {
+		a := mustAccount(t, st, fmt.Sprintf("%d@example.com", i), cola.TierFree)
+		own, hooked := mustOwn(t, st, a.ID), mustDestination(t, st, newHook(a.ID, hook))
+		_, err := st.AddDelivery(t.Context(), a.ID, hooked.UUID, cola.EventTest, duePast)
+		mustDo(t, err)
+		tell(t, st, a.ID, 10*i)
+		changeDestination(t, st, hooked, func(d *store.Destination) { d.SendEmpty = true })
+		for _, d := range mustDeliveries(t, st, a.ID) {
+			same(t, "of a destination that is active still", cola.DeliveryPending, d.State)
+		}
+		claimed := mustClaimDeliveries(t, st)
+		c.advance(time.Hour)
+		changeDestination(t, st, hooked, inState(state, cola.ReasonHolder))
+		skipped := 0
+		for _, d := range mustDeliveries(t, st, a.ID) {
+			if d.Destination == own.UUID {
+				same(t, "of another destination", cola.DeliveryPending, d.State)
+				continue
+			}
+			skipped++
+			got := [...]any{d.State, d.Error, d.NextAttemptAt, d.SettledAt, d.AttemptCount}
+			same(t, d.Event, [...]any{cola.DeliverySkipped, cola.Some("The destination was " + state + "."), cola.Opt[cola.Timestamp]{},
+				cola.Some(cola.TimestampOf(c.now())), 0}, got)
+		}
+		same(t, "skipped", 2, skipped)
+		for _, under := range []struct{ event, failure, state, becomes string }{ // attempts that were under way are noted
+			{cola.EventRan, "", cola.DeliveryDelivered, cola.DeliveryDelivered},
+			{cola.EventTest, "The receiver answered 503.", cola.DeliveryPending, cola.DeliverySkipped},
+		} {
+			attempt(t, st, claimed, hooked, under.event, under.failure, under.state)
+			detail, err := st.DeliveryOf(t.Context(), a.ID, claimed[hooked.UUID+" "+under.event].ID)
+			same(t, "attempted since", under.becomes, must(t, detail, err).State)
+		}
+		before := mustDeliveries(t, st, a.ID)
+		changeDestination(t, st, hooked, inState(cola.DestinationActive, ""))
+		same(t, "once it is active again", before, mustDeliveries(t, st, a.ID))
+	}
+}
+
+// toldOnce: an address is told once of a run, however many destinations come to have it.
+func toldOnce(t *testing.T, st store.Store, _ *clock) {
+	named := mustAccountOf(t, st, anIssuer, "1", "")
+	mailbox := mustDestination(t, st, newMailbox(named.ID, "Me@example.com"))
+	tell(t, st, named.ID, 1)
+	mustAccountOf(t, st, anIssuer, "1", "me@example.com") // now it is the account's own
+	tell(t, st, named.ID, 2)
+	var told []string
+	for _, d := range mustDeliveries(t, st, named.ID) {
+		told = append(told, d.Destination)
+	}
+	same(t, "told, newest first", []string{mustOwn(t, st, named.ID).UUID, mailbox.UUID}, told)
+
+	b := mustAccount(t, st, "b@example.com", cola.TierFree)
+	search := mustCreate(t, st, dueSearch(b.ID, 3, epoch))
+	asked := forSearch(newMailbox(b.ID, "B@example.com"), search)
+	asked.State = cola.DestinationUnconfirmed
+	unconfirmed := mustDestination(t, st, asked)
+	mustDestination(t, st, newHook(b.ID, hook+"/A"))
+	mustDestination(t, st, forSearch(newHook(b.ID, hook+"/a"), search)) // another address
+	kinds := map[string]int{}
+	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1))
+	for _, d := range mustDeliveries(t, st, b.ID) {
+		if kinds[d.Kind]++; d.Destination == unconfirmed.UUID {
+			t.Error("whoever has not agreed is told")
+		}
+	}
+	same(t, "told", map[string]int{cola.KindEmail: 1, cola.KindWebhook: 2}, kinds)
+}
+
+// attempt notes an attempt of what was claimed to be sent of an event to a destination.
+func attempt(t tb, st store.Store, claimed map[string]store.DueDelivery, d store.Destination, event, failure, state string) {
+	t.Helper()
+	due, found := claimed[d.UUID+" "+event]
+	if !found {
+		t.Fatal("nothing is due to", d.UUID, "of", event)
+	}
+	recorded, err := st.RecordAttempt(context.Background(), store.Attempt{Due: due, At: duePast, Took: 184_123 * time.Microsecond, Status: 503, Error: failure,
+		State: state, Next: duePast.Add(2 * week)})
+	if !recorded || err != nil {
+		t.Errorf("an attempt was not recorded: %v", err)
+	}
+}
+
+// furnishDelivered makes an account with two searches that have run, the first of them with a destination of its own, and everything
+// sent once.
+func furnishDelivered(t *testing.T, st store.Store) (account cola.AccountID, first, second cola.SavedSearch) {
+	t.Helper()
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	hooked := mustDestination(t, st, newHook(a.ID, hook))
+	first = mustCreate(t, st, dueSearch(a.ID, 1, epoch))
+	only := mustDestination(t, st, forSearch(newHook(a.ID, hook+"/1"), first))
+	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1))
+	claimed := mustClaimDeliveries(t, st)
+	for _, d := range []store.Destination{mustOwn(t, st, a.ID), hooked, only} {
+		attempt(t, st, claimed, d, cola.EventRan, "The receiver answered 503.", cola.DeliveryPending)
+	}
+	second = tell(t, st, a.ID, 2)
+	claimed = mustClaimDeliveries(t, st)
+	for _, d := range []store.Destination{mustOwn(t, st, a.ID), hooked} {
+		attempt(t, st, claimed, d, cola.EventRan, "", cola.DeliveryDelivered)
+	}
+	mustHaveSent(t, st, 3, 5, 5)
+	return a.ID, first, second
+}
+
+// mustHaveSent holds a store to how many destinations, deliveries and attempts it holds.
+func mustHaveSent(t tb, st store.Store, destinations, deliveries, attempts int) {
+	t.Helper()
+	sizes, err := st.Sizes(context.Background())
+	want := map[store.ItemKind]int{store.ItemDestination: destinations, store.ItemDelivery: deliveries, store.ItemAttempt: attempts}
+	got := map[store.ItemKind]int{}
+	for kind := range want {
+		got[kind] = must(t, sizes, err)[kind]
+	}
+	same(t, "what is sent", want, got)
+}
+
+func deletedDestination(t *testing.T, st store.Store, _ *clock) {
+	account, _, _ := furnishDelivered(t, st)
+	list := mustDestinations(t, st, account)
+	mustDo(t, st.DeleteDestination(t.Context(), account, list[1].UUID))
+	mustHaveSent(t, st, 2, 3, 3)
+	same(t, "destinations", []store.Destination{list[0], list[2]}, mustDestinations(t, st, account))
+	if err := st.DeleteDestination(t.Context(), account, list[1].UUID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("deleted again: %v, want ErrNotFound", err)
+	}
+	mustDo(t, st.DeleteDestination(t.Context(), account, list[0].UUID)) // the account's own, too
+	mustHaveSent(t, st, 1, 1, 1)
+	tell(t, st, account, 3)
+	same(t, "told of another search", 1, len(mustDeliveries(t, st, account)))
+}
+
+func deletedSearchDestinations(t *testing.T, st store.Store, _ *clock) {
+	account, first, second := furnishDelivered(t, st)
+	mustDo(t, st.DeleteSavedSearch(t.Context(), account, first.UUID))
+	mustHaveSent(t, st, 2, 2, 2)
+	for _, d := range mustDeliveries(t, st, account) {
+		same(t, "what is left tells of", cola.Some(second.UUID), d.SavedSearch)
+	}
+	mustDo(t, st.DeleteSavedSearch(t.Context(), account, second.UUID))
+	mustHaveSent(t, st, 2, 0, 0)
+}
+
+// deletedWhileRecorded: whichever comes first, the run is recorded, and nothing is left to be sent to a destination that is gone.
+func deletedWhileRecorded(t *testing.T, st store.Store, _ *clock) {
+	a := roomyAccount(t, st, "a@example.com")
+	for round := range 15 {
+		mustCreate(t, st, dueSearch(a.ID, round, epoch))
+		run := runOf(t, st, mustClaimOne(t, st), 1)
+		hooked := mustDestination(t, st, newHook(a.ID, hook))
+		var wg sync.WaitGroup
+		wg.Go(func() { mustRecord(t, st, run) })
+		wg.Go(func() {
+			if err := st.DeleteDestination(t.Context(), a.ID, hooked.UUID); err != nil {
+				t.Errorf("deletion: %v", err)
+			}
+		})
+		wg.Wait()
+		mustHaveSent(t, st, 1, round+1, 0)
+	}
+}
+
+func feedIsSet(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	one, two := mustCreate(t, st, newSearch(a.ID, 1)), mustCreate(t, st, newSearch(a.ID, 2))
+	hashes := []*store.FeedHash{{1}, {2}, {3}}
+	feeds := func() (names [3]string) {
+		for i, h := range hashes {
+			feed, err := st.Feed(t.Context(), *h, 1, 1)
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				t.Error(err)
+			}
+			names[i] = feed.Search.Name
+		}
+		return names
+	}
+	for _, k := range []struct {
+		search cola.SavedSearch
+		hash   *store.FeedHash
+		want   [3]string
+	}{
+		{one, hashes[0], [3]string{one.Name}}, {two, hashes[1], [3]string{one.Name, two.Name}}, {one, hashes[2], [3]string{"", two.Name, one.Name}},
+		{one, hashes[2], [3]string{"", two.Name, one.Name}}, {one, nil, [3]string{"", two.Name}}, {one, nil, [3]string{"", two.Name}}, {one, hashes[0], [3]string{one.Name, two.Name}},
+	} {
+		mustDo(t, st.SetFeed(t.Context(), a.ID, k.search.UUID, k.hash))
+		same(t, "feeds", k.want, feeds())
+	}
+	mustChange(t, st, a.ID, one.UUID, renamed("renamed")) // which leaves the feed alone
+	for _, k := range []struct {
+		account cola.AccountID
+		uuid    string
+	}{{b.ID, one.UUID}, {b.ID + 100, one.UUID}, {a.ID, ""}, {a.ID, one.UUID + "\x00"}, {a.ID, newSearch(a.ID, 3).Search.UUID}} {
+		if err := st.SetFeed(t.Context(), k.account, k.uuid, hashes[2]); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("SetFeed(%d, %q): %v, want ErrNotFound", k.account, k.uuid, err)
+		}
+	}
+	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, two.UUID))
+	same(t, "feeds of what is left", [3]string{"renamed"}, feeds())
+}

@@ -1,0 +1,318 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func testDestinations(t *testing.T, open Opener) {
+	runChecks(t, open, slices.Concat([]check{
+		{"an account has a destination of its own from the start", ownDestinationIsThere},
+		{"a destination comes back", destinationComesBack},
+		{"an address is a destination once", addressIsUnique},
+		{"a destination needs an account and a search of it", destinationNeedsSearch},
+		{"what cannot be kept is refused", destinationIsMalformed},
+		{"destinations come in pages", destinationsInPages},
+		{"destinations are limited", destinationsAreLimited},
+		{"destinations are limited at once", destinationsAreLimitedAtOnce},
+		{"another account's destination is not found", destinationOfAnotherAccount},
+	}, destinationChangeChecks()))
+}
+
+const (
+	// hook is where the webhooks of tests are posted to, and secret what they are signed with.
+	hook   = "https://hooks.example.com/Labels"
+	secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+)
+
+// newHook returns a webhook to be made for all searches of an account.
+func newHook(account cola.AccountID, address string) store.NewDestination {
+	return store.NewDestination{Account: account, Kind: cola.KindWebhook, Address: address, State: cola.DestinationActive, Secret: secret,
+		MaxDestinations: cola.MaxDestinations}
+}
+
+// newMailbox returns an e-mail address to be made a destination for all searches of an account.
+func newMailbox(account cola.AccountID, address string) store.NewDestination {
+	return store.NewDestination{Account: account, Kind: cola.KindEmail, Address: address, State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations}
+}
+
+// forSearch returns a destination to be made for one search.
+func forSearch(n store.NewDestination, search cola.SavedSearch) store.NewDestination {
+	n.SavedSearch = search.UUID
+	return n
+}
+
+func mustDestination(t tb, st store.Store, n store.NewDestination) store.Destination {
+	t.Helper()
+	made, err := st.CreateDestination(context.Background(), n)
+	return must(t, made, err)
+}
+
+func mustDestinations(t tb, st store.Store, account cola.AccountID) []store.Destination {
+	t.Helper()
+	list, total, err := st.Destinations(context.Background(), account, store.Slice{Limit: everyID})
+	if err == nil && total != len(list) {
+		t.Errorf("%d destinations in all, a list of all has %d", total, len(list))
+	}
+	return must(t, list, err)
+}
+
+// mustOwn returns the destination of an account's own address, which is its first.
+func mustOwn(t tb, st store.Store, account cola.AccountID) store.Destination {
+	t.Helper()
+	list := mustDestinations(t, st, account)
+	if len(list) == 0 || !list[0].Own {
+		t.Fatal("the first of the account's destinations is not its own address:", list)
+	}
+	return list[0]
+}
+
+func ownDestinationIsThere(t *testing.T, st store.Store, c *clock) {
+	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // is kept in UTC, to the microsecond
+	made := mustAccount(t, st, "Ann@Example.com", cola.TierFree)
+	named := mustAccountOf(t, st, anIssuer, "1", "")
+	verified := mustAccountOf(t, st, anIssuer, "2", "Ben@example.com")
+	for _, k := range []struct {
+		account store.Account
+		address cola.Opt[string]
+	}{{made, cola.Some("Ann@Example.com")}, {named, cola.Opt[string]{}}, {verified, cola.Some("Ben@example.com")}} {
+		list := mustDestinations(t, st, k.account.ID)
+		if len(list) != 1 || list[0].UUID == "" || list[0].Token == "" {
+			t.Fatalf("destinations of account %d: %+v, want one with a uuid and a token", k.account.ID, list)
+		}
+		want := cola.Destination{UUID: list[0].UUID, Kind: cola.KindEmail, Address: k.address, State: cola.DestinationActive, CreatedAt: cola.TimestampOf(epoch)}
+		same(t, "destination", store.Destination{Destination: want, Account: k.account.ID, Own: true, Token: list[0].Token}, list[0])
+	}
+	same(t, "found by its address", made.ID, mustAccountOf(t, st, anIssuer, "3", "ann@example.com").ID)
+	same(t, "found again", verified.ID, mustAccountOf(t, st, anIssuer, "2", "Ben@example.com").ID)
+	same(t, "has an address now", named.ID, mustAccountOf(t, st, anIssuer, "1", "cat@example.com").ID)
+	for account, address := range map[cola.AccountID]string{made.ID: "Ann@Example.com", verified.ID: "Ben@example.com", named.ID: "cat@example.com"} {
+		list := mustDestinations(t, st, account)
+		if len(list) != 1 || list[0].Address != cola.Some(address) {
+			t.Errorf("destinations %+v, want one, of %s", list, address)
+		}
+	}
+	if _, err := st.CreateAccount(t.Context(), "ann@example.com", cola.TierFree); !errors.Is(err, store.ErrExists) {
+		t.Errorf("an account with the same address: %v, want ErrExists", err)
+	}
+	same(t, "of the account that was there", 1, len(mustDestinations(t, st, made.ID)))
+}
+
+func destinationComesBack(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	search := mustCreate(t, st, newSearch(a.ID, 1))
+	c.set(epoch.Add(time.Hour).In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond))
+	asked := newMailbox(a.ID, "o'Brien+100%_@Exämple.com")
+	asked.State = cola.DestinationUnconfirmed
+	empty := forSearch(newHook(a.ID, hook+"?a=%20&b=ü"), search)
+	empty.SendEmpty = true
+	uuids, tokens := map[string]bool{}, map[string]bool{}
+	for _, n := range []store.NewDestination{newHook(a.ID, hook), forSearch(newMailbox(a.ID, "x@example.com"), search), empty, asked} {
+		made := mustDestination(t, st, n)
+		uuids[made.UUID], tokens[made.Token] = true, true
+		want := cola.Destination{UUID: made.UUID, Kind: n.Kind, Address: cola.Some(n.Address), SendEmpty: n.SendEmpty, State: n.State,
+			SavedSearch: cola.Opt[string]{V: n.SavedSearch, OK: n.SavedSearch != ""}, CreatedAt: cola.TimestampOf(epoch.Add(time.Hour))}
+		same(t, "made", store.Destination{Destination: want, Account: a.ID, Token: made.Token, Secrets: store.Secrets{Current: n.Secret}}, made)
+		found, err := st.Destination(t.Context(), a.ID, made.UUID)
+		same(t, "found", made, must(t, found, err))
+		found, err = st.DestinationByToken(t.Context(), made.Token)
+		same(t, "found by its token", made, must(t, found, err))
+		list := mustDestinations(t, st, a.ID)
+		same(t, "last of the list", made, list[len(list)-1])
+	}
+	for token := range tokens {
+		if len(token) < 32 {
+			t.Errorf("the token %q can be guessed", token)
+		}
+	}
+	if uuids[""] || tokens[""] || len(uuids) != 4 || len(tokens) != 4 {
+		t.Errorf("uuids %v and tokens %v, want four different ones of each", uuids, tokens)
+	}
+}
+
+func addressIsUnique(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "Ann.Ö@Example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	one, two := mustCreate(t, st, newSearch(a.ID, 1)), mustCreate(t, st, newSearch(a.ID, 2))
+	for _, k := range []struct {
+		what string
+		make store.NewDestination
+		want error
+	}{
+		{"the own address", newMailbox(a.ID, "Ann.Ö@Example.com"), store.ErrExists},
+		{"the own address in another case", newMailbox(a.ID, "ANN.ö@example.com"), store.ErrExists},
+		{"the own address, for a search", forSearch(newMailbox(a.ID, "ann.ö@example.com"), one), nil},
+		{"again", forSearch(newMailbox(a.ID, "Ann.Ö@Example.com"), one), store.ErrExists},
+		{"for another search", forSearch(newMailbox(a.ID, "Ann.Ö@Example.com"), two), nil},
+		{"another address", newMailbox(a.ID, "X.É@example.com"), nil},
+		{"another address in another case", newMailbox(a.ID, "x.é@EXAMPLE.com"), store.ErrExists},
+		{"another account's", newMailbox(a.ID, "b@example.com"), nil},
+		{"of another account", newMailbox(b.ID, "x.é@example.com"), nil},
+		{"a webhook", newHook(a.ID, hook), nil},
+		{"the same", newHook(a.ID, hook), store.ErrExists},
+		{"another path", newHook(a.ID, strings.ToLower(hook)), nil},
+		{"the same for a search", forSearch(newHook(a.ID, hook), one), nil},
+	} {
+		before := len(mustDestinations(t, st, k.make.Account))
+		if _, err := st.CreateDestination(t.Context(), k.make); !errors.Is(err, k.want) {
+			t.Errorf("%s: %v, want %v", k.what, err, k.want)
+		}
+		if after := len(mustDestinations(t, st, k.make.Account)); (after > before) != (k.want == nil) {
+			t.Errorf("%s: there were %d destinations, and are %d", k.what, before, after)
+		}
+	}
+	mustDo(t, st.DeleteDestination(t.Context(), b.ID, mustOwn(t, st, b.ID).UUID))
+	if again := mustDestination(t, st, newMailbox(b.ID, "b@example.com")); again.Own {
+		t.Error("an address that was given is the account's own")
+	}
+}
+
+func destinationNeedsSearch(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	search := mustCreate(t, st, newSearch(b.ID, 1))
+	for _, n := range []store.NewDestination{
+		newHook(42, hook), forSearch(newHook(a.ID, hook), search), forSearch(newHook(42, hook), search), forSearch(newHook(a.ID, hook), cola.SavedSearch{UUID: "x\x00"}),
+	} {
+		if made, err := st.CreateDestination(t.Context(), n); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%+v: %+v, %v; want ErrNotFound", n, made, err)
+		}
+	}
+	for _, account := range []cola.AccountID{a.ID, b.ID} {
+		same(t, "destinations", 1, len(mustDestinations(t, st, account)))
+	}
+}
+
+func destinationIsMalformed(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	for name, spoil := range map[string]func(n *store.NewDestination){
+		"no kind":               func(n *store.NewDestination) { n.Kind = "" },
+		"no state":              func(n *store.NewDestination) { n.State = "" },
+		"no address":            func(n *store.NewDestination) { n.Address = "" },
+		"an address with a NUL": func(n *store.NewDestination) { n.Address += "\x00" },
+		"an address of bytes":   func(n *store.NewDestination) { n.Address += "\xff" },
+		"an endless address":    func(n *store.NewDestination) { n.Address += strings.Repeat("a", store.MaxKeyText) },
+		"a secret with a NUL":   func(n *store.NewDestination) { n.Secret = "\x00" },
+	} {
+		n := newHook(a.ID, hook)
+		spoil(&n)
+		if _, err := st.CreateDestination(t.Context(), n); !errors.Is(err, store.ErrMalformed) {
+			t.Errorf("%s: %v, want ErrMalformed", name, err)
+		}
+	}
+	same(t, "destinations", 1, len(mustDestinations(t, st, a.ID)))
+}
+
+func destinationsInPages(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	all := []store.Destination{mustOwn(t, st, a.ID)}
+	for n := range 4 {
+		all = append(all, mustDestination(t, st, newHook(a.ID, fmt.Sprint(hook, 9-n))))
+		mustDestination(t, st, newHook(b.ID, fmt.Sprint(hook, n)))
+		c.advance(-time.Hour) // the order is that of creation, whatever the clock says
+	}
+	for _, p := range []struct {
+		account cola.AccountID
+		page    store.Slice
+		want    []store.Destination
+		total   int
+	}{
+		{a.ID, store.Slice{Limit: 2}, all[:2], 5}, {a.ID, store.Slice{Offset: 2, Limit: 2}, all[2:4], 5}, {a.ID, store.Slice{Offset: 4, Limit: 2}, all[4:], 5},
+		{a.ID, store.Slice{Offset: 5, Limit: 2}, nil, 5}, {a.ID, store.Slice{}, nil, 5}, {b.ID + 100, store.Slice{Limit: 10}, nil, 0},
+	} {
+		page, total, err := st.Destinations(t.Context(), p.account, p.page)
+		what := fmt.Sprintf("page %+v of account %d", p.page, p.account)
+		same(t, what, append([]store.Destination{}, p.want...), append([]store.Destination{}, must(t, page, err)...))
+		same(t, what+", total", p.total, total)
+	}
+}
+
+func destinationsAreLimited(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	limited := func(n store.NewDestination) error {
+		n.MaxDestinations = 3 // with the account's own
+		_, err := st.CreateDestination(t.Context(), n)
+		return err
+	}
+	search := mustCreate(t, st, newSearch(a.ID, 1))
+	mustDo(t, limited(newHook(a.ID, hook+"1")))
+	mustDo(t, limited(forSearch(newMailbox(a.ID, "x@example.com"), search)))
+	if err := limited(newHook(a.ID, hook+"3")); !errors.Is(err, store.ErrLimit) {
+		t.Errorf("one more: %v, want ErrLimit", err)
+	}
+	mustDo(t, limited(newHook(b.ID, hook+"3")))
+	mustDo(t, st.DeleteDestination(t.Context(), a.ID, mustOwn(t, st, a.ID).UUID))
+	mustDo(t, limited(newHook(a.ID, hook+"3")))
+	same(t, "destinations", 3, len(mustDestinations(t, st, a.ID)))
+}
+
+// addUntilLimit adds webhooks, beginning with the n-th, until the account has as many destinations as most, and returns how many it has
+// added.
+func addUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, most int) (added int, err error) {
+	for ; ; added++ {
+		next := newHook(account, fmt.Sprint(hook, n+added))
+		next.MaxDestinations = most
+		_, err := st.CreateDestination(ctx, next)
+		switch {
+		case errors.Is(err, store.ErrLimit):
+			return added, nil
+		case err != nil:
+			return added, fmt.Errorf("creation: %w", err)
+		}
+	}
+}
+
+func destinationsAreLimitedAtOnce(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	var added atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 10 {
+		wg.Go(func() {
+			n, err := addUntilLimit(t.Context(), st, a.ID, 100*i, cola.MaxDestinations)
+			if err != nil {
+				t.Error(err)
+			}
+			added.Add(int64(n))
+		})
+	}
+	wg.Wait()
+	if kept := mustDestinations(t, st, a.ID); len(kept) != cola.MaxDestinations || added.Load() != cola.MaxDestinations-1 {
+		t.Errorf("%d destinations were added, %d are kept; want %d with the account's own", added.Load(), len(kept), cola.MaxDestinations)
+	}
+}
+
+func destinationOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	made := mustDestination(t, st, newHook(a.ID, hook))
+	for _, k := range []struct {
+		account cola.AccountID
+		uuid    string
+	}{
+		{b.ID, made.UUID}, {b.ID + 100, made.UUID}, {a.ID, ""}, {a.ID, "%"}, {a.ID, made.UUID + "\x00"}, {a.ID, "\xff"}, {a.ID, newSearch(a.ID, 2).Search.UUID},
+	} {
+		_, read := st.Destination(t.Context(), k.account, k.uuid)
+		_, changed := st.UpdateDestination(t.Context(), k.account, k.uuid, func(d *store.Destination) error {
+			t.Errorf("account %d is shown %+v as %q", k.account, d, k.uuid)
+			return nil
+		})
+		for method, err := range map[string]error{"Destination": read, "UpdateDestination": changed, "DeleteDestination": st.DeleteDestination(t.Context(), k.account, k.uuid)} {
+			if !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%s(%d, %q): %v, want ErrNotFound", method, k.account, k.uuid, err)
+			}
+		}
+	}
+	for _, token := range []string{"", "%", made.Token + "\x00", "\xff", strings.ToUpper(made.Token), made.UUID} {
+		if _, err := st.DestinationByToken(t.Context(), token); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("DestinationByToken(%q): %v, want ErrNotFound", token, err)
+		}
+	}
+	same(t, "destinations", []store.Destination{mustOwn(t, st, a.ID), made}, mustDestinations(t, st, a.ID))
+}
