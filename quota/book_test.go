@@ -52,6 +52,7 @@ type book struct {
 
 	mu       sync.Mutex
 	tier     cola.Tier
+	because  string                       // why every account is suspended; empty: none is
 	start    map[cola.AccountID]cola.Used // before the first batch
 	batches  map[store.BatchID]*entry
 	order    []store.BatchID
@@ -255,7 +256,8 @@ func (b *book) DailyUsage(context.Context, cola.AccountID, cola.Date, cola.Date)
 func (b *book) states(batch store.Batch, now time.Time) []store.AccountState {
 	states := make([]store.AccountState, len(batch.Accounts))
 	for i, id := range batch.Accounts {
-		s := store.AccountState{Account: id, Exists: true, Tier: b.plan(), Used: b.used(id), Valid: map[cola.Credential]bool{}}
+		s := store.AccountState{Account: id, Exists: true, Used: b.used(id), Valid: map[cola.Credential]bool{}}
+		s.Tier, s.Suspended = b.plan()
 		for _, c := range batch.Credentials {
 			s.Valid[c] = c != key2
 		}
@@ -269,10 +271,17 @@ func (b *book) states(batch store.Batch, now time.Time) []store.AccountState {
 	return states
 }
 
-func (b *book) plan() cola.Tier {
+func (b *book) plan() (tier cola.Tier, suspended string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.tier
+	return b.tier, b.because
+}
+
+// suspend suspends every account for a reason, or with none lets them be.
+func (b *book) suspend(because string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.because = because
 }
 
 // used returns what an account is charged for by the batches that count.

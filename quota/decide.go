@@ -45,9 +45,10 @@ type Rules struct {
 
 // decide answers an account's waiting requests in arrival order and returns what to charge.
 //
-// For each request: its credential must hold, else it is unauthorized and counts nowhere. The window must have room, else
-// it is refused and counts nowhere. From there on it counts in the window, also when its quota is refused. A detail view
-// is granted whole or refused; list records are granted as far as they last, and refused when none is left.
+// For each request: its credential must hold, else it is unauthorized and counts nowhere. Its account must not be suspended, else it is
+// refused and counts nowhere, a mere look included. The window must have room, else it is refused and counts nowhere. From there on it
+// counts in the window, also when its quota is refused. A detail view is granted whole or refused; list records are granted as far as they
+// last, and refused when none is left.
 func (r Rules) decide(now time.Time, state store.AccountState, requests []Request) ([]outcome, store.Entry) {
 	d := decision{rules: r, now: now, quota: cola.QuotaState{
 		Tier: state.Tier, Period: cola.PeriodOf(now), Limits: state.Tier.Limits(), Used: state.Used,
@@ -62,7 +63,7 @@ func (r Rules) decide(now time.Time, state store.AccountState, requests []Reques
 			continue
 		}
 		if state.Suspended != "" {
-			outcomes[i] = outcome{err: suspended(state.Suspended)}
+			outcomes[i] = outcome{Grant{State: d.quota}, suspended(state.Suspended)}
 			continue
 		}
 		if q.Peek {

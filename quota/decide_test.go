@@ -223,3 +223,30 @@ func TestPeek(t *testing.T) {
 		t.Errorf("a look is charged (-want +got):\n%s", diff)
 	}
 }
+
+// TestSuspended: a suspended account gets nothing, a mere look included, and is told why; nothing counts. A credential that does not hold is told
+// nothing of it.
+func TestSuspended(t *testing.T) {
+	state := account(cola.TierStarter, cola.Used{DetailViews: 3}, store.Grant{At: instant, Requests: 60})
+	state.Suspended = "The invoice is not paid."
+	peek := request(key1, cola.MeterNone, 0)
+	peek.Peek = true
+	outcomes, entry := Rules{}.decide(instant, state, []Request{
+		request(key1, cola.MeterListRecords, 5), request(key1, cola.MeterNone, 0), peek, request(key2, cola.MeterNone, 0),
+	})
+	for i, o := range outcomes[:3] {
+		var refusal *cola.Error
+		if !errors.As(o.err, &refusal) || refusal.Code != cola.CodeAccountSuspended || refusal.Details["reason"] != state.Suspended || !strings.Contains(refusal.Message, state.Suspended) {
+			t.Errorf("%d: %v", i, o.err)
+		}
+		if got := o.grant; got.Units != 0 || !got.State.Known() || got.State.Used != state.Used || got.State.Charged != 0 {
+			t.Errorf("%d: granted %+v", i, got)
+		}
+	}
+	if last := outcomes[3]; reason(last.err) != string(cola.CodeUnauthorized) || last.grant.State.Known() {
+		t.Errorf("a credential that does not hold: %+v", last)
+	}
+	if diff := cmp.Diff(store.Entry{Account: 7}, entry); diff != "" {
+		t.Errorf("charged (-want +got):\n%s", diff)
+	}
+}

@@ -75,6 +75,34 @@ func TestFullWindowIsRefusedWithoutTheStore(t *testing.T) {
 	})
 }
 
+// TestSuspensionShowsAtOnce, and so does its end: with the next request, and nothing is charged in between.
+func TestSuspensionShowsAtOnce(t *testing.T) {
+	b := newBook(cola.TierFree)
+	l := newLedger(t, b)
+	ask := func(peek bool) string {
+		q := request(key1, cola.MeterListRecords, 2)
+		if q.Peek = peek; peek {
+			q.Units = 0
+		}
+		grant, err := l.Charge(t.Context(), q)
+		if !grant.State.Known() {
+			t.Errorf("the state is not known: %v", err)
+		}
+		return reason(err)
+	}
+	for _, because := range []string{"", "Unpaid.", ""} {
+		b.suspend(because)
+		for _, peek := range []bool{false, true} {
+			if got := ask(peek); got != because {
+				t.Errorf("suspended for %q: refused for %q", because, got)
+			}
+		}
+	}
+	if used := b.used(7); used.ListRecords != 4 || len(b.grants(7)) == 0 {
+		t.Errorf("charged %+v, want the four records of the requests that were let through", used)
+	}
+}
+
 // TestPeekLeavesTheFullWindowKnown: what is known of a window is not forgotten for a look through it.
 func TestPeekLeavesTheFullWindowKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

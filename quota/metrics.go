@@ -44,7 +44,7 @@ func newMetrics(r prometheus.Registerer, l *Ledger) *metrics {
 		refused: counters(factory, prometheus.CounterOpts{
 			Name: "colaregistry_charges_refused_total", Help: "Charges that were refused, by reason.",
 		}, "reason", reasonBurst, string(cola.MeterDetailViews), string(cola.MeterListRecords),
-			string(cola.CodeUnauthorized), string(cola.CodeUnavailable)),
+			string(cola.CodeUnauthorized), string(cola.CodeAccountSuspended), string(cola.CodeUnavailable)),
 		charged: counters(factory, prometheus.CounterOpts{
 			Name: "colaregistry_charged_units_total", Help: "Units that were granted and charged, by meter.",
 		}, "meter", cola.MeterDetailViews, cola.MeterListRecords),

@@ -24,6 +24,9 @@ func TestMetrics(t *testing.T) {
 		for _, q := range []Request{list, list, list, detail, detail, detail, request(key2, cola.MeterNone, 0), request(key1, cola.MeterNone, 0)} {
 			_, _ = l.Charge(t.Context(), q)
 		}
+		b.suspend("Unpaid.")
+		_, _ = l.Charge(t.Context(), list)
+		b.suspend("")
 		for range 6 { // three are let through, one is refused by the store and two without it
 			_, _ = l.Charge(t.Context(), list)
 		}
@@ -37,6 +40,7 @@ func TestMetrics(t *testing.T) {
 			colaregistry_charged_units_total{meter="list_records"} 25
 			# HELP colaregistry_charges_refused_total Charges that were refused, by reason.
 			# TYPE colaregistry_charges_refused_total counter
+			colaregistry_charges_refused_total{reason="account_suspended"} 1
 			colaregistry_charges_refused_total{reason="burst"} 4
 			colaregistry_charges_refused_total{reason="detail_views"} 2
 			colaregistry_charges_refused_total{reason="list_records"} 4
@@ -49,8 +53,8 @@ func TestMetrics(t *testing.T) {
 		for _, name := range []string{
 			"colaregistry_ledger_batch_charges", "colaregistry_ledger_commit_duration_seconds", "colaregistry_ledger_wait_seconds",
 		} {
-			if got := observed(t, registry, name); got != 12 {
-				t.Errorf("%s counts %d, want the 12 charges that the store was asked for, one at a time", name, got)
+			if got := observed(t, registry, name); got != 13 {
+				t.Errorf("%s counts %d, want the 13 charges that the store was asked for, one at a time", name, got)
 			}
 		}
 	})
@@ -98,6 +102,7 @@ func TestMetricsOfAnOutage(t *testing.T) {
 		mustMeasure(t, registry, `
 			# HELP colaregistry_charges_refused_total Charges that were refused, by reason.
 			# TYPE colaregistry_charges_refused_total counter
+			colaregistry_charges_refused_total{reason="account_suspended"} 0
 			colaregistry_charges_refused_total{reason="burst"} 0
 			colaregistry_charges_refused_total{reason="detail_views"} 0
 			colaregistry_charges_refused_total{reason="list_records"} 0
