@@ -1,0 +1,75 @@
+package webhook
+
+import (
+	"fmt"
+
+	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// payload is the body of a message, in the form that Standard Webhooks recommends.
+type payload struct {
+	Type      string         `json:"type"`
+	Timestamp cola.Timestamp `json:"timestamp"` // of what it tells
+	Data      any            `json:"data"`
+}
+
+// ran is what is told of a run.
+type ran struct {
+	SavedSearch search              `json:"saved_search"`
+	Run         cola.SavedSearchRun `json:"run"`
+	Labels      []label             `json:"labels"`
+	More        int                 `json:"more"` // labels found that are not among these
+	MatchesURL  string              `json:"matches_url"`
+}
+
+type search struct {
+	UUID      string `json:"uuid"`
+	Name      string `json:"name"`
+	ManageURL string `json:"manage_url"`
+}
+
+// label is a label as search results have it, with how it was found.
+type label struct {
+	cola.ColaSummary
+	Late bool           `json:"late"`
+	Met  cola.FilterSet `json:"met"`
+}
+
+// tested is what a message for trials tells.
+type tested struct {
+	Destination destination `json:"destination"`
+}
+
+type destination struct {
+	UUID string `json:"uuid"`
+}
+
+// body returns the body of a message. It is the same at every attempt, as long as what it tells of is.
+func (s *Sender) body(m alerts.Message) ([]byte, error) {
+	p := payload{Type: m.Event, Timestamp: cola.TimestampOf(m.CreatedAt)}
+	switch {
+	case m.Event == cola.EventRan && m.Content != nil:
+		told := s.ran(m)
+		p.Timestamp, p.Data = told.Run.RanAt, told
+	case m.Event == cola.EventTest:
+		p.Data = tested{destination{m.Destination.UUID}}
+	default:
+		return nil, fmt.Errorf("there is no webhook of %s", m.Event)
+	}
+	return cola.AppendJSON(nil, p)
+}
+
+func (s *Sender) ran(m alerts.Message) ran {
+	c := m.Content
+	here := s.public + "/saved-searches/" + c.Search.UUID
+	told := ran{
+		SavedSearch: search{c.Search.UUID, c.Search.Name, here},
+		Run:         c.Run, Labels: []label{}, More: max(0, c.Run.MatchCount-len(c.Labels)),
+		MatchesURL: fmt.Sprintf("%s/api/v1/saved-searches/%s/runs/%d/matches", s.public, c.Search.UUID, c.Run.ID),
+	}
+	for _, l := range c.Labels {
+		told.Labels = append(told.Labels, label{l.Label, l.Match.Late, l.Match.Met})
+	}
+	return told
+}

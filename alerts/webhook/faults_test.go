@@ -1,0 +1,178 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/alerts"
+)
+
+func TestAnswers(t *testing.T) {
+	asked := receive(t, true, answers(http.StatusOK))
+	for _, tt := range []struct {
+		code       int
+		retryAfter string
+		want       alerts.Sent
+	}{
+		{200, "", alerts.Sent{}}, {201, "", alerts.Sent{}}, {299, "30", alerts.Sent{}},
+		{301, "", alerts.Sent{Fault: "The receiver answered 301, a redirect; redirects are not followed."}},
+		{308, "", alerts.Sent{Fault: "The receiver answered 308, a redirect; redirects are not followed."}},
+		{400, "30", alerts.Sent{Fault: "The receiver answered 400."}},
+		{410, "", alerts.Sent{Fault: "The receiver answered 410: it wants no more messages.", Gone: true}},
+		{429, "30", alerts.Sent{Fault: "The receiver answered 429.", After: 30 * time.Second}},
+		{503, "", alerts.Sent{Fault: "The receiver answered 503."}},
+		{503, "99999999", alerts.Sent{Fault: "The receiver answered 503.", After: longestAfter}},
+		{503, "soon", alerts.Sent{Fault: "The receiver answered 503."}},
+		{503, "-5", alerts.Sent{Fault: "The receiver answered 503."}},
+		{599, "", alerts.Sent{Fault: "The receiver answered 599."}},
+	} {
+		r := receive(t, true, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", asked.URL)
+			if tt.retryAfter != "" {
+				w.Header().Set("Retry-After", tt.retryAfter)
+			}
+			w.WriteHeader(tt.code)
+		})
+		tt.want.Status = tt.code
+		if diff := cmp.Diff(tt.want, sender(r, asked).Send(t.Context(), message(r.URL))); diff != "" {
+			t.Errorf("%d, Retry-After %q (-want +got):\n%s", tt.code, tt.retryAfter, diff)
+		}
+	}
+	if n := len(asked.all()); n != 0 {
+		t.Errorf("redirects were followed %d times", n)
+	}
+}
+
+func TestRetryAfterDate(t *testing.T) {
+	now := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"Mon, 16 Nov 2026 06:01:30 GMT": 90 * time.Second, "Mon, 16 Nov 2026 05:00:00 GMT": 0, "Mon, 16 Nov 2099 05:00:00 GMT": longestAfter, "": 0, "4294967296": 0,
+	} {
+		if got := retryAfter(value, now); got != want {
+			t.Errorf("%q is read as %v, want %v", value, got, want)
+		}
+	}
+}
+
+// TestLongAnswer: a 2xx is one whatever follows it, however much and however slowly; hardly anything of it is read.
+func TestLongAnswer(t *testing.T) {
+	for name, gap := range map[string]time.Duration{"huge": 0, "slow": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			written := make(chan int, 1)
+			r := receive(t, true, func(w http.ResponseWriter, req *http.Request) {
+				n, chunk := 0, make([]byte, 32<<10)
+				defer func() { written <- n }()
+				for n < 1<<30 {
+					m, err := w.Write(chunk)
+					if n += m; err != nil {
+						return
+					}
+					w.(http.Flusher).Flush()
+					select {
+					case <-req.Context().Done():
+						return
+					case <-time.After(gap):
+					}
+				}
+			})
+			if sent := sender(r).Send(t.Context(), message(r.URL)); sent != (alerts.Sent{Status: 200}) {
+				t.Errorf("%+v", sent)
+			}
+			if n := <-written; n > 64<<20 {
+				t.Errorf("%d bytes of the answer were taken", n)
+			}
+		})
+	}
+}
+
+// TestNoAnswer: whatever keeps an answer from coming is told in a sentence.
+func TestNoAnswer(t *testing.T) {
+	closed := receive(t, true, answers(200))
+	closed.Close()
+	ok := receive(t, true, answers(200))
+	plain := receive(t, false, answers(200))
+	slow := receive(t, true, never)
+	old := receive(t, true, answers(200))
+	old.TLS.MaxVersion = tls.VersionTLS11
+	cut := receive(t, true, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	head := receive(t, true, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 2*maxHeader)) })
+	words := talk(t, "HELO\r\n\r\n")
+	port := func(r *receiver) string { return strconv.Itoa(r.Listener.Addr().(*net.TCPAddr).Port) }
+	for _, tt := range []struct{ name, url, want string }{
+		{"closed", closed.URL, "The connection was refused."},
+		{"slow", slow.URL, "It did not answer within 300ms."},
+		{"another name", "https://localhost:" + port(ok), "The certificate is not valid for the host."},
+		{"http at https", "https://127.0.0.1:" + port(plain), "It does not speak TLS."},
+		{"https at http", "http://127.0.0.1:" + port(ok), "The receiver answered 400."},
+		{"TLS 1.1", old.URL, "No secure connection could be made: the receiver refused it."},
+		{"cut", cut.URL, "The connection was cut off before an answer came."},
+		{"too long a head", head.URL, "It gave no answer that is HTTP."},
+		{"no HTTP", "http://" + words, "It gave no answer that is HTTP."},
+		{"no URL", "https://%zz", faultAddress},
+		{"no host", "https:///x", faultAddress},
+		{"ftp", "ftp://example.com", faultAddress},
+		{"nothing", "", faultAddress},
+	} {
+		s := sender(ok, slow, old, cut, head)
+		s.within = 5 * time.Second
+		if tt.name == "slow" {
+			s.within = 300 * time.Millisecond
+		}
+		sent := s.Send(t.Context(), message(tt.url))
+		if sent.Status = 0; sent != (alerts.Sent{Fault: tt.want}) {
+			t.Errorf("%s: %+v, want %q", tt.name, sent, tt.want)
+		}
+	}
+	checkUnresolved(t)
+	unknown := "The certificate is not signed by an authority that is known, or its chain is not complete."
+	if sent := sender().Send(t.Context(), message(ok.URL)); sent != (alerts.Sent{Fault: unknown}) {
+		t.Errorf("a certificate that nobody has signed: %+v", sent)
+	}
+}
+
+// checkUnresolved checks what is told of names that do not resolve, or cannot be looked up.
+func checkUnresolved(t *testing.T) {
+	t.Helper()
+	s := sender()
+	s.dialer.Resolver = resolver(func() netip.Addr { return netip.Addr{} })
+	if sent := s.Send(t.Context(), message("https://nowhere.example.com/")); sent != (alerts.Sent{Fault: "The host does not resolve."}) {
+		t.Errorf("no such name: %+v", sent)
+	}
+	s.dialer.Resolver.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("10.1.2.3 is away") }
+	if sent := s.Send(t.Context(), message("https://nowhere.example.com/")); sent != (alerts.Sent{Fault: "The name of the host could not be looked up."}) {
+		t.Errorf("no resolver: %+v", sent)
+	}
+}
+
+// talk starts a server that says the same to everybody, and returns its address.
+func talk(t *testing.T, words string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, words)
+			_, _ = io.Copy(io.Discard, c)
+			c.Close()
+		}
+	}()
+	return l.Addr().String()
+}

@@ -1,0 +1,159 @@
+package webhook
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/alerts"
+)
+
+func TestPublicOnly(t *testing.T) {
+	for _, a := range []string{
+		"0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.1.2.3", "169.254.169.254", "172.16.0.1", "172.31.255.255",
+		"192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.1.1", "198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
+		"::", "::1", "::7f00:1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:8.8.8.8", "64:ff9b::7f00:1", "64:ff9b::808:808", "64:ff9b:1::a00:1", "100::1", "2001::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+		"2001:db8::1", "2002:7f00:1::", "2002:0a00:0001::1", "fc00::1", "fd12:3456::1", "fe80::1", "fe80::1%eth0", "fec0::1", "ff02::1", "ff0e::1", "2606:4700::1%eth0", "5f00::1", "4000::1",
+	} {
+		checkGuard(t, a, false)
+	}
+	for _, a := range []string{
+		"8.8.8.8", "1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.1", "169.253.0.1", "172.15.0.1", "172.32.0.1", "192.167.1.1", "192.169.1.1",
+		"198.17.0.1", "198.20.0.1", "223.255.255.254", "2001:4860:4860::8888", "2606:4700:4700::1111", "2a00:1450::1",
+	} {
+		checkGuard(t, a, true)
+	}
+	for _, no := range []string{"", "8.8.8.8", "example.com:443", "8.8.8.8:https"} {
+		if publicOnly("tcp4", no, nil) == nil {
+			t.Errorf("%q is let through", no)
+		}
+	}
+	if publicOnly("udp4", "8.8.8.8:443", nil) == nil {
+		t.Error("datagrams are let through")
+	}
+}
+
+// checkGuard checks whether an address may be connected to, by the guard as a whole and by each of its halves where that one ought to know.
+func checkGuard(t *testing.T, address string, want bool) {
+	t.Helper()
+	a := netip.MustParseAddr(address)
+	network := "tcp4"
+	if a.Is6() {
+		network = "tcp6"
+	}
+	for _, port := range []string{"443", "25", "8443"} {
+		if got := publicOnly(network, net.JoinHostPort(address, port), nil) == nil; got != want {
+			t.Errorf("%s: connected to: %v", address, got)
+		}
+	}
+	known := a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() || a.Is4In6()
+	if got := public(a); (want || known) && got != want {
+		t.Errorf("%s: public: %v", address, got)
+	}
+}
+
+// TestPrivateAddresses: nothing is connected to that is not on the public internet, however its address is written.
+func TestPrivateAddresses(t *testing.T) {
+	r := receive(t, true, answers(200))
+	port := ":" + strconv.Itoa(r.Listener.Addr().(*net.TCPAddr).Port)
+	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "10.0.0.1", "169.254.169.254", "[fe80::1]", "[64:ff9b::7f00:1]"} {
+		s := sender(r)
+		s.private, s.dialer.Control = false, publicOnly
+		if sent := s.Send(t.Context(), message("https://"+host+port)); sent != (alerts.Sent{Fault: "It is no address of the public internet."}) {
+			t.Errorf("%s: %+v", host, sent)
+		}
+	}
+	strict := New(Options{})
+	if sent := strict.Send(t.Context(), message(r.URL)); sent != (alerts.Sent{Fault: "It is no address of the public internet."}) {
+		t.Errorf("as it is by itself: %+v", sent)
+	}
+	if sent := strict.Send(t.Context(), message(strings.Replace(r.URL, "https", "http", 1))); sent != (alerts.Sent{Fault: faultInsecure}) {
+		t.Errorf("without https: %+v", sent)
+	}
+	if n := len(r.all()); n != 0 {
+		t.Errorf("%d messages were posted", n)
+	}
+}
+
+// TestNoProxy: what the environment says of proxies is not asked, since a proxy would connect in place of the guarded dialer.
+func TestNoProxy(t *testing.T) {
+	if New(Options{}).transport.Proxy != nil {
+		t.Error("there is a proxy")
+	}
+}
+
+// TestNamesAreResolvedAgain: a name that resolved to an address of the public internet when somebody looked, and to a private one when it is
+// connected to, leads nowhere.
+func TestNamesAreResolvedAgain(t *testing.T) {
+	r := receive(t, true, answers(200))
+	_, port, _ := net.SplitHostPort(r.Listener.Addr().String())
+	var moved atomic.Bool
+	s := sender(r)
+	s.private, s.dialer.Control = false, publicOnly
+	s.dialer.Resolver = resolver(func() netip.Addr {
+		if moved.Load() {
+			return netip.MustParseAddr("127.0.0.1")
+		}
+		return netip.MustParseAddr("8.8.8.8")
+	})
+	if seen, err := s.dialer.Resolver.LookupHost(t.Context(), "rebind.example.com"); err != nil || len(seen) != 1 || seen[0] != "8.8.8.8" {
+		t.Fatalf("at first it resolves to %v, %v", seen, err)
+	}
+	moved.Store(true)
+	m := message("https://rebind.example.com:" + port)
+	if sent := s.Send(t.Context(), m); sent != (alerts.Sent{Fault: "It is no address of the public internet."}) || len(r.all()) != 0 {
+		t.Errorf("%+v", sent)
+	}
+	s.dialer.Control = nil
+	if sent := s.Send(t.Context(), m); sent.Status != 200 || len(r.all()) != 1 {
+		t.Errorf("without the guard it would get there, else this shows nothing: %+v", sent)
+	}
+}
+
+// resolver resolves every name to one IPv4 address, which it is given for each question; an invalid one means that there is no such name.
+func resolver(address func() netip.Addr) *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() {
+			defer theirs.Close()
+			size := make([]byte, 2)
+			if _, err := io.ReadFull(theirs, size); err != nil {
+				return
+			}
+			question := make([]byte, binary.BigEndian.Uint16(size))
+			if _, err := io.ReadFull(theirs, question); err != nil {
+				return
+			}
+			_, _ = theirs.Write(reply(question, address))
+		}()
+		return ours, nil
+	}}
+}
+
+// reply answers a question of DNS over TCP, that for an IPv4 address with one, others with none.
+func reply(question []byte, address func() netip.Addr) []byte {
+	const header, typeA = 12, 1
+	end := header
+	for question[end] != 0 {
+		end += int(question[end]) + 1
+	}
+	end += 5 // the root, the type and the class
+	m := append([]byte{}, question[:end]...)
+	m[2], m[3] = 0x81, 0x80                     // an answer, without an error
+	copy(m[6:header], []byte{0, 0, 0, 0, 0, 0}) // no other records
+	at := address()
+	if !at.IsValid() {
+		m[3] |= 3 // there is no such name
+	} else if binary.BigEndian.Uint16(m[end-4:]) == typeA { // TTL 0, four bytes, of the name of the question
+		m[7] = 1
+		m = append(m, 0xc0, header, 0, typeA, 0, 1, 0, 0, 0, 0, 0, 4)
+		m = append(m, at.AsSlice()...)
+	}
+	return append(binary.BigEndian.AppendUint16(nil, uint16(len(m))), m...)
+}

@@ -1,0 +1,107 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	faultUnmade   = "The message could not be made: this version of the service does not know what it is to tell."
+	faultUnsigned = "The message could not be signed: the destination has no secret that is good. Rotate it."
+	faultAddress  = "The address is no URL that messages can be posted to."
+	faultInsecure = "The address is not one of https."
+)
+
+// request returns the request that a message is posted by; nil when there can be none, and what that means.
+func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, alerts.Sent) {
+	to, fault := s.target(m.Destination.Address.V)
+	if fault != "" {
+		return nil, alerts.Sent{Fault: fault}
+	}
+	body, err := s.body(m)
+	if err != nil {
+		return nil, alerts.Sent{Fault: faultUnmade, Ours: true}
+	}
+	at := s.now()
+	signature, err := sign(m.Destination.Secrets, m.MessageID, at, body)
+	if err != nil {
+		return nil, alerts.Sent{Fault: faultUnsigned, Ours: true}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, alerts.Sent{Fault: faultAddress}
+	}
+	if u := to.User; u != nil {
+		password, _ := u.Password()
+		req.SetBasicAuth(u.Username(), password)
+	}
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", "User-Agent": s.agent,
+		webhooks.HeaderWebhookID: m.MessageID, webhooks.HeaderWebhookTimestamp: strconv.FormatInt(at.Unix(), 10), webhooks.HeaderWebhookSignature: signature,
+	} {
+		req.Header.Set(name, value)
+	}
+	return req, alerts.Sent{}
+}
+
+// target reads the URL of a destination. The fault says why nothing is posted to it.
+func (s *Sender) target(address string) (u *url.URL, fault string) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
+		return nil, faultAddress
+	case u.Scheme == "http" && !s.private:
+		return nil, faultInsecure
+	}
+	return u, ""
+}
+
+// sign returns the signatures of a message at an instant: by the current secret and, while it is good, by the one before.
+func sign(with store.Secrets, id string, at time.Time, body []byte) (string, error) {
+	secrets := []string{with.Current}
+	if with.Old != "" && at.Before(with.OldUntil) {
+		secrets = append(secrets, with.Old)
+	}
+	var signatures []string
+	for _, secret := range secrets {
+		if strings.TrimPrefix(secret, "whsec_") == "" {
+			return "", errors.New("there is no secret")
+		}
+		signer, err := webhooks.NewWebhook(secret)
+		if err != nil {
+			return "", err
+		}
+		signature, err := signer.Sign(id, at, body)
+		if err != nil {
+			return "", err
+		}
+		signatures = append(signatures, signature)
+	}
+	return strings.Join(signatures, " "), nil
+}
+
+// agent says who posts.
+func agent(o Options) string {
+	version := strings.Map(func(r rune) rune {
+		if r > ' ' && r < 0x7f && !strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) {
+			return r
+		}
+		return -1
+	}, o.Version)
+	if version == "" {
+		version = "0"
+	}
+	return fmt.Sprintf("colaregistry/%s (webhooks)", version)
+}

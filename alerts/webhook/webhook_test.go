@@ -1,0 +1,253 @@
+package webhook
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	secret    = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	oldSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+)
+
+// received is what a receiver got.
+type received struct {
+	header http.Header
+	host   string
+	path   string
+	body   []byte
+}
+
+// receiver is a web server that keeps what is posted to it and answers as it is told to.
+type receiver struct {
+	*httptest.Server
+	mu  sync.Mutex
+	got []received
+}
+
+// receive starts a receiver, of https or of http.
+func receive(t *testing.T, https bool, answer http.HandlerFunc) *receiver {
+	t.Helper()
+	r := &receiver{}
+	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil || req.Method != http.MethodPost {
+			t.Errorf("%s with a body that fails with %v", req.Method, err)
+		}
+		r.mu.Lock()
+		r.got = append(r.got, received{req.Header, req.Host, req.URL.RequestURI(), body})
+		r.mu.Unlock()
+		answer(w, req)
+	}))
+	r.Config.ErrorLog = log.New(io.Discard, "", 0)
+	if r.EnableHTTP2 = true; https {
+		r.StartTLS()
+	} else {
+		r.Start()
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+// all returns what the receiver got so far.
+func (r *receiver) all() []received {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.got
+}
+
+// never does not answer, and is cut off when whoever asked has gone.
+func never(_ http.ResponseWriter, req *http.Request) {
+	<-req.Context().Done()
+	panic(http.ErrAbortHandler)
+}
+
+func answers(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+// sender returns a sender for trials, which trusts the certificates of receivers.
+func sender(trusted ...*receiver) *Sender {
+	s := New(Options{PublicURL: "https://labels.example", AllowPrivate: true, Version: "v1.2.3 (dirty)\r\nX: y"})
+	s.transport.TLSClientConfig.RootCAs = x509.NewCertPool()
+	for _, r := range trusted {
+		s.transport.TLSClientConfig.RootCAs.AddCert(r.Certificate())
+	}
+	return s
+}
+
+// message is one of a run that found three labels and shows two.
+func message(address string) alerts.Message {
+	due := store.DueDelivery{ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: cola.EventRan, Kind: cola.KindWebhook, Run: 1841, CreatedAt: time.Date(2026, 11, 16, 6, 0, 2, 0, time.UTC)}
+	due.Destination.UUID, due.Destination.Address = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", cola.Some(address)
+	due.Destination.Secrets.Current = secret
+	content := &store.RunContent{Search: cola.SavedSearch{UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", Name: "Herons & <friends>"}}
+	content.Run = cola.SavedSearchRun{
+		ID: 1841, RanAt: cola.TimestampOf(due.CreatedAt), DateFrom: cola.NewDate(2026, 11, 9), DateTo: cola.NewDate(2026, 11, 16), MatchCount: 3, LateCount: 1,
+	}
+	content.Labels = []store.MatchedLabel{
+		{
+			Match: cola.SavedSearchMatch{RunID: 1841, TTBID: 26282001000009, Met: cola.FilterSetOf("brand_name", "type_wine")},
+			Label: cola.ColaSummary{TTBID: 26282001000009, BrandName: "BLUE HERON", ProductName: "RÉSERVE", ProductType: cola.Wine, ClassName: "TABLE RED WINE", PermitNumber: "BWN-OR-16677", ApprovalDate: cola.NewDate(2026, 11, 12), HasBarcode: true},
+		},
+		{Match: cola.SavedSearchMatch{RunID: 1841, TTBID: 26262001000018, Late: true}, Label: cola.ColaSummary{TTBID: 26262001000018, BrandName: "GREY HERON", ProductType: cola.Wine, PermitNumber: "BWN-OR-16677"}},
+	}
+	return alerts.Message{DueDelivery: due, Content: content}
+}
+
+const wantBody = `{"type":"saved_search.ran","timestamp":"2026-11-16T06:00:02Z","data":{` +
+	`"saved_search":{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11","name":"Herons & <friends>","manage_url":"https://labels.example/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"},` +
+	`"run":{"id":1841,"ran_at":"2026-11-16T06:00:02Z","date_from":"2026-11-09","date_to":"2026-11-16","match_count":3,"late_count":1},` +
+	`"labels":[{"ttb_id":"26282001000009","brand_name":"BLUE HERON","product_name":"RÉSERVE","product_type":"wine","class_name":"TABLE RED WINE","origin_name":null,"permit_number":"BWN-OR-16677",` +
+	`"application_status":null,"approval_date":"2026-11-12","image_count":null,"has_barcode":true,"late":false,"met":["brand_name","type_wine"]},` +
+	`{"ttb_id":"26262001000018","brand_name":"GREY HERON","product_name":null,"product_type":"wine","class_name":null,"origin_name":null,"permit_number":"BWN-OR-16677",` +
+	`"application_status":null,"approval_date":null,"image_count":null,"has_barcode":false,"late":true,"met":[]}],` +
+	`"more":1,"matches_url":"https://labels.example/api/v1/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/runs/1841/matches"}}`
+
+// verify checks a signature as receivers do, the age of its timestamp included.
+func verify(t *testing.T, with string, got received) error {
+	t.Helper()
+	checker, err := webhooks.NewWebhook(with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return checker.Verify(got.body, got.header)
+}
+
+func TestSend(t *testing.T) {
+	r := receive(t, true, answers(http.StatusNoContent))
+	s := sender(r)
+	if sent := s.Send(t.Context(), message(r.URL+"/hooks?for=labels&a=%20b#part")); sent != (alerts.Sent{Status: 204}) {
+		t.Fatalf("%+v", sent)
+	}
+	got := r.all()[0]
+	if diff := cmp.Diff(wantBody, string(got.body)); diff != "" {
+		t.Errorf("body (-want +got):\n%s", diff)
+	}
+	if err := verify(t, secret, got); err != nil {
+		t.Error(err)
+	}
+	if err := verify(t, oldSecret, got); err == nil {
+		t.Error("any secret verifies it")
+	}
+	at, _ := strconv.ParseInt(got.header.Get("webhook-timestamp"), 10, 64)
+	if age := time.Since(time.Unix(at, 0)); age < 0 || age > time.Minute {
+		t.Errorf("timestamp of %v ago", age)
+	}
+	got.header.Del("webhook-signature")
+	got.header.Del("webhook-timestamp")
+	want := http.Header{
+		"Content-Type": {"application/json"}, "User-Agent": {"colaregistry/v1.2.3dirtyXy (webhooks)"}, "Webhook-Id": {"msg_9d3f1c7a52e84b60a1f4c2d07be8365a"},
+		"Connection": {"close"}, "Content-Length": {strconv.Itoa(len(wantBody))},
+	}
+	if diff := cmp.Diff(want, got.header); diff != "" || got.path != "/hooks?for=labels&a=%20b" {
+		t.Errorf("path %s, headers (-want +got):\n%s", got.path, diff)
+	}
+}
+
+// TestRotation: while a secret is rotated, receivers verify with either; afterwards with the new one alone. Every attempt is signed anew, under the
+// same id.
+func TestRotation(t *testing.T) {
+	r := receive(t, true, answers(http.StatusOK))
+	s := sender(r)
+	m := message(r.URL)
+	m.Destination.Secrets.Old, m.Destination.Secrets.OldUntil = oldSecret, time.Now().Add(time.Minute)
+	s.Send(t.Context(), m)
+	m.Destination.Secrets.OldUntil = time.Now().Add(-time.Second)
+	s.Send(t.Context(), m)
+	both, one := r.all()[0], r.all()[1]
+	if verify(t, secret, both) != nil || verify(t, oldSecret, both) != nil {
+		t.Errorf("signed with both: %q", both.header.Get("webhook-signature"))
+	}
+	if verify(t, secret, one) != nil || verify(t, oldSecret, one) == nil || strings.Contains(one.header.Get("webhook-signature"), " ") {
+		t.Errorf("signed with one: %q", one.header.Get("webhook-signature"))
+	}
+	if both.header.Get("webhook-id") != one.header.Get("webhook-id") {
+		t.Error("the id has changed")
+	}
+}
+
+func TestSendTest(t *testing.T) {
+	r := receive(t, false, answers(http.StatusOK))
+	m := message("http://user:p%40ss@" + r.Listener.Addr().String())
+	m.Event, m.Content, m.Run = cola.EventTest, nil, 0
+	if sent := sender().Send(t.Context(), m); sent != (alerts.Sent{Status: 200}) {
+		t.Fatalf("%+v", sent)
+	}
+	want := `{"type":"destination.test","timestamp":"2026-11-16T06:00:02Z","data":{"destination":{"uuid":"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"}}}`
+	got := r.all()[0]
+	if diff := cmp.Diff(want, string(got.body)); diff != "" || verify(t, secret, got) != nil || got.header.Get("Authorization") != "Basic dXNlcjpwQHNz" {
+		t.Errorf("headers %v, body (-want +got):\n%s", got.header, diff)
+	}
+}
+
+// TestEmptyRun: what is empty is an array, not null.
+func TestEmptyRun(t *testing.T) {
+	m := message("")
+	m.Content.Run.MatchCount, m.Content.Labels = 0, nil
+	body, err := New(Options{}).body(m)
+	var got struct{ Data ran }
+	if err != nil || json.Unmarshal(body, &got) != nil || got.Data.Labels == nil || got.Data.More != 0 {
+		t.Errorf("%s, %v", body, err)
+	}
+}
+
+// TestCannotBeMade: what is wrong on our side is not the receiver's fault.
+func TestCannotBeMade(t *testing.T) {
+	r := receive(t, true, answers(200))
+	for _, tt := range []struct {
+		want   string
+		change func(*alerts.Message)
+	}{
+		{faultUnmade, func(m *alerts.Message) { m.Event = "saved_search.dreamt" }},
+		{faultUnmade, func(m *alerts.Message) { m.Content = nil }},
+		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "" }},
+		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "whsec_" }},
+		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "whsec_#" }},
+		{faultUnsigned, func(m *alerts.Message) {
+			m.Destination.Secrets.Old, m.Destination.Secrets.OldUntil = "#", time.Now().Add(time.Hour)
+		}},
+	} {
+		m := message(r.URL)
+		tt.change(&m)
+		if sent := sender(r).Send(t.Context(), m); sent != (alerts.Sent{Fault: tt.want, Ours: true}) {
+			t.Errorf("%+v, want %q", sent, tt.want)
+		}
+	}
+	if n := len(r.all()); n != 0 {
+		t.Errorf("%d messages were posted", n)
+	}
+}
+
+func TestSendEnds(t *testing.T) {
+	reached := make(chan struct{})
+	r := receive(t, true, func(w http.ResponseWriter, req *http.Request) {
+		close(reached)
+		never(w, req)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-reached
+		cancel()
+	}()
+	if sent := sender(r).Send(ctx, message(r.URL)); sent.Fault == "" || sent.Status != 0 {
+		t.Errorf("%+v", sent)
+	}
+}
