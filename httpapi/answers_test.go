@@ -41,7 +41,9 @@ func (e exchange) method() string {
 	return http.MethodGet
 }
 
-func exchanges() []exchange {
+func exchanges() []exchange { return slices.Concat(recordExchanges(), destinationExchanges()) }
+
+func recordExchanges() []exchange {
 	gets := []exchange{
 		{name: "colas", target: "/api/v1/colas?q=lenz"},
 		{name: "cola", target: "/api/v1/colas/11054001000049"},

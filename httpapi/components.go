@@ -40,6 +40,10 @@ func schemaName(t reflect.Type, hint string) string {
 		return "SavedSearchChange"
 	case reflect.TypeFor[cola.ScheduleChangeParams]():
 		return "ScheduleChange"
+	case reflect.TypeFor[cola.DestinationParams]():
+		return "DestinationRequest"
+	case reflect.TypeFor[cola.DestinationChangeParams]():
+		return "DestinationChange"
 	case reflect.TypeFor[cola.PreviewParams]():
 		return "PreviewRequest"
 	case reflect.TypeFor[web.ErrorBody]():

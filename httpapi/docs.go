@@ -139,8 +139,11 @@ func newOperationDoc(doc description, op described) operationDoc {
 		d.Parameters = append(d.Parameters, f)
 	}
 	if body := op.RequestBody; body != nil {
-		ref := body.Content[mediaJSON].Schema.Ref
-		d.BodyDoc, d.BodyObject, d.Body = body.Description, strings.TrimPrefix(ref, schemaPrefix), bodyFields(doc, ref, "")
+		d.BodyDoc = body.Description
+		if content := body.Content[mediaJSON]; content != nil {
+			ref := content.Schema.Ref
+			d.BodyObject, d.Body = strings.TrimPrefix(ref, schemaPrefix), bodyFields(doc, ref, "")
+		}
 	}
 	for _, status := range sortedKeys(op.Responses) {
 		response := op.Responses[status]

@@ -44,6 +44,7 @@ type fake struct {
 	changed  cola.SavedSearchChangeParams
 	preview  cola.SavedSearchFilters
 	deleted  string // the latest one
+	sending  sending
 }
 
 const (
@@ -64,7 +65,7 @@ func newFake() *fake {
 	label.Barcodes = []cola.Barcode{{BarcodeValue: "036000291452", BarcodeType: "UPC-A", TTBImageID: "11054001000049-1"}}
 	label.ABV = cola.Some(12.5)
 	label.Derive()
-	f := &fake{label: label}
+	f := &fake{label: label, sending: newSending()}
 	f.permittee = cola.PermitteeDetail{
 		PermitteeSummary: cola.PermitteeSummary{PermitNumber: "NJ-I-721", CompanyName: "NIEDERHOFF IMPORTS INC", Colas: 1,
 			LastColaApplicationDate: cola.NewDate(2011, 2, 23)},

@@ -24,8 +24,8 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// Service is what the edge asks of the registry; *registry.Service is the one in use. Every method but the last two takes
-// the caller of an authenticated request, counts in its burst, and returns the quota state also with an error when it is
+// Service is what the edge asks of the registry; *registry.Service is the one in use. Every method but the last two and those of
+// recipientService takes the caller of an authenticated request, counts in its burst, and returns the quota state also with an error when it is
 // known.
 type Service interface {
 	// Refuse lets through, at no cost, a request that the edge refuses itself, and returns the refusal; or why the
@@ -55,6 +55,9 @@ type Service interface {
 	RunMatches(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error)
 	RunSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.SavedSearch, cola.QuotaState, error)
 	ExplainSavedSearch(ctx context.Context, c cola.Caller, id, label string) (cola.Explanation, cola.QuotaState, error)
+
+	destinationService
+	recipientService
 
 	DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error)
 	Ready(context.Context) error
@@ -99,7 +102,8 @@ type api struct {
 	page       document // the reference page
 }
 
-// New returns the handler of everything this edge serves: /api/v1/…, /docs, /healthz, /readyz and /images/…. It expects
+// New returns the handler of everything this edge serves: /api/v1/…, /docs, /healthz, /readyz, /images/…, and what messages have the
+// addresses of: /unsubscribe/…, /confirm/… and /feeds/…. It expects
 // to see request paths as they were sent: mount it without a mux that cleans paths.
 func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	o = o.withDefaults()
@@ -139,15 +143,23 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// open returns the routes that need no credentials.
+// open returns what is read without credentials, by route.
 func (a *api) open() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
+		unsubscribePath:            a.askUnsubscribe,
+		confirmPath:                a.askConfirm,
+		feedPath:                   a.feed,
 		"/docs":                    a.serveDocument(&a.page),
 		"/healthz":                 a.health,
 		"/readyz":                  a.ready,
 		"/images/{image}":          a.image,
 		basePath + "/openapi.json": a.serveDocument(&a.spec),
 	}
+}
+
+// openPosts returns what is done without credentials, by route; each is one of open, too.
+func (a *api) openPosts() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{unsubscribePath: a.unsubscribe, confirmPath: a.confirm}
 }
 
 // routePatterns returns the pattern of every route.
@@ -169,6 +181,9 @@ func (a *api) routes() http.Handler {
 	root.MethodNotAllowed(a.methodNotAllowedOpen)
 	for path, handler := range a.open() {
 		getAndHead(root, path, handler)
+	}
+	for path, handler := range a.openPosts() {
+		root.Post(path, handler)
 	}
 	root.Route(basePath, func(r chi.Router) {
 		r.Use(a.authenticate)

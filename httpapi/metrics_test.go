@@ -112,7 +112,7 @@ func TestRequestsAreCounted(t *testing.T) {
 func TestEveryRouteIsMeasured(t *testing.T) {
 	_, registry := mustMeasure(t, newFake())
 	routes := samples(t, registry, "colaregistry_http_request_duration_seconds")
-	want := []string{"/docs", "/healthz", "/readyz", "/images/{image}", "/api/v1/openapi.json", web.Other}
+	want := []string{"/docs", "/healthz", "/readyz", "/images/{image}", "/api/v1/openapi.json", unsubscribePath, confirmPath, feedPath, web.Other}
 	for _, op := range operations(newFake()) {
 		want = append(want, basePath+op.Path)
 	}

@@ -48,6 +48,7 @@ func describe(ops []operation, publicURL string) description {
 			{Name: tagPermittees, Description: "Wineries, breweries, distilleries, importers and other permit holders."},
 			{Name: tagAccount, Description: "What the account has used."},
 			{Name: tagSearches, Description: "Searches that an account keeps, and alerts."},
+			{Name: tagDestinations, Description: "Where messages of saved searches are sent, by e-mail or webhook, and what became of each."},
 			{Name: tagReference, Description: "Processing times, production reports and American Viticultural Areas; free of quota."},
 			{Name: tagService, Description: "Open to everyone, without a key."},
 		},
@@ -68,7 +69,8 @@ func describe(ops []operation, publicURL string) description {
 	}
 	s.addOpen(&doc, publicURL)
 	s.Close(reflect.TypeFor[cola.SavedSearchParams](), reflect.TypeFor[cola.ScheduleParams](), reflect.TypeFor[cola.PreviewParams](),
-		reflect.TypeFor[cola.SavedSearchChangeParams](), reflect.TypeFor[cola.ScheduleChangeParams]())
+		reflect.TypeFor[cola.SavedSearchChangeParams](), reflect.TypeFor[cola.ScheduleChangeParams](),
+		reflect.TypeFor[cola.DestinationParams](), reflect.TypeFor[cola.DestinationChangeParams]())
 	s.Finish()
 	return doc
 }

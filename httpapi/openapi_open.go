@@ -11,6 +11,7 @@ import (
 // openOperation is one endpoint that needs no key, as the document describes it.
 type openOperation struct {
 	id, path    string
+	method      string // empty: GET
 	summary     string
 	description string
 	example     string // path of the example call
@@ -20,6 +21,7 @@ type openOperation struct {
 	params      []*huma.Param
 	content     map[string]*huma.MediaType
 	errors      []int // beside 500
+	pages       bool  // tells errors on pages rather than in the envelope
 }
 
 func (s components) openOperations() []openOperation {
@@ -30,7 +32,7 @@ func (s components) openOperations() []openOperation {
 		Description: "ttb_image_id of the image, with or without an extension." + isPlaceholder,
 		Example:     "11054001000049-1", Schema: &huma.Schema{Type: huma.TypeString},
 	}
-	return []openOperation{
+	return append([]openOperation{
 		{
 			id: "getOpenAPI", path: "/openapi.json", example: basePath + "/openapi.json", inBase: true, cached: true,
 			summary: "This description", description: "The OpenAPI 3.1 document of this API.",
@@ -65,7 +67,7 @@ func (s components) openOperations() []openOperation {
 			},
 			errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
 		},
-	}
+	}, recipientOperations()...)
 }
 
 func content(mediaType string, schema *huma.Schema) map[string]*huma.MediaType {
@@ -76,7 +78,7 @@ func content(mediaType string, schema *huma.Schema) map[string]*huma.MediaType {
 func (s components) addOpen(doc *description, publicURL string) {
 	atRoot := []*huma.Server{{URL: cmp.Or(publicURL, "/"), Description: "The root of this service"}}
 	for _, op := range s.openOperations() {
-		doc.add(described{http.MethodGet, op.path, !op.inBase, s.open(&op, publicURL)})
+		doc.add(described{cmp.Or(op.method, http.MethodGet), op.path, !op.inBase, s.open(&op, publicURL)})
 		if !op.inBase {
 			doc.Paths[op.path].Servers = atRoot
 		}
@@ -91,13 +93,16 @@ func (s components) open(op *openOperation, publicURL string) *huma.Operation {
 		Responses: map[string]*huma.Response{
 			"200": {Description: "What was asked for.", Headers: headerRefs([]string{"X-Request-Id"}), Content: op.content},
 		},
-		Extensions: extensions("Free, and without a key.", "curl \""+cmp.Or(publicURL, defaultURL)+op.example+"\"", op.placeholder),
+		Extensions: extensions("Free, and without a key.", "curl "+op.flags()+"\""+cmp.Or(publicURL, defaultURL)+op.example+"\"", op.placeholder),
 	}
 	if op.cached {
 		conditional(o, "Nothing has changed since the tag you sent.", []string{"X-Request-Id", "ETag"})
 	}
 	for _, status := range append(op.errors, http.StatusInternalServerError) {
 		o.Responses[statusKey(status)] = &huma.Response{Ref: responsePrefix + openName(status)}
+	}
+	if op.pages {
+		s.onPages(o, op)
 	}
 	return o
 }

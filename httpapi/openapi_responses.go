@@ -75,7 +75,7 @@ func errorKinds() []errorKind {
 	invalid.Add("per_page", "500 is more than 100; give a number from 1 to 100.")
 	invalid.Add("brandname", "There is no such parameter; did you mean brand_name?")
 	requestID := []string{"X-Request-Id"}
-	return append([]errorKind{
+	return slices.Concat([]errorKind{
 		{http.StatusBadRequest, "BadRequest", "Parameters are invalid. All problems are told at once, by parameter.", everyAnswer(), true,
 			map[string]*cola.Error{"invalid": asError(invalid.Err())}},
 		{http.StatusUnauthorized, "Unauthorized", "Credentials are missing or invalid.", append(requestID, "WWW-Authenticate"), false,
@@ -98,7 +98,7 @@ func errorKinds() []errorKind {
 		{http.StatusServiceUnavailable, "Unavailable", "The service is starting, or cannot count the request now and so does not answer it. Nothing was charged.",
 			append([]string{"Retry-After"}, requestID...), true,
 			map[string]*cola.Error{"unavailable": cola.Unavailable()}},
-	}, savedSearchErrors()...)
+	}, savedSearchErrors(), destinationErrors())
 }
 
 func exampleSuspended() *cola.Error {

@@ -106,9 +106,18 @@ func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
 			want = append(want, "408", "415")
 		case "deleteSavedSearch":
 			success = "204"
-		case "runSavedSearch":
+		case "runSavedSearch", "testDestination", "resendConfirmation", "replayDestination", "replayDelivery":
 			success = "202"
 			want = append(want, "409")
+		case "createDestination":
+			success = "201"
+			want = append(want, "408", "409", "415")
+		case "changeDestination":
+			want = append(want, "408", "409", "415")
+		case "makeFeed":
+			success = "201"
+		case "deleteDestination", "endFeed":
+			success = "204"
 		}
 		want = append(want, success)
 		if op.PathParam.Name != "" {

@@ -4,12 +4,13 @@ import "slices"
 
 // The groups of the reference.
 const (
-	tagColas      = "Labels"
-	tagPermittees = "Permittees"
-	tagAccount    = "Account"
-	tagSearches   = "Saved searches"
-	tagReference  = "Reference data"
-	tagService    = "Service"
+	tagColas        = "Labels"
+	tagPermittees   = "Permittees"
+	tagAccount      = "Account"
+	tagSearches     = "Saved searches"
+	tagDestinations = "Destinations"
+	tagReference    = "Reference data"
+	tagService      = "Service"
 )
 
 // free is the cost of what no quota pays for.
@@ -24,6 +25,9 @@ func operations(svc Service) []operation {
 		usageOperations(svc),
 		savedSearchOperations(svc),
 		runOperations(svc),
+		feedOperations(svc),
+		destinationOperations(svc),
+		deliveryOperations(svc),
 		processingTimeOperations(svc),
 		productionReportOperations(svc),
 		avaOperations(svc),

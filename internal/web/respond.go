@@ -12,10 +12,15 @@ import (
 // StatusClientGone is what a request is logged with whose caller went away before its answer.
 const StatusClientGone = 499
 
+// Gone reports whether an error is that the caller of a request went away: nobody is there to answer.
+func Gone(r *http.Request, err error) bool {
+	return errors.Is(err, context.Canceled) && errors.Is(r.Context().Err(), context.Canceled)
+}
+
 // Fail sends an error in the envelope.
 func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	event := EventOf(r.Context())
-	if errors.Is(err, context.Canceled) && errors.Is(r.Context().Err(), context.Canceled) {
+	if Gone(r, err) {
 		w.WriteHeader(StatusClientGone)
 		return
 	}

@@ -1,0 +1,200 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// destinationService is what the edge asks of the registry about where messages go and what became of them.
+type destinationService interface {
+	Destinations(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.Destination], cola.QuotaState, error)
+	Destination(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.Destination], cola.QuotaState, error)
+	CreateDestination(context.Context, cola.Caller, cola.DestinationParams) (cola.DestinationWithSecret, cola.QuotaState, error)
+	ChangeDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams) (cola.Destination, cola.QuotaState, error)
+	DeleteDestination(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
+	RotateSecret(ctx context.Context, c cola.Caller, id string) (cola.DestinationWithSecret, cola.QuotaState, error)
+	TestDestination(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
+	ResendConfirmation(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
+	ReplayDestination(ctx context.Context, c cola.Caller, id string) (cola.Replayed, cola.QuotaState, error)
+	Deliveries(context.Context, cola.Caller, cola.DeliveryListParams) (registry.PageList[cola.Delivery], cola.QuotaState, error)
+	Delivery(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.DeliveryDetail], cola.QuotaState, error)
+	ReplayDelivery(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
+	MakeFeed(ctx context.Context, c cola.Caller, id string) (cola.SavedSearchFeed, cola.QuotaState, error)
+	EndFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
+}
+
+const (
+	destinationsPath   = "/destinations"
+	oneDestinationPath = destinationsPath + "/{uuid}"
+)
+
+// needsScope ends the description of what an access token must have a scope for.
+const needsScope = " An access token needs the scope `saved_searches:write`; an API key has it."
+
+// destinationID is the variable of the paths of one destination.
+func destinationID() pathParam {
+	return pathParam{Name: "uuid", Doc: "UUID of the destination, in any letter case.", Example: exampleDestinationUUID, Placeholder: true}
+}
+
+func destinationOperations(svc Service) []operation {
+	type destination = cola.Destination
+	return []operation{
+		{
+			ID: "listDestinations", Path: destinationsPath, Tag: tagDestinations, Summary: "List destinations",
+			Description: "Where messages of the account's saved searches are sent, oldest first. The account's own e-mail address is always there; it can be paused.",
+			Params:      reflect.TypeFor[cola.SavedSearchListParams](), Sample: "per_page=1",
+			Response: reflect.TypeFor[pageOf[destination]](), Example: exampleDestinations(), Cost: free,
+			call: list(svc.Destinations, func(l registry.PageList[destination]) answer {
+				return answer{body: plain(pageOf[destination]{array(l.Rows), l.Meta})}
+			}),
+		},
+		createDestination(svc),
+		{
+			ID: "getDestination", Path: oneDestinationPath, Tag: tagDestinations, Summary: "Get a destination",
+			Description: "One destination of the account, and how it stands: whether it is active, and since when messages fail. Another account's is not found.",
+			PathParam:   destinationID(), Response: reflect.TypeFor[dataOf[destination]](), Example: dataOf[destination]{exampleWebhook()},
+			Cost: free, Tagged: true,
+			call: record(svc, "uuid", svc.Destination),
+		},
+		changeDestination(svc),
+		{
+			ID: "deleteDestination", Method: http.MethodDelete, Path: oneDestinationPath, Tag: tagDestinations, Summary: "Delete a destination",
+			Description: "Forgets a destination, with all that was sent and is to be sent there. The account's own e-mail address stays; pause it instead." + needsScope,
+			PathParam:   destinationID(), Cost: free, Errors: []string{"InsufficientScope"},
+			call: one(svc, withUUID(func(ctx context.Context, c cola.Caller, id string) (struct{}, cola.QuotaState, error) {
+				state, err := svc.DeleteDestination(ctx, c, id)
+				return struct{}{}, state, err
+			}), func(struct{}) answer { return answer{done: true} }),
+		},
+		rotateSecret(svc),
+		testDestination(svc),
+		resendConfirmation(svc),
+		replayDestination(svc),
+	}
+}
+
+// withUUID makes what asks about what the UUID in the path of a request is of.
+func withUUID[R any](ask func(ctx context.Context, c cola.Caller, id string) (R, cola.QuotaState, error)) func(*http.Request, cola.Caller) (R, cola.QuotaState, error) {
+	return func(r *http.Request, c cola.Caller) (R, cola.QuotaState, error) {
+		return ask(r.Context(), c, pathValue(r, "uuid"))
+	}
+}
+
+func createDestination(svc Service) operation {
+	type made = cola.DestinationWithSecret
+	ask := func(r *http.Request, caller cola.Caller, p cola.DestinationParams) (made, cola.QuotaState, error) {
+		return svc.CreateDestination(r.Context(), caller, p)
+	}
+	return operation{
+		ID: "createDestination", Method: http.MethodPost, Path: destinationsPath, Tag: tagDestinations, Summary: "Add a destination",
+		Description: "Has messages sent to an e-mail address or a webhook: those of all searches of the account, or of one. For that search it then comes in place of a destination " +
+			"of the whole account with the same address. An account has at most 20.\n\n" +
+			"A **webhook** is active at once. Each message is a POST of JSON, signed by the rules of Standard Webhooks (https://www.standardwebhooks.com: `webhook-id`, `webhook-timestamp`, `webhook-signature`) with the `secret` of the answer, which is shown this once. " +
+			"A receiver takes a message with any 2xx, soon; else it is tried again over three days, with the same `webhook-id`. A 410 disables the destination.\n\n" +
+			"Another **e-mail** address than the account's own is `unconfirmed` until whoever has it agrees, by a link in the e-mail that it is sent. Every message has a link that ends them.\n\n" +
+			"Sent again after a lost answer, the request is refused with `destination_exists` if it was made; ask for another secret then." + needsScope,
+		Body: &requestBody{
+			Type: reflect.TypeFor[cola.DestinationParams](), Example: exampleDestinationBody(), Media: []string{mediaJSON},
+			Doc: "Where to send messages. An unknown field is an error; null stands for none.",
+		},
+		Makes:    true,
+		Response: reflect.TypeFor[dataOf[made]](),
+		Example:  dataOf[made]{exampleNewWebhook()},
+		Cost:     free,
+		Errors:   []string{"InsufficientScope", "DestinationConflict", "UnsupportedMediaType", "AskedTooOften"},
+		call: withBody(svc, []string{mediaJSON}, ask, func(d made) answer {
+			return answer{body: plain(dataOf[made]{d}), created: basePath + destinationsPath + "/" + d.UUID}
+		}),
+	}
+}
+
+func changeDestination(svc Service) operation {
+	type destination = cola.Destination
+	media := []string{mediaJSON, mediaMergePatch}
+	ask := func(r *http.Request, caller cola.Caller, p cola.DestinationChangeParams) (destination, cola.QuotaState, error) {
+		return svc.ChangeDestination(r.Context(), caller, pathValue(r, "uuid"), p)
+	}
+	return operation{
+		ID: "changeDestination", Method: http.MethodPatch, Path: oneDestinationPath, Tag: tagDestinations, Summary: "Pause or resume a destination",
+		Description: "`{\"active\": false}` pauses it: what would have been sent is noted as skipped. `true` has it sent to again, also when messages failed for days or the receiver had answered 410; " +
+			"what was missed is sent with `/destinations/{uuid}/replay`. An e-mail address whose owner has not agreed, or has ended the messages, can only be asked to agree: `not_active`.\n\n" +
+			"The same change may be sent again without harm." + needsScope,
+		PathParam: destinationID(),
+		Body: &requestBody{
+			Type: reflect.TypeFor[cola.DestinationChangeParams](), Example: exampleDestinationChange(), Media: media,
+			Doc: "What to change, at least one field. An unknown field is an error; null stands for none.",
+		},
+		Response: reflect.TypeFor[dataOf[destination]](),
+		Example:  dataOf[destination]{exampleWebhook()},
+		Cost:     free,
+		Errors:   []string{"InsufficientScope", "DestinationNotActive", "UnsupportedMediaType"},
+		call:     withBody(svc, media, ask, func(d destination) answer { return answer{body: plain(dataOf[destination]{d})} }),
+	}
+}
+
+func rotateSecret(svc Service) operation {
+	type rotated = cola.DestinationWithSecret
+	return operation{
+		ID: "rotateDestinationSecret", Method: http.MethodPost, Path: oneDestinationPath + "/secret", Tag: tagDestinations, Summary: "Replace the secret of a webhook",
+		Description: "Makes a new secret and shows it, this once. For 24 hours messages carry a signature of the replaced one as well, so that a receiver can change over without losing any; " +
+			"one that was replaced before that is no longer used." + needsScope,
+		PathParam: destinationID(),
+		Response:  reflect.TypeFor[dataOf[rotated]](),
+		Example:   dataOf[rotated]{exampleNewWebhook()},
+		Cost:      free,
+		Errors:    []string{"InsufficientScope"},
+		call: one(svc, withUUID(svc.RotateSecret), func(d rotated) answer {
+			return answer{body: plain(dataOf[rotated]{d})}
+		}),
+	}
+}
+
+func testDestination(svc Service) operation {
+	return operation{
+		ID: "testDestination", Method: http.MethodPost, Path: oneDestinationPath + "/test", Tag: tagDestinations, Summary: "Send a message for trials",
+		Description: "Sends a message of the event `destination.test` soon after the answer, signed and delivered like any other. `/deliveries/{id}` tells what became of it." + needsScope,
+		PathParam:   destinationID(),
+		Later:       true,
+		Response:    reflect.TypeFor[dataOf[cola.Delivery]](),
+		Example:     dataOf[cola.Delivery]{exampleNewDelivery(cola.EventTest)},
+		Cost:        free,
+		Errors:      []string{"InsufficientScope", "DestinationNotActive"},
+		call:        one(svc, withUUID(svc.TestDestination), accepted[cola.Delivery]),
+	}
+}
+
+// accepted renders what is done after the answer.
+func accepted[T any](v T) answer { return answer{body: plain(dataOf[T]{v}), later: true} }
+
+func resendConfirmation(svc Service) operation {
+	asked := exampleNewDelivery(cola.EventConfirm)
+	asked.Kind, asked.Destination = cola.KindEmail, exampleMailbox().UUID
+	return operation{
+		ID: "resendConfirmation", Method: http.MethodPost, Path: oneDestinationPath + "/confirmation", Tag: tagDestinations, Summary: "Ask a recipient to agree",
+		Description: "Sends another e-mail that asks whoever has the address to agree: to one that is `unconfirmed`, or that had ended the messages. At most once an hour, and ten times a day for all addresses of the account." + needsScope,
+		PathParam:   destinationID(),
+		Later:       true,
+		Response:    reflect.TypeFor[dataOf[cola.Delivery]](),
+		Example:     dataOf[cola.Delivery]{asked},
+		Cost:        free,
+		Errors:      []string{"InsufficientScope", "DestinationNotActive", "AskedTooOften"},
+		call:        one(svc, withUUID(svc.ResendConfirmation), accepted[cola.Delivery]),
+	}
+}
+
+func replayDestination(svc Service) operation {
+	return operation{
+		ID: "replayDestination", Method: http.MethodPost, Path: oneDestinationPath + "/replay", Tag: tagDestinations, Summary: "Send again what was missed",
+		Description: "Has every message of a run sent again that failed, or was skipped while the destination was paused: the oldest 1,000, with the ids that they had. Ask again while `count` is 1,000." + needsScope,
+		PathParam:   destinationID(),
+		Later:       true,
+		Response:    reflect.TypeFor[dataOf[cola.Replayed]](),
+		Cost:        free,
+		Errors:      []string{"InsufficientScope", "DestinationNotActive"},
+		call:        one(svc, withUUID(svc.ReplayDestination), accepted[cola.Replayed]),
+	}
+}

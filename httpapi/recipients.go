@@ -1,0 +1,196 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"html/template"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// recipientService is what the edge asks of the registry for those who get messages: they have no account, only an address of ours with a token
+// in it. None of it is authenticated or counted.
+type recipientService interface {
+	Subscription(ctx context.Context, token string) (registry.Subscription, error)
+	Unsubscribe(ctx context.Context, token string) (registry.Subscription, error)
+	Confirm(ctx context.Context, token string) (registry.Subscription, error)
+	Feed(ctx context.Context, token string) (registry.Feed, error)
+}
+
+// The addresses that messages hold. Their tokens are secrets, so nothing but these patterns comes into the log or into metrics.
+const (
+	unsubscribePath = "/unsubscribe/{token}"
+	confirmPath     = "/confirm/{token}"
+	feedPath        = "/feeds/{token}"
+)
+
+// leaf is a small page that tells something, and may ask for something.
+type leaf struct {
+	Title   string
+	Lines   []string
+	Buttons []button
+}
+
+// button sends a POST. The first one of a leaf is what most people will want.
+type button struct{ Path, Label string }
+
+//go:embed leaf.html
+var leafSource string
+
+var leafTemplate = template.Must(template.New("leaf").Parse(leafSource))
+
+// leafPolicy lets a page of ours show itself and send its form back to us. It runs no script.
+const leafPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// askUnsubscribe shows what unsubscribing would end, and ends nothing: programs that look at links in messages come by GET, too.
+func (a *api) askUnsubscribe(w http.ResponseWriter, r *http.Request) {
+	token := pathValue(r, "token")
+	s, err := a.svc.Subscription(r.Context(), token)
+	if err != nil {
+		a.failLeaf(w, r, err)
+		return
+	}
+	a.writeLeaf(w, r, http.StatusOK, standing(s, token, "Stop these messages?"))
+}
+
+// askConfirm shows what confirming would agree to, and changes nothing.
+func (a *api) askConfirm(w http.ResponseWriter, r *http.Request) {
+	token := pathValue(r, "token")
+	s, err := a.svc.Subscription(r.Context(), token)
+	if err != nil {
+		a.failLeaf(w, r, err)
+		return
+	}
+	a.writeLeaf(w, r, http.StatusOK, standing(s, token, "You get these messages"))
+}
+
+// unsubscribe ends messages to whoever has the token: by the button of the page, or by the one click of a mail program (RFC 8058), which comes from
+// anywhere, without cookies or an origin, and shows no page.
+func (a *api) unsubscribe(w http.ResponseWriter, r *http.Request) {
+	token, oneClick := pathValue(r, "token"), isOneClick(r)
+	s, err := a.svc.Unsubscribe(r.Context(), token)
+	switch {
+	case err != nil && oneClick:
+		failPlainly(w, r, err, func(shown *cola.Error) { writeText(w, web.StatusOf(shown.Code), shown.Message) })
+	case err != nil:
+		a.failLeaf(w, r, err)
+	case oneClick:
+		writeText(w, http.StatusOK, "You are unsubscribed.")
+	default:
+		a.writeLeaf(w, r, http.StatusOK, standing(s, token, ""))
+	}
+}
+
+// confirm has messages sent to whoever has the token.
+func (a *api) confirm(w http.ResponseWriter, r *http.Request) {
+	token := pathValue(r, "token")
+	s, err := a.svc.Confirm(r.Context(), token)
+	if err != nil {
+		a.failLeaf(w, r, err)
+		return
+	}
+	a.writeLeaf(w, r, http.StatusOK, standing(s, token, "Thank you"))
+}
+
+// isOneClick reports whether a POST is the one of RFC 8058, as a form of either kind. What cannot be read is none.
+func isOneClick(r *http.Request) bool {
+	const most = 4 << 10
+	r.Body = io.NopCloser(io.LimitReader(r.Body, most))
+	return strings.EqualFold(r.PostFormValue("List-Unsubscribe"), "One-Click")
+}
+
+// standing is the page about a subscription as it is. title is that of one whose messages are sent.
+func standing(s registry.Subscription, token, title string) leaf {
+	agree, end := button{"/confirm/" + token, "Send me these messages"}, button{"/unsubscribe/" + token, "Stop these messages"}
+	what := "Messages about " + subject(s) + " are sent to " + recipient(s) + "."
+	switch {
+	case s.Ended():
+		agree.Label = "Get them again"
+		return leaf{"You are unsubscribed", []string{"No more messages about " + subject(s) + " are sent to " + recipient(s) + ".", "Was that a mistake?"}, []button{agree}}
+	case !s.Confirmed():
+		end.Label = "No, thank you"
+		return leaf{"Do you want these messages?", []string{
+			"Somebody asks to have messages about " + subject(s) + " sent to " + recipient(s) + ".", "If you did not expect this, do nothing: then nothing is sent.",
+		}, []button{agree, end}}
+	case s.State != cola.DestinationActive:
+		what = "Messages about " + subject(s) + " may be sent to " + recipient(s) + ". Just now they are paused, and not by you."
+	}
+	return leaf{title, []string{what}, []button{end}}
+}
+
+func subject(s registry.Subscription) string {
+	if s.Search == "" {
+		return "new label approvals that saved searches find"
+	}
+	return "new label approvals that the saved search “" + s.Search + "” finds"
+}
+
+func recipient(s registry.Subscription) string {
+	if s.Address == "" {
+		return "this address"
+	}
+	return s.Address
+}
+
+// failLeaf tells on a page that something is not there, or cannot be done now.
+func (a *api) failLeaf(w http.ResponseWriter, r *http.Request, err error) {
+	failPlainly(w, r, err, func(shown *cola.Error) {
+		l := leaf{Title: "That did not work", Lines: []string{shown.Message}}
+		switch shown.Code {
+		case cola.CodeNotFound:
+			l.Title = "There is nothing here any more"
+			l.Lines = append(l.Lines, "If messages go on coming, use the link in the latest one; make sure that the address is whole.")
+		case cola.CodeInternal:
+			l.Lines = append(l.Lines, "The request is "+web.EventOf(r.Context()).RequestID+".")
+		}
+		a.writeLeaf(w, r, web.StatusOf(shown.Code), l)
+	})
+}
+
+// failPlainly notes an error for the log and has tell tell what is safe to show of it, in another form than the envelope.
+func failPlainly(w http.ResponseWriter, r *http.Request, err error, tell func(*cola.Error)) {
+	if web.Gone(r, err) {
+		w.WriteHeader(web.StatusClientGone)
+		return
+	}
+	event := web.EventOf(r.Context())
+	shown, fault := web.Shown(err, event.RequestID)
+	event.Code, event.Fault = shown.Code, fault
+	if shown.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.FormatInt(web.RetrySeconds(shown.RetryAfter), 10))
+	}
+	tell(shown)
+}
+
+func (a *api) writeLeaf(w http.ResponseWriter, r *http.Request, status int, l leaf) {
+	var b bytes.Buffer
+	if err := leafTemplate.Execute(&b, l); err != nil {
+		web.Fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Security-Policy", leafPolicy)
+	writePrivately(w, status, "text/html; charset=utf-8", b.Bytes())
+}
+
+func writeText(w http.ResponseWriter, status int, text string) {
+	writePrivately(w, status, "text/plain; charset=utf-8", []byte(text+"\n"))
+}
+
+// writePrivately sends what nobody but who asked is to see, keep or find, and what tells nobody else where it was.
+func writePrivately(w http.ResponseWriter, status int, contentType string, content []byte) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Robots-Tag", "noindex, nofollow")
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(content)))
+	w.WriteHeader(status)
+	w.Write(content)
+}
