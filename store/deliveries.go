@@ -22,12 +22,15 @@ type Deliveries interface {
 	RunContent(ctx context.Context, run int64, limit int) (RunContent, error)
 	// RecordAttempt notes an attempt of a delivery that was claimed, in one transaction: the attempt, the delivery's new state, what is
 	// known of its destination, and when it is paused with it, that its other deliveries are skipped and that the account is told, if it has an e-mail
-	// address. The delivery is let go. It returns false, and nothing is written, when the delivery is gone, or was let go, noted or taken over.
+	// address, at another one than the destination's. The delivery is let go. It returns false, and nothing is written, when the delivery is gone, or
+	// was let go, noted, taken over or asked for again. One that was skipped meanwhile is noted as it came out; one that was to be tried again is
+	// skipped when its destination is paused or disabled.
 	// A destination is paused as failing only if nothing got through to it since the delivery was made.
 	RecordAttempt(ctx context.Context, a Attempt) (recorded bool, err error)
 	// ReleaseDeliveries lets deliveries go that were claimed and not tried. It is no error when they are not held any more.
 	ReleaseDeliveries(ctx context.Context, claimed []DueDelivery) error
-	// OldestPending returns since when the delivery is due that is due longest and may be sent, of the given kinds; zero for none.
+	// OldestPending returns since when the delivery is due that is due longest and may be sent, of the given kinds, or when the first one will be; zero
+	// for none.
 	OldestPending(ctx context.Context, kinds []string) (time.Time, error)
 
 	// DeliveriesOf returns a page of an account's deliveries, newest first, and how many there are, of one state of the database.
@@ -35,13 +38,15 @@ type Deliveries interface {
 	// DeliveryOf returns an account's delivery with its attempts, or ErrNotFound.
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
 	// Replay makes an account's delivery pending again, due at an instant, whatever became of it; one that is pending is due then. Its
-	// attempts stay. It fails with ErrNotFound, and with ErrNotActive when its destination is not active.
+	// attempts stay, its retries begin anew, and what comes of an attempt under way is not noted. It fails with ErrNotFound, and with ErrNotActive
+	// when its destination is not active.
 	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
 	// ReplayUndelivered does so for all failed and skipped deliveries of a destination that tell of runs, at most limit of them, oldest
 	// first, and returns how many those are.
 	ReplayUndelivered(ctx context.Context, account cola.AccountID, destination string, due time.Time, limit int) (int, error)
-	// AddDelivery adds a message of the event to an account's destination, due at an instant; it tells of no run. ErrNotFound when there is no
-	// such destination.
+	// AddDelivery adds a message of the event, EventTest or EventConfirm, to an account's destination, due at an instant; it tells of no run. It fails
+	// with ErrNotFound when there is no such destination, with ErrNotActive when it is the account's own address and the account has none, or when
+	// it is to be tried and is not active, and with ErrMalformed for other events.
 	AddDelivery(ctx context.Context, account cola.AccountID, destination, event string, due time.Time) (cola.Delivery, error)
 	// ForgetDeliveries forgets deliveries that were made before an instant, with their attempts, a few at a time, and returns how many.
 	ForgetDeliveries(ctx context.Context, before time.Time) (int, error)

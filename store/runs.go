@@ -54,7 +54,7 @@ type Runs interface {
 	NextDue(ctx context.Context) (time.Time, error)
 
 	// AskRun makes an account's search due at an instant, if it is not due earlier, whether it has a schedule or not, and returns it, without its
-	// addresses. Its next run puts it back to its schedule. It fails with ErrNotFound when there is no such search of the account, and with ErrNotActive
+	// addresses. Its next run puts it back to its schedule; one that is under way is it. It fails with ErrNotFound when there is no such search of the account, and with ErrNotActive
 	// when it is paused for a reason of the account's.
 	AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time) (cola.SavedSearch, error)
 

@@ -87,12 +87,12 @@ func mustNotRecord(t tb, st store.Store, what string, run store.RunRecord) {
 	same(t, what+": what the store holds", before, everything(t, st))
 }
 
-// everything returns searches, runs and matches, as a dump tells them.
+// everything returns searches, runs, matches, destinations and deliveries, as a dump tells them.
 func everything(t tb, st store.Store) (all []string) {
 	t.Helper()
 	err := st.Dump(context.Background(), func(i *store.Item) error {
 		switch i.Kind {
-		case store.ItemSearch, store.ItemRun, store.ItemMatch:
+		case store.ItemSearch, store.ItemRun, store.ItemMatch, store.ItemDestination, store.ItemDelivery, store.ItemAttempt:
 			all = append(all, describe(i))
 		}
 		return nil

@@ -37,17 +37,23 @@ func dueIsClaimed(t *testing.T, st store.Store, _ *clock) {
 	mustCreate(t, st, dueSearch(a.ID, 4, duePast.Add(-time.Hour)))
 	mustCreate(t, st, dueSearch(a.ID, 5, duePast.Add(-400*24*time.Hour)))
 	paused, unscheduled := dueSearch(a.ID, 6, duePast.Add(-time.Hour)), newSearch(a.ID, 7)
-	paused.Search.Schedule.Active, unscheduled.Search.Schedule = false, nil
+	paused.Search.Schedule.Active, paused.Search.Schedule.NextRunAt = false, cola.Opt[cola.Timestamp]{}
+	unscheduled.Search.Schedule = nil
 	mustCreate(t, st, paused)
 	mustCreate(t, st, unscheduled)
 	undated := newSearch(a.ID, 8)
 	undated.Search.Schedule.NextRunAt = cola.Opt[cola.Timestamp]{}
 	mustCreate(t, st, undated)
+	suspended := mustAccount(t, st, "c@example.com", cola.TierFree)
+	mustCreate(t, st, dueSearch(suspended.ID, 9, epoch))
+	mustDo(t, st.Suspend(t.Context(), suspended.ID, "unpaid"))
 
 	same(t, "the first two", []string{"search 5", "search 3"}, names(mustClaim(t, st, 2, anHour)))
 	same(t, "none", []string{}, names(mustClaim(t, st, 0, anHour)))
 	same(t, "the others", []string{"search 4", "search 1"}, names(mustClaim(t, st, 3, anHour)))
 	same(t, "no more", []string{}, names(mustClaim(t, st, 3, anHour)))
+	mustDo(t, st.Restore(t.Context(), suspended.ID))
+	same(t, "that of an account that was suspended", []string{"search 9"}, names(mustClaim(t, st, 3, anHour)))
 }
 
 func claimTellsAll(t *testing.T, st store.Store, c *clock) {
@@ -189,10 +195,14 @@ func nextDueIsTold(t *testing.T, st store.Store, _ *clock) {
 	}
 	next("without searches", time.Time{})
 	paused, undated := dueSearch(a.ID, 1, epoch), newSearch(a.ID, 2)
-	paused.Search.Schedule.Active, undated.Search.Schedule.NextRunAt = false, cola.Opt[cola.Timestamp]{}
+	paused.Search.Schedule.Active, paused.Search.Schedule.NextRunAt = false, cola.Opt[cola.Timestamp]{}
+	undated.Search.Schedule.NextRunAt = cola.Opt[cola.Timestamp]{}
 	mustCreate(t, st, paused)
 	mustCreate(t, st, undated)
-	next("without an active one", time.Time{})
+	suspended := mustAccount(t, st, "b@example.com", cola.TierFree)
+	mustCreate(t, st, dueSearch(suspended.ID, 5, epoch))
+	mustDo(t, st.Suspend(t.Context(), suspended.ID, "unpaid"))
+	next("without one that is to run", time.Time{})
 	mustCreate(t, st, dueSearch(a.ID, 3, duePast))
 	mustCreate(t, st, dueSearch(a.ID, 4, duePast.Add(-time.Hour)))
 	next("with two", duePast.Add(-time.Hour))

@@ -43,6 +43,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Destinations", testDestinations},
 		{"Arrivals", testArrivals},
 		{"Runs", testRuns},
+		{"Telling", testTelling},
 		{"Ledger", testLedger},
 		{"Batches", testBatches},
 		{"Window", testWindow},
