@@ -54,7 +54,7 @@ func TestNotesOnSavedSearches(t *testing.T) {
 	}{
 		{`null`, false, []any{"The search is kept. It has no schedule, so it does not run by itself.", look}},
 		{`{"cadence":"monthly","day":1,"active":false}`, false, []any{"The search is kept and its schedule is paused, so it does not run by itself.", look}},
-		{`{"cadence":"monthly","day":1}`, false, []any{"The search is kept and scheduled, due next on Tuesday, 1 December 2026, 06:00 UTC. This version of the server sends no messages yet: tell the user that what it finds is listed on the REST API, at /saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/matches.", look}},
+		{`{"cadence":"monthly","day":1}`, false, []any{"The search is kept and scheduled, due next on Tuesday, 1 December 2026, 06:00 UTC. What it finds is sent to the account's destinations, which are managed on the REST API at /destinations, and listed there at /saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/matches.", look}},
 		{`null`, true, []any{
 			"This search exists already: the same call made it before, and nothing was made now.", "The search is kept. It has no schedule, so it does not run by itself.", look,
 		}},
