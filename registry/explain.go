@@ -160,8 +160,10 @@ func (v verdict) timing() (word, message string) {
 // seen tells what runs have made of a label whose time they have looked at, or whose time was over when the search was made.
 func (v verdict) seen() (word, message string) {
 	approved, made := v.Label.ApprovalDate, v.trace.Search.CreatedAt
+	// Revisions are instants, nearly. Until the first run it is known better: the mark is that of the creation.
+	before := v.trace.Arrived <= cola.Revision(made) || v.trace.Mark.At.Equal(made.Time())
 	switch {
-	case v.trace.Arrived <= cola.Revision(made) && approved < cola.DateOf(made.Time()):
+	case before && approved < cola.DateOf(made.Time()):
 		return cola.VerdictBeforeSearch, fmt.Sprintf("It was approved on %v and had reached the registry before the search was made, on %v.", approved, cola.DateOf(made.Time()))
 	case v.trace.SeenFrom != 0 && approved < v.trace.SeenFrom.AddDays(-cola.LateDays):
 		return cola.VerdictTooOld, v.tooOld(v.trace.SeenFrom)

@@ -37,10 +37,11 @@ type world struct {
 	store *sqlite.Store
 	index *search.Index
 	clock atomic.Int64
-	down  atomic.Bool // the database does not answer
-	mute  atomic.Bool // it does not tell its changes
-	stuck atomic.Bool // it answers, and does not commit
-	full  atomic.Bool // it has no room for saved searches
+	down  atomic.Bool                 // the database does not answer
+	mute  atomic.Bool                 // it does not tell its changes
+	stuck atomic.Bool                 // it answers, and does not commit
+	full  atomic.Bool                 // it has no room for saved searches
+	trace atomic.Pointer[store.Trace] // what it says of every label to every search, if set
 
 	metrics *prometheus.Registry
 }

@@ -1,0 +1,286 @@
+package registry_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func (f flaky) Trace(ctx context.Context, a cola.AccountID, uuid string, label cola.TTBID) (store.Trace, error) {
+	if f.w.down.Load() {
+		return store.Trace{}, errFull
+	}
+	if t := f.w.trace.Load(); t != nil {
+		return *t, nil
+	}
+	return f.Store.Trace(ctx, a, uuid, label)
+}
+
+func (f flaky) AskRun(ctx context.Context, a cola.AccountID, uuid string, due time.Time) (cola.SavedSearch, error) {
+	if f.w.full.Load() {
+		return cola.SavedSearch{}, errFull
+	}
+	return f.Store.AskRun(ctx, a, uuid, due)
+}
+
+// bottle is a label of a domestic wine in bottles.
+func bottle(id cola.TTBID, brand string, approved cola.Date) cola.Cola {
+	c := cola.Cola{DomesticOrImported: cola.Domestic, LLMContainerType: "bottle", ABV: cola.Some(13.0)}
+	c.TTBID, c.BrandName, c.ProductType, c.PermitNumber, c.ApprovalDate = id, brand, cola.Wine, "CA-W-1", approved
+	return c
+}
+
+// mustImport writes labels down, and waits until the index has them.
+func (w *world) mustImport(t *testing.T, mode store.Mode, labels ...cola.Cola) {
+	t.Helper()
+	var patches []cola.Patch[cola.Cola]
+	for _, c := range labels {
+		patches = append(patches, cola.Patch[cola.Cola]{Record: c, Fields: cola.Fields(1)<<len(cola.FieldsOf[cola.Cola]()) - 1})
+	}
+	if _, err := w.store.UpsertColas(t.Context(), patches, mode); err != nil {
+		t.Fatal(err)
+	}
+	revision, err := w.store.Revision(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for looks := 0; w.index.View().Marks().Labels < revision; looks++ {
+		if looks == 1_000 {
+			t.Fatal("the index does not get the labels")
+		}
+		time.Sleep(10 * time.Millisecond) // between two looks
+	}
+}
+
+func (w *world) mustExplain(t *testing.T, c cola.Caller, uuid string, label cola.TTBID) cola.Explanation {
+	t.Helper()
+	e, _, err := w.ExplainSavedSearch(t.Context(), c, uuid, label.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// traced is what is known of a label that arrived on 18 November to a search that was made on the 2nd and ran last on the 16th.
+func traced(change func(*store.Trace)) store.Trace {
+	ran := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
+	plan := cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: cola.Some(1), NextRunAt: cola.Some(cola.TimestampOf(ran.AddDate(0, 0, 7)))}
+	t := store.Trace{
+		Search:  cola.SavedSearch{Filters: cola.SavedSearchFilters{BrandName: "oak"}, Schedule: &plan, CreatedAt: cola.TimestampOf(ran.AddDate(0, 0, -14))},
+		Mark:    store.Mark{At: ran, Revision: arrivedOn(16)},
+		Arrived: arrivedOn(18),
+	}
+	change(&t)
+	return t
+}
+
+// arrivedOn is the revision of the run of a day in November, or of what came then.
+func arrivedOn(day int) cola.Revision {
+	return cola.Revision(time.Date(2026, 11, day, 6, 0, 0, 0, time.UTC).UnixMicro())
+}
+
+// TestVerdicts: what becomes of a label, by when it was approved and what is known of it.
+func TestVerdicts(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustCaller(t, "verdicts@example.com", cola.TierPro)
+	ids := map[string]cola.TTBID{}
+	for _, tt := range verdictCases() {
+		id, known := ids[tt.approved]
+		if !known {
+			id = cola.TTBID(26001001000001 + len(ids))
+			date, _ := cola.ParseDate(tt.approved)
+			w.mustImport(t, store.Commit, bottle(id, "OAK", date))
+			ids[tt.approved] = id
+		}
+		trace := traced(tt.change)
+		w.trace.Store(&trace)
+		got := w.mustExplain(t, c, "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", id)
+		if got.Verdict != tt.verdict || got.Message != tt.message {
+			t.Errorf("approved %s:\n got %s: %s\nwant %s: %s", tt.approved, got.Verdict, got.Message, tt.verdict, tt.message)
+		}
+	}
+}
+
+type verdictCase struct {
+	approved         string
+	change           func(*store.Trace)
+	verdict, message string
+}
+
+func verdictCases() []verdictCase {
+	as := func(*store.Trace) {}
+	filtered := func(f cola.SavedSearchFilters, found *cola.SavedSearchMatch) func(*store.Trace) {
+		return func(t *store.Trace) { t.Search.Filters, t.Match = f, found }
+	}
+	seen := func(arrived, ran, from int) func(*store.Trace) {
+		return func(t *store.Trace) {
+			t.Arrived, t.Seen, t.SeenFrom = arrivedOn(arrived), time.UnixMicro(int64(arrivedOn(ran))), cola.NewDate(2026, 11, from)
+		}
+	}
+	planned := func(change func(*cola.Schedule)) func(*store.Trace) {
+		return func(t *store.Trace) { change(t.Search.Schedule) }
+	}
+	oak, on := cola.SavedSearchFilters{BrandName: "oak"}, cola.Some(true)
+	return []verdictCase{
+		{"2026-11-17", filtered(oak, &cola.SavedSearchMatch{RunID: 7}), "found", "Run 7 found it."},
+		{"2026-11-17", filtered(oak, &cola.SavedSearchMatch{RunID: 7, Late: true}), "found",
+			"Run 7 found it, late: it was approved before the days that the run looked at, and came since the run before."},
+		{"2026-11-17", filtered(cola.SavedSearchFilters{BrandName: "elm"}, &cola.SavedSearchMatch{RunID: 7}), "found",
+			"Run 7 found it. As both are now, it does not meet brand_name."},
+		{"2026-11-17", filtered(cola.SavedSearchFilters{BrandName: "elm"}, nil), "filters", "It does not meet brand_name, so no run finds it while that is so."},
+		{"2026-11-17", filtered(cola.SavedSearchFilters{BrandName: "oak", TypeWine: on, OriginImported: on, ABVMin: cola.Some(14.0), ContainerCan: on, ContainerKeg: on, ContainerJug: on}, nil), "filters",
+			"It does not meet origin_imported, nor abv_min, nor any of container_can, container_keg and container_jug, so no run finds it while that is so."},
+
+		{"2026-11-17", func(t *store.Trace) { t.Search.Schedule = nil }, "not_scheduled",
+			"It meets the filters, but the search has no schedule, so it does not run by itself. A run would find it."},
+		{"2026-11-17", planned(func(s *cola.Schedule) { s.Active, s.NextRunAt = false, cola.Opt[cola.Timestamp]{} }), "not_scheduled",
+			"It meets the filters, but the schedule of the search is paused. A run would find it."},
+		{"2026-11-17", planned(func(s *cola.Schedule) { s.Active = false }), "next_run", "The next run finds it as things are: that of 2026-11-23, 06:00 UTC."},
+		{"2026-11-17", planned(func(s *cola.Schedule) { s.PausedBecause = cola.Some(cola.PausedDowngraded) }), "not_scheduled",
+			"It meets the filters, but the search does not run: the account has more active schedules than it may, and the oldest of them run. A run would find it."},
+		{"2026-11-17", planned(func(s *cola.Schedule) { s.PausedBecause = cola.Some(cola.PausedSuspended) }), "not_scheduled",
+			"It meets the filters, but the search does not run: the account is suspended. A run would find it."},
+		{"2026-08-17", func(t *store.Trace) { t.Search.Schedule = nil }, "not_scheduled",
+			"It meets the filters, but the search has no schedule, so it does not run by itself. It was approved on 2026-08-17 and reached the registry on 2026-11-18. The run that looks at what came then goes back 90 days, to 2026-08-18."},
+
+		{"2026-11-17", func(t *store.Trace) { t.Arrived = 0 }, "never_news", "It was loaded with the history of the registry, which is news to no search."},
+		{"", func(t *store.Trace) { t.Arrived = 0 }, "not_yet", "No approval date is known of it, and runs look at labels by that date."},
+		{"2026-11-21", as, "not_yet", "It is approved on 2026-11-21, a day to come; the run that looks at that day finds it."},
+		{"2026-11-20", as, "next_run", "The next run finds it as things are: that of 2026-11-23, 06:00 UTC."},
+		{"2026-11-20", planned(func(s *cola.Schedule) { s.NextRunAt = cola.Some(cola.TimestampOf(instant)) }), "next_run",
+			"The next run finds it as things are; it is due."},
+		{"2026-11-16", seen(5, 9, 2), "next_run", "The next run finds it as things are: that of 2026-11-23, 06:00 UTC."},
+		{"2026-08-18", as, "next_run", "The next run finds it as things are: that of 2026-11-23, 06:00 UTC."},
+
+		{"2026-08-17", as, "too_old",
+			"It was approved on 2026-08-17 and reached the registry on 2026-11-18. The run that looks at what came then goes back 90 days, to 2026-08-18."},
+		{"2026-08-03", seen(5, 9, 2), "too_old",
+			"It was approved on 2026-08-03 and reached the registry on 2026-11-05. The run that looks at what came then goes back 90 days, to 2026-08-04."},
+		{"2026-08-04", seen(5, 9, 2), "passed", "The run of 2026-11-09, 06:00 UTC looked at it, and it did not meet the filters as both were then."},
+		{"2026-11-03", seen(5, 9, 2), "passed", "The run of 2026-11-09, 06:00 UTC looked at it, and it did not meet the filters as both were then."},
+		{"2026-11-15", seen(16, 16, 9), "passed", "The run of 2026-11-16, 06:00 UTC looked at it, and it did not meet the filters as both were then."},
+		{"2026-11-12", seen(5, 9, 2), "passed", "Runs have looked at the labels approved on 2026-11-12, and it did not meet the filters as both were then."},
+		{"2026-11-12", func(t *store.Trace) { t.Arrived = arrivedOn(5) }, "passed",
+			"Runs have looked at the labels approved on 2026-11-12, and it did not meet the filters as both were then."},
+		{"2026-11-01", seen(1, 9, 2), "before_search", "It was approved on 2026-11-01 and had reached the registry before the search was made, on 2026-11-02."},
+		{"2026-11-02", seen(1, 9, 2), "passed", "The run of 2026-11-09, 06:00 UTC looked at it, and it did not meet the filters as both were then."},
+		{"2026-11-01", func(t *store.Trace) { t.Mark.At, t.Mark.Revision = t.Search.CreatedAt.Time(), t.Arrived }, "before_search",
+			"It was approved on 2026-11-01 and had reached the registry before the search was made, on 2026-11-02."},
+	}
+}
+
+// TestExplanations follows labels through a search that is made, runs and is changed.
+func TestExplanations(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "explain@example.com", cola.TierPro)
+	const early, oak, elm, old = cola.TTBID(26001001000001), cola.TTBID(26001001000002), cola.TTBID(26001001000003), cola.TTBID(26001001000004)
+	day := func(d int) cola.Date { return cola.NewDate(2026, 11, d) }
+	w.mustImport(t, store.Commit, bottle(early, "OAK", day(15)))
+	w.advance(time.Hour)
+	wanted := alert("oaks")
+	wanted.Filters.TypeWine, wanted.Filters.TypeMaltBeverage = cola.Some(true), cola.Some(true)
+	id := w.mustSave(t, c, wanted).Search.UUID
+	w.advance(time.Hour)
+	w.mustImport(t, store.Commit, bottle(oak, "OAK", day(18)), bottle(elm, "ELM", day(20)))
+	w.mustImport(t, store.History, bottle(old, "OAK", day(20)))
+	expect := func(when string, want map[cola.TTBID]string) {
+		t.Helper()
+		for label, verdict := range want {
+			if got := w.mustExplain(t, c, id, label); got.Verdict != verdict {
+				t.Errorf("%s, %v: %s (%s), want %s", when, label, got.Verdict, got.Message, verdict)
+			}
+		}
+	}
+	expect("before the run", map[cola.TTBID]string{early: "before_search", oak: "next_run", elm: "filters", old: "never_news"})
+
+	w.advance(3 * 24 * time.Hour)
+	met := cola.FilterSetOf("brand_name", "type_wine")
+	w.mustRecord(t, store.RunMatch{TTBID: oak, Late: true, Met: met})
+	w.mustImport(t, store.Commit, bottle(elm, "OAK ELM", day(20)))
+	expect("after the run", map[cola.TTBID]string{early: "before_search", oak: "found", elm: "passed", old: "never_news"})
+	got := w.mustExplain(t, c, id, oak)
+	want := cola.Explanation{
+		TTBID: oak, Label: bottle(oak, "OAK", day(18)).ColaSummary, Matches: true,
+		Filters: []cola.FilterFinding{
+			{Filter: "brand_name", Sought: "oak", Met: true},
+			{Filter: "type_malt_beverage", Group: cola.Some("type"), Sought: true},
+			{Filter: "type_wine", Group: cola.Some("type"), Sought: true, Met: true},
+		},
+		Found: &cola.SavedSearchMatch{RunID: got.Found.RunID, TTBID: oak, Late: true, Met: met}, Verdict: "found", Message: got.Message,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the label that was found (-want +got):\n%s", diff)
+	}
+
+	w.mustChange(t, c, id, setActive(false))
+	expect("while it is paused", map[cola.TTBID]string{oak: "found", elm: "not_scheduled"})
+	w.mustChange(t, c, id, cola.SavedSearchChangeParams{Filters: &cola.SavedSearchFilters{}, Nulled: cola.Nulled{Nulls: []string{"schedule"}}})
+	if got := w.mustExplain(t, c, id, elm); !got.Matches || len(got.Filters) != 0 || got.Filters == nil {
+		t.Errorf("without filters: %+v", got)
+	}
+}
+
+// mustRecord records a run of the search that is due, with what it found.
+func (w *world) mustRecord(t *testing.T, found ...store.RunMatch) {
+	t.Helper()
+	claimed, err := w.store.ClaimDue(t.Context(), w.now(), 10, time.Minute)
+	if err != nil || len(claimed) != 1 {
+		t.Fatalf("%d searches are due, %v; want 1", len(claimed), err)
+	}
+	due := claimed[0]
+	revision, err := w.store.Revision(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := store.RunRecord{Due: due, Mark: store.Mark{At: w.now(), Revision: revision}, From: cola.DateOf(due.Mark.At), To: cola.DateOf(w.now()), Matches: found}
+	if plan := due.Search.Schedule; plan != nil && plan.Active {
+		record.Next = cola.TimestampOf(plan.Next(w.now()))
+	}
+	if outcomes, err := w.store.RecordRuns(t.Context(), []store.RunRecord{record}); err != nil || !outcomes[0].Recorded {
+		t.Fatalf("recorded %+v, %v", outcomes, err)
+	}
+}
+
+// TestExplanationsAreCharged: a list record each, and nothing for what is not found, whatever that is.
+func TestExplanationsAreCharged(t *testing.T) {
+	w := mustWorld(t, 0)
+	c, other := w.mustWriter(t, "charged@example.com", cola.TierFree), w.mustWriter(t, "other@example.com", cola.TierPro)
+	w.mustImport(t, store.Commit, bottle(26001001000001, "OAK", cola.DateOf(instant)))
+	id := w.mustSave(t, c, alert("oaks")).Search.UUID
+	c.Scopes = nil // whoever acts for the account may read
+	for _, tt := range []struct {
+		caller    cola.Caller
+		id, label string
+		says      string // empty: it is found
+	}{
+		{c, id, "26001001000001", ""}, {c, strings.ToUpper(id), " 26001001000001 ", ""},
+		{c, id, "26001001000002", "26001001000002"}, {c, id, "oak", "14 digits"}, {c, id, "", "14 digits"},
+		{c, "nonsense", "26001001000001", "UUID"}, {c, "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "26001001000001", "no saved search"},
+		{other, id, "26001001000001", "no saved search"}, {other, id, "nonsense", "no saved search"},
+	} {
+		before, _, _ := w.Usage(t.Context(), tt.caller)
+		e, state, err := w.ExplainSavedSearch(t.Context(), tt.caller, tt.id, tt.label)
+		cost := map[bool]int{true: 1}[tt.says == ""]
+		if state.Used.ListRecords-before.ListRecords.Used != cost || state.Charged != cost || state.Used.DetailViews != 0 {
+			t.Errorf("%q of %q: %+v after %+v", tt.label, tt.id, state.Used, before.ListRecords)
+		}
+		if tt.says == "" && (err != nil || e.Verdict == "") || tt.says != "" && (code(err) != cola.CodeNotFound || !strings.Contains(err.Error(), tt.says) || e.Verdict != "") {
+			t.Errorf("%q of %q: %+v, %v", tt.label, tt.id, e, err)
+		}
+		w.advance(time.Minute)
+	}
+	w.spend(t, c, cola.TierFree.Limits().ListRecords-2)
+	if e, _, err := w.ExplainSavedSearch(t.Context(), c, id, "26001001000001"); code(err) != cola.CodeQuotaExceeded || e.Verdict != "" {
+		t.Errorf("with nothing left: %+v, %v", e, err)
+	}
+	w.down.Store(true)
+	if _, _, err := w.ExplainSavedSearch(t.Context(), other, id, "26001001000001"); code(err) != cola.CodeUnavailable {
+		t.Errorf("without a database: %v", err)
+	}
+}
