@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Links", testLinks},
 		{"SavedSearches", testSavedSearches},
 		{"SavedSearchLife", testSavedSearchLife},
+		{"Suspending", testSuspending},
 		{"Destinations", testDestinations},
 		{"Arrivals", testArrivals},
 		{"Runs", testRuns},
