@@ -51,6 +51,7 @@ type fake struct {
 
 	created  cola.SavedSearchParams // the latest ones
 	repeated bool                   // whether a creation was made before
+	paused   cola.Opt[string]       // why a search does not run although its schedule is active
 
 	mu sync.Mutex // held where a bridge's calls meet: over what is counted and asked
 }
@@ -319,6 +320,9 @@ func (f *fake) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.Save
 	made.UUID, made.CreatedAt = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", cola.TimestampOf(now)
 	made.DashboardURL = "https://" + testHost + "/saved-searches"
 	made.ManageURL = made.DashboardURL + "/" + made.UUID
+	if made.Schedule != nil {
+		made.Schedule.PausedBecause = f.paused
+	}
 	return registry.SavedSearchMade{Search: made, Repeated: f.repeated}, state, nil
 }
 

@@ -47,21 +47,26 @@ func TestSavedSearchReachesTheService(t *testing.T) {
 // TestNotesOnSavedSearches: what became of a call is said, and no more than is true.
 func TestNotesOnSavedSearches(t *testing.T) {
 	const look = "To see what there is already call search_colas with the same filters."
+	var runs cola.Opt[string] // for no reason it does not
 	tests := []struct {
 		schedule string
 		repeated bool
+		paused   cola.Opt[string]
 		want     []any
 	}{
-		{`null`, false, []any{"The search is kept. It has no schedule, so it does not run by itself.", look}},
-		{`{"cadence":"monthly","day":1,"active":false}`, false, []any{"The search is kept and its schedule is paused, so it does not run by itself.", look}},
-		{`{"cadence":"monthly","day":1}`, false, []any{"The search is kept and scheduled, due next on Tuesday, 1 December 2026, 06:00 UTC. What it finds is sent to the account's destinations, which are managed on the REST API at /destinations, and listed there at /saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/matches.", look}},
-		{`null`, true, []any{
+		{`null`, false, runs, []any{"The search is kept. It has no schedule, so it does not run by itself.", look}},
+		{`{"cadence":"monthly","day":1,"active":false}`, false, runs, []any{"The search is kept and its schedule is paused, so it does not run by itself.", look}},
+		{`{"cadence":"monthly","day":1}`, false, runs, []any{"The search is kept and scheduled, due next on Tuesday, 1 December 2026, 06:00 UTC. What it finds is sent to the account's destinations, which are managed on the REST API at /destinations, and listed there at /saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/matches.", look}},
+		{`{"cadence":"monthly","day":1}`, false, cola.Some(cola.PausedDowngraded), []any{
+			"The search is kept and does not run: the account has more active schedules than it may, and the oldest of them run.", look,
+		}},
+		{`null`, true, runs, []any{
 			"This search exists already: the same call made it before, and nothing was made now.", "The search is kept. It has no schedule, so it does not run by itself.", look,
 		}},
 	}
 	for _, tt := range tests {
 		f := newFake()
-		f.repeated = tt.repeated
+		f.repeated, f.paused = tt.repeated, tt.paused
 		got := call(t, mustServe(t, f, io.Discard), "create_saved_search", strings.TrimSuffix(goodSearch, "}")+`,"schedule":`+tt.schedule+`}`)
 		if diff := cmp.Diff(any(tt.want), got.content["notes"]); diff != "" {
 			t.Errorf("%s, repeated %t (-want +got):\n%s", tt.schedule, tt.repeated, diff)
