@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -232,60 +230,6 @@ func destinationsInPages(t *testing.T, st store.Store, c *clock) {
 		what := fmt.Sprintf("page %+v of account %d", p.page, p.account)
 		same(t, what, append([]store.Destination{}, p.want...), append([]store.Destination{}, must(t, page, err)...))
 		same(t, what+", total", p.total, total)
-	}
-}
-
-func destinationsAreLimited(t *testing.T, st store.Store, _ *clock) {
-	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	limited := func(n store.NewDestination) error {
-		n.MaxDestinations = 3 // with the account's own
-		_, err := st.CreateDestination(t.Context(), n)
-		return err
-	}
-	search := mustCreate(t, st, newSearch(a.ID, 1))
-	mustDo(t, limited(newHook(a.ID, hook+"1")))
-	mustDo(t, limited(forSearch(newMailbox(a.ID, "x@example.com"), search)))
-	if err := limited(newHook(a.ID, hook+"3")); !errors.Is(err, store.ErrLimit) {
-		t.Errorf("one more: %v, want ErrLimit", err)
-	}
-	mustDo(t, limited(newHook(b.ID, hook+"3")))
-	mustDo(t, st.DeleteDestination(t.Context(), a.ID, mustOwn(t, st, a.ID).UUID))
-	mustDo(t, limited(newHook(a.ID, hook+"3")))
-	same(t, "destinations", 3, len(mustDestinations(t, st, a.ID)))
-}
-
-// addUntilLimit adds webhooks, beginning with the n-th, until the account has as many destinations as most, and returns how many it has
-// added.
-func addUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, most int) (added int, err error) {
-	for ; ; added++ {
-		next := newHook(account, fmt.Sprint(hook, n+added))
-		next.MaxDestinations = most
-		_, err := st.CreateDestination(ctx, next)
-		switch {
-		case errors.Is(err, store.ErrLimit):
-			return added, nil
-		case err != nil:
-			return added, fmt.Errorf("creation: %w", err)
-		}
-	}
-}
-
-func destinationsAreLimitedAtOnce(t *testing.T, st store.Store, _ *clock) {
-	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	var added atomic.Int64
-	var wg sync.WaitGroup
-	for i := range 10 {
-		wg.Go(func() {
-			n, err := addUntilLimit(t.Context(), st, a.ID, 100*i, cola.MaxDestinations)
-			if err != nil {
-				t.Error(err)
-			}
-			added.Add(int64(n))
-		})
-	}
-	wg.Wait()
-	if kept := mustDestinations(t, st, a.ID); len(kept) != cola.MaxDestinations || added.Load() != cola.MaxDestinations-1 {
-		t.Errorf("%d destinations were added, %d are kept; want %d with the account's own", added.Load(), len(kept), cola.MaxDestinations)
 	}
 }
 

@@ -17,7 +17,9 @@ func furnishRuns(t *testing.T, st store.Store) {
 	if len(must(t, claimed, err)) != 2 {
 		t.Fatal("claimed", names(claimed), "want two")
 	}
-	mustRecord(t, st, runOf(t, st, claimed[0], 1, -2))
+	run := runOf(t, st, claimed[0], 1, -2)
+	run.Matches[0].Met = cola.FilterSetOf("brand_name", "container_jug")
+	mustRecord(t, st, run)
 	mustKeep(t, st, dated(8_000, dayOne))
 	mustWrite(t, st, store.History, dated(8_001, dayOne))
 	mustWrite(t, st, store.Commit, label(8_001))

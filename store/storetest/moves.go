@@ -115,7 +115,10 @@ func furnish(t *testing.T, st store.Store, c *clock) {
 	second.StatisticalDetail = "a"
 	outcomes, err = st.ReplaceProductionReport(t.Context(), key, []cola.ProductionReport{row, second}, store.Commit)
 	must(t, outcomes, err)
+	furnishDestinations(t, st, b.ID)
 	furnishRuns(t, st)
+	furnishAttempts(t, st, b.ID)
+	furnishSuspended(t, st)
 }
 
 func movedDoesTheSame(t *testing.T, from, to store.Store, c *clock) {
@@ -153,7 +156,10 @@ func movedDoesTheSame(t *testing.T, from, to store.Store, c *clock) {
 	}
 	movedLinksDoTheSame(t, from, to, k.AccountID)
 	movedSearchesDoTheSame(t, from, to, k.AccountID)
+	other, err := to.AccountByEmail(t.Context(), "b@example.com")
+	movedDeliveriesDoTheSame(t, from, to, must(t, other, err).ID)
 	movedRunsDoTheSame(t, from, to)
+	movedSuspensionsDoTheSame(t, from, to)
 	settle(t, to, k.AccountID, charge(k.AccountID, 1, rest(k.ID, cola.MeterListRecords, 5)))
 	same(t, "list records used", 25, mustUsage(t, to, k.AccountID).Used.ListRecords)
 	c.advance(time.Hour)
@@ -213,11 +219,17 @@ func describe(i *store.Item) string {
 		sets.Revision = 0
 		return fmt.Sprintf("%+v", sets)
 	}
-	if i.Search.Schedule != nil {
-		plan := *i.Search.Schedule // what a pointer points to, and not where
+	if i.Kind == store.ItemSearch { // what pointers point to, and not where
 		rest := *i
-		rest.Search.Schedule = nil
-		return fmt.Sprintf("%+v %+v", plan, rest)
+		told := ""
+		if plan := rest.Search.Schedule; plan != nil {
+			told += fmt.Sprintf("%+v ", *plan)
+		}
+		if feed := rest.Search.Feed; feed != nil {
+			told += fmt.Sprintf("%x ", *feed)
+		}
+		rest.Search.Schedule, rest.Search.Feed = nil, nil
+		return told + fmt.Sprintf("%+v", rest)
 	}
 	if i.Cola != nil {
 		return fmt.Sprintf("%+v", *i.Cola)

@@ -36,6 +36,7 @@ func RunProcesses(t *testing.T, b Backend) {
 		{"identities that come in while they are given have the account", giveTogether},
 		{"active schedules are limited", createTogether},
 		{"resumed schedules are limited", resumeTogether},
+		{"destinations are limited", addTogether},
 		{"searches that are due are run once", runTogether},
 		{"a killed ledger loses nothing", killedLedger},
 		{"what a killed process was to run is run by another", killedRun},
