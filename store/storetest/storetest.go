@@ -45,6 +45,8 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Arrivals", testArrivals},
 		{"Runs", testRuns},
 		{"Telling", testTelling},
+		{"ClaimedDeliveries", testClaimedDeliveries},
+		{"Attempts", testAttempts},
 		{"Ledger", testLedger},
 		{"Batches", testBatches},
 		{"Window", testWindow},

@@ -123,7 +123,7 @@ func manyAreTold(t *testing.T, st store.Store, _ *clock) {
 	a := roomyAccount(t, st, "a@example.com")
 	d := mustDestination(t, st, newHook(a.ID, hook))
 	for n := range 30 {
-		mustCreate(t, st, newSearch(a.ID, n))
+		mustCreate(t, st, dueSearch(a.ID, n, epoch))
 	}
 	var runs []store.RunRecord
 	for i, d := range mustClaim(t, st, everyID, anHour) {
