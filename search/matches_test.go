@@ -58,4 +58,12 @@ func TestMatchesOfAView(t *testing.T) {
 	if n := oaks(after, after.Subset(nil)); n != 0 {
 		t.Errorf("%d labels of none match", n)
 	}
+	for id, want := range map[cola.TTBID]string{26001001000001: "ELM", 26001001000002: "OAK HILL", 0: "", 26001001000003: ""} {
+		if label, ok := after.Label(id); ok != (want != "") || label.BrandName != want || ok && label.TTBID != id {
+			t.Errorf("label %v: %+v, %t", id, label, ok)
+		}
+	}
+	if label, _ := before.Label(26001001000001); label.BrandName != "OAK" {
+		t.Errorf("the view of before has %+v", label)
+	}
 }
