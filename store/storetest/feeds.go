@@ -1,0 +1,144 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func testFeeds(t *testing.T, open Opener) {
+	runChecks(t, open, []check{
+		{"what a run found is told as it is now", contentOfRun},
+		{"a message shows the first labels", firstLabels},
+		{"a feed shows the latest runs that found something", feedShowsRuns},
+		{"a feed is not found by others, nor that of a suspended account", feedIsFound},
+	})
+}
+
+// latestRun returns the latest run of a search with all that it found and is there.
+func latestRun(t *testing.T, st store.Store, account cola.AccountID, search cola.SavedSearch) store.RunLabels {
+	t.Helper()
+	runs, _, err := st.RunsOf(t.Context(), account, search.UUID, store.Slice{Limit: 1})
+	if len(must(t, runs, err)) != 1 {
+		t.Fatal("there is no run")
+	}
+	matches, _, err := st.MatchesOf(t.Context(), account, search.UUID, runs[0].ID, store.Slice{Limit: everyID})
+	found := store.RunLabels{Run: runs[0]}
+	for _, m := range must(t, matches, err) {
+		label, err := st.Cola(t.Context(), m.TTBID)
+		if !errors.Is(err, store.ErrNotFound) {
+			found.Labels = append(found.Labels, store.MatchedLabel{Match: m, Label: must(t, label, err).ColaSummary})
+		}
+	}
+	return found
+}
+
+func contentOfRun(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	search := mustCreate(t, st, newSearch(a.ID, 1))
+	mustKeep(t, st, fullLabel(), dated(1, dayOne), dated(2, dayOne), dated(7, dayOne))
+	claimed := mustClaimOne(t, st)
+	run := runOf(t, st, claimed, 7, -1, 3) // of which the last is not there
+	run.Matches = append(run.Matches, store.RunMatch{TTBID: firstID, Met: cola.FilterSetOf("brand_name", "type_wine", "container_jug")})
+	id := mustRecord(t, st, run).Run
+	renamed := dated(7, dayOne)
+	renamed.ProductName = "NEW"
+	mustUpsert(t, st, []store.Outcome{store.Changed}, whole(renamed))
+
+	want := latestRun(t, st, a.ID, search)
+	if len(want.Labels) != 3 || want.Labels[0].Match.Met != run.Matches[3].Met || want.Labels[2].Label.ProductName != "NEW" || !want.Labels[0].Label.HasBarcode {
+		t.Fatalf("the run has found %+v", want.Labels)
+	}
+	same(t, "matches", 4, want.Run.MatchCount)
+	now, err := st.SavedSearch(t.Context(), a.ID, search.UUID)
+	content, cerr := st.RunContent(t.Context(), id, 100)
+	same(t, "content", store.RunContent{Account: a.ID, Search: must(t, now, err), RunLabels: want}, must(t, content, cerr))
+
+	empty := runOf(t, st, mustAsk(t, st, a.ID, search))
+	content, err = st.RunContent(t.Context(), mustRecord(t, st, empty).Run, 100)
+	same(t, "of a run that found nothing", 0, len(must(t, content, err).Labels))
+	same(t, "its run", latestRun(t, st, a.ID, search).Run, content.Run)
+	for _, unknown := range []int64{0, -1, id + 100} {
+		if content, err := st.RunContent(t.Context(), unknown, 100); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("of run %d: %+v, %v; want ErrNotFound", unknown, content, err)
+		}
+	}
+	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, search.UUID))
+	if _, err := st.RunContent(t.Context(), id, 100); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("of a search that is deleted: %v, want ErrNotFound", err)
+	}
+}
+
+func firstLabels(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	search := mustCreate(t, st, newSearch(a.ID, 1))
+	var labels []cola.Cola
+	var found []int
+	for n := range 30 {
+		found = append(found, 1+(n*7)%30)
+		if n%3 > 0 {
+			labels = append(labels, dated(n+1, dayOne))
+		}
+	}
+	mustKeep(t, st, labels...)
+	id := mustFind(t, st, search, found...).Run
+	want := latestRun(t, st, a.ID, search)
+	same(t, "labels that are there", 20, len(want.Labels))
+	for _, limit := range []int{0, 1, 7, 20, 100} {
+		content, err := st.RunContent(t.Context(), id, limit)
+		first := want.Labels[:min(limit, 20)]
+		same(t, "the first labels", append([]store.MatchedLabel(nil), first...), must(t, content, err).Labels)
+		same(t, "how many it found", 30, content.Run.MatchCount)
+	}
+}
+
+func feedShowsRuns(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	search, other := mustCreate(t, st, newSearch(a.ID, 1)), mustCreate(t, st, newSearch(a.ID, 2))
+	hash := store.FeedHash{1}
+	mustDo(t, st.SetFeed(t.Context(), a.ID, search.UUID, &hash))
+	feed, err := st.Feed(t.Context(), hash, 10, 10)
+	same(t, "runs of a search that never ran", 0, len(must(t, feed, err).Runs))
+	same(t, "search", search, feed.Search)
+	mustKeep(t, st, dated(1, dayOne), dated(2, dayOne), dated(3, dayOne), dated(4, dayOne))
+	var want []store.RunLabels
+	for _, labels := range [][]int{{2, 1}, nil, {-3, 9}, {1, 2}, {4}} { // of which only the first, the third and the last found something
+		mustFind(t, st, search, labels...)
+		mustFind(t, st, other, 1, 2)
+		if ran := latestRun(t, st, a.ID, search); ran.Run.MatchCount > 0 {
+			want = append([]store.RunLabels{ran}, want...)
+		}
+	}
+	same(t, "runs that found something", 3, len(want))
+	feed, err = st.Feed(t.Context(), hash, 10, 10)
+	now, serr := st.SavedSearch(t.Context(), a.ID, search.UUID)
+	same(t, "feed", store.Feed{Search: must(t, now, serr), Runs: want}, must(t, feed, err))
+	feed, err = st.Feed(t.Context(), hash, 2, 10)
+	same(t, "the latest two", want[:2], must(t, feed, err).Runs)
+	feed, err = st.Feed(t.Context(), hash, 3, 1)
+	same(t, "the first label of the first run", want[2].Labels[:1], must(t, feed, err).Runs[2].Labels)
+}
+
+func feedIsFound(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	search := mustCreate(t, st, newSearch(a.ID, 1))
+	hash := store.FeedHash{1}
+	mustDo(t, st.SetFeed(t.Context(), a.ID, search.UUID, &hash))
+	find := func(what string, hash store.FeedHash, want error) {
+		t.Helper()
+		if feed, err := st.Feed(t.Context(), hash, 1, 1); !errors.Is(err, want) {
+			t.Errorf("%s: %+v, %v; want %v", what, feed, err, want)
+		}
+	}
+	find("the feed", hash, nil)
+	find("another one", store.FeedHash{2}, store.ErrNotFound)
+	find("none", store.FeedHash{}, store.ErrNotFound)
+	mustDo(t, st.Suspend(t.Context(), a.ID, "unpaid"))
+	find("of a suspended account", hash, store.ErrNotFound)
+	mustDo(t, st.Restore(t.Context(), a.ID))
+	find("of one that was", hash, nil)
+	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, search.UUID))
+	find("of a search that is deleted", hash, store.ErrNotFound)
+}
