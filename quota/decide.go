@@ -2,6 +2,7 @@ package quota
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -83,9 +84,13 @@ func ended(c cola.Credential) error {
 	return cola.Errorf(cola.CodeUnauthorized, "The credential has been revoked or has expired. Make a new API key.")
 }
 
-// suspended is the refusal of every request of an account that is suspended.
+// suspended is the refusal of every request of an account that is suspended, for a reason that is not empty.
 func suspended(because string) error {
-	refusal := cola.Errorf(cola.CodeAccountSuspended, "The account is suspended: %s Ask the operator of this service; nothing of the account is lost.", because)
+	sentence := because
+	if !strings.ContainsAny(sentence[len(sentence)-1:], ".!?") {
+		sentence += "."
+	}
+	refusal := cola.Errorf(cola.CodeAccountSuspended, "The account is suspended: %s Ask the operator of this service; nothing of the account is lost.", sentence)
 	refusal.Details = map[string]any{"reason": because}
 	return refusal
 }

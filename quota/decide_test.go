@@ -250,3 +250,16 @@ func TestSuspended(t *testing.T) {
 		t.Errorf("charged (-want +got):\n%s", diff)
 	}
 }
+
+// TestSuspensionIsToldInSentences, also when the operator wrote none.
+func TestSuspensionIsToldInSentences(t *testing.T) {
+	for because, want := range map[string]string{
+		"unpaid":       "The account is suspended: unpaid. Ask the operator",
+		"Pay up!":      "The account is suspended: Pay up! Ask the operator",
+		"Not paid yet": "The account is suspended: Not paid yet. Ask the operator",
+	} {
+		if got := suspended(because).Error(); !strings.Contains(got, want) {
+			t.Errorf("%q is told as %s", because, got)
+		}
+	}
+}
