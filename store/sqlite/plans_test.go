@@ -25,7 +25,14 @@ func planned() map[string]string {
 		"searches of an account":  selectSearches + ` ORDER BY id`,
 		"search by UUID":          selectSearch,
 		"active searches":         countActive,
+		"settling of pauses":      settlePauses,
 		"creation by key":         selectCreation,
+		"destination by UUID":     destinationByUUID,
+		"destination by token":    destinationByToken,
+		"number of destinations":  countDestinations,
+		"destinations alike":      sameDestination,
+		"change of destination":   updateDestination,
+		"skipping of deliveries":  skipPending,
 		"forgetting of creations": forgetCreations,
 		"claiming of searches":    claimDue,
 		"recording of a run":      recordRun,
@@ -84,7 +91,8 @@ func TestQueryPlans(t *testing.T) {
 }
 
 // isCostly tells whether a step of a plan goes through what may be large. The oldest batches and revisions are read up to a
-// limit; ids of changed labels and of those that have arrived are sorted, and their few barcodes.
+// limit; ids of changed labels and of those that have arrived are sorted, and their few barcodes, and
+// the searches of an account.
 func isCostly(name, step string) bool {
 	small := []string{"SCAN json_each", "SCAN changed", "SCAN arrived", "SCAN CONSTANT ROW"}
 	switch name {
@@ -92,9 +100,11 @@ func isCostly(name, step string) bool {
 		small = append(small, "SCAN ledger_batches", "SCAN (subquery-1)")
 	case "dropping of revisions":
 		small = append(small, "SCAN revisions")
+	case "settling of pauses": // the searches of one account
+		small = append(small, "SCAN r", "SCAN (subquery-")
 	}
 	if strings.HasPrefix(step, "SCAN") {
 		return !slices.ContainsFunc(small, func(s string) bool { return strings.HasPrefix(step, s) })
 	}
-	return strings.Contains(step, "TEMP B-TREE") && !strings.HasPrefix(name, "changed") && !strings.HasPrefix(name, "arrived")
+	return strings.Contains(step, "TEMP B-TREE") && !strings.HasPrefix(name, "changed") && !strings.HasPrefix(name, "arrived") && name != "settling of pauses"
 }
