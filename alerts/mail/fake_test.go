@@ -1,0 +1,263 @@
+package mail
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"math/big"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+
+	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// postOffice is a mail server that keeps what it is given, and refuses what it is told to.
+type postOffice struct {
+	address   string
+	pool      *x509.CertPool
+	user      string // that is to log in; empty: nobody has to
+	greetings []string
+
+	mu       sync.Mutex
+	fail     map[string]error // by step: connect, mail, rcpt, data
+	hang     string           // step at which nothing is answered any more
+	hung     chan struct{}
+	letters  []letter
+	loggedIn int
+}
+
+// letter is what a mail server was given.
+type letter struct {
+	from, to string
+	tls      bool
+	utf8     bool
+	text     []byte
+}
+
+const password = "p@ss/wörd"
+
+// open starts a mail server, with STARTTLS, with TLS from the start, or without any.
+func open(t *testing.T, safe security, user string) *postOffice {
+	t.Helper()
+	cert, pool := certificate(t)
+	p := &postOffice{pool: pool, user: user, fail: map[string]error{}, hung: make(chan struct{})}
+	server := smtp.NewServer(smtp.BackendFunc(p.session))
+	server.Domain, server.AllowInsecureAuth, server.EnableSMTPUTF8 = "relay.example", safe == none, true
+	server.ReadTimeout, server.WriteTimeout, server.MaxMessageBytes = time.Minute, time.Minute, 1<<20
+	server.ErrorLog = log.New(io.Discard, "", 0)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.address = listener.Addr().String()
+	switch config := (&tls.Config{Certificates: []tls.Certificate{cert}}); safe {
+	case startTLS:
+		server.TLSConfig = config
+	case fromStart:
+		listener = tls.NewListener(listener, config)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		close(p.hung)
+		server.Close()
+		<-served
+	})
+	return p
+}
+
+// certificate makes one for this machine.
+func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}
+
+// step does what the server was told to do at a step.
+func (p *postOffice) step(name string) error {
+	p.mu.Lock()
+	err, hang := p.fail[name], p.hang == name
+	p.mu.Unlock()
+	if hang {
+		<-p.hung
+	}
+	return err
+}
+
+func (p *postOffice) session(c *smtp.Conn) (smtp.Session, error) {
+	if err := p.step("connect"); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.greetings = append(p.greetings, c.Hostname())
+	p.mu.Unlock()
+	return &visit{postOffice: p, conn: c}, nil
+}
+
+// all returns what the server has been given so far.
+func (p *postOffice) all() []letter {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.letters
+}
+
+// visit is a session.
+type visit struct {
+	*postOffice
+	conn *smtp.Conn
+	in   bool // logged in
+	got  letter
+}
+
+func (v *visit) AuthMechanisms() []string {
+	if v.user == "" {
+		return nil
+	}
+	return []string{sasl.Plain, sasl.Login}
+}
+
+func (v *visit) Auth(mechanism string) (sasl.Server, error) {
+	if err := v.step("auth"); err != nil {
+		return nil, err
+	}
+	return sasl.NewPlainServer(func(_, user, pass string) error {
+		if user != v.user || pass != password {
+			return errors.New("wrong password")
+		}
+		v.mu.Lock()
+		v.loggedIn++
+		v.mu.Unlock()
+		v.in = true
+		return nil
+	}), nil
+}
+
+func (v *visit) Mail(from string, o *smtp.MailOptions) error {
+	if v.user != "" && !v.in {
+		return smtp.ErrAuthRequired
+	}
+	_, v.got.tls = v.conn.TLSConnectionState()
+	v.got.from, v.got.utf8 = from, o != nil && o.UTF8
+	return v.step("mail")
+}
+
+func (v *visit) Rcpt(to string, _ *smtp.RcptOptions) error {
+	v.got.to = to
+	return v.step("rcpt")
+}
+
+func (v *visit) Data(r io.Reader) (err error) {
+	if v.got.text, err = io.ReadAll(r); err != nil {
+		return err
+	}
+	if err := v.step("data"); err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.letters = append(v.letters, v.got)
+	return nil
+}
+
+func (v *visit) Reset()        { v.got = letter{} }
+func (v *visit) Logout() error { return nil }
+
+var sentAt = time.Date(2026, 11, 16, 6, 0, 4, 0, time.UTC)
+
+// mustSender returns a sender to a server, and what it logs.
+func mustSender(t *testing.T, url string, pool *x509.CertPool) (*Sender, *bytes.Buffer) {
+	t.Helper()
+	out := &bytes.Buffer{}
+	s, err := New(Options{
+		Server: url, From: "Label alerts <alerts@labels.example>", PublicURL: "https://labels.example", Now: func() time.Time { return sentAt },
+		Logger: slog.New(slog.NewTextHandler(out, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.roots = pool
+	return s, out
+}
+
+// due is what is due to be told to an address.
+func due(event, to string) alerts.Message {
+	d := store.DueDelivery{ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: event, Kind: cola.KindEmail, AccountEmail: "holder@example.com", CreatedAt: sentAt}
+	d.Destination.UUID, d.Destination.Kind, d.Destination.Address = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", cola.KindEmail, cola.Some(to)
+	d.Destination.State, d.Destination.Token, d.Destination.Account = cola.DestinationActive, "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365", 17
+	return alerts.Message{DueDelivery: d}
+}
+
+// ran is a message of a run that found so many labels and shows those given.
+func ran(count, late int, labels ...store.MatchedLabel) alerts.Message {
+	m := due(cola.EventRan, "alex@example.org")
+	m.Run = 1841
+	m.Content = &store.RunContent{Account: 17, Search: cola.SavedSearch{UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", Name: "Herons"}}
+	m.Content.Run = cola.SavedSearchRun{
+		ID: 1841, RanAt: cola.TimestampOf(sentAt), DateFrom: cola.NewDate(2026, 11, 9), DateTo: cola.NewDate(2026, 11, 16), MatchCount: count, LateCount: late,
+	}
+	m.Content.Labels = labels
+	return m
+}
+
+// label is a label that a run found.
+func label(n int, brand string, change func(*store.MatchedLabel)) store.MatchedLabel {
+	id := cola.TTBID(26282001000000 + n)
+	l := store.MatchedLabel{
+		Match: cola.SavedSearchMatch{RunID: 1841, TTBID: id, Met: cola.FilterSetOf("brand_name", "type_wine")},
+		Label: cola.ColaSummary{
+			TTBID: id, BrandName: brand, ProductName: "PRESTIGE", ProductType: cola.Wine, ClassName: "TABLE RED WINE", OriginName: "OREGON", PermitNumber: "BWN-OR-16677",
+			ApprovalDate: cola.NewDate(2026, 11, 12),
+		},
+	}
+	if change != nil {
+		change(&l)
+	}
+	return l
+}
+
+func code(status int, enhanced ...int) *smtp.SMTPError {
+	e := &smtp.SMTPError{Code: status, EnhancedCode: smtp.NoEnhancedCode, Message: "relay7.internal.example says no"}
+	if len(enhanced) == 3 {
+		e.EnhancedCode = smtp.EnhancedCode(enhanced)
+	}
+	return e
+}
+
+func urlOf(scheme, user, address string) string {
+	if user == "" {
+		return fmt.Sprintf("%s://%s", scheme, address)
+	}
+	return fmt.Sprintf("%s://%s:p%%40ss%%2Fw%%C3%%B6rd@%s", scheme, user, address)
+}

@@ -1,0 +1,100 @@
+// Package mail sends messages of saved searches by e-mail, through a server that takes mail and passes it on (a relay).
+package mail
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	netmail "net/mail"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/colaregistry/colaregistry/alerts"
+)
+
+// Options configure a Sender. Server, From and PublicURL must be set.
+type Options struct {
+	// Server is the server that takes mail: smtp://user:password@mail.example.com:587 speaks TLS after STARTTLS, and without it to this
+	// machine alone; smtps://mail.example.com:465 speaks it from the start; smtp+insecure://host:25 never. User and password may be left out; in them,
+	// special characters are percent-encoded.
+	Server    string
+	From      string           // whom mail comes from: "Label alerts <alerts@example.com>", or an address alone
+	PublicURL string           // scheme and host that links lead to, without a slash at the end
+	Now       func() time.Time // nil: time.Now
+	Logger    *slog.Logger
+}
+
+// Sender sends e-mail. It is safe for concurrent use, and holds no connection between messages.
+type Sender struct {
+	server  server
+	from    netmail.Address
+	public  string
+	now     func() time.Time
+	log     *slog.Logger
+	failing atomic.Bool    // mail cannot be handed over to the server
+	roots   *x509.CertPool // nil: those of this machine
+}
+
+var _ alerts.Sender = (*Sender)(nil)
+
+// New returns a Sender. Its errors are for the operator; none shows the password.
+func New(o Options) (*Sender, error) {
+	to, err := parseServer(o.Server)
+	if err != nil {
+		return nil, fmt.Errorf("mail server: %w", err)
+	}
+	from, err := netmail.ParseAddress(o.From)
+	if err != nil || !sendable(from.Address) || plain(from.Name, 200) != from.Name {
+		return nil, fmt.Errorf("mail is sent from %q, which is no address such as 'Label alerts <alerts@example.com>'", o.From)
+	}
+	if o.PublicURL == "" {
+		return nil, errors.New("mail: there is no public URL that links could lead to")
+	}
+	s := &Sender{server: to, from: *from, public: o.PublicURL, now: o.Now, log: o.Logger}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	return s, nil
+}
+
+// domain returns the domain that mail comes from.
+func (s *Sender) domain() string {
+	return s.from.Address[strings.LastIndexByte(s.from.Address, '@')+1:]
+}
+
+// Send hands a message over to the server once.
+func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
+	letter, sent := s.letter(m)
+	if letter == nil {
+		return sent
+	}
+	err := s.post(ctx, letter)
+	if err == nil {
+		if s.failing.CompareAndSwap(true, false) {
+			s.log.Info("e-mail is taken again")
+		}
+		return alerts.Sent{Status: 250}
+	}
+	sent = sentBy(err)
+	switch told := strings.ReplaceAll(err.Error(), recipient(m), "RECIPIENT"); {
+	case !sent.Ours:
+		s.log.Warn("e-mail refused", "delivery", m.ID, "account", m.Destination.Account, "status", sent.Status, "final", sent.Final, "error", told)
+	case ctx.Err() == nil && s.failing.CompareAndSwap(false, true):
+		s.log.Error("e-mail cannot be sent; it is tried again", "server", s.server.name(), "error", told)
+	}
+	return sent
+}
+
+// recipient returns whom a message goes to: that a destination was paused is told to the account itself.
+func recipient(m alerts.Message) string {
+	if tellsAccount(m.Event) {
+		return m.AccountEmail
+	}
+	return m.Destination.Address.V
+}

@@ -1,0 +1,239 @@
+package mail
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestSend hands mail over in every way that a server may be spoken to.
+func TestSend(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		server security
+		user   string
+		scheme string
+		force  security // how the sender is to go about it on this machine, which is trusted without TLS
+		tls    bool
+	}{
+		{"STARTTLS", startTLS, "", "smtp", startTLS, true},
+		{"STARTTLS, logged in", startTLS, "relay-user", "smtp", startTLS, true},
+		{"TLS from the start", fromStart, "", "smtps", fromStart, true},
+		{"TLS from the start, logged in", fromStart, "relay-user", "smtps", fromStart, true},
+		{"this machine", none, "", "smtp", none, false},
+		{"this machine, where STARTTLS could be had", startTLS, "", "smtp", none, false},
+		{"said to be insecure, logged in", none, "relay-user", "smtp+insecure", none, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := open(t, tt.server, tt.user)
+			s, out := mustSender(t, urlOf(tt.scheme, tt.user, p.address), p.pool)
+			s.server.security = tt.force
+			if sent := s.Send(t.Context(), ran(1, 0, label(9, "BLUE HERON", nil))); sent != (alerts.Sent{Status: 250}) {
+				t.Fatalf("%+v\n%s", sent, out)
+			}
+			got := p.all()[0]
+			if got.from != "alerts@labels.example" || got.to != "alex@example.org" || got.tls != tt.tls || got.utf8 || !strings.Contains(string(got.text), "BLUE HERON") {
+				t.Errorf("%+v", got)
+			}
+			if tt.user != "" && p.loggedIn != 1 {
+				t.Errorf("logged in %d times", p.loggedIn)
+			}
+			if g := p.greetings[len(p.greetings)-1]; g != "labels.example" || out.Len() > 0 {
+				t.Errorf("it says that it is %q; log:\n%s", g, out)
+			}
+		})
+	}
+}
+
+// TestRefused: what the server answers at each step decides what becomes of the message. What it says, and its name, goes to the log alone.
+func TestRefused(t *testing.T) {
+	ours := alerts.Sent{Fault: faultNotSent, Ours: true}
+	with := func(s alerts.Sent, status int) alerts.Sent {
+		s.Status = status
+		return s
+	}
+	for _, tt := range []struct {
+		name, step string
+		err        error
+		want       alerts.Sent
+	}{
+		{"turned away", "connect", code(554, 5, 7, 1), ours},
+		{"busy", "connect", code(421, 4, 3, 2), ours},
+		{"login", "auth", code(535, 5, 7, 8), ours},
+		{"login put off", "auth", code(454, 4, 7, 0), ours},
+		{"sender", "mail", code(550, 5, 7, 1), with(ours, 550)},
+		{"sender put off", "mail", code(451, 4, 7, 1), with(ours, 451)},
+		{"recipient put off", "rcpt", code(450, 4, 2, 1), alerts.Sent{Fault: "The mail server put the address off (450 4.2.1).", Status: 450}},
+		{"no such recipient", "rcpt", code(550, 5, 1, 1), alerts.Sent{Fault: "The mail server refused the address (550 5.1.1).", Status: 550, Final: true}},
+		{"no such recipient, in short", "rcpt", code(550), alerts.Sent{Fault: "The mail server refused the address (550).", Status: 550, Final: true}},
+		{"recipient too full", "rcpt", code(552, 5, 2, 2), alerts.Sent{Fault: "The mail server refused the address (552 5.2.2).", Status: 552, Final: true}},
+		{"no relaying", "rcpt", code(554, 5, 7, 1), alerts.Sent{Fault: "The mail server refused the address (554 5.7.1).", Status: 554}},
+		{"login asked for late", "rcpt", code(530, 5, 7, 0), with(ours, 530)},
+		{"going down", "rcpt", code(421, 4, 3, 2), with(ours, 421)},
+		{"message put off", "data", code(451, 4, 3, 0), alerts.Sent{Fault: "The mail server put the message off (451 4.3.0).", Status: 451}},
+		{"message refused", "data", code(554, 5, 6, 0), alerts.Sent{Fault: "The mail server refused the message (554 5.6.0).", Status: 554, Final: true}},
+	} {
+		p := open(t, startTLS, "relay-user")
+		s, out := mustSender(t, urlOf("smtp", "relay-user", p.address), p.pool)
+		s.server.security = startTLS
+		p.fail[tt.step] = tt.err
+		if diff := cmp.Diff(tt.want, s.Send(t.Context(), ran(0, 0))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+		if log := out.String(); !strings.Contains(log, "relay7.internal.example says no") || strings.Contains(log, "alex@") || strings.Contains(log, "p@ss") {
+			t.Errorf("%s: the log says\n%s", tt.name, log)
+		}
+		delete(p.fail, tt.step)
+		if sent := s.Send(t.Context(), ran(0, 0)); sent.Fault != "" {
+			t.Errorf("%s: and then %+v", tt.name, sent)
+		}
+	}
+}
+
+// TestServerAway: what keeps us from the server is our fault, is logged once until it is over, and is told to nobody else.
+func TestServerAway(t *testing.T) {
+	p := open(t, startTLS, "relay-user")
+	ours := alerts.Sent{Fault: faultNotSent, Ours: true}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	plain := open(t, none, "")
+	for name, change := range map[string]func(*Sender){
+		"nobody listens":           func(s *Sender) { s.server.port = free.Addr().(*net.TCPAddr).Port },
+		"no such host":             func(s *Sender) { s.server.host = "127.0.0.1.invalid" },
+		"wrong password":           func(s *Sender) { s.server.password = "other" },
+		"no login, which it wants": func(s *Sender) { s.server.user = "" },
+		"unknown certificate":      func(s *Sender) { s.roots = nil },
+		"no STARTTLS":              func(s *Sender) { s.server.port = plain.port(t) },
+	} {
+		s, out := mustSender(t, urlOf("smtp", "relay-user", p.address), p.pool)
+		s.server.security = startTLS
+		good, roots := s.server, s.roots
+		change(s)
+		for range 3 {
+			sent := s.Send(t.Context(), ran(0, 0))
+			if sent.Status = 0; sent != ours {
+				t.Errorf("%s: %+v", name, sent)
+			}
+		}
+		s.server, s.roots = good, roots
+		if sent := s.Send(t.Context(), ran(0, 0)); sent.Fault != "" {
+			t.Errorf("%s: and then %+v", name, sent)
+		}
+		if log := out.String(); strings.Count(log, "cannot be sent") != 1 || strings.Count(log, "taken again") != 1 || strings.Contains(log, "p@ss") {
+			t.Errorf("%s: the log says\n%s", name, log)
+		}
+	}
+	if n := len(plain.all()); n != 0 {
+		t.Errorf("%d letters went without TLS", n)
+	}
+}
+
+func (p *postOffice) port(t *testing.T) int {
+	t.Helper()
+	s, err := parseServer("smtp://" + p.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.port
+}
+
+// TestSendEnds when its context does, at whatever step the server has gone silent.
+func TestSendEnds(t *testing.T) {
+	for _, step := range []string{"connect", "mail", "rcpt", "data"} {
+		p := open(t, none, "")
+		p.hang = step
+		s, _ := mustSender(t, urlOf("smtp", "", p.address), p.pool)
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		if sent := s.Send(ctx, ran(0, 0)); sent != (alerts.Sent{Fault: faultNotSent, Ours: true}) {
+			t.Errorf("%s: %+v", step, sent)
+		}
+		if ctx.Err() == nil {
+			t.Errorf("%s: it gave up by itself", step)
+		}
+		cancel()
+	}
+}
+
+// TestNobody: a message without an address that mail can be sent to is given up at once; one to nobody is nobody's fault.
+func TestNobody(t *testing.T) {
+	s, _ := mustSender(t, "smtp://127.0.0.1:1", nil)
+	for _, to := range []string{
+		"alex", "alex@", "@example.org", "alex@example.org\r\nBcc: eve@example.org", "alex@example.org, eve@example.org", "Alex <alex@example.org>", "<alex@example.org>", "al\u202eex@example.org",
+		"alex@example.org\x00", `"a b"@example.org`, " alex@example.org", "alex@example.org;eve@example.org",
+	} {
+		if sent := s.Send(t.Context(), due(cola.EventTest, to)); sent != (alerts.Sent{Fault: faultAddress, Final: true}) {
+			t.Errorf("%q: %+v", to, sent)
+		}
+	}
+	nobody := alerts.Sent{Fault: faultNobody, Final: true, Ours: true}
+	if sent := s.Send(t.Context(), due(cola.EventTest, "")); sent != nobody {
+		t.Errorf("%+v", sent)
+	}
+	m := due(cola.EventPaused, "alex@example.org")
+	if m.AccountEmail = ""; s.Send(t.Context(), m) != nobody {
+		t.Error("what tells an account that has no address goes elsewhere")
+	}
+	if sent := s.Send(t.Context(), due("saved_search.dreamt", "alex@example.org")); sent != (alerts.Sent{Fault: faultUnmade, Ours: true}) {
+		t.Errorf("%+v", sent)
+	}
+}
+
+func TestNew(t *testing.T) {
+	for _, tt := range []struct{ server, from, public, want string }{
+		{"", "a@example.com", "https://x", "has no host"},
+		{"mail.example.com:587", "a@example.com", "https://x", "mail server"},
+		{"mail.example.com", "a@example.com", "https://x", "has no host"},
+		{"http://mail.example.com", "a@example.com", "https://x", "scheme"},
+		{"smtp://", "a@example.com", "https://x", "no host"},
+		{"smtp://user:hush!/#@mail.example.com", "a@example.com", "https://x", "percent-encoded"},
+		{"smtp://user:hush%@mail.example.com", "a@example.com", "https://x", "percent-encoded"},
+		{"smtp://user:hush@mail.example.com/path", "a@example.com", "https://x", "end after the host"},
+		{"smtp://user:hush@mail.example.com?tls=no", "a@example.com", "https://x", "end after the host"},
+		{"smtp://user:hush@mail.example.com:0", "a@example.com", "https://x", "port"},
+		{"smtp://user:hush@mail.example.com:65536", "a@example.com", "https://x", "port"},
+		{"smtp://user:hush@mail.example.com:smtp", "a@example.com", "https://x", "mail server"},
+		{"smtp://hush@mail.example.com", "a@example.com", "https://x", "both or neither"},
+		{"smtp://:hush@mail.example.com", "a@example.com", "https://x", "both or neither"},
+		{"smtp://user:hush%0d%0aQUIT@mail.example.com", "a@example.com", "https://x", "both or neither"},
+		{"smtp://mail.example.com", "alerts", "https://x", "no address"},
+		{"smtp://mail.example.com", "", "https://x", "no address"},
+		{"smtp://mail.example.com", "A <a@example.com>, B <b@example.com>", "https://x", "no address"},
+		{"smtp://mail.example.com", "A\u202e <a@example.com>", "https://x", "no address"},
+		{"smtp://mail.example.com", "a@example.com", "", "public URL"},
+	} {
+		_, err := New(Options{Server: tt.server, From: tt.from, PublicURL: tt.public})
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s from %q: %v, want something about %q", tt.server, tt.from, err, tt.want)
+		}
+	}
+}
+
+func TestParseServer(t *testing.T) {
+	for url, want := range map[string]server{
+		"smtp://mail.example.com":                      {host: "mail.example.com", port: 587},
+		"smtp://user:p%40ss%3A@mail.example.com:2525/": {host: "mail.example.com", port: 2525, user: "user", password: "p@ss:"},
+		"smtps://mail.example.com":                     {host: "mail.example.com", port: 465, security: fromStart},
+		"smtps://localhost":                            {host: "localhost", port: 465, security: fromStart},
+		"smtp+insecure://mailpit:1025":                 {host: "mailpit", port: 1025, security: none},
+		"smtp+insecure://mailpit":                      {host: "mailpit", port: 25, security: none},
+		"smtp://localhost:1025":                        {host: "localhost", port: 1025, security: none},
+		"smtp://127.0.0.1:1025":                        {host: "127.0.0.1", port: 1025, security: none},
+		"smtp://[::1]:1025":                            {host: "::1", port: 1025, security: none},
+		"smtp://[2001:db8::1]:1025":                    {host: "2001:db8::1", port: 1025},
+		"smtp://localhost.example.com":                 {host: "localhost.example.com", port: 587},
+	} {
+		if got, err := parseServer(url); err != nil || got != want {
+			t.Errorf("%s is %+v, %v, want %+v", url, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package mail
+
+import (
+	"fmt"
+	"net/url"
+
+	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// notice is a mail of a few sentences.
+type notice struct {
+	Paragraphs []string
+	Button     string // what Link does; empty for none
+	Link       string
+	Code       []string // lines for developers; they follow the paragraphs
+	After      string   // what comes last; empty for nothing
+}
+
+// test says that mail arrives.
+func (s *Sender) test(m alerts.Message, p *page) {
+	p.Subject = "Test of label alerts"
+	p.Heading = "This is a test"
+	p.Lead = "Messages of saved searches arrive at this address."
+	p.Body = notice{Paragraphs: []string{
+		"Somebody with an account at " + p.Site + " tried whether messages of saved searches arrive at this address. They do.",
+		"There is nothing to be done.",
+	}}
+	p.Why = fmt.Sprintf("You get this because %s is to be told what saved searches of the account find.", recipient(m))
+	p.Stop = s.address("unsubscribe", m.Destination.Token)
+}
+
+// confirm asks whoever has an address to agree. Nothing that the account holder has written is in it but the account's own address.
+func (s *Sender) confirm(m alerts.Message, p *page) {
+	who := "Somebody"
+	if sendable(m.AccountEmail) {
+		who = m.AccountEmail
+	}
+	p.Subject = "Confirm that label alerts may be sent to you"
+	p.Heading = "May label alerts be sent to you?"
+	p.Lead = "Nothing is sent until you agree."
+	p.Body = notice{
+		Paragraphs: []string{
+			fmt.Sprintf("%s, who has an account at %s, wants what saved searches find in the registry of US alcohol label approvals to be sent to this address.", who, p.Site),
+			"If that is what you want, agree:",
+		},
+		Button: "Yes, send me alerts", Link: s.address("confirm", m.Destination.Token),
+		After: "If not, do nothing. No alert is sent to you unless you agree, and every one has a link that ends them.",
+	}
+	p.Why = fmt.Sprintf("You get this once, because somebody gave %s as an address for alerts.", recipient(m))
+}
+
+// paused tells an account that one of its destinations is not sent to any more.
+func (s *Sender) paused(m alerts.Message, p *page) {
+	d := m.Destination
+	where, host := destinationName(m)
+	p.Subject = "Label alerts have stopped for " + plain(host, mostOfName)
+	p.Heading = "Alerts have stopped for " + plain(host, mostOfName)
+	why := "It was paused."
+	switch d.Reason.V {
+	case cola.ReasonGone:
+		why = "The receiver answered that it is gone and wants no more messages (410), so it was disabled at once."
+	case cola.ReasonFailing:
+		why = "Messages to it have failed, and nothing got through meanwhile, so it was paused."
+	case cola.ReasonUnsubscribed:
+		why = "Whoever gets the mail there has ended it."
+	}
+	if d.FailingSince.OK {
+		why += fmt.Sprintf(" It has failed since %s.", instant(d.FailingSince.V.Time()))
+	}
+	p.Lead = why
+	here := fmt.Sprintf("%s/api/v1/destinations/%s", s.public, d.UUID)
+	p.Body = notice{
+		Paragraphs: []string{
+			fmt.Sprintf("Messages of your saved searches to %s are not sent any more. %s", where, why),
+			"Your searches go on running. What they find is kept, and so is what would have been sent.",
+			"When the receiver is well again, make the destination active, and then have sent what was left out, with your API key:",
+		},
+		Code: []string{fmt.Sprintf(`PATCH %s {"active": true}`, here), fmt.Sprintf("POST %s/replay", here)},
+	}
+	p.Why = fmt.Sprintf("You get this because %s is the address of the account at %s that the destination belongs to.", recipient(m), p.Site)
+}
+
+// destinationName names the destination that a message is about, in full without a password that its URL may have, and in short.
+func destinationName(m alerts.Message) (full, short string) {
+	address := plain(m.Destination.Address.V, 1000)
+	if address == "" {
+		return "your e-mail address", "your e-mail address"
+	}
+	if u, err := url.Parse(address); err == nil && m.Destination.Kind == cola.KindWebhook && u.Host != "" {
+		return u.Redacted(), u.Hostname()
+	}
+	return address, address
+}

@@ -1,0 +1,92 @@
+package mail
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// plain returns a text as it may stand in a mail: on one line, without characters that nobody sees, such as those that turn the direction of
+// writing, and no longer than so many characters. Names are other people's.
+func plain(text string, most int) string {
+	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), unicode.IsSpace), " ")
+	text = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if cola.IsHidden(r) {
+			return -1
+		}
+		return r
+	}, text))
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return strings.TrimSpace(string([]rune(text)[:most-1])) + "…"
+}
+
+// amount is a number of things, such as 1,204 labels.
+func amount(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return grouped(n) + " " + many
+}
+
+// grouped writes a number with commas.
+func grouped(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+const dayForm = "2 January 2006"
+
+// day writes a day: 9 November 2026.
+func day(d cola.Date) string { return d.Time().Format(dayForm) }
+
+// instant writes an instant: 23 November 2026, 06:00 UTC.
+func instant(t time.Time) string { return t.UTC().Format(dayForm + ", 15:04 UTC") }
+
+// days writes a window of days: from 9 to 16 November 2026.
+func days(from, to cola.Date) string {
+	a, b := from.Time(), to.Time()
+	switch {
+	case from == to:
+		return "on " + day(to)
+	case a.Year() != b.Year():
+		return fmt.Sprintf("from %s to %s", day(from), day(to))
+	case a.Month() != b.Month():
+		return fmt.Sprintf("from %s to %s", a.Format("2 January"), day(to))
+	}
+	return fmt.Sprintf("from %d to %s", a.Day(), day(to))
+}
+
+// filterWords are filters in words, where their names do not do. An empty one is said with another.
+var filterWords = map[string]string{
+	"query": "words", "type_malt_beverage": "malt beverage", "type_wine": "wine", "type_distilled_spirit": "distilled spirits",
+	"derived_beer": "category beer", "derived_wine": "category wine", "derived_liquor": "category liquor", "derived_category": "category",
+	"origin_domestic": "domestic", "origin_imported": "imported", "us_state": "state of origin", "country": "country of origin",
+	"barcode_value": "barcode", "application_status": "status", "permit_number_text": "permit number", "applicant_us_state": "state of the applicant",
+	"abv_min": "alcohol", "abv_max": "alcohol", "volume_min": "volume", "volume_max": "volume", "volume_unit": "",
+}
+
+// met writes which filters a label met.
+func met(s cola.FilterSet) string {
+	var words []string
+	for _, name := range s.Names() {
+		word, known := filterWords[name]
+		if !known {
+			word = strings.ReplaceAll(strings.TrimPrefix(name, "container_"), "_", " ")
+		}
+		if word != "" && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, ", ")
+}
