@@ -33,7 +33,11 @@ var childRoles = map[string]func(ctx context.Context, st store.Store, out io.Wri
 	"run briefly": childRun(shortHold),
 	"claim":       childClaim,
 	"resume":      childResume,
-	"add":         childAdd,
+
+	"deliver":          childDeliver(anHour),
+	"deliver briefly":  childDeliver(shortHold),
+	"claim deliveries": childClaimDeliveries,
+	"add":              childAdd,
 }
 
 // Database is a store that tells whether its opening made the database.

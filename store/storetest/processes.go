@@ -40,6 +40,8 @@ func RunProcesses(t *testing.T, b Backend) {
 		{"searches that are due are run once", runTogether},
 		{"a killed ledger loses nothing", killedLedger},
 		{"what a killed process was to run is run by another", killedRun},
+		{"messages are delivered once", deliverTogether},
+		{"what a killed process was to deliver is delivered by another", killedCourier},
 		{"a killed import leaves whole labels to others", killedImportBesideOthers},
 		{"a killed import leaves whole labels to the next", killedImportAlone},
 		{"an import and the ledger take turns", importAndLedger},
