@@ -2,6 +2,7 @@ package registry_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,18 +114,12 @@ type verdictCase struct {
 	verdict, message string
 }
 
-func verdictCases() []verdictCase {
-	as := func(*store.Trace) {}
+func verdictCases() []verdictCase { return slices.Concat(heldCases(), idleCases(), timedCases()) }
+
+// heldCases are of labels that were found, or that do not meet the filters.
+func heldCases() []verdictCase {
 	filtered := func(f cola.SavedSearchFilters, found *cola.SavedSearchMatch) func(*store.Trace) {
 		return func(t *store.Trace) { t.Search.Filters, t.Match = f, found }
-	}
-	seen := func(arrived, ran, from int) func(*store.Trace) {
-		return func(t *store.Trace) {
-			t.Arrived, t.Seen, t.SeenFrom = arrivedOn(arrived), time.UnixMicro(int64(arrivedOn(ran))), cola.NewDate(2026, 11, from)
-		}
-	}
-	planned := func(change func(*cola.Schedule)) func(*store.Trace) {
-		return func(t *store.Trace) { change(t.Search.Schedule) }
 	}
 	oak, on := cola.SavedSearchFilters{BrandName: "oak"}, cola.Some(true)
 	return []verdictCase{
@@ -136,7 +131,17 @@ func verdictCases() []verdictCase {
 		{"2026-11-17", filtered(cola.SavedSearchFilters{BrandName: "elm"}, nil), "filters", "It does not meet brand_name, so no run finds it while that is so."},
 		{"2026-11-17", filtered(cola.SavedSearchFilters{BrandName: "oak", TypeWine: on, OriginImported: on, ABVMin: cola.Some(14.0), ContainerCan: on, ContainerKeg: on, ContainerJug: on}, nil), "filters",
 			"It does not meet origin_imported, nor abv_min, nor any of container_can, container_keg and container_jug, so no run finds it while that is so."},
+	}
+}
 
+// planned changes the schedule of the search.
+func planned(change func(*cola.Schedule)) func(*store.Trace) {
+	return func(t *store.Trace) { change(t.Search.Schedule) }
+}
+
+// idleCases are of searches that do not run by themselves.
+func idleCases() []verdictCase {
+	return []verdictCase{
 		{"2026-11-17", func(t *store.Trace) { t.Search.Schedule = nil }, "not_scheduled",
 			"It meets the filters, but the search has no schedule, so it does not run by itself. A run would find it."},
 		{"2026-11-17", planned(func(s *cola.Schedule) { s.Active, s.NextRunAt = false, cola.Opt[cola.Timestamp]{} }), "not_scheduled",
@@ -148,7 +153,18 @@ func verdictCases() []verdictCase {
 			"It meets the filters, but the search does not run: the account is suspended. A run would find it."},
 		{"2026-08-17", func(t *store.Trace) { t.Search.Schedule = nil }, "not_scheduled",
 			"It meets the filters, but the search has no schedule, so it does not run by itself. It was approved on 2026-08-17 and reached the registry on 2026-11-18. The run that looks at what came then goes back 90 days, to 2026-08-18."},
+	}
+}
 
+// timedCases are told apart by when a label was approved and arrived, and what has run since.
+func timedCases() []verdictCase {
+	as := func(*store.Trace) {}
+	seen := func(arrived, ran, from int) func(*store.Trace) {
+		return func(t *store.Trace) {
+			t.Arrived, t.Seen, t.SeenFrom = arrivedOn(arrived), time.UnixMicro(int64(arrivedOn(ran))), cola.NewDate(2026, 11, from)
+		}
+	}
+	return []verdictCase{
 		{"2026-11-17", func(t *store.Trace) { t.Arrived = 0 }, "never_news", "It was loaded with the history of the registry, which is news to no search."},
 		{"", func(t *store.Trace) { t.Arrived = 0 }, "not_yet", "No approval date is known of it, and runs look at labels by that date."},
 		{"2026-11-21", as, "not_yet", "It is approved on 2026-11-21, a day to come; the run that looks at that day finds it."},
