@@ -41,6 +41,7 @@ type world struct {
 	mute  atomic.Bool                 // it does not tell its changes
 	stuck atomic.Bool                 // it answers, and does not commit
 	full  atomic.Bool                 // it has no room for saved searches
+	stiff atomic.Bool                 // it has destinations and changes nothing about them
 	trace atomic.Pointer[store.Trace] // what it says of every label to every search, if set
 
 	metrics *prometheus.Registry
@@ -84,6 +85,12 @@ func (f flaky) Settle(ctx context.Context, b store.Batch, decide func(time.Time,
 // mustWorld makes a registry with a number of demonstration labels and waits until it is ready.
 func mustWorld(t testing.TB, labels int) *world {
 	t.Helper()
+	return mustWorldOf(t, labels, func(*registry.Options) {})
+}
+
+// mustWorldOf does so with other options.
+func mustWorldOf(t testing.TB, labels int, set func(*registry.Options)) *world {
+	t.Helper()
 	w := &world{metrics: prometheus.NewPedanticRegistry()}
 	w.clock.Store(instant.UnixMicro())
 	quiet := slog.New(slog.DiscardHandler)
@@ -100,7 +107,9 @@ func mustWorld(t testing.TB, labels int) *world {
 	}
 	backend := flaky{st, w}
 	ledger := quota.New(backend, quota.Options{Rules: quota.Rules{UpgradeURL: publicURL + "/plans"}, Logger: quiet})
-	w.Service = registry.New(registry.Options{Store: backend, Index: w.index, Ledger: ledger, PublicURL: publicURL + "/", Now: w.now, Logger: quiet, Metrics: w.metrics})
+	o := registry.Options{Store: backend, Index: w.index, Ledger: ledger, PublicURL: publicURL + "/", Now: w.now, Logger: quiet, Metrics: w.metrics, SendsMail: true}
+	set(&o)
+	w.Service = registry.New(o)
 	built := make(chan struct{})
 	follower := registry.NewFollower(w.Service, registry.FollowerOptions{Built: func(registry.Build) { close(built) }})
 	ctx, cancel := context.WithCancel(context.Background())

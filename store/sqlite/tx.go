@@ -123,30 +123,49 @@ func (r *readers) view(ctx context.Context, read func(q querier) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // nothing was written
-	return read(view{r, tx})
+	v := &view{pool: r, tx: tx}
+	defer v.end(ctx)
+	return read(v)
 }
 
-// view is a querier over one read transaction.
+// view is a querier over one read transaction. It holds a connection, so it must not wait for another one: as many views as there are
+// connections would wait for each other.
 type view struct {
-	pool *readers
-	tx   *sql.Tx
+	pool  *readers
+	tx    *sql.Tx
+	fresh []string // queries that the pool is to prepare when the connection is given back
 }
 
-func (v view) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	stmt, err := v.pool.prepared(ctx, query)
-	if err != nil {
-		return nil, err
+// prepared returns a query's statement on the view's connection, if the pool has prepared it.
+func (v *view) prepared(ctx context.Context, query string) (*sql.Stmt, bool) {
+	stmt, ok := v.pool.stmts.Load(query)
+	if !ok {
+		v.fresh = append(v.fresh, query)
+		return nil, false
 	}
-	return v.tx.StmtContext(ctx, stmt).QueryContext(ctx, args...)
+	return v.tx.StmtContext(ctx, stmt.(*sql.Stmt)), true
 }
 
-func (v view) row(ctx context.Context, query string, args ...any) *sql.Row {
-	stmt, err := v.pool.prepared(ctx, query)
-	if err != nil {
-		return v.tx.QueryRowContext(ctx, query, args...) // meets the same error, and carries it
+func (v *view) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if stmt, ok := v.prepared(ctx, query); ok {
+		return stmt.QueryContext(ctx, args...)
 	}
-	return v.tx.StmtContext(ctx, stmt).QueryRowContext(ctx, args...)
+	return v.tx.QueryContext(ctx, query, args...)
+}
+
+func (v *view) row(ctx context.Context, query string, args ...any) *sql.Row {
+	if stmt, ok := v.prepared(ctx, query); ok {
+		return stmt.QueryRowContext(ctx, args...)
+	}
+	return v.tx.QueryRowContext(ctx, query, args...)
+}
+
+// end gives the connection back.
+func (v *view) end(ctx context.Context) {
+	_ = v.tx.Rollback() // nothing was written
+	for _, query := range v.fresh {
+		_, _ = v.pool.prepared(ctx, query) // else the next one does it
+	}
 }
 
 func (r *readers) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {

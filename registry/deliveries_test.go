@@ -1,0 +1,221 @@
+package registry_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// mustAttempt claims the one delivery that is due and notes an attempt of it.
+func (w *world) mustAttempt(t *testing.T, at time.Time, a store.Attempt) {
+	t.Helper()
+	due, err := w.store.ClaimDeliveries(t.Context(), at, []string{cola.KindWebhook}, 10, time.Minute)
+	if err != nil || len(due) != 1 {
+		t.Fatalf("%d deliveries are due, %v; want 1", len(due), err)
+	}
+	a.Due, a.At, a.Took = due[0], at, 184*time.Millisecond
+	if recorded, err := w.store.RecordAttempt(t.Context(), a); err != nil || !recorded {
+		t.Fatalf("recorded %t, %v", recorded, err)
+	}
+}
+
+// TestDeliveries: what a run found is listed as a message to each destination, with what became of it.
+func TestDeliveries(t *testing.T) {
+	w := mustWorld(t, 0)
+	c, other := w.mustWriter(t, "deliveries@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
+	reader := c
+	reader.Scopes = nil // whoever acts for the account may read
+	search := w.mustSave(t, c, alert("oaks")).Search.UUID
+	made := w.mustAdd(t, c, webhookTo(hook))
+	w.mustRun(t, 2, 0, 1) // the second finds nothing, and nobody wants to know
+	list, state, err := w.Deliveries(t.Context(), reader, cola.DeliveryListParams{Destination: made.UUID, SavedSearch: strings.ToUpper(search), PerPage: cola.Some(1)})
+	if err != nil || !state.Known() || state.Used != (cola.Used{}) || len(list.Rows) != 1 || list.Meta != (cola.PageMeta{Total: 2, Page: 1, PerPage: 1, HasMore: true}) {
+		t.Fatalf("%+v, %+v, %v", list, state, err)
+	}
+	latest := list.Rows[0]
+	if latest.Event != cola.EventRan || latest.Kind != cola.KindWebhook || latest.State != cola.DeliveryPending || latest.SavedSearch != cola.Some(search) || !latest.RunID.OK || !strings.HasPrefix(latest.MessageID, "msg_") {
+		t.Errorf("%+v", latest)
+	}
+	for _, tt := range []struct {
+		caller cola.Caller
+		params cola.DeliveryListParams
+		want   int
+	}{
+		{c, cola.DeliveryListParams{}, 4}, // the account's own e-mail address gets them, too
+		{c, cola.DeliveryListParams{State: "PENDING", Destination: w.mustOwn(t, c).UUID}, 2},
+		{c, cola.DeliveryListParams{State: cola.DeliveryFailed}, 0},
+		{c, cola.DeliveryListParams{SavedSearch: made.UUID}, 0},
+		{other, cola.DeliveryListParams{}, 0},
+		{other, cola.DeliveryListParams{Destination: made.UUID}, 0},
+	} {
+		if list, _, err := w.Deliveries(t.Context(), tt.caller, tt.params); err != nil || len(list.Rows) != tt.want || list.Meta.Total != tt.want {
+			t.Errorf("%+v: %d of %d, %v; want %d", tt.params, len(list.Rows), list.Meta.Total, err, tt.want)
+		}
+	}
+	if _, state, err := w.Deliveries(t.Context(), c, cola.DeliveryListParams{State: "lost"}); code(err) != cola.CodeValidation || !state.Known() {
+		t.Errorf("invalid: %v", err)
+	}
+}
+
+// TestDeliveryAndReplay: a message that failed is looked at, and sent again with the id that it had.
+func TestDeliveryAndReplay(t *testing.T) {
+	w := mustWorld(t, 0)
+	c, other := w.mustWriter(t, "replay@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
+	w.mustSave(t, c, alert("oaks"))
+	made := w.mustAdd(t, c, webhookTo(hook))
+	w.mustRun(t, 2)
+	w.advance(7 * 24 * time.Hour)
+	w.mustAttempt(t, w.now(), store.Attempt{Status: 503, Error: "The receiver answered 503.", State: cola.DeliveryFailed, Pause: cola.ReasonFailing})
+	list, _, err := w.Deliveries(t.Context(), c, cola.DeliveryListParams{State: cola.DeliveryFailed})
+	if err != nil || len(list.Rows) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	failed := list.Rows[0]
+	id := fmt.Sprint(failed.ID)
+	read, state, err := w.Delivery(t.Context(), c, id, "")
+	want := cola.DeliveryDetail{Delivery: failed, Attempts: []cola.DeliveryAttempt{{
+		At: cola.TimestampOf(w.now()), DurationMS: 184, Status: cola.Some(503), Error: cola.Some("The receiver answered 503."),
+	}}}
+	if diff := cmp.Diff(want, read.Value); err != nil || diff != "" || !state.Known() || failed.Error != cola.Some("The receiver answered 503.") {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if again, _, err := w.Delivery(t.Context(), c, id, read.ETag); err != nil || !again.NotModified {
+		t.Errorf("read again: %+v, %v", again, err)
+	}
+	if _, _, err := w.ReplayDelivery(t.Context(), c, id); code(err) != cola.CodeNotActive || !strings.Contains(err.Error(), "PATCH") {
+		t.Errorf("sent again while the destination is paused: %v", err)
+	}
+	resumed, _, err := w.ChangeDestination(t.Context(), c, made.UUID, cola.DestinationChangeParams{Active: cola.Some(true)})
+	if err != nil || resumed.State != cola.DestinationActive || resumed.FailingSince.OK {
+		t.Fatalf("%+v, %v", resumed, err)
+	}
+	replayed, state, err := w.ReplayDelivery(t.Context(), c, id)
+	if err != nil || replayed.State != cola.DeliveryPending || replayed.MessageID != failed.MessageID || replayed.NextAttemptAt != cola.Some(cola.TimestampOf(w.now())) || !state.Known() {
+		t.Errorf("sent again: %+v, %v", replayed, err)
+	}
+	reader := c
+	reader.Scopes = nil
+	for name, err := range map[string]error{
+		"another account's, read":   third(w.Delivery(t.Context(), other, id, "")),
+		"another account's, replay": third(w.ReplayDelivery(t.Context(), other, id)),
+		"none":                      third(w.Delivery(t.Context(), c, "999999", "")),
+		"no number":                 third(w.Delivery(t.Context(), c, "0"+id, "")),
+		"a negative one":            third(w.ReplayDelivery(t.Context(), c, "-1")),
+		"an endless one":            third(w.ReplayDelivery(t.Context(), c, strings.Repeat("9", 500))),
+	} {
+		if code(err) != cola.CodeNotFound || len(err.Error()) > 250 {
+			t.Errorf("%s: %v, want not found", name, err)
+		}
+	}
+	if _, _, err := w.ReplayDelivery(t.Context(), reader, id); code(err) != cola.CodeInsufficientScope {
+		t.Errorf("without the scope: %v", err)
+	}
+}
+
+// third returns the last of three results.
+func third[A, B any](_ A, _ B, err error) error { return err }
+
+// TestReplayAll: what was skipped while a destination was paused is sent when it is asked for, once.
+func TestReplayAll(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "all@example.com", cola.TierPro)
+	w.mustSave(t, c, alert("oaks"))
+	made := w.mustAdd(t, c, webhookTo(hook))
+	change := func(active bool) {
+		if _, _, err := w.ChangeDestination(t.Context(), c, made.UUID, cola.DestinationChangeParams{Active: cola.Some(active)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(false)
+	w.mustRun(t, 2, 1)
+	if diff := cmp.Diff([]string{"saved_search.ran skipped", "saved_search.ran skipped"}, w.sent(t, c, made.UUID)); diff != "" {
+		t.Errorf("while it is paused (-want +got):\n%s", diff)
+	}
+	if _, _, err := w.ReplayDestination(t.Context(), c, made.UUID); code(err) != cola.CodeNotActive {
+		t.Errorf("while it is paused: %v", err)
+	}
+	change(true)
+	for _, want := range []int{2, 0} {
+		if got, state, err := w.ReplayDestination(t.Context(), c, made.UUID); err != nil || got.Count != want || !state.Known() {
+			t.Errorf("%+v, %v; want %d", got, err, want)
+		}
+	}
+	if diff := cmp.Diff([]string{"saved_search.ran pending", "saved_search.ran pending"}, w.sent(t, c, made.UUID)); diff != "" {
+		t.Errorf("afterwards (-want +got):\n%s", diff)
+	}
+}
+
+// TestSecretIsReplaced: the old one goes on for a day, the one before it does not.
+func TestSecretIsReplaced(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "secret@example.com", cola.TierPro)
+	made := w.mustAdd(t, c, webhookTo(hook))
+	before := made.Secret.V
+	for range 2 {
+		got, state, err := w.RotateSecret(t.Context(), c, made.UUID)
+		if err != nil || !got.Secret.OK || got.Secret.V == before || !cmp.Equal(got.Destination, made.Destination) || !state.Known() {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		kept, err := w.store.Destination(t.Context(), c.Account, made.UUID)
+		if want := (store.Secrets{Current: got.Secret.V, Old: before, OldUntil: instant.Add(24 * time.Hour)}); err != nil || kept.Secrets != want {
+			t.Errorf("kept %+v, %v; want %+v", kept.Secrets, err, want)
+		}
+		before = got.Secret.V
+	}
+	if _, _, err := w.RotateSecret(t.Context(), c, w.mustOwn(t, c).UUID); code(err) != cola.CodeValidation {
+		t.Errorf("of an e-mail address: %v", err)
+	}
+}
+
+// TestDeletedDestination takes along what was and is to be sent there.
+func TestDeletedDestination(t *testing.T) {
+	w := mustWorld(t, 0)
+	c, other := w.mustWriter(t, "delete@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
+	made := w.mustAdd(t, c, webhookTo(hook))
+	if _, _, err := w.TestDestination(t.Context(), c, made.UUID); err != nil {
+		t.Fatal(err)
+	}
+	reader := c
+	reader.Scopes = nil
+	for name, err := range w.everyDestinationCall(t.Context(), other, made.UUID) {
+		switch name {
+		case "list", "deliveries", "make a webhook", "make a mailbox":
+		default:
+			if code(err) != cola.CodeNotFound {
+				t.Errorf("another account, %s: %v", name, err)
+			}
+		}
+	}
+	for name, err := range w.everyDestinationCall(t.Context(), reader, made.UUID) {
+		switch name {
+		case "list", "read", "deliveries", "delivery":
+			if err != nil {
+				t.Errorf("without the scope, %s: %v", name, err)
+			}
+		default:
+			if code(err) != cola.CodeInsufficientScope {
+				t.Errorf("without the scope, %s: %v", name, err)
+			}
+		}
+	}
+	if state, err := w.DeleteDestination(t.Context(), c, strings.ToUpper(made.UUID)); err != nil || !state.Known() {
+		t.Fatal(err)
+	}
+	if _, err := w.DeleteDestination(t.Context(), c, made.UUID); code(err) != cola.CodeNotFound {
+		t.Errorf("again: %v", err)
+	}
+	if list, _, err := w.Deliveries(t.Context(), c, cola.DeliveryListParams{}); err != nil || len(list.Rows) != 0 {
+		t.Errorf("%+v, %v", list.Rows, err)
+	}
+	for _, id := range []string{"", "x", strings.ReplaceAll(made.UUID, "-", ""), made.UUID + "\x00"} {
+		if _, _, err := w.Destination(t.Context(), c, id, ""); code(err) != cola.CodeNotFound || !strings.Contains(err.Error(), "is a UUID") {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+}

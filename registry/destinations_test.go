@@ -1,0 +1,499 @@
+package registry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const hook = "https://hooks.example.com/labels"
+
+func (f flaky) CreateDestination(ctx context.Context, d store.NewDestination) (store.Destination, error) {
+	if f.w.full.Load() {
+		return store.Destination{}, errFull
+	}
+	return f.Store.CreateDestination(ctx, d)
+}
+
+func (f flaky) Destination(ctx context.Context, a cola.AccountID, uuid string) (store.Destination, error) {
+	if f.w.full.Load() {
+		return store.Destination{}, errFull
+	}
+	return f.Store.Destination(ctx, a, uuid)
+}
+
+func (f flaky) Destinations(ctx context.Context, a cola.AccountID, page store.Slice) ([]store.Destination, int, error) {
+	if f.w.full.Load() {
+		return nil, 0, errFull
+	}
+	return f.Store.Destinations(ctx, a, page)
+}
+
+func (f flaky) UpdateDestination(ctx context.Context, a cola.AccountID, uuid string, change func(*store.Destination) error) (store.Destination, error) {
+	if f.w.stiff.Load() {
+		return store.Destination{}, errFull
+	}
+	return f.Store.UpdateDestination(ctx, a, uuid, change)
+}
+
+func (f flaky) DeleteDestination(ctx context.Context, a cola.AccountID, uuid string) error {
+	if f.w.stiff.Load() {
+		return errFull
+	}
+	return f.Store.DeleteDestination(ctx, a, uuid)
+}
+
+func (f flaky) AddDelivery(ctx context.Context, a cola.AccountID, destination, event string, due time.Time) (cola.Delivery, error) {
+	if f.w.stiff.Load() {
+		return cola.Delivery{}, errFull
+	}
+	return f.Store.AddDelivery(ctx, a, destination, event, due)
+}
+
+func (f flaky) ReplayUndelivered(ctx context.Context, a cola.AccountID, destination string, due time.Time, limit int) (int, error) {
+	if f.w.stiff.Load() {
+		return 0, errFull
+	}
+	return f.Store.ReplayUndelivered(ctx, a, destination, due, limit)
+}
+
+func (f flaky) Replay(ctx context.Context, a cola.AccountID, id int64, due time.Time) (cola.Delivery, error) {
+	if f.w.full.Load() || f.w.stiff.Load() {
+		return cola.Delivery{}, errFull
+	}
+	return f.Store.Replay(ctx, a, id, due)
+}
+
+func (f flaky) DeliveriesOf(ctx context.Context, a cola.AccountID, which store.DeliveryFilter, page store.Slice) ([]cola.Delivery, int, error) {
+	if f.w.full.Load() {
+		return nil, 0, errFull
+	}
+	return f.Store.DeliveriesOf(ctx, a, which, page)
+}
+
+func (f flaky) DeliveryOf(ctx context.Context, a cola.AccountID, id int64) (cola.DeliveryDetail, error) {
+	if f.w.full.Load() {
+		return cola.DeliveryDetail{}, errFull
+	}
+	return f.Store.DeliveryOf(ctx, a, id)
+}
+
+// webhookTo are the parameters of a webhook.
+func webhookTo(address string) cola.DestinationParams {
+	return cola.DestinationParams{Kind: cola.KindWebhook, Address: address}
+}
+
+func mailTo(address string) cola.DestinationParams {
+	return cola.DestinationParams{Kind: cola.KindEmail, Address: address}
+}
+
+func (w *world) mustAdd(t *testing.T, c cola.Caller, p cola.DestinationParams) cola.DestinationWithSecret {
+	t.Helper()
+	made, state, err := w.CreateDestination(t.Context(), c, p)
+	if err != nil || !state.Known() || state.Used != (cola.Used{}) {
+		t.Fatalf("%s: %+v, %v", p.Address, state, err)
+	}
+	return made
+}
+
+// mustOwn returns the account's own destination.
+func (w *world) mustOwn(t *testing.T, c cola.Caller) cola.Destination {
+	t.Helper()
+	list, _, err := w.Destinations(t.Context(), c, cola.SavedSearchListParams{})
+	if err != nil || len(list.Rows) == 0 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	return list.Rows[0]
+}
+
+// mustFind returns the UUID of the destination with an address.
+func (w *world) mustFind(t *testing.T, c cola.Caller, address string) string {
+	t.Helper()
+	list, _, err := w.Destinations(t.Context(), c, cola.SavedSearchListParams{PerPage: cola.Some(100)})
+	for _, d := range list.Rows {
+		if d.Address.V == address {
+			return d.UUID
+		}
+	}
+	t.Fatalf("no destination %s among %+v, %v", address, list.Rows, err)
+	return ""
+}
+
+// token returns what messages to a destination have in their links.
+func (w *world) token(t *testing.T, c cola.Caller, uuid string) string {
+	t.Helper()
+	d, err := w.store.Destination(t.Context(), c.Account, uuid)
+	if err != nil || d.Token == "" {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	return d.Token
+}
+
+// sent returns the events of an account's messages to a destination, newest first.
+func (w *world) sent(t *testing.T, c cola.Caller, uuid string) (events []string) {
+	t.Helper()
+	list, _, err := w.Deliveries(t.Context(), c, cola.DeliveryListParams{Destination: uuid})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range list.Rows {
+		events = append(events, d.Event+" "+d.State)
+	}
+	return events
+}
+
+func TestWebhookIsAdded(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "hook@example.com", cola.TierPro)
+	search := w.mustSave(t, c, alert("oaks")).Search.UUID
+	p := webhookTo("https://Hooks.Example.com/labels")
+	p.SavedSearch, p.SendEmpty = strings.ToUpper(search), cola.Some(true)
+	made := w.mustAdd(t, c, p)
+	want := cola.Destination{
+		UUID: made.UUID, Kind: cola.KindWebhook, Address: cola.Some(hook), SavedSearch: cola.Some(search), SendEmpty: true,
+		State: cola.DestinationActive, CreatedAt: cola.TimestampOf(instant),
+	}
+	if diff := cmp.Diff(want, made.Destination); diff != "" || !uuidPattern.MatchString(made.UUID) {
+		t.Errorf("made (-want +got):\n%s", diff)
+	}
+	kept, err := w.store.Destination(t.Context(), c.Account, made.UUID)
+	if err != nil || !strings.HasPrefix(made.Secret.V, "whsec_") || kept.Secrets != (store.Secrets{Current: made.Secret.V}) {
+		t.Errorf("the secret %v is kept as %+v, %v", made.Secret, kept.Secrets, err)
+	}
+	read, state, err := w.Destination(t.Context(), c, strings.ToUpper(made.UUID), "")
+	if diff := cmp.Diff(want, read.Value); err != nil || diff != "" || !state.Known() {
+		t.Errorf("read: %v (-want +got):\n%s", err, diff)
+	}
+	if again, _, err := w.Destination(t.Context(), c, made.UUID, read.ETag); err != nil || !again.NotModified {
+		t.Errorf("read again: %+v, %v", again, err)
+	}
+	list, state, err := w.Destinations(t.Context(), c, cola.SavedSearchListParams{PerPage: cola.Some(1), Page: cola.Some(2)})
+	if diff := cmp.Diff([]cola.Destination{want}, list.Rows); err != nil || diff != "" || list.Meta != (cola.PageMeta{Total: 2, Page: 2, PerPage: 1}) || !state.Known() {
+		t.Errorf("listed: %+v, %v (-want +got):\n%s", list.Meta, err, diff)
+	}
+	if got := w.sent(t, c, made.UUID); got != nil {
+		t.Errorf("a webhook is asked: %v", got)
+	}
+}
+
+// TestOwnAddress: every account has it, it needs no consent, and it stays.
+func TestOwnAddress(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "Own@example.com", cola.TierPro)
+	own := w.mustOwn(t, c)
+	if own.Address != cola.Some("Own@example.com") || own.State != cola.DestinationActive || own.SavedSearch.OK {
+		t.Errorf("from the start: %+v", own)
+	}
+	if _, _, err := w.CreateDestination(t.Context(), c, mailTo("OWN@EXAMPLE.COM")); code(err) != cola.CodeDestinationExists {
+		t.Errorf("added again: %v", err)
+	}
+	p := mailTo("own@Example.com")
+	p.SavedSearch = w.mustSave(t, c, alert("oaks")).Search.UUID
+	if made := w.mustAdd(t, c, p); made.State != cola.DestinationActive || made.Secret.OK || w.sent(t, c, made.UUID) != nil {
+		t.Errorf("for one search: %+v", made)
+	}
+	state, err := w.DeleteDestination(t.Context(), c, own.UUID)
+	if code(err) != cola.CodeValidation || !state.Known() || !strings.Contains(fmt.Sprint(err.(*cola.Error).Details["uuid"]), `{"active": false}`) {
+		t.Errorf("deleted: %v", err)
+	}
+	if _, err := w.Unsubscribe(t.Context(), w.token(t, c, own.UUID)); err != nil {
+		t.Fatal(err)
+	}
+	changed, _, err := w.ChangeDestination(t.Context(), c, own.UUID, cola.DestinationChangeParams{Active: cola.Some(true)})
+	if err != nil || changed.State != cola.DestinationActive || changed.Reason.OK {
+		t.Errorf("made active again by the holder: %+v, %v", changed, err)
+	}
+}
+
+// TestStrangersAreAsked: an address that is not the account's own gets nothing but a request until its owner agrees.
+func TestStrangersAreAsked(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "asker@example.com", cola.TierPro)
+	made := w.mustAdd(t, c, mailTo("stranger@example.com"))
+	if made.State != cola.DestinationUnconfirmed || made.Secret.OK {
+		t.Errorf("made %+v", made)
+	}
+	if diff := cmp.Diff([]string{"destination.confirm pending"}, w.sent(t, c, made.UUID)); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
+	}
+	resume := cola.DestinationChangeParams{Active: cola.Some(true)}
+	if _, _, err := w.ChangeDestination(t.Context(), c, made.UUID, resume); code(err) != cola.CodeNotActive {
+		t.Errorf("made active by the holder: %v", err)
+	}
+	if _, _, err := w.TestDestination(t.Context(), c, made.UUID); code(err) != cola.CodeNotActive {
+		t.Errorf("tried: %v", err)
+	}
+	token := w.token(t, c, made.UUID)
+	if s, err := w.Confirm(t.Context(), token); err != nil || s.State != cola.DestinationActive {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	delivery, _, err := w.TestDestination(t.Context(), c, made.UUID)
+	if err != nil || delivery.Event != cola.EventTest || delivery.State != cola.DeliveryPending || delivery.Destination != made.UUID || delivery.NextAttemptAt != cola.Some(cola.TimestampOf(instant)) {
+		t.Errorf("tried once it is confirmed: %+v, %v", delivery, err)
+	}
+	if s, err := w.Unsubscribe(t.Context(), token); err != nil || !s.Ended() {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if diff := cmp.Diff([]string{"destination.test skipped", "destination.confirm skipped"}, w.sent(t, c, made.UUID)); diff != "" {
+		t.Errorf("once it is ended (-want +got):\n%s", diff)
+	}
+	for _, p := range []cola.DestinationChangeParams{{Active: cola.Some(false)}, resume} { // pausing it first is no way around
+		got, _, err := w.ChangeDestination(t.Context(), c, made.UUID, p)
+		if p.Active.V && code(err) != cola.CodeNotActive || !p.Active.V && (err != nil || got.Reason != cola.Some(cola.ReasonUnsubscribed)) {
+			t.Errorf("%+v: %+v, %v", p, got, err)
+		}
+	}
+}
+
+func TestAskedAgain(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "again@example.com", cola.TierPro)
+	made := w.mustAdd(t, c, mailTo("stranger@example.com"))
+	w.advance(59 * time.Minute)
+	_, state, err := w.ResendConfirmation(t.Context(), c, made.UUID)
+	var refusal *cola.Error
+	if !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded || refusal.RetryAfter != time.Minute || refusal.Details["reason"] != "confirmations" || !state.Known() {
+		t.Errorf("within the hour: %+v", err)
+	}
+	w.advance(time.Minute)
+	delivery, _, err := w.ResendConfirmation(t.Context(), c, made.UUID)
+	if err != nil || delivery.Event != cola.EventConfirm || delivery.State != cola.DeliveryPending {
+		t.Errorf("after an hour: %+v, %v", delivery, err)
+	}
+	token := w.token(t, c, made.UUID)
+	if _, err := w.Unsubscribe(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	w.advance(time.Hour)
+	if _, _, err := w.ResendConfirmation(t.Context(), c, made.UUID); err != nil {
+		t.Fatal(err)
+	}
+	read, _, err := w.Destination(t.Context(), c, made.UUID, "")
+	if err != nil || read.Value.State != cola.DestinationUnconfirmed || read.Value.Reason.OK {
+		t.Errorf("asked after it had been ended: %+v, %v", read.Value, err)
+	}
+	if _, err := w.Confirm(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	w.advance(time.Hour)
+	webhook := w.mustAdd(t, c, webhookTo(hook))
+	for what, id := range map[string]string{"confirmed": made.UUID, "own": w.mustOwn(t, c).UUID, "webhook": webhook.UUID} {
+		if _, _, err := w.ResendConfirmation(t.Context(), c, id); code(err) != cola.CodeValidation {
+			t.Errorf("%s: %v, want that there is nobody to ask", what, err)
+		}
+	}
+}
+
+// TestFewAreAsked: however an account goes about it, at once or one by one, few strangers get a message of it in a day.
+func TestFewAreAsked(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "few@example.com", cola.TierPro)
+	var made, refused atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 15 {
+		wg.Go(func() {
+			d, _, err := w.CreateDestination(t.Context(), c, mailTo(fmt.Sprintf("stranger%d@example.com", i)))
+			switch {
+			case err == nil:
+				made.Add(1)
+				_, err = w.DeleteDestination(t.Context(), c, d.UUID) // deleting gives nothing back
+				if err != nil {
+					t.Error(err)
+				}
+			case code(err) == cola.CodeQuotaExceeded:
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if made.Load() != 10 || refused.Load() != 5 {
+		t.Errorf("%d were asked and %d refused, want 10 and 5", made.Load(), refused.Load())
+	}
+	w.mustAdd(t, c, webhookTo(hook))
+	other := w.mustWriter(t, "other@example.com", cola.TierPro)
+	first := w.mustAdd(t, other, mailTo("stranger@example.com"))
+	for range 12 { // what is refused for another reason is not counted
+		if _, _, err := w.CreateDestination(t.Context(), other, mailTo("Stranger@example.com")); code(err) != cola.CodeDestinationExists {
+			t.Errorf("made twice: %v", err)
+		}
+	}
+	for range 9 {
+		w.advance(time.Hour)
+		if _, _, err := w.ResendConfirmation(t.Context(), other, first.UUID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.advance(time.Hour)
+	if _, _, err := w.ResendConfirmation(t.Context(), other, first.UUID); code(err) != cola.CodeQuotaExceeded {
+		t.Errorf("the eleventh time in a day: %v", err)
+	}
+	w.advance(14*time.Hour + time.Microsecond)
+	if _, _, err := w.ResendConfirmation(t.Context(), other, first.UUID); err != nil {
+		t.Errorf("a day after the first time: %v", err)
+	}
+}
+
+// TestRefusedDestinations: each refusal counts in the burst, costs nothing and makes nothing.
+func TestRefusedDestinations(t *testing.T) {
+	w := mustWorld(t, 0)
+	c, other := w.mustWriter(t, "refused@example.com", cola.TierPro), w.mustWriter(t, "else@example.com", cola.TierPro)
+	reader := c
+	reader.Scopes = nil
+	theirs := w.mustSave(t, other, alert("theirs")).Search.UUID
+	of := func(p cola.DestinationParams, search string) cola.DestinationParams {
+		p.SavedSearch = search
+		return p
+	}
+	w.mustAdd(t, c, webhookTo(hook))
+	tests := []struct {
+		name   string
+		caller cola.Caller
+		params cola.DestinationParams
+		want   cola.Code
+		detail string
+	}{
+		{"without the scope, and invalid", reader, cola.DestinationParams{}, cola.CodeInsufficientScope, "required_scope"},
+		{"invalid", c, cola.DestinationParams{}, cola.CodeValidation, "kind"},
+		{"to this machine", c, webhookTo("https://127.0.0.1/"), cola.CodeValidation, "address"},
+		{"of another account's search", c, of(webhookTo(hook+"/2"), theirs), cola.CodeValidation, "saved_search"},
+		{"of no search", c, of(mailTo("stranger@example.com"), "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"), cola.CodeValidation, "saved_search"},
+		{"there already", c, webhookTo("https://HOOKS.example.com/labels"), cola.CodeDestinationExists, ""},
+	}
+	for _, tt := range tests {
+		made, state, err := w.CreateDestination(t.Context(), tt.caller, tt.params)
+		var refusal *cola.Error
+		if !errors.As(err, &refusal) || refusal.Code != tt.want || !cmp.Equal(made, cola.DestinationWithSecret{}) || !state.Known() {
+			t.Errorf("%s: %+v, %+v, %v; want %s", tt.name, made, state, err, tt.want)
+			continue
+		}
+		if _, has := refusal.Details[tt.detail]; tt.detail != "" && !has {
+			t.Errorf("%s: details %v, want %s", tt.name, refusal.Details, tt.detail)
+		}
+	}
+	for i := range cola.MaxDestinations - 2 {
+		w.mustAdd(t, c, webhookTo(fmt.Sprintf("%s/%d", hook, i)))
+	}
+	_, _, err := w.CreateDestination(t.Context(), c, webhookTo(hook+"/one-more"))
+	if code(err) != cola.CodeDestinationLimit || err.(*cola.Error).Details["limit"] != cola.MaxDestinations {
+		t.Errorf("one more: %v", err)
+	}
+	list, _, err := w.Destinations(t.Context(), c, cola.SavedSearchListParams{})
+	if err != nil || list.Meta.Total != cola.MaxDestinations {
+		t.Errorf("%d are there, %v", list.Meta.Total, err)
+	}
+	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(instant), cola.DateOf(instant))
+	if want := 1 + len(tests) + cola.MaxDestinations - 2 + 1 + 1; err != nil || len(days) != 1 || days[0].Requests != want || days[0].Units != 0 {
+		t.Errorf("the day has %+v, %v; want %d requests that cost nothing", days, err, want)
+	}
+}
+
+// TestNoMailIsSent: a server without e-mail says so, and still takes webhooks, also to its own network when it may.
+func TestNoMailIsSent(t *testing.T) {
+	w := mustWorldOf(t, 0, func(o *registry.Options) { o.SendsMail, o.PrivateWebhooks = false, true })
+	c := w.mustWriter(t, "nomail@example.com", cola.TierPro)
+	_, _, err := w.CreateDestination(t.Context(), c, mailTo("stranger@example.com"))
+	if code(err) != cola.CodeValidation || !strings.Contains(fmt.Sprint(err.(*cola.Error).Details["kind"]), "This server sends no e-mail") {
+		t.Errorf("an e-mail address: %v", err)
+	}
+	own := w.mustOwn(t, c)
+	if _, _, err := w.TestDestination(t.Context(), c, own.UUID); code(err) != cola.CodeNotActive || !strings.Contains(err.Error(), "sends no e-mail") {
+		t.Errorf("the own address is tried: %v", err)
+	}
+	made := w.mustAdd(t, c, webhookTo("http://127.0.0.1:9090/labels"))
+	if _, _, err := w.TestDestination(t.Context(), c, made.UUID); err != nil {
+		t.Errorf("a webhook is tried: %v", err)
+	}
+}
+
+// TestDestinationsFail: a caller who is not told what became of a request learns what to do.
+func TestDestinationsFail(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "fails@example.com", cola.TierPro)
+	made := w.mustAdd(t, c, webhookTo(hook))
+	w.full.Store(true)
+	for name, err := range w.everyDestinationCall(t.Context(), c, made.UUID) {
+		var refusal *cola.Error
+		if !errors.As(err, &refusal) || refusal.Code != cola.CodeUnavailable || refusal.RetryAfter <= 0 {
+			t.Errorf("%s: %v, want unavailable", name, err)
+		}
+	}
+	w.full.Store(false)
+	w.stiff.Store(true)
+	for name, err := range w.everyDestinationCall(t.Context(), c, made.UUID) {
+		switch reads := name == "list" || name == "read" || name == "deliveries"; {
+		case strings.HasPrefix(name, "make"), name == "ask", name == "delivery": // fails, or not, for another reason
+		case reads != (err == nil), err != nil && (code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "same request again")):
+			t.Errorf("%s while nothing can be changed: %v", name, err)
+		}
+	}
+	w.stiff.Store(false)
+	if _, err := w.DeleteDestination(t.Context(), c, w.mustFind(t, c, hook+"/new")); err != nil {
+		t.Fatal(err)
+	}
+	w.down.Store(true)
+	for name, err := range w.everyDestinationCall(t.Context(), c, made.UUID) {
+		if code(err) != cola.CodeUnavailable {
+			t.Errorf("%s while the ledger is down: %v", name, err)
+		}
+	}
+	w.down.Store(false)
+	if err := w.store.RevokeKey(t.Context(), c.Credential.ID); err != nil {
+		t.Fatal(err)
+	}
+	for name, err := range w.everyDestinationCall(t.Context(), c, made.UUID) {
+		if code(err) != cola.CodeUnauthorized {
+			t.Errorf("%s with a revoked key: %v", name, err)
+		}
+	}
+	if kept, err := w.store.Destination(t.Context(), c.Account, made.UUID); err != nil || kept.State != cola.DestinationActive || kept.Secrets.Current != made.Secret.V {
+		t.Errorf("what was refused was done: %+v, %v", kept, err)
+	}
+}
+
+// TestAskingFails: an address that was kept and could not be asked is told as such, and can be asked then.
+func TestAskingFails(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "half@example.com", cola.TierPro)
+	w.stiff.Store(true)
+	_, _, err := w.CreateDestination(t.Context(), c, mailTo("stranger@example.com"))
+	w.stiff.Store(false)
+	list, _, _ := w.Destinations(t.Context(), c, cola.SavedSearchListParams{})
+	if code(err) != cola.CodeUnavailable || len(list.Rows) != 2 || !strings.Contains(err.Error(), "POST /destinations/"+list.Rows[1].UUID+"/confirmation") {
+		t.Fatalf("%v; there are %+v", err, list.Rows)
+	}
+	if _, _, err := w.ResendConfirmation(t.Context(), c, list.Rows[1].UUID); err != nil {
+		t.Errorf("asked then: %v", err)
+	}
+}
+
+// everyDestinationCall makes every call about destinations and deliveries once, and returns what each failed with.
+func (w *world) everyDestinationCall(ctx context.Context, c cola.Caller, id string) map[string]error {
+	errs := map[string]error{}
+	_, _, errs["list"] = w.Destinations(ctx, c, cola.SavedSearchListParams{})
+	_, _, errs["read"] = w.Destination(ctx, c, id, "")
+	_, _, errs["make a webhook"] = w.CreateDestination(ctx, c, webhookTo(hook+"/new"))
+	_, _, errs["make a mailbox"] = w.CreateDestination(ctx, c, mailTo("stranger@example.com"))
+	_, _, errs["change"] = w.ChangeDestination(ctx, c, id, cola.DestinationChangeParams{Active: cola.Some(false)})
+	_, errs["delete"] = w.DeleteDestination(ctx, c, id)
+	_, _, errs["rotate"] = w.RotateSecret(ctx, c, id)
+	_, _, errs["test"] = w.TestDestination(ctx, c, id)
+	_, _, errs["ask"] = w.ResendConfirmation(ctx, c, id)
+	_, _, errs["replay all"] = w.ReplayDestination(ctx, c, id)
+	_, _, errs["deliveries"] = w.Deliveries(ctx, c, cola.DeliveryListParams{})
+	_, _, errs["delivery"] = w.Delivery(ctx, c, "1", "")
+	_, _, errs["replay"] = w.ReplayDelivery(ctx, c, "1")
+	return errs
+}

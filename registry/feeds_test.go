@@ -1,0 +1,163 @@
+package registry_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func (f flaky) SetFeed(ctx context.Context, a cola.AccountID, uuid string, hash *store.FeedHash) error {
+	if f.w.full.Load() {
+		return errFull
+	}
+	return f.Store.SetFeed(ctx, a, uuid, hash)
+}
+
+func (f flaky) Feed(ctx context.Context, hash store.FeedHash, runs, labels int) (store.Feed, error) {
+	if f.w.full.Load() {
+		return store.Feed{}, errFull
+	}
+	return f.Store.Feed(ctx, hash, runs, labels)
+}
+
+var feedURL = regexp.MustCompile(`^` + regexp.QuoteMeta(publicURL) + `/feeds/([A-Za-z0-9_-]{43})$`)
+
+// mustMakeFeed gives a search a feed and returns its token.
+func (w *world) mustMakeFeed(t *testing.T, c cola.Caller, search string) string {
+	t.Helper()
+	feed, state, err := w.MakeFeed(t.Context(), c, search)
+	match := feedURL.FindStringSubmatch(feed.URL)
+	if err != nil || match == nil || !state.Known() || state.Used != (cola.Used{}) {
+		t.Fatalf("%+v, %+v, %v", feed, state, err)
+	}
+	return match[1]
+}
+
+// TestFeed: it shows the runs that found something, newest first, to whoever has its address, until that is replaced or ended.
+func TestFeed(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "feed@example.com", cola.TierPro)
+	search := w.mustSave(t, c, alert("oaks")).Search
+	token := w.mustMakeFeed(t, c, search.UUID)
+	empty, err := w.Feed(t.Context(), token)
+	if err != nil || len(empty.Runs) != 0 || empty.URL != publicURL+"/feeds/"+token || empty.Search.ManageURL != search.ManageURL || empty.Search.Name != "oaks" {
+		t.Errorf("before any run: %+v, %v", empty, err)
+	}
+	w.mustKeepLabels(t, 26001001000001, 26001001000002)
+	w.mustRun(t, 2, 0)
+	feed, err := w.Feed(t.Context(), token)
+	if err != nil || len(feed.Runs) != 1 || feed.Runs[0].Run.MatchCount != 2 {
+		t.Fatalf("%+v, %v", feed, err)
+	}
+	var shown []string
+	for _, l := range feed.Runs[0].Labels {
+		late := ""
+		if l.Late {
+			late = " late"
+		}
+		shown = append(shown, l.TTBID.String()+" "+l.BrandName+late)
+	}
+	if diff := cmp.Diff([]string{"26001001000001 OAK late", "26001001000002 OAK"}, shown); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	again := w.mustMakeFeed(t, c, strings.ToUpper(search.UUID))
+	if _, err := w.Feed(t.Context(), token); code(err) != cola.CodeNotFound || again == token {
+		t.Errorf("the replaced address: %v", err)
+	}
+	if state, err := w.EndFeed(t.Context(), c, search.UUID); err != nil || !state.Known() {
+		t.Fatal(err)
+	}
+	if _, err := w.Feed(t.Context(), again); code(err) != cola.CodeNotFound {
+		t.Errorf("the ended address: %v", err)
+	}
+	if _, err := w.EndFeed(t.Context(), c, search.UUID); err != nil {
+		t.Errorf("ended again: %v", err)
+	}
+}
+
+// mustKeepLabels keeps labels with some ids, of one brand.
+func (w *world) mustKeepLabels(t *testing.T, ids ...cola.TTBID) {
+	t.Helper()
+	var patches []cola.Patch[cola.Cola]
+	for _, id := range ids {
+		var c cola.Cola
+		c.TTBID, c.BrandName, c.ProductType, c.PermitNumber = id, "OAK", cola.Wine, "NJ-I-721"
+		patches = append(patches, cola.Patch[cola.Cola]{Record: c, Fields: cola.Fields(1)<<len(cola.FieldsOf[cola.Cola]()) - 1})
+	}
+	if _, err := w.store.UpsertColas(t.Context(), patches, store.Commit); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFeedTokenIsNotKept: whoever reads the database cannot read the feed.
+func TestFeedTokenIsNotKept(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "hash@example.com", cola.TierPro)
+	token := w.mustMakeFeed(t, c, w.mustSave(t, c, alert("oaks")).Search.UUID)
+	hash := sha256.Sum256([]byte(token))
+	if _, err := w.store.Feed(t.Context(), hash, 1, 1); err != nil {
+		t.Errorf("by its hash: %v", err)
+	}
+	if bytes.Contains(hash[:], []byte(token)) {
+		t.Error("the hash holds the token")
+	}
+}
+
+func TestFeedsRefused(t *testing.T) {
+	w := mustWorld(t, 0)
+	c, other := w.mustWriter(t, "refused@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
+	search := w.mustSave(t, c, alert("oaks")).Search.UUID
+	token := w.mustMakeFeed(t, c, search)
+	reader := c
+	reader.Scopes = nil
+	end := func(c cola.Caller, id string) error {
+		_, err := w.EndFeed(t.Context(), c, id)
+		return err
+	}
+	for name, tt := range map[string]struct {
+		err  error
+		want cola.Code
+	}{
+		"made without the scope":   {third(w.MakeFeed(t.Context(), reader, search)), cola.CodeInsufficientScope},
+		"made by another account":  {third(w.MakeFeed(t.Context(), other, search)), cola.CodeNotFound},
+		"made of nothing":          {third(w.MakeFeed(t.Context(), c, "x")), cola.CodeNotFound},
+		"ended without the scope":  {end(reader, search), cola.CodeInsufficientScope},
+		"ended by another account": {end(other, search), cola.CodeNotFound},
+	} {
+		if code(tt.err) != tt.want {
+			t.Errorf("%s: %v, want %s", name, tt.err, tt.want)
+		}
+	}
+	for _, wrong := range []string{"", "x", strings.Repeat("A", 43), token[:42], token + "A", strings.ToLower(token), strings.Repeat("x", 5000), token[:42] + "\x00", "../" + token} {
+		if _, err := w.Feed(t.Context(), wrong); code(err) != cola.CodeNotFound || wrong != "" && wrong != "x" && strings.Contains(err.Error(), wrong) {
+			t.Errorf("%.50q: %v, want not found, and the token not repeated", wrong, err)
+		}
+	}
+	w.full.Store(true)
+	feed, err := w.Feed(t.Context(), token)
+	if code(err) != cola.CodeUnavailable || !cmp.Equal(feed, registry.Feed{}) || strings.Contains(err.Error(), token) {
+		t.Errorf("while the database is away: %v", err)
+	}
+	if _, _, err := w.MakeFeed(t.Context(), c, search); code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "same request again") {
+		t.Errorf("made while the database is away: %v", err)
+	}
+	if err := end(c, search); code(err) != cola.CodeUnavailable {
+		t.Errorf("ended while the database is away: %v", err)
+	}
+	w.full.Store(false)
+	if err := w.store.Suspend(t.Context(), c.Account, "Not paid."); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Feed(t.Context(), token); code(err) != cola.CodeNotFound {
+		t.Errorf("of a suspended account: %v", err)
+	}
+}

@@ -1,0 +1,106 @@
+package registry_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func (f flaky) DestinationByToken(ctx context.Context, token string) (store.Destination, error) {
+	if f.w.full.Load() {
+		return store.Destination{}, errFull
+	}
+	return f.Store.DestinationByToken(ctx, token)
+}
+
+// TestSubscription goes with a stranger from being asked to the end, and back.
+func TestSubscription(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "holder@example.com", cola.TierPro)
+	p := mailTo("stranger@sub.example.com")
+	p.SavedSearch = w.mustSave(t, c, alert("Oaks & elms")).Search.UUID
+	token := w.token(t, c, w.mustAdd(t, c, p).UUID)
+	steps := []struct {
+		name          string
+		do            func(context.Context, string) (registry.Subscription, error)
+		state, reason string
+	}{
+		{"looked at", w.Subscription, cola.DestinationUnconfirmed, ""},
+		{"refused", w.Unsubscribe, cola.DestinationPaused, cola.ReasonUnsubscribed},
+		{"confirmed", w.Confirm, cola.DestinationActive, ""},
+		{"confirmed again", w.Confirm, cola.DestinationActive, ""},
+		{"looked at again", w.Subscription, cola.DestinationActive, ""},
+		{"ended", w.Unsubscribe, cola.DestinationPaused, cola.ReasonUnsubscribed},
+		{"ended again", w.Unsubscribe, cola.DestinationPaused, cola.ReasonUnsubscribed},
+	}
+	for _, step := range steps {
+		got, err := step.do(t.Context(), token)
+		want := registry.Subscription{Address: "s…@sub.example.com", Search: "Oaks & elms", State: step.state, Reason: step.reason}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Fatalf("%s: %v (-want +got):\n%s", step.name, err, diff)
+		}
+	}
+}
+
+// TestConsentChangesNothingElse: agreeing does not undo what the account holder wants.
+func TestConsentChangesNothingElse(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "holder@example.com", cola.TierPro)
+	own := w.mustOwn(t, c)
+	if _, _, err := w.ChangeDestination(t.Context(), c, own.UUID, cola.DestinationChangeParams{Active: cola.Some(false)}); err != nil {
+		t.Fatal(err)
+	}
+	token := w.token(t, c, own.UUID)
+	if got, err := w.Confirm(t.Context(), token); err != nil || got.State != cola.DestinationPaused || got.Reason != cola.ReasonHolder || got.Search != "" || !got.Confirmed() {
+		t.Errorf("confirmed while it is paused by the holder: %+v, %v", got, err)
+	}
+	if err := w.store.Suspend(t.Context(), c.Account, "Not paid."); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.Unsubscribe(t.Context(), token); err != nil || !got.Ended() {
+		t.Errorf("ended while the account is suspended: %+v, %v", got, err)
+	}
+}
+
+func TestSubscriptionsRefused(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "holder@example.com", cola.TierPro)
+	stranger, webhook := w.mustAdd(t, c, mailTo("stranger@example.com")), w.mustAdd(t, c, webhookTo(hook))
+	token, hooks := w.token(t, c, stranger.UUID), w.token(t, c, webhook.UUID)
+	calls := map[string]func(context.Context, string) (registry.Subscription, error){"show": w.Subscription, "end": w.Unsubscribe, "agree": w.Confirm}
+	for name, do := range calls {
+		for _, wrong := range []string{"", "x", hooks, strings.ToUpper(token) + "x", token[1:], strings.Repeat("0", 40), strings.Repeat("x", 5000), "%00" + token, stranger.UUID} {
+			got, err := do(t.Context(), wrong)
+			if code(err) != cola.CodeNotFound || !cmp.Equal(got, registry.Subscription{}) || len(wrong) > 16 && strings.Contains(err.Error(), wrong) {
+				t.Errorf("%s %.50q: %+v, %v; want not found, and the token not repeated", name, wrong, got, err)
+			}
+		}
+	}
+	w.full.Store(true)
+	for name, do := range calls {
+		if _, err := do(t.Context(), token); code(err) != cola.CodeUnavailable {
+			t.Errorf("%s while the database is away: %v", name, err)
+		}
+	}
+	w.full.Store(false)
+	w.stiff.Store(true)
+	if _, err := w.Unsubscribe(t.Context(), token); code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "done twice is as good as done once") {
+		t.Errorf("ended while nothing can be changed: %v", err)
+	}
+	w.stiff.Store(false)
+	if got, err := w.Subscription(t.Context(), token); err != nil || got.State != cola.DestinationUnconfirmed {
+		t.Errorf("afterwards: %+v, %v", got, err)
+	}
+	if _, err := w.DeleteDestination(t.Context(), c, stranger.UUID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Subscription(t.Context(), token); code(err) != cola.CodeNotFound {
+		t.Errorf("of a deleted destination: %v", err)
+	}
+}
