@@ -12,8 +12,8 @@ import (
 )
 
 // Whoever makes a destination holds the account first, and whoever changes or deletes one holds it before any delivery of it; so does
-// whoever notes what came of a delivery. A run that is recorded holds its search, and then destinations, as what must not be deleted. So nobody
-// waits in a circle.
+// whoever notes what came of a delivery. Whoever records runs, or deletes a search, holds searches first, and then destinations by their ids: the
+// schema sees to that. So nobody waits in a circle.
 const (
 	// destinationNames are what destinationColumns takes, of destinationTables.
 	destinationNames = `d.uuid, d.account_id, o.uuid, d.kind, coalesce(d.address, CASE WHEN a.email NOT LIKE '%://%#%' THEN a.email END), d.address IS NULL,

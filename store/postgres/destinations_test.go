@@ -2,11 +2,14 @@ package postgres
 
 import (
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
@@ -27,4 +30,53 @@ func TestSchemaBeforeDeliveries(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.CheckRowsBeforeDeliveries(t, mustOpen(t, url, Options{Logger: quiet()}))
+}
+
+// TestRunWaitsForDeletion: a run that is recorded while a destination is being deleted waits, and is then told to nobody there.
+func TestRunWaitsForDeletion(t *testing.T) {
+	url := migratedDatabase(t)
+	s := mustOpen(t, url, Options{Logger: quiet()})
+	account, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	plan := &cola.Schedule{Active: true, Cadence: cola.CadenceDaily, NextRunAt: cola.Some(cola.TimestampOf(now))}
+	search := cola.SavedSearch{UUID: "x", Name: "x", Schedule: plan}
+	if _, _, err := s.CreateSavedSearch(t.Context(), store.NewSavedSearch{Account: account.ID, Search: search, MaxActive: 1}); err != nil {
+		t.Fatal(err)
+	}
+	claimed, err := s.ClaimDue(t.Context(), now, 1, time.Hour)
+	if err != nil || len(claimed) != 1 {
+		t.Fatalf("claimed %v, %v; want one", claimed, err)
+	}
+	deletion, err := s.general.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rollback(t.Context(), deletion)
+	if _, err := deletion.Exec(t.Context(), `DELETE FROM destinations`); err != nil {
+		t.Fatal(err)
+	}
+	recorded := make(chan error, 1)
+	go func() {
+		run := store.RunRecord{Due: claimed[0], Mark: store.Mark{At: now}, Matches: []store.RunMatch{{TTBID: 1}}}
+		outcomes, err := s.RecordRuns(t.Context(), []store.RunRecord{run})
+		if err == nil && !outcomes[0].Recorded {
+			t.Error("the run was left out")
+		}
+		recorded <- err
+	}()
+	for waiting := 0; waiting == 0; time.Sleep(time.Millisecond) {
+		query(t, url, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`, &waiting)
+	}
+	if err := deletion.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-recorded; err != nil {
+		t.Error(err)
+	}
+	if list, n, err := s.DeliveriesOf(t.Context(), account.ID, store.DeliveryFilter{}, store.Slice{Limit: 10}); err != nil || n != 0 {
+		t.Errorf("deliveries %+v, %v; want none", list, err)
+	}
 }

@@ -51,7 +51,6 @@ func planned() map[string]string {
 		"number of destinations":    countDestinations,
 		"destinations alike":        sameDestination,
 		"change of a destination":   updateDestination,
-		"holding of destinations":   holdDestinations,
 		"skipping of deliveries":    skipPending,
 		"keeping of a creation":     upsertCreation,
 		"forgetting of creations":   forgetCreations,

@@ -14,8 +14,9 @@ import (
 )
 
 // A claim names the search's hold; everything that ends the claim counts the hold on, and so does, by a trigger, every change of what
-// the search looks for or of its schedule. Whoever records or lets go locks the searches ascending by their ids, and no account; a
-// change of a search locks its account first and then that one search; whoever claims waits for nobody. So nobody waits in a circle.
+// the search looks for or of its schedule. Whoever records or lets go locks the searches ascending by their ids, and no account;
+// whoever changes a search, or what its account may have run, locks the account first and then searches of it, ascending too; whoever claims waits
+// for nobody. So nobody waits in a circle.
 
 var claimDue = `UPDATE saved_searches s SET hold = hold + 1, held_until = coalesce($3::timestamptz, clock_timestamp()) + make_interval(secs => $4)
 	WHERE id IN (

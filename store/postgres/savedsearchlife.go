@@ -22,9 +22,7 @@ var (
 
 const (
 	countSearches = `SELECT count(*) FROM saved_searches WHERE account_id = $1`
-	// holdDestinations comes before the deletion of their search, which would come to deliveries first.
-	holdDestinations = `SELECT d.id FROM destinations d JOIN saved_searches s ON s.id = d.search_id WHERE s.account_id = $1 AND s.uuid = $2 ORDER BY d.id FOR UPDATE OF d`
-	deleteSearch     = `DELETE FROM saved_searches WHERE account_id = $1 AND uuid = $2`
+	deleteSearch  = `DELETE FROM saved_searches WHERE account_id = $1 AND uuid = $2`
 )
 
 // assignments lists columns with their parameters, which are numbered from first on.
@@ -151,9 +149,6 @@ func holdSavedSearch(ctx context.Context, tx pgx.Tx, account cola.AccountID, uui
 func (s *Store) DeleteSavedSearch(ctx context.Context, account cola.AccountID, uuid string) error {
 	return s.transact(ctx, "delete saved search", func(tx pgx.Tx) error {
 		if _, err := holdSavedSearch(ctx, tx, account, uuid); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, holdDestinations, int64(account), uuid); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, deleteSearch, int64(account), uuid); err != nil {
