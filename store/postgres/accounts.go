@@ -34,21 +34,12 @@ func (s *Store) CreateAccount(ctx context.Context, email string, tier cola.Tier)
 		if isDuplicate(err) {
 			return store.ErrExists
 		}
-		if err != nil {
-			return err
-		}
-		return keepOwnDestination(ctx, tx, a)
+		return err
 	})
 	if err != nil {
 		return store.Account{}, err
 	}
 	return a, nil
-}
-
-// keepOwnDestination makes the destination of a new account's own e-mail address.
-func keepOwnDestination(ctx context.Context, tx pgx.Tx, a store.Account) error {
-	_, err := tx.Exec(ctx, insertOwnDestination, int64(a.ID), a.CreatedAt)
-	return err
 }
 
 // AccountByEmail implements store.Accounts.

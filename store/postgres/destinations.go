@@ -30,8 +30,7 @@ const (
 		WHERE d.account_id = $1 AND d.kind = $2 AND coalesce(d.address_folded, a.email_folded) = $3 AND coalesce(d.search_id, 0) = $4)`
 	insertDestination = `INSERT INTO destinations (account_id, search_id, kind, address, address_folded, send_empty, state, secret, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9, clock_timestamp())) RETURNING uuid`
-	insertOwnDestination = `INSERT INTO destinations (account_id, kind, created_at) VALUES ($1, '` + cola.KindEmail + `', $2)`
-	updateDestination    = `UPDATE destinations SET state = $3, reason = $4, send_empty = $5, failing_since = $6, secret = $7, old_secret = $8,
+	updateDestination = `UPDATE destinations SET state = $3, reason = $4, send_empty = $5, failing_since = $6, secret = $7, old_secret = $8,
 		old_secret_until = $9 WHERE account_id = $1 AND uuid = $2 RETURNING id`
 	deleteDestination = `DELETE FROM destinations WHERE account_id = $1 AND uuid = $2`
 	// skipPending settles what was to be sent to a destination, at an instant, with a text. What is about the destination goes elsewhere.

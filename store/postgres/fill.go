@@ -179,6 +179,11 @@ func (f *filler) flush() error {
 		if err := copyRows(f.ctx, f.tx, t.name, t.columns, len(t.rows), func(i int) []any { return t.rows[i] }); err != nil {
 			return err
 		}
+		if t == f.accounts && len(t.rows) > 0 { // those that come with accounts are not wanted: they have their own
+			if _, err := f.tx.Exec(f.ctx, `DELETE FROM destinations`); err != nil {
+				return err
+			}
+		}
 		t.rows = t.rows[:0]
 	}
 	f.waiting = 0

@@ -103,9 +103,6 @@ func (s *Store) tie(ctx context.Context, tx pgx.Tx, who store.Identity, verified
 		if a, err = one(rows, err, accountColumns); errors.Is(err, store.ErrNotFound) {
 			err = errOvertaken
 		}
-		if err == nil {
-			err = keepOwnDestination(ctx, tx, a)
-		}
 	}
 	if err != nil {
 		return store.Account{}, err

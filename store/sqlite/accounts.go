@@ -47,15 +47,12 @@ func (s *Store) CreateAccount(ctx context.Context, email string, tier cola.Tier)
 	return a, nil
 }
 
-// insertAccount makes an account, and a destination of its own e-mail address, within a transaction.
+// insertAccount makes an account within a transaction.
 func (s *Store) insertAccount(ctx context.Context, email string, tier cola.Tier) (store.Account, error) {
 	a := store.Account{Email: email, Tier: tier, CreatedAt: s.instant()}
 	err := s.ledger.row(ctx, `INSERT INTO accounts (email, email_folded, tier, created_at) VALUES (?, ?, ?, ?) RETURNING id, active_limit`,
 		email, store.FoldEmail(email), string(tier), a.CreatedAt.UnixMicro()).Scan(&a.ID, &a.ActiveLimit)
-	if err != nil {
-		return a, err
-	}
-	return a, s.ledger.exec(ctx, insertOwnDestination, int64(a.ID), a.CreatedAt.UnixMicro())
+	return a, err
 }
 
 // AccountByEmail implements store.Accounts.

@@ -25,8 +25,7 @@ const (
 		WHERE d.account_id = ? AND d.kind = ? AND coalesce(d.address_folded, a.email_folded) = ? AND coalesce(d.search_id, 0) = ?)`
 	insertDestination = `INSERT INTO destinations (account_id, search_id, kind, address, address_folded, send_empty, state, secret, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING uuid`
-	insertOwnDestination = `INSERT INTO destinations (account_id, kind, created_at) VALUES (?, '` + cola.KindEmail + `', ?)`
-	updateDestination    = `UPDATE destinations SET state = ?, reason = ?, send_empty = ?, failing_since = ?, secret = ?, old_secret = ?, old_secret_until = ?
+	updateDestination = `UPDATE destinations SET state = ?, reason = ?, send_empty = ?, failing_since = ?, secret = ?, old_secret = ?, old_secret_until = ?
 		WHERE account_id = ? AND uuid = ? RETURNING id`
 	deleteDestination = `DELETE FROM destinations WHERE account_id = ? AND uuid = ?`
 	// skipPending settles what was to be sent to a destination, at an instant, with a text. What is about the destination goes elsewhere.

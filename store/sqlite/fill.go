@@ -76,10 +76,7 @@ func (s *Store) fill(ctx context.Context, i *store.Item) error {
 	w := s.records
 	switch i.Kind {
 	case store.ItemAccount:
-		a := &i.Account
-		return w.exec(ctx, `INSERT INTO accounts (id, email, email_folded, tier, created_at, suspended_at, suspended_because, active_limit)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, int64(a.ID), a.Email, store.FoldEmail(a.Email), string(a.Tier), encode(&a.CreatedAt),
-			encode(&a.SuspendedAt), orNull(a.SuspendedBecause, !a.SuspendedAt.IsZero()), a.ActiveLimit)
+		return s.fillAccount(ctx, &i.Account)
 	case store.ItemKey:
 		k := &i.Key
 		return w.exec(ctx, `INSERT INTO api_keys
@@ -109,6 +106,18 @@ func (s *Store) fill(ctx context.Context, i *store.Item) error {
 		return colaStep{&records.ColaChange{Label: i.Cola, Images: true, Barcodes: true}}.write(ctx, w, 1)
 	}
 	return s.fillRuns(ctx, i)
+}
+
+// fillAccount writes an account. The destination that comes with it is not wanted: it has its own.
+func (s *Store) fillAccount(ctx context.Context, a *store.Account) error {
+	w := s.records
+	err := w.exec(ctx, `INSERT INTO accounts (id, email, email_folded, tier, created_at, suspended_at, suspended_because, active_limit)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, int64(a.ID), a.Email, store.FoldEmail(a.Email), string(a.Tier), encode(&a.CreatedAt),
+		encode(&a.SuspendedAt), orNull(a.SuspendedBecause, !a.SuspendedAt.IsZero()), a.ActiveLimit)
+	if err != nil {
+		return err
+	}
+	return w.exec(ctx, `DELETE FROM destinations WHERE account_id = ?`, int64(a.ID))
 }
 
 // fillConnection writes one item about connected apps.

@@ -49,6 +49,14 @@ CREATE INDEX destinations_by_search ON destinations (search_id) WHERE search_id 
 
 INSERT INTO destinations (account_id, kind, created_at) SELECT id, 'email', created_at FROM accounts ORDER BY id;
 
+-- Whoever makes an account, and whichever version of the program: it has a destination of its own.
+-- +goose StatementBegin
+CREATE TRIGGER accounts_have_destinations AFTER INSERT ON accounts
+BEGIN
+    INSERT INTO destinations (account_id, kind, created_at) VALUES (new.id, 'email', new.created_at);
+END;
+-- +goose StatementEnd
+
 CREATE TABLE deliveries (
     id               INTEGER PRIMARY KEY AUTOINCREMENT,
     message_id       TEXT    NOT NULL DEFAULT ('msg_' || lower(hex(randomblob(16)))), -- by which who gets it twice knows it
