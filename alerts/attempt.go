@@ -23,6 +23,10 @@ func (r *round) settle(ctx context.Context, d store.DueDelivery) error {
 		r.leave(d)
 		return nil
 	}
+	if r.isSlow(d) {
+		r.count(func(to *DeliveryReport) { to.PutOff++ })
+		return nil
+	}
 	at := r.instant()
 	if tooOld(d, at) {
 		return r.note(ctx, store.Attempt{Due: d, At: at, State: cola.DeliveryFailed, Error: faultTooOld})
@@ -39,6 +43,7 @@ func (r *round) settle(ctx context.Context, d store.DueDelivery) error {
 	}
 	a := judge(d, at, r.instant().Sub(at), sent, r.jitter())
 	r.metrics.tried(a)
+	r.noteSlow(a, sent)
 	return r.note(ctx, a)
 }
 

@@ -27,6 +27,8 @@ const (
 	// sendersAtOnce is how many messages a courier sends at the same time, and how many it claims at once: one that is claimed waits for
 	// one to be sent at most, so the hold covers it with time to spare.
 	sendersAtOnce = 16
+	// slowAfter is how long an attempt takes of which others to the same destination must not hold everybody up.
+	slowAfter = 5 * time.Second
 	// tryWithin is how long one attempt may take.
 	tryWithin = 20 * time.Second
 	// recordWithin is how long it may take to note what came of an attempt, a database that is away for a moment included.
@@ -91,6 +93,7 @@ type DeliveryReport struct {
 	Failed    int // given up
 	Missed    int // sent, and meanwhile asked for again, taken over by another process, or gone
 	Unnoted   int // sent, and what came of it could not be noted: they are sent again, with the same id, when their hold has passed
+	PutOff    int // not tried, since what they go to is slow; they are tried when their hold has passed
 	Released  int // let go again: the courier was to end, or what they tell of is gone
 }
 

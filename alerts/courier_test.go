@@ -228,6 +228,49 @@ func TestNotNoted(t *testing.T) {
 	})
 }
 
+// TestSlow: a receiver that does not answer, and has very many messages waiting for it, holds the others up for one attempt only; and a mail
+// server of ours that does not answer holds up nothing but mail.
+func TestSlow(t *testing.T) {
+	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+		for range 200 {
+			f.add(cola.KindWebhook, cola.EventRan, time.Now()).Destination.UUID = "slow"
+		}
+		for range 200 {
+			f.add(cola.KindEmail, cola.EventRan, time.Now())
+		}
+		last := f.add(cola.KindWebhook, cola.EventRan, time.Now())
+		away := func(ours bool) func(context.Context, Message) Sent {
+			return func(ctx context.Context, m Message) Sent {
+				if m.ID != last.ID {
+					rest(ctx, 15*time.Second)
+					return Sent{Fault: "It did not answer.", Ours: ours}
+				}
+				return Sent{Status: 200}
+			}
+		}
+		hook, post := &fakeSender{answer: away(false)}, &fakeSender{answer: away(true)}
+		c := NewCourier(CourierOptions{Store: f, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Hold: hold})
+		begun := time.Now()
+		report := mustDeliver(t, c)
+		if took := time.Since(begun); took > time.Minute || report.Delivered != 1 {
+			t.Errorf("%+v after %v", report, took)
+		}
+		if tried := len(hook.messages()) + len(post.messages()); tried > 3*sendersAtOnce || report.PutOff < 200-2*sendersAtOnce {
+			t.Errorf("%d were tried: %+v", tried, report)
+		}
+		// All are tried, as long as it takes.
+		for range 30 {
+			time.Sleep(hold)
+			mustDeliver(t, c)
+		}
+		for id, d := range f.all {
+			if d.Attempts == 0 && id > 100 && id <= 200 {
+				t.Errorf("delivery %d has not been tried in an hour", id)
+			}
+		}
+	})
+}
+
 // TestAskedForAgain while it is on its way: what came of it is not noted, and it is sent again.
 func TestAskedForAgain(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {

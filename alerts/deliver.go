@@ -20,7 +20,7 @@ func (c *Courier) Deliver(ctx context.Context, now time.Time) (DeliveryReport, e
 		return DeliveryReport{}, err
 	}
 	begun := c.now()
-	r := &round{Courier: c, now: now.UTC(), begun: begun}
+	r := &round{Courier: c, now: now.UTC(), begun: begun, slow: map[string]bool{}}
 	err = r.deliver(ctx)
 	r.release(ctx)
 	if err == nil {
@@ -28,7 +28,7 @@ func (c *Courier) Deliver(ctx context.Context, now time.Time) (DeliveryReport, e
 	}
 	if r.report.any() {
 		c.log.Info("messages sent", "delivered", r.report.Delivered, "retried", r.report.Retried, "failed", r.report.Failed, "missed", r.report.Missed,
-			"unnoted", r.report.Unnoted, "released", r.report.Released, "took", c.now().Sub(begun).Round(time.Millisecond))
+			"unnoted", r.report.Unnoted, "put_off", r.report.PutOff, "released", r.report.Released, "took", c.now().Sub(begun).Round(time.Millisecond))
 	}
 	return r.report, err
 }
@@ -51,6 +51,7 @@ type round struct {
 	mu     sync.Mutex
 	report DeliveryReport
 	left   []store.DueDelivery // claimed and not tried
+	slow   map[string]bool     // destinations, and kinds, that were slow to answer in this round
 }
 
 // instant returns the instant that it is: the one that the round was begun as of, and the time since.
@@ -97,7 +98,11 @@ func (r *round) deliver(ctx context.Context) error {
 // handOut claims what is due and gives it to whoever is free, until no more is due or the context ends.
 func (r *round) handOut(ctx context.Context, work chan<- store.DueDelivery) error {
 	for {
-		claimed, err := r.store.ClaimDeliveries(ctx, r.now, r.kinds, sendersAtOnce, r.hold)
+		kinds := r.quick()
+		if len(kinds) == 0 {
+			return nil
+		}
+		claimed, err := r.store.ClaimDeliveries(ctx, r.now, kinds, sendersAtOnce, r.hold)
 		if err != nil {
 			return fmt.Errorf("claim deliveries: %w", err)
 		}

@@ -15,13 +15,16 @@ import (
 // plain returns a text as it may stand in a mail: on one line, without characters that nobody sees, such as those that turn the direction of
 // writing, and no longer than so many characters. Names are other people's.
 func plain(text string, most int) string {
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), unicode.IsSpace), " ")
-	text = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if cola.IsHidden(r) {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case cola.IsHidden(r):
 			return -1
 		}
 		return r
-	}, text))
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) <= most {
 		return text
 	}
