@@ -71,7 +71,7 @@ func TestAuthenticatorUnavailable(t *testing.T) {
 }
 
 func TestOpenWithoutAKey(t *testing.T) {
-	for _, target := range []string{"/api/v1/openapi.json", "/docs", "/healthz", "/readyz", "/images/11054001000049-1", "/images/11054001000049-1.svg"} {
+	for _, target := range []string{"/api/v1/openapi.json", "/docs", "/healthz", "/readyz", "/images/11054001000049-1", "/images/11054001000049-1.svg", unsubscribeTarget, confirmTarget, feedTarget} {
 		f := newFake()
 		resp := send(t, mustServe(t, f, io.Discard), "GET", target)
 		if resp.StatusCode != http.StatusOK || f.spent != 0 {

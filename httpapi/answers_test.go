@@ -149,7 +149,7 @@ func TestEveryOperationIsAsked(t *testing.T) {
 }
 
 func TestHeadIsGetWithoutBody(t *testing.T) {
-	for _, target := range []string{"/api/v1/colas", "/api/v1/colas/11054001000049", "/api/v1/nothing", "/healthz", "/docs"} {
+	for _, target := range []string{"/api/v1/colas", "/api/v1/colas/11054001000049", "/api/v1/nothing", "/healthz", "/docs", unsubscribeTarget, confirmTarget, feedTarget} {
 		f, g := newFake(), newFake()
 		head := send(t, mustServe(t, f, io.Discard), http.MethodHead, target, "X-API-Key: "+testKey, "X-Request-Id: same")
 		want := get(t, mustServe(t, g, io.Discard), target, "X-Request-Id: same")
@@ -205,7 +205,7 @@ func TestSearchParametersReachTheService(t *testing.T) {
 }
 
 func TestNotModified(t *testing.T) {
-	for _, target := range []string{"/api/v1/colas/11054001000049", "/api/v1/permittees/NJ-I-721", "/api/v1/avas/alexander_valley", "/api/v1/saved-searches/" + exampleUUID} {
+	for _, target := range []string{"/api/v1/colas/11054001000049", "/api/v1/permittees/NJ-I-721", "/api/v1/avas/alexander_valley", "/api/v1/saved-searches/" + exampleUUID, oneDestination, oneDelivery} {
 		f := newFake()
 		h := mustServe(t, f, io.Discard)
 		first := get(t, h, target)

@@ -1,5 +1,19 @@
 package httpapi
 
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/openapitest"
+)
+
 const (
 	destinationsTarget = "/api/v1/destinations"
 	oneDestination     = destinationsTarget + "/" + exampleDestinationUUID
@@ -27,5 +41,161 @@ func destinationExchanges() []exchange {
 		{name: "delivery_replay", target: oneDelivery + "/replay", how: "POST"},
 		{name: "feed_made", target: "/api/v1/saved-searches/" + exampleUUID + "/feed", how: "POST"},
 		{name: "feed_ended", target: "/api/v1/saved-searches/" + exampleUUID + "/feed", how: "DELETE"},
+	}
+}
+
+func TestDestinationReachesTheService(t *testing.T) {
+	f := newFake()
+	resp := post(t, mustServe(t, f, io.Discard), destinationsTarget, `{"kind":"WEBHOOK","address":" https://hooks.example.com/labels ","saved_search":"`+exampleUUID+`","send_empty":"true"}`)
+	want := cola.Destination{Kind: cola.KindWebhook, Address: cola.Some("https://hooks.example.com/labels"), SavedSearch: cola.Some(exampleUUID), SendEmpty: true}
+	if diff := cmp.Diff(want, f.sending.kept); resp.StatusCode != http.StatusCreated || diff != "" || f.spent != 1 || f.used != (cola.Used{}) {
+		t.Errorf("%d, %d requests (-want +got):\n%s", resp.StatusCode, f.spent, diff)
+	}
+	for body, want := range map[string]cola.DestinationChangeParams{
+		`{"active":true}`:                      {Active: cola.Some(true)},
+		`{"active":"false","send_empty":null}`: {Active: cola.Some(false)},
+		`{"send_empty":true,"active":null}`:    {SendEmpty: cola.Some(true)},
+		`{"send_empty":false,"active":"TRUE"}`: {SendEmpty: cola.Some(false), Active: cola.Some(true)},
+	} {
+		f := newFake()
+		resp := write(t, mustServe(t, f, io.Discard), http.MethodPatch, oneDestination, body)
+		if diff := cmp.Diff(want, f.sending.change); diff != "" || resp.StatusCode != http.StatusOK || f.asked != exampleDestinationUUID || f.spent != 1 {
+			t.Errorf("%s: %d (-want +got):\n%s", body, resp.StatusCode, diff)
+		}
+	}
+	f = newFake()
+	get(t, mustServe(t, f, io.Discard), "/api/v1/deliveries?state=Failed&destination="+strings.ToUpper(exampleDestinationUUID)+"&page=3")
+	if want := (cola.DeliveryPage{Destination: exampleDestinationUUID, State: cola.DeliveryFailed, Page: 3, PerPage: 20}); f.sending.wanted != want {
+		t.Errorf("asked for %+v, want %+v", f.sending.wanted, want)
+	}
+}
+
+// TestWhatIsDoneToADestination: each path does the one thing that it is for, by the one method, with the scope.
+func TestWhatIsDoneToADestination(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	for _, tt := range []struct {
+		method, target, does string
+		status               int
+	}{
+		{"POST", oneDestination + "/secret", "rotate " + exampleDestinationUUID, 200},
+		{"POST", oneDestination + "/test", "test " + exampleDestinationUUID, 202},
+		{"POST", oneDestination + "/confirmation", "ask " + exampleDestinationUUID, 202},
+		{"POST", oneDestination + "/replay", "replay " + exampleDestinationUUID, 202},
+		{"DELETE", oneDestination, "delete " + exampleDestinationUUID, 204},
+		{"POST", oneDelivery + "/replay", "replay delivery 5127", 202},
+		{"POST", onePath + "/feed", "make feed " + exampleUUID, 201},
+		{"DELETE", onePath + "/feed", "end feed " + exampleUUID, 204},
+	} {
+		f := newFake()
+		resp := write(t, mustServe(t, f, io.Discard), tt.method, tt.target, "")
+		spec.Validate(t, httptest.NewRequest(tt.method, tt.target, nil), resp)
+		if resp.StatusCode != tt.status || f.sending.done != tt.does || f.spent != 1 || f.used != (cola.Used{}) || resp.Header.Get("Cache-Control") != "private, no-store" {
+			t.Errorf("%s %s: %d does %q, at %d requests", tt.method, tt.target, resp.StatusCode, f.sending.done, f.spent)
+		}
+		for _, refused := range []struct {
+			target, line string
+			status       int
+		}{
+			{tt.target, "Authorization: Bearer " + testToken, 403},
+			{tt.target + "?force=1", "X-API-Key: " + testKey, 400},
+			{strings.NewReplacer(exampleDestinationUUID, "other", exampleUUID, "other", "5127", "1").Replace(tt.target), "X-API-Key: " + testKey, 404},
+		} {
+			f := newFake()
+			resp := send(t, mustServe(t, f, io.Discard), tt.method, refused.target, refused.line)
+			spec.Validate(t, httptest.NewRequest(tt.method, refused.target, nil), resp)
+			if resp.StatusCode != refused.status || f.sending.done != "" || f.spent != 1 {
+				t.Errorf("%s %s: %d does %q, want %d", tt.method, refused.target, resp.StatusCode, f.sending.done, refused.status)
+			}
+		}
+	}
+}
+
+// TestBodiesOfDestinationsAreStrict as those of saved searches are.
+func TestBodiesOfDestinationsAreStrict(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	for _, tt := range []struct{ method, target, body, field, says string }{
+		{"POST", destinationsTarget, " ", "body", "The body is empty; "},
+		{"POST", destinationsTarget, "[]", "body", "The body is no object; "},
+		{"POST", destinationsTarget, `{"kind":"webhook","kind":"email","address":"x"}`, "kind", "It is given twice"},
+		{"POST", destinationsTarget, `{"kind":"webhook","url":"https://a.example/"}`, "url", "There is no such parameter"},
+		{"POST", destinationsTarget, `{"kind":"webhook","address":["https://a.example/"]}`, "address", "send one value"},
+		{"POST", destinationsTarget + "?kind=email", `{"kind":"email","address":"a@example.com"}`, "kind", "It is in the query string"},
+		{"PATCH", oneDestination, `{}`, "body", "It changes nothing."},
+		{"PATCH", oneDestination, `{"address":"https://b.example/"}`, "address", "There is no such parameter"},
+		{"PATCH", oneDestination, `{"active":"maybe"}`, "active", "write true or false"},
+		{"PATCH", oneDestination + "?active=false", `{"active":true}`, "active", "It is in the query string"},
+		{"GET", destinationsTarget + "?per_page=101", "", "per_page", "too large"},
+		{"GET", "/api/v1/deliveries?state=lost", "", "state", "not allowed"},
+		{"GET", oneDelivery + "?expand=1", "", "expand", "There is no such parameter"},
+	} {
+		f := newFake()
+		resp := write(t, mustServe(t, f, io.Discard), tt.method, tt.target, tt.body)
+		spec.Validate(t, httptest.NewRequest(tt.method, tt.target, nil), resp)
+		got := mustDecode(t, resp)
+		if says := fmt.Sprint(got.Error.Details[tt.field]); resp.StatusCode != http.StatusBadRequest || !strings.Contains(says, tt.says) || f.spent != 1 {
+			t.Errorf("%s %s %s: %d %v", tt.method, tt.target, tt.body, resp.StatusCode, got.Error)
+		}
+	}
+}
+
+// TestRefusedDestinations has the service refuse in each of its ways, and holds the answers against the description.
+func TestRefusedDestinations(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	const patch = `{"active":true}`
+	asked := destinationErrors()[2].examples["asked"]
+	for _, tt := range []struct {
+		err    *cola.Error
+		status int
+		ways   [][3]string // method, target, body
+	}{
+		{cola.Errorf(cola.CodeDestinationExists, "There."), 409, [][3]string{{"POST", destinationsTarget, webhookBody}}},
+		{cola.Errorf(cola.CodeDestinationLimit, "Twenty."), 409, [][3]string{{"POST", destinationsTarget, webhookBody}}},
+		{cola.Errorf(cola.CodeNotActive, "Paused."), 409, [][3]string{
+			{"PATCH", oneDestination, patch}, {"POST", oneDestination + "/test", ""}, {"POST", oneDestination + "/confirmation", ""},
+			{"POST", oneDestination + "/replay", ""}, {"POST", oneDelivery + "/replay", ""},
+		}},
+		{asked, 429, [][3]string{{"POST", destinationsTarget, webhookBody}, {"POST", oneDestination + "/confirmation", ""}}},
+		{cola.InsufficientScope(cola.ScopeWriteSavedSearches), 403, [][3]string{{"POST", destinationsTarget, webhookBody}, {"PATCH", oneDestination, patch}, {"DELETE", oneDestination, ""}}},
+	} {
+		for _, way := range tt.ways {
+			f := newFake()
+			f.err = tt.err
+			resp := write(t, mustServe(t, f, io.Discard), way[0], way[1], way[2])
+			spec.Validate(t, httptest.NewRequest(way[0], way[1], nil), resp)
+			if got := mustDecode(t, resp); resp.StatusCode != tt.status || got.Error.Code != string(tt.err.Code) || resp.Header.Get("Location") != "" {
+				t.Errorf("%s %s, %s: %d %s", way[0], way[1], tt.err.Code, resp.StatusCode, got.Error.Code)
+			}
+			if retry := resp.Header.Get("Retry-After"); (retry == "2520") != (tt.err == asked) {
+				t.Errorf("%s %s: Retry-After %q", way[0], way[1], retry)
+			}
+		}
+	}
+}
+
+// TestExampleDestinationsAgree with each other, with the run that is told, and with the rules.
+func TestExampleDestinationsAgree(t *testing.T) {
+	settled, err := exampleDestinationBody().Normalize(cola.DestinationRules{})
+	made := exampleNewWebhook()
+	if err != nil || settled.Kind != made.Kind || settled.Address != made.Address || settled.SendEmpty != made.SendEmpty || !strings.HasPrefix(made.Secret.V, "whsec_") {
+		t.Errorf("%+v is made of %+v, %v", made, settled, err)
+	}
+	changed, err := exampleDestinationChange().Apply(exampleWebhook(), false)
+	if diff := cmp.Diff(exampleWebhook(), changed); err != nil || diff != "" {
+		t.Errorf("the example of a change: %v (-want +got):\n%s", err, diff)
+	}
+	d, run := exampleDelivery(), exampleRuns().Data[0]
+	if d.RunID.V != run.ID || d.CreatedAt != run.RanAt || d.AttemptCount != len(d.Attempts) || d.Destination != made.UUID || d.Kind != made.Kind || exampleWebhook().LastDeliveredAt != d.SettledAt {
+		t.Errorf("%+v does not tell %+v", d, run)
+	}
+	last := d.Attempts[len(d.Attempts)-1]
+	if last.Error.OK || d.Error.OK || int64(d.SettledAt.V-last.At) != last.DurationMS*1000 {
+		t.Errorf("%+v settles %+v", last, d.Delivery)
+	}
+	page, err := newDecoder[cola.DeliveryListParams]().decode(sampleOf(t, "listDeliveries")).Normalize()
+	if list := exampleDeliveries(); err != nil || list.Meta.PerPage != page.PerPage || len(list.Data) != list.Meta.Total || list.Data[0].State != page.State {
+		t.Errorf("%+v does not answer %+v, %v", list, page, err)
+	}
+	if list := exampleDestinations(); len(list.Data) != list.Meta.PerPage || list.Meta.HasMore != (list.Meta.Total > 1) || list.Data[0].CreatedAt > made.CreatedAt {
+		t.Errorf("%+v", list)
 	}
 }

@@ -1,0 +1,257 @@
+package httpapi
+
+import (
+	"bytes"
+	"html"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/openapitest"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+const (
+	unsubscribeTarget = "/unsubscribe/" + exampleMailToken
+	confirmTarget     = "/confirm/" + exampleMailToken
+	oneClickForm      = "List-Unsubscribe=One-Click"
+	formType          = "Content-Type: application/x-www-form-urlencoded"
+)
+
+// checkPrivate fails unless an answer is one that keeps to itself: nobody keeps, finds, frames or scripts it, or learns its address.
+func checkPrivate(t *testing.T, resp *http.Response, contentType string) {
+	t.Helper()
+	h := resp.Header
+	for name, want := range map[string]string{
+		"Content-Type": contentType, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow", "X-Content-Type-Options": "nosniff",
+	} {
+		if got := h.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	policy := h.Get("Content-Security-Policy")
+	if strings.HasPrefix(contentType, "text/html") && (!strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") || !strings.Contains(policy, "form-action 'self'") || strings.Contains(policy, "script-src")) {
+		t.Errorf("policy %q", policy)
+	}
+	if h.Get("Set-Cookie") != "" || h.Get("X-Quota-Reset") != "" {
+		t.Errorf("headers %v", h)
+	}
+}
+
+var (
+	buttons  = regexp.MustCompile(`<form method="post" action="([^"]+)"><button type="submit">([^<]+)</button></form>`)
+	headline = regexp.MustCompile(`<h1>([^<]+)</h1>`)
+)
+
+// seen is what a person sees of a page: its headline, and the buttons with where they lead.
+func seen(t *testing.T, page string) string {
+	t.Helper()
+	if strings.Contains(page, "<script") || strings.Contains(page, "ZgotmplZ") || !strings.Contains(page, `<meta name="color-scheme" content="light dark">`) {
+		t.Errorf("the page has a script, something the template refused, or one look only:\n%s", page)
+	}
+	var b strings.Builder
+	if match := headline.FindStringSubmatch(page); match != nil {
+		b.WriteString(html.UnescapeString(match[1]))
+	}
+	for _, match := range buttons.FindAllStringSubmatch(page, -1) {
+		b.WriteString(" [" + match[2] + " " + strings.TrimSuffix(match[1], exampleMailToken) + "]")
+	}
+	return b.String()
+}
+
+// TestLooksChangeNothing: programs that look at links come by GET and HEAD.
+func TestLooksChangeNothing(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	for _, target := range []string{unsubscribeTarget, confirmTarget, unsubscribeTarget + "?utm_source=mail", "/unsubscribe/%30" + exampleMailToken[1:]} {
+		for _, method := range []string{"GET", "HEAD"} {
+			f := newFake()
+			resp := send(t, mustServe(t, f, io.Discard), method, target)
+			spec.Validate(t, httptest.NewRequest(method, target, nil), resp)
+			if resp.StatusCode != http.StatusOK || f.sending.done != "show" || f.spent != 0 {
+				t.Errorf("%s %s: %d does %q, at %d requests", method, target, resp.StatusCode, f.sending.done, f.spent)
+			}
+			checkPrivate(t, resp, "text/html; charset=utf-8")
+		}
+	}
+}
+
+// TestPagesOfRecipients shows each page in each state.
+func TestPagesOfRecipients(t *testing.T) {
+	const stop, agree, again, no = " [Stop these messages /unsubscribe/]", " [Send me these messages /confirm/]", " [Get them again /confirm/]", " [No, thank you /unsubscribe/]"
+	const gone, asks = "You are unsubscribed" + again, "Do you want these messages?" + agree + no
+	active := registry.Subscription{Address: "t…@example.com", State: cola.DestinationActive}
+	of := func(state, reason string) registry.Subscription {
+		return registry.Subscription{Address: "t…@example.com", Search: "Oaks", State: state, Reason: reason}
+	}
+	for _, tt := range []struct {
+		name                                 string
+		s                                    registry.Subscription
+		getEnd, postEnd, getAgree, postAgree string
+	}{
+		{"active", active, "Stop these messages?" + stop, gone, "You get these messages" + stop, "Thank you" + stop},
+		{"unconfirmed", of(cola.DestinationUnconfirmed, ""), asks, gone, asks, "Thank you" + stop},
+		{"ended", of(cola.DestinationPaused, cola.ReasonUnsubscribed), gone, gone, gone, "Thank you" + stop},
+		{"paused", of(cola.DestinationPaused, cola.ReasonHolder), "Stop these messages?" + stop, gone, "You get these messages" + stop, "Thank you" + stop},
+	} {
+		for request, want := range map[[2]string]string{
+			{"GET", unsubscribeTarget}: tt.getEnd, {"POST", unsubscribeTarget}: tt.postEnd, {"GET", confirmTarget}: tt.getAgree, {"POST", confirmTarget}: tt.postAgree,
+		} {
+			f := newFake()
+			f.sending.recipient = tt.s
+			resp := send(t, mustServe(t, f, io.Discard), request[0], request[1])
+			page := mustRead(t, resp)
+			if got := seen(t, page); resp.StatusCode != http.StatusOK || got != want {
+				t.Errorf("%s, %v: %d %q, want %q", tt.name, request, resp.StatusCode, got, want)
+			}
+			if !strings.Contains(page, "t…@example.com") || tt.s.Search != "" && !strings.Contains(page, "“Oaks”") {
+				t.Errorf("%s, %v does not say what it is about:\n%s", tt.name, request, page)
+			}
+			checkPrivate(t, resp, "text/html; charset=utf-8")
+		}
+	}
+}
+
+// TestNamesAreNoMarkup: what account holders call their searches is shown to strangers as text.
+func TestNamesAreNoMarkup(t *testing.T) {
+	f := newFake()
+	f.sending.recipient = registry.Subscription{Search: `</p><script>alert(1)</script>"'&`, State: cola.DestinationUnconfirmed}
+	page := mustRead(t, send(t, mustServe(t, f, io.Discard), "GET", confirmTarget))
+	if seen(t, page); !strings.Contains(html.UnescapeString(page), `“</p><script>alert(1)</script>"'&”`) || !strings.Contains(page, "this address") {
+		t.Errorf("%s", page)
+	}
+}
+
+// TestOneClick: a mail program's POST comes from anywhere, as a form of either kind, and is answered with a line of text.
+func TestOneClick(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	var parts bytes.Buffer
+	form := multipart.NewWriter(&parts)
+	if err := form.WriteField("List-Unsubscribe", "One-Click"); err != nil || form.Close() != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		body  string
+		lines []string
+		text  bool
+	}{
+		"urlencoded":            {oneClickForm, []string{formType}, true},
+		"multipart":             {parts.String(), []string{"Content-Type: " + form.FormDataContentType()}, true},
+		"from another site":     {oneClickForm, []string{formType, "Origin: https://mail.example.com", "Sec-Fetch-Site: cross-site"}, true},
+		"the button":            {"", []string{formType, "Origin: http://127.0.0.1:8080"}, false},
+		"nothing":               {"", nil, false},
+		"something else":        {"a=b", []string{formType}, false},
+		"not said to be a form": {oneClickForm, nil, false},
+		"broken":                {"%zz&" + strings.Repeat("x", 1<<20), []string{formType}, false},
+		"a broken multipart":    {"--x\r\n", []string{"Content-Type: multipart/form-data; boundary=x"}, false},
+	} {
+		f := newFake()
+		resp := sendBody(t, mustServe(t, f, io.Discard), "POST", unsubscribeTarget, strings.NewReader(tt.body), tt.lines...)
+		spec.Validate(t, httptest.NewRequest("POST", unsubscribeTarget, nil), resp)
+		body := mustRead(t, resp)
+		if resp.StatusCode != http.StatusOK || f.sending.done != "unsubscribe" || (body == "You are unsubscribed.\n") != tt.text {
+			t.Errorf("%s: %d does %q:\n%s", name, resp.StatusCode, f.sending.done, body)
+		}
+		checkPrivate(t, resp, map[bool]string{true: "text/plain; charset=utf-8", false: "text/html; charset=utf-8"}[tt.text])
+	}
+}
+
+// TestRecipientsAreTold what is wrong, on a page, or in a line where no page is shown.
+func TestRecipientsAreTold(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	for _, tt := range []struct {
+		err    error
+		status int
+		says   string
+		retry  string
+	}{
+		{nil, 404, "There is nothing here any more", ""}, // another token
+		{cola.Unavailable(), 503, "That did not work", "5"},
+		{errBroken, 500, "That did not work", ""},
+	} {
+		for request, form := range map[[2]string]string{
+			{"GET", "/unsubscribe/"}: "", {"POST", "/unsubscribe/"}: "", {"GET", "/confirm/"}: "", {"POST", "/confirm/"}: "", {"POST", "/unsubscribe/?one"}: oneClickForm,
+		} {
+			var log strings.Builder
+			f := newFake()
+			f.sending.lost = tt.err
+			base, query, _ := strings.Cut(request[1], "?")
+			target := base + strings.Repeat("ab", 20) + "?" + query
+			resp := sendBody(t, mustServe(t, f, &log), request[0], target, strings.NewReader(form), formType, "X-Request-Id: find-me")
+			spec.Validate(t, httptest.NewRequest(request[0], target, nil), resp)
+			body := mustRead(t, resp)
+			if resp.StatusCode != tt.status || form == "" && !strings.HasPrefix(seen(t, body), tt.says) || strings.Contains(body, "secrets") || strings.Contains(body, "abab") || resp.Header.Get("Retry-After") != tt.retry {
+				t.Errorf("%v, %v: %d, Retry-After %q\n%s", request, tt.err, resp.StatusCode, resp.Header.Get("Retry-After"), body)
+			}
+			if plain := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain"); plain != (form != "") {
+				t.Errorf("%v: %s", request, resp.Header.Get("Content-Type"))
+			}
+			if tt.status == 500 && (form == "" && !strings.Contains(body, "find-me") || !strings.Contains(log.String(), "secrets") || !strings.Contains(log.String(), `"level":"ERROR"`)) {
+				t.Errorf("%v: the fault is not told by its request, or not logged:\n%s", request, log.String())
+			}
+			if f.sending.done != "" {
+				t.Errorf("%v does %q", request, f.sending.done)
+			}
+		}
+	}
+}
+
+func TestOtherMethodsOfRecipients(t *testing.T) {
+	for target, want := range map[string]string{unsubscribeTarget: "GET, HEAD, POST", confirmTarget: "GET, HEAD, POST", "/feeds/" + exampleFeedToken: "GET, HEAD"} {
+		for _, method := range []string{"PUT", "DELETE", "BREW"} {
+			f := newFake()
+			resp := send(t, mustServe(t, f, io.Discard), method, target)
+			if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != want || f.sending.done != "" {
+				t.Errorf("%s %s: %d, Allow %q", method, target, resp.StatusCode, resp.Header.Get("Allow"))
+			}
+		}
+	}
+}
+
+// TestTokensAreNotLogged: the addresses that messages hold are as good as passwords; of requests to them, right or wrong, only the pattern is told.
+func TestTokensAreNotLogged(t *testing.T) {
+	for _, lost := range []error{nil, cola.Unavailable(), errBroken} {
+		var log strings.Builder
+		f := newFake()
+		f.sending.lost = lost
+		h := mustServe(t, f, &log)
+		requests := 0
+		for _, token := range []string{exampleMailToken, exampleFeedToken, "wrong" + exampleMailToken} {
+			for _, path := range []string{"/unsubscribe/", "/confirm/", "/feeds/", "/unsubscribe/x/", "/feed/", "/"} {
+				for _, method := range []string{"GET", "HEAD", "POST", "PUT", "OPTIONS"} {
+					requests++
+					sendBody(t, h, method, path+token, strings.NewReader(oneClickForm), formType, "Referer: http://127.0.0.1:8080"+path+token)
+				}
+			}
+		}
+		for _, secret := range []string{exampleMailToken, exampleFeedToken} {
+			if strings.Contains(log.String(), secret) {
+				t.Errorf("the log tells %s", secret)
+			}
+		}
+		for _, pattern := range []string{unsubscribePath, confirmPath, feedPath} {
+			if !strings.Contains(log.String(), `"route":"`+pattern+`"`) {
+				t.Errorf("the log does not tell %s", pattern)
+			}
+		}
+		if lines := strings.Count(log.String(), "\n"); lines != requests {
+			t.Errorf("%d lines of %d requests", lines, requests)
+		}
+	}
+}
+
+// TestPanicOnAPage is told as everywhere.
+func TestPanicOnAPage(t *testing.T) {
+	spec := openapitest.Load(t, goldenOpenAPI)
+	f := newFake()
+	f.panic = errBroken
+	resp := send(t, mustServe(t, f, io.Discard), "GET", confirmTarget)
+	spec.Validate(t, httptest.NewRequest("GET", confirmTarget, nil), resp)
+	if got := mustDecode(t, resp); resp.StatusCode != http.StatusInternalServerError || got.Error.Code != "internal_error" {
+		t.Errorf("%d %+v", resp.StatusCode, got)
+	}
+}
