@@ -12,7 +12,7 @@ import (
 )
 
 // SampleSearches returns, for an empty store to be filled with, so many saved searches that run daily, ten an account, all due at
-// the same hour.
+// the same hour, and what they find to be sent to the account's address.
 func SampleSearches(n int) iter.Seq2[*store.Item, error] {
 	return func(yield func(*store.Item, error) bool) {
 		for i := 0; i < n; i += 10 {
@@ -26,6 +26,14 @@ func SampleSearches(n int) iter.Seq2[*store.Item, error] {
 			s.Search.CreatedAt, s.Search.Schedule.Cadence, s.Search.Schedule.Day = cola.TimestampOf(epoch), cola.CadenceDaily, cola.Opt[int]{}
 			stored := store.StoredSearch{ID: int64(i + 1), Account: s.Account, Mark: store.Mark{At: epoch, Revision: 1}, SavedSearch: s.Search}
 			if !yield(&store.Item{Kind: store.ItemSearch, Search: stored}, nil) {
+				return
+			}
+		}
+		for i := range (n + 9) / 10 {
+			name := fmt.Sprintf("own %d", i)
+			own := cola.Destination{UUID: name, Kind: cola.KindEmail, State: cola.DestinationActive, CreatedAt: cola.TimestampOf(epoch)}
+			stored := store.StoredDestination{ID: int64(i + 1), Destination: store.Destination{Destination: own, Account: cola.AccountID(i + 1), Own: true, Token: name}}
+			if !yield(&store.Item{Kind: store.ItemDestination, Destination: stored}, nil) {
 				return
 			}
 		}

@@ -1,0 +1,71 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
+)
+
+// TestMeetings: all that changes deliveries meets, and nobody waits in a circle.
+func TestMeetings(t *testing.T) {
+	before := deadlocks(t)
+	storetest.CheckMeetings(t, mustOpen(t, migratedDatabase(t), Options{Logger: quiet()}))
+	if n := deadlocks(t) - before; n > 0 {
+		t.Errorf("%d transactions were called off since others waited for them in a circle:\n%s", n, pgtest.Shared(t).Log())
+	}
+}
+
+// deadlocks returns how many the end of the server's log tells of.
+func deadlocks(t *testing.T) int {
+	return strings.Count(pgtest.Shared(t).Log(), "deadlock detected")
+}
+
+// TestDeliveriesWaitForNobody: a delivery whose row somebody has locked, as whoever notes an attempt at it has, is left out rather than waited
+// for by those who claim, let go of and forget deliveries.
+func TestDeliveriesWaitForNobody(t *testing.T) {
+	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
+	if err := s.Fill(t.Context(), storetest.SampleSearches(10)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := storetest.RunSampleSearches(t.Context(), s, 1); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // which they would wait for
+	defer cancel()
+	later := time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
+	claim := func(want int) []store.DueDelivery {
+		t.Helper()
+		claimed, err := s.ClaimDeliveries(ctx, later, []string{cola.KindEmail}, 100, time.Hour)
+		if err != nil || len(claimed) != want {
+			t.Fatalf("claimed %d deliveries, %v; want %d", len(claimed), err, want)
+		}
+		return claimed
+	}
+	all := claim(6)
+	if err := s.ReleaseDeliveries(ctx, all[1:]); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := s.general.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rollback(t.Context(), tx)
+	if _, err := tx.Exec(t.Context(), `SELECT 1 FROM deliveries WHERE id = ANY($1) FOR NO KEY UPDATE`, []int64{all[0].ID, all[1].ID}); err != nil {
+		t.Fatal(err)
+	}
+	claim(4)
+	if err := s.ReleaseDeliveries(ctx, all[:1]); err != nil {
+		t.Error(err)
+	}
+	if n, err := s.ForgetDeliveries(ctx, later); n != 4 || err != nil {
+		t.Errorf("forgot %d deliveries, %v; want the four that nobody has locked", n, err)
+	}
+	rollback(t.Context(), tx)
+	claim(1) // the one that was locked; the other one is held
+}
