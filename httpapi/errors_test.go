@@ -104,12 +104,13 @@ func failures() []failure {
 func TestErrorsOfTheService(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range failures() {
-		for _, op := range operations(newFake()) {
+		f := newFake()
+		f.err, f.blank = tt.err, tt.blank
+		h := mustServe(t, f, io.Discard)
+		for _, op := range operations(f) {
 			target := basePath + strings.Replace(op.Path, "{"+op.PathParam.Name+"}", "1", 1)
 			t.Run(tt.name+op.Path, func(t *testing.T) {
-				f := newFake()
-				f.err, f.blank = tt.err, tt.blank
-				resp := ask(t, mustServe(t, f, io.Discard), &op, target)
+				resp := ask(t, h, &op, target)
 				spec.Validate(t, httptest.NewRequest(op.method(), target, nil), resp)
 				checkFailure(t, tt, resp)
 			})
