@@ -105,15 +105,7 @@ func TestDeliverAsOfAnInstant(t *testing.T) {
 // TestDeliverGoesOn where one message cannot be made, or is not there any more.
 func TestDeliverGoesOn(t *testing.T) {
 	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
-		f.missing[1003] = true
-		broken := true
-		f.before = func(call string) error {
-			if call == "RunContent" && broken {
-				broken = false
-				return errors.New("a filter of a newer version")
-			}
-			return nil
-		}
+		f.unread[1003], f.unread[1030] = store.ErrNotFound, errors.New("a filter of a newer version")
 		c, log := courierWith(f, &fakeSender{answer: func(_ context.Context, m Message) Sent {
 			if m.ID == 20 {
 				panic("a label without a name")

@@ -23,13 +23,14 @@ type fakeDeliveries struct {
 	paused   map[string]string // destinations by uuid: the reason
 	noted    []store.Attempt
 	released []int64
-	missing  map[int64]bool // runs that are gone
+	unread   map[int64]error // runs whose content cannot be read
 	forgot   []time.Time
 	old      int // deliveries that are left to be forgotten
 	claims   int
 
-	// before is called, if set, at the beginning of every call, which fails with what it returns.
+	// before is called, if set, at the beginning of every call, one at a time, which fails with what it returns.
 	before func(call string) error
+	asking sync.Mutex
 }
 
 // fakeDelivery is a delivery.
@@ -43,7 +44,7 @@ type fakeDelivery struct {
 var _ CourierStore = (*fakeDeliveries)(nil)
 
 func newFakeDeliveries(now func() time.Time) *fakeDeliveries {
-	return &fakeDeliveries{now: now, all: map[int64]*fakeDelivery{}, paused: map[string]string{}, missing: map[int64]bool{}}
+	return &fakeDeliveries{now: now, all: map[int64]*fakeDelivery{}, paused: map[string]string{}, unread: map[int64]error{}}
 }
 
 // add has a message to an active destination become due, of a run or of another event, and returns it to be changed.
@@ -64,6 +65,8 @@ func (f *fakeDeliveries) add(kind, event string, due time.Time) *fakeDelivery {
 
 // call begins a call of the store.
 func (f *fakeDeliveries) call(ctx context.Context, name string) error {
+	f.asking.Lock()
+	defer f.asking.Unlock()
 	err := ctx.Err()
 	if err == nil {
 		err = hook(f.before, name)
@@ -116,8 +119,8 @@ func (f *fakeDeliveries) RunContent(ctx context.Context, run int64, limit int) (
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.missing[run] {
-		return c, fmt.Errorf("run %d: %w", run, store.ErrNotFound)
+	if err := f.unread[run]; err != nil {
+		return c, fmt.Errorf("run %d: %w", run, err)
 	}
 	c.Run.ID, c.Run.MatchCount = run, limit
 	return c, nil
