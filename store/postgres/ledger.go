@@ -30,7 +30,8 @@ const (
 // nothing else that a settlement waits for. SetTier and CreateKey lock one account and nothing after it; AccountOf one at most, and
 // after it only an address and an identity that no row of the ledger depends on. DisableApp and RegisterApp lock one app, which
 // is read without a lock. CreateSavedSearch locks one account, and after it only searches of that account. Runs lock searches and
-// nothing after them (see ClaimDue). The forgetting of batches and of creations skips what is locked. So nobody waits in a circle.
+// after them what is told of them, and so does whoever deletes one (see ClaimDue and ClaimDeliveries); no account is waited for after those. The
+// forgetting of batches, of creations and of deliveries skips what is locked. So nobody waits in a circle.
 
 const (
 	upsertMonths = `INSERT INTO usage_months AS m (account_id, period, detail_views, list_records)

@@ -48,6 +48,11 @@ func readings(s *Store, account cola.AccountID, label cola.TTBID) map[string]fun
 		"Apps":    func(ctx context.Context) error { _, err := s.Apps(ctx); return err },
 		"Connect": func(ctx context.Context) error { _, err := s.Connect(ctx, account, 1, nil); return err },
 		"Links":   func(ctx context.Context) error { _, err := s.Links(ctx, account); return err },
+		"DeliveriesOf": func(ctx context.Context) error {
+			_, _, err := s.DeliveriesOf(ctx, account, store.DeliveryFilter{}, store.Slice{Limit: 1})
+			return err
+		},
+		"OldestPending": func(ctx context.Context) error { _, err := s.OldestPending(ctx, []string{cola.KindEmail}); return err },
 	}
 }
 

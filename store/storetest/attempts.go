@@ -91,12 +91,6 @@ func triedAndGivenUp(t *testing.T, st store.Store, _ *clock) {
 	same(t, "the test", cola.DeliveryDelivered, mustDelivery(t, st, a.ID, test.ID).State)
 }
 
-// mustTellAccount turns an account's own address on again, so that it can be told.
-func mustTellAccount(t tb, st store.Store, a told) store.Destination {
-	t.Helper()
-	return mustTurn(t, st, mustOwn(t, st, a.ID), true)
-}
-
 func failingIsPaused(t *testing.T, st store.Store, c *clock) {
 	a := mustTell(t, st, "a@example.com", 1, 3)
 	other := mustDestination(t, st, newHook(a.ID, hook+"/other"))

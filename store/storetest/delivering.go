@@ -3,10 +3,7 @@ package storetest
 import (
 	"context"
 	"slices"
-	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
@@ -152,14 +149,4 @@ func mustMessage(t tb, st store.Store, to store.Destination, event string, due t
 	t.Helper()
 	d, err := st.AddDelivery(context.Background(), to.Account, to.UUID, event, due)
 	return must(t, d, err)
-}
-
-// sameBut compares two records, of which one may differ in what a function takes out of both.
-func sameBut[T any](t *testing.T, what string, want, got T, takeOut func(*T)) {
-	t.Helper()
-	takeOut(&want)
-	takeOut(&got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
 }

@@ -166,7 +166,10 @@ func runsMeetDestinations(t *testing.T, st store.Store, _ *clock) {
 	search := mustCreate(t, st, newSearch(a.ID, 1))
 	turned := mustDestination(t, st, newHook(a.ID, hook))
 	over := make(chan struct{})
+	end := sync.OnceFunc(func() { close(over) })
 	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer end()
 	until := func(work func()) {
 		wg.Go(func() {
 			for {
@@ -196,7 +199,7 @@ func runsMeetDestinations(t *testing.T, st store.Store, _ *clock) {
 		mustFind(t, st, search, n)
 		time.Sleep(time.Millisecond)
 	}
-	close(over)
+	end()
 	wg.Wait()
 	same(t, "told to the account's own address", runs, len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: mustOwn(t, st, a.ID).UUID})))
 	all := deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: turned.UUID})
