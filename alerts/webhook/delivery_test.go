@@ -1,0 +1,133 @@
+package webhook
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlite"
+)
+
+// trial is a registry in which saved searches have found a label each, that is to be posted to a receiver.
+type trial struct {
+	store       store.Store
+	clock       time.Time
+	account     cola.AccountID
+	destination store.Destination
+	courier     *alerts.Courier
+}
+
+// try makes a trial with so many searches.
+func try(t *testing.T, r *receiver, searches int) *trial {
+	t.Helper()
+	tr := &trial{clock: time.Now().UTC().Add(-24 * time.Hour)}
+	now := func() time.Time { return tr.clock }
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Now: now, Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	t.Cleanup(func() { st.Close() })
+	account, err := st.CreateAccount(t.Context(), "alerts@example.com", cola.TierFree)
+	must(t, err)
+	tr.store, tr.account = st, account.ID
+	tr.destination, err = st.CreateDestination(t.Context(), store.NewDestination{
+		Account: account.ID, Kind: cola.KindWebhook, Address: r.URL, State: cola.DestinationActive, Secret: secret, MaxDestinations: 20,
+	})
+	must(t, err)
+	for i := range searches {
+		plan := cola.Schedule{Active: true, Cadence: cola.CadenceDaily}
+		plan.NextRunAt = cola.Some(cola.TimestampOf(plan.Next(tr.clock)))
+		search := cola.SavedSearch{UUID: fmt.Sprintf("00000000-0000-4000-8000-%012d", i), Name: "Oaks", Filters: cola.SavedSearchFilters{BrandName: "oak"}, Schedule: &plan}
+		_, _, err := st.CreateSavedSearch(t.Context(), store.NewSavedSearch{Account: account.ID, Search: search, MaxActive: 100})
+		must(t, err)
+	}
+	label := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID: 26001001000001, BrandName: "OAK", ProductType: cola.Wine, PermitNumber: "CA-W-1", ApprovalDate: cola.DateOf(tr.clock),
+	}}}
+	for i := range cola.FieldsOf[cola.Cola]() {
+		label.Fields = label.Fields.With(i)
+	}
+	_, err = st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{label}, store.Commit)
+	must(t, err)
+	tr.clock = tr.clock.Add(24 * time.Hour)
+	_, err = alerts.New(alerts.Options{Store: st}).Tick(t.Context(), tr.clock)
+	must(t, err)
+	tr.courier = alerts.NewCourier(alerts.CourierOptions{Store: st, Senders: map[string]alerts.Sender{cola.KindWebhook: sender(r)}, Now: now})
+	return tr
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deliver delivers what is due after a time has passed, and checks what comes of it.
+func (tr *trial) deliver(t *testing.T, after time.Duration, want alerts.DeliveryReport) {
+	t.Helper()
+	tr.clock = tr.clock.Add(after)
+	report, err := tr.courier.Deliver(t.Context(), tr.clock)
+	must(t, err)
+	if diff := cmp.Diff(want, report); diff != "" {
+		t.Errorf("after %v more (-want +got):\n%s", after, diff)
+	}
+}
+
+// TestRetriesUntilTaken: a receiver that is not well at first gets what every search found, each message once under its id, signed whenever it comes.
+func TestRetriesUntilTaken(t *testing.T) {
+	var mu sync.Mutex
+	came := map[string]int{}
+	r := receive(t, true, func(w http.ResponseWriter, req *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		id := req.Header.Get("webhook-id")
+		if came[id]++; came[id] < 3 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	tr := try(t, r, 8)
+	tr.deliver(t, 0, alerts.DeliveryReport{Retried: 8})
+	tr.deliver(t, 5*time.Second, alerts.DeliveryReport{})
+	tr.deliver(t, 10*time.Second, alerts.DeliveryReport{Retried: 8})
+	tr.deliver(t, 90*time.Second, alerts.DeliveryReport{Delivered: 8})
+	tr.deliver(t, 96*time.Hour, alerts.DeliveryReport{})
+	searches := map[string]string{}
+	for _, got := range r.all() {
+		must(t, verify(t, secret, got))
+		var told struct{ Data ran }
+		must(t, json.Unmarshal(got.body, &told))
+		if len(told.Data.Labels) != 1 || told.Data.Labels[0].BrandName != "OAK" || fmt.Sprint(told.Data.Labels[0].Met.Names()) != "[brand_name]" {
+			t.Errorf("%s", got.body)
+		}
+		id := got.header.Get("webhook-id")
+		if s := searches[told.Data.SavedSearch.UUID]; s != "" && s != id {
+			t.Errorf("what %s found comes as %s and %s", told.Data.SavedSearch.UUID, s, id)
+		}
+		searches[told.Data.SavedSearch.UUID] = id
+	}
+	if len(searches) != 8 || len(came) != 8 || len(r.all()) != 24 {
+		t.Errorf("%d searches, %d messages, %d requests", len(searches), len(came), len(r.all()))
+	}
+}
+
+// TestGone: a receiver that answers 410 is not asked again.
+func TestGone(t *testing.T) {
+	r := receive(t, true, answers(http.StatusGone))
+	tr := try(t, r, 1)
+	tr.deliver(t, 0, alerts.DeliveryReport{Failed: 1})
+	tr.deliver(t, 96*time.Hour, alerts.DeliveryReport{})
+	d, err := tr.store.Destination(t.Context(), tr.account, tr.destination.UUID)
+	must(t, err)
+	if d.State != cola.DestinationDisabled || d.Reason.V != cola.ReasonGone || len(r.all()) != 1 {
+		t.Errorf("%+v after %d requests", d.Destination, len(r.all()))
+	}
+}
