@@ -56,6 +56,7 @@ func TestFeed(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	f := newFake()
 	f.sending.feed.Runs[0].Run.MatchCount = 1_203
+	f.sending.feed.Runs[1].Labels[0].ApplicationStatus = cola.StatusSurrendered
 	resp := send(t, mustServe(t, f, io.Discard), "GET", feedTarget+"?utm_source=reader")
 	spec.Validate(t, httptest.NewRequest("GET", feedTarget, nil), resp)
 	content := mustRead(t, resp)
@@ -79,12 +80,15 @@ func TestFeed(t *testing.T) {
 	if first.Title != "1,203 new labels: Wines called oak" || first.Updated != want.Updated || feed.Entries[1].Title != "2 new labels: Wines called oak" {
 		t.Errorf("entries %q, %q", first.Title, feed.Entries[1].Title)
 	}
-	for _, text := range []string{"Approved from " + run.DateFrom.String() + " to " + run.DateTo.String() + ", 1 of them late", "<strong>RAVEN OAK</strong> PINOT NOIR", "approved 2026-11-04", "TTB id 26266001000016", "1202 more", search.ManageURL} {
+	for _, text := range []string{"Approved from " + run.DateFrom.String() + " to " + run.DateTo.String() + ", 1 of them late", "<strong>RAVEN OAK</strong> PINOT NOIR", "approved 2026-11-04", "TTB id 26266001000016", "And 1202 more", search.ManageURL} {
 		if !strings.Contains(first.Content.Text, text) {
 			t.Errorf("the first entry does not say %q:\n%s", text, first.Content.Text)
 		}
 	}
-	if second := feed.Entries[1].Content.Text; !strings.Contains(second, "(late)") || strings.Contains(first.Content.Text, "(late)") {
+	if strings.Contains(first.Content.Text, "now ") {
+		t.Errorf("a label that is still approved is said to be something else:\n%s", first.Content.Text)
+	}
+	if second := feed.Entries[1].Content.Text; !strings.Contains(second, "approved 2026-10-14 (late); now surrendered;") || strings.Contains(first.Content.Text, "(late)") {
 		t.Errorf("which labels are late:\n%s", second)
 	}
 	h := resp.Header

@@ -38,8 +38,11 @@ type leaf struct {
 	Buttons []button
 }
 
-// button sends a POST. The first one of a leaf is what most people will want.
-type button struct{ Path, Label string }
+// button sends a POST.
+type button struct {
+	Path, Label string
+	Main        bool // it is what most people come for
+}
 
 //go:embed leaf.html
 var leafSource string
@@ -57,7 +60,9 @@ func (a *api) askUnsubscribe(w http.ResponseWriter, r *http.Request) {
 		a.failLeaf(w, r, err)
 		return
 	}
-	a.writeLeaf(w, r, http.StatusOK, standing(s, token, "Stop these messages?"))
+	page := standing(s, token, "Stop these messages?")
+	page.Buttons[0].Main = true
+	a.writeLeaf(w, r, http.StatusOK, page)
 }
 
 // askConfirm shows what confirming would agree to, and changes nothing.
@@ -108,7 +113,7 @@ func isOneClick(r *http.Request) bool {
 
 // standing is the page about a subscription as it is. title is that of one whose messages are sent.
 func standing(s registry.Subscription, token, title string) leaf {
-	agree, end := button{"/confirm/" + token, "Send me these messages"}, button{"/unsubscribe/" + token, "Stop these messages"}
+	agree, end := button{"/confirm/" + token, "Send me these messages", true}, button{"/unsubscribe/" + token, "Stop these messages", false}
 	what := "Messages about " + subject(s) + " are sent to " + recipient(s) + "."
 	switch {
 	case s.Ended():

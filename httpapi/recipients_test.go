@@ -44,11 +44,11 @@ func checkPrivate(t *testing.T, resp *http.Response, contentType string) {
 }
 
 var (
-	buttons  = regexp.MustCompile(`<form method="post" action="([^"]+)"><button type="submit">([^<]+)</button></form>`)
+	buttons  = regexp.MustCompile(`<form method="post" action="([^"]+)"><button type="submit"( class="main")?>([^<]+)</button></form>`)
 	headline = regexp.MustCompile(`<h1>([^<]+)</h1>`)
 )
 
-// seen is what a person sees of a page: its headline, and the buttons with where they lead.
+// seen is what a person sees of a page: its headline, and the buttons with where they lead; * marks the one that stands out.
 func seen(t *testing.T, page string) string {
 	t.Helper()
 	if strings.Contains(page, "<script") || strings.Contains(page, "ZgotmplZ") || !strings.Contains(page, `<meta name="color-scheme" content="light dark">`) {
@@ -59,7 +59,10 @@ func seen(t *testing.T, page string) string {
 		b.WriteString(html.UnescapeString(match[1]))
 	}
 	for _, match := range buttons.FindAllStringSubmatch(page, -1) {
-		b.WriteString(" [" + match[2] + " " + strings.TrimSuffix(match[1], exampleMailToken) + "]")
+		b.WriteString(" [" + match[3] + " " + strings.TrimSuffix(match[1], exampleMailToken) + "]")
+		if match[2] != "" {
+			b.WriteString("*")
+		}
 	}
 	return b.String()
 }
@@ -82,7 +85,7 @@ func TestLooksChangeNothing(t *testing.T) {
 
 // TestPagesOfRecipients shows each page in each state.
 func TestPagesOfRecipients(t *testing.T) {
-	const stop, agree, again, no = " [Stop these messages /unsubscribe/]", " [Send me these messages /confirm/]", " [Get them again /confirm/]", " [No, thank you /unsubscribe/]"
+	const stop, agree, again, no = " [Stop these messages /unsubscribe/]", " [Send me these messages /confirm/]*", " [Get them again /confirm/]*", " [No, thank you /unsubscribe/]"
 	const gone, asks = "You are unsubscribed" + again, "Do you want these messages?" + agree + no
 	active := registry.Subscription{Address: "t…@example.com", State: cola.DestinationActive}
 	of := func(state, reason string) registry.Subscription {
@@ -93,10 +96,10 @@ func TestPagesOfRecipients(t *testing.T) {
 		s                                    registry.Subscription
 		getEnd, postEnd, getAgree, postAgree string
 	}{
-		{"active", active, "Stop these messages?" + stop, gone, "You get these messages" + stop, "Thank you" + stop},
+		{"active", active, "Stop these messages?" + stop + "*", gone, "You get these messages" + stop, "Thank you" + stop},
 		{"unconfirmed", of(cola.DestinationUnconfirmed, ""), asks, gone, asks, "Thank you" + stop},
 		{"ended", of(cola.DestinationPaused, cola.ReasonUnsubscribed), gone, gone, gone, "Thank you" + stop},
-		{"paused", of(cola.DestinationPaused, cola.ReasonHolder), "Stop these messages?" + stop, gone, "You get these messages" + stop, "Thank you" + stop},
+		{"paused", of(cola.DestinationPaused, cola.ReasonHolder), "Stop these messages?" + stop + "*", gone, "You get these messages" + stop, "Thank you" + stop},
 	} {
 		for request, want := range map[[2]string]string{
 			{"GET", unsubscribeTarget}: tt.getEnd, {"POST", unsubscribeTarget}: tt.postEnd, {"GET", confirmTarget}: tt.getAgree, {"POST", confirmTarget}: tt.postAgree,
