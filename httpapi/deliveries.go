@@ -16,7 +16,7 @@ func deliveryOperations(svc Service) []operation {
 		{
 			ID: "listDeliveries", Path: deliveriesPath, Tag: tagDestinations, Summary: "List deliveries",
 			Description: "The messages that were sent, are to be sent, or were skipped, newest first, and what became of each.",
-			Params:      reflect.TypeFor[cola.DeliveryListParams](), Sample: "state=delivered&per_page=1",
+			Params:      reflect.TypeFor[cola.DeliveryListParams](), Sample: "per_page=1",
 			Response: reflect.TypeFor[pageOf[cola.Delivery]](), Example: exampleDeliveries(), Cost: free,
 			call: list(svc.Deliveries, func(l registry.PageList[cola.Delivery]) answer {
 				return answer{body: plain(pageOf[cola.Delivery]{array(l.Rows), l.Meta})}

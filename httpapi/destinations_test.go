@@ -192,7 +192,7 @@ func TestExampleDestinationsAgree(t *testing.T) {
 		t.Errorf("%+v settles %+v", last, d.Delivery)
 	}
 	page, err := newDecoder[cola.DeliveryListParams]().decode(sampleOf(t, "listDeliveries")).Normalize()
-	if list := exampleDeliveries(); err != nil || list.Meta.PerPage != page.PerPage || len(list.Data) != list.Meta.Total || list.Data[0].State != page.State {
+	if list := exampleDeliveries(); err != nil || list.Meta.PerPage != page.PerPage || len(list.Data) != list.Meta.PerPage || list.Meta.HasMore != (list.Meta.Total > 1) {
 		t.Errorf("%+v does not answer %+v, %v", list, page, err)
 	}
 	if list := exampleDestinations(); len(list.Data) != list.Meta.PerPage || list.Meta.HasMore != (list.Meta.Total > 1) || list.Data[0].CreatedAt > made.CreatedAt {

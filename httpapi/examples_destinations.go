@@ -74,11 +74,11 @@ func exampleDelivery() cola.DeliveryDetail {
 	}
 }
 
-// exampleDeliveries is the first page of what was delivered.
+// exampleDeliveries is the first page of two.
 func exampleDeliveries() pageOf[cola.Delivery] {
 	return pageOf[cola.Delivery]{
 		Data: []cola.Delivery{exampleDelivery().Delivery},
-		Meta: cola.PageMeta{Total: 1, Page: 1, PerPage: 1},
+		Meta: cola.PageMeta{Total: 2, Page: 1, PerPage: 1, HasMore: true},
 	}
 }
 
