@@ -56,10 +56,14 @@ func (c runRows) othersDoNot() {
 	mustRecord(c, c.st, runOf(c, c.st, d, 1))
 }
 
-// deletedAreGone: with a search go its runs and matches, and its claim is worth nothing.
+// deletedAreGone: with a search go its runs and matches and what was to be told of them, and its claim is worth nothing.
 func (c runRows) deletedAreGone() {
 	c.execute(`DELETE FROM saved_searches`)
-	same(c, "what is left", []string(nil), everything(c, c.st))
+	sizes := mustSizes(c.T, c.st)
+	for _, kind := range []store.ItemKind{store.ItemSearch, store.ItemRun, store.ItemMatch, store.ItemDelivery} {
+		same(c, string(kind)+" that are left", 0, sizes[kind])
+	}
+	mustHaveSent(c, c.st, 1, 0, 0) // the account's own destination is
 	made := mustCreate(c, c.st, dueSearch(c.account, 200, epoch))
 	run := runOf(c, c.st, mustClaimOne(c, c.st), 1)
 	c.execute(`DELETE FROM saved_searches`)
