@@ -19,7 +19,10 @@ import (
 )
 
 // home is where a registry under test keeps its data.
-type home struct{ storeFlags }
+type home struct {
+	storeFlags
+	key string // of the demonstration account; empty where its first start prints one, or there is none
+}
 
 // embedded returns a home whose first start is still to come.
 func embedded(t *testing.T) home { return home{storeFlags: storeFlags{DataDir: t.TempDir()}} }
@@ -48,6 +51,19 @@ func furnishedFile(t *testing.T) home {
 	return h
 }
 
+// settled returns a home as after a first start: furnished, with the demonstration account, whose key its servers have.
+func settled(t *testing.T) home {
+	t.Helper()
+	h := furnishedFile(t)
+	st := mustOpen(t, h)
+	_, secret, _ := mustAccount(t, st, demoEmail, cola.TierPro)
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h.key = secret.Reveal()
+	return h
+}
+
 // onBoth runs a test on each kind of database, furnished with the demonstration labels.
 func onBoth(t *testing.T, test func(t *testing.T, h home)) {
 	t.Helper()
@@ -59,15 +75,15 @@ func onBoth(t *testing.T, test func(t *testing.T, h home)) {
 	}
 }
 
-// demonstrated is what the demonstration labels were loaded into, once for all tests.
-type demonstrated struct {
+// furnishing is what the demonstration labels were loaded into, once for all tests.
+type furnishing struct {
 	once  sync.Once
 	place string
 	err   error
 }
 
 // where returns the place that load makes, by its URL or path, and fills.
-func (d *demonstrated) where(t *testing.T, load func(ctx context.Context) (place string, st store.Store, err error)) string {
+func (d *furnishing) where(t *testing.T, load func(ctx context.Context) (place string, st store.Store, err error)) string {
 	t.Helper()
 	d.once.Do(func() {
 		ctx := context.Background()
@@ -84,12 +100,12 @@ func (d *demonstrated) where(t *testing.T, load func(ctx context.Context) (place
 	return d.place
 }
 
-var demonstratedOnPostgres, demonstratedInFile demonstrated
+var loadedOnPostgres, loadedInFile furnishing
 
 // demoFolder returns a folder with an embedded database that holds the demonstration labels.
 func demoFolder(t *testing.T) string {
 	t.Helper()
-	return demonstratedInFile.where(t, func(ctx context.Context) (string, store.Store, error) {
+	return loadedInFile.where(t, func(ctx context.Context) (string, store.Store, error) {
 		folder, err := os.MkdirTemp("", "colaregistry-demo")
 		if err != nil {
 			return "", nil, err
@@ -103,7 +119,7 @@ func demoFolder(t *testing.T) string {
 func demoDatabase(t *testing.T) string {
 	t.Helper()
 	server := pgtest.Shared(t)
-	return demonstratedOnPostgres.where(t, func(ctx context.Context) (string, store.Store, error) {
+	return loadedOnPostgres.where(t, func(ctx context.Context) (string, store.Store, error) {
 		url, err := server.CreateDatabase(ctx)
 		if err != nil {
 			return "", nil, err

@@ -131,7 +131,7 @@ func TestRepairLeavesTheSecondAccount(t *testing.T) {
 // TestLinksShowWhatHolds: of the scopes that a token brought, those that the app may have.
 func TestLinksShowWhatHolds(t *testing.T) {
 	t.Parallel()
-	p := mustSignInApart(t, embedded(t))
+	p := mustSignInApart(t, settled(t))
 	for _, tt := range []struct {
 		allowed []string
 		want    string

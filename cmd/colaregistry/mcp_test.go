@@ -152,7 +152,7 @@ func useEveryTool(t *testing.T, a assistant) {
 // TestToolCursorWalk: following next_cursor hands out every label once.
 func TestToolCursorWalk(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, embedded(t))
+	s := startServer(t, settled(t))
 	a := mustConnect(t, s.endpoint(), s.key)
 	arguments := map[string]any{"q": "oak", "per_page": 100, "approval_date_from": "2005-01-01"}
 	var walked []string
@@ -261,7 +261,7 @@ func (s *serverProcess) post(t *testing.T, key, body string, lines ...string) an
 // TestProtection: what must not reach the registry is refused by a running server.
 func TestProtection(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, embedded(t), "--allowed-origin", "https://app.example", "--allowed-host", "registry.internal")
+	s := startServer(t, settled(t), "--allowed-origin", "https://app.example", "--allowed-host", "registry.internal")
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	tests := []struct {
 		key, body, line string

@@ -177,7 +177,7 @@ func TestStepUp(t *testing.T) {
 func TestHostileTokens(t *testing.T) {
 	t.Parallel()
 	i, other := startIssuer(t), startIssuer(t)
-	h := embedded(t)
+	h := settled(t)
 	s := startServer(t, h, "--oidc-issuer", i.URL)
 	st := mustOpen(t, h)
 	registerApp(t, h, i, "saved_searches:write")

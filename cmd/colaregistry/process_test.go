@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 type sharing struct{ m *testing.M }
 
 func (s sharing) Run() int {
-	defer func() { os.RemoveAll(demonstratedInFile.place) }()
+	defer func() { os.RemoveAll(loadedInFile.place) }()
 	return pgtest.Main(s.m)
 }
 
@@ -115,7 +115,7 @@ func mustRun(t *testing.T, args ...string) string {
 type serverProcess struct {
 	cmd      *exec.Cmd
 	base     string // URL with /api/v1
-	key      string // printed at a first start
+	key      string // printed at a first start, or of the home
 	out, err output
 	done     chan error
 }
@@ -136,7 +136,7 @@ func startServer(t *testing.T, h home, args ...string) *serverProcess {
 // launch starts serve.
 func launch(t *testing.T, h home, args ...string) *serverProcess {
 	t.Helper()
-	s := &serverProcess{done: make(chan error, 1)}
+	s := &serverProcess{key: h.key, done: make(chan error, 1)}
 	s.cmd = command(slices.Concat([]string{"serve", "--listen", "127.0.0.1:0"}, h.flags(), args)...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.err
 	if err := s.cmd.Start(); err != nil {

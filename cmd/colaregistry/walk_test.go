@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,7 +27,7 @@ func TestWalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	onBoth(t, func(t *testing.T, h home) {
-		s, st := startServer(t, h), mustOpen(t, h)
+		s, st := startServer(t, h, "--webhook-allow-private"), mustOpen(t, h)
 		if _, err := st.AccountByEmail(t.Context(), "demo@example.com"); err != nil {
 			mustAccount(t, st, "demo@example.com", "pro")
 		}
@@ -35,6 +36,7 @@ func TestWalk(t *testing.T) {
 			script += block[1]
 		}
 		script = strings.ReplaceAll(script, "http://127.0.0.1:8080/api/v1", s.base)
+		script = strings.ReplaceAll(script, "127.0.0.1:9090", mustFreeAddress(t))
 		script = strings.ReplaceAll(script, "go run ./cmd/colaregistry", "colaregistry")
 		walk := exec.Command(shell, "-c", script)
 		walk.Dir, walk.Env = t.TempDir(), append(os.Environ(), "COLAREGISTRY_DATA_DIR="+h.DataDir, "COLAREGISTRY_DATABASE_URL="+h.DatabaseURL, "PATH="+mustProgramDir(t)+":"+os.Getenv("PATH"))
@@ -49,12 +51,23 @@ func TestWalk(t *testing.T) {
 				t.Fatalf("nothing says %q in its place:\n%s", want, out)
 			}
 		}
-		for _, want := range []string{`"match_count":1`, `"ttb_id":"99365001000017","late":false`} {
+		for _, want := range []string{`"match_count":1`, `"ttb_id":"99365001000017","late":false,"met":["brand_name","type_wine"]`, `"state":"delivered"`, `"verdict":"found"`} {
 			if !strings.Contains(string(out), want) {
 				t.Errorf("nothing says %s:\n%s", want, out)
 			}
 		}
 	})
+}
+
+// mustFreeAddress returns an address that nobody listened on a moment ago.
+func mustFreeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }
 
 // outcomes returns what the guide says that its commands answer.

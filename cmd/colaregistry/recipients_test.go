@@ -1,0 +1,151 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/mailtest"
+)
+
+// TestRecipientDecides: a stranger gets one message that asks, and none else until the link in it was followed and the button of the page
+// pressed; then messages come, until the page of their link ends them.
+func TestRecipientDecides(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		post := mailtest.Start(t)
+		s := startSender(t, h, post)
+		_, secret, _ := mustAccount(t, mustOpen(t, h), "holder@example.com", cola.TierPro)
+		key := secret.Reveal()
+		made := s.mustAnswer(t, 201, "POST", "/destinations", key, `{"kind":"email","address":"stranger@example.com"}`)
+		place := strings.TrimPrefix(made.Header.Get("Location"), "/api/v1")
+		if made.at("data", "state") != cola.DestinationUnconfirmed || made.at("data", "secret") != nil {
+			t.Errorf("made: %s", made.body)
+		}
+		asked := awaitMail(t, post, 1)
+		s.mustAnswer(t, 409, "POST", place+"/test", key, "")
+		s.mustAnswer(t, 409, "PATCH", place, key, `{"active":true}`)
+		s.mustAnswer(t, 429, "POST", place+"/confirmation", key, "")
+
+		confirm := linkIn(t, asked, "confirm")
+		for _, method := range []string{"GET", "HEAD"} {
+			if page := visit(t, method, confirm); method == "GET" && !strings.Contains(string(page.body), "s…@example.com") {
+				t.Errorf("the page: %s", page.body)
+			}
+		}
+		s.expectState(t, place, key, cola.DestinationUnconfirmed, nil)
+		visit(t, "POST", confirm)
+		s.expectState(t, place, key, cola.DestinationActive, nil)
+
+		sent := s.mustAnswer(t, 202, "POST", place+"/test", key, "")
+		awaitMail(t, post, 2)
+		s.mustAnswer(t, 200, "GET", fmt.Sprintf("/deliveries/%.0f", sent.at("data", "id")), key, "")
+		visit(t, "POST", strings.Replace(confirm, "/confirm/", "/unsubscribe/", 1))
+		s.expectState(t, place, key, cola.DestinationPaused, cola.ReasonUnsubscribed)
+		s.mustAnswer(t, 204, "DELETE", place, key, "")
+		if gone := get(t, confirm); gone.StatusCode != http.StatusNotFound || !strings.Contains(string(gone.body), "There is nothing here any more") {
+			t.Errorf("afterwards: %d %s", gone.StatusCode, gone.body)
+		}
+		if got := len(post.Messages()); got != 2 {
+			t.Errorf("%d messages were sent, want 2", got)
+		}
+		if token := confirm[strings.LastIndex(confirm, "/")+1:]; strings.Contains(s.err.String(), token) {
+			t.Error("the log tells the token")
+		}
+	})
+}
+
+// TestFeedOfASearch: it is read without a key, at an address that ends when it is replaced.
+func TestFeedOfASearch(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		s := startServer(t, h)
+		_, secret, _ := mustAccount(t, mustOpen(t, h), "feed@example.com", cola.TierPro)
+		key := secret.Reveal()
+		made := s.create(t, key, `{"name":"Bettongs","filters":{"brand_name":"bettong"},"schedule":{"cadence":"daily"}}`)
+		place := "/saved-searches/" + made.at("data", "uuid").(string)
+		address := func() string { return s.mustAnswer(t, 201, "POST", place+"/feed", key, "").at("data", "url").(string) }
+		first := address()
+		h.run(t, "import", "colas", mustNews(t, "BETTONG", 1, 2, cola.DateOf(time.Now())))
+		s.mustAnswer(t, 202, "POST", place+"/run", key, "")
+		var feed answer
+		for range 900 { // the next tick is at most a minute away
+			if feed = get(t, first); strings.Contains(string(feed.body), "<entry>") {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		for _, want := range []string{"2 new labels: Bettongs", "BETTONG", "99365001000002"} {
+			if feed.StatusCode != http.StatusOK || !strings.Contains(string(feed.body), want) {
+				t.Errorf("the feed lacks %s: %d %s", want, feed.StatusCode, feed.body)
+			}
+		}
+		second := address()
+		if old, anew := get(t, first), get(t, second); old.StatusCode != http.StatusNotFound || anew.StatusCode != http.StatusOK {
+			t.Errorf("the replaced address: %d, the new one: %d", old.StatusCode, anew.StatusCode)
+		}
+		s.mustAnswer(t, 204, "DELETE", place+"/feed", key, "")
+		if ended := get(t, second); ended.StatusCode != http.StatusNotFound {
+			t.Errorf("the ended feed: %d", ended.StatusCode)
+		}
+	})
+}
+
+// expectState holds a destination to how it stands.
+func (s *serverProcess) expectState(t *testing.T, place, key, state string, reason any) {
+	t.Helper()
+	if got := s.mustAnswer(t, 200, "GET", place, key, ""); got.at("data", "state") != state || got.at("data", "reason") != reason {
+		t.Errorf("%s, want it %s, %v", got.body, state, reason)
+	}
+}
+
+// visit asks for a page as a browser without cookies does, and holds it to be there.
+func visit(t *testing.T, method, address string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := do(t, req)
+	if got.StatusCode != http.StatusOK {
+		t.Errorf("%s of a page: %d %s", method, got.StatusCode, got.body)
+	}
+	return got
+}
+
+// get asks for an address, without a key.
+func get(t *testing.T, address string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return do(t, req)
+}
+
+// awaitMail waits for so many messages and returns the latest.
+func awaitMail(t *testing.T, post *mailtest.Server, messages int) mailtest.Message {
+	t.Helper()
+	for range 600 {
+		if got := post.Messages(); len(got) >= messages {
+			return got[messages-1]
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatalf("%d messages were sent, want %d", len(post.Messages()), messages)
+	return mailtest.Message{}
+}
+
+// linkIn returns the address of a kind that a message has.
+func linkIn(t *testing.T, m mailtest.Message, kind string) string {
+	t.Helper()
+	link := regexp.MustCompile(`http://[0-9.:]+/` + kind + `/[0-9a-zA-Z_-]+`).FindString(m.Text)
+	if link == "" {
+		t.Fatalf("no link to %s in\n%s", kind, m.Text)
+	}
+	return link
+}
