@@ -36,7 +36,10 @@ func (d Destination) notConfirmed() error {
 // inactive is the refusal of what only an active destination can be used for.
 func inactive(d Destination, message string) *Error {
 	refusal := Errorf(CodeNotActive, "%s", message)
-	refusal.Details = map[string]any{"state": d.State, "reason": d.Reason}
+	refusal.Details = map[string]any{"state": d.State}
+	if d.Reason.OK {
+		refusal.Details["reason"] = d.Reason.V
+	}
 	return refusal
 }
 

@@ -100,6 +100,12 @@ func TestDestinationChange(t *testing.T) {
 	if err := d.CheckActive(false); err == nil || !strings.Contains(err.Error(), `PATCH /destinations/`+d.UUID+` with {"active": true}`) {
 		t.Errorf("a paused one is used: %v", err)
 	}
+	for _, from := range []standing{unconfirmed, gone} {
+		details := from.destination().CheckActive(false).(*Error).Details
+		if reason, has := details["reason"]; details["state"] != from.state || has != (from.reason != "") || has && reason != from.reason {
+			t.Errorf("%v has the details %v", from, details)
+		}
+	}
 	if own := unsubscribed.destination(); !strings.Contains(own.CheckActive(true).Error(), "PATCH") {
 		t.Errorf("the own one: %v", own.CheckActive(true))
 	}

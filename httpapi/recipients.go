@@ -130,9 +130,14 @@ func standing(s registry.Subscription, token, title string) leaf {
 	return leaf{title, []string{what}, []button{end}}
 }
 
+// subject says what messages are about. What the account holder has called a search is shown to those only who have agreed to get it: to a stranger
+// anything could be said in it.
 func subject(s registry.Subscription) string {
-	if s.Search == "" {
+	switch {
+	case s.Search == "":
 		return "new label approvals that saved searches find"
+	case !s.Confirmed():
+		return "new label approvals that a saved search finds"
 	}
 	return "new label approvals that the saved search “" + s.Search + "” finds"
 }
