@@ -1,7 +1,6 @@
 package registry_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,76 +17,6 @@ import (
 )
 
 const hook = "https://hooks.example.com/labels"
-
-func (f flaky) CreateDestination(ctx context.Context, d store.NewDestination) (store.Destination, error) {
-	if f.w.full.Load() {
-		return store.Destination{}, errFull
-	}
-	return f.Store.CreateDestination(ctx, d)
-}
-
-func (f flaky) Destination(ctx context.Context, a cola.AccountID, uuid string) (store.Destination, error) {
-	if f.w.full.Load() {
-		return store.Destination{}, errFull
-	}
-	return f.Store.Destination(ctx, a, uuid)
-}
-
-func (f flaky) Destinations(ctx context.Context, a cola.AccountID, page store.Slice) ([]store.Destination, int, error) {
-	if f.w.full.Load() {
-		return nil, 0, errFull
-	}
-	return f.Store.Destinations(ctx, a, page)
-}
-
-func (f flaky) UpdateDestination(ctx context.Context, a cola.AccountID, uuid string, change func(*store.Destination) error) (store.Destination, error) {
-	if f.w.stiff.Load() {
-		return store.Destination{}, errFull
-	}
-	return f.Store.UpdateDestination(ctx, a, uuid, change)
-}
-
-func (f flaky) DeleteDestination(ctx context.Context, a cola.AccountID, uuid string) error {
-	if f.w.stiff.Load() {
-		return errFull
-	}
-	return f.Store.DeleteDestination(ctx, a, uuid)
-}
-
-func (f flaky) AddDelivery(ctx context.Context, a cola.AccountID, destination, event string, due time.Time) (cola.Delivery, error) {
-	if f.w.stiff.Load() {
-		return cola.Delivery{}, errFull
-	}
-	return f.Store.AddDelivery(ctx, a, destination, event, due)
-}
-
-func (f flaky) ReplayUndelivered(ctx context.Context, a cola.AccountID, destination string, due time.Time, limit int) (int, error) {
-	if f.w.stiff.Load() {
-		return 0, errFull
-	}
-	return f.Store.ReplayUndelivered(ctx, a, destination, due, limit)
-}
-
-func (f flaky) Replay(ctx context.Context, a cola.AccountID, id int64, due time.Time) (cola.Delivery, error) {
-	if f.w.full.Load() || f.w.stiff.Load() {
-		return cola.Delivery{}, errFull
-	}
-	return f.Store.Replay(ctx, a, id, due)
-}
-
-func (f flaky) DeliveriesOf(ctx context.Context, a cola.AccountID, which store.DeliveryFilter, page store.Slice) ([]cola.Delivery, int, error) {
-	if f.w.full.Load() {
-		return nil, 0, errFull
-	}
-	return f.Store.DeliveriesOf(ctx, a, which, page)
-}
-
-func (f flaky) DeliveryOf(ctx context.Context, a cola.AccountID, id int64) (cola.DeliveryDetail, error) {
-	if f.w.full.Load() {
-		return cola.DeliveryDetail{}, errFull
-	}
-	return f.Store.DeliveryOf(ctx, a, id)
-}
 
 // webhookTo are the parameters of a webhook.
 func webhookTo(address string) cola.DestinationParams {
@@ -416,84 +345,4 @@ func TestNoMailIsSent(t *testing.T) {
 	if _, _, err := w.TestDestination(t.Context(), c, made.UUID); err != nil {
 		t.Errorf("a webhook is tried: %v", err)
 	}
-}
-
-// TestDestinationsFail: a caller who is not told what became of a request learns what to do.
-func TestDestinationsFail(t *testing.T) {
-	w := mustWorld(t, 0)
-	c := w.mustWriter(t, "fails@example.com", cola.TierPro)
-	made := w.mustAdd(t, c, webhookTo(hook))
-	w.full.Store(true)
-	for name, err := range w.everyDestinationCall(t.Context(), c, made.UUID) {
-		var refusal *cola.Error
-		if !errors.As(err, &refusal) || refusal.Code != cola.CodeUnavailable || refusal.RetryAfter <= 0 {
-			t.Errorf("%s: %v, want unavailable", name, err)
-		}
-	}
-	w.full.Store(false)
-	w.stiff.Store(true)
-	for name, err := range w.everyDestinationCall(t.Context(), c, made.UUID) {
-		switch reads := name == "list" || name == "read" || name == "deliveries"; {
-		case strings.HasPrefix(name, "make"), name == "ask", name == "delivery": // fails, or not, for another reason
-		case reads != (err == nil), err != nil && (code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "same request again")):
-			t.Errorf("%s while nothing can be changed: %v", name, err)
-		}
-	}
-	w.stiff.Store(false)
-	if _, err := w.DeleteDestination(t.Context(), c, w.mustFind(t, c, hook+"/new")); err != nil {
-		t.Fatal(err)
-	}
-	w.down.Store(true)
-	for name, err := range w.everyDestinationCall(t.Context(), c, made.UUID) {
-		if code(err) != cola.CodeUnavailable {
-			t.Errorf("%s while the ledger is down: %v", name, err)
-		}
-	}
-	w.down.Store(false)
-	if err := w.store.RevokeKey(t.Context(), c.Credential.ID); err != nil {
-		t.Fatal(err)
-	}
-	for name, err := range w.everyDestinationCall(t.Context(), c, made.UUID) {
-		if code(err) != cola.CodeUnauthorized {
-			t.Errorf("%s with a revoked key: %v", name, err)
-		}
-	}
-	if kept, err := w.store.Destination(t.Context(), c.Account, made.UUID); err != nil || kept.State != cola.DestinationActive || kept.Secrets.Current != made.Secret.V {
-		t.Errorf("what was refused was done: %+v, %v", kept, err)
-	}
-}
-
-// TestAskingFails: an address that was kept and could not be asked is told as such, and can be asked then.
-func TestAskingFails(t *testing.T) {
-	w := mustWorld(t, 0)
-	c := w.mustWriter(t, "half@example.com", cola.TierPro)
-	w.stiff.Store(true)
-	_, _, err := w.CreateDestination(t.Context(), c, mailTo("stranger@example.com"))
-	w.stiff.Store(false)
-	list, _, _ := w.Destinations(t.Context(), c, cola.SavedSearchListParams{})
-	if code(err) != cola.CodeUnavailable || len(list.Rows) != 2 || !strings.Contains(err.Error(), "POST /destinations/"+list.Rows[1].UUID+"/confirmation") {
-		t.Fatalf("%v; there are %+v", err, list.Rows)
-	}
-	if _, _, err := w.ResendConfirmation(t.Context(), c, list.Rows[1].UUID); err != nil {
-		t.Errorf("asked then: %v", err)
-	}
-}
-
-// everyDestinationCall makes every call about destinations and deliveries once, and returns what each failed with.
-func (w *world) everyDestinationCall(ctx context.Context, c cola.Caller, id string) map[string]error {
-	errs := map[string]error{}
-	_, _, errs["list"] = w.Destinations(ctx, c, cola.SavedSearchListParams{})
-	_, _, errs["read"] = w.Destination(ctx, c, id, "")
-	_, _, errs["make a webhook"] = w.CreateDestination(ctx, c, webhookTo(hook+"/new"))
-	_, _, errs["make a mailbox"] = w.CreateDestination(ctx, c, mailTo("stranger@example.com"))
-	_, _, errs["change"] = w.ChangeDestination(ctx, c, id, cola.DestinationChangeParams{Active: cola.Some(false)})
-	_, errs["delete"] = w.DeleteDestination(ctx, c, id)
-	_, _, errs["rotate"] = w.RotateSecret(ctx, c, id)
-	_, _, errs["test"] = w.TestDestination(ctx, c, id)
-	_, _, errs["ask"] = w.ResendConfirmation(ctx, c, id)
-	_, _, errs["replay all"] = w.ReplayDestination(ctx, c, id)
-	_, _, errs["deliveries"] = w.Deliveries(ctx, c, cola.DeliveryListParams{})
-	_, _, errs["delivery"] = w.Delivery(ctx, c, "1", "")
-	_, _, errs["replay"] = w.ReplayDelivery(ctx, c, "1")
-	return errs
 }
