@@ -19,11 +19,13 @@ type deliveryFlags struct {
 	WebhooksPrivate bool   `name:"webhook-allow-private" help:"Let webhooks go to this machine and its network, and without https: for trials, or where every account holder is trusted."`
 }
 
+// check reports what is wrong with the flags before anything is opened. Nobody is asked whether the server is there.
 func (f *deliveryFlags) check() error {
 	if (f.SMTP == "") != (f.MailFrom == "") {
 		return errors.New("--smtp and --mail-from need each other")
 	}
-	return nil
+	_, err := f.senders("http://localhost", slog.New(slog.DiscardHandler))
+	return err
 }
 
 // senders returns what sends each kind of message that this process sends.

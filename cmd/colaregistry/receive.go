@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,8 +31,11 @@ const (
 // Run receives webhooks, checks their signatures and prints a line for each.
 func (c *alertsReceive) Run(env *environment) error {
 	checker, err := webhooks.NewWebhook(c.Secret)
-	if err != nil {
-		return fmt.Errorf("--secret: it is no secret of webhooks, which begins with whsec_: %w", err)
+	if err != nil || !strings.HasPrefix(c.Secret, "whsec_") {
+		return errors.New("--secret: it is no secret of webhooks; it begins with whsec_ and was shown when the destination was made")
+	}
+	if c.Count < 0 || c.Within < 0 {
+		return errors.New("--count and --within are not negative")
 	}
 	listener, err := (&net.ListenConfig{}).Listen(env, "tcp", c.Listen)
 	if err != nil {
