@@ -2,11 +2,7 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,12 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-const (
-	// sharedSearches is how many searches processes share that run them: enough for all to be at it together.
-	sharedSearches = 300
-	// shortHold is how long a process holds searches that is to be killed. No other is at work beside it.
-	shortHold = 2 * time.Second
-)
+// sharedSearches is how many searches processes share that run them: enough for all to be at it together.
+const sharedSearches = 300
 
 // runUntilDone claims and records until no search is due, calls told with how many runs it has recorded so far, and returns how many
 // that are.
@@ -48,25 +40,6 @@ func runUntilDone(ctx context.Context, st store.Store, hold time.Duration, told 
 	}
 }
 
-// childRun runs what is due and says how many runs it has recorded.
-func childRun(hold time.Duration) func(ctx context.Context, st store.Store, out io.Writer) error {
-	return func(ctx context.Context, st store.Store, out io.Writer) error {
-		_, err := runUntilDone(ctx, st, hold, func(n int) { fmt.Fprintf(out, "recorded %d\n", n) })
-		return err
-	}
-}
-
-// childClaim claims what is due, says how much that is, and neither runs it nor lets it go.
-func childClaim(ctx context.Context, st store.Store, out io.Writer) error {
-	claimed, err := st.ClaimDue(ctx, duePast, everyID, shortHold)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "claimed %d\n", len(claimed))
-	time.Sleep(time.Hour)
-	return errors.New("nobody has killed the process")
-}
-
 func mustShareSearches(t *testing.T, db Database) cola.AccountID {
 	t.Helper()
 	account := roomyAccount(t, db, chargedAccount)
@@ -87,62 +60,16 @@ func mustHaveRunOnce(t *testing.T, db Database, account cola.AccountID) {
 	}
 }
 
-// runTogether: two processes, and goroutines of a third, run every search once.
-func runTogether(t *testing.T, b Backend) {
-	place := b.New(t)
-	db := b.mustOpen(t, place)
-	account := mustShareSearches(t, db)
-	var total atomic.Int64
-	var wg sync.WaitGroup
-	for range 2 {
-		p := start(t, "run", place)
-		wg.Go(func() {
-			total.Add(int64(p.lastNumber(t, "recorded %d")))
-			p.wait(t)
-		})
-	}
-	for range 2 {
-		wg.Go(func() {
-			recorded, err := runUntilDone(t.Context(), db, anHour, func(int) {})
-			if err != nil {
-				t.Error(err)
-			}
-			total.Add(int64(recorded))
-		})
-	}
-	wg.Wait()
-	if total.Load() != sharedSearches {
-		t.Errorf("%d runs were recorded, want %d", total.Load(), sharedSearches)
-	}
-	mustHaveRunOnce(t, db, account)
-}
-
-// killedRun: what a killed process held is run by others once its hold has passed, and what it has recorded is not run again.
-func killedRun(t *testing.T, b Backend) {
-	place := b.New(t)
-	db := b.mustOpen(t, place)
-	account := mustShareSearches(t, db)
-	for round := range 3 {
-		p := start(t, "run briefly", place)
-		for p.number(t, "recorded %d") < 10+15*round {
-		}
-		p.Kill()
-	}
-	p := start(t, "claim", place)
-	if n := p.number(t, "claimed %d"); n == 0 {
-		t.Error("there was nothing left to claim; the test shows nothing")
-	}
-	p.Kill()
-	until, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for {
-		if _, err := runUntilDone(until, db, anHour, func(int) {}); err != nil {
-			t.Fatal(err)
-		}
-		if due, err := db.NextDue(until); must(t, due, err).After(duePast) {
-			break
-		}
-		time.Sleep(50 * time.Millisecond) // some are still held
-	}
-	mustHaveRunOnce(t, db, account)
+// running is the running of searches, as work that processes share.
+var running = sharedWork{
+	jobs: sharedSearches, work: "run", briefly: "run briefly", claim: "claim",
+	share: mustShareSearches, done: mustHaveRunOnce, untilDone: runUntilDone,
+	claimAll: func(ctx context.Context, st store.Store) (int, error) {
+		claimed, err := st.ClaimDue(ctx, duePast, everyID, shortHold)
+		return len(claimed), err
+	},
+	left: func(ctx context.Context, st store.Store) (bool, error) {
+		due, err := st.NextDue(ctx)
+		return !due.After(duePast), err
+	},
 }

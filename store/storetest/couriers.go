@@ -3,10 +3,6 @@ package storetest
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,25 +35,6 @@ func deliverUntilDone(ctx context.Context, st store.Store, hold time.Duration, t
 	}
 }
 
-// childDeliver delivers what is due and says how many messages it has delivered.
-func childDeliver(hold time.Duration) func(ctx context.Context, st store.Store, out io.Writer) error {
-	return func(ctx context.Context, st store.Store, out io.Writer) error {
-		_, err := deliverUntilDone(ctx, st, hold, func(n int) { fmt.Fprintf(out, "delivered %d\n", n) })
-		return err
-	}
-}
-
-// childClaimDeliveries claims messages that are due, says how many those are, and neither sends them nor lets them go.
-func childClaimDeliveries(ctx context.Context, st store.Store, out io.Writer) error {
-	claimed, err := st.ClaimDeliveries(ctx, duePast, allKinds, everyID, shortHold)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "claimed %d\n", len(claimed))
-	time.Sleep(time.Hour)
-	return errors.New("nobody has killed the process")
-}
-
 func mustShareMessages(t *testing.T, db Database) cola.AccountID {
 	t.Helper()
 	account := mustAccount(t, db, chargedAccount, cola.TierFree)
@@ -80,62 +57,16 @@ func mustHaveDeliveredOnce(t *testing.T, db Database, account cola.AccountID) {
 	}
 }
 
-// deliverTogether: two processes, and goroutines of a third, deliver every message once.
-func deliverTogether(t *testing.T, b Backend) {
-	place := b.New(t)
-	db := b.mustOpen(t, place)
-	account := mustShareMessages(t, db)
-	var total atomic.Int64
-	var wg sync.WaitGroup
-	for range 2 {
-		p := start(t, "deliver", place)
-		wg.Go(func() {
-			total.Add(int64(p.lastNumber(t, "delivered %d")))
-			p.wait(t)
-		})
-	}
-	for range 2 {
-		wg.Go(func() {
-			noted, err := deliverUntilDone(t.Context(), db, anHour, func(int) {})
-			if err != nil {
-				t.Error(err)
-			}
-			total.Add(int64(noted))
-		})
-	}
-	wg.Wait()
-	if total.Load() != sharedMessages {
-		t.Errorf("%d messages were delivered, want %d", total.Load(), sharedMessages)
-	}
-	mustHaveDeliveredOnce(t, db, account)
-}
-
-// killedCourier: what a killed process held is delivered by others once its hold has passed, and what it has noted is not delivered again.
-func killedCourier(t *testing.T, b Backend) {
-	place := b.New(t)
-	db := b.mustOpen(t, place)
-	account := mustShareMessages(t, db)
-	for round := range 3 {
-		p := start(t, "deliver briefly", place)
-		for p.number(t, "delivered %d") < 10+15*round {
-		}
-		p.Kill()
-	}
-	p := start(t, "claim deliveries", place)
-	if n := p.number(t, "claimed %d"); n == 0 {
-		t.Error("there was nothing left to claim; the test shows nothing")
-	}
-	p.Kill()
-	until, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for {
-		if _, err := deliverUntilDone(until, db, anHour, func(int) {}); err != nil {
-			t.Fatal(err)
-		}
-		if oldest, err := db.OldestPending(until, allKinds); must(t, oldest, err).IsZero() {
-			break
-		}
-		time.Sleep(50 * time.Millisecond) // some are still held
-	}
-	mustHaveDeliveredOnce(t, db, account)
+// delivering is the delivering of messages, as work that processes share.
+var delivering = sharedWork{
+	jobs: sharedMessages, work: "deliver", briefly: "deliver briefly", claim: "claim deliveries",
+	share: mustShareMessages, done: mustHaveDeliveredOnce, untilDone: deliverUntilDone,
+	claimAll: func(ctx context.Context, st store.Store) (int, error) {
+		claimed, err := st.ClaimDeliveries(ctx, duePast, allKinds, everyID, shortHold)
+		return len(claimed), err
+	},
+	left: func(ctx context.Context, st store.Store) (bool, error) {
+		oldest, err := st.OldestPending(ctx, allKinds)
+		return !oldest.IsZero(), err
+	},
 }

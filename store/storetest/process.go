@@ -29,14 +29,14 @@ var childRoles = map[string]func(ctx context.Context, st store.Store, out io.Wri
 	"import":      childImport,
 	"enter":       childEnter,
 	"create":      childCreate,
-	"run":         childRun(anHour),
-	"run briefly": childRun(shortHold),
-	"claim":       childClaim,
+	"run":         running.child(anHour),
+	"run briefly": running.child(shortHold),
+	"claim":       running.childClaim,
 	"resume":      childResume,
 
-	"deliver":          childDeliver(anHour),
-	"deliver briefly":  childDeliver(shortHold),
-	"claim deliveries": childClaimDeliveries,
+	"deliver":          delivering.child(anHour),
+	"deliver briefly":  delivering.child(shortHold),
+	"claim deliveries": delivering.childClaim,
 	"add":              childAdd,
 }
 
