@@ -33,6 +33,7 @@ func BenchmarkTick(b *testing.B) {
 			b.ReportMetric(float64(report.Runs), "runs/op")
 			b.ReportMetric(float64(report.Matches), "matches/op")
 			b.ReportMetric(float64(report.Labels), "labels/op")
+			b.ReportMetric(float64(mustCountMessages(b, st)), "messages/op")
 			now = now.AddDate(0, 0, 7) // in which nothing comes
 		}
 	})
@@ -45,6 +46,18 @@ func mustBenchTick(b *testing.B, r *Runner, now time.Time) Report {
 		b.Fatalf("%+v, %v", report, err)
 	}
 	return report
+}
+
+// mustCountMessages counts the messages that are to be sent.
+func mustCountMessages(b *testing.B, st store.Store) int {
+	b.Helper()
+	b.StopTimer()
+	defer b.StartTimer()
+	sizes, err := st.Sizes(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return sizes[store.ItemDelivery]
 }
 
 // revisionOf is the revision at which labels arrived on a day.
@@ -61,9 +74,10 @@ func mustFill(b *testing.B, st store.Store, now time.Time) {
 	}
 }
 
-// giveSearches gives accounts and then searches, until give says no.
+// giveSearches gives accounts, then searches, and then a destination of each account, its own address, until give says no.
 func giveSearches(now time.Time, give func(store.Item) bool) bool {
-	for n := range (*benchDue + searchesAnAccount - 1) / searchesAnAccount {
+	accounts := (*benchDue + searchesAnAccount - 1) / searchesAnAccount
+	for n := range accounts {
 		account := store.Account{ID: cola.AccountID(n + 1), Email: fmt.Sprintf("account%d@example.com", n), Tier: cola.TierFree, CreatedAt: now.AddDate(0, 0, -30), ActiveLimit: searchesAnAccount}
 		if !give(store.Item{Kind: store.ItemAccount, Account: account}) {
 			return false
@@ -74,7 +88,19 @@ func giveSearches(now time.Time, give func(store.Item) bool) bool {
 			return false
 		}
 	}
+	for n := range accounts {
+		if !give(store.Item{Kind: store.ItemDestination, Destination: ownAddress(n, now)}) {
+			return false
+		}
+	}
 	return true
+}
+
+// ownAddress is the destination that an account has from the start.
+func ownAddress(n int, now time.Time) store.StoredDestination {
+	d := store.StoredDestination{ID: int64(n + 1), Destination: store.Destination{Account: cola.AccountID(n + 1), Own: true, Token: fmt.Sprintf("token%d", n)}}
+	d.UUID, d.Kind, d.State, d.CreatedAt = searchUUID(n), cola.KindEmail, cola.DestinationActive, cola.TimestampOf(now.AddDate(0, 0, -30))
+	return d
 }
 
 // giveLabels gives permittees, labels and then the arrivals of the last months, until give says no.
