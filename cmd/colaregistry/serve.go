@@ -20,6 +20,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/dashboard"
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/store"
@@ -148,8 +149,9 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 		Hosts:   append(ownHosts(publicURL, listening), c.AllowedHosts...),
 		Origins: append([]string{publicURL}, c.AllowedOrigins...),
 	})
+	people := dashboard.New(dashboard.Options{PublicURL: publicURL, Logger: env.log, Metrics: admin.registerer()})
 	s.http = &http.Server{
-		Handler:           edges(rest, assistants),
+		Handler:           edges(rest, assistants, people),
 		ReadHeaderTimeout: headerWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
 	}
@@ -169,13 +171,16 @@ func (s *server) alert(c *serveCommand, st store.Store, publicURL string, metric
 }
 
 // edges sends each request to its edge. No mux: paths of the REST API must arrive as they were sent.
-func edges(rest, assistants http.Handler) http.Handler {
+func edges(rest, assistants, people http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if mcp.Handles(r.URL.Path) {
+		switch {
+		case mcp.Handles(r.URL.Path):
 			assistants.ServeHTTP(w, r)
-			return
+		case dashboard.Handles(r.URL.Path):
+			people.ServeHTTP(w, r)
+		default:
+			rest.ServeHTTP(w, r)
 		}
-		rest.ServeHTTP(w, r)
 	})
 }
 

@@ -38,7 +38,7 @@ var table = map[string][]string{
 	"alerts/webhook":  {"cola", "store", "alerts"},
 	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
 	"mcp":             {"cola", "registry", "auth", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
-	"dashboard":       {"cola", "registry", "auth", "internal/labelart"},
+	"dashboard":       {"cola", "registry", "auth", "internal/labelart", "internal/web"},
 
 	"internal/web":           {"cola", "auth"},
 	"internal/params":        {"cola", "internal/strictjson"},
