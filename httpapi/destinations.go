@@ -175,7 +175,7 @@ func resendConfirmation(svc Service) operation {
 	asked.Kind, asked.Destination = cola.KindEmail, exampleMailbox().UUID
 	return operation{
 		ID: "resendConfirmation", Method: http.MethodPost, Path: oneDestinationPath + "/confirmation", Tag: tagDestinations, Summary: "Ask a recipient to agree",
-		Description: "Sends another e-mail that asks whoever has the address to agree: to one that is `unconfirmed`, or that had ended the messages. At most once an hour, and ten times a day for all addresses of the account." + needsScope,
+		Description: "Sends another e-mail that asks whoever has the address to agree: to one that is `unconfirmed`, or that had ended the messages. At most once an hour for the same address, ten times a day for all addresses of the account, and three times a day for one address whoever wants it." + needsScope,
 		PathParam:   destinationID(),
 		Later:       true,
 		Response:    reflect.TypeFor[dataOf[cola.Delivery]](),

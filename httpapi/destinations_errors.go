@@ -30,7 +30,7 @@ func destinationErrors() []errorKind {
 				Message: "The destination is paused, so nothing is sent to it. To have it sent to again, send PATCH /destinations/" + exampleDestinationUUID + " with {\"active\": true}.",
 			}}},
 		{status: http.StatusTooManyRequests, name: "AskedTooOften",
-			description: "Too many people were asked to agree lately, or the same one within an hour (details.reason is confirmations); or as everywhere: too many requests came in 60 seconds. Retry-After is given.",
+			description: "People were asked to agree often enough lately: the account's limit of ten a day, the address's of three a day, or the hour between two requests (details.reason is confirmations); or as everywhere: too many requests came in 60 seconds. Retry-After is given.",
 			headers:     append([]string{"Retry-After"}, everyAnswer()...), examples: asked},
 	}
 }

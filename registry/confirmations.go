@@ -1,82 +1,47 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
 )
 
+// How often people are asked to agree to messages. They may have nothing to do with us, so they must not be asked often.
 const (
-	// maxAsked is how many times in a day an account may have somebody asked to agree to its messages. People who have nothing to do with us
-	// get these, so they must not become many.
-	maxAsked    = 10
-	askedWithin = 24 * time.Hour
-	// askAgainAfter is how long the same address is not asked again.
+	// askAgainAfter is how long an account does not have the same address asked again.
 	askAgainAfter = time.Hour
-	// askedSweep is from how many accounts on those that asked long ago are forgotten.
-	askedSweep = 1_000
+	// maxAsked is how many times in a day an account may have somebody asked, and maxAskedOne how many times one address is, whoever wants it.
+	maxAsked    = 10
+	maxAskedOne = 3
+	askedWithin = 24 * time.Hour
 )
 
-// confirmations remembers when accounts had somebody asked. Each process counts for itself. The zero value is ready to use.
-type confirmations struct {
-	mu sync.Mutex
-	at map[cola.AccountID][]time.Time // oldest first
+// ask returns a request for somebody to agree to messages, to be sent at once.
+func (s *Service) ask() store.Ask {
+	return store.Ask{Due: s.now(), Limits: store.AskLimits{Again: askAgainAfter, Within: askedWithin, ByAccount: maxAsked, OfAddress: maxAskedOne}}
 }
 
-// take has an account ask once more, or fails with CodeQuotaExceeded.
-func (c *confirmations) take(account cola.AccountID, now time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.at == nil || len(c.at) >= askedSweep {
-		c.sweep(now)
+// askError turns the error of asking too often into what a caller may see, and leaves others as they are.
+func askError(err error) error {
+	reached, ok := errors.AsType[store.AskedError](err)
+	if !ok {
+		return err
 	}
-	recent := recently(c.at[account], now)
-	c.at[account] = recent
-	if len(recent) >= maxAsked {
-		return tooSoon(fmt.Sprintf("An account may have people asked to confirm their address %d times in 24 hours.", maxAsked), recent[0].Add(askedWithin).Sub(now))
+	why := fmt.Sprintf("An account may have people asked to confirm their address %d times in 24 hours.", maxAsked)
+	switch reached.Limit {
+	case store.LimitAgain:
+		why = "Whoever has this address was asked within the last hour."
+	case store.LimitOfAddress:
+		why = fmt.Sprintf("One address is asked to confirm at most %d times in 24 hours.", maxAskedOne)
 	}
-	c.at[account] = append(recent, now)
-	return nil
-}
-
-// giveBack takes back the latest take of an account, which came to nothing.
-func (c *confirmations) giveBack(account cola.AccountID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if n := len(c.at[account]); n > 0 {
-		c.at[account] = c.at[account][:n-1]
-	}
-}
-
-// sweep forgets accounts that have not asked lately.
-func (c *confirmations) sweep(now time.Time) {
-	kept := map[cola.AccountID][]time.Time{}
-	for account, times := range c.at {
-		if recent := recently(times, now); len(recent) > 0 {
-			kept[account] = recent
-		}
-	}
-	c.at = kept
-}
-
-// recently returns the times that still count.
-func recently(times []time.Time, now time.Time) []time.Time {
-	for len(times) > 0 && now.Sub(times[0]) >= askedWithin {
-		times = times[1:]
-	}
-	return times
-}
-
-// tooSoon refuses to ask before some time has passed.
-func tooSoon(why string, wait time.Duration) error {
-	minutes := int(math.Ceil(wait.Minutes()))
 	return &cola.Error{
 		Code:       cola.CodeQuotaExceeded,
-		Message:    fmt.Sprintf("%s Try again in %d minutes.", why, minutes),
-		Details:    map[string]any{"reason": "confirmations", "retry_after": int(math.Ceil(wait.Seconds()))},
-		RetryAfter: wait,
+		Message:    fmt.Sprintf("%s Try again in %d minutes.", why, int(math.Ceil(reached.Wait.Minutes()))),
+		Details:    map[string]any{"reason": "confirmations", "retry_after": int(math.Ceil(reached.Wait.Seconds()))},
+		RetryAfter: reached.Wait,
 	}
 }

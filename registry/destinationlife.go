@@ -133,8 +133,15 @@ func (s *Service) TestDestination(ctx context.Context, c cola.Caller, id string)
 	if err != nil {
 		return cola.Delivery{}, state, err
 	}
-	made, err := s.add(ctx, d, cola.EventTest, maybeSent)
-	return made, state, err
+	var made cola.Delivery
+	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+		made, err = s.store.AddTest(ctx, d.Account, d.UUID, s.now())
+		return err
+	})
+	if err != nil {
+		return cola.Delivery{}, state, destinationError(err, d.UUID, maybeSent)
+	}
+	return made, state, nil
 }
 
 // checkSendable fails with CodeNotActive, telling what to do, unless messages to a destination are sent.
@@ -154,22 +161,10 @@ func (s *Service) checkSendable(ctx context.Context, d store.Destination) error 
 	return d.CheckActive(own)
 }
 
-// add has a message of an event sent to a destination, at once. unknown is what a caller is told when it may not be.
-func (s *Service) add(ctx context.Context, d store.Destination, event, unknown string) (made cola.Delivery, err error) {
-	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
-		made, err = s.store.AddDelivery(ctx, d.Account, d.UUID, event, s.now())
-		return err
-	})
-	if err != nil {
-		return cola.Delivery{}, destinationError(err, d.UUID, unknown)
-	}
-	return made, nil
-}
-
 // ResendConfirmation has whoever has an e-mail address asked again to agree to the messages of the caller's account; one that has ended them is
 // unconfirmed then. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, with
 // CodeValidation where there is nothing to ask, and with CodeQuotaExceeded within an hour of the last time, or when the account had too many
-// asked lately.
+// asked lately, or the address was asked too often.
 func (s *Service) ResendConfirmation(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
 	d, state, err := s.beginChanging(ctx, c, id)
 	if err == nil {
@@ -178,27 +173,26 @@ func (s *Service) ResendConfirmation(ctx context.Context, c cola.Caller, id stri
 	if err != nil {
 		return cola.Delivery{}, state, err
 	}
-	if err := s.asked.take(c.Account, s.now()); err != nil {
-		return cola.Delivery{}, state, err
-	}
-	d, err = s.update(ctx, d, maybeSent, func(d *store.Destination) error {
-		if !d.NeedsConsent() {
-			return notFor(nothingToAsk)
-		}
-		d.Destination = d.Asked()
-		return nil
+	var made cola.Delivery
+	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+		made, err = s.store.AskToConfirm(ctx, d.Account, d.UUID, s.ask(), func(d *store.Destination) error {
+			if !d.NeedsConsent() {
+				return notFor(nothingToAsk)
+			}
+			d.Destination = d.Asked()
+			return nil
+		})
+		return err
 	})
 	if err != nil {
-		s.asked.giveBack(c.Account)
-		return cola.Delivery{}, state, err
+		return cola.Delivery{}, state, destinationError(askError(err), d.UUID, maybeSent)
 	}
-	made, err := s.add(ctx, d, cola.EventConfirm, maybeSent)
-	return made, state, err
+	return made, state, nil
 }
 
 const nothingToAsk = "Whoever has this address need not be asked to agree; to have it sent to again, send PATCH /destinations/{uuid} with {\"active\": true}."
 
-// checkAskable refuses to ask where there is nobody to ask, or too soon.
+// checkAskable refuses to ask where there is nobody to ask, or no way to.
 func (s *Service) checkAskable(ctx context.Context, d store.Destination) error {
 	own, err := s.isOwn(ctx, d)
 	switch {
@@ -208,19 +202,6 @@ func (s *Service) checkAskable(ctx context.Context, d store.Destination) error {
 		return notFor(nothingToAsk)
 	case !s.sends.SendsMail:
 		return s.checkSendable(ctx, d)
-	}
-	var latest []cola.Delivery
-	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
-		latest, _, err = s.store.DeliveriesOf(ctx, d.Account, store.DeliveryFilter{Destination: d.UUID}, store.Slice{Limit: cola.MaxPerPage})
-		return err
-	})
-	if err != nil {
-		return storeError(err, "read deliveries of a destination")
-	}
-	for _, l := range latest {
-		if wait := l.CreatedAt.Time().Add(askAgainAfter).Sub(s.now()); l.Event == cola.EventConfirm && wait > 0 {
-			return tooSoon("Whoever has this address was asked within the last hour.", wait)
-		}
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (s *Service) destination(ctx context.Context, account cola.AccountID, key s
 // CreateDestination has messages of the caller's account sent somewhere. It is free and needs the scope cola.ScopeWriteSavedSearches. A
 // webhook is active at once and comes with the secret that messages to it are signed with, which is told this once. An e-mail address other than the
 // account's own is unconfirmed, and asked by e-mail to agree. It fails with what Normalize refuses, with CodeDestinationLimit, with
-// CodeDestinationExists, and with CodeQuotaExceeded when too many addresses were asked lately. CodeUnavailable may leave unknown whether it was made.
+// CodeDestinationExists, and with CodeQuotaExceeded when people were asked often enough lately. CodeUnavailable may leave unknown whether it was made.
 func (s *Service) CreateDestination(ctx context.Context, c cola.Caller, p cola.DestinationParams) (cola.DestinationWithSecret, cola.QuotaState, error) {
 	none := cola.DestinationWithSecret{}
 	if state, err := s.begin(c); err != nil {
@@ -128,16 +128,9 @@ func (s *Service) keep(ctx context.Context, account cola.AccountID, d cola.Desti
 	if own {
 		return s.keepNew(ctx, n)
 	}
-	n.State = cola.DestinationUnconfirmed
-	if err := s.asked.take(account, s.now()); err != nil {
-		return made, err
-	}
-	if made, err = s.keepNew(ctx, n); err != nil {
-		s.asked.giveBack(account)
-		return made, err
-	}
-	_, err = s.add(ctx, made, cola.EventConfirm, fmt.Sprintf("The destination was made, but whoever has the address could not be asked right now. Send POST /destinations/%s/confirmation in a few seconds.", made.UUID))
-	return made, err
+	ask := s.ask()
+	n.State, n.Ask = cola.DestinationUnconfirmed, &ask
+	return s.keepNew(ctx, n)
 }
 
 // keepNew makes a destination in the store.
@@ -161,7 +154,7 @@ func (s *Service) keepNew(ctx context.Context, n store.NewDestination) (made sto
 		problems.Add("saved_search", "Your account has no saved search with the id %s.", cola.Quoted(n.SavedSearch))
 		return made, problems.Err()
 	}
-	return made, destinationError(err, n.Address, "The registry cannot tell right now whether the destination was made. Send the same request again in a few seconds; destination_exists then says that it was.")
+	return made, destinationError(askError(err), n.Address, "The registry cannot tell right now whether the destination was made. Send the same request again in a few seconds; destination_exists then says that it was.")
 }
 
 // isOwnAddress reports whether an e-mail address is the account's own one, in any letter case.

@@ -259,19 +259,42 @@ func TestFewAreAsked(t *testing.T) {
 			t.Errorf("made twice: %v", err)
 		}
 	}
-	for range 9 {
+	for range maxAskedOne - 1 {
 		w.advance(time.Hour)
 		if _, _, err := w.ResendConfirmation(t.Context(), other, first.UUID); err != nil {
 			t.Fatal(err)
 		}
 	}
 	w.advance(time.Hour)
-	if _, _, err := w.ResendConfirmation(t.Context(), other, first.UUID); code(err) != cola.CodeQuotaExceeded {
-		t.Errorf("the eleventh time in a day: %v", err)
+	if _, _, err := w.ResendConfirmation(t.Context(), other, first.UUID); code(err) != cola.CodeQuotaExceeded || !strings.Contains(err.Error(), "3 times") {
+		t.Errorf("the fourth time in a day: %v", err)
 	}
-	w.advance(14*time.Hour + time.Microsecond)
-	if _, _, err := w.ResendConfirmation(t.Context(), other, first.UUID); err != nil {
-		t.Errorf("a day after the first time: %v", err)
+	third := w.mustWriter(t, "third@example.com", cola.TierPro)
+	_, _, err := w.CreateDestination(t.Context(), third, mailTo("STRANGER@example.com"))
+	var refusal *cola.Error
+	if !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded || refusal.RetryAfter != 21*time.Hour || refusal.Details["reason"] != "confirmations" {
+		t.Errorf("asked for another account: %+v", err)
+	}
+	if list, _, err := w.Destinations(t.Context(), third, cola.SavedSearchListParams{}); err != nil || len(list.Rows) != 1 {
+		t.Errorf("what was refused was made: %+v, %v", list.Rows, err)
+	}
+	w.advance(21 * time.Hour)
+	w.mustAdd(t, third, mailTo("STRANGER@example.com"))
+}
+
+// TestAskingOutlivesDestinations: deleting and adding an address again is no way around the hour.
+func TestAskingOutlivesDestinations(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "around@example.com", cola.TierPro)
+	made := w.mustAdd(t, c, mailTo("stranger@example.com"))
+	if _, err := w.DeleteDestination(t.Context(), c, made.UUID); err != nil {
+		t.Fatal(err)
+	}
+	w.advance(18 * time.Minute)
+	_, _, err := w.CreateDestination(t.Context(), c, mailTo("stranger@example.com"))
+	var refusal *cola.Error
+	if !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded || refusal.RetryAfter != 42*time.Minute || !strings.HasSuffix(refusal.Message, "within the last hour. Try again in 42 minutes.") {
+		t.Errorf("added again: %+v", err)
 	}
 }
 

@@ -41,7 +41,7 @@ type Store interface {
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
 	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
 	ReplayUndelivered(ctx context.Context, account cola.AccountID, destination string, due time.Time, limit int) (int, error)
-	AddDelivery(ctx context.Context, account cola.AccountID, destination, event string, due time.Time) (cola.Delivery, error)
+	AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (cola.Delivery, error)
 }
 
 // pingWithin is how long the database may take to answer until it counts as one that does not: whoever asks whether the
@@ -71,7 +71,6 @@ type Service struct {
 	ledger     *quota.Ledger
 	publicURL  string
 	sends      cola.DestinationRules
-	asked      confirmations
 	now        cola.Clock
 	log        *slog.Logger
 	metrics    *metrics

@@ -44,10 +44,9 @@ type Deliveries interface {
 	// ReplayUndelivered does so for all failed and skipped deliveries of a destination that tell of runs, at most limit of them, oldest
 	// first, and returns how many those are.
 	ReplayUndelivered(ctx context.Context, account cola.AccountID, destination string, due time.Time, limit int) (int, error)
-	// AddDelivery adds a message of the event, EventTest or EventConfirm, to an account's destination, due at an instant; it tells of no run. It fails
-	// with ErrNotFound when there is no such destination, with ErrNotActive when it is the account's own address and the account has none, or when
-	// it is to be tried and is not active, and with ErrMalformed for other events.
-	AddDelivery(ctx context.Context, account cola.AccountID, destination, event string, due time.Time) (cola.Delivery, error)
+	// AddTest adds a message of EventTest to an account's destination, due at an instant; it tells of no run. It fails with ErrNotFound when there
+	// is no such destination, and with ErrNotActive when it is not active, or is the account's own address and the account has none.
+	AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (cola.Delivery, error)
 	// ForgetDeliveries forgets deliveries that were made before an instant, with their attempts, a few at a time, and returns how many.
 	ForgetDeliveries(ctx context.Context, before time.Time) (int, error)
 }

@@ -11,8 +11,9 @@ import (
 // the transaction that makes the account. Deleting a search deletes its destinations, and deleting a destination what was and is to be
 // sent there: the schema sees to both.
 type Destinations interface {
-	// CreateDestination keeps a new destination and returns it, with its uuid, token and creation time set by the store. It holds the
-	// account, so that the limit is kept by however many processes. It fails with ErrNotFound when there is no such account, or no such search of it, with
+	// CreateDestination keeps a new destination and returns it, with its uuid, token and creation time set by the store; with Ask, a message of
+	// EventConfirm to it is added in the same transaction, or it fails with ErrAsked and nothing is made. It holds the
+	// account, so that the limits are kept by however many processes. It fails with ErrNotFound when there is no such account, or no such search of it, with
 	// ErrLimit when the account has as many as it may, with ErrExists when there is one of the kind with the address, any case for
 	// e-mail, for the same search or for all, and with ErrMalformed for what cannot be kept.
 	CreateDestination(ctx context.Context, d NewDestination) (Destination, error)
@@ -27,6 +28,10 @@ type Destinations interface {
 	// not wait for anything. One that is not active any more has its pending deliveries skipped; attempts of them that are under way are
 	// noted still. What change fails with is returned as it is; with ErrNotFound it fails when there is no such destination of the account.
 	UpdateDestination(ctx context.Context, account cola.AccountID, uuid string, change func(*Destination) error) (Destination, error)
+	// AskToConfirm changes an account's destination as UpdateDestination does, and adds a message of EventConfirm to it, in one transaction. It
+	// fails with what UpdateDestination fails with, with ErrAsked, as an AskedError, when people were asked often enough, and with ErrNotActive
+	// when the destination has no e-mail address. Nothing is written then.
+	AskToConfirm(ctx context.Context, account cola.AccountID, uuid string, ask Ask, change func(*Destination) error) (cola.Delivery, error)
 	// DeleteDestination forgets a destination with its deliveries, or fails with ErrNotFound.
 	DeleteDestination(ctx context.Context, account cola.AccountID, uuid string) error
 
@@ -67,6 +72,7 @@ type NewDestination struct {
 	State           string // active, or unconfirmed
 	Secret          string // empty for an e-mail address
 	MaxDestinations int    // that the account may have
+	Ask             *Ask   // nil: nobody is asked to confirm it
 }
 
 // Check refuses, with ErrMalformed, a destination that cannot be kept.

@@ -161,21 +161,16 @@ func (s *Store) ReplayUndelivered(ctx context.Context, account cola.AccountID, d
 	return replayed, nil
 }
 
-// AddDelivery implements store.Deliveries.
-func (s *Store) AddDelivery(ctx context.Context, account cola.AccountID, destination, event string, due time.Time) (d cola.Delivery, err error) {
-	err = s.transact(ctx, "add delivery", func(tx pgx.Tx) error {
+// AddTest implements store.Deliveries.
+func (s *Store) AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (d cola.Delivery, err error) {
+	err = s.transact(ctx, "add test", func(tx pgx.Tx) error {
 		to, err := readDestination(ctx, tx, keepDestination, int64(account), destination)
 		if err == nil {
-			err = records.CheckMessage(&to, event)
+			err = records.CheckTestable(&to)
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			d, err = addMessage(ctx, tx, &to, cola.EventTest, due)
 		}
-		var id int64
-		if err := tx.QueryRow(ctx, insertMessage, int64(account), destination, event, due).Scan(fields{&id}); err != nil {
-			return err
-		}
-		d, err = readDelivery(ctx, tx, account, id)
 		return err
 	})
 	if err != nil {

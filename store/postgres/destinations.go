@@ -61,7 +61,9 @@ func (s *Store) CreateDestination(ctx context.Context, n store.NewDestination) (
 	}
 	var made store.Destination
 	err := s.transact(ctx, operation, func(tx pgx.Tx) (err error) {
-		made, err = s.createDestination(ctx, tx, n)
+		if made, err = s.createDestination(ctx, tx, n); err == nil && n.Ask != nil {
+			_, err = s.ask(ctx, tx, &made, n.Ask)
+		}
 		return err
 	})
 	if err != nil {

@@ -121,7 +121,7 @@ func await(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// forget deletes old batches, revisions and creations. The ledger's own transactions are spared that: rows that were deleted lately lie
+// forget deletes old batches, revisions, creations and requests to confirm an address. The ledger's own transactions are spared that: rows that were deleted lately lie
 // where the oldest ones are looked for, and there are more of them the longer some reader goes on.
 func (u *upkeep) forget(ctx context.Context) {
 	tick := time.NewTicker(forgetEvery)
@@ -140,6 +140,9 @@ func (u *upkeep) forget(ctx context.Context) {
 		}
 		if err := u.store.forgetCreations(ctx); err != nil && ctx.Err() == nil {
 			u.store.logger.Warn("old creations of saved searches not deleted", "error", oneLine(err))
+		}
+		if err := u.store.forgetAsked(ctx); err != nil && ctx.Err() == nil {
+			u.store.logger.Warn("old requests to confirm an address not deleted", "error", oneLine(err))
 		}
 	}
 }

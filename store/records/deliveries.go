@@ -1,7 +1,6 @@
 package records
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -112,16 +111,4 @@ func (d *DestinationState) Skipping() string {
 // would be sent for ever.
 func Sayable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
-}
-
-// CheckMessage refuses a message of an event to a destination: with store.ErrNotActive one that nobody would be sent, to an account that has
-// no e-mail address or, to try it, to a destination that is not active, and with store.ErrMalformed one that is made in other ways.
-func CheckMessage(d *store.Destination, event string) error {
-	switch {
-	case event != cola.EventTest && event != cola.EventConfirm:
-		return fmt.Errorf("no messages of the event %q can be added: %w", event, store.ErrMalformed)
-	case !d.Address.OK, event == cola.EventTest && d.State != cola.DestinationActive:
-		return store.ErrNotActive
-	}
-	return nil
 }

@@ -153,21 +153,16 @@ func (s *Store) ReplayUndelivered(ctx context.Context, account cola.AccountID, d
 	return replayed, nil
 }
 
-// AddDelivery implements store.Deliveries.
-func (s *Store) AddDelivery(ctx context.Context, account cola.AccountID, destination, event string, due time.Time) (d cola.Delivery, err error) {
-	err = s.transact(ctx, "add delivery", func(ctx context.Context) error {
+// AddTest implements store.Deliveries.
+func (s *Store) AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (d cola.Delivery, err error) {
+	err = s.transact(ctx, "add test", func(ctx context.Context) error {
 		to, err := scanDestination(s.ledger.row(ctx, destinationByUUID, int64(account), destination))
 		if err == nil {
-			err = records.CheckMessage(&to, event)
+			err = records.CheckTestable(&to)
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			d, err = s.addMessage(ctx, &to, cola.EventTest, due)
 		}
-		var id int64
-		if err := s.ledger.row(ctx, insertMessage, int64(account), destination, event, due.UnixMicro()).Scan(&id); err != nil {
-			return err
-		}
-		d, err = scanDelivery(s.ledger.row(ctx, deliveryByID, int64(account), id))
 		return err
 	})
 	if err != nil {

@@ -58,7 +58,9 @@ func (s *Store) CreateDestination(ctx context.Context, n store.NewDestination) (
 	}
 	var made store.Destination
 	err := s.transact(ctx, operation, func(ctx context.Context) (err error) {
-		made, err = s.createDestination(ctx, n)
+		if made, err = s.createDestination(ctx, n); err == nil && n.Ask != nil {
+			_, err = s.ask(ctx, &made, n.Ask)
+		}
 		return err
 	})
 	if err != nil {

@@ -84,7 +84,7 @@ func triedAndGivenUp(t *testing.T, st store.Store, _ *clock) {
 	want.Attempts, want.State, want.AttemptCount, want.NextAttemptAt, want.SettledAt = got.Attempts, cola.DeliveryFailed, 5, cola.Opt[cola.Timestamp]{}, endOf(at)
 	same(t, "given up", want, got)
 
-	test := mustMessage(t, st, a.hook, cola.EventTest, at)
+	test := mustMessage(t, st, a.hook, at)
 	mustNote(t, st, delivered(next(time.Minute), at))
 	a.hook.FailingSince, a.hook.LastDeliveredAt = cola.Opt[cola.Timestamp]{}, endOf(at)
 	same(t, "a destination that works again", a.hook, mustDestinationNow(t, st, a.hook))
@@ -94,8 +94,8 @@ func triedAndGivenUp(t *testing.T, st store.Store, _ *clock) {
 func failingIsPaused(t *testing.T, st store.Store, c *clock) {
 	a := mustTell(t, st, "a@example.com", 1, 3)
 	other := mustDestination(t, st, newHook(a.ID, hook+"/other"))
-	mustMessage(t, st, a.hook, cola.EventTest, duePast.Add(week))
-	mustMessage(t, st, other, cola.EventTest, duePast.Add(week))
+	mustMessage(t, st, a.hook, duePast.Add(week))
+	mustMessage(t, st, other, duePast.Add(week))
 	claimed := claimDeliveries(t, st, 2)
 	at := duePast.Add(72 * time.Hour)
 	mustNote(t, st, givenUp(claimed[0], at, cola.ReasonFailing))
@@ -163,7 +163,7 @@ func workingIsNotPaused(t *testing.T, st store.Store, _ *clock) {
 	same(t, "deliveries", 3, len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: a.hook.UUID})))
 
 	mustNote(t, st, retried(claimed[1], duePast.Add(time.Minute))) // it began before what got through
-	test := mustMessage(t, st, a.hook, cola.EventTest, duePast.Add(2*time.Hour))
+	test := mustMessage(t, st, a.hook, duePast.Add(2*time.Hour))
 	due, err := st.ClaimDeliveries(t.Context(), duePast.Add(2*time.Hour), allKinds, everyID, anHour)
 	for _, d := range must(t, due, err) {
 		if d.ID == test.ID {
@@ -176,7 +176,7 @@ func workingIsNotPaused(t *testing.T, st store.Store, _ *clock) {
 func toldOfPause(t *testing.T, st store.Store, _ *clock) {
 	pause := func(to store.Destination) (told int) {
 		t.Helper()
-		mustMessage(t, st, to, cola.EventTest, duePast)
+		mustMessage(t, st, to, duePast)
 		mustNote(t, st, givenUp(mustClaimDelivery(t, st), duePast, cola.ReasonFailing))
 		same(t, "state", cola.DestinationPaused, mustDestinationNow(t, st, to).State)
 		for _, d := range claimDeliveries(t, st, everyID) { // nothing else is
@@ -279,7 +279,7 @@ func pauseMeetsRuns(t *testing.T, st store.Store, _ *clock) {
 	a := mustTell(t, st, "a@example.com", 1, 0)
 	for n := range 15 {
 		mustTurn(t, st, a.hook, true)
-		mustMessage(t, st, a.hook, cola.EventTest, duePast)
+		mustMessage(t, st, a.hook, duePast)
 		d := mustClaimDelivery(t, st)
 		var wg sync.WaitGroup
 		wg.Go(func() { mustFind(t, st, a.search, n) })

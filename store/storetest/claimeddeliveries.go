@@ -31,7 +31,7 @@ func dueDeliveries(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	mail, post := mustOwn(t, st, a.ID), mustDestination(t, st, newHook(b.ID, hook))
 	add := func(to store.Destination, before time.Duration) int64 {
-		return mustMessage(t, st, to, cola.EventTest, duePast.Add(-before)).ID
+		return mustMessage(t, st, to, duePast.Add(-before)).ID
 	}
 	same(t, "without any", []int64{}, deliveryIDs(claimDeliveries(t, st, everyID)))
 	third, second, first := add(mail, 0), add(post, time.Microsecond), add(mail, time.Hour)
@@ -73,7 +73,7 @@ func deliveryClaimTellsAll(t *testing.T, st store.Store, c *clock) {
 
 	named := mustAccountOf(t, st, anIssuer, "1", "")
 	hooked := mustDestination(t, st, forSearch(newHook(named.ID, hook), mustCreate(t, st, newSearch(named.ID, 2))))
-	test := mustMessage(t, st, hooked, cola.EventTest, duePast)
+	test := mustMessage(t, st, hooked, duePast)
 	d = mustClaimDelivery(t, st)
 	same(t, "of an account without an address", store.DueDelivery{ID: test.ID, Hold: d.Hold, MessageID: test.MessageID, Event: cola.EventTest, Kind: cola.KindWebhook,
 		Destination: hooked, CreatedAt: duePast, DueAt: duePast}, d)
@@ -100,7 +100,7 @@ func manyDeliveries(t *testing.T, st store.Store, _ *clock) {
 	to := []store.Destination{mustOwn(t, st, a.ID), mustDestination(t, st, newHook(a.ID, hook))}
 	var want []int64
 	for n := range 250 { // more than a backend claims at a time
-		want = append(want, mustMessage(t, st, to[n%2], cola.EventTest, duePast.Add(time.Duration(n/3-200)*time.Second)).ID)
+		want = append(want, mustMessage(t, st, to[n%2], duePast.Add(time.Duration(n/3-200)*time.Second)).ID)
 	}
 	claimed := claimDeliveries(t, st, 230)
 	same(t, "the first", want[:230], deliveryIDs(claimed))
@@ -112,7 +112,7 @@ func manyDeliveries(t *testing.T, st store.Store, _ *clock) {
 func deliveriesClaimedByMany(t *testing.T, st store.Store, _ *clock) {
 	const messages = 120
 	for n := range messages {
-		mustMessage(t, st, mustOwn(t, st, mustAccount(t, st, fmt.Sprintf("%d@example.com", n), cola.TierFree).ID), cola.EventTest, epoch)
+		mustMessage(t, st, mustOwn(t, st, mustAccount(t, st, fmt.Sprintf("%d@example.com", n), cola.TierFree).ID), epoch)
 	}
 	var mu sync.Mutex
 	claims := map[int64]int{}
@@ -183,7 +183,7 @@ func suspendedWait(t *testing.T, st store.Store, c *clock) {
 
 func inactiveWait(t *testing.T, st store.Store, _ *clock) {
 	a := mustTell(t, st, "a@example.com", 1, 1)
-	test := mustMessage(t, st, a.hook, cola.EventTest, duePast)
+	test := mustMessage(t, st, a.hook, duePast)
 	held := claimDeliveries(t, st, everyID)
 	same(t, "claimed", 2, len(held))
 	mustTurn(t, st, a.hook, false)
@@ -198,7 +198,7 @@ func inactiveWait(t *testing.T, st store.Store, _ *clock) {
 
 	asked := newMailbox(a.ID, "x@example.com")
 	asked.State = cola.DestinationUnconfirmed
-	confirm := mustMessage(t, st, mustDestination(t, st, asked), cola.EventConfirm, duePast)
+	confirm := mustAskToConfirm(t, st, mustDestination(t, st, asked), duePast)
 	same(t, "what asks an address to agree", confirm.ID, mustClaimDelivery(t, st).ID)
 }
 
@@ -213,9 +213,9 @@ func oldestPending(t *testing.T, st store.Store, _ *clock) {
 		}
 	}
 	oldest("without any", time.Time{}, allKinds...)
-	mustMessage(t, st, mail, cola.EventTest, duePast)
-	mustMessage(t, st, post, cola.EventTest, duePast.Add(-time.Hour))
-	mustMessage(t, st, mail, cola.EventTest, duePast.Add(time.Hour))
+	mustMessage(t, st, mail, duePast)
+	mustMessage(t, st, post, duePast.Add(-time.Hour))
+	mustMessage(t, st, mail, duePast.Add(time.Hour))
 	oldest("of all", duePast.Add(-time.Hour), allKinds...)
 	oldest("of mail", duePast, cola.KindEmail)
 	oldest("of none", time.Time{})

@@ -40,7 +40,7 @@ func mustShareMessages(t *testing.T, db Database) cola.AccountID {
 	account := mustAccount(t, db, chargedAccount, cola.TierFree)
 	to := []store.Destination{mustOwn(t, db, account.ID), mustDestination(t, db, newHook(account.ID, hook))}
 	for n := range sharedMessages {
-		mustMessage(t, db, to[n%2], cola.EventTest, epoch)
+		mustMessage(t, db, to[n%2], epoch)
 	}
 	return account.ID
 }

@@ -145,8 +145,9 @@ func mustDestinationNow(t tb, st store.Store, d store.Destination) store.Destina
 	return must(t, d, err)
 }
 
-func mustMessage(t tb, st store.Store, to store.Destination, event string, due time.Time) cola.Delivery {
+// mustMessage has a message for trials sent to a destination.
+func mustMessage(t tb, st store.Store, to store.Destination, due time.Time) cola.Delivery {
 	t.Helper()
-	d, err := st.AddDelivery(context.Background(), to.Account, to.UUID, event, due)
+	d, err := st.AddTest(context.Background(), to.Account, to.UUID, due)
 	return must(t, d, err)
 }

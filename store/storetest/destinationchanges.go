@@ -148,7 +148,7 @@ func pausedSkipsPending(t *testing.T, st store.Store, c *clock) {
 	for i, state := range []string{cola.DestinationPaused, cola.DestinationDisabled} {
 		a := mustAccount(t, st, fmt.Sprintf("%d@example.com", i), cola.TierFree)
 		own, hooked := mustOwn(t, st, a.ID), mustDestination(t, st, newHook(a.ID, hook))
-		_, err := st.AddDelivery(t.Context(), a.ID, hooked.UUID, cola.EventTest, duePast)
+		_, err := st.AddTest(t.Context(), a.ID, hooked.UUID, duePast)
 		mustDo(t, err)
 		tell(t, st, a.ID, 10*i)
 		changeDestination(t, st, hooked, func(d *store.Destination) { d.SendEmpty = true })

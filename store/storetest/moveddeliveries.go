@@ -28,7 +28,7 @@ func furnishDestinations(t *testing.T, st store.Store, account cola.AccountID) {
 		inState(cola.DestinationPaused, cola.ReasonFailing)(d)
 		d.FailingSince = cola.Some(cola.TimestampOf(epoch))
 	})
-	mustMessage(t, st, hooked, cola.EventTest, epoch)
+	mustMessage(t, st, hooked, epoch)
 }
 
 // furnishAttempts has something sent to the account's own address, without success, and to its webhook; what tries that is held.
@@ -86,7 +86,7 @@ func movedDeliveriesDoTheSame(t *testing.T, from, to store.Store, account cola.A
 		t.Errorf("pending are %v, want what has failed and what was held; the test shows nothing of it", pending)
 	}
 	made := mustDestination(t, to, newHook(account, hook+"/new"))
-	if fresh, last := mustMessage(t, to, made, cola.EventTest, duePast), all[len(all)-1]; fresh.ID <= last.ID {
+	if fresh, last := mustMessage(t, to, made, duePast), all[len(all)-1]; fresh.ID <= last.ID {
 		t.Errorf("a new delivery has the id %d, not one after %d", fresh.ID, last.ID)
 	}
 	if last := mustDestinations(t, to, account); last[len(last)-1].UUID != made.UUID {

@@ -38,6 +38,7 @@ var childRoles = map[string]func(ctx context.Context, st store.Store, out io.Wri
 	"deliver briefly":  delivering.child(shortHold),
 	"claim deliveries": delivering.childClaim,
 	"add":              childAdd,
+	"ask":              childAsk,
 }
 
 // Database is a store that tells whether its opening made the database.

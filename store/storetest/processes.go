@@ -37,6 +37,7 @@ func RunProcesses(t *testing.T, b Backend) {
 		{"active schedules are limited", createTogether},
 		{"resumed schedules are limited", resumeTogether},
 		{"destinations are limited", addTogether},
+		{"people are asked as often as they may be", askTogether},
 		{"searches that are due are run once", running.together},
 		{"a killed ledger loses nothing", killedLedger},
 		{"what a killed process was to run is run by another", running.killed},

@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"SavedSearchLife", testSavedSearchLife},
 		{"Suspending", testSuspending},
 		{"Destinations", testDestinations},
+		{"Confirmations", testConfirmations},
 		{"Arrivals", testArrivals},
 		{"Runs", testRuns},
 		{"Telling", testTelling},
@@ -157,6 +158,7 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["DestinationByToken"] = st.DestinationByToken(ctx, "x")
 	_, _, errs["Destinations"] = st.Destinations(ctx, 1, store.Slice{})
 	_, errs["UpdateDestination"] = st.UpdateDestination(ctx, 1, "x", func(*store.Destination) error { return nil })
+	_, errs["AskToConfirm"] = st.AskToConfirm(ctx, 1, "x", newAsk(epoch), func(*store.Destination) error { return nil })
 	errs["DeleteDestination"] = st.DeleteDestination(ctx, 1, "x")
 	errs["SetFeed"] = st.SetFeed(ctx, 1, "x", nil)
 	errs["Suspend"] = st.Suspend(ctx, 1, "x")
@@ -181,7 +183,7 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["DeliveryOf"] = st.DeliveryOf(ctx, 1, 1)
 	_, errs["Replay"] = st.Replay(ctx, 1, 1, epoch)
 	_, errs["ReplayUndelivered"] = st.ReplayUndelivered(ctx, 1, "x", epoch, 1)
-	_, errs["AddDelivery"] = st.AddDelivery(ctx, 1, "x", cola.EventTest, epoch)
+	_, errs["AddTest"] = st.AddTest(ctx, 1, "x", epoch)
 	_, errs["ForgetDeliveries"] = st.ForgetDeliveries(ctx, epoch)
 	_, errs["Feed"] = st.Feed(ctx, store.FeedHash{}, 1, 1)
 	errs["Settle"] = st.Settle(ctx, store.Batch{}, func(time.Time, []store.AccountState) []store.Entry { return nil })

@@ -94,6 +94,19 @@ CREATE TABLE delivery_attempts (
     PRIMARY KEY (delivery_id, n)
 ) STRICT, WITHOUT ROWID;
 
+-- When people were asked to confirm an e-mail address: they may have nothing to do with us, so they are not asked often. It outlives destinations,
+-- and is forgotten after a day.
+CREATE TABLE confirmations_asked (
+    id             INTEGER PRIMARY KEY,
+    account_id     INTEGER NOT NULL REFERENCES accounts,
+    address_folded TEXT    NOT NULL,
+    asked_at       INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX confirmations_asked_by_account ON confirmations_asked (account_id, asked_at);
+CREATE INDEX confirmations_asked_by_address ON confirmations_asked (address_folded, asked_at);
+CREATE INDEX confirmations_asked_by_age ON confirmations_asked (asked_at);
+
 -- What each run is told by. A destination of the search itself comes in place of one of the whole account with the same address, and so does an
 -- older one of the account: its own address may have become that of another one. One that is not confirmed comes in place of none.
 CREATE VIEW told_runs AS
