@@ -5,6 +5,9 @@ import "time"
 // MaxActiveSchedules is how many saved searches with an active schedule an account may have.
 const MaxActiveSchedules = 10
 
+// MaxSavedSearches is how many saved searches an account may have, whether they run by themselves or not.
+const MaxSavedSearches = 1_000
+
 // SavedSearchFilters say what a saved search looks for, by the names of the search form. An empty value is an absent one, and
 // so is a boolean that is false.
 type SavedSearchFilters struct {

@@ -122,7 +122,7 @@ func createSavedSearch(svc Service) operation {
 	}
 	return operation{
 		ID: "createSavedSearch", Method: http.MethodPost, Path: savedSearchesPath, Tag: tagSearches, Summary: "Create a saved search",
-		Description: "Keeps a search. With a `schedule` it is an alert, due again and again: it then needs a filter that narrows it, and an account has at most 10 whose schedule is active. " +
+		Description: "Keeps a search. With a `schedule` it is an alert, due again and again: it then needs a filter that narrows it, and an account has at most 10 whose schedule is active, and 1,000 saved searches in all. " +
 			"What its runs find is sent to the account's destinations (`/destinations`), its e-mail address among them where the server sends e-mail, and listed under `/saved-searches/{uuid}/matches`. " +
 			"Filters narrow each other; approval dates are not among them, since each scheduled run looks at the time since the run before. " +
 			"All problems are told at once, under dotted names such as `filters.abv_min`.\n\n" +

@@ -36,9 +36,15 @@ func savedSearchErrors() []errorKind {
 			}},
 		{http.StatusForbidden, "InsufficientScope", "The access token lacks the scope that this needs; WWW-Authenticate tells it. Or the account is suspended.", everyAnswer(), false,
 			map[string]*cola.Error{"scope": scope, "suspended": exampleSuspended()}},
-		{http.StatusConflict, "Conflict", "The account has as many active schedules as it may, or the idempotency key was sent with another request before.", everyAnswer(), false,
+		{http.StatusConflict, "Conflict", "The account has as many active schedules as it may, or as many saved searches (details.limit tells which), or the idempotency key was sent with another request before.", everyAnswer(), false,
 			map[string]*cola.Error{
 				"limit": limit("Save this search without a schedule or with \"active\": false, or pause or delete one of the others first."),
+				"full": {
+					Code: cola.CodeWatchlistLimit,
+					Message: "An account may have 1000 saved searches, with or without a schedule, and this one has them. " +
+						"Delete some that are no longer needed: GET /saved-searches lists them, DELETE /saved-searches/{uuid} deletes one.",
+					Details: map[string]any{"limit": cola.MaxSavedSearches},
+				},
 				"reused": cola.Errorf(cola.CodeIdempotencyKeyReused,
 					"This Idempotency-Key was sent with another search before. Send a new key with a new search, and the same one only to repeat a request."),
 			}},

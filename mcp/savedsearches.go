@@ -15,7 +15,7 @@ func savedSearchTools() []tool {
 			"to look for labels now use search_colas.\n\n" +
 			"Filters narrow each other; several booleans of one group (types, categories, containers) mean any of them. There is no filter by date. " +
 			"A schedule needs a filter that narrows the search: a status alone, or every product type together, is too broad. " +
-			"An account has at most 10 active schedules. The same call sent again within ten minutes makes no second search. " +
+			"An account has at most 10 active schedules, and 1,000 saved searches in all. The same call sent again within ten minutes makes no second search. " +
 			"It needs the scope saved_searches:write, which API keys have.",
 		cost:  free,
 		scope: cola.ScopeWriteSavedSearches, writes: true,

@@ -2,10 +2,12 @@ package registry_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 // TestOwnLimit: an account with a lower limit is told that one, and its searches above it do not say when they run.
@@ -47,5 +49,31 @@ func TestOwnLimit(t *testing.T) {
 		if !s.Schedule.NextRunAt.OK || s.Schedule.PausedBecause.OK {
 			t.Errorf("with room again: search %d has %+v", i, s.Schedule)
 		}
+	}
+}
+
+// TestSavedSearchesAreLimited: an account has so many in all, and is told what to do about it.
+func TestSavedSearchesAreLimited(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "full@example.com", cola.TierPro)
+	var last string
+	for n := range cola.MaxSavedSearches {
+		last = fmt.Sprintf("0b9f8c0e-6a55-4f0e-9a39-%012d", n)
+		_, _, err := w.store.CreateSavedSearch(t.Context(), store.NewSavedSearch{Account: c.Account, Search: cola.SavedSearch{UUID: last, Name: "x"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	params := cola.SavedSearchParams{Name: "One more", Filters: &cola.SavedSearchFilters{BrandName: "oak"}}
+	_, state, err := w.CreateSavedSearch(t.Context(), c, params)
+	var refusal *cola.Error
+	if !errors.As(err, &refusal) || refusal.Code != cola.CodeWatchlistLimit || refusal.Details["limit"] != 1000 || !strings.Contains(refusal.Message, "DELETE /saved-searches/{uuid}") || !state.Known() {
+		t.Errorf("one more: %+v", err)
+	}
+	if _, err := w.DeleteSavedSearch(t.Context(), c, last); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.CreateSavedSearch(t.Context(), c, params); err != nil {
+		t.Errorf("after one was deleted: %v", err)
 	}
 }

@@ -34,8 +34,8 @@ type SavedSearchMade struct {
 // the scope cola.ScopeWriteSavedSearches. A request that is sent again makes no second search: within 24 hours with the same
 // idempotency key, and on MCP, where there is none, within ten minutes with the same content and credential; it gets the search as
 // it stands then. Beside what Normalize refuses, it fails with CodeIdempotencyKeyReused when the key was sent with another search,
-// and with CodeWatchlistLimit when the account has cola.MaxActiveSchedules active ones. CodeUnavailable may leave unknown
-// whether the search was kept.
+// and with CodeWatchlistLimit when the account has cola.MaxActiveSchedules active ones, or cola.MaxSavedSearches in all. CodeUnavailable may
+// leave unknown whether the search was kept.
 func (s *Service) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.SavedSearchParams) (SavedSearchMade, cola.QuotaState, error) {
 	if state, err := s.begin(c); err != nil {
 		return SavedSearchMade{}, state, err
@@ -79,7 +79,7 @@ func (s *Service) save(ctx context.Context, c cola.Caller, search cola.SavedSear
 	var made SavedSearchMade
 	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
 		made.Search, made.Repeated, err = s.store.CreateSavedSearch(ctx, store.NewSavedSearch{
-			Account: c.Account, Search: search, MaxActive: cola.MaxActiveSchedules, Once: once,
+			Account: c.Account, Search: search, MaxActive: cola.MaxActiveSchedules, MaxSearches: cola.MaxSavedSearches, Once: once,
 		})
 		return err
 	})
@@ -120,6 +120,9 @@ func saveError(err error) error {
 func tooManyActive(err error, instead string) error {
 	most := cola.MaxActiveSchedules
 	if reached, ok := errors.AsType[store.LimitError](err); ok {
+		if reached.All {
+			return tooManySearches(reached.Limit)
+		}
 		most = reached.Limit // the account may have a lower one
 	}
 	refusal := cola.Errorf(cola.CodeWatchlistLimit, "An account may have %d saved searches that run by themselves, and this one has them. %s", most, instead)
@@ -129,6 +132,14 @@ func tooManyActive(err error, instead string) error {
 	case 1:
 		refusal.Message = "This account may have one saved search that runs by itself, and has it. " + instead
 	}
+	refusal.Details = map[string]any{"limit": most}
+	return refusal
+}
+
+// tooManySearches refuses one more saved search of any kind.
+func tooManySearches(most int) error {
+	refusal := cola.Errorf(cola.CodeWatchlistLimit, "An account may have %d saved searches, with or without a schedule, and this one has them. "+
+		"Delete some that are no longer needed: GET /saved-searches lists them, DELETE /saved-searches/{uuid} deletes one.", most)
 	refusal.Details = map[string]any{"limit": most}
 	return refusal
 }

@@ -23,7 +23,7 @@ type SavedSearches interface {
 	// When a search was created under the key of Once before and that is not too long ago: with the same fingerprint, that search
 	// is returned as it stands with repeated set, and nothing is written; with another one, it fails with ErrReused. When that search
 	// is gone meanwhile, a new one is made. It fails with ErrLimit, as a LimitError, when the new search has an active schedule and the account has
-	// as many such searches already as it may, by MaxActive or its ActiveLimit, with ErrNotFound when there is no such account, with ErrExists when a search has
+	// as many such searches already as it may, by MaxActive or its ActiveLimit, or has MaxSearches of any kind, with ErrNotFound when there is no such account, with ErrExists when a search has
 	// the UUID, and with ErrMalformed when the search cannot be kept.
 	CreateSavedSearch(ctx context.Context, s NewSavedSearch) (made cola.SavedSearch, repeated bool, err error)
 	// SavedSearch returns an account's search, without its addresses, or ErrNotFound: also when it is another account's.
@@ -50,6 +50,8 @@ type NewSavedSearch struct {
 	Search    cola.SavedSearch // CreatedAt and the addresses count for nothing; the UUID is in lower case
 	MaxActive int              // with an active schedule, that the account may have
 	Once      Once
+
+	MaxSearches int // that the account may have, whether they run by themselves or not; zero: any number
 }
 
 // Once makes a creation that is asked for again the same one.

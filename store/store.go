@@ -42,7 +42,10 @@ var (
 )
 
 // LimitError is an ErrLimit that tells the limit: what the account may have, where that is a number of its own.
-type LimitError struct{ Limit int }
+type LimitError struct {
+	Limit int
+	All   bool // of saved searches: of all of them, not only of those with an active schedule
+}
 
 // Error tells the limit.
 func (e LimitError) Error() string { return fmt.Sprintf("%v, which is %d", ErrLimit, e.Limit) }

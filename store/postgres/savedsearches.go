@@ -80,10 +80,8 @@ func (s *Store) createOnce(ctx context.Context, tx pgx.Tx, n store.NewSavedSearc
 			return made, err == nil, err
 		}
 	}
-	if row.Active {
-		if err := roomForActive(ctx, tx, n.Account, n.MaxActive); err != nil {
-			return made, false, err
-		}
+	if err := roomForSearch(ctx, tx, n, row.Active); err != nil {
+		return made, false, err
 	}
 	if err := keepSavedSearch(ctx, tx, n, row); err != nil {
 		return made, false, err
@@ -109,6 +107,22 @@ func holdAccount(ctx context.Context, tx pgx.Tx, account cola.AccountID) error {
 	rows, err := tx.Query(ctx, lockAccounts, []int64{int64(account)})
 	_, err = one(rows, err, func(id *cola.AccountID) fields { return fields{id} })
 	return err
+}
+
+// roomForSearch fails with a LimitError when an account that is held has as many searches as it may, or as many active ones and is to have
+// another one.
+func roomForSearch(ctx context.Context, tx pgx.Tx, n store.NewSavedSearch, active bool) error {
+	var count int
+	err := tx.QueryRow(ctx, countSearches, int64(n.Account)).Scan(fields{&count})
+	switch {
+	case err != nil:
+		return err
+	case n.MaxSearches > 0 && count >= n.MaxSearches:
+		return store.LimitError{Limit: n.MaxSearches, All: true}
+	case active:
+		return roomForActive(ctx, tx, n.Account, n.MaxActive)
+	}
+	return nil
 }
 
 // roomForActive fails with a LimitError when an account that is held has as many active schedules as it may.

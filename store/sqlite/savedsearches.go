@@ -64,10 +64,8 @@ func (s *Store) createOnce(ctx context.Context, n store.NewSavedSearch, row *rec
 			return made, err == nil, err
 		}
 	}
-	if row.Active {
-		if err := s.roomForActive(ctx, n.Account, n.MaxActive); err != nil {
-			return made, false, err
-		}
+	if err := s.roomForSearch(ctx, n, row.Active); err != nil {
+		return made, false, err
 	}
 	if err := s.keepSavedSearch(ctx, n, row); err != nil {
 		return made, false, err
@@ -82,6 +80,21 @@ func (s *Store) settledSearch(ctx context.Context, account cola.AccountID, uuid 
 		return cola.SavedSearch{}, err
 	}
 	return scanSavedSearch(s.ledger.row(ctx, selectSearch, int64(account), uuid))
+}
+
+// roomForSearch fails with a LimitError when an account has as many searches as it may, or as many active ones and is to have another one.
+func (s *Store) roomForSearch(ctx context.Context, n store.NewSavedSearch, active bool) error {
+	var count int
+	err := s.ledger.row(ctx, countSearches, int64(n.Account)).Scan(&count)
+	switch {
+	case err != nil:
+		return err
+	case n.MaxSearches > 0 && count >= n.MaxSearches:
+		return store.LimitError{Limit: n.MaxSearches, All: true}
+	case active:
+		return s.roomForActive(ctx, n.Account, n.MaxActive)
+	}
+	return nil
 }
 
 // roomForActive fails with a LimitError when an account has as many active schedules as it may; only within a transaction that writes.

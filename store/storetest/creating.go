@@ -32,6 +32,65 @@ func createUntilLimit(ctx context.Context, st store.Store, account cola.AccountI
 	}
 }
 
+// unscheduledOf returns a search without a schedule to be made, of an account that may have so many in all.
+func unscheduledOf(account cola.AccountID, n, most int) store.NewSavedSearch {
+	next := newSearch(account, n)
+	next.Search.Schedule, next.MaxSearches = nil, most
+	return next
+}
+
+func searchesAreLimited(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	active, paused := newSearch(a.ID, 1), newSearch(a.ID, 2)
+	paused.Search.Schedule.Active = false
+	made, last := mustCreate(t, st, once(active, "key", 1)), mustCreate(t, st, paused)
+	mustCreate(t, st, unscheduledOf(a.ID, 3, 3))
+	refusedActive := newSearch(a.ID, 4)
+	refusedActive.MaxSearches, refusedActive.MaxActive = 3, 1
+	for what, n := range map[string]store.NewSavedSearch{"one more": unscheduledOf(a.ID, 4, 3), "an active one, at both limits": refusedActive} {
+		_, _, err := st.CreateSavedSearch(t.Context(), n)
+		if limit, ok := errors.AsType[store.LimitError](err); !ok || limit != (store.LimitError{Limit: 3, All: true}) || !errors.Is(err, store.ErrLimit) {
+			t.Errorf("%s: %v, want ErrLimit with the limit of all", what, err)
+		}
+	}
+	again := once(active, "key", 1)
+	again.MaxSearches = 3 // it is not made, so no limit is in the way
+	found, repeated, err := st.CreateSavedSearch(t.Context(), again)
+	if must(t, found, err); !repeated || found.UUID != made.UUID {
+		t.Errorf("sent again: %+v, repeated %v", found, repeated)
+	}
+	mustCreate(t, st, unscheduledOf(b.ID, 5, 3))
+	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, last.UUID))
+	mustCreate(t, st, unscheduledOf(a.ID, 4, 3))
+	same(t, "searches", 3, len(mustSearches(t, st, a.ID)))
+}
+
+func searchesAreLimitedAtOnce(t *testing.T, st store.Store, _ *clock) {
+	const most = 30
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	var made atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 10 {
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				_, _, err := st.CreateSavedSearch(t.Context(), unscheduledOf(a.ID, 100*i+n, most))
+				if errors.Is(err, store.ErrLimit) {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				made.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if kept := mustSearches(t, st, a.ID); len(kept) != most || made.Load() != most {
+		t.Errorf("%d searches were made, %d are kept; want %d", made.Load(), len(kept), most)
+	}
+}
+
 // manyActive is how many active schedules the account of processes that create may have: enough for all of them to be at it
 // together.
 const manyActive = 150

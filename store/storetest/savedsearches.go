@@ -26,6 +26,8 @@ func testSavedSearches(t *testing.T, open Opener) {
 		{"a request is forgotten in time", requestIsForgotten},
 		{"a key is its account's", keyOfAnAccount},
 		{"a request that is sent many times at once creates one", createdOnceAtOnce},
+		{"searches are limited", searchesAreLimited},
+		{"searches are limited at once", searchesAreLimitedAtOnce},
 		{"active schedules are limited", activeIsLimited},
 		{"active schedules are limited at once", activeIsLimitedAtOnce},
 	})
