@@ -15,15 +15,18 @@ type Store interface {
 	store.Arrivals
 	ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]store.DueSearch, error)
 	RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store.RunOutcome, error)
+	PutOff(ctx context.Context, failed store.DueSearch, wait func(failures int) time.Duration) (time.Duration, error)
 	ReleaseDue(ctx context.Context, claimed []store.DueSearch) error
 	NextDue(ctx context.Context) (time.Time, error)
 	AllReferences(ctx context.Context) (store.ReferenceSets, error)
 }
 
 const (
-	// DefaultHold is for how long claimed searches are held. A batch takes seconds; what a process held that was killed, and a search
-	// that could not be run, is tried again after it.
+	// DefaultHold is for how long claimed searches are held. A batch takes seconds; what a process held that was killed is tried again after
+	// it, and so is a search that could not be run, the first time.
 	DefaultHold = 2 * time.Minute
+	// longestHold is after how long a search is tried again that cannot be run at all.
+	longestHold = 6 * time.Hour
 	// batchSize is how many searches are claimed at once.
 	batchSize = 1_000
 	// runsAtOnce and matchesAtOnce bound what is recorded in one transaction: other writers wait for it.
@@ -75,7 +78,7 @@ type Report struct {
 	Late      int       // of these, late ones
 	Missed    int       // searches that were changed, paused, deleted or taken over between claim and record; none of them lost its turn
 	Released  int       // searches let go again because the tick was cut off
-	Failed    int       // searches that could not be run; they are tried again when their hold has passed
+	Failed    int       // searches that could not be run; they are tried again after a while, longer each time
 	Labels    int       // labels that were looked at
 	NextDueAt time.Time // when the search that is due first is due, of those that remain; zero when no schedule is active
 }

@@ -57,6 +57,7 @@ type fakeSearch struct {
 	heldUntil time.Time
 	had       map[cola.TTBID]bool
 	fault     error
+	failures  int       // in a row
 	asked     time.Time // when somebody has asked for a run; zero when nobody has since the last one
 }
 
@@ -251,6 +252,20 @@ func (f *fakeStore) held(d *store.DueSearch) *fakeSearch {
 	return s
 }
 
+func (f *fakeStore) PutOff(ctx context.Context, failed store.DueSearch, wait func(int) time.Duration) (lasts time.Duration, err error) {
+	err = f.around(ctx, "PutOff", func() error {
+		s := f.held(&failed)
+		if s == nil {
+			return store.ErrNotFound
+		}
+		s.failures++
+		lasts = wait(s.failures)
+		s.heldUntil = f.clock.Add(lasts)
+		return nil
+	})
+	return lasts, err
+}
+
 func (f *fakeStore) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error {
 	return f.around(ctx, "ReleaseDue", func() error {
 		for i := range claimed {
@@ -297,7 +312,7 @@ func (f *fakeStore) recordRun(r store.RunRecord) (o store.RunOutcome) {
 		plan.LastRunAt, plan.NextRunAt = cola.Some(cola.TimestampOf(r.Mark.At)), cola.Opt[cola.Timestamp]{V: r.Next, OK: r.Next != 0}
 		s.search.Schedule = &plan
 	}
-	s.asked, s.mark, s.heldUntil = time.Time{}, r.Mark, time.Time{}
+	s.asked, s.mark, s.heldUntil, s.failures = time.Time{}, r.Mark, time.Time{}, 0
 	f.recorded = append(f.recorded, run)
 	o.Recorded, o.Run = true, int64(len(f.recorded))
 	return o

@@ -99,7 +99,7 @@ func (t *tick) match(ctx context.Context, claimed []store.DueSearch) (n int, rec
 		}
 		record, err := t.runOf(d)
 		if err != nil {
-			t.fail(d, err)
+			t.fail(ctx, d, err)
 			continue
 		}
 		records, matches = append(records, record), matches+len(record.Matches)
@@ -163,10 +163,30 @@ func nextRun(plan *cola.Schedule, now time.Time) (cola.Timestamp, error) {
 	return cola.TimestampOf(next), nil
 }
 
-// fail notes that a search cannot be run. It stays claimed, so that it is not tried again at once, and keeps its mark.
-func (t *tick) fail(d *store.DueSearch, err error) {
+// fail notes that a search cannot be run. It stays held, for longer each time, so that one that never can be does not fill the log, and keeps
+// its mark. Where that cannot be noted it is held as it was claimed.
+func (t *tick) fail(ctx context.Context, d *store.DueSearch, reason error) {
 	t.report.Failed++
-	t.log.Error("saved search cannot be run; it is tried again", "account", d.Account, "search", d.Search.UUID, "after", t.hold, "error", err)
+	after, err := t.store.PutOff(ctx, *d, t.putOff)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		t.log.Error("saved search cannot be run; it was changed or taken over meanwhile", "account", d.Account, "search", d.Search.UUID, "error", reason)
+		return
+	case err != nil:
+		after, reason = t.hold, errors.Join(reason, fmt.Errorf("put it off: %w", err))
+	}
+	t.log.Error("saved search cannot be run; it is tried again", "account", d.Account, "search", d.Search.UUID, "after", after, "error", reason)
+}
+
+// putOff returns for how long a search is held that could not be run so many times in a row: twice as long each time.
+func (r *Runner) putOff(failures int) time.Duration {
+	wait, most := r.hold, max(r.hold, longestHold)
+	for range failures - 1 {
+		if wait *= 2; wait >= most {
+			return most
+		}
+	}
+	return wait
 }
 
 // record has runs recorded. When they cannot be, and not because of the database, each that is left is tried by itself.
@@ -185,7 +205,7 @@ func (t *tick) record(ctx context.Context, records []store.RunRecord) error {
 	case ctx.Err() != nil || errors.Is(err, store.ErrUnavailable):
 		return fmt.Errorf("record runs: %w", err)
 	case len(records) == 1:
-		t.fail(&records[0].Due, fmt.Errorf("record run: %w", err))
+		t.fail(ctx, &records[0].Due, fmt.Errorf("record run: %w", err))
 		return nil
 	}
 	for i := range left {

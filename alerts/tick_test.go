@@ -174,6 +174,62 @@ func TestTickWithBadSearches(t *testing.T) {
 	}
 }
 
+// TestTickPutsOff: a search that cannot be run is tried again after a while that doubles, up to six hours, from the start once it was run.
+func TestTickPutsOff(t *testing.T) {
+	f := withSearches(1)
+	bad := f.searches["search 00"]
+	fails := func(want ...time.Duration) {
+		t.Helper()
+		bad.fault = errors.New(`unknown field "colour"`)
+		for _, wait := range want {
+			var log bytes.Buffer
+			r := New(Options{Store: f, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			if got := mustTick(t, r, f.clock); got.Failed != 1 || !bad.heldUntil.Equal(f.clock.Add(wait)) || !strings.Contains(log.String(), "after="+wait.String()) {
+				t.Fatalf("%+v; held for %v, want %v; the log says %s", got, bad.heldUntil.Sub(f.clock), wait, log.String())
+			}
+			f.clock = f.clock.Add(wait - 1)
+			if got := mustTick(t, r, f.clock); got.Failed != 0 {
+				t.Fatalf("tried again before %v had passed", wait)
+			}
+			f.clock = f.clock.Add(1)
+		}
+	}
+	var want []time.Duration
+	for wait := DefaultHold; wait < longestHold; wait *= 2 {
+		want = append(want, wait)
+	}
+	fails(append(want, longestHold, longestHold)...)
+	bad.fault = nil
+	if got := mustTick(t, New(Options{Store: f}), f.clock); got.Runs != 1 {
+		t.Fatalf("when it can be run: %+v", got)
+	}
+	f.clock = f.clock.Add(24 * time.Hour)
+	fails(DefaultHold, 2*DefaultHold)
+	if long := 2 * longestHold; New(Options{Store: f, Hold: long}).putOff(9) != long {
+		t.Error("what is held for longer from the start is held for less when it fails")
+	}
+}
+
+// TestTickCannotPutOff: a search whose failure cannot be noted stays held as it was claimed; the tick goes on.
+func TestTickCannotPutOff(t *testing.T) {
+	for says, broken := range map[string]error{"database unavailable": store.ErrUnavailable, "taken over meanwhile": store.ErrNotFound} {
+		f := withSearches(3)
+		bad := f.searches["search 01"]
+		bad.fault = errors.New(`unknown field "colour"`)
+		f.before = func(call string) error {
+			if call == "PutOff" {
+				return broken
+			}
+			return nil
+		}
+		var log bytes.Buffer
+		got := mustTick(t, New(Options{Store: f, Logger: slog.New(slog.NewTextHandler(&log, nil))}), f.clock)
+		if got.Runs != 2 || got.Failed != 1 || !bad.heldUntil.Equal(f.clock.Add(DefaultHold)) || !strings.Contains(log.String(), says) || !strings.Contains(log.String(), "colour") {
+			t.Errorf("%+v; held for %v; the log says %s", got, bad.heldUntil.Sub(f.clock), log.String())
+		}
+	}
+}
+
 // refuses makes a hook that fails whatever would record a run of a search.
 func refuses(f *fakeStore, s *fakeSearch) func(string) error {
 	return func(call string) error {

@@ -14,7 +14,7 @@ type Moves interface {
 	// Dump calls yield with everything that the store holds, from one consistent state, in the order of ItemKinds: each item
 	// comes after those it refers to. An item is only valid during the call. An error of yield ends it and is returned.
 	// What settles the outcome of batches under way stays behind, and so do the memory of which request created which saved search
-	// and the holds on searches and deliveries: a registry is moved while no process serves it.
+	// and the holds on searches and deliveries, with how often a search could not be run: a registry is moved while no process serves it.
 	Dump(ctx context.Context, yield func(*Item) error) error
 	// Fill writes items into a store that holds none, in the order of Dump, and keeps their ids and times. Labels and
 	// permittees are written as they are: nothing is merged, nothing follows from them, and no label arrives. Arrivals and the marks of

@@ -46,6 +46,12 @@ type Runs interface {
 	// that were recorded will not be recorded again.
 	RecordRuns(ctx context.Context, runs []RunRecord) ([]RunOutcome, error)
 
+	// PutOff notes that a search that was claimed could not be run, and holds it on, for what wait says of how many times in a row that has
+	// happened, and returns for how long. It counts from one; a recorded run, and every change of the search's filters or schedule, begins
+	// anew. It fails with ErrNotFound, and nothing is written, when the search is not held under the claim any more. wait may be called more
+	// than once.
+	PutOff(ctx context.Context, failed DueSearch, wait func(failures int) time.Duration) (time.Duration, error)
+
 	// ReleaseDue lets searches go that were claimed and not recorded. It is no error when they are not held any more.
 	ReleaseDue(ctx context.Context, claimed []DueSearch) error
 

@@ -27,10 +27,12 @@ var claimDue = `UPDATE saved_searches s SET hold = hold + 1, held_until = coales
 const (
 	lockClaimed = `SELECT u.n, s.id FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS u (uuid, hold, n)
 		JOIN saved_searches s ON s.uuid = u.uuid COLLATE "C" AND s.hold = u.hold ORDER BY s.id FOR NO KEY UPDATE OF s`
-	letGo     = `UPDATE saved_searches SET hold = hold + 1, held_until = NULL WHERE id = ANY($1)`
-	selectDue = `SELECT next_run_at FROM saved_searches WHERE next_run_at IS NOT NULL AND paused_because IS NULL ORDER BY next_run_at LIMIT 1`
-	isPaused  = `SELECT paused_because IS NOT NULL FROM saved_searches WHERE account_id = $1 AND uuid = $2 FOR NO KEY UPDATE`
-	askRun    = `UPDATE saved_searches SET next_run_at = least(next_run_at, $3) WHERE account_id = $1 AND uuid = $2`
+	letGo        = `UPDATE saved_searches SET hold = hold + 1, held_until = NULL WHERE id = ANY($1)`
+	countFailure = `UPDATE saved_searches SET failures = failures + 1 WHERE id = $1 RETURNING failures`
+	holdOn       = `UPDATE saved_searches SET held_until = coalesce($2::timestamptz, clock_timestamp()) + make_interval(secs => $3) WHERE id = $1`
+	selectDue    = `SELECT next_run_at FROM saved_searches WHERE next_run_at IS NOT NULL AND paused_because IS NULL ORDER BY next_run_at LIMIT 1`
+	isPaused     = `SELECT paused_because IS NOT NULL FROM saved_searches WHERE account_id = $1 AND uuid = $2 FOR NO KEY UPDATE`
+	askRun       = `UPDATE saved_searches SET next_run_at = least(next_run_at, $3) WHERE account_id = $1 AND uuid = $2`
 )
 
 // ClaimDue implements store.Runs.
@@ -98,6 +100,27 @@ func lockHeld(ctx context.Context, tx pgx.Tx, claimed []store.DueSearch) ([]held
 	}
 	slices.SortFunc(held, func(a, b heldSearch) int { return cmp.Or(cmp.Compare(a.search, b.search), cmp.Compare(a.n, b.n)) })
 	return slices.CompactFunc(held, func(a, b heldSearch) bool { return a.search == b.search }), err
+}
+
+// PutOff implements store.Runs.
+func (s *Store) PutOff(ctx context.Context, failed store.DueSearch, wait func(failures int) time.Duration) (lasts time.Duration, err error) {
+	err = s.transact(ctx, "put off a search", func(tx pgx.Tx) error {
+		held, err := lockHeld(ctx, tx, []store.DueSearch{failed})
+		if err == nil && len(held) == 0 {
+			err = store.ErrNotFound
+		}
+		if err != nil {
+			return noSuchText(err)
+		}
+		var failures int
+		if err := tx.QueryRow(ctx, countFailure, held[0].search).Scan(fields{&failures}); err != nil {
+			return err
+		}
+		lasts = wait(failures)
+		_, err = tx.Exec(ctx, holdOn, held[0].search, s.clock(), lasts.Seconds())
+		return err
+	})
+	return lasts, err
 }
 
 // NextDue implements store.Runs.

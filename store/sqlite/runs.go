@@ -27,10 +27,12 @@ var claimDue = `UPDATE saved_searches SET hold = hold + 1, held_until = ?4 WHERE
 	RETURNING id, account_id, mark_at, mark_revision, hold, ` + savedSearchNames
 
 const (
-	letGo     = `UPDATE saved_searches SET hold = hold + 1, held_until = NULL WHERE uuid = ? AND hold = ?`
-	selectDue = `SELECT next_run_at FROM saved_searches WHERE next_run_at IS NOT NULL AND paused_because IS NULL ORDER BY next_run_at LIMIT 1`
-	isPaused  = `SELECT paused_because IS NOT NULL FROM saved_searches WHERE account_id = ? AND uuid = ?`
-	askRun    = `UPDATE saved_searches SET next_run_at = min(coalesce(next_run_at, ?3), ?3) WHERE account_id = ?1 AND uuid = ?2`
+	letGo        = `UPDATE saved_searches SET hold = hold + 1, held_until = NULL WHERE uuid = ? AND hold = ?`
+	countFailure = `UPDATE saved_searches SET failures = failures + 1 WHERE uuid = ? AND hold = ? AND held_until IS NOT NULL RETURNING failures`
+	holdOn       = `UPDATE saved_searches SET held_until = ?2 WHERE uuid = ?1`
+	selectDue    = `SELECT next_run_at FROM saved_searches WHERE next_run_at IS NOT NULL AND paused_because IS NULL ORDER BY next_run_at LIMIT 1`
+	isPaused     = `SELECT paused_because IS NOT NULL FROM saved_searches WHERE account_id = ? AND uuid = ?`
+	askRun       = `UPDATE saved_searches SET next_run_at = min(coalesce(next_run_at, ?3), ?3) WHERE account_id = ?1 AND uuid = ?2`
 )
 
 // ClaimDue implements store.Runs.
@@ -98,6 +100,23 @@ func (s *Store) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error
 		}
 	}
 	return nil
+}
+
+// PutOff implements store.Runs.
+func (s *Store) PutOff(ctx context.Context, failed store.DueSearch, wait func(failures int) time.Duration) (lasts time.Duration, err error) {
+	err = s.transact(ctx, "put off a search", func(ctx context.Context) error {
+		var failures int
+		err := s.ledger.row(ctx, countFailure, failed.Search.UUID, failed.Hold).Scan(&failures)
+		if errors.Is(err, sql.ErrNoRows) {
+			return store.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		lasts = wait(failures)
+		return s.ledger.exec(ctx, holdOn, failed.Search.UUID, s.instant().Add(lasts).UnixMicro())
+	})
+	return lasts, err
 }
 
 // NextDue implements store.Runs.

@@ -23,7 +23,7 @@ func testRuns(t *testing.T, open Opener) {
 		{"what is let go is claimed again", letGoIsClaimed},
 		{"what is due next is told", nextDueIsTold},
 		{"a run and a change of its search do not undo one another", runMeetsChange},
-	}, recordingChecks(), runListChecks()))
+	}, puttingOffChecks(), recordingChecks(), runListChecks()))
 }
 
 func dueIsClaimed(t *testing.T, st store.Store, _ *clock) {

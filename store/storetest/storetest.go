@@ -168,6 +168,7 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["ArrivedSince"] = st.ArrivedSince(ctx, 0, func(store.Arrival) error { return nil })
 	_, errs["ClaimDue"] = st.ClaimDue(ctx, epoch, 1, time.Hour)
 	_, errs["RecordRuns"] = st.RecordRuns(ctx, []store.RunRecord{{}})
+	_, errs["PutOff"] = st.PutOff(ctx, store.DueSearch{}, func(int) time.Duration { return 0 })
 	errs["ReleaseDue"] = st.ReleaseDue(ctx, []store.DueSearch{{}})
 	_, errs["NextDue"] = st.NextDue(ctx)
 	_, _, errs["RunsOf"] = st.RunsOf(ctx, 1, "x", store.Slice{})

@@ -15,10 +15,36 @@ UPDATE saved_searches SET next_run_at = NULL WHERE NOT active;
 
 ALTER TABLE saved_searches
     ADD COLUMN paused_because text,
-    ADD COLUMN feed_hash      bytea;
+    ADD COLUMN feed_hash      bytea,
+    ADD COLUMN failures       integer NOT NULL DEFAULT 0;
 
 COMMENT ON COLUMN saved_searches.paused_because IS 'A reason of the account''s: while there is one it is not run.';
 COMMENT ON COLUMN saved_searches.feed_hash IS 'SHA-256 of the token of its feed; NULL: it has none.';
+COMMENT ON COLUMN saved_searches.failures IS 'Times in a row that it could not be run.';
+
+-- +goose StatementBegin
+CREATE OR REPLACE FUNCTION let_search_go() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.hold = OLD.hold + 1;
+    NEW.held_until = NULL;
+    NEW.failures = 0;
+    RETURN NEW;
+END
+$$;
+-- +goose StatementEnd
+
+-- Whoever records a run, and whichever version of the program: the search can be run.
+-- +goose StatementBegin
+CREATE FUNCTION forget_failures() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.failures = 0;
+    RETURN NEW;
+END
+$$;
+-- +goose StatementEnd
+
+CREATE TRIGGER run_searches_do_not_fail BEFORE UPDATE OF mark_at ON saved_searches
+    FOR EACH ROW WHEN (OLD.failures > 0) EXECUTE FUNCTION forget_failures();
 
 DROP INDEX saved_searches_by_due;
 CREATE INDEX saved_searches_by_due ON saved_searches (next_run_at, id) WHERE next_run_at IS NOT NULL AND paused_because IS NULL;

@@ -11,6 +11,23 @@ UPDATE saved_searches SET next_run_at = NULL WHERE NOT active;
 
 ALTER TABLE saved_searches ADD COLUMN paused_because TEXT; -- a reason of the account's: while there is one it is not run
 ALTER TABLE saved_searches ADD COLUMN feed_hash BLOB;      -- SHA-256 of the token of its feed; NULL: it has none
+ALTER TABLE saved_searches ADD COLUMN failures INTEGER NOT NULL DEFAULT 0; -- times in a row that it could not be run
+
+DROP TRIGGER changed_searches_are_let_go;
+-- +goose StatementBegin
+CREATE TRIGGER changed_searches_are_let_go AFTER UPDATE OF filters, cadence, day, active ON saved_searches
+BEGIN
+    UPDATE saved_searches SET hold = hold + 1, held_until = NULL, failures = 0 WHERE id = new.id;
+END;
+-- +goose StatementEnd
+
+-- Whoever records a run, and whichever version of the program: the search can be run.
+-- +goose StatementBegin
+CREATE TRIGGER run_searches_do_not_fail AFTER UPDATE OF mark_at ON saved_searches WHEN new.failures > 0
+BEGIN
+    UPDATE saved_searches SET failures = 0 WHERE id = new.id;
+END;
+-- +goose StatementEnd
 
 DROP INDEX saved_searches_by_due;
 CREATE INDEX saved_searches_by_due ON saved_searches (next_run_at) WHERE next_run_at IS NOT NULL AND paused_because IS NULL;
