@@ -13,8 +13,8 @@ import (
 type Moves interface {
 	// Dump calls yield with everything that the store holds, from one consistent state, in the order of ItemKinds: each item
 	// comes after those it refers to. An item is only valid during the call. An error of yield ends it and is returned.
-	// What settles the outcome of batches under way stays behind, and so do the memory of which request created which saved search
-	// and the holds on searches and deliveries, with how often a search could not be run: a registry is moved while no process serves it.
+	// What settles the outcome of batches under way stays behind, and so do the holds on searches and deliveries, with how often a search
+	// could not be run: a registry is moved while no process serves it.
 	Dump(ctx context.Context, yield func(*Item) error) error
 	// Fill writes items into a store that holds none, in the order of Dump, and keeps their ids and times. Labels and
 	// permittees are written as they are: nothing is merged, nothing follows from them, and no label arrives. Arrivals and the marks of
@@ -58,6 +58,8 @@ const (
 	ItemDestination ItemKind = "destinations"
 	ItemDelivery    ItemKind = "deliveries"
 	ItemAttempt     ItemKind = "attempts to deliver"
+	ItemCreation    ItemKind = "requests that made saved searches"
+	ItemAsked       ItemKind = "requests to confirm an address"
 	ItemMonth       ItemKind = "monthly usage"
 	ItemDay         ItemKind = "daily usage"
 	ItemGrant       ItemKind = "requests of the last minute"
@@ -71,7 +73,7 @@ const (
 func ItemKinds() []ItemKind {
 	return []ItemKind{
 		ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
-		ItemMonth, ItemDay, ItemGrant, ItemReferences, ItemPermittee, ItemCola, ItemArrival,
+		ItemCreation, ItemAsked, ItemMonth, ItemDay, ItemGrant, ItemReferences, ItemPermittee, ItemCola, ItemArrival,
 	}
 }
 
@@ -89,6 +91,8 @@ type Item struct {
 	Destination StoredDestination
 	Delivery    StoredDelivery
 	Attempt     StoredAttempt
+	Creation    StoredCreation
+	Asked       StoredAsked
 	Month       MonthUsage
 	Day         AccountDay
 	Grant       AccountGrant
@@ -159,6 +163,22 @@ type StoredAttempt struct {
 	Took     time.Duration
 	Status   int    // 0: there was no answer
 	Error    string // empty: it got through
+}
+
+// StoredCreation is what is remembered of a request that made a saved search, so that one that is sent again makes none.
+type StoredCreation struct {
+	Account     cola.AccountID
+	Key         string
+	Fingerprint [32]byte
+	UUID        string // of the search, which may be gone
+	Until       time.Time
+}
+
+// StoredAsked is a request to confirm an e-mail address.
+type StoredAsked struct {
+	Account cola.AccountID
+	Address string // as it is compared
+	At      time.Time
 }
 
 // StoredRun is a run of the search with an id.

@@ -59,7 +59,7 @@ type filler struct {
 	known   cola.Revision // the highest that the items tell of
 
 	accounts, keys, apps, identities, links, searches, runs, matches, months, days *filledTable
-	destinations, deliveries, attempts                                             *filledTable
+	destinations, deliveries, attempts, creations, asked                           *filledTable
 	permittees, colas, images, barcodes, arrivals, bursts                          *filledTable
 }
 
@@ -88,6 +88,8 @@ func newFiller(ctx context.Context, tx pgx.Tx) *filler {
 	f.destinations = table("destinations", filledDestination...) // after runs: filled ones are told to nobody
 	f.deliveries = table("deliveries", filledDelivery...)
 	f.attempts = table("delivery_attempts", filledAttempt...)
+	f.creations = table("saved_search_creations", "account_id", "once_key", "fingerprint", "uuid", "kept_until")
+	f.asked = table("confirmations_asked", "account_id", "address_folded", "asked_at")
 	f.months = table("usage_months", "account_id", "period", "detail_views", "list_records")
 	f.days = table("usage_days", "account_id", "day", "channel", "credential_kind", "credential_id", "meter", "units", "requests")
 	f.bursts = table("burst_windows", "account_id", "granted_at", "requests")
@@ -114,6 +116,8 @@ func (f *filler) fill(i *store.Item) error {
 		f.addConnection(i)
 	case store.ItemDestination, store.ItemDelivery, store.ItemAttempt:
 		f.addDelivery(i)
+	case store.ItemCreation, store.ItemAsked:
+		f.addRequest(i)
 	case store.ItemMonth:
 		m := &i.Month
 		f.add(f.months, int64(m.Account), m.Period.String(), int64(m.Used.DetailViews), int64(m.Used.ListRecords))

@@ -31,7 +31,7 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 		d := dumper{ctx, q, func(i *store.Item) error { return f.told(yield(i)) }}
 		for _, dump := range []func() error{
 			d.accounts, d.keys, d.apps, d.identities, d.links, d.searches, d.runs, d.matches,
-			d.destinations, d.deliveries, d.attempts,
+			d.destinations, d.deliveries, d.attempts, d.creations, d.asked,
 			d.months, d.days, d.grants, d.references, d.permittees, d.colas, d.arrivals,
 		} {
 			if err := dump(); err != nil {
@@ -194,6 +194,8 @@ var countsOf = map[store.ItemKind][]string{
 	store.ItemDestination: {`count(*) FROM destinations`},
 	store.ItemDelivery:    {`count(*) FROM deliveries`},
 	store.ItemAttempt:     {`count(*) FROM delivery_attempts`},
+	store.ItemCreation:    {`count(*) FROM saved_search_creations`},
+	store.ItemAsked:       {`count(*) FROM confirmations_asked`},
 	store.ItemMonth:       {`count(*) FROM usage_months`},
 	store.ItemDay:         {`count(*) FROM usage_days`},
 	store.ItemGrant:       {`coalesce(sum(cardinality(granted_at)), 0) FROM burst_windows`},

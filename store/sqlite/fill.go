@@ -87,6 +87,8 @@ func (s *Store) fill(ctx context.Context, i *store.Item) error {
 		return s.fillConnection(ctx, i)
 	case store.ItemDestination, store.ItemDelivery, store.ItemAttempt:
 		return s.fillDeliveries(ctx, i)
+	case store.ItemCreation, store.ItemAsked:
+		return s.fillRequest(ctx, i)
 	case store.ItemMonth:
 		return w.exec(ctx, `INSERT INTO usage_months (account_id, period, detail_views, list_records) VALUES (?, ?, ?, ?)`,
 			int64(i.Month.Account), i.Month.Period.String(), i.Month.Used.DetailViews, i.Month.Used.ListRecords)

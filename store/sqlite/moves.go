@@ -20,7 +20,7 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	return failed(operation, s.read.view(ctx, func(q querier) error {
 		for _, dump := range []func(context.Context, querier, func(*store.Item) error) error{
 			dumpAccounts, dumpKeys, dumpApps, dumpIdentities, dumpLinks, dumpSearches, dumpRuns, dumpMatches,
-			dumpDestinations, dumpDeliveries, dumpAttempts,
+			dumpDestinations, dumpDeliveries, dumpAttempts, dumpCreations, dumpAsked,
 			dumpMonths, dumpDays, dumpGrants, dumpReferences, dumpPermittees, dumpColas, dumpArrivals,
 		} {
 			if err := dump(ctx, q, yield); err != nil {
@@ -186,6 +186,7 @@ var tablesOf = map[store.ItemKind][]string{
 	store.ItemAccount: {"accounts"}, store.ItemKey: {"api_keys"}, store.ItemApp: {"apps"}, store.ItemIdentity: {"identities"},
 	store.ItemLink: {"links"}, store.ItemSearch: {"saved_searches"}, store.ItemRun: {"saved_search_runs"}, store.ItemMatch: {"saved_search_matches"},
 	store.ItemDestination: {"destinations"}, store.ItemDelivery: {"deliveries"}, store.ItemAttempt: {"delivery_attempts"},
+	store.ItemCreation: {"saved_search_creations"}, store.ItemAsked: {"confirmations_asked"},
 	store.ItemMonth: {"usage_months"}, store.ItemDay: {"usage_days"}, store.ItemGrant: {"burst_grants"},
 	store.ItemPermittee: {"permittees"}, store.ItemCola: {"colas"}, store.ItemArrival: {"cola_arrivals"},
 	store.ItemReferences: {records.AVAs.Table, records.ProductionReports.Table, records.ProcessingTimes.Table,

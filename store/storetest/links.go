@@ -221,7 +221,14 @@ func movedSearchesDoTheSame(t *testing.T, from, to store.Store, account cola.Acc
 	for _, id := range []cola.AccountID{account, other.ID} {
 		same(t, "saved searches", mustSearches(t, from, id), mustSearches(t, to, id))
 	}
-	fresh := once(newSearch(other.ID, 3), "key", 1)
+	again, repeated, err := to.CreateSavedSearch(t.Context(), once(newSearch(other.ID, 4), "key", 1))
+	if must(t, again, err); !repeated || again.UUID != newSearch(other.ID, 2).Search.UUID {
+		t.Errorf("a request that is sent again after the move: %+v, repeated %v", again, repeated)
+	}
+	if _, _, err := to.CreateSavedSearch(t.Context(), once(newSearch(other.ID, 4), "key", 2)); !errors.Is(err, store.ErrReused) {
+		t.Errorf("its key for something else: %v, want ErrReused", err)
+	}
+	fresh := once(newSearch(other.ID, 3), "new key", 1)
 	fresh.MaxActive = 2
 	if _, _, err := to.CreateSavedSearch(t.Context(), fresh); !errors.Is(err, store.ErrLimit) {
 		t.Errorf("a third active search: %v, want ErrLimit", err)

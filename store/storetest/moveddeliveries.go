@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -11,6 +12,9 @@ import (
 
 // movedFeed is the hash of the feed that a moved registry has.
 var movedFeed = store.FeedHash{7, 31: 9}
+
+// movedStranger is an address that was asked to confirm before the move; its destination is gone.
+const movedStranger = "Stranger@example.com"
 
 // furnishDestinations gives an account a destination of every kind and state.
 func furnishDestinations(t *testing.T, st store.Store, account cola.AccountID) {
@@ -23,6 +27,7 @@ func furnishDestinations(t *testing.T, st store.Store, account cola.AccountID) {
 	asked := forSearch(newMailbox(account, "O'Brien@Exämple.com"), search)
 	asked.State = cola.DestinationUnconfirmed
 	mustDestination(t, st, asked)
+	mustDo(t, askOnce(t.Context(), st, asking(account, movedStranger, limited)))
 	failing := mustDestination(t, st, newHook(account, hook+"/2"))
 	changeDestination(t, st, failing, func(d *store.Destination) {
 		inState(cola.DestinationPaused, cola.ReasonFailing)(d)
@@ -84,6 +89,9 @@ func movedDeliveriesDoTheSame(t *testing.T, from, to store.Store, account cola.A
 	slices.Sort(claimed)
 	if same(t, "what is sent", pending, claimed); len(pending) < 2 {
 		t.Errorf("pending are %v, want what has failed and what was held; the test shows nothing of it", pending)
+	}
+	if err := askOnce(t.Context(), to, asking(account, movedStranger, limited)); !errors.Is(err, store.ErrAsked) {
+		t.Errorf("whoever was asked before the move is asked again: %v, want ErrAsked", err)
 	}
 	made := mustDestination(t, to, newHook(account, hook+"/new"))
 	if fresh, last := mustMessage(t, to, made, duePast), all[len(all)-1]; fresh.ID <= last.ID {
