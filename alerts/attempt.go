@@ -23,10 +23,11 @@ func (r *round) settle(ctx context.Context, d store.DueDelivery) error {
 		r.leave(d)
 		return nil
 	}
-	if r.isSlow(d) {
-		r.count(func(to *DeliveryReport) { to.PutOff++ })
+	if !r.crowd.enter(ctx, d) {
+		r.putOff(ctx, d)
 		return nil
 	}
+	defer r.crowd.leave(d)
 	at := r.instant()
 	if tooOld(d, at) {
 		return r.note(ctx, store.Attempt{Due: d, At: at, State: cola.DeliveryFailed, Error: faultTooOld})
@@ -43,8 +44,17 @@ func (r *round) settle(ctx context.Context, d store.DueDelivery) error {
 	}
 	a := judge(d, at, r.instant().Sub(at), sent, r.jitter())
 	r.metrics.tried(a)
-	r.noteSlow(a, sent)
+	r.crowd.noteAttempt(a, sent)
 	return r.note(ctx, a)
+}
+
+// putOff leaves a claimed delivery for later: it keeps its hold, unless the round is to end.
+func (r *round) putOff(ctx context.Context, d store.DueDelivery) {
+	if ctx.Err() != nil {
+		r.leave(d)
+		return
+	}
+	r.count(func(to *DeliveryReport) { to.PutOff++ })
 }
 
 // try makes a message and sends it.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -62,6 +63,9 @@ type Courier struct {
 	jitter  func() float64
 	log     *slog.Logger
 	metrics *courierMetrics
+	crowd   *crowd
+	failing atomic.Bool  // the latest round could not be made
+	forgot  atomic.Int64 // when deliveries were forgotten last, in nanoseconds since 1970
 }
 
 // NewCourier returns a Courier.
@@ -83,6 +87,7 @@ func NewCourier(o CourierOptions) *Courier {
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
+	c.crowd = newCrowd(c.now)
 	return c
 }
 

@@ -20,7 +20,7 @@ func (c *Courier) Deliver(ctx context.Context, now time.Time) (DeliveryReport, e
 		return DeliveryReport{}, err
 	}
 	begun := c.now()
-	r := &round{Courier: c, now: now.UTC(), begun: begun, slow: map[string]bool{}}
+	r := &round{Courier: c, now: now.UTC(), begun: begun}
 	err = r.deliver(ctx)
 	r.release(ctx)
 	if err == nil {
@@ -51,7 +51,6 @@ type round struct {
 	mu     sync.Mutex
 	report DeliveryReport
 	left   []store.DueDelivery // claimed and not tried
-	slow   map[string]bool     // destinations, and kinds, that were slow to answer in this round
 }
 
 // instant returns the instant that it is: the one that the round was begun as of, and the time since.
@@ -98,7 +97,7 @@ func (r *round) deliver(ctx context.Context) error {
 // handOut claims what is due and gives it to whoever is free, until no more is due or the context ends.
 func (r *round) handOut(ctx context.Context, work chan<- store.DueDelivery) error {
 	for {
-		kinds := r.quick()
+		kinds := r.crowd.quick(r.kinds)
 		if len(kinds) == 0 {
 			return nil
 		}

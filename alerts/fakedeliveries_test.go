@@ -58,6 +58,7 @@ func (f *fakeDeliveries) add(kind, event string, due time.Time) *fakeDelivery {
 	if event == cola.EventRan {
 		d.Run = id + 1000
 	}
+	d.Destination.Account = cola.AccountID(id)
 	d.Destination.UUID, d.Destination.Kind, d.Destination.State = fmt.Sprintf("destination %d", id), kind, cola.DestinationActive
 	f.all[id] = d
 	return d
