@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"html/template"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -89,6 +91,16 @@ func renderFeed(feed registry.Feed) ([]byte, error) {
 	return append([]byte(xml.Header), b...), nil
 }
 
+// visible returns a text without the characters that nobody sees, such as those that turn the direction of writing, but for white space.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if cola.IsHidden(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
 func atomTime(t cola.Timestamp) string { return t.Time().Format(time.RFC3339Nano) }
 
 // entryID names the entry of a run for good: runs are numbered within a registry, so the search's UUID makes it one of all.
@@ -116,5 +128,5 @@ func entryContent(run *registry.FeedRun, page string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("render entry of a feed: %w", err)
 	}
-	return b.String(), nil
+	return visible(b.String()), nil
 }

@@ -47,7 +47,7 @@ func (s *Sender) confirm(m alerts.Message, p *page) {
 		Button: "Yes, send me alerts", Link: s.address("confirm", m.Destination.Token),
 		After: "If not, do nothing. No alert is sent to you unless you agree, and every one has a link that ends them.",
 	}
-	p.Why = fmt.Sprintf("You get this once, because somebody gave %s as an address for alerts.", recipient(m))
+	p.Why = fmt.Sprintf("You get this because somebody gave %s as an address for alerts. Until you agree, nothing else is sent there.", recipient(m))
 }
 
 // paused tells an account that one of its destinations is not sent to any more.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,7 +16,7 @@ type alertsCommand struct {
 type alertsTick struct {
 	storeFlags
 	deliveryFlags
-	PublicURL string        `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Scheme and host that links in messages lead to (${default})."`
+	PublicURL string        `name:"public-url" placeholder:"URL" help:"Scheme and host that links in messages lead to; http://127.0.0.1:8080 when left out. Required with --smtp."`
 	At        string        `placeholder:"TIME" help:"Run as if it were this instant, such as 2026-11-23T06:00:00Z: for trials. Searches that ran have looked up to it, and run next after it. Now when left out. What they found is sent at once."`
 	Hold      time.Duration `default:"2m" placeholder:"DURATION" help:"For how long searches are kept from other processes while they are run (${default}); if this one is killed, they are run by others after it."`
 }
@@ -37,6 +38,11 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	publicURL, err := checkedRoot("--public-url", c.PublicURL)
 	if err != nil {
 		return err
+	}
+	if publicURL == "" {
+		if publicURL = "http://127.0.0.1:8080"; c.SMTP != "" {
+			return errors.New("--smtp needs --public-url: links in e-mail, such as the one that ends it, lead there")
+		}
 	}
 	senders, err := c.senders(publicURL, env.log)
 	if err != nil {
