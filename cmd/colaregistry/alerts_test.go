@@ -71,6 +71,9 @@ func TestAlerts(t *testing.T) {
 func mustSaveMany(t *testing.T, st store.Store, searches int, due time.Time) cola.AccountID {
 	t.Helper()
 	account, _, _ := mustAccount(t, st, "many@example.com", cola.TierFree)
+	if err := st.SetActiveLimit(t.Context(), account.ID, searches); err != nil {
+		t.Fatal(err)
+	}
 	for i := range searches {
 		schedule := cola.Schedule{Active: true, Cadence: cola.CadenceDaily, NextRunAt: cola.Some(cola.TimestampOf(due))}
 		_, _, err := st.CreateSavedSearch(t.Context(), store.NewSavedSearch{
