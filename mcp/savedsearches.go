@@ -41,7 +41,7 @@ func createSavedSearch(ctx context.Context, svc Service, c cola.Caller, p cola.S
 	case s.PausedBecause.OK:
 		a.note("The search is kept and does not run: the account has more active schedules than it may, and the oldest of them run.")
 	case s.NextRunAt.OK:
-		a.note("The search is kept and scheduled, due next on %s. What it finds is sent to the account's destinations, which are managed on the REST API at /destinations, and listed there at /saved-searches/%s/matches.",
+		a.note("The search is kept and scheduled, due next on %s. What it finds is sent to the account's destinations (e-mail only where this service sends e-mail), which are managed on the REST API at /destinations, and listed there at /saved-searches/%s/matches.",
 			s.NextRunAt.V.Time().Format("Monday, 2 January 2006, 15:04 UTC"), made.Search.UUID)
 	}
 	noteIdle(ctx, svc, &a, &made.Search.Filters)

@@ -164,6 +164,9 @@ func (s *server) alert(c *serveCommand, st store.Store, publicURL string, metric
 	if err != nil {
 		return err
 	}
+	if c.SMTP == "" {
+		s.env.log.Info("no e-mail is sent by this process: alerts are told by webhooks and feeds (see --smtp)")
+	}
 	if u, err := url.Parse(publicURL); err == nil && c.SMTP != "" && isLocal(u.Hostname()) {
 		s.env.log.Warn("links in e-mail, such as the one that ends it, lead to this machine only; give --public-url", "public_url", publicURL)
 	}

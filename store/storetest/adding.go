@@ -68,27 +68,9 @@ func addTogether(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
 	account := mustAccount(t, db, chargedAccount, cola.TierFree)
-	var total atomic.Int64
-	var wg sync.WaitGroup
-	for range 2 {
-		p := start(t, "add", place)
-		wg.Go(func() {
-			total.Add(int64(p.lastNumber(t, "added %d")))
-			p.wait(t)
-		})
-	}
-	for i := range 4 {
-		wg.Go(func() {
-			added, err := addUntilLimit(t.Context(), db, account.ID, 1_000*i, manyDestinations)
-			if err != nil {
-				t.Error(err)
-			}
-			total.Add(int64(added))
-		})
-	}
-	wg.Wait()
-	if kept := mustDestinations(t, db, account.ID); len(kept) != manyDestinations || total.Load() != manyDestinations-1 {
-		t.Errorf("%d destinations are kept, %d were added; want %d with the account's own", len(kept), total.Load(), manyDestinations)
+	total := together(t, place, "add", "added %d", func(i int) (int, error) { return addUntilLimit(t.Context(), db, account.ID, 1_000*i, manyDestinations) })
+	if kept := mustDestinations(t, db, account.ID); len(kept) != manyDestinations || total != manyDestinations-1 {
+		t.Errorf("%d destinations are kept, %d were added; want %d with the account's own", len(kept), total, manyDestinations)
 	}
 }
 

@@ -145,27 +145,9 @@ func createTogether(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
 	account := roomyAccount(t, db, chargedAccount)
-	var total atomic.Int64
-	var wg sync.WaitGroup
-	for range 2 {
-		p := start(t, "create", place)
-		wg.Go(func() {
-			total.Add(int64(p.lastNumber(t, "made %d")))
-			p.wait(t)
-		})
-	}
-	for i := range 4 {
-		wg.Go(func() {
-			made, err := createUntilLimit(t.Context(), db, account.ID, 1_000*i, manyActive)
-			if err != nil {
-				t.Error(err)
-			}
-			total.Add(int64(made))
-		})
-	}
-	wg.Wait()
-	if kept := mustSearches(t, db, account.ID); len(kept) != manyActive || total.Load() != manyActive {
-		t.Errorf("%d searches are kept, %d were made; want %d", len(kept), total.Load(), manyActive)
+	total := together(t, place, "create", "made %d", func(i int) (int, error) { return createUntilLimit(t.Context(), db, account.ID, 1_000*i, manyActive) })
+	if kept := mustSearches(t, db, account.ID); len(kept) != manyActive || total != manyActive {
+		t.Errorf("%d searches are kept, %d were made; want %d", len(kept), total, manyActive)
 	}
 }
 
@@ -177,32 +159,14 @@ func resumeTogether(t *testing.T, b Backend) {
 	for n := range 2 * manyActive {
 		mustPause(t, db, account.ID, n)
 	}
-	var total atomic.Int64
-	var wg sync.WaitGroup
-	for range 2 {
-		p := start(t, "resume", place)
-		wg.Go(func() {
-			total.Add(int64(p.lastNumber(t, "resumed %d")))
-			p.wait(t)
-		})
-	}
-	for i := range 4 {
-		wg.Go(func() {
-			resumed, err := resumeUntilLimit(t.Context(), db, account.ID, 70*i, manyActive)
-			if err != nil {
-				t.Error(err)
-			}
-			total.Add(int64(resumed))
-		})
-	}
-	wg.Wait()
+	total := together(t, place, "resume", "resumed %d", func(i int) (int, error) { return resumeUntilLimit(t.Context(), db, account.ID, 70*i, manyActive) })
 	active := 0
 	for _, s := range mustSearches(t, db, account.ID) {
 		if isActive(s) {
 			active++
 		}
 	}
-	if active != manyActive || total.Load() != manyActive {
-		t.Errorf("%d searches are active, %d were resumed; want %d", active, total.Load(), manyActive)
+	if active != manyActive || total != manyActive {
+		t.Errorf("%d searches are active, %d were resumed; want %d", active, total, manyActive)
 	}
 }

@@ -53,27 +53,9 @@ func (w *sharedWork) together(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
 	account := w.share(t, db)
-	var total atomic.Int64
-	var wg sync.WaitGroup
-	for range 2 {
-		p := start(t, w.work, place)
-		wg.Go(func() {
-			total.Add(int64(p.lastNumber(t, "done %d")))
-			p.wait(t)
-		})
-	}
-	for range 2 {
-		wg.Go(func() {
-			n, err := w.untilDone(t.Context(), db, anHour, func(int) {})
-			if err != nil {
-				t.Error(err)
-			}
-			total.Add(int64(n))
-		})
-	}
-	wg.Wait()
-	if total.Load() != int64(w.jobs) {
-		t.Errorf("%d were done, want %d", total.Load(), w.jobs)
+	total := together(t, place, w.work, "done %d", func(int) (int, error) { return w.untilDone(t.Context(), db, anHour, func(int) {}) })
+	if total != w.jobs {
+		t.Errorf("%d were done, want %d", total, w.jobs)
 	}
 	w.done(t, db, account)
 }
@@ -106,4 +88,30 @@ func (w *sharedWork) killed(t *testing.T, b Backend) {
 		time.Sleep(50 * time.Millisecond) // some are still held
 	}
 	w.done(t, db, account)
+}
+
+// together has two processes that play a role, and four goroutines of this one, at the same thing on one database, and returns how much they have
+// done in all. A process says last how much it has.
+func together(t *testing.T, place, role, says string, do func(i int) (int, error)) int {
+	t.Helper()
+	var total atomic.Int64
+	var wg sync.WaitGroup
+	for range 2 {
+		p := start(t, role, place)
+		wg.Go(func() {
+			total.Add(int64(p.lastNumber(t, says)))
+			p.wait(t)
+		})
+	}
+	for i := range 4 {
+		wg.Go(func() {
+			n, err := do(i)
+			if err != nil {
+				t.Error(err)
+			}
+			total.Add(int64(n))
+		})
+	}
+	wg.Wait()
+	return int(total.Load())
 }

@@ -148,6 +148,14 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["Connect"] = st.Connect(ctx, 1, 1, nil)
 	_, errs["Links"] = st.Links(ctx, 0)
 	errs["RevokeLink"] = st.RevokeLink(ctx, 1)
+	afterCloseOfSearches(ctx, st, errs)
+	errs["Settle"] = st.Settle(ctx, store.Batch{}, func(time.Time, []store.AccountState) []store.Entry { return nil })
+	_, errs["AccountUsage"] = st.AccountUsage(ctx, 1)
+	return errs
+}
+
+// afterCloseOfSearches tries the methods that have to do with saved searches.
+func afterCloseOfSearches(ctx context.Context, st store.Store, errs map[string]error) {
 	_, _, errs["CreateSavedSearch"] = st.CreateSavedSearch(ctx, newSearch(1, 1))
 	_, errs["SavedSearch"] = st.SavedSearch(ctx, 1, "x")
 	_, _, errs["SavedSearches"] = st.SavedSearches(ctx, 1, 0, 1)
@@ -187,9 +195,6 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["AddTest"] = st.AddTest(ctx, 1, "x", epoch)
 	_, errs["ForgetDeliveries"] = st.ForgetDeliveries(ctx, epoch)
 	_, errs["Feed"] = st.Feed(ctx, store.FeedHash{}, 1, 1)
-	errs["Settle"] = st.Settle(ctx, store.Batch{}, func(time.Time, []store.AccountState) []store.Entry { return nil })
-	_, errs["AccountUsage"] = st.AccountUsage(ctx, 1)
-	return errs
 }
 
 // tb is what a test and one run of a property test have in common.
