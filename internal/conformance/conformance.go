@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/colaregistry/colaregistry/internal/kit"
 )
 
 // options of a run.
@@ -41,7 +43,7 @@ func partNames() (names []string) {
 // bench is what a run is made on.
 type bench struct {
 	dir    string
-	kit    *kit
+	kit    *kit.Kit
 	issuer *issuer
 	server *server
 	keyed  *recorder // the way to the server for those that can send no credentials

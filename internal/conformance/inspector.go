@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/colaregistry/colaregistry/internal/kit"
 )
 
 // eras are what the inspector calls the two families of revisions, and the revision that it speaks of each.
@@ -19,7 +21,7 @@ const isErrorStatus = 5
 // runInspector lists, calls, reads and gets all that the server offers by the command line of the inspector, in both eras.
 func runInspector(ctx context.Context, b *bench) (*report, error) {
 	r := newReport("inspector", "@modelcontextprotocol/inspector, all that is offered in both eras")
-	program, err := b.kit.program("@modelcontextprotocol/inspector", "mcp-inspector")
+	program, err := b.kit.Program("@modelcontextprotocol/inspector", "mcp-inspector")
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +56,7 @@ func spoke(revision string, exchanges []exchange) error {
 // inspection is a walk through all that the server offers in one era.
 type inspection struct {
 	*report
-	kit          *kit
+	kit          *kit.Kit
 	program, url string
 	era          string
 	known        map[string]string // what examples are filled with: values from earlier answers
@@ -70,9 +72,9 @@ func (in *inspection) all(ctx context.Context) error {
 }
 
 // ask runs the inspector for one method and returns what it printed.
-func (in *inspection) ask(ctx context.Context, method string, flags ...string) (output, error) {
+func (in *inspection) ask(ctx context.Context, method string, flags ...string) (kit.Output, error) {
 	all := []string{"--cli", in.url, "--transport", "http", "--protocol-era", in.era, "--format", "json", "--method", method}
-	return finish(in.kit.command(ctx, in.program, append(all, flags...)...))
+	return kit.Finish(in.kit.Command(ctx, in.program, append(all, flags...)...))
 }
 
 // result runs the inspector for one method and reads the result of it into v; whether that worked is checked.
@@ -82,12 +84,12 @@ func (in *inspection) result(ctx context.Context, v any, method string, flags ..
 		return false, err
 	}
 	what := strings.TrimSpace(fmt.Sprintf("%s: %s %s", in.era, method, about(flags)))
-	if out.code != 0 {
-		in.fail(what, "exit status %d%s", out.code, out.tail())
+	if out.Code != 0 {
+		in.fail(what, "exit status %d%s", out.Code, out.Tail())
 		return false, nil
 	}
 	printed := struct{ Result any }{v}
-	return in.check(what, json.Unmarshal(out.stdout, &printed)), nil
+	return in.check(what, json.Unmarshal(out.Stdout, &printed)), nil
 }
 
 // about is the flag that says what is called, read or got.
@@ -109,9 +111,9 @@ func (in *inspection) tools(ctx context.Context) error {
 	var printed struct {
 		Result struct{ Tools []struct{ Name string } }
 	}
-	err = json.Unmarshal(out.stdout, &printed)
-	in.expect(in.era+": schemas of tools hold strictly", out.code == 0 && err == nil, "exit status %d, %v%s", out.code, err, out.tail())
-	if complaints := bytes.TrimSpace(out.stderr); len(complaints) > 0 {
+	err = json.Unmarshal(out.Stdout, &printed)
+	in.expect(in.era+": schemas of tools hold strictly", out.Code == 0 && err == nil, "exit status %d, %v%s", out.Code, err, out.Tail())
+	if complaints := bytes.TrimSpace(out.Stderr); len(complaints) > 0 {
 		in.note("%s: %s", in.era, complaints)
 	}
 	var listed []string
@@ -179,8 +181,8 @@ func (in *inspection) errorsAreTold(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in.expect(in.era+": an unknown label is a tool error", out.code == isErrorStatus && bytes.Contains(out.stdout, []byte(`not_found`)), "exit status %d%s", out.code, out.tail())
+	in.expect(in.era+": an unknown label is a tool error", out.Code == isErrorStatus && bytes.Contains(out.Stdout, []byte(`not_found`)), "exit status %d%s", out.Code, out.Tail())
 	out, err = in.ask(ctx, "resources/read", "--uri", "registry://nothing")
-	in.expect(in.era+": an unknown resource is an error", out.code != 0 && bytes.Contains(out.stderr, []byte("There is no resource")), "exit status %d%s", out.code, out.tail())
+	in.expect(in.era+": an unknown resource is an error", out.Code != 0 && bytes.Contains(out.Stderr, []byte("There is no resource")), "exit status %d%s", out.Code, out.Tail())
 	return err
 }

@@ -10,18 +10,19 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/colaregistry/colaregistry/internal/kit"
 	"github.com/colaregistry/colaregistry/internal/traffic"
 )
 
 // issuer is a real authorization server. Everybody reaches it by way of a recorder, whose address is the issuer's name.
 type issuer struct {
 	recorder *recorder
-	process  *daemon
+	process  *kit.Daemon
 	log      *os.File
 }
 
 // startIssuer starts the issuer of tokens for a resource and waits until it answers.
-func startIssuer(ctx context.Context, k *kit, resource string, count *atomic.Int64) (i *issuer, err error) {
+func startIssuer(ctx context.Context, k *kit.Kit, resource string, count *atomic.Int64) (i *issuer, err error) {
 	i = &issuer{}
 	if i.recorder, err = newRecorder(ctx, count); err != nil {
 		return nil, err
@@ -30,18 +31,18 @@ func startIssuer(ctx context.Context, k *kit, resource string, count *atomic.Int
 	if err != nil {
 		return i, err
 	}
-	if i.log, err = os.Create(filepath.Join(k.dir, "issuer.log")); err != nil {
+	if i.log, err = os.Create(filepath.Join(k.Dir, "issuer.log")); err != nil {
 		return i, err
 	}
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return i, err
 	}
-	if i.process, err = launch(k.command(ctx, k.script("issuer.mjs"), i.url(), resource, port), i.log); err != nil {
+	if i.process, err = kit.Launch(k.Command(ctx, k.Script("issuer.mjs"), i.url(), resource, port), i.log); err != nil {
 		return i, err
 	}
 	i.recorder.forward(address, nil)
-	if err := i.process.await(ctx, i.url()+"/.well-known/openid-configuration"); err != nil {
+	if err := i.process.Await(ctx, i.url()+"/.well-known/openid-configuration"); err != nil {
 		return i, fmt.Errorf("the issuer: %w%s", err, i.logged())
 	}
 	return i, nil
@@ -56,14 +57,14 @@ func (i *issuer) logged() string {
 	if err != nil {
 		return "\n" + err.Error()
 	}
-	return lastOf(log)
+	return kit.LastOf(log)
 }
 
 // close ends the issuer.
 func (i *issuer) close() error {
 	var errs []error
 	if i.process != nil {
-		errs = append(errs, i.process.stop(10*time.Second))
+		errs = append(errs, i.process.Stop(10*time.Second))
 	}
 	if i.log != nil {
 		errs = append(errs, i.log.Close())

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/colaregistry/colaregistry/internal/kit"
 )
 
 // walker is an official client and the user that it acts for.
@@ -56,13 +58,13 @@ func (w walker) email() string { return w.user + "@example.com" }
 // walk runs a client and looks at what it did, and at what its tokens do.
 func (b *bench) walk(ctx context.Context, r *report, w walker) error {
 	begun := b.count.Load()
-	out, err := finish(b.kit.command(ctx, b.kit.script(w.script), "--url", b.resource(), "--user", w.user))
+	out, err := kit.Finish(b.kit.Command(ctx, b.kit.Script(w.script), "--url", b.resource(), "--user", w.user))
 	if err != nil {
 		return err
 	}
 	exchanges := slices.Concat(b.public.since(begun), b.issuer.recorder.since(begun))
 	slices.SortFunc(exchanges, func(x, y exchange) int { return cmp.Compare(x.at, y.at) })
-	r.expect(w.library+": it came to its end", out.code == 0, "exit status %d%s", out.code, lastOf(bytes.TrimSpace(out.stderr)))
+	r.expect(w.library+": it came to its end", out.Code == 0, "exit status %d%s", out.Code, kit.LastOf(bytes.TrimSpace(out.Stderr)))
 	steps := b.steps()
 	names, missing := taken(steps, exchanges)
 	for _, name := range names {
@@ -71,7 +73,7 @@ func (b *bench) walk(ctx context.Context, r *report, w walker) error {
 	r.check(w.library+": every step was taken", missing)
 	r.check(w.library+": it spoke "+w.revision, spoke(w.revision, exchanges))
 	r.check(w.library+": it registered once", registeredOnce(exchanges))
-	told, err := readFacts(out.stdout)
+	told, err := readFacts(out.Stdout)
 	if r.check(w.library+": it tells what it did", errors.Join(err, told.check())) {
 		if err := b.tryTokens(ctx, r, w, told); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/colaregistry/colaregistry/internal/kit"
 	"github.com/colaregistry/colaregistry/internal/perf/measure"
 	"github.com/colaregistry/colaregistry/internal/traffic"
 	"github.com/colaregistry/colaregistry/mcp"
@@ -33,7 +34,7 @@ type server struct {
 	program string
 	address string // host and port
 	log     *os.File
-	process *daemon
+	process *kit.Daemon
 	stopped error // how it ended
 }
 
@@ -55,9 +56,9 @@ func (s *server) start(ctx context.Context, publicURL, origin, issuer string) (e
 	if s.log, err = os.Create(filepath.Join(s.dir, "log")); err != nil {
 		return err
 	}
-	cmd := command(ctx, s.program, "serve", "--listen", s.address, "--data-dir", s.data(), "--public-url", publicURL, "--allowed-origin", origin,
+	cmd := kit.Command(ctx, s.program, "serve", "--listen", s.address, "--data-dir", s.data(), "--public-url", publicURL, "--allowed-origin", origin,
 		"--oidc-issuer", issuer, "--oidc-apps", "any", "--oidc-scope", readScope)
-	if s.process, err = launch(cmd, s.log); err != nil {
+	if s.process, err = kit.Launch(cmd, s.log); err != nil {
 		return errors.Join(err, s.log.Close())
 	}
 	return s.waitReady(ctx)
@@ -67,7 +68,7 @@ func (s *server) data() string { return filepath.Join(s.dir, "data") }
 
 // waitReady waits until the server answers that it is ready.
 func (s *server) waitReady(ctx context.Context) error {
-	if err := s.process.await(ctx, "http://"+s.address+"/readyz"); err != nil {
+	if err := s.process.Await(ctx, "http://"+s.address+"/readyz"); err != nil {
 		return fmt.Errorf("the server: %w%s", err, s.logged())
 	}
 	return nil
@@ -75,7 +76,7 @@ func (s *server) waitReady(ctx context.Context) error {
 
 // cli runs a command of the program on the server's data and returns what it printed.
 func (s *server) cli(ctx context.Context, args ...string) (string, error) {
-	printed, err := succeed(command(ctx, s.program, append(args, "--data-dir", s.data())...))
+	printed, err := kit.Succeed(kit.Command(ctx, s.program, append(args, "--data-dir", s.data())...))
 	return strings.TrimSpace(printed), err
 }
 
@@ -100,7 +101,7 @@ func (s *server) stop() error {
 	if s.process == nil {
 		return nil
 	}
-	s.stopped = s.process.stop(stopWithin)
+	s.stopped = s.process.Stop(stopWithin)
 	return errors.Join(s.stopped, s.log.Close())
 }
 
@@ -127,5 +128,5 @@ func (s *server) logged() string {
 	if err != nil {
 		return "\n" + err.Error()
 	}
-	return lastOf(log)
+	return kit.LastOf(log)
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/colaregistry/colaregistry/internal/kit"
 )
 
 // revisions of the protocol that the suite has requirements for, and the server serves.
@@ -26,11 +28,11 @@ type baseline struct {
 // runSuite runs the conformance suite of the protocol for each revision.
 func runSuite(ctx context.Context, b *bench) (*report, error) {
 	r := newReport("suite", suitePackage+" against the server, by requirements of each revision")
-	program, err := b.kit.program(suitePackage, "conformance")
+	program, err := b.kit.Program(suitePackage, "conformance")
 	if err != nil {
 		return nil, err
 	}
-	base, err := newBaseline(b.kit.dir)
+	base, err := newBaseline(b.kit.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -61,26 +63,26 @@ func newBaseline(dir string) (b baseline, err error) {
 // runRevision runs the requirements of one revision and reports what the suite says of them.
 func (b *bench) runRevision(ctx context.Context, r *report, program string, base baseline, revision string) ([]result, error) {
 	dir := filepath.Join(b.dir, "suite-"+revision)
-	out, err := finish(b.kit.command(ctx, program, "server", "--url", b.keyed.origin()+endpoint,
+	out, err := kit.Finish(b.kit.Command(ctx, program, "server", "--url", b.keyed.origin()+endpoint,
 		"--requirements", revision, "--expected-failures", base.file, "--output-dir", dir))
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(dir+".log", out.stdout, 0o600); err != nil {
+	if err := os.WriteFile(dir+".log", out.Stdout, 0o600); err != nil {
 		return nil, err
 	}
-	required, err := b.kit.required(revision)
+	wanted, err := required(b.kit, revision)
 	if err != nil {
 		return nil, err
 	}
-	results, err := readResults(dir, required)
+	results, err := readResults(dir, wanted)
 	if err != nil {
-		return nil, fmt.Errorf("%w%s", err, out.tail())
+		return nil, fmt.Errorf("%w%s", err, out.Tail())
 	}
-	r.expect(revision+": the suite takes it for as expected", out.code == 0, "exit status %d%s", out.code, verdict(string(out.stdout)))
+	r.expect(revision+": the suite takes it for as expected", out.Code == 0, "exit status %d%s", out.Code, verdict(string(out.Stdout)))
 	t := tallyOf(results)
-	r.expect(revision+": the suite ran all that the revision requires", t.scenarios == len(required) && t.passed > 0,
-		"%d of %d scenarios, %d checks passed", t.scenarios, len(required), t.passed)
+	r.expect(revision+": the suite ran all that the revision requires", t.scenarios == len(wanted) && t.passed > 0,
+		"%d of %d scenarios, %d checks passed", t.scenarios, len(wanted), t.passed)
 	r.say("%s: %d scenarios: %d checks passed, %d failed or warned as expected%s", revision, t.scenarios, t.passed, t.failed, t.beside())
 	return results, nil
 }
@@ -128,8 +130,8 @@ func readResults(dir string, required []string) (all []result, err error) {
 }
 
 // required returns the scenarios that a revision requires of a server, as the suite lists them.
-func (k *kit) required(revision string) ([]string, error) {
-	content, err := os.ReadFile(k.script("node_modules", filepath.FromSlash(suitePackage), "requirements", revision+".yaml"))
+func required(k *kit.Kit, revision string) ([]string, error) {
+	content, err := os.ReadFile(k.Script("node_modules", filepath.FromSlash(suitePackage), "requirements", revision+".yaml"))
 	if err != nil {
 		return nil, err
 	}
@@ -168,5 +170,5 @@ func verdict(printed string) string {
 	if i := strings.Index(printed, "Stale baseline entries"); i >= 0 {
 		return "\n" + strings.TrimSpace(printed[i:])
 	}
-	return lastOf([]byte(printed))
+	return kit.LastOf([]byte(printed))
 }

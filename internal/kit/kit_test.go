@@ -1,0 +1,110 @@
+package kit
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// mustOptions returns the options of a kit with a script.
+func mustOptions(t *testing.T) Options {
+	t.Helper()
+	files := fstest.MapFS{}
+	for _, name := range []string{"package.json", "package-lock.json", "script.mjs"} {
+		files[name] = &fstest.MapFile{Data: []byte("{}")}
+	}
+	return Options{Files: files, Name: "test", Cache: filepath.Join(t.TempDir(), "cache"), Dir: filepath.Join(t.TempDir(), "kit")}
+}
+
+// mustFakeNPM puts a program in place of npm, which notes that it was run.
+func mustFakeNPM(t *testing.T, lines string) (ran string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a shell")
+	}
+	dir := t.TempDir()
+	ran = filepath.Join(dir, "ran")
+	if err := os.WriteFile(filepath.Join(dir, "npm"), []byte("#!/bin/sh\necho \"$@\" >>"+ran+"\n"+lines+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return ran
+}
+
+// TestInstallOnce: the second run finds what the first has installed, by the name of what is locked.
+func TestInstallOnce(t *testing.T) {
+	ran := mustFakeNPM(t, "test -f package-lock.json && mkdir node_modules")
+	o := mustOptions(t)
+	first, err := o.installPackages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := o.installPackages(t.Context())
+	if err != nil || second != first {
+		t.Errorf("%s, %v, not %s", second, err, first)
+	}
+	if got, err := os.ReadFile(ran); err != nil || strings.Count(string(got), "\n") != 1 || !strings.HasPrefix(string(got), "ci --ignore-scripts") {
+		t.Errorf("npm was run as %q, %v", got, err)
+	}
+	if _, err := os.Stat(filepath.Join(first, "node_modules")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestInstallFails leaves nothing that would be taken for an installation.
+func TestInstallFails(t *testing.T) {
+	mustFakeNPM(t, "mkdir node_modules; echo no network >&2; exit 7")
+	o := mustOptions(t)
+	if dir, err := o.installPackages(t.Context()); err == nil || !strings.Contains(err.Error(), "exit status 7") || !strings.Contains(err.Error(), "no network") {
+		t.Errorf("%s, %v", dir, err)
+	}
+	if left, err := os.ReadDir(o.Cache); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := o.installPackages(t.Context()); err == nil || !strings.Contains(err.Error(), "make tools installs it") {
+		t.Errorf("without npm: %v", err)
+	}
+}
+
+func TestMajorOf(t *testing.T) {
+	for printed, want := range map[string]int{"v22.23.3\n": 22, "v9.0.0": 9, "24": 24} {
+		if got, err := majorOf(printed); err != nil || got != want {
+			t.Errorf("%q is %d, %v, not %d", printed, got, err, want)
+		}
+	}
+	if got, err := majorOf("node\n"); err == nil {
+		t.Errorf("no version is %d", got)
+	}
+}
+
+// TestKit: the scripts and the packages lie together, so that the ones find the others.
+func TestKit(t *testing.T) {
+	mustFakeNPM(t, `mkdir -p node_modules/a/dist && echo '{"bin":{"run":"dist/index.js"}}' >node_modules/a/package.json &&
+		mkdir -p node_modules/`+nodePackages[0]+`/bin && cd node_modules/`+nodePackages[0]+`/bin && echo '#!/bin/sh' >node && chmod +x node`)
+	o := mustOptions(t)
+	dir := o.Dir
+	k, err := Install(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"script.mjs", "node_modules/a/package.json", "home"} {
+		if _, err := os.Stat(k.Script(name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, err := k.Program("a", "run"); err != nil || got != filepath.Join(dir, "node_modules", "a", "dist", "index.js") {
+		t.Errorf("it runs %s, %v", got, err)
+	}
+	for name, runs := range map[string]string{"a": "walk", "b": "run"} {
+		if got, err := k.Program(name, runs); err == nil {
+			t.Errorf("%s of %s is %s", runs, name, got)
+		}
+	}
+	if _, err := Succeed(k.Command(t.Context(), "anything")); err != nil {
+		t.Error(err)
+	}
+}
