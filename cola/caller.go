@@ -26,6 +26,8 @@ type CredentialKind string
 const (
 	CredentialKey  CredentialKind = "key"  // an API key made by the account holder
 	CredentialLink CredentialKind = "link" // an access token of a connected app: the id is that of the account's link to it
+
+	CredentialSignIn CredentialKind = "sign_in" // a browser that the account holder has signed in with
 )
 
 // Credential names what a caller proved its identity with. It never holds a secret.

@@ -33,6 +33,8 @@ const (
 	CodeNotActive            Code = "not_active"
 	CodeInternal             Code = "internal_error"
 	CodeUnavailable          Code = "unavailable"
+
+	CodeKeyLimit Code = "key_limit_reached" // seen in the dashboard alone
 )
 
 // Error is a fault of the caller, or a refusal, that is safe to show. Every other error is ours: it is logged and shown as

@@ -49,6 +49,23 @@ func (f *findings) textUpTo(name, value string, most int) string {
 	return ""
 }
 
+// legible settles a text that people read, of so many characters at most, which must hold something to read. missing is what to say when
+// it does not.
+func (f *findings) legible(name, value string, most int, missing string) string {
+	value = f.textUpTo(name, value, most)
+	switch {
+	case strings.ContainsFunc(value, IsHidden):
+		f.problems.Add(name, "%s holds a character that nobody sees, such as one that turns the direction of writing; leave it out.", shown(value))
+		return ""
+	case !strings.ContainsFunc(value, isLegible):
+		f.require(name, missing)
+		return ""
+	}
+	return value
+}
+
+func isLegible(r rune) bool { return unicode.IsPrint(r) && !unicode.IsMark(r) }
+
 // choice settles one of the allowed words, given in any letter case.
 func (f *findings) choice(name, value string, allowed []string) string {
 	value = strings.TrimSpace(value)
@@ -106,6 +123,15 @@ func (p *Problems) Choice(name, value string, allowed []string) string {
 	word := f.choice(name, value, allowed)
 	*p = f.problems
 	return word
+}
+
+// Legible settles a text that people read, as Choice settles a word: of so many characters at most, none of them hidden and not all of
+// them blank. missing is what to say when there is nothing to read.
+func (p *Problems) Legible(name, value string, most int, missing string) string {
+	f := findings{*p}
+	text := f.legible(name, value, most, missing)
+	*p = f.problems
+	return text
 }
 
 // oneOf finds a word in another letter case or spacing.

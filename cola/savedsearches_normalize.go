@@ -56,21 +56,10 @@ func (f *findings) requireFilters() {
 	f.require("filters", "An object that says what to look for is required, such as {\"brand_name\": \"oak\"}.")
 }
 
-// title settles a name that people read, which must hold something to read.
+// title settles the name of a search.
 func (f *findings) title(name, value string) string {
-	value = f.text(name, value)
-	switch {
-	case strings.ContainsFunc(value, IsHidden):
-		f.problems.Add(name, "%s holds a character that nobody sees, such as one that turns the direction of writing; leave it out.", shown(value))
-		return ""
-	case !strings.ContainsFunc(value, isLegible):
-		f.require(name, "A name to recognise the search by is required: 1 to 200 characters.")
-		return ""
-	}
-	return value
+	return f.legible(name, value, maxTextLength, "A name to recognise the search by is required: 1 to 200 characters.")
 }
-
-func isLegible(r rune) bool { return unicode.IsPrint(r) && !unicode.IsMark(r) }
 
 // key checks a caller's idempotency key; an empty one is none.
 func (f *findings) key(name, value string) {

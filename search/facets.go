@@ -1,6 +1,7 @@
 package search
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -103,13 +104,13 @@ func buildCategories(t *table) (cs categories) {
 	in := newInterner()
 	var within [][]uint32 // values at a node or below, by the node's number
 	for v := range uint32(c.len()) {
-		eachNode(c.at(v), func(node string) {
+		for node := range eachNode(c.at(v)) {
 			id := in.id(node)
 			for int(id) >= len(within) {
 				within = append(within, nil)
 			}
 			within[id] = append(within[id], v)
-		})
+		}
 	}
 	var number []uint32
 	nodes := in.len()
@@ -131,18 +132,23 @@ func buildCategories(t *table) (cs categories) {
 	return cs
 }
 
-// eachNode calls yield with a path, folded, and each path above it.
-func eachNode(path string, yield func(node string)) {
-	const separator = " > "
-	folded := cola.FoldPath(path)
-	for i := 0; i < len(folded); {
-		j := strings.Index(folded[i:], separator)
-		if j < 0 {
-			yield(folded)
-			return
+// categorySeparator joins the levels of a path.
+const categorySeparator = " > "
+
+// eachNode returns the paths above a path, folded and from its root on, and the path itself.
+func eachNode(path string) iter.Seq[string] {
+	return func(yield func(node string) bool) {
+		folded := cola.FoldPath(path)
+		for i := 0; i < len(folded); i += len(categorySeparator) {
+			j := strings.Index(folded[i:], categorySeparator)
+			if j < 0 {
+				yield(folded)
+				return
+			}
+			if i += j; !yield(folded[:i]) {
+				return
+			}
 		}
-		yield(folded[:i+j])
-		i += j + len(separator)
 	}
 }
 

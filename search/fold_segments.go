@@ -211,7 +211,8 @@ func (x *Index) replace(folded []layer, s *segment) {
 			next.layers = append(next.layers, l)
 		}
 	}
-	folding := layer{segment: s, moved: s.moveCategories(v.aliases)}
+	folding := layer{segment: s}
+	folding.resolve(v.aliases)
 	if folding = folding.bury(gone); folding.living() > 0 {
 		next.layers = append(next.layers, folding)
 	}

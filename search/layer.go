@@ -10,6 +10,7 @@ type layer struct {
 	dead   []uint64 // documents replaced or moved to a later segment; nil for none
 	deaths int
 	moved  []movedCategory
+	tree   *categoryTree
 }
 
 // movedCategory is a value of the category column whose path a published transition leads elsewhere.
@@ -21,6 +22,12 @@ type movedCategory struct {
 func (l *layer) alive(doc uint32) bool { return l.dead == nil || !hasBit(l.dead, doc) }
 
 func (l *layer) living() int { return int(l.t.n) - l.deaths }
+
+// resolve has the layer's categories follow the transitions.
+func (l *layer) resolve(aliases map[string]string) {
+	l.moved = l.moveCategories(aliases)
+	l.tree = l.growTree(l.moved)
+}
 
 // moveCategories works out which categories transitions lead elsewhere.
 func (s *segment) moveCategories(aliases map[string]string) (moved []movedCategory) {
@@ -77,8 +84,23 @@ type selection struct {
 
 // run counts the documents that a selection matches, and takes the first.
 func (l *layer) run(sel *selection, sc *scratch) (total int, docs []uint32) {
+	l.blocks(sel, sc, func(b uint32, w []uint64) {
+		total += popcount(w)
+		base := int(b) << blockShift
+		if len(docs) < sel.take && int(sel.from) < base+blockDocs {
+			if int(sel.from) > base {
+				keepBits(w, int(sel.from)-base, blockDocs)
+			}
+			docs = appendBits(docs, w, uint32(base), sel.take)
+		}
+	})
+	return total, docs
+}
+
+// blocks calls yield with the living documents that a selection matches, block by block. The words are yield's until it returns.
+func (l *layer) blocks(sel *selection, sc *scratch, yield func(b uint32, w []uint64)) {
 	if sel.lo >= sel.hi {
-		return 0, nil
+		return
 	}
 	bySelectivity(sel.conditions)
 	for b := sel.lo >> blockShift; b <= (sel.hi-1)>>blockShift; b++ {
@@ -95,13 +117,6 @@ func (l *layer) run(sel *selection, sc *scratch) (total int, docs []uint32) {
 		if l.dead != nil {
 			andNotWords(w, l.dead[b*blockWords:])
 		}
-		total += popcount(w)
-		if len(docs) < sel.take && int(sel.from) < base+blockDocs {
-			if int(sel.from) > base {
-				keepBits(w, int(sel.from)-base, blockDocs)
-			}
-			docs = appendBits(docs, w, uint32(base), sel.take)
-		}
+		yield(b, w)
 	}
-	return total, docs
 }

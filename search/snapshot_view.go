@@ -96,7 +96,7 @@ func (s *saved) view() *View {
 	for i := range v.layers {
 		l := &v.layers[i]
 		l.weigh()
-		l.moved = l.moveCategories(v.aliases)
+		l.resolve(v.aliases)
 		edit.count(l.segment, func(yield func(uint32)) { part{t: l.t, live: l.livingBits()}.each(yield) }, +1)
 	}
 	v.holders = edit.finish(v.layers)

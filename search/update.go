@@ -163,7 +163,9 @@ func (v *View) addLayer(parts []part, edit *holdersEdit) error {
 			yield(doc)
 		}
 	}, +1)
-	v.layers = append(v.layers, layer{segment: s, moved: s.moveCategories(v.aliases)})
+	added := layer{segment: s}
+	added.resolve(v.aliases)
+	v.layers = append(v.layers, added)
 	return nil
 }
 
@@ -190,7 +192,7 @@ func bury(layers []layer, ids []uint64, tell func(l *layer, docs []uint32)) []la
 func realias(layers []layer, aliases map[string]string) []layer {
 	next := append([]layer(nil), layers...)
 	for i := range next {
-		next[i].moved = next[i].moveCategories(aliases)
+		next[i].resolve(aliases)
 	}
 	return next
 }

@@ -1,0 +1,246 @@
+package search
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// What a facet shows at most; the values with the fewest labels are left out.
+const (
+	originsShown    = 12
+	categoriesShown = 50
+)
+
+// Facets counts what a search finds by the values of every facet. The count of a value is the total of the search that
+// cola.SearchParams.Choose makes with it, as of now, default date window and transitions of categories included. Values with the most
+// labels come first, but statuses in the order of cola.Statuses and years newest first. The error is what is wrong with the parameters.
+func (v *View) Facets(p cola.SearchParams, now time.Time) ([]cola.Facet, error) {
+	s, err := p.Normalize(now)
+	if err != nil {
+		return nil, err
+	}
+	e := &explorer{view: v, params: p, now: now, query: s.Query, bases: map[chosenFacet]*facetBase{}}
+	for _, ask := range []struct {
+		facet  string
+		values []string // of which any stands for the others, but for statuses, which decide on the dates
+	}{
+		{cola.FacetProductType, cola.ProductTypes()[:1]}, {cola.FacetStatus, cola.Statuses()}, {cola.FacetCategory, cola.CategoryRoots()[:1]},
+		{cola.FacetOrigin, []string{"FRANCE"}}, {cola.FacetContainer, cola.ContainerTypes()[:1]}, {cola.FacetYear, []string{"2000"}},
+	} {
+		for _, value := range ask.values {
+			if err := e.ask(ask.facet, value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, b := range e.counted {
+		v.count(&b.query, &b.facetCounts)
+	}
+	return e.facets(), nil
+}
+
+// explorer works out the facets of one search.
+type explorer struct {
+	view    *View
+	params  cola.SearchParams
+	now     time.Time
+	query   cola.Query // what the search asks for
+	counted []*facetBase
+	bases   map[chosenFacet]*facetBase
+}
+
+// chosenFacet is a facet, with a status where that decides on the dates.
+type chosenFacet struct{ facet, status string }
+
+// facetBase is what facets are counted of: a search without anything for them.
+type facetBase struct {
+	query cola.Query
+	facetCounts
+}
+
+// ask has a facet counted, as it is when a value of it is chosen. Facets with the same base are counted together.
+func (e *explorer) ask(facet, value string) error {
+	s, err := e.params.Choose(facet, value).Normalize(e.now)
+	if err != nil {
+		return err
+	}
+	base := &facetBase{query: s.Query}
+	key := chosenFacet{facet: facet}
+	switch facet {
+	case cola.FacetProductType:
+		base.query.ProductTypes = nil
+	case cola.FacetStatus:
+		base.query.Status, key.status = "", value
+	case cola.FacetCategory:
+		base.query.CategoryPath = ""
+	case cola.FacetOrigin:
+		base.query.OriginNames = nil
+	case cola.FacetContainer:
+		base.query.Containers = nil
+	case cola.FacetYear:
+		base.query.From, base.query.To = 0, 0
+	}
+	same := func(b *facetBase) bool { return reflect.DeepEqual(b.query, base.query) }
+	if i := slices.IndexFunc(e.counted, same); i >= 0 {
+		base = e.counted[i]
+	} else {
+		e.counted = append(e.counted, base)
+	}
+	base.want(facet)
+	e.bases[key] = base
+	return nil
+}
+
+// want has a facet counted.
+func (c *facetCounts) want(facet string) {
+	column := map[string]int{cola.FacetProductType: facetType, cola.FacetStatus: facetStatus, cola.FacetOrigin: facetOrigin, cola.FacetContainer: facetContainer}
+	switch f, ok := column[facet]; {
+	case ok:
+		if c.values[f] == nil {
+			c.values[f] = map[string]int{}
+		}
+	case facet == cola.FacetCategory:
+		c.paths = map[string]*pathCount{}
+	case facet == cola.FacetYear:
+		c.years = map[int]int{}
+	}
+}
+
+// facets returns what was counted, in the order of cola.Facets.
+func (e *explorer) facets() []cola.Facet {
+	base := func(facet string) *facetBase { return e.bases[chosenFacet{facet: facet}] }
+	types := func(value string) int { return base(cola.FacetProductType).values[facetType][facetKey(value)] }
+	statuses := func(value string) int {
+		return e.bases[chosenFacet{cola.FacetStatus, value}].values[facetStatus][facetKey(value)]
+	}
+	containers := func(value string) int { return base(cola.FacetContainer).values[facetContainer][facetKey(value)] }
+	return []cola.Facet{
+		e.words(cola.FacetProductType, cola.ProductTypes(), types),
+		{Name: cola.FacetStatus, Values: e.values(cola.FacetStatus, cola.Statuses(), statuses)},
+		e.categories(base(cola.FacetCategory).paths),
+		e.origins(base(cola.FacetOrigin).values[facetOrigin]),
+		e.words(cola.FacetContainer, cola.ContainerTypes(), containers),
+		e.years(base(cola.FacetYear).years),
+	}
+}
+
+// values returns the values of a fixed list that labels have or that are chosen.
+func (e *explorer) values(facet string, all []string, count func(string) int) (values []cola.FacetValue) {
+	for _, value := range all {
+		v := cola.FacetValue{Value: value, Count: count(value), Chosen: e.params.Chosen(facet, value)}
+		if v.Count > 0 || v.Chosen {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// words returns the facet of a fixed list.
+func (e *explorer) words(facet string, all []string, count func(string) int) cola.Facet {
+	values := e.values(facet, all, count)
+	slices.SortStableFunc(values, func(a, b cola.FacetValue) int { return b.Count - a.Count })
+	return cola.Facet{Name: facet, Values: values}
+}
+
+// years returns the facet of the years that were counted.
+func (e *explorer) years(counts map[int]int) cola.Facet {
+	f := cola.Facet{Name: cola.FacetYear}
+	if first := e.query.From; first != 0 {
+		if year := first.Time().Year(); e.params.Chosen(f.Name, strconv.Itoa(year)) && counts[year] == 0 {
+			counts[year] = 0
+		}
+	}
+	for year, n := range counts {
+		value := strconv.Itoa(year)
+		f.Values = append(f.Values, cola.FacetValue{Value: value, Count: n, Chosen: e.params.Chosen(f.Name, value)})
+	}
+	slices.SortFunc(f.Values, func(a, b cola.FacetValue) int { // the shorter is older
+		return cmp.Or(len(b.Value)-len(a.Value), strings.Compare(b.Value, a.Value))
+	})
+	return f
+}
+
+// categories returns the path that is asked for, if one is, and then those one level below it.
+func (e *explorer) categories(counts map[string]*pathCount) cola.Facet {
+	f := cola.Facet{Name: cola.FacetCategory}
+	above, levels := "", 0
+	if e.query.CategoryPath != "" {
+		chosen := cola.FacetValue{Value: e.query.CategoryPath, Chosen: true}
+		above = cola.FoldPath(cola.ResolveCategory(chosen.Value, e.view.aliases))
+		levels = 1 + strings.Count(above, categorySeparator)
+		if at := counts[above]; at != nil {
+			chosen.Count = at.found
+			if e.leadsTo(at.spelling, above) {
+				chosen.Value = at.spelling
+			}
+		}
+		f.Values = append(f.Values, chosen)
+		above += categorySeparator
+	}
+	var below []cola.FacetValue
+	for folded, at := range counts {
+		if strings.HasPrefix(folded, above) && strings.Count(folded, categorySeparator) == levels && e.leadsTo(at.spelling, folded) {
+			below = append(below, cola.FacetValue{Value: at.spelling, Count: at.found})
+		}
+	}
+	below, f.More = foremost(below, categoriesShown)
+	f.Values = append(f.Values, below...)
+	return f
+}
+
+// leadsTo reports whether a search for a path is one for the folded path. It is none where the path is a former one, as transitions that go
+// around in a circle leave some, or where no parameter can hold it.
+func (e *explorer) leadsTo(path, folded string) bool {
+	s, err := cola.SearchParams{DerivedSubcategory: path}.Normalize(e.now)
+	return err == nil && cola.FoldPath(cola.ResolveCategory(s.CategoryPath, e.view.aliases)) == folded
+}
+
+// origins returns the origins with the most labels, and the one that is chosen. Each counts what is found when it is asked for: a country has
+// its parts' labels, too.
+func (e *explorer) origins(counts map[string]int) cola.Facet {
+	f := cola.Facet{Name: cola.FacetOrigin}
+	found := func(names []string) (n int) {
+		for _, name := range names {
+			n += counts[facetKey(name)]
+		}
+		return n
+	}
+	var chosen []cola.FacetValue
+	for name := range counts {
+		s, err := cola.SearchParams{Origin: name}.Normalize(e.now)
+		if err != nil || s.OriginNames == nil || !slices.Contains(s.OriginNames, name) {
+			continue // no parameter can mean it
+		}
+		v := cola.FacetValue{Value: name, Count: found(s.OriginNames), Chosen: slices.Equal(s.OriginNames, e.query.OriginNames)}
+		if v.Chosen {
+			chosen = append(chosen, v)
+		} else {
+			f.Values = append(f.Values, v)
+		}
+	}
+	if e.query.OriginNames != nil && chosen == nil {
+		chosen = []cola.FacetValue{{Value: strings.TrimSpace(e.params.Origin), Count: found(e.query.OriginNames), Chosen: true}}
+	}
+	f.Values, f.More = foremost(f.Values, originsShown-len(chosen))
+	f.Values = append(f.Values, chosen...)
+	slices.SortFunc(f.Values, byCount)
+	return f
+}
+
+// foremost returns the values with the most labels, up to limit of them, and how many others there are.
+func foremost(values []cola.FacetValue, limit int) (kept []cola.FacetValue, more int) {
+	slices.SortFunc(values, byCount)
+	limit = min(max(limit, 0), len(values))
+	return values[:limit], len(values) - limit
+}
+
+// byCount puts the value with the most labels first.
+func byCount(a, b cola.FacetValue) int {
+	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
+}

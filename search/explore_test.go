@@ -1,0 +1,297 @@
+package search
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// asOf is when the random searches are made: the default date window holds half of the random labels.
+var asOf = cola.NewDate(2025, 9, 1).Time()
+
+// TestFacetsAgreeWithSearch: a person who chooses a value finds as many labels as its count says, whatever the search and the registry.
+func TestFacetsAgreeWithSearch(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 40)
+		h := &harness{t: rt, index: New(Options{ManualFold: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
+		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
+			h.step()
+			for range 6 {
+				h.checkFacets(h.params())
+			}
+		}
+		h.index.Close()
+	})
+}
+
+// TestLargeFacetsAgreeWithSearch does so with enough labels for every form of posting, and for both ways of counting.
+func TestLargeFacetsAgreeWithSearch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	d := newDraws(11, 120_000, 500)
+	h := &harness{t: t, index: New(Options{ManualFold: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
+	defer h.index.Close()
+	h.commit(110_000, 8)
+	h.checkFacets(cola.SearchParams{})
+	h.commit(5000, 3)
+	for range 30 {
+		h.checkFacets(h.params())
+	}
+	h.fold()
+	h.restore()
+	for range 15 {
+		h.checkFacets(h.params())
+	}
+}
+
+// params draws the parameters of a search.
+func (d *draws) params() (p cola.SearchParams) {
+	for range d.IntN(5) {
+		switch d.IntN(12) {
+		case 0:
+			p.Q = pick(d, d.id().String(), "oak*", "red wine", d.barcode(), "&")
+		case 1:
+			p.ProductType = pick(d, []string{"WINE"}, []string{"wine", "malt beverage"}, cola.ProductTypes())
+		case 2:
+			p.Category = pick(d, []string{"wine"}, []string{"Wine", "Beer"})
+		case 3, 4:
+			p.DerivedSubcategory = pick(d, "wine > red wine", "Wine", "Wine > Red", "Wine > Rouge", "Old", "Liquor > None", "beer", "A > X")
+		case 5:
+			p.Origin = pick(d, "french", "american", "Georgia", "CALIFORNIA", "atlantis", "iraq", "carolinian")
+		case 6, 7:
+			p.Status = pick(d, "approved", "expired", "Revoked", "surrendered")
+		case 8:
+			p.ContainerType = pick(d, []string{"keg"}, []string{"bottle", "CAN"}, []string{"pod"})
+		case 9:
+			p.ApprovalDateFrom = pick(d, 0, d.date(), cola.NewDate(2024, 1, 1))
+		case 10:
+			p.ApprovalDateTo = max(p.ApprovalDateFrom, pick(d, d.date(), cola.NewDate(2024, 12, 31)))
+		case 11:
+			p.ABVMin, p.BrandName = cola.Some(float64(d.IntN(12))), pick(d, "", "a", "oak")
+		}
+	}
+	if p.ApprovalDateTo != 0 && p.ApprovalDateFrom > p.ApprovalDateTo {
+		p.ApprovalDateTo = 0
+	}
+	if d.chance(30) {
+		p.Page, p.PerPage = cola.Some(1+d.IntN(9)), cola.Some(3)
+	}
+	return p
+}
+
+// total returns what a search finds.
+func (h *harness) total(p cola.SearchParams) int {
+	h.t.Helper()
+	s, err := p.Normalize(asOf)
+	if err != nil {
+		h.t.Fatalf("%+v: %v", p, err)
+	}
+	return h.index.View().Search(s).Total
+}
+
+func (h *harness) checkFacets(p cola.SearchParams) {
+	h.t.Helper()
+	facets, err := h.index.View().Facets(p, asOf)
+	if err != nil {
+		h.t.Fatalf("%+v: %v", p, err)
+	}
+	var names []string
+	for _, f := range facets {
+		names = append(names, f.Name)
+		shown := map[string]bool{}
+		for _, v := range f.Values {
+			if shown[v.Value] {
+				h.t.Fatalf("%+v: %s has %q twice: %+v", p, f.Name, v.Value, f.Values)
+			}
+			shown[v.Value] = true
+			if n := h.total(p.Choose(f.Name, v.Value)); n != v.Count {
+				h.t.Fatalf("%+v: %s %q counts %d, and choosing it finds %d", p, f.Name, v.Value, v.Count, n)
+			}
+			if v.Count == 0 && !v.Chosen {
+				h.t.Fatalf("%+v: %s shows %q, which no label has and nobody chose", p, f.Name, v.Value)
+			}
+		}
+		if len(h.registry.labels) < 1000 {
+			h.checkComplete(p, f, shown)
+		}
+	}
+	if !slices.Equal(names, cola.Facets()) {
+		h.t.Fatalf("the facets are %q", names)
+	}
+}
+
+// checkComplete holds the values of a facet against every value that labels of the registry have.
+func (h *harness) checkComplete(p cola.SearchParams, f cola.Facet, shown map[string]bool) {
+	h.t.Helper()
+	missing := map[string]bool{}
+	for value := range h.registry.values(f.Name, p) {
+		if !shown[value] && h.total(p.Choose(f.Name, value)) > 0 && !h.spelt(f, value) {
+			missing[value] = true
+		}
+	}
+	if f.Name == cola.FacetOrigin && len(missing) == f.More {
+		return
+	}
+	if len(missing) > 0 {
+		h.t.Fatalf("%+v: %s lacks %q: %+v", p, f.Name, slices.Collect(maps.Keys(missing)), f)
+	}
+}
+
+// spelt reports whether the facet has the category path in another spelling.
+func (h *harness) spelt(f cola.Facet, value string) bool {
+	return f.Name == cola.FacetCategory && slices.ContainsFunc(f.Values, func(v cola.FacetValue) bool { return cola.FoldPath(v.Value) == cola.FoldPath(value) })
+}
+
+// values returns the values that labels have for a facet, as far as a search offers them.
+func (r *registry) values(facet string, p cola.SearchParams) map[string]bool {
+	values := map[string]bool{}
+	aliases := cola.AliasTable(r.aliases)
+	for _, l := range r.labels {
+		s := &l.Summary
+		switch facet {
+		case cola.FacetProductType:
+			values[string(s.ProductType)] = true
+		case cola.FacetStatus:
+			values[string(s.ApplicationStatus)] = true
+		case cola.FacetContainer:
+			values[strings.ToLower(l.ContainerType)] = true
+		case cola.FacetOrigin:
+			values[strings.ToUpper(string(s.OriginName))] = true
+		case cola.FacetYear:
+			if s.ApprovalDate != 0 {
+				values[fmt.Sprint(s.ApprovalDate.Time().Year())] = true
+			}
+		case cola.FacetCategory:
+			above := cola.ResolveCategory(p.DerivedSubcategory, aliases)
+			if path := below(cola.ResolveCategory(l.CategoryPath, aliases), above); path != "" && cola.FoldPath(cola.ResolveCategory(path, aliases)) == cola.FoldPath(path) {
+				values[path] = true
+			}
+		}
+	}
+	delete(values, "")
+	return values
+}
+
+// below returns the beginning of a path that lies one level below another one.
+func below(path, above string) string {
+	if path == "" || !cola.PathWithin(path, above) {
+		return ""
+	}
+	levels := strings.Split(path, " > ")
+	n := 1
+	if above != "" {
+		n += len(strings.Split(above, " > "))
+	}
+	if n > len(levels) {
+		return ""
+	}
+	return strings.Join(levels[:n], " > ")
+}
+
+// TestFacetsOfHostileLabels: what no parameter can hold is no value, spellings of one thing are one value, and transitions that go in a circle
+// lead nobody astray.
+func TestFacetsOfHostileLabels(t *testing.T) {
+	h := &harness{t: t, index: New(Options{ManualFold: true}), registry: newRegistry(), draws: newDraws(1, 10, 20)}
+	defer h.index.Close()
+	u := h.index.Begin()
+	for i, l := range []struct{ origin, path string }{
+		{"FRANCE", "Wine > Red Wine"}, {"France ", "WINE > RED WINE"}, {"france", "Wine > Red Wine > Zweigelt"}, {"FRANCE", "Wine > Red Wine > Zweigelt"},
+		{"CALIFORNIA", "Wine > \x00"}, {"AMERICAN", "Wine > " + strings.Repeat("x", 300)}, {"KENTUCKY", "<script>alert(1)</script>"},
+		{"\u202eATLANTIS", "Wine > \u202eRed"}, {"A\x00B", ""}, {strings.Repeat("LONG", 100), " > > "}, {"<b>OZ</b>", "X > A > foo"}, {" ", "Beer"},
+		{"OZ  LAND", "Old > Stout"},
+	} {
+		u.Label(labelWith(cola.TTBID(i+1), func(c *cola.Cola) {
+			c.OriginName, c.LLMCategoryPath, c.LLMContainerType = cola.Text(l.origin), cola.Text(l.path), "amphora"
+		}))
+	}
+	u.Aliases([]cola.CategoryAlias{{Alias: "X > A", Path: "X > B"}, {Alias: "X > B > foo", Path: "X > A > foo"}, {Alias: "Old", Path: "Beer > Dark"}})
+	if err := u.Commit(Marks{Labels: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		p     cola.SearchParams
+		facet string
+		want  string
+	}{
+		"origins":           {cola.SearchParams{}, cola.FacetOrigin, "FRANCE: 4, AMERICAN: 3, <B>OZ</B>: 1, CALIFORNIA: 1, KENTUCKY: 1, \u202eATLANTIS: 1"},
+		"a chosen word":     {cola.SearchParams{Origin: "french"}, cola.FacetOrigin, "FRANCE: 4*, AMERICAN: 3, <B>OZ</B>: 1, CALIFORNIA: 1, KENTUCKY: 1, \u202eATLANTIS: 1"},
+		"a chosen nowhere":  {cola.SearchParams{Origin: " lemuria"}, cola.FacetOrigin, "FRANCE: 4, AMERICAN: 3, <B>OZ</B>: 1, CALIFORNIA: 1, KENTUCKY: 1, \u202eATLANTIS: 1, lemuria: 0*"},
+		"roots":             {cola.SearchParams{}, cola.FacetCategory, "Wine: 7, Beer: 2, <script: 1, X: 1"},
+		"below a root":      {cola.SearchParams{DerivedSubcategory: "WINE"}, cola.FacetCategory, "Wine: 7*, Wine > Red Wine: 4, Wine > \u202eRed: 1"},
+		"a leaf":            {cola.SearchParams{DerivedSubcategory: "wine>red wine>zweigelt"}, cola.FacetCategory, "Wine > Red Wine > Zweigelt: 2*"},
+		"a former path":     {cola.SearchParams{DerivedSubcategory: "Old"}, cola.FacetCategory, "Beer > Dark: 1*, Beer > Dark > Stout: 1"},
+		"in a circle":       {cola.SearchParams{DerivedSubcategory: "X"}, cola.FacetCategory, "X: 1*"},
+		"no such path":      {cola.SearchParams{DerivedSubcategory: "Mead > Dry"}, cola.FacetCategory, "Mead > Dry: 0*"},
+		"containers":        {cola.SearchParams{}, cola.FacetContainer, ""},
+		"a chosen bag":      {cola.SearchParams{ContainerType: []string{"BAG"}}, cola.FacetContainer, "bag: 0*"},
+		"a chosen year":     {cola.SearchParams{Origin: "french"}.Choose(cola.FacetYear, "1999"), cola.FacetYear, "2025: 4, 1999: 0*"},
+		"part of a year":    {cola.SearchParams{ApprovalDateFrom: cola.NewDate(2025, 3, 1)}, cola.FacetYear, "2025: 13"},
+		"nothing to search": {cola.SearchParams{Q: "&"}, cola.FacetYear, ""},
+	} {
+		facets, err := h.index.View().Facets(tt.p, asOf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := told(facets[slices.Index(cola.Facets(), tt.facet)]); got != tt.want {
+			t.Errorf("%s: %+q, want %+q", name, got, tt.want)
+		}
+		h.checkFacets(tt.p)
+	}
+	if _, err := h.index.View().Facets(cola.SearchParams{Status: "gone"}, asOf); cola.CodeOf(err) != cola.CodeValidation {
+		t.Errorf("a status that is none: %v", err)
+	}
+}
+
+// told writes a facet down, what is chosen with a star.
+func told(f cola.Facet) string {
+	var values []string
+	for _, v := range f.Values {
+		s := fmt.Sprintf("%s: %d", v.Value, v.Count)
+		if v.Chosen {
+			s += "*"
+		}
+		values = append(values, s)
+	}
+	return strings.Join(values, ", ")
+}
+
+// TestFacetsLeaveOutTheFewest: of many origins those with the most labels are shown, with the chosen one among them, and the others are counted.
+func TestFacetsLeaveOutTheFewest(t *testing.T) {
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	u := x.Begin()
+	id := cola.TTBID(0)
+	for i := range 60 {
+		for range i + 1 {
+			id++
+			u.Label(labelWith(id, func(c *cola.Cola) {
+				c.OriginName, c.LLMCategoryPath = cola.Text(fmt.Sprintf("LAND %02d", i)), cola.Text(fmt.Sprintf("Wine > Kind %02d", i))
+			}))
+		}
+	}
+	if err := u.Commit(Marks{Labels: 1}); err != nil {
+		t.Fatal(err)
+	}
+	facets, err := x.View().Facets(cola.SearchParams{Origin: "land 03", DerivedSubcategory: "Wine"}, asOf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The counts of origins are of one category, and the other way round.
+	if f := facets[3]; f.More != 48 || len(f.Values) != 12 || told(f)[:11] != "LAND 59: 60" || !strings.HasSuffix(told(f), "LAND 49: 50, LAND 03: 4*") {
+		t.Errorf("origins: %s and %d more", told(f), f.More)
+	}
+	if f := facets[2]; f.More != 0 || told(f) != "Wine: 4*, Wine > Kind 03: 4" {
+		t.Errorf("categories: %s and %d more", told(f), f.More)
+	}
+	facets, err = x.View().Facets(cola.SearchParams{DerivedSubcategory: "Wine"}, asOf)
+	if f := facets[2]; err != nil || f.More != 10 || len(f.Values) != 51 || f.Values[50].Count != 11 {
+		t.Errorf("categories: %s and %d more, %v", told(f), f.More, err)
+	}
+}

@@ -1,0 +1,167 @@
+package search
+
+import (
+	"sort"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// facetCounts is what a query finds, by the values of facets.
+type facetCounts struct {
+	values [facetCount]map[string]int // by the column and by facetKey of the value; nil: not asked for
+	paths  map[string]*pathCount      // by folded path, each with what lies below it; nil: not asked for
+	years  map[int]int                // nil: not asked for
+}
+
+// pathCount is what a query finds in one category path.
+type pathCount struct {
+	spelling string
+	labels   int // that speak for the spelling
+	found    int
+}
+
+// count counts what the query finds by the values of the facets that are asked for.
+func (v *View) count(q *cola.Query, into *facetCounts) {
+	r, ok := v.resolve(q)
+	if !ok {
+		return
+	}
+	sc := v.scratches.get()
+	defer v.scratches.put(sc)
+	for i := range v.layers {
+		l := &v.layers[i]
+		p := newPlan(&r, i, l, sc)
+		if !p.never {
+			l.count(&p.selection, sc, into)
+		}
+		p.release()
+	}
+}
+
+// count adds what a selection finds in the layer.
+func (l *layer) count(sel *selection, sc *scratch, into *facetCounts) {
+	var tallies []*tally
+	var columns [facetCount]*tally
+	for f := range columns {
+		if into.values[f] != nil {
+			columns[f] = newTally(&l.t.text[facetColumns[f]], &l.facets[f].lists)
+			tallies = append(tallies, columns[f])
+		}
+	}
+	var paths *tally
+	if into.paths != nil {
+		paths = newTally(&l.t.text[colCategory], &l.categories.values)
+		tallies = append(tallies, paths)
+	}
+	var years *yearTally
+	if into.years != nil {
+		years = newYearTally(l.t)
+	}
+	l.blocks(sel, sc, func(b uint32, w []uint64) {
+		n := popcount(w)
+		if n == 0 {
+			return
+		}
+		for _, t := range tallies {
+			t.add(b, w, n)
+		}
+		years.add(b, w)
+	})
+	for f, t := range columns {
+		l.addValues(into.values[f], f, t)
+	}
+	l.addPaths(into.paths, paths)
+	years.addTo(into.years)
+}
+
+// addValues adds what was counted by the values of a facet.
+func (l *layer) addValues(into map[string]int, f int, t *tally) {
+	if t == nil {
+		return
+	}
+	for i, n := range t.byList {
+		if n > 0 {
+			into[l.facets[f].keys.at(uint32(i))] += int(n)
+		}
+	}
+	column := &l.t.text[facetColumns[f]]
+	for i, n := range t.byValue {
+		if n > 0 {
+			into[facetKey(column.at(uint32(i)))] += int(n)
+		}
+	}
+}
+
+// addPaths adds what was counted by category paths.
+func (l *layer) addPaths(into map[string]*pathCount, t *tally) {
+	if t == nil {
+		return
+	}
+	for i, n := range t.byList { // they are the values of the column
+		t.byValue[i] += n
+	}
+	for i, found := range l.tree.rollUp(t.byValue) {
+		if found == 0 {
+			continue
+		}
+		node := &l.tree.nodes[i]
+		path := into[node.folded]
+		if path == nil {
+			path = &pathCount{}
+			into[node.folded] = path
+		}
+		path.found += found
+		if node.labels > path.labels || node.labels == path.labels && node.spelling < path.spelling {
+			path.spelling, path.labels = node.spelling, node.labels
+		}
+	}
+}
+
+// yearTally counts the documents of a layer by the year of their approval.
+type yearTally struct {
+	years  []int    // newest first
+	ends   []uint32 // documents of years[i] are below ends[i], and not below the one before
+	counts []int
+}
+
+func newYearTally(t *table) *yearTally {
+	y := &yearTally{}
+	for i := 0; i < len(t.days) && t.days[i] != 0; {
+		year := t.days[i].Time().Year()
+		first := cola.NewDate(year, time.January, 1)
+		i += sort.Search(len(t.days)-i, func(j int) bool { return t.days[i+j] < first })
+		y.years, y.ends = append(y.years, year), append(y.ends, t.dayOff[i])
+	}
+	y.counts = make([]int, len(y.years))
+	return y
+}
+
+// add counts block b. A nil tally counts nothing.
+func (y *yearTally) add(b uint32, w []uint64) {
+	if y == nil {
+		return
+	}
+	base, begin := int(b)<<blockShift, 0
+	for i, end := range y.ends {
+		lo, hi := max(begin-base, 0), min(int(end)-base, len(w)*64)
+		if lo >= len(w)*64 {
+			return
+		}
+		if hi > 0 {
+			y.counts[i] += popcountBetween(w, lo, hi)
+		}
+		begin = int(end)
+	}
+}
+
+func (y *yearTally) addTo(into map[int]int) {
+	if y == nil {
+		return
+	}
+	for i, n := range y.counts {
+		if n > 0 {
+			into[y.years[i]] += n
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package search
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTally: values are counted exactly, common and rare ones, in full and thin blocks, whichever way a block is counted.
+func TestTally(t *testing.T) {
+	const docs = blockDocs + 5000
+	for _, distinct := range []int{3, 2_000, 70_000} { // columns of one, two and four bytes
+		d := rand.New(rand.NewPCG(uint64(distinct), 1))
+		values := make([]uint32, docs)
+		for doc := range values {
+			values[doc] = uint32(float64(distinct) * d.Float64() * d.Float64() * d.Float64())
+		}
+		column := &textColumn{ids: pack(values)}
+		column.off = make([]uint32, distinct+1)
+		b := newPostingsBuilder(docs, distinct)
+		b.addGroups(groupBy(docs, distinct, func(doc uint32, put func(uint32)) { put(values[doc]) }))
+		lists := b.postings()
+		for _, percent := range []int{0, 1, 30, 99, 100} {
+			got, ways := tallied(d, newTally(column, &lists), values, percent)
+			if diff := cmp.Diff(ways.want, got); diff != "" {
+				t.Errorf("%d values, %d%% of the documents (-want +got):\n%.2000s", distinct, percent, diff)
+			}
+			if distinct == 3 && percent >= 30 && ways.byList == 0 || percent == 0 && ways.byList > 0 {
+				t.Errorf("%d values, %d%% of the documents: %d counted by lists, %d looked up", distinct, percent, ways.byList, ways.byValue)
+			}
+		}
+	}
+}
+
+// ways tells how documents were counted, and what the counts should be.
+type ways struct {
+	want            []uint32
+	byValue, byList uint32
+}
+
+// tallied counts a random part of the documents, a few of each block at least.
+func tallied(d *rand.Rand, t *tally, values []uint32, percent int) (got []uint32, told ways) {
+	told.want, got = make([]uint32, len(t.byValue)), make([]uint32, len(t.byValue))
+	for b := range blockCount(uint32(len(values))) {
+		base := int(b) << blockShift
+		w := make([]uint64, blockWidth(uint32(len(values)), b))
+		for i := range min(blockDocs, len(values)-base) {
+			if d.IntN(100) < percent || d.IntN(5000) == 0 {
+				setBit(w, uint32(i))
+				told.want[values[base+i]]++
+			}
+		}
+		t.add(b, w, popcount(w))
+	}
+	for v := range got {
+		got[v] = t.byValue[v] + t.byList[v]
+		told.byValue, told.byList = told.byValue+t.byValue[v], told.byList+t.byList[v]
+	}
+	return got, told
+}
+
+func TestPopcountBetween(t *testing.T) {
+	d := rand.New(rand.NewPCG(1, 1))
+	w := []uint64{d.Uint64(), ^uint64(0), d.Uint64(), 0, d.Uint64()}
+	for lo := range 320 {
+		for hi := range 321 {
+			want := 0
+			for i := lo; i < hi; i++ {
+				want += bits.OnesCount64(w[i>>6] >> (i & 63) & 1)
+			}
+			if got := popcountBetween(w, lo, hi); got != want {
+				t.Fatalf("bits %d to %d: %d, want %d", lo, hi, got, want)
+			}
+		}
+	}
+}
