@@ -12,6 +12,8 @@ import (
 
 // fakeStore keeps records in memory, to the letter of the store's contract as far as an import sees it.
 type fakeStore struct {
+	Target // nil: what imports do not ask for
+
 	mu         sync.Mutex
 	colas      map[cola.TTBID]cola.Cola
 	permittees map[string]cola.Permittee

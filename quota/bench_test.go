@@ -56,7 +56,7 @@ func mustCaller(b *testing.B, st store.Store, i int) cola.Caller {
 	if err != nil {
 		b.Fatal(err)
 	}
-	key, err := st.CreateKey(b.Context(), store.Key{AccountID: account.ID, Name: "bench"}, store.KeyHash{byte(i), byte(i >> 8), 1})
+	key, err := st.CreateKey(b.Context(), store.Key{AccountID: account.ID, Name: "bench"}, store.KeyHash{byte(i), byte(i >> 8), 1}, 0)
 	if err != nil {
 		b.Fatal(err)
 	}

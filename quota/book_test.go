@@ -252,6 +252,10 @@ func (b *book) DailyUsage(context.Context, cola.AccountID, cola.Date, cola.Date)
 	return nil, nil
 }
 
+func (b *book) MonthlyUsage(context.Context, cola.AccountID, cola.Period, cola.Period) ([]store.MonthUsage, error) {
+	return nil, nil
+}
+
 // states returns what a batch reads. Every account exists, and every credential but key2 is of every account.
 func (b *book) states(batch store.Batch, now time.Time) []store.AccountState {
 	states := make([]store.AccountState, len(batch.Accounts))

@@ -22,7 +22,7 @@ type Request struct {
 	Units  int // wanted; zero with MeterNone
 
 	// Peek asks where the account stands and whether the credential holds, and nothing else: such a request is not refused
-	// for a full window, and counts nowhere.
+	// for a full window, and counts nowhere. When the credential was last used is no count: that is noted of it too.
 	Peek bool
 }
 
@@ -78,8 +78,11 @@ func (r Rules) decide(now time.Time, state store.AccountState, requests []Reques
 
 // ended is the refusal of a credential that was good when the request was let in.
 func ended(c cola.Credential) error {
-	if c.Kind == cola.CredentialLink {
+	switch c.Kind {
+	case cola.CredentialLink:
 		return cola.Errorf(cola.CodeUnauthorized, "The app's access has been ended, by the account holder or by the operator.")
+	case cola.CredentialSignIn:
+		return cola.Errorf(cola.CodeUnauthorized, "This browser was signed out. Sign in again.")
 	}
 	return cola.Errorf(cola.CodeUnauthorized, "The credential has been revoked or has expired. Make a new API key.")
 }

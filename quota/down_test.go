@@ -140,15 +140,15 @@ func TestPrecheckKnowsAnOutage(t *testing.T) {
 		b.settle = until(time.Now().Add(10*time.Second), hangs)
 		l := newLedger(t, b)
 		caller := request(key1, cola.MeterNone, 0).Caller
-		if _, err := l.Precheck(caller); err != nil {
+		if _, err := l.Precheck(Request{Caller: caller}); err != nil {
 			t.Errorf("before anything failed: %v", err)
 		}
 		charge(t, l)
-		if _, err := l.Precheck(caller); cola.CodeOf(err) != cola.CodeUnavailable {
+		if _, err := l.Precheck(Request{Caller: caller}); cola.CodeOf(err) != cola.CodeUnavailable {
 			t.Errorf("while down: %v, want unavailable", err)
 		}
 		time.Sleep(10 * time.Second)
-		if _, err := l.Precheck(caller); err != nil {
+		if _, err := l.Precheck(Request{Caller: caller}); err != nil {
 			t.Errorf("up again: %v", err)
 		}
 	})

@@ -99,11 +99,7 @@ func (l *Ledger) Close() {
 // Precheck refuses a request without asking the store when this process knows that the caller's window is full, or that the
 // store does not commit. It may know the first for at most a second after the store said it; nil means that Charge has to
 // be asked.
-func (l *Ledger) Precheck(c cola.Caller) (cola.QuotaState, error) {
-	return l.precheck(Request{Caller: c})
-}
-
-func (l *Ledger) precheck(q Request) (state cola.QuotaState, err error) {
+func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 	if !q.Peek {
 		state, err = l.full.check(q.Caller.Account, time.Now())
 	}
@@ -121,7 +117,7 @@ func (l *Ledger) precheck(q Request) (state cola.QuotaState, err error) {
 // CodeQuotaExceeded, and CodeUnavailable when the store cannot commit; or ctx's error when that ends before the charge was
 // begun. It returns within five seconds.
 func (l *Ledger) Charge(ctx context.Context, q Request) (Grant, error) {
-	if state, err := l.precheck(q); err != nil {
+	if state, err := l.Precheck(q); err != nil {
 		return Grant{State: state}, err
 	}
 	p := &pending{request: q, arrived: time.Now(), answer: make(chan outcome, 1)}

@@ -116,7 +116,7 @@ func TestPeekLeavesTheFullWindowKnown(t *testing.T) {
 		if _, err := l.Charge(t.Context(), peek); err != nil {
 			t.Errorf("a look through a full window: %v", err)
 		}
-		if _, err := l.Precheck(peek.Caller); reason(err) != "burst" {
+		if _, err := l.Precheck(Request{Caller: peek.Caller}); reason(err) != "burst" {
 			t.Errorf("after a look the window is known as %v", err)
 		}
 	})

@@ -30,7 +30,7 @@ func TestMetrics(t *testing.T) {
 		for range 6 { // three are let through, one is refused by the store and two without it
 			_, _ = l.Charge(t.Context(), list)
 		}
-		if _, err := l.Precheck(list.Caller); err == nil {
+		if _, err := l.Precheck(list); err == nil {
 			t.Error("the window is not known to be full")
 		}
 		mustMeasure(t, registry, `

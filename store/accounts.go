@@ -37,6 +37,8 @@ func (a Account) Suspended() string {
 type Accounts interface {
 	// CreateAccount makes an account, or fails with ErrExists when the e-mail has one.
 	CreateAccount(ctx context.Context, email string, tier cola.Tier) (Account, error)
+	// Account returns the account with an id, or ErrNotFound.
+	Account(ctx context.Context, id cola.AccountID) (Account, error)
 	// AccountByEmail returns the account with an e-mail address, any case, or ErrNotFound.
 	AccountByEmail(ctx context.Context, email string) (Account, error)
 	// Accounts returns every account by id.
@@ -74,13 +76,19 @@ type KeyHash [32]byte
 // Keys keeps API keys.
 type Keys interface {
 	// CreateKey keeps a new key under the hash and returns it with its id and creation time set. It fails with
-	// ErrNotFound when there is no such account.
-	CreateKey(ctx context.Context, key Key, hash KeyHash) (Key, error)
+	// ErrNotFound when there is no such account, and with a LimitError when the account has most keys that hold already, whichever
+	// processes make them at the same time; 0 is no limit.
+	CreateKey(ctx context.Context, key Key, hash KeyHash, most int) (Key, error)
+	// ReplaceKey keeps a new key in place of one of the account, which holds until an instant at most, on the store's clock: not
+	// longer than it would have held. The new key's AccountID and Name are those of the old one. All of it happens or nothing. It fails with
+	// ErrNotFound when the account has no such key, with ErrNotActive when that key does not hold, and with a LimitError when the account has
+	// most keys that hold beside it, as CreateKey does: or a key that is replaced again and again would give any number of them.
+	ReplaceKey(ctx context.Context, account cola.AccountID, id int64, key Key, hash KeyHash, until time.Time, most int) (Key, error)
 	// KeyByHash returns the key with a hash, revoked or not, or ErrNotFound.
 	KeyByHash(ctx context.Context, hash KeyHash) (Key, error)
 	// Keys returns every key by id, revoked ones included; of one account unless account is zero.
 	Keys(ctx context.Context, account cola.AccountID) ([]Key, error)
-	// RevokeKey ends a key from the next request on, in every process. Revoking twice is no error and keeps the first
-	// time; it fails with ErrNotFound when there is no such key.
-	RevokeKey(ctx context.Context, id int64) error
+	// RevokeKey ends a key of an account, of any account when that is zero, from the next request on, in every process. Revoking twice is
+	// no error and keeps the first time; it fails with ErrNotFound when there is no such key.
+	RevokeKey(ctx context.Context, account cola.AccountID, id int64) error
 }

@@ -102,9 +102,10 @@ type Links interface {
 	Connect(ctx context.Context, account cola.AccountID, app int64, scopes []cola.Scope) (Link, error)
 	// Links returns every link by id, revoked ones included; of one account unless account is zero.
 	Links(ctx context.Context, account cola.AccountID) ([]Link, error)
-	// RevokeLink ends a link from the next request on, in every process. Revoking twice is no error and keeps the first time; it
-	// fails with ErrNotFound when there is no such link.
-	RevokeLink(ctx context.Context, id int64) error
-	// RestoreLink makes a revoked link hold again, or fails with ErrNotFound. It is no error when the link holds.
-	RestoreLink(ctx context.Context, id int64) error
+	// RevokeLink ends a link of an account, of any account when that is zero, from the next request on, in every process. Revoking twice
+	// is no error and keeps the first time; it fails with ErrNotFound when there is no such link.
+	RevokeLink(ctx context.Context, account cola.AccountID, id int64) error
+	// RestoreLink makes a revoked link of an account, of any account when that is zero, hold again, or fails with ErrNotFound. It is
+	// no error when the link holds.
+	RestoreLink(ctx context.Context, account cola.AccountID, id int64) error
 }

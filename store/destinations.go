@@ -38,6 +38,8 @@ type Destinations interface {
 	// SetFeed gives an account's search the feed whose token has the hash, in place of the one it has, or with nil none. It fails with
 	// ErrNotFound when there is no such search of the account.
 	SetFeed(ctx context.Context, account cola.AccountID, uuid string, hash *FeedHash) error
+	// HasFeed reports whether an account's search has a feed, or fails with ErrNotFound when there is no such search of the account.
+	HasFeed(ctx context.Context, account cola.AccountID, uuid string) (bool, error)
 	// Feed returns the latest runs that found something of the search whose feed has the hash, newest first, each with its first labels by
 	// id, from one consistent state; or ErrNotFound. That of an account that is suspended is not found.
 	Feed(ctx context.Context, hash FeedHash, runs, labels int) (Feed, error)

@@ -15,6 +15,10 @@ type Ledger interface {
 	// attempt with the states in the order asked for, writes the entries that decide returns together with the batch's id,
 	// and commits. When it returns nil the entries are durable.
 	//
+	// With them it notes the instant as the last use of every credential that they charge, and of every other one of the batch that holds for
+	// an account of it, at most once a minute each: a credential is in a batch because somebody has come with it, even if nothing is charged.
+	// That is no usage, and Void does not take it back.
+	//
 	// An error that wraps ErrUnavailable leaves unknown whether the batch was committed; settling it again tells. Settling an id that
 	// is committed already changes nothing and fails with ErrExists, without a call of decide; while a first attempt's transaction is still open
 	// somewhere, a second one with its id waits for it. Settling an id that was voided fails with ErrVoid, also without a
@@ -34,6 +38,8 @@ type Ledger interface {
 	// DailyUsage returns an account's usage rows of the days from first to last, by day, channel, credential and meter.
 	// The sum over a month's days equals the month's counter.
 	DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]DayUsage, error)
+	// MonthlyUsage returns an account's counters of the months from first to last that it has used anything in, by month.
+	MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]MonthUsage, error)
 }
 
 // BatchID names a batch: 16 random bytes.
@@ -43,7 +49,7 @@ type BatchID [16]byte
 type Batch struct {
 	ID          BatchID
 	Accounts    []cola.AccountID  // distinct, ascending
-	Credentials []cola.Credential // distinct; those whose validity the decision needs
+	Credentials []cola.Credential // distinct; those whose validity the decision needs; those that hold were used
 }
 
 // AccountState is what the ledger knows of an account at one instant.

@@ -13,7 +13,7 @@ import (
 type Moves interface {
 	// Dump calls yield with everything that the store holds, from one consistent state, in the order of ItemKinds: each item
 	// comes after those it refers to. An item is only valid during the call. An error of yield ends it and is returned.
-	// What settles the outcome of batches under way stays behind, and so do the holds on searches and deliveries, with how often a search
+	// Sessions of browsers and links to sign in with stay behind, what settles the outcome of batches under way, and the holds on searches and deliveries, with how often a search
 	// could not be run: a registry is moved while no process serves it.
 	Dump(ctx context.Context, yield func(*Item) error) error
 	// Fill writes items into a store that holds none, in the order of Dump, and keeps their ids and times. Labels and
@@ -52,6 +52,7 @@ const (
 	ItemApp         ItemKind = "connected apps"
 	ItemIdentity    ItemKind = "identities"
 	ItemLink        ItemKind = "links"
+	ItemSignIn      ItemKind = "sign-ins"
 	ItemSearch      ItemKind = "saved searches"
 	ItemRun         ItemKind = "runs of saved searches"
 	ItemMatch       ItemKind = "matches of saved searches"
@@ -63,6 +64,7 @@ const (
 	ItemMonth       ItemKind = "monthly usage"
 	ItemDay         ItemKind = "daily usage"
 	ItemGrant       ItemKind = "requests of the last minute"
+	ItemRefusal     ItemKind = "refusals"
 	ItemReferences  ItemKind = "reference data"
 	ItemPermittee   ItemKind = "permittees"
 	ItemCola        ItemKind = "labels"
@@ -72,8 +74,8 @@ const (
 // ItemKinds returns the kinds in the order of Dump.
 func ItemKinds() []ItemKind {
 	return []ItemKind{
-		ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
-		ItemCreation, ItemAsked, ItemMonth, ItemDay, ItemGrant, ItemReferences, ItemPermittee, ItemCola, ItemArrival,
+		ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSignIn, ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
+		ItemCreation, ItemAsked, ItemMonth, ItemDay, ItemGrant, ItemRefusal, ItemReferences, ItemPermittee, ItemCola, ItemArrival,
 	}
 }
 
@@ -85,6 +87,7 @@ type Item struct {
 	App         App
 	Identity    AccountIdentity
 	Link        Link // neither its e-mail nor anything of its app but the id counts
+	SignIn      SignIn
 	Search      StoredSearch
 	Run         StoredRun
 	Match       StoredMatch
@@ -96,6 +99,7 @@ type Item struct {
 	Month       MonthUsage
 	Day         AccountDay
 	Grant       AccountGrant
+	Refusal     AccountRefusal
 	References  *ReferenceSets // its Revision counts for nothing
 	Permittee   StoredPermittee
 	Cola        *cola.Cola // settled by Derive

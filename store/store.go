@@ -64,6 +64,10 @@ type Store interface {
 	Identities
 	Apps
 	Links
+	SignIns
+	SignInLinks
+	Sessions
+	Refusals
 	SavedSearches
 	Arrivals
 	Runs
@@ -104,6 +108,9 @@ const (
 // Writes reports whether an upsert in the mode is kept.
 func (m Mode) Writes() bool { return m != DryRun }
 
+// MaxResubmissions bounds the answer of Colas.Resubmissions. Few labels are submitted again, and fewer twice.
+const MaxResubmissions = 100
+
 // Colas keeps labels.
 type Colas interface {
 	// UpsertColas merges each patch into the label with its TTB id, or makes one, and returns an outcome a patch, in
@@ -117,6 +124,10 @@ type Colas interface {
 
 	// Cola returns a label with its images and barcodes, or ErrNotFound.
 	Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error)
+	// MainImages returns the address of the main image of each of the labels that has one.
+	MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTBID]string, error)
+	// Resubmissions returns the labels that say they submit one again, by id: the first MaxResubmissions.
+	Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID, error)
 	// HasColas reports whether there is any label.
 	HasColas(ctx context.Context) (bool, error)
 }

@@ -50,6 +50,33 @@ func (i Identity) Check(verified string) error {
 // CheckReason refuses, with ErrMalformed, a reason for a suspension that cannot be kept.
 func CheckReason(because string) error { return checkText("reason", because) }
 
+// Check refuses, with ErrMalformed, a sign-in that cannot be kept.
+func (s SignIn) Check() error {
+	if s.ExpiresAt.IsZero() {
+		return fmt.Errorf("the sign-in has no end: %w", ErrMalformed)
+	}
+	if err := checkText("issuer", s.Via); err != nil {
+		return err
+	}
+	return checkText("browser", s.Browser)
+}
+
+// CheckSessionName refuses, with ErrMalformed, a name that no session can be kept under.
+func CheckSessionName(name string) error { return checkKeyText("name of the session", name) }
+
+// Check refuses, with ErrMalformed, a refusal that cannot be kept.
+func (r AccountRefusal) Check() error {
+	for _, text := range []string{string(r.Channel), string(r.Credential.Kind), r.Reason} {
+		if len(text) > MaxKeyText {
+			return fmt.Errorf("the refusal has a text of %d bytes, more than %d: %w", len(text), MaxKeyText, ErrMalformed)
+		}
+		if err := checkText("refusal", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Settle returns an app as it is kept, with its scopes sorted, or fails with ErrMalformed when it cannot be kept.
 func (a App) Settle() (App, error) {
 	if err := checkKeyText("issuer", a.Issuer); err != nil {

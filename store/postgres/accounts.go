@@ -13,6 +13,7 @@ import (
 const (
 	accountNames   = `a.id, a.email, a.tier, a.created_at, a.suspended_at, a.suspended_because, a.active_limit`
 	selectAccounts = `SELECT ` + accountNames + ` FROM accounts a`
+	accountByID    = selectAccounts + ` WHERE a.id = $1`
 	accountByEmail = selectAccounts + ` WHERE a.email_folded = $1`
 	insertAccount  = `INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ($1, $2, $3, coalesce($4, clock_timestamp()))`
 	suspendAccount = `UPDATE accounts SET suspended_at = coalesce(suspended_at, $2, clock_timestamp()), suspended_because = $3 WHERE id = $1`
@@ -42,11 +43,21 @@ func (s *Store) CreateAccount(ctx context.Context, email string, tier cola.Tier)
 	return a, nil
 }
 
+// Account implements store.Accounts.
+func (s *Store) Account(ctx context.Context, id cola.AccountID) (store.Account, error) {
+	return s.findAccount(ctx, accountByID, int64(id))
+}
+
 // AccountByEmail implements store.Accounts.
 func (s *Store) AccountByEmail(ctx context.Context, email string) (store.Account, error) {
+	return s.findAccount(ctx, accountByEmail, store.FoldEmail(email))
+}
+
+// findAccount reads the account that a query gives.
+func (s *Store) findAccount(ctx context.Context, query string, arg any) (store.Account, error) {
 	var a store.Account
 	err := s.read(ctx, "find account", func() error {
-		rows, err := s.general.Query(ctx, accountByEmail, store.FoldEmail(email))
+		rows, err := s.general.Query(ctx, query, arg)
 		if a, err = one(rows, err, accountColumns); sqlState(err) == notInEncoding {
 			return store.ErrNotFound
 		}
@@ -115,4 +126,10 @@ func (s *Store) clock() *time.Time {
 	}
 	now := s.now().UTC().Truncate(time.Microsecond)
 	return &now
+}
+
+// instant reads the clock within a transaction, for what holds a lock by then.
+func (s *Store) instant(ctx context.Context, tx pgx.Tx) (now time.Time, err error) {
+	err = tx.QueryRow(ctx, selectClock, s.clock()).Scan(fields{&now})
+	return now, err
 }

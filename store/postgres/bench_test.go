@@ -158,7 +158,7 @@ func sampleAccounts(b testing.TB, s *Store, n int) (ids []cola.AccountID) {
 	for i := range n {
 		a, err := s.CreateAccount(b.Context(), fmt.Sprintf("%d@example.com", i), cola.TierPro)
 		if err == nil {
-			_, err = s.CreateKey(b.Context(), store.Key{AccountID: a.ID}, store.KeyHash{byte(i), byte(i >> 8)})
+			_, err = s.CreateKey(b.Context(), store.Key{AccountID: a.ID}, store.KeyHash{byte(i), byte(i >> 8)}, 0)
 		}
 		if err != nil {
 			b.Fatal(err)

@@ -138,6 +138,8 @@ func decode(field any, raw []byte) error {
 		return decodeBool(field, raw)
 	case *cola.Date, *time.Time, *cola.Timestamp, *cola.Opt[cola.Timestamp], *[]time.Time:
 		return decodeTime(field, raw)
+	case *[]byte:
+		*f = append([]byte{}, raw...) // the driver reads the next row to the same place
 	case *[]string:
 		return decodeArray(raw, f, func(element []byte) (string, error) { return string(element), nil })
 	case *[]cola.Scope:

@@ -17,10 +17,21 @@ var (
 )
 
 const (
+	hasFeed       = `SELECT feed_hash IS NOT NULL FROM saved_searches WHERE account_id = $1 AND uuid = $2`
 	runByID       = `SELECT search_id, ` + runNames + ` FROM saved_search_runs WHERE id = $1`
 	runsThatFound = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = $1 AND match_count > 0 ORDER BY id DESC LIMIT $2`
 	labelsThatAre = `SELECT ` + matchNames + ` FROM saved_search_matches m JOIN colas c USING (ttb_id) WHERE search_id = $1 AND run_id = $2 ORDER BY ttb_id LIMIT $3`
 )
+
+// HasFeed implements store.Destinations.
+func (s *Store) HasFeed(ctx context.Context, account cola.AccountID, uuid string) (has bool, err error) {
+	err = s.read(ctx, "look for a feed", func() error {
+		rows, err := s.general.Query(ctx, hasFeed, int64(account), uuid)
+		has, err = one(rows, err, func(has *bool) fields { return fields{has} })
+		return err
+	})
+	return has, err
+}
 
 // Feed implements store.Destinations.
 func (s *Store) Feed(ctx context.Context, hash store.FeedHash, runs, labels int) (feed store.Feed, err error) {

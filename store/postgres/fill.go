@@ -58,9 +58,9 @@ type filler struct {
 	windows sums[cola.AccountID, accountRow]
 	known   cola.Revision // the highest that the items tell of
 
-	accounts, keys, apps, identities, links, searches, runs, matches, months, days *filledTable
-	destinations, deliveries, attempts, creations, asked                           *filledTable
-	permittees, colas, images, barcodes, arrivals, bursts                          *filledTable
+	accounts, keys, apps, identities, links, signIns, searches, runs, matches, months, days *filledTable
+	destinations, deliveries, attempts, creations, asked                                    *filledTable
+	permittees, colas, images, barcodes, arrivals, bursts, refusals                         *filledTable
 }
 
 // filledTable is a table with the rows that are to be copied into it next.
@@ -82,6 +82,7 @@ func newFiller(ctx context.Context, tx pgx.Tx) *filler {
 	f.apps = table("apps", "id", "issuer", "client_id", "name", "scopes", "created_at", "disabled_at")
 	f.identities = table("identities", "issuer", "subject", "account_id")
 	f.links = table("links", "id", "account_id", "app_id", "scopes", "created_at", "last_used_at", "revoked_at")
+	f.signIns = table("sign_ins", "id", "account_id", "via", "browser", "created_at", "last_used_at", "ended_at", "expires_at")
 	f.searches = table("saved_searches", append([]string{"id", "account_id", "mark_at", "mark_revision", "feed_hash"}, records.Names((&records.SavedSearch{}).Columns())...)...)
 	f.runs = table("saved_search_runs", "search_id", "id", "ran_at", "date_from", "date_to", "match_count", "late_count", "upto")
 	f.matches = table("saved_search_matches", "search_id", "run_id", "ttb_id", "late", "met")
@@ -93,6 +94,7 @@ func newFiller(ctx context.Context, tx pgx.Tx) *filler {
 	f.months = table("usage_months", "account_id", "period", "detail_views", "list_records")
 	f.days = table("usage_days", "account_id", "day", "channel", "credential_kind", "credential_id", "meter", "units", "requests")
 	f.bursts = table("burst_windows", "account_id", "granted_at", "requests")
+	f.refusals = table("refusals", "account_id", "minute", "channel", "credential_kind", "credential_id", "reason", "count", "last_at")
 	f.permittees = table("permittees", append([]string{"permit_number", "revision", "from_labels"}, permitteeNames...)...)
 	f.colas = table("colas", copiedCola...)
 	f.images = table("cola_images", copiedImage...)
@@ -114,6 +116,10 @@ func (f *filler) fill(i *store.Item) error {
 			k.CreatedAt, encode(&k.LastUsedAt), encode(&k.RevokedAt), encode(&k.ExpiresAt))
 	case store.ItemApp, store.ItemIdentity, store.ItemLink:
 		f.addConnection(i)
+	case store.ItemSignIn:
+		f.addSignIn(&i.SignIn)
+	case store.ItemRefusal:
+		f.addRefusal(&i.Refusal)
 	case store.ItemDestination, store.ItemDelivery, store.ItemAttempt:
 		f.addDelivery(i)
 	case store.ItemCreation, store.ItemAsked:
@@ -205,7 +211,7 @@ func (f *filler) finish(rev cola.Revision) error {
 		return err
 	}
 	b := &pgx.Batch{}
-	for _, t := range []*filledTable{f.accounts, f.keys, f.apps, f.links, f.searches, f.runs, f.destinations, f.deliveries} {
+	for _, t := range []*filledTable{f.accounts, f.keys, f.apps, f.links, f.signIns, f.searches, f.runs, f.destinations, f.deliveries} {
 		b.Queue(fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%s', 'id'), max(id)) FROM %[1]s`, t.name))
 	}
 	b.Queue(setBoth, int64(max(rev, f.known+1)))

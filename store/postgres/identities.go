@@ -25,9 +25,8 @@ const (
 	giveIdentity   = `WITH held AS (SELECT id FROM accounts WHERE id = $3 FOR KEY SHARE)
 		INSERT INTO identities (issuer, subject, account_id) SELECT $1, $2, id FROM held
 		ON CONFLICT (issuer, subject) DO UPDATE SET account_id = excluded.account_id`
-	selectIdentities = `SELECT i.account_id, i.issuer, i.subject, a.email FROM identities i JOIN accounts a ON a.id = i.account_id
-		WHERE i.account_id = $1 OR $1 = 0 ORDER BY i.account_id, i.issuer, i.subject`
-	replaceEmail = `UPDATE accounts SET email = $3, email_folded = $4 WHERE id = $1 AND email = $2`
+	selectIdentities = `SELECT i.account_id, i.issuer, i.subject, a.email FROM identities i JOIN accounts a ON a.id = i.account_id`
+	replaceEmail     = `UPDATE accounts SET email = $3, email_folded = $4 WHERE id = $1 AND email = $2`
 )
 
 // identified is the account of an identity.
@@ -133,7 +132,8 @@ func (s *Store) AddIdentity(ctx context.Context, account cola.AccountID, who sto
 func (s *Store) IdentitiesOf(ctx context.Context, account cola.AccountID) ([]store.HeldIdentity, error) {
 	var list []store.HeldIdentity
 	err := s.read(ctx, "list identities", func() error {
-		rows, err := s.general.Query(ctx, selectIdentities, int64(account))
+		query, args := ofAccount(selectIdentities, `i.account_id`, account)
+		rows, err := s.general.Query(ctx, query+` ORDER BY i.account_id, i.issuer, i.subject`, args...)
 		list, err = collect(rows, err, func(h *store.HeldIdentity) fields { return fields{&h.Account, &h.Issuer, &h.Subject, &h.Email} })
 		return err
 	})

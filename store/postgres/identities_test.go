@@ -65,7 +65,7 @@ func TestDatabaseClockOfLinks(t *testing.T) {
 			return []store.Entry{{Account: a.ID, Requests: 1, Units: []store.Units{used}}}
 		})
 	if err == nil {
-		err = s.RevokeLink(t.Context(), link.ID)
+		err = s.RevokeLink(t.Context(), 0, link.ID)
 	}
 	if err == nil {
 		err = s.DisableApp(t.Context(), app.ID)

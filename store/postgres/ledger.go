@@ -26,8 +26,8 @@ const (
 //
 // Locks are taken in one order by all who take more than one: first the batch's own, which makes a second attempt with its
 // id wait for the first; then accounts, ascending; then rows that belong to these accounts (counters, days, windows, keys,
-// links), which nobody changes without holding the account, but for RevokeKey, RevokeLink, RestoreLink and Connect, which hold
-// nothing else that a settlement waits for. SetTier and CreateKey lock one account and nothing after it; AccountOf one at most, and
+// links, sign-ins), which nobody changes without holding the account, but for RevokeKey, RevokeLink, RestoreLink, EndSignIn and Connect, which hold
+// nothing else that a settlement waits for. SetTier, CreateKey, ReplaceKey and EndOtherSignIns lock one account and after it only what belongs to it; AccountOf one at most, and
 // after it only an address and an identity that no row of the ledger depends on. DisableApp and RegisterApp lock one app, which
 // is read without a lock. CreateSavedSearch locks one account, and after it only searches of that account. Runs lock searches and
 // after them what is told of them, and so does whoever deletes one (see ClaimDue and ClaimDeliveries); no account is waited for after those. The
@@ -48,12 +48,15 @@ const (
 		SELECT account, array_agg(at ORDER BY at), array_agg(requests ORDER BY at)
 		FROM unnest($1::bigint[], $2::timestamptz[], $3::integer[]) AS u (account, at, requests) GROUP BY account
 		ON CONFLICT (account_id) DO UPDATE SET granted_at = excluded.granted_at, requests = excluded.requests`
-	noteKeyUses  = `UPDATE api_keys c` + setLastUses
-	noteLinkUses = `UPDATE links c` + setLastUses
-	setLastUses  = ` SET last_used_at = $1 FROM unnest($3::bigint[], $4::bigint[]) AS u (id, account)
+	noteKeyUses    = `UPDATE api_keys c` + setLastUses
+	noteLinkUses   = `UPDATE links c` + setLastUses
+	noteSignInUses = `UPDATE sign_ins c` + setLastUses
+	setLastUses    = ` SET last_used_at = $1 FROM unnest($3::bigint[], $4::bigint[]) AS u (id, account)
 		WHERE c.id = u.id AND c.account_id = u.account AND (c.last_used_at IS NULL OR c.last_used_at <= $2 OR c.last_used_at > $1)`
 	selectDays = `SELECT day, channel, credential_kind, credential_id, meter, units, requests FROM usage_days
 		WHERE account_id = $1 AND day BETWEEN $2 AND $3 ORDER BY day, channel, credential_kind, credential_id, meter`
+	selectMonths = `SELECT account_id, period, detail_views, list_records FROM usage_months`
+	usedMonths   = selectMonths + ` WHERE account_id = $1 AND period BETWEEN $2 AND $3 AND (detail_views > 0 OR list_records > 0) ORDER BY period`
 )
 
 // Settle implements store.Ledger.
@@ -115,6 +118,40 @@ func (s *Store) DailyUsage(ctx context.Context, id cola.AccountID, first, last c
 
 func dayColumns(d *store.DayUsage) fields {
 	return fields{&d.Day, &d.Channel, &d.Credential.Kind, &d.Credential.ID, &d.Meter, &d.Units, &d.Requests}
+}
+
+// MonthlyUsage implements store.Ledger.
+func (s *Store) MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error) {
+	var list []store.MonthUsage
+	err := s.read(ctx, "read monthly usage", func() (err error) {
+		list = nil // of an attempt before
+		return eachRow(ctx, s.general, usedMonths, []any{int64(id), first.String(), last.String()}, func(rows pgx.Rows) error {
+			var m storedMonth
+			if err := rows.Scan(m.columns()); err != nil {
+				return err
+			}
+			month, err := m.usage()
+			list = append(list, month)
+			return err
+		})
+	})
+	return list, err
+}
+
+// storedMonth is a row of selectMonths.
+type storedMonth struct {
+	store.MonthUsage
+	period string
+}
+
+func (m *storedMonth) columns() fields {
+	return fields{&m.Account, &m.period, &m.Used.DetailViews, &m.Used.ListRecords}
+}
+
+func (m *storedMonth) usage() (store.MonthUsage, error) {
+	first, err := cola.ParseDate(m.period + "-01")
+	m.Period = cola.PeriodOf(first.Time())
+	return m.MonthUsage, err
 }
 
 // tally sums up what the entries of a batch change, so that each table takes one statement.
@@ -186,6 +223,7 @@ func (t *tally) commit(ctx context.Context, conn *pgxpool.Conn, id store.BatchID
 	t.queueUsage(b)
 	t.queueUses(b, cola.CredentialKey, noteKeyUses)
 	t.queueUses(b, cola.CredentialLink, noteLinkUses)
+	t.queueUses(b, cola.CredentialSignIn, noteSignInUses)
 	b.Queue(insertBatch, [16]byte(id), t.now, false)
 	b.Queue(`COMMIT`)
 	ending := watchCommit(conn.Conn())
@@ -248,18 +286,25 @@ func (t *tally) queueWindows(b *pgx.Batch) {
 	}
 }
 
-// queueUses queues the noting of when credentials of a kind were last used, for those of which it is not known that it was
-// lately.
+// queueUses queues the noting of when credentials of a kind were last used: those that hold and those that are charged, once each, unless it is
+// known that a use was noted lately.
 func (t *tally) queueUses(b *pgx.Batch, kind cola.CredentialKind, note string) {
 	var ids, accounts []int64
 	noted := map[int64]bool{}
-	for _, k := range t.days.keys {
-		id := k.credential.ID
-		if k.credential.Kind != kind || noted[id] || !t.useIsDue(k.credential) {
-			continue
+	use := func(account cola.AccountID, c cola.Credential) {
+		if c.Kind != kind || noted[c.ID] || !t.useIsDue(c) {
+			return
 		}
-		noted[id] = true
-		ids, accounts = append(ids, id), append(accounts, int64(k.account))
+		noted[c.ID] = true
+		ids, accounts = append(ids, c.ID), append(accounts, int64(account))
+	}
+	for _, state := range t.states {
+		for c := range state.Valid {
+			use(state.Account, c)
+		}
+	}
+	for _, k := range t.days.keys {
+		use(k.account, k.credential)
 	}
 	if len(ids) > 0 {
 		b.Queue(note, t.now, t.now.Add(-usedEvery), ids, accounts)

@@ -28,7 +28,7 @@ func TestDatabaseClock(t *testing.T) {
 	}
 	key := func(n byte, expires time.Time) cola.Credential {
 		t.Helper()
-		k, err := s.CreateKey(t.Context(), store.Key{AccountID: a.ID, ExpiresAt: expires}, store.KeyHash{n})
+		k, err := s.CreateKey(t.Context(), store.Key{AccountID: a.ID, ExpiresAt: expires}, store.KeyHash{n}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestDatabaseClock(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.RevokeKey(t.Context(), later.ID); err != nil {
+	if err := s.RevokeKey(t.Context(), 0, later.ID); err != nil {
 		t.Fatal(err)
 	}
 	used, err := s.KeyByHash(t.Context(), store.KeyHash{1})

@@ -21,11 +21,12 @@ const (
 		FROM clock LEFT JOIN accounts a ON a.id = ANY($1)
 		LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = to_char(clock.now AT TIME ZONE 'UTC', 'YYYY-MM')
 		LEFT JOIN burst_windows w ON w.account_id = a.id`
-	// selectCredentials gives keys and links, of which those of an app that is disabled count as revoked.
+	// selectCredentials gives keys, links and sign-ins, of which those of an app that is disabled count as revoked.
 	selectCredentials = `SELECT '` + string(cola.CredentialKey) + `', id, account_id, last_used_at, revoked_at, expires_at
 		FROM api_keys WHERE id = ANY($1)
 		UNION ALL SELECT '` + string(cola.CredentialLink) + `', l.id, l.account_id, l.last_used_at, coalesce(l.revoked_at, p.disabled_at), NULL
-		FROM links l JOIN apps p ON p.id = l.app_id WHERE l.id = ANY($2)`
+		FROM links l JOIN apps p ON p.id = l.app_id WHERE l.id = ANY($2)
+		UNION ALL SELECT '` + string(cola.CredentialSignIn) + `', id, account_id, last_used_at, ended_at, expires_at FROM sign_ins WHERE id = ANY($3)`
 )
 
 // accountRow is what is kept of an account.
@@ -36,7 +37,7 @@ type accountRow struct {
 	requests []int
 }
 
-// credentialRow is what a settlement asks of a key or a link.
+// credentialRow is what a settlement asks of a key, a link or a sign-in.
 type credentialRow struct {
 	cola.Credential
 	account                      cola.AccountID
@@ -121,16 +122,18 @@ func (s *Store) AccountUsage(ctx context.Context, id cola.AccountID) (store.Acco
 // queueStates asks for what a batch's decision needs, of the instant at, or the database's own when that is nil.
 func queueStates(b *pgx.Batch, batch store.Batch, at *time.Time) {
 	b.Queue(selectStates, accountIDs(batch.Accounts), at)
-	var keys, links []int64
+	var keys, links, signIns []int64
 	for _, c := range batch.Credentials {
 		switch c.Kind {
 		case cola.CredentialKey:
 			keys = append(keys, c.ID)
 		case cola.CredentialLink:
 			links = append(links, c.ID)
+		case cola.CredentialSignIn:
+			signIns = append(signIns, c.ID)
 		}
 	}
-	b.Queue(selectCredentials, keys, links)
+	b.Queue(selectCredentials, keys, links, signIns)
 }
 
 // lockStates begins the transaction of a batch, takes its locks and reads the states of its accounts. It fails with

@@ -19,6 +19,8 @@ const (
 	upsertLink = `INSERT INTO links AS l (account_id, app_id, scopes, created_at)
 		SELECT a.id, p.id, $3, coalesce($4, clock_timestamp()) FROM accounts a, apps p WHERE a.id = $1 AND p.id = $2
 		ON CONFLICT (account_id, app_id) DO UPDATE SET scopes = excluded.scopes WHERE l.revoked_at IS NULL`
+	revokeLink  = `UPDATE links SET revoked_at = coalesce(revoked_at, $3, clock_timestamp()) WHERE id = $2 AND $1::bigint IN (0, account_id)`
+	restoreLink = `UPDATE links SET revoked_at = NULL WHERE id = $2 AND $1::bigint IN (0, account_id)`
 )
 
 func linkColumns(l *store.Link) fields {
@@ -66,7 +68,8 @@ func readLink(ctx context.Context, q querier, account cola.AccountID, app int64)
 func (s *Store) Links(ctx context.Context, account cola.AccountID) ([]store.Link, error) {
 	var list []store.Link
 	err := s.read(ctx, "list links", func() error {
-		rows, err := s.general.Query(ctx, selectLinks+` WHERE l.account_id = $1 OR $1 = 0 ORDER BY l.id`, int64(account))
+		query, args := ofAccount(selectLinks, `l.account_id`, account)
+		rows, err := s.general.Query(ctx, query+` ORDER BY l.id`, args...)
 		list, err = collect(rows, err, linkColumns)
 		return err
 	})
@@ -74,9 +77,9 @@ func (s *Store) Links(ctx context.Context, account cola.AccountID) ([]store.Link
 }
 
 // RevokeLink implements store.Links.
-func (s *Store) RevokeLink(ctx context.Context, id int64) error {
+func (s *Store) RevokeLink(ctx context.Context, account cola.AccountID, id int64) error {
 	return s.transact(ctx, "revoke link", func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, `UPDATE links SET revoked_at = coalesce(revoked_at, $1, clock_timestamp()) WHERE id = $2`, s.clock(), id)
+		done, err := tx.Exec(ctx, revokeLink, int64(account), id, s.clock())
 		if err == nil && done.RowsAffected() == 0 {
 			err = store.ErrNotFound
 		}
@@ -85,9 +88,9 @@ func (s *Store) RevokeLink(ctx context.Context, id int64) error {
 }
 
 // RestoreLink implements store.Links.
-func (s *Store) RestoreLink(ctx context.Context, id int64) error {
+func (s *Store) RestoreLink(ctx context.Context, account cola.AccountID, id int64) error {
 	return s.transact(ctx, "restore link", func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, `UPDATE links SET revoked_at = NULL WHERE id = $1`, id)
+		done, err := tx.Exec(ctx, restoreLink, int64(account), id)
 		if err == nil && done.RowsAffected() == 0 {
 			err = store.ErrNotFound
 		}

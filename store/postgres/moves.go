@@ -30,9 +30,9 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	err := s.view(ctx, func(q querier) error {
 		d := dumper{ctx, q, func(i *store.Item) error { return f.told(yield(i)) }}
 		for _, dump := range []func() error{
-			d.accounts, d.keys, d.apps, d.identities, d.links, d.searches, d.runs, d.matches,
+			d.accounts, d.keys, d.apps, d.identities, d.links, d.signIns, d.searches, d.runs, d.matches,
 			d.destinations, d.deliveries, d.attempts, d.creations, d.asked,
-			d.months, d.days, d.grants, d.references, d.permittees, d.colas, d.arrivals,
+			d.months, d.days, d.grants, d.refusals, d.references, d.permittees, d.colas, d.arrivals,
 		} {
 			if err := dump(); err != nil {
 				return err
@@ -96,15 +96,12 @@ func (d dumper) links() error {
 }
 
 func (d dumper) months() error {
-	const query = `SELECT account_id, period, detail_views, list_records FROM usage_months ORDER BY account_id, period`
-	var period string
-	return d.rows(store.ItemMonth, query, func(i *store.Item) fields {
-		return fields{&i.Month.Account, &period, &i.Month.Used.DetailViews, &i.Month.Used.ListRecords}
-	}, func(i *store.Item) error {
-		first, err := cola.ParseDate(period + "-01")
-		i.Month.Period = cola.PeriodOf(first.Time())
-		return err
-	})
+	var m storedMonth
+	return d.rows(store.ItemMonth, selectMonths+` ORDER BY account_id, period`, func(*store.Item) fields { return m.columns() },
+		func(i *store.Item) (err error) {
+			i.Month, err = m.usage()
+			return err
+		})
 }
 
 func (d dumper) days() error {
@@ -188,6 +185,7 @@ var countsOf = map[store.ItemKind][]string{
 	store.ItemApp:         {`count(*) FROM apps`},
 	store.ItemIdentity:    {`count(*) FROM identities`},
 	store.ItemLink:        {`count(*) FROM links`},
+	store.ItemSignIn:      {`count(*) FROM sign_ins`},
 	store.ItemSearch:      {`count(*) FROM saved_searches`},
 	store.ItemRun:         {`count(*) FROM saved_search_runs`},
 	store.ItemMatch:       {`count(*) FROM saved_search_matches`},
@@ -199,6 +197,7 @@ var countsOf = map[store.ItemKind][]string{
 	store.ItemMonth:       {`count(*) FROM usage_months`},
 	store.ItemDay:         {`count(*) FROM usage_days`},
 	store.ItemGrant:       {`coalesce(sum(cardinality(granted_at)), 0) FROM burst_windows`},
+	store.ItemRefusal:     {`count(*) FROM refusals`},
 	store.ItemPermittee:   {`count(*) FROM permittees`},
 	store.ItemCola:        {`count(*) FROM colas`},
 	store.ItemArrival:     {`count(*) FROM cola_arrivals`},

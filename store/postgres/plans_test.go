@@ -12,7 +12,38 @@ import (
 
 // planned are the statements that are not to go through a whole table, by what they do.
 func planned() map[string]string {
+	keysOfOne, _ := ofAccount(selectKeys, `k.account_id`, 1)
+	linksOfOne, _ := ofAccount(selectLinks, `l.account_id`, 1)
+	identitiesOfOne, _ := ofAccount(selectIdentities, `i.account_id`, 1)
 	return map[string]string{
+		"account by id":             accountByID,
+		"keys that hold":            countKeys,
+		"end of a key":              endKeyBy,
+		"revoking of a key":         revokeKey,
+		"revoking of a link":        revokeLink,
+		"restoring of a link":       restoreLink,
+		"keeping of a sign-in":      insertSignIn,
+		"sign-ins of an account":    selectSignIns,
+		"end of a sign-in":          endSignIn,
+		"end of other sign-ins":     endOtherSignIns,
+		"making of a link":          insertSignInLink,
+		"link to sign in with":      signInLink,
+		"use of a link":             useSignInLink,
+		"forgetting of links":       forgetSignInLinks,
+		"session":                   selectSession,
+		"dropping of a session":     dropSession,
+		"forgetting of sessions":    forgetSessions,
+		"refusals of an account":    selectRefusals,
+		"forgetting of refusals":    forgetRefusals,
+		"months of an account":      usedMonths,
+		"resubmissions":             resubmissions,
+		"keys of an account":        keysOfOne,
+		"links of an account":       linksOfOne,
+		"identities of an account":  identitiesOfOne,
+		"key that is held":          holdKey,
+		"use of sign-ins":           noteSignInUses,
+		"change of a session":       upsertSession,
+		"counting of refusals":      upsertRefusals,
 		"labels by id":              selectColas,
 		"images by label":           selectImages,
 		"barcodes by label":         selectBarcodes,

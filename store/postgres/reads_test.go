@@ -63,7 +63,7 @@ func TestCutReadsAreRepeated(t *testing.T) {
 	if _, err := beside.UpsertColas(t.Context(), samples, store.Commit); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := beside.CreateKey(t.Context(), store.Key{AccountID: account}, store.KeyHash{1}); err != nil {
+	if _, err := beside.CreateKey(t.Context(), store.Key{AccountID: account}, store.KeyHash{1}, 0); err != nil {
 		t.Fatal(err)
 	}
 	_, err := beside.AccountOf(t.Context(), knownIdentity, "a@example.com")

@@ -71,7 +71,7 @@ func (s *Store) createOnce(ctx context.Context, tx pgx.Tx, n store.NewSavedSearc
 	if err := holdAccount(ctx, tx, n.Account); err != nil {
 		return made, false, err
 	}
-	if err := tx.QueryRow(ctx, selectClock, s.clock()).Scan(fields{&row.CreatedAt}); err != nil {
+	if row.CreatedAt, err = s.instant(ctx, tx); err != nil {
 		return made, false, err
 	}
 	if n.Once.Key != "" {

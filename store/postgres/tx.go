@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -51,6 +52,16 @@ func (s *Store) transact(ctx context.Context, operation string, work func(tx pgx
 	}
 	defer s.done()
 	return s.failed(ctx, operation, inTransaction(ctx, s.general, work))
+}
+
+// transactUnsynced is transact for what may be lost when the server fails: its commit waits neither for the disk nor for a standby.
+func (s *Store) transactUnsynced(ctx context.Context, operation string, work func(tx pgx.Tx) error) error {
+	return s.transact(ctx, operation, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SET LOCAL synchronous_commit TO off`); err != nil {
+			return err
+		}
+		return work(tx)
+	})
 }
 
 // affectOne runs one statement that writes to one row, and fails with ErrNotFound when there was none.
@@ -128,6 +139,15 @@ func (s *Store) view(ctx context.Context, read func(q querier) error) error {
 	}
 	defer rollback(ctx, tx) // nothing was written
 	return read(tx)
+}
+
+// ofAccount narrows a query down to the rows of one account by a column that has an index, unless the account is zero, and returns what
+// it is asked with.
+func ofAccount(query, column string, account cola.AccountID) (string, []any) {
+	if account == 0 {
+		return query, nil
+	}
+	return query + ` WHERE ` + column + ` = $1`, []any{int64(account)}
 }
 
 // collect reads all rows of a result, and closes it.

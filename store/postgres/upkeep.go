@@ -121,8 +121,8 @@ func await(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// forget deletes old batches, revisions, creations and requests to confirm an address. The ledger's own transactions are spared that: rows that were deleted lately lie
-// where the oldest ones are looked for, and there are more of them the longer some reader goes on.
+// forget deletes what is old: batches, revisions, creations, requests to confirm an address, links to sign in with and sessions. The
+// ledger's own transactions, and page views, are spared that: rows that were deleted lately lie where the oldest ones are looked for, and there are more of them the longer some reader goes on.
 func (u *upkeep) forget(ctx context.Context) {
 	tick := time.NewTicker(forgetEvery)
 	defer tick.Stop()
@@ -132,17 +132,13 @@ func (u *upkeep) forget(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if err := u.store.forgetBatches(ctx); err != nil && ctx.Err() == nil {
-			u.store.logger.Warn("old ledger batches not deleted", "error", oneLine(err))
-		}
-		if err := u.store.forgetRevisions(ctx); err != nil && ctx.Err() == nil {
-			u.store.logger.Warn("old revisions not deleted", "error", oneLine(err))
-		}
-		if err := u.store.forgetCreations(ctx); err != nil && ctx.Err() == nil {
-			u.store.logger.Warn("old creations of saved searches not deleted", "error", oneLine(err))
-		}
-		if err := u.store.forgetAsked(ctx); err != nil && ctx.Err() == nil {
-			u.store.logger.Warn("old requests to confirm an address not deleted", "error", oneLine(err))
+		for what, forget := range map[string]func(context.Context) error{
+			"ledger batches": u.store.forgetBatches, "revisions": u.store.forgetRevisions, "creations of saved searches": u.store.forgetCreations,
+			"requests to confirm an address": u.store.forgetAsked, "sign-in links": u.store.forgetSignInLinks, "sessions": u.store.forgetSessions,
+		} {
+			if err := forget(ctx); err != nil && ctx.Err() == nil {
+				u.store.logger.Warn("old "+what+" not deleted", "error", oneLine(err))
+			}
 		}
 	}
 }

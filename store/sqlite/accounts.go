@@ -13,6 +13,7 @@ import (
 const (
 	accountNames   = `a.id, a.email, a.tier, a.created_at, a.suspended_at, a.suspended_because, a.active_limit`
 	selectAccounts = `SELECT ` + accountNames + ` FROM accounts a`
+	accountByID    = selectAccounts + ` WHERE a.id = ?`
 	accountByEmail = selectAccounts + ` WHERE a.email_folded = ?`
 	suspendAccount = `UPDATE accounts SET suspended_at = coalesce(suspended_at, ?), suspended_because = ? WHERE id = ?`
 	restoreAccount = `UPDATE accounts SET suspended_at = NULL, suspended_because = NULL WHERE id = ?`
@@ -55,14 +56,24 @@ func (s *Store) insertAccount(ctx context.Context, email string, tier cola.Tier)
 	return a, err
 }
 
+// Account implements store.Accounts.
+func (s *Store) Account(ctx context.Context, id cola.AccountID) (store.Account, error) {
+	return s.findAccount(ctx, accountByID, int64(id))
+}
+
 // AccountByEmail implements store.Accounts.
 func (s *Store) AccountByEmail(ctx context.Context, email string) (store.Account, error) {
+	return s.findAccount(ctx, accountByEmail, store.FoldEmail(email))
+}
+
+// findAccount reads the account that a query gives.
+func (s *Store) findAccount(ctx context.Context, query string, arg any) (store.Account, error) {
 	const operation = "find account"
 	if err := s.start(); err != nil {
 		return store.Account{}, failed(operation, err)
 	}
 	defer s.done()
-	a, err := scanAccount(s.read.row(ctx, accountByEmail, store.FoldEmail(email)))
+	a, err := scanAccount(s.read.row(ctx, query, arg))
 	return a, failed(operation, err)
 }
 

@@ -212,7 +212,7 @@ func sampleAccounts(b *testing.B, s *Store, n int) (ids []cola.AccountID) {
 func sampleKeys(b *testing.B, s *Store, accounts []cola.AccountID) {
 	b.Helper()
 	for i, id := range accounts {
-		if _, err := s.CreateKey(b.Context(), store.Key{AccountID: id}, store.KeyHash{byte(i), byte(i >> 8)}); err != nil {
+		if _, err := s.CreateKey(b.Context(), store.Key{AccountID: id}, store.KeyHash{byte(i), byte(i >> 8)}, 0); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -17,10 +17,25 @@ var (
 )
 
 const (
+	hasFeed       = `SELECT feed_hash IS NOT NULL FROM saved_searches WHERE account_id = ? AND uuid = ?`
 	runByID       = `SELECT search_id, ` + runNames + ` FROM saved_search_runs WHERE id = ?`
 	runsThatFound = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = ? AND match_count > 0 ORDER BY id DESC LIMIT ?`
 	labelsThatAre = `SELECT ` + matchNames + ` FROM saved_search_matches m CROSS JOIN colas c USING (ttb_id) WHERE search_id = ? AND run_id = ? ORDER BY ttb_id LIMIT ?`
 )
+
+// HasFeed implements store.Destinations.
+func (s *Store) HasFeed(ctx context.Context, account cola.AccountID, uuid string) (has bool, err error) {
+	const operation = "look for a feed"
+	if err := s.start(); err != nil {
+		return false, failed(operation, err)
+	}
+	defer s.done()
+	err = s.read.row(ctx, hasFeed, int64(account), uuid).Scan(&has)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = store.ErrNotFound
+	}
+	return has, failed(operation, err)
+}
 
 // Feed implements store.Destinations.
 func (s *Store) Feed(ctx context.Context, hash store.FeedHash, runs, labels int) (feed store.Feed, err error) {

@@ -85,6 +85,10 @@ func (s *Store) fill(ctx context.Context, i *store.Item) error {
 			encode(&k.CreatedAt), encode(&k.LastUsedAt), encode(&k.RevokedAt), encode(&k.ExpiresAt))
 	case store.ItemApp, store.ItemIdentity, store.ItemLink:
 		return s.fillConnection(ctx, i)
+	case store.ItemSignIn:
+		return s.fillSignIn(ctx, &i.SignIn)
+	case store.ItemRefusal:
+		return s.fillRefusal(ctx, &i.Refusal)
 	case store.ItemDestination, store.ItemDelivery, store.ItemAttempt:
 		return s.fillDeliveries(ctx, i)
 	case store.ItemCreation, store.ItemAsked:

@@ -15,8 +15,7 @@ const (
 	insertIdentity = `INSERT INTO identities (issuer, subject, account_id) VALUES (?, ?, ?)`
 	giveIdentity   = `INSERT INTO identities (issuer, subject, account_id) SELECT ?, ?, id FROM accounts WHERE id = ?
 		ON CONFLICT (issuer, subject) DO UPDATE SET account_id = excluded.account_id`
-	selectIdentities = `SELECT i.account_id, i.issuer, i.subject, a.email FROM identities i JOIN accounts a ON a.id = i.account_id
-		WHERE ?1 IN (0, i.account_id) ORDER BY i.account_id, i.issuer, i.subject`
+	selectIdentities = `SELECT i.account_id, i.issuer, i.subject, a.email FROM identities i JOIN accounts a ON a.id = i.account_id`
 )
 
 // identified is the account of an identity.
@@ -126,7 +125,8 @@ func (s *Store) IdentitiesOf(ctx context.Context, account cola.AccountID) ([]sto
 		return nil, failed(operation, err)
 	}
 	defer s.done()
-	rows, err := s.read.query(ctx, selectIdentities, int64(account))
+	query, args := ofAccount(selectIdentities, `i.account_id`, account)
+	rows, err := s.read.query(ctx, query+` ORDER BY i.account_id, i.issuer, i.subject`, args...)
 	list, err := collect(rows, err, func(row scanner) (h store.HeldIdentity, err error) {
 		err = row.Scan(&h.Account, &h.Issuer, &h.Subject, &h.Email)
 		return h, err

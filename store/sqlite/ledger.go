@@ -20,7 +20,9 @@ const (
 	dropGrants = `DELETE FROM burst_grants WHERE account_id = ? AND granted_at <= ?`
 	selectDays = `SELECT day, channel, credential_kind, credential_id, meter, units, requests FROM usage_days
 		WHERE account_id = ? AND day BETWEEN ? AND ? ORDER BY day, channel, credential_kind, credential_id, meter`
-	setLastUse = ` SET last_used_at = ?1
+	selectMonths = `SELECT account_id, period || '-01', detail_views, list_records FROM usage_months`
+	usedMonths   = selectMonths + ` WHERE account_id = ? AND period BETWEEN ? AND ? AND (detail_views > 0 OR list_records > 0) ORDER BY period`
+	setLastUse   = ` SET last_used_at = ?1
 		WHERE id = ?2 AND account_id = ?3 AND (last_used_at IS NULL OR last_used_at <= ?4 OR last_used_at > ?1)`
 )
 
@@ -35,12 +37,13 @@ func (s *Store) Settle(ctx context.Context, batch store.Batch, decide func(time.
 		if err != nil {
 			return err
 		}
-		for _, e := range decide(now, states) {
+		entries := decide(now, states)
+		for _, e := range entries {
 			if err := s.charge(ctx, e, states, now); err != nil {
 				return fmt.Errorf("charge account %d: %w", e.Account, err)
 			}
 		}
-		return nil
+		return s.noteUses(ctx, states, entries, now)
 	})
 }
 
@@ -75,6 +78,25 @@ func (s *Store) DailyUsage(ctx context.Context, id cola.AccountID, first, last c
 		return d, err
 	})
 	return list, failed(operation, err)
+}
+
+// MonthlyUsage implements store.Ledger.
+func (s *Store) MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error) {
+	const operation = "read monthly usage"
+	if err := s.start(); err != nil {
+		return nil, failed(operation, err)
+	}
+	defer s.done()
+	rows, err := s.read.query(ctx, usedMonths, int64(id), first.String(), last.String())
+	list, err := collect(rows, err, scanMonth)
+	return list, failed(operation, err)
+}
+
+func scanMonth(row scanner) (m store.MonthUsage, err error) {
+	var first cola.Date
+	err = row.Scan(&m.Account, target{&first}, &m.Used.DetailViews, &m.Used.ListRecords)
+	m.Period = cola.PeriodOf(first.Time())
+	return m, err
 }
 
 // charge writes one entry.
@@ -116,24 +138,48 @@ func (s *Store) grant(ctx context.Context, account int64, now time.Time, request
 
 // noteUse are the statements that note the use of a credential, by its kind.
 var noteUse = map[cola.CredentialKind]string{
-	cola.CredentialKey:  `UPDATE api_keys` + setLastUse,
-	cola.CredentialLink: `UPDATE links` + setLastUse,
+	cola.CredentialKey:    `UPDATE api_keys` + setLastUse,
+	cola.CredentialLink:   `UPDATE links` + setLastUse,
+	cola.CredentialSignIn: `UPDATE sign_ins` + setLastUse,
 }
 
-// chargeDay adds usage to its day's row and notes the use of the credential.
+// chargeDay adds usage to its day's row.
 func (s *Store) chargeDay(ctx context.Context, account int64, u store.Units, now time.Time) error {
 	if u.Units == 0 && u.Requests == 0 {
 		return nil
 	}
-	err := s.ledger.exec(ctx, `INSERT INTO usage_days
+	return s.ledger.exec(ctx, `INSERT INTO usage_days
 			(account_id, day, channel, credential_kind, credential_id, meter, units, requests) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (account_id, day, channel, credential_kind, credential_id, meter) DO UPDATE
 		SET units = units + excluded.units, requests = requests + excluded.requests`,
 		account, cola.DateOf(now).String(), string(u.Channel), string(u.Credential.Kind), u.Credential.ID, string(u.Meter),
 		u.Units, u.Requests)
-	note, known := noteUse[u.Credential.Kind]
-	if err != nil || !known {
-		return err
+}
+
+// noteUses notes the use of the credentials that hold and of those that are charged, once each. It writes nothing for those of which a use
+// was noted lately.
+func (s *Store) noteUses(ctx context.Context, states []store.AccountState, entries []store.Entry, now time.Time) error {
+	used := map[cola.Credential]cola.AccountID{}
+	for _, e := range entries {
+		for _, u := range e.Units {
+			if u.Units != 0 || u.Requests != 0 {
+				used[u.Credential] = e.Account
+			}
+		}
 	}
-	return s.ledger.exec(ctx, note, now.UnixMicro(), u.Credential.ID, account, now.Add(-usedEvery).UnixMicro())
+	for _, state := range states {
+		for c := range state.Valid {
+			used[c] = state.Account
+		}
+	}
+	for c, account := range used {
+		note, known := noteUse[c.Kind]
+		if !known {
+			continue
+		}
+		if err := s.ledger.exec(ctx, note, now.UnixMicro(), c.ID, int64(account), now.Add(-usedEvery).UnixMicro()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -63,6 +63,8 @@ func (s *Store) owner(ctx context.Context, c cola.Credential, now time.Time) (id
 		err = s.ledger.row(ctx, ownerOfKey, c.ID, now.UnixMicro()).Scan(&id)
 	case cola.CredentialLink:
 		err = s.ledger.row(ctx, ownerOfLink, c.ID).Scan(&id)
+	case cola.CredentialSignIn:
+		err = s.ledger.row(ctx, ownerOfSignIn, c.ID, now.UnixMicro()).Scan(&id)
 	default:
 		err = sql.ErrNoRows
 	}
@@ -73,7 +75,8 @@ const (
 	ownerOfKey  = `SELECT account_id FROM api_keys WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`
 	ownerOfLink = `SELECT l.account_id FROM links l JOIN apps p ON p.id = l.app_id
 		WHERE l.id = ? AND l.revoked_at IS NULL AND p.disabled_at IS NULL`
-	selectState = `SELECT a.tier, a.suspended_at, a.suspended_because, coalesce(m.detail_views, 0), coalesce(m.list_records, 0) FROM accounts a
+	ownerOfSignIn = `SELECT account_id FROM sign_ins WHERE id = ? AND ended_at IS NULL AND expires_at > ?`
+	selectState   = `SELECT a.tier, a.suspended_at, a.suspended_because, coalesce(m.detail_views, 0), coalesce(m.list_records, 0) FROM accounts a
 		LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = ? WHERE a.id = ?`
 	selectGrants = `SELECT granted_at, requests FROM burst_grants WHERE account_id = ? AND granted_at > ? ORDER BY granted_at`
 )

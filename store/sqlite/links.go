@@ -18,6 +18,8 @@ const (
 	upsertLink = `INSERT INTO links (account_id, app_id, scopes, created_at)
 		SELECT a.id, p.id, ?3, ?4 FROM accounts a, apps p WHERE a.id = ?1 AND p.id = ?2
 		ON CONFLICT (account_id, app_id) DO UPDATE SET scopes = excluded.scopes WHERE revoked_at IS NULL`
+	revokeLink  = `UPDATE links SET revoked_at = coalesce(revoked_at, ?1) WHERE id = ?2 AND ?3 IN (0, account_id)`
+	restoreLink = `UPDATE links SET revoked_at = NULL WHERE id = ?1 AND ?2 IN (0, account_id)`
 )
 
 func scanLink(row scanner) (l store.Link, err error) {
@@ -73,16 +75,17 @@ func (s *Store) Links(ctx context.Context, account cola.AccountID) ([]store.Link
 		return nil, failed(operation, err)
 	}
 	defer s.done()
-	rows, err := s.read.query(ctx, selectLinks+` WHERE ?1 IN (0, l.account_id) ORDER BY l.id`, int64(account))
+	query, args := ofAccount(selectLinks, `l.account_id`, account)
+	rows, err := s.read.query(ctx, query+` ORDER BY l.id`, args...)
 	list, err := collect(rows, err, scanLink)
 	return list, failed(operation, err)
 }
 
 // RevokeLink implements store.Links.
-func (s *Store) RevokeLink(ctx context.Context, id int64) error {
+func (s *Store) RevokeLink(ctx context.Context, account cola.AccountID, id int64) error {
 	return s.transact(ctx, "revoke link", func(ctx context.Context) error {
 		now := s.instant()
-		n, err := s.ledger.affect(ctx, `UPDATE links SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?`, encode(&now), id)
+		n, err := s.ledger.affect(ctx, revokeLink, encode(&now), id, int64(account))
 		if err == nil && n == 0 {
 			err = store.ErrNotFound
 		}
@@ -91,9 +94,9 @@ func (s *Store) RevokeLink(ctx context.Context, id int64) error {
 }
 
 // RestoreLink implements store.Links.
-func (s *Store) RestoreLink(ctx context.Context, id int64) error {
+func (s *Store) RestoreLink(ctx context.Context, account cola.AccountID, id int64) error {
 	return s.transact(ctx, "restore link", func(ctx context.Context) error {
-		n, err := s.ledger.affect(ctx, `UPDATE links SET revoked_at = NULL WHERE id = ?`, id)
+		n, err := s.ledger.affect(ctx, restoreLink, id, int64(account))
 		if err == nil && n == 0 {
 			err = store.ErrNotFound
 		}

@@ -19,9 +19,9 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	defer s.done()
 	return failed(operation, s.read.view(ctx, func(q querier) error {
 		for _, dump := range []func(context.Context, querier, func(*store.Item) error) error{
-			dumpAccounts, dumpKeys, dumpApps, dumpIdentities, dumpLinks, dumpSearches, dumpRuns, dumpMatches,
+			dumpAccounts, dumpKeys, dumpApps, dumpIdentities, dumpLinks, dumpSignIns, dumpSearches, dumpRuns, dumpMatches,
 			dumpDestinations, dumpDeliveries, dumpAttempts, dumpCreations, dumpAsked,
-			dumpMonths, dumpDays, dumpGrants, dumpReferences, dumpPermittees, dumpColas, dumpArrivals,
+			dumpMonths, dumpDays, dumpGrants, dumpRefusals, dumpReferences, dumpPermittees, dumpColas, dumpArrivals,
 		} {
 			if err := dump(ctx, q, yield); err != nil {
 				return err
@@ -95,11 +95,9 @@ func dumpLinks(ctx context.Context, q querier, yield func(*store.Item) error) er
 }
 
 func dumpMonths(ctx context.Context, q querier, yield func(*store.Item) error) error {
-	const query = `SELECT account_id, period || '-01', detail_views, list_records FROM usage_months ORDER BY account_id, period`
-	return dumpRows(ctx, q, yield, store.ItemMonth, query, func(row scanner, i *store.Item) error {
-		var first cola.Date
-		err := row.Scan(&i.Month.Account, target{&first}, &i.Month.Used.DetailViews, &i.Month.Used.ListRecords)
-		i.Month.Period = cola.PeriodOf(first.Time())
+	const query = selectMonths + ` ORDER BY account_id, period`
+	return dumpRows(ctx, q, yield, store.ItemMonth, query, func(row scanner, i *store.Item) (err error) {
+		i.Month, err = scanMonth(row)
 		return err
 	})
 }
@@ -184,10 +182,10 @@ func (s *Store) Sizes(ctx context.Context) (map[store.ItemKind]int, error) {
 // tablesOf names the tables that hold the records of each kind, less those of parts of records.
 var tablesOf = map[store.ItemKind][]string{
 	store.ItemAccount: {"accounts"}, store.ItemKey: {"api_keys"}, store.ItemApp: {"apps"}, store.ItemIdentity: {"identities"},
-	store.ItemLink: {"links"}, store.ItemSearch: {"saved_searches"}, store.ItemRun: {"saved_search_runs"}, store.ItemMatch: {"saved_search_matches"},
+	store.ItemLink: {"links"}, store.ItemSignIn: {"sign_ins"}, store.ItemSearch: {"saved_searches"}, store.ItemRun: {"saved_search_runs"}, store.ItemMatch: {"saved_search_matches"},
 	store.ItemDestination: {"destinations"}, store.ItemDelivery: {"deliveries"}, store.ItemAttempt: {"delivery_attempts"},
 	store.ItemCreation: {"saved_search_creations"}, store.ItemAsked: {"confirmations_asked"},
-	store.ItemMonth: {"usage_months"}, store.ItemDay: {"usage_days"}, store.ItemGrant: {"burst_grants"},
+	store.ItemMonth: {"usage_months"}, store.ItemDay: {"usage_days"}, store.ItemGrant: {"burst_grants"}, store.ItemRefusal: {"refusals"},
 	store.ItemPermittee: {"permittees"}, store.ItemCola: {"colas"}, store.ItemArrival: {"cola_arrivals"},
 	store.ItemReferences: {records.AVAs.Table, records.ProductionReports.Table, records.ProcessingTimes.Table,
 		records.FormulaProcessingTimes.Table, records.RegistrationProcessingTimes.Table, records.CategoryAliases.Table},

@@ -29,7 +29,7 @@ type Store struct {
 
 	read     *readers
 	ledger   *writer         // accounts, credentials and the ledger
-	records  *writer         // labels, permittees and reference data; only under changing
+	records  *writer         // labels, permittees and reference data, only under changing; and what need not be durable
 	changing *turnstile.Lock // held by whoever changes records, or the schema
 	company  time.Time       // when somebody last waited for a split write; under changing
 	journal  *journal
@@ -119,6 +119,18 @@ func (s *Store) transact(ctx context.Context, operation string, work func(ctx co
 	}
 	defer s.done()
 	err := s.ledger.transact(ctx, work)
+	s.upkeep.noteWrite()
+	return failed(operation, err)
+}
+
+// transactUnsynced is transact for what may be lost when the machine fails: it does not wait for the disk. What settlements write after
+// it takes it along.
+func (s *Store) transactUnsynced(ctx context.Context, operation string, work func(ctx context.Context) error) error {
+	if err := s.start(); err != nil {
+		return failed(operation, err)
+	}
+	defer s.done()
+	err := s.records.transact(ctx, work)
 	s.upkeep.noteWrite()
 	return failed(operation, err)
 }

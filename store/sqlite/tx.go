@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/turnstile"
 )
 
@@ -207,6 +208,15 @@ func (r *readers) prepared(ctx context.Context, query string) (*sql.Stmt, error)
 		return first.(*sql.Stmt), nil
 	}
 	return stmt, nil
+}
+
+// ofAccount narrows a query down to the rows of one account by a column that has an index, unless the account is zero, and returns what
+// it is asked with.
+func ofAccount(query, column string, account cola.AccountID) (string, []any) {
+	if account == 0 {
+		return query, nil
+	}
+	return query + ` WHERE ` + column + ` = ?`, []any{int64(account)}
 }
 
 // scanner is a row, or the current one of many.

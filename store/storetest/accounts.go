@@ -47,6 +47,15 @@ func accountComesBack(t *testing.T, st store.Store, c *clock) {
 	same(t, "account", store.Account{ID: a.ID, Email: "Ann@Example.com", Tier: cola.TierFree, CreatedAt: epoch, ActiveLimit: cola.MaxActiveSchedules}, a)
 	found, err := st.AccountByEmail(t.Context(), b.Email)
 	same(t, "found", b, must(t, found, err))
+	for _, want := range []store.Account{a, b} {
+		found, err := st.Account(t.Context(), want.ID)
+		same(t, "found by id", want, must(t, found, err))
+	}
+	for _, nobody := range []cola.AccountID{0, -1, b.ID + 100} {
+		if _, err := st.Account(t.Context(), nobody); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("Account(%d): %v, want ErrNotFound", nobody, err)
+		}
+	}
 	list, err = st.Accounts(t.Context())
 	same(t, "list", []store.Account{a, b}, must(t, list, err))
 	if _, err := st.AccountByEmail(t.Context(), "nobody@example.com"); !errors.Is(err, store.ErrNotFound) {
@@ -94,7 +103,7 @@ func testKeys(t *testing.T, open Opener) {
 // mustKey makes a key whose hash is filled with a byte.
 func mustKey(t tb, st store.Store, account cola.AccountID, fill byte) store.Key {
 	t.Helper()
-	k, err := st.CreateKey(context.Background(), store.Key{AccountID: account, Name: "k", Prefix: "lar_ab", LastFour: "wxyz"}, keyHash(fill))
+	k, err := st.CreateKey(context.Background(), store.Key{AccountID: account, Name: "k", Prefix: "lar_ab", LastFour: "wxyz"}, keyHash(fill), 0)
 	return must(t, k, err)
 }
 
@@ -110,7 +119,7 @@ func keyComesBack(t *testing.T, st store.Store, c *clock) {
 	c.advance(time.Hour)
 	want := store.Key{AccountID: a.ID, Name: "o'key 100%_", Prefix: "lar_abcd", LastFour: "wxyz",
 		ExpiresAt: c.now().Add(24 * time.Hour), RevokedAt: epoch, LastUsedAt: epoch}
-	got, err := st.CreateKey(t.Context(), want, keyHash(0))
+	got, err := st.CreateKey(t.Context(), want, keyHash(0), 0)
 	must(t, got, err)
 	want.ID, want.CreatedAt, want.RevokedAt, want.LastUsedAt = got.ID, c.now(), time.Time{}, time.Time{}
 	got.Email = "" // whether it is filled here is the backend's choice
@@ -132,7 +141,7 @@ func keyComesBack(t *testing.T, st store.Store, c *clock) {
 }
 
 func keyNeedsAccount(t *testing.T, st store.Store, _ *clock) {
-	if _, err := st.CreateKey(t.Context(), store.Key{AccountID: 42}, keyHash(1)); !errors.Is(err, store.ErrNotFound) {
+	if _, err := st.CreateKey(t.Context(), store.Key{AccountID: 42}, keyHash(1), 0); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a key of nobody: %v, want ErrNotFound", err)
 	}
 	if _, err := st.KeyByHash(t.Context(), keyHash(1)); !errors.Is(err, store.ErrNotFound) {
@@ -140,18 +149,18 @@ func keyNeedsAccount(t *testing.T, st store.Store, _ *clock) {
 	}
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	mustKey(t, st, a.ID, 1)
-	if _, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID}, keyHash(1)); !errors.Is(err, store.ErrExists) {
+	if _, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID}, keyHash(1), 0); !errors.Is(err, store.ErrExists) {
 		t.Errorf("a second key of a hash: %v, want ErrExists", err)
 	}
 }
 
 func keyIsRevokedOnce(t *testing.T, st store.Store, c *clock) {
-	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	k, other := mustKey(t, st, a.ID, 1), mustKey(t, st, a.ID, 2)
 	c.advance(time.Minute)
 	revoked := c.now()
-	for range 2 {
-		if err := st.RevokeKey(t.Context(), k.ID); err != nil {
+	for _, account := range []cola.AccountID{0, a.ID, 0} {
+		if err := st.RevokeKey(t.Context(), account, k.ID); err != nil {
 			t.Fatal(err)
 		}
 		c.advance(time.Minute)
@@ -163,7 +172,15 @@ func keyIsRevokedOnce(t *testing.T, st store.Store, c *clock) {
 	if found, err := st.KeyByHash(t.Context(), keyHash(2)); err != nil || !found.RevokedAt.IsZero() {
 		t.Errorf("another key was revoked at %v (%v)", found.RevokedAt, err)
 	}
-	if err := st.RevokeKey(t.Context(), other.ID+100); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("RevokeKey of no key: %v, want ErrNotFound", err)
+	for _, account := range []cola.AccountID{0, a.ID} {
+		if err := st.RevokeKey(t.Context(), account, other.ID+100); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("RevokeKey of no key of account %d: %v, want ErrNotFound", account, err)
+		}
+	}
+	if err := st.RevokeKey(t.Context(), b.ID, other.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("RevokeKey of another account's key: %v, want ErrNotFound", err)
+	}
+	if found, err := st.KeyByHash(t.Context(), keyHash(2)); err != nil || !found.RevokedAt.IsZero() {
+		t.Errorf("another account has revoked the key at %v (%v)", found.RevokedAt, err)
 	}
 }

@@ -59,17 +59,17 @@ func linksHold(t *testing.T, st store.Store, c *clock) {
 		same(t, when, wanted, valid)
 	}
 	expect("at first", one.ID, two.ID)
-	mustDo(t, st.RevokeLink(t.Context(), one.ID))
+	mustDo(t, st.RevokeLink(t.Context(), 0, one.ID))
 	expect("after a revocation", two.ID)
 	mustDo(t, st.DisableApp(t.Context(), other.ID))
 	expect("with the app of the other disabled")
-	mustDo(t, st.RestoreLink(t.Context(), one.ID))
+	mustDo(t, st.RestoreLink(t.Context(), 0, one.ID))
 	expect("once restored", one.ID)
 	c.advance(24 * 365 * time.Hour)
 	expect("a year later", one.ID)
 	mustDo(t, st.DisableApp(t.Context(), app.ID))
 	expect("with both apps disabled")
-	mustDo(t, st.RevokeLink(t.Context(), one.ID))
+	mustDo(t, st.RevokeLink(t.Context(), 0, one.ID))
 	mustApp(t, st, "app")
 	expect("registered again, the link still revoked")
 	mustApp(t, st, "other")
@@ -82,9 +82,9 @@ func kindsAreToldApart(t *testing.T, st store.Store, c *clock) {
 	both := []cola.AccountID{a.ID, b.ID}
 	same(t, "both valid", map[cola.AccountID][]cola.Credential{a.ID: {key, link}}, held(t, st, both, key, link))
 	same(t, "only the link asked for", map[cola.AccountID][]cola.Credential{a.ID: {link}}, held(t, st, both, link))
-	mustDo(t, st.RevokeKey(t.Context(), key.ID))
+	mustDo(t, st.RevokeKey(t.Context(), 0, key.ID))
 	same(t, "the key revoked", map[cola.AccountID][]cola.Credential{a.ID: {link}}, held(t, st, both, key, link))
-	mustDo(t, st.RevokeLink(t.Context(), link.ID))
+	mustDo(t, st.RevokeLink(t.Context(), 0, link.ID))
 	fresh := keyCredential(mustKey(t, st, b.ID, 2).ID)
 	same(t, "the link revoked too", map[cola.AccountID][]cola.Credential{b.ID: {fresh}}, held(t, st, both, key, link, fresh))
 
@@ -133,6 +133,41 @@ func lastUseOfLinkIsNoted(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
+// lastLookIsNoted: who comes with a credential that holds has used it, though nothing is charged; who comes with one that has ended, or with
+// another account's, has not.
+func lastLookIsNoted(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	key, link := mustKeyAndLink(t, st, a.ID)
+	other, ended := mustKey(t, st, b.ID, 2), mustKey(t, st, a.ID, 3)
+	mustDo(t, st.RevokeKey(t.Context(), a.ID, ended.ID))
+	signIn := mustSignIn(t, st, a.ID)
+	batch := store.Batch{
+		Accounts:    []cola.AccountID{a.ID},
+		Credentials: []cola.Credential{key, link, signInCredential(signIn.ID), keyCredential(other.ID), keyCredential(ended.ID)},
+	}
+	var noted time.Time
+	for i, advance := range []time.Duration{0, time.Second, 58 * time.Second, time.Second, time.Hour} {
+		c.advance(advance)
+		batch.ID = NewBatchID()
+		mustDo(t, st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return nil }))
+		if i == 0 || i >= 3 { // a minute after the one noted before
+			noted = c.now()
+		}
+		uses := map[string]time.Time{"link": mustLinks(t, st, a.ID)[0].LastUsedAt, "sign-in": everySignIn(t, st)[0].LastUsedAt}
+		keys, err := st.Keys(t.Context(), 0)
+		for _, k := range must(t, keys, err) {
+			uses[fmt.Sprint("key ", k.ID)] = k.LastUsedAt
+		}
+		want := map[string]time.Time{"link": noted, "sign-in": noted, fmt.Sprint("key ", key.ID): noted, fmt.Sprint("key ", other.ID): {}, fmt.Sprint("key ", ended.ID): {}}
+		same(t, fmt.Sprintf("last uses after look %d", i), want, uses)
+	}
+	day := cola.DateOf(c.now())
+	days, err := st.DailyUsage(t.Context(), a.ID, day-1, day)
+	if got := mustUsage(t, st, a.ID); len(must(t, days, err)) != 0 || len(got.Grants) != 0 || got.Used != (cola.Used{}) {
+		t.Errorf("looks were counted: %+v, %+v", days, got)
+	}
+}
+
 // linksChangeWhileCharged: whoever changes accounts, apps and links, and whoever charges them, wait for each other and never in
 // a circle. The clock goes on so fast that every charge notes the use of its links.
 func linksChangeWhileCharged(t *testing.T, st store.Store, c *clock) {
@@ -147,8 +182,8 @@ func linksChangeWhileCharged(t *testing.T, st store.Store, c *clock) {
 		}
 	}
 	work := []func(n int) error{
-		func(n int) error { return st.RevokeLink(t.Context(), credentials[n%6].ID) },
-		func(n int) error { return st.RestoreLink(t.Context(), credentials[n%6].ID) },
+		func(n int) error { return st.RevokeLink(t.Context(), 0, credentials[n%6].ID) },
+		func(n int) error { return st.RestoreLink(t.Context(), 0, credentials[n%6].ID) },
 		func(n int) error { return st.DisableApp(t.Context(), apps[n%2].ID) },
 		func(n int) error { _, err := st.RegisterApp(t.Context(), apps[n%2]); return err },
 		func(n int) error {

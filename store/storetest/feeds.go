@@ -13,6 +13,7 @@ func testFeeds(t *testing.T, open Opener) {
 		{"what a run found is told as it is now", contentOfRun},
 		{"a message shows the first labels", firstLabels},
 		{"a feed shows the latest runs that found something", feedShowsRuns},
+		{"whether a search has a feed is told to its account", feedIsKnown},
 		{"a feed is not found by others, nor that of a suspended account", feedIsFound},
 	})
 }
@@ -119,6 +120,24 @@ func feedShowsRuns(t *testing.T, st store.Store, _ *clock) {
 	same(t, "the latest two", want[:2], must(t, feed, err).Runs)
 	feed, err = st.Feed(t.Context(), hash, 3, 1)
 	same(t, "the first label of the first run", want[2].Labels[:1], must(t, feed, err).Runs[2].Labels)
+}
+
+func feedIsKnown(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	search := mustCreate(t, st, newSearch(a.ID, 1))
+	for _, hash := range []*store.FeedHash{nil, {1}, {2}, nil} {
+		mustDo(t, st.SetFeed(t.Context(), a.ID, search.UUID, hash))
+		has, err := st.HasFeed(t.Context(), a.ID, search.UUID)
+		same(t, "has a feed", hash != nil, must(t, has, err))
+	}
+	for _, of := range []struct {
+		account cola.AccountID
+		uuid    string
+	}{{b.ID, search.UUID}, {a.ID, "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"}, {a.ID, ""}} {
+		if has, err := st.HasFeed(t.Context(), of.account, of.uuid); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("of %q of account %d: %v, %v; want ErrNotFound", of.uuid, of.account, has, err)
+		}
+	}
 }
 
 func feedIsFound(t *testing.T, st store.Store, _ *clock) {

@@ -28,9 +28,11 @@ func testLedger(t *testing.T, open Opener) {
 			}
 		}},
 		{"the use of a key is noted once a minute", lastUseIsNoted},
+		{"the use of what only looks is noted too", lastLookIsNoted},
 		{"a link holds for its account until it or its app ends", linksHold},
 		{"a key and a link of one number are told apart", kindsAreToldApart},
 		{"the use of a link is noted once a minute", lastUseOfLinkIsNoted},
+		{"what is charged to a sign-in is told apart", signInsAreToldApart},
 		{"links change while they are charged", linksChangeWhileCharged},
 		{"an account that is not there has no usage", func(t *testing.T, st store.Store, _ *clock) {
 			if _, err := st.AccountUsage(t.Context(), 42); !errors.Is(err, store.ErrNotFound) {
@@ -138,7 +140,7 @@ func monthTurnsOver(t *testing.T, st store.Store, c *clock) {
 func credentialsHold(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	lasting, revoked, others := mustKey(t, st, a.ID, 1), mustKey(t, st, a.ID, 2), mustKey(t, st, b.ID, 3)
-	expiring, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, ExpiresAt: epoch.Add(time.Hour)}, keyHash(4))
+	expiring, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, ExpiresAt: epoch.Add(time.Hour)}, keyHash(4), 0)
 	must(t, expiring, err)
 	valid := func() (held []int64) {
 		batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}}
@@ -156,7 +158,7 @@ func credentialsHold(t *testing.T, st store.Store, c *clock) {
 		return must(t, held, err)
 	}
 	same(t, "at first", []int64{lasting.ID, revoked.ID, expiring.ID}, valid())
-	if err := st.RevokeKey(t.Context(), revoked.ID); err != nil {
+	if err := st.RevokeKey(t.Context(), 0, revoked.ID); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "after a revocation", []int64{lasting.ID, expiring.ID}, valid())

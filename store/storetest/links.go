@@ -105,32 +105,39 @@ func linkIsRevokedOnce(t *testing.T, st store.Store, c *clock) {
 	c.advance(time.Minute)
 	l.RevokedAt = c.now()
 	for range 2 {
-		mustDo(t, st.RevokeLink(t.Context(), l.ID))
+		mustDo(t, st.RevokeLink(t.Context(), 0, l.ID))
 		c.advance(time.Minute)
 	}
 	same(t, "connected with other scopes", l, mustConnect(t, st, a.ID, app.ID, "b"))
 	same(t, "links", []store.Link{l, second}, mustLinks(t, st, 0))
-	for name, change := range map[string]func(context.Context, int64) error{"RevokeLink": st.RevokeLink, "RestoreLink": st.RestoreLink} {
-		if err := change(t.Context(), second.ID+100); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s of no link: %v, want ErrNotFound", name, err)
+	mustDo(t, st.RevokeLink(t.Context(), a.ID, l.ID))
+	for name, change := range map[string]func(context.Context, cola.AccountID, int64) error{"RevokeLink": st.RevokeLink, "RestoreLink": st.RestoreLink} {
+		for _, account := range []cola.AccountID{0, a.ID} {
+			if err := change(t.Context(), account, second.ID+100); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%s of no link of account %d: %v, want ErrNotFound", name, account, err)
+			}
+		}
+		if err := change(t.Context(), a.ID+100, l.ID); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s of another account's link: %v, want ErrNotFound", name, err)
 		}
 	}
+	same(t, "links", []store.Link{l, second}, mustLinks(t, st, 0))
 }
 
 func linkIsRestored(t *testing.T, st store.Store, c *clock) {
 	a, app, other := mustAccount(t, st, "a@example.com", cola.TierFree), mustApp(t, st, "app"), mustApp(t, st, "other")
 	l, second := mustConnect(t, st, a.ID, app.ID, "a"), mustConnect(t, st, a.ID, other.ID)
-	mustDo(t, st.RevokeLink(t.Context(), l.ID))
-	mustDo(t, st.RevokeLink(t.Context(), second.ID))
+	mustDo(t, st.RevokeLink(t.Context(), 0, l.ID))
+	mustDo(t, st.RevokeLink(t.Context(), 0, second.ID))
 	second.RevokedAt = c.now()
 	c.advance(time.Minute)
 	for range 2 {
-		mustDo(t, st.RestoreLink(t.Context(), l.ID))
+		mustDo(t, st.RestoreLink(t.Context(), 0, l.ID))
 		same(t, "links", []store.Link{l, second}, mustLinks(t, st, 0))
 	}
 	l.Scopes = scopes("b")
 	same(t, "connected with other scopes", l, mustConnect(t, st, a.ID, app.ID, "b"))
-	mustDo(t, st.RevokeLink(t.Context(), l.ID))
+	mustDo(t, st.RevokeLink(t.Context(), 0, l.ID))
 	if got := mustLinks(t, st, 0)[0].RevokedAt; !got.Equal(c.now()) {
 		t.Errorf("revoked once more at %v, want %v", got, c.now())
 	}
@@ -171,7 +178,7 @@ func revokedAtOnce(t *testing.T, st store.Store, _ *clock) {
 		atOnce(len(got), func(i int) {
 			var err error
 			if i == len(got)/2 {
-				err = st.RevokeLink(t.Context(), first.ID)
+				err = st.RevokeLink(t.Context(), 0, first.ID)
 			} else {
 				got[i], err = st.Connect(t.Context(), a.ID, app.ID, scopes(fmt.Sprint(i)))
 			}
@@ -199,7 +206,7 @@ func furnishLinks(t *testing.T, st store.Store, c *clock, account cola.AccountID
 	mustAccountOf(t, st, anIssuer, "SUBJECT", "")
 	settle(t, st, account, charge(account, 1, restBy(linkCredential(l.ID), cola.MeterListRecords, 0)))
 	c.advance(time.Second)
-	mustDo(t, st.RevokeLink(t.Context(), l.ID))
+	mustDo(t, st.RevokeLink(t.Context(), 0, l.ID))
 	mustDo(t, st.DisableApp(t.Context(), second.ID))
 }
 

@@ -84,16 +84,18 @@ func furnish(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "A@example.com", cola.TierPro), mustAccount(t, st, "b@example.com", cola.TierFree)
 	mustKey(t, st, b.ID, 9)
 	k := mustKey(t, st, a.ID, 1)
-	expiring, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, Name: "ünïcode", ExpiresAt: epoch.Add(time.Hour)}, keyHash(4))
+	expiring, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, Name: "ünïcode", ExpiresAt: epoch.Add(time.Hour)}, keyHash(4), 0)
 	must(t, expiring, err)
 	furnishLinks(t, st, c, a.ID)
+	furnishSignIns(t, st, c, a.ID)
+	furnishRefusals(t, st, b.ID)
 	mustCreate(t, st, once(newSearch(b.ID, 2), "key", 1))
 	mustCreate(t, st, store.NewSavedSearch{Account: a.ID, Search: fullSearch()})
 	mustCreate(t, st, newSearch(b.ID, 1))
 	settle(t, st, a.ID, charge(a.ID, 2, rest(k.ID, cola.MeterListRecords, 20), rest(k.ID, cola.MeterNone, 0)))
 	c.advance(time.Second)
 	settle(t, st, a.ID, charge(a.ID, 1, rest(expiring.ID, cola.MeterDetailViews, 1)))
-	if err := st.RevokeKey(t.Context(), expiring.ID); err != nil {
+	if err := st.RevokeKey(t.Context(), 0, expiring.ID); err != nil {
 		t.Fatal(err)
 	}
 	var labels []cola.Cola
@@ -155,9 +157,11 @@ func movedDoesTheSame(t *testing.T, from, to store.Store, c *clock) {
 		t.Errorf("a new account has the id %d, not one after those that were moved", fresh.ID)
 	}
 	movedLinksDoTheSame(t, from, to, k.AccountID)
+	movedSignInsDoTheSame(t, from, to, k.AccountID)
 	movedSearchesDoTheSame(t, from, to, k.AccountID)
 	other, err := to.AccountByEmail(t.Context(), "b@example.com")
 	movedDeliveriesDoTheSame(t, from, to, must(t, other, err).ID)
+	movedRefusalsDoTheSame(t, from, to, other.ID)
 	movedRunsDoTheSame(t, from, to)
 	movedSuspensionsDoTheSame(t, from, to)
 	settle(t, to, k.AccountID, charge(k.AccountID, 1, rest(k.ID, cola.MeterListRecords, 5)))

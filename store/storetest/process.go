@@ -33,6 +33,10 @@ var childRoles = map[string]func(ctx context.Context, st store.Store, out io.Wri
 	"run briefly": running.child(shortHold),
 	"claim":       running.childClaim,
 	"resume":      childResume,
+	"keys":        childKeys,
+	"use links":   childUseLinks,
+	"keep":        childKeep,
+	"note":        childNote,
 
 	"deliver":          delivering.child(anHour),
 	"deliver briefly":  delivering.child(shortHold),

@@ -26,6 +26,8 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 	}{
 		{"Store", testStore},
 		{"Colas", testColas},
+		{"Images", testImages},
+		{"Resubmissions", testResubmissions},
 		{"Merging", testMerging},
 		{"Permittees", testPermittees},
 		{"References", testReferences},
@@ -34,10 +36,15 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Revisions", testRevisions},
 		{"Accounts", testAccounts},
 		{"Keys", testKeys},
+		{"Replacing", testReplacing},
 		{"Identities", testIdentities},
 		{"HeldIdentities", testHeldIdentities},
 		{"Apps", testApps},
 		{"Links", testLinks},
+		{"SignIns", testSignIns},
+		{"SignInLinks", testSignInLinks},
+		{"Sessions", testSessions},
+		{"Refusals", testRefusals},
 		{"SavedSearches", testSavedSearches},
 		{"SavedSearchLife", testSavedSearchLife},
 		{"Suspending", testSuspending},
@@ -130,6 +137,8 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	errs := map[string]error{"Ping": st.Ping(ctx)}
 	_, errs["UpsertColas"] = st.UpsertColas(ctx, []cola.Patch[cola.Cola]{whole(label(1))}, store.Commit)
 	_, errs["Cola"] = st.Cola(ctx, 1)
+	_, errs["MainImages"] = st.MainImages(ctx, []cola.TTBID{1})
+	_, errs["Resubmissions"] = st.Resubmissions(ctx, 1)
 	_, errs["UpsertPermittees"] = st.UpsertPermittees(ctx, []cola.Patch[cola.Permittee]{wholePermittee(cola.Permittee{PermitNumber: "CA-I-1"})}, store.Commit)
 	_, errs["UpsertCategoryAliases"] = st.UpsertCategoryAliases(ctx, []cola.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit)
 	_, errs["AllReferences"] = st.AllReferences(ctx)
@@ -137,7 +146,9 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["HasRevision"] = st.HasRevision(ctx, 0)
 	_, errs["ColasSince"] = st.ColasSince(ctx, 0, func(*cola.IndexRecord) error { return nil })
 	_, errs["CreateAccount"] = st.CreateAccount(ctx, "a@example.com", cola.TierFree)
+	_, errs["Account"] = st.Account(ctx, 1)
 	_, errs["Keys"] = st.Keys(ctx, 0)
+	_, errs["ReplaceKey"] = st.ReplaceKey(ctx, 1, 1, store.Key{}, keyHash(1), epoch, 0)
 	_, errs["AccountOf"] = st.AccountOf(ctx, store.Identity{Issuer: anIssuer, Subject: "1"}, "")
 	errs["AddIdentity"] = st.AddIdentity(ctx, 1, store.Identity{Issuer: anIssuer, Subject: "1"})
 	_, errs["IdentitiesOf"] = st.IdentitiesOf(ctx, 0)
@@ -147,11 +158,29 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	errs["DisableApp"] = st.DisableApp(ctx, 1)
 	_, errs["Connect"] = st.Connect(ctx, 1, 1, nil)
 	_, errs["Links"] = st.Links(ctx, 0)
-	errs["RevokeLink"] = st.RevokeLink(ctx, 1)
+	errs["RevokeLink"] = st.RevokeLink(ctx, 0, 1)
 	afterCloseOfSearches(ctx, st, errs)
+	afterCloseOfSignIns(ctx, st, errs)
 	errs["Settle"] = st.Settle(ctx, store.Batch{}, func(time.Time, []store.AccountState) []store.Entry { return nil })
 	_, errs["AccountUsage"] = st.AccountUsage(ctx, 1)
+	_, errs["MonthlyUsage"] = st.MonthlyUsage(ctx, 1, 0, 0)
 	return errs
+}
+
+// afterCloseOfSignIns tries the methods that have to do with browsers.
+func afterCloseOfSignIns(ctx context.Context, st store.Store, errs map[string]error) {
+	_, errs["CreateSignIn"] = st.CreateSignIn(ctx, store.SignIn{Account: 1, ExpiresAt: epoch})
+	_, errs["SignIns"] = st.SignIns(ctx, 1)
+	errs["EndSignIn"] = st.EndSignIn(ctx, 1, 1)
+	_, errs["EndOtherSignIns"] = st.EndOtherSignIns(ctx, 1, 1)
+	errs["CreateSignInLink"] = st.CreateSignInLink(ctx, 1, linkHash(1), anHour)
+	_, errs["SignInLink"] = st.SignInLink(ctx, linkHash(1))
+	_, errs["UseSignInLink"] = st.UseSignInLink(ctx, linkHash(1))
+	_, errs["Session"] = st.Session(ctx, "a")
+	errs["KeepSession"] = st.KeepSession(ctx, "a", nil, epoch)
+	_, errs["DropSession"] = st.DropSession(ctx, "a")
+	errs["NoteRefusals"] = st.NoteRefusals(ctx, []store.AccountRefusal{refused(1, 1, "burst", 1)})
+	_, errs["Refusals"] = st.Refusals(ctx, 1, 1)
 }
 
 // afterCloseOfSearches tries the methods that have to do with saved searches.

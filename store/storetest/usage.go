@@ -16,6 +16,7 @@ import (
 func testUsage(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"days are told by channel, credential and meter, in order", daysInOrder},
+		{"months are told in order", monthsInOrder},
 		{"the days of a month sum up to it", daysSumUp},
 	})
 }
@@ -53,6 +54,41 @@ func daysInOrder(t *testing.T, st store.Store, c *clock) {
 			t.Errorf("days %v to %v (-want +got):\n%s", span.first, span.last, diff)
 		}
 	}
+}
+
+func monthsInOrder(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	first := cola.PeriodOf(c.now())
+	settle(t, st, b.ID, charge(b.ID, 1, rest(1, cola.MeterListRecords, 100)))
+	var want []store.MonthUsage
+	for n, used := range []cola.Used{{DetailViews: 1}, {}, {ListRecords: 20}, {DetailViews: 3, ListRecords: 1}} {
+		period := first + cola.Period(n) // over the turn of a year
+		c.set(period.End().Add(-time.Microsecond))
+		settle(t, st, a.ID, charge(a.ID, 1, rest(1, cola.MeterDetailViews, used.DetailViews), rest(1, cola.MeterListRecords, used.ListRecords), rest(1, cola.MeterNone, 0)))
+		if used != (cola.Used{}) {
+			want = append(want, store.MonthUsage{Account: a.ID, Period: period, Used: used})
+		}
+	}
+	for _, span := range []struct {
+		first, last cola.Period
+		want        []store.MonthUsage
+	}{
+		{first, first + 3, want}, {first - 30, first + 30, want}, {first, first, want[:1]}, {first + 1, first + 2, want[1:2]},
+		{first + 1, first + 1, nil}, {first + 3, first, nil}, {first + 4, first + 9, nil},
+	} {
+		got, err := st.MonthlyUsage(t.Context(), a.ID, span.first, span.last)
+		if diff := cmp.Diff(span.want, slices.Clip(must(t, got, err))); diff != "" {
+			t.Errorf("months %v to %v (-want +got):\n%s", span.first, span.last, diff)
+		}
+	}
+	voided := store.Entry{Account: b.ID, Units: []store.Units{rest(1, cola.MeterDetailViews, 5)}}
+	id := NewBatchID()
+	mustDo(t, st.Settle(t.Context(), store.Batch{ID: id, Accounts: []cola.AccountID{b.ID}}, func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{voided} }))
+	mustDo(t, st.Void(t.Context(), id, []store.Entry{voided}))
+	got, err := st.MonthlyUsage(t.Context(), b.ID, first, first+9)
+	same(t, "with what was taken back", []store.MonthUsage{{Account: b.ID, Period: first, Used: cola.Used{ListRecords: 100}}}, must(t, got, err))
+	got, err = st.MonthlyUsage(t.Context(), b.ID+100, first, first+9)
+	same(t, "of nobody", 0, len(must(t, got, err)))
 }
 
 // daysSumUp charges at random over the turn of a month and holds the books of months and days to each other and to a sum.

@@ -1,0 +1,52 @@
+package records
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// SumRefusals returns refusals with those that are of one row made one, in the order of their rows, without those that count for nothing.
+// It fails with store.ErrMalformed when one cannot be kept.
+func SumRefusals(refusals []store.AccountRefusal) ([]store.AccountRefusal, error) {
+	sorted := make([]store.AccountRefusal, 0, len(refusals))
+	for _, r := range refusals {
+		if err := r.Check(); err != nil {
+			return nil, err
+		}
+		if r.Count > 0 {
+			sorted = append(sorted, r)
+		}
+	}
+	slices.SortFunc(sorted, compareRefusals)
+	summed := sorted[:0]
+	for _, r := range sorted {
+		if n := len(summed); n > 0 && compareRefusals(summed[n-1], r) == 0 {
+			last := &summed[n-1]
+			last.Count += r.Count
+			if r.LastAt.After(last.LastAt) {
+				last.LastAt = r.LastAt
+			}
+			continue
+		}
+		summed = append(summed, r)
+	}
+	return summed, nil
+}
+
+// compareRefusals orders refusals by what makes them different rows. Instants are kept to the microsecond.
+func compareRefusals(a, b store.AccountRefusal) int {
+	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Minute.UnixMicro(), b.Minute.UnixMicro()), cmp.Compare(a.Channel, b.Channel),
+		cmp.Compare(a.Credential.Kind, b.Credential.Kind), cmp.Compare(a.Credential.ID, b.Credential.ID), cmp.Compare(a.Reason, b.Reason))
+}
+
+// RefusedAccounts returns the accounts of refusals that SumRefusals has put in order, ascending, each once.
+func RefusedAccounts(summed []store.AccountRefusal) []cola.AccountID {
+	ids := make([]cola.AccountID, len(summed))
+	for i := range summed {
+		ids[i] = summed[i].Account
+	}
+	return slices.Compact(ids)
+}
