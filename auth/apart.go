@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"log/slog"
 	"sync"
 	"time"
 
@@ -40,12 +41,12 @@ func (w *warnings) due(account cola.AccountID, now time.Time) bool {
 	return true
 }
 
-// warnApart tells the operator of a person who may have two accounts: the one that tokens are for had no address when it was made,
+// warnApart tells the operator of a person who may have two accounts: the one that tokens of a kind are for had no address when it was made,
 // and by now the verified one that they bring is another account's. Only an operator knows which of the two is wanted.
-func (t *Tokens) warnApart(account store.Account, issuer, verified string) {
-	if verified == "" || !store.IsIdentityName(account.Email) || !t.warned.due(account.ID, t.now()) {
+func (w *warnings) warnApart(log *slog.Logger, now time.Time, account store.Account, issuer, verified, kind string) {
+	if verified == "" || !store.IsIdentityName(account.Email) || !w.due(account.ID, now) {
 		return
 	}
-	t.log.Warn("the verified address in an access token is that of another account than the token is for; if both are one person's, "+
+	log.Warn("the verified address in an "+kind+" token is that of another account than the token is for; if both are one person's, "+
 		"give the identity to the other account: account identities, account add-identity", "account", account.ID, "issuer", issuer)
 }

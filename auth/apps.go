@@ -27,7 +27,7 @@ func (t *Tokens) admit(ctx context.Context, issuer string, c claims) (grant, err
 	if err != nil {
 		return grant{}, storeError(ctx, finding, "find the account of a token", err)
 	}
-	t.warnApart(account, issuer, c.email)
+	t.warned.warnApart(t.log, t.now(), account, issuer, c.email, "access")
 	link, err := t.store.Connect(finding, account.ID, app.ID, c.scopes)
 	if err != nil {
 		return grant{}, storeError(ctx, finding, "connect app", err)

@@ -1,12 +1,8 @@
 package auth
 
 import (
-	"errors"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-
-	"github.com/colaregistry/colaregistry/cola"
 )
 
 // The results that are counted.
@@ -47,17 +43,7 @@ func newTokenMetrics(r prometheus.Registerer) *tokenMetrics {
 
 // checked counts a token; one whose caller went away before the answer is not counted.
 func (m *tokenMetrics) checked(result string, err error) {
-	var refusal *cola.Error
-	switch {
-	case err == nil:
-	case !errors.As(err, &refusal):
-		result = resultFailed
-	case refusal.Code == cola.CodeUnavailable:
-		result = resultUnavailable
-	default:
-		result = resultRefused
-	}
-	m.checks.WithLabelValues(result).Inc()
+	m.checks.WithLabelValues(resultOf(err, result)).Inc()
 }
 
 // fetched counts an attempt to get keys.

@@ -111,14 +111,8 @@ func (o TokenOptions) check() error {
 		return errors.New("no issuer of access tokens is given")
 	}
 	for _, s := range o.Issuers {
-		u, err := url.Parse(s)
-		switch {
-		case err != nil || !u.IsAbs() || u.Host == "" || u.User != nil:
-			return fmt.Errorf("the issuer %s is not an absolute https URL", strconv.Quote(s))
-		case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-			return fmt.Errorf("the issuer %s has a query or a fragment, which issuers have not", strconv.Quote(s))
-		case !isSafe(u):
-			return fmt.Errorf("the issuer %s is not an https URL; http is only for issuers on this machine, such as http://127.0.0.1:9000", strconv.Quote(s))
+		if err := checkIssuer(s); err != nil {
+			return err
 		}
 	}
 	if len(o.Audiences) == 0 {
@@ -128,6 +122,20 @@ func (o TokenOptions) check() error {
 		if a == "" {
 			return errors.New("an audience that access tokens must be for is empty")
 		}
+	}
+	return nil
+}
+
+// checkIssuer refuses what cannot be the URL of an issuer.
+func checkIssuer(s string) error {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || !u.IsAbs() || u.Host == "" || u.User != nil:
+		return fmt.Errorf("the issuer %s is not an absolute https URL", strconv.Quote(s))
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return fmt.Errorf("the issuer %s has a query or a fragment, which issuers have not", strconv.Quote(s))
+	case !isSafe(u):
+		return fmt.Errorf("the issuer %s is not an https URL; http is only for issuers on this machine, such as http://127.0.0.1:9000", strconv.Quote(s))
 	}
 	return nil
 }

@@ -1,0 +1,359 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const ourURL = "https://cola.example.com"
+
+// browserStore is a BrowserStore in memory.
+type browserStore struct {
+	now cola.Clock
+
+	mu       sync.Mutex
+	accounts map[store.Identity]store.Account
+	people   []store.Account // those that were made, by order
+	signIns  map[int64]store.SignIn
+	links    map[store.SignInLinkHash]store.Account
+	sessions map[string]keptRow
+	calls    map[string]int
+	fail     map[string]error // of calls by name
+}
+
+type keptRow struct {
+	data  []byte
+	until time.Time
+}
+
+func newBrowserStore(now cola.Clock) *browserStore {
+	return &browserStore{
+		now: now, accounts: map[store.Identity]store.Account{}, signIns: map[int64]store.SignIn{},
+		links: map[store.SignInLinkHash]store.Account{}, sessions: map[string]keptRow{}, calls: map[string]int{}, fail: map[string]error{},
+	}
+}
+
+// begin counts a call and returns how it is to fail. The caller unlocks.
+func (s *browserStore) begin(ctx context.Context, name string) error {
+	s.mu.Lock()
+	s.calls[name]++
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.fail[name]
+}
+
+// set changes the store as others do meanwhile.
+func (s *browserStore) set(change func(*browserStore)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s)
+}
+
+// called returns how often a call was made, and forgets it.
+func (s *browserStore) called(name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.calls[name]
+	delete(s.calls, name)
+	return n
+}
+
+// holds reports whether a sign-in holds, as the ledger does.
+func (s *browserStore) holds(id int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept, ok := s.signIns[id]
+	return ok && kept.EndedAt.IsZero() && s.now().Before(kept.ExpiresAt)
+}
+
+// link makes a link for an account.
+func (s *browserStore) link(account store.Account) string {
+	token, hash := NewSignInLink()
+	s.set(func(s *browserStore) { s.links[hash] = account })
+	return token
+}
+
+func (s *browserStore) AccountOf(ctx context.Context, who store.Identity, verified string) (store.Account, error) {
+	defer s.mu.Unlock()
+	if err := s.begin(ctx, "AccountOf"); err != nil {
+		return store.Account{}, err
+	}
+	if err := who.Check(verified); err != nil {
+		return store.Account{}, err
+	}
+	if account, ok := s.accounts[who]; ok {
+		return account, nil
+	}
+	account := store.Account{ID: cola.AccountID(len(s.people) + 1), Email: verified}
+	if verified == "" {
+		account.Email = who.Name()
+	}
+	for _, p := range s.people {
+		if p.Email == account.Email {
+			account = p
+		}
+	}
+	s.accounts[who] = account
+	s.people = append(s.people, account)
+	return account, nil
+}
+
+func (s *browserStore) CreateSignIn(ctx context.Context, made store.SignIn) (store.SignIn, error) {
+	defer s.mu.Unlock()
+	if err := s.begin(ctx, "CreateSignIn"); err != nil {
+		return store.SignIn{}, err
+	}
+	made.ID, made.CreatedAt = int64(500+len(s.signIns)), s.now()
+	s.signIns[made.ID] = made
+	return made, nil
+}
+
+func (s *browserStore) EndSignIn(ctx context.Context, account cola.AccountID, id int64) error {
+	defer s.mu.Unlock()
+	if err := s.begin(ctx, "EndSignIn"); err != nil {
+		return err
+	}
+	kept, ok := s.signIns[id]
+	if !ok || kept.Account != account {
+		return store.ErrNotFound
+	}
+	if kept.EndedAt.IsZero() {
+		kept.EndedAt = s.now()
+		s.signIns[id] = kept
+	}
+	return nil
+}
+
+func (s *browserStore) SignInLink(ctx context.Context, hash store.SignInLinkHash) (store.Account, error) {
+	defer s.mu.Unlock()
+	if err := s.begin(ctx, "SignInLink"); err != nil {
+		return store.Account{}, err
+	}
+	account, ok := s.links[hash]
+	if !ok {
+		return store.Account{}, store.ErrNotFound
+	}
+	return account, nil
+}
+
+func (s *browserStore) UseSignInLink(ctx context.Context, hash store.SignInLinkHash) (store.Account, error) {
+	defer s.mu.Unlock()
+	if err := s.begin(ctx, "UseSignInLink"); err != nil {
+		return store.Account{}, err
+	}
+	account, ok := s.links[hash]
+	if !ok {
+		return store.Account{}, store.ErrNotFound
+	}
+	delete(s.links, hash)
+	return account, nil
+}
+
+func (s *browserStore) Session(ctx context.Context, name string) ([]byte, error) {
+	defer s.mu.Unlock()
+	if err := s.begin(ctx, "Session"); err != nil {
+		return nil, err
+	}
+	row, ok := s.sessions[name]
+	if !ok || !s.now().Before(row.until) {
+		return nil, store.ErrNotFound
+	}
+	return bytes.Clone(row.data), nil
+}
+
+func (s *browserStore) KeepSession(ctx context.Context, name string, data []byte, until time.Time) error {
+	defer s.mu.Unlock()
+	if err := s.begin(ctx, "KeepSession"); err != nil {
+		return err
+	}
+	s.sessions[name] = keptRow{bytes.Clone(data), until}
+	return nil
+}
+
+func (s *browserStore) DropSession(ctx context.Context, name string) (bool, error) {
+	defer s.mu.Unlock()
+	if err := s.begin(ctx, "DropSession"); err != nil {
+		return false, err
+	}
+	row, ok := s.sessions[name]
+	delete(s.sessions, name)
+	return ok && s.now().Before(row.until), nil
+}
+
+// madeClock is a clock that is set by hand.
+type madeClock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *madeClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *madeClock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// desk is Browsers with all that it asks.
+type desk struct {
+	*Browsers
+	clock    *madeClock
+	store    *browserStore
+	provider *provider
+	other    *provider
+	log      *lockedBuffer
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *lockedBuffer) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.String()
+}
+
+func newDesk(t testing.TB, change func(*desk, *BrowserOptions)) *desk {
+	t.Helper()
+	d := &desk{clock: &madeClock{at: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)}, log: &lockedBuffer{}}
+	d.store = newBrowserStore(d.clock.now)
+	d.provider, d.other = newProvider(t, ourIssuer, d.clock.now), newProvider(t, otherIssuer, d.clock.now)
+	d.provider.secret = "hush"
+	o := BrowserOptions{
+		Store: d.store, PublicURL: ourURL, Now: d.clock.now, Client: &http.Client{Transport: providers{d.provider, d.other}},
+		Logger: slog.New(slog.NewTextHandler(d.log, nil)),
+	}
+	if change != nil {
+		change(d, &o)
+	}
+	if o.Issuers == nil {
+		o.Issuers = []SignInIssuer{d.provider.settings(), d.other.settings()}
+	}
+	var err error
+	if d.Browsers, err = NewBrowsers(o); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// browser is one browser. It keeps the cookies that it is told to.
+type browser struct {
+	*desk
+	cookies map[string]*http.Cookie
+}
+
+func (d *desk) browser() *browser { return &browser{d, map[string]*http.Cookie{}} }
+
+// visit has a page answer the browser.
+func (b *browser) visit(page http.HandlerFunc) *http.Response {
+	r := httptest.NewRequest(http.MethodGet, ourURL+"/", nil)
+	for _, c := range b.cookies {
+		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
+	}
+	w := httptest.NewRecorder()
+	b.Load(page).ServeHTTP(w, r)
+	response := w.Result()
+	for _, c := range response.Cookies() {
+		if b.cookies[c.Name] = c; c.MaxAge < 0 {
+			delete(b.cookies, c.Name)
+		}
+	}
+	return response
+}
+
+// do has a page do something that may fail.
+func (b *browser) do(action func(context.Context) error) (err error) {
+	b.visit(func(w http.ResponseWriter, r *http.Request) {
+		err = action(r.Context())
+		w.WriteHeader(http.StatusNoContent)
+	})
+	return err
+}
+
+// look has a page do something that cannot.
+func (b *browser) look(action func(context.Context)) {
+	_ = b.do(func(ctx context.Context) error { action(ctx); return nil })
+}
+
+// caller returns who is signed in, as far as the ledger would let them; zero when nobody is.
+func (b *browser) caller() (c cola.Caller) {
+	b.look(func(ctx context.Context) { c, _ = b.Caller(ctx) })
+	if !b.store.holds(c.Credential.ID) {
+		return cola.Caller{}
+	}
+	return c
+}
+
+func (b *browser) begin(t testing.TB, key, returnTo string) (redirect string) {
+	t.Helper()
+	if err := b.do(func(ctx context.Context) (err error) {
+		redirect, err = b.Begin(ctx, key, returnTo)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return redirect
+}
+
+func (b *browser) finish(query url.Values) (returnTo string, err error) {
+	err = b.do(func(ctx context.Context) (err error) {
+		returnTo, err = b.Finish(ctx, query, "Firefox")
+		return err
+	})
+	return returnTo, err
+}
+
+// signIn signs a person in by the first issuer.
+func (b *browser) signIn(t testing.TB, subject string) cola.Caller {
+	t.Helper()
+	if _, err := b.finish(b.provider.approve(t, b.begin(t, "0", "/"), subject, subject+"@example.com")); err != nil {
+		t.Fatal(err)
+	}
+	c := b.caller()
+	if c.Account == 0 {
+		t.Fatal("nobody is signed in after a good sign-in")
+	}
+	return c
+}
+
+func (b *browser) signOut(t testing.TB) (redirect string) {
+	t.Helper()
+	if err := b.do(func(ctx context.Context) (err error) {
+		redirect, err = b.SignOut(ctx)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return redirect
+}
+
+// cookie returns the value of the session's cookie, or nothing.
+func (b *browser) cookie() string {
+	for _, c := range b.cookies {
+		return c.Value
+	}
+	return ""
+}

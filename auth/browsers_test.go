@@ -1,0 +1,234 @@
+package auth
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// TestVisitorsLeaveNothing: who only looks gets no cookie, and nothing is read or kept.
+func TestVisitorsLeaveNothing(t *testing.T) {
+	b := newDesk(t, nil).browser()
+	response := b.visit(func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := b.Caller(r.Context()); ok || b.Pop(r.Context(), "notice") != "" {
+			t.Error("a visitor is known")
+		}
+		if redirect, err := b.SignOut(r.Context()); redirect != "" || err != nil {
+			t.Errorf("sign-out of nobody: %q, %v", redirect, err)
+		}
+		_, _ = io.WriteString(w, "page")
+	})
+	if len(response.Header["Set-Cookie"]) != 0 || response.Header.Get("Vary") != "Cookie" {
+		t.Errorf("headers %v", response.Header)
+	}
+	if len(b.store.calls) != 0 {
+		t.Errorf("the store was asked: %v", b.store.calls)
+	}
+}
+
+// TestCookies: scripts, other sites and, on https, neighbours and plain connections have no part in them.
+func TestCookies(t *testing.T) {
+	for public, want := range map[string]http.Cookie{
+		"https://cola.example.com":   {Name: "__Host-colaregistry", Secure: true},
+		"https://cola.example.com/":  {Name: "__Host-colaregistry", Secure: true},
+		"http://127.0.0.1:8080":      {Name: "colaregistry"},
+		"http://cola.example.com:80": {Name: "colaregistry"},
+	} {
+		b := newDesk(t, func(_ *desk, o *BrowserOptions) { o.PublicURL, o.Now = public, time.Now }).browser()
+		response := b.visit(func(_ http.ResponseWriter, r *http.Request) { b.Put(r.Context(), "notice", "hello") })
+		c := response.Cookies()[0]
+		if len(c.Value) != 43 || c.MaxAge < 595 || c.MaxAge > 605 {
+			t.Errorf("%s: %s", public, response.Header["Set-Cookie"])
+		}
+		got := http.Cookie{Name: c.Name, Secure: c.Secure}
+		if diff := cmp.Diff(want, got); diff != "" || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
+			t.Errorf("%s: %s", public, response.Header["Set-Cookie"])
+		}
+		for name := range b.store.sessions {
+			if strings.Contains(name, c.Value) {
+				t.Error("the token itself is kept")
+			}
+		}
+	}
+}
+
+// TestMadeUpCookies: nothing is ever kept under what a browser comes with by itself.
+func TestMadeUpCookies(t *testing.T) {
+	known := newSecretText()
+	for _, planted := range []string{known, "x", strings.Repeat("A", 5000), known[:42] + "/", "a\u00e9", known + "="} {
+		d := newDesk(t, nil)
+		b := d.browser()
+		b.cookies["x"] = &http.Cookie{Name: "__Host-colaregistry", Value: planted}
+		redirect := b.begin(t, "0", "/")
+		delete(b.cookies, "x")
+		if asked := d.store.called("Session"); planted != known && asked != 0 {
+			t.Errorf("the store was asked for %.50q", planted)
+		}
+		if b.cookie() == planted || b.cookie() == "" {
+			t.Fatalf("%q was taken for the session", planted)
+		}
+		if _, err := b.finish(d.provider.approve(t, redirect, "ann", "")); err != nil {
+			t.Fatal(err)
+		}
+		attacker := d.browser()
+		attacker.cookies["x"] = &http.Cookie{Name: "__Host-colaregistry", Value: planted}
+		if c := attacker.caller(); c.Account != 0 {
+			t.Fatalf("who planted %q is %+v", planted, c)
+		}
+	}
+}
+
+// TestTokensChange: the token from before a sign-in leads nowhere after it, and the one from before a sign-out neither.
+func TestTokensChange(t *testing.T) {
+	d := newDesk(t, nil)
+	for name, enter := range map[string]func(b *browser){
+		"issuer": func(b *browser) { b.signIn(t, "ann") },
+		"link": func(b *browser) {
+			token := d.store.link(store.Account{ID: 77, Email: "eve@example.com"})
+			if err := b.do(func(ctx context.Context) error { return b.UseLink(ctx, token, "") }); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		b := d.browser()
+		b.look(func(ctx context.Context) { b.Put(ctx, "notice", "of a visitor") })
+		attacker := d.browser()
+		attacker.cookies["x"] = b.cookies["__Host-colaregistry"] // fixed by the attacker, or seen
+		enter(b)
+		if attacker.caller().Account != 0 || attacker.cookie() == b.cookie() {
+			t.Errorf("%s: the old token is signed in", name)
+		}
+		thief := d.browser()
+		thief.cookies["x"] = b.cookies["__Host-colaregistry"]
+		if thief.caller().Account == 0 {
+			t.Fatalf("%s: the new token is not signed in", name)
+		}
+		b.signOut(t)
+		if thief.caller().Account != 0 || b.caller().Account != 0 || b.cookie() != "" {
+			t.Errorf("%s: signed in after signing out", name)
+		}
+	}
+	if len(d.store.sessions) != 0 {
+		t.Errorf("%d sessions are left", len(d.store.sessions))
+	}
+}
+
+// TestSignInsEnd: after a day without a request, and after fourteen days whatever is asked.
+func TestSignInsEnd(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		every, last time.Duration
+	}{
+		{"idle", 0, 24 * time.Hour},
+		{"in use", 23 * time.Hour, 14 * 24 * time.Hour},
+		{"in use all the time", 30 * time.Second, 14 * 24 * time.Hour},
+	} {
+		b := newDesk(t, nil).browser()
+		b.signIn(t, "ann")
+		begun := b.clock.now()
+		if c.every > 0 {
+			for b.clock.now().Add(c.every).Before(begun.Add(c.last)) {
+				b.clock.pass(c.every)
+				b.look(func(ctx context.Context) {
+					if _, ok := b.Caller(ctx); !ok {
+						t.Fatalf("%s: signed out after %v", c.name, b.clock.now().Sub(begun))
+					}
+				})
+			}
+		}
+		b.clock.pass(begun.Add(c.last).Sub(b.clock.now()) - time.Second)
+		if b.caller().Account == 0 && c.every != 30*time.Second { // it was seen 30 seconds ago at most
+			t.Errorf("%s: signed out a second too early", c.name)
+		}
+		b.clock.pass(time.Second)
+		if c.every == 0 {
+			b.clock.pass(24 * time.Hour) // since the look just now
+		}
+		if _, ok := callerOf(b); ok {
+			t.Errorf("%s: still signed in", c.name)
+		}
+	}
+}
+
+func callerOf(b *browser) (c cola.Caller, ok bool) {
+	b.look(func(ctx context.Context) { c, ok = b.Caller(ctx) })
+	return c, ok
+}
+
+// TestSignOut: the issuer is told who signs out, and leads back here; a store that is away signs nobody out silently.
+func TestSignOut(t *testing.T) {
+	d := newDesk(t, nil)
+	b := d.browser()
+	c := b.signIn(t, "ann")
+	d.store.set(func(s *browserStore) { s.fail["EndSignIn"] = store.ErrUnavailable })
+	err := b.do(func(ctx context.Context) error { _, err := b.SignOut(ctx); return err })
+	if cola.CodeOf(err) != cola.CodeUnavailable || b.caller().Account != c.Account {
+		t.Errorf("sign-out without a store: %v", err)
+	}
+	d.store.set(func(s *browserStore) { clear(s.fail) })
+	redirect, err := url.Parse(b.signOut(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := redirect.Query()
+	if redirect.Host != "id.example.com" || redirect.Path != "/realms/beer/bye" || q.Get("theme") != "dark" || q.Get("client_id") != "dashboard" ||
+		q.Get("post_logout_redirect_uri") != ourURL+"/sign-in" || strings.Count(q.Get("id_token_hint"), ".") != 2 {
+		t.Errorf("sent to %s", redirect)
+	}
+	if d.store.holds(c.Credential.ID) {
+		t.Error("the sign-in holds after the sign-out")
+	}
+	d.provider.set(func(p *provider) { p.idToken = []change{claim("groups", strings.Repeat("g", 5000))} })
+	b.signIn(t, "ann")
+	if redirect := b.signOut(t); strings.Contains(redirect, "id_token_hint") || !strings.Contains(redirect, "client_id=dashboard") {
+		t.Errorf("with an ID token that is too long for a URL: sent to %.200s", redirect)
+	}
+}
+
+// TestBrowserOptions: what cannot work is refused before a server starts.
+func TestBrowserOptions(t *testing.T) {
+	good := SignInIssuer{URL: ourIssuer, ClientID: "x"}
+	for want, o := range map[string]BrowserOptions{
+		"the public URL":     {PublicURL: "cola.example.com"},
+		"not the scheme":     {PublicURL: "https://cola.example.com/app"},
+		"scheme and host":    {PublicURL: "ftp://cola.example.com"},
+		"http is only for":   {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: "http://id.example.com", ClientID: "x"}}},
+		"needs the client":   {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer}}},
+		"is given twice":     {PublicURL: ourURL, Issuers: []SignInIssuer{good, good}},
+		"which issuers have": {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer + "?a", ClientID: "x"}}},
+	} {
+		if _, err := NewBrowsers(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", o, err, want)
+		}
+	}
+	d := newDesk(t, func(d *desk, o *BrowserOptions) {
+		o.Issuers = []SignInIssuer{d.provider.settings(), {URL: otherIssuer, ClientID: "x", Name: "Work"}}
+	})
+	if diff := cmp.Diff([]IssuerChoice{{"0", "id.example.com"}, {"1", "Work"}}, d.Issuers()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestShownBrowser: what a browser says of itself is kept short and without what cannot be seen.
+func TestShownBrowser(t *testing.T) {
+	for said, want := range map[string]string{
+		"Mozilla/5.0 (X11)":             "Mozilla/5.0 (X11)",
+		"":                              "",
+		" a\x00b\r\nc\u202ed\xff ":      "abcd",
+		strings.Repeat("é", 300) + "xx": strings.Repeat("é", 100),
+		"x" + strings.Repeat("é", 300):  "x" + strings.Repeat("é", 99),
+	} {
+		if got := shownBrowser(said); got != want {
+			t.Errorf("%q: %q, want %q", said, got, want)
+		}
+	}
+}

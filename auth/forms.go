@@ -1,0 +1,42 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+)
+
+// FormFor is how long a form may be open that is good for one sending.
+const FormFor = 2 * time.Hour
+
+// OpenForm returns a token for a form of whoever is signed in that is good for one sending, within FormFor. It fails with CodeUnavailable when the store
+// does not answer.
+func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
+	token = rand.Text()
+	kept := sessionStore{b.store, b.now}
+	err = kept.within(ctx, "open form", func(ctx context.Context) error {
+		return kept.KeepSession(ctx, formName(ctx, b, token), nil, b.now().Add(FormFor))
+	})
+	return token, err
+}
+
+// TakeForm reports whether a form with a token is sent for the first time by whoever has opened it. Of those who send it at the same time, to any
+// process, one is told so. It fails with CodeUnavailable when the store does not answer; then the form may have been taken.
+func (b *Browsers) TakeForm(ctx context.Context, token string) (first bool, err error) {
+	kept := sessionStore{b.store, b.now}
+	err = kept.within(ctx, "take form", func(ctx context.Context) (err error) {
+		first, err = kept.DropSession(ctx, formName(ctx, b, token))
+		return err
+	})
+	return first && err == nil, err
+}
+
+// formName is what a form is kept under beside sessions, whose names are hashes without a space.
+func formName(ctx context.Context, b *Browsers, token string) string {
+	c, _ := b.Caller(ctx)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", c.Credential.ID, token))
+	return "form " + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,145 @@
+package auth
+
+import (
+	"context"
+	"crypto/subtle"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// person is who an issuer says has signed in.
+type person struct {
+	subject   string
+	email     string // that the issuer has verified, or empty
+	addressed bool   // the issuer has told an address, verified or not
+	idToken   string // that says so; empty when it is too long to be kept
+}
+
+// identify checks an ID token that the issuer has just given for a code, and returns whom it names. It is checked as access tokens are,
+// and must be for this service and answer the attempt with the nonce.
+func (i *signInIssuer) identify(ctx context.Context, raw, nonce string) (person, error) {
+	token, err := parseToken(raw)
+	switch {
+	case err != nil:
+		return person{}, i.untrusted("its ID token is missing or garbled")
+	case token.issuer != i.URL:
+		return person{}, i.untrusted("its ID token is of another issuer")
+	case token.typed:
+		return person{}, i.untrusted("it holds an access token in place of an ID token")
+	}
+	var who person
+	var refusal error
+	err = i.keys.verify(ctx, token, func(payload []byte) error {
+		who, refusal = i.readPerson(payload, nonce)
+		return refusal
+	})
+	switch {
+	case refusal != nil:
+		return person{}, refusal
+	case cola.CodeOf(err) == cola.CodeUnauthorized:
+		return person{}, i.untrusted("its ID token is not signed with a key that it publishes")
+	case err != nil:
+		return person{}, i.away()
+	}
+	if len(raw) <= mostIDToken {
+		who.idToken = raw
+	}
+	return who, nil
+}
+
+// readPerson reads the claims of an ID token whose signature is proven.
+func (i *signInIssuer) readPerson(payload []byte, nonce string) (who person, err error) {
+	o, err := parseObject(payload)
+	if err != nil {
+		return person{}, i.untrusted("its ID token cannot be read")
+	}
+	audiences, err := o.texts("aud")
+	if err != nil || !slices.Contains(audiences, i.ClientID) {
+		return person{}, i.untrusted("its ID token is for another service")
+	}
+	if party, err := o.text("azp"); err != nil || (o.has("azp") || len(audiences) > 1) && party != i.ClientID {
+		return person{}, i.untrusted("its ID token was issued to another service")
+	}
+	if given, err := o.text("nonce"); err != nil || subtle.ConstantTimeCompare([]byte(given), []byte(nonce)) != 1 {
+		return person{}, i.untrusted("its ID token answers another attempt to sign in")
+	}
+	if err := i.checkTimes(o, i.now()); err != nil {
+		return person{}, err
+	}
+	if who.subject, err = o.text("sub"); err != nil || !isName(who.subject) {
+		return person{}, i.untrusted("its ID token names nobody")
+	}
+	return i.addressed(who, o)
+}
+
+// checkTimes refuses an ID token that is not valid now. It was made a moment ago, so a wrong time is most likely a wrong clock.
+func (i *signInIssuer) checkTimes(o object, now time.Time) error {
+	expires, limited, err := o.instant("exp")
+	if err != nil || !limited {
+		return i.untrusted("its ID token does not say when it expires")
+	}
+	if !now.Before(expires.Add(leeway)) {
+		return i.untrusted("its ID token had expired when it came: the clock there may be behind, or the one here ahead")
+	}
+	for _, name := range []string{"nbf", "iat"} {
+		at, given, err := o.instant(name)
+		if err != nil || given && at.Add(-leeway).After(now) {
+			return i.untrusted("its ID token is of the future: the clock there may be ahead, or the one here behind")
+		}
+	}
+	return nil
+}
+
+// addressed notes the address that the issuer tells of a person. One that it says it has not verified is refused, since it can be mended
+// there: without an address a person who has an account would get a second one. Where the issuer does not say, as some never do,
+// the address counts for nothing, as in access tokens.
+func (i *signInIssuer) addressed(who person, o object) (person, error) {
+	who.addressed = o.has("email")
+	who.email = o.verifiedEmail()
+	if said := string(o["email_verified"]); who.addressed && (said == `false` || said == `"false"`) {
+		return person{}, unauthorized("%s has not verified your e-mail address, so it cannot tell which account is yours. Verify it there, then sign in again.", i.Name)
+	}
+	return who, nil
+}
+
+// askAddress asks the issuer for the address of a person: many do not put it into ID tokens. An issuer that answers without one is taken
+// at its word, one that does not answer signs nobody in, since a person who has an account would get a second one.
+func (i *signInIssuer) askAddress(ctx context.Context, at, accessToken string, who person) (person, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return person{}, i.away()
+	}
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("Authorization", "Bearer "+accessToken)
+	response, err := i.giving.Do(request)
+	if err != nil {
+		i.log.Warn("an issuer cannot be asked for an address", "issuer", i.URL, "error", shortened(err.Error()))
+		return person{}, i.away()
+	}
+	defer response.Body.Close()
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	switch {
+	case response.StatusCode >= http.StatusInternalServerError || response.StatusCode == http.StatusTooManyRequests:
+		i.log.Warn("an issuer cannot be asked for an address", "issuer", i.URL, "status", response.StatusCode)
+		return person{}, i.away()
+	case response.StatusCode != http.StatusOK || kind != "application/json":
+		return who, nil // it tells nothing, or in a form that was not asked for
+	}
+	body, err := io.ReadAll(response.Body) // the client bounds it
+	if err != nil {
+		return person{}, i.away()
+	}
+	o, err := parseObject(body)
+	if err != nil {
+		return person{}, i.untrusted("what it tells of you cannot be read")
+	}
+	if subject, err := o.text("sub"); err != nil || subject != who.subject {
+		return person{}, i.untrusted("it names two different people")
+	}
+	return i.addressed(who, o)
+}

@@ -1,0 +1,191 @@
+package auth
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// mostCode bounds the codes that issuers send back, in bytes.
+const mostCode = 4 << 10
+
+// Begin begins to sign in with an issuer, named by its key, and returns where the browser is to go. The attempt is the browser's alone;
+// it is good once, for AttemptFor, and beside up to four others. returnTo is what Finish returns when it is the path of a page
+// here, with its query. Begin fails with a cola.CodeValidation error for an unknown key, and with CodeUnavailable when the issuer cannot be asked.
+func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redirect string, err error) {
+	s := sessionOf(ctx)
+	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.key == issuerKey })
+	if at < 0 {
+		return "", cola.Errorf(cola.CodeValidation, "There is no such way to sign in here. Choose one on the sign-in page.")
+	}
+	issuer := b.issuers[at]
+	told, err := issuer.endpoints(ctx)
+	if err != nil {
+		return "", err
+	}
+	a := attempt{
+		State: newSecretText(), Nonce: newSecretText(), Verifier: oauth2.GenerateVerifier(), Issuer: issuer.URL,
+		ReturnTo: localPage(returnTo), Until: b.now().Add(AttemptFor),
+	}
+	s.kept.Attempts = append(s.kept.Attempts, a)
+	s.kept.Attempts = s.kept.Attempts[max(0, len(s.kept.Attempts)-mostAttempts):]
+	s.changed = true
+	return told.oauth.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
+}
+
+// Finish signs in whom an issuer has sent back with this query, and returns where to go on; browser is what the browser says it is. It
+// fails with a cola.CodeUnauthorized error that tells the person why nobody was signed in, and with CodeUnavailable when the
+// issuer or the store cannot be asked. An attempt is used up whatever comes of it, and a failed one leaves who is signed in signed in.
+func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string) (returnTo string, err error) {
+	defer func() { b.counts.WithLabelValues(byIssuer, resultOf(err, resultAccepted)).Inc() }()
+	a, issuer, err := b.attempt(sessionOf(ctx), query)
+	if err != nil {
+		return "", err
+	}
+	told, err := issuer.endpoints(ctx)
+	if err != nil {
+		return "", err
+	}
+	code, err := issuer.code(query, told.namesItself)
+	if err != nil {
+		return "", err
+	}
+	asking, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	who, err := issuer.redeem(asking, told, a, code)
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", fmt.Errorf("ask issuer: %w", ctx.Err()) // nobody waits for the answer
+		}
+		return "", err
+	}
+	account, err := b.accountOf(ctx, issuer.URL, who)
+	if err != nil {
+		return "", err
+	}
+	return a.ReturnTo, b.enter(ctx, entry{
+		account: account, via: issuer.URL, browser: browser,
+		signOutAt: told.signOut, clientID: issuer.ClientID, idToken: who.idToken,
+	})
+}
+
+// attempt takes the attempt that an answer belongs to out of the browser's session.
+func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer, error) {
+	state, found := single(query, "state"), -1
+	for n, a := range s.kept.Attempts {
+		if subtle.ConstantTimeCompare([]byte(a.State), []byte(state)) == 1 {
+			found = n
+		}
+	}
+	if state == "" || found < 0 {
+		return attempt{}, nil, unauthorized("This sign-in took too long, was finished already, or was begun in another browser. Begin again on the sign-in page.")
+	}
+	a := s.kept.Attempts[found]
+	s.kept.Attempts = slices.Delete(s.kept.Attempts, found, found+1)
+	s.changed = true
+	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.URL == a.Issuer })
+	if at < 0 {
+		return attempt{}, nil, unauthorized("Nobody can sign in here any more in the way you chose. Choose another on the sign-in page.")
+	}
+	return a, b.issuers[at], nil
+}
+
+// single returns the value of a parameter that is given once, and nothing for any other.
+func single(query url.Values, name string) string {
+	if len(query[name]) != 1 {
+		return ""
+	}
+	return query[name][0]
+}
+
+// code returns the code of an answer that is the issuer's.
+func (i *signInIssuer) code(query url.Values, namesItself bool) (string, error) {
+	// An answer of another issuer would have us take its code to this one (RFC 9207).
+	if given := query["iss"]; (len(given) > 0 || namesItself) && (len(given) != 1 || given[0] != i.URL) {
+		return "", i.untrusted("it is not the answer of the service that was asked")
+	}
+	if len(query["error"]) > 0 {
+		return "", i.refused(single(query, "error"))
+	}
+	code := single(query, "code")
+	if code == "" || len(code) > mostCode {
+		return "", i.untrusted("it holds no code")
+	}
+	return code, nil
+}
+
+// refused is what somebody is told whom the issuer sends back with an error. Only errors that are known are shown.
+func (i *signInIssuer) refused(reason string) error {
+	switch reason {
+	case "access_denied":
+		return unauthorized("%s did not sign you in: you or its administrator have not allowed it. Sign in again and allow it, or ask its administrator.", i.Name)
+	case "login_required", "interaction_required", "consent_required", "account_selection_required":
+		return unauthorized("%s wants you to sign in there first. Begin again on the sign-in page.", i.Name)
+	}
+	i.log.Warn("an issuer did not sign somebody in", "issuer", i.URL, "reason", cola.Quoted(reason))
+	return i.away()
+}
+
+// untrusted is what somebody is told whom an answer of the issuer does not sign in. The reason is ours, a sentence's part.
+func (i *signInIssuer) untrusted(reason string) error {
+	i.log.Warn("the answer of an issuer signs nobody in", "issuer", i.URL, "reason", reason)
+	return unauthorized("The answer of %s could not be trusted (%s), so you were not signed in. Sign in again; if it stays so, tell the operator of this service.", i.Name, reason)
+}
+
+// redeem has the issuer say who brought a code.
+func (i *signInIssuer) redeem(ctx context.Context, told *endpoints, a attempt, code string) (person, error) {
+	token, err := told.oauth.Exchange(oidc.ClientContext(ctx, i.giving), code, oauth2.VerifierOption(a.Verifier))
+	if err != nil {
+		return person{}, i.notRedeemed(err)
+	}
+	raw, _ := token.Extra("id_token").(string)
+	who, err := i.identify(ctx, raw, a.Nonce)
+	if err != nil {
+		return person{}, err
+	}
+	if !who.addressed && told.userInfo != "" {
+		who, err = i.askAddress(ctx, told.userInfo, token.AccessToken, who)
+	}
+	return who, err
+}
+
+// notRedeemed tells what became of a code that the issuer did not take. What the issuer says besides its error's name stays there: it
+// may hold anything.
+func (i *signInIssuer) notRedeemed(err error) error {
+	var answer *oauth2.RetrieveError
+	if !errors.As(err, &answer) {
+		i.log.Warn("an issuer to sign in with cannot be asked", "issuer", i.URL, "error", shortened(err.Error()))
+		return i.away()
+	}
+	i.log.Warn("an issuer has not taken a code that it gave", "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
+	if answer.ErrorCode == "invalid_grant" && answer.Response.StatusCode < http.StatusInternalServerError {
+		return unauthorized("%s says that this sign-in took too long or was finished already. Begin again on the sign-in page.", i.Name)
+	}
+	return i.away()
+}
+
+// accountOf returns the account of a person, made when there is none.
+func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (store.Account, error) {
+	finding, cancel := context.WithTimeout(ctx, findWithin)
+	defer cancel()
+	identity := store.Identity{Issuer: issuer, Subject: who.subject}
+	if identity.Check(who.email) != nil {
+		who.email = "" // an address that cannot be kept finds no account
+	}
+	account, err := b.store.AccountOf(finding, identity, who.email)
+	if err != nil {
+		return store.Account{}, storeError(ctx, finding, "find the account of a sign-in", err)
+	}
+	b.warned.warnApart(b.log, b.now(), account, issuer, who.email, "ID")
+	return account, nil
+}

@@ -1,0 +1,280 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// TestSignInByAnIssuer: a person who comes back from the issuer is signed in to their account, where they wanted to go.
+func TestSignInByAnIssuer(t *testing.T) {
+	d := newDesk(t, nil)
+	b := d.browser()
+	redirect := b.begin(t, "0", "/keys?page=2")
+	d.clock.pass(AttemptFor - time.Second)
+	returnTo, err := b.finish(d.provider.approve(t, redirect, "ann", "Ann@example.com"))
+	if err != nil || returnTo != "/keys?page=2" {
+		t.Fatalf("leads to %q, %v", returnTo, err)
+	}
+	want := cola.Caller{
+		Account: 1, Credential: cola.Credential{Kind: cola.CredentialSignIn, ID: 500}, Channel: cola.ChannelDashboard, Scopes: cola.Scopes(),
+	}
+	if diff := cmp.Diff(want, b.caller()); diff != "" {
+		t.Error(diff)
+	}
+	made := d.store.signIns[500]
+	if diff := cmp.Diff(store.SignIn{
+		ID: 500, Account: 1, Via: ourIssuer, Browser: "Firefox", CreatedAt: d.clock.now(), ExpiresAt: d.clock.now().Add(14 * 24 * time.Hour),
+	}, made); diff != "" {
+		t.Error(diff)
+	}
+	if d.store.people[0].Email != "Ann@example.com" {
+		t.Errorf("the account is %+v", d.store.people[0])
+	}
+	if !d.provider.basic || d.provider.presented != "hush" {
+		t.Errorf("the client secret came as %q, in the header: %v", d.provider.presented, d.provider.basic)
+	}
+	if d.log.text() != "" {
+		t.Errorf("logged: %s", d.log.text())
+	}
+}
+
+// TestPublicClients: without a secret the client id goes where issuers look for it.
+func TestPublicClients(t *testing.T) {
+	d := newDesk(t, func(d *desk, _ *BrowserOptions) { d.provider.secret = "" })
+	d.browser().signIn(t, "ann")
+	if d.provider.basic {
+		t.Error("a public client must not use the Authorization header")
+	}
+	d = newDesk(t, func(d *desk, _ *BrowserOptions) {
+		d.provider.document = map[string]any{"token_endpoint_auth_methods_supported": []string{"private_key_jwt", "client_secret_post"}}
+	})
+	d.browser().signIn(t, "ann")
+	if d.provider.basic || d.provider.presented != "hush" {
+		t.Error("the secret must be sent as the issuer wants it")
+	}
+}
+
+// TestSignInAgain: who signs in in place of another leaves nothing of the other's behind.
+func TestSignInAgain(t *testing.T) {
+	b := newDesk(t, nil).browser()
+	first := b.signIn(t, "ann")
+	second := b.signIn(t, "bob")
+	if first.Account == second.Account || b.store.holds(first.Credential.ID) {
+		t.Errorf("%+v after %+v, whose sign-in holds", second, first)
+	}
+}
+
+// TestTabs: attempts of one browser are apart; the oldest of six is forgotten, and each ends after ten minutes.
+func TestTabs(t *testing.T) {
+	d := newDesk(t, nil)
+	b := d.browser()
+	var answers []url.Values
+	for range 6 {
+		answers = append(answers, d.provider.approve(t, b.begin(t, "0", "/"), "ann", ""))
+		d.clock.pass(time.Minute)
+	}
+	const late = "took too long"
+	expect := func(n int, want string) {
+		t.Helper()
+		if _, err := b.finish(answers[n]); (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("tab %d: %v, want %q", n, err, want)
+		}
+	}
+	expect(0, late)
+	expect(1, "")
+	expect(1, late)
+	expect(5, "") // signs in again
+	d.clock.pass(6 * time.Minute)
+	expect(2, late) // begun ten minutes ago
+	expect(3, "")
+	for _, row := range d.store.sessions {
+		if strings.Contains(string(row.data), answers[0].Get("state")) {
+			t.Error("a forgotten attempt is kept")
+		}
+	}
+}
+
+// TestUnfinishedAttempts: what is kept of a visitor who does not come back is gone after ten minutes.
+func TestUnfinishedAttempts(t *testing.T) {
+	d := newDesk(t, nil)
+	d.browser().begin(t, "0", "/")
+	if len(d.store.sessions) != 1 {
+		t.Fatalf("%d sessions", len(d.store.sessions))
+	}
+	for _, row := range d.store.sessions {
+		if got := row.until.Sub(d.clock.now()); got != 10*time.Minute {
+			t.Errorf("kept for %v", got)
+		}
+	}
+}
+
+// with returns a query with a parameter changed; without values it is left out.
+func with(query url.Values, name string, values ...string) url.Values {
+	changed := url.Values{}
+	for n, v := range query {
+		changed[n] = v
+	}
+	if changed[name] = values; len(values) == 0 {
+		delete(changed, name)
+	}
+	return changed
+}
+
+// TestGoodAnswers: what issuers do differently and may.
+func TestGoodAnswers(t *testing.T) {
+	for name, setup := range map[string]func(*desk){
+		"audience in an array":     idToken(claim("aud", []string{"dashboard"})),
+		"two audiences, our party": idToken(claim("aud", []string{"shop", "dashboard"}), claim("azp", "dashboard")),
+		"clock a little ahead":     func(d *desk) { idToken(claim("iat", d.clock.now().Add(20*time.Second).Unix()))(d) },
+		"clock a little behind":    func(d *desk) { idToken(claim("exp", d.clock.now().Add(-20*time.Second).Unix()))(d) },
+		"typed":                    idToken(header("typ", "JWT")),
+		"key without a name":       idToken(header("kid", nil)),
+		"no details": func(d *desk) {
+			d.provider.document = map[string]any{"userinfo_endpoint": nil, "end_session_endpoint": nil}
+		},
+		"details refused": func(d *desk) { d.provider.status["/me"] = 403 },
+		"details signed":  func(d *desk) { d.provider.infoKind = "application/jwt" },
+		"names itself": func(d *desk) {
+			d.provider.document = map[string]any{"authorization_response_iss_parameter_supported": true}
+		},
+	} {
+		d := newDesk(t, nil)
+		setup(d)
+		b := d.browser()
+		good := with(d.provider.approve(t, b.begin(t, "0", ""), "ann", ""), "iss", ourIssuer)
+		if returnTo, err := b.finish(good); err != nil || returnTo != "/" {
+			t.Errorf("%s: %q, %v", name, returnTo, err)
+			continue
+		}
+		if b.caller().Account != 1 || d.store.people[0].Email != ourIssuer+"#ann" {
+			t.Errorf("%s: %+v, account %+v", name, b.caller(), d.store.people)
+		}
+	}
+}
+
+// TestAddresses: the account with an address that the issuer has verified is the person's, wherever the issuer tells of it.
+func TestAddresses(t *testing.T) {
+	for name, c := range map[string]struct {
+		token []change
+		info  map[string]any
+		want  string
+	}{
+		"in the token":         {[]change{claim("email", "ann@example.com"), claim("email_verified", true)}, map[string]any{"email": "x@example.com", "email_verified": true}, "ann@example.com"},
+		"asked for":            {nil, map[string]any{"email": "ann@example.com", "email_verified": true}, "ann@example.com"},
+		"asked for, as text":   {nil, map[string]any{"email": "ann@example.com", "email_verified": "true"}, "ann@example.com"},
+		"not said to be":       {[]change{claim("email", "ann@example.com")}, map[string]any{"email": "ann@example.com", "email_verified": true}, ourIssuer + "#ann"},
+		"not said to be, told": {nil, map[string]any{"email": "ann@example.com"}, ourIssuer + "#ann"},
+		"no address":           {[]change{claim("email", "Ann <ann@example.com>"), claim("email_verified", true)}, nil, ourIssuer + "#ann"},
+		"like a name":          {[]change{claim("email", "x://y#z@example.com"), claim("email_verified", true)}, nil, ourIssuer + "#ann"},
+	} {
+		d := newDesk(t, nil)
+		d.provider.idToken, d.provider.info = c.token, c.info
+		b := d.browser()
+		if _, err := b.finish(d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := d.store.people[0].Email; got != c.want {
+			t.Errorf("%s: account of %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestSignInsApartAreToldOf: the operator hears of a person who may have two accounts, as with access tokens.
+func TestSignInsApartAreToldOf(t *testing.T) {
+	d := newDesk(t, nil)
+	b := d.browser()
+	for _, email := range []string{"", "ann@example.com"} {
+		if _, err := b.finish(d.provider.approve(t, b.begin(t, "0", "/"), "ann", email)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if told := d.log.text(); strings.Count(told, "account add-identity") != 1 || !strings.Contains(told, "account=1") || strings.Contains(told, "ann") {
+		t.Errorf("told %s", told)
+	}
+}
+
+// TestMixUp: an answer is taken to the issuer that the attempt was begun with, and to no other, whichever it came from.
+func TestMixUp(t *testing.T) {
+	d := newDesk(t, nil)
+	b := d.browser()
+	ours, theirs := b.begin(t, "0", "/"), b.begin(t, "1", "/")
+	u, err := url.Parse(theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := d.provider.approve(t, ours, "ann", "")
+	mixed := with(good, "state", u.Query().Get("state"))
+	if _, err := b.finish(mixed); err == nil {
+		t.Error("a code of one issuer was taken to another")
+	}
+	if len(d.provider.codes) != 1 || d.other.asked["/token"] != 1 || d.provider.asked["/token"] != 0 {
+		t.Error("the code went to who did not give it")
+	}
+	if _, err := b.finish(with(good, "iss", otherIssuer)); err == nil || b.caller().Account != 0 {
+		t.Errorf("an answer that names another issuer: %v", err)
+	}
+	if d.provider.asked["/token"] != 0 {
+		t.Error("the code of an answer that names another issuer was redeemed")
+	}
+}
+
+// TestForgedSignIn: an answer that was begun in another browser signs nobody in, so nobody is led into a stranger's account.
+func TestForgedSignIn(t *testing.T) {
+	d := newDesk(t, nil)
+	attacker, victim := d.browser(), d.browser()
+	answer := d.provider.approve(t, attacker.begin(t, "0", "/"), "eve", "")
+	victim.begin(t, "0", "/")
+	if _, err := victim.finish(answer); cola.CodeOf(err) != cola.CodeUnauthorized || victim.caller().Account != 0 {
+		t.Errorf("the victim is signed in as %+v: %v", victim.caller(), err)
+	}
+	if _, err := attacker.finish(answer); err != nil {
+		t.Errorf("the browser that began it: %v", err)
+	}
+}
+
+// TestUnknownIssuers: a key that is made up leads nowhere.
+func TestUnknownIssuers(t *testing.T) {
+	b := newDesk(t, nil).browser()
+	for _, key := range []string{"", "2", "-1", "00", ourIssuer, "0 "} {
+		err := b.do(func(ctx context.Context) error { _, err := b.Begin(ctx, key, "/"); return err })
+		if cola.CodeOf(err) != cola.CodeValidation || b.cookie() != "" {
+			t.Errorf("%q: %v", key, err)
+		}
+	}
+}
+
+// TestIssuerTakenOut: who comes back from an issuer that is configured no more is told so.
+func TestIssuerTakenOut(t *testing.T) {
+	d := newDesk(t, nil)
+	b := d.browser()
+	answer := d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")
+	later := newDesk(t, func(new *desk, o *BrowserOptions) { o.Store, o.Issuers = d.store, []SignInIssuer{new.other.settings()} })
+	b.desk = later
+	if _, err := b.finish(answer); cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "any more") {
+		t.Error(err)
+	}
+}
+
+// TestOutsideLoad: a handler that is not under Load is a fault of the program, except that it may ask who is signed in.
+func TestOutsideLoad(t *testing.T) {
+	d := newDesk(t, nil)
+	if _, ok := d.Caller(t.Context()); ok {
+		t.Error("somebody is signed in")
+	}
+	defer func() {
+		if p, _ := recover().(string); !strings.Contains(p, "Browsers.Load") {
+			t.Errorf("panic %q", p)
+		}
+	}()
+	d.Put(t.Context(), "notice", http.StatusText(200))
+}

@@ -1,0 +1,258 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// SignInIssuer is an issuer that account holders may sign in with.
+type SignInIssuer struct {
+	URL          string // exactly as its tokens name it; https, or http on this very machine
+	ClientID     string // that this service is registered with there
+	ClientSecret string // empty: this service is a public client there
+	Name         string // that people know it by; empty: the URL's host
+}
+
+// IssuerChoice is an issuer to choose on the page where account holders sign in.
+type IssuerChoice struct{ Key, Name string } // Key is what Begin knows it by
+
+// signInIssuer is an issuer to sign in with, and what it tells of itself.
+type signInIssuer struct {
+	SignInIssuer
+	key      string
+	callback string       // where it sends browsers back to
+	asking   *http.Client // for documents
+	giving   *http.Client // for requests that carry secrets: they follow no redirect
+	keys     *issuer
+	now      cola.Clock
+	log      *slog.Logger
+
+	under singleflight.Group
+	mu    sync.Mutex
+	found *endpoints // nil: none yet
+	tried time.Time  // when the last attempt to discover them failed; zero when it did not
+}
+
+// endpoints is what an issuer tells of itself.
+type endpoints struct {
+	oauth       oauth2.Config
+	userInfo    string // empty: none
+	signOut     string // its end_session_endpoint; empty: none
+	namesItself bool   // it says in its answers who it is (RFC 9207)
+	at          time.Time
+}
+
+func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, err error) {
+	asking := askingClient(o.Client)
+	giving := *asking
+	giving.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	measured := newTokenMetrics(nil) // those of access tokens say nothing of sign-ins
+	for n, i := range o.Issuers {
+		if err := checkIssuer(i.URL); err != nil {
+			return nil, err
+		}
+		switch {
+		case !isName(i.ClientID):
+			return nil, fmt.Errorf("the issuer %s needs the client id that this service has there: 1 to %d bytes", strconv.Quote(i.URL), maxName)
+		case slices.ContainsFunc(all, func(other *signInIssuer) bool { return other.URL == i.URL }):
+			return nil, fmt.Errorf("the issuer %s is given twice for signing in", strconv.Quote(i.URL))
+		}
+		if u, err := url.Parse(i.URL); i.Name == "" && err == nil {
+			i.Name = u.Host
+		}
+		all = append(all, &signInIssuer{
+			SignInIssuer: i, key: strconv.Itoa(n), callback: callback, asking: asking, giving: &giving, now: o.Now, log: o.Logger,
+			keys: &issuer{url: i.URL, fetch: source{i.URL, asking}.fetch, now: o.Now, log: o.Logger, metrics: measured},
+		})
+	}
+	return all, nil
+}
+
+// Issuers returns the issuers that account holders may sign in with.
+func (b *Browsers) Issuers() []IssuerChoice {
+	all := make([]IssuerChoice, len(b.issuers))
+	for n, i := range b.issuers {
+		all[n] = IssuerChoice{i.key, i.Name}
+	}
+	return all
+}
+
+// Check asks every issuer about itself now, and says which cannot be used and why. It is no reason not to start: they are asked again when
+// somebody wants to sign in.
+func (b *Browsers) Check(ctx context.Context) error {
+	var all sync.WaitGroup
+	found := make([]error, len(b.issuers))
+	for n, i := range b.issuers {
+		all.Go(func() {
+			select {
+			case answer := <-i.ask():
+				found[n] = answer.Err
+			case <-ctx.Done():
+				found[n] = fmt.Errorf("ask issuer %s: %w", i.URL, ctx.Err())
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(found...)
+}
+
+// known returns what the issuer has told of itself, or nil. When it is not known, or was told some time ago, the issuer is asked, unless
+// that failed just now.
+func (i *signInIssuer) known() *endpoints {
+	i.mu.Lock()
+	found, tried, now := i.found, i.tried, i.now()
+	i.mu.Unlock()
+	if found != nil && now.Sub(found.at) >= keepFor {
+		found = nil
+	}
+	if (found == nil || now.Sub(found.at) >= refreshAfter) && (tried.IsZero() || now.Sub(tried) >= askEveryWithout) {
+		i.ask()
+	}
+	return found
+}
+
+// endpoints returns what the issuer tells of itself, or an unavailable error. It waits only when that is not known.
+func (i *signInIssuer) endpoints(ctx context.Context) (*endpoints, error) {
+	if found := i.known(); found != nil {
+		return found, nil
+	}
+	i.mu.Lock()
+	pausing := !i.tried.IsZero() && i.now().Sub(i.tried) < askEveryWithout
+	i.mu.Unlock()
+	if pausing {
+		return nil, i.away()
+	}
+	select {
+	case answer := <-i.ask():
+		if answer.Err != nil {
+			return nil, i.away()
+		}
+		return answer.Val.(*endpoints), nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("ask issuer: %w", ctx.Err())
+	}
+}
+
+// away is what somebody is told who cannot be signed in because of the issuer. Why the log tells.
+func (i *signInIssuer) away() error {
+	return &cola.Error{
+		Code:       cola.CodeUnavailable,
+		Message:    fmt.Sprintf("The sign-in service %s cannot be used right now. Try again in a minute; if it stays so, tell the operator of this service.", i.Name),
+		RetryAfter: askEveryWithout,
+	}
+}
+
+// ask asks the issuer about itself, once for all who ask at the same time. It goes on when they have gone.
+func (i *signInIssuer) ask() <-chan singleflight.Result {
+	return i.under.DoChan("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), askWithin)
+		defer cancel()
+		found, err := i.discover(ctx)
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if err != nil {
+			i.tried = i.now()
+			i.log.Warn("an issuer to sign in with cannot be used", "issuer", i.URL, "error", err)
+			return nil, fmt.Errorf("ask issuer %s: %w", i.URL, err)
+		}
+		i.found, i.tried = found, time.Time{}
+		return found, nil
+	})
+}
+
+// discover asks the issuer for its discovery document, and refuses one that leads to where secrets are not safe.
+func (i *signInIssuer) discover(ctx context.Context) (*endpoints, error) {
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, i.asking), i.URL)
+	if err != nil {
+		return nil, fmt.Errorf("discover: %s", shortened(strconv.Quote(err.Error()))) // it may hold the whole answer
+	}
+	var told struct {
+		Authorization string   `json:"authorization_endpoint"`
+		Token         string   `json:"token_endpoint"`
+		UserInfo      string   `json:"userinfo_endpoint"`
+		EndSession    string   `json:"end_session_endpoint"`
+		AuthMethods   []string `json:"token_endpoint_auth_methods_supported"`
+		Scopes        []string `json:"scopes_supported"`
+		NamesItself   bool     `json:"authorization_response_iss_parameter_supported"`
+	}
+	if err := provider.Claims(&told); err != nil {
+		return nil, fmt.Errorf("discover: %w", err)
+	}
+	for _, e := range []struct {
+		name, address string
+		optional      bool
+	}{
+		{"authorization_endpoint", told.Authorization, false}, {"token_endpoint", told.Token, false},
+		{"userinfo_endpoint", told.UserInfo, true}, {"end_session_endpoint", told.EndSession, true},
+	} {
+		if err := i.checkEndpoint(e.address); err != nil && (e.address != "" || !e.optional) {
+			return nil, fmt.Errorf("discover: the %s %s %w", e.name, cola.Quoted(e.address), err)
+		}
+	}
+	style, err := i.authStyle(told.AuthMethods)
+	if err != nil {
+		return nil, fmt.Errorf("discover: %w", err)
+	}
+	return &endpoints{
+		oauth: oauth2.Config{
+			ClientID: i.ClientID, ClientSecret: i.ClientSecret, RedirectURL: i.callback, Scopes: scopesToAsk(told.Scopes),
+			Endpoint: oauth2.Endpoint{AuthURL: told.Authorization, TokenURL: told.Token, AuthStyle: style},
+		},
+		userInfo: told.UserInfo, signOut: told.EndSession, namesItself: told.NamesItself, at: i.now(),
+	}, nil
+}
+
+// mostEndpoint bounds the addresses of endpoints, in bytes.
+const mostEndpoint = 1_000
+
+// checkEndpoint refuses an address that browsers or secrets must not be sent to. Plain http is for issuers that are on this machine themselves.
+func (i *signInIssuer) checkEndpoint(address string) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || len(address) > mostEndpoint || u.Fragment != "" || u.User != nil:
+		return errors.New("is not a URL of an endpoint")
+	case !isSafe(u), u.Scheme == "http" && strings.HasPrefix(i.URL, "https:"):
+		return errors.New("is not an https URL")
+	case strings.ContainsFunc(u.Host, func(r rune) bool { // it goes into a Content-Security-Policy
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(".-_:[]", r)
+	}):
+		return errors.New("has a host that is none")
+	}
+	return nil
+}
+
+// authStyle returns how this service proves itself to the issuer.
+func (i *signInIssuer) authStyle(methods []string) (oauth2.AuthStyle, error) {
+	switch {
+	case i.ClientSecret == "":
+		return oauth2.AuthStyleInParams, nil // only says which client it is
+	case len(methods) == 0 || slices.Contains(methods, "client_secret_basic"): // what is left out means it
+		return oauth2.AuthStyleInHeader, nil
+	case slices.Contains(methods, "client_secret_post"):
+		return oauth2.AuthStyleInParams, nil
+	}
+	return 0, errors.New("it takes no client secret (token_endpoint_auth_methods_supported has neither client_secret_basic nor client_secret_post)")
+}
+
+// scopesToAsk returns the scopes to ask for. Some issuers refuse who asks for what they do not have.
+func scopesToAsk(supported []string) []string {
+	if len(supported) > 0 && !slices.Contains(supported, "email") {
+		return []string{oidc.ScopeOpenID}
+	}
+	return []string{oidc.ScopeOpenID, "email"}
+}

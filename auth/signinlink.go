@@ -1,0 +1,64 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// secretBytes is how much chance is in every secret that a browser proves something with.
+const secretBytes = 32
+
+// newSecretText returns a secret of its own, in base64url.
+func newSecretText() string {
+	secret := make([]byte, secretBytes)
+	rand.Read(secret) // never fails: crypto/rand ends the program instead
+	return base64.RawURLEncoding.EncodeToString(secret)
+}
+
+// NewSignInLink makes a link that signs an account holder in once. Its address is the public URL, SignInLinkPath and the token; the store
+// gets the hash.
+func NewSignInLink() (token string, hash store.SignInLinkHash) {
+	token = newSecretText()
+	return token, sha256.Sum256([]byte(token))
+}
+
+// LinkAccount returns the e-mail address of the account that a link signs in to, for a page that asks whether to go on. It uses nothing
+// up. It fails with a cola.CodeUnauthorized error for a link that signs nobody in, whichever the reason.
+func (b *Browsers) LinkAccount(ctx context.Context, token string) (email string, err error) {
+	account, err := b.byLink(ctx, token, b.store.SignInLink)
+	return account.Email, err
+}
+
+// UseLink signs in by a link, which is used up then; browser is what the browser says it is. Of those who use one at the same time one
+// is signed in, and the others get the error of LinkAccount.
+func (b *Browsers) UseLink(ctx context.Context, token, browser string) (err error) {
+	defer func() { b.counts.WithLabelValues(byLink, resultOf(err, resultAccepted)).Inc() }()
+	account, err := b.byLink(ctx, token, b.store.UseSignInLink)
+	if err != nil {
+		return err
+	}
+	return b.enter(ctx, entry{account: account, browser: browser})
+}
+
+// byLink returns the account of a link that find finds.
+func (b *Browsers) byLink(ctx context.Context, token string, find func(context.Context, store.SignInLinkHash) (store.Account, error)) (store.Account, error) {
+	spent := unauthorized("This sign-in link was used already, has expired or is not whole. A link works once, for a few minutes: ask for a new one.")
+	if secret, err := base64.RawURLEncoding.Strict().DecodeString(token); err != nil || len(secret) != secretBytes {
+		return store.Account{}, spent
+	}
+	finding, cancel := context.WithTimeout(ctx, findWithin)
+	defer cancel()
+	account, err := find(finding, sha256.Sum256([]byte(token)))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return store.Account{}, spent
+	case err != nil:
+		return store.Account{}, storeError(ctx, finding, "find sign-in link", err)
+	}
+	return account, nil
+}

@@ -1,0 +1,109 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func (b *browser) use(token string) error {
+	return b.do(func(ctx context.Context) error { return b.UseLink(ctx, token, "Firefox") })
+}
+
+// TestSignInByALink: a link shows whom it is for as often as it is looked at, and signs in once.
+func TestSignInByALink(t *testing.T) {
+	d := newDesk(t, nil)
+	token := d.store.link(store.Account{ID: 77, Email: "eve@example.com"})
+	b, other := d.browser(), d.browser()
+	for range 3 {
+		if err := b.do(func(ctx context.Context) error {
+			email, err := b.LinkAccount(ctx, token)
+			if email != "eve@example.com" {
+				t.Errorf("the link is for %q", email)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.cookie() != "" || b.caller().Account != 0 {
+		t.Error("looking at a link signs in")
+	}
+	if err := b.use(token); err != nil || b.caller().Account != 77 {
+		t.Fatalf("%v, signed in as %+v", err, b.caller())
+	}
+	if made := d.store.signIns[b.caller().Credential.ID]; made.Via != "" || made.Browser != "Firefox" || made.ExpiresAt.Sub(d.clock.now()) != SignInFor {
+		t.Errorf("sign-in %+v", made)
+	}
+	for name, err := range map[string]error{
+		"by another browser": other.use(token),
+		"looked at":          other.do(func(ctx context.Context) error { _, err := other.LinkAccount(ctx, token); return err }),
+		"again":              b.use(token),
+	} {
+		if cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "ask for a new one") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if other.caller().Account != 0 || b.caller().Account != 77 {
+		t.Error("a used link changes who is signed in")
+	}
+	if redirect := b.signOut(t); redirect != "" {
+		t.Errorf("a sign-in by a link is signed out at %q", redirect)
+	}
+}
+
+// TestLinksThatAreNone: what cannot be a link's token is refused in the same words, and the store is not asked.
+func TestLinksThatAreNone(t *testing.T) {
+	b := newDesk(t, nil).browser()
+	for _, token := range []string{"", "x", strings.Repeat("A", 42), strings.Repeat("A", 44), strings.Repeat("/", 43), "\x00", strings.Repeat("é", 5000)} {
+		if err := b.use(token); cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "ask for a new one") {
+			t.Errorf("%.50q: %v", token, err)
+		}
+	}
+	if len(b.store.calls) != 0 {
+		t.Errorf("the store was asked: %v", b.store.calls)
+	}
+	if err := b.use(newSecretText()); cola.CodeOf(err) != cola.CodeUnauthorized {
+		t.Errorf("an unknown token: %v", err)
+	}
+	b.store.set(func(s *browserStore) { s.fail["UseSignInLink"] = store.ErrUnavailable })
+	if err := b.use(newSecretText()); cola.CodeOf(err) != cola.CodeUnavailable {
+		t.Errorf("without a store: %v", err)
+	}
+}
+
+// TestLinksAtTheSameTime: of many who use one link, one is signed in.
+func TestLinksAtTheSameTime(t *testing.T) {
+	d := newDesk(t, nil)
+	token := d.store.link(store.Account{ID: 77, Email: "eve@example.com"})
+	var all sync.WaitGroup
+	browsers := make([]*browser, 20)
+	for n := range browsers {
+		browsers[n] = d.browser()
+		all.Go(func() { _ = browsers[n].use(token) })
+	}
+	all.Wait()
+	signedIn := 0
+	for _, b := range browsers {
+		if b.caller().Account != 0 {
+			signedIn++
+		}
+	}
+	if signedIn != 1 || len(d.store.signIns) != 1 {
+		t.Errorf("%d are signed in, %d sign-ins", signedIn, len(d.store.signIns))
+	}
+}
+
+// TestNewSignInLink: tokens differ, fit into an address as they are, and are known by their hash.
+func TestNewSignInLink(t *testing.T) {
+	one, hash := NewSignInLink()
+	two, _ := NewSignInLink()
+	if one == two || len(one) != 43 || strings.Trim(one, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" || hash != sha256.Sum256([]byte(one)) {
+		t.Errorf("%q, %q, %x", one, two, hash)
+	}
+}

@@ -1,0 +1,132 @@
+package auth
+
+import (
+	"net/url"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// TestWhateverTheOrder: in whatever order two browsers begin, finish, use links, sign out and take each other's answers and earlier cookies, a
+// browser is signed in to the account that was last proven in it, and to none before that and after signing out.
+func TestWhateverTheOrder(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		d := newDesk(t, nil)
+		w := &walk{desk: d, t: t}
+		for range 2 {
+			w.browsers = append(w.browsers, &walker{browser: d.browser()})
+		}
+		r.Repeat(map[string]func(*rapid.T){
+			"begin":    w.begin,
+			"answer":   w.answer,
+			"link":     w.link,
+			"sign out": func(r *rapid.T) { b := w.one(r); b.signOut(t); b.proven = 0 },
+			"old cookie": func(r *rapid.T) { // comes back with one from before, as a thief of it would
+				b := w.one(r)
+				if now := b.cookie(); len(b.old) > 0 && now != "" {
+					thief := d.browser()
+					thief.cookies["x"] = b.cookies["__Host-colaregistry"]
+					old := *thief.cookies["x"]
+					old.Value = rapid.SampledFrom(b.old).Draw(r, "cookie")
+					if thief.cookies["x"] = &old; old.Value != now && thief.caller().Account != 0 {
+						r.Fatalf("an old cookie is signed in as %+v", thief.caller())
+					}
+				}
+			},
+			"": w.check,
+		})
+	})
+}
+
+// walk is two browsers, and what an attacker who sees everything could send to either.
+type walk struct {
+	*desk
+	t        *testing.T
+	browsers []*walker
+	answers  []sentAnswer
+	links    []sentLink
+}
+
+type walker struct {
+	*browser
+	proven cola.AccountID // zero: nobody
+	old    []string       // cookies that it had
+}
+
+type sentAnswer struct {
+	query   url.Values
+	by      *walker // who began it
+	subject string
+	issuer  string
+	used    bool
+}
+
+type sentLink struct {
+	token   string
+	account cola.AccountID
+	used    bool
+}
+
+func (w *walk) one(r *rapid.T) *walker { return rapid.SampledFrom(w.browsers).Draw(r, "browser") }
+
+func (w *walk) begin(r *rapid.T) {
+	b, p := w.one(r), w.provider
+	key := rapid.SampledFrom([]string{"0", "1"}).Draw(r, "issuer")
+	if key == "1" {
+		p = w.other
+	}
+	subject := rapid.SampledFrom([]string{"ann", "bob"}).Draw(r, "subject")
+	w.answers = append(w.answers, sentAnswer{p.approve(w.t, b.begin(w.t, key, "/"), subject, ""), b, subject, p.url, false})
+}
+
+// answer sends a browser an answer, or a mixture of two.
+func (w *walk) answer(r *rapid.T) {
+	if len(w.answers) == 0 {
+		return
+	}
+	b := w.one(r)
+	a := &w.answers[rapid.IntRange(0, len(w.answers)-1).Draw(r, "answer")]
+	code := &w.answers[rapid.IntRange(0, len(w.answers)-1).Draw(r, "code")]
+	_, err := b.finish(with(a.query, "code", code.query.Get("code")))
+	good := a == code && a.by == b && !a.used
+	if a.by == b {
+		a.used = true // whatever came of it
+	}
+	if a.issuer == code.issuer && a.by == b {
+		code.used = code.used || err == nil
+	}
+	if err == nil && !good {
+		r.Fatalf("an answer that is not the browser's own and whole signed it in")
+	}
+	if err == nil {
+		b.proven = w.store.accounts[store.Identity{Issuer: a.issuer, Subject: a.subject}].ID
+	}
+}
+
+func (w *walk) link(r *rapid.T) {
+	if len(w.links) == 0 || rapid.Bool().Draw(r, "new") {
+		account := store.Account{ID: cola.AccountID(70 + len(w.links)), Email: "x@example.com"}
+		w.links = append(w.links, sentLink{token: w.store.link(account), account: account.ID})
+	}
+	b, l := w.one(r), &w.links[rapid.IntRange(0, len(w.links)-1).Draw(r, "link")]
+	if err := b.use(l.token); (err == nil) == l.used {
+		r.Fatalf("a link that was used before: %v, signs in: %v", l.used, err)
+	} else if err == nil {
+		b.proven, l.used = l.account, true
+	}
+}
+
+// check compares who is signed in with who has proven it.
+func (w *walk) check(r *rapid.T) {
+	for n, b := range w.browsers {
+		if got := b.caller().Account; got != b.proven {
+			r.Fatalf("browser %d is signed in to account %d, proven was %d", n, got, b.proven)
+		}
+		if c := b.cookie(); c != "" {
+			b.old = append(b.old, c)
+		}
+	}
+}
