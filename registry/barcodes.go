@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/quota"
 )
 
 // barcodeColas is how many labels a barcode lookup returns at most.
@@ -30,7 +29,7 @@ func (s *Service) BarcodeFit(ctx context.Context, c cola.Caller, value string, f
 		return cola.BarcodeResult{}, state, err
 	}
 	found.Colas, _ = fit.cut(found.Colas)
-	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Meter: cola.MeterListRecords, Units: len(found.Colas)})
+	grant, err := s.ledger.Charge(ctx, chargeOf(c, cola.MeterListRecords, len(found.Colas)))
 	if err != nil {
 		return cola.BarcodeResult{}, grant.State, err
 	}

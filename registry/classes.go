@@ -22,13 +22,14 @@ const (
 	byFilters                     // anything else that narrows
 	permitteeSearch               // a list of permittees
 	permitteeDetails              // one permittee with its recent labels
+	facetCounts                   // what a search finds by the values of facets
 	classes                       // how many there are
 )
 
 // String returns the class as it is told.
 func (c class) String() string {
 	return [classes]string{
-		"browse", "text", "prefix", "phrase", "id", "barcode", "brand", "permit", "filters", "permittees", "permittee",
+		"browse", "text", "prefix", "phrase", "id", "barcode", "brand", "permit", "filters", "permittees", "permittee", "facets",
 	}[c]
 }
 

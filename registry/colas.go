@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/quota"
+	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -26,27 +26,33 @@ func (s *Service) SearchColas(ctx context.Context, c cola.Caller, p cola.SearchP
 
 // SearchColasFit is SearchColas for an answer that has room for so many rows only; the page is cut to them.
 func (s *Service) SearchColasFit(ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary]) (ColaPage, cola.QuotaState, error) {
+	page, _, state, err := s.searchColas(ctx, c, p, fit)
+	return page, state, err
+}
+
+// searchColas searches, charges what it found and returns it with the view that it was found in.
+func (s *Service) searchColas(ctx context.Context, c cola.Caller, p cola.SearchParams, fit Fit[cola.ColaSummary]) (ColaPage, *search.View, cola.QuotaState, error) {
 	if state, err := s.begin(c); err != nil {
-		return ColaPage{}, state, err
+		return ColaPage{}, nil, state, err
 	}
 	q, err := p.Normalize(s.now())
 	if err != nil {
 		state, err := s.Refuse(ctx, c, err)
-		return ColaPage{}, state, err
+		return ColaPage{}, nil, state, err
 	}
-	begun := time.Now()
-	found := s.index.View().Search(q)
+	begun, view := time.Now(), s.index.View()
+	found := view.Search(q)
 	s.metrics.searched(classOf(&q.Query), begun)
 	rows, fewer := fit.cut(found.Rows)
 	found.Rows, found.HasMore = rows, found.HasMore || fewer
-	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Meter: cola.MeterListRecords, Units: len(found.Rows)})
+	grant, err := s.ledger.Charge(ctx, chargeOf(c, cola.MeterListRecords, len(found.Rows)))
 	if err != nil {
-		return ColaPage{}, grant.State, err
+		return ColaPage{}, nil, grant.State, err
 	}
 	if grant.Units < len(found.Rows) {
 		found.Rows, found.HasMore = found.Rows[:grant.Units], true
 	}
-	return colaPage(q, found.Rows, found.Total, found.HasMore), grant.State, nil
+	return colaPage(q, found.Rows, found.Total, found.HasMore), view, grant.State, nil
 }
 
 func colaPage(q cola.ColaSearch, rows []cola.ColaSummary, total int, more bool) ColaPage {
@@ -70,22 +76,25 @@ func colaPage(q cola.ColaSearch, rows []cola.ColaSummary, total int, more bool) 
 // Cola returns a label with all that is known of it. White space around the id does not count. It costs a detail view; not finding it, or finding that the caller
 // has it already by its ETag, is free.
 func (s *Service) Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.Cola], cola.QuotaState, error) {
-	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch, func() (cola.Cola, error) {
-		id = strings.TrimSpace(id)
-		ttbID, ok := cola.ParseTTBID(id)
-		if !ok {
-			return cola.Cola{}, noCola(id)
-		}
-		label, err := s.label(ctx, ttbID)
-		if errors.Is(err, store.ErrNotFound) {
-			return cola.Cola{}, noCola(id)
-		}
-		if err != nil {
-			return cola.Cola{}, storeError(err, "read COLA "+ttbID.String())
-		}
-		s.absoluteURLs(&label)
-		return label, nil
-	})
+	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch, func() (cola.Cola, error) { return s.findCola(ctx, id) })
+}
+
+// findCola reads the label with an id as it is handed out.
+func (s *Service) findCola(ctx context.Context, id string) (cola.Cola, error) {
+	id = strings.TrimSpace(id)
+	ttbID, ok := cola.ParseTTBID(id)
+	if !ok {
+		return cola.Cola{}, noCola(id)
+	}
+	label, err := s.label(ctx, ttbID)
+	if errors.Is(err, store.ErrNotFound) {
+		return cola.Cola{}, noCola(id)
+	}
+	if err != nil {
+		return cola.Cola{}, storeError(err, "read COLA "+ttbID.String())
+	}
+	s.absoluteURLs(&label)
+	return label, nil
 }
 
 // noCola tells that there is no label of an id, and what ids look like where it looks like none.
@@ -138,13 +147,16 @@ const ownImages = "/images/"
 
 // absoluteURLs completes the addresses of images that this server draws.
 func (s *Service) absoluteURLs(label *cola.Cola) {
-	absolute := func(u *cola.Text) {
-		if strings.HasPrefix(string(*u), ownImages) {
-			*u = cola.Text(s.publicURL) + *u
-		}
-	}
-	absolute(&label.MainImageURL)
+	label.MainImageURL = s.absoluteURL(label.MainImageURL)
 	for i := range label.Images {
-		absolute(&label.Images[i].ImageURL)
+		label.Images[i].ImageURL = s.absoluteURL(label.Images[i].ImageURL)
 	}
+}
+
+// absoluteURL completes the address of an image that this server draws, and returns any other as it is.
+func (s *Service) absoluteURL(u cola.Text) cola.Text {
+	if strings.HasPrefix(string(u), ownImages) {
+		return cola.Text(s.publicURL) + u
+	}
+	return u
 }

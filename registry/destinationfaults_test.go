@@ -123,7 +123,7 @@ func TestDestinationsFail(t *testing.T) {
 		}
 	}
 	w.down.Store(false)
-	if err := w.store.RevokeKey(t.Context(), c.Credential.ID); err != nil {
+	if err := w.store.RevokeKey(t.Context(), 0, c.Credential.ID); err != nil {
 		t.Fatal(err)
 	}
 	for name, err := range w.everyDestinationCall(t.Context(), c, made.UUID) {

@@ -77,6 +77,29 @@ func (s *Service) EndFeed(ctx context.Context, c cola.Caller, id string) (cola.Q
 	return state, nil
 }
 
+// HasFeed reports whether a search of the caller's account has a feed. It is free, and for account holders on the dashboard: others know what they
+// have made. It fails with CodeNotFound also for another account's search.
+func (s *Service) HasFeed(ctx context.Context, c cola.Caller, id string) (has bool, state cola.QuotaState, err error) {
+	if state, err = s.freeForPages(ctx, c, nil); err != nil {
+		return false, state, err
+	}
+	key, err := searchID(id)
+	if err != nil {
+		return false, state, err
+	}
+	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+		has, err = s.store.HasFeed(ctx, c.Account, key)
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return false, state, noSuchSearch(id)
+	case err != nil:
+		return false, state, storeError(err, "look for a feed")
+	}
+	return has, state, nil
+}
+
 func (s *Service) setFeed(ctx context.Context, c cola.Caller, search string, hash *store.FeedHash) error {
 	return within(ctx, saveWithin, func(ctx context.Context) error {
 		return s.store.SetFeed(ctx, c.Account, search, hash)

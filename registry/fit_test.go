@@ -94,7 +94,7 @@ func TestStanding(t *testing.T) {
 	if err != nil || len(days) != 1 || days[0].Requests != 10 {
 		t.Errorf("the day has %+v, %v", days, err)
 	}
-	if err := w.store.RevokeKey(t.Context(), c.Credential.ID); err != nil {
+	if err := w.store.RevokeKey(t.Context(), 0, c.Credential.ID); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Standing(t.Context(), c); code(err) != cola.CodeUnauthorized {

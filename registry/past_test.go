@@ -93,7 +93,7 @@ func mustPasts(t *testing.T) *switching {
 	st := open("first.db")
 	account, err := st.CreateAccount(t.Context(), "past@example.com", cola.TierPro)
 	must(t, func() error { return err })
-	_, err = st.CreateKey(t.Context(), store.Key{AccountID: account.ID, Name: "test"}, sha256.Sum256(nil))
+	_, err = st.CreateKey(t.Context(), store.Key{AccountID: account.ID, Name: "test"}, sha256.Sum256(nil), 0)
 	must(t, func() error { return err })
 	mustName(t, st, "COMMON", 1, 2, 3)
 	must(t, st.Close)

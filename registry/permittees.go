@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/quota"
 )
 
 // recentColas is how many labels a permittee's detail embeds.
@@ -38,7 +37,7 @@ func (s *Service) SearchPermitteesFit(ctx context.Context, c cola.Caller, p cola
 	s.metrics.searched(permitteeSearch, begun)
 	rows, fewer := fit.cut(found.Rows)
 	found.Rows, found.HasMore = rows, found.HasMore || fewer
-	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Meter: cola.MeterListRecords, Units: len(found.Rows)})
+	grant, err := s.ledger.Charge(ctx, chargeOf(c, cola.MeterListRecords, len(found.Rows)))
 	if err != nil {
 		return PermitteePage{}, grant.State, err
 	}

@@ -121,6 +121,7 @@ func mustWorldOf(t testing.TB, labels int, set func(*registry.Options)) *world {
 			t.Error(err)
 		}
 		ledger.Close()
+		w.Close()
 		w.index.Close()
 		if err := st.Close(); err != nil {
 			t.Error(err)
@@ -137,7 +138,7 @@ func (w *world) mustCaller(t testing.TB, email string, tier cola.Tier) cola.Call
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := w.store.CreateKey(t.Context(), store.Key{AccountID: account.ID, Name: "test"}, sha256.Sum256([]byte(email)))
+	key, err := w.store.CreateKey(t.Context(), store.Key{AccountID: account.ID, Name: "test"}, sha256.Sum256([]byte(email)), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

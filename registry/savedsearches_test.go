@@ -160,7 +160,7 @@ func TestNotAdmittedNotSaved(t *testing.T) {
 		t.Errorf("the 11th in a minute: %v", err)
 	}
 	other := w.mustWriter(t, "revoked@example.com", cola.TierFree)
-	if err := w.store.RevokeKey(t.Context(), other.Credential.ID); err != nil {
+	if err := w.store.RevokeKey(t.Context(), 0, other.Credential.ID); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := w.CreateSavedSearch(t.Context(), other, paused); code(err) != cola.CodeUnauthorized {
@@ -209,7 +209,7 @@ func TestToolCallSentAgain(t *testing.T) {
 	rest := w.mustWriter(t, "call@example.com", cola.TierPro)
 	c := rest
 	c.Channel = cola.ChannelMCP
-	second, err := w.store.CreateKey(t.Context(), store.Key{AccountID: c.Account, Name: "second"}, sha256.Sum256([]byte("second")))
+	second, err := w.store.CreateKey(t.Context(), store.Key{AccountID: c.Account, Name: "second"}, sha256.Sum256([]byte("second")), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -142,16 +143,22 @@ func (s *Service) PreviewSavedSearch(ctx context.Context, c cola.Caller, p cola.
 	if err != nil {
 		return cola.SavedSearchPreview{}, state, err
 	}
+	_, preview := s.preview(s.index.View(), filters)
+	return preview, state, nil
+}
+
+// preview counts what settled filters would have found lately, and returns what was asked for.
+func (s *Service) preview(view *search.View, filters cola.SavedSearchFilters) (cola.Query, cola.SavedSearchPreview) {
 	q := filters.AsQuery()
 	q.To = s.today()
 	q.From = q.To.AddDays(1 - cola.PreviewDays)
-	counts := s.index.View().CountByDay(q)
+	counts := view.CountByDay(q)
 	preview := cola.SavedSearchPreview{Days: make([]cola.PreviewDay, len(counts)), TooBroad: !filters.Narrow()}
 	for i, n := range counts {
 		preview.Days[i] = cola.PreviewDay{Date: q.To.AddDays(-i), Count: n}
 		preview.Total += n
 	}
-	return preview, state, nil
+	return q, preview
 }
 
 // searchID returns the form in which the store has a UUID, or a refusal for what is none.

@@ -279,7 +279,7 @@ func TestChangingFails(t *testing.T) {
 		}
 	}
 	w.down.Store(false)
-	if err := w.store.RevokeKey(t.Context(), c.Credential.ID); err != nil {
+	if err := w.store.RevokeKey(t.Context(), 0, c.Credential.ID); err != nil {
 		t.Fatal(err)
 	}
 	for name, ask := range ask {

@@ -30,6 +30,8 @@ type Store interface {
 	ID() string
 	Ping(ctx context.Context) error
 	Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error)
+	MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTBID]string, error)
+	Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID, error)
 	AllReferences(ctx context.Context) (store.ReferenceSets, error)
 	store.SavedSearches
 	RunsOf(ctx context.Context, account cola.AccountID, uuid string, page store.Slice) ([]cola.SavedSearchRun, int, error)
@@ -42,6 +44,7 @@ type Store interface {
 	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
 	ReplayUndelivered(ctx context.Context, account cola.AccountID, destination string, due time.Time, limit int) (int, error)
 	AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (cola.Delivery, error)
+	Access
 }
 
 // pingWithin is how long the database may take to answer until it counts as one that does not: whoever asks whether the
@@ -68,7 +71,8 @@ type Options struct {
 type Service struct {
 	store      Store
 	index      *search.Index
-	ledger     *quota.Ledger
+	ledger     notingLedger
+	refusals   *refusals
 	publicURL  string
 	sends      cola.DestinationRules
 	now        cola.Clock
@@ -86,16 +90,21 @@ func New(o Options) *Service {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		store: o.Store, index: o.Index, ledger: o.Ledger,
+		store: o.Store, index: o.Index,
 		publicURL: strings.TrimRight(o.PublicURL, "/"), now: o.Now, log: o.Logger,
 		sends: cola.DestinationRules{SendsMail: o.SendsMail, PrivateWebhooks: o.PrivateWebhooks},
 	}
 	s.metrics = newMetrics(o.Metrics, s)
+	s.refusals = newRefusals(o.Store, o.Now, o.Logger, newRefusalMetrics(o.Metrics))
+	s.ledger = notingLedger{o.Ledger, s.refusals}
 	return s
 }
 
+// Close has what was refused of late written down. It is called when no request comes any more, and before the store is closed.
+func (s *Service) Close() { s.refusals.close() }
+
 // Admit lets a request through that costs nothing: one that is free, or that the edge refuses itself. It counts in the
-// burst and checks that the credential holds.
+// burst, unless it comes from the dashboard (see chargeOf), and checks that the credential holds.
 func (s *Service) Admit(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	return s.charge(ctx, c, cola.MeterNone, 0)
 }
@@ -106,6 +115,7 @@ func (s *Service) Refuse(ctx context.Context, c cola.Caller, refusal error) (col
 	if err != nil {
 		return state, err
 	}
+	s.refusals.note(c, refusal)
 	return state, refusal
 }
 
@@ -160,16 +170,23 @@ func (s *Service) built() error {
 }
 
 func (s *Service) charge(ctx context.Context, c cola.Caller, m cola.Meter, units int) (cola.QuotaState, error) {
-	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Meter: m, Units: units})
+	grant, err := s.ledger.Charge(ctx, chargeOf(c, m, units))
 	return grant.State, err
 }
 
-// begin refuses what need not be worked on: a request before the index is built, or of a caller whose window is full.
+// chargeOf is what the ledger is asked for a request. One that is free and comes from the dashboard is only looked at: a person who
+// clicks through the pages takes no room in the window from the account's programs, and is not shut out by them.
+func chargeOf(c cola.Caller, m cola.Meter, units int) quota.Request {
+	return quota.Request{Caller: c, Meter: m, Units: units, Peek: c.Channel == cola.ChannelDashboard && m == cola.MeterNone}
+}
+
+// begin refuses what need not be worked on: a request before the index is built, or of a caller whose window is full. What it will
+// cost is not known yet, so one from the dashboard is worked on as if it were free; the charge decides.
 func (s *Service) begin(c cola.Caller) (cola.QuotaState, error) {
 	if err := s.built(); err != nil {
 		return cola.QuotaState{}, err
 	}
-	return s.ledger.Precheck(c)
+	return s.ledger.Precheck(chargeOf(c, cola.MeterNone, 0))
 }
 
 // within has the database work while a request waits, for so long at most. A database that gives no answer by then counts as one

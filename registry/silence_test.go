@@ -24,6 +24,15 @@ func (silent) Cola(ctx context.Context, _ cola.TTBID) (cola.Cola, error) {
 	return cola.Cola{}, ctx.Err()
 }
 
+// What the ledger is asked for what account holders see comes from the store beside it.
+func (s silent) DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error) {
+	return s.Ledger.DailyUsage(ctx, id, first, last)
+}
+
+func (s silent) MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error) {
+	return s.Ledger.MonthlyUsage(ctx, id, first, last)
+}
+
 func (silent) Revision(ctx context.Context) (cola.Revision, error) {
 	<-ctx.Done()
 	return 0, ctx.Err()

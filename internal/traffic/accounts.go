@@ -41,7 +41,7 @@ func NewAccount(ctx context.Context, st Registry, email string, tier cola.Tier, 
 	}
 	key := a.Key.Key()
 	key.AccountID, key.Name = a.ID, "traffic"
-	if key, err = st.CreateKey(ctx, key, a.Key.Hash()); err != nil {
+	if key, err = st.CreateKey(ctx, key, a.Key.Hash(), 0); err != nil {
 		return nil, fmt.Errorf("make a key of %s: %w", email, err)
 	}
 	a.KeyID = key.ID

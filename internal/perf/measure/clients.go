@@ -22,7 +22,7 @@ func Accounts(ctx context.Context, st store.Store, n int) (keys []string, err er
 		secret := auth.NewSecret()
 		key := secret.Key()
 		key.AccountID, key.Name = account.ID, "perf"
-		if _, err := st.CreateKey(ctx, key, secret.Hash()); err != nil {
+		if _, err := st.CreateKey(ctx, key, secret.Hash(), 0); err != nil {
 			return nil, err
 		}
 		keys = append(keys, secret.Reveal())

@@ -1,0 +1,112 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Access is what the service needs of a database for what an account holder manages: who may act for the account, and what it has used.
+type Access interface {
+	Account(ctx context.Context, id cola.AccountID) (store.Account, error)
+	Keys(ctx context.Context, account cola.AccountID) ([]store.Key, error)
+	CreateKey(ctx context.Context, key store.Key, hash store.KeyHash, most int) (store.Key, error)
+	ReplaceKey(ctx context.Context, account cola.AccountID, id int64, key store.Key, hash store.KeyHash, until time.Time, most int) (store.Key, error)
+	RevokeKey(ctx context.Context, account cola.AccountID, id int64) error
+	Links(ctx context.Context, account cola.AccountID) ([]store.Link, error)
+	RevokeLink(ctx context.Context, account cola.AccountID, id int64) error
+	RestoreLink(ctx context.Context, account cola.AccountID, id int64) error
+	SignIns(ctx context.Context, account cola.AccountID) ([]store.SignIn, error)
+	EndSignIn(ctx context.Context, account cola.AccountID, id int64) error
+	EndOtherSignIns(ctx context.Context, account cola.AccountID, but int64) (int, error)
+	DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error)
+	MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error)
+	store.Refusals
+}
+
+// Account is an account as its holder sees it.
+type Account struct {
+	Email       string // empty when none is known
+	Tier        cola.Tier
+	CreatedAt   time.Time
+	ActiveLimit int // saved searches that may run by themselves
+}
+
+// What a caller is told when the outcome of a request is not known.
+const (
+	maybeRevoked   = "The registry cannot tell right now whether that was ended. Do it again in a few seconds: done twice is as good as done once."
+	maybeRestored  = "The registry cannot tell right now whether the app may act again. Do it again in a few seconds: done twice is as good as done once."
+	maybeSignedOut = "The registry cannot tell right now whether the browser was signed out. Do it again in a few seconds: done twice is as good as done once."
+)
+
+// onlyDashboard refuses whoever is no account holder in a browser. What an API key or an app may do ends with its key or link; if it could
+// make keys, ending it would end nothing.
+const onlyDashboard = "Keys, connected apps and sign-ins are managed in the dashboard, by the account holder: sign in there."
+
+// manage checks that the caller is an account holder in the dashboard whose account stands. Nothing is charged, and nothing counts in the
+// burst; the index need not be built.
+func (s *Service) manage(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
+	state, err := s.Standing(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	if c.Channel != cola.ChannelDashboard || c.Credential.Kind != cola.CredentialSignIn {
+		return state, cola.Errorf(cola.CodeForbidden, onlyDashboard)
+	}
+	return state, nil
+}
+
+// held reads what belongs to the caller's account, once the caller is known to manage it.
+func held[T any](ctx context.Context, s *Service, c cola.Caller, operation string,
+	read func(ctx context.Context, state cola.QuotaState) (T, error),
+) (T, cola.QuotaState, error) {
+	var none T
+	state, err := s.manage(ctx, c)
+	if err != nil {
+		return none, state, err
+	}
+	var found T
+	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
+		found, err = read(ctx, state)
+		return err
+	})
+	if err != nil {
+		return none, state, storeError(err, operation)
+	}
+	return found, state, nil
+}
+
+// change has the database change what belongs to an account. unknown is what to say when it may have been done, missing when the account has
+// no such thing.
+func (s *Service) change(ctx context.Context, operation, unknown string, missing error, work func(ctx context.Context) error) error {
+	err := within(ctx, saveWithin, work)
+	refusal, refused := errors.AsType[*cola.Error](err)
+	switch {
+	case err == nil:
+		return nil
+	case refused:
+		return refusal
+	case errors.Is(err, store.ErrNotFound) && missing != nil:
+		return missing
+	case errors.Is(err, store.ErrUnavailable):
+		refusal := cola.Unavailable()
+		refusal.Message = unknown
+		return refusal
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}
+
+// Account returns the caller's account.
+func (s *Service) Account(ctx context.Context, c cola.Caller) (Account, cola.QuotaState, error) {
+	return held(ctx, s, c, "read account", func(ctx context.Context, _ cola.QuotaState) (Account, error) {
+		a, err := s.store.Account(ctx, c.Account)
+		if store.IsIdentityName(a.Email) {
+			a.Email = ""
+		}
+		return Account{Email: a.Email, Tier: a.Tier, CreatedAt: a.CreatedAt, ActiveLimit: a.ActiveLimit}, err
+	})
+}

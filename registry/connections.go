@@ -1,0 +1,90 @@
+package registry
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Connection is a connected app as the account holder sees it.
+type Connection struct {
+	ID         int64
+	App        string // name of the app
+	ClientID   string
+	Issuer     string
+	Scopes     []cola.Scope // that the latest token gave it, beside reading
+	CreatedAt  time.Time    // when it was first used
+	LastUsedAt time.Time    // zero when nothing was asked with it; may lag by a minute
+	RevokedAt  time.Time    // zero while it holds
+	Disabled   bool         // the operator has disabled the app
+	Requests   int          // in this month
+}
+
+// Acts reports whether requests of the app are let in.
+func (n Connection) Acts() bool { return n.RevokedAt.IsZero() && !n.Disabled }
+
+// Connections returns the apps that may act, or might, for the caller's account, latest first.
+func (s *Service) Connections(ctx context.Context, c cola.Caller) ([]Connection, cola.QuotaState, error) {
+	return held(ctx, s, c, "list connected apps", func(ctx context.Context, state cola.QuotaState) ([]Connection, error) {
+		links, err := s.store.Links(ctx, c.Account)
+		if err != nil {
+			return nil, err
+		}
+		requests, err := s.requestsOf(ctx, c.Account, state.Period)
+		if err != nil {
+			return nil, err
+		}
+		shown := make([]Connection, len(links))
+		for i, l := range links {
+			shown[i] = connectionOf(l)
+			shown[i].Requests = requests[cola.Credential{Kind: cola.CredentialLink, ID: l.ID}]
+		}
+		slices.Reverse(shown) // the store has them by id
+		return shown, nil
+	})
+}
+
+func connectionOf(l store.Link) Connection {
+	return Connection{
+		ID: l.ID, App: l.App.Name, ClientID: l.App.ClientID, Issuer: l.App.Issuer, Scopes: l.Effective(),
+		CreatedAt: l.CreatedAt, LastUsedAt: l.LastUsedAt, RevokedAt: l.RevokedAt, Disabled: !l.App.DisabledAt.IsZero(),
+	}
+}
+
+// RevokeConnection ends what an app may do for the caller's account, from the next request on. Revoking twice is no error. It fails with
+// CodeNotFound also for another account's. CodeUnavailable may leave unknown whether it was done.
+func (s *Service) RevokeConnection(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
+	state, err := s.manage(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	return state, s.change(ctx, "revoke connection", maybeRevoked, noSuchConnection(id), func(ctx context.Context) error {
+		return s.store.RevokeLink(ctx, c.Account, id)
+	})
+}
+
+// RestoreConnection lets an app act again that was revoked. An app that the operator has disabled stays so, and its connection revoked: that
+// fails with CodeNotActive. It fails with CodeNotFound also for another account's. CodeUnavailable may leave unknown whether it was done.
+func (s *Service) RestoreConnection(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
+	state, err := s.manage(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	return state, s.change(ctx, "restore connection", maybeRestored, noSuchConnection(id), func(ctx context.Context) error {
+		links, err := s.store.Links(ctx, c.Account)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(links, func(l store.Link) bool { return l.ID == id && !l.App.DisabledAt.IsZero() }) {
+			return cola.Errorf(cola.CodeNotActive, "The operator of this service has disabled this app for every account, so it cannot act for yours. Ask the operator.")
+		}
+		return s.store.RestoreLink(ctx, c.Account, id)
+	})
+}
+
+func noSuchConnection(id int64) error {
+	return cola.Errorf(cola.CodeNotFound, "Your account has no connected app with the id %d. The list of connected apps shows those that it has.", id)
+}

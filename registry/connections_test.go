@@ -1,0 +1,89 @@
+package registry_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// TestConnections: an account holder sees which apps may act, ends that at once, and may have it back.
+func TestConnections(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "apps@example.com", cola.TierFree)
+	_, app := w.mustConnect(t, holder.Account, "Assistant")
+	w.advance(time.Hour)
+	w.mustConnect(t, holder.Account, "Idle")
+	if _, err := w.Admit(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	got, state, err := w.Connections(t.Context(), holder)
+	want := []registry.Connection{
+		{App: "Idle", ClientID: "client-Idle", Issuer: "https://issuer.example", Scopes: cola.Scopes(), CreatedAt: w.now()},
+		{ID: app.Credential.ID, App: "Assistant", ClientID: "client-Assistant", Issuer: "https://issuer.example", Scopes: cola.Scopes(),
+			CreatedAt: instant, LastUsedAt: w.now(), Requests: 1},
+	}
+	want[0].ID = got[0].ID
+	if diff := cmp.Diff(want, got); err != nil || diff != "" || !state.Known() {
+		t.Fatalf("%v (-want +got):\n%s", err, diff)
+	}
+	for range 2 {
+		if _, err := w.RevokeConnection(t.Context(), holder, app.Credential.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Admit(t.Context(), app); code(err) != cola.CodeUnauthorized {
+		t.Errorf("a revoked app: %v; want unauthorized", err)
+	}
+	if got, _, err = w.Connections(t.Context(), holder); err != nil || len(got) != 2 || !got[1].RevokedAt.Equal(w.now()) || got[1].Acts() || !got[0].Acts() {
+		t.Errorf("%+v, %v; want the one revoked", got, err)
+	}
+	for range 2 {
+		if _, err := w.RestoreConnection(t.Context(), holder, app.Credential.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Admit(t.Context(), app); err != nil {
+		t.Errorf("a restored app: %v", err)
+	}
+}
+
+// TestDisabledApp: what the operator has ended the account holder does not restore, and is told whom to ask.
+func TestDisabledApp(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "disabled@example.com", cola.TierFree)
+	id, app := w.mustConnect(t, holder.Account, "Assistant")
+	if _, err := w.RevokeConnection(t.Context(), holder, app.Credential.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.store.DisableApp(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.RestoreConnection(t.Context(), holder, app.Credential.ID)
+	if code(err) != cola.CodeNotActive || !strings.Contains(err.Error(), "Ask the operator") {
+		t.Errorf("%v; want to be told that the operator has disabled it", err)
+	}
+	got, _, err := w.Connections(t.Context(), holder)
+	if err != nil || len(got) != 1 || !got[0].Disabled || got[0].RevokedAt.IsZero() || got[0].Acts() {
+		t.Errorf("%+v, %v; want it disabled, and revoked still", got, err)
+	}
+}
+
+// TestScopesOfConnections are those that the token brought and the app may hold.
+func TestScopesOfConnections(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "scopes@example.com", cola.TierFree)
+	w.mustConnect(t, holder.Account, "Assistant")
+	if _, err := w.store.RegisterApp(t.Context(), store.App{Issuer: "https://issuer.example", ClientID: "client-Assistant", Name: "Reader"}); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := w.Connections(t.Context(), holder)
+	if err != nil || len(got) != 1 || len(got[0].Scopes) != 0 || got[0].App != "Reader" {
+		t.Errorf("%+v, %v; want no scope", got, err)
+	}
+}

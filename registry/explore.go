@@ -1,0 +1,173 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Explored is the answer to Explore: what SearchColas answers, with facets.
+type Explored struct {
+	ColaPage
+	Facets []cola.Facet
+	Images map[cola.TTBID]string // address of the main image of the labels of the page that have one; none when they cannot be read in time
+}
+
+// Explore is SearchColas with the counts of what the search could be narrowed or widened to. It costs what SearchColas costs.
+//
+// Facets and images come after the charge, so that a refused request is no more work than a search. What is charged does not fail then:
+// facets are counted in memory, and images that cannot be read are left out.
+func (s *Service) Explore(ctx context.Context, c cola.Caller, p cola.SearchParams) (Explored, cola.QuotaState, error) {
+	page, view, state, err := s.searchColas(ctx, c, p, nil)
+	if err != nil {
+		return Explored{}, state, err
+	}
+	begun := time.Now()
+	facets, err := view.Facets(p, s.now())
+	if err != nil {
+		return Explored{}, state, fmt.Errorf("count facets of a search that was made: %w", err)
+	}
+	s.metrics.searched(facetCounts, begun)
+	return Explored{ColaPage: page, Facets: facets, Images: s.mainImages(ctx, page.Colas)}, state, nil
+}
+
+// mainImages returns the addresses of the main images of labels, as far as they can be read in time.
+func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) (images map[cola.TTBID]string) {
+	if len(labels) == 0 {
+		return nil
+	}
+	ids := make([]cola.TTBID, len(labels))
+	for i := range labels {
+		ids[i] = labels[i].TTBID
+	}
+	err := within(ctx, readWithin, func(ctx context.Context) (err error) {
+		images, err = s.store.MainImages(ctx, ids)
+		return err
+	})
+	if err != nil {
+		if ctx.Err() == nil {
+			s.log.Warn("a page goes without pictures", "error", err)
+		}
+		return nil
+	}
+	for id, url := range images {
+		images[id] = string(s.absoluteURL(cola.Text(url)))
+	}
+	return images
+}
+
+// LabelPage is a label with what stands around it.
+type LabelPage struct {
+	Label     cola.Cola
+	Permittee *cola.PermitteeSummary // nil when it is not known
+	Chain     []ChainLink            // the applications that were submitted again, oldest first, the label itself included; empty when it stands alone
+}
+
+// ChainLink is a label in a chain of resubmissions.
+type ChainLink struct {
+	TTBID   cola.TTBID
+	Summary *cola.ColaSummary // nil when the registry does not hold it
+}
+
+// LabelPage returns a label with its permittee and its chain of resubmissions. It costs a detail view, as Cola does; not finding it is free.
+func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (LabelPage, cola.QuotaState, error) {
+	var checked cola.QuotaState
+	tagged, state, err := lookup(ctx, s, c, cola.MeterDetailViews, "", func() (LabelPage, error) {
+		label, err := s.findCola(ctx, id)
+		if err != nil {
+			return LabelPage{}, err
+		}
+		// What stands around a label is looked up only if it may be charged.
+		if checked, err = s.ledger.Precheck(chargeOf(c, cola.MeterDetailViews, 1)); err != nil {
+			return LabelPage{}, err
+		}
+		view := s.index.View()
+		page := LabelPage{Label: label}
+		if permittee, ok := view.Permittee(cola.SettlePermit(label.PermitNumber), s.today(), 0); ok {
+			page.Permittee = &permittee.PermitteeSummary
+		}
+		page.Chain, err = s.chain(ctx, view, &label)
+		return page, err
+	})
+	if err != nil && !state.Known() {
+		state = checked
+	}
+	return tagged.Value, state, err
+}
+
+// chainMost is how many labels of a chain are shown: the ones nearest to the label.
+const chainMost = 20
+
+// chain returns the labels that are connected with one by resubmissions, whichever way they lead; none when it stands alone.
+func (s *Service) chain(ctx context.Context, view *search.View, label *cola.Cola) ([]ChainLink, error) {
+	found := []cola.TTBID{label.TTBID}
+	add := func(id cola.TTBID) {
+		if id != 0 && len(found) < chainMost && !slices.Contains(found, id) {
+			found = append(found, id)
+		}
+	}
+	err := within(ctx, readWithin, func(ctx context.Context) error {
+		for i := 0; i < len(found) && len(found) < chainMost; i++ {
+			before, after, err := s.neighbours(ctx, found[i], label)
+			if err != nil {
+				return err
+			}
+			add(before)
+			for _, id := range after {
+				add(id)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, storeError(err, "read resubmissions of COLA "+label.TTBID.String())
+	}
+	if len(found) == 1 {
+		return nil, nil
+	}
+	return links(view, found), nil
+}
+
+// neighbours returns the label that a label submits again, zero for none, and those that submit it again. known is one that need not be read.
+func (s *Service) neighbours(ctx context.Context, id cola.TTBID, known *cola.Cola) (before cola.TTBID, after []cola.TTBID, err error) {
+	if id == known.TTBID {
+		before = known.ForResubmissionTTBID
+	} else {
+		label, err := s.store.Cola(ctx, id)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return 0, nil, err
+		}
+		before = label.ForResubmissionTTBID
+	}
+	after, err = s.store.Resubmissions(ctx, id)
+	return before, after, err
+}
+
+// links returns labels as a chain shows them, oldest first.
+func links(view *search.View, ids []cola.TTBID) []ChainLink {
+	slices.SortFunc(ids, func(a, b cola.TTBID) int { return cmp.Compare(age(a), age(b)) })
+	chain := make([]ChainLink, len(ids))
+	for i, id := range ids {
+		chain[i].TTBID = id
+		if summary, ok := view.Label(id); ok {
+			chain[i].Summary = &summary
+		}
+	}
+	return chain
+}
+
+// age orders ids by the day of receipt that they begin with: those of the last century come before those of this one.
+func age(id cola.TTBID) cola.TTBID {
+	const year, century = 1_000_000_000_000, 100_000_000_000_000
+	if id/year < 70 { // computers came to TTB's predecessor later than in 1970
+		return id + century
+	}
+	return id
+}

@@ -1,0 +1,344 @@
+package registry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// blind is a store whose pictures, or resubmissions, cannot be read.
+type blind struct {
+	registry.Store
+	images, chains *atomic.Bool
+	reads          *atomic.Int64 // of resubmissions
+}
+
+func (b blind) MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTBID]string, error) {
+	if b.images.Load() {
+		return nil, store.ErrUnavailable
+	}
+	return b.Store.MainImages(ctx, ids)
+}
+
+func (b blind) Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID, error) {
+	b.reads.Add(1)
+	if b.chains.Load() {
+		return nil, fmt.Errorf("read resubmissions: %w", store.ErrUnavailable)
+	}
+	return b.Store.Resubmissions(ctx, id)
+}
+
+// mustBlind makes a registry whose store can be made blind.
+func mustBlind(t *testing.T, labels int) (*world, blind) {
+	b := blind{images: new(atomic.Bool), chains: new(atomic.Bool), reads: new(atomic.Int64)}
+	w := mustWorldOf(t, labels, func(o *registry.Options) {
+		b.Store = o.Store
+		o.Store = b
+	})
+	return w, b
+}
+
+// TestExploreIsASearchWithMore: the page, its price and the errors are those of a search; the counts are what choosing a value finds; the pictures are
+// those that the labels have.
+func TestExploreIsASearchWithMore(t *testing.T) {
+	w := mustWorld(t, 2_000)
+	c, same := w.mustHolder(t, "explore@example.com", cola.TierPro), w.mustHolder(t, "search@example.com", cola.TierPro)
+	for _, p := range []cola.SearchParams{
+		{}, {Q: "oak", ApprovalDateFrom: cola.NewDate(2005, 1, 1)}, {Status: "expired", PerPage: cola.Some(5), Page: cola.Some(2)},
+		{ProductType: []string{"wine"}, DerivedSubcategory: "wine", Origin: "american"}, {Q: "nothinglikethis"},
+	} {
+		got, state, err := w.Explore(t.Context(), c, p)
+		if err != nil {
+			t.Fatalf("%+v: %v", p, err)
+		}
+		page, want, _ := w.SearchColas(t.Context(), same, p)
+		if diff := cmp.Diff(page, got.ColaPage); diff != "" {
+			t.Errorf("%+v: the page (-search +explore):\n%s", p, diff)
+		}
+		if diff := cmp.Diff(want, state); diff != "" {
+			t.Errorf("%+v: what it cost (-search +explore):\n%s", p, diff)
+		}
+		w.checkFacets(t, p, got.Facets)
+		w.checkImages(t, got)
+	}
+	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(instant), cola.DateOf(instant))
+	if err != nil || len(days) != 1 || days[0].Channel != cola.ChannelDashboard || days[0].Requests != 5 {
+		t.Errorf("usage %+v, %v; want five requests of the dashboard", days, err)
+	}
+}
+
+func (w *world) checkFacets(t *testing.T, p cola.SearchParams, facets []cola.Facet) {
+	t.Helper()
+	if len(facets) != len(cola.Facets()) {
+		t.Errorf("%+v: %d facets", p, len(facets))
+	}
+	for _, f := range facets {
+		for _, v := range f.Values {
+			q, err := p.Choose(f.Name, v.Value).Normalize(w.now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if total := w.index.View().Search(q).Total; total != v.Count {
+				t.Errorf("%+v: %s %q counts %d, and choosing it finds %d", p, f.Name, v.Value, v.Count, total)
+			}
+		}
+	}
+}
+
+func (w *world) checkImages(t *testing.T, got registry.Explored) {
+	t.Helper()
+	want := map[cola.TTBID]string{}
+	for _, row := range got.Colas {
+		label, err := w.store.Cola(t.Context(), row.TTBID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if label.MainImageURL != "" {
+			want[row.TTBID] = publicURL + string(label.MainImageURL)
+		}
+	}
+	if len(got.Colas) > 0 && len(want) == 0 {
+		t.Error("no label has a picture")
+	}
+	if diff := cmp.Diff(want, got.Images); diff != "" && len(want)+len(got.Images) > 0 {
+		t.Errorf("pictures (-want +got):\n%s", diff)
+	}
+}
+
+func TestExploreRefused(t *testing.T) {
+	w, b := mustBlind(t, 800)
+	c := w.mustHolder(t, "refused@example.com", cola.TierFree)
+	bad, state, err := w.Explore(t.Context(), c, cola.SearchParams{Status: "gone", PerPage: cola.Some(1_000)})
+	if code(err) != cola.CodeValidation || bad.Facets != nil || state.Used != (cola.Used{}) || !state.Known() {
+		t.Errorf("bad parameters: %+v, %+v, %v", bad, state, err)
+	}
+	b.images.Store(true)
+	page, state, err := w.Explore(t.Context(), c, cola.SearchParams{})
+	if err != nil || len(page.Colas) != 20 || len(page.Facets) == 0 || page.Images != nil || state.Used.ListRecords != 20 {
+		t.Errorf("without pictures: %d rows, %d facets, %v, %+v, %v; want the page all the same", len(page.Colas), len(page.Facets), page.Images, state.Used, err)
+	}
+	b.images.Store(false)
+	w.spend(t, c, cola.TierFree.Limits().ListRecords-23)
+	if page, _, err = w.Explore(t.Context(), c, cola.SearchParams{}); err != nil || len(page.Colas) != 3 || len(page.Images) > 3 || page.Pagination.NextCursor == "" {
+		t.Errorf("with three list records left: %d rows, %d pictures, %+v, %v", len(page.Colas), len(page.Images), page.Pagination, err)
+	}
+	page, _, err = w.Explore(t.Context(), c, cola.SearchParams{})
+	if refusal, ok := errors.AsType[*cola.Error](err); !ok || refusal.Details["reason"] != "list_records" || page.Facets != nil || page.Images != nil {
+		t.Errorf("with none left: %+v, %v", page, err)
+	}
+	w.down.Store(true)
+	if page, _, err := w.Explore(t.Context(), c, cola.SearchParams{}); code(err) != cola.CodeUnavailable || page.Facets != nil {
+		t.Errorf("without a database: %+v, %v", page, err)
+	}
+}
+
+// chainOf returns the ids of a chain, those that the registry does not hold in brackets.
+func chainOf(page registry.LabelPage) string {
+	var ids []string
+	for _, link := range page.Chain {
+		id := strings.TrimLeft(link.TTBID.String(), "0")
+		switch {
+		case link.Summary == nil:
+			id = "(" + id + ")"
+		case link.Summary.TTBID != link.TTBID || link.Summary.BrandName == "":
+			id += "?"
+		}
+		ids = append(ids, id)
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestChains(t *testing.T) {
+	w := mustWorld(t, 0)
+	const last, this = 99_001_001_000_000, 5_001_001_000_000 // of 1999, and of 2005
+	var labels []cola.Cola
+	add := func(id, again cola.TTBID) {
+		c := bottle(id, "OAK", cola.NewDate(2025, 1, 1))
+		c.ForResubmissionTTBID = again
+		labels = append(labels, c)
+	}
+	add(1, 0) // alone
+	add(11, 10)
+	add(12, 11)
+	add(13, 11) // a fork
+	add(14, 12)
+	add(21, 23) // a circle
+	add(22, 21)
+	add(23, 22)
+	add(31, 31) // itself
+	add(last, 0)
+	add(this, last)
+	for id := cola.TTBID(101); id <= 140; id++ {
+		add(id, id-1)
+	}
+	w.mustImport(t, store.History, labels...)
+	c := w.mustHolder(t, "chains@example.com", cola.TierPro)
+	for id, want := range map[cola.TTBID]string{
+		1: "", 11: "(10) 11 12 13 14", 14: "(10) 11 12 13 14", 22: "21 22 23", 31: "", this: "99001001000000 5001001000000",
+		120: "110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127 128 129",
+		140: "121 122 123 124 125 126 127 128 129 130 131 132 133 134 135 136 137 138 139 140",
+	} {
+		page, _, err := w.LabelPage(t.Context(), c, id.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := chainOf(page); got != want {
+			t.Errorf("the chain of %d is %q, want %q", id, got, want)
+		}
+	}
+}
+
+func TestLabelPage(t *testing.T) {
+	w, b := mustBlind(t, 300)
+	c := w.mustHolder(t, "label@example.com", cola.TierFree)
+	found, _, err := w.Explore(t.Context(), c, cola.SearchParams{PerPage: cola.Some(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := found.Colas[0].TTBID.String()
+	page, state, err := w.LabelPage(t.Context(), c, " "+id+"\n")
+	if err != nil || state.Used.DetailViews != 1 || state.Charged != 1 {
+		t.Fatalf("%+v, %v; want it for one detail view", state, err)
+	}
+	label, _, err := w.Cola(t.Context(), c, id, "")
+	if diff := cmp.Diff(label.Value, page.Label); diff != "" || err != nil {
+		t.Errorf("error %v, the label (-alone +on its page):\n%s", err, diff)
+	}
+	permittee, _, err := w.Permittee(t.Context(), c, page.Label.PermitNumber, "")
+	if diff := cmp.Diff(&permittee.Value.PermitteeSummary, page.Permittee); diff != "" || err != nil {
+		t.Errorf("error %v, the permittee (-alone +on the page):\n%s", err, diff)
+	}
+	for _, missing := range []string{"", "99999999999999", "x", "<script>", "\x00", strings.Repeat("9", 5_000)} {
+		page, state, err := w.LabelPage(t.Context(), c, missing)
+		if code(err) != cola.CodeNotFound || state.Used.DetailViews != 3 || page.Permittee != nil {
+			t.Errorf("label %.30q: %+v, %+v, %v; want a free 404", missing, page, state.Used, err)
+		}
+	}
+	b.chains.Store(true)
+	if page, _, err := w.LabelPage(t.Context(), c, id); code(err) != cola.CodeUnavailable || page.Label.TTBID != 0 {
+		t.Errorf("with a chain that cannot be read: %v, %v; want nothing", page.Label.TTBID, err)
+	}
+	b.chains.Store(false)
+	if usage, _, err := w.Usage(t.Context(), c); err != nil || usage.DetailViews.Used != 3 {
+		t.Errorf("afterwards: %+v, %v; want no more charged", usage, err)
+	}
+}
+
+// TestFreeRequestsOfTheDashboard: what is free on the dashboard takes no room in the window and is let through when it is full; searches and labels are not.
+func TestFreeRequestsOfTheDashboard(t *testing.T) {
+	w, b := mustBlind(t, 100)
+	holder := w.mustHolder(t, "window@example.com", cola.TierFree)
+	program := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: "program"}).ID)
+	id := w.index.View().Search(cola.ColaSearch{PerPage: 1}).Rows[0].TTBID.String()
+	free, metered := freeRequests(t, w, id), meteredRequests(t, w, id)
+	try := func(when string) {
+		t.Helper()
+		for name, do := range free {
+			for range 3 {
+				if state, err := do(holder); err != nil || !state.Known() || state.Charged != 0 {
+					t.Errorf("%s, %s: %+v, %v; want it for nothing", when, name, state, err)
+				}
+			}
+		}
+	}
+	try("first")
+	for range 4 {
+		for name, do := range metered {
+			if _, err := do(holder); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	for n := range 2 {
+		if _, err := w.Admit(t.Context(), program); err != nil {
+			t.Fatalf("request %d after eight of the dashboard: %v", n, err)
+		}
+	}
+	try("with a full window") // also for who has not been refused yet
+	reads := b.reads.Load()
+	for range 2 {
+		for name, do := range metered {
+			if state, err := do(holder); code(err) != cola.CodeQuotaExceeded || !state.Known() {
+				t.Errorf("%s in a full window: %+v, %v", name, state, err)
+			}
+		}
+	}
+	if more := b.reads.Load() - reads; more > 1 {
+		t.Errorf("refused labels had their resubmissions read %d times", more)
+	}
+	for name, do := range free {
+		if _, err := do(program); code(err) != cola.CodeQuotaExceeded {
+			t.Errorf("%s, of a program: %v, want it refused", name, err)
+		}
+	}
+	try("after refusals")
+}
+
+// request is one of a caller.
+type request func(cola.Caller) (cola.QuotaState, error)
+
+// freeRequests returns requests that cost nothing, some about a label that there is.
+func freeRequests(t *testing.T, w *world, id string) map[string]request {
+	t.Helper()
+	return map[string]request{
+		"saved searches": func(c cola.Caller) (cola.QuotaState, error) {
+			_, state, err := w.SavedSearches(t.Context(), c, cola.SavedSearchListParams{})
+			return state, err
+		},
+		"preview": func(c cola.Caller) (cola.QuotaState, error) {
+			_, state, err := w.PreviewSavedSearch(t.Context(), c, cola.PreviewParams{Filters: &cola.SavedSearchFilters{BrandName: "oak"}})
+			return state, err
+		},
+		"a missing saved search": func(c cola.Caller) (cola.QuotaState, error) {
+			_, state, err := w.SavedSearch(t.Context(), c, "0b9f8c0e-6a55-4f0e-9a39-000000000000", "")
+			return state, wanted(err, cola.CodeNotFound)
+		},
+		"a missing label": func(c cola.Caller) (cola.QuotaState, error) {
+			_, state, err := w.LabelPage(t.Context(), c, "99999999999999")
+			return state, wanted(err, cola.CodeNotFound)
+		},
+		"a label that is there already": func(c cola.Caller) (cola.QuotaState, error) {
+			label, state, err := w.Cola(t.Context(), c, id, "*")
+			if err == nil && !label.NotModified {
+				err = errors.New("modified")
+			}
+			return state, err
+		},
+		"a search that is none": func(c cola.Caller) (cola.QuotaState, error) {
+			_, state, err := w.Explore(t.Context(), c, cola.SearchParams{Status: "gone"})
+			return state, wanted(err, cola.CodeValidation)
+		},
+	}
+}
+
+// meteredRequests returns requests that count also where they find nothing.
+func meteredRequests(t *testing.T, w *world, id string) map[string]request {
+	t.Helper()
+	return map[string]request{
+		"a search that finds nothing": func(c cola.Caller) (cola.QuotaState, error) {
+			_, state, err := w.Explore(t.Context(), c, cola.SearchParams{Q: "nothinglikethis"})
+			return state, err
+		},
+		"a label": func(c cola.Caller) (cola.QuotaState, error) {
+			_, state, err := w.LabelPage(t.Context(), c, id)
+			return state, err
+		},
+	}
+}
+
+// wanted returns nil for an error with a code, and anything else as it is.
+func wanted(err error, c cola.Code) error {
+	if code(err) == c {
+		return nil
+	}
+	return fmt.Errorf("not %s: %w", c, err)
+}

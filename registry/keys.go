@@ -1,0 +1,289 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// MaxKeys is how many API keys that hold an account holder may have.
+const MaxKeys = 100
+
+const (
+	maxKeyName  = 100 // characters
+	maxKeyYears = 10  // that an API key with an end may hold
+	// maxKeysMade is how many keys an account makes in a day. Keys are kept when they are over, since usage is told by key; and managing them
+	// counts in no burst.
+	maxKeysMade = 2 * MaxKeys
+)
+
+// Key is an API key as its account holder sees it.
+type Key struct {
+	ID         int64
+	Name       string
+	Prefix     string // first characters of the key, to recognise it by
+	LastFour   string
+	CreatedAt  time.Time
+	LastUsedAt time.Time // zero when never; may lag by a minute
+	ExpiresAt  time.Time // zero for never
+	RevokedAt  time.Time // zero while it was not revoked
+	Requests   int       // in this month
+}
+
+// Holds reports whether requests with the key are let in at an instant.
+func (k Key) Holds(now time.Time) bool {
+	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(now))
+}
+
+// NewKey is a key with its secret, which is shown once.
+type NewKey struct {
+	Key
+	Secret string
+}
+
+// KeyParams are what a new key is to be, as sent.
+type KeyParams struct {
+	cola.Decoded
+	Name    string    // 1 to 100 characters
+	Expires cola.Date // last day (UTC) that it holds; zero for never
+}
+
+// settle returns the name and the end of the key, zero for none, or a validation Error that tells all problems at once.
+func (p KeyParams) settle(now time.Time) (name string, expires time.Time, err error) {
+	var problems cola.Problems
+	problems.Merge(p.Problems)
+	name = problems.Legible("name", p.Name, maxKeyName, "A name to recognise the key by is required: 1 to 100 characters.")
+	today := cola.DateOf(now)
+	latest := cola.DateOf(today.Time().AddDate(maxKeyYears, 0, 0))
+	switch {
+	case p.Expires == 0:
+	case p.Expires <= today:
+		problems.Add("expires", "%s is not after today, which is %s in UTC. Choose a later day, or none for a key that does not expire.", p.Expires, today)
+	case p.Expires > latest:
+		problems.Add("expires", "%s is too far ahead; the latest day is %s. Choose an earlier one, or none for a key that does not expire.", p.Expires, latest)
+	default:
+		expires = p.Expires.AddDays(1).Time()
+	}
+	return name, expires, problems.Err()
+}
+
+// KeyRotationParams are how a key is to be replaced, as sent.
+type KeyRotationParams struct {
+	cola.Decoded
+	Overlap string // how long the old key goes on to hold: one of KeyOverlaps
+}
+
+// keyOverlap is a choice of how long an old key goes on to hold.
+type keyOverlap struct {
+	words string
+	takes time.Duration
+}
+
+func keyOverlaps() []keyOverlap {
+	const day = 24 * time.Hour
+	return []keyOverlap{{"none", 0}, {"1 hour", time.Hour}, {"1 day", day}, {"7 days", 7 * day}, {"30 days", 30 * day}}
+}
+
+// KeyOverlaps lists how long an old key may go on to hold.
+func KeyOverlaps() []string {
+	var words []string
+	for _, o := range keyOverlaps() {
+		words = append(words, o.words)
+	}
+	return words
+}
+
+// settle returns how long the old key is to go on to hold, or a validation Error.
+func (p KeyRotationParams) settle() (overlap time.Duration, err error) {
+	var problems cola.Problems
+	problems.Merge(p.Problems)
+	word := problems.Choice("overlap", p.Overlap, KeyOverlaps())
+	if word == "" && len(problems["overlap"]) == 0 {
+		problems.Add("overlap", "Say how long the old key is to go on to work; allowed: %s.", strings.Join(KeyOverlaps(), ", "))
+	}
+	for _, o := range keyOverlaps() {
+		if o.words == word {
+			overlap = o.takes
+		}
+	}
+	return overlap, problems.Err()
+}
+
+// Keys returns the API keys of the caller's account, newest first, revoked and expired ones included.
+func (s *Service) Keys(ctx context.Context, c cola.Caller) ([]Key, cola.QuotaState, error) {
+	return held(ctx, s, c, "list keys", func(ctx context.Context, state cola.QuotaState) ([]Key, error) {
+		keys, err := s.store.Keys(ctx, c.Account)
+		if err != nil {
+			return nil, err
+		}
+		requests, err := s.requestsOf(ctx, c.Account, state.Period)
+		if err != nil {
+			return nil, err
+		}
+		shown := make([]Key, len(keys))
+		for i, k := range keys {
+			shown[i] = keyOf(k)
+			shown[i].Requests = requests[cola.Credential{Kind: cola.CredentialKey, ID: k.ID}]
+		}
+		slices.Reverse(shown) // the store has them by id
+		return shown, nil
+	})
+}
+
+func keyOf(k store.Key) Key {
+	return Key{
+		ID: k.ID, Name: k.Name, Prefix: k.Prefix, LastFour: k.LastFour,
+		CreatedAt: k.CreatedAt, LastUsedAt: k.LastUsedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
+	}
+}
+
+// CreateKey makes an API key for the caller's account and returns it with its secret, which nobody can tell again. It fails with what the
+// parameters are refused for, and with CodeKeyLimit when the account has MaxKeys that hold or has made many of late. CodeUnavailable may
+// leave unknown whether a key was made; nobody knows its secret then.
+func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (NewKey, cola.QuotaState, error) {
+	state, err := s.manage(ctx, c)
+	if err != nil {
+		return NewKey{}, state, err
+	}
+	name, expires, err := p.settle(s.now())
+	if err != nil {
+		return NewKey{}, state, err
+	}
+	made, err := s.newKey(ctx, "create key", nil, func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error) {
+		if _, err := s.keysBefore(ctx, c.Account); err != nil {
+			return store.Key{}, err
+		}
+		key.AccountID, key.Name, key.ExpiresAt = c.Account, name, expires
+		return s.store.CreateKey(ctx, key, hash, MaxKeys)
+	})
+	return made, state, err
+}
+
+// RotateKey makes a key in place of one of the caller's account, which goes on to hold for the overlap, but not longer than it would have.
+// The new key has its name and, when it has an end, holds as long as it was made for, counted from now. It fails with CodeNotFound also
+// for another account's key, with CodeNotActive for a key that does not hold any more, and with CodeKeyLimit when the account has MaxKeys
+// that hold beside it or has made many of late. Of two rotations of a key at the same time without an overlap, one fails with CodeNotActive;
+// with one, each makes a key, and the old one ends at the earlier of their ends. CodeUnavailable may leave unknown whether it was done.
+func (s *Service) RotateKey(ctx context.Context, c cola.Caller, id int64, p KeyRotationParams) (NewKey, cola.QuotaState, error) {
+	state, err := s.manage(ctx, c)
+	if err != nil {
+		return NewKey{}, state, err
+	}
+	overlap, err := p.settle()
+	if err != nil {
+		return NewKey{}, state, err
+	}
+	made, err := s.newKey(ctx, "rotate key", noSuchKey(id), func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error) {
+		keys, err := s.keysBefore(ctx, c.Account)
+		if err != nil {
+			return store.Key{}, err
+		}
+		i := slices.IndexFunc(keys, func(k store.Key) bool { return k.ID == id })
+		if i < 0 {
+			return store.Key{}, store.ErrNotFound
+		}
+		now := s.now()
+		until := now.Add(overlap)
+		if overlap == 0 {
+			until = keys[i].CreatedAt // past on the database's clock too: at once
+		}
+		key.ExpiresAt = renewed(keys[i], now)
+		return s.store.ReplaceKey(ctx, c.Account, id, key, hash, until, MaxKeys)
+	})
+	return made, state, err
+}
+
+// keysBefore returns the keys of an account that is to get one more, or refuses that when it has made many of late.
+func (s *Service) keysBefore(ctx context.Context, account cola.AccountID) ([]store.Key, error) {
+	keys, err := s.store.Keys(ctx, account)
+	since := s.now().Add(-24 * time.Hour)
+	if n := len(keys); n >= maxKeysMade && keys[n-maxKeysMade].CreatedAt.After(since) {
+		refusal := cola.Errorf(cola.CodeKeyLimit, "An account may make %d API keys in 24 hours, and this one has. Try again tomorrow; keys that work go on to.", maxKeysMade)
+		refusal.Details = map[string]any{"limit": maxKeysMade}
+		return nil, refusal
+	}
+	return keys, err
+}
+
+// renewed returns when a key ends that is made now and holds as long as an old one was made for; zero for never. A key that holds through a
+// day gives one that does, as many days ahead.
+func renewed(old store.Key, now time.Time) time.Time {
+	if old.ExpiresAt.IsZero() {
+		return time.Time{}
+	}
+	end := cola.DateOf(old.ExpiresAt)
+	if old.ExpiresAt.Equal(end.Time()) {
+		return cola.DateOf(now).AddDays(int(end - cola.DateOf(old.CreatedAt))).Time()
+	}
+	return now.Add(old.ExpiresAt.Sub(old.CreatedAt))
+}
+
+// newKey makes a secret, has the database keep its key, and returns both.
+func (s *Service) newKey(ctx context.Context, operation string, missing error,
+	keep func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error),
+) (NewKey, error) {
+	secret := auth.NewSecret()
+	var made store.Key
+	err := s.change(ctx, operation, maybeMade, missing, func(ctx context.Context) (err error) {
+		made, err = keep(ctx, secret.Key(), secret.Hash())
+		switch {
+		case errors.Is(err, store.ErrLimit):
+			return tooManyKeys()
+		case errors.Is(err, store.ErrNotActive):
+			return cola.Errorf(cola.CodeNotActive, "This key was revoked or has expired, so there is nothing to replace. Make a new key instead.")
+		}
+		return err
+	})
+	if err != nil {
+		return NewKey{}, err
+	}
+	return NewKey{Key: keyOf(made), Secret: secret.Reveal()}, nil
+}
+
+// maybeMade is what a caller is told when it is not known whether a key was made.
+const maybeMade = "The registry cannot tell right now whether the key was made. Look at the list of keys in a few seconds: " +
+	"if it has a new one, revoke it, since nobody knows its secret, and make another."
+
+func tooManyKeys() error {
+	refusal := cola.Errorf(cola.CodeKeyLimit, "An account may have %d API keys that work, and this one has them. Revoke one that is no longer needed first.", MaxKeys)
+	refusal.Details = map[string]any{"limit": MaxKeys}
+	return refusal
+}
+
+// RevokeKey ends a key of the caller's account from the next request on. Revoking twice is no error. It fails with CodeNotFound also for another
+// account's. CodeUnavailable may leave unknown whether it was done.
+func (s *Service) RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
+	state, err := s.manage(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	return state, s.change(ctx, "revoke key", maybeRevoked, noSuchKey(id), func(ctx context.Context) error {
+		return s.store.RevokeKey(ctx, c.Account, id)
+	})
+}
+
+func noSuchKey(id int64) error {
+	return cola.Errorf(cola.CodeNotFound, "Your account has no API key with the id %d. The list of keys shows those that it has.", id)
+}
+
+// requestsOf returns how many requests an account has made in a month with each credential.
+func (s *Service) requestsOf(ctx context.Context, account cola.AccountID, month cola.Period) (map[cola.Credential]int, error) {
+	first, last := daysOf(month)
+	days, err := s.store.DailyUsage(ctx, account, first, last)
+	requests := map[cola.Credential]int{}
+	for _, d := range days {
+		requests[d.Credential] += d.Requests
+	}
+	return requests, err
+}
+
+// daysOf returns the first and the last day of a month.
+func daysOf(month cola.Period) (first, last cola.Date) {
+	return cola.DateOf(month.Start()), cola.DateOf(month.End()).AddDays(-1)
+}

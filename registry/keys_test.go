@@ -1,0 +1,364 @@
+package registry_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// mustMake makes a key.
+func (w *world) mustMake(t *testing.T, c cola.Caller, p registry.KeyParams) registry.NewKey {
+	t.Helper()
+	made, _, err := w.CreateKey(t.Context(), c, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// lets reports whether a request with a key is let in.
+func (w *world) lets(t *testing.T, account cola.AccountID, key int64) bool {
+	t.Helper()
+	_, err := w.Standing(t.Context(), keyCaller(account, key))
+	if err != nil && code(err) != cola.CodeUnauthorized {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// TestNewKey: a key works from the start, and its secret is told this once.
+func TestNewKey(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "keys@example.com", cola.TierFree)
+	made := w.mustMake(t, holder, registry.KeyParams{Name: "  <script>alert(1)</script> Łódź 🍺 "})
+	h := http.Header{"X-Api-Key": {made.Secret}}
+	caller, err := auth.New(w.store, nil).Authenticate(t.Context(), h, cola.ChannelREST)
+	if err != nil || caller.Account != holder.Account || caller.Credential.ID != made.ID {
+		t.Fatalf("%+v, %v; want the caller of the key", caller, err)
+	}
+	if _, err := w.Admit(t.Context(), caller); err != nil {
+		t.Error(err)
+	}
+	keys, state, err := w.Keys(t.Context(), holder)
+	want := []registry.Key{{
+		ID: made.ID, Name: "<script>alert(1)</script> Łódź 🍺", Prefix: made.Secret[:8], LastFour: made.Secret[len(made.Secret)-4:],
+		CreatedAt: instant, LastUsedAt: instant, Requests: 1,
+	}}
+	if diff := cmp.Diff(want, keys); err != nil || diff != "" || !state.Known() {
+		t.Errorf("keys: %v (-want +got):\n%s", err, diff)
+	}
+	want[0].Requests, want[0].LastUsedAt = 0, time.Time{}
+	if diff := cmp.Diff(want[0], made.Key); diff != "" {
+		t.Errorf("the new key (-want +got):\n%s", diff)
+	}
+}
+
+// TestKeyParams: what is wrong is told at once, by field, and nothing is made.
+func TestKeyParams(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "params@example.com", cola.TierFree)
+	today := cola.DateOf(instant)
+	for _, tt := range []struct {
+		name string
+		p    registry.KeyParams
+		want map[string]string
+	}{
+		{"nothing", registry.KeyParams{}, map[string]string{"name": "A name to recognise the key by"}},
+		{"blanks", registry.KeyParams{Name: " \u3000\t"}, map[string]string{"name": "A name to recognise the key by"}},
+		{"a long name", registry.KeyParams{Name: strings.Repeat("ł", 101)}, map[string]string{"name": "101 characters; at most 100"}},
+		{"a NUL", registry.KeyParams{Name: "a\x00b"}, map[string]string{"name": "control character"}},
+		{"a new line", registry.KeyParams{Name: "a\nb"}, map[string]string{"name": "control character"}},
+		{"turned writing", registry.KeyParams{Name: "a\u202eb"}, map[string]string{"name": "nobody sees"}},
+		{"hidden characters", registry.KeyParams{Name: "a\u200bb"}, map[string]string{"name": "nobody sees"}},
+		{"only an accent", registry.KeyParams{Name: "\u0301"}, map[string]string{"name": "A name to recognise the key by"}},
+		{"broken UTF-8", registry.KeyParams{Name: "a\xffb"}, map[string]string{"name": "UTF-8"}},
+		{"today", registry.KeyParams{Name: "n", Expires: today}, map[string]string{"expires": "2026-11-20 is not after today"}},
+		{"long ago", registry.KeyParams{Name: "n", Expires: 1}, map[string]string{"expires": "0001-01-01 is not after today"}},
+		{"too late", registry.KeyParams{Name: "n", Expires: cola.NewDate(2036, 11, 21)}, map[string]string{"expires": "the latest day is 2036-11-20"}},
+		{"both, and what the page found", registry.KeyParams{Expires: today, Decoded: cola.Decoded{Problems: cola.Problems{"other": {"Odd."}}}},
+			map[string]string{"name": "required", "expires": "today", "other": "Odd."}},
+	} {
+		made, state, err := w.CreateKey(t.Context(), holder, tt.p)
+		var refusal *cola.Error
+		if !errors.As(err, &refusal) || refusal.Code != cola.CodeValidation || made != (registry.NewKey{}) || !state.Known() || len(refusal.Details) != len(tt.want) {
+			t.Errorf("%s: %+v, %v; want %v", tt.name, made, err, tt.want)
+			continue
+		}
+		for field, says := range tt.want {
+			if got := fmt.Sprint(refusal.Details[field]); !strings.Contains(got, says) {
+				t.Errorf("%s: %s: %q does not say %q", tt.name, field, got, says)
+			}
+		}
+	}
+	if keys, _, err := w.Keys(t.Context(), holder); err != nil || len(keys) != 0 {
+		t.Errorf("keys %+v, %v; want none", keys, err)
+	}
+	if made := w.mustMake(t, holder, registry.KeyParams{Name: strings.Repeat("ł", 100), Expires: cola.NewDate(2036, 11, 20)}); made.ExpiresAt.IsZero() {
+		t.Errorf("%+v does not end", made)
+	}
+}
+
+// TestKeyExpires: a key holds through its last day.
+func TestKeyExpires(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "expires@example.com", cola.TierFree)
+	made := w.mustMake(t, holder, registry.KeyParams{Name: "n", Expires: cola.NewDate(2026, 11, 21)})
+	end := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	if !made.ExpiresAt.Equal(end) || !made.Holds(end.Add(-1)) || made.Holds(end) {
+		t.Errorf("ends at %v, want %v", made.ExpiresAt, end)
+	}
+	w.advance(36*time.Hour - time.Microsecond)
+	if !w.lets(t, holder.Account, made.ID) {
+		t.Error("it is over before its last day is")
+	}
+	w.advance(time.Microsecond)
+	if w.lets(t, holder.Account, made.ID) {
+		t.Error("it holds after its last day")
+	}
+}
+
+// TestKeyLimit: keys that hold are limited, whoever makes them at the same time; those that do not hold any more leave room.
+func TestKeyLimit(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "limit@example.com", cola.TierFree)
+	var first int64
+	for n := range registry.MaxKeys - 1 {
+		key, err := w.store.CreateKey(t.Context(), store.Key{AccountID: holder.Account, Name: "n"}, sha256.Sum256(fmt.Append(nil, n)), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			first = key.ID
+		}
+	}
+	errs := make([]error, 8)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() { _, _, errs[i] = w.CreateKey(t.Context(), holder, registry.KeyParams{Name: "last"}) })
+	}
+	all.Wait()
+	made := 0
+	for _, err := range errs {
+		var refusal *cola.Error
+		switch {
+		case err == nil:
+			made++
+		case !errors.As(err, &refusal) || refusal.Code != cola.CodeKeyLimit || refusal.Details["limit"] != registry.MaxKeys || !strings.Contains(refusal.Message, "Revoke one"):
+			t.Errorf("%v; want to be told of the limit", err)
+		}
+	}
+	if made != 1 {
+		t.Errorf("%d keys were made in the last place", made)
+	}
+	if _, _, err := w.RotateKey(t.Context(), holder, first, registry.KeyRotationParams{Overlap: "none"}); err != nil {
+		t.Errorf("in place of one: %v", err)
+	}
+	if _, err := w.RevokeKey(t.Context(), holder, first+1); err != nil {
+		t.Fatal(err)
+	}
+	w.mustMake(t, holder, registry.KeyParams{Name: "with room again"})
+}
+
+// TestReplacingKeepsToTheLimit: a key that is replaced again and again with an overlap does not give any number of keys.
+func TestReplacingKeepsToTheLimit(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "again@example.com", cola.TierFree)
+	made := w.mustMake(t, holder, registry.KeyParams{Name: "n"})
+	var err error
+	for n := 0; err == nil && n < 2*registry.MaxKeys; n++ {
+		_, _, err = w.RotateKey(t.Context(), holder, made.ID, registry.KeyRotationParams{Overlap: "30 days"})
+	}
+	if code(err) != cola.CodeKeyLimit {
+		t.Errorf("%v; want to be told of the limit", err)
+	}
+	keys, _, err := w.Keys(t.Context(), holder)
+	if err != nil || len(keys) > registry.MaxKeys+1 {
+		t.Errorf("%d keys, %v", len(keys), err)
+	}
+}
+
+// TestKeysMadeInADay: keys that are over count too, until the day is.
+func TestKeysMadeInADay(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder, other := w.mustHolder(t, "busy@example.com", cola.TierFree), w.mustHolder(t, "calm@example.com", cola.TierFree)
+	made := w.mustMake(t, holder, registry.KeyParams{Name: "n"})
+	w.advance(time.Hour)
+	for range 2*registry.MaxKeys - 1 {
+		var err error
+		if made, _, err = w.RotateKey(t.Context(), holder, made.ID, registry.KeyRotationParams{Overlap: "none"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _, create := w.CreateKey(t.Context(), holder, registry.KeyParams{Name: "n"})
+	_, _, rotate := w.RotateKey(t.Context(), holder, made.ID, registry.KeyRotationParams{Overlap: "none"})
+	for _, err := range []error{create, rotate} {
+		if code(err) != cola.CodeKeyLimit || !strings.Contains(err.Error(), "tomorrow") {
+			t.Errorf("%v; want to be told of the limit", err)
+		}
+	}
+	if !w.lets(t, holder.Account, made.ID) {
+		t.Error("the latest key does not hold")
+	}
+	w.mustMake(t, other, registry.KeyParams{Name: "n"})
+	w.advance(23 * time.Hour)
+	w.mustMake(t, holder, registry.KeyParams{Name: "a day after the first"})
+	if _, _, err := w.CreateKey(t.Context(), holder, registry.KeyParams{Name: "n"}); code(err) != cola.CodeKeyLimit {
+		t.Errorf("%v; want to be told of the limit again", err)
+	}
+}
+
+// TestRotateKey: the old key goes on to hold for the overlap and not longer than it would have; the new one is like it.
+func TestRotateKey(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, tt := range []struct {
+		overlap string
+		expires cola.Date
+		after   time.Duration // until it is replaced
+		old     time.Duration // that the old one holds then
+		end     string        // of the new one
+	}{
+		{"none", 0, 0, 0, ""},
+		{" 1 HOUR ", 0, day, time.Hour, ""},
+		{"1 day", 0, 0, day, ""},
+		{"7 days", cola.NewDate(2027, 2, 28), 5 * day, 7 * day, "2027-03-06T00:00:00Z"},         // 101 days from its making
+		{"30 days", cola.NewDate(2026, 11, 30), 5 * day, 5*day + day/2, "2026-12-06T00:00:00Z"}, // it ends before the overlap does
+		{"none", cola.NewDate(2026, 11, 21), 35 * time.Hour, 0, "2026-11-23T00:00:00Z"},
+	} {
+		w := mustWorld(t, 0)
+		holder := w.mustHolder(t, "rotate@example.com", cola.TierFree)
+		old := w.mustMake(t, holder, registry.KeyParams{Name: "CI", Expires: tt.expires})
+		w.advance(tt.after)
+		made, state, err := w.RotateKey(t.Context(), holder, old.ID, registry.KeyRotationParams{Overlap: tt.overlap})
+		if err != nil || made.Name != "CI" || made.ID == old.ID || made.Secret == old.Secret || !state.Known() {
+			t.Fatalf("%+v: %+v, %v", tt, made, err)
+		}
+		if _, err := auth.ParseSecret(made.Secret); err != nil || !w.lets(t, holder.Account, made.ID) {
+			t.Errorf("%+v: the new key does not work: %v", tt, err)
+		}
+		if got := made.ExpiresAt.Format(time.RFC3339); (tt.end == "") != made.ExpiresAt.IsZero() || tt.end != "" && got != tt.end {
+			t.Errorf("%+v: the new key ends %s", tt, got)
+		}
+		if tt.old > 0 {
+			w.advance(tt.old - time.Microsecond)
+			if !w.lets(t, holder.Account, old.ID) {
+				t.Errorf("%+v: the old key ended too early", tt)
+			}
+			w.advance(time.Microsecond)
+		}
+		if w.lets(t, holder.Account, old.ID) {
+			t.Errorf("%+v: the old key holds still", tt)
+		}
+	}
+}
+
+// TestRefusedRotations: a key that does not hold gives no other, nor does a word that is none.
+func TestRefusedRotations(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "no@example.com", cola.TierFree)
+	expired := w.mustMake(t, holder, registry.KeyParams{Name: "expired", Expires: cola.NewDate(2026, 11, 21)})
+	w.advance(48 * time.Hour)
+	revoked, holds := w.mustMake(t, holder, registry.KeyParams{Name: "revoked"}), w.mustMake(t, holder, registry.KeyParams{Name: "holds"})
+	if _, err := w.RevokeKey(t.Context(), holder, revoked.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name    string
+		id      int64
+		overlap string
+		want    cola.Code
+		says    string
+	}{
+		{"expired", expired.ID, "none", cola.CodeNotActive, "Make a new key"},
+		{"revoked", revoked.ID, "1 day", cola.CodeNotActive, "Make a new key"},
+		{"no overlap", holds.ID, "", cola.CodeValidation, "overlap"},
+		{"another overlap", holds.ID, "2 days", cola.CodeValidation, "overlap"},
+		{"no key", holds.ID + 1, "none", cola.CodeNotFound, "list of keys"},
+	} {
+		made, _, err := w.RotateKey(t.Context(), holder, tt.id, registry.KeyRotationParams{Overlap: tt.overlap})
+		if code(err) != tt.want || !strings.Contains(err.Error(), tt.says) || made != (registry.NewKey{}) {
+			t.Errorf("%s: %+v, %v; want %s", tt.name, made, err, tt.want)
+		}
+	}
+	if keys, _, err := w.Keys(t.Context(), holder); err != nil || len(keys) != 3 || !w.lets(t, holder.Account, holds.ID) {
+		t.Errorf("keys %+v, %v; want the three as they were", keys, err)
+	}
+}
+
+// TestRotatedTwiceAtOnce: without an overlap a key has one successor.
+func TestRotatedTwiceAtOnce(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "twice@example.com", cola.TierFree)
+	old := w.mustMake(t, holder, registry.KeyParams{Name: "n"})
+	errs := make([]error, 6)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() {
+			_, _, errs[i] = w.RotateKey(t.Context(), holder, old.ID, registry.KeyRotationParams{Overlap: "none"})
+		})
+	}
+	all.Wait()
+	made := 0
+	for _, err := range errs {
+		if err == nil {
+			made++
+		} else if code(err) != cola.CodeNotActive {
+			t.Error(err)
+		}
+	}
+	if keys, _, err := w.Keys(t.Context(), holder); made != 1 || err != nil || len(keys) != 2 {
+		t.Errorf("%d successors, keys %+v, %v; want one", made, keys, err)
+	}
+}
+
+// TestRevokeKey: a key ends with the next request, once and for all.
+func TestRevokeKey(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "revoke@example.com", cola.TierFree)
+	older, newer := w.mustMake(t, holder, registry.KeyParams{Name: "older"}), w.mustMake(t, holder, registry.KeyParams{Name: "newer"})
+	for range 2 {
+		if _, err := w.RevokeKey(t.Context(), holder, older.ID); err != nil {
+			t.Fatal(err)
+		}
+		w.advance(time.Hour)
+	}
+	if w.lets(t, holder.Account, older.ID) || !w.lets(t, holder.Account, newer.ID) {
+		t.Error("the wrong key holds")
+	}
+	keys, _, err := w.Keys(t.Context(), holder)
+	if err != nil || len(keys) != 2 || keys[0].ID != newer.ID || !keys[1].RevokedAt.Equal(instant) || keys[1].Holds(instant) {
+		t.Errorf("%+v, %v; want the newest first, and the older revoked when it was", keys, err)
+	}
+}
+
+// TestRequestsOfKeys: those of this month count, whatever they cost.
+func TestRequestsOfKeys(t *testing.T) {
+	w := mustWorld(t, 300)
+	holder := w.mustHolder(t, "requests@example.com", cola.TierPro)
+	busy, idle := w.mustMake(t, holder, registry.KeyParams{Name: "busy"}), w.mustMake(t, holder, registry.KeyParams{Name: "idle"})
+	count := func(want int) {
+		t.Helper()
+		keys, _, err := w.Keys(t.Context(), holder)
+		if err != nil || keys[1].ID != busy.ID || keys[1].Requests != want || keys[0].Requests != 0 || keys[0].ID != idle.ID {
+			t.Errorf("%+v, %v; want %d requests", keys, err, want)
+		}
+	}
+	w.newest(t, keyCaller(holder.Account, busy.ID), cola.SearchParams{})
+	if _, err := w.Admit(t.Context(), keyCaller(holder.Account, busy.ID)); err != nil {
+		t.Fatal(err)
+	}
+	count(2)
+	w.advance(11 * 24 * time.Hour)
+	count(0)
+}

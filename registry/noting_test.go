@@ -1,0 +1,156 @@
+package registry_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// refused returns what the account holder sees of the refusals of an account, once all is written, in no order.
+func (w *world) refused(t *testing.T, holder cola.Caller) []string {
+	t.Helper()
+	w.Close()
+	r := w.mustReport(t, holder)
+	told := []string{}
+	for _, n := range r.Refusals {
+		told = append(told, fmt.Sprintf("%s %s %q: %d %s", n.Channel, n.Credential.Kind, n.Name, n.Count, n.Reason))
+	}
+	slices.Sort(told)
+	return told
+}
+
+// TestRefusalsAreTold: an account holder sees each refused request once, with the reason, by key and app; refusals that are told elsewhere, and
+// requests that failed otherwise, are none.
+func TestRefusalsAreTold(t *testing.T) {
+	w := mustWorld(t, 300)
+	holder, stranger := w.mustHolder(t, "told@example.com", cola.TierFree), w.mustHolder(t, "stranger@example.com", cola.TierFree)
+	ci, old := w.mustMake(t, holder, registry.KeyParams{Name: "CI"}), w.mustMake(t, holder, registry.KeyParams{Name: "old"})
+	key := keyCaller(holder.Account, ci.ID)
+	_, app := w.mustConnect(t, holder.Account, "Assistant")
+	app.Scopes = nil
+	ended := w.mustSignIn(t, holder.Account, "Lynx")
+
+	for range 2 { // an app may not write
+		if _, _, err := w.CreateSavedSearch(t.Context(), app, alert("n")); code(err) != cola.CodeInsufficientScope {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.RevokeKey(t.Context(), holder, old.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.Admit(t.Context(), keyCaller(holder.Account, old.ID))
+	w.Standing(t.Context(), keyCaller(holder.Account, old.ID))
+	w.Cola(t.Context(), key, "nothing", "")
+	w.SearchColas(t.Context(), key, cola.SearchParams{PerPage: cola.Some(10_000)})
+
+	if _, err := w.EndSignIn(t.Context(), ended, ended.Credential.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.SearchColas(t.Context(), ended, cola.SearchParams{}) // the page says it
+	if err := w.store.Suspend(t.Context(), holder.Account, "Bills"); err != nil {
+		t.Fatal(err)
+	}
+	w.Usage(t.Context(), key)
+	w.Usage(t.Context(), holder)
+	if err := w.store.Restore(t.Context(), holder.Account); err != nil {
+		t.Fatal(err)
+	}
+	w.advance(time.Hour)
+	for range 10 + 3 { // the window of ten is full then
+		w.Admit(t.Context(), key)
+	}
+	for range 2 { // refused before they are worked on
+		w.SearchColas(t.Context(), key, cola.SearchParams{})
+	}
+	w.SearchColas(t.Context(), holder, cola.SearchParams{})
+	want := []string{
+		`dashboard sign_in "": 1 burst`, `mcp link "Assistant": 2 insufficient_scope`,
+		`rest key "CI": 1 account_suspended`, `rest key "CI": 5 burst`, `rest key "old": 2 credential_ended`,
+	}
+	if diff := cmp.Diff(want, w.refused(t, holder)); diff != "" {
+		t.Errorf("refused (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{}, w.refused(t, stranger)); diff != "" {
+		t.Errorf("of another account (-want +got):\n%s", diff)
+	}
+	recorded, dropped := w.measured(t, "refusals_recorded_total")[""], w.measured(t, "refusals_dropped_total")[""]
+	if recorded != 11 || dropped != 0 {
+		t.Errorf("counted %v as recorded and %v as dropped", recorded, dropped)
+	}
+}
+
+// TestUsedUpIsTold: the two quotas, each for what it was.
+func TestUsedUpIsTold(t *testing.T) {
+	w := mustWorld(t, 300)
+	holder := w.mustHolder(t, "usedup@example.com", cola.TierPro)
+	key := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: "CI"}).ID)
+	labels := w.newest(t, key, cola.SearchParams{PerPage: cola.Some(100), ApprovalDateFrom: cola.NewDate(2005, 1, 1)})
+	for n := range cola.TierFree.Limits().ListRecords / 100 {
+		w.newest(t, key, cola.SearchParams{PerPage: cola.Some(100), ApprovalDateFrom: cola.NewDate(2005, 1, 1)})
+		for range 2 {
+			if _, _, err := w.Cola(t.Context(), key, labels[n].TTBID.String(), ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.advance(time.Minute)
+	}
+	if err := w.store.SetTier(t.Context(), holder.Account, cola.TierFree); err != nil {
+		t.Fatal(err)
+	}
+	w.advance(30*time.Second - time.Duration(w.now().Second())*time.Second) // into one minute
+	for range 3 {
+		w.SearchColas(t.Context(), key, cola.SearchParams{})
+		w.Cola(t.Context(), holder, labels[0].TTBID.String(), "")
+	}
+	want := []string{`dashboard sign_in "": 3 detail_views`, `rest key "CI": 3 list_records`}
+	if diff := cmp.Diff(want, w.refused(t, holder)); diff != "" {
+		t.Errorf("refused (-want +got):\n%s", diff)
+	}
+}
+
+// TestRefusalsTellTheLatest at most 50, with when it was.
+func TestRefusalsTellTheLatest(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "latest@example.com", cola.TierFree)
+	key := w.mustMake(t, holder, registry.KeyParams{Name: "CI"})
+	if _, err := w.RevokeKey(t.Context(), holder, key.ID); err != nil {
+		t.Fatal(err)
+	}
+	for range 60 {
+		w.advance(time.Minute)
+		w.Admit(t.Context(), keyCaller(holder.Account, key.ID))
+	}
+	w.Close()
+	got := w.mustReport(t, holder).Refusals
+	if len(got) != 50 || !got[0].LastAt.Equal(w.now()) || !got[49].LastAt.Equal(w.now().Add(-49*time.Minute)) {
+		t.Errorf("%d refusals, the first of %v", len(got), got[0].LastAt)
+	}
+}
+
+// TestRefusalsOfNobody: of an account that there is not nothing is kept, and nothing is in the way of others'.
+func TestRefusalsOfNobody(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "somebody@example.com", cola.TierFree)
+	key := w.mustMake(t, holder, registry.KeyParams{Name: "CI"})
+	if err := w.store.Suspend(t.Context(), holder.Account, "Bills"); err != nil {
+		t.Fatal(err)
+	}
+	w.Admit(t.Context(), keyCaller(holder.Account+100, key.ID))
+	w.Admit(t.Context(), keyCaller(holder.Account, key.ID))
+	w.Close()
+	got, err := w.store.Refusals(t.Context(), holder.Account, 10)
+	want := []store.Refusal{{
+		Minute: instant, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key.ID},
+		Reason: registry.RefusedSuspended, Count: 1, LastAt: instant,
+	}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}

@@ -1,0 +1,340 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// notebook keeps refusals, unless it fails.
+type notebook struct {
+	mu    sync.Mutex
+	fault error
+	hangs bool // until the time is over
+	calls []int
+	sums  map[store.AccountRefusal]int // by all but the count and the time
+}
+
+func (n *notebook) NoteRefusals(ctx context.Context, refusals []store.AccountRefusal) error {
+	if fault, hangs := n.called(len(refusals)); hangs {
+		<-ctx.Done()
+		return fmt.Errorf("%w: %v", store.ErrUnavailable, ctx.Err())
+	} else if fault != nil {
+		return fault
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.sums == nil {
+		n.sums = map[store.AccountRefusal]int{}
+	}
+	for _, r := range refusals {
+		count := r.Count
+		r.Count, r.LastAt = 0, time.Time{}
+		n.sums[r] += count
+	}
+	return nil
+}
+
+// called notes a call, and returns what becomes of it.
+func (n *notebook) called(refusals int) (fault error, hangs bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.calls = append(n.calls, refusals)
+	return n.fault, n.hangs
+}
+
+func (n *notebook) Refusals(context.Context, cola.AccountID, int) ([]store.Refusal, error) {
+	return nil, nil
+}
+
+// has returns how many calls there were, and how many requests were written.
+func (n *notebook) has() (calls, requests int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, count := range n.sums {
+		requests += count
+	}
+	return len(n.calls), requests
+}
+
+func (n *notebook) set(fault error, hangs bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.fault, n.hangs = fault, hangs
+}
+
+func notingIn(n *notebook) *refusals {
+	return newRefusals(n, time.Now, slog.New(slog.DiscardHandler), newRefusalMetrics(nil))
+}
+
+// waits returns how many kinds of refusals wait, and whether they will be written by themselves.
+func (r *refusals) waits() (kinds int, timed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.waiting), r.timer != nil
+}
+
+func burstRefusal() error {
+	return &cola.Error{Code: cola.CodeQuotaExceeded, Details: map[string]any{"reason": RefusedBurst}}
+}
+
+func keyOfAccount(n int) cola.Caller {
+	return cola.Caller{Account: cola.AccountID(n), Credential: cola.Credential{Kind: cola.CredentialKey, ID: int64(n)}, Channel: cola.ChannelREST}
+}
+
+// TestReasonRefused: why account holders are told that something was refused, and what they are not told.
+func TestReasonRefused(t *testing.T) {
+	quotaError := func(reason string) error {
+		return &cola.Error{Code: cola.CodeQuotaExceeded, Details: map[string]any{"reason": reason}}
+	}
+	for _, tt := range []struct {
+		err               error
+		want, inDashboard string
+	}{
+		{quotaError("burst"), RefusedBurst, RefusedBurst},
+		{quotaError("detail_views"), RefusedDetailViews, RefusedDetailViews},
+		{fmt.Errorf("search: %w", quotaError("list_records")), RefusedListRecords, RefusedListRecords},
+		{quotaError("confirmations"), "", ""},
+		{cola.InsufficientScope(cola.ScopeWriteSavedSearches), RefusedScope, ""},
+		{cola.Errorf(cola.CodeUnauthorized, "Ended."), RefusedCredential, ""},
+		{cola.Errorf(cola.CodeAccountSuspended, "Suspended."), RefusedSuspended, ""},
+		{cola.Errorf(cola.CodeNotFound, "None."), "", ""},
+		{cola.Unavailable(), "", ""},
+		{context.Canceled, "", ""},
+		{nil, "", ""},
+	} {
+		for channel, want := range map[cola.Channel]string{cola.ChannelREST: tt.want, cola.ChannelMCP: tt.want, cola.ChannelDashboard: tt.inDashboard} {
+			got, ok := reasonRefused(cola.Caller{Channel: channel}, tt.err)
+			if ok != (want != "") || ok && got != want {
+				t.Errorf("%v over %s: %q, %t; want %q", tt.err, channel, got, ok, want)
+			}
+		}
+	}
+}
+
+// TestRefusalsAreAddedUp by account, minute, channel, credential and reason, and written after two seconds, without anything written before or
+// when there is nothing.
+func TestRefusalsAreAddedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &notebook{}
+		r := notingIn(n)
+		one, other := keyOfAccount(1), keyOfAccount(2)
+		app := one
+		app.Credential.Kind, app.Channel = cola.CredentialLink, cola.ChannelMCP
+		begun := time.Now().UTC() // bubbles begin at a full minute
+		for range 3 {
+			r.note(one, burstRefusal())
+		}
+		r.note(other, burstRefusal())
+		r.note(app, burstRefusal())
+		r.note(one, cola.Errorf(cola.CodeUnauthorized, "Ended."))
+		r.note(one, cola.Errorf(cola.CodeNotFound, "None."))
+		time.Sleep(noteEvery - time.Nanosecond)
+		synctest.Wait()
+		if calls, _ := n.has(); calls != 0 {
+			t.Errorf("%d calls before the time", calls)
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		r.note(one, burstRefusal())
+		r.close()
+		at := func(minute int, c cola.Caller, reason string) store.AccountRefusal {
+			return store.AccountRefusal{Account: c.Account, Refusal: store.Refusal{
+				Minute: begun.Add(time.Duration(minute) * time.Minute), Channel: c.Channel, Credential: c.Credential, Reason: reason,
+			}}
+		}
+		want := map[store.AccountRefusal]int{
+			at(0, one, RefusedBurst): 3, at(0, other, RefusedBurst): 1, at(0, app, RefusedBurst): 1, at(0, one, RefusedCredential): 1, at(1, one, RefusedBurst): 1,
+		}
+		if diff := cmp.Diff(want, n.sums); diff != "" {
+			t.Errorf("written (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]int{4, 1}, n.calls); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+		if got := testutil.ToFloat64(r.metrics.recorded); got != 7 {
+			t.Errorf("counted %v as recorded, want 7", got)
+		}
+	})
+}
+
+// TestRefusalsOutliveAFault: what the store does not take is kept, together with what comes meanwhile, and written once it does.
+func TestRefusalsOutliveAFault(t *testing.T) {
+	for name, fail := range map[string]func(*notebook){
+		"it fails": func(n *notebook) { n.set(store.ErrUnavailable, false) },
+		"it hangs": func(n *notebook) { n.set(nil, true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := &notebook{}
+				logged := &strings.Builder{}
+				r := notingIn(n)
+				r.log = slog.New(slog.NewTextHandler(logged, nil))
+				fail(n)
+				for account := range 2_000 {
+					r.note(keyOfAccount(account), burstRefusal())
+				}
+				time.Sleep(time.Minute)
+				for account := range 3_000 { // half of them are other minutes' and accounts'
+					r.note(keyOfAccount(account), burstRefusal())
+				}
+				time.Sleep(time.Minute)
+				n.set(nil, false)
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if _, requests := n.has(); requests != 5_000 {
+					t.Errorf("%d requests were written, want 5000", requests)
+				}
+				if failed := strings.Count(logged.String(), "not written"); failed != 1 || strings.Count(logged.String(), "written again") != 1 {
+					t.Errorf("logged:\n%s", logged)
+				}
+				calls, _ := n.has()
+				time.Sleep(time.Minute)
+				if more, _ := n.has(); more != calls {
+					t.Errorf("%d calls with nothing to write", more-calls)
+				}
+				if waits, timed := r.waits(); waits != 0 || timed {
+					t.Errorf("%d wait, and a timer runs: %t", waits, timed)
+				}
+				r.close()
+				if dropped := testutil.ToFloat64(r.metrics.dropped); dropped != 0 {
+					t.Errorf("%v were dropped", dropped)
+				}
+			})
+		})
+	}
+}
+
+// TestRefusalsAreBounded: whatever comes while nothing is written, so many are kept and the others are counted as dropped. Those that are alike
+// need no room.
+func TestRefusalsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &notebook{fault: store.ErrUnavailable}
+		r := notingIn(n)
+		for account := range maxNoted + 50 {
+			r.note(keyOfAccount(account), burstRefusal())
+		}
+		time.Sleep(noteEvery + time.Second) // refused, and given back
+		for account := range 2 * maxNoted {
+			r.note(keyOfAccount(account), burstRefusal())
+		}
+		if waits, _ := r.waits(); waits != maxNoted {
+			t.Errorf("%d wait, want %d", waits, maxNoted)
+		}
+		n.set(nil, false)
+		r.close()
+		_, requests := n.has()
+		if dropped := testutil.ToFloat64(r.metrics.dropped); requests != 2*maxNoted || dropped != maxNoted+50 {
+			t.Errorf("%d written and %v dropped, want %d and %d", requests, dropped, 2*maxNoted, maxNoted+50)
+		}
+		for _, size := range n.calls {
+			if size > notedTogether {
+				t.Errorf("%d in one transaction", size)
+			}
+		}
+	})
+}
+
+// TestGivenBackIsBounded: what was on its way to the store and what came meanwhile do not add up to more.
+func TestGivenBackIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &notebook{hangs: true}
+		r := notingIn(n)
+		for account := range maxNoted - 10 {
+			r.note(keyOfAccount(account), burstRefusal())
+		}
+		time.Sleep(noteEvery + time.Second) // on its way
+		for account := range maxNoted {
+			r.note(keyOfAccount(maxNoted+account), burstRefusal())
+		}
+		time.Sleep(noteWithin) // back, and on its way again
+		synctest.Wait()
+		n.set(nil, false)
+		r.close()
+		_, requests := n.has()
+		if dropped := testutil.ToFloat64(r.metrics.dropped); requests != maxNoted || dropped != maxNoted-10 {
+			t.Errorf("%d written and %v dropped, want %d and %d", requests, dropped, maxNoted, maxNoted-10)
+		}
+	})
+}
+
+// TestCloseLosesNothingItNeedNot: closing writes what waits, ends in time when the store does not answer, and says what is lost.
+func TestCloseLosesNothingItNeedNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &notebook{}
+		r := notingIn(n)
+		r.note(keyOfAccount(1), burstRefusal())
+		r.close()
+		r.close()
+		r.note(keyOfAccount(1), burstRefusal())
+		time.Sleep(time.Minute)
+		if calls, requests := n.has(); calls != 1 || requests != 1 || testutil.ToFloat64(r.metrics.dropped) != 1 {
+			t.Errorf("%d calls, %d requests, %v dropped", calls, requests, testutil.ToFloat64(r.metrics.dropped))
+		}
+
+		silent := notingIn(&notebook{hangs: true})
+		silent.note(keyOfAccount(1), burstRefusal())
+		silent.note(keyOfAccount(1), burstRefusal())
+		begun := time.Now()
+		silent.close()
+		if took := time.Since(begun); took != noteWithin || testutil.ToFloat64(silent.metrics.dropped) != 2 {
+			t.Errorf("closed after %v, %v dropped", took, testutil.ToFloat64(silent.metrics.dropped))
+		}
+	})
+}
+
+// TestRefusalsFromManySides loses and doubles none, whoever notes while it is written, fails and closes.
+func TestRefusalsFromManySides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &notebook{}
+		r := notingIn(n)
+		var all sync.WaitGroup
+		for account := range 8 {
+			all.Go(func() {
+				for i := range 500 {
+					r.note(keyOfAccount(account), burstRefusal())
+					time.Sleep(time.Duration(account+1) * 7 * time.Millisecond)
+					if i%100 == 0 {
+						n.set([]error{nil, errors.New("odd")}[i/100%2], false)
+					}
+				}
+			})
+		}
+		all.Wait()
+		n.set(nil, false)
+		r.close()
+		if _, requests := n.has(); requests != 8*500 || testutil.ToFloat64(r.metrics.recorded) != 8*500 {
+			t.Errorf("%d requests were written, want %d", requests, 8*500)
+		}
+	})
+}
+
+// BenchmarkNote is what a refusal costs more for being told later.
+func BenchmarkNote(b *testing.B) {
+	for name, accounts := range map[string]int{"one account": 1, "5000 accounts": 5_000} {
+		b.Run(name, func(b *testing.B) {
+			r := notingIn(&notebook{})
+			defer r.close()
+			err := burstRefusal()
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for i := 0; pb.Next(); i++ {
+					r.note(keyOfAccount(i%accounts), err)
+				}
+			})
+		})
+	}
+}

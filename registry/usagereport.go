@@ -1,0 +1,320 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	// maxUseRows is how many rows a report has at most; when there is more to tell, the last ones have the rest of each channel.
+	maxUseRows = 12
+	// monthsReported is how many months it goes back, this one included.
+	monthsReported = 12
+	// refusalsReported is how many refusals it tells.
+	refusalsReported = 50
+	// otherUses names a row that has the rest of its channel.
+	otherUses = "others"
+)
+
+// UsageReport is what an account has used, for its holder to see. All figures of this month are of one reading: those of the days, of the rows
+// and of the state come to the same.
+type UsageReport struct {
+	State     cola.QuotaState // of this month
+	Now       time.Time       // when it was made
+	Projected cola.Used       // what the whole month will have come to if it goes on as in the days so far
+	Days      []DayOfUse      // of the month so far, first to today
+	Rows      []UseRow        // of the month by channel and credential, most requests first; at most 12, of which the last, one a channel, may be all others
+	Months    []MonthOfUse    // 12, oldest first; the last is this one
+	Refusals  []Refusal       // latest first, at most 50; the very latest may be missing for some seconds
+}
+
+// Use is usage of any kind together.
+type Use struct {
+	DetailViews, ListRecords, Requests int
+}
+
+// add counts a row of the ledger.
+func (u *Use) add(d store.DayUsage) {
+	u.Requests += d.Requests
+	switch d.Meter {
+	case cola.MeterDetailViews:
+		u.DetailViews += d.Units
+	case cola.MeterListRecords:
+		u.ListRecords += d.Units
+	}
+}
+
+// plus returns the sum of two.
+func (u Use) plus(more Use) Use {
+	return Use{u.DetailViews + more.DetailViews, u.ListRecords + more.ListRecords, u.Requests + more.Requests}
+}
+
+// DayOfUse is the usage of one day (UTC). Rows of UsageReport.Rows that used nothing on the day have a zero Use.
+type DayOfUse struct {
+	Day   cola.Date
+	Total Use
+	By    []Use // in the order of UsageReport.Rows
+}
+
+// UseRow is the usage of a month through one channel with one credential, or with all others.
+type UseRow struct {
+	Channel    cola.Channel
+	Credential cola.Credential // of sign-ins the id is 0: all browsers count together; zero for the others of the channel
+	Name       string          // of the key or app; empty for browsers; "others" for the others
+	Total      Use
+}
+
+// MonthOfUse is the usage of one calendar month (UTC).
+type MonthOfUse struct {
+	Period cola.Period
+	Used   cola.Used
+}
+
+// Why requests were refused.
+const (
+	RefusedBurst       = "burst"              // too many requests within a minute
+	RefusedDetailViews = "detail_views"       // the month's detail views were used up
+	RefusedListRecords = "list_records"       // the month's list records were used up
+	RefusedScope       = "insufficient_scope" // an app lacked a permission
+	RefusedCredential  = "credential_ended"   // the key, app or sign-in was revoked or has expired
+	RefusedSuspended   = "account_suspended"
+)
+
+// Refusal is requests of one minute that were refused alike.
+type Refusal struct {
+	LastAt     time.Time // when the latest of them came
+	Channel    cola.Channel
+	Credential cola.Credential
+	Name       string // of the key or app; empty for a browser
+	Reason     string
+	Count      int
+}
+
+// UsageReport returns what the caller's account has used this month and in the last 12. It is free.
+func (s *Service) UsageReport(ctx context.Context, c cola.Caller) (UsageReport, cola.QuotaState, error) {
+	report, state, err := held(ctx, s, c, "read usage", func(ctx context.Context, state cola.QuotaState) (UsageReport, error) {
+		read, err := s.readUsage(ctx, c.Account, state.Period)
+		if err != nil {
+			return UsageReport{}, err
+		}
+		return read.report(state, s.now()), nil
+	})
+	if err == nil {
+		state = report.State
+	}
+	return report, state, err
+}
+
+// usageRead is what the database says of an account's usage.
+type usageRead struct {
+	days     []store.DayUsage // of one month
+	months   []store.MonthUsage
+	refusals []store.Refusal
+	names    map[cola.Credential]string
+}
+
+func (s *Service) readUsage(ctx context.Context, account cola.AccountID, month cola.Period) (r usageRead, err error) {
+	first, last := daysOf(month)
+	if r.days, err = s.store.DailyUsage(ctx, account, first, last); err != nil {
+		return r, err
+	}
+	if r.months, err = s.store.MonthlyUsage(ctx, account, month-monthsReported+1, month); err != nil {
+		return r, err
+	}
+	if r.refusals, err = s.store.Refusals(ctx, account, refusalsReported); err != nil {
+		return r, err
+	}
+	keys, err := s.store.Keys(ctx, account)
+	if err != nil {
+		return r, err
+	}
+	links, err := s.store.Links(ctx, account)
+	r.names = make(map[cola.Credential]string, len(keys)+len(links))
+	for _, k := range keys {
+		r.names[cola.Credential{Kind: cola.CredentialKey, ID: k.ID}] = k.Name
+	}
+	for _, l := range links {
+		r.names[cola.Credential{Kind: cola.CredentialLink, ID: l.ID}] = l.App.Name
+	}
+	return r, err
+}
+
+// report puts together what was read of the month that the state is of.
+func (r usageRead) report(state cola.QuotaState, now time.Time) UsageReport {
+	state.Used = cola.Used{} // what has been used since the state was read is in the days
+	for _, d := range r.days {
+		state.Used.Add(d.Meter, d.Units)
+	}
+	rows, rowOf := r.rows()
+	report := UsageReport{
+		State: state, Now: now, Projected: projected(state.Used, state.Period, now),
+		Rows: rows, Days: r.daily(state.Period, now, len(rows), rowOf), Refusals: r.refused(),
+	}
+	for month := state.Period - monthsReported + 1; month < state.Period; month++ {
+		report.Months = append(report.Months, MonthOfUse{Period: month, Used: r.usedIn(month)})
+	}
+	report.Months = append(report.Months, MonthOfUse{Period: state.Period, Used: state.Used})
+	return report
+}
+
+func (r usageRead) usedIn(month cola.Period) cola.Used {
+	for _, m := range r.months {
+		if m.Period == month {
+			return m.Used
+		}
+	}
+	return cola.Used{}
+}
+
+// usedBy is what usage is told apart by.
+type usedBy struct {
+	channel    cola.Channel
+	credential cola.Credential
+}
+
+// usedByOf returns what a row of the ledger is told by: all browsers count together.
+func usedByOf(d store.DayUsage) usedBy {
+	by := usedBy{d.Channel, d.Credential}
+	if by.credential.Kind == cola.CredentialSignIn {
+		by.credential.ID = 0
+	}
+	return by
+}
+
+// rows returns the rows of a report, and which of them tells what.
+func (r usageRead) rows() ([]UseRow, map[usedBy]int) {
+	totals := map[usedBy]*Use{}
+	var rows []UseRow
+	for _, d := range r.days {
+		by := usedByOf(d)
+		if totals[by] == nil {
+			totals[by] = &Use{}
+			rows = append(rows, UseRow{Channel: by.channel, Credential: by.credential, Name: r.name(by.credential)})
+		}
+		totals[by].add(d)
+	}
+	for i := range rows {
+		rows[i].Total = *totals[usedBy{rows[i].Channel, rows[i].Credential}]
+	}
+	slices.SortFunc(rows, mostRequests)
+	told := withOthers(rows)
+	rowOf := make(map[usedBy]int, len(rows)+len(told))
+	for i, row := range told {
+		rowOf[usedBy{row.Channel, row.Credential}] = i
+	}
+	for _, row := range rows {
+		by := usedBy{row.Channel, row.Credential}
+		if _, alone := rowOf[by]; !alone {
+			rowOf[by] = rowOf[usedBy{channel: by.channel}]
+		}
+	}
+	return told, rowOf
+}
+
+// mostRequests puts the rows with the most requests first, and those with as many in a fixed order.
+func mostRequests(a, b UseRow) int {
+	return cmp.Or(
+		cmp.Compare(b.Total.Requests, a.Total.Requests), cmp.Compare(a.Channel, b.Channel),
+		cmp.Compare(a.Credential.Kind, b.Credential.Kind), cmp.Compare(a.Credential.ID, b.Credential.ID),
+	)
+}
+
+// withOthers tells the first rows one by one and the rest of each channel in one row, when there are too many. So the rows of a channel come to
+// all that was used through it.
+func withOthers(rows []UseRow) []UseRow {
+	alone := toldAlone(rows)
+	left := map[cola.Channel]int{}
+	for _, row := range rows[alone:] {
+		left[row.Channel]++
+	}
+	var told, others []UseRow
+	for i, row := range rows {
+		if i < alone || left[row.Channel] == 1 { // who is the only other one keeps the name
+			told = append(told, row)
+			continue
+		}
+		at := slices.IndexFunc(others, func(o UseRow) bool { return o.Channel == row.Channel })
+		if at < 0 {
+			at = len(others)
+			others = append(others, UseRow{Channel: row.Channel, Name: otherUses})
+		}
+		others[at].Total = others[at].Total.plus(row.Total)
+	}
+	slices.SortFunc(others, mostRequests)
+	return append(told, others...)
+}
+
+// toldAlone returns how many of the first rows there is room for beside one row for the rest of each channel.
+func toldAlone(rows []UseRow) int {
+	if len(rows) <= maxUseRows {
+		return len(rows)
+	}
+	channels := map[cola.Channel]bool{} // of the rows from alone on
+	alone := len(rows)
+	for alone > 0 && alone+len(channels) > maxUseRows {
+		alone--
+		channels[rows[alone].Channel] = true
+	}
+	return alone
+}
+
+// name returns the name of a key or an app, or what stands for it when it is gone; nothing for a browser.
+func (r usageRead) name(c cola.Credential) string {
+	name, ok := r.names[c]
+	switch {
+	case ok || c.Kind == cola.CredentialSignIn:
+		return name
+	case c.Kind == cola.CredentialLink:
+		return fmt.Sprintf("removed app (%d)", c.ID)
+	}
+	return fmt.Sprintf("removed key (%d)", c.ID)
+}
+
+// daily returns the days of a month up to now, with the rows given.
+func (r usageRead) daily(month cola.Period, now time.Time, rows int, rowOf map[usedBy]int) []DayOfUse {
+	first, last := daysOf(month)
+	today := min(max(cola.DateOf(now), first), last)
+	if n := len(r.days); n > 0 {
+		today = max(today, r.days[n-1].Day) // the database's clock may be ahead
+	}
+	days := make([]DayOfUse, today-first+1)
+	for i := range days {
+		days[i] = DayOfUse{Day: first.AddDays(i), By: make([]Use, rows)}
+	}
+	for _, d := range r.days {
+		day := &days[d.Day-first]
+		day.Total.add(d)
+		day.By[rowOf[usedByOf(d)]].add(d)
+	}
+	return days
+}
+
+// projected returns what a month comes to whose use goes on as it was up to now: never less than was used. On its first day nothing can be told
+// yet; then it is what was used.
+func projected(used cola.Used, month cola.Period, now time.Time) cola.Used {
+	begun, whole := month.Start(), month.End().Sub(month.Start())
+	elapsed := now.Sub(begun)
+	if elapsed < 24*time.Hour || elapsed >= whole {
+		return used
+	}
+	ahead := func(units int) int { return int(math.Round(float64(units) * whole.Hours() / elapsed.Hours())) }
+	return cola.Used{DetailViews: ahead(used.DetailViews), ListRecords: ahead(used.ListRecords)}
+}
+
+// refused returns the refusals as they are shown.
+func (r usageRead) refused() []Refusal {
+	shown := make([]Refusal, len(r.refusals))
+	for i, n := range r.refusals {
+		shown[i] = Refusal{
+			LastAt: n.LastAt, Channel: n.Channel, Credential: n.Credential, Name: r.name(n.Credential), Reason: n.Reason, Count: n.Count,
+		}
+	}
+	return shown
+}
