@@ -1,125 +1,122 @@
-// Package dashboard is the edge for people: the pages of account holders. So far these are the pages that manage_url and dashboard_url, and so
-// messages, lead to. They say how saved searches are managed through the API, and nothing of any account: nobody signs in here yet.
+// Package dashboard is the edge for people: the pages on which account holders see what they use and manage keys, saved searches and
+// connected apps. Pages are drawn on the server and work without JavaScript; each says which call of the API gives the same.
+//
+// A request goes one way: the session in the cookie tells the caller, who is checked by the ledger as any other; the handler
+// reads the form into a parameter struct of package cola or registry, calls one method of the service, and shows a page or
+// leads on to one. Every fault is a page too (see errors.go).
 package dashboard
 
 import (
-	"bytes"
-	_ "embed"
-	"html/template"
+	"context"
 	"log/slog"
 	"net/http"
-	"strconv"
+	"net/url"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
-const (
-	searchesPath = "/saved-searches"
-	searchPath   = searchesPath + "/{uuid}"
-	apiPath      = "/api/v1"
-)
+// Service is what the edge asks of the registry; *registry.Service is the one in use.
+type Service interface {
+	// Standing returns where the caller's account stands, or why its requests are refused. It counts nowhere.
+	Standing(ctx context.Context, c cola.Caller) (cola.QuotaState, error)
+	Account(ctx context.Context, c cola.Caller) (registry.Account, cola.QuotaState, error)
 
-// Handles reports whether a path is one that the edge answers at.
-func Handles(path string) bool {
-	return path == searchesPath || strings.HasPrefix(path, searchesPath+"/")
+	keyService
+	usageService
+	accessService
+	searchService
+	destinationService
+	exploreService
 }
 
-// Options settle how the edge serves.
+// Browsers tells who uses a browser, and signs people in and out; *auth.Browsers is the one in use.
+type Browsers interface {
+	Load(next http.Handler) http.Handler
+	Caller(ctx context.Context) (cola.Caller, bool)
+	Issuers() []auth.IssuerChoice
+	Begin(ctx context.Context, issuerKey, returnTo string) (redirect string, err error)
+	Finish(ctx context.Context, query url.Values, browser string) (returnTo string, err error)
+	LinkAccount(ctx context.Context, token string) (email string, err error)
+	UseLink(ctx context.Context, token, browser string) error
+	SignOut(ctx context.Context) (redirect string, err error)
+	Put(ctx context.Context, key, value string)
+	Pop(ctx context.Context, key string) string
+	OpenForm(ctx context.Context) (token string, err error)
+	TakeForm(ctx context.Context, token string) (first bool, err error)
+}
+
+// Options settle how the edge serves. PublicURL and Logger must be set.
 type Options struct {
-	PublicURL string                // scheme and host that users reach the service at, without a slash at the end
-	Logger    *slog.Logger          // gets one event a request
-	Metrics   prometheus.Registerer // where the edge registers what it measures, once for each registerer; nil: nothing is measured
+	PublicURL  string // scheme and host that users reach the service at, without a slash at the end
+	BillingURL string // where the operator sells larger plans; empty: nowhere
+	// SignInForApps tells that apps may act for account holders who sign in at an issuer, besides with keys.
+	SignInForApps bool
+	Logger        *slog.Logger          // gets one event a request
+	Metrics       prometheus.Registerer // where the edge registers what it measures, once for each registerer; nil: nothing is measured
+	Now           cola.Clock            // nil: time.Now
+}
+
+// edge is the dashboard at work.
+type edge struct {
+	svc      Service
+	browsers Browsers
+	opts     Options
+	now      cola.Clock
+	pace     *pace
+	begins   *rate.Limiter // of attempts to sign in with an issuer, each of which is kept for some minutes, whoever begins it
+	assets   *assets
+	pages    pages
 }
 
 // New returns the handler of the paths that the edge Handles.
-func New(o Options) http.Handler {
-	e := &edge{publicURL: strings.TrimRight(o.PublicURL, "/")}
-	r := chi.NewRouter()
-	recorder := web.NewRecorder(o.Logger, o.Metrics, []string{searchesPath, searchPath}, routeOf)
-	r.Use(web.RequestID, recorder.Record, web.Compress(), web.Recover)
-	r.NotFound(e.notFound)
-	r.MethodNotAllowed(e.wrongMethod)
-	for path, page := range map[string]http.HandlerFunc{searchesPath: e.searches, searchPath: e.search} {
-		r.Get(path, page)
-		r.Head(path, page)
+func New(svc Service, browsers Browsers, o Options) http.Handler {
+	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
+	if o.Now == nil {
+		o.Now = time.Now
 	}
+	e := &edge{svc: svc, browsers: browsers, opts: o, now: o.Now, pace: newPace(o.Now), begins: rate.NewLimiter(beginsASecond, beginsAtOnce), assets: loadAssets()}
+	e.pages = parsePages(e.assets)
+	table := routes()
+	r := chi.NewRouter()
+	recorder := web.NewRecorder(o.Logger, o.Metrics, patternsOf(table), routeOf)
+	r.Use(web.RequestID, recorder.Record, web.Compress(), e.secure, web.Recover)
+	r.Get(assetsPath+"{version}/{name}", e.assets.serve) // which no session is read for
+	r.Group(func(r chi.Router) {
+		r.Use(browsers.Load, e.refuseForged)
+		r.NotFound(e.anybody((*visit).notFound))
+		r.MethodNotAllowed(e.anybody((*visit).wrongMethod))
+		for _, to := range table {
+			e.mount(r, to)
+		}
+	})
 	return r
+}
+
+// mount adds a page to the router.
+func (e *edge) mount(r chi.Router, to route) {
+	serve := e.anybody(to.serve)
+	if !to.open {
+		serve = e.holder(to.serve)
+	}
+	r.Method(to.method, to.pattern, serve)
+	if to.method == http.MethodGet {
+		r.Method(http.MethodHead, to.pattern, serve)
+	}
 }
 
 // routeOf returns the pattern of the route that a request took.
 func routeOf(r *http.Request) string {
-	if c := chi.RouteContext(r.Context()); c != nil && c.RoutePattern() != "" {
+	if c := chi.RouteContext(r.Context()); c != nil && c.RoutePattern() != "" && c.RoutePattern() != "/*" {
 		return c.RoutePattern()
 	}
 	return web.Other
-}
-
-type edge struct{ publicURL string }
-
-// page is a page that says something, and which calls of the API do it.
-type page struct {
-	Title, Text string
-	Calls       []string
-}
-
-func (e *edge) searches(w http.ResponseWriter, r *http.Request) {
-	write(w, r, http.StatusOK, page{"Your saved searches", "They are managed through the API, with a key of your account. This call lists them:", []string{e.call(searchesPath)}})
-}
-
-func (e *edge) search(w http.ResponseWriter, r *http.Request) {
-	id, err := uuid.Parse(chi.URLParam(r, "uuid"))
-	if err != nil {
-		e.notFound(w, r)
-		return
-	}
-	path := searchesPath + "/" + id.String()
-	write(w, r, http.StatusOK, page{"Your saved search", "It is managed through the API, with a key of your account. These calls show what it has found, pause it, and delete it:", []string{
-		e.call(path + "/matches"),
-		e.call(path) + ` -X PATCH -H "Content-Type: application/json" -d '{"schedule": {"active": false}}'`,
-		e.call(path) + " -X DELETE",
-	}})
-}
-
-// call writes a call of the API.
-func (e *edge) call(path string) string {
-	return `curl -H "X-API-Key: $KEY" ` + e.publicURL + apiPath + path
-}
-
-func (e *edge) notFound(w http.ResponseWriter, r *http.Request) {
-	write(w, r, http.StatusNotFound, page{"There is nothing here", "If a message led you here, make sure that the address is whole: it ends with the id of a saved search.", nil})
-}
-
-func (e *edge) wrongMethod(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Allow", "GET, HEAD")
-	write(w, r, http.StatusMethodNotAllowed, page{"This page is only for reading", "Saved searches are changed through the API.", nil})
-}
-
-//go:embed page.html
-var pageSource string
-
-var pageTemplate = template.Must(template.New("page").Parse(pageSource))
-
-// policy lets a page show itself. It runs no script, and is shown within no other.
-const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-func write(w http.ResponseWriter, r *http.Request, status int, p page) {
-	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, p); err != nil {
-		web.Fail(w, r, err)
-		return
-	}
-	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Robots-Tag", "noindex, nofollow")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // whoever asked may have gone
 }

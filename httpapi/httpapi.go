@@ -102,6 +102,16 @@ type api struct {
 	page       document // the reference page
 }
 
+// Handles reports whether a path is in an area that the edge answers for; it tells of others, too, that there is nothing.
+func Handles(path string) bool {
+	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	switch area {
+	case "api", "docs", "healthz", "readyz", "images", "unsubscribe", "confirm", "feeds":
+		return true
+	}
+	return false
+}
+
 // New returns the handler of everything this edge serves: /api/v1/…, /docs, /healthz, /readyz, /images/…, and what messages have the
 // addresses of: /unsubscribe/…, /confirm/… and /feeds/…. It expects
 // to see request paths as they were sent: mount it without a mux that cleans paths.

@@ -241,3 +241,18 @@ func BenchmarkMetrics(b *testing.B) {
 		})
 	}
 }
+
+// TestHandles: every route is in an area that the edge says it answers for, and what is none of the API's is not.
+func TestHandles(t *testing.T) {
+	a := &api{ops: operations(newFake())}
+	for pattern := range a.routePatterns() {
+		if !Handles(pattern) {
+			t.Errorf("nobody is told that %s is answered here", pattern)
+		}
+	}
+	for path, want := range map[string]bool{"/": false, "/keys": false, "/apis": false, "/api": true, "/api/v2/x": true, "": false} {
+		if Handles(path) != want {
+			t.Errorf("%q is handled: %v", path, !want)
+		}
+	}
+}

@@ -32,13 +32,13 @@ var table = map[string][]string{
 	"quota":           {"cola", "store"},
 	"auth":            {"cola", "store", "internal/strictjson"},
 	"ingest":          {"cola", "store"},
-	"registry":        {"cola", "store", "search", "quota"},
+	"registry":        {"cola", "store", "search", "quota", "auth"},
 	"alerts":          {"cola", "store", "search"},
 	"alerts/mail":     {"cola", "store", "alerts"},
 	"alerts/webhook":  {"cola", "store", "alerts"},
 	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
 	"mcp":             {"cola", "registry", "auth", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
-	"dashboard":       {"cola", "registry", "auth", "internal/labelart", "internal/web"},
+	"dashboard":       {"cola", "registry", "auth", "internal/params", "internal/web"},
 
 	"internal/web":           {"cola", "auth"},
 	"internal/params":        {"cola", "internal/strictjson"},
@@ -47,6 +47,8 @@ var table = map[string][]string{
 	"internal/perf/measure":  {"auth", "cola", "store"},
 	"internal/perf/plainsql": {everything}, // compares it with plain SQL
 	"internal/traffic":       {"auth", "cola", "store", "quota"},
+	"internal/browser":       {everything}, // tries the dashboard in a real browser
+	"internal/trial":         {everything}, // runs a small registry for tests
 	"internal/cluster":       {everything}, // drives many processes through failures
 	"internal/conformance":   {everything}, // has the program tried by others
 }
@@ -166,7 +168,7 @@ func TestTable(t *testing.T) {
 		{"ingest", "store/sqlite", false, true},
 		{"registry", "search", true, true},
 		{"registry", "httpapi", false, false},
-		{"registry", "auth", false, false},
+		{"registry", "auth", true, true},
 		{"internal/demo", "ingest", true, true},
 		{"internal/labelart", "cola", true, true},
 		{"internal/labelart", "store", false, false},

@@ -24,7 +24,7 @@ func StatusOf(code cola.Code) int {
 		return http.StatusNotFound
 	case cola.CodeMethodNotAllowed:
 		return http.StatusMethodNotAllowed
-	case cola.CodeWatchlistLimit, cola.CodeIdempotencyKeyReused, cola.CodeDestinationLimit, cola.CodeDestinationExists, cola.CodeNotActive:
+	case cola.CodeWatchlistLimit, cola.CodeIdempotencyKeyReused, cola.CodeDestinationLimit, cola.CodeDestinationExists, cola.CodeNotActive, cola.CodeKeyLimit:
 		return http.StatusConflict
 	case cola.CodeRequestTimeout:
 		return http.StatusRequestTimeout

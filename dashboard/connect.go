@@ -1,0 +1,218 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+func connectRoutes() []route { return []route{get(connectPath, (*visit).connect)} }
+
+// Names of what an assistant may be connected with, which stand for themselves in settings.
+const (
+	connectionName = "colaregistry"
+	ownKey         = "YOUR_KEY" // where the reader's own key goes
+)
+
+// setup is how one program is connected.
+type setup struct {
+	ID, Name string
+	Before   string // what to do with the text
+	Text     string // to be copied; empty: there is none
+	After    string // what else there is to know
+}
+
+// Copied returns the text as a box with a button.
+func (s setup) Copied() copied { return copied{"settings for " + s.Name, s.Text} }
+
+// assistant is the ways to connect one.
+type assistant struct {
+	ID, Name string
+	Ways     []way // best first
+}
+
+// way is one way to connect an assistant.
+type way struct {
+	Heading string
+	setup
+}
+
+// connectPage tells how to connect programs and assistants.
+type connectPage struct {
+	API, MCP   string // their URLs
+	SignIn     bool   // apps may be signed in to
+	Prompt     copied // puts a key into the environment
+	Try        copied
+	Assistants []assistant
+	Others     setup // for clients that are not named
+}
+
+func (v *visit) connect() error {
+	p := connectPage{
+		API: v.opts.PublicURL + apiPath, MCP: v.mcpURL(), SignIn: v.opts.SignInForApps,
+		Prompt:     copied{"the commands that keep a key", "read -rs KEY\nexport KEY"},
+		Try:        copied{"the first call", v.call("GET", "/usage", "").Curl()},
+		Assistants: v.assistants(),
+		Others:     v.otherClients(ownKey),
+	}
+	return v.show(http.StatusOK, "connect", page{Title: "Connect", Data: p})
+}
+
+func (v *visit) mcpURL() string { return v.opts.PublicURL + mcpPath }
+
+// assistants returns how to connect each assistant: by signing in, where that is possible, else with a key.
+func (v *visit) assistants() []assistant {
+	withKey := v.assistantsWithKey(ownKey)
+	var list []assistant
+	if !v.opts.SignInForApps {
+		for _, s := range withKey {
+			list = append(list, assistant{s.ID, s.Name, []way{{"With a key", s}}})
+		}
+		return append(list, v.withoutSignIn())
+	}
+	for _, s := range v.assistantsSignedIn() {
+		a := assistant{s.ID, s.Name, []way{{"By signing in", s}}}
+		for _, k := range withKey {
+			if k.ID == s.ID {
+				a.Ways = append(a.Ways, way{"With a key", k})
+			}
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// withoutSignIn tells of the assistant that takes no keys.
+func (v *visit) withoutSignIn() assistant {
+	return assistant{"chatgpt", "ChatGPT", []way{{"Not possible here", setup{
+		ID: "chatgpt", Name: "ChatGPT",
+		Before: "ChatGPT takes no keys: it signs in. This server has no sign-in for apps; its operator can set one up (docs/OAUTH.md).",
+	}}}}
+}
+
+// setupsWithKey returns how to use a key that was just made, with the key filled in.
+func (v *visit) setupsWithKey(key string) []setup {
+	rest := setup{
+		ID: "rest", Name: "REST API",
+		Before: "In a shell. The call is free and tells what your account has used.",
+		Text:   "export KEY=" + key + "\n" + v.call("GET", "/usage", "").Curl(),
+	}
+	return append(append([]setup{rest}, v.assistantsWithKey(key)...), v.otherClients(key))
+}
+
+// assistantsWithKey returns the settings of each assistant that takes a key.
+func (v *visit) assistantsWithKey(key string) []setup {
+	return []setup{
+		{
+			ID: "claude-code", Name: "Claude Code",
+			Before: "In a shell:",
+			Text: fmt.Sprintf("claude mcp add --transport http %s %s --header %s",
+				connectionName, shellQuoted(v.mcpURL()), shellQuoted("Authorization: Bearer "+key)),
+		},
+		{
+			ID: "claude-desktop", Name: "Claude Desktop",
+			Before: "It starts programs on its own machine: put the program colaregistry there, and add this to claude_desktop_config.json with the path that it has.",
+			Text: settings(`{
+  "mcpServers": {
+    "NAME": {
+      "command": "/path/to/colaregistry",
+      "args": ["mcp", "--url", "BASE"],
+      "env": { "COLAREGISTRY_API_KEY": "KEY" }
+    }
+  }
+}`, "BASE", v.opts.PublicURL, "KEY", key),
+			After: "Any client that starts a program can run the same command.",
+		},
+		{
+			ID: "cursor", Name: "Cursor",
+			Before: "In ~/.cursor/mcp.json, or .cursor/mcp.json in a project:",
+			Text: settings(`{
+  "mcpServers": {
+    "NAME": {
+      "url": "MCP",
+      "headers": { "Authorization": "Bearer KEY" }
+    }
+  }
+}`, "MCP", v.mcpURL(), "KEY", key),
+			After: "To keep the key out of the file, put it into the environment and write ${env:KEY} in its place.",
+		},
+		{
+			ID: "vs-code", Name: "VS Code",
+			Before: "In .vscode/mcp.json. It asks for the key once, and keeps it out of the file.",
+			Text: settings(`{
+  "inputs": [{ "type": "promptString", "id": "NAME-key", "description": "API key", "password": true }],
+  "servers": {
+    "NAME": {
+      "type": "http",
+      "url": "MCP",
+      "headers": { "Authorization": "Bearer ${input:NAME-key}" }
+    }
+  }
+}`, "MCP", v.mcpURL()),
+		},
+	}
+}
+
+// otherClients returns the settings of assistants that take a URL and headers.
+func (v *visit) otherClients(key string) setup {
+	return setup{
+		ID: "others", Name: "Other clients",
+		Before: "Clients that take a URL and headers need these; some name the fields otherwise. The transport is Streamable HTTP.",
+		Text: settings(`{
+  "mcpServers": {
+    "NAME": {
+      "type": "http",
+      "url": "MCP",
+      "headers": { "Authorization": "Bearer KEY" }
+    }
+  }
+}`, "MCP", v.mcpURL(), "KEY", key),
+	}
+}
+
+// assistantsSignedIn returns the settings of each assistant that signs in.
+func (v *visit) assistantsSignedIn() []setup {
+	return []setup{
+		{
+			ID: "claude-code", Name: "Claude Code",
+			Before: "In a shell:",
+			Text:   fmt.Sprintf("claude mcp add --transport http %s %s", connectionName, shellQuoted(v.mcpURL())),
+			After:  "Then start Claude Code, type /mcp, choose " + connectionName + " and sign in.",
+		},
+		{
+			ID: "claude-desktop", Name: "Claude Desktop",
+			Before: "In Settings, Connectors, add a custom connector with this URL and sign in. It is reached from Anthropic's servers, so this server must be on the internet, with https.",
+			Text:   v.mcpURL(),
+		},
+		{
+			ID: "cursor", Name: "Cursor",
+			Before: "In ~/.cursor/mcp.json, or .cursor/mcp.json in a project; Cursor then offers to sign in.",
+			Text: settings(`{
+  "mcpServers": {
+    "NAME": { "url": "MCP" }
+  }
+}`, "MCP", v.mcpURL()),
+		},
+		{
+			ID: "vs-code", Name: "VS Code",
+			Before: "In .vscode/mcp.json; VS Code then offers to sign in.",
+			Text: settings(`{
+  "servers": {
+    "NAME": { "type": "http", "url": "MCP" }
+  }
+}`, "MCP", v.mcpURL()),
+		},
+		{
+			ID: "chatgpt", Name: "ChatGPT",
+			Before: "With developer mode on (Settings, Apps & Connectors, Advanced settings), create a connector with this URL and the authentication OAuth. " +
+				"ChatGPT reaches servers on the internet only, with https.",
+			Text:  v.mcpURL(),
+			After: "Leave the client id and secret empty. If that is refused, ask the operator of this service for those that are registered for ChatGPT.",
+		},
+	}
+}
+
+// settings fills in words of a text of settings: NAME, and the pairs given.
+func settings(text string, pairs ...string) string {
+	return strings.NewReplacer(append([]string{"NAME", connectionName, "COLAREGISTRY_API_KEY", "COLAREGISTRY_API_KEY"}, pairs...)...).Replace(text)
+}

@@ -1,0 +1,149 @@
+package dashboard
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+var deliveriesReader = params.New[cola.DeliveryListParams]("this page")
+
+// deliveryPath is where the page of a delivery is.
+func deliveryPath(id int64) string { return deliveriesPath + "/" + strconv.FormatInt(id, 10) }
+
+// deliveryRow is a delivery as lists show it.
+type deliveryRow struct {
+	cola.Delivery
+	About string // what it tells of
+	To    string // address of its destination; empty when that is gone
+	Path  string // of the page of the destination; empty when it is not that one's own
+	Class string // of its state
+	Stuck bool   // it waits to be sent by e-mail, and none is sent
+}
+
+// rows describes deliveries.
+func (n named) rows(list []cola.Delivery) []deliveryRow {
+	rows := make([]deliveryRow, len(list))
+	for i, d := range list {
+		rows[i] = n.row(d)
+	}
+	return rows
+}
+
+func (n named) row(d cola.Delivery) deliveryRow {
+	row := deliveryRow{Delivery: d, To: n.destinations[d.Destination], Path: destinationPath(d.Destination), Class: "soft"}
+	row.Stuck = n.noMail && d.Kind == cola.KindEmail && d.State == cola.DeliveryPending
+	switch d.Event {
+	case cola.EventRan:
+		row.About = "Run " + strconv.FormatInt(d.RunID.V, 10)
+		if name := n.searches[d.SavedSearch.V]; name != "" {
+			row.About += " of “" + name + "”"
+		}
+	case cola.EventTest:
+		row.About = "Test message"
+	case cola.EventConfirm:
+		row.About = "Request to agree to messages"
+	case cola.EventPaused:
+		row.About = "Notice that " + cmp.Or(row.To, "a destination") + " is not sent to any more"
+		row.To, row.Path = "the account’s own address", "" // the delivery names the destination that it is about
+	default:
+		row.About = d.Event
+	}
+	switch d.State {
+	case cola.DeliveryDelivered:
+		row.Class = "good"
+	case cola.DeliveryFailed:
+		row.Class = "bad"
+	}
+	return row
+}
+
+// deliveriesPage lists the deliveries of the account.
+type deliveriesPage struct {
+	Rows                           []deliveryRow
+	Pager                          pager
+	States, Searches, Destinations []option
+	Filtered                       bool
+}
+
+func (v *visit) deliveries() error {
+	asked := url.Values{}
+	for _, name := range []string{"state", "destination", "saved_search", "page"} {
+		if values := v.query()[name]; strings.Join(values, "") != "" {
+			asked[name] = values
+		}
+	}
+	list, state, err := v.svc.Deliveries(v.ctx(), v.caller, deliveriesReader.Read(deliveriesReader.Fields(asked), nil))
+	if err != nil {
+		return err
+	}
+	v.asked(state)
+	names, roll, err := v.allNames()
+	if err != nil {
+		return err
+	}
+	p := deliveriesPage{
+		Rows:     names.rows(list.Rows),
+		Pager:    pageAt(v.r.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
+		States:   append([]option{{Label: "any state"}}, optionsOf(strings.ToLower(asked.Get("state")), cola.DeliveryStates()...)...),
+		Filtered: asked.Has("state") || asked.Has("destination") || asked.Has("saved_search"),
+	}
+	p.Searches, _ = searchOptions(roll, asked.Get("saved_search"), "any search")
+	p.Destinations = []option{{Label: "any destination"}}
+	for _, d := range names.all {
+		p.Destinations = append(p.Destinations, option{Value: d.UUID, Label: names.destinations[d.UUID], Chosen: strings.EqualFold(d.UUID, asked.Get("destination"))})
+	}
+	return v.show(http.StatusOK, "deliveries", page{Title: "Deliveries", Data: p, Call: v.call(http.MethodGet, withQuery(deliveriesPath, asked), freeAlways)})
+}
+
+// withQuery adds parameters to a path.
+func withQuery(path string, query url.Values) string {
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
+}
+
+// deliveryPage is a delivery with its attempts.
+type deliveryPage struct {
+	deliveryRow
+	Refusal  string // why what was asked for was not done
+	Attempts []cola.DeliveryAttempt
+}
+
+func (v *visit) oneDelivery() error { return v.showDelivery(http.StatusOK, "") }
+
+// showDelivery shows the page of a delivery. refusal says why what was asked for was not done, if so.
+func (v *visit) showDelivery(status int, refusal string) error {
+	found, state, err := v.svc.Delivery(v.ctx(), v.caller, v.path("id"), "")
+	if err != nil {
+		return err
+	}
+	v.asked(state)
+	names, _, err := v.allNames()
+	if err != nil {
+		return err
+	}
+	d := found.Value
+	p := deliveryPage{deliveryRow: names.row(d.Delivery), Refusal: refusal, Attempts: d.Attempts}
+	return v.show(status, "delivery", page{Title: "Delivery " + strconv.FormatInt(d.ID, 10), Data: p, Call: v.call(http.MethodGet, deliveryPath(d.ID), freeAlways)})
+}
+
+func (v *visit) replayDelivery() error {
+	again, state, err := v.svc.ReplayDelivery(v.ctx(), v.caller, v.path("id"))
+	v.asked(state)
+	if err == nil {
+		return v.leadTo(deliveryPath(again.ID), "It is sent again, with the id that it had.")
+	}
+	_, sentence, ok := refused(err)
+	if !ok {
+		return err
+	}
+	return v.showDelivery(web.StatusOf(cola.CodeOf(err)), sentence)
+}

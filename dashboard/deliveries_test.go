@@ -1,0 +1,168 @@
+package dashboard
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/trial"
+)
+
+// mustSent has a search run and tell of it, with what goes wrong, and returns what it sent to a destination.
+func (s *site) mustSent(search, destination, fault string) cola.Delivery {
+	s.t.Helper()
+	s.mustRun(search)
+	s.registry.Deliver(s.t, fault)
+	list, _, err := s.registry.Deliveries(s.t.Context(), s.browsers.callers[s.as], cola.DeliveryListParams{Destination: strings.TrimPrefix(destination, "/destinations/")})
+	for _, d := range list.Rows {
+		if d.Event == cola.EventRan {
+			return d
+		}
+	}
+	s.t.Fatalf("%+v, %v", list, err)
+	return cola.Delivery{}
+}
+
+// wideSearch finds something among what arrives.
+func wideSearch() url.Values {
+	return typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99")
+}
+
+func TestDeliveries(t *testing.T) {
+	s := mustSite(t)
+	s.get("/deliveries").shows(t, http.StatusOK, "Nothing was sent yet")
+	search := s.mustSaved(wideSearch())
+	hookPath, _ := s.mustWebhook(typedWebhook("saved_search", search[16:]))
+	sent := s.mustSent(search, hookPath, "")
+	page := s.get(fmt.Sprint("/deliveries/", sent.ID))
+	page.shows(t, http.StatusOK, "Run 1 of “All wine”", "delivered", hook, sent.MessageID, "204", "taken", "what run 1 found", "Send it again")
+	page.wellMade(t)
+	s.get("/deliveries").shows(t, http.StatusOK, "Run 1 of “All wine”", hook, ann, "delivered")
+	s.get(search).shows(t, http.StatusOK, "Run 1 of “All wine”", "All deliveries of this search")
+	for query, finds := range map[string]bool{
+		"state=delivered": true, "state=Delivered": true, "state=failed": false, "destination=" + hookPath[14:]: true, "saved_search=" + search[16:]: true, "state=&destination=&saved_search=": true,
+		"destination=0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11": false, "destination=" + hookPath[14:] + "&state=skipped": false,
+	} {
+		a := s.get("/deliveries?" + query)
+		if a.shows(t, http.StatusOK, "/api/v1/deliveries"); strings.Contains(a.text, "Delivery ") != finds {
+			t.Errorf("%s finds deliveries: %t", query, !finds)
+		}
+	}
+	for _, wrong := range []string{"state=lost", "destination=x", "saved_search=%00", "page=0", "page=1000000000000", "state=failed&state=failed", "destination=%3Cscript%3E"} {
+		a := s.get("/deliveries?" + wrong)
+		if a.shows(t, http.StatusBadRequest); strings.Contains(a.body, "<script>") {
+			t.Errorf("%s has become markup", wrong)
+		}
+	}
+}
+
+// TestReplay: what failed is told with every attempt, and is sent again when that is asked for, with the id that it had.
+func TestReplay(t *testing.T) {
+	s := mustSite(t)
+	search := s.mustSaved(wideSearch())
+	hookPath, _ := s.mustWebhook(typedWebhook("saved_search", search[16:]))
+	failed := s.mustSent(search, hookPath, "The receiver answered 404.")
+	path := fmt.Sprint("/deliveries/", failed.ID)
+	s.get(path).shows(t, http.StatusOK, "failed", "The receiver answered 404.", "404")
+	s.get(hookPath).shows(t, http.StatusOK, "paused", "could not be delivered", "Resume", "failed")
+	s.get("/deliveries").shows(t, http.StatusOK, "Notice that "+hook+" is not sent to any more", "the account’s own address")
+	s.post(path+"/replay", nil).shows(t, http.StatusConflict, "Nothing is sent to the destination of this message now", "failed")
+	s.post(hookPath+"/resume", nil).leads(t)
+	if next := s.post(path+"/replay", nil).leads(t); next != path {
+		t.Errorf("leads to %s", next)
+	}
+	s.get(path).shows(t, http.StatusOK, "sent again", "pending", failed.MessageID)
+	s.registry.Deliver(t, "")
+	s.get(path).shows(t, http.StatusOK, "delivered", failed.MessageID, "The receiver answered 404.", "taken")
+
+	s.post(hookPath+"/replay", nil).leads(t)
+	s.get(hookPath).shows(t, http.StatusOK, "Nothing was missed")
+	s.post(hookPath+"/pause", nil).leads(t)
+	skipped := s.mustRunAgain(search)
+	if skipped == 0 {
+		t.Fatal("nothing was skipped")
+	}
+	s.post(hookPath+"/resume", nil).leads(t)
+	s.post(hookPath+"/replay", nil).leads(t)
+	s.get(hookPath).shows(t, http.StatusOK, "1 message is sent again.")
+}
+
+// mustRunAgain has a search run that tells empty runs, too, and returns how many of its deliveries were skipped.
+func (s *site) mustRunAgain(search string) int {
+	s.t.Helper()
+	for _, d := range s.destinationsOf(s.as) {
+		s.post(d+"/empty", url.Values{"send_empty": {"true"}}).leads(s.t)
+	}
+	s.mustRun(search)
+	list, _, err := s.registry.Deliveries(s.t.Context(), s.browsers.callers[s.as], cola.DeliveryListParams{State: cola.DeliverySkipped})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return list.Meta.Total
+}
+
+func TestTestMessage(t *testing.T) {
+	s := mustSite(t)
+	path, _ := s.mustWebhook(typedWebhook())
+	sent := s.post(path+"/test", nil).leads(t)
+	s.get(sent).shows(t, http.StatusOK, "A test message is on its way", "Test message", "pending", "None yet")
+	s.registry.Deliver(t, "The receiver answered 404.")
+	s.get(sent).shows(t, http.StatusOK, "failed", "The receiver answered 404.")
+}
+
+// TestDeliveriesOfOthers: another account's delivery is as one that there is not.
+func TestDeliveriesOfOthers(t *testing.T) {
+	s := mustSite(t)
+	s.join("bob@example.com", cola.TierFree)
+	path, _ := s.mustWebhook(typedWebhook())
+	sent := s.post(path+"/test", nil).leads(t)
+	bob := s.by("bob@example.com")
+	for _, id := range []string{sent, "/deliveries/0", "/deliveries/-1", "/deliveries/01", "/deliveries/x", "/deliveries/99999999999999999999", "/deliveries/%00"} {
+		bob.get(id).shows(t, http.StatusNotFound)
+		bob.post(id+"/replay", nil).shows(t, http.StatusNotFound)
+	}
+	bob.get("/deliveries?destination="+path[14:]).shows(t, http.StatusOK, "No delivery is so")
+}
+
+// mailless is a service that sends no e-mail, over a registry that says otherwise.
+type mailless struct{ Service }
+
+func (mailless) SendsMail() bool { return false }
+
+// TestNoMailIsSentHere: where no e-mail is sent, no page promises an attempt to send one; messages to webhooks are due as ever.
+func TestNoMailIsSentHere(t *testing.T) {
+	s := mustSite(t)
+	search := s.mustSaved(wideSearch())
+	hookPath, _ := s.mustWebhook(typedWebhook("saved_search", search[16:]))
+	s.mustRun(search)
+	list, _, err := s.registry.Deliveries(t.Context(), s.browsers.callers[ann], cola.DeliveryListParams{State: cola.DeliveryPending})
+	if err != nil || len(list.Rows) != 2 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	due := map[bool]string{true: "due ", false: "no e-mail is sent here"}
+	for _, sends := range []bool{true, false} {
+		if !sends {
+			s.handler = New(mailless{s.registry.Service}, s.browsers, Options{PublicURL: trial.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+		}
+		for _, d := range list.Rows {
+			said := due[sends || d.Kind == cola.KindWebhook]
+			table := s.get("/deliveries?destination=" + d.Destination)
+			table.shows(t, http.StatusOK, said)
+			table.lacks(t, due[said != "due "])
+			page := s.get(fmt.Sprint("/deliveries/", d.ID))
+			page.shows(t, http.StatusOK, "Next attempt", "pending")
+			if strings.Contains(page.text, "none: no e-mail is sent here") != (said != "due ") {
+				t.Errorf("of the %s the page says:\n%s", d.Kind, page.body)
+			}
+		}
+		for path, stuck := range map[string]bool{search: !sends, hookPath: false} {
+			if table := cutOut(s.get(path).text, "Latest deliveries", "</table>"); strings.Contains(table, "no e-mail is sent here") != stuck {
+				t.Errorf("%s where e-mail is sent: %t:\n%s", path, sends, table)
+			}
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// destinationService is what the pages of destinations and deliveries ask.
+type destinationService interface {
+	// SendsMail reports whether messages to e-mail addresses are sent.
+	SendsMail() bool
+	Destinations(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.Destination], cola.QuotaState, error)
+	Destination(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.Destination], cola.QuotaState, error)
+	CreateDestination(context.Context, cola.Caller, cola.DestinationParams) (cola.DestinationWithSecret, cola.QuotaState, error)
+	ChangeDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams) (cola.Destination, cola.QuotaState, error)
+	DeleteDestination(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
+	RotateSecret(ctx context.Context, c cola.Caller, id string) (cola.DestinationWithSecret, cola.QuotaState, error)
+	TestDestination(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
+	ResendConfirmation(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
+	ReplayDestination(ctx context.Context, c cola.Caller, id string) (cola.Replayed, cola.QuotaState, error)
+	Deliveries(context.Context, cola.Caller, cola.DeliveryListParams) (registry.PageList[cola.Delivery], cola.QuotaState, error)
+	Delivery(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.DeliveryDetail], cola.QuotaState, error)
+	ReplayDelivery(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
+}
+
+const (
+	newDestinationPath = destinationsPath + "/new"
+	oneDestinationPath = destinationsPath + "/{uuid}"
+	oneDeliveryPath    = deliveriesPath + "/{id}"
+)
+
+func destinationRoutes() []route {
+	return []route{
+		get(destinationsPath, (*visit).destinations),
+		get(newDestinationPath, (*visit).newDestination),
+		post(newDestinationPath, (*visit).addDestination),
+		get(oneDestinationPath, (*visit).oneDestination),
+		post(oneDestinationPath+"/pause", (*visit).pauseDestination),
+		post(oneDestinationPath+"/resume", (*visit).resumeDestination),
+		post(oneDestinationPath+"/empty", (*visit).setSendEmpty),
+		post(oneDestinationPath+"/test", (*visit).testDestination),
+		post(oneDestinationPath+"/confirmation", (*visit).resendConfirmation),
+		post(oneDestinationPath+"/replay", (*visit).replayDestination),
+		get(oneDestinationPath+"/secret", (*visit).askRotateSecret),
+		post(oneDestinationPath+"/secret", (*visit).rotateSecret),
+		get(oneDestinationPath+"/delete", (*visit).askDeleteDestination),
+		post(oneDestinationPath+"/delete", (*visit).deleteDestination),
+		get(deliveriesPath, (*visit).deliveries),
+		get(oneDeliveryPath, (*visit).oneDelivery),
+		post(oneDeliveryPath+"/replay", (*visit).replayDelivery),
+	}
+}
+
+// destinationPath is where the page of a destination is.
+func destinationPath(uuid string) string { return destinationsPath + "/" + url.PathEscape(uuid) }
+
+// destinationRow is a destination as lists show it.
+type destinationRow struct {
+	cola.Destination
+	Name        string // its address
+	Own         bool   // it is the account's own e-mail address
+	For         string // name of the search that it is for; empty: of all
+	Class       string // of its state
+	Why         string // it is in its state
+	Short       string // the same in a few words
+	Unreachable bool   // it is an e-mail address, and none is sent
+	Form        string // token of a form that is good for one sending
+}
+
+// destinationRow describes a destination; searches are the names of searches by their ids.
+func (v *visit) destinationRow(d cola.Destination, searches map[string]string) destinationRow {
+	row := destinationRow{Destination: d, Name: d.Address.V, Own: v.isOwn(d), Class: "soft", Why: whyState(d), Short: shortState(d)}
+	if row.Name == "" {
+		row.Name = "the account’s own address"
+	}
+	if d.SavedSearch.OK {
+		if row.For = searches[d.SavedSearch.V]; row.For == "" {
+			row.For = "one search"
+		}
+	}
+	switch {
+	case d.State == cola.DestinationActive && !d.FailingSince.OK:
+		row.Class = "good"
+	case d.State == cola.DestinationActive, d.Reason.V == cola.ReasonFailing, d.State == cola.DestinationDisabled:
+		row.Class = "bad"
+	}
+	row.Unreachable = d.Kind == cola.KindEmail && !v.svc.SendsMail()
+	return row
+}
+
+// isOwn reports whether a destination is the account's own e-mail address for all searches, which every account has and keeps.
+func (v *visit) isOwn(d cola.Destination) bool {
+	return d.Kind == cola.KindEmail && !d.SavedSearch.OK && (!d.Address.OK || strings.EqualFold(d.Address.V, v.account.Email))
+}
+
+// whyState says why a destination is not sent to, or that it fails; it is empty for one that is well.
+func whyState(d cola.Destination) string {
+	switch {
+	case d.State == cola.DestinationUnconfirmed:
+		return "Whoever has this address has not agreed to get messages yet. The e-mail that was sent there has a link for it; nothing else is sent before."
+	case d.Reason.V == cola.ReasonHolder:
+		return "You paused it. Messages are noted as skipped and can be sent again once it is resumed."
+	case d.Reason.V == cola.ReasonUnsubscribed:
+		return "Whoever has this address has ended the messages. They have to agree to them again."
+	case d.Reason.V == cola.ReasonFailing:
+		return "A message could not be delivered, and nothing else got through meanwhile. Mend the receiver, resume the destination, and send again what was missed."
+	case d.Reason.V == cola.ReasonGone:
+		return "The receiver answered 410: it wants no more messages. Resume the destination if that was a mistake."
+	case d.FailingSince.OK:
+		return "Messages do not get through at the moment. They are tried again for three days."
+	}
+	return ""
+}
+
+// shortState says in a few words what whyState says.
+func shortState(d cola.Destination) string {
+	switch {
+	case d.State == cola.DestinationUnconfirmed:
+		return "waits for the recipient to agree"
+	case d.Reason.V == cola.ReasonHolder:
+		return "you paused it"
+	case d.Reason.V == cola.ReasonUnsubscribed:
+		return "the recipient ended the messages"
+	case d.Reason.V == cola.ReasonFailing:
+		return "messages did not get through"
+	case d.Reason.V == cola.ReasonGone:
+		return "the receiver wants no more"
+	case d.FailingSince.OK:
+		return "messages do not get through at the moment"
+	}
+	return ""
+}
+
+// named are the destinations and searches of an account, to name them in lists.
+type named struct {
+	all          []cola.Destination
+	destinations map[string]string // address by id
+	searches     map[string]string // name by id
+	noMail       bool              // no e-mail is sent
+}
+
+// destinationNames reads the destinations of the account: an account has few.
+func (v *visit) destinationNames() (named, error) {
+	list, state, err := v.svc.Destinations(v.ctx(), v.caller, cola.SavedSearchListParams{PerPage: cola.Some(cola.MaxPerPage)})
+	if err != nil {
+		return named{}, err
+	}
+	v.asked(state)
+	n := named{all: list.Rows, destinations: map[string]string{}, searches: map[string]string{}, noMail: !v.svc.SendsMail()}
+	for _, d := range list.Rows {
+		n.destinations[d.UUID] = v.destinationRow(d, nil).Name
+	}
+	return n, nil
+}
+
+// of returns the destinations that messages of a search go to: its own, and those of all searches unless it has one of its own with the same address.
+func (n named) of(search string) (list []cola.Destination) {
+	own := func(d cola.Destination) bool { return d.SavedSearch.V == search }
+	for _, d := range n.all {
+		replaced := slices.ContainsFunc(n.all, func(o cola.Destination) bool {
+			return own(o) && o.Kind == d.Kind && strings.EqualFold(o.Address.V, d.Address.V)
+		})
+		if own(d) || !d.SavedSearch.OK && !replaced {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// allNames reads the searches of the account, too.
+func (v *visit) allNames() (named, registry.SearchRoll, error) {
+	n, err := v.destinationNames()
+	if err != nil {
+		return n, registry.SearchRoll{}, err
+	}
+	roll, _, err := v.svc.SearchRoll(v.ctx(), v.caller)
+	for _, s := range roll.Names {
+		n.searches[s.UUID] = s.Name
+	}
+	return n, roll, err
+}
+
+// destinationsPage lists the destinations of the account.
+type destinationsPage struct {
+	Rows      []destinationRow
+	Pager     pager
+	SendsMail bool
+	Most      int
+}
+
+func (v *visit) destinations() error {
+	list, state, err := v.svc.Destinations(v.ctx(), v.caller, v.listed())
+	if err != nil {
+		return err
+	}
+	v.asked(state)
+	roll, _, err := v.svc.SearchRoll(v.ctx(), v.caller)
+	if err != nil {
+		return err
+	}
+	names := map[string]string{}
+	for _, s := range roll.Names {
+		names[s.UUID] = s.Name
+	}
+	p := destinationsPage{
+		SendsMail: v.svc.SendsMail(), Most: cola.MaxDestinations,
+		Pager: pageAt(v.r.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
+	}
+	for _, d := range list.Rows {
+		p.Rows = append(p.Rows, v.destinationRow(d, names))
+	}
+	return v.show(http.StatusOK, "destinations", page{Title: "Destinations", Data: p, Call: v.listCall(destinationsPath)})
+}

@@ -1,0 +1,115 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
+	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// exploreService is what the Explore pages ask.
+type exploreService interface {
+	Explore(context.Context, cola.Caller, cola.SearchParams) (registry.Explored, cola.QuotaState, error)
+	LabelPage(ctx context.Context, c cola.Caller, id string) (registry.LabelPage, cola.QuotaState, error)
+	Permittee(ctx context.Context, c cola.Caller, number, ifNoneMatch string) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
+}
+
+const permitteesPath = explorePath + "/permittees/"
+
+func exploreRoutes() []route {
+	reader := params.New[cola.SearchParams]("a search")
+	return []route{
+		get(explorePath, func(v *visit) error { return v.explore(reader) }),
+		get(explorePath+"/{ttb_id}", (*visit).label),
+		get(permitteesPath+"*", (*visit).permittee), // a permit number may hold a slash
+	}
+}
+
+// explorePage is the form of a search and, when one was made, what it found.
+type explorePage struct {
+	Form     exploreForm
+	Found    *exploreFound
+	Examples []exampleSearch
+	Quota    cola.QuotaState
+}
+
+// exampleSearch is a search to begin with.
+type exampleSearch struct{ Words, Href string }
+
+func exampleSearches() []exampleSearch {
+	return []exampleSearch{
+		{"Labels that say reserve", explorePath + "?q=reserve"},
+		{"French wine", explorePath + "?origin=french&product_type=wine"},
+		{"Beer in cans", explorePath + "?container_type=can&product_type=malt+beverage"},
+		{"Spirits of 50 percent and more", explorePath + "?abv_min=50&product_type=distilled+spirits"},
+		{"Approvals that were surrendered", explorePath + "?status=surrendered"},
+	}
+}
+
+// explore searches when the address has parameters. Without any it shows the form, which costs nothing.
+func (v *visit) explore(reader *params.Reader[cola.SearchParams]) error {
+	raw := v.r.URL.RawQuery
+	asked := readSearch(reader, raw)
+	if raw == "" {
+		return v.show(http.StatusOK, "explore", page{Title: "Explore", Data: explorePage{Form: asked.form(nil), Examples: exampleSearches(), Quota: v.quota}})
+	}
+	if to := asked.settled(); to != "" {
+		return v.leadTo(to, "")
+	}
+	if answered, err := v.beforeCharge(searchPrice()); answered || err != nil {
+		return err
+	}
+	result, state, err := v.svc.Explore(v.ctx(), v.caller, asked.params)
+	v.asked(state)
+	if problems := problemsOf(err); problems != nil {
+		web.EventOf(v.ctx()).Code = cola.CodeValidation
+		return v.show(http.StatusBadRequest, "explore", page{Title: "Nothing was searched · Explore", Data: explorePage{Form: asked.form(problems), Quota: v.quota}})
+	}
+	if err != nil {
+		return err
+	}
+	v.keepForBack()
+	p := explorePage{Form: asked.form(nil), Found: v.found(asked.params, result), Quota: v.quota}
+	return v.show(http.StatusOK, "explore", page{Title: p.Found.Title(), Data: p, Call: v.searchCall(asked.params)})
+}
+
+// searchCall is the call that finds what the page shows.
+func (v *visit) searchCall(p cola.SearchParams) *apiCall {
+	path := "/colas"
+	if q := queryOf(p).Encode(); q != "" {
+		path += "?" + q
+	}
+	arguments := argumentsOf(p)
+	if _, ok := arguments["per_page"]; !ok {
+		arguments["per_page"] = cola.DefaultPerPage // an assistant's pages are smaller otherwise
+	}
+	cost := "It costs one list record for each label that it returns, as this page did. None found is free."
+	return v.call("GET", path, cost).forTool("search_colas", arguments)
+}
+
+// keepForBack lets the browser keep a page that was charged, so that going back to it costs nothing: who reads five labels that a search found would
+// otherwise pay for the search six times, and a free plan would run into its requests of a minute. Other pages are not kept at all.
+//
+// It is kept for going back only: any other way to the address asks anew (no-cache), so counters are not old, and after another one has signed in
+// the cookie is another one (Vary). On a computer that people share signing out has the browser drop what it keeps (Clear-Site-Data, see signOut).
+func (v *visit) keepForBack() {
+	h := v.w.Header()
+	h.Set("Cache-Control", "private, no-cache")
+	h.Add("Vary", "Cookie")
+}
+
+// missingPage is the page of a record that the registry does not hold.
+type missingPage struct {
+	Message string
+	Sought  string // what to search for instead
+}
+
+// showMissing answers that there is no such record, with a search for what was asked for.
+func (v *visit) showMissing(err error, title, sought string) error {
+	web.EventOf(v.ctx()).Code = cola.CodeNotFound
+	shown, _ := web.Shown(err, "")
+	return v.show(http.StatusNotFound, "missing", page{Title: title, Data: missingPage{shown.Message, plainText(shortened(sought, 200))}})
+}

@@ -1,0 +1,359 @@
+package dashboard
+
+import (
+	"html"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
+)
+
+// used returns what the visitor's account has used, as the first page tells it.
+func (s *site) used() cola.Used {
+	s.t.Helper()
+	state, err := s.registry.Standing(s.t.Context(), s.browsers.callers[s.as])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return state.Used
+}
+
+// costs fails the test unless the account has used so much since before.
+func (s *site) costs(before cola.Used, list, details int) {
+	s.t.Helper()
+	want := cola.Used{DetailViews: before.DetailViews + details, ListRecords: before.ListRecords + list}
+	if diff := cmp.Diff(want, s.used()); diff != "" {
+		s.t.Errorf("what is used (-want +got):\n%s", diff)
+	}
+}
+
+var shownTotal = regexp.MustCompile(`<h2>([0-9,]+) labels?</h2>`)
+
+// total returns how many labels a page of a search says that there are.
+func (a answer) total(t *testing.T) int {
+	t.Helper()
+	found := shownTotal.FindStringSubmatch(a.body)
+	if found == nil {
+		if strings.Contains(a.body, "<h2>No label found</h2>") {
+			return 0
+		}
+		t.Fatalf("%d, no total:\n%s", a.StatusCode, a.body)
+	}
+	n, err := strconv.Atoi(strings.ReplaceAll(found[1], ",", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestExploreBegins(t *testing.T) {
+	s := mustSite(t)
+	page := s.get("/explore")
+	page.shows(t, http.StatusOK, "Search labels", "one list record for each label shown", "1,000,000 list records", "10,000 detail views", "French wine")
+	page.wellMade(t)
+	s.costs(cola.Used{}, 0, 0)
+	for _, e := range exampleSearches() {
+		found := s.get(e.Href)
+		found.shows(t, http.StatusOK)
+		found.wellMade(t)
+	}
+	s.by("").get("/explore?q=oak").leads(t)
+}
+
+func TestExploreFinds(t *testing.T) {
+	s := mustSite(t)
+	page := s.get("/explore?product_type=wine")
+	page.wellMade(t)
+	rows := strings.Count(page.body, `loading="lazy"`) + strings.Count(page.body, `class="none"`)
+	if total := page.total(t); rows == 0 || rows > 20 || rows < 20 && rows != total {
+		t.Errorf("%d rows of %d labels", rows, total)
+	}
+	page.shows(t, http.StatusOK, "No date was given, so these are the labels approved since", "20 Nov 2025", "approval_date_from=2005-01-01",
+		"<title>wine · Explore", "This page cost "+strconv.Itoa(rows)+" list records; "+count(1_000_000-rows)+" of 1,000,000 are left this month. It also counts as one of the plan’s 120 requests in any 60 seconds.",
+		"/saved-searches/new?product_type=wine", "https://registry.example/api/v1/colas?product_type=wine'",
+		`"search_colas", "arguments": {"per_page":20,"product_type":["wine"]}`, `src="/images/`, `alt="Label of `)
+	s.costs(cola.Used{}, rows, 0)
+	all := s.get("/explore?approval_date_from=2005-01-01&product_type=wine")
+	if all.total(t) <= page.total(t) || strings.Contains(all.text, "No date was given") {
+		t.Errorf("all history has %d labels, the last year %d", all.total(t), page.total(t))
+	}
+	if none := s.get("/explore?q=nothinglikethis"); none.total(t) != 0 {
+		t.Errorf("%d labels found", none.total(t))
+	} else {
+		none.shows(t, http.StatusOK, "No label has all of this", "cost nothing", "one of the plan’s 120 requests")
+		none.wellMade(t)
+	}
+}
+
+var facetLinks = regexp.MustCompile(`<li><a href="(/explore\?[^"]*)"( aria-current="true")?><bdi>([^<]*)</bdi>(?:<span class="unseen">, chosen</span>)? <span class="n">([0-9,]+)<`)
+
+// TestFacetsLead: each value of a facet leads to as many labels as it says, and one that is chosen away from it.
+func TestFacetsLead(t *testing.T) {
+	s := mustSite(t)
+	for _, from := range []string{"?q=", "?status=expired", "?category=Wine&derived_subcategory=Wine+%3E+Red+Wine", "?approval_date_from=2020-01-01&approval_date_to=2020-12-31", "?origin=italian"} {
+		page := s.get("/explore" + from)
+		links := facetLinks.FindAllStringSubmatch(page.body, -1)
+		if len(links) < 5 {
+			t.Fatalf("%s has %d links:\n%s", from, len(links), page.body)
+		}
+		for i, link := range links {
+			s.registry.Pass(time.Second) // a second each, lest the window of requests be full
+			to := s.get(html.UnescapeString(link[1]))
+			said, _ := strconv.Atoi(strings.ReplaceAll(link[4], ",", ""))
+			if link[2] == "" && to.total(t) != said {
+				t.Errorf("%s: %s says %d and leads to %d labels by %s", from, link[3], said, to.total(t), link[1])
+			}
+			if link[2] != "" && strings.Contains(to.body, `aria-current="true"><bdi>`+link[3]+"</bdi>") {
+				t.Errorf("%s: %s cannot be taken away", from, link[3])
+			}
+			if i > 25 {
+				break // years
+			}
+		}
+	}
+}
+
+// TestFacetsAreExplained: what the numbers beside a search are, with the default window only what lifts it.
+func TestFacetsAreExplained(t *testing.T) {
+	s := mustSite(t)
+	const window = "also find labels from before"
+	page := s.get("/explore?q=")
+	page.shows(t, http.StatusOK, "with that choice alone", window, "adds its labels", "Labels without a value are in none")
+	for _, n := range regexp.MustCompile(`<span class="n">([0-9,]+)<span class="unseen"> (labels?)<`).FindAllStringSubmatch(page.body, -1) {
+		if (n[1] == "1") != (n[2] == "label") {
+			t.Errorf("%s %s", n[1], n[2])
+		}
+	}
+	all := s.get("/explore?approval_date_from=2005-01-01")
+	all.shows(t, http.StatusOK, "with that choice alone")
+	if strings.Contains(all.text, window) {
+		t.Error("a search of all history speaks of the window")
+	}
+	s.get("/explore?q="+s.someLabel()).shows(t, http.StatusOK, `1<span class="unseen"> label<`)
+}
+
+func TestChips(t *testing.T) {
+	s := mustSite(t)
+	page := s.get("/explore?q=red&product_type=wine,malt+beverage&volume_min=1&volume_unit=liters&abv_max=14.5&approval_date_from=2010-01-01&derived_subcategory=Wine")
+	for words, href := range map[string]string{
+		"“red”":             "/explore?abv_max=14.5&approval_date_from=2010-01-01&derived_subcategory=Wine&product_type=wine&product_type=malt+beverage&volume_min=1&volume_unit=liters",
+		"malt beverage":     "/explore?abv_max=14.5&approval_date_from=2010-01-01&derived_subcategory=Wine&product_type=wine&q=red&volume_min=1&volume_unit=liters",
+		"at least 1 liters": "/explore?abv_max=14.5&approval_date_from=2010-01-01&derived_subcategory=Wine&product_type=wine&product_type=malt+beverage&q=red",
+	} {
+		page.shows(t, http.StatusOK, `href="`+href+`"><span class="unseen">Take away </span><bdi>`+words)
+	}
+	s.get("/explore?q=red").shows(t, http.StatusOK, `href="/explore?q="><span class="unseen">Take away </span><bdi>“red”`)
+}
+
+// TestFormsAreSettled: a form sends every field; the address that it leads to has those that are filled in.
+func TestFormsAreSettled(t *testing.T) {
+	s := mustSite(t)
+	for sent, want := range map[string]string{
+		"q=oak&brand_name=&abv_min=&volume_min=&volume_unit=milliliters": "/explore?q=oak",
+		"q=&brand_name=": "/explore?q=",
+		"q=&volume_min=700&volume_max=&volume_unit=milliliters":              "/explore?volume_min=700&volume_unit=milliliters",
+		"q=&product_type=wine&product_type=malt+beverage&container_type=can": "/explore?container_type=can&product_type=wine&product_type=malt+beverage",
+	} {
+		if got := s.get("/explore?" + sent).leads(t); got != want {
+			t.Errorf("%s leads to %s, want %s", sent, got, want)
+		}
+		s.get(want).shows(t, http.StatusOK)
+	}
+	s.get("/explore?q=").shows(t, http.StatusOK, "labels</h2>")
+}
+
+func TestExploreRefuses(t *testing.T) {
+	s := mustSite(t)
+	for query, says := range map[string][]string{
+		"abv_min=strong":                        {`"strong" is not accepted`, `value="strong"`, `href="#f-abv_min"`, "<details open>"},
+		"volume_min=1":                          {"A unit is required", `href="#f-volume_unit"`},
+		"status=frozen":                         {`"frozen" is not allowed`, `<option value="frozen" selected>`},
+		"product_type=wine&product_type=juice":  {`"juice" is not allowed`, `value="wine" checked`},
+		"approval_date_from=31.5.2024":          {"is not a date", `type="text"`, `value="31.5.2024"`},
+		"page=0":                                {"0 is too small"},
+		"page=-1":                               {"-1 is too small"},
+		"page=1000000000000":                    {"is too large"},
+		"page=99999999999999999999":             {"is not accepted"},
+		"per_page=100":                          {"20 labels at most here"},
+		"q=a&q=b":                               {"given 2 times"},
+		"cursor=xyz":                            {"not a cursor"},
+		"brandname=x":                           {"did you mean brand_name?"},
+		"q=a%00b":                               {"control character"},
+		"q=a%ff":                                {"not valid UTF-8"},
+		"q=%zz":                                 {"could not be read"},
+		"q=" + strings.Repeat("x", 201):         {"at most 200"},
+		"q=" + strings.Repeat("x", 9000):        {"at most 8192 are read"},
+		"<script>=<script>alert(1)</script>":    {"There is no such parameter"},
+		"q=a%00%3Cscript%3Ealert(1)%3C/script>": {"control character"},
+	} {
+		page := s.get("/explore?" + strings.NewReplacer(" ", "+", "<", "%3C").Replace(query))
+		page.shows(t, http.StatusBadRequest, append(says, `role="alert"`, "Nothing was searched")...)
+		page.wellMade(t)
+	}
+	s.costs(cola.Used{}, 0, 0)
+}
+
+func TestExplorePages(t *testing.T) {
+	s := mustSite(t)
+	next := regexp.MustCompile(`<a rel="next" href="([^"]*)"`)
+	seen, pages := map[string]bool{}, 0
+	to, total := "/explore?approval_date_from=2005-01-01", 0
+	for to != "" {
+		page := s.get(to)
+		total = page.total(t)
+		pages++
+		for _, id := range regexp.MustCompile(`<h3><a href="/explore/([0-9]{14})"`).FindAllStringSubmatch(page.body, -1) {
+			if seen[id[1]] {
+				t.Errorf("%s is shown twice", id[1])
+			}
+			seen[id[1]] = true
+		}
+		to = ""
+		if found := next.FindStringSubmatch(page.text); found != nil {
+			to = found[1]
+		}
+	}
+	if len(seen) != total || pages != (total+19)/20 {
+		t.Errorf("%d pages show %d labels of %d", pages, len(seen), total)
+	}
+	s.costs(cola.Used{}, total, 0)
+	s.get("/explore?approval_date_from=2005-01-01&page=100").shows(t, http.StatusOK, "The search has no page 100", `href="/explore?approval_date_from=2005-01-01"`)
+}
+
+// TestSearchPager: after the last page that has a number the way leads on by cursors, and from a page that was cut from where it was cut.
+func TestSearchPager(t *testing.T) {
+	p := cola.SearchParams{Q: "a", Page: cola.Some(100), Cursor: "old"}
+	at := cola.Pagination{Mode: "offset", Page: 100, PerPage: 20, Total: 5000, Pages: 250, HasMore: true, NextCursor: "new"}
+	for _, tt := range []struct {
+		name string
+		at   func(*cola.Pagination)
+		cut  bool
+		want pager
+	}{
+		{"the last that has a number", func(*cola.Pagination) {}, false, pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a", Next: "/explore?cursor=new&q=a"}},
+		{"one before", func(p *cola.Pagination) { p.Page = 99 }, false, pager{First: 1961, Last: 1980, Previous: "/explore?page=98&q=a", Next: "/explore?page=100&q=a"}},
+		{"the second", func(p *cola.Pagination) { p.Page = 2 }, false, pager{First: 21, Last: 40, Previous: "/explore?q=a", Next: "/explore?page=3&q=a"}},
+		{"cut", func(p *cola.Pagination) { p.Page = 2 }, true, pager{First: 21, Last: 40, Previous: "/explore?q=a", Next: "/explore?cursor=new&q=a"}},
+		{"by cursor", func(p *cola.Pagination) { p.Mode, p.Page = "cursor", 101 }, false, pager{Next: "/explore?cursor=new&q=a"}},
+		{"the last", func(p *cola.Pagination) { p.HasMore, p.NextCursor = false, "" }, false, pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a"}},
+	} {
+		here := at
+		tt.at(&here)
+		tt.want.Page, tt.want.Pages, tt.want.Total = here.Page, 250, 5000
+		if diff := cmp.Diff(tt.want, searchPager(p, here, 20, tt.cut)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// TestExploreAtLimits: a page is cut to the list records that are left, then refused with a way to larger plans; a full window says for how long.
+func TestExploreAtLimits(t *testing.T) {
+	s := mustSite(t)
+	c := s.join("free@example.com", cola.TierFree)
+	free := s.by("free@example.com")
+	for used := 0; used < 9_990; s.registry.Pass(7 * time.Second) { // a free plan has ten requests in sixty seconds
+		p := cola.SearchParams{ApprovalDateFrom: historyBegins, PerPage: cola.Some(min(100, 9_990-used))}
+		page, _, err := s.registry.SearchColas(t.Context(), c, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used += len(page.Colas)
+	}
+	s.registry.Pass(time.Minute)
+	cut := free.get("/explore?approval_date_from=2005-01-01")
+	cut.shows(t, http.StatusOK, "This page was cut", "This page cost 10 list records; 0 of 10,000 are left", `href="/plans"`, "cursor=")
+	cut.wellMade(t)
+	free.get("/explore?approval_date_from=2005-01-01").shows(t, http.StatusTooManyRequests, "are used up", "Compare the plans", "/plans",
+		`href="/explore?approval_date_from=2005-01-01">Try again`, "Back to the overview")
+	for range 10 {
+		if free.get("/explore?q=nothinglikethis").StatusCode == http.StatusTooManyRequests {
+			break
+		}
+	}
+	full := free.get("/explore?q=nothinglikethis")
+	full.shows(t, http.StatusTooManyRequests, "It is worth another try in", `href="/explore?q=nothinglikethis">Try again`, "Back to the overview")
+	full.wellMade(t)
+	if full.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	free.get("/explore").shows(t, http.StatusOK, "Search labels", "one of the plan’s 10 requests in any 60 seconds") // costs nothing and is let through
+}
+
+// TestKeptForBack: what was charged is kept for going back to it, and nothing else is.
+func TestKeptForBack(t *testing.T) {
+	s := mustSite(t)
+	id := s.someLabel()
+	for target, kept := range map[string]bool{
+		"/explore": false, "/explore?q=": true, "/explore?page=0": false, "/explore/" + id: true, "/explore/12345678901234": false, "/keys": false,
+	} {
+		got := s.get(target).Header
+		want := "private, no-store"
+		if kept {
+			want = "private, no-cache"
+		}
+		if got.Get("Cache-Control") != want || kept && !strings.Contains(strings.Join(got.Values("Vary"), ","), "Cookie") {
+			t.Errorf("%s: %s, Vary %q", target, got.Get("Cache-Control"), got.Values("Vary"))
+		}
+	}
+	if got := s.post("/sign-out", nil).Header.Get("Clear-Site-Data"); got != `"cache"` {
+		t.Errorf("signing out leaves what is kept: %q", got)
+	}
+}
+
+// TestNotAhead: a browser that loads a page before its user opens it is not charged.
+func TestNotAhead(t *testing.T) {
+	s := mustSite(t)
+	for _, target := range []string{"/explore?q=", "/explore/" + s.someLabel()} {
+		before := s.used()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Sec-Purpose", "prefetch;prerender")
+		s.send(r).shows(t, http.StatusForbidden, "Nothing was charged")
+		s.costs(before, 0, 0)
+	}
+}
+
+// TestAddressesAreRead: what a search is written as is read as the same search, here and by the API.
+func TestAddressesAreRead(t *testing.T) {
+	reader := params.New[cola.SearchParams]("a search")
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.StringMatching(`[a-zA-Z0-9&=%+#;/ "'<>é\x00]{0,12}`)
+		words := rapid.SliceOfN(rapid.StringMatching(`[a-z&=%+]{1,8}`), 0, 3)
+		number := rapid.OneOf(rapid.Just(cola.Opt[float64]{}), rapid.Map(rapid.Float64Range(0, 1e12), cola.Some[float64]))
+		want := cola.SearchParams{
+			Q: word.Draw(t, "q"), BrandName: word.Draw(t, "brand"), Origin: word.Draw(t, "origin"), DerivedSubcategory: word.Draw(t, "path"), PermitNumber: word.Draw(t, "permit"),
+			ABVMin: number.Draw(t, "abv"), VolumeMax: number.Draw(t, "volume"), Status: word.Draw(t, "status"), Cursor: word.Draw(t, "cursor"),
+			ApprovalDateFrom: cola.Date(rapid.IntRange(0, 800_000).Draw(t, "from")),
+		}
+		if some := words.Draw(t, "containers"); len(some) > 0 {
+			want.ContainerType = some
+		}
+		if want.VolumeMax.OK {
+			want.VolumeUnit = "liters"
+		}
+		got := readSearch(reader, queryOf(want).Encode()).params
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", queryOf(want).Encode(), diff)
+		}
+	})
+}
+
+// someLabel returns the id of a label.
+func (s *site) someLabel() string {
+	s.t.Helper()
+	page, _, err := s.registry.SearchColas(s.t.Context(), s.browsers.callers[ann], cola.SearchParams{ApprovalDateFrom: historyBegins})
+	if err != nil || len(page.Colas) == 0 {
+		s.t.Fatalf("%d labels, %v", len(page.Colas), err)
+	}
+	return page.Colas[0].TTBID.String()
+}

@@ -1,0 +1,134 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// chargedPages are pages of each kind that is charged, and what opening each costs.
+func (s *site) chargedPages() map[string]string {
+	return map[string]string{
+		"/explore?q=":                               "one list record for each label that it shows",
+		"/explore?origin=france&page=2":             "one list record for each label that it shows",
+		"/explore/" + s.someLabel():                 "one detail view",
+		"/explore/permittees/" + s.somePermit():     "one detail view",
+		"/explore/99999999999999":                   "one detail view",
+		"/explore/permittees/%3Cscript%3Ealert%2F/": "one detail view",
+	}
+}
+
+// somePermit returns the number of a permit that has labels.
+func (s *site) somePermit() string {
+	s.t.Helper()
+	label, _, err := s.registry.Cola(s.t.Context(), s.browsers.callers[ann], s.someLabel(), "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return label.Value.PermitNumber
+}
+
+func (s *site) ask(method, target string, headers ...string) answer {
+	s.t.Helper()
+	r := httptest.NewRequest(method, target, nil)
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	return s.send(r)
+}
+
+// requests returns how many requests the account has made that count in its limits.
+func (s *site) requests() (n int) {
+	s.t.Helper()
+	report, _, err := s.registry.UsageReport(s.t.Context(), s.browsers.callers[s.as])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, row := range report.Rows {
+		n += row.Total.Requests
+	}
+	return n
+}
+
+// TestOnlyItsReaderSpends: a page that is charged is made for somebody who goes to it from here, by its address or by a browser that does not say from where.
+func TestOnlyItsReaderSpends(t *testing.T) {
+	s := mustSite(t)
+	for target, price := range s.chargedPages() {
+		for _, from := range []string{"cross-site", "same-site", "elsewhere", "CROSS-SITE"} {
+			before, requests := s.used(), s.requests()
+			page := s.ask(http.MethodGet, target, "Sec-Fetch-Site: "+from, "Sec-Fetch-Mode: navigate")
+			page.shows(t, http.StatusOK, "Open this page?", "Nothing was charged", "It costs "+price, "one of the plan’s 120 requests in any 60 seconds",
+				`<a class="button" href="`+target+`">`)
+			page.wellMade(t)
+			if got := page.Header.Get("Cache-Control"); got != "private, no-store" {
+				t.Errorf("%s: %s", target, got)
+			}
+			s.costs(before, 0, 0)
+			if n := s.requests(); n != requests {
+				t.Errorf("%s from %s counts as %d requests", target, from, n-requests)
+			}
+		}
+		for _, from := range []string{"Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate"} {
+			if page := s.ask(http.MethodGet, target, from); strings.Contains(page.text, "Open this page?") {
+				t.Errorf("%s, %s: the page waits", target, from)
+			}
+		}
+	}
+	s.by("").ask(http.MethodGet, "/explore?q=oak", "Sec-Fetch-Site: cross-site").leads(t)
+	long := s.ask(http.MethodGet, `/explore?q=%22%3E%3Cscript%3Ealert(1)`+strings.Repeat("x", 9000), "Sec-Fetch-Site: cross-site")
+	long.shows(t, http.StatusOK, "Open this page?")
+	long.wellMade(t)
+}
+
+// TestFreeFromElsewhere: what costs nothing does not wait.
+func TestFreeFromElsewhere(t *testing.T) {
+	s := mustSite(t)
+	for target, says := range map[string]string{"/explore": "Searches to begin with", "/usage": "This month", "/": "Overview"} {
+		s.ask(http.MethodGet, target, "Sec-Fetch-Site: cross-site").shows(t, http.StatusOK, says)
+	}
+	if to := s.ask(http.MethodGet, "/explore?q=oak&brand_name=", "Sec-Fetch-Site: cross-site").leads(t); to != "/explore?q=oak" {
+		t.Errorf("a form leads to %s", to)
+	}
+}
+
+// TestHeadIsFree: whoever asks whether a page is there is not charged, and learns nothing of what it is about.
+func TestHeadIsFree(t *testing.T) {
+	s := mustSite(t)
+	for target := range s.chargedPages() {
+		for _, header := range []string{"Sec-Fetch-Site: none", "Sec-Fetch-Site: cross-site", "Sec-Purpose: prefetch"} {
+			before, requests := s.used(), s.requests()
+			head := s.ask(http.MethodHead, target, header)
+			if head.StatusCode != http.StatusOK || head.body != "" || head.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+				t.Errorf("HEAD %s: %d, %v, %q", target, head.StatusCode, head.Header, head.body)
+			}
+			s.costs(before, 0, 0)
+			if n := s.requests(); n != requests {
+				t.Errorf("HEAD %s counts as %d requests", target, n-requests)
+			}
+		}
+	}
+	if to := s.by("").ask(http.MethodHead, "/explore?q=oak").leads(t); !strings.HasPrefix(to, signInPath) {
+		t.Errorf("HEAD leads to %s", to)
+	}
+}
+
+// TestTryAgain: a page that a limit was in the way of leads to itself, and a form that was sent does not.
+func TestTryAgain(t *testing.T) {
+	s := mustSite(t)
+	for range pagesAtOnce {
+		s.get("/connect")
+	}
+	s.get("/explore?q=a&page=2").shows(t, http.StatusTooManyRequests, `href="/explore?q=a&page=2">Try again</a>`, "Back to the overview")
+	form := s.post("/keys/new", nil)
+	form.shows(t, http.StatusTooManyRequests, "Back to the overview")
+	if strings.Contains(form.text, "Try again</a>") {
+		t.Errorf("a form leads on:\n%s", form.body)
+	}
+	s.registry.Pass(time.Minute)
+	if page := s.get("/explore/99999999999999"); strings.Contains(page.text, "Try again</a>") {
+		t.Error("what is not there is to be tried again")
+	}
+}

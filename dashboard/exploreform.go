@@ -1,0 +1,249 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
+)
+
+// maxSearch is how many bytes of an address are read as a search, as the API does.
+const maxSearch = 8192
+
+// wholeAddress is the name that problems of the address itself are told under.
+const wholeAddress = "address"
+
+// askedSearch is what an address asks for: as it is written, for the form to show it again, and as it was read.
+type askedSearch struct {
+	raw    string
+	values url.Values
+	params cola.SearchParams
+}
+
+// readSearch reads the query of an address. What is wrong with it is in the problems of the parameters.
+func readSearch(reader *params.Reader[cola.SearchParams], raw string) askedSearch {
+	s := askedSearch{raw: raw}
+	var problems cola.Problems
+	if len(raw) > maxSearch {
+		problems.Add(wholeAddress, "What the address asks for has %d characters; at most %d are read.", len(raw), maxSearch)
+		raw = ""
+	}
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		problems.Add(wholeAddress, "It could not be read: a percent sign is written %%25 in an address, and a semicolon %%3B.")
+	}
+	s.values = values
+	s.params = reader.Read(reader.Fields(values), problems)
+	if n := s.params.PerPage; n.OK && n.V > cola.DefaultPerPage {
+		s.params.Problems.Add("per_page", "Pages have %d labels at most here; the API gives up to %d at once.", cola.DefaultPerPage, cola.MaxPerPage)
+	}
+	if !s.params.VolumeMin.OK && !s.params.VolumeMax.OK && len(s.params.Problems["volume_min"])+len(s.params.Problems["volume_max"]) == 0 {
+		s.params.VolumeUnit = "" // the form has a unit chosen always
+	}
+	return s
+}
+
+// settled returns the address of the same search without its empty fields, which forms send all of; it is empty when there is nothing to leave out.
+func (s askedSearch) settled() string {
+	empty := func(texts []string) bool { return !slices.ContainsFunc(texts, func(t string) bool { return t != "" }) }
+	without := url.Values{}
+	for name, texts := range s.values {
+		if !empty(texts) && (name != "volume_unit" || s.params.VolumeUnit != "") {
+			without[name] = texts
+		}
+	}
+	to := exploreAddress(without)
+	if len(without) == len(s.values) || len(s.params.Problems) > 0 || to == explorePath+"?"+s.raw {
+		return ""
+	}
+	return to
+}
+
+// exploreAddress is where a search is shown. The search for everything has an address of its own: without parameters nothing is searched.
+func exploreAddress(values url.Values) string {
+	return explorePath + "?" + cmp.Or(values.Encode(), "q=")
+}
+
+// queryOf writes the parameters of a search as the API takes them.
+func queryOf(p cola.SearchParams) url.Values {
+	values := url.Values{}
+	eachGiven(p, func(name string, value any) {
+		switch value := value.(type) {
+		case []string:
+			values[name] = slices.Clone(value)
+		case float64:
+			values.Set(name, decimalOf(value))
+		default:
+			values.Set(name, fmt.Sprint(value))
+		}
+	})
+	return values
+}
+
+// argumentsOf writes the parameters of a search as the tool search_colas takes them.
+func argumentsOf(p cola.SearchParams) map[string]any {
+	arguments := map[string]any{}
+	eachGiven(p, func(name string, value any) { arguments[name] = value })
+	return arguments
+}
+
+// eachGiven calls do with every parameter that a search has: a string, a list of them, a whole number or another one.
+func eachGiven(p cola.SearchParams, do func(name string, value any)) {
+	all := reflect.ValueOf(p)
+	for _, f := range cola.FieldsOf[cola.SearchParams]() {
+		field := all.FieldByIndex(f.Index)
+		if field.IsZero() {
+			continue
+		}
+		switch value := field.Interface().(type) {
+		case cola.Date:
+			do(f.Name, value.String())
+		case cola.Opt[int]:
+			do(f.Name, value.V)
+		case cola.Opt[float64]:
+			do(f.Name, value.V)
+		default:
+			do(f.Name, value)
+		}
+	}
+}
+
+// exploreForm is the form of a search as it was filled in, with what is wrong.
+type exploreForm struct {
+	values   url.Values
+	Problems map[string][]string
+	Open     bool // the filters that are folded otherwise
+}
+
+func (s askedSearch) form(problems map[string][]string) exploreForm {
+	f := exploreForm{values: s.values, Problems: problems}
+	for name := range problems {
+		f.Open = f.Open || name != "q" && isExploreField(name)
+	}
+	return f
+}
+
+// exploreField is a field of the form.
+type exploreField struct {
+	Name, Label, Hint string
+	Value             string
+	Kind              string // of input
+	Most              int    // characters
+	Problems          []string
+	Options           []option
+}
+
+// Described returns the id of what describes the field; empty when nothing does.
+func (f exploreField) Described() string {
+	if f.Hint == "" && len(f.Problems) == 0 {
+		return ""
+	}
+	return "f-" + f.Name + "-d"
+}
+
+// Strange returns what was given for a choice and is none of it.
+func (f exploreField) Strange() string {
+	for _, o := range f.Options {
+		if o.Chosen {
+			return ""
+		}
+	}
+	return f.Value
+}
+
+// The fields of the form by what they take; all but q are among the folded filters.
+func exploreTexts() []string {
+	return []string{"q", "brand_name", "permit_number", "barcode_value", "origin", "derived_subcategory"}
+}
+func exploreDates() []string   { return []string{"approval_date_from", "approval_date_to"} }
+func exploreNumbers() []string { return []string{"abv_min", "abv_max", "volume_min", "volume_max"} }
+
+func exploreChoices() map[string][]string {
+	return map[string][]string{
+		"product_type": cola.ProductTypes(), "category": cola.CategoryRoots(), "container_type": cola.ContainerTypes(),
+		"status": cola.Statuses(), "domestic_or_imported": {cola.Domestic, cola.Imported}, "volume_unit": cola.VolumeUnits(),
+	}
+}
+
+func isExploreField(name string) bool {
+	return slices.Contains(slices.Concat(exploreTexts(), exploreDates(), exploreNumbers()), name) || exploreChoices()[name] != nil
+}
+
+// exploreLabel is what a parameter is called on the page.
+func exploreLabel(name string) string {
+	labels := map[string]string{
+		"q": "Search labels", "product_type": "Product type", "category": "Category", "container_type": "Container", "brand_name": "Brand has",
+		"derived_subcategory": "Category path", "origin": "Origin", "domestic_or_imported": "Made", "status": "Status", "permit_number": "Permit number",
+		"barcode_value": "Main barcode", "approval_date_from": "Approved from", "approval_date_to": "Approved until", "abv_min": "ABV from, %", "abv_max": "ABV to, %",
+		"volume_min": "Contents from", "volume_max": "Contents to", "volume_unit": "Unit of the contents",
+		"page": "Page", "per_page": "Labels on a page", "cursor": "Place in the list", wholeAddress: "The address",
+	}
+	return cmp.Or(labels[name], name)
+}
+
+// exploreHint says what a field takes where its name does not.
+func exploreHint(name string) string {
+	hints := map[string]string{
+		"q":                    `Every word must match; "words in quotes" stand together, and oak* finds what begins with oak.`,
+		"derived_subcategory":  "Such as Wine > Red Wine; with all that is within.",
+		"origin":               "A country or state: france, french, Kentucky.",
+		"domestic_or_imported": "In the United States or abroad.",
+		"permit_number":        "The whole number.",
+		"barcode_value":        "The whole number; spaces do not matter.",
+	}
+	return hints[name]
+}
+
+// Field returns a field with what was filled in.
+func (f exploreForm) Field(name string) exploreField {
+	one := exploreField{Name: name, Label: exploreLabel(name), Hint: exploreHint(name), Kind: "text", Most: 200, Problems: f.Problems[name]}
+	sent := f.values[name]
+	one.Value = strings.ToValidUTF8(strings.Join(sent, " "), "\uFFFD")
+	if slices.Contains(exploreDates(), name) {
+		// A browser leaves out what is no date from a field for one, so that nobody would see what was wrong.
+		if _, err := cola.ParseDate(one.Value); err == nil || one.Value == "" {
+			one.Kind = "date"
+		}
+	}
+	for _, word := range exploreChoices()[name] {
+		one.Options = append(one.Options, option{Value: word, Label: word, Chosen: slices.ContainsFunc(sent, func(s string) bool { return hasWord(s, word) })})
+	}
+	return one
+}
+
+// hasWord reports whether a value, which may be several between commas, has a word.
+func hasWord(value, word string) bool {
+	for one := range strings.SplitSeq(value, ",") {
+		if strings.EqualFold(strings.TrimSpace(one), word) {
+			return true
+		}
+	}
+	return false
+}
+
+// Told lists the problems, those of fields first in the order of their names.
+func (f exploreForm) Told() []formProblem {
+	var told []formProblem
+	for name, messages := range f.Problems {
+		told = append(told, formProblem{name, exploreLabel(name), messages, isExploreField(name)})
+	}
+	slices.SortFunc(told, func(a, b formProblem) int {
+		if a.Field != b.Field {
+			return map[bool]int{true: -1, false: 1}[a.Field]
+		}
+		return strings.Compare(a.Label, b.Label)
+	})
+	return told
+}
+
+// formProblem is what is wrong with one parameter.
+type formProblem struct {
+	Name, Label string
+	Messages    []string
+	Field       bool // there is a field for it, whose id is its name after "f-"
+}

@@ -1,0 +1,298 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// historyBegins is what a search of all history begins with: the registry holds no label that was approved earlier.
+var historyBegins = cola.NewDate(2005, time.January, 1)
+
+// exploreFound is what a search found, with the ways on from it.
+type exploreFound struct {
+	Total  int
+	Rows   []labelRow
+	Chips  []filterChip
+	Facets []facetGroup
+	Pager  pager
+	First  string    // address of the first page, when this one lies behind the last
+	Since  cola.Date // first day of the default window; zero when all history was searched
+	Lift   string    // the same search of all history
+	Cut    bool      // fewer labels than the page has room for: the month's list records are used up
+	Save   string    // leads to a saved search of the same
+	Cost   pageCost
+}
+
+// pageCost is what a page cost, and what is left.
+type pageCost struct {
+	Charged   int
+	One, Many string
+	Left      int
+	Limit     int
+	PerMinute int // requests in any 60 seconds, one of which the page was
+}
+
+func listCost(q cola.QuotaState) pageCost {
+	return pageCost{q.Charged, "list record", "list records", q.ListRecordsRemaining(), q.Limits.ListRecords, q.Limits.PerMinute}
+}
+
+func detailCost(q cola.QuotaState) pageCost {
+	return pageCost{q.Charged, "detail view", "detail views", q.DetailViewsRemaining(), q.Limits.DetailViews, q.Limits.PerMinute}
+}
+
+// filterChip is a filter that a search has, and the search without it.
+type filterChip struct{ Words, Href string }
+
+// labelRow is a label as lists show it.
+type labelRow struct {
+	ID             string
+	Brand, Product string
+	Kind           string
+	Class, Origin  string
+	Status         string
+	Approved       cola.Date
+	Permit         string
+	PermitHref     string
+	Picture        picture
+}
+
+// shownName is how many characters of a name a list shows; the page of the label shows all.
+const shownName = 120
+
+// found prepares what the service found for the page.
+func (v *visit) found(p cola.SearchParams, r registry.Explored) *exploreFound {
+	bare := p
+	bare.Page, bare.PerPage, bare.Cursor = cola.Opt[int]{}, cola.Opt[int]{}, ""
+	at := r.Pagination
+	f := &exploreFound{
+		Total: at.Total, Chips: chipsOf(bare), Facets: facetGroups(p, r.Facets), Cut: at.HasMore && len(r.Colas) < at.PerPage,
+		Save: strings.TrimSuffix(searchesPath+"/new?"+queryOf(bare).Encode(), "?"), Cost: listCost(v.quota),
+	}
+	f.Pager = searchPager(p, at, len(r.Colas), f.Cut)
+	if len(r.Colas) == 0 && at.Total > 0 {
+		f.First = exploreAddress(queryOf(bare))
+	}
+	if r.Defaults != nil {
+		f.Since = r.Defaults.DateFrom
+		all := bare
+		all.ApprovalDateFrom = historyBegins
+		f.Lift = exploreAddress(queryOf(all))
+	}
+	for i := range r.Colas {
+		f.Rows = append(f.Rows, v.row(&r.Colas[i], r.Images[r.Colas[i].TTBID]))
+	}
+	return f
+}
+
+// Title names the page among others: by its first filters.
+func (f *exploreFound) Title() string {
+	const most = 3
+	var all []string
+	for _, c := range f.Chips[:min(len(f.Chips), most)] {
+		all = append(all, c.Words)
+	}
+	if len(all) == 0 {
+		return "All labels · Explore"
+	}
+	return strings.Join(all, ", ") + " · Explore"
+}
+
+// row prepares a label of a list; image is the address of its picture, if one is known.
+func (v *visit) row(c *cola.ColaSummary, image string) labelRow {
+	name := func(s string) string { return shortened(plainText(s), shownName) }
+	r := labelRow{
+		ID: c.TTBID.String(), Brand: name(c.BrandName), Product: name(string(c.ProductName)), Kind: string(c.ProductType), Class: name(string(c.ClassName)),
+		Origin: name(string(c.OriginName)), Status: string(c.ApplicationStatus), Approved: c.ApprovalDate, Permit: name(c.PermitNumber),
+		PermitHref: permitHref(c.PermitNumber),
+	}
+	r.Picture = pictureAt(v.opts.PublicURL, image)
+	r.Picture.Alt = "Label of " + strings.TrimSpace(r.Brand+" "+r.Product)
+	return r
+}
+
+// permitHref returns the address of a permittee's page.
+func permitHref(number string) string { return permitteesPath + url.PathEscape(number) }
+
+// searchPager leads through the pages of a search by their numbers, and from the last page that has one by cursors. A page that was cut is
+// gone on from where it was cut.
+func searchPager(p cola.SearchParams, at cola.Pagination, rows int, cut bool) pager {
+	next := pager{Page: at.Page, Pages: at.Pages, Total: at.Total}
+	to := func(page int, cursor string) string {
+		p.Page, p.Cursor = cola.Opt[int]{}, cursor
+		if page > 1 {
+			p.Page = cola.Some(page)
+		}
+		return exploreAddress(queryOf(p))
+	}
+	numbered := at.Mode != "cursor"
+	if numbered && rows > 0 {
+		next.First, next.Last = (at.Page-1)*at.PerPage+1, (at.Page-1)*at.PerPage+rows
+	}
+	if numbered && at.Page > 1 && rows > 0 {
+		next.Previous = to(at.Page-1, "")
+	}
+	switch {
+	case !at.HasMore:
+	case numbered && at.Page < cola.MaxPage && !cut:
+		next.Next = to(at.Page+1, "")
+	case at.NextCursor != "":
+		next.Next = to(0, at.NextCursor)
+	}
+	return next
+}
+
+// chipsOf returns the filters that a search has, in words.
+func chipsOf(p cola.SearchParams) []filterChip {
+	var chips []filterChip
+	values := queryOf(p)
+	for _, f := range cola.FieldsOf[cola.SearchParams]() {
+		for _, value := range values[f.Name] {
+			if f.Name == "volume_unit" {
+				continue // said with the bounds
+			}
+			chips = append(chips, filterChip{chipWords(p, f.Name, shortened(plainText(value), shownName)), exploreAddress(lessOf(values, f.Name, value))})
+		}
+	}
+	return chips
+}
+
+// chipWords says in words what a filter asks for.
+func chipWords(p cola.SearchParams, name, value string) string {
+	switch name {
+	case "q":
+		return "“" + value + "”"
+	case "origin":
+		return "origin " + value
+	case "brand_name":
+		return "brand has “" + value + "”"
+	case "permit_number":
+		return "permit " + value
+	case "barcode_value":
+		return "main barcode " + value
+	case "approval_date_from":
+		return "approved from " + value
+	case "approval_date_to":
+		return "approved until " + value
+	case "abv_min":
+		return "at least " + value + " % ABV"
+	case "abv_max":
+		return "at most " + value + " % ABV"
+	case "volume_min":
+		return "at least " + value + " " + p.VolumeUnit
+	case "volume_max":
+		return "at most " + value + " " + p.VolumeUnit
+	case "category":
+		return "category " + value
+	}
+	return value
+}
+
+// lessOf returns the parameters without one value. The unit of volumes goes with the last of them.
+func lessOf(values url.Values, name, value string) url.Values {
+	rest := url.Values{}
+	for n, all := range values {
+		if n == name {
+			all = slices.DeleteFunc(slices.Clone(all), func(v string) bool { return v == value })
+		}
+		if len(all) > 0 {
+			rest[n] = all
+		}
+	}
+	if !rest.Has("volume_min") && !rest.Has("volume_max") {
+		rest.Del("volume_unit")
+	}
+	return rest
+}
+
+// facetGroup is a facet with a link for each of its values.
+type facetGroup struct {
+	Title  string
+	Up     []facetLink // what the values lie within, outermost first
+	Values []facetLink
+	More   int
+	Narrow bool // values are short: in columns
+}
+
+// facetLink is the search with a value of a facet or, when it has the value, without.
+type facetLink struct {
+	Label  string
+	Count  int
+	Chosen bool
+	Href   string
+}
+
+func facetTitle(name string) string {
+	switch name {
+	case cola.FacetProductType:
+		return "Product type"
+	case cola.FacetStatus:
+		return "Status"
+	case cola.FacetCategory:
+		return "Category"
+	case cola.FacetOrigin:
+		return "Origin"
+	case cola.FacetContainer:
+		return "Container"
+	case cola.FacetYear:
+		return "Year of approval"
+	}
+	return name
+}
+
+// facetGroups prepares the facets that have values.
+func facetGroups(p cola.SearchParams, facets []cola.Facet) []facetGroup {
+	var groups []facetGroup
+	for _, f := range facets {
+		g := facetGroup{Title: facetTitle(f.Name), More: f.More, Narrow: f.Name == cola.FacetYear}
+		if f.Name == cola.FacetCategory {
+			g.Up = pathAbove(p)
+		}
+		for _, value := range f.Values {
+			label := value.Value
+			if f.Name == cola.FacetCategory && value.Value != p.DerivedSubcategory {
+				label = cmp.Or(cola.CategoryLeaf(label), label)
+			}
+			g.Values = append(g.Values, facetLink{shortened(plainText(label), shownName), value.Count, value.Chosen, exploreAddress(queryOf(p.Toggle(f.Name, value.Value)))})
+		}
+		if len(g.Values)+len(g.Up) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+// pathAbove returns the levels of the category path of a search, each as the search within it.
+func pathAbove(p cola.SearchParams) []facetLink {
+	path := cola.SettlePath(p.DerivedSubcategory)
+	if path == "" {
+		return nil
+	}
+	up := []facetLink{{Label: "All categories", Href: exploreAddress(queryOf(p.Without(cola.FacetCategory)))}}
+	const separator = " > "
+	levels := strings.Split(path, separator)
+	for i, level := range levels {
+		within := strings.Join(levels[:i+1], separator)
+		up = append(up, facetLink{Label: shortened(plainText(level), shownName), Chosen: i == len(levels)-1, Href: exploreAddress(queryOf(p.Choose(cola.FacetCategory, within)))})
+	}
+	return up
+}
+
+// decimalOf writes a number without an exponent and without zeros at its end.
+func decimalOf(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// Words says what the page cost.
+func (c pageCost) Words() string {
+	request := " It also counts as one of the plan’s " + plural(c.PerMinute, "request", "requests") + " in any 60 seconds."
+	if c.Charged == 0 {
+		return fmt.Sprintf("This page cost nothing; %s of %s %s are left this month.", count(c.Left), count(c.Limit), c.Many) + request
+	}
+	return fmt.Sprintf("This page cost %s; %s of %s are left this month.", plural(c.Charged, c.One, c.Many), count(c.Left), count(c.Limit)) + request
+}

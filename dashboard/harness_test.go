@@ -1,0 +1,191 @@
+package dashboard
+
+import (
+	"context"
+	"crypto/rand"
+	"html"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/trial"
+)
+
+// fakeBrowsers is Browsers whose every request comes from whom a header names. What is put is there for the next request.
+type fakeBrowsers struct {
+	mu      sync.Mutex
+	callers map[string]cola.Caller
+	put     map[string]string
+	ended   []string
+}
+
+// asHeader names whom a request comes from.
+const asHeader = "X-Test-As"
+
+type asKey struct{}
+
+func (f *fakeBrowsers) Load(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), asKey{}, r.Header.Get(asHeader))))
+	})
+}
+
+func (f *fakeBrowsers) Caller(ctx context.Context) (cola.Caller, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c, ok := f.callers[ctx.Value(asKey{}).(string)]
+	return c, ok
+}
+
+func (f *fakeBrowsers) Issuers() []auth.IssuerChoice { return nil }
+
+func (f *fakeBrowsers) Begin(context.Context, string, string) (string, error) {
+	return "", cola.Errorf(cola.CodeValidation, "No such issuer.")
+}
+
+func (f *fakeBrowsers) Finish(context.Context, url.Values, string) (string, error) {
+	return "", cola.Errorf(cola.CodeUnauthorized, "Nobody began.")
+}
+
+func (f *fakeBrowsers) LinkAccount(_ context.Context, token string) (string, error) {
+	if token == "good" {
+		return "ann@example.com", nil
+	}
+	return "", cola.Errorf(cola.CodeUnauthorized, "This link was used or has expired.")
+}
+
+func (f *fakeBrowsers) UseLink(ctx context.Context, token, _ string) error {
+	_, err := f.LinkAccount(ctx, token)
+	return err
+}
+
+func (f *fakeBrowsers) SignOut(ctx context.Context) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = append(f.ended, ctx.Value(asKey{}).(string))
+	return "", nil
+}
+
+func (f *fakeBrowsers) Put(ctx context.Context, key, value string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.put[ctx.Value(asKey{}).(string)+" "+key] = value
+}
+
+func (f *fakeBrowsers) Pop(ctx context.Context, key string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	name := ctx.Value(asKey{}).(string) + " " + key
+	value := f.put[name]
+	delete(f.put, name)
+	return value
+}
+
+func (f *fakeBrowsers) OpenForm(ctx context.Context) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	token := rand.Text()
+	f.put[ctx.Value(asKey{}).(string)+" form "+token] = "open"
+	return token, nil
+}
+
+func (f *fakeBrowsers) TakeForm(ctx context.Context, token string) (bool, error) {
+	return f.Pop(ctx, "form "+token) == "open", nil
+}
+
+// site is a dashboard over a real registry, and a visitor who is ann, with an account of the pro tier, unless said otherwise.
+type site struct {
+	t        *testing.T
+	registry *trial.Registry
+	browsers *fakeBrowsers
+	handler  http.Handler
+	as       string
+}
+
+const ann = "ann@example.com"
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func mustSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{t: t, registry: trial.New(t), browsers: &fakeBrowsers{callers: map[string]cola.Caller{}, put: map[string]string{}}, as: ann}
+	s.join(ann, cola.TierPro)
+	s.handler = New(s.registry.Service, s.browsers, Options{PublicURL: trial.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+	return s
+}
+
+// join makes an account and returns its holder.
+func (s *site) join(email string, tier cola.Tier) cola.Caller {
+	s.t.Helper()
+	c := s.registry.Holder(s.t, email, tier)
+	s.browsers.callers[email] = c
+	return c
+}
+
+// by returns the site as somebody else sees it; "" is nobody.
+func (s *site) by(email string) *site {
+	other := *s
+	other.as = email
+	return &other
+}
+
+// answer is what a browser got.
+type answer struct {
+	*http.Response
+	body string // as it was sent
+	text string // with the entities of HTML resolved, to look for words in
+}
+
+func (s *site) send(r *http.Request) answer {
+	s.t.Helper()
+	r.Header.Set(asHeader, s.as)
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	resp := w.Result()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{resp, string(body), html.UnescapeString(string(body))}
+}
+
+func (s *site) get(target string) answer {
+	s.t.Helper()
+	return s.send(httptest.NewRequest(http.MethodGet, target, nil))
+}
+
+func (s *site) post(target string, form url.Values) answer {
+	s.t.Helper()
+	r := httptest.NewRequest(http.MethodPost, target, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return s.send(r)
+}
+
+// shows fails the test unless the answer has a status and says some things.
+func (a answer) shows(t *testing.T, status int, says ...string) {
+	t.Helper()
+	if a.StatusCode != status {
+		t.Errorf("%d, want %d:\n%s", a.StatusCode, status, a.body)
+	}
+	for _, words := range says {
+		if !strings.Contains(a.text, words) {
+			t.Errorf("the page does not say %q:\n%s", words, a.body)
+		}
+	}
+}
+
+// leads fails the test unless the answer leads on, and returns where to.
+func (a answer) leads(t *testing.T) string {
+	t.Helper()
+	if a.StatusCode != http.StatusSeeOther {
+		t.Fatalf("%d, want %d:\n%s", a.StatusCode, http.StatusSeeOther, a.body)
+	}
+	return a.Header.Get("Location")
+}

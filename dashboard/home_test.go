@@ -1,0 +1,53 @@
+package dashboard
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestOverview tells a new account how to begin, and one that has used all of its month what to do.
+func TestOverview(t *testing.T) {
+	s := mustSite(t)
+	const bob = "bob@example.com"
+	holder := s.join(bob, cola.TierFree)
+	fresh := s.by(bob).get("/")
+	fresh.shows(t, http.StatusOK, "0 of 200", "0 of 10,000", "No API key yet", "None yet. A saved search runs by itself", "1 Dec 2026, 00:00 UTC")
+	fresh.lacks(t, "Used up")
+	fresh.wellMade(t)
+
+	key := s.registry.Key(t, holder.Account, "laptop")
+	page, _, err := s.registry.SearchColas(t.Context(), key, cola.SearchParams{PerPage: cola.Some(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	label := page.Colas[0].TTBID.String()
+	for range 200 {
+		s.registry.Pass(time.Minute)
+		if _, _, err := s.registry.Cola(t.Context(), key, label, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.by(bob).get("/").shows(t, http.StatusOK, "200 of 200", "Used up for this month", "1 API key")
+}
+
+// TestSuspended: who is suspended is told why, on every page, and can sign out.
+func TestSuspended(t *testing.T) {
+	s := mustSite(t)
+	account := s.browsers.callers[ann].Account
+	if err := s.registry.Store.Suspend(t.Context(), account, "The invoice of October is open."); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", "/keys", "/usage", "/explore?q=oak", "/saved-searches/new"} {
+		a := s.get(path)
+		a.shows(t, http.StatusForbidden, "The invoice of October is open.", "Sign out")
+		a.wellMade(t)
+	}
+	s.post("/keys/new", nil).shows(t, http.StatusForbidden, "The invoice of October is open.")
+	s.get("/plans").shows(t, http.StatusOK)
+	if to := s.post("/sign-out", nil).leads(t); to != signInPath || len(s.browsers.ended) != 1 {
+		t.Errorf("signing out leads to %s, and has ended %v", to, s.browsers.ended)
+	}
+}

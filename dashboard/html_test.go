@@ -1,0 +1,186 @@
+package dashboard
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// heaviest is how many bytes a page may have.
+const heaviest = 60_000
+
+// wellMade fails the test unless everybody can use the page and no text has become markup: every field has a label, ids are unique, links lead to pages,
+// headings are in order, and there is no inline style or script.
+func (a answer) wellMade(t *testing.T) {
+	t.Helper()
+	if len(a.body) > heaviest {
+		t.Errorf("the page has %d bytes", len(a.body))
+	}
+	for _, fault := range faultsOf(a.body) {
+		t.Errorf("%s:\n%s", fault, a.body)
+	}
+}
+
+// htmlCheck is a walk through the elements of a page.
+type htmlCheck struct {
+	faults   []string
+	open     []string // elements around
+	ids      map[string]bool
+	wanted   []string // ids that something refers to
+	labelled map[string]bool
+	fields   []string // ids of fields that have no label around them
+	heading  int
+	titles   int // h1
+}
+
+func faultsOf(page string) []string {
+	c := &htmlCheck{ids: map[string]bool{}, labelled: map[string]bool{}}
+	d := xml.NewDecoder(strings.NewReader(page))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return append(c.faults, "it cannot be read: "+err.Error())
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			c.start(token)
+		case xml.EndElement:
+			c.open = c.open[:len(c.open)-1]
+		}
+	}
+	c.finish()
+	return c.faults
+}
+
+func (c *htmlCheck) fault(parts ...string) { c.faults = append(c.faults, strings.Join(parts, " ")) }
+
+func (c *htmlCheck) start(e xml.StartElement) {
+	name, attributes := e.Name.Local, map[string]string{}
+	for _, a := range e.Attr {
+		attribute := a.Name.Local
+		attributes[attribute] = a.Value
+		if attribute == "style" || strings.HasPrefix(attribute, "on") {
+			c.fault(name, "has the attribute", attribute)
+		}
+	}
+	if id := attributes["id"]; id != "" {
+		if c.ids[id] {
+			c.fault("two elements have the id", id)
+		}
+		c.ids[id] = true
+	}
+	for _, refers := range []string{"aria-labelledby", "aria-describedby", "for"} {
+		c.wanted = append(c.wanted, strings.Fields(attributes[refers])...)
+	}
+	c.element(name, attributes)
+	c.open = append(c.open, name)
+}
+
+func (c *htmlCheck) element(name string, attributes map[string]string) {
+	switch name {
+	case "style":
+		c.fault("there is an inline style")
+	case "script":
+		if attributes["src"] == "" {
+			c.fault("there is an inline script")
+		}
+	case "label":
+		c.labelled[attributes["for"]] = true
+	case "input", "select", "textarea":
+		c.field(name, attributes)
+	case "img":
+		if attributes["alt"] == "" {
+			c.fault("a picture has no alternative text:", attributes["src"])
+		}
+	case "th":
+		if attributes["scope"] == "" {
+			c.fault("a th has no scope")
+		}
+	case "a", "form":
+		c.address(name, attributes["href"]+attributes["action"])
+	case "h1", "h2", "h3", "h4":
+		c.head(int(name[1] - '0'))
+	}
+}
+
+func (c *htmlCheck) field(name string, attributes map[string]string) {
+	switch attributes["type"] {
+	case "hidden", "submit", "button":
+		return
+	}
+	if !slices.Contains(c.open, "label") && attributes["aria-label"] == "" {
+		c.fields = append(c.fields, attributes["id"])
+		if attributes["id"] == "" {
+			c.fault("a field has no label:", name, attributes["name"])
+		}
+	}
+}
+
+func (c *htmlCheck) address(name, to string) {
+	scheme, _, _ := strings.Cut(strings.ToLower(to), ":")
+	switch {
+	case strings.HasPrefix(to, "//"):
+		c.fault(name, "leads to", to)
+	case to == "", to[0] == '/', to[0] == '#', to[0] == '?', scheme == "https", scheme == "http", scheme == "mailto":
+	default:
+		c.fault(name, "leads to", to)
+	}
+}
+
+func (c *htmlCheck) head(level int) {
+	if level == 1 {
+		c.titles++
+	}
+	if level > c.heading+1 {
+		c.fault("a heading skips a level")
+	}
+	c.heading = level
+}
+
+func (c *htmlCheck) finish() {
+	if c.titles != 1 {
+		c.fault("there is not one h1")
+	}
+	for _, id := range c.fields {
+		if id != "" && !c.labelled[id] {
+			c.fault("no label is for the field", id)
+		}
+	}
+	for _, id := range c.wanted {
+		if !c.ids[id] {
+			c.fault("nothing has the id", id)
+		}
+	}
+}
+
+// TestFaultsAreSeen: the check sees what it is there for.
+func TestFaultsAreSeen(t *testing.T) {
+	for page, want := range map[string]string{
+		`<h1>a</h1><p style="x"></p>`:                         "has the attribute style",
+		`<h1>a</h1><p onclick=x></p>`:                         "has the attribute onclick",
+		`<h1>a</h1><script>x</script>`:                        "inline script",
+		`<h1>a</h1><p id=a></p><p id=a></p>`:                  "two elements have the id a",
+		`<h1>a</h1><input name=q>`:                            "has no label",
+		`<h1>a</h1><input name=q id=q>`:                       "no label is for the field q",
+		`<h1>a</h1><label for=r>a</label>`:                    "nothing has the id r",
+		`<h1>a</h1><h3>b</h3>`:                                "skips a level",
+		`<h1>a</h1><h1>b</h1>`:                                "not one h1",
+		`<h1>a</h1><a href="javascript:x">b</a>`:              "leads to javascript:x",
+		`<h1>a</h1><a href="//evil.example">b</a>`:            "leads to //evil.example",
+		`<h1>a</h1><img src=x>`:                               "no alternative text",
+		`<h1>a</h1><table><tr><th>x</th></tr></table>`:        "no scope",
+		`<h1>a</h1><label for=q>a</label><input id=q name=q>`: "",
+		`<h1>a</h1><label>a <input name=q></label><h2>b</h2>`: "",
+	} {
+		if got := strings.Join(faultsOf("<html>"+page+"</html>"), "; "); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", page, got, want)
+		}
+	}
+}

@@ -1,0 +1,437 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+const bob = "bob@example.com"
+
+var (
+	formToken = regexp.MustCompile(`name="form" value="([^"]*)"`)
+	wholeKey  = regexp.MustCompile(`lar_[0-9A-Za-z]{36}`)
+)
+
+// token returns the token of the form that a page has.
+func (a answer) token(t *testing.T) string {
+	t.Helper()
+	found := formToken.FindStringSubmatch(a.body)
+	if found == nil || found[1] == "" {
+		t.Fatalf("the page has no form that is sent once:\n%s", a.body)
+	}
+	return found[1]
+}
+
+// makeKey sends the form of a new key.
+func (s *site) makeKey(name, expires string) answer {
+	s.t.Helper()
+	token := s.get("/keys/new").token(s.t)
+	return s.post("/keys/new", url.Values{"form": {token}, "name": {name}, "expires": {expires}})
+}
+
+// secret returns the key that a page shows.
+func (a answer) secret(t *testing.T) string {
+	t.Helper()
+	a.shows(t, http.StatusOK)
+	secret := wholeKey.FindString(a.body)
+	if _, err := auth.ParseSecret(secret); err != nil {
+		t.Fatalf("%v:\n%s", err, a.body)
+	}
+	return secret
+}
+
+// held returns the keys of the visitor's account, newest first.
+func (s *site) held() []registry.Key {
+	s.t.Helper()
+	keys, _, err := s.registry.Keys(s.t.Context(), s.browsers.callers[s.as])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return keys
+}
+
+// lets reports whether a request with a key is let in.
+func (s *site) lets(secret string) bool {
+	s.t.Helper()
+	c, err := auth.New(s.registry.Store, nil).Authenticate(s.t.Context(), http.Header{"X-Api-Key": {secret}}, cola.ChannelREST)
+	if err == nil {
+		_, _, err = s.registry.Usage(s.t.Context(), c)
+	}
+	if err != nil && cola.CodeOf(err) != cola.CodeUnauthorized {
+		s.t.Fatal(err)
+	}
+	return err == nil
+}
+
+func keyPath(k registry.Key, what string) string { return fmt.Sprintf("/keys/%d/%s", k.ID, what) }
+
+func TestMakingAKey(t *testing.T) {
+	s := mustSite(t)
+	s.get("/keys").shows(t, http.StatusOK, "No key works now.", "Make a key")
+	form := s.get("/keys/new")
+	form.shows(t, http.StatusOK, "shown once")
+	form.wellMade(t)
+	made := s.makeKey("price list job", "2027-05-31")
+	made.wellMade(t)
+	secret := made.secret(t)
+	made.shows(t, http.StatusOK, "cannot be shown again", "price list job", "1 Jun 2027, 00:00 UTC", `aria-label="API key"><code>`+secret+`</code></pre><button type="button" class="copy" data-copy`,
+		"export KEY="+secret+"\n"+`curl -H "X-API-Key: $KEY" 'https://registry.example/api/v1/usage'`,
+		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer "+secret+"'",
+		`"env": { "COLAREGISTRY_API_KEY": "`+secret+`" }`, `"headers": { "Authorization": "Bearer `+secret+`" }`)
+	if got := made.Header.Get("Cache-Control"); !strings.Contains(got, "no-store") {
+		t.Errorf("browsers may keep the answer: %q", got)
+	}
+	if !s.lets(secret) {
+		t.Error("the key is refused")
+	}
+	list := s.get("/keys")
+	list.wellMade(t)
+	list.shows(t, http.StatusOK, "price list job", secret[:8]+"…"+secret[len(secret)-4:], "works until", "1 Jun 2027, 00:00 UTC", "20 Nov 2026, 12:00 UTC",
+		`data-label="Calls this month" class="number">1<`)
+}
+
+// TestKeyIsNowhereElse: the whole key is in the one answer and nowhere else, not even in the log.
+func TestKeyIsNowhereElse(t *testing.T) {
+	s := mustSite(t)
+	var log bytes.Buffer
+	s.handler = New(s.registry.Service, s.browsers, Options{
+		PublicURL: trial.PublicURL, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: s.registry.Now,
+	})
+	token := s.get("/keys/new").token(t)
+	form := url.Values{"form": {token}, "name": {"mine"}}
+	made := s.post("/keys/new", form)
+	first := made.secret(t)
+	old := s.held()[0]
+	rotated := s.post(keyPath(old, "rotate"), url.Values{"form": {s.get(keyPath(old, "rotate")).token(t)}, "overlap": {"7 days"}})
+	second := rotated.secret(t)
+	if first == second {
+		t.Fatal("the new key is the old one")
+	}
+	pages := map[string]answer{"again": s.post("/keys/new", form), "rotated": rotated}
+	for _, path := range []string{"/", "/keys", "/keys/new", "/keys/ended", keyPath(old, "rotate"), keyPath(old, "revoke"), "/usage", "/account", "/apps", "/connect", "/plans"} {
+		pages[path] = s.get(path)
+	}
+	for name, a := range pages {
+		for _, secret := range []string{first, second} {
+			if strings.Contains(a.body, secret) && (name != "rotated" || secret == first) {
+				t.Errorf("%s shows a key", name)
+			}
+			for header, values := range a.Header {
+				if strings.Contains(strings.Join(values, " "), secret) {
+					t.Errorf("%s has a key in the header %s", name, header)
+				}
+			}
+		}
+	}
+	for name, text := range s.browsers.put {
+		if wholeKey.MatchString(text) {
+			t.Errorf("the session has a key under %s", name)
+		}
+	}
+	if log.Len() == 0 || wholeKey.MatchString(log.String()) {
+		t.Errorf("nothing is logged, or a key is:\n%s", log.String())
+	}
+}
+
+// TestKeyFormIsTakenOnce: reloading the answer, or sending the form without what it was shown with, makes no other key.
+func TestKeyFormIsTakenOnce(t *testing.T) {
+	s := mustSite(t)
+	s.join(bob, cola.TierFree)
+	form := url.Values{"form": {s.get("/keys/new").token(t)}, "name": {"mine"}}
+	s.post("/keys/new", form).secret(t)
+	if to := s.post("/keys/new", form).leads(t); to != "/keys" {
+		t.Errorf("it leads to %s", to)
+	}
+	s.get("/keys").shows(t, http.StatusOK, "This form was sent before", "cannot be shown again")
+	theirs := s.by(bob).get("/keys/new").token(t)
+	for _, token := range []string{"", "x", "x y", theirs, strings.Repeat("A", 5000), "\x00"} {
+		s.post("/keys/new", url.Values{"form": {token}, "name": {"another"}}).leads(t)
+	}
+	key := s.held()[0]
+	rotation := url.Values{"form": {s.get(keyPath(key, "rotate")).token(t)}, "overlap": {"1 hour"}}
+	s.post(keyPath(key, "rotate"), rotation).secret(t)
+	s.post(keyPath(key, "rotate"), rotation).leads(t)
+	if got := len(s.held()); got != 2 {
+		t.Errorf("%d keys, want the one that was made and the one in its place", got)
+	}
+	if got := len(s.by(bob).held()); got != 0 {
+		t.Errorf("another account has %d keys", got)
+	}
+}
+
+// TestSeveralKeyForms: forms in several tabs each make a key.
+func TestSeveralKeyForms(t *testing.T) {
+	s := mustSite(t)
+	var tokens []string
+	for range 12 {
+		tokens = append(tokens, s.get("/keys/new").token(t))
+	}
+	for _, token := range slices.Backward(tokens) {
+		s.post("/keys/new", url.Values{"form": {token}, "name": {"tab"}}).secret(t)
+		s.post("/keys/new", url.Values{"form": {token}, "name": {"tab"}}).leads(t)
+	}
+}
+
+func TestKeysThatCannotBeMade(t *testing.T) {
+	s := mustSite(t)
+	made := 0
+	for _, test := range []struct {
+		name, key, expires, says string
+	}{
+		{"no name", "", "", "A name to recognise the key by is required"},
+		{"blank", " \t ", "", "A name to recognise the key by is required"},
+		{"NUL", "a\x00b", "", "control character"},
+		{"direction", "a\u202eb", "", "a character that nobody sees"},
+		{"not UTF-8", "a\xffb", "", "not valid UTF-8"},
+		{"long", strings.Repeat("é", 101), "", "at most 100"},
+		{"past", "mine", "2026-11-19", "is not after today"},
+		{"today", "mine", "2026-11-20", "is not after today"},
+		{"far", "mine", "2036-11-21", "is too far ahead"},
+		{"no day", "mine", "2027-02-30", "is not a day"},
+		{"no date", "mine", "<script>alert(1)</script>", "is not a day"},
+		{"long date", "mine", strings.Repeat("9", 50_000), "is not a day"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a := s.makeKey(test.key, test.expires)
+			a.shows(t, http.StatusBadRequest, test.says, `role="alert"`, `aria-invalid="true"`, "No key was made.")
+			a.wellMade(t)
+			if typed := strings.TrimSpace(legible(test.key)); !strings.Contains(a.text, typed) {
+				t.Errorf("the name that was typed is gone:\n%s", a.body)
+			}
+			if len(s.held()) != made {
+				t.Error("a key was made")
+			}
+			s.post("/keys/new", url.Values{"form": {a.token(t)}, "name": {"better"}}).secret(t)
+			made++
+		})
+	}
+}
+
+func TestTooManyKeys(t *testing.T) {
+	s := mustSite(t)
+	for range registry.MaxKeys {
+		s.registry.Key(t, s.browsers.callers[ann].Account, "one of many")
+	}
+	a := s.makeKey("one more", "")
+	a.shows(t, http.StatusConflict, "may have 100 API keys that work", `value="one more"`, `role="alert"`)
+	a.wellMade(t)
+	for page, rows := range map[string]int{"": 25, "?page=4": 25, "?page=5": 25, "?page=0": 25, "?page=-1": 25, "?page=1000000000000": 25, "?page=x%00%ff&page=2": 25} {
+		list := s.get("/keys" + page)
+		list.shows(t, http.StatusOK, "of 100")
+		list.wellMade(t)
+		if got := strings.Count(list.body, ">Revoke<"); got != rows {
+			t.Errorf("/keys%s has %d keys, want %d", page, got, rows)
+		}
+	}
+	rotate := func(k registry.Key) answer {
+		return s.post(keyPath(k, "rotate"), url.Values{"form": {s.get(keyPath(k, "rotate")).token(t)}, "overlap": {"1 day"}})
+	}
+	keys := s.held()
+	rotate(keys[0]).secret(t) // the old one makes room for the new one
+	refused := rotate(keys[1])
+	refused.shows(t, http.StatusConflict, "may have 100 API keys that work", `role="alert"`)
+	refused.wellMade(t)
+}
+
+func TestRotatingAKey(t *testing.T) {
+	for _, test := range []struct {
+		overlap, says string
+		until         time.Duration
+	}{
+		{"none", "has stopped", 0},
+		{"1 hour", "works until 20 Nov 2026, 13:00 UTC", time.Hour},
+		{"30 days", "works until 20 Dec 2026, 12:00 UTC", 30 * 24 * time.Hour},
+	} {
+		t.Run(test.overlap, func(t *testing.T) {
+			s := mustSite(t)
+			before := s.makeKey("laptop", "").secret(t)
+			old := s.held()[0]
+			form := s.get(keyPath(old, "rotate"))
+			form.wellMade(t)
+			form.shows(t, http.StatusOK, "laptop", before[:8]+"…", "Not at all: it stops now.", "30 days,")
+			made := s.post(keyPath(old, "rotate"), url.Values{"form": {form.token(t)}, "overlap": {test.overlap}})
+			made.wellMade(t)
+			after := made.secret(t)
+			words := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(made.text, "")
+			if !strings.Contains(words, test.says) {
+				t.Errorf("the page does not say %q:\n%s", test.says, words)
+			}
+			s.registry.Pass(test.until - time.Second)
+			if test.until > 0 && !s.lets(before) {
+				t.Error("the old key is refused before its time")
+			}
+			s.registry.Pass(2 * time.Second)
+			if s.lets(before) || !s.lets(after) {
+				t.Errorf("the old key is let in: %t, the new one: %t", s.lets(before), s.lets(after))
+			}
+		})
+	}
+}
+
+// forgetful is a registry that cannot tell keys any more when it has told them so often.
+type forgetful struct {
+	*registry.Service
+	left int
+}
+
+func (f *forgetful) Keys(ctx context.Context, c cola.Caller) ([]registry.Key, cola.QuotaState, error) {
+	if f.left--; f.left < 0 {
+		return nil, cola.QuotaState{}, cola.Unavailable()
+	}
+	return f.Service.Keys(ctx, c)
+}
+
+// TestNewKeyIsShownWhateverElse: a new key is shown also when the database is gone right after it was made.
+func TestNewKeyIsShownWhateverElse(t *testing.T) {
+	s := mustSite(t)
+	s.makeKey("laptop", "")
+	key := s.held()[0]
+	s.handler = New(&forgetful{s.registry.Service, 2}, s.browsers, Options{PublicURL: trial.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+	token := s.get(keyPath(key, "rotate")).token(t)
+	made := s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}})
+	made.wellMade(t)
+	if secret := made.secret(t); !s.lets(secret) {
+		t.Error("the key is refused")
+	}
+	made.shows(t, http.StatusOK, "ends as you chose")
+	s.get("/keys").shows(t, http.StatusServiceUnavailable)
+}
+
+func TestOverlapsHaveWords(t *testing.T) {
+	if got, want := len(overlapWords()), len(registry.KeyOverlaps()); got != want {
+		t.Errorf("%d words for %d overlaps", got, want)
+	}
+}
+
+func TestRotationsThatCannotBe(t *testing.T) {
+	s := mustSite(t)
+	s.makeKey("mine", "")
+	key := s.held()[0]
+	for _, overlap := range []string{"", "2 years", "<script>", "\x00"} {
+		a := s.post(keyPath(key, "rotate"), url.Values{"form": {s.get(keyPath(key, "rotate")).token(t)}, "overlap": {overlap}})
+		a.shows(t, http.StatusBadRequest, "Nothing was changed.", `role="alert"`)
+		a.wellMade(t)
+	}
+	token := s.get(keyPath(key, "rotate")).token(t)
+	s.post(keyPath(key, "revoke"), nil).leads(t)
+	s.get(keyPath(key, "rotate")).shows(t, http.StatusConflict, "nothing to replace")
+	s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}}).shows(t, http.StatusConflict, "nothing to replace")
+	if got := len(s.held()); got != 1 {
+		t.Errorf("%d keys, want 1", got)
+	}
+}
+
+func TestRevokingAKey(t *testing.T) {
+	s := mustSite(t)
+	secret := s.makeKey("laptop", "").secret(t)
+	key := s.held()[0]
+	if !s.lets(secret) {
+		t.Fatal("the key is refused")
+	}
+	asked := s.get(keyPath(key, "revoke"))
+	asked.wellMade(t)
+	asked.shows(t, http.StatusOK, "refused from the moment you confirm", "laptop", "20 Nov 2026, 12:00 UTC", "<dd>1</dd>", "rotate it")
+	if !s.lets(secret) {
+		t.Error("asking has revoked it")
+	}
+	if to := s.post(keyPath(key, "revoke"), nil).leads(t); to != "/keys" {
+		t.Errorf("it leads to %s", to)
+	}
+	if s.lets(secret) {
+		t.Error("the key is let in")
+	}
+	list := s.get("/keys")
+	list.wellMade(t)
+	list.shows(t, http.StatusOK, "The key “laptop”", "is revoked", "1 key that has ended", "No key works now.")
+	s.get(keyPath(key, "revoke")).leads(t)
+	s.post(keyPath(key, "revoke"), nil).leads(t)
+}
+
+// TestKeysOfOthers: a key of another account is one that there is not.
+func TestKeysOfOthers(t *testing.T) {
+	s := mustSite(t)
+	s.join(bob, cola.TierFree)
+	secret := s.makeKey("annskey", "").secret(t)
+	key := s.held()[0]
+	theirs := s.by(bob)
+	unknown := theirs.get("/keys/999999/revoke")
+	for _, id := range []string{fmt.Sprint(key.ID), "0", "-1", "x", "1e3", "99999999999999999999", "%00", "1%2f2", "%ff"} {
+		for _, what := range []string{"rotate", "revoke"} {
+			for _, a := range []answer{
+				theirs.get("/keys/" + id + "/" + what),
+				theirs.post("/keys/"+id+"/"+what, url.Values{"form": {theirs.get("/keys/new").token(t)}, "overlap": {"none"}}),
+			} {
+				a.shows(t, http.StatusNotFound)
+				if strings.Contains(a.body, "annskey") {
+					t.Errorf("the answer for %s tells something:\n%s", id, a.body)
+				}
+			}
+		}
+	}
+	unknown.shows(t, http.StatusNotFound, "no such API key")
+	if !s.lets(secret) {
+		t.Error("somebody else has ended the key")
+	}
+	if strings.Contains(theirs.get("/keys").body, "annskey") {
+		t.Error("somebody else sees the key")
+	}
+	for _, target := range []string{"/keys", "/keys/new", keyPath(key, "revoke")} {
+		if to := s.by("").get(target).leads(t); !strings.HasPrefix(to, "/sign-in?return=") {
+			t.Errorf("%s leads nobody to %s", target, to)
+		}
+	}
+	s.by("").post(keyPath(key, "revoke"), nil).shows(t, http.StatusUnauthorized, "Nothing was done")
+	if !s.lets(secret) {
+		t.Error("nobody has ended the key")
+	}
+}
+
+func TestKeyNamesAreNoMarkup(t *testing.T) {
+	s := mustSite(t)
+	hostile := `"><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}`
+	s.makeKey(hostile, "").shows(t, http.StatusOK, hostile)
+	key := s.held()[0]
+	for _, target := range []string{"/keys", keyPath(key, "rotate"), keyPath(key, "revoke")} {
+		a := s.get(target)
+		a.shows(t, http.StatusOK, hostile)
+		a.wellMade(t)
+	}
+	s.post(keyPath(key, "revoke"), nil).leads(t)
+	a := s.get("/keys")
+	a.shows(t, http.StatusOK, "The key “"+hostile)
+	a.wellMade(t)
+	s.get("/keys/ended").shows(t, http.StatusOK, hostile)
+}
+
+func TestEndedKeysArePaged(t *testing.T) {
+	s := mustSite(t)
+	for i := range 30 {
+		c := s.registry.Key(t, s.browsers.callers[ann].Account, fmt.Sprintf("old %02d", i))
+		if _, err := s.registry.RevokeKey(t.Context(), s.browsers.callers[ann], c.Credential.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := s.get("/keys")
+	list.shows(t, http.StatusOK, "30 keys that have ended", "All 30 keys", "old 29", "old 25")
+	if strings.Contains(list.body, "old 24") {
+		t.Error("the list shows more than the latest")
+	}
+	s.get("/keys/ended").shows(t, http.StatusOK, "1 to 25 of 30", "old 05")
+	last := s.get("/keys/ended?page=2")
+	last.shows(t, http.StatusOK, "26 to 30 of 30", "old 00")
+	last.wellMade(t)
+}

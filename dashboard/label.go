@@ -1,0 +1,185 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// Of lists of a label so many are shown at most, for the page to stay small; the API gives all.
+const (
+	mostImages   = 40
+	mostBarcodes = 60
+	mostValues   = 100
+)
+
+// labelPage is everything that is known of a label.
+type labelPage struct {
+	Row          labelRow
+	Main         picture
+	Groups       []factGroup
+	Images       []labelImage
+	MoreImages   int
+	Barcodes     []labelBarcode
+	MoreBarcodes int
+	Holder       *labelHolder
+	Permit       string
+	PermitSearch string // finds the labels of the permit
+	Chain        []chainLink
+	Cost         pageCost
+}
+
+// labelImage is one image of a label, with what is known of it in words.
+type labelImage struct {
+	Number  int // from 1
+	Picture picture
+	Title   string
+	Facts   []fact
+}
+
+// labelBarcode is one barcode that was found in an image.
+type labelBarcode struct {
+	Value, Kind, Image, Size, Orientation, Place string
+	Href                                         string // finds all labels with it
+	ImageNumber                                  int    // of the image on the page, from 1; 0 when it is not there
+}
+
+// labelHolder is a permittee with the address of its page.
+type labelHolder struct {
+	Name, Href string
+	Facts      []fact
+}
+
+// chainLink is a label in a chain of resubmissions.
+type chainLink struct {
+	ID   string
+	Here bool      // it is the label of the page
+	Row  *labelRow // nil when the registry does not hold it
+}
+
+func (v *visit) label() error {
+	if answered, err := v.beforeCharge(recordPrice()); answered || err != nil {
+		return err
+	}
+	id := v.path("ttb_id")
+	l, state, err := v.svc.LabelPage(v.ctx(), v.caller, id)
+	v.asked(state)
+	if cola.CodeOf(err) == cola.CodeNotFound {
+		return v.showMissing(err, "No such label", id)
+	}
+	if err != nil {
+		return err
+	}
+	v.keepForBack()
+	p := v.labelPage(&l)
+	call := v.call("GET", "/colas/"+p.Row.ID, "It costs one detail view, as this page did. An id that there is not is free.").
+		forTool("get_cola", map[string]any{"ttb_id": p.Row.ID, "response_format": "detailed"})
+	return v.show(http.StatusOK, "label", page{Title: strings.TrimSpace(p.Row.Brand + " " + p.Row.Product), Data: p, Call: call})
+}
+
+// labelPage prepares a label for the page.
+func (v *visit) labelPage(l *registry.LabelPage) labelPage {
+	c := &l.Label
+	p := labelPage{
+		Row: v.row(&c.ColaSummary, string(c.MainImageURL)), Groups: factGroups(c, v.opts.PublicURL), Permit: plainText(c.PermitNumber), Cost: detailCost(v.quota),
+		PermitSearch: allHistory("permit_number", c.PermitNumber),
+	}
+	images := c.Images[:min(len(c.Images), mostImages)]
+	barcodes := c.Barcodes[:min(len(c.Barcodes), mostBarcodes)]
+	p.MoreImages, p.MoreBarcodes = len(c.Images)-len(images), len(c.Barcodes)-len(barcodes)
+	for i := range images {
+		p.Images = append(p.Images, labelImageOf(&images[i], i+1, p.Row, v.opts.PublicURL))
+	}
+	for i := range barcodes {
+		p.Barcodes = append(p.Barcodes, labelBarcodeOf(&barcodes[i], images))
+	}
+	if l.Permittee != nil {
+		p.Holder = holderOf(l.Permittee)
+	}
+	for _, link := range l.Chain {
+		one := chainLink{ID: link.TTBID.String(), Here: link.TTBID == c.TTBID}
+		if link.Summary != nil {
+			row := v.row(link.Summary, "")
+			one.Row = &row
+		}
+		p.Chain = append(p.Chain, one)
+	}
+	return p
+}
+
+func labelImageOf(img *cola.Image, number int, of labelRow, publicURL string) labelImage {
+	position := shortened(plainText(string(img.ContainerPosition)), shownName)
+	title := "Image"
+	if position != "" {
+		title = strings.ToUpper(position[:1]) + position[1:] + " image"
+	}
+	one := labelImage{Number: number, Picture: pictureAt(publicURL, string(img.ImageURL)), Title: title}
+	one.Picture.Alt = title + " of " + strings.TrimSpace(of.Brand+" "+of.Product)
+	if w, h := img.WidthPixels.V, img.HeightPixels.V; w > 0 && h > 0 && w <= maxSide && h <= maxSide {
+		one.Picture.Width, one.Picture.Height = w, h
+	}
+	one.Facts = facts(
+		textFact("Position", img.ContainerPosition), wholeFact("Index", cola.Some(img.ImageIndex)), textFact("File type", img.ExtensionType),
+		wordsFact("Pixels", bySides(img.WidthPixels, img.HeightPixels, " × ")), wordsFact("Inches", bySides(img.WidthInches, img.HeightInches, " × ")),
+		decimalFact("Megabytes", img.FileSizeMB), wholeFact("Barcodes found", img.BarcodeCount), wholeFact("QR codes found", img.QRCodeCount),
+		textFact("Image id", cola.Text(img.TTBImageID)),
+	)
+	return one
+}
+
+// maxSide is how many pixels a side of an image may be said to have: more is a fault of the record, and would tear the page apart.
+const maxSide = 20_000
+
+func labelBarcodeOf(b *cola.Barcode, images []cola.Image) labelBarcode {
+	cell := func(s string) string { return shortened(plainText(s), shownName) }
+	return labelBarcode{
+		Value: cell(b.BarcodeValue), Kind: cell(string(b.BarcodeType)), Image: cell(string(b.TTBImageID)), Size: bySides(b.WidthPixels, b.HeightPixels, " × "),
+		Orientation: cell(string(b.Orientation)), Place: cell(string(b.RelativeImagePosition)), Href: barcodeHref(b.BarcodeValue),
+		ImageNumber: 1 + slices.IndexFunc(images, func(img cola.Image) bool { return img.TTBImageID != "" && img.TTBImageID == string(b.TTBImageID) }),
+	}
+}
+
+// barcodeHref returns the address of a search for all labels with a barcode. Words of a search that look like one are taken for one, unless they are a TTB id.
+func barcodeHref(value string) string {
+	if _, isID := cola.ParseTTBID(value); cola.BarcodeShaped(value) && !isID {
+		return allHistory("q", value)
+	}
+	return allHistory("barcode_value", value)
+}
+
+// allHistory returns the address of a search by one parameter in all years.
+func allHistory(name, value string) string {
+	return exploreAddress(url.Values{name: {value}, "approval_date_from": {historyBegins.String()}})
+}
+
+// holderOf prepares a permittee for the page of a label.
+func holderOf(p *cola.PermitteeSummary) *labelHolder {
+	return &labelHolder{Name: permitteeName(p), Href: permitHref(p.PermitNumber), Facts: permitteeFacts(p)}
+}
+
+// permitteeName is what a permittee is called, by its number when it has no name.
+func permitteeName(p *cola.PermitteeSummary) string {
+	for _, name := range []string{string(p.CompanyName), string(p.OperatingName), p.PermitNumber} {
+		if name = shortened(plainText(name), shownName); strings.TrimSpace(name) != "" {
+			return name
+		}
+	}
+	return "Permittee"
+}
+
+func permitteeFacts(p *cola.PermitteeSummary) []fact {
+	active := "no"
+	if p.IsActive {
+		active = strings.TrimSuffix("yes: "+plainText(string(p.ActiveReason)), ": ")
+	}
+	return facts(
+		wordsFact("Permit number", p.PermitNumber), textFact("Company", p.CompanyName), textFact("Trade name", p.OperatingName), textFact("Kind", p.PermitteeType),
+		textFact("State", p.CompanyState), textFact("ZIP code", p.CompanyZipCode), wordsFact("Active", active),
+		wordsFact("Labels", fmt.Sprintf("%s, of which %s are approved now", count(p.Colas), count(p.ColasApproved))), dayFact("Latest application", p.LastColaApplicationDate),
+	)
+}

@@ -1,0 +1,30 @@
+package dashboard
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestPace: who asks for pages without an end is held up, nobody else is, and after a second goes on.
+func TestPace(t *testing.T) {
+	s := mustSite(t)
+	s.join("bob@example.com", cola.TierFree)
+	for range pagesAtOnce {
+		s.get("/plans").shows(t, http.StatusOK) // open to anybody: not held up
+		s.get("/connect").shows(t, http.StatusOK)
+	}
+	refused := s.get("/connect")
+	refused.shows(t, http.StatusTooManyRequests, "faster than people read", "Too many requests at once")
+	if refused.Header.Get("Retry-After") != "1" {
+		t.Errorf("Retry-After: %q", refused.Header.Get("Retry-After"))
+	}
+	s.by("bob@example.com").get("/connect").shows(t, http.StatusOK)
+	s.registry.Pass(time.Second)
+	for range pagesASecond {
+		s.get("/connect").shows(t, http.StatusOK)
+	}
+	s.get("/connect").shows(t, http.StatusTooManyRequests)
+}

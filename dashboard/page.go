@@ -1,0 +1,100 @@
+package dashboard
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// page is what a handler shows: a title and what its template is filled with.
+type page struct {
+	Title string
+	Data  any
+	Call  *apiCall // the call of the API that gives the same; nil: there is none
+	Away  string   // where the browser goes on to by itself; empty: it stays
+}
+
+// framed is a page with what stands around it.
+type framed struct {
+	page
+	Area     string // path of the area that the page is in, for the navigation
+	Path     string // of the page, to come back to
+	SignedIn bool
+	Account  registry.Account
+	Quota    cola.QuotaState
+	Notice   string
+	Assets   *assets
+	API      string // base URL of the REST API
+}
+
+//go:embed pages
+var pageFiles embed.FS
+
+// pages holds the template of each page by its name, which is its file's.
+type pages map[string]*template.Template
+
+// shared are the files that every page is made with: the frame around it, and pieces that several pages have.
+var shared = []string{"pages/frame.html", "pages/pieces.html"}
+
+// parsePages reads the templates. One that cannot be read is a fault of the program, met by any test.
+func parsePages(a *assets) pages {
+	base := template.Must(template.New("frame").Funcs(functions(a)).ParseFS(pageFiles, shared...))
+	files, err := pageFiles.ReadDir("pages")
+	if err != nil {
+		panic(err)
+	}
+	all := pages{}
+	for _, f := range files {
+		name := "pages/" + f.Name()
+		if name == shared[0] || name == shared[1] {
+			continue
+		}
+		all[strings.TrimSuffix(path.Base(name), ".html")] = template.Must(template.Must(base.Clone()).ParseFS(pageFiles, name))
+	}
+	return all
+}
+
+// show answers with a page in its frame.
+func (v *visit) show(status int, name string, p page) error {
+	f := framed{
+		page: p, Area: areaOf(v.r.URL.Path), Path: v.r.URL.RequestURI(), SignedIn: v.signedIn, Account: v.account, Quota: v.quota,
+		Notice: v.browsers.Pop(v.ctx(), noticeKey), Assets: v.assets, API: v.opts.PublicURL + apiPath,
+	}
+	return v.write(status, name, "frame", f)
+}
+
+// showPart answers with a part of a page, to be put into one that is shown: a template that the page's file defines.
+func (v *visit) showPart(name, part string, data any) error {
+	return v.write(http.StatusOK, name, part, data)
+}
+
+func (v *visit) write(status int, name, part string, data any) error {
+	t, ok := v.pages[name]
+	if !ok {
+		return fmt.Errorf("there is no page %q", name)
+	}
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, part, data); err != nil {
+		return fmt.Errorf("draw page %s: %w", name, err)
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(b.Bytes()) // whoever asked may have gone
+	return nil
+}
+
+// areaOf returns the area that a path is in.
+func areaOf(path string) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return "/" + first
+}

@@ -1,0 +1,209 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+const (
+	apiPath = "/api/v1"
+	mcpPath = "/mcp"
+)
+
+// functions are what templates may call beside the built-in ones.
+func functions(a *assets) template.FuncMap {
+	return template.FuncMap{
+		"asset":    a.URL,
+		"when":     when,
+		"stamp":    stamp,
+		"day":      day,
+		"count":    count,
+		"plural":   plural,
+		"percent":  percent,
+		"here":     func(area, path string) bool { return area == path },
+		"tiername": func(t cola.Tier) string { return strings.ToUpper(string(t[:1])) + string(t[1:]) },
+	}
+}
+
+// when shows an instant in UTC, to the minute; a script adds the reader's local time as what is shown on hover.
+func when(t time.Time) template.HTML {
+	if t.IsZero() {
+		return `<span class="soft">never</span>`
+	}
+	t = t.UTC()
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339), t.Format("2 Jan 2006, 15:04 UTC"))) // #nosec: no text of others
+}
+
+// stamp is when for the instants that the API tells; zero is shown as never.
+func stamp(t any) template.HTML {
+	switch t := t.(type) {
+	case cola.Timestamp:
+		if t == 0 {
+			return when(time.Time{})
+		}
+		return when(t.Time())
+	case cola.Opt[cola.Timestamp]:
+		if !t.OK {
+			return when(time.Time{})
+		}
+		return when(t.V.Time())
+	}
+	return ""
+}
+
+// day shows a calendar day.
+func day(d cola.Date) template.HTML {
+	if d == 0 {
+		return `<span class="soft">not stated</span>`
+	}
+	t := d.Time()
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.DateOnly), t.Format("2 Jan 2006"))) // #nosec: no text of others
+}
+
+// count writes a whole number with its thousands apart.
+func count(n any) string {
+	s := fmt.Sprint(n)
+	sign := ""
+	if strings.HasPrefix(s, "-") {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// plural writes a whole number with what it counts: "1 label", "2 labels".
+func plural(n any, one, many string) string {
+	if count(n) == "1" {
+		return "1 " + one
+	}
+	return count(n) + " " + many
+}
+
+// percent returns how much of a limit is used, from 0 to 100.
+func percent(used, limit int) int {
+	if limit <= 0 {
+		return 100
+	}
+	return min(100, used*100/limit)
+}
+
+// apiCall is a call of the API, and of the assistants' endpoint, that gives what a page shows.
+type apiCall struct {
+	Method, Path string // below /api/v1, with its query
+	Body         any    // sent as JSON; nil: none
+	Tool         string // for assistants; empty: there is none
+	Arguments    any    // of the tool, as JSON
+	Cost         string // a sentence
+	base         string
+}
+
+// call makes an apiCall of a page.
+func (v *visit) call(method, path string, cost string) *apiCall {
+	return &apiCall{Method: method, Path: path, Cost: cost, base: v.opts.PublicURL}
+}
+
+// forTool adds the tool for assistants.
+func (c *apiCall) forTool(name string, arguments any) *apiCall {
+	c.Tool, c.Arguments = name, arguments
+	return c
+}
+
+// with adds a body.
+func (c *apiCall) with(body any) *apiCall {
+	c.Body = body
+	return c
+}
+
+// Curl writes the call for a shell.
+func (c *apiCall) Curl() string {
+	var b strings.Builder
+	b.WriteString("curl ")
+	if c.Method != "GET" {
+		b.WriteString("-X " + c.Method + " ")
+	}
+	b.WriteString(`-H "X-API-Key: $KEY" `)
+	if c.Body != nil {
+		fmt.Fprintf(&b, "-H 'Content-Type: application/json' -d %s ", shellQuoted(compactJSON(c.Body)))
+	}
+	b.WriteString(shellQuoted(c.base + apiPath + c.Path))
+	return b.String()
+}
+
+// ToolCall writes the call of the tool as the message that an assistant sends.
+func (c *apiCall) ToolCall() string {
+	if c.Tool == "" {
+		return ""
+	}
+	arguments := c.Arguments
+	if arguments == nil {
+		arguments = struct{}{}
+	}
+	return fmt.Sprintf(`{"method": "tools/call", "params": {"name": %q, "arguments": %s}}`, c.Tool, compactJSON(arguments))
+}
+
+// shellQuoted writes a text so that a shell takes it as it is.
+func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func compactJSON(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // templates escape what is shown
+	if err := e.Encode(v); err != nil {
+		return "{}"
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// pager leads through a list in pages.
+type pager struct {
+	Page, Pages, Total int
+	First, Last        int    // numbers of the rows shown, from 1
+	Previous, Next     string // addresses; empty: there is none
+}
+
+// pageAt returns the pager of a list at an address, whose parameter page tells the page.
+func pageAt(u *url.URL, page, perPage, total, rows int) pager {
+	p := pager{Page: page, Pages: max(1, (total+perPage-1)/perPage), Total: total}
+	if rows > 0 {
+		p.First, p.Last = (page-1)*perPage+1, (page-1)*perPage+rows
+	}
+	at := func(n int) string {
+		q := u.Query()
+		q.Set("page", strconv.Itoa(n))
+		return u.Path + "?" + q.Encode()
+	}
+	if page > 1 {
+		p.Previous = at(min(page-1, p.Pages))
+	}
+	if page < p.Pages {
+		p.Next = at(page + 1)
+	}
+	return p
+}
+
+// option is a choice of a select or a group of radio buttons.
+type option struct {
+	Value, Label string
+	Chosen       bool
+}
+
+// optionsOf makes options of values that are their own labels.
+func optionsOf(chosen string, values ...string) []option {
+	list := make([]option, len(values))
+	for i, v := range values {
+		list[i] = option{Value: v, Label: v, Chosen: v == chosen}
+	}
+	return list
+}
+
+// copied is a text to be copied: shown in a box with a button.
+type copied struct{ Label, Text string }

@@ -1,0 +1,222 @@
+package dashboard
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// plot is a picture of counts in steps of time: for each step a bar, in which series stand on each other, over an axis of round numbers. The
+// same numbers stand in a table beside it. Its places are in the units of its view box.
+type plot struct {
+	ID     string // unique on its page
+	Title  string
+	Words  string // what it shows, for those who do not see it
+	Of     string // what the first column of its table is: Day or Month
+	Steps  []step
+	Series []series
+	Totals []int  // of all series, by step
+	Levels []mark // of the vertical axis, lowest first
+	Below  []mark // of the horizontal axis
+	Layers []layer
+}
+
+// step is what one bar is of.
+type step struct {
+	Label string // in the table
+	Below string // below the axis; empty: nothing
+}
+
+// series is what one part of every bar is of.
+type series struct {
+	Name   string // empty for one that is all there is
+	Class  string // its look: one of seriesClasses
+	Values []int  // by step; steps to come have none
+}
+
+// Total returns the sum over all steps.
+func (s series) Total() (sum int) {
+	for _, v := range s.Values {
+		sum += v
+	}
+	return sum
+}
+
+// At returns the value of a step, 0 for one to come.
+func (s series) At(i int) int {
+	if i >= len(s.Values) {
+		return 0
+	}
+	return s.Values[i]
+}
+
+// mark is a label of an axis and its place along it.
+type mark struct {
+	At    int
+	Label string
+}
+
+// layer is the parts of all bars that a series has, as one path.
+type layer struct{ Class, Path string }
+
+// The view box of a plot and where the bars stand in it. Texts have some 13 units of height; on a small screen the style sheet makes them larger.
+const (
+	boxWidth   = 480
+	boxHeight  = 212
+	barsLeft   = 50
+	barsRight  = 466
+	barsTop    = 12
+	barsBottom = 180
+	mostLevels = 4 // above zero
+)
+
+// seriesClasses are the looks of series, in order. Each has a colour and, but for the first, a pattern.
+func seriesClasses() []string { return []string{"one", "two", "three", "four", "five", "six"} }
+
+// row is what the table has of a step: the values of the series, and all together.
+type row struct {
+	Label  string
+	Values []int
+}
+
+// Rows returns the rows of the table; steps to come have none.
+func (p plot) Rows() []row {
+	var rows []row
+	for i, s := range p.Steps {
+		r := row{Label: s.Label}
+		known := false
+		for _, one := range p.Series {
+			known = known || i < len(one.Values)
+			if len(p.Series) > 1 {
+				r.Values = append(r.Values, one.At(i))
+			}
+		}
+		if known {
+			r.Values = append(r.Values, p.Totals[i])
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// newPlot draws series in steps; what they count is called unit.
+func newPlot(id, title, of, unit string, steps []step, all []series) plot {
+	p := plot{ID: id, Title: title, Of: of, Steps: steps, Series: all, Totals: totalsOf(len(steps), all)}
+	top, levels := roundLevels(largest(p.Totals))
+	for _, level := range levels {
+		p.Levels = append(p.Levels, mark{barsBottom - height(level, top), shortCount(level)})
+	}
+	for i, s := range steps {
+		if s.Below != "" {
+			p.Below = append(p.Below, mark{(left(i, len(steps)) + left(i+1, len(steps))) / 2, s.Below})
+		}
+	}
+	p.Layers = layersOf(all, len(steps), top)
+	p.Words = p.words(unit)
+	return p
+}
+
+// Box returns the view box of the drawing.
+func (p plot) Box() string { return fmt.Sprintf("0 0 %d %d", boxWidth, boxHeight) }
+
+// Line returns the path of a level's line, from where the bars begin to where they end.
+func (m mark) Line() string { return fmt.Sprintf("M%d %dH%d", barsLeft, m.At, barsRight) }
+
+// Empty reports whether there is nothing to draw.
+func (p plot) Empty() bool { return largest(p.Totals) == 0 }
+
+// Named reports whether the series have names to tell, also when there is only one.
+func (p plot) Named() bool { return len(p.Series) > 1 || len(p.Series) == 1 && p.Series[0].Name != "" }
+
+// words tells what the plot shows.
+func (p plot) words(unit string) string {
+	sum, most := 0, 0
+	for i, total := range p.Totals {
+		sum += total
+		if total > p.Totals[most] {
+			most = i
+		}
+	}
+	if sum == 0 {
+		return "No " + unit + "."
+	}
+	words := fmt.Sprintf("%s %s in all, most for %s: %s.", count(sum), unit, p.Steps[most].Label, count(p.Totals[most]))
+	if p.Named() {
+		parts := make([]string, len(p.Series))
+		for i, s := range p.Series {
+			parts[i] = s.Name + " " + count(s.Total())
+		}
+		words += " " + strings.Join(parts, ", ") + "."
+	}
+	return words + " The table below has every number."
+}
+
+func totalsOf(steps int, all []series) []int {
+	totals := make([]int, steps)
+	for i := range totals {
+		for _, s := range all {
+			totals[i] += s.At(i)
+		}
+	}
+	return totals
+}
+
+func largest(values []int) (most int) {
+	for _, v := range values {
+		most = max(most, v)
+	}
+	return most
+}
+
+// layersOf draws the bars. What one series begins at is where the one below it ends, so the parts of a bar add up to it however they are rounded.
+func layersOf(all []series, steps, top int) []layer {
+	below := make([]int, steps)
+	layers := make([]layer, len(all))
+	for n, s := range all {
+		var path strings.Builder
+		for i := range below {
+			from, to := height(below[i], top), height(below[i]+s.At(i), top)
+			below[i] += s.At(i)
+			if to > from {
+				x := left(i, steps)
+				gap := max(1, (left(i+1, steps)-x)/6)
+				width := left(i+1, steps) - x - 2*gap
+				fmt.Fprintf(&path, "M%d %dh%dv-%dh-%dz", x+gap, barsBottom-from, width, to-from, width)
+			}
+		}
+		layers[n] = layer{s.Class, path.String()}
+	}
+	return layers
+}
+
+// left returns where the room of a step begins.
+func left(i, steps int) int { return barsLeft + i*(barsRight-barsLeft)/steps }
+
+// height returns how high a count stands when the highest level is top: rounded up, so that a bar of anything can be seen.
+func height(n, top int) int { return (n*(barsBottom-barsTop) + top - 1) / top }
+
+// roundLevels returns the levels of an axis up to most, which are multiples of 1, 2 or 5 and a power of ten, and the highest of them.
+func roundLevels(most int) (top int, levels []int) {
+	apart, power := 1, 1
+	for next := 1; apart*mostLevels < most; next++ {
+		if next%3 == 0 {
+			power *= 10
+		}
+		apart = []int{1, 2, 5}[next%3] * power
+	}
+	for top = 0; top < max(1, most); top += apart {
+		levels = append(levels, top)
+	}
+	return top, append(levels, top)
+}
+
+// shortCount writes a round number with few characters: 500, 20k, 1.5M.
+func shortCount(n int) string {
+	switch {
+	case n >= 1_000_000:
+		return strconv.FormatFloat(float64(n)/1e6, 'f', -1, 64) + "M"
+	case n >= 1_000:
+		return strconv.FormatFloat(float64(n)/1e3, 'f', -1, 64) + "k"
+	}
+	return strconv.Itoa(n)
+}

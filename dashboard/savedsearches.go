@@ -1,0 +1,116 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// searchService is what the pages of saved searches ask.
+type searchService interface {
+	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error)
+	SavedSearches(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
+	SearchRoll(context.Context, cola.Caller) (registry.SearchRoll, cola.QuotaState, error)
+	SavedSearch(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.SavedSearch], cola.QuotaState, error)
+	ChangeSavedSearch(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error)
+	DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
+	PreviewLabels(ctx context.Context, c cola.Caller, p cola.PreviewParams, most int) (registry.PreviewPage, cola.QuotaState, error)
+	Words(context.Context) (registry.Words, error)
+	SavedSearchRuns(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error)
+	RunLabels(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (registry.PageList[registry.RunLabel], cola.QuotaState, error)
+	ExplainSavedSearch(ctx context.Context, c cola.Caller, id, label string) (cola.Explanation, cola.QuotaState, error)
+	RunSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.SavedSearch, cola.QuotaState, error)
+	MakeFeed(ctx context.Context, c cola.Caller, id string) (cola.SavedSearchFeed, cola.QuotaState, error)
+	HasFeed(ctx context.Context, c cola.Caller, id string) (bool, cola.QuotaState, error)
+	EndFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
+}
+
+const (
+	newSearchPath     = searchesPath + "/new"
+	previewSearchPath = searchesPath + "/preview"
+	oneSearchPath     = searchesPath + "/{uuid}"
+)
+
+func searchRoutes() []route {
+	return []route{
+		get(searchesPath, (*visit).searches),
+		get(newSearchPath, (*visit).newSearch),
+		post(newSearchPath, (*visit).saveSearch),
+		post(previewSearchPath, (*visit).previewSearch),
+		get(oneSearchPath, (*visit).oneSearch),
+		get(oneSearchPath+"/edit", (*visit).editSearch),
+		post(oneSearchPath+"/edit", (*visit).changeSearch),
+		post(oneSearchPath+"/pause", (*visit).pauseSearch),
+		post(oneSearchPath+"/resume", (*visit).resumeSearch),
+		post(oneSearchPath+"/run", (*visit).runSearch),
+		get(oneSearchPath+"/delete", (*visit).askDeleteSearch),
+		post(oneSearchPath+"/delete", (*visit).deleteSearch),
+		get(oneSearchPath+"/feed", (*visit).askMakeFeed),
+		post(oneSearchPath+"/feed", (*visit).makeFeed),
+		get(oneSearchPath+"/feed/end", (*visit).askEndFeed),
+		post(oneSearchPath+"/feed/end", (*visit).endFeed),
+		get(oneSearchPath+"/runs/{run}", (*visit).searchRun),
+		get(oneSearchPath+"/explain", (*visit).explainSearch),
+	}
+}
+
+// searchPath is where the page of a saved search is.
+func searchPath(uuid string) string { return searchesPath + "/" + url.PathEscape(uuid) }
+
+// freeAlways is what a call costs that costs nothing.
+const freeAlways = "It is free."
+
+// listReader reads which page of a list is asked for.
+var listReader = params.New[cola.SavedSearchListParams]("this page")
+
+// listed reads the page of a list from the address. Other parameters of the address are not the list's.
+func (v *visit) listed() cola.SavedSearchListParams {
+	return listReader.Read(listReader.Fields(url.Values{"page": v.query()["page"]}), nil)
+}
+
+// listCall is the call of the API that gives the page of a list.
+func (v *visit) listCall(path string) *apiCall {
+	if page := v.query().Get("page"); page != "" {
+		path += "?page=" + url.QueryEscape(page)
+	}
+	return v.call(http.MethodGet, path, freeAlways)
+}
+
+// searchRow is a saved search in the list.
+type searchRow struct {
+	cola.SavedSearch
+	LooksFor string
+	Rhythm   string
+	State    searchState
+}
+
+// searchesPage lists the saved searches of the account.
+type searchesPage struct {
+	Rows   []searchRow
+	Pager  pager
+	Active meter // schedules
+}
+
+func (v *visit) searches() error {
+	list, state, err := v.svc.SavedSearches(v.ctx(), v.caller, v.listed())
+	if err != nil {
+		return err
+	}
+	v.asked(state)
+	roll, _, err := v.svc.SearchRoll(v.ctx(), v.caller)
+	if err != nil {
+		return err
+	}
+	p := searchesPage{
+		Pager:  pageAt(v.r.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
+		Active: meter{"Searches that run by themselves", roll.Active, v.account.ActiveLimit},
+	}
+	for _, s := range list.Rows {
+		p.Rows = append(p.Rows, searchRow{s, looksForLine(s.Filters), rhythm(s.Schedule), stateOf(s.Schedule)})
+	}
+	return v.show(http.StatusOK, "savedsearches", page{Title: "Saved searches", Data: p, Call: v.listCall(searchesPath)})
+}

@@ -1,0 +1,142 @@
+package dashboard
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+var previewReader = params.New[cola.PreviewParams]("this form")
+
+// previewLabels is how many labels a preview names.
+const previewLabels = 5
+
+// preview is what the filters of a form would have found lately.
+type preview struct {
+	registry.PreviewPage
+	Empty   bool // nothing is asked for yet
+	Wrong   bool // what is asked for cannot be read, so nothing was counted
+	Bars    []previewBar
+	Busiest int
+	Named   []namedLabel
+	Strange []string // what is sought that no label has, where nothing was found
+}
+
+// namedLabel is a label with its brand and product.
+type namedLabel struct {
+	cola.ColaSummary
+	Name string
+}
+
+// previewBar is one day of the plot of a preview, from the oldest on.
+type previewBar struct {
+	cola.PreviewDay
+	X, Y, Height int
+}
+
+// The plot of a preview is so high, and a day so wide, in the units of its drawing.
+const (
+	plotHeight = 60
+	plotDay    = 10
+)
+
+// previewSearch answers with what the filters of a form that is being filled in would have found: the part of the page that tells it.
+func (v *visit) previewSearch() error {
+	typed, err := v.form()
+	if err != nil {
+		return err
+	}
+	words, err := v.svc.Words(v.ctx())
+	if err != nil {
+		return err
+	}
+	_, shown, err := v.preview(typed, words)
+	if err != nil {
+		return err
+	}
+	return v.showPart("savedsearchform", "preview", shown)
+}
+
+// preview counts what the filters of a form would have found; words are those that labels have. What is wrong with them is told beside their fields when the form is saved.
+func (v *visit) preview(typed url.Values, words registry.Words) (filters cola.SavedSearchFilters, shown preview, err error) {
+	fields := url.Values{}
+	for name, values := range typed {
+		if strings.HasPrefix(name, "filters.") {
+			fields[name] = values
+		}
+	}
+	p := previewReader.Read(previewReader.Fields(fields), nil)
+	if p.Filters == nil {
+		p.Filters = &cola.SavedSearchFilters{}
+	}
+	found, state, err := v.svc.PreviewLabels(v.ctx(), v.caller, p, previewLabels)
+	v.asked(state)
+	if cola.CodeOf(err) == cola.CodeValidation {
+		return filters, preview{Wrong: true}, nil
+	}
+	if err != nil {
+		return filters, shown, err
+	}
+	shown = preview{PreviewPage: found, Empty: blank(fields)}
+	if found.Total == 0 {
+		shown.Strange = strange(words, *p.Filters)
+	}
+	for i := range found.Labels {
+		shown.Named = append(shown.Named, namedLabel{found.Labels[i], labelName(&found.Labels[i])})
+	}
+	shown.draw()
+	return *p.Filters, shown, nil
+}
+
+// blank reports whether no filter is filled in. A unit is none without a bound.
+func blank(fields url.Values) bool {
+	for name, values := range fields {
+		if name != "filters.volume_unit" && strings.TrimSpace(strings.Join(values, "")) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// draw makes the bars of the plot.
+func (p *preview) draw() {
+	for _, d := range p.Days {
+		p.Busiest = max(p.Busiest, d.Count)
+	}
+	for i, d := range slices.Backward(p.Days) {
+		bar := previewBar{PreviewDay: d, X: (len(p.Days) - 1 - i) * plotDay}
+		if d.Count > 0 {
+			bar.Height = max(2, d.Count*plotHeight/p.Busiest)
+		}
+		bar.Y = plotHeight - bar.Height
+		p.Bars = append(p.Bars, bar)
+	}
+}
+
+// Said is the preview in one sentence.
+func (p preview) Said() string {
+	switch {
+	case p.Wrong:
+		return "Something that is typed cannot be read yet, so nothing is counted."
+	case p.Empty:
+		return "Fill in what to look for, and see here what it would have found."
+	case len(p.Strange) > 0:
+		return strings.Join(p.Strange, " ")
+	case p.Total == 0:
+		return "No label of the last 30 days."
+	}
+	return plural(p.Total, "label", "labels") + " of the last 30 days."
+}
+
+// Width is the width of the plot.
+func (p preview) Width() int { return len(p.Days) * plotDay }
+
+// First is the oldest day of the plot, and Last the latest.
+func (p preview) First() string { return p.Days[len(p.Days)-1].Date.Time().Format("2 Jan") }
+
+// Last is the latest day of the plot.
+func (p preview) Last() string { return p.Days[0].Date.Time().Format("2 Jan") }

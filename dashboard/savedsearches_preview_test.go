@@ -1,0 +1,144 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// mustPreview counts what filters would have found, as the page tells it.
+func (s *site) mustPreview(form url.Values) (total int) {
+	s.t.Helper()
+	a := s.post("/saved-searches/preview", form)
+	a.shows(s.t, http.StatusOK, `id="preview-said"`, `id="found"`)
+	said := strings.ReplaceAll(cutOut(a.text, `hx-swap-oob="innerHTML">`, "<"), ",", "")
+	if strings.HasPrefix(said, "No label") {
+		return 0
+	}
+	if _, err := fmt.Sscanf(said, "%d label", &total); err != nil {
+		s.t.Fatalf("the preview says %q: %v", said, err)
+	}
+	return total
+}
+
+func TestPreview(t *testing.T) {
+	s := mustSite(t)
+	form := typedSearch("filters.type_malt_beverage", "true", "filters.abv_min", "1")
+	total := s.mustPreview(form)
+	want, _, err := s.registry.PreviewSavedSearch(t.Context(), s.browsers.callers[ann], cola.PreviewParams{
+		Filters: &cola.SavedSearchFilters{TypeWine: cola.Some(true), TypeMaltBeverage: cola.Some(true), ABVMin: cola.Some(1.0)},
+	})
+	if err != nil || total != want.Total || total == 0 {
+		t.Fatalf("the page counts %d, the API %d, %v", total, want.Total, err)
+	}
+	a := s.post("/saved-searches/preview", form)
+	if n := strings.Count(a.body, `href="/explore/`); n != min(total, previewLabels) {
+		t.Errorf("of %d labels %d are named", total, n)
+	}
+	if strings.Contains(a.body, "<html") {
+		t.Error("the answer is a whole page")
+	}
+	form.Set("preview", "true")
+	whole := s.post("/saved-searches/new", form)
+	whole.shows(t, http.StatusOK, fmt.Sprint(plural(total, "label", "labels"), " of the last 30 days."), `value="All wine"`, "Day by day")
+	whole.wellMade(t)
+	s.get("/saved-searches").shows(t, http.StatusOK, "No saved search yet")
+	state, err := s.registry.Standing(t.Context(), s.browsers.callers[ann])
+	if err != nil || state.Used != (cola.Used{}) {
+		t.Errorf("previews have used %+v, %v", state.Used, err)
+	}
+}
+
+func TestPreviewOfWhatCannotBeCounted(t *testing.T) {
+	s := mustSite(t)
+	for name, tt := range map[string]struct {
+		form url.Values
+		says string
+	}{
+		"nothing":       {url.Values{}, "Fill in what to look for"},
+		"half a number": {url.Values{"filters.abv_min": {"1e"}}, "cannot be read yet"},
+		"no unit":       {url.Values{"filters.volume_min": {"1"}}, "cannot be read yet"},
+		"twice":         {url.Values{"filters.query": {"a", "b"}}, "cannot be read yet"},
+		"NUL":           {url.Values{"filters.query": {"\x00"}}, "cannot be read yet"},
+		"huge":          {url.Values{"filters.query": {strings.Repeat("x", 50_000)}}, "cannot be read yet"},
+		"unknown":       {url.Values{"filters.<script>": {"x"}}, "cannot be read yet"},
+		"no label":      {url.Values{"filters.query": {"zzzzqqqq"}}, "No label of the last 30 days."},
+		"too broad":     {url.Values{"filters.application_status": {"approved"}}, "Too broad to run by itself"},
+	} {
+		a := s.post("/saved-searches/preview", tt.form)
+		t.Log(name)
+		a.shows(t, http.StatusOK, tt.says)
+		if strings.Contains(a.body, "<script") {
+			t.Error("a field has become markup")
+		}
+	}
+	s.post("/saved-searches/preview", url.Values{"filters.query": {strings.Repeat("x", 70_000)}}).shows(t, http.StatusRequestEntityTooLarge)
+	s.by("").post("/saved-searches/preview", url.Values{}).shows(t, http.StatusUnauthorized, "You are signed out")
+}
+
+// TestNothingFilledInHasNoPlot: a plot of all labels would tell nothing of a search that looks for nothing yet.
+func TestNothingFilledInHasNoPlot(t *testing.T) {
+	s := mustSite(t)
+	for name, a := range map[string]answer{
+		"new": s.get("/saved-searches/new"), "part": s.post("/saved-searches/preview", url.Values{"name": {"x"}}),
+		"blank": s.post("/saved-searches/preview", url.Values{"filters.query": {" "}, "filters.volume_unit": {"liters"}}),
+	} {
+		t.Log(name)
+		a.shows(t, http.StatusOK, "Fill in what to look for")
+		a.lacks(t, `class="lately"`, "Day by day", "/explore/")
+	}
+	s.post("/saved-searches/preview", url.Values{"filters.type_wine": {"true"}}).shows(t, http.StatusOK, `class="lately"`, "Day by day", "/explore/")
+}
+
+// TestPreviewIsWhatTheSearchFinds: of labels that come after a search was made, a preview counts those that its run then finds, as far as they were approved
+// in the days that a preview counts.
+func TestPreviewIsWhatTheSearchFinds(t *testing.T) {
+	s := mustSite(t)
+	form := typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99")
+	path := s.mustSaved(form)
+	before := s.mustPreview(form)
+	found := s.mustFind(path, s.mustRun(path))
+	s.registry.Pass(-24 * time.Hour) // a preview counts up to the day
+	after := s.mustPreview(form)
+	counted, first := 0, cola.DateOf(s.registry.Now()).AddDays(1-cola.PreviewDays)
+	for _, l := range found {
+		if l.Label.ApprovalDate >= first {
+			counted++
+		}
+	}
+	if counted == 0 || after-before != counted {
+		t.Errorf("the preview counts %d more labels, and the run found %d", after-before, counted)
+	}
+}
+
+// TestFormFromASearchForLabels: a search for labels fills the form, and what a saved search has no filter for is told.
+func TestFormFromASearchForLabels(t *testing.T) {
+	s := mustSite(t)
+	query := url.Values{
+		"q": {"barrel"}, "brand_name": {"<b>oak</b>"}, "product_type": {"Wine,malt beverage"}, "category": {"Liquor"}, "derived_subcategory": {"Wine > Red Wine"}, "origin": {"french"},
+		"domestic_or_imported": {"Imported"}, "status": {"Expired"}, "barcode_value": {"0360"}, "abv_min": {"12.5"}, "volume_unit": {"liters"}, "volume_max": {"2"}, "container_type": {"can", "keg"},
+		"approval_date_from": {"2024-01-01"}, "permit_number": {"NJ-I-721"}, "page": {"3"}, "per_page": {"50"}, "cursor": {"x"}, "something": {"else"},
+	}
+	a := s.get("/saved-searches/new?" + query.Encode())
+	a.shows(t, http.StatusOK, `value="barrel"`, `value="<b>oak</b>"`, `name="filters.type_wine" value="true" checked`, `name="filters.type_malt_beverage" value="true" checked`,
+		`name="filters.derived_liquor" value="true" checked`, `value="Wine > Red Wine"`, `value="french"`, `name="filters.origin_imported" value="true" checked`,
+		`<option value="expired" selected>`, `value="0360"`, `value="12.5"`, `<option value="liters" selected>`, `value="2"`, `name="filters.container_can" value="true" checked`,
+		`name="filters.container_keg" value="true" checked`, "The approval dates", `The exact permit number "NJ-I-721"`)
+	a.lacks(t, `name="filters.type_distilled_spirit" value="true" checked`, `name="filters.derived_wine" value="true" checked`, "What could not be read")
+	a.wellMade(t)
+	if whole := s.get("/saved-searches/new?from=" + url.QueryEscape("?q=barrel&status=approved")); !strings.Contains(whole.text, `value="barrel"`) {
+		t.Errorf("a whole query is not taken:\n%s", whole.body)
+	}
+	for _, hostile := range []string{"category=category", "category=<script>", "container_type=%00", "abv_min=x", "approval_date_to=yesterday", "q=a&q=b", "from=%25zz", "product_type=,,,", "q=%ff"} {
+		a := s.get("/saved-searches/new?" + hostile)
+		if a.shows(t, http.StatusOK, "New saved search"); strings.Contains(a.body, "<script>") || strings.Contains(a.body, `value="true" checked> Wine`) {
+			t.Errorf("%s:\n%s", hostile, a.body)
+		}
+	}
+	s.get("/saved-searches/new?abv_min=x").shows(t, http.StatusOK, "What could not be read")
+}

@@ -1,0 +1,139 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+func signInRoutes() []route {
+	return forAll(
+		get(signInPath, (*visit).signIn),
+		post(signInPath, (*visit).beginSignIn),
+		get(signInPath+"/callback", (*visit).finishSignIn),
+		get(signInPath+"/link/{token}", (*visit).signInLink),
+		post(signInPath+"/link/{token}", (*visit).useSignInLink),
+		post(signOutPath, (*visit).signOut),
+	)
+}
+
+// signInPage offers the ways to sign in.
+type signInPage struct {
+	Issuers  []auth.IssuerChoice
+	ReturnTo string
+}
+
+func (v *visit) signIn() error {
+	to := returnPage(v.query().Get("return"))
+	if v.signedIn {
+		return v.leadTo(to, "")
+	}
+	if to != homePath {
+		v.setReturn(to, int(auth.AttemptFor.Seconds())) // for who signs in with a link, which comes from elsewhere
+	}
+	return v.show(http.StatusOK, "signin", page{Title: "Sign in", Data: signInPage{v.browsers.Issuers(), to}})
+}
+
+func (v *visit) beginSignIn() error {
+	form, err := v.form()
+	if err != nil {
+		return err
+	}
+	if !v.begins.AllowN(v.now(), 1) {
+		return &cola.Error{
+			Code: cola.CodeUnavailable, RetryAfter: time.Second,
+			Message: "Very many people begin to sign in at this moment. Try again in a few seconds.",
+		}
+	}
+	redirect, err := v.browsers.Begin(v.ctx(), form.Get("issuer"), form.Get("return"))
+	if err != nil {
+		return err
+	}
+	return v.leadAway(redirect, "On to the sign-in")
+}
+
+// leadAway answers a form with a page that leads to another site. A redirect would be held to where forms may lead (see policy).
+func (v *visit) leadAway(to, title string) error {
+	return v.show(http.StatusOK, "away", page{Title: title, Away: to})
+}
+
+func (v *visit) finishSignIn() error {
+	returnTo, err := v.browsers.Finish(v.ctx(), v.query(), v.r.UserAgent())
+	if err != nil {
+		v.signedIn = false
+		return err
+	}
+	return v.leadTo(returnTo, "")
+}
+
+// linkPage asks whether to sign in by a link. Opening a link does nothing, since mail scanners and previews open links too.
+type linkPage struct {
+	Email  string
+	Action string
+	Other  string // e-mail address that is signed in now, if it is another one
+}
+
+func (v *visit) signInLink() error {
+	email, err := v.browsers.LinkAccount(v.ctx(), v.path("token"))
+	if err != nil {
+		return err
+	}
+	p := linkPage{Email: email, Action: signInPath + "/link/" + url.PathEscape(v.path("token"))}
+	if v.signedIn && v.account.Email != email {
+		p.Other = v.account.Email
+	}
+	return v.show(http.StatusOK, "link", page{Title: "Sign in", Data: p})
+}
+
+func (v *visit) useSignInLink() error {
+	if err := v.browsers.UseLink(v.ctx(), v.path("token"), v.r.UserAgent()); err != nil {
+		return err
+	}
+	to := homePath
+	if kept, err := v.r.Cookie(v.returnCookie()); err == nil {
+		if to, err = url.QueryUnescape(kept.Value); err != nil {
+			to = homePath
+		}
+		v.setReturn("", -1)
+	}
+	return v.leadTo(returnPage(to), "")
+}
+
+// returnPage returns the page that a sign-in leads to, for an address that a browser brought: one here that is looked at.
+func returnPage(address string) string {
+	to := auth.LocalPage(address)
+	if area := areaOf(to); area == signOutPath || area == signInPath || !Handles(area) {
+		return homePath
+	}
+	return to
+}
+
+// returnCookie names the cookie that keeps which page somebody wanted who was led to the sign-in.
+func (v *visit) returnCookie() string {
+	if v.https() {
+		return "__Host-colaregistry-return"
+	}
+	return "colaregistry-return"
+}
+
+func (v *visit) setReturn(to string, seconds int) {
+	http.SetCookie(v.w, &http.Cookie{
+		Name: v.returnCookie(), Value: url.QueryEscape(to), Path: "/", MaxAge: seconds, HttpOnly: true, Secure: v.https(), SameSite: http.SameSiteLaxMode,
+	})
+}
+
+func (v *visit) signOut() error {
+	redirect, err := v.browsers.SignOut(v.ctx())
+	v.w.Header().Set("Clear-Site-Data", `"cache"`) // pages that were charged are kept for going back: see keepForBack
+	if err != nil && cola.CodeOf(err) != cola.CodeUnauthorized {
+		return err
+	}
+	if redirect != "" {
+		v.signedIn = false
+		return v.leadAway(redirect, "On to sign out at the issuer")
+	}
+	return v.leadTo(signInPath, "You are signed out.")
+}

@@ -1,0 +1,120 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/trial"
+)
+
+// abroad is Browsers whose issuer is elsewhere.
+type abroad struct{ Browsers }
+
+const signInElsewhere = `https://login.example.org/authorize?state="><script>&nonce=1`
+
+func (abroad) Begin(context.Context, string, string) (string, error) { return signInElsewhere, nil }
+
+func (abroad) SignOut(context.Context) (string, error) {
+	return "https://login.example.org/logout?id_token_hint=x", nil
+}
+
+// TestAway: signing in and out at an issuer leads there by a page of ours, since browsers hold the redirect of a form to where forms may lead, and
+// nobody knows all the places that an issuer has its people sign in at.
+func TestAway(t *testing.T) {
+	s := mustSite(t)
+	s.handler = New(s.registry.Service, abroad{s.browsers}, Options{PublicURL: trial.PublicURL, Logger: quiet, Now: s.registry.Now})
+	for _, path := range []string{"/sign-in", "/sign-out"} {
+		a := s.post(path, url.Values{"issuer": {"0"}})
+		a.shows(t, http.StatusOK, `<meta http-equiv="refresh" content="0;url=https://login.example.org/`)
+		if strings.Contains(a.body, "<script>&") || !strings.Contains(a.Header.Get("Content-Security-Policy"), "form-action 'self';") {
+			t.Errorf("%s: %v\n%s", path, a.Header, a.body)
+		}
+		a.wellMade(t)
+	}
+}
+
+// TestBeginningIsBounded: nobody fills the database with attempts to sign in.
+func TestBeginningIsBounded(t *testing.T) {
+	s := mustSite(t)
+	s.handler = New(s.registry.Service, abroad{s.browsers}, Options{PublicURL: trial.PublicURL, Logger: quiet, Now: s.registry.Now})
+	nobody := s.by("")
+	for range beginsAtOnce {
+		nobody.post("/sign-in", nil).shows(t, http.StatusOK)
+	}
+	nobody.post("/sign-in", nil).shows(t, http.StatusServiceUnavailable, "begin to sign in at this moment")
+	s.registry.Pass(time.Second)
+	nobody.post("/sign-in", nil).shows(t, http.StatusOK)
+}
+
+// TestReturn: who was led to the sign-in comes back to the page that was wanted, also with a link; and to no place that somebody else chose.
+func TestReturn(t *testing.T) {
+	s := mustSite(t)
+	wanted := s.by("").get("/explore/26324001000004?x=1").leads(t)
+	if wanted != "/sign-in?return=%2Fexplore%2F26324001000004%3Fx%3D1" {
+		t.Fatalf("led to %s", wanted)
+	}
+	page := s.by("").get(wanted)
+	page.shows(t, http.StatusOK)
+	if len(page.Cookies()) != 1 || !page.Cookies()[0].Secure || !page.Cookies()[0].HttpOnly {
+		t.Fatalf("cookies %v", page.Cookies())
+	}
+	use := func(value string) string {
+		r := httptest.NewRequest(http.MethodPost, "/sign-in/link/good", nil)
+		r.AddCookie(&http.Cookie{Name: page.Cookies()[0].Name, Value: value})
+		return s.by("").send(r).leads(t)
+	}
+	if to := use(page.Cookies()[0].Value); to != "/explore/26324001000004?x=1" {
+		t.Errorf("the link leads to %s", to)
+	}
+	for _, odd := range []string{"//evil.example", "https://evil.example", "/sign-out", "/sign-in?return=/keys", "/api/v1/usage", "/%5cevil.example", "%zz", ""} {
+		if to := use(url.QueryEscape(odd)); to != "/" {
+			t.Errorf("the link leads to %s for %q", to, odd)
+		}
+		if to := s.get("/sign-in?return=" + url.QueryEscape(odd)).leads(t); to != "/" {
+			t.Errorf("who is signed in is led to %s for %q", to, odd)
+		}
+	}
+	if to := s.get("/sign-in?return=/keys").leads(t); to != "/keys" {
+		t.Errorf("who is signed in is led to %s", to)
+	}
+	if len(s.by("").get("/sign-in").Cookies()) != 0 {
+		t.Error("who only looks gets a cookie")
+	}
+}
+
+// TestFormsOutliveSignIns: what was typed is not lost when the sign-in has ended meanwhile.
+func TestFormsOutliveSignIns(t *testing.T) {
+	s := mustSite(t)
+	s.join("bob@example.com", cola.TierFree)
+	typed := url.Values{"name": {`Oak & "ash" <b>`}, "filters.brand_name": {"oak", "ash"}}
+	kept := s.by("").post("/saved-searches/new?x=1", typed)
+	kept.shows(t, http.StatusUnauthorized, "You are signed out", "Send it again", `action="/saved-searches/new?x=1"`, `name="name" value="Oak & "ash" <b>"`,
+		`name="filters.brand_name" value="oak"`, `name="filters.brand_name" value="ash"`)
+	if strings.Contains(kept.body, "<b>") {
+		t.Errorf("what was typed became a part of the page:\n%s", kept.body)
+	}
+	kept.wellMade(t)
+	live := httptest.NewRequest(http.MethodPost, "/saved-searches/preview", strings.NewReader(typed.Encode()))
+	live.Header.Set("Hx-Request", "true")
+	part := s.by("").send(live)
+	part.shows(t, http.StatusOK, `id="found"`, "You are signed out")
+	if strings.Contains(part.body, "<html") {
+		t.Error("a whole page is put into the one that is shown")
+	}
+}
+
+// TestTrustedOrigin: a form of our own origin is taken also where a proxy has the server called by another name; others are not.
+func TestTrustedOrigin(t *testing.T) {
+	s := mustSite(t)
+	for origin, want := range map[string]int{trial.PublicURL: http.StatusSeeOther, "https://evil.example": http.StatusForbidden, "null": http.StatusForbidden} {
+		r := httptest.NewRequest(http.MethodPost, "http://internal:8080/sign-out", nil)
+		r.Header.Set("Origin", origin)
+		s.send(r).shows(t, want)
+	}
+}

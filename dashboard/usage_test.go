@@ -1,0 +1,246 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// spend has a caller look for labels and open some of them.
+func (s *site) spend(c cola.Caller, list, details int) {
+	s.t.Helper()
+	page, _, err := s.registry.SearchColas(s.t.Context(), c, cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(list)})
+	if err != nil || len(page.Colas) != list {
+		s.t.Fatalf("%d labels: %v", len(page.Colas), err)
+	}
+	for i := range details {
+		if _, _, err := s.registry.Cola(s.t.Context(), c, page.Colas[i].TTBID.String(), ""); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+func TestUsageOfNothing(t *testing.T) {
+	s := mustSite(t)
+	a := s.get("/usage")
+	a.wellMade(t)
+	a.shows(t, http.StatusOK, "Nothing used yet.", "0 of 10,000", "0 of 1,000,000", "1 Dec 2026, 00:00 UTC", "Nothing so far.", "Nothing was asked this month.", "None lately.",
+		"curl -H \"X-API-Key: $KEY\" 'https://registry.example/api/v1/usage'", `"name": "get_usage"`)
+	if to := s.by("").get("/usage").leads(t); to != "/sign-in?return=%2Fusage" {
+		t.Errorf("nobody is led to %s", to)
+	}
+}
+
+// TestUsageIsTold: what was used shows by day, by channel, by who used it and by month, and the page says what it comes to.
+func TestUsageIsTold(t *testing.T) {
+	s := mustSite(t)
+	account := s.browsers.callers[ann].Account
+	hostile := `<script>alert("1")</script>`
+	key, app := s.registry.Key(t, account, hostile), s.registry.App(t, account, "Claude\u202e")
+	s.spend(key, 50, 4)
+	s.spend(app, 20, 1)
+	s.registry.Pass(24 * time.Hour)
+	s.spend(key, 30, 2)
+	a := s.get("/usage")
+	a.wellMade(t)
+	a.shows(t, http.StatusOK, "7 of 10,000", "100 of 1,000,000",
+		"At this rate 10 of 10,000 by", "At this rate 146 of 1,000,000 by",
+		"7 detail views in all, most for 20 Nov: 5. REST API 6, Assistants 1.",
+		"100 list records in all, most for 20 Nov: 70. "+hostile+" 80, Claude 20.",
+		`<th scope="row">20 Nov</th><td>4</td><td>1</td><td>5</td>`, `<th scope="row">21 Nov</th><td>30</td><td>0</td><td>30</td>`,
+		`<th scope="row">November 2026</th><td>100</td>`, `<th scope="row">December 2025</th><td>0</td>`,
+		`<td role="cell" data-label="Channel">Assistants</td><td role="cell" data-label="Requests" class="number">2</td>`+
+			`<td role="cell" data-label="Detail views" class="number">1</td><td role="cell" data-label="List records" class="number">20</td>`)
+	for _, bad := range []string{"<script>alert", "\u202e", "22 Nov</th>"} {
+		if strings.Contains(a.body, bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+}
+
+func TestOutlooks(t *testing.T) {
+	november := cola.PeriodOf(trial.Begun)
+	last := cola.NewDate(2026, 11, 30)
+	for _, test := range []struct {
+		name                   string
+		used, limit, projected int
+		want                   outlook
+	}{
+		{"nothing", 0, 200, 0, outlook{Last: last}},
+		{"within", 100, 200, 150, outlook{Projected: 150, Last: last}},
+		{"just", 100, 200, 200, outlook{Projected: 200, Last: last}},
+		{"over", 150, 200, 300, outlook{Projected: 300, Over: true, Last: last, FullOn: cola.NewDate(2026, 11, 21)}},
+		{"used up", 200, 200, 300, outlook{Projected: 300, Over: true, Full: true, Last: last}},
+		{"more than there is, after a downgrade", 900, 200, 900, outlook{Projected: 900, Over: true, Full: true, Last: last}},
+	} {
+		m := meter{"Detail views", test.used, test.limit}
+		test.want.Meter = m
+		if diff := cmp.Diff(test.want, outlookOf(m, test.projected, november)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+// TestUsageOfMany: with more keys and apps than are told one by one, each channel has all its numbers, and the others are told once a plot. What
+// used nothing of a kind is not in its plot.
+func TestUsageOfMany(t *testing.T) {
+	s := mustSite(t)
+	account := s.browsers.callers[ann].Account
+	for n := range 30 {
+		s.spend(s.registry.Key(t, account, fmt.Sprint("key ", n)), 1, 1)
+	}
+	for n := range 3 {
+		s.spend(s.registry.App(t, account, fmt.Sprint("app ", n)), 1, 0)
+	}
+	a := s.get("/usage")
+	a.wellMade(t)
+	a.shows(t, http.StatusOK, "30 detail views in all, most for 20 Nov: 30. REST API 30. The table below", "REST API 30, Assistants 3.", ", The others 28. The table below",
+		`<bdi>REST API</bdi> <span class="soft">30</span>`, `<bdi>The others</bdi> <span class="soft">28</span>`,
+		`<th scope="row" role="rowheader"><bdi>The others</bdi></th><td role="cell" data-label="Channel">REST API</td>`)
+	for _, bad := range []string{">Others<", "Others ", "Browsers", " 0. The table", "Assistants 0", `<span class="soft">0</span>`} {
+		if strings.Contains(a.body, bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+	if got := strings.Count(a.body, "<bdi>The others</bdi> <span"); got != 2 {
+		t.Errorf("the others are in %d legends, want 2", got)
+	}
+}
+
+// TestTheOthersAreOneSource: what the registry does not tell apart, of any channel, and what there is no room for are one series, the last; a
+// key that is named like it is another.
+func TestTheOthersAreOneSource(t *testing.T) {
+	r := fullReport("x")
+	for _, i := range []int{9, 10, 11} {
+		r.Rows[i].Name, r.Rows[i].Credential = "others", cola.Credential{}
+	}
+	r.Rows[0].Name = othersName
+	for d := range r.Days {
+		r.Days[d].By[0].DetailViews = 2_000 // the most
+		r.Days[d].By[1] = registry.Use{Requests: 1}
+	}
+	for rows, want := range map[int]int{12: 6, 4: 3} {
+		some := r
+		if some.Rows = r.Rows; rows < 12 {
+			some.Rows = append(slices.Clone(r.Rows[:rows-1]), r.Rows[11]) // one of them used nothing of either kind
+		}
+		got := sourceSeries(some)
+		rest := 0
+		for _, s := range got {
+			if s.rest {
+				rest++
+			}
+		}
+		if len(got) != want || rest != 1 || !got[want-1].rest || got[0].name != othersName || got[0].rest {
+			t.Errorf("%d rows: %d series, %d of the rest", rows, len(got), rest)
+		}
+	}
+}
+
+// reporting is a registry whose usage report is given.
+type reporting struct {
+	*registry.Service
+	report registry.UsageReport
+}
+
+func (r reporting) UsageReport(context.Context, cola.Caller) (registry.UsageReport, cola.QuotaState, error) {
+	return r.report, r.report.State, nil
+}
+
+// tells has the site show a usage report.
+func (s *site) tells(r registry.UsageReport) {
+	s.handler = New(reporting{s.registry.Service, r}, s.browsers, Options{PublicURL: trial.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+}
+
+// fullReport is one with as much in it as there can be.
+func fullReport(name string) registry.UsageReport {
+	month := cola.PeriodOf(time.Date(2026, 12, 31, 12, 0, 0, 0, time.UTC))
+	r := registry.UsageReport{
+		State:     cola.QuotaState{Tier: cola.TierStarter, Period: month, Limits: cola.TierStarter.Limits(), Used: cola.Used{DetailViews: 2_000, ListRecords: 60_000}},
+		Projected: cola.Used{DetailViews: 2_000, ListRecords: 120_000},
+	}
+	for i := range 12 {
+		kind := []cola.CredentialKind{cola.CredentialKey, cola.CredentialLink}[i%2]
+		channel := []cola.Channel{cola.ChannelREST, cola.ChannelMCP, cola.ChannelDashboard}[i%3]
+		r.Rows = append(r.Rows, registry.UseRow{
+			Channel: channel, Credential: cola.Credential{Kind: kind, ID: int64(i)}, Name: fmt.Sprintf("%s %d", name, i),
+			Total: registry.Use{DetailViews: 31 * (500 + i), ListRecords: 31 * (88_000 + i), Requests: 31 * (600 + i)},
+		})
+		r.Months = append(r.Months, registry.MonthOfUse{Period: month - 11 + cola.Period(i), Used: cola.Used{DetailViews: 1_900 + i, ListRecords: 96_000 + i}})
+	}
+	for d := range 31 {
+		day := registry.DayOfUse{Day: cola.NewDate(2026, 12, 1+d), By: make([]registry.Use, 12)}
+		for i := range day.By {
+			day.By[i] = registry.Use{DetailViews: 500 + i, ListRecords: 88_000 + i, Requests: 600 + i}
+			day.Total = sumOf(day.Total, day.By[i])
+		}
+		r.Days = append(r.Days, day)
+	}
+	reasons := []string{registry.RefusedBurst, registry.RefusedDetailViews, registry.RefusedListRecords, registry.RefusedScope, registry.RefusedCredential, registry.RefusedSuspended, "<script>"}
+	for i := range 50 {
+		r.Refusals = append(r.Refusals, registry.Refusal{
+			LastAt: trial.Begun, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1}, Name: name, Reason: reasons[i%len(reasons)], Count: 1000,
+		})
+	}
+	return r
+}
+
+// TestFullUsage: also the fullest page is small enough, and tells the sources that used most apart from the rest.
+func TestFullUsage(t *testing.T) {
+	s := mustSite(t)
+	s.tells(fullReport(strings.Repeat("a long name ", 3) + "<script>alert(1)</script>"))
+	a := s.get("/usage")
+	a.wellMade(t)
+	a.shows(t, http.StatusOK, "Used up. What needs them is refused until", "At this rate they are used up about", "120,000 of 100,000", "Plans with more", "The others",
+		"All 50 of the latest refusals", "More than 60 requests within 60 seconds", "The month's detail views were used up", "The app lacked a permission",
+		"has ended", "The account was suspended")
+	if got := strings.Count(a.body, "data-label=\"What to do\""); got != refusalsFirst {
+		t.Errorf("%d refusals, want %d", got, refusalsFirst)
+	}
+	all := s.get("/usage/refusals")
+	all.wellMade(t)
+	all.shows(t, http.StatusOK, "Refused requests", "1,000")
+	if got := strings.Count(all.body, "data-label=\"What to do\""); got != 50 {
+		t.Errorf("%d refusals, want 50", got)
+	}
+}
+
+// TestSourcesAddUp: series tell all that was used, however many sources there are.
+func TestSourcesAddUp(t *testing.T) {
+	r := fullReport("x")
+	for name, all := range map[string][]useSeries{"channels": channelSeries(r), "sources": sourceSeries(r)} {
+		if len(all) > len(seriesClasses()) {
+			t.Errorf("%d series of %s", len(all), name)
+		}
+		for d, day := range r.Days {
+			var sum registry.Use
+			for _, s := range all {
+				sum = sumOf(sum, s.uses[d])
+			}
+			if sum != day.Total {
+				t.Errorf("%s on %s come to %+v, want %+v", name, day.Day, sum, day.Total)
+			}
+		}
+	}
+}
+
+func TestARotatedKeyIsOneSource(t *testing.T) {
+	r := fullReport("x")
+	for i := range r.Rows {
+		r.Rows[i].Name = "laptop"
+	}
+	if got := sourceSeries(r); len(got) != 1 || got[0].name != "laptop" {
+		t.Errorf("%d sources", len(got))
+	}
+}

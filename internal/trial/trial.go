@@ -1,0 +1,198 @@
+// Package trial runs a small registry over an embedded database, for the tests of edges that want a real one rather than a fake.
+package trial
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/quota"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/search"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlite"
+)
+
+// PublicURL is where the registry says that it is reached.
+const PublicURL = "https://registry.example"
+
+// Begun is when the clock of a registry stands at first.
+var Begun = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+
+// labels is how many demonstration labels a registry holds.
+const labels = 300
+
+// Registry is a registry at work, with demonstration labels and no account.
+type Registry struct {
+	*registry.Service
+	Store store.Store
+
+	clock atomic.Int64
+}
+
+// furnished is a database with the demonstration labels, made once.
+var furnished struct {
+	once sync.Once
+	file []byte
+	err  error
+}
+
+// mustFurnish returns the content of a database with the demonstration labels.
+func mustFurnish(t testing.TB) []byte {
+	t.Helper()
+	furnished.once.Do(func() {
+		file := filepath.Join(t.TempDir(), "furnished.db")
+		st, err := sqlite.Open(t.Context(), file, sqlite.Options{Now: func() time.Time { return Begun }, Logger: slog.New(slog.DiscardHandler)})
+		if err == nil {
+			err = errors.Join(demo.Load(t.Context(), st, demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(Begun)}, nil), st.Close())
+		}
+		if furnished.err = err; err == nil {
+			furnished.file, furnished.err = os.ReadFile(file)
+		}
+	})
+	if furnished.err != nil {
+		t.Fatal(furnished.err)
+	}
+	return furnished.file
+}
+
+// New returns a registry that ends with the test. Its clock stands until it is moved.
+func New(t testing.TB) *Registry {
+	t.Helper()
+	r := &Registry{}
+	r.clock.Store(Begun.UnixMicro())
+	quiet := slog.New(slog.DiscardHandler)
+	file := filepath.Join(t.TempDir(), "registry.db")
+	if err := os.WriteFile(file, mustFurnish(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	st, err := sqlite.Open(t.Context(), file, sqlite.Options{Now: r.Now, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := search.New(search.Options{Logger: quiet})
+	ledger := quota.New(st, quota.Options{Rules: quota.Rules{UpgradeURL: PublicURL + "/plans"}, Logger: quiet})
+	r.Store = st
+	r.Service = registry.New(registry.Options{
+		Store: st, Index: index, Ledger: ledger, PublicURL: PublicURL, Now: r.Now, Logger: quiet, SendsMail: true,
+	})
+	built := make(chan struct{})
+	follower := registry.NewFollower(r.Service, registry.FollowerOptions{Built: func(registry.Build) { close(built) }})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- follower.Run(ctx) }()
+	<-built
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		ledger.Close()
+		r.Close()
+		index.Close()
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// Now is the clock of the registry and its database.
+func (r *Registry) Now() time.Time { return time.UnixMicro(r.clock.Load()).UTC() }
+
+// Pass moves the clock.
+func (r *Registry) Pass(d time.Duration) { r.clock.Add(d.Microseconds()) }
+
+// Holder makes an account and returns its holder, signed in.
+func (r *Registry) Holder(t testing.TB, email string, tier cola.Tier) cola.Caller {
+	t.Helper()
+	account, err := r.Store.CreateAccount(t.Context(), email, tier)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.SignIn(t, account.ID, "Test browser", "")
+}
+
+// SignIn signs an account holder in for a year, with a browser and by an issuer, and returns the caller that it makes.
+func (r *Registry) SignIn(t testing.TB, account cola.AccountID, browser, issuer string) cola.Caller {
+	t.Helper()
+	signIn, err := r.Store.CreateSignIn(t.Context(), store.SignIn{Account: account, Via: issuer, Browser: browser, ExpiresAt: r.Now().AddDate(1, 0, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cola.Caller{
+		Account: account, Credential: cola.Credential{Kind: cola.CredentialSignIn, ID: signIn.ID}, Channel: cola.ChannelDashboard, Scopes: cola.Scopes(),
+	}
+}
+
+// Key makes an API key for an account and returns a caller that comes with it over REST.
+func (r *Registry) Key(t testing.TB, account cola.AccountID, name string) cola.Caller {
+	t.Helper()
+	secret := auth.NewSecret()
+	key := secret.Key()
+	key.AccountID, key.Name = account, name
+	key, err := r.Store.CreateKey(t.Context(), key, secret.Hash(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cola.Caller{
+		Account: account, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key.ID}, Channel: cola.ChannelREST, Scopes: cola.Scopes(),
+	}
+}
+
+// App connects an app with all scopes to an account and returns a caller that comes with its token over MCP.
+func (r *Registry) App(t testing.TB, account cola.AccountID, name string) cola.Caller {
+	t.Helper()
+	app, err := r.Store.RegisterApp(t.Context(), store.App{Issuer: "https://issuer.example", ClientID: name, Name: name, Scopes: cola.Scopes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, err := r.Store.Connect(t.Context(), account, app.ID, cola.Scopes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cola.Caller{
+		Account: account, Credential: cola.Credential{Kind: cola.CredentialLink, ID: link.ID}, Channel: cola.ChannelMCP, Scopes: cola.Scopes(),
+	}
+}
+
+// Arrive brings labels as news, so that saved searches find them: demonstration labels of another seed, so many.
+func (r *Registry) Arrive(t testing.TB, n int) {
+	t.Helper()
+	r.ArriveAsOf(t, n, cola.DateOf(r.Now()))
+}
+
+// ArriveAsOf brings labels as Arrive does, the latest of which was approved on a day.
+func (r *Registry) ArriveAsOf(t testing.TB, n int, latest cola.Date) {
+	t.Helper()
+	var patches []cola.Patch[cola.Cola]
+	for c := range demo.Labels(demo.Options{Colas: n, Seed: 2, AsOf: latest}) {
+		p := cola.Patch[cola.Cola]{Record: *c}
+		for i := range cola.FieldsOf[cola.Cola]() {
+			p.Fields = p.Fields.With(i)
+		}
+		patches = append(patches, p)
+	}
+	if _, err := r.Store.UpsertColas(t.Context(), patches, store.Commit); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// RunDue runs the saved searches that are due.
+func (r *Registry) RunDue(t testing.TB) {
+	t.Helper()
+	runner := alerts.New(alerts.Options{Store: r.Store, Logger: slog.New(slog.DiscardHandler)})
+	if _, err := runner.Tick(t.Context(), r.Now()); err != nil {
+		t.Fatal(err)
+	}
+}
