@@ -151,7 +151,7 @@ func TestAdminListener(t *testing.T) {
 		if status != http.StatusOK || text == "" || strings.Contains(text, s.key) {
 			t.Errorf("for operators %s: %d, %d bytes", path, status, len(text))
 		}
-		if status, _ := fetch(t, public+path); status == http.StatusOK && path != "/healthz" && path != "/readyz" {
+		if status, _ := fetch(t, public+path); status == http.StatusOK && path != "/healthz" && path != "/readyz" && path != "/" {
 			t.Errorf("%s is public", path)
 		}
 	}

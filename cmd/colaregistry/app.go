@@ -145,7 +145,7 @@ type appRevokeLink struct {
 
 // Run revokes the link.
 func (c *appRevokeLink) Run(env *environment) error {
-	return c.change(env, store.Store.RevokeLink, c.ID,
+	return c.change(env, ofAny(store.Store.RevokeLink), c.ID,
 		fmt.Sprintf("Link %d is revoked.", c.ID), fmt.Sprintf("there is no link %d; see app links", c.ID))
 }
 
@@ -156,6 +156,6 @@ type appRestoreLink struct {
 
 // Run restores the link.
 func (c *appRestoreLink) Run(env *environment) error {
-	return c.change(env, store.Store.RestoreLink, c.ID,
+	return c.change(env, ofAny(store.Store.RestoreLink), c.ID,
 		fmt.Sprintf("Link %d holds again.", c.ID), fmt.Sprintf("there is no link %d; see app links", c.ID))
 }

@@ -47,8 +47,9 @@ func newEngine(env *environment, st store.Store, o engineOptions) *engine {
 	return e
 }
 
-// close settles what is charged and lets go of the index. The store is closed after it.
+// close settles what is charged, writes down what was refused and lets go of the index. The store is closed after it.
 func (e *engine) close() {
 	e.ledger.Close()
+	e.service.Close()
 	e.index.Close()
 }

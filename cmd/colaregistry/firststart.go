@@ -145,20 +145,37 @@ func (d *demonstration) unlock() {
 	_ = d.lock.Close() // it was opened to be locked; nothing was written
 }
 
+// welcome is what a server tells when it is ready.
+type welcome struct {
+	publicURL string
+	link      string // signs in to the dashboard; empty where there is none
+}
+
+// links tells where the server is reached.
+func (w welcome) links() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  Base URL    %s/api/v1\n  Reference   %s/docs\n  Assistants  %s%s   (MCP, with the key as a bearer token)\n", w.publicURL, w.publicURL, w.publicURL, mcp.Path)
+	if w.link == "" {
+		fmt.Fprintf(&b, "  Dashboard   %s/\n", w.publicURL)
+	} else {
+		fmt.Fprintf(&b, "  Dashboard   %s\n              (signs in to the account %s; works once, within 15 minutes: account link makes another)\n", w.link, demoEmail)
+	}
+	return b.String()
+}
+
 // welcome prints once where the server is, the demonstration key and three calls that work when pasted. A nil
 // demonstration prints where the server is.
-func (d *demonstration) welcome(env *environment, publicURL string, index *search.Index) error {
+func (d *demonstration) welcome(env *environment, w welcome, index *search.Index) error {
 	if d == nil {
-		return welcomeBack(env, publicURL, index)
+		return welcomeBack(env, w, index)
 	}
 	defer d.unlock()
 	label := newestLabel(index)
 	call := func(path string) string {
-		return fmt.Sprintf("  curl -H 'X-API-Key: %s' '%s/api/v1%s'\n", d.key.Reveal(), publicURL, path)
+		return fmt.Sprintf("  curl -H 'X-API-Key: %s' '%s/api/v1%s'\n", d.key.Reveal(), w.publicURL, path)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nThe registry is ready, with demonstration data.\n\n")
-	fmt.Fprintf(&b, "  Base URL    %s/api/v1\n  Reference   %s/docs\n  Assistants  %s%s   (MCP, with the key as a bearer token)\n", publicURL, publicURL, publicURL, mcp.Path)
+	fmt.Fprintf(&b, "\nThe registry is ready, with demonstration data.\n\n%s", w.links())
 	fmt.Fprintf(&b, "  API key     %s   (account %s, tier pro; not shown again)\n\n", d.key.Reveal(), demoEmail)
 	b.WriteString("Try it:\n\n")
 	b.WriteString(call("/colas?brand_name=oak&product_type=wine&per_page=3"))
@@ -172,11 +189,10 @@ func (d *demonstration) welcome(env *environment, publicURL string, index *searc
 }
 
 // welcomeBack prints where the server is, and what to do when it has nothing to show.
-func welcomeBack(env *environment, publicURL string, index *search.Index) error {
-	_, err := fmt.Fprintf(env.stdout, "\nThe registry answers at %s/api/v1, and assistants at %s%s; its reference is at %s/docs.\n",
-		publicURL, publicURL, mcp.Path, publicURL)
+func welcomeBack(env *environment, w welcome, index *search.Index) error {
+	_, err := fmt.Fprintf(env.stdout, "\nThe registry is ready.\n\n%s", w.links())
 	if err == nil && index.View().Stats().Labels == 0 {
-		_, err = fmt.Fprint(env.stdout, "It is empty. Fill it with import; make an account with account create and a key with key create.\n")
+		_, err = fmt.Fprint(env.stdout, "\nIt is empty. Fill it with import; make an account with account create and a key with key create.\n")
 	}
 	return err
 }

@@ -58,7 +58,7 @@ func makeKey(env *environment, st store.Keys, a store.Account, name string) (aut
 	secret := auth.NewSecret()
 	key := secret.Key()
 	key.AccountID, key.Name = a.ID, name
-	key, err := st.CreateKey(env, key, secret.Hash())
+	key, err := st.CreateKey(env, key, secret.Hash(), 0)
 	return secret, key, err
 }
 
@@ -92,6 +92,6 @@ type keyRevoke struct {
 
 // Run revokes the key.
 func (c *keyRevoke) Run(env *environment) error {
-	return c.change(env, store.Store.RevokeKey, c.ID,
+	return c.change(env, ofAny(store.Store.RevokeKey), c.ID,
 		fmt.Sprintf("Key %d is revoked.", c.ID), fmt.Sprintf("there is no key %d; see key list", c.ID))
 }

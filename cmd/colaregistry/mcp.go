@@ -77,7 +77,7 @@ func (c *mcpCommand) local(env *environment, key string) (err error) {
 	}
 	defer closing(st, &err)
 	tune()
-	e := newEngine(env, st, engineOptions{publicURL: publicURL, upgradeURL: publicURL + "/docs#plans", snapshot: c.snapshot()})
+	e := newEngine(env, st, engineOptions{publicURL: publicURL, upgradeURL: publicURL + "/plans", snapshot: c.snapshot()})
 	defer e.close()
 	return e.serveLines(env, st, publicURL, key)
 }

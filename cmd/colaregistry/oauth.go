@@ -80,15 +80,12 @@ func (f *oauthFlags) tokens(env *environment, st store.Store, resource auth.Reso
 	return tokens, nil
 }
 
-// askIssuers asks the issuers of tokens for their keys, so that an operator learns at the start what is wrong with one. It keeps no
-// server from starting: an issuer may be away for a while, and API keys do not need it.
-func askIssuers(ctx context.Context, env *environment, tokens *auth.Tokens) {
-	if tokens == nil {
-		return
-	}
+// askIssuers asks issuers about themselves, so that an operator learns at the start what is wrong with one. It keeps no server from
+// starting: an issuer may be away for a while, and API keys do not need it.
+func askIssuers(ctx context.Context, env *environment, until string, check func(context.Context) error) {
 	asking, cancel := context.WithTimeout(ctx, issuersWithin)
 	defer cancel()
-	if err := tokens.Check(asking); err != nil && ctx.Err() == nil {
-		env.log.Warn("access tokens cannot be checked yet: an issuer does not answer as it should; it is asked again when tokens come", "error", err)
+	if err := check(asking); err != nil && ctx.Err() == nil {
+		env.log.Warn(until+": an issuer does not answer as it should; it is asked again when it is needed", "error", err)
 	}
 }

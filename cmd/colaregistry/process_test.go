@@ -273,7 +273,7 @@ func mustAccount(t *testing.T, st store.Store, email string, tier cola.Tier) (st
 	secret := auth.NewSecret()
 	key := secret.Key()
 	key.AccountID, key.Name = a.ID, "test"
-	if key, err = st.CreateKey(t.Context(), key, secret.Hash()); err != nil {
+	if key, err = st.CreateKey(t.Context(), key, secret.Hash(), 0); err != nil {
 		t.Fatal(err)
 	}
 	return a, secret, key

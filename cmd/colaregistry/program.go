@@ -20,7 +20,7 @@ type program struct {
 
 // cli is the command line. Every flag can also be given in the environment, as COLAREGISTRY_ and its name.
 type cli struct {
-	Serve   serveCommand   `cmd:"" help:"Serve the REST API, and assistants at /mcp. On a fresh machine this also makes a database with demonstration data."`
+	Serve   serveCommand   `cmd:"" help:"Serve the REST API, assistants at /mcp, and the dashboard of account holders. On a fresh machine this also makes a database with demonstration data."`
 	Mcp     mcpCommand     `cmd:"" name:"mcp" help:"Answer an assistant on this machine over standard input and output (Model Context Protocol), with the key in COLAREGISTRY_API_KEY."`
 	Import  importCommand  `cmd:"" help:"Import files into the registry; a running server shows them within two seconds."`
 	Alerts  alertsCommand  `cmd:"" help:"Run saved searches that are due."`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -40,4 +41,9 @@ func (f *storeFlags) change(env *environment, what func(store.Store, context.Con
 	}
 	fmt.Fprintln(env.stderr, done)
 	return nil
+}
+
+// ofAny is what changes a record of an account, for records of any account: the operator names them by their ids alone.
+func ofAny(what func(store.Store, context.Context, cola.AccountID, int64) error) func(store.Store, context.Context, int64) error {
+	return func(st store.Store, ctx context.Context, id int64) error { return what(st, ctx, 0, id) }
 }

@@ -69,6 +69,7 @@ func withSchema(labels, source string) (migrating, refusing map[string][]string)
 			"mcp":                  {},
 			"import --dry-run":     {"colas", labels},
 			"account list":         {},
+			"account link":         {"--account", who},
 			"account set-tier":     {"--account", who, "--tier", "pro"},
 			"account set-alerts":   {"--account", who, "--limit", "3"},
 			"account suspend":      {"--account", who, "--reason", "It is not paid for."},

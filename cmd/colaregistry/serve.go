@@ -30,11 +30,12 @@ type serveCommand struct {
 	storeFlags
 	logFlags
 	oauthFlags
+	dashboardFlags
 	deliveryFlags
 	Listen         string        `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (${default})."`
 	AdminListen    string        `placeholder:"ADDR" help:"Another address to listen on, for operators: metrics, probes and profiles, without credentials. None when left out."`
 	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Scheme and host that users reach the server at; http:// and the listen address when left out."`
-	UpgradeURL     string        `name:"upgrade-url" placeholder:"URL" help:"Where a larger plan is had, told when a quota is used up; the plans in the API reference when left out."`
+	UpgradeURL     string        `name:"upgrade-url" placeholder:"URL" help:"Where a larger plan is had, told when a quota is used up; the dashboard's page of plans when left out."`
 	AllowedHosts   []string      `name:"allowed-host" placeholder:"NAME" help:"Another name, without a port, by which assistants may call the server at /mcp; besides those of the public URL and the listen address."`
 	AllowedOrigins []string      `name:"allowed-origin" placeholder:"ORIGIN" help:"An origin, such as https://app.example.com, whose pages may call /mcp from a browser; besides that of the public URL."`
 	DrainDelay     time.Duration `placeholder:"DURATION" help:"How long to go on as usual after a signal, with /readyz at 503, before the listener closes: as long as the proxy in front takes to notice (${default})." default:"0s"`
@@ -93,7 +94,13 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer s.close()
-	s.onReady = func() error { return demo.welcome(env, publicURL, s.index) }
+	s.onReady = func() error {
+		link, err := c.demoLink(env, st, publicURL)
+		if err != nil {
+			env.log.Warn("no link to sign in to the dashboard was made; make one with account link", "error", err)
+		}
+		return demo.welcome(env, welcome{publicURL, link}, s.index)
+	}
 	return s.serve(env, listener)
 }
 
@@ -110,13 +117,14 @@ func tune() {
 // server is the wired program.
 type server struct {
 	*engine
-	env     *environment
-	http    *http.Server
-	onReady func() error      // told once, when the index is built
-	delay   time.Duration     // between the signal and the end of the listener
-	tokens  *auth.Tokens      // nil when API keys are the only credentials
-	alerts  *alerts.Scheduler // nil when other processes run saved searches
-	courier *alerts.Courier   // nil with it
+	env      *environment
+	http     *http.Server
+	onReady  func() error  // told once, when the index is built
+	delay    time.Duration // between the signal and the end of the listener
+	tokens   *auth.Tokens  // nil when API keys are the only credentials
+	browsers *auth.Browsers
+	alerts   *alerts.Scheduler // nil when other processes run saved searches
+	courier  *alerts.Courier   // nil with it
 }
 
 func newServer(c *serveCommand, env *environment, st store.Store, publicURL string, listening net.Addr, admin *admin) (*server, error) {
@@ -127,7 +135,7 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 	}
 	upgradeURL := c.UpgradeURL
 	if upgradeURL == "" {
-		upgradeURL = publicURL + "/docs#plans"
+		upgradeURL = publicURL + "/plans"
 	}
 	s := &server{env: env, delay: c.DrainDelay, tokens: tokens}
 	s.engine = newEngine(env, st, engineOptions{
@@ -149,13 +157,28 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 		Hosts:   append(ownHosts(publicURL, listening), c.AllowedHosts...),
 		Origins: append([]string{publicURL}, c.AllowedOrigins...),
 	})
-	people := dashboard.New(dashboard.Options{PublicURL: publicURL, Logger: env.log, Metrics: admin.registerer()})
+	people, err := s.people(c, st, publicURL, admin.registerer())
+	if err != nil {
+		return nil, err
+	}
 	s.http = &http.Server{
 		Handler:           edges(rest, assistants, people),
 		ReadHeaderTimeout: headerWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
 	}
 	return s, nil
+}
+
+// people returns the edge for account holders.
+func (s *server) people(c *serveCommand, st store.Store, publicURL string, metrics prometheus.Registerer) (http.Handler, error) {
+	issuers, err := c.signInIssuers(c.Issuers)
+	if err != nil {
+		return nil, err
+	}
+	if s.browsers, err = c.browsers(s.env, st, publicURL, issuers, metrics); err != nil {
+		return nil, err
+	}
+	return dashboard.New(s.service, s.browsers, dashboard.Options{PublicURL: publicURL, BillingURL: c.BillingURL, Logger: s.env.log, Metrics: metrics, SignInForApps: len(c.Issuers) > 0}), nil
 }
 
 // alert makes the server run saved searches and send what they find.
@@ -188,12 +211,17 @@ func edges(rest, assistants, people http.Handler) http.Handler {
 		switch {
 		case mcp.Handles(r.URL.Path):
 			assistants.ServeHTTP(w, r)
-		case dashboard.Handles(r.URL.Path):
+		case dashboard.Handles(r.URL.Path), byPerson(r) && !httpapi.Handles(r.URL.Path):
 			people.ServeHTTP(w, r)
 		default:
 			rest.ServeHTTP(w, r)
 		}
 	})
+}
+
+// byPerson reports whether a request is of somebody who looks for a page: they are told on one that there is none.
+func byPerson(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // ownHosts returns the names by which a server is called: that of its public URL, that which it listens on, and this
@@ -232,7 +260,13 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		return nil
 	})
 	group.Go(func() error {
-		askIssuers(running, s.env, s.tokens)
+		if s.tokens != nil {
+			askIssuers(running, s.env, "access tokens cannot be checked yet", s.tokens.Check)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		askIssuers(running, s.env, "nobody can sign in to the dashboard with an issuer yet", s.browsers.Check)
 		return nil
 	})
 	group.Go(func() error {
@@ -298,7 +332,11 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	if _, err := checkedURL("--upgrade-url", c.UpgradeURL); err != nil {
 		return "", err
 	}
-	if err := errors.Join(c.oauthFlags.check(), c.deliveryFlags.check()); err != nil {
+	if _, err := checkedURL("--billing-url", c.BillingURL); err != nil {
+		return "", err
+	}
+	_, err = c.signInIssuers(c.Issuers)
+	if err := errors.Join(c.oauthFlags.check(), c.deliveryFlags.check(), err); err != nil {
 		return "", err
 	}
 	for _, name := range c.AllowedHosts {

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+var printedLink = regexp.MustCompile(`http://\S+/sign-in/link/\S+`)
+
+// visitor is a browser that keeps cookies and follows no redirect.
+func visitor(t *testing.T) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// browse asks for a page and returns its status and text.
+func browse(t *testing.T, c *http.Client, method, url string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// TestAccountLink: a link that the command makes signs in once, in any of two processes, and is worth nothing afterwards.
+func TestAccountLink(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		st := mustOpen(t, h)
+		mustAccount(t, st, "ann@example.com", cola.TierFree)
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+		one, two := startServer(t, h), startServer(t, h)
+		at := func(s *serverProcess) string { return strings.TrimSuffix(s.base, "/api/v1") }
+		link := strings.TrimSpace(mustRun(t, append([]string{"account", "link", "--account", "ANN@example.com", "--public-url", at(one)}, h.flags()...)...))
+		b := visitor(t)
+		for range 2 { // looking at it uses nothing up
+			if status, text := browse(t, b, "GET", link); status != http.StatusOK || !strings.Contains(text, "ann@example.com") {
+				t.Fatalf("the link: %d %s", status, text)
+			}
+		}
+		if status, text := browse(t, b, "POST", link); status != http.StatusSeeOther {
+			t.Fatalf("using it: %d %s", status, text)
+		}
+		if status, text := browse(t, b, "GET", at(one)+"/account"); status != http.StatusOK || !strings.Contains(text, "ann@example.com") {
+			t.Errorf("signed in: %d %s", status, text)
+		}
+		if status, text := browse(t, visitor(t), "POST", strings.Replace(link, at(one), at(two), 1)); status != http.StatusUnauthorized {
+			t.Errorf("using it again: %d %s", status, text)
+		}
+		if strings.Contains(one.err.String()+two.err.String(), link[len(link)-20:]) {
+			t.Error("the log holds the token of the link")
+		}
+	})
+}
+
+var formToken = regexp.MustCompile(`name="form" value="([^"]+)"`)
+
+// TestKeyFormIsSentOnce: a form that makes a key makes one, however often it is sent at once to two processes.
+func TestKeyFormIsSentOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		st := mustOpen(t, h)
+		account, _, _ := mustAccount(t, st, "ann@example.com", cola.TierFree)
+		servers := []*serverProcess{startServer(t, h), startServer(t, h)}
+		at := func(s *serverProcess) string { return strings.TrimSuffix(s.base, "/api/v1") }
+		b := visitor(t)
+		link := strings.TrimSpace(mustRun(t, append([]string{"account", "link", "--account", "ann@example.com", "--public-url", at(servers[0])}, h.flags()...)...))
+		browse(t, b, "POST", link)
+		_, page := browse(t, b, "GET", at(servers[0])+"/keys/new")
+		token := formToken.FindStringSubmatch(page)
+		if token == nil {
+			t.Fatalf("no form:\n%s", page)
+		}
+		var all sync.WaitGroup
+		var shown atomic.Int32
+		for i := range 8 {
+			all.Go(func() {
+				resp, err := b.PostForm(at(servers[i%2])+"/keys/new", url.Values{"form": {token[1]}, "name": {"once"}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer resp.Body.Close()
+				if resp.StatusCode == http.StatusOK {
+					shown.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		keys, err := st.Keys(t.Context(), account.ID)
+		if err != nil || len(keys) != 2 || shown.Load() != 1 { // one was there
+			t.Errorf("%d keys, %d of them shown, %v; want one more, shown once", len(keys)-1, shown.Load(), err)
+		}
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestDemonstrationLink: each start with the demonstration account prints a link that signs in to it, unless other ways are configured.
+func TestDemonstrationLink(t *testing.T) {
+	t.Parallel()
+	h := settled(t)
+	for range 2 {
+		s := startServer(t, h)
+		link := printedLink.FindString(s.out.String())
+		if status, text := browse(t, visitor(t), "POST", link); link == "" || status != http.StatusSeeOther {
+			t.Errorf("the printed link %q: %d %s", link, status, text)
+		}
+		s.stop(t)
+	}
+	for name, flags := range map[string][]string{
+		"never":  {"--demo", "never"},
+		"issuer": {"--sign-in-issuer", "http://127.0.0.1:1", "--sign-in-client-id", "dashboard"},
+	} {
+		if s := startServer(t, h, flags...); printedLink.MatchString(s.out.String()) {
+			t.Errorf("%s: a link was printed:\n%s", name, s.out.String())
+		}
+	}
+}
+
+// TestUnknownAddress: a person is told on a page, with a way on; a program in the envelope of errors.
+func TestUnknownAddress(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, settled(t))
+	public := strings.TrimSuffix(s.base, "/api/v1")
+	for _, tt := range []struct{ accept, path, kind string }{
+		{"text/html,application/xhtml+xml,*/*;q=0.8", "/nothing-here", "text/html; charset=utf-8"},
+		{"text/html", "/api/v1/nothing", "application/json"},
+		{"text/html", "/.well-known/nothing", "text/html; charset=utf-8"},
+		{"*/*", "/nothing-here", "application/json"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, public+tt.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", tt.accept)
+		req.Header.Set("X-API-Key", s.key)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusNotFound || got != tt.kind {
+			t.Errorf("%s for %s: %d, %s", tt.path, tt.accept, resp.StatusCode, got)
+		}
+	}
+}
+
+// TestSignInFlags: what does not fit together is told before anything is opened.
+func TestSignInFlags(t *testing.T) {
+	for name, tt := range map[string]struct {
+		flags []string
+		says  string
+	}{
+		"an issuer without a client":    {[]string{"--sign-in-issuer", "https://a.example"}, "--sign-in-client-id: 0 given for 1"},
+		"a client without an issuer":    {[]string{"--sign-in-client-id", "a"}, "--sign-in-client-id: 1 given for 0"},
+		"two issuers, one secret":       {[]string{"--sign-in-issuer", "https://a.example,https://b.example", "--sign-in-client-id", "a,b", "--sign-in-client-secret", "s"}, "--sign-in-client-secret: 1 given for 2"},
+		"an issuer that is no address":  {[]string{"--sign-in-issuer", "a.example", "--sign-in-client-id", "a"}, "--sign-in-issuer"},
+		"an issuer that is not private": {[]string{"--sign-in-issuer", "http://a.example", "--sign-in-client-id", "a"}, "--sign-in-issuer"},
+		"billing at no address":         {[]string{"--billing-url", "shop"}, "--billing-url"},
+	} {
+		c := command(append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--demo", "never"}, tt.flags...)...)
+		out, err := c.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), tt.says) {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+}
