@@ -4,7 +4,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 REDOCLY     := @redocly/cli@2.77.0
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint openapi-lint vuln fuzz bench perf perf-sql cluster-test conformance generate run tools
+.PHONY: help test lint openapi-lint vuln fuzz bench perf perf-sql cluster-test conformance screenshots generate run tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,10 @@ cluster-test: tools ## three processes on PostgreSQL with a standby, under load,
 
 conformance: tools ## the conformance suite of MCP, the inspector and official clients with a real OAuth issuer against the real program (CONFORMANCE=flags)
 	go run ./internal/conformance $(CONFORMANCE)
+
+screenshots: tools ## write the pictures of the dashboard anew: those in docs/, those that tests compare with, and every page into SCREENSHOTS=folder
+	@mkdir -p $(abspath $(or $(SCREENSHOTS),dist/screenshots))
+	COLAREGISTRY_SCREENSHOTS=$(abspath $(or $(SCREENSHOTS),dist/screenshots)) go test ./internal/browser -run TestPages -count=1 -timeout 20m -args -update
 
 fuzz: ## every fuzz target for a while each (FUZZTIME=10s)
 	@./scripts/fuzz

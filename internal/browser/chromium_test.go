@@ -1,0 +1,329 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// stepWithin is how long any one step may take on a busy machine.
+const stepWithin = 60 * time.Second
+
+// mustChromium returns the program, or skips: make tools installs it.
+func mustChromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatal("there is no Chromium; make tools installs it")
+	}
+	t.Skip("there is no Chromium; make tools installs it")
+	return ""
+}
+
+// fonts has the browser use the same fonts on every machine, so that pictures of pages can be compared.
+const fonts = `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>/usr/share/fonts/truetype/liberation</dir><cachedir>%s</cachedir>
+<match target="pattern"><test name="family"><string>ui-monospace</string></test><edit name="family" mode="assign" binding="strong"><string>Liberation Mono</string></edit></match>
+<match target="pattern"><test name="family"><string>monospace</string></test><edit name="family" mode="assign" binding="strong"><string>Liberation Mono</string></edit></match>
+<match target="pattern"><test qual="all" name="family" compare="not_eq"><string>Liberation Mono</string></test><edit name="family" mode="append_last"><string>Liberation Sans</string></edit></match>
+</fontconfig>`
+
+// newChromium starts a browser, without a window, and returns the context that tabs are opened from. resolve maps names of hosts to addresses, as Chromium's
+// --host-resolver-rules does; certificates are not checked.
+func newChromium(t *testing.T, resolve string) context.Context {
+	t.Helper()
+	dir := t.TempDir()
+	config := filepath.Join(dir, "fonts.conf")
+	if err := os.WriteFile(config, fmt.Appendf(nil, fonts, filepath.Join(dir, "fonts")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(mustChromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(dir, "profile")),
+		chromedp.Env("TZ=America/New_York", "LANG=en_US.UTF-8", "FONTCONFIG_FILE="+config), chromedp.IgnoreCertErrors,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true),
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("font-render-hinting", "none"), chromedp.Flag("lang", "en-US"),
+	)
+	if resolve != "" {
+		options = append(options, chromedp.Flag("host-resolver-rules", resolve))
+	}
+	allocated, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewContext(allocated)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil { // waits until it has ended, so that its folder can be removed
+			t.Logf("Chromium: %v", err)
+		}
+		cancel()
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("Chromium does not start: %v", err)
+	}
+	return ctx
+}
+
+// tab is a page in the browser.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	complaints *complaints
+}
+
+// complaints are what a browser has complained of in a tab: faults of scripts, breaches of the content security policy.
+type complaints struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (c *complaints) add(complaint string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, complaint)
+}
+
+// take returns the complaints, which are forgotten.
+func (c *complaints) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := c.list
+	c.list = nil
+	return list
+}
+
+// in returns the tab for another test.
+func (b *tab) in(t *testing.T) *tab { return &tab{t, b.ctx, b.complaints} }
+
+// watching has pages tell of every breach of their content security policy.
+const watching = `document.addEventListener("securitypolicyviolation", e => console.error("content security policy: " + e.violatedDirective + " " + e.blockedURI + " " + e.sample));`
+
+// newTab opens a tab. separate gives it cookies of its own, as another browser has.
+func newTab(t *testing.T, from context.Context, separate bool) *tab {
+	t.Helper()
+	var options []chromedp.ContextOption
+	if separate {
+		options = append(options, chromedp.WithNewBrowserContext())
+	}
+	ctx, cancel := chromedp.NewContext(from, options...)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil { // a time limit at the first step would be one of the whole tab
+		t.Fatal(err)
+	}
+	b := &tab{t, ctx, &complaints{}}
+	if err := chromedp.Listen(ctx, b.listen); err != nil {
+		t.Fatal(err)
+	}
+	b.do(command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watching}))
+	b.sized(wide, "light")
+	return b
+}
+
+// command is a step that sends the browser a command.
+func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, c, params)
+		return err
+	})
+}
+
+func (b *tab) listen(event any) {
+	var complaint string
+	switch e := event.(type) {
+	case *log.EventEntryAdded:
+		// That a page has a bad status is what some are opened for.
+		if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text, "the server responded with a status of") {
+			complaint = e.Entry.Text
+		}
+	case *runtime.EventExceptionThrown:
+		complaint = e.ExceptionDetails.Text
+		if e.ExceptionDetails.Exception != nil {
+			complaint += " " + e.ExceptionDetails.Exception.Description
+		}
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
+			for _, a := range e.Args {
+				complaint += " " + string(a.Value)
+			}
+		}
+	}
+	if complaint != "" {
+		b.complaints.add(complaint)
+	}
+}
+
+// unhurt fails the test when the browser has complained.
+func (b *tab) unhurt(where string) {
+	b.t.Helper()
+	for _, c := range b.complaints.take() {
+		b.t.Errorf("%s: the browser complains: %s", where, c)
+	}
+}
+
+// ask has the tab do what gives a value.
+func ask[T any](b *tab, a chromedp.Action[T]) T {
+	b.t.Helper()
+	v, err := try(b, a)
+	if err != nil {
+		b.t.Fatalf("%v\n%s", err, b.seen())
+	}
+	return v
+}
+
+func try[T any](b *tab, a chromedp.Action[T]) (T, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, stepWithin)
+	defer cancel()
+	return chromedp.Run(ctx, a)
+}
+
+// do does steps in the tab.
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ask(b, chromedp.Steps(steps...))
+}
+
+// seen tells where the tab is and what is to be read there, to go with an error.
+func (b *tab) seen() string {
+	at, _ := try(b, chromedp.Location())
+	text, _ := try(b, chromedp.Evaluate[string]("document.body.innerText"))
+	return "at " + at + ":\n" + text
+}
+
+// open goes to an address and waits until it is there with all that it loads.
+func (b *tab) open(url string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(url))
+}
+
+// click presses what a selector finds and waits for the page that comes.
+func (b *tab) click(selector string) {
+	b.t.Helper()
+	if _, err := b.turning(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible)); err != nil {
+		b.t.Fatalf("click on %s: %v\n%s", selector, err, b.seen())
+	}
+}
+
+// press presses a button or link by its words.
+func (b *tab) press(words string) {
+	b.t.Helper()
+	const mark = `(words => {
+		for (const e of document.querySelectorAll("main a, main button, nav a, nav button, form button, summary")) {
+			if (e.innerText.trim() === words && e.checkVisibility()) { e.setAttribute("data-pressed", ""); return true; }
+		}
+		return false;
+	})`
+	if !ask(b, chromedp.Evaluate[bool](fmt.Sprintf("%s(%q)", mark, words))) {
+		b.t.Fatalf("there is nothing to press that says %q\n%s", words, b.seen())
+	}
+	b.click("[data-pressed]")
+}
+
+// fill types into a field in place of what is there.
+func (b *tab) fill(selector, text string) {
+	b.t.Helper()
+	field := chromedp.CSS(selector)
+	b.do(chromedp.WaitVisible(field), chromedp.Focus(field))
+	ask(b, chromedp.Evaluate[bool](`document.activeElement.select(), true`))
+	b.do(chromedp.SendKeys(field, text))
+}
+
+// text returns what can be read in what a selector finds.
+func (b *tab) text(selector string) string {
+	b.t.Helper()
+	return ask(b, chromedp.Text(chromedp.CSS(selector)))
+}
+
+// says fails the test unless the page says some things.
+func (b *tab) says(words ...string) {
+	b.t.Helper()
+	text := b.text("body")
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			b.t.Errorf("the page does not say %q\n%s", w, b.seen())
+		}
+	}
+}
+
+// at returns the address of the page.
+func (b *tab) at() string {
+	b.t.Helper()
+	return ask(b, chromedp.Location())
+}
+
+// sized gives the page a width, in CSS pixels, and a colour scheme: light or dark.
+func (b *tab) sized(width int64, scheme string) {
+	b.t.Helper()
+	b.do(command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1, Mobile: width < 500}),
+		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		}}))
+}
+
+// visible waits until there is something to see that a selector finds.
+func visible(selector string) chromedp.Action[chromedp.Void] {
+	return chromedp.WaitVisible(chromedp.CSS(selector))
+}
+
+// until waits until an expression holds in the page.
+func until(expression string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := chromedp.Poll[bool]("Boolean("+expression+")")(ctx, t)
+		return err
+	})
+}
+
+// cookie returns the value of a cookie of the page, or nothing.
+func (b *tab) cookie(name string) (value string) {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		got, err := cdp.Call(ctx, t, network.GetCookies, network.GetCookiesParams{})
+		for _, c := range got.Cookies {
+			if c.Name == name {
+				value = c.Value
+			}
+		}
+		return err
+	}))
+	return value
+}
+
+// setCookie gives the browser a cookie for a URL, as whoever has had it in hand before might.
+func (b *tab) setCookie(url, name, value string) {
+	b.t.Helper()
+	b.do(command(network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: url, HTTPOnly: new(true)}))
+}
+
+// turning does what leads to another page, and waits for that.
+func (b *tab) turning(steps ...chromedp.Action[chromedp.Void]) (*network.Response, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, stepWithin)
+	defer cancel()
+	return chromedp.RunResponse(ctx, steps...)
+}
+
+// scriptless has the tab run no scripts of pages.
+func (b *tab) scriptless() {
+	b.t.Helper()
+	b.do(command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+}
+
+// write types into an empty field.
+func (b *tab) write(selector, text string) {
+	b.t.Helper()
+	b.do(chromedp.SendKeys(chromedp.CSS(selector), text))
+}

@@ -1,0 +1,110 @@
+package browser
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"golang.org/x/oauth2"
+)
+
+// TestIssuer signs in at a real issuer, connects an app with a token of it, ends the app's access, and signs out here and there.
+func TestIssuer(t *testing.T) {
+	address := mustAddress(t)
+	base := "http://" + address
+	codes := make(chan string, 1)
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if code := r.URL.Query().Get("code"); code != "" {
+			codes <- code
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<!doctype html><title>App</title><link rel=icon href=data:,><p>The app is connected."))
+	}))
+	defer app.Close()
+	redirect := app.URL + "/callback"
+	issuer := startIssuer(t, base, redirect)
+	p := startProgramAt(t, address, "--public-url", base, "--oidc-issuer", issuer, "--oidc-apps", "any", "--oidc-scope", "registry.read",
+		"--sign-in-client-id", "dashboard", "--sign-in-client-secret", "of no use to anybody else", "--sign-in-name", "Example Accounts")
+	if printedLink.MatchString(p.out.String()) {
+		t.Error("a link was printed although an issuer signs people in")
+	}
+
+	b := newTab(t, newChromium(t, ""), false)
+	b.open(base + "/usage")
+	b.press("Sign in with Example Accounts")
+	b.signInAtIssuer("walker")
+	b.complaints.take() // of the issuer's pages, which want fonts from elsewhere
+	if at := b.at(); at != base+"/usage" {
+		t.Fatalf("the sign-in leads to %s\n%s", at, b.seen())
+	}
+	b.says("walker@example.com", "0 of 200")
+	b.open(base + "/usage")
+	b.unhurt("the sign-in")
+
+	token := b.connectApp(issuer, base+"/mcp", redirect, codes)
+	if status, body := p.call("GET", "/colas?per_page=5", token); status != http.StatusOK {
+		t.Fatalf("the app's token is answered with %d %v", status, body)
+	}
+	b.open(base + "/usage")
+	b.says("5 of 10,000")
+	b.open(base + "/apps")
+	b.says("app", "Revoke")
+	b.click("a[href$='/revoke']")
+	b.click("main form .button")
+	if status, body := p.call("GET", "/colas?per_page=5", token); status != http.StatusUnauthorized {
+		t.Errorf("the token of a revoked app is answered with %d %v", status, body)
+	}
+	b.says("revoked")
+
+	b.signOut(base, issuer)
+}
+
+// signOut signs out here and at the issuer, which asks anew afterwards.
+func (b *tab) signOut(base, issuer string) {
+	b.t.Helper()
+	b.press("Sign out")
+	b.do(visible("button[name=logout]"))
+	if at := b.at(); !strings.HasPrefix(at, issuer) {
+		b.t.Fatalf("signing out leads to %s", at)
+	}
+	b.click("button[name=logout]")
+	if at := b.at(); !strings.HasPrefix(at, base+"/sign-in") {
+		b.t.Errorf("signing out at the issuer leads to %s", at)
+	}
+	b.open(base + "/usage")
+	if at := b.at(); !strings.HasPrefix(at, base+"/sign-in") {
+		b.t.Errorf("signed out, and at %s", at)
+	}
+	b.press("Sign in with Example Accounts")
+	b.do(visible("[name=login]")) // the issuer asks anew
+}
+
+// signInAtIssuer signs somebody in on the pages of the issuer, and agrees to all that is asked.
+func (b *tab) signInAtIssuer(who string) {
+	b.t.Helper()
+	b.do(visible("[name=login]")) // the dashboard's page leads there
+	b.fill("[name=login]", who)
+	b.fill("[name=password]", "any")
+	b.click("[type=submit]")
+	b.click("[type=submit]")
+}
+
+// connectApp has an app get an access token for the resource, by the code flow with PKCE in the tab's browser, where somebody is signed in.
+func (b *tab) connectApp(issuer, resource, redirect string, codes <-chan string) string {
+	b.t.Helper()
+	flow := oauth2.Config{
+		ClientID: "app", RedirectURL: redirect, Scopes: []string{"openid", "registry.read"},
+		Endpoint: oauth2.Endpoint{AuthURL: issuer + "/auth", TokenURL: issuer + "/token", AuthStyle: oauth2.AuthStyleInParams},
+	}
+	verifier := oauth2.GenerateVerifier()
+	b.open(flow.AuthCodeURL("state", oauth2.S256ChallengeOption(verifier), oauth2.SetAuthURLParam("resource", resource)))
+	if !strings.HasPrefix(b.at(), redirect) {
+		b.click("[type=submit]") // it is asked whether the app may
+	}
+	token, err := flow.Exchange(b.t.Context(), <-codes, oauth2.VerifierOption(verifier), oauth2.SetAuthURLParam("resource", resource))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return token.AccessToken
+}

@@ -1,0 +1,124 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/trial"
+)
+
+// focused tells what has the focus: its words or its name, and whether that can be seen.
+const focused = `(() => {
+	const e = document.activeElement, s = getComputedStyle(e), r = e.getBoundingClientRect();
+	return {what: e === document.body ? "" : e.name || e.innerText.trim(), seen: (s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0) && r.width > 0 && r.right > 0};
+})()`
+
+// tabTo presses the tabulator until something has the focus, by its words or its name. What has it on the way can be seen to have it.
+func (b *tab) tabTo(what string) {
+	b.t.Helper()
+	var way []string
+	for range 120 {
+		b.do(chromedp.KeyEvent(kb.Tab))
+		at := ask(b, chromedp.Evaluate[struct {
+			What string `json:"what"`
+			Seen bool   `json:"seen"`
+		}](focused))
+		if at.What == "" {
+			continue // the end of the page, from where the browser begins anew
+		}
+		if !at.Seen {
+			b.t.Errorf("%q has the focus, and nobody can see it", at.What)
+		}
+		if at.What == what {
+			return
+		}
+		way = append(way, at.What)
+	}
+	b.t.Fatalf("the tabulator does not lead to %q, but to %q\n%s", what, way, b.seen())
+}
+
+// enter presses the key of what has the focus, and waits for the page that comes.
+func (b *tab) enter() {
+	b.t.Helper()
+	if _, err := b.turning(chromedp.KeyEvent(kb.Enter)); err != nil {
+		b.t.Fatalf("%v\n%s", err, b.seen())
+	}
+}
+
+// TestKeyboard signs in, makes a key, looks for labels, and saves and deletes a search, without a mouse.
+func TestKeyboard(t *testing.T) {
+	s := newSite(t)
+	s.registry.Holder(t, ann, cola.TierFree)
+	b := newTab(t, s.browser, true)
+	b.open(s.link(ann))
+	b.tabTo("Sign in as " + ann)
+	b.enter()
+	b.tabTo("Skip to the content")
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.tabTo("Make a key")
+	b.enter()
+	b.tabTo("name")
+	b.do(chromedp.KeyEvent("By hand"))
+	b.tabTo("Make the key")
+	b.enter()
+	b.says("By hand", "lar_")
+
+	b.open(trial.PublicURL + "/explore")
+	b.tabTo("q")
+	b.do(chromedp.KeyEvent("red"))
+	b.enter()
+	b.says("labels")
+	if !strings.Contains(b.at(), "q=red") {
+		t.Errorf("searching leads to %s", b.at())
+	}
+
+	b.open(trial.PublicURL + "/saved-searches/new")
+	b.tabTo("name")
+	b.do(chromedp.KeyEvent("Red by hand"))
+	b.tabTo("filters.query")
+	b.do(chromedp.KeyEvent("red"))
+	b.tabTo("Save the search")
+	b.enter()
+	b.says("Red by hand")
+	b.tabTo("Delete")
+	b.enter()
+	b.tabTo("Delete the search")
+	b.enter()
+	b.unhurt("without a mouse")
+}
+
+// TestLocalTime: what pages say of time is in UTC, and on hover in the reader's own zone.
+func TestLocalTime(t *testing.T) {
+	s := newSite(t)
+	s.registry.Holder(t, ann, cola.TierFree)
+	b := s.signIn(ann)
+	b.open(trial.PublicURL + "/account")
+	b.says("20 Nov 2026, 12:00 UTC")
+	title := ask(b, chromedp.Evaluate[string](`document.querySelector("main time[datetime*=T]").title`))
+	if !strings.Contains(title, "7:00") || !strings.Contains(title, "EST") {
+		t.Errorf("on hover it says %q, not the time in New York", title)
+	}
+}
+
+// TestWithoutScript makes a key and a saved search, with its preview, where no script runs.
+func TestWithoutScript(t *testing.T) {
+	s := newSite(t)
+	s.registry.Holder(t, ann, cola.TierFree)
+	b := newTab(t, s.browser, true)
+	b.scriptless()
+	b.open(s.link(ann))
+	b.click("main form button")
+	b.open(trial.PublicURL + "/keys/new")
+	b.write("[name=name]", "No script")
+	b.click("main form .button")
+	b.says("No script", "lar_")
+	b.open(trial.PublicURL + "/saved-searches/new")
+	b.write("[name=name]", "No script")
+	b.write("[name='filters.query']", "red")
+	b.click("[name=preview]")
+	b.says("of the last 30 days")
+}

@@ -1,0 +1,48 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// TestLongWords: a name of one very long word makes no page wider than the window, and no table that has to be scrolled through.
+func TestLongWords(t *testing.T) {
+	s := newSite(t)
+	s.holder = s.registry.Holder(t, ann, cola.TierStarter)
+	name := cola.Text(strings.Repeat("Unaussprechlichkeit", 8))
+	label := func(id, earlier cola.TTBID) cola.Cola {
+		return cola.Cola{
+			ColaSummary:    cola.ColaSummary{TTBID: id, BrandName: "CHAINED", ProductName: name, ProductType: cola.Wine, PermitNumber: "NJ-I-721"},
+			IsResubmission: cola.Some(earlier != 0), ForResubmissionTTBID: earlier,
+		}
+	}
+	s.registry.Hold(t, label(26_101_001_000_901, 0), label(26_201_001_000_902, 26_101_001_000_901))
+	key := s.registry.Key(t, s.holder.Account, strings.Repeat("k", 100))
+	at := s.registry.Now()
+	refusal := store.Refusal{Minute: at.Truncate(time.Minute), Channel: cola.ChannelREST, Credential: key.Credential, Reason: registry.RefusedBurst, Count: 1_000, LastAt: at}
+	if err := s.registry.Store.NoteRefusals(t.Context(), []store.AccountRefusal{{Account: s.holder.Account, Refusal: refusal}}); err != nil {
+		t.Fatal(err)
+	}
+	b := s.signIn(ann)
+	for path, within := range map[string]string{
+		"/explore/26201001000902": ".label-chain", "/usage": ".scroll:has(td[data-label=From])", "/usage/refusals": ".scroll:has(td[data-label=From])",
+	} {
+		for _, width := range []int64{wide, narrow} {
+			b.sized(width, "light")
+			b.open(trial.PublicURL + path)
+			for _, part := range []string{"html", within} {
+				if over := ask(b, chromedp.Evaluate[int](`(e => e.scrollWidth - e.clientWidth)(document.querySelector("`+part+`"))`)); over > 0 {
+					t.Errorf("%s, %d wide: %s has %d pixels to be scrolled to", path, width, part, over)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package browser
+
+import (
+	"bytes"
+	"flag"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+var update = flag.Bool("update", false, "write the committed pictures of pages anew")
+
+// looks compares pictures of pages with those that are committed. What it sees goes into the folder that COLAREGISTRY_SCREENSHOTS names, if it does.
+type looks struct {
+	t    *testing.T
+	into string
+	seen []string
+}
+
+const (
+	committedLooks = "testdata/looks"
+	// cell is the side of the squares, in pixels of a page, that pictures are compared by. Committed ones have a pixel for each: they tell the
+	// layout and the colours of a page, and not how letters are drawn.
+	cell = 8
+	// unlike is the difference of two cells, of 255, from which on they count as different, and mostUnlike how many of a hundred may be.
+	unlike     = 40
+	mostUnlike = 2.0
+)
+
+// documents is the folder of the pictures in the documentation, and documented are those pictures by what they are of.
+const documents = "../../docs/images"
+
+var documented = map[string]string{
+	"overview-1280-light": "overview", "usage-1280-light": "usage", "explore-found-1280-light": "explore", "label-1280-dark": "label-dark",
+	"search-1280-light": "saved-search", "keys-360-light": "keys-phone",
+}
+
+// loadPictures has the page load its pictures that are further down, too.
+const loadPictures = `Promise.all([...document.images].map(i => { i.loading = "eager"; return i.decode().catch(() => {}); })).then(() => true)`
+
+func newLooks(t *testing.T) *looks {
+	t.Helper()
+	return &looks{t: t, into: os.Getenv("COLAREGISTRY_SCREENSHOTS")}
+}
+
+// compare takes a picture of the whole page and compares it with the one that is committed under a name.
+func (l *looks) compare(b *tab, name string) {
+	b.t.Helper()
+	ask(b, chromedp.Evaluate[bool](loadPictures, chromedp.EvalAwaitPromise))
+	whole := ask(b, chromedp.FullScreenshot(100))
+	l.seen = append(l.seen, name+".png")
+	if l.into != "" {
+		mustWrite(b.t, filepath.Join(l.into, name+".png"), whole)
+	}
+	picture, err := png.Decode(bytes.NewReader(whole))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	small := shrunk(picture)
+	file := filepath.Join(committedLooks, name+".png")
+	if *update {
+		if doc, ok := documented[name]; ok {
+			mustWrite(b.t, filepath.Join(documents, doc+".png"), ask(b, chromedp.CaptureScreenshot()))
+		}
+		var out bytes.Buffer
+		if err := png.Encode(&out, small); err != nil {
+			b.t.Fatal(err)
+		}
+		mustWrite(b.t, file, out.Bytes())
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		b.t.Fatalf("%v; make screenshots makes it", err)
+	}
+	before, err := png.Decode(bytes.NewReader(want))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if percent := difference(before, small); percent > mostUnlike {
+		b.t.Errorf("%s looks different in %.1f of a hundred places; look at it (COLAREGISTRY_SCREENSHOTS=folder), and if it is right, make screenshots", name, percent)
+	}
+}
+
+// finish fails the test for committed pictures of pages that there are not, unless only some pages were looked at.
+func (l *looks) finish(pages int) {
+	l.t.Helper()
+	if len(l.seen) < pages {
+		return
+	}
+	files, err := os.ReadDir(committedLooks)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, f := range files {
+		if slices.Contains(l.seen, f.Name()) {
+			continue
+		}
+		if !*update {
+			l.t.Errorf("%s is a picture of no page", f.Name())
+		} else if err := os.Remove(filepath.Join(committedLooks, f.Name())); err != nil {
+			l.t.Error(err)
+		}
+	}
+}
+
+func mustWrite(t *testing.T, file string, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shrunk returns the mean colour of each cell.
+func shrunk(from image.Image) *image.NRGBA {
+	size := from.Bounds().Size()
+	to := image.NewNRGBA(image.Rect(0, 0, (size.X+cell-1)/cell, (size.Y+cell-1)/cell))
+	for y := range to.Bounds().Dy() {
+		for x := range to.Bounds().Dx() {
+			to.SetNRGBA(x, y, mean(from, image.Rect(x*cell, y*cell, (x+1)*cell, (y+1)*cell).Intersect(from.Bounds())))
+		}
+	}
+	return to
+}
+
+func mean(of image.Image, part image.Rectangle) color.NRGBA {
+	var r, g, b, n uint32
+	for y := part.Min.Y; y < part.Max.Y; y++ {
+		for x := part.Min.X; x < part.Max.X; x++ {
+			cr, cg, cb, _ := of.At(x, y).RGBA()
+			r, g, b, n = r+cr>>8, g+cg>>8, b+cb>>8, n+1
+		}
+	}
+	return color.NRGBA{R: uint8(r / n), G: uint8(g / n), B: uint8(b / n), A: 255}
+}
+
+// difference returns in how many of a hundred cells two pictures differ. What one has beyond the other's edge differs.
+func difference(a, b image.Image) float64 {
+	all := a.Bounds().Union(b.Bounds())
+	differ := 0
+	for y := range all.Dy() {
+		for x := range all.Dx() {
+			p := image.Pt(x, y)
+			if !p.In(a.Bounds()) || !p.In(b.Bounds()) || apart(a.At(x, y), b.At(x, y)) >= unlike {
+				differ++
+			}
+		}
+	}
+	return 100 * float64(differ) / float64(all.Dx()*all.Dy())
+}
+
+// apart returns the largest difference of two colours' parts.
+func apart(a, b color.Color) (most int) {
+	ar, ag, ab, _ := a.RGBA()
+	br, bg, bb, _ := b.RGBA()
+	for _, d := range []int{int(ar>>8) - int(br>>8), int(ag>>8) - int(bg>>8), int(ab>>8) - int(bb>>8)} {
+		most = max(most, d, -d)
+	}
+	return most
+}
+
+// TestDifference: a picture is like itself, a moved one is not, and a longer one differs by what it has more.
+func TestDifference(t *testing.T) {
+	plain := func(w, h int, c color.Color) *image.NRGBA {
+		i := image.NewNRGBA(image.Rect(0, 0, w, h))
+		for y := range h {
+			for x := range w {
+				i.Set(x, y, c)
+			}
+		}
+		return i
+	}
+	white, black := plain(160, 80, color.White), plain(160, 80, color.Black)
+	for name, tt := range map[string]struct {
+		a, b image.Image
+		want float64
+	}{
+		"itself":      {white, white, 0},
+		"the inverse": {white, black, 100},
+		"longer":      {white, plain(160, 160, color.White), 50},
+		"a shade":     {white, plain(160, 80, color.Gray{Y: 230}), 0},
+	} {
+		if got := difference(shrunk(tt.a), shrunk(tt.b)); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package browser
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/dashboard"
+	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/trial"
+)
+
+// committed are the list of npm packages, what they resolve to, and the issuer.
+//
+//go:embed kit
+var committed embed.FS
+
+var installed struct {
+	once sync.Once
+	kit  *kit.Kit
+	err  error
+}
+
+// mustKit returns the installed packages.
+func mustKit(t *testing.T) *kit.Kit {
+	t.Helper()
+	installed.once.Do(func() {
+		files, err := fs.Sub(committed, "kit")
+		if err == nil {
+			installed.kit, err = kit.Install(t.Context(), kit.Options{Files: files, Name: "colaregistry-browser", Dir: filepath.Join(folder, "kit")})
+		}
+		installed.err = err
+	})
+	if installed.err != nil {
+		t.Fatal(installed.err)
+	}
+	return installed.kit
+}
+
+// folder is what tests share, removed when all have ended.
+var folder string
+
+func TestMain(m *testing.M) {
+	var err error
+	if folder, err = os.MkdirTemp("", "colaregistry-browser"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+// TestPins: the packages are named by exact versions, and nobody's registry is named.
+func TestPins(t *testing.T) {
+	files, err := fs.Sub(committed, "kit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kit.CheckPins(files); err != nil {
+		t.Error(err)
+	}
+}
+
+const (
+	wide   = 1280
+	narrow = 360
+	// maxPage is how many bytes a page may have, before compression and without pictures.
+	maxPage = 60_000
+)
+
+// TestPages opens every page as people with other eyes, hands and screens do: no rule of axe is broken, in light and in dark; nothing needs to be
+// scrolled sideways on a phone; the browser complains of nothing; and no page is heavy. It also compares what they look like with what is committed.
+func TestPages(t *testing.T) {
+	s := newSite(t)
+	had := s.furnish()
+	axe := mustAxe(t)
+	looks := newLooks(t)
+	b := s.signIn(ann)
+	stranger := newTab(t, s.browser, true)
+	all := 0
+	for _, visitor := range []struct {
+		b     *tab
+		pages []namedPage
+	}{
+		{b, had.pages()},
+		{stranger, []namedPage{
+			{"sign-in", "/sign-in", 200}, {"sign-in-link", strings.TrimPrefix(s.link(ann), trial.PublicURL), 200}, {"link-used", "/sign-in/link/used", 401},
+			{"plans-open", "/plans", 200},
+		}},
+	} {
+		all += len(visitor.pages) * len(views())
+		for _, p := range visitor.pages {
+			t.Run(p.name, func(t *testing.T) {
+				s.try(visitor.b.in(t), p, axe, looks)
+			})
+		}
+	}
+	looks.finish(all)
+}
+
+// TestEveryPage: those that are tried are all that there are, but for the one that issuers send browsers back to.
+func TestEveryPage(t *testing.T) {
+	named := shown{"1", "1", "1", "1", "1", "1", "1", "1", "1"}.pages()
+	for _, pattern := range dashboard.Pages() {
+		if strings.HasPrefix(pattern, auth.SignInPath) {
+			continue // tried by a stranger
+		}
+		shape := regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}|\*`).ReplaceAllString(pattern, `[^/]+`) + `(\?.*)?$`)
+		if !slices.ContainsFunc(named, func(p namedPage) bool { return shape.MatchString(p.path) }) {
+			t.Errorf("the page %s is not tried", pattern)
+		}
+	}
+}
+
+// TestFormsAgain: forms that are refused, and answers that show a secret, keep nobody out either.
+func TestFormsAgain(t *testing.T) {
+	s := newSite(t)
+	had := s.furnish()
+	axe := mustAxe(t)
+	b := s.signIn(ann)
+	for name, tt := range map[string]struct {
+		path   string
+		fields map[string]string
+		press  string
+		status int
+		says   string
+	}{
+		"a key without a name":      {"/keys/new", map[string]string{"[name=name]": " "}, "main form .button", 400, "A name to recognise the key by is required"},
+		"a key":                     {"/keys/new", map[string]string{"[name=name]": "Axe"}, "main form .button", 200, "lar_"},
+		"a rotated key":             {"/keys/" + had.Key + "/rotate", nil, "main form .button", 200, "lar_"},
+		"a search without filters":  {"/saved-searches/new", map[string]string{"[name=name]": "All"}, "main form .button:not(.small)", 400, "narrows it"},
+		"a webhook to nowhere":      {"/destinations/new", map[string]string{"[name=address]": "nowhere"}, "main form .button", 400, "nowhere"},
+		"a label search misspelled": {"/explore?approval_date_from=soon", nil, "", 400, "approval"},
+		"a feed":                    {"/saved-searches/" + had.Search + "/feed", nil, "main form .button", 201, "/feeds/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := b.in(t)
+			b.open(trial.PublicURL + tt.path)
+			for field, text := range tt.fields {
+				b.do(chromedp.SendKeys(chromedp.CSS(field), text))
+			}
+			if tt.press != "" {
+				b.click(tt.press)
+			}
+			if status := ask(b, chromedp.Evaluate[int](answered)); status != tt.status {
+				t.Errorf("%d, want %d\n%s", status, tt.status, b.seen())
+			}
+			if page := ask(b, chromedp.Evaluate[string]("document.documentElement.outerHTML")); !strings.Contains(page, tt.says) {
+				t.Errorf("the page does not say %q\n%s", tt.says, b.seen())
+			}
+			for _, view := range views() {
+				b.sized(view.width, view.scheme)
+				b.accessible(fmt.Sprintf("%s, %d wide, %s", name, view.width, view.scheme), axe)
+			}
+			b.unhurt(name)
+		})
+	}
+}
+
+// view is how a page is looked at.
+type view struct {
+	width  int64 // CSS pixels
+	scheme string
+}
+
+func views() []view { return []view{{wide, "light"}, {wide, "dark"}, {narrow, "light"}} }
+
+// try looks at one page.
+func (s *site) try(b *tab, p namedPage, axe string, looks *looks) {
+	b.t.Helper()
+	for _, view := range views() {
+		where := fmt.Sprintf("%s, %d wide, %s", p.name, view.width, view.scheme)
+		b.sized(view.width, view.scheme)
+		s.registry.Pass(time.Second) // pages have a pace, and nobody waits here
+		b.open(trial.PublicURL + p.path)
+		if status := ask(b, chromedp.Evaluate[int](answered)); status != p.status {
+			b.t.Errorf("%s: %d, want %d", where, status, p.status)
+		}
+		b.unhurt(where)
+		b.accessible(where, axe)
+		if over := ask(b, chromedp.Evaluate[int]("document.documentElement.scrollWidth - document.documentElement.clientWidth")); over > 0 {
+			b.t.Errorf("%s: %d pixels have to be scrolled to sideways: %s", where, over, ask(b, chromedp.Evaluate[string](widest)))
+		}
+		if n := ask(b, chromedp.Evaluate[int](`performance.getEntriesByType("navigation")[0].decodedBodySize`)); n > maxPage || n == 0 {
+			b.t.Errorf("%s: the page has %d bytes, more than %d", where, n, maxPage)
+		}
+		looks.compare(b, fmt.Sprintf("%s-%d-%s", p.name, view.width, view.scheme))
+	}
+}
+
+// answered is the status of the answer that a page came with.
+const answered = `performance.getEntriesByType("navigation")[0].responseStatus`
+
+// widest finds what sticks out of a page on the right.
+const widest = `(() => {
+	const edge = document.documentElement.clientWidth;
+	return [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > edge + 1 && !e.closest(".scroll"))
+		.slice(-3).map(e => e.outerHTML.slice(0, 200)).join("\n");
+})()`
+
+// mustAxe returns the script that finds what keeps people out.
+func mustAxe(t *testing.T) string {
+	t.Helper()
+	script, err := os.ReadFile(mustKit(t).Script("node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(script)
+}
+
+// accessible fails the test for every rule of WCAG 2.2 AA and of good practice that the page breaks.
+func (b *tab) accessible(where, axe string) {
+	b.t.Helper()
+	const run = `axe.run(document, {resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations.map(v =>
+		({rule: v.id, help: v.help, at: v.nodes.map(n => n.html.slice(0, 300) + " " + (n.any[0] || n.all[0] || n.none[0] || {message: ""}).message)}))))`
+	ask(b, chromedp.Evaluate[bool](axe+";true"))
+	printed := ask(b, chromedp.Evaluate[string](run, chromedp.EvalAwaitPromise))
+	var violations []struct {
+		Rule, Help string
+		At         []string
+	}
+	if err := json.Unmarshal([]byte(printed), &violations); err != nil {
+		b.t.Fatal(err)
+	}
+	for _, v := range violations {
+		b.t.Errorf("%s: %s (%s):\n\t%s", where, v.Help, v.Rule, strings.Join(v.At, "\n\t"))
+	}
+}

@@ -1,0 +1,214 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/dashboard"
+	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/trial"
+)
+
+// allHistory is the first day that labels are of.
+var allHistory = cola.DateOf(time.Date(2005, time.January, 1, 0, 0, 0, 0, time.UTC))
+
+// ann is the account holder of a site.
+const ann = "ann@example.com"
+
+// site is a small registry with every edge, whose clock stands, under a name of its own in the browser.
+type site struct {
+	t        *testing.T
+	registry *trial.Registry
+	browser  context.Context
+	holder   cola.Caller // ann, in another browser
+}
+
+// newSite starts a site with an account that has been used for some months.
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{t: t, registry: trial.New(t)}
+	server := httptest.NewTLSServer(s.handler())
+	t.Cleanup(server.Close)
+	host := strings.TrimPrefix(trial.PublicURL, "https://")
+	s.browser = newChromium(t, "MAP "+host+":443 "+strings.TrimPrefix(server.URL, "https://"))
+	return s
+}
+
+// handler is what the program serves with, less the endpoint for assistants.
+func (s *site) handler() http.Handler {
+	s.t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	browsers, err := auth.NewBrowsers(auth.BrowserOptions{Store: s.registry.Store, PublicURL: trial.PublicURL, Now: s.registry.Now, OnFault: dashboard.ShowFault})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	rest := httpapi.New(s.registry.Service, auth.New(s.registry.Store, nil), httpapi.Options{PublicURL: trial.PublicURL, Logger: quiet})
+	people := dashboard.New(s.registry.Service, browsers, dashboard.Options{PublicURL: trial.PublicURL, Logger: quiet, Now: s.registry.Now})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if dashboard.Handles(r.URL.Path) {
+			people.ServeHTTP(w, r)
+			return
+		}
+		rest.ServeHTTP(w, r)
+	})
+}
+
+// link returns a link that signs in to an account.
+func (s *site) link(email string) string {
+	s.t.Helper()
+	account, err := s.registry.Store.AccountByEmail(s.t.Context(), email)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	token, hash := auth.NewSignInLink()
+	if err := s.registry.Store.CreateSignInLink(s.t.Context(), account.ID, hash, 15*time.Minute); err != nil {
+		s.t.Fatal(err)
+	}
+	return trial.PublicURL + auth.SignInLinkPath + token
+}
+
+// signIn opens a tab, of a browser of its own, that is signed in to an account.
+func (s *site) signIn(email string) *tab {
+	s.t.Helper()
+	b := newTab(s.t, s.browser, true)
+	b.open(s.link(email))
+	b.click("main form button")
+	if at := b.at(); at != trial.PublicURL+"/" {
+		s.t.Fatalf("the link leads to %s", at)
+	}
+	return b
+}
+
+// shown is what the pages of a site show something of.
+type shown struct {
+	Key, Label, Permittee, Search, Run, Destination, Delivery, App, EndedApp string
+}
+
+// furnish gives ann an account with a past: keys, apps and usage over months, a search that has run, a destination, refusals.
+func (s *site) furnish() (had shown) {
+	t, r := s.t, s.registry
+	t.Helper()
+	r.Pass(-75 * 24 * time.Hour)
+	s.holder = r.Holder(t, ann, cola.TierStarter)
+	laptop, nightly := r.Key(t, s.holder.Account, "Laptop"), r.Key(t, s.holder.Account, "Nightly import")
+	app := r.App(t, s.holder.Account, "Label watcher")
+	had.Key, had.App = fmt.Sprint(laptop.Credential.ID), fmt.Sprint(app.Credential.ID)
+	for range 3 {
+		if _, err := r.RevokeKey(t.Context(), s.holder, r.Key(t, s.holder.Account, "Trial").Credential.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := r.App(t, s.holder.Account, "Price list")
+	if _, err := r.RevokeConnection(t.Context(), s.holder, gone.Credential.ID); err != nil {
+		t.Fatal(err)
+	}
+	had.EndedApp = fmt.Sprint(gone.Credential.ID)
+
+	search := s.saved("New wines from France", cola.SavedSearchFilters{TypeWine: cola.Some(true), OriginImported: cola.Some(true)}, true)
+	had.Search = search.UUID
+	s.saved("Lagers in cans", cola.SavedSearchFilters{Query: "lager", ContainerCan: cola.Some(true)}, false)
+	hook, _, err := r.CreateDestination(t.Context(), s.holder, cola.DestinationParams{Kind: "webhook", Address: "https://hooks.example.com/labels"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	had.Destination = hook.UUID
+
+	label := s.use(laptop, nightly, app)
+	had.Label, had.Permittee = label.TTBID.String(), label.PermitNumber
+	r.Arrive(t, 120)
+	r.RunDue(t)
+	s.past(had.Search, &had)
+	return had
+}
+
+// saved makes a saved search of ann.
+func (s *site) saved(name string, filters cola.SavedSearchFilters, daily bool) cola.SavedSearch {
+	s.t.Helper()
+	made, _, err := s.registry.CreateSavedSearch(s.t.Context(), s.holder, cola.SavedSearchParams{
+		Name: name, Filters: &filters, Schedule: &cola.ScheduleParams{Cadence: cola.CadenceDaily, Active: cola.Some(daily)},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return made.Search
+}
+
+// use has the callers ask for labels on every day until the clock stands where it began, and be refused some, and returns a label.
+func (s *site) use(laptop, nightly, app cola.Caller) (label cola.ColaSummary) {
+	t, r := s.t, s.registry
+	t.Helper()
+	list := func(c cola.Caller, n int) {
+		page, _, err := r.SearchColas(t.Context(), c, cola.SearchParams{Status: cola.StatusApproved, ApprovalDateFrom: allHistory, PerPage: cola.Some(n)})
+		if err != nil && cola.CodeOf(err) != cola.CodeQuotaExceeded {
+			t.Fatal(err)
+		}
+		if len(page.Colas) > 0 {
+			label = page.Colas[0]
+		}
+	}
+	for day := 0; r.Now().Before(trial.Begun); day++ {
+		list(laptop, 10+day*7%60)
+		if day%2 == 0 {
+			list(nightly, 100)
+		}
+		for range day % 4 {
+			if _, _, err := r.Cola(t.Context(), app, label.TTBID.String(), ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Pass(24 * time.Hour)
+	}
+	for range cola.TierStarter.Limits().PerMinute + 3 {
+		list(nightly, 1)
+	}
+	r.Pass(2 * time.Minute)
+	return label
+}
+
+// past notes what came of the search.
+func (s *site) past(search string, had *shown) {
+	s.t.Helper()
+	runs, _, err := s.registry.SavedSearchRuns(s.t.Context(), s.holder, search, cola.SavedSearchListParams{})
+	if err != nil || len(runs.Rows) == 0 {
+		s.t.Fatalf("%d runs, %v", len(runs.Rows), err)
+	}
+	deliveries, _, err := s.registry.Deliveries(s.t.Context(), s.holder, cola.DeliveryListParams{})
+	if err != nil || len(deliveries.Rows) == 0 {
+		s.t.Fatalf("%d deliveries, %v", len(deliveries.Rows), err)
+	}
+	had.Run, had.Delivery = fmt.Sprint(runs.Rows[0].ID), fmt.Sprint(deliveries.Rows[0].ID)
+}
+
+// pages lists the pages of an account, by names for pictures of them.
+func (h shown) pages() []namedPage {
+	permittee := "/explore/permittees/" + url.PathEscape(h.Permittee)
+	search, destination := "/saved-searches/"+h.Search, "/destinations/"+h.Destination
+	return []namedPage{
+		{"overview", "/", 200}, {"keys", "/keys", 200}, {"key-new", "/keys/new", 200}, {"key-rotate", "/keys/" + h.Key + "/rotate", 200}, {"key-revoke", "/keys/" + h.Key + "/revoke", 200},
+		{"usage", "/usage", 200}, {"plans", "/plans", 200}, {"apps", "/apps", 200}, {"app-revoke", "/apps/" + h.App + "/revoke", 200}, {"account", "/account", 200}, {"connect", "/connect", 200},
+		{"searches", "/saved-searches", 200}, {"search-new", "/saved-searches/new", 200}, {"search", search, 200},
+		{"search-edit", search + "/edit", 200}, {"search-delete", search + "/delete", 200},
+		{"run", search + "/runs/" + h.Run, 200}, {"destinations", "/destinations", 200}, {"destination-new", "/destinations/new", 200},
+		{"destination", destination, 200}, {"deliveries", "/deliveries", 200}, {"delivery", "/deliveries/" + h.Delivery, 200},
+		{"explore", "/explore", 200}, {"explore-found", "/explore?product_type=wine&approval_date_from=2005-01-01", 200}, {"label", "/explore/" + h.Label, 200}, {"permittee", permittee, 200},
+		{"keys-ended", "/keys/ended", 200}, {"usage-refusals", "/usage/refusals", 200}, {"app-restore", "/apps/" + h.EndedApp + "/restore", 200},
+		{"search-feed", search + "/feed", 200}, {"search-feed-end", search + "/feed/end", 200}, {"search-explain", search + "/explain?ttb_id=" + h.Label, 200},
+		{"destination-secret", destination + "/secret", 200}, {"destination-delete", destination + "/delete", 200},
+		{"not-found", "/keys/999999/revoke", 404},
+	}
+}
+
+// namedPage is a page by a name for its pictures, with the status that it is answered with.
+type namedPage struct {
+	name, path string
+	status     int
+}
