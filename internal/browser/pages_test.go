@@ -150,7 +150,7 @@ func TestFormsAgain(t *testing.T) {
 			b := b.in(t)
 			b.open(trial.PublicURL + tt.path)
 			for field, text := range tt.fields {
-				b.do(chromedp.SendKeys(chromedp.CSS(field), text))
+				b.fill(field, text)
 			}
 			if tt.press != "" {
 				b.click(tt.press)

@@ -108,7 +108,7 @@ func walkSearch(t *testing.T, p *program, b *tab) {
 	b.fill("[name=name]", "Oak of the week")
 	b.fill("[name='filters.brand_name']", "oak")
 	b.do(until(`document.querySelector("#preview a[href^='/explore/']")`))
-	b.do(chromedp.SetValue(chromedp.CSS("[name='schedule.cadence']"), "daily"))
+	b.choose("[name='schedule.cadence']", "daily")
 	b.press("Save the search")
 	b.says("Oak of the week", "every day")
 	search := strings.TrimPrefix(b.at(), p.base+"/saved-searches/")
