@@ -12,8 +12,8 @@ import (
 // FormFor is how long a form may be open that is good for one sending.
 const FormFor = 2 * time.Hour
 
-// OpenForm returns a token for a form of whoever is signed in that is good for one sending, within FormFor. It fails with CodeUnavailable when the store
-// does not answer.
+// OpenForm returns a token for a form that is good for one sending, within FormFor, by the account that is signed in: also by a later sign-in of it, when
+// the session has ended while somebody typed. It fails with CodeUnavailable when the store does not answer.
 func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	token = rand.Text()
 	kept := sessionStore{b.store, b.now}
@@ -23,7 +23,7 @@ func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	return token, err
 }
 
-// TakeForm reports whether a form with a token is sent for the first time by whoever has opened it. Of those who send it at the same time, to any
+// TakeForm reports whether a form with a token is sent for the first time by the account that has opened it. Of those who send it at the same time, to any
 // process, one is told so. It fails with CodeUnavailable when the store does not answer; then the form may have been taken.
 func (b *Browsers) TakeForm(ctx context.Context, token string) (first bool, err error) {
 	kept := sessionStore{b.store, b.now}
@@ -37,6 +37,6 @@ func (b *Browsers) TakeForm(ctx context.Context, token string) (first bool, err 
 // formName is what a form is kept under beside sessions, whose names are hashes without a space.
 func formName(ctx context.Context, b *Browsers, token string) string {
 	c, _ := b.Caller(ctx)
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", c.Credential.ID, token))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", c.Account, token))
 	return "form " + hex.EncodeToString(sum[:])
 }

@@ -45,7 +45,7 @@ func TestForms(t *testing.T) {
 	var firsts atomic.Int32
 	for range 8 {
 		all.Go(func() {
-			ctx := context.WithValue(t.Context(), sessionKey{}, &session{kept: kept{SignIn: &signedIn{ID: ann.caller().Credential.ID}}})
+			ctx := context.WithValue(t.Context(), sessionKey{}, &session{kept: kept{SignIn: &signedIn{ID: ann.caller().Credential.ID, Account: ann.caller().Account}}})
 			if first, err := d.TakeForm(ctx, token); err != nil {
 				t.Error(err)
 			} else if first {
@@ -56,6 +56,12 @@ func TestForms(t *testing.T) {
 	all.Wait()
 	if firsts.Load() != 1 {
 		t.Errorf("the form was taken %d times", firsts.Load())
+	}
+	typed := open(ann)
+	again := d.browser()
+	again.signIn(t, "ann")
+	if !take(again, typed) || take(ann, typed) {
+		t.Error("a form that was open when the session ended is not sent once by the next one")
 	}
 	late := open(ann)
 	d.clock.pass(FormFor)

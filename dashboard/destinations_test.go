@@ -83,7 +83,7 @@ func TestSecretIsShownOnce(t *testing.T) {
 	s.post(path+"/secret", form).leads(t)
 	s.post(path+"/secret", url.Values{}).leads(t)
 	again := s.get(path)
-	again.shows(t, http.StatusOK, "This form was sent before, or is not one that is open in this browser")
+	again.shows(t, http.StatusOK, "This form was sent before, or is not one that is open for this account")
 	again.lacks(t, first, second)
 	if kept, err := s.registry.Store.Destination(t.Context(), s.browsers.callers[ann].Account, path[len("/destinations/"):]); err != nil || kept.Secrets.Current != second {
 		t.Errorf("the secret that counts is not the one that was shown: %v", err)

@@ -4,7 +4,7 @@ package dashboard
 // does, must not make another. See auth.Browsers.OpenForm.
 
 // notOpen begins what is told of a form that is not taken: whether it was sent before, was open for too long or was never opened here is not remembered.
-const notOpen = "This form was sent before, or is not one that is open in this browser, so nothing was done now. "
+const notOpen = "This form was sent before, or is not one that is open for this account, so nothing was done now. "
 
 // shownBefore is told of a form that is not taken whose answer would be shown once.
 const shownBefore = notOpen + "What it made, if it was sent, was shown then and cannot be shown again. If you do not have it, open the form anew."

@@ -74,7 +74,7 @@ func TestFormThatWasNeverOpened(t *testing.T) {
 			t.Errorf("%s leads to %s", form, to)
 		}
 		page := s.get(shown)
-		page.shows(t, http.StatusOK, "This form was sent before, or is not one that is open in this browser, so nothing was done now.", "open the form anew")
+		page.shows(t, http.StatusOK, "This form was sent before, or is not one that is open for this account, so nothing was done now.", "open the form anew")
 		page.lacks(t, "was done already")
 	}
 	s.get(path).lacks(t, "This search has one")

@@ -265,7 +265,7 @@ func TestFeedIsShownOnce(t *testing.T) {
 		t.Errorf("the address that was shown leads nowhere: %v", err)
 	}
 	s.post(path+"/feed", form).leads(t) // the answer is loaded again
-	s.get(path).shows(t, http.StatusOK, "This form was sent before, or is not one that is open in this browser", "cannot be shown again")
+	s.get(path).shows(t, http.StatusOK, "This form was sent before, or is not one that is open for this account", "cannot be shown again")
 	if _, err := s.registry.Feed(t.Context(), token); err != nil {
 		t.Errorf("loading the answer again has ended the feed: %v", err)
 	}

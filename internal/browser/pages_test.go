@@ -14,9 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
 	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/dashboard"
 	"github.com/colaregistry/colaregistry/internal/kit"
 	"github.com/colaregistry/colaregistry/internal/trial"
@@ -93,10 +96,12 @@ func TestPages(t *testing.T) {
 	all := 0
 	for _, visitor := range []struct {
 		b     *tab
+		open  func(b *tab, url string)
 		pages []namedPage
 	}{
-		{b, had.pages()},
-		{stranger, []namedPage{
+		{b, (*tab).open, had.pages()},
+		{b, (*tab).openFromElsewhere, had.pagesFromElsewhere()},
+		{stranger, (*tab).open, []namedPage{
 			{"sign-in", "/sign-in", 200}, {"sign-in-link", strings.TrimPrefix(s.link(ann), trial.PublicURL), 200}, {"link-used", "/sign-in/link/used", 401},
 			{"plans-open", "/plans", 200},
 		}},
@@ -104,7 +109,7 @@ func TestPages(t *testing.T) {
 		all += len(visitor.pages) * len(views())
 		for _, p := range visitor.pages {
 			t.Run(p.name, func(t *testing.T) {
-				s.try(visitor.b.in(t), p, axe, looks)
+				s.try(visitor.b.in(t), p, visitor.open, axe, looks)
 			})
 		}
 	}
@@ -170,6 +175,32 @@ func TestFormsAgain(t *testing.T) {
 	}
 }
 
+// TestFormOfAnEndedSession: what was typed is kept while its reader signs in anew, and then sent once.
+func TestFormOfAnEndedSession(t *testing.T) {
+	s := newSite(t)
+	s.registry.Holder(t, ann, cola.TierFree)
+	axe := mustAxe(t)
+	b := s.signIn(ann)
+	b.open(trial.PublicURL + "/keys/new")
+	b.fill("[name=name]", "Typed before")
+	b.do(command(network.ClearBrowserCookies, cdp.Empty{}))
+	b.click("main form .button")
+	if status := ask(b, chromedp.Evaluate[int](answered)); status != 401 {
+		t.Errorf("a form of a session that has ended is answered with %d", status)
+	}
+	b.says("Nothing was done")
+	for _, view := range views() {
+		b.sized(view.width, view.scheme)
+		b.accessible(fmt.Sprintf("signed out, %d wide, %s", view.width, view.scheme), axe)
+	}
+	b.unhurt("a form of a session that has ended")
+	meanwhile := newTab(t, b.ctx, false)
+	meanwhile.open(s.link(ann))
+	meanwhile.click("main form button")
+	b.click("main form .button")
+	b.says("Typed before", "lar_")
+}
+
 // view is how a page is looked at.
 type view struct {
 	width  int64 // CSS pixels
@@ -178,14 +209,14 @@ type view struct {
 
 func views() []view { return []view{{wide, "light"}, {wide, "dark"}, {narrow, "light"}} }
 
-// try looks at one page.
-func (s *site) try(b *tab, p namedPage, axe string, looks *looks) {
+// try opens one page and looks at it.
+func (s *site) try(b *tab, p namedPage, open func(b *tab, url string), axe string, looks *looks) {
 	b.t.Helper()
 	for _, view := range views() {
 		where := fmt.Sprintf("%s, %d wide, %s", p.name, view.width, view.scheme)
 		b.sized(view.width, view.scheme)
 		s.registry.Pass(time.Second) // pages have a pace, and nobody waits here
-		b.open(trial.PublicURL + p.path)
+		open(b, trial.PublicURL+p.path)
 		if status := ask(b, chromedp.Evaluate[int](answered)); status != p.status {
 			b.t.Errorf("%s: %d, want %d", where, status, p.status)
 		}

@@ -207,6 +207,13 @@ func (h shown) pages() []namedPage {
 	}
 }
 
+// pagesFromElsewhere lists those that links of other sites lead to, which are charged and so ask first.
+func (h shown) pagesFromElsewhere() []namedPage {
+	return []namedPage{
+		{"explore-ask", "/explore?q=red&product_type=wine", 200}, {"label-ask", "/explore/" + h.Label, 200},
+	}
+}
+
 // namedPage is a page by a name for its pictures, with the status that it is answered with.
 type namedPage struct {
 	name, path string

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
+	neturl "net/url"
 	"strings"
 	"time"
 
@@ -49,6 +51,13 @@ func (b *tab) seen() string {
 func (b *tab) open(url string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(url))
+}
+
+// openFromElsewhere follows a link of another site to an address.
+func (b *tab) openFromElsewhere(url string) {
+	b.t.Helper()
+	b.open("data:text/html," + neturl.PathEscape(fmt.Sprintf(`<!doctype html><title>Elsewhere</title><a href="%s">Look</a>`, html.EscapeString(url))))
+	b.click("a")
 }
 
 // eventually asks the page until an expression has a value there that is not null, over whatever pages come meanwhile.
