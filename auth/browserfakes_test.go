@@ -351,6 +351,16 @@ func (b *browser) signOut(t testing.TB) (redirect string) {
 }
 
 // cookie returns the value of the session's cookie, or nothing.
+// session returns what is kept of the browser, unsealed.
+func (b *browser) session(t testing.TB) string {
+	t.Helper()
+	data, ok := unseal(b.cookie(), b.store.sessions[sessionName(b.cookie())].data)
+	if !ok {
+		t.Fatal("nothing is kept that the cookie opens")
+	}
+	return string(data)
+}
+
 func (b *browser) cookie() string {
 	for _, c := range b.cookies {
 		return c.Value

@@ -127,11 +127,11 @@ func sessionOf(ctx context.Context) *session {
 // keptName is what the library has what is kept under.
 const keptName = "kept"
 
-// newSessions returns the library's manager, which makes tokens, hashes them for the store and writes cookies. When something is written
+// newSessions returns the library's manager, which makes tokens and writes cookies. When something is written
 // and for how long is ours: see Load. It is not made by the library's New, which starts a goroutine that nothing ends.
 func newSessions(st store.Sessions, https bool, now cola.Clock) *scs.SessionManager {
 	m := &scs.SessionManager{
-		Store: sessionStore{st, now}, Codec: sessionCodec{}, Lifetime: SignInFor, HashTokenInStore: true,
+		Store: sessionStore{st, now}, Codec: sessionCodec{}, Lifetime: SignInFor,
 		Cookie: scs.SessionCookie{Name: "colaregistry", Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Persist: true},
 	}
 	if https {
@@ -142,37 +142,43 @@ func newSessions(st store.Sessions, https bool, now cola.Clock) *scs.SessionMana
 	return m
 }
 
-// sessionStore is the store as the library wants it.
+// sessionStore is the store as the library wants it: by tokens, of which the store knows nothing.
 type sessionStore struct {
 	store.Sessions
 	now cola.Clock
 }
 
-// FindCtx reads a session. Its errors, as those of the others, are what a caller is told.
-func (s sessionStore) FindCtx(ctx context.Context, name string) (data []byte, found bool, err error) {
+// FindCtx reads a session. Its errors, as those of the others, are what a caller is told. One that cannot be unsealed is none, since whoever comes with
+// its token could do nothing about it.
+func (s sessionStore) FindCtx(ctx context.Context, token string) (data []byte, found bool, err error) {
 	reading, cancel := context.WithTimeout(ctx, findWithin)
 	defer cancel()
-	data, err = s.Session(reading, name)
+	sealed, err := s.Session(reading, sessionName(token))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil, false, nil
 	case err != nil:
 		return nil, false, storeError(ctx, reading, "read session", err)
 	}
-	return data, true, nil
+	data, found = unseal(token, sealed)
+	return data, found, nil
 }
 
 // CommitCtx keeps a session until its end, or until it was idle for too long.
-func (s sessionStore) CommitCtx(ctx context.Context, name string, data []byte, end time.Time) error {
+func (s sessionStore) CommitCtx(ctx context.Context, token string, data []byte, end time.Time) error {
+	sealed, err := seal(token, data)
+	if err != nil {
+		return fmt.Errorf("seal session: %w", err)
+	}
 	if idle := s.now().Add(SignInIdle); idle.Before(end) {
 		end = idle
 	}
-	return s.within(ctx, "keep session", func(ctx context.Context) error { return s.KeepSession(ctx, name, data, end) })
+	return s.within(ctx, "keep session", func(ctx context.Context) error { return s.KeepSession(ctx, sessionName(token), sealed, end) })
 }
 
-func (s sessionStore) DeleteCtx(ctx context.Context, name string) error {
+func (s sessionStore) DeleteCtx(ctx context.Context, token string) error {
 	return s.within(ctx, "drop session", func(ctx context.Context) error {
-		_, err := s.DropSession(ctx, name)
+		_, err := s.DropSession(ctx, sessionName(token))
 		return err
 	})
 }
