@@ -134,7 +134,7 @@ func BenchmarkFacets(b *testing.B) {
 // churn changes labels in batches, so that there are small segments and dead labels.
 func churn(b *testing.B, x *Index, g *synthetic) {
 	n := *benchLabels
-	var spent []time.Duration
+	var took []time.Duration
 	for size := n / 16; size > 0 && size >= n/2048; size /= 2 {
 		u := x.Begin()
 		for range size {
@@ -145,37 +145,53 @@ func churn(b *testing.B, x *Index, g *synthetic) {
 		if err := u.Commit(Marks{}); err != nil {
 			b.Fatal(err)
 		}
-		spent = append(spent, time.Since(at).Round(time.Millisecond))
+		took = append(took, time.Since(at).Round(time.Millisecond))
 	}
-	fmt.Fprintf(os.Stderr, "commits of %d labels, and half as many each time: %v\n", n/16, spent)
+	fmt.Fprintf(os.Stderr, "commits of %d labels, and half as many each time: %v\n", n/16, took)
 }
 
-// report asks every class so often and prints how long that took; what takes longer than promised is told.
+// report asks every class so often and prints how long that took, and the processor time that the asking thread had for it; what takes longer than
+// promised is told. Of the three rounds the quickest counts.
 func report(b *testing.B, shape string, v *View, all []class, asked int, promised time.Duration) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	w := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "%s\tp50\tp99\tmax\tp99, quickest of 3\tmean total\n", shape)
+	fmt.Fprintf(w, "%s\tp50\tp99\tmax\tp99, quickest of 3\tprocessor, p99, quickest of 3\tmean total\n", shape)
 	for _, c := range all {
-		took, quick, total := make([]time.Duration, asked), make([]time.Duration, asked), 0
-		for round := range 3 {
+		var took [3]spent
+		total := 0
+		for round := range took {
+			took[round] = newSpent(asked)
 			for i := range asked {
-				at := time.Now()
+				at, worked := time.Now(), threadTime()
 				total += c.ask(v, i)
-				if took[i] = time.Since(at); round == 0 || took[i] < quick[i] {
-					quick[i] = took[i]
-				}
+				took[round].wall[i], took[round].processor[i] = time.Since(at), threadTime()-worked
 			}
 		}
-		slices.Sort(took)
-		slices.Sort(quick)
+		quick := newSpent(asked)
+		for i := range asked {
+			quick.wall[i] = min(took[0].wall[i], took[1].wall[i], took[2].wall[i])
+			quick.processor[i] = min(took[0].processor[i], took[1].processor[i], took[2].processor[i])
+		}
+		for _, d := range [][]time.Duration{took[2].wall, quick.wall, quick.processor} {
+			slices.Sort(d)
+		}
 		late := ""
-		if quick[asked*99/100] > promised {
+		if quick.wall[asked*99/100] > promised {
 			late = "LATE"
 		}
-		fmt.Fprintf(w, "%s\t%v\t%v\t%v\t%v\t%d\t%s\n", c.name, took[asked/2], took[asked*99/100], took[asked-1],
-			quick[asked*99/100], total/asked/3, late)
+		fmt.Fprintf(w, "%s\t%v\t%v\t%v\t%v\t%v\t%d\t%s\n", c.name, took[2].wall[asked/2], took[2].wall[asked*99/100], took[2].wall[asked-1],
+			quick.wall[asked*99/100], quick.processor[asked*99/100], total/asked/3, late)
 	}
 	w.Flush()
 	b.ReportMetric(float64(v.Stats().Bytes)/mib, "MiB")
+}
+
+// spent is what questions took.
+type spent struct{ wall, processor []time.Duration }
+
+func newSpent(questions int) spent {
+	return spent{make([]time.Duration, questions), make([]time.Duration, questions)}
 }
 
 // BenchmarkFold folds everything into one segment.
