@@ -9,7 +9,7 @@ TRANSLATED := modernc.org/sqlite/lib modernc.org/libc
 RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANSLATED),-gcflags='$(p)=-d=checkptr=0 -race=false')
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint openapi-lint vuln fuzz bench perf perf-sql cluster-test conformance screenshots generate run tools
+.PHONY: help test race lint openapi-lint vuln fuzz bench perf perf-sql cluster-test conformance screenshots generate run tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,8 +17,10 @@ help: ## list the targets
 tools: ## install what the tests need and this machine lacks (Debian, Ubuntu)
 	@./scripts/install-tools
 
-test: tools lint ## everything CI runs: lint, then every test with the race detector
-	GORACE=atexit_sleep_ms=20 go test $(RACE) -timeout 40m ./...
+test: lint race ## everything CI runs: lint, then every test with the race detector
+
+race: tools ## every test with the race detector, or those of some packages (PKG=./auth)
+	GORACE=atexit_sleep_ms=20 go test $(RACE) -timeout 40m $(or $(PKG),./...)
 
 lint: tools ## formatting, vet, staticcheck, module file, OpenAPI, known vulnerabilities
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
