@@ -238,7 +238,7 @@ func (b *lockedBuffer) text() string {
 
 func newDesk(t testing.TB, change func(*desk, *BrowserOptions)) *desk {
 	t.Helper()
-	d := &desk{clock: &madeClock{at: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)}, log: &lockedBuffer{}}
+	d := &desk{clock: &madeClock{at: time.Date(2024, 3, 1, 9, 0, 0, 0, time.UTC)}, log: &lockedBuffer{}}
 	d.store = newBrowserStore(d.clock.now)
 	d.provider, d.other = newProvider(t, ourIssuer, d.clock.now), newProvider(t, otherIssuer, d.clock.now)
 	d.provider.secret = "hush"

@@ -43,7 +43,7 @@ func TestCookies(t *testing.T) {
 		"http://127.0.0.1:8080":      {Name: "colaregistry"},
 		"http://cola.example.com:80": {Name: "colaregistry"},
 	} {
-		b := newDesk(t, func(_ *desk, o *BrowserOptions) { o.PublicURL, o.Now = public, time.Now }).browser()
+		b := newDesk(t, func(_ *desk, o *BrowserOptions) { o.PublicURL = public }).browser()
 		response := b.visit(func(_ http.ResponseWriter, r *http.Request) { b.Put(r.Context(), "notice", "hello") })
 		c := response.Cookies()[0]
 		if len(c.Value) != 43 || c.MaxAge < 595 || c.MaxAge > 605 {

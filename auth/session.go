@@ -127,12 +127,12 @@ func sessionOf(ctx context.Context) *session {
 // keptName is what the library has what is kept under.
 const keptName = "kept"
 
-// newSessions returns the library's manager, which makes tokens and writes cookies. When something is written
+// newSessions returns the library's manager, which makes tokens and keeps what is under them. When something is written
 // and for how long is ours: see Load. It is not made by the library's New, which starts a goroutine that nothing ends.
 func newSessions(st store.Sessions, https bool, now cola.Clock) *scs.SessionManager {
 	m := &scs.SessionManager{
 		Store: sessionStore{st, now}, Codec: sessionCodec{}, Lifetime: SignInFor,
-		Cookie: scs.SessionCookie{Name: "colaregistry", Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Persist: true},
+		Cookie: scs.SessionCookie{Name: "colaregistry", Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode},
 	}
 	if https {
 		// With this prefix browsers take it from this host only, over https only: no neighbour can put one here.

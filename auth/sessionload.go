@@ -107,8 +107,7 @@ type sessionWriter struct {
 // begin keeps the session, or answers that it cannot be kept. The visitor may have gone: what was done is kept all the same.
 func (w *sessionWriter) begin() {
 	w.begun = true
-	s, sessions := sessionOf(w.ctx), w.browsers.sessions
-	written, err := w.browsers.keep(context.WithoutCancel(w.ctx), s)
+	written, err := w.browsers.keep(context.WithoutCancel(w.ctx), sessionOf(w.ctx))
 	if err != nil {
 		w.failed = true
 		clear(w.Header())
@@ -119,11 +118,18 @@ func (w *sessionWriter) begin() {
 	if !written {
 		return
 	}
-	var end time.Time // removes the cookie
-	if sessions.Token(w.ctx) != "" {
-		end = sessions.Deadline(w.ctx)
+	w.browsers.setCookie(w.ctx, w.ResponseWriter)
+}
+
+// setCookie gives the browser the cookie of its session, or removes it where there is none any more. The library would tell how long it holds by the
+// machine's clock, and not by ours.
+func (b *Browsers) setCookie(ctx context.Context, w http.ResponseWriter) {
+	of := b.sessions.Cookie
+	c := &http.Cookie{Name: of.Name, Path: of.Path, HttpOnly: of.HttpOnly, Secure: of.Secure, SameSite: of.SameSite, MaxAge: -1}
+	if token := b.sessions.Token(ctx); token != "" {
+		c.Value, c.MaxAge = token, int(b.sessions.Deadline(ctx).Sub(b.now())/time.Second)+1
 	}
-	sessions.WriteSessionCookie(w.ctx, w.ResponseWriter, sessions.Token(w.ctx), end)
+	http.SetCookie(w, c)
 }
 
 // end keeps the session of an answer that has no body, and what was changed after the answer began, as far as that is possible.
