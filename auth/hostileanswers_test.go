@@ -106,6 +106,7 @@ func hostileServices() []answer {
 				p.info = map[string]any{"sub": "eve", "email": "boss@example.com", "email_verified": true}
 			})
 		}, want: "two different people"},
+		{name: "details not now", setup: func(d *desk) { d.provider.set(func(p *provider) { p.status["/me"] = 401 }) }, want: "cannot be used right now", code: cola.CodeUnavailable},
 		{name: "details of nobody", setup: func(d *desk) { d.provider.set(func(p *provider) { p.info = map[string]any{"sub": nil} }) }, want: "two different people"},
 		{name: "garbled details", setup: func(d *desk) { d.provider.set(func(p *provider) { p.answer["/me"] = `{"sub":"ann","sub":"eve"}` }) }, want: "cannot be read"},
 		{name: "unverified details", setup: func(d *desk) {

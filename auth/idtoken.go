@@ -124,7 +124,7 @@ func (i *signInIssuer) askAddress(ctx context.Context, at, accessToken string, w
 	defer response.Body.Close()
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch {
-	case response.StatusCode >= http.StatusInternalServerError || response.StatusCode == http.StatusTooManyRequests:
+	case response.StatusCode >= http.StatusInternalServerError || refusedForNow(response.StatusCode):
 		i.log.Warn("an issuer cannot be asked for an address", "issuer", i.URL, "status", response.StatusCode)
 		return person{}, i.away()
 	case response.StatusCode != http.StatusOK || kind != "application/json":
@@ -142,4 +142,10 @@ func (i *signInIssuer) askAddress(ctx context.Context, at, accessToken string, w
 		return person{}, i.untrusted("it names two different people")
 	}
 	return i.addressed(who, o)
+}
+
+// refusedForNow tells whether a status is of an issuer that would answer the same question otherwise: asked later, or once its clock agrees with that of who
+// signed the token. To go on without an address would make a second account of somebody who has one.
+func refusedForNow(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusUnauthorized
 }
