@@ -193,7 +193,7 @@ func (s *Service) RotateKey(ctx context.Context, c cola.Caller, id int64, p KeyR
 		if overlap == 0 {
 			until = keys[i].CreatedAt // past on the database's clock too: at once
 		}
-		key.ExpiresAt = renewed(keys[i], now)
+		key.ExpiresAt = renewed(lifeOf(keys, i), now)
 		return s.store.ReplaceKey(ctx, c.Account, id, key, hash, until, MaxKeys)
 	})
 	return made, state, err
@@ -209,6 +209,18 @@ func (s *Service) keysBefore(ctx context.Context, account cola.AccountID) ([]sto
 		return nil, refusal
 	}
 	return keys, err
+}
+
+// lifeOf returns the key that tells how long keys[i] was made for: itself, or, where it goes on for the overlap of an earlier rotation only, a key of its name
+// that was made since. Keys come the oldest first; they are made to end at the end of a day or never, so another end is that of an overlap.
+func lifeOf(keys []store.Key, i int) store.Key {
+	asMade := func(k store.Key) bool {
+		return k.Name == keys[i].Name && (k.ExpiresAt.IsZero() || k.ExpiresAt.Equal(cola.DateOf(k.ExpiresAt).Time()))
+	}
+	if at := slices.IndexFunc(keys[i:], asMade); at >= 0 {
+		return keys[i+at]
+	}
+	return keys[i]
 }
 
 // renewed returns when a key ends that is made now and holds as long as an old one was made for; zero for never. A key that holds through a

@@ -296,6 +296,28 @@ func TestRefusedRotations(t *testing.T) {
 	}
 }
 
+// TestRotatedAgain: a key that is rotated again in its overlap, as by who lost its first successor, has one that lives as long as that.
+func TestRotatedAgain(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "again@example.com", cola.TierFree)
+	for name, expires := range map[string]cola.Date{"forever": 0, "till spring": cola.NewDate(2027, 3, 31)} {
+		w.mustMake(t, holder, registry.KeyParams{Name: "another"})
+		old := w.mustMake(t, holder, registry.KeyParams{Name: name, Expires: expires})
+		var ends []time.Time
+		for range 3 {
+			made, _, err := w.RotateKey(t.Context(), holder, old.ID, registry.KeyRotationParams{Overlap: "1 hour"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends = append(ends, made.ExpiresAt)
+			w.advance(10 * time.Minute)
+		}
+		if ends[0].IsZero() != (expires == 0) || !ends[1].Equal(ends[0]) || !ends[2].Equal(ends[0]) {
+			t.Errorf("%s: the successors end %v", name, ends)
+		}
+	}
+}
+
 // TestRotatedTwiceAtOnce: without an overlap a key has one successor.
 func TestRotatedTwiceAtOnce(t *testing.T) {
 	w := mustWorld(t, 0)
