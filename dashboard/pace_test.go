@@ -13,9 +13,9 @@ func TestPace(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	for range pagesAtOnce {
-		s.get("/plans").shows(t, http.StatusOK) // open to anybody: not held up
 		s.get("/connect").shows(t, http.StatusOK)
 	}
+	s.get("/plans").shows(t, http.StatusOK) // open to anybody: not held up
 	refused := s.get("/connect")
 	refused.shows(t, http.StatusTooManyRequests, "faster than people read", "Too many requests at once")
 	if refused.Header.Get("Retry-After") != "1" {
@@ -27,4 +27,16 @@ func TestPace(t *testing.T) {
 		s.get("/connect").shows(t, http.StatusOK)
 	}
 	s.get("/connect").shows(t, http.StatusTooManyRequests)
+}
+
+// TestPaceOfEndedSignIns: a browser that was signed out does not hold up whom the account is of, however much it asks for.
+func TestPaceOfEndedSignIns(t *testing.T) {
+	s := mustSite(t)
+	s.browsers.callers["thief"] = s.registry.SignIn(t, s.browsers.callers[ann].Account, "Thief", "")
+	s.by("thief").get("/connect").shows(t, http.StatusOK)
+	s.post("/account/sign-ins/end-others", nil).leads(t)
+	for range 2 * pagesAtOnce {
+		s.by("thief").get("/connect")
+	}
+	s.get("/connect").shows(t, http.StatusOK)
 }

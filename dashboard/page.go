@@ -29,6 +29,7 @@ type framed struct {
 	Path     string // of the page, to come back to
 	SignedIn bool
 	Account  registry.Account
+	Holder   cola.AccountID // the account that is signed in, for holderField
 	Quota    cola.QuotaState
 	Notice   string
 	Assets   *assets
@@ -65,7 +66,7 @@ func parsePages(a *assets) pages {
 // show answers with a page in its frame.
 func (v *visit) show(status int, name string, p page) error {
 	f := framed{
-		page: p, Area: areaOf(v.r.URL.Path), Path: v.r.URL.RequestURI(), SignedIn: v.signedIn, Account: v.account, Quota: v.quota,
+		page: p, Area: areaOf(v.r.URL.Path), Path: v.r.URL.RequestURI(), SignedIn: v.signedIn, Account: v.account, Holder: v.caller.Account, Quota: v.quota,
 		Notice: v.browsers.Pop(v.ctx(), noticeKey), Assets: v.assets, API: v.opts.PublicURL + apiPath,
 	}
 	return v.write(status, name, "frame", f)

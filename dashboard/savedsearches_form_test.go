@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
 )
 
 // TestTwoFormsOfOneSearch: what was changed since a form was filled is not overwritten before its sender knows; whatever else the form is sent for, it stays the
@@ -45,6 +47,28 @@ func TestTwoFormsOfOneSearch(t *testing.T) {
 			s.post(path+"/delete", nil).leads(t)
 		})
 	}
+}
+
+// TestFormsOfAnotherAccount: what was opened as one account is not made for another that has signed in meanwhile.
+func TestFormsOfAnotherAccount(t *testing.T) {
+	s := mustSite(t)
+	s.join("bob@example.com", cola.TierPro)
+	bob := s.by("bob@example.com")
+	for path, typed := range map[string]url.Values{"/saved-searches/new": typedSearch(), "/destinations/new": typedWebhook()} {
+		typed = with(typed, "holder", cutOut(s.get(path).body, `name="holder" value="`, `"`))
+		if typed.Get("holder") == "" {
+			t.Fatalf("the form at %s does not know whom it was shown to", path)
+		}
+		refused := bob.post(path, typed)
+		refused.shows(t, http.StatusForbidden, "opened by another account than bob@example.com", "Nothing was done")
+		refused.wellMade(t)
+		s.by("").post(path, typed).shows(t, http.StatusUnauthorized, `name="holder" value="`+typed.Get("holder")+`"`)
+		if a := s.post(path, typed); a.StatusCode != http.StatusSeeOther && a.StatusCode != http.StatusCreated {
+			t.Errorf("%s: %d for who opened it\n%s", path, a.StatusCode, a.body)
+		}
+	}
+	bob.get("/saved-searches").lacks(t, "All wine")
+	bob.get("/destinations").lacks(t, hook)
 }
 
 // TestFormOfAnUnchangedSearch: runs change nothing that a form holds, and no field of it is markup or a fault, whatever it has.

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -49,7 +50,11 @@ func (v *visit) path(name string) string {
 // query returns the values in the address. What cannot be read is left out.
 func (v *visit) query() url.Values { return v.r.URL.Query() }
 
-// form reads the form that was sent.
+// holderField is a hidden field of forms that make something: the account that the form was shown to. Somebody with two accounts may sign in to the
+// other one, in another tab, before it is sent.
+const holderField = "holder"
+
+// form reads the form that was sent, which must not have been shown to another account than the one that is signed in.
 func (v *visit) form() (url.Values, error) {
 	body, err := web.ReadBody(v.r, maxForm, "A form has %d bytes at most; nothing was changed. Send less at once.")
 	if err != nil {
@@ -59,6 +64,13 @@ func (v *visit) form() (url.Values, error) {
 	if err != nil {
 		return nil, cola.Errorf(cola.CodeValidation, "The form could not be read; nothing was changed. Load the page again and send it once more.")
 	}
+	if !v.signedIn {
+		return values, nil // it is kept, for whoever signs in next: see keepForm
+	}
+	if shownTo := values.Get(holderField); shownTo != "" && shownTo != fmt.Sprint(v.caller.Account) {
+		return nil, cola.Errorf(cola.CodeForbidden, "This form was opened by another account than %s, which is signed in now. Nothing was done: open the form anew, or sign in to the other account and send it again.", v.account.Email)
+	}
+	values.Del(holderField)
 	return values, nil
 }
 
@@ -87,8 +99,8 @@ func (e *edge) anybody(serve func(*visit) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{edge: e, w: w, r: r}
 		if v.caller, v.signedIn = e.browsers.Caller(r.Context()); v.signedIn {
-			// A page for anybody is shown also where the account cannot be told.
-			v.signedIn = v.recognise() == nil
+			// A page for anybody is shown also where the account cannot be told, or was asked for too often.
+			v.signedIn = e.pace.take(paced{signIn: v.caller.Credential.ID}) == nil && v.recognise() == nil
 		}
 		v.finish(serve(v))
 	}
@@ -102,7 +114,7 @@ func (e *edge) holder(serve func(*visit) error) http.HandlerFunc {
 			v.finish(v.askToSignIn(""))
 			return
 		}
-		err := e.pace.take(v.caller.Account)
+		err := e.pace.take(paced{signIn: v.caller.Credential.ID})
 		if err == nil {
 			err = v.recognise()
 		}
@@ -110,6 +122,9 @@ func (e *edge) holder(serve func(*visit) error) http.HandlerFunc {
 			v.signedIn = false
 			v.finish(v.askToSignIn("You were signed out here. Sign in again to go on."))
 			return
+		}
+		if err == nil {
+			err = e.pace.take(paced{account: v.caller.Account})
 		}
 		if err == nil {
 			err = serve(v)
