@@ -105,7 +105,11 @@ func (v *visit) useSignInLink() error {
 // returnPage returns the page that a sign-in leads to, for an address that a browser brought: one here that is looked at.
 func returnPage(address string) string {
 	to := auth.LocalPage(address)
-	if area := areaOf(to); area == signOutPath || area == signInPath || !Handles(area) {
+	u, err := url.Parse(to)
+	if err != nil {
+		return homePath
+	}
+	if area := areaOf(u.Path); area == signOutPath || area == signInPath || !Handles(area) {
 		return homePath
 	}
 	return to
@@ -126,6 +130,7 @@ func (v *visit) setReturn(to string, seconds int) {
 }
 
 func (v *visit) signOut() error {
+	_, known := v.browsers.Caller(v.ctx())
 	redirect, err := v.browsers.SignOut(v.ctx())
 	v.w.Header().Set("Clear-Site-Data", `"cache"`) // pages that were charged are kept for going back: see keepForBack
 	if err != nil && cola.CodeOf(err) != cola.CodeUnauthorized {
@@ -134,6 +139,9 @@ func (v *visit) signOut() error {
 	if redirect != "" {
 		v.signedIn = false
 		return v.leadAway(redirect, "On to sign out at the issuer")
+	}
+	if !known {
+		return v.leadTo(signInPath, "") // a notice would be kept in the database, for anybody who asks
 	}
 	return v.leadTo(signInPath, "You are signed out.")
 }

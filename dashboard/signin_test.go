@@ -52,6 +52,17 @@ func TestBeginningIsBounded(t *testing.T) {
 	nobody.post("/sign-in", nil).shows(t, http.StatusOK)
 }
 
+// TestSigningNobodyOut: a browser that is not signed in has nothing kept of it.
+func TestSigningNobodyOut(t *testing.T) {
+	s := mustSite(t)
+	if to := s.by("").post("/sign-out", nil).leads(t); to != "/sign-in" || len(s.browsers.put) != 0 {
+		t.Errorf("led to %s, kept %v", to, s.browsers.put)
+	}
+	if s.post("/sign-out", nil).leads(t); len(s.browsers.put) != 1 {
+		t.Error("who was signed in is not told")
+	}
+}
+
 // TestReturn: who was led to the sign-in comes back to the page that was wanted, also with a link; and to no place that somebody else chose.
 func TestReturn(t *testing.T) {
 	s := mustSite(t)
@@ -72,7 +83,12 @@ func TestReturn(t *testing.T) {
 	if to := use(page.Cookies()[0].Value); to != "/explore/26324001000004?x=1" {
 		t.Errorf("the link leads to %s", to)
 	}
-	for _, odd := range []string{"//evil.example", "https://evil.example", "/sign-out", "/sign-in?return=/keys", "/api/v1/usage", "/%5cevil.example", "%zz", ""} {
+	for _, wanted := range []string{"/explore?brand_name=oak", "/keys?page=2", "/deliveries?status=failed"} {
+		if to := use(url.QueryEscape(wanted)); to != wanted {
+			t.Errorf("the link leads to %s for %q", to, wanted)
+		}
+	}
+	for _, odd := range []string{"//evil.example", "/sign-out?x=1", "/%73ign-out", "/sign-in?return=/x", "https://evil.example", "/sign-out", "/sign-in?return=/keys", "/api/v1/usage", "/%5cevil.example", "%zz", ""} {
 		if to := use(url.QueryEscape(odd)); to != "/" {
 			t.Errorf("the link leads to %s for %q", to, odd)
 		}
