@@ -17,6 +17,10 @@ func searchPrice() price {
 	return price{"one list record for each label that it shows, 20 at most; none found is free", "Make the search"}
 }
 
+func explanationPrice() price {
+	return price{"one list record; a label that there is not is free", "Open the page"}
+}
+
 func recordPrice() price {
 	return price{"one detail view; a record that there is not is free", "Open the page"}
 }

@@ -11,12 +11,13 @@ import (
 // chargedPages are pages of each kind that is charged, and what opening each costs.
 func (s *site) chargedPages() map[string]string {
 	return map[string]string{
-		"/explore?q=":                               "one list record for each label that it shows",
-		"/explore?origin=france&page=2":             "one list record for each label that it shows",
-		"/explore/" + s.someLabel():                 "one detail view",
-		"/explore/permittees/" + s.somePermit():     "one detail view",
-		"/explore/99999999999999":                   "one detail view",
-		"/explore/permittees/%3Cscript%3Ealert%2F/": "one detail view",
+		"/explore?q=":                                                   "one list record for each label that it shows",
+		"/explore?origin=france&page=2":                                 "one list record for each label that it shows",
+		"/explore/" + s.someLabel():                                     "one detail view",
+		"/explore/permittees/" + s.somePermit():                         "one detail view",
+		"/explore/99999999999999":                                       "one detail view",
+		s.mustSaved(typedSearch()) + "/explain?ttb_id=" + s.someLabel(): "one list record",
+		"/explore/permittees/%3Cscript%3Ealert%2F/":                     "one detail view",
 	}
 }
 

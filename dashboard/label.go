@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
@@ -116,7 +118,8 @@ func labelImageOf(img *cola.Image, number int, of labelRow, publicURL string) la
 	position := shortened(plainText(string(img.ContainerPosition)), shownName)
 	title := "Image"
 	if position != "" {
-		title = strings.ToUpper(position[:1]) + position[1:] + " image"
+		first, size := utf8.DecodeRuneInString(position)
+		title = string(unicode.ToUpper(first)) + position[size:] + " image"
 	}
 	one := labelImage{Number: number, Picture: pictureAt(publicURL, string(img.ImageURL)), Title: title}
 	one.Picture.Alt = title + " of " + strings.TrimSpace(of.Brand+" "+of.Product)

@@ -24,13 +24,17 @@ type explainedFilter struct {
 }
 
 func (v *visit) explainSearch() error {
-	id := v.path("uuid")
+	id, label := v.path("uuid"), strings.TrimSpace(v.query().Get("ttb_id"))
+	if label != "" {
+		if answered, err := v.beforeCharge(explanationPrice()); answered {
+			return err
+		}
+	}
 	found, state, err := v.svc.SavedSearch(v.ctx(), v.caller, id, "")
 	if err != nil {
 		return err
 	}
 	v.asked(state)
-	label := strings.TrimSpace(v.query().Get("ttb_id"))
 	if label == "" {
 		return v.leadTo(searchPath(id), "Type the TTB id of a label, to see why it was found or not.")
 	}
@@ -39,6 +43,7 @@ func (v *visit) explainSearch() error {
 	if err != nil {
 		return err
 	}
+	v.keepForBack()
 	p := explainPage{Search: found.Value, Explanation: e, Name: labelName(&e.Label), Said: inFieldWords(e.Message)}
 	for _, f := range e.Filters {
 		p.Filters = append(p.Filters, explainedFilter{met(cola.FilterSetOf(f.Filter)), soughtText(f), f.Met})

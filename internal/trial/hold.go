@@ -24,7 +24,10 @@ func (r *Registry) Hold(t testing.TB, labels ...cola.Cola) {
 	}
 	watcher := r.Holder(t, "watcher@example.com", cola.TierPro)
 	last := cola.SearchParams{Q: labels[len(labels)-1].TTBID.String()}
-	for {
+	for deadline := time.Now().Add(5 * time.Minute); ; {
+		if time.Now().After(deadline) {
+			t.Fatal("the index does not follow the database")
+		}
 		page, _, err := r.SearchColas(t.Context(), watcher, last)
 		if err != nil {
 			t.Fatal(err)
