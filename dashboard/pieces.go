@@ -138,7 +138,7 @@ func (c *apiCall) Curl() string {
 	return b.String()
 }
 
-// ToolCall writes the call of the tool as the message that an assistant sends.
+// ToolCall writes the call of the tool as the message that an assistant sends: a whole one of JSON-RPC, as /mcp refuses what is copied otherwise.
 func (c *apiCall) ToolCall() string {
 	if c.Tool == "" {
 		return ""
@@ -147,7 +147,7 @@ func (c *apiCall) ToolCall() string {
 	if arguments == nil {
 		arguments = struct{}{}
 	}
-	return fmt.Sprintf(`{"method": "tools/call", "params": {"name": %q, "arguments": %s}}`, c.Tool, compactJSON(arguments))
+	return fmt.Sprintf(`{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": %q, "arguments": %s}}`, c.Tool, compactJSON(arguments))
 }
 
 // shellQuoted writes a text so that a shell takes it as it is.

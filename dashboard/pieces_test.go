@@ -1,0 +1,53 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"html"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// toolMessages returns what a page says that an assistant sends to /mcp.
+func (a answer) toolMessages() (messages []string) {
+	parts := strings.Split(a.body, `aria-label="Message of an assistant"><code>`)
+	for _, part := range parts[1:] {
+		message, _, _ := strings.Cut(part, "</code>")
+		messages = append(messages, html.UnescapeString(message))
+	}
+	return messages
+}
+
+// TestToolMessages: whoever copies what an assistant sends has a whole message of JSON-RPC: /mcp refuses any other.
+func TestToolMessages(t *testing.T) {
+	s := mustSite(t)
+	pages := map[string]string{
+		"/": "get_usage", "/usage": "get_usage", "/plans": "get_usage", "/explore?q=%22red+wine%22+%3C%26": "search_colas", "/explore/" + s.someLabel(): "get_cola",
+		permitHref(s.somePermit()): "get_permittee", newSearchPath: "create_saved_search", newSearchPath + "?q=%22oak%22+%3Cb%3E": "create_saved_search",
+	}
+	for path, tool := range pages {
+		page := s.get(path)
+		page.shows(t, http.StatusOK)
+		messages := page.toolMessages()
+		if len(messages) != 1 {
+			t.Errorf("%s shows %d messages", path, len(messages))
+		}
+		for _, text := range messages {
+			var message struct {
+				JSONRPC string `json:"jsonrpc"`
+				ID      *int   `json:"id"`
+				Method  string `json:"method"`
+				Params  struct {
+					Name      string         `json:"name"`
+					Arguments map[string]any `json:"arguments"`
+				} `json:"params"`
+			}
+			if err := json.Unmarshal([]byte(text), &message); err != nil {
+				t.Errorf("%s: %v: %s", path, err, text)
+			}
+			if message.JSONRPC != "2.0" || message.ID == nil || message.Method != "tools/call" || message.Params.Name != tool || message.Params.Arguments == nil {
+				t.Errorf("%s shows %s", path, text)
+			}
+		}
+	}
+}
