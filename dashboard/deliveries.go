@@ -69,6 +69,7 @@ type deliveriesPage struct {
 	Rows                           []deliveryRow
 	Pager                          pager
 	States, Searches, Destinations []option
+	More                           bool // searches than are offered
 	Filtered                       bool
 }
 
@@ -94,7 +95,7 @@ func (v *visit) deliveries() error {
 		States:   append([]option{{Label: "any state"}}, optionsOf(strings.ToLower(asked.Get("state")), cola.DeliveryStates()...)...),
 		Filtered: asked.Has("state") || asked.Has("destination") || asked.Has("saved_search"),
 	}
-	p.Searches, _ = searchOptions(roll, asked.Get("saved_search"), "any search")
+	p.Searches, p.More = searchOptions(roll, asked.Get("saved_search"), "any search")
 	p.Destinations = []option{{Label: "any destination"}}
 	for _, d := range names.all {
 		p.Destinations = append(p.Destinations, option{Value: d.UUID, Label: names.destinations[d.UUID], Chosen: strings.EqualFold(d.UUID, asked.Get("destination"))})

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/trial"
@@ -126,6 +127,37 @@ func TestDeliveriesOfOthers(t *testing.T) {
 		bob.post(id+"/replay", nil).shows(t, http.StatusNotFound)
 	}
 	bob.get("/deliveries?destination="+path[14:]).shows(t, http.StatusOK, "No delivery is so")
+}
+
+// TestDeliveriesOfManySearches: a list that does not offer every search says so, and how to come to the others; one of these stays chosen.
+func TestDeliveriesOfManySearches(t *testing.T) {
+	s := mustSite(t)
+	var last string
+	save := func(name string) {
+		p := cola.SavedSearchParams{Name: name, Filters: &cola.SavedSearchFilters{}}
+		made, _, err := s.registry.CreateSavedSearch(t.Context(), s.browsers.callers[s.as], p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.registry.Pass(time.Second) // more are refused at once, and they are listed oldest first
+		last = made.Search.UUID
+	}
+	for i := range mostOffered {
+		save(fmt.Sprint("Search ", i))
+	}
+	s.get("/deliveries").lacks(t, "to choose from are the first of yours")
+	save("Beyond")
+	save("Further beyond")
+	page := s.get("/deliveries")
+	page.shows(t, http.StatusOK, "The saved searches to choose from are the first of yours", `aria-describedby="saved_search-hint"`, "Search 99<")
+	page.lacks(t, "eyond<")
+	page.wellMade(t)
+	own := searchPath(last)
+	s.get(own).shows(t, http.StatusOK, "Nothing was sent yet", `href="/deliveries?saved_search=`+last+`">All deliveries of this search`)
+	chosen := s.get("/deliveries?saved_search=" + strings.ToUpper(last))
+	chosen.shows(t, http.StatusOK, `<option value="`+last+`" selected>Further beyond<`, "The saved searches to choose from are the first of yours", "No delivery is so")
+	chosen.lacks(t, ">Beyond<")
+	chosen.wellMade(t)
 }
 
 // mailless is a service that sends no e-mail, over a registry that says otherwise.
