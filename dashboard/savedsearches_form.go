@@ -235,7 +235,22 @@ func (f *searchForm) nameDay() {
 	if f.Is("schedule.cadence", cola.CadenceMonthly) {
 		name = "schedule.monthday"
 	}
-	f.Problems[name] = messages
+	for _, message := range messages {
+		f.Problems[name] = append(f.Problems[name], dayBounds(name, message))
+	}
+}
+
+// dayBounds has what is wrong with a day tell the bounds of its field: where no number was typed, the message has those of schedule.day, which holds the days of
+// weeks and of months.
+func dayBounds(name, message string) string {
+	said, both := strings.CutSuffix(message, " from 0 to 28.")
+	switch {
+	case !both:
+		return message
+	case name == "schedule.monthday":
+		return said + " from 1 to 28."
+	}
+	return said + " from 0 to 6."
 }
 
 // mostWords is how many words a field offers: a page must stay small.

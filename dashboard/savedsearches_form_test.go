@@ -71,6 +71,27 @@ func TestFormsOfAnotherAccount(t *testing.T) {
 	bob.get("/destinations").lacks(t, hook)
 }
 
+// TestBoundsOfTheDay: whatever is wrong with a day, the form tells the bounds of the field that it was typed into.
+func TestBoundsOfTheDay(t *testing.T) {
+	s := mustSite(t)
+	path := s.mustSaved(typedSearch())
+	for _, tt := range []struct{ cadence, field, typed, says string }{
+		{"monthly", "schedule.monthday", "x", `"x" is not accepted; write a whole number from 1 to 28.`},
+		{"monthly", "schedule.monthday", "1.5", `"1.5" is not accepted; write a whole number from 1 to 28.`},
+		{"monthly", "schedule.monthday", "0", "allowed: 1 to 28"},
+		{"monthly", "schedule.monthday", "29", "allowed: 1 to 28"},
+		{"monthly", "schedule.monthday", "", "1 to 28"},
+		{"weekly", "schedule.weekday", "x", `"x" is not accepted; write a whole number from 0 to 6.`},
+		{"weekly", "schedule.weekday", "7", "allowed: 0 to 6"},
+	} {
+		for _, form := range []string{newSearchPath, path + "/edit"} {
+			page := s.post(form, typedSearch("schedule.cadence", tt.cadence, tt.field, tt.typed))
+			page.shows(t, http.StatusBadRequest, tt.says, `href="#`+fieldID(tt.field)+`"`)
+			page.lacks(t, "0 to 28")
+		}
+	}
+}
+
 // TestFormOfAnUnchangedSearch: runs change nothing that a form holds, and no field of it is markup or a fault, whatever it has.
 func TestFormOfAnUnchangedSearch(t *testing.T) {
 	s := mustSite(t)
