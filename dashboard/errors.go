@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"net/http"
+	"regexp"
 	"strconv"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -15,10 +16,12 @@ type faultPage struct {
 	Message   string
 	Details   []faultDetail
 	RequestID string // to quote; for faults of ours only
-	Retry     int64  // seconds after which it is worth another try; 0: no such time
+	Retry     int64  // seconds after which it is worth another try; 0: no such time, or the message tells it
 	Upgrade   string // where a larger plan is had
-	Again     string // address to try again, where a limit was in the way; empty for forms
+	Again     string // address to try again, where a limit or an outage was in the way; empty for forms
 	Suspended bool
+	Unknown   bool      // whether somebody is signed in cannot be told
+	Kept      *keptForm // what was sent and not taken; nil: nothing
 }
 
 // faultDetail is what is wrong with one field.
@@ -28,7 +31,33 @@ type faultDetail struct {
 }
 
 // fail answers with a page that tells of an error.
-func (v *visit) fail(err error) {
+func (v *visit) fail(err error) { v.tell(err, faultPage{}) }
+
+// failBefore answers with a page that tells of an error that came before anything was done. It is no fault of who filled in a form, so the form
+// is kept on the page, to send it again.
+func (v *visit) failBefore(err error) {
+	p := faultPage{}
+	if v.keeps(err) {
+		if kept, unread := v.kept(); unread == nil {
+			p.Kept = &kept
+		}
+	}
+	v.tell(err, p)
+}
+
+// keeps reports whether the page of an error can keep a form that was sent: the same form may be taken later. A part of a page keeps none, since
+// what is typed is still in the page around it.
+func (v *visit) keeps(err error) bool {
+	if v.r.Method != http.MethodPost || v.r.Header.Get("Hx-Request") != "" {
+		return false
+	}
+	shown, _ := web.Shown(err, "")
+	status := web.StatusOf(shown.Code)
+	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
+}
+
+// tell answers with a page that tells of an error, besides what the page has already.
+func (v *visit) tell(err error, p faultPage) {
 	event := web.EventOf(v.ctx())
 	if web.Gone(v.r, err) {
 		v.w.WriteHeader(web.StatusClientGone)
@@ -39,16 +68,17 @@ func (v *visit) fail(err error) {
 	if event.Fault == nil {
 		event.Fault = fault
 	}
-	p := faultPage{Status: web.StatusOf(shown.Code), Message: shown.Message, Upgrade: shown.UpgradeURL, Suspended: shown.Code == cola.CodeAccountSuspended}
+	p.Status, p.Message, p.Upgrade, p.Suspended = web.StatusOf(shown.Code), shown.Message, shown.UpgradeURL, shown.Code == cola.CodeAccountSuspended
 	if shown.Code == cola.CodeInternal {
 		p.RequestID = event.RequestID
 	}
-	if p.Status == http.StatusTooManyRequests && v.r.Method == http.MethodGet {
-		p.Again = v.r.URL.RequestURI()
-	}
+	p.Again = v.again(p.Status)
 	if shown.RetryAfter > 0 {
-		p.Retry = web.RetrySeconds(shown.RetryAfter)
-		v.w.Header().Set("Retry-After", strconv.FormatInt(p.Retry, 10))
+		seconds := web.RetrySeconds(shown.RetryAfter)
+		v.w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
+		if !saysAgain.MatchString(p.Message) {
+			p.Retry = seconds
+		}
 	}
 	for field, messages := range problemsOf(shown) {
 		p.Details = append(p.Details, faultDetail{field, messages})
@@ -57,6 +87,19 @@ func (v *visit) fail(err error) {
 	if err := v.show(p.Status, "fault", page{Title: faultTitle(p), Data: p}); err != nil {
 		web.Fail(v.w, v.r, err)
 	}
+}
+
+// saysAgain matches messages that tell already to try again, or when.
+var saysAgain = regexp.MustCompile(`(?i)\bagain\b|\bin (a few|\d+) (seconds|minutes)\b`)
+
+// again returns the address to try again after a fault of such a status; empty: there is none. Where an issuer leads back to is used once, so
+// who comes from there signs in anew.
+func (v *visit) again(status int) string {
+	passes := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+	if !passes || v.r.Method != http.MethodGet || v.r.URL.Path == signInPath+"/callback" {
+		return ""
+	}
+	return v.r.URL.RequestURI()
 }
 
 // faultTitle heads the page of a fault.
@@ -97,6 +140,10 @@ type edgeKey struct{}
 
 // ShowFault answers a request to the dashboard whose session cannot be read or kept, with a page that knows nobody. It is for
 // auth.BrowserOptions.
+//
+// A form that nobody has read yet is kept on the page. One that was read may have been taken, when only the session could not be kept after it: its body
+// is spent, and the page does not offer to send it again. Neither is a form of another site kept, as its forgery is not refused yet and our own page must
+// not send it.
 func ShowFault(w http.ResponseWriter, r *http.Request, err error) {
 	e, ok := r.Context().Value(edgeKey{}).(*edge)
 	if !ok {
@@ -105,7 +152,14 @@ func ShowFault(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	unknown := *e
 	unknown.browsers = nobody{e.browsers}
-	(&visit{edge: &unknown, w: w, r: r}).fail(err)
+	v := &visit{edge: &unknown, w: w, r: r}
+	p := faultPage{Unknown: true}
+	if v.keeps(err) && e.origins().Check(r) == nil {
+		if kept, unread := v.kept(); unread == nil && len(kept.Fields) > 0 {
+			p.Kept = &kept
+		}
+	}
+	v.tell(err, p)
 }
 
 // nobody is Browsers of a request without a session: nothing is kept for it.

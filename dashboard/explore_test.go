@@ -279,7 +279,7 @@ func TestExploreAtLimits(t *testing.T) {
 		}
 	}
 	full := free.get("/explore?q=nothinglikethis")
-	full.shows(t, http.StatusTooManyRequests, "It is worth another try in", `href="/explore?q=nothinglikethis">Try again`, "Back to the overview")
+	full.shows(t, http.StatusTooManyRequests, "Try again in 60 seconds.", `href="/explore?q=nothinglikethis">Try again`, "Back to the overview")
 	full.wellMade(t)
 	if full.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")

@@ -47,14 +47,20 @@ func originOf(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// refuseForged refuses forms that a page of another origin has a browser send.
-func (e *edge) refuseForged(next http.Handler) http.Handler {
+// origins tells forms of our own pages from those that a page of another origin has a browser send.
+func (e *edge) origins() *http.CrossOriginProtection {
 	protection := http.NewCrossOriginProtection()
 	if origin := originOf(e.opts.PublicURL); origin != "" {
 		if err := protection.AddTrustedOrigin(origin); err != nil { // also where a proxy says another Host
 			panic(err) // it is an origin
 		}
 	}
+	return protection
+}
+
+// refuseForged refuses forms that a page of another origin has a browser send.
+func (e *edge) refuseForged(next http.Handler) http.Handler {
+	protection := e.origins()
 	protection.SetDenyHandler(e.anybody(func(v *visit) error {
 		return cola.Errorf(cola.CodeForbidden, "The form was sent from another site, so nothing was done. Open the page here and send it again.")
 	}))

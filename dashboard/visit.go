@@ -56,6 +56,19 @@ const holderField = "holder"
 
 // form reads the form that was sent, which must not have been shown to another account than the one that is signed in.
 func (v *visit) form() (url.Values, error) {
+	values, err := v.sentFields()
+	if err != nil {
+		return nil, err
+	}
+	if shownTo := values.Get(holderField); v.signedIn && shownTo != "" && shownTo != fmt.Sprint(v.caller.Account) {
+		return nil, cola.Errorf(cola.CodeForbidden, "This form was opened by another account than the one that is signed in now. Nothing was done: open the form anew, or sign in to the other account and send it again.")
+	}
+	values.Del(holderField)
+	return values, nil
+}
+
+// sentFields reads the form that was sent, as it is.
+func (v *visit) sentFields() (url.Values, error) {
 	body, err := web.ReadBody(v.r, maxForm, "A form has %d bytes at most; nothing was changed. Send less at once.")
 	if err != nil {
 		return nil, err
@@ -64,13 +77,6 @@ func (v *visit) form() (url.Values, error) {
 	if err != nil {
 		return nil, cola.Errorf(cola.CodeValidation, "The form could not be read; nothing was changed. Load the page again and send it once more.")
 	}
-	if !v.signedIn {
-		return values, nil // it is kept, for whoever signs in next: see keepForm
-	}
-	if shownTo := values.Get(holderField); shownTo != "" && shownTo != fmt.Sprint(v.caller.Account) {
-		return nil, cola.Errorf(cola.CodeForbidden, "This form was opened by another account than %s, which is signed in now. Nothing was done: open the form anew, or sign in to the other account and send it again.", v.account.Email)
-	}
-	values.Del(holderField)
 	return values, nil
 }
 
@@ -126,10 +132,11 @@ func (e *edge) holder(serve func(*visit) error) http.HandlerFunc {
 		if err == nil {
 			err = e.pace.take(paced{account: v.caller.Account})
 		}
-		if err == nil {
-			err = serve(v)
+		if err != nil {
+			v.failBefore(err)
+			return
 		}
-		v.finish(err)
+		v.finish(serve(v))
 	}
 }
 
@@ -161,7 +168,7 @@ func (v *visit) askToSignIn(notice string) error {
 	return v.leadTo(target, notice)
 }
 
-// keptForm is a form that was sent when nobody was signed in any more.
+// keptForm is a form that was sent and not taken: nobody was signed in any more, or it could not be told who.
 type keptForm struct {
 	Action string
 	Fields []keptField
@@ -171,9 +178,18 @@ type keptField struct{ Name, Value string }
 
 // keepForm shows that nobody is signed in, with the form that was sent.
 func (v *visit) keepForm() error {
-	form, err := v.form()
+	kept, err := v.kept()
 	if err != nil {
 		return err
+	}
+	return v.show(http.StatusUnauthorized, "again", page{Title: "You are signed out", Data: kept})
+}
+
+// kept reads the form that was sent, to put it on a page that can send it again.
+func (v *visit) kept() (keptForm, error) {
+	form, err := v.sentFields()
+	if err != nil {
+		return keptForm{}, err
 	}
 	kept := keptForm{Action: v.r.URL.RequestURI()}
 	for _, name := range slices.Sorted(maps.Keys(form)) {
@@ -181,7 +197,7 @@ func (v *visit) keepForm() error {
 			kept.Fields = append(kept.Fields, keptField{name, value})
 		}
 	}
-	return v.show(http.StatusUnauthorized, "again", page{Title: "You are signed out", Data: kept})
+	return kept, nil
 }
 
 // finish answers with what became of the page.

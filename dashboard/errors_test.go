@@ -1,0 +1,125 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// accountless is a registry that cannot tell accounts.
+type accountless struct {
+	*registry.Service
+	err error
+}
+
+func (a accountless) Account(context.Context, cola.Caller) (registry.Account, cola.QuotaState, error) {
+	return registry.Account{}, cola.QuotaState{}, a.err
+}
+
+// unreadable is Browsers whose sessions cannot be read; or not kept, after all is done.
+type unreadable struct {
+	*fakeBrowsers
+	after bool
+}
+
+func (u unreadable) Load(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if u.after {
+			u.fakeBrowsers.Load(next).ServeHTTP(httptest.NewRecorder(), r)
+		}
+		ShowFault(w, r, cola.Unavailable())
+	})
+}
+
+// without returns the site over another service and other browsers.
+func (s *site) without(svc Service, b Browsers) *site {
+	other := *s
+	other.handler = New(svc, b, Options{PublicURL: trial.PublicURL, Logger: quiet, Now: s.registry.Now})
+	return &other
+}
+
+// outages are the site with a database that is gone, by what cannot be told of a request any more.
+func (s *site) outages() map[string]*site {
+	return map[string]*site{
+		"account": s.without(accountless{s.registry.Service, cola.Unavailable()}, s.browsers),
+		"session": s.without(s.registry.Service, unreadable{s.browsers, false}),
+	}
+}
+
+// TestFormsOutliveOutages: what was typed is not lost when the database is gone as it is sent.
+func TestFormsOutliveOutages(t *testing.T) {
+	s := mustSite(t)
+	typed := typedSearch("name", `Oak & "ash" <b>`)
+	for name, out := range s.outages() {
+		t.Log(name)
+		kept := out.post("/saved-searches/new?x=1", typed)
+		kept.shows(t, http.StatusServiceUnavailable, "cannot answer right now", "What you sent is kept on this page", "Send it again",
+			`action="/saved-searches/new?x=1"`, `name="name" value="Oak & "ash" <b>"`)
+		kept.lacks(t, "You are signed out", "worth another try", `<p><a href="/sign-in">`)
+		if strings.Contains(kept.body, "<b>") || kept.Header.Get("Retry-After") == "" {
+			t.Errorf("%v:\n%s", kept.Header, kept.body)
+		}
+		kept.wellMade(t)
+		huge := out.post("/saved-searches/new", url.Values{"name": {strings.Repeat("x", 70_000)}})
+		huge.shows(t, http.StatusServiceUnavailable, "cannot answer right now")
+		huge.lacks(t, "Send it again")
+		live := httptest.NewRequest(http.MethodPost, "/saved-searches/preview", strings.NewReader(typed.Encode()))
+		live.Header.Set("Hx-Request", "true")
+		out.send(live).lacks(t, "Send it again")
+	}
+	s.get("/saved-searches").shows(t, http.StatusOK, "No saved search yet")
+	fault := s.without(accountless{s.registry.Service, cola.Errorf(cola.CodeAccountSuspended, "Suspended.")}, s.browsers).post("/saved-searches/new", typed)
+	fault.shows(t, http.StatusForbidden, "Suspended.")
+	fault.lacks(t, "Send it again")
+}
+
+// TestPagesInAnOutage: a page that cannot be shown right now offers to try again, since nobody knows that the visitor is signed out.
+func TestPagesInAnOutage(t *testing.T) {
+	s := mustSite(t)
+	for name, out := range s.outages() {
+		t.Log(name)
+		a := out.get("/saved-searches?page=2")
+		a.shows(t, http.StatusServiceUnavailable, `href="/saved-searches?page=2">Try again</a>`, "Back to the overview")
+		a.lacks(t, "Send it again", "worth another try", `<p><a href="/sign-in">`)
+		a.wellMade(t)
+	}
+	back := s.without(s.registry.Service, unreadable{s.browsers, false}).get("/sign-in/callback?code=x")
+	back.shows(t, http.StatusServiceUnavailable)
+	back.lacks(t, "code=x", "Try again</a>")
+}
+
+// TestOutageKeepsNoOther: what another site has a browser send is not put on a page of ours to send, and neither is what was done already.
+func TestOutageKeepsNoOther(t *testing.T) {
+	s := mustSite(t)
+	forged := httptest.NewRequest(http.MethodPost, "/saved-searches/new", strings.NewReader("name=forged"))
+	forged.Header.Set("Origin", "https://evil.example")
+	a := s.outages()["session"].send(forged)
+	a.shows(t, http.StatusServiceUnavailable, "Back to the overview")
+	a.lacks(t, "forged", "Send it again")
+	done := s.without(s.registry.Service, unreadable{s.browsers, true}).post("/saved-searches/new", typedSearch())
+	done.shows(t, http.StatusServiceUnavailable, "Back to the overview")
+	done.lacks(t, "Send it again")
+	done.wellMade(t)
+}
+
+// TestSecondsAreToldOnce: a message that says when to try again is not followed by another that does.
+func TestSecondsAreToldOnce(t *testing.T) {
+	for message, want := range map[string]bool{
+		cola.Unavailable().Message:                                       true,
+		"The request took too long and was given up. Try again shortly.": true,
+		"Look at the list of keys in a few seconds.":                     true,
+		"Pages are asked for faster than people read.":                   false,
+		"The plan allows 60 requests in any 60 seconds.":                 false,
+	} {
+		if got := saysAgain.MatchString(message); got != want {
+			t.Errorf("%q: %v", message, got)
+		}
+	}
+}
