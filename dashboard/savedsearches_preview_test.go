@@ -81,6 +81,11 @@ func TestPreviewOfWhatCannotBeCounted(t *testing.T) {
 	s.by("").post("/saved-searches/preview", url.Values{}).shows(t, http.StatusUnauthorized, "You are signed out")
 }
 
+// TestPreviewSaysWhenItFails: the page has the words that its script shows in place of a count that could not be made.
+func TestPreviewSaysWhenItFails(t *testing.T) {
+	mustSite(t).get("/saved-searches/new").shows(t, http.StatusOK, `data-failed="This could not be counted just now. Change something, or try again in a moment."`, `hx-indicator="closest .preview"`)
+}
+
 // TestNothingFilledInHasNoPlot: a plot of all labels would tell nothing of a search that looks for nothing yet.
 func TestNothingFilledInHasNoPlot(t *testing.T) {
 	s := mustSite(t)

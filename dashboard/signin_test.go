@@ -119,7 +119,7 @@ func TestFormsOutliveSignIns(t *testing.T) {
 	live := httptest.NewRequest(http.MethodPost, "/saved-searches/preview", strings.NewReader(typed.Encode()))
 	live.Header.Set("Hx-Request", "true")
 	part := s.by("").send(live)
-	part.shows(t, http.StatusOK, `id="found"`, "You are signed out")
+	part.shows(t, http.StatusOK, `id="found"`, "You are signed out", `<p id="preview-said" hx-swap-oob="innerHTML"></p>`) // the count of before goes
 	if strings.Contains(part.body, "<html") {
 		t.Error("a whole page is put into the one that is shown")
 	}

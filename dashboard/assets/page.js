@@ -47,6 +47,19 @@
     for (const form of document.querySelectorAll("form[data-once]")) form.dataset.once = "";
   });
 
+  // What a preview shows is old while another is asked for, and goes when that fails: a count that is not of what is typed would mislead.
+  const previewOf = (event) => event.target.closest?.("#preview");
+  document.addEventListener("htmx:beforeSend", (event) => previewOf(event)?.setAttribute("aria-busy", "true"));
+  document.addEventListener("htmx:afterRequest", (event) => previewOf(event)?.removeAttribute("aria-busy"));
+  for (const failure of ["htmx:sendError", "htmx:responseError", "htmx:timeout"]) {
+    document.addEventListener(failure, (event) => {
+      const preview = previewOf(event);
+      if (!preview) return;
+      preview.replaceChildren();
+      document.getElementById("preview-said").textContent = preview.dataset.failed;
+    });
+  }
+
   document.addEventListener("htmx:afterSwap", (event) => improve(event.target));
   improve(document);
 })();
