@@ -36,12 +36,13 @@
     }
   });
 
-  // A form that makes something is sent once, however often its button is pressed; coming back to the page it may be sent again.
+  // A form that makes something is sent once, however often its button is pressed; coming back to the page, or after a while, it may be sent again.
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (!("once" in form.dataset)) return;
     if (form.dataset.once) event.preventDefault();
     form.dataset.once = "sent";
+    setTimeout(() => { form.dataset.once = ""; }, 10_000); // the sending may have been stopped, of which no event tells
   });
   addEventListener("pageshow", () => {
     for (const form of document.querySelectorAll("form[data-once]")) form.dataset.once = "";
