@@ -320,6 +320,9 @@ func refusalRows(r registry.UsageReport, most int) []refusalRow {
 	for i := range rows {
 		refused := r.Refusals[i]
 		rows[i] = refusalWords(refused.Reason, r.State)
+		if refused.Reason == registry.RefusedBurst && refused.Channel == cola.ChannelDashboard {
+			rows[i].Do = "Ask for less at once, and wait a minute." // people in a browser see no Retry-After
+		}
 		rows[i].Refusal, rows[i].Channel = refused, channelWords(refused.Channel)
 		rows[i].Source = sourceWords(registry.UseRow{Credential: refused.Credential, Name: refused.Name})
 	}

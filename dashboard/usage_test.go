@@ -244,3 +244,14 @@ func TestARotatedKeyIsOneSource(t *testing.T) {
 		t.Errorf("%d sources", len(got))
 	}
 }
+
+// TestBurstsInABrowser: people who ask for too many pages are told how long to wait, and programs where they find it.
+func TestBurstsInABrowser(t *testing.T) {
+	r := registry.UsageReport{Refusals: []registry.Refusal{
+		{Channel: cola.ChannelDashboard, Reason: registry.RefusedBurst}, {Channel: cola.ChannelREST, Reason: registry.RefusedBurst},
+	}}
+	rows := refusalRows(r, 2)
+	if !strings.Contains(rows[0].Do, "wait a minute") || !strings.Contains(rows[1].Do, "Retry-After") {
+		t.Errorf("%q, %q", rows[0].Do, rows[1].Do)
+	}
+}
