@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -121,4 +122,24 @@ func TestWithoutScript(t *testing.T) {
 	b.fill("[name='filters.query']", "red")
 	b.click("[name=preview]")
 	b.says("of the last 30 days")
+}
+
+// TestPreviewThatFails: a preview that cannot be had says so in place of the count of what was typed before, and counts again once it can.
+func TestPreviewThatFails(t *testing.T) {
+	s := newSite(t)
+	s.registry.Holder(t, ann, cola.TierFree)
+	b := s.signIn(ann)
+	b.open(trial.PublicURL + "/saved-searches/new")
+	counted := until(`document.getElementById("preview-said").innerText.includes("of the last 30 days")`)
+	b.fill("[name='filters.query']", "red")
+	b.do(counted)
+	blocked := func(patterns ...*network.BlockPattern) {
+		b.do(command(network.SetBlockedURLs, network.SetBlockedURLsParams{URLPatterns: patterns}))
+	}
+	blocked(&network.BlockPattern{URLPattern: trial.PublicURL + "/saved-searches/preview", Block: true})
+	b.fill("[name='filters.query']", "white")
+	b.do(until(`document.getElementById("preview-said").innerText.includes("could not be counted just now")`), until(`!document.querySelector("#preview a")`))
+	blocked()
+	b.fill("[name='filters.query']", "red")
+	b.do(counted, until(`!document.getElementById("preview").hasAttribute("aria-busy")`))
 }
