@@ -111,6 +111,9 @@ func (k *kept) current(now time.Time) {
 type session struct {
 	kept    kept
 	changed bool // and not kept yet
+
+	token string // that the browser came with; empty: none that anything is kept under
+	read  kept   // what was kept under it when this request read it, or has kept since
 }
 
 type sessionKey struct{}

@@ -44,6 +44,7 @@ func (b *Browsers) open(r *http.Request) (context.Context, error) {
 	s.kept, _ = b.sessions.Get(ctx, keptName).(kept)
 	now := b.now()
 	s.kept.current(now)
+	s.token, s.read = b.sessions.Token(ctx), s.kept.clone()
 	if s.kept.SignIn != nil && now.Sub(s.kept.Seen) >= seenEvery {
 		// At once, and not when the page is done: by then another request may have kept something that this one has not seen.
 		s.changed = true
@@ -72,6 +73,10 @@ func (b *Browsers) keep(ctx context.Context, s *session) (written bool, err erro
 	if !s.changed {
 		return false, nil
 	}
+	if gone, err := b.catchUp(ctx, s); err != nil || gone {
+		s.changed = s.changed && !gone
+		return false, err
+	}
 	if s.kept.empty() {
 		s.changed = false
 		if b.sessions.Token(ctx) == "" {
@@ -88,7 +93,7 @@ func (b *Browsers) keep(ctx context.Context, s *session) (written bool, err erro
 	b.sessions.Put(ctx, keptName, s.kept)
 	b.sessions.SetDeadline(ctx, end)
 	if _, _, err = b.sessions.Commit(ctx); err == nil {
-		s.changed = false
+		s.changed, s.read = false, s.kept.clone()
 	}
 	return true, err
 }
