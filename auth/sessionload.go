@@ -74,7 +74,7 @@ func (b *Browsers) keep(ctx context.Context, s *session) (written bool, err erro
 		return false, nil
 	}
 	if gone, err := b.catchUp(ctx, s); err != nil || gone {
-		s.changed = s.changed && !gone
+		s.changed = err != nil
 		return false, err
 	}
 	if s.kept.empty() {

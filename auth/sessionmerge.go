@@ -15,7 +15,7 @@ func (b *Browsers) catchUp(ctx context.Context, s *session) (gone bool, err erro
 	}
 	data, found, err := sessionStore{b.store, b.now}.FindCtx(ctx, token)
 	if err != nil || !found {
-		return !found, err
+		return err == nil, err
 	}
 	_, values, err := sessionCodec{}.Decode(data)
 	if err != nil {
