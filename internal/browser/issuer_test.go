@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"golang.org/x/oauth2"
+
+	"github.com/colaregistry/colaregistry/internal/program"
 )
 
 // TestIssuer signs in at a real issuer, connects an app with a token of it, ends the app's access, and signs out here and there.
 func TestIssuer(t *testing.T) {
-	address := mustAddress(t)
+	address := program.Address(t)
 	base := "http://" + address
 	codes := make(chan string, 1)
 	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -26,7 +28,7 @@ func TestIssuer(t *testing.T) {
 	issuer := startIssuer(t, base, redirect)
 	p := startProgramAt(t, address, "--public-url", base, "--oidc-issuer", issuer, "--oidc-apps", "any", "--oidc-scope", "registry.read",
 		"--sign-in-client-id", "dashboard", "--sign-in-client-secret", "of no use to anybody else", "--sign-in-name", "Example Accounts")
-	if printedLink.MatchString(p.out.String()) {
+	if printedLink.MatchString(p.Output()) {
 		t.Error("a link was printed although an issuer signs people in")
 	}
 

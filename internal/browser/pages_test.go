@@ -22,6 +22,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/dashboard"
 	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/program"
 	"github.com/colaregistry/colaregistry/internal/trial"
 )
 
@@ -61,7 +62,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	code := m.Run()
+	code := program.Main(m.Run)
 	os.RemoveAll(folder)
 	os.Exit(code)
 }

@@ -39,13 +39,13 @@ func TestWalk(t *testing.T) {
 	walkRevocation(t, p, b, key)
 	walkSearch(t, p, b)
 	b.unhurt("the walk")
-	if logged := p.log.String(); strings.Contains(logged, key) || strings.Contains(logged, link[len(p.base+auth.SignInLinkPath):]) {
+	if logged := p.Log(); strings.Contains(logged, key) || strings.Contains(logged, link[len(p.base+auth.SignInLinkPath):]) {
 		t.Error("the log holds a key or the token of a link")
 	}
 }
 
 // walkKey makes a key and returns it.
-func walkKey(t *testing.T, p *program, b *tab) string {
+func walkKey(t *testing.T, p *walked, b *tab) string {
 	t.Helper()
 	b.press("Make a key")
 	b.fill("[name=name]", "Walker <script>window.struck = true</script>")
@@ -69,7 +69,7 @@ func walkKey(t *testing.T, p *program, b *tab) string {
 }
 
 // walkUsage makes calls with the key and sees them counted.
-func walkUsage(t *testing.T, p *program, b *tab, key string) {
+func walkUsage(t *testing.T, p *walked, b *tab, key string) {
 	t.Helper()
 	status, page := p.call("GET", "/colas?per_page=7", key)
 	if status != http.StatusOK {
@@ -88,7 +88,7 @@ func walkUsage(t *testing.T, p *program, b *tab, key string) {
 }
 
 // walkRevocation ends the key, of which the next call is told.
-func walkRevocation(t *testing.T, p *program, b *tab, key string) {
+func walkRevocation(t *testing.T, p *walked, b *tab, key string) {
 	t.Helper()
 	b.open(p.base + "/keys")
 	revoke := ask(b, chromedp.Evaluate[string](`[...document.querySelectorAll("tr")].find(r => r.innerText.includes("Walker")).querySelector("a[href$=revoke]").getAttribute("href")`))
@@ -102,7 +102,7 @@ func walkRevocation(t *testing.T, p *program, b *tab, key string) {
 }
 
 // walkSearch makes a saved search and pauses it.
-func walkSearch(t *testing.T, p *program, b *tab) {
+func walkSearch(t *testing.T, p *walked, b *tab) {
 	t.Helper()
 	b.open(p.base + "/saved-searches/new")
 	b.fill("[name=name]", "Oak of the week")
@@ -114,7 +114,7 @@ func walkSearch(t *testing.T, p *program, b *tab) {
 	search := strings.TrimPrefix(b.at(), p.base+"/saved-searches/")
 	b.press("Pause")
 	b.says("paused")
-	key := p.run("key", "create", "--account", "demo@example.com", "--name", "checks")
+	key := p.Run("key", "create", "--account", "demo@example.com", "--name", "checks")
 	_, body := p.call("GET", "/saved-searches/"+search, key)
 	schedule, _ := body["data"].(map[string]any)["schedule"].(map[string]any)
 	if schedule["active"] != false || schedule["cadence"] != "daily" {

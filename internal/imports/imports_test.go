@@ -49,6 +49,8 @@ var table = map[string][]string{
 	"internal/traffic":       {"auth", "cola", "store", "quota"},
 	"internal/browser":       {everything}, // tries the dashboard in a real browser
 	"internal/trial":         {everything}, // runs a small registry for tests
+	"internal/program":       {"internal/kit", "internal/traffic"},
+	"internal/attack":        {everything}, // attacks the whole program
 	"internal/cluster":       {everything}, // drives many processes through failures
 	"internal/conformance":   {everything}, // has the program tried by others
 }

@@ -1,0 +1,205 @@
+// Package program builds the real server and runs it as a child process, for tests that use or attack it from outside.
+package program
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/traffic"
+)
+
+// stopWithin bounds how long a server may take to shut down.
+const stopWithin = time.Minute
+
+// build is the compiled program, shared by all tests of a binary.
+var build struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// Main runs the tests and deletes the compiled program afterwards. TestMain of a package that uses Start or Run calls it:
+// os.Exit(program.Main(m.Run)).
+func Main(run func() int) int {
+	defer func() { os.RemoveAll(build.dir) }()
+	return run()
+}
+
+// Path returns the compiled program, building it on first use.
+func Path(t testing.TB) string {
+	t.Helper()
+	build.once.Do(func() {
+		if build.dir, build.err = os.MkdirTemp("", "colaregistry-program"); build.err != nil {
+			return
+		}
+		_, build.err = kit.Succeed(kit.Command(context.Background(), "go", "build", "-o", build.dir, "github.com/colaregistry/colaregistry/cmd/colaregistry"))
+	})
+	if build.err != nil {
+		t.Fatal(build.err)
+	}
+	return filepath.Join(build.dir, "colaregistry")
+}
+
+// Options configures a server. The zero value starts one with an empty data directory on a free port.
+type Options struct {
+	Address     string   // host and port; empty picks a free port on loopback
+	Dir         string   // data directory; empty makes one that is deleted after the test
+	DatabaseURL string   // empty uses the embedded database in Dir
+	Flags       []string // further flags of serve
+	Env         []string // NAME=value, added to the environment of this process
+}
+
+// Server is a running server. It is stopped when the test ends.
+type Server struct {
+	URL string // scheme, host and port
+	Dir string // data directory
+
+	t        testing.TB
+	options  Options
+	daemon   *kit.Daemon
+	out, log output
+}
+
+// Address returns a free address on loopback.
+func Address(t testing.TB) string {
+	t.Helper()
+	address, err := traffic.QuietAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+// Start starts a server and waits until /readyz returns 200.
+func Start(t testing.TB, o Options) *Server {
+	t.Helper()
+	s := Launch(t, o)
+	if err := s.daemon.Await(t.Context(), s.URL+"/readyz"); err != nil {
+		t.Fatalf("start the server: %v\n%s", err, s.Log())
+	}
+	return s
+}
+
+// Launch starts a server without waiting for it, for tests of a start that fails or takes long.
+func Launch(t testing.TB, o Options) *Server {
+	t.Helper()
+	if o.Address == "" {
+		o.Address = Address(t)
+	}
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	s := &Server{URL: "http://" + o.Address, Dir: o.Dir, t: t, options: o}
+	cmd := kit.Command(context.Background(), Path(t), append(append([]string{"serve", "--listen", o.Address}, s.storeFlags()...), o.Flags...)...)
+	cmd.Env = append(os.Environ(), o.Env...)
+	cmd.Stdout = &s.out
+	var err error
+	if s.daemon, err = kit.Launch(cmd, &s.log); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// storeFlags tell a command where the server's data is.
+func (s *Server) storeFlags() []string {
+	flags := []string{"--data-dir", s.Dir}
+	if s.options.DatabaseURL != "" {
+		flags = append(flags, "--database-url", s.options.DatabaseURL)
+	}
+	return flags
+}
+
+// Stop shuts the server down. The test fails if it exits with an error. Stopping twice is harmless.
+func (s *Server) Stop() {
+	if s.daemon == nil {
+		return
+	}
+	if err := s.daemon.Stop(stopWithin); err != nil {
+		s.t.Errorf("the server: %v\n%s", err, s.Log())
+	}
+	s.daemon = nil
+}
+
+// ExitError waits until a launched server exits by itself, and returns its error. The test fails if it keeps running.
+func (s *Server) ExitError() error {
+	s.t.Helper()
+	select {
+	case <-s.daemon.Exited:
+	case <-time.After(stopWithin):
+		s.t.Fatalf("the server still runs\n%s", s.Log())
+	}
+	err := s.daemon.Stop(0)
+	s.daemon = nil
+	if err == nil {
+		return nil
+	}
+	return errors.New(err.Error() + "\n" + s.Log())
+}
+
+// Output returns everything the server has written to standard output.
+func (s *Server) Output() string { return s.out.String() }
+
+// Log returns everything the server has written to standard error.
+func (s *Server) Log() string { return s.log.String() }
+
+// AwaitOutput waits until the server has written text to standard output.
+func (s *Server) AwaitOutput(text string) {
+	s.t.Helper()
+	for range 600 {
+		if strings.Contains(s.Output(), text) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	s.t.Fatalf("the server does not print %q:\n%s%s", text, s.Output(), s.Log())
+}
+
+// Run runs another command on the server's data and returns its standard output without surrounding white space.
+func (s *Server) Run(args ...string) string {
+	s.t.Helper()
+	out, err := s.Try(args...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+// Try is Run for commands that may fail.
+func (s *Server) Try(args ...string) (string, error) {
+	s.t.Helper()
+	cmd := kit.Command(s.t.Context(), Path(s.t), append(args, s.storeFlags()...)...)
+	cmd.Env = append(os.Environ(), s.options.Env...)
+	out, err := kit.Succeed(cmd)
+	if err != nil {
+		return "", fmt.Errorf("colaregistry %s: %w", strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(out), nil
+}
+
+// output collects what a child process writes.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
