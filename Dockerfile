@@ -6,12 +6,13 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 RUN CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /out/colaregistry ./cmd/colaregistry \
- && mkdir /out/data
+ && mkdir /out/data /out/secrets
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/colaregistry /colaregistry
 COPY --from=build --chown=65532:65532 /out/data /data
+COPY --from=build --chown=65532:65532 /out/secrets /secrets
 USER 65532:65532
 VOLUME /data
 EXPOSE 8080

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -50,6 +51,7 @@ type BrowserStore interface {
 type BrowserOptions struct {
 	Store     BrowserStore
 	PublicURL string                // scheme and host that users reach the service at; with https cookies are for https only
+	Keys      *keyring.Keyring      // seal sign-in attempts; every process has the same
 	Issuers   []SignInIssuer        // may be empty: then links are the only way to sign in
 	Client    *http.Client          // to ask issuers with; what it leaves open is as with nil, which is one of ours
 	Now       cola.Clock            // nil: time.Now

@@ -12,6 +12,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/postgres"
@@ -136,6 +137,19 @@ func (h home) flags() []string {
 		flags = append(flags, "--database-url", h.DatabaseURL)
 	}
 	return flags
+}
+
+// keyFlags names the home's key file, which every server of a home on PostgreSQL shares.
+func (h home) keyFlags(t *testing.T) []string {
+	t.Helper()
+	if h.DatabaseURL == "" {
+		return nil // a key file appears beside the embedded database
+	}
+	file := filepath.Join(h.DataDir, "secret.key")
+	if _, err := keyring.LoadOrCreate(file); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--secret-key-file", file}
 }
 
 // run runs a command on the home to its end and returns what it printed on standard output.

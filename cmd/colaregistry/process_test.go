@@ -20,6 +20,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/openapitest"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 	"github.com/colaregistry/colaregistry/store"
@@ -63,6 +64,11 @@ func setDatabases(t *testing.T, e *testscript.Env, kind string) (err error) {
 			return err
 		}
 		e.Setenv("COLAREGISTRY_DATABASE_URL", source)
+		keyFile := filepath.Join(t.TempDir(), "secret.key")
+		if err := keyring.Create(keyFile); err != nil {
+			return err
+		}
+		e.Setenv("COLAREGISTRY_SECRET_KEY_FILE", keyFile)
 	}
 	e.Setenv("SOURCE", source)
 	e.Setenv("OTHER", other)
@@ -137,7 +143,7 @@ func startServer(t *testing.T, h home, args ...string) *serverProcess {
 func launch(t *testing.T, h home, args ...string) *serverProcess {
 	t.Helper()
 	s := &serverProcess{key: h.key, done: make(chan error, 1)}
-	s.cmd = command(slices.Concat([]string{"serve", "--listen", "127.0.0.1:0"}, h.flags(), args)...)
+	s.cmd = command(slices.Concat([]string{"serve", "--listen", "127.0.0.1:0"}, h.flags(), h.keyFlags(t), args)...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.err
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -22,12 +22,14 @@ import (
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/dashboard"
 	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/store"
 )
 
 type serveCommand struct {
 	storeFlags
+	secretFlags
 	logFlags
 	oauthFlags
 	dashboardFlags
@@ -77,6 +79,10 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer admin.close() // last of all, so that the end can be seen
+	keys, err := c.keyring(c.storeFlags)
+	if err != nil {
+		return err
+	}
 	st, err := c.open(env, admin.registerer())
 	if err != nil {
 		return err
@@ -89,7 +95,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := newServer(c, env, st, publicURL, listener.Addr(), admin)
+	s, err := newServer(c, env, st, keys, publicURL, listener.Addr(), admin)
 	if err != nil {
 		return err
 	}
@@ -127,7 +133,7 @@ type server struct {
 	courier  *alerts.Courier   // nil with it
 }
 
-func newServer(c *serveCommand, env *environment, st store.Store, publicURL string, listening net.Addr, admin *admin) (*server, error) {
+func newServer(c *serveCommand, env *environment, st store.Store, keys *keyring.Keyring, publicURL string, listening net.Addr, admin *admin) (*server, error) {
 	resource := c.resource(publicURL)
 	tokens, err := c.tokens(env, st, resource, admin.registerer())
 	if err != nil {
@@ -157,7 +163,7 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 		Hosts:   append(ownHosts(publicURL, listening), c.AllowedHosts...),
 		Origins: append([]string{publicURL}, c.AllowedOrigins...),
 	})
-	people, err := s.people(c, st, publicURL, admin.registerer())
+	people, err := s.people(c, st, keys, publicURL, admin.registerer())
 	if err != nil {
 		return nil, err
 	}
@@ -170,12 +176,12 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 }
 
 // people returns the edge for account holders.
-func (s *server) people(c *serveCommand, st store.Store, publicURL string, metrics prometheus.Registerer) (http.Handler, error) {
+func (s *server) people(c *serveCommand, st store.Store, keys *keyring.Keyring, publicURL string, metrics prometheus.Registerer) (http.Handler, error) {
 	issuers, err := c.signInIssuers(c.Issuers)
 	if err != nil {
 		return nil, err
 	}
-	if s.browsers, err = c.browsers(s.env, st, publicURL, issuers, metrics); err != nil {
+	if s.browsers, err = c.browsers(s.env, st, keys, publicURL, issuers, metrics); err != nil {
 		return nil, err
 	}
 	return dashboard.New(s.service, s.browsers, dashboard.Options{PublicURL: publicURL, BillingURL: c.BillingURL, Logger: s.env.log, Metrics: metrics, SignInForApps: len(c.Issuers) > 0}), nil

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/perf/measure"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 	"github.com/colaregistry/colaregistry/internal/traffic"
@@ -131,8 +132,12 @@ func (c *cluster) fill(ctx context.Context) (err error) {
 
 // startProcesses starts the processes and waits until they are ready.
 func (c *cluster) startProcesses(ctx context.Context) error {
+	keyFile := filepath.Join(c.dir, "secret.key")
+	if _, err := keyring.LoadOrCreate(keyFile); err != nil {
+		return err
+	}
 	for i := range processCount {
-		p, err := newProcess(i, c.program, filepath.Join(c.dir, fmt.Sprintf("process%d", i+1)), c.url(), c.log)
+		p, err := newProcess(i, c.program, filepath.Join(c.dir, fmt.Sprintf("process%d", i+1)), c.url(), keyFile, c.log)
 		if err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ type instance struct {
 }
 
 // newProcess makes the place of a process. It is started by start.
-func newProcess(number int, program, dir, database string, log *slog.Logger) (p *process, err error) {
+func newProcess(number int, program, dir, database, keyFile string, log *slog.Logger) (p *process, err error) {
 	p = &process{number: number, program: program, dir: dir, log: log.With("process", number+1)}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func newProcess(number int, program, dir, database string, log *slog.Logger) (p 
 		return nil, err
 	}
 	p.flags = []string{"serve", "--demo", "never", "--log-level", "warn", "--drain-delay", drainDelay.String(),
-		"--listen", p.listen, "--admin-listen", p.admin, "--data-dir", dir, "--database-url", database}
+		"--listen", p.listen, "--admin-listen", p.admin, "--data-dir", dir, "--database-url", database, "--secret-key-file", keyFile}
 	return p, nil
 }
 

@@ -30,7 +30,7 @@ var table = map[string][]string{
 	"store/postgres":  {"cola", "store", "store/records"},
 	"search":          {"cola"},
 	"quota":           {"cola", "store"},
-	"auth":            {"cola", "store", "internal/strictjson"},
+	"auth":            {"cola", "store", "internal/keyring", "internal/strictjson"},
 	"ingest":          {"cola", "store"},
 	"registry":        {"cola", "store", "search", "quota", "auth"},
 	"alerts":          {"cola", "store", "search"},
@@ -49,7 +49,7 @@ var table = map[string][]string{
 	"internal/traffic":       {"auth", "cola", "store", "quota"},
 	"internal/browser":       {everything}, // tries the dashboard in a real browser
 	"internal/trial":         {everything}, // runs a small registry for tests
-	"internal/program":       {"internal/kit", "internal/traffic"},
+	"internal/program":       {"internal/keyring", "internal/kit", "internal/traffic"},
 	"internal/attack":        {everything}, // attacks the whole program
 	"internal/cluster":       {everything}, // drives many processes through failures
 	"internal/conformance":   {everything}, // has the program tried by others

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/kit"
 	"github.com/colaregistry/colaregistry/internal/traffic"
 )
@@ -54,6 +55,7 @@ type Options struct {
 	Address     string   // host and port; empty picks a free port on loopback
 	Dir         string   // data directory; empty makes one that is deleted after the test
 	DatabaseURL string   // empty uses the embedded database in Dir
+	NoKeyFile   bool     // start on DatabaseURL without the key file that is otherwise created in Dir
 	Flags       []string // further flags of serve
 	Env         []string // NAME=value, added to the environment of this process
 }
@@ -99,7 +101,15 @@ func Launch(t testing.TB, o Options) *Server {
 		o.Dir = t.TempDir()
 	}
 	s := &Server{URL: "http://" + o.Address, Dir: o.Dir, t: t, options: o}
-	cmd := kit.Command(context.Background(), Path(t), append(append([]string{"serve", "--listen", o.Address}, s.storeFlags()...), o.Flags...)...)
+	flags := append([]string{"serve", "--listen", o.Address}, s.storeFlags()...)
+	if o.DatabaseURL != "" && !o.NoKeyFile {
+		file := filepath.Join(o.Dir, "secret.key")
+		if _, err := keyring.LoadOrCreate(file); err != nil {
+			t.Fatal(err)
+		}
+		flags = append(flags, "--secret-key-file", file)
+	}
+	cmd := kit.Command(context.Background(), Path(t), append(flags, o.Flags...)...)
 	cmd.Env = append(os.Environ(), o.Env...)
 	cmd.Stdout = &s.out
 	var err error

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/perf/measure"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 	"github.com/colaregistry/colaregistry/search"
@@ -137,7 +138,11 @@ func (c *comparison) serve(ctx context.Context) (err error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return err
 	}
-	c.server, err = measure.Serve(ctx, c.program, filepath.Join(c.dir, "serve.log"), "--data-dir", data, "--database-url", c.registry)
+	keyFile := filepath.Join(data, "secret.key")
+	if _, err := keyring.LoadOrCreate(keyFile); err != nil {
+		return err
+	}
+	c.server, err = measure.Serve(ctx, c.program, filepath.Join(c.dir, "serve.log"), "--data-dir", data, "--database-url", c.registry, "--secret-key-file", keyFile)
 	return err
 }
 

@@ -1,0 +1,226 @@
+// Package keyring encrypts small secrets under keys from a file.
+//
+// A key file holds one key a line, each 32 random bytes in base64; blank lines and lines that start with # are ignored. The
+// first key seals, and every key opens, so a key is rotated by adding a new first line and, once everything is sealed under
+// it, deleting the old one. Every process of a deployment uses the same file.
+package keyring
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	keySize = 32
+	idSize  = 4
+	// sealedVersion is the first byte of everything sealed. The key's id, the nonce and the ciphertext follow.
+	sealedVersion = 1
+	header        = 1 + idSize
+)
+
+// Errors of Box.Open.
+var (
+	ErrUnknownKey = errors.New("sealed under a key that is not in the key file")
+	ErrDamaged    = errors.New("the sealed data is damaged, or belongs elsewhere")
+)
+
+// ID identifies a key without revealing it.
+type ID [idSize]byte
+
+// String returns the id in hexadecimal.
+func (id ID) String() string { return fmt.Sprintf("%x", id[:]) }
+
+// Keyring holds the keys of a file. It is immutable.
+type Keyring struct{ keys []key }
+
+type key struct {
+	id     ID
+	secret []byte
+}
+
+// NewKey returns a random key as a line of a key file, without the line break.
+func NewKey() string {
+	secret := make([]byte, keySize)
+	rand.Read(secret) // never fails: crypto/rand ends the program instead
+	return base64.StdEncoding.EncodeToString(secret)
+}
+
+// Parse reads the content of a key file. It fails when the file holds no key, a malformed one, or one twice.
+func Parse(content []byte) (*Keyring, error) {
+	k := &Keyring{}
+	seen := map[ID]bool{}
+	for n, line := range strings.Split(string(content), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		secret, err := base64.StdEncoding.Strict().DecodeString(line)
+		if err != nil || len(secret) != keySize {
+			return nil, fmt.Errorf("line %d is not a key: want %d bytes in base64", n+1, keySize) // and never the line itself
+		}
+		added := key{newID(secret), secret}
+		if seen[added.id] {
+			return nil, fmt.Errorf("line %d repeats key %s", n+1, added.id)
+		}
+		seen[added.id] = true
+		k.keys = append(k.keys, added)
+	}
+	if len(k.keys) == 0 {
+		return nil, errors.New("no key in it")
+	}
+	return k, nil
+}
+
+func newID(secret []byte) (id ID) {
+	sum := sha256.Sum256(append([]byte("colaregistry key id\x00"), secret...))
+	copy(id[:], sum[:])
+	return id
+}
+
+// Load reads a key file. The error wraps fs.ErrNotExist when there is none.
+func Load(path string) (*Keyring, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read key file: %w", err)
+	}
+	k, err := Parse(content)
+	if err != nil {
+		return nil, fmt.Errorf("read key file %s: %w", path, err)
+	}
+	return k, nil
+}
+
+// fileComment is the head of a new key file.
+const fileComment = "# Keys of a colaregistry deployment. The first one encrypts, every one decrypts.\n" +
+	"# Back this file up with the database: without it, webhook secrets are lost.\n"
+
+// Create writes a key file with one new key, readable by its owner only, and syncs it to disk. The file appears under its name
+// when it is complete. The error wraps fs.ErrExist when there is a file already.
+func Create(path string) (err error) {
+	dir := filepath.Dir(path)
+	file, err := os.CreateTemp(dir, ".key-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("create key file: %w", err)
+	}
+	defer os.Remove(file.Name())
+	_, err = file.WriteString(fileComment + NewKey() + "\n")
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Link(file.Name(), path) // unlike a rename, this never replaces a file
+	}
+	if err == nil {
+		err = syncDir(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("create key file: %w", err)
+	}
+	return nil
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// LoadOrCreate loads a key file, creating it first when there is none. Processes that start together agree on one key.
+func LoadOrCreate(path string) (*Keyring, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := Create(path); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	return Load(path)
+}
+
+// IDs returns the ids of the keys, the sealing one first.
+func (k *Keyring) IDs() []ID {
+	ids := make([]ID, len(k.keys))
+	for i, key := range k.keys {
+		ids[i] = key.id
+	}
+	return ids
+}
+
+// Box seals and opens secrets of one purpose. Its methods may be called concurrently.
+type Box struct {
+	first ID
+	aeads map[ID]cipher.AEAD
+}
+
+// Box returns the box of a purpose. Each purpose has encryption keys of its own, derived from those of the keyring, so what
+// was sealed for one purpose cannot be opened for another.
+func (k *Keyring) Box(purpose string) *Box {
+	b := &Box{first: k.keys[0].id, aeads: make(map[ID]cipher.AEAD, len(k.keys))}
+	for _, key := range k.keys {
+		b.aeads[key.id] = newAEAD(key.secret, purpose)
+	}
+	return b
+}
+
+func newAEAD(secret []byte, purpose string) cipher.AEAD {
+	derived, err := hkdf.Key(sha256.New, secret, nil, purpose, keySize)
+	if err != nil {
+		panic(err) // only for a length that SHA-256 cannot give
+	}
+	block, err := aes.NewCipher(derived)
+	if err != nil {
+		panic(err) // only for a length that AES does not have
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err) // only for a block size that GCM does not have
+	}
+	return aead
+}
+
+// Seal encrypts a secret with AES-256-GCM under the first key. bound is data that Open must be given again, such as the id of
+// the row that holds the secret; it may be nil.
+func (b *Box) Seal(secret, bound []byte) []byte {
+	sealed := append(make([]byte, 0, header+len(secret)+b.aeads[b.first].Overhead()), sealedVersion)
+	sealed = append(sealed, b.first[:]...)
+	return b.aeads[b.first].Seal(sealed, nil, secret, bound)
+}
+
+// Open decrypts what Seal returned. It fails with ErrUnknownKey or ErrDamaged.
+func (b *Box) Open(sealed, bound []byte) ([]byte, error) {
+	id, ok := KeyOf(sealed)
+	if !ok {
+		return nil, ErrDamaged
+	}
+	aead, ok := b.aeads[id]
+	if !ok {
+		return nil, fmt.Errorf("%w: %s", ErrUnknownKey, id)
+	}
+	secret, err := aead.Open(nil, nil, sealed[header:], bound)
+	if err != nil {
+		return nil, ErrDamaged
+	}
+	return secret, nil
+}
+
+// Current reports whether something was sealed under the first key, so that a rotation can leave it as it is.
+func (b *Box) Current(sealed []byte) bool {
+	id, ok := KeyOf(sealed)
+	return ok && id == b.first
+}
+
+// KeyOf returns the id of the key that something was sealed under; ok is false for what is not sealed data.
+func KeyOf(sealed []byte) (id ID, ok bool) {
+	if len(sealed) < header || !bytes.HasPrefix(sealed, []byte{sealedVersion}) {
+		return id, false
+	}
+	return ID(sealed[1:header]), true
+}
