@@ -47,10 +47,6 @@ type Store interface {
 	Access
 }
 
-// pingWithin is how long the database may take to answer until it counts as one that does not: whoever asks whether the
-// service is ready waits no longer.
-const pingWithin = 2 * time.Second
-
 // Options configure a Service. All but Logger and Metrics must be set.
 type Options struct {
 	Store     Store
@@ -79,6 +75,7 @@ type Service struct {
 	log        *slog.Logger
 	metrics    *metrics
 	seen       sightings // of its follower
+	pings      pings
 	references atomic.Pointer[store.ReferenceSets]
 	ready      atomic.Bool
 	draining   atomic.Bool
@@ -94,6 +91,7 @@ func New(o Options) *Service {
 		publicURL: strings.TrimRight(o.PublicURL, "/"), now: o.Now, log: o.Logger,
 		sends: cola.DestinationRules{SendsMail: o.SendsMail, PrivateWebhooks: o.PrivateWebhooks},
 	}
+	s.pings = pings{store: o.Store, now: o.Now}
 	s.metrics = newMetrics(o.Metrics, s)
 	s.refusals = newRefusals(o.Store, o.Now, o.Logger, newRefusalMetrics(o.Metrics))
 	s.ledger = notingLedger{o.Ledger, s.refusals}
@@ -133,29 +131,6 @@ func (s *Service) Usage(ctx context.Context, c cola.Caller) (cola.UsageStats, co
 		return cola.UsageStats{}, state, err
 	}
 	return state.Stats(), state, nil
-}
-
-// Drain makes the service tell that it is not ready, so that no more traffic is sent to it. It goes on answering.
-func (s *Service) Drain() { s.draining.Store(true) }
-
-// Ready reports whether requests should be sent here: the index is built, the database answers and commits, and the service
-// is not about to end.
-func (s *Service) Ready(ctx context.Context) error {
-	if s.draining.Load() {
-		return errors.New("shutting down")
-	}
-	if err := s.built(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, pingWithin)
-	defer cancel()
-	if err := s.store.Ping(ctx); err != nil {
-		return fmt.Errorf("database: %w", err)
-	}
-	if !s.ledger.Up() {
-		return errors.New("database: it answers, and does not commit")
-	}
-	return nil
 }
 
 func (s *Service) built() error {
