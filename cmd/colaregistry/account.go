@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/mail"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -30,9 +29,8 @@ type accountCreate struct {
 
 // Run makes the account and prints its line.
 func (c *accountCreate) Run(env *environment) (err error) {
-	address, err := mail.ParseAddress(c.Email)
-	if err != nil || address.Address != c.Email {
-		return fmt.Errorf("--email: %q is not an e-mail address", c.Email)
+	if err := flagError("--email", cola.CheckEmail(c.Email)); err != nil {
+		return err
 	}
 	st, err := c.open(env, nil)
 	if err != nil {
