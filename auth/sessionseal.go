@@ -9,7 +9,7 @@ import (
 )
 
 // Sessions are kept sealed, under keys that follow from the tokens in the cookies of browsers. Tokens are kept nowhere, so whoever reads the
-// database, or a copy of it, learns neither a token nor what a session holds: ID tokens, attempts to sign in, texts for the next page.
+// database, or a copy of it, learns neither a token nor what a session holds: ID tokens and texts for the next page.
 
 // sessionName returns what the session of a token is kept under.
 func sessionName(token string) string {

@@ -84,3 +84,33 @@ func TestSquattedAddress(t *testing.T) {
 		}
 	})
 }
+
+// TestLinkPolicy: with a policy other than verified, an issuer's word for an address links no account, neither by an access token nor
+// by a sign-in to the dashboard; except, where domains are listed, for addresses of these.
+func TestLinkPolicy(t *testing.T) {
+	i := newIssuer(t)
+	for policy, links := range map[string]bool{i.URL + "=never": false, "verified:example.com:example.org": false, "verified:GitHub.com": true} {
+		flags := append(i.flags(), "--oidc-link-email", policy)
+		t.Run(strings.TrimPrefix(policy, i.URL), func(t *testing.T) {
+			onBoth(t, program.Options{Flags: flags}, func(t *testing.T, s *site) {
+				victim := s.account("mike@github.com", cola.TierPro)
+				s.bearer(i.accessToken(person("token", "mike@github.com")), "/usage")
+				s.signInAt(newBrowser(t), i, person("dashboard", "mike@github.com"))
+				for _, by := range []string{"token", "dashboard"} {
+					if id := s.accountOf(i, by); id == 0 || (id == victim.ID) != links {
+						t.Errorf("by %s: account %d, the victim's is %d", by, id, victim.ID)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestLinkPolicyOfNobody: a policy for an issuer that is not configured, most likely a typing error, stops the start.
+func TestLinkPolicyOfNobody(t *testing.T) {
+	i := newIssuer(t)
+	s := program.Launch(t, program.Options{Flags: append(i.flags(), "--oidc-link-email", i.URL+"/=never")})
+	if err := s.ExitError(); err == nil || !strings.Contains(err.Error(), "--oidc-link-email") {
+		t.Errorf("the server starts: %v", err)
+	}
+}
