@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -79,19 +80,27 @@ func (k attempts) seal(a attempt) *http.Cookie {
 	return k.cookie(name, base64.RawURLEncoding.EncodeToString(k.box.Seal(content, []byte(name))), AttemptFor)
 }
 
-// open returns the attempt in a cookie; ok is false when the cookie is not ours, was sealed under a key that is gone, or has expired.
-// An attempt that would last longer than any does was sealed by a clock that has been set back since.
-func (k attempts) open(c *http.Cookie) (a attempt, ok bool) {
+// errNoAttempt is the error of a cookie that holds no attempt, or one that is over.
+var errNoAttempt = errors.New("no sign-in that is under way")
+
+// open returns the attempt in a cookie. It fails with errNoAttempt, or with keyring.ErrUnknownKey. An attempt that would last longer
+// than any does was sealed by a clock that has been set back since, and is over.
+func (k attempts) open(c *http.Cookie) (a attempt, err error) {
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(c.Value)
 	if err != nil {
-		return attempt{}, false
+		return attempt{}, errNoAttempt
 	}
 	content, err := k.box.Open(sealed, []byte(c.Name))
-	if err != nil || json.Unmarshal(content, &a) != nil {
-		return attempt{}, false
+	switch {
+	case errors.Is(err, keyring.ErrUnknownKey):
+		return attempt{}, err
+	case err != nil || json.Unmarshal(content, &a) != nil:
+		return attempt{}, errNoAttempt
 	}
-	left := a.Until.Sub(k.now())
-	return a, left > 0 && left <= AttemptFor+leeway
+	if left := a.Until.Sub(k.now()); left <= 0 || left > AttemptFor+leeway {
+		return attempt{}, errNoAttempt
+	}
+	return a, nil
 }
 
 // start returns the cookies that store a new attempt and delete those that no longer count: expired and unreadable ones, and the
@@ -100,7 +109,7 @@ func (k attempts) start(sent []*http.Cookie, a attempt) []*http.Cookie {
 	set := []*http.Cookie{k.seal(a)}
 	kept, size := 1, sizeOf(set[0])
 	for _, old := range k.underWay(sent) {
-		if more := sizeOf(old.cookie); old.ok && kept < mostAttempts && size+more <= mostAttemptBytes {
+		if more := sizeOf(old.cookie); old.err == nil && kept < mostAttempts && size+more <= mostAttemptBytes {
 			kept, size = kept+1, size+more
 			continue
 		}
@@ -115,15 +124,15 @@ func sizeOf(c *http.Cookie) int { return len(c.Name) + len(c.Value) }
 type sentAttempt struct {
 	cookie  *http.Cookie
 	attempt attempt
-	ok      bool
+	err     error
 }
 
 // underWay returns the attempts among the cookies of a request, the newest first.
 func (k attempts) underWay(sent []*http.Cookie) (list []sentAttempt) {
 	for _, c := range sent {
 		if strings.HasPrefix(c.Name, k.prefix()) && len(list) < mostAttemptsRead {
-			a, ok := k.open(c)
-			list = append(list, sentAttempt{c, a, ok})
+			a, err := k.open(c)
+			list = append(list, sentAttempt{c, a, err})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b sentAttempt) int { return b.attempt.Until.Compare(a.attempt.Until) })
@@ -131,17 +140,22 @@ func (k attempts) underWay(sent []*http.Cookie) (list []sentAttempt) {
 }
 
 // take returns the attempt with a state among the cookies of a request, and the cookie that deletes it; nil if there is none to delete.
-// Another host of the same domain may add a cookie of the same name where there is no https, so each is tried.
-func (k attempts) take(sent []*http.Cookie, state string) (found attempt, removal *http.Cookie, ok bool) {
+// Another host of the same domain may add a cookie of the same name where there is no https, so each is tried. It fails as open does.
+func (k attempts) take(sent []*http.Cookie, state string) (found attempt, removal *http.Cookie, err error) {
 	name := k.name(state)
+	err = errNoAttempt
 	for _, c := range sent {
 		if c.Name != name {
 			continue
 		}
 		removal = k.removal(name)
-		if a, opened := k.open(c); opened && subtle.ConstantTimeCompare([]byte(a.State), []byte(state)) == 1 {
-			found, ok = a, true
+		a, unopened := k.open(c)
+		if unopened == nil && subtle.ConstantTimeCompare([]byte(a.State), []byte(state)) == 1 {
+			return a, removal, nil
+		}
+		if unopened != nil {
+			err = unopened
 		}
 	}
-	return found, removal, ok
+	return attempt{}, removal, err
 }

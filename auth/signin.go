@@ -12,6 +12,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -79,11 +80,14 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 
 // attempt returns the attempt that an answer belongs to, and deletes its cookie.
 func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer, error) {
-	a, removal, ok := b.attempts.take(s.sent, single(query, "state"))
+	a, removal, err := b.attempts.take(s.sent, single(query, "state"))
 	if removal != nil {
 		s.cookies = append(s.cookies, removal)
 	}
-	if !ok {
+	if errors.Is(err, keyring.ErrUnknownKey) && b.warned.due(0, b.now()) { // no account has the number 0
+		b.log.Warn("a sign-in was started under a key that is not in this process's key file; give every process the same file (--secret-key-file)", "error", err)
+	}
+	if err != nil {
 		return attempt{}, nil, unauthorized("This sign-in took too long, is already complete, or was started in another browser. Start again on the sign-in page.")
 	}
 	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.URL == a.Issuer })
