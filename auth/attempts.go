@@ -18,7 +18,8 @@ import (
 const (
 	// mostAttempts is the number of sign-ins that a browser may have under way, in as many tabs.
 	mostAttempts = 5
-	// mostAttemptBytes bounds the cookies of all of them together. Proxies commonly accept 8 KiB of cookies.
+	// mostAttemptBytes bounds the cookies of all of them together. Proxies commonly accept 8 KiB of
+	// cookies.
 	mostAttemptBytes = 5_000
 	// mostAttemptsRead bounds the cookies that are looked at, whatever a browser sends.
 	mostAttemptsRead = 20
@@ -37,9 +38,10 @@ type attempt struct {
 	Until    time.Time `json:"until"`
 }
 
-// attempts keeps each attempt in a cookie of its browser, sealed under a key that all processes share. The server stores nothing, so
-// that strangers who start sign-ins use up neither space nor a limit that others need. A cookie is deleted when the issuer
-// sends the browser back. A copy of it is worth no more: the issuer accepts the authorization code that belongs to it once.
+// attempts keeps each attempt in a cookie of its browser, sealed under a key that all processes
+// share. The server stores nothing, so that strangers who start sign-ins use up neither space nor a
+// limit that others need. A cookie is deleted when the issuer sends the browser back. A copy of it
+// is worth no more: the issuer accepts the authorization code that belongs to it once.
 type attempts struct {
 	box   *keyring.Box
 	https bool
@@ -52,8 +54,9 @@ func (k attempts) name(state string) string {
 	return k.prefix() + base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// prefix begins the names of the cookies. With __Host-, browsers accept them from this host over https only, so that neither a
-// neighbouring host nor somebody on the network can plant an attempt of their own.
+// prefix begins the names of the cookies. With __Host-, browsers accept them from this host over
+// https only, so that neither a neighbouring host nor somebody on the network can plant an attempt
+// of their own.
 func (k attempts) prefix() string {
 	if k.https {
 		return "__Host-" + attemptCookie
@@ -64,7 +67,8 @@ func (k attempts) prefix() string {
 // cookie returns a cookie to set; a negative age deletes it.
 func (k attempts) cookie(name, value string, age time.Duration) *http.Cookie {
 	return &http.Cookie{
-		Name: name, Value: value, Path: "/", MaxAge: int(age / time.Second), HttpOnly: true, Secure: k.https, SameSite: http.SameSiteLaxMode,
+		Name: name, Value: value, Path: "/", MaxAge: int(age / time.Second),
+		HttpOnly: true, Secure: k.https, SameSite: http.SameSiteLaxMode,
 	}
 }
 
@@ -83,8 +87,9 @@ func (k attempts) seal(a attempt) *http.Cookie {
 // errNoAttempt is the error of a cookie that holds no attempt, or one that is over.
 var errNoAttempt = errors.New("no sign-in that is under way")
 
-// open returns the attempt in a cookie. It fails with errNoAttempt, or with keyring.ErrUnknownKey. An attempt that would last longer
-// than any does was sealed by a clock that has been set back since, and is over.
+// open returns the attempt in a cookie. It fails with errNoAttempt, or with keyring.ErrUnknownKey.
+// An attempt that would last longer than any does was sealed by a clock that has been set back
+// since, and is over.
 func (k attempts) open(c *http.Cookie) (a attempt, err error) {
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(c.Value)
 	if err != nil {
@@ -103,8 +108,8 @@ func (k attempts) open(c *http.Cookie) (a attempt, err error) {
 	return a, nil
 }
 
-// start returns the cookies that store a new attempt and delete those that no longer count: expired and unreadable ones, and the
-// oldest beyond the limits.
+// start returns the cookies that store a new attempt and delete those that no longer count: expired
+// and unreadable ones, and the oldest beyond the limits.
 func (k attempts) start(sent []*http.Cookie, a attempt) []*http.Cookie {
 	set := []*http.Cookie{k.seal(a)}
 	kept, size := 1, sizeOf(set[0])
@@ -139,8 +144,9 @@ func (k attempts) underWay(sent []*http.Cookie) (list []sentAttempt) {
 	return list
 }
 
-// take returns the attempt with a state among the cookies of a request, and the cookie that deletes it; nil if there is none to delete.
-// Another host of the same domain may add a cookie of the same name where there is no https, so each is tried. It fails as open does.
+// take returns the attempt with a state among the cookies of a request, and the cookie that deletes
+// it; nil if there is none to delete. Another host of the same domain may add a cookie of the same
+// name where there is no https, so each is tried. It fails as open does.
 func (k attempts) take(sent []*http.Cookie, state string) (found attempt, removal *http.Cookie, err error) {
 	name := k.name(state)
 	err = errNoAttempt

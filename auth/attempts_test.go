@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/keyring"
 )
 
-// TestStartedSignInsStoreNothing: a stranger who starts a sign-in costs the store nothing, and neither does one who comes back with
-// an answer that nobody gave.
+// TestStartedSignInsStoreNothing: a stranger who starts a sign-in costs the store nothing, and
+// neither does one who comes back with an answer that nobody gave.
 func TestStartedSignInsStoreNothing(t *testing.T) {
 	d := newDesk(t, nil)
 	for range 50 {
@@ -66,8 +66,8 @@ func TestAttemptCookies(t *testing.T) {
 	}
 }
 
-// TestAttemptsOfOtherProcesses: a sign-in that was started at one process is finished at another that has the same key file, also after
-// the key was rotated, and at none that has not.
+// TestAttemptsOfOtherProcesses: a sign-in that was started at one process is finished at another
+// that has the same key file, also after the key was rotated, and at none that has not.
 func TestAttemptsOfOtherProcesses(t *testing.T) {
 	first, second := keyring.NewKey(), keyring.NewKey()
 	for name, tt := range map[string]struct {
@@ -97,7 +97,8 @@ func TestAttemptsOfOtherProcesses(t *testing.T) {
 	}
 }
 
-// TestTamperedAttempts: a cookie that was changed, renamed or made up finishes no sign-in, and is deleted.
+// TestTamperedAttempts: a cookie that was changed, renamed or made up finishes no sign-in, and is
+// deleted.
 func TestTamperedAttempts(t *testing.T) {
 	for name, tamper := range map[string]func(mine, other *http.Cookie){
 		"empty":                func(mine, _ *http.Cookie) { mine.Value = "" },
@@ -134,8 +135,8 @@ func sealedFor(t *testing.T, c *http.Cookie) string {
 	return base64.RawURLEncoding.EncodeToString(newKeys(t).Box("another purpose").Seal([]byte(`{}`), []byte(c.Name)))
 }
 
-// TestTossedCookies: a second cookie of the same name, which a neighbouring host can add where there is no https, does not get in the
-// way of the browser's own.
+// TestTossedCookies: a second cookie of the same name, which a neighbouring host can add where
+// there is no https, does not get in the way of the browser's own.
 func TestTossedCookies(t *testing.T) {
 	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.PublicURL = "http://cola.example.com" })
 	b := d.browser()
@@ -153,7 +154,8 @@ func TestTossedCookies(t *testing.T) {
 	}
 }
 
-// TestReplayedSignIn: who has copied both the cookie and the answer comes too late, because the issuer has redeemed the code.
+// TestReplayedSignIn: who has copied both the cookie and the answer comes too late, because the
+// issuer has redeemed the code.
 func TestReplayedSignIn(t *testing.T) {
 	d := newDesk(t, nil)
 	b, thief := d.browser(), d.browser()
@@ -169,7 +171,8 @@ func TestReplayedSignIn(t *testing.T) {
 	}
 }
 
-// TestAttemptsAndClocks: an attempt ends after ten minutes, and does not live on when the clock is set back.
+// TestAttemptsAndClocks: an attempt ends after ten minutes, and does not live on when the clock is
+// set back.
 func TestAttemptsAndClocks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		pass time.Duration
@@ -192,8 +195,9 @@ func TestAttemptsAndClocks(t *testing.T) {
 	}
 }
 
-// TestAttemptsAreBounded: however long the pages are that people want to return to and whatever their browsers send, the cookies stay
-// within what proxies accept, and a new sign-in can be started.
+// TestAttemptsAreBounded: however long the pages are that people want to return to and whatever
+// their browsers send, the cookies stay within what proxies accept, and a new sign-in can be
+// started.
 func TestAttemptsAreBounded(t *testing.T) {
 	d := newDesk(t, nil)
 	b := d.browser()
@@ -219,7 +223,8 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSessionsOfTheVersionBefore: a session that holds attempts, as earlier versions wrote them, is still that of who is signed in.
+// TestSessionsOfTheVersionBefore: a session that holds attempts, as earlier versions wrote them, is
+// still that of who is signed in.
 func TestSessionsOfTheVersionBefore(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	c := b.signIn(t, "ann")

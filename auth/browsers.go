@@ -25,7 +25,8 @@ const (
 	SignInFor = 14 * 24 * time.Hour
 	// SignInIdle is how long a sign-in holds without a request, give or take seenEvery.
 	SignInIdle = 24 * time.Hour
-	// AttemptFor is how long a sign-in with an issuer may take, and how long a browser that is not signed in is remembered.
+	// AttemptFor is how long a sign-in with an issuer may take, and how long a browser that is not
+	// signed in is remembered.
 	AttemptFor = 10 * time.Minute
 )
 
@@ -47,7 +48,8 @@ type BrowserStore interface {
 	store.Sessions
 }
 
-// BrowserOptions say how browsers are told apart, and by whom account holders sign in. Store, Keys and PublicURL must be given.
+// BrowserOptions say how browsers are told apart, and by whom account holders sign in. Store, Keys
+// and PublicURL must be given.
 type BrowserOptions struct {
 	Store     BrowserStore
 	PublicURL string                // scheme and host that users reach the service at; with https cookies are for https only

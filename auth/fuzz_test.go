@@ -79,8 +79,8 @@ func FuzzReadClaims(f *testing.F) {
 	})
 }
 
-// FuzzAccountOfClaims: whatever address an issuer calls verified, a new identity gets an account with that address in some ASCII letter
-// case, or one that has no address.
+// FuzzAccountOfClaims: whatever address an issuer calls verified, a new identity gets an account
+// with that address in some ASCII letter case, or one that has no address.
 func FuzzAccountOfClaims(f *testing.F) {
 	st, err := sqlite.Open(f.Context(), filepath.Join(f.TempDir(), "registry.db"), sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -114,7 +114,8 @@ func FuzzAccountOfClaims(f *testing.F) {
 	})
 }
 
-// equalInASCII reports whether two texts differ in the case of ASCII letters at most, in another way than the program does.
+// equalInASCII reports whether two texts differ in the case of ASCII letters at most, in another
+// way than the program does.
 func equalInASCII(a, b string) bool {
 	upper := func(s string) []byte {
 		out := []byte(s)

@@ -45,7 +45,8 @@ func TestLinkPolicies(t *testing.T) {
 	}
 }
 
-// TestLinksOfTokens: an access token links by its address only as far as the policy of its issuer goes.
+// TestLinksOfTokens: an access token links by its address only as far as the policy of its issuer
+// goes.
 func TestLinksOfTokens(t *testing.T) {
 	for policy, want := range map[string]string{"verified": "ann@example.com", "never": "", "verified:example.com": "ann@example.com", "verified:example.org": ""} {
 		links, err := ParseLinkPolicies([]string{ourIssuer + "=" + policy}, []string{ourIssuer})
@@ -60,7 +61,8 @@ func TestLinksOfTokens(t *testing.T) {
 	}
 }
 
-// TestLinksOfSignIns: so does a sign-in to the dashboard. An address that would not link is neither asked for nor asked to be verified.
+// TestLinksOfSignIns: so does a sign-in to the dashboard. An address that would not link is neither
+// asked for nor asked to be verified.
 func TestLinksOfSignIns(t *testing.T) {
 	verified := map[string]any{"email": "ann@example.com", "email_verified": true}
 	unverified := map[string]any{"email": "ann@example.com", "email_verified": false}

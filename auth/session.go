@@ -94,7 +94,8 @@ func (k *kept) current(now time.Time) {
 	}
 }
 
-// session is the state of the browser of one request. It belongs to the goroutine that answers the request.
+// session is the state of the browser of one request. It belongs to the goroutine that answers the
+// request.
 type session struct {
 	kept    kept
 	changed bool // and not stored yet

@@ -109,8 +109,8 @@ type sessionWriter struct {
 	failed   bool // OnFault has answered: what next writes is dropped
 }
 
-// begin stores the session and sets the cookies, or answers that the session cannot be stored. The visitor may have left: what was
-// done is stored all the same.
+// begin stores the session and sets the cookies, or answers that the session cannot be stored. The
+// visitor may have left: what was done is stored all the same.
 func (w *sessionWriter) begin() {
 	w.begun = true
 	s := sessionOf(w.ctx)

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// catchUp merges the notices that other requests of the browser have stored since this one read the session. gone is true when
-// one of them has ended the session, by signing in or out: what this request changed belongs to nobody then. Another request
-// can still come between this and the write, but not during the seconds that an issuer may take to answer.
+// catchUp merges the notices that other requests of the browser have stored since this one read the
+// session. gone is true when one of them has ended the session, by signing in or out: what this
+// request changed belongs to nobody then. Another request can still come between this and the
+// write, but not during the seconds that an issuer may take to answer.
 func (b *Browsers) catchUp(ctx context.Context, s *session) (gone bool, err error) {
 	token := b.sessions.Token(ctx)
 	if token == "" || token != s.token {
@@ -27,8 +28,9 @@ func (b *Browsers) catchUp(ctx context.Context, s *session) (gone bool, err erro
 	return false, nil
 }
 
-// merged returns the session after one request has changed was to ours, and others have changed it to theirs: with the notices that
-// either has added, without those that either has taken. The sign-in of a token never changes.
+// merged returns the session after one request has changed was to ours, and others have changed it
+// to theirs: with the notices that either has added, without those that either has taken. The
+// sign-in of a token never changes.
 func merged(was, ours, theirs kept) kept {
 	m := kept{SignIn: ours.SignIn, Seen: ours.Seen}
 	for _, n := range theirs.Notices {

@@ -19,15 +19,17 @@ import (
 // mostCode bounds the codes that issuers send back, in bytes.
 const mostCode = 4 << 10
 
-// Begin starts a sign-in with an issuer, named by its key, and returns the address to send the browser to. The attempt is kept in
-// a cookie of the browser, beside those of other tabs, and lasts for AttemptFor. Finish returns returnTo if it is the path of a
-// page here, with its query. Begin fails with a cola.CodeValidation error for an unknown key, and with CodeUnavailable when the
+// Begin starts a sign-in with an issuer, named by its key, and returns the address to send the
+// browser to. The attempt is kept in a cookie of the browser, beside those of other tabs, and lasts
+// for AttemptFor. Finish returns returnTo if it is the path of a page here, with its query. Begin
+// fails with a cola.CodeValidation error for an unknown key, and with CodeUnavailable when the
 // issuer does not answer.
 func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redirect string, err error) {
 	s := sessionOf(ctx)
 	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.key == issuerKey })
 	if at < 0 {
-		return "", cola.Errorf(cola.CodeValidation, "This way to sign in does not exist. Choose one on the sign-in page.")
+		return "", cola.Errorf(cola.CodeValidation,
+			"This way to sign in does not exist. Choose one on the sign-in page.")
 	}
 	issuer := b.issuers[at]
 	told, err := issuer.endpoints(ctx)
@@ -42,9 +44,10 @@ func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redir
 	return told.oauth.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
 }
 
-// Finish signs in the person whom an issuer has sent back with this query, and returns the page to continue on; browser is the
-// User-Agent. It fails with a cola.CodeUnauthorized error that says why the person was not signed in, and with CodeUnavailable
-// when the issuer or the store does not answer. The attempt is over either way, and a failed one leaves an earlier sign-in as it is.
+// Finish signs in the person whom an issuer has sent back with this query, and returns the page to
+// continue on; browser is the User-Agent. It fails with a cola.CodeUnauthorized error that says why
+// the person was not signed in, and with CodeUnavailable when the issuer or the store does not
+// answer. The attempt is over either way, and a failed one leaves an earlier sign-in as it is.
 func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string) (returnTo string, err error) {
 	defer func() { b.counts.WithLabelValues(byIssuer, resultOf(err, resultAccepted)).Inc() }()
 	a, issuer, err := b.attempt(sessionOf(ctx), query)
@@ -85,14 +88,17 @@ func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer
 		s.cookies = append(s.cookies, removal)
 	}
 	if errors.Is(err, keyring.ErrUnknownKey) && b.warned.due(0, b.now()) { // no account has the number 0
-		b.log.Warn("a sign-in was started under a key that is not in this process's key file; give every process the same file (--secret-key-file)", "error", err)
+		b.log.Warn("a sign-in was started under a key that is not in this process's key file; "+
+			"give every process the same file (--secret-key-file)", "error", err)
 	}
 	if err != nil {
-		return attempt{}, nil, unauthorized("This sign-in took too long, is already complete, or was started in another browser. Start again on the sign-in page.")
+		return attempt{}, nil, unauthorized("This sign-in took too long, is already complete, or was started in " +
+			"another browser. Start again on the sign-in page.")
 	}
 	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.URL == a.Issuer })
 	if at < 0 {
-		return attempt{}, nil, unauthorized("The way to sign in that you chose is no longer available. Choose another on the sign-in page.")
+		return attempt{}, nil, unauthorized("The way to sign in that you chose is no longer available. " +
+			"Choose another on the sign-in page.")
 	}
 	return a, b.issuers[at], nil
 }

@@ -77,7 +77,8 @@ func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, e
 			i.Name = u.Host
 		}
 		all = append(all, &signInIssuer{
-			SignInIssuer: i, key: strconv.Itoa(n), links: o.LinkEmail.of(i.URL), callback: callback, asking: asking, giving: &giving, now: o.Now, log: o.Logger,
+			SignInIssuer: i, key: strconv.Itoa(n), links: o.LinkEmail.of(i.URL), callback: callback,
+			asking: asking, giving: &giving, now: o.Now, log: o.Logger,
 			keys: &issuer{url: i.URL, fetch: source{i.URL, asking}.fetch, now: o.Now, log: o.Logger, metrics: measured},
 		})
 	}

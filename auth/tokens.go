@@ -98,8 +98,8 @@ func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 		panic(err) // only a size below one fails
 	}
 	t := &Tokens{
-		store: st, issuers: map[string]*issuer{}, urls: o.Issuers, ours: names{o.Audiences, o.ScopePrefix}, anyApp: o.AnyApp, links: o.LinkEmail,
-		now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), known: known, warned: newWarnings(),
+		store: st, issuers: map[string]*issuer{}, urls: o.Issuers, ours: names{o.Audiences, o.ScopePrefix},
+		anyApp: o.AnyApp, links: o.LinkEmail, now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), known: known, warned: newWarnings(),
 	}
 	client := askingClient(o.Client)
 	for _, u := range o.Issuers {

@@ -19,9 +19,10 @@ const (
 	maxHostLabel = 63
 )
 
-// CheckEmail returns an error, written for people, unless text is an email address in its one plain form: ASCII, without a
-// display name, comments, quotes or white space. Only such an address names an account or receives mail, because no two of
-// them are one mailbox to some readers and two to others, except by ASCII letter case.
+// CheckEmail returns an error, written for people, unless text is an email address in its one plain
+// form: ASCII, without a display name, comments, quotes or white space. Only such an address names
+// an account or receives mail, because no two of them are one mailbox to some readers and two to
+// others, except by ASCII letter case.
 func CheckEmail(text string) error {
 	for _, r := range text {
 		if r > unicode.MaxASCII {
@@ -33,13 +34,14 @@ func CheckEmail(text string) error {
 	case len(text) > maxMailbox:
 		return fmt.Errorf("%s is longer than the %d characters of an email address", shown(text), maxMailbox)
 	case err != nil || parsed.Address != text || strings.LastIndexByte(text, '@') > maxLocalPart:
-		return fmt.Errorf("%s is not an email address; write one without a name, such as alerts@example.com", shown(text))
+		return fmt.Errorf("%s is not an email address; write one without a name, such as alerts@example.com",
+			shown(text))
 	}
 	return nil
 }
 
-// FoldAddress returns the form in which addresses of destinations of a kind are compared: email addresses without regard to
-// ASCII letter case, URLs exactly.
+// FoldAddress returns the form in which addresses of destinations of a kind are compared: email
+// addresses without regard to ASCII letter case, URLs exactly.
 func FoldAddress(kind, address string) string {
 	if kind == KindEmail {
 		return FoldASCII(address)

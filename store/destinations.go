@@ -77,7 +77,8 @@ type NewDestination struct {
 	Ask             *Ask   // nil: nobody is asked to confirm it
 }
 
-// Check fails with ErrMalformed for a destination that cannot be stored, and for an email address that CheckEmail rejects.
+// Check fails with ErrMalformed for a destination that cannot be stored, and for an email address
+// that CheckEmail rejects.
 func (n NewDestination) Check() error {
 	for name, text := range map[string]string{"kind": n.Kind, "address": n.Address, "state": n.State} {
 		if err := checkKeyText(name, text); err != nil {

@@ -12,9 +12,10 @@ import (
 // MaxKeyText is how many bytes a text that something is found by may have: entries of an index are bounded.
 const MaxKeyText = 1000
 
-// FoldEmail returns the form in which email addresses are compared: ASCII letters in lower case, everything else unchanged, so
-// that two addresses are equal only if they differ in ASCII case alone. Identity names are compared as they are, because the
-// subjects of two people may differ in letter case alone.
+// FoldEmail returns the form in which email addresses are compared: ASCII letters in lower case,
+// everything else unchanged, so that two addresses are equal only if they differ in ASCII case
+// alone. Identity names are compared as they are, because the subjects of two people may differ in
+// letter case alone.
 func FoldEmail(email string) string {
 	if IsIdentityName(email) {
 		return email
@@ -22,8 +23,8 @@ func FoldEmail(email string) string {
 	return cola.FoldASCII(email)
 }
 
-// CheckEmail fails with ErrMalformed for an email address that no account may have. Accounts that were created with such an
-// address by an earlier version keep it.
+// CheckEmail fails with ErrMalformed for an email address that no account may have. Accounts that
+// were created with such an address by an earlier version keep it.
 func CheckEmail(email string) error {
 	if err := cola.CheckEmail(email); err != nil {
 		return fmt.Errorf("%w: %w", err, ErrMalformed)
@@ -31,8 +32,9 @@ func CheckEmail(email string) error {
 	return nil
 }
 
-// Check fails with ErrMalformed for an identity that cannot be stored or whose Name another identity could have, and for a
-// verified email address, unless it is empty, that CheckEmail rejects.
+// Check fails with ErrMalformed for an identity that cannot be stored or whose Name another
+// identity could have, and for a verified email address, unless it is empty, that CheckEmail
+// rejects.
 func (i Identity) Check(verified string) error {
 	if !strings.Contains(i.Issuer, "://") || strings.Contains(i.Issuer, "#") {
 		return fmt.Errorf("the issuer is not a URL without a fragment: %w", ErrMalformed)

@@ -26,7 +26,8 @@ func TestFoldEmail(t *testing.T) {
 	}
 }
 
-// FuzzFoldEmail checks that two texts are compared as equal only if they differ in ASCII letter case alone.
+// FuzzFoldEmail checks that two texts are compared as equal only if they differ in ASCII letter
+// case alone.
 func FuzzFoldEmail(f *testing.F) {
 	for _, pair := range [][2]string{
 		{"mike@github.com", "mi\u212ae@github.com"}, {"mike@github.com", "m\u0130ke@g\u0130thub.com"}, {"MIKE@github.com", "mike@GITHUB.com"},

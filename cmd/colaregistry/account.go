@@ -74,8 +74,9 @@ func (c *accountSetTier) Run(env *environment) error {
 	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error { return st.SetTier(env, id, cola.Tier(c.Tier)) })
 }
 
-// findAccount returns the account with an email address, or with the name of an identity in place of one. Accounts that an earlier
-// version created with an address outside ASCII are found by exactly that address.
+// findAccount returns the account with an email address, or with the name of an identity in place
+// of one. Accounts that an earlier version created with an address outside ASCII are found by
+// exactly that address.
 func findAccount(env *environment, st store.Accounts, email string) (store.Account, error) {
 	a, err := st.AccountByEmail(env, email)
 	if !errors.Is(err, store.ErrNotFound) {
@@ -87,7 +88,8 @@ func findAccount(env *environment, st store.Accounts, email string) (store.Accou
 	return a, fmt.Errorf("no account has the email %s; see account list", email)
 }
 
-// chosenAccount returns the account whose records to list: 0, for all accounts, when no email address is given.
+// chosenAccount returns the account whose records to list: 0, for all accounts, when no email
+// address is given.
 func chosenAccount(env *environment, st store.Accounts, email string) (cola.AccountID, error) {
 	if email == "" {
 		return 0, nil

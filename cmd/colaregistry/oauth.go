@@ -63,7 +63,8 @@ func (f *oauthFlags) resource(publicURL string) auth.Resource {
 	return r
 }
 
-// linkPolicies returns the link policy of every issuer, of access tokens and for signing in to the dashboard.
+// linkPolicies returns the link policy of every issuer, of access tokens and for signing in to the
+// dashboard.
 func (c *serveCommand) linkPolicies() (auth.LinkPolicies, error) {
 	issuers := append(slices.Clone(c.Issuers), c.SignInIssuers...)
 	if len(issuers) == 0 && len(c.LinkEmail) > 0 {
@@ -74,7 +75,9 @@ func (c *serveCommand) linkPolicies() (auth.LinkPolicies, error) {
 }
 
 // tokens returns the checker of access tokens, or nil when none are accepted.
-func (f *oauthFlags) tokens(env *environment, st store.Store, resource auth.Resource, links auth.LinkPolicies, metrics prometheus.Registerer) (*auth.Tokens, error) {
+func (f *oauthFlags) tokens(
+	env *environment, st store.Store, resource auth.Resource, links auth.LinkPolicies, metrics prometheus.Registerer,
+) (*auth.Tokens, error) {
 	if len(f.Issuers) == 0 {
 		return nil, nil
 	}
@@ -83,8 +86,8 @@ func (f *oauthFlags) tokens(env *environment, st store.Store, resource auth.Reso
 		audiences = []string{resource.ID}
 	}
 	tokens, err := auth.NewTokens(st, auth.TokenOptions{
-		Issuers: f.Issuers, Audiences: audiences, AnyApp: f.Apps == "any", ScopePrefix: f.ScopePrefix, LinkEmail: links, Logger: env.log,
-		Metrics: metrics,
+		Issuers: f.Issuers, Audiences: audiences, AnyApp: f.Apps == "any", ScopePrefix: f.ScopePrefix,
+		LinkEmail: links, Logger: env.log, Metrics: metrics,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--oidc-issuer: %w", err)

@@ -180,19 +180,23 @@ func newServer(c *serveCommand, env *environment, st store.Store, keys *keyring.
 }
 
 // people returns the edge for account holders.
-func (s *server) people(c *serveCommand, st store.Store, keys *keyring.Keyring, publicURL string, links auth.LinkPolicies, metrics prometheus.Registerer) (http.Handler, error) {
+func (s *server) people(
+	c *serveCommand, st store.Store, keys *keyring.Keyring, publicURL string, links auth.LinkPolicies, metrics prometheus.Registerer,
+) (http.Handler, error) {
 	issuers, err := c.signInIssuers(c.Issuers)
 	if err != nil {
 		return nil, err
 	}
 	s.browsers, err = auth.NewBrowsers(auth.BrowserOptions{
-		Store: st, Keys: keys, PublicURL: publicURL, Issuers: issuers, LinkEmail: links, Logger: s.env.log, Metrics: metrics, OnFault: dashboard.ShowFault,
+		Store: st, Keys: keys, PublicURL: publicURL, Issuers: issuers, LinkEmail: links,
+		Logger: s.env.log, Metrics: metrics, OnFault: dashboard.ShowFault,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--sign-in-issuer: %w", err)
 	}
 	return dashboard.New(s.service, s.browsers, dashboard.Options{
-		PublicURL: publicURL, BillingURL: c.BillingURL, Logger: s.env.log, Metrics: metrics, SignInForApps: len(c.Issuers) > 0,
+		PublicURL: publicURL, BillingURL: c.BillingURL, SignInForApps: len(c.Issuers) > 0,
+		Logger: s.env.log, Metrics: metrics,
 	}), nil
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// lookalikes are addresses that Unicode folding, normalization or lenient parsing turns into mike@github.com.
+// lookalikes are addresses that Unicode folding, normalization or lenient parsing turns into
+// mike@github.com.
 func lookalikes() map[string]string {
 	return map[string]string{
 		"Kelvin sign":           "mi\u212ae@github.com",
@@ -32,8 +33,8 @@ func lookalikes() map[string]string {
 	}
 }
 
-// TestLookalikeAddresses: an address that only looks like the victim's never reaches the victim's account, neither by an access
-// token nor by a sign-in to the dashboard.
+// TestLookalikeAddresses: an address that only looks like the victim's never reaches the victim's
+// account, neither by an access token nor by a sign-in to the dashboard.
 func TestLookalikeAddresses(t *testing.T) {
 	i := newIssuer(t)
 	onBoth(t, program.Options{Flags: i.flags()}, func(t *testing.T, s *site) {
@@ -44,11 +45,12 @@ func TestLookalikeAddresses(t *testing.T) {
 				switch by {
 				case "token":
 					got := s.bearer(i.accessToken(person(subject, email)), "/usage")
-					if got.Status != http.StatusOK || got.JSON(t)["data"].(map[string]any)["tier"] != string(cola.TierFree) {
+					if got.Status != http.StatusOK || !strings.Contains(string(got.Body), `"tier":"free"`) {
 						t.Errorf("%s: a token gets %d %s", name, got.Status, got.Body)
 					}
 				case "dashboard":
-					if page := s.signInAt(newBrowser(t), i, person(subject, email)); page.Status != http.StatusOK || strings.Contains(string(page.Body), "mike@github.com") {
+					page := s.signInAt(newBrowser(t), i, person(subject, email))
+					if page.Status != http.StatusOK || strings.Contains(string(page.Body), "mike@github.com") {
 						t.Errorf("%s: the dashboard shows %d:\n%s", name, page.Status, page.Body)
 					}
 				}
@@ -59,14 +61,16 @@ func TestLookalikeAddresses(t *testing.T) {
 		}
 		for n, email := range []string{"mike@github.com", "MIKE@GitHub.COM"} {
 			subject := fmt.Sprint("mike ", n)
-			if got := s.bearer(i.accessToken(person(subject, email)), "/usage"); got.Status != http.StatusOK || s.accountOf(i, subject) != victim.ID {
+			got := s.bearer(i.accessToken(person(subject, email)), "/usage")
+			if got.Status != http.StatusOK || s.accountOf(i, subject) != victim.ID {
 				t.Errorf("%s does not reach its own account: %d %s", email, got.Status, got.Body)
 			}
 		}
 	})
 }
 
-// TestSquattedAddress: an account that an attacker makes under a lookalike before the victim arrives stays the attacker's alone.
+// TestSquattedAddress: an account that an attacker makes under a lookalike before the victim
+// arrives stays the attacker's alone.
 func TestSquattedAddress(t *testing.T) {
 	i := newIssuer(t)
 	onBoth(t, program.Options{Flags: i.flags()}, func(t *testing.T, s *site) {
@@ -85,11 +89,16 @@ func TestSquattedAddress(t *testing.T) {
 	})
 }
 
-// TestLinkPolicy: with a policy other than verified, an issuer's word for an address links no account, neither by an access token nor
-// by a sign-in to the dashboard; except, where domains are listed, for addresses of these.
+// TestLinkPolicy: with a policy other than verified, an issuer's word for an address links no
+// account, neither by an access token nor by a sign-in to the dashboard; except, where domains are
+// listed, for addresses of these.
 func TestLinkPolicy(t *testing.T) {
 	i := newIssuer(t)
-	for policy, links := range map[string]bool{i.URL + "=never": false, "verified:example.com:example.org": false, "verified:GitHub.com": true} {
+	for policy, links := range map[string]bool{
+		i.URL + "=never":                   false,
+		"verified:example.com:example.org": false,
+		"verified:GitHub.com":              true,
+	} {
 		flags := append(i.flags(), "--oidc-link-email", policy)
 		t.Run(strings.TrimPrefix(policy, i.URL), func(t *testing.T) {
 			onBoth(t, program.Options{Flags: flags}, func(t *testing.T, s *site) {
@@ -106,7 +115,8 @@ func TestLinkPolicy(t *testing.T) {
 	}
 }
 
-// TestLinkPolicyOfNobody: a policy for an issuer that is not configured, most likely a typing error, stops the start.
+// TestLinkPolicyOfNobody: a policy for an issuer that is not configured, most likely a typing
+// error, stops the start.
 func TestLinkPolicyOfNobody(t *testing.T) {
 	i := newIssuer(t)
 	s := program.Launch(t, program.Options{Flags: append(i.flags(), "--oidc-link-email", i.URL+"/=never")})

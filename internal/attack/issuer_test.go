@@ -45,15 +45,19 @@ func newIssuer(t *testing.T) *vouching {
 	}
 	i := &vouching{t: t, codes: map[string]map[string]any{}}
 	extra := map[jose.HeaderKey]any{"kid": "current"}
-	if i.signer, err = jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, &jose.SignerOptions{ExtraHeaders: extra}); err != nil {
+	i.signer, err = jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, &jose.SignerOptions{ExtraHeaders: extra})
+	if err != nil {
 		t.Fatal(err)
 	}
-	keys := jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "current", Algorithm: "ES256", Use: "sig"}}}
+	keys := jose.JSONWebKeySet{Keys: []jose.JSONWebKey{
+		{Key: key.Public(), KeyID: "current", Algorithm: "ES256", Use: "sig"},
+	}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		i.asked.Add(1)
 		i.answer(w, map[string]any{
-			"issuer": i.URL, "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token", "jwks_uri": i.URL + "/keys",
+			"issuer": i.URL, "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token",
+			"jwks_uri": i.URL + "/keys",
 		})
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
@@ -115,7 +119,8 @@ func person(subject, email string) map[string]any {
 func (i *vouching) accessToken(claims map[string]any) string {
 	now := time.Now()
 	all := map[string]any{
-		"iss": i.URL, "aud": audience, "client_id": "assistant", "scope": "openid", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+		"iss": i.URL, "aud": audience, "client_id": "assistant", "scope": "openid",
+		"iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
 	}
 	maps.Copy(all, claims)
 	return i.sign(all)
@@ -125,7 +130,8 @@ func (i *vouching) accessToken(claims map[string]any) string {
 func (i *vouching) approve(authorize *url.URL, claims map[string]any) (callback string) {
 	q, now := authorize.Query(), time.Now()
 	all := map[string]any{
-		"iss": i.URL, "aud": q.Get("client_id"), "nonce": q.Get("nonce"), "iat": now.Unix(), "exp": now.Add(time.Minute).Unix(),
+		"iss": i.URL, "aud": q.Get("client_id"), "nonce": q.Get("nonce"),
+		"iat": now.Unix(), "exp": now.Add(time.Minute).Unix(),
 	}
 	maps.Copy(all, claims)
 	code := rand.Text()
@@ -137,13 +143,16 @@ func (i *vouching) approve(authorize *url.URL, claims map[string]any) (callback 
 
 // flags configure a server to accept access tokens and dashboard sign-ins of the issuer.
 func (i *vouching) flags() []string {
-	return []string{"--oidc-issuer", i.URL, "--oidc-audience", audience, "--oidc-apps", "any", "--sign-in-client-id", "dashboard"}
+	return []string{
+		"--oidc-issuer", i.URL, "--oidc-audience", audience, "--oidc-apps", "any", "--sign-in-client-id", "dashboard",
+	}
 }
 
 // bearer calls the REST API with an access token.
 func (s *site) bearer(token, path string) answer {
 	s.t.Helper()
-	return s.send(http.DefaultClient, http.MethodGet, "/api/v1"+path, http.Header{"Authorization": {"Bearer " + token}}, nil)
+	header := http.Header{"Authorization": {"Bearer " + token}}
+	return s.send(http.DefaultClient, http.MethodGet, "/api/v1"+path, header, nil)
 }
 
 // newBrowser returns a browser without cookies.
@@ -158,11 +167,13 @@ func newBrowser(t *testing.T) *http.Client {
 
 var awayTo = regexp.MustCompile(`<meta http-equiv="refresh" content="0;url=([^"]+)">`)
 
-// beginSignIn presses the button of the first issuer, and returns the issuer's address that the browser is sent to; nil if it is not.
+// beginSignIn presses the button of the first issuer, and returns the issuer's address that the
+// browser is sent to; nil if it is not.
 func (s *site) beginSignIn(browser *http.Client, returnTo string) (*url.URL, answer) {
 	s.t.Helper()
 	form := url.Values{"issuer": {"0"}, "return": {returnTo}}.Encode()
-	page := s.send(browser, http.MethodPost, "/sign-in", http.Header{"Origin": {s.URL}, "Content-Type": {"application/x-www-form-urlencoded"}}, form)
+	header := http.Header{"Origin": {s.URL}, "Content-Type": {"application/x-www-form-urlencoded"}}
+	page := s.send(browser, http.MethodPost, "/sign-in", header, form)
 	to := awayTo.FindSubmatch(page.Body)
 	if to == nil {
 		return nil, page
@@ -174,7 +185,8 @@ func (s *site) beginSignIn(browser *http.Client, returnTo string) (*url.URL, ans
 	return authorize, page
 }
 
-// signInAt signs a person in to the dashboard with the issuer, and returns the page that the browser ends up on.
+// signInAt signs a person in to the dashboard with the issuer, and returns the page that the
+// browser ends up on.
 func (s *site) signInAt(browser *http.Client, i *vouching, claims map[string]any) answer {
 	s.t.Helper()
 	authorize, page := s.beginSignIn(browser, "/usage")

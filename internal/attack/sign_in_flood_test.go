@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestSignInFlood: strangers who start thousands of sign-ins neither keep anybody from signing in, nor fill the database, nor make the
-// server ask the issuer more often.
+// TestSignInFlood: strangers who start thousands of sign-ins neither keep anybody from signing in,
+// nor fill the database, nor make the server ask the issuer more often.
 func TestSignInFlood(t *testing.T) {
 	const strangers, honest, workers = 2_000, 20, 8
 	i := newIssuer(t)
@@ -32,7 +32,8 @@ func TestSignInFlood(t *testing.T) {
 				s.beginSignIn(http.DefaultClient, "/") // keeps the pace of the flood
 			}
 			subject := fmt.Sprintf("person%d", n)
-			if page := s.signInAt(newBrowser(t), i, person(subject, subject+"@example.com")); !strings.Contains(string(page.Body), subject+"@example.com") {
+			email := subject + "@example.com"
+			if page := s.signInAt(newBrowser(t), i, person(subject, email)); !strings.Contains(string(page.Body), email) {
 				t.Errorf("%s is not signed in: %d\n%s", subject, page.Status, page.Body)
 			}
 		}

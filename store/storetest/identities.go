@@ -73,7 +73,8 @@ func identityFindsAccount(t *testing.T, st store.Store, _ *clock) {
 	mustHaveAccounts(t, st, a)
 }
 
-// lookalikes are addresses that Unicode case mappings turn into mike@github.com, or lenient parsers read as it.
+// lookalikes are addresses that Unicode case mappings turn into mike@github.com, or lenient parsers
+// read as it.
 func lookalikes() []string {
 	return []string{
 		"mi\u212ae@github.com", "m\u0130ke@g\u0130thub.com", "m\u0131ke@github.com", "\uff4dike@github.com", "mike@github\u3002com", "mike@github.com\u200b",
@@ -98,8 +99,9 @@ func lookalikesStayApart(t *testing.T, st store.Store, _ *clock) {
 	mustHold(t, st, 0)
 }
 
-// RowsBeforeEmailFolding returns statements that write accounts into the schema whose addresses were folded by Unicode, as that
-// version did: one with a Kelvin sign in its address, one with a name in place of an address, and destinations of the first.
+// RowsBeforeEmailFolding returns statements that write accounts into the schema whose addresses
+// were folded by Unicode, as that version did: one with a Kelvin sign in its address, one with a
+// name in place of an address, and destinations of the first.
 func RowsBeforeEmailFolding(created string) string {
 	const kelvin, umlaut = "Mi\u212ae@GitHub.com", anIssuer + "#\u00c4"
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES
@@ -110,7 +112,8 @@ func RowsBeforeEmailFolding(created string) string {
 		created, kelvin, umlaut, anIssuer)
 }
 
-// CheckRowsBeforeEmailFolding checks that each of these accounts is found by its own address, and that the ASCII address is free.
+// CheckRowsBeforeEmailFolding checks that each of these accounts is found by its own address, and
+// that the ASCII address is free.
 func CheckRowsBeforeEmailFolding(t *testing.T, st store.Store) {
 	t.Helper()
 	for email, want := range map[string]cola.AccountID{"mi\u212ae@github.com": 1, anIssuer + "#\u00c4": 2, "ANN@example.com": 3} {
