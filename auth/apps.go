@@ -19,11 +19,8 @@ func (t *Tokens) admit(ctx context.Context, issuer string, c claims) (grant, err
 	if err != nil {
 		return grant{}, storeError(ctx, finding, "find connected app", err)
 	}
-	who := store.Identity{Issuer: issuer, Subject: c.subject}
-	if who.Check(c.email) != nil {
-		c.email = "" // an address that cannot be kept finds no account
-	}
-	account, err := t.store.AccountOf(finding, who, c.email)
+	c.email = t.links.of(issuer).linking(c.email)
+	account, err := t.store.AccountOf(finding, store.Identity{Issuer: issuer, Subject: c.subject}, c.email)
 	if err != nil {
 		return grant{}, storeError(ctx, finding, "find the account of a token", err)
 	}

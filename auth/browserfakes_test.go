@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -236,6 +238,19 @@ func (b *lockedBuffer) text() string {
 	return b.String()
 }
 
+// newKeys returns a keyring of some keys, given as lines of a key file; of a new one without any.
+func newKeys(t testing.TB, lines ...string) *keyring.Keyring {
+	t.Helper()
+	if len(lines) == 0 {
+		lines = []string{keyring.NewKey()}
+	}
+	keys, err := keyring.Parse([]byte(strings.Join(lines, "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
 func newDesk(t testing.TB, change func(*desk, *BrowserOptions)) *desk {
 	t.Helper()
 	d := &desk{clock: &madeClock{at: time.Date(2024, 3, 1, 9, 0, 0, 0, time.UTC)}, log: &lockedBuffer{}}
@@ -243,7 +258,7 @@ func newDesk(t testing.TB, change func(*desk, *BrowserOptions)) *desk {
 	d.provider, d.other = newProvider(t, ourIssuer, d.clock.now), newProvider(t, otherIssuer, d.clock.now)
 	d.provider.secret = "hush"
 	o := BrowserOptions{
-		Store: d.store, PublicURL: ourURL, Now: d.clock.now, Client: &http.Client{Transport: providers{d.provider, d.other}},
+		Store: d.store, Keys: newKeys(t), PublicURL: ourURL, Now: d.clock.now, Client: &http.Client{Transport: providers{d.provider, d.other}},
 		Logger: slog.New(slog.NewTextHandler(d.log, nil)),
 	}
 	if change != nil {
@@ -350,7 +365,6 @@ func (b *browser) signOut(t testing.TB) (redirect string) {
 	return redirect
 }
 
-// cookie returns the value of the session's cookie, or nothing.
 // session returns what is kept of the browser, unsealed.
 func (b *browser) session(t testing.TB) string {
 	t.Helper()
@@ -361,9 +375,22 @@ func (b *browser) session(t testing.TB) string {
 	return string(data)
 }
 
+// cookie returns the value of the session's cookie, or nothing.
 func (b *browser) cookie() string {
-	for _, c := range b.cookies {
-		return c.Value
+	for name, c := range b.cookies {
+		if !strings.HasPrefix(name, b.attempts.prefix()) {
+			return c.Value
+		}
 	}
 	return ""
+}
+
+// attemptCookies returns the cookies of the sign-ins that the browser has started.
+func (b *browser) attemptCookies() (all []*http.Cookie) {
+	for name, c := range b.cookies {
+		if strings.HasPrefix(name, b.attempts.prefix()) {
+			all = append(all, c)
+		}
+	}
+	return all
 }

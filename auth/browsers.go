@@ -25,7 +25,8 @@ const (
 	SignInFor = 14 * 24 * time.Hour
 	// SignInIdle is how long a sign-in holds without a request, give or take seenEvery.
 	SignInIdle = 24 * time.Hour
-	// AttemptFor is how long an attempt to sign in may take, and how long a browser that is not signed in is remembered.
+	// AttemptFor is how long a sign-in with an issuer may take, and how long a browser that is not
+	// signed in is remembered.
 	AttemptFor = 10 * time.Minute
 )
 
@@ -47,12 +48,14 @@ type BrowserStore interface {
 	store.Sessions
 }
 
-// BrowserOptions say how browsers are told apart, and by whom account holders sign in. Store and PublicURL must be given.
+// BrowserOptions say how browsers are told apart, and by whom account holders sign in. Store, Keys
+// and PublicURL must be given.
 type BrowserOptions struct {
 	Store     BrowserStore
 	PublicURL string                // scheme and host that users reach the service at; with https cookies are for https only
 	Keys      *keyring.Keyring      // seal sign-in attempts; every process has the same
 	Issuers   []SignInIssuer        // may be empty: then links are the only way to sign in
+	LinkEmail LinkPolicies          // which verified email addresses link to accounts
 	Client    *http.Client          // to ask issuers with; what it leaves open is as with nil, which is one of ours
 	Now       cola.Clock            // nil: time.Now
 	Logger    *slog.Logger          // nil discards
@@ -71,6 +74,7 @@ type Browsers struct {
 	store    BrowserStore
 	public   string // URL, without a slash at the end
 	issuers  []*signInIssuer
+	attempts attempts
 	sessions *scs.SessionManager
 	now      cola.Clock
 	log      *slog.Logger
@@ -97,7 +101,12 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	if b.onFault == nil {
 		b.onFault = b.plainFault
 	}
-	b.sessions = newSessions(o.Store, public.Scheme == "https", o.Now)
+	if o.Keys == nil {
+		return nil, errors.New("no keys are given that seal sign-in attempts")
+	}
+	https := public.Scheme == "https"
+	b.attempts = attempts{box: o.Keys.Box(attemptPurpose), https: https, now: o.Now}
+	b.sessions = newSessions(o.Store, https, o.Now)
 	if b.issuers, err = newSignInIssuers(o, b.public+SignInCallbackPath); err != nil {
 		return nil, err
 	}
@@ -191,7 +200,7 @@ func (b *Browsers) enter(ctx context.Context, e entry) error {
 		b.end(ctx, was.Account, was.ID) // no browser has it any more
 	}
 	s.changed = true
-	s.kept = kept{Attempts: s.kept.Attempts, SignIn: &signedIn{
+	s.kept = kept{SignIn: &signedIn{
 		ID: made.ID, Account: made.Account, Until: made.ExpiresAt, SignOutAt: e.signOutAt, ClientID: e.clientID, IDToken: e.idToken,
 	}}
 	return nil

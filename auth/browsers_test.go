@@ -68,7 +68,7 @@ func TestMadeUpCookies(t *testing.T) {
 		d := newDesk(t, nil)
 		b := d.browser()
 		b.cookies["x"] = &http.Cookie{Name: "__Host-colaregistry", Value: planted}
-		redirect := b.begin(t, "0", "/")
+		b.look(func(ctx context.Context) { b.Put(ctx, "notice", "hello") })
 		delete(b.cookies, "x")
 		if asked := d.store.called("Session"); planted != known && asked != 0 {
 			t.Errorf("the store was asked for %.50q", planted)
@@ -76,9 +76,7 @@ func TestMadeUpCookies(t *testing.T) {
 		if b.cookie() == planted || b.cookie() == "" {
 			t.Fatalf("%q was taken for the session", planted)
 		}
-		if _, err := b.finish(d.provider.approve(t, redirect, "ann", "")); err != nil {
-			t.Fatal(err)
-		}
+		b.signIn(t, "ann")
 		attacker := d.browser()
 		attacker.cookies["x"] = &http.Cookie{Name: "__Host-colaregistry", Value: planted}
 		if c := attacker.caller(); c.Account != 0 {
@@ -205,7 +203,11 @@ func TestBrowserOptions(t *testing.T) {
 		"needs the client":   {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer}}},
 		"is given twice":     {PublicURL: ourURL, Issuers: []SignInIssuer{good, good}},
 		"which issuers have": {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer + "?a", ClientID: "x"}}},
+		"no keys":            {PublicURL: ourURL},
 	} {
+		if want != "no keys" {
+			o.Keys = newKeys(t)
+		}
 		if _, err := NewBrowsers(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", o, err, want)
 		}

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"net/mail"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,8 +15,6 @@ const (
 	leeway = 30 * time.Second
 	// maxName bounds subjects, as OpenID Connect does, and client ids, in bytes.
 	maxName = 255
-	// maxEmail is the longest address that mail can be sent to, in bytes.
-	maxEmail = 254
 )
 
 // claims is what an access token says, once its signature is proven.
@@ -203,17 +200,14 @@ func (o object) scopes(prefix string) (known []cola.Scope, err error) {
 	return known, nil
 }
 
-// verifiedEmail returns the e-mail address when the issuer says that it has verified it, and nothing otherwise. It finds the
-// account that a new identity belongs to, so an address that is doubtful in any way is none.
+// verifiedEmail returns the email address if the issuer says that it has verified it, else "". It
+// links a new identity to an account, so an address in any form but the plain one counts as none.
 func (o object) verifiedEmail() string {
 	if verified := string(o["email_verified"]); verified != `true` && verified != `"true"` {
 		return ""
 	}
 	email, err := o.text("email")
-	if err != nil || len(email) > maxEmail || strings.ContainsFunc(email, unicode.IsControl) {
-		return ""
-	}
-	if address, err := mail.ParseAddress(email); err != nil || address.Address != email {
+	if err != nil || cola.CheckEmail(email) != nil {
 		return ""
 	}
 	return email

@@ -2,13 +2,18 @@ package auth
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
+	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
 // FuzzParseToken: what has the form of a token names an algorithm of ours and an issuer, and everything else is refused.
@@ -72,6 +77,56 @@ func FuzzReadClaims(f *testing.F) {
 			t.Fatalf("%q has the e-mail address %q", payload, c.email)
 		}
 	})
+}
+
+// FuzzAccountOfClaims: whatever address an issuer calls verified, a new identity gets an account
+// with that address in some ASCII letter case, or one that has no address.
+func FuzzAccountOfClaims(f *testing.F) {
+	st, err := sqlite.Open(f.Context(), filepath.Join(f.TempDir(), "registry.db"), sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { st.Close() })
+	if _, err := st.CreateAccount(f.Context(), "mike@github.com", cola.TierPro); err != nil {
+		f.Fatal(err)
+	}
+	for _, email := range []string{
+		"mike@github.com", "MIKE@GitHub.com", "mi\u212ae@github.com", "m\u0130ke@g\u0130thub.com", "m\u0131ke@github.com", "\uff4dike@github.com",
+		"mike@github.com.", `"mike"@github.com`, "mike@github.com\x00", "mike@xn--github-.com", ourIssuer + "#mike",
+	} {
+		f.Add(email)
+	}
+	now := time.Unix(1_800_000_000, 0)
+	f.Fuzz(func(t *testing.T, email string) {
+		payload := toJSON(map[string]any{"aud": "a", "sub": rand.Text(), "client_id": "c", "exp": now.Unix() + 60, "email": email, "email_verified": true})
+		c, err := readClaims([]byte(payload), true, names{audiences: []string{"a"}}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		who := store.Identity{Issuer: ourIssuer, Subject: c.subject}
+		account, err := st.AccountOf(t.Context(), who, c.email)
+		if err != nil {
+			t.Fatalf("%+q: %v", email, err)
+		}
+		if account.Email != who.Name() && !equalInASCII(account.Email, email) {
+			t.Errorf("%+q reaches the account %+q", email, account.Email)
+		}
+	})
+}
+
+// equalInASCII reports whether two texts differ in the case of ASCII letters at most, in another
+// way than the program does.
+func equalInASCII(a, b string) bool {
+	upper := func(s string) []byte {
+		out := []byte(s)
+		for i, c := range out {
+			if 'a' <= c && c <= 'z' {
+				out[i] = c - 32
+			}
+		}
+		return out
+	}
+	return bytes.Equal(upper(a), upper(b))
 }
 
 // FuzzParseObject: an object that is taken is the one that any reader finds.

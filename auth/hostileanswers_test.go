@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"errors"
 	"net/url"
 	"slices"
@@ -36,7 +37,7 @@ func hostileQueries() []answer {
 	names := func(d *desk) {
 		d.provider.set(func(p *provider) { p.document = map[string]any{"authorization_response_iss_parameter_supported": true} })
 	}
-	const unknown = "begun in another browser"
+	const unknown = "in another browser"
 	return []answer{
 		{name: "no state", query: query("state"), want: unknown},
 		{name: "empty state", query: query("state", ""), want: unknown},
@@ -131,7 +132,8 @@ func hostileServices() []answer {
 		{name: "sign-in not kept", later: func(d *desk, _ *browser) {
 			d.store.set(func(s *browserStore) { s.fail["CreateSignIn"] = store.ErrUnavailable })
 		}, want: "cannot answer right now", code: cola.CodeUnavailable},
-		{name: "session not renewed", later: func(d *desk, _ *browser) {
+		{name: "session not renewed", later: func(d *desk, b *browser) {
+			b.look(func(ctx context.Context) { b.Put(ctx, "notice", "so that there is a session") })
 			d.store.set(func(s *browserStore) { s.fail["DropSession"] = store.ErrUnavailable })
 		}, want: "cannot answer right now", code: cola.CodeUnavailable},
 	}
@@ -193,7 +195,7 @@ func (c answer) try(t *testing.T, b *browser) {
 	d.provider.set(func(p *provider) {
 		p.idToken, p.raw, p.status, p.answer = nil, "", map[string]int{}, map[string]string{}
 	})
-	if _, err := b.finish(good); err == nil || !strings.Contains(err.Error(), "finished already") {
+	if _, err := b.finish(good); err == nil || !strings.Contains(err.Error(), "already complete") {
 		t.Errorf("the same attempt again: %v", err)
 	}
 }

@@ -95,12 +95,16 @@ func (i *signInIssuer) checkTimes(o object, now time.Time) error {
 	return nil
 }
 
-// addressed notes the address that the issuer tells of a person. One that it says it has not verified is refused, since it can be mended
-// there: without an address a person who has an account would get a second one. Where the issuer does not say, as some never do,
-// the address counts for nothing, as in access tokens.
+// addressed notes the email address that the issuer gives for a person. An address that the policy
+// does not link counts as none. One that the issuer says it has not verified is refused, because
+// the person can verify it there: without an address, somebody who has an account would get a
+// second one. Where the issuer does not say, the address counts as none, as in access tokens.
 func (i *signInIssuer) addressed(who person, o object) (person, error) {
 	who.addressed = o.has("email")
-	who.email = o.verifiedEmail()
+	if claimed, err := o.text("email"); err == nil && !i.links.allows(claimed) {
+		return who, nil
+	}
+	who.email = i.links.linking(o.verifiedEmail())
 	if said := string(o["email_verified"]); who.addressed && (said == `false` || said == `"false"`) {
 		return person{}, unauthorized("%s has not verified your e-mail address, so it cannot tell which account is yours. Verify it there, then sign in again.", i.Name)
 	}

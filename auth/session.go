@@ -23,19 +23,17 @@ const (
 	// every page wait for a write.
 	seenEvery = time.Minute
 
-	mostAttempts = 5
-	mostNotices  = 4
-	mostNotice   = 2_000 // bytes
+	mostNotices = 4
+	mostNotice  = 2_000 // bytes
 	// mostIDToken bounds the ID tokens that are kept to sign out with, in bytes: they go into a URL. Without one issuers ask who it is.
 	mostIDToken = 4 << 10
 )
 
-// kept is what a session holds. With its bounds that is less than 40 KiB.
+// kept is the content of a session, less than 40 KiB.
 type kept struct {
-	SignIn   *signedIn `json:"sign_in,omitempty"`
-	Attempts []attempt `json:"attempts,omitempty"` // the oldest first
-	Notices  []notice  `json:"notices,omitempty"`  // the oldest first
-	Seen     time.Time `json:"seen,omitzero"`      // when it was last noted that the browser is there
+	SignIn  *signedIn `json:"sign_in,omitempty"`
+	Notices []notice  `json:"notices,omitempty"` // the oldest first
+	Seen    time.Time `json:"seen,omitzero"`     // when the browser's last visit was stored
 }
 
 // signedIn is the sign-in of a browser.
@@ -64,23 +62,13 @@ func (s signedIn) signOut(back string) string {
 	return at.String()
 }
 
-// attempt is an attempt to sign in that is not finished.
-type attempt struct {
-	State    string    `json:"state"`
-	Nonce    string    `json:"nonce"`
-	Verifier string    `json:"verifier"` // of PKCE
-	Issuer   string    `json:"issuer"`   // URL
-	ReturnTo string    `json:"return_to"`
-	Until    time.Time `json:"until"`
-}
-
 // notice is a text for a later request.
 type notice struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
 
-func (k *kept) empty() bool { return k.SignIn == nil && len(k.Attempts) == 0 && len(k.Notices) == 0 }
+func (k *kept) empty() bool { return k.SignIn == nil && len(k.Notices) == 0 }
 
 func (k *kept) put(key, value string) {
 	k.pop(key)
@@ -99,18 +87,21 @@ func (k *kept) pop(key string) (value string, found bool) {
 	return value, true
 }
 
-// current drops what is over.
+// current drops a sign-in that has expired, with everything that belongs to it.
 func (k *kept) current(now time.Time) {
 	if k.SignIn != nil && !now.Before(k.SignIn.Until) {
 		*k = kept{}
 	}
-	k.Attempts = slices.DeleteFunc(k.Attempts, func(a attempt) bool { return !now.Before(a.Until) })
 }
 
-// session is what is known of the browser of one request. It is for the goroutine that answers the request.
+// session is the state of the browser of one request. It belongs to the goroutine that answers the
+// request.
 type session struct {
 	kept    kept
-	changed bool // and not kept yet
+	changed bool // and not stored yet
+
+	sent    []*http.Cookie // of the request
+	cookies []*http.Cookie // to set with the answer, besides the session's own
 
 	token string // that the browser came with; empty: none that anything is kept under
 	read  kept   // what was kept under it when this request read it, or has kept since

@@ -40,7 +40,7 @@ func (b *Browsers) open(r *http.Request) (context.Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{}
+	s := &session{sent: r.Cookies()}
 	s.kept, _ = b.sessions.Get(ctx, keptName).(kept)
 	now := b.now()
 	s.kept.current(now)
@@ -109,21 +109,26 @@ type sessionWriter struct {
 	failed   bool // OnFault has answered: what next writes is dropped
 }
 
-// begin keeps the session, or answers that it cannot be kept. The visitor may have gone: what was done is kept all the same.
+// begin stores the session and sets the cookies, or answers that the session cannot be stored. The
+// visitor may have left: what was done is stored all the same.
 func (w *sessionWriter) begin() {
 	w.begun = true
-	written, err := w.browsers.keep(context.WithoutCancel(w.ctx), sessionOf(w.ctx))
+	s := sessionOf(w.ctx)
+	written, err := w.browsers.keep(context.WithoutCancel(w.ctx), s)
 	if err != nil {
 		w.failed = true
 		clear(w.Header())
 		maps.Copy(w.Header(), w.before)
+	}
+	for _, c := range s.cookies {
+		http.SetCookie(w.ResponseWriter, c)
+	}
+	switch {
+	case err != nil:
 		w.browsers.onFault(w.ResponseWriter, w.request, err)
-		return
+	case written:
+		w.browsers.setCookie(w.ctx, w.ResponseWriter)
 	}
-	if !written {
-		return
-	}
-	w.browsers.setCookie(w.ctx, w.ResponseWriter)
 }
 
 // setCookie gives the browser the cookie of its session, or removes it where there is none any more. The library would tell how long it holds by the

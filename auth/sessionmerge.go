@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// catchUp brings a session up to what other requests of its browser have kept since this one read it, such as an attempt to sign in of another tab; gone
-// tells that they have ended it, by signing in or out: what this request changed is then of nobody. Another request can
-// still come between this and the write, which is as good as at once, but not while an issuer takes seconds to answer.
+// catchUp merges the notices that other requests of the browser have stored since this one read the
+// session. gone is true when one of them has ended the session, by signing in or out: what this
+// request changed belongs to nobody then. Another request can still come between this and the
+// write, but not during the seconds that an issuer may take to answer.
 func (b *Browsers) catchUp(ctx context.Context, s *session) (gone bool, err error) {
 	token := b.sessions.Token(ctx)
 	if token == "" || token != s.token {
@@ -27,38 +28,27 @@ func (b *Browsers) catchUp(ctx context.Context, s *session) (gone bool, err erro
 	return false, nil
 }
 
-// merged returns what is kept when one request has made ours of was, and others theirs: what either has added, without what either has taken. Who is signed
-// in does not change under one token.
+// merged returns the session after one request has changed was to ours, and others have changed it
+// to theirs: with the notices that either has added, without those that either has taken. The
+// sign-in of a token never changes.
 func merged(was, ours, theirs kept) kept {
 	m := kept{SignIn: ours.SignIn, Seen: ours.Seen}
-	m.Attempts = mergedList(was.Attempts, ours.Attempts, theirs.Attempts, func(a, b attempt) bool { return a.State == b.State })
-	m.Attempts = m.Attempts[max(0, len(m.Attempts)-mostAttempts):]
-	for _, n := range mergedList(was.Notices, ours.Notices, theirs.Notices, func(a, b notice) bool { return a == b }) {
-		m.put(n.Key, n.Value)
-	}
-	return m
-}
-
-func mergedList[T any](was, ours, theirs []T, same func(a, b T) bool) (m []T) {
-	in := func(list []T, one T) bool {
-		return slices.ContainsFunc(list, func(other T) bool { return same(one, other) })
-	}
-	for _, one := range theirs {
-		if in(ours, one) || !in(was, one) {
-			m = append(m, one)
+	for _, n := range theirs.Notices {
+		if slices.Contains(ours.Notices, n) || !slices.Contains(was.Notices, n) {
+			m.put(n.Key, n.Value)
 		}
 	}
-	for _, one := range ours {
-		if !in(was, one) && !in(m, one) {
-			m = append(m, one)
+	for _, n := range ours.Notices {
+		if !slices.Contains(was.Notices, n) {
+			m.put(n.Key, n.Value)
 		}
 	}
 	return m
 }
 
-// clone returns a copy that shares nothing that changes.
+// clone returns a copy that shares no notices.
 func (k *kept) clone() kept {
 	c := *k
-	c.Attempts, c.Notices = slices.Clone(k.Attempts), slices.Clone(k.Notices)
+	c.Notices = slices.Clone(k.Notices)
 	return c
 }

@@ -8,8 +8,9 @@ import (
 	"encoding/base64"
 )
 
-// Sessions are kept sealed, under keys that follow from the tokens in the cookies of browsers. Tokens are kept nowhere, so whoever reads the
-// database, or a copy of it, learns neither a token nor what a session holds: ID tokens, attempts to sign in, texts for the next page.
+// Sessions are kept sealed, under keys that follow from the tokens in the cookies of browsers.
+// Tokens are kept nowhere, so whoever reads the database, or a copy of it, learns neither a token
+// nor what a session holds: ID tokens and texts for the next page.
 
 // sessionName returns what the session of a token is kept under.
 func sessionName(token string) string {

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,20 +12,24 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/store"
 )
 
 // mostCode bounds the codes that issuers send back, in bytes.
 const mostCode = 4 << 10
 
-// Begin begins to sign in with an issuer, named by its key, and returns where the browser is to go. The attempt is the browser's alone;
-// it is good once, for AttemptFor, and beside up to four others. returnTo is what Finish returns when it is the path of a page
-// here, with its query. Begin fails with a cola.CodeValidation error for an unknown key, and with CodeUnavailable when the issuer cannot be asked.
+// Begin starts a sign-in with an issuer, named by its key, and returns the address to send the
+// browser to. The attempt is kept in a cookie of the browser, beside those of other tabs, and lasts
+// for AttemptFor. Finish returns returnTo if it is the path of a page here, with its query. Begin
+// fails with a cola.CodeValidation error for an unknown key, and with CodeUnavailable when the
+// issuer does not answer.
 func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redirect string, err error) {
 	s := sessionOf(ctx)
 	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.key == issuerKey })
 	if at < 0 {
-		return "", cola.Errorf(cola.CodeValidation, "There is no such way to sign in here. Choose one on the sign-in page.")
+		return "", cola.Errorf(cola.CodeValidation,
+			"This way to sign in does not exist. Choose one on the sign-in page.")
 	}
 	issuer := b.issuers[at]
 	told, err := issuer.endpoints(ctx)
@@ -37,15 +40,14 @@ func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redir
 		State: newSecretText(), Nonce: newSecretText(), Verifier: oauth2.GenerateVerifier(), Issuer: issuer.URL,
 		ReturnTo: localPage(returnTo), Until: b.now().Add(AttemptFor),
 	}
-	s.kept.Attempts = append(s.kept.Attempts, a)
-	s.kept.Attempts = s.kept.Attempts[max(0, len(s.kept.Attempts)-mostAttempts):]
-	s.changed = true
+	s.cookies = append(s.cookies, b.attempts.start(s.sent, a)...)
 	return told.oauth.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
 }
 
-// Finish signs in whom an issuer has sent back with this query, and returns where to go on; browser is what the browser says it is. It
-// fails with a cola.CodeUnauthorized error that tells the person why nobody was signed in, and with CodeUnavailable when the
-// issuer or the store cannot be asked. An attempt is used up whatever comes of it, and a failed one leaves who is signed in signed in.
+// Finish signs in the person whom an issuer has sent back with this query, and returns the page to
+// continue on; browser is the User-Agent. It fails with a cola.CodeUnauthorized error that says why
+// the person was not signed in, and with CodeUnavailable when the issuer or the store does not
+// answer. The attempt is over either way, and a failed one leaves an earlier sign-in as it is.
 func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string) (returnTo string, err error) {
 	defer func() { b.counts.WithLabelValues(byIssuer, resultOf(err, resultAccepted)).Inc() }()
 	a, issuer, err := b.attempt(sessionOf(ctx), query)
@@ -79,23 +81,24 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	})
 }
 
-// attempt takes the attempt that an answer belongs to out of the browser's session.
+// attempt returns the attempt that an answer belongs to, and deletes its cookie.
 func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer, error) {
-	state, found := single(query, "state"), -1
-	for n, a := range s.kept.Attempts {
-		if subtle.ConstantTimeCompare([]byte(a.State), []byte(state)) == 1 {
-			found = n
-		}
+	a, removal, err := b.attempts.take(s.sent, single(query, "state"))
+	if removal != nil {
+		s.cookies = append(s.cookies, removal)
 	}
-	if state == "" || found < 0 {
-		return attempt{}, nil, unauthorized("This sign-in took too long, was finished already, or was begun in another browser. Begin again on the sign-in page.")
+	if errors.Is(err, keyring.ErrUnknownKey) && b.warned.due(0, b.now()) { // no account has the number 0
+		b.log.Warn("a sign-in was started under a key that is not in this process's key file; "+
+			"give every process the same file (--secret-key-file)", "error", err)
 	}
-	a := s.kept.Attempts[found]
-	s.kept.Attempts = slices.Delete(s.kept.Attempts, found, found+1)
-	s.changed = true
+	if err != nil {
+		return attempt{}, nil, unauthorized("This sign-in took too long, is already complete, or was started in " +
+			"another browser. Start again on the sign-in page.")
+	}
 	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.URL == a.Issuer })
 	if at < 0 {
-		return attempt{}, nil, unauthorized("Nobody can sign in here any more in the way you chose. Choose another on the sign-in page.")
+		return attempt{}, nil, unauthorized("The way to sign in that you chose is no longer available. " +
+			"Choose another on the sign-in page.")
 	}
 	return a, b.issuers[at], nil
 }
@@ -153,7 +156,7 @@ func (i *signInIssuer) redeem(ctx context.Context, told *endpoints, a attempt, c
 	if err != nil {
 		return person{}, err
 	}
-	if !who.addressed && told.userInfo != "" {
+	if !who.addressed && told.userInfo != "" && !i.links.never {
 		who, err = i.askAddress(ctx, told.userInfo, token.AccessToken, who)
 	}
 	return who, err
@@ -174,15 +177,11 @@ func (i *signInIssuer) notRedeemed(err error) error {
 	return i.away()
 }
 
-// accountOf returns the account of a person, made when there is none.
+// accountOf returns the account of a person, creating it if necessary.
 func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (store.Account, error) {
 	finding, cancel := context.WithTimeout(ctx, findWithin)
 	defer cancel()
-	identity := store.Identity{Issuer: issuer, Subject: who.subject}
-	if identity.Check(who.email) != nil {
-		who.email = "" // an address that cannot be kept finds no account
-	}
-	account, err := b.store.AccountOf(finding, identity, who.email)
+	account, err := b.store.AccountOf(finding, store.Identity{Issuer: issuer, Subject: who.subject}, who.email)
 	if err != nil {
 		return store.Account{}, storeError(ctx, finding, "find the account of a sign-in", err)
 	}

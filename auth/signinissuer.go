@@ -35,6 +35,7 @@ type IssuerChoice struct{ Key, Name string } // Key is what Begin knows it by
 type signInIssuer struct {
 	SignInIssuer
 	key      string
+	links    LinkPolicy
 	callback string       // where it sends browsers back to
 	asking   *http.Client // for documents
 	giving   *http.Client // for requests that carry secrets: they follow no redirect
@@ -76,7 +77,8 @@ func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, e
 			i.Name = u.Host
 		}
 		all = append(all, &signInIssuer{
-			SignInIssuer: i, key: strconv.Itoa(n), callback: callback, asking: asking, giving: &giving, now: o.Now, log: o.Logger,
+			SignInIssuer: i, key: strconv.Itoa(n), links: o.LinkEmail.of(i.URL), callback: callback,
+			asking: asking, giving: &giving, now: o.Now, log: o.Logger,
 			keys: &issuer{url: i.URL, fetch: source{i.URL, asking}.fetch, now: o.Now, log: o.Logger, metrics: measured},
 		})
 	}

@@ -41,6 +41,7 @@ type TokenOptions struct {
 	AnyApp    bool     // apps that are not registered may act too: they are when first seen, with every scope
 	// ScopePrefix may stand before our scopes' names in tokens, as some issuers name them in full; mostly empty.
 	ScopePrefix string
+	LinkEmail   LinkPolicies          // which verified email addresses link to accounts
 	Client      *http.Client          // to ask issuers with; what it leaves open is as with nil, which is one of ours
 	Now         cola.Clock            // nil: time.Now
 	Logger      *slog.Logger          // nil discards
@@ -58,6 +59,7 @@ type Tokens struct {
 	urls    []string           // of the issuers
 	ours    names
 	anyApp  bool
+	links   LinkPolicies
 	now     cola.Clock
 	log     *slog.Logger
 	metrics *tokenMetrics
@@ -96,8 +98,8 @@ func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 		panic(err) // only a size below one fails
 	}
 	t := &Tokens{
-		store: st, issuers: map[string]*issuer{}, urls: o.Issuers, ours: names{o.Audiences, o.ScopePrefix}, anyApp: o.AnyApp,
-		now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), known: known, warned: newWarnings(),
+		store: st, issuers: map[string]*issuer{}, urls: o.Issuers, ours: names{o.Audiences, o.ScopePrefix},
+		anyApp: o.AnyApp, links: o.LinkEmail, now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), known: known, warned: newWarnings(),
 	}
 	client := askingClient(o.Client)
 	for _, u := range o.Issuers {

@@ -1,6 +1,7 @@
 package cola
 
 import (
+	"fmt"
 	"net/mail"
 	"net/netip"
 	"net/url"
@@ -18,22 +19,47 @@ const (
 	maxHostLabel = 63
 )
 
-// mailbox settles an e-mail address: one, bare, of a host with a full name.
-func (f *findings) mailbox(name, value string) string {
-	notASCII := func(r rune) bool { return r > unicode.MaxASCII }
-	parsed, err := mail.ParseAddress(value)
-	at := strings.LastIndexByte(value, '@')
-	switch {
-	case strings.ContainsFunc(value, notASCII):
-		f.problems.Add(name, "%s holds a character that is not ASCII; e-mail is sent to ASCII addresses only.", shown(value))
-	case len(value) > maxMailbox:
-		f.problems.Add(name, "The address has %d characters; at most %d are allowed.", len(value), maxMailbox)
-	case err != nil || parsed.Address != value || at > maxLocalPart || !isFullName(value[at+1:]):
-		f.problems.Add(name, "%s is not an e-mail address; write one without a name, such as alerts@example.com.", shown(value))
-	default:
-		return value
+// CheckEmail returns an error, written for people, unless text is an email address in its one plain
+// form: ASCII, without a display name, comments, quotes or white space. Only such an address names
+// an account or receives mail, because no two of them are one mailbox to some readers and two to
+// others, except by ASCII letter case.
+func CheckEmail(text string) error {
+	for _, r := range text {
+		if r > unicode.MaxASCII {
+			return fmt.Errorf("%s contains %U, which is not ASCII; use an ASCII email address", shown(text), r)
+		}
 	}
-	return ""
+	parsed, err := mail.ParseAddress(text)
+	switch {
+	case len(text) > maxMailbox:
+		return fmt.Errorf("%s is longer than the %d characters of an email address", shown(text), maxMailbox)
+	case err != nil || parsed.Address != text || strings.LastIndexByte(text, '@') > maxLocalPart:
+		return fmt.Errorf("%s is not an email address; write one without a name, such as alerts@example.com",
+			shown(text))
+	}
+	return nil
+}
+
+// FoldAddress returns the form in which addresses of destinations of a kind are compared: email
+// addresses without regard to ASCII letter case, URLs exactly.
+func FoldAddress(kind, address string) string {
+	if kind == KindEmail {
+		return FoldASCII(address)
+	}
+	return address
+}
+
+// mailbox checks an email address to send to: its host has a full name.
+func (f *findings) mailbox(name, value string) string {
+	err := CheckEmail(value)
+	if err == nil && !isFullName(value[strings.LastIndexByte(value, '@')+1:]) {
+		err = fmt.Errorf("%s has no full host name; write an address such as alerts@example.com", shown(value))
+	}
+	if err != nil {
+		f.problems.Add(name, "%s.", err)
+		return ""
+	}
+	return value
 }
 
 // webhook settles the URL of a webhook, with scheme and host in lower case. Unless private ones are allowed it is of https, and its host is not one
@@ -53,7 +79,7 @@ func (f *findings) webhook(name, value string, private bool) string {
 	if u.Fragment != "" || strings.HasSuffix(value, "#") {
 		f.problems.Add(name, "It has a fragment, which is never sent; leave out what follows the #.")
 	}
-	u.Host = strings.ToLower(u.Host)
+	u.Host = FoldASCII(u.Host)
 	f.host(name, u, private)
 	settled := u.String()
 	if len(settled) > maxAddressLength {

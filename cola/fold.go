@@ -32,6 +32,25 @@ func FoldText(s string) string {
 	return b.String()
 }
 
+// FoldASCII returns s with the letters A to Z in lower case and every other byte unchanged. Email
+// addresses, host names and other identifiers are compared by it: Unicode case mappings turn
+// letters such as the Kelvin sign into ASCII ones, so that a different identifier would pass for
+// the one that was asked for.
+func FoldASCII(s string) string {
+	if !strings.ContainsFunc(s, isUpperASCII) {
+		return s
+	}
+	b := []byte(s)
+	for i, c := range b {
+		if isUpperASCII(rune(c)) {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+func isUpperASCII(r rune) bool { return r >= 'A' && r <= 'Z' }
+
 // plainFolded reports whether s is ASCII and folded already, so that it can be returned as it is.
 func plainFolded(s string) bool {
 	for i := range len(s) {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/time/rate"
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
@@ -72,7 +71,6 @@ type edge struct {
 	opts     Options
 	now      cola.Clock
 	pace     *pace
-	begins   *rate.Limiter // of attempts to sign in with an issuer, each of which is kept for some minutes, whoever begins it
 	assets   *assets
 	pages    pages
 }
@@ -83,7 +81,7 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	e := &edge{svc: svc, browsers: browsers, opts: o, now: o.Now, pace: newPace(o.Now), begins: rate.NewLimiter(beginsASecond, beginsAtOnce), assets: loadAssets()}
+	e := &edge{svc: svc, browsers: browsers, opts: o, now: o.Now, pace: newPace(o.Now), assets: loadAssets()}
 	e.pages = parsePages(e.assets)
 	table := routes()
 	r := chi.NewRouter()

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
@@ -96,7 +95,8 @@ func (v *visit) destinationRow(d cola.Destination, searches map[string]string) d
 
 // isOwn reports whether a destination is the account's own e-mail address for all searches, which every account has and keeps.
 func (v *visit) isOwn(d cola.Destination) bool {
-	return d.Kind == cola.KindEmail && !d.SavedSearch.OK && (!d.Address.OK || strings.EqualFold(d.Address.V, v.account.Email))
+	return d.Kind == cola.KindEmail && !d.SavedSearch.OK &&
+		(!d.Address.OK || cola.FoldAddress(d.Kind, d.Address.V) == cola.FoldAddress(d.Kind, v.account.Email))
 }
 
 // whyState says why a destination is not sent to, or that it fails; it is empty for one that is well.
@@ -164,7 +164,8 @@ func (n named) of(search string) (list []cola.Destination) {
 	own := func(d cola.Destination) bool { return d.SavedSearch.V == search }
 	for _, d := range n.all {
 		replaced := slices.ContainsFunc(n.all, func(o cola.Destination) bool {
-			return own(o) && o.Kind == d.Kind && strings.EqualFold(o.Address.V, d.Address.V)
+			return own(o) && o.Kind == d.Kind &&
+				cola.FoldAddress(o.Kind, o.Address.V) == cola.FoldAddress(d.Kind, d.Address.V)
 		})
 		if own(d) || !d.SavedSearch.OK && !replaced {
 			list = append(list, d)

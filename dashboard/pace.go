@@ -14,11 +14,7 @@ const (
 	// included. Pages count in no quota, so nothing else would keep a script that has a session from having the registry search without an end.
 	pagesASecond = 5
 	pagesAtOnce  = 60
-	// beginsASecond and beginsAtOnce are how many attempts to sign in with an issuer this process lets anybody begin: each is kept in the database for
-	// minutes, of people who are not known yet.
-	beginsASecond = 20
-	beginsAtOnce  = 200
-	pacedMost     = 20_000 // sign-ins and accounts that are remembered; beyond, whoever came least lately begins anew
+	pacedMost    = 20_000 // sign-ins and accounts that are remembered; beyond, whoever came least lately begins anew
 )
 
 // pace holds sign-ins and accounts to pagesASecond. What asks is held up as the sign-in that its session names, before it is known whether that

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
@@ -41,12 +40,6 @@ func (v *visit) beginSignIn() error {
 	form, err := v.form()
 	if err != nil {
 		return err
-	}
-	if !v.begins.AllowN(v.now(), 1) {
-		return &cola.Error{
-			Code: cola.CodeUnavailable, RetryAfter: time.Second,
-			Message: "Very many people begin to sign in at this moment. Try again in a few seconds.",
-		}
 	}
 	redirect, err := v.browsers.Begin(v.ctx(), form.Get("issuer"), form.Get("return"))
 	if err != nil {

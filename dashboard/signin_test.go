@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/trial"
@@ -37,19 +36,6 @@ func TestAway(t *testing.T) {
 		}
 		a.wellMade(t)
 	}
-}
-
-// TestBeginningIsBounded: nobody fills the database with attempts to sign in.
-func TestBeginningIsBounded(t *testing.T) {
-	s := mustSite(t)
-	s.handler = New(s.registry.Service, abroad{s.browsers}, Options{PublicURL: trial.PublicURL, Logger: quiet, Now: s.registry.Now})
-	nobody := s.by("")
-	for range beginsAtOnce {
-		nobody.post("/sign-in", nil).shows(t, http.StatusOK)
-	}
-	nobody.post("/sign-in", nil).shows(t, http.StatusServiceUnavailable, "begin to sign in at this moment")
-	s.registry.Pass(time.Second)
-	nobody.post("/sign-in", nil).shows(t, http.StatusOK)
 }
 
 // TestSigningNobodyOut: a browser that is not signed in has nothing kept of it.

@@ -26,7 +26,7 @@ func newGuard(hosts, origins []string) guard {
 		g.hosts[hostName(h)] = true
 	}
 	for _, o := range origins {
-		g.origins = append(g.origins, strings.ToLower(strings.TrimRight(o, "/")))
+		g.origins = append(g.origins, cola.FoldASCII(strings.TrimRight(o, "/")))
 	}
 	return g
 }
@@ -36,7 +36,7 @@ func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	return cola.FoldASCII(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
 // admit refuses what comes from elsewhere, whatever its method.
@@ -73,7 +73,7 @@ func (g guard) knowsOrigin(sent []string) bool {
 		return true
 	}
 	for _, o := range g.origins {
-		if len(sent) == 1 && o == strings.ToLower(sent[0]) {
+		if len(sent) == 1 && o == cola.FoldASCII(sent[0]) {
 			return true
 		}
 	}

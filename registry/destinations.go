@@ -162,7 +162,8 @@ func (s *Service) isOwnAddress(ctx context.Context, account cola.AccountID, addr
 	err = within(ctx, readWithin, func(ctx context.Context) error {
 		list, _, err := s.store.Destinations(ctx, account, store.Slice{Limit: cola.MaxDestinations + 1})
 		for _, d := range list {
-			own = own || d.Own && d.Address.OK && store.FoldEmail(d.Address.V) == store.FoldEmail(address)
+			own = own || d.Own && d.Address.OK &&
+				cola.FoldAddress(d.Kind, d.Address.V) == cola.FoldAddress(d.Kind, address)
 		}
 		return err
 	})

@@ -10,7 +10,7 @@ import (
 // Account is who pays and is metered.
 type Account struct {
 	ID        cola.AccountID
-	Email     string // unique without regard to case
+	Email     string // unique without regard to ASCII letter case; or the Name of an identity
 	Tier      cola.Tier
 	CreatedAt time.Time // UTC, whole microseconds
 
@@ -35,11 +35,13 @@ func (a Account) Suspended() string {
 
 // Accounts keeps accounts.
 type Accounts interface {
-	// CreateAccount makes an account, or fails with ErrExists when the e-mail has one.
+	// CreateAccount creates an account. It fails with ErrExists when another one has the email
+	// address, and with ErrMalformed when CheckEmail rejects the address.
 	CreateAccount(ctx context.Context, email string, tier cola.Tier) (Account, error)
 	// Account returns the account with an id, or ErrNotFound.
 	Account(ctx context.Context, id cola.AccountID) (Account, error)
-	// AccountByEmail returns the account with an e-mail address, any case, or ErrNotFound.
+	// AccountByEmail returns the account with an email address, in any ASCII letter case, or
+	// ErrNotFound.
 	AccountByEmail(ctx context.Context, email string) (Account, error)
 	// Accounts returns every account by id.
 	Accounts(ctx context.Context) ([]Account, error)

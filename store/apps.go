@@ -28,11 +28,12 @@ func IsIdentityName(email string) bool {
 // Identities ties who issuers say somebody is to accounts. An identity has one account; an account may have several
 // identities.
 type Identities interface {
-	// AccountOf returns the account of an identity. One that has none gets the account with the e-mail address, any case, or a
-	// new one of the free tier, all in one transaction: identities that come at the same time, in any process, make one
-	// account. verified is the e-mail address when the issuer says that it has verified it, and empty otherwise; then a new account
-	// takes the Name of the identity. An account that has such a name takes a verified address later on, unless another account
-	// has it. It fails with ErrMalformed for what Check refuses.
+	// AccountOf returns the account of an identity. A new identity gets the account with the
+	// verified email address, in any ASCII letter case, or a new account on the free tier, in one
+	// transaction: concurrent calls, in any process, create one account. verified is empty when the
+	// issuer vouches for no address, or for none that may link to an account; a new account is then
+	// named by Identity.Name. Such an account takes a verified address later, unless another
+	// account has it. It fails with ErrMalformed when Check does.
 	AccountOf(ctx context.Context, who Identity, verified string) (Account, error)
 	// AddIdentity gives an identity to an account: AccountOf returns it from then on, whatever address comes with the identity.
 	// One that has another account leaves it, as it is and with all that it has. It is no error when it has this one. It fails with

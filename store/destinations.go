@@ -77,12 +77,16 @@ type NewDestination struct {
 	Ask             *Ask   // nil: nobody is asked to confirm it
 }
 
-// Check refuses, with ErrMalformed, a destination that cannot be kept.
+// Check fails with ErrMalformed for a destination that cannot be stored, and for an email address
+// that CheckEmail rejects.
 func (n NewDestination) Check() error {
 	for name, text := range map[string]string{"kind": n.Kind, "address": n.Address, "state": n.State} {
 		if err := checkKeyText(name, text); err != nil {
 			return err
 		}
+	}
+	if n.Kind == cola.KindEmail {
+		return CheckEmail(n.Address)
 	}
 	return checkText("secret", n.Secret)
 }

@@ -12,31 +12,32 @@ import (
 // MaxKeyText is how many bytes a text that something is found by may have: entries of an index are bounded.
 const MaxKeyText = 1000
 
-// FoldEmail returns what an e-mail address is compared by. Names of identities are compared as they are: the subjects of two
-// people may differ in nothing but letter case.
+// FoldEmail returns the form in which email addresses are compared: ASCII letters in lower case,
+// everything else unchanged, so that two addresses are equal only if they differ in ASCII case
+// alone. Identity names are compared as they are, because the subjects of two people may differ in
+// letter case alone.
 func FoldEmail(email string) string {
 	if IsIdentityName(email) {
 		return email
 	}
-	return strings.ToLower(email)
+	return cola.FoldASCII(email)
 }
 
-// FoldAddress returns what the address of a destination of the kind is compared by.
-func FoldAddress(kind, address string) string {
-	if kind == cola.KindEmail {
-		return FoldEmail(address)
+// CheckEmail fails with ErrMalformed for an email address that no account may have. Accounts that
+// were created with such an address by an earlier version keep it.
+func CheckEmail(email string) error {
+	if err := cola.CheckEmail(email); err != nil {
+		return fmt.Errorf("%w: %w", err, ErrMalformed)
 	}
-	return address
+	return nil
 }
 
-// Check refuses, with ErrMalformed, an identity that cannot be kept or whose Name another one could have, and a verified
-// e-mail address, unless it is empty, that cannot be kept or looks like a Name.
+// Check fails with ErrMalformed for an identity that cannot be stored or whose Name another
+// identity could have, and for a verified email address, unless it is empty, that CheckEmail
+// rejects.
 func (i Identity) Check(verified string) error {
-	switch {
-	case !strings.Contains(i.Issuer, "://") || strings.Contains(i.Issuer, "#"):
-		return fmt.Errorf("the issuer is no URL without a fragment: %w", ErrMalformed)
-	case IsIdentityName(verified):
-		return fmt.Errorf("the e-mail address is none: %w", ErrMalformed)
+	if !strings.Contains(i.Issuer, "://") || strings.Contains(i.Issuer, "#") {
+		return fmt.Errorf("the issuer is not a URL without a fragment: %w", ErrMalformed)
 	}
 	if err := checkKeyText("issuer", i.Issuer); err != nil {
 		return err
@@ -44,7 +45,7 @@ func (i Identity) Check(verified string) error {
 	if err := checkKeyText("subject", i.Subject); err != nil || verified == "" {
 		return err
 	}
-	return checkKeyText("e-mail address", verified)
+	return CheckEmail(verified)
 }
 
 // CheckReason refuses, with ErrMalformed, a reason for a suspension that cannot be kept.

@@ -9,7 +9,11 @@ import (
 func TestFoldEmail(t *testing.T) {
 	for email, want := range map[string]string{
 		"":                               "",
-		"Ann.Ö@Example.com":              "ann.ö@example.com",
+		"Ann.O@Example.com":              "ann.o@example.com",
+		"Ann.Ö@Example.com":              "ann.Ö@example.com",
+		"MI\u212aE@github.com":           "mi\u212ae@github.com",
+		"m\u0130ke@g\u0130thub.com":      "m\u0130ke@g\u0130thub.com",
+		"\xc4@\xc5":                      "\xc4@\xc5",
 		"A#b@example.com":                "a#b@example.com",
 		"https://ID.example.com":         "https://id.example.com",
 		"#https://ID.example.com":        "#https://id.example.com",
@@ -20,6 +24,39 @@ func TestFoldEmail(t *testing.T) {
 			t.Errorf("FoldEmail(%q) = %q, want %q", email, got, want)
 		}
 	}
+}
+
+// FuzzFoldEmail checks that two texts are compared as equal only if they differ in ASCII letter
+// case alone.
+func FuzzFoldEmail(f *testing.F) {
+	for _, pair := range [][2]string{
+		{"mike@github.com", "mi\u212ae@github.com"}, {"mike@github.com", "m\u0130ke@g\u0130thub.com"}, {"MIKE@github.com", "mike@GITHUB.com"},
+		{"s@example.com", "\u017f@example.com"}, {"https://ID#A", "https://ID#a"}, {"\xc3\x84", "\xc3\xa4"}, {"[", "{"}, {"@", "`"},
+	} {
+		f.Add(pair[0], pair[1])
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if store.FoldEmail(a) == store.FoldEmail(b) && !sameInASCII(a, b) {
+			t.Errorf("%+q and %+q are compared as equal", a, b)
+		}
+		if folded := store.FoldEmail(a); !sameInASCII(folded, a) || store.FoldEmail(folded) != folded {
+			t.Errorf("%+q folds to %+q", a, folded)
+		}
+	})
+}
+
+// sameInASCII reports whether two texts differ in the case of ASCII letters at most.
+func sameInASCII(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		letter := a[i]|0x20 >= 'a' && a[i]|0x20 <= 'z'
+		if a[i] != b[i] && (!letter || a[i]^b[i] != 0x20) {
+			return false
+		}
+	}
+	return true
 }
 
 // TestNamesAreTheirOwn: no two identities that pass have one name, and every name is known as one.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
+
+	"github.com/colaregistry/colaregistry/cola"
 )
 
 const (
@@ -85,7 +87,7 @@ func loopback(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.IsLoopback()
 	}
-	return strings.EqualFold(host, "localhost")
+	return cola.FoldASCII(host) == "localhost"
 }
 
 // name names the server in the log.

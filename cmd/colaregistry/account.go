@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/mail"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -24,15 +23,14 @@ type accountCommand struct {
 
 type accountCreate struct {
 	storeFlags
-	Email string `required:"" placeholder:"E" help:"E-mail address of the account holder."`
+	Email string `required:"" placeholder:"E" help:"Email address of the account holder, in ASCII."`
 	Tier  string `required:"" enum:"free,starter,pro" placeholder:"TIER" help:"One of ${enum}."`
 }
 
-// Run makes the account and prints its line.
+// Run creates the account and prints its line.
 func (c *accountCreate) Run(env *environment) (err error) {
-	address, err := mail.ParseAddress(c.Email)
-	if err != nil || address.Address != c.Email {
-		return fmt.Errorf("--email: %q is not an e-mail address", c.Email)
+	if err := flagError("--email", cola.CheckEmail(c.Email)); err != nil {
+		return err
 	}
 	st, err := c.open(env, nil)
 	if err != nil {
@@ -41,7 +39,7 @@ func (c *accountCreate) Run(env *environment) (err error) {
 	defer closing(st, &err)
 	a, err := st.CreateAccount(env, c.Email, cola.Tier(c.Tier))
 	if errors.Is(err, store.ErrExists) {
-		return fmt.Errorf("there is an account with the e-mail %s already; see account list", c.Email)
+		return fmt.Errorf("an account with the email %s exists already; see account list", c.Email)
 	}
 	if err != nil {
 		return err
@@ -76,15 +74,22 @@ func (c *accountSetTier) Run(env *environment) error {
 	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error { return st.SetTier(env, id, cola.Tier(c.Tier)) })
 }
 
+// findAccount returns the account with an email address, or with the name of an identity in place
+// of one. Accounts that an earlier version created with an address outside ASCII are found by
+// exactly that address.
 func findAccount(env *environment, st store.Accounts, email string) (store.Account, error) {
 	a, err := st.AccountByEmail(env, email)
-	if errors.Is(err, store.ErrNotFound) {
-		return a, fmt.Errorf("there is no account with the e-mail %s; see account list", email)
+	if !errors.Is(err, store.ErrNotFound) {
+		return a, err
 	}
-	return a, err
+	if odd := cola.CheckEmail(email); odd != nil && !store.IsIdentityName(email) {
+		return a, fmt.Errorf("no such account: %w", odd)
+	}
+	return a, fmt.Errorf("no account has the email %s; see account list", email)
 }
 
-// chosenAccount returns the account to list records of: 0, for all, when no e-mail address is given.
+// chosenAccount returns the account whose records to list: 0, for all accounts, when no email
+// address is given.
 func chosenAccount(env *environment, st store.Accounts, email string) (cola.AccountID, error) {
 	if email == "" {
 		return 0, nil

@@ -7,11 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/colaregistry/colaregistry/auth"
-	"github.com/colaregistry/colaregistry/dashboard"
-	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -49,17 +45,6 @@ func (f *dashboardFlags) signInIssuers(tokenIssuers []string) ([]auth.SignInIssu
 		}
 	}
 	return list, nil
-}
-
-// browsers returns what signs account holders in.
-func (f *dashboardFlags) browsers(env *environment, st store.Store, keys *keyring.Keyring, publicURL string, issuers []auth.SignInIssuer, metrics prometheus.Registerer) (*auth.Browsers, error) {
-	b, err := auth.NewBrowsers(auth.BrowserOptions{
-		Store: st, Keys: keys, PublicURL: publicURL, Issuers: issuers, Logger: env.log, Metrics: metrics, OnFault: dashboard.ShowFault,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("--sign-in-issuer: %w", err)
-	}
-	return b, nil
 }
 
 // linkGoodFor is how long a link to sign in with may be used.

@@ -22,6 +22,7 @@ type oauthFlags struct {
 	Audiences   []string `name:"oidc-audience" placeholder:"AUDIENCE" help:"What a token must be for, any of several; the public URL and /mcp when left out."`
 	Apps        string   `name:"oidc-apps" default:"allowlist" enum:"allowlist,any" placeholder:"allowlist|any" help:"Which apps may act for accounts: those registered (see app register), or any client of the issuers (${default})."`
 	Scopes      []string `name:"oidc-scope" placeholder:"SCOPE" help:"A scope that apps ask the issuer for when they connect, where it wants one; may be repeated."`
+	LinkEmail   []string `name:"oidc-link-email" placeholder:"[ISSUER=]POLICY" help:"Which verified email addresses link a new sign-in to an existing account: verified (the default), verified:DOMAIN:DOMAIN for those of the listed domains, or never. For one issuer with ISSUER=; may be repeated."`
 	ScopePrefix string   `name:"oidc-scope-prefix" placeholder:"PREFIX" help:"What stands before the names of this service's scopes at issuers that name them in full, such as api://registry/."`
 }
 
@@ -62,8 +63,21 @@ func (f *oauthFlags) resource(publicURL string) auth.Resource {
 	return r
 }
 
-// tokens returns what checks access tokens, nil when none are taken.
-func (f *oauthFlags) tokens(env *environment, st store.Store, resource auth.Resource, metrics prometheus.Registerer) (*auth.Tokens, error) {
+// linkPolicies returns the link policy of every issuer, of access tokens and for signing in to the
+// dashboard.
+func (c *serveCommand) linkPolicies() (auth.LinkPolicies, error) {
+	issuers := append(slices.Clone(c.Issuers), c.SignInIssuers...)
+	if len(issuers) == 0 && len(c.LinkEmail) > 0 {
+		return auth.LinkPolicies{}, errors.New("--oidc-link-email needs --oidc-issuer or --sign-in-issuer")
+	}
+	links, err := auth.ParseLinkPolicies(c.LinkEmail, issuers)
+	return links, flagError("--oidc-link-email", err)
+}
+
+// tokens returns the checker of access tokens, or nil when none are accepted.
+func (f *oauthFlags) tokens(
+	env *environment, st store.Store, resource auth.Resource, links auth.LinkPolicies, metrics prometheus.Registerer,
+) (*auth.Tokens, error) {
 	if len(f.Issuers) == 0 {
 		return nil, nil
 	}
@@ -72,7 +86,8 @@ func (f *oauthFlags) tokens(env *environment, st store.Store, resource auth.Reso
 		audiences = []string{resource.ID}
 	}
 	tokens, err := auth.NewTokens(st, auth.TokenOptions{
-		Issuers: f.Issuers, Audiences: audiences, AnyApp: f.Apps == "any", ScopePrefix: f.ScopePrefix, Logger: env.log, Metrics: metrics,
+		Issuers: f.Issuers, Audiences: audiences, AnyApp: f.Apps == "any", ScopePrefix: f.ScopePrefix,
+		LinkEmail: links, Logger: env.log, Metrics: metrics,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--oidc-issuer: %w", err)

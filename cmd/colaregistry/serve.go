@@ -135,7 +135,11 @@ type server struct {
 
 func newServer(c *serveCommand, env *environment, st store.Store, keys *keyring.Keyring, publicURL string, listening net.Addr, admin *admin) (*server, error) {
 	resource := c.resource(publicURL)
-	tokens, err := c.tokens(env, st, resource, admin.registerer())
+	links, err := c.linkPolicies()
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := c.tokens(env, st, resource, links, admin.registerer())
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +167,7 @@ func newServer(c *serveCommand, env *environment, st store.Store, keys *keyring.
 		Hosts:   append(ownHosts(publicURL, listening), c.AllowedHosts...),
 		Origins: append([]string{publicURL}, c.AllowedOrigins...),
 	})
-	people, err := s.people(c, st, keys, publicURL, admin.registerer())
+	people, err := s.people(c, st, keys, publicURL, links, admin.registerer())
 	if err != nil {
 		return nil, err
 	}
@@ -176,15 +180,24 @@ func newServer(c *serveCommand, env *environment, st store.Store, keys *keyring.
 }
 
 // people returns the edge for account holders.
-func (s *server) people(c *serveCommand, st store.Store, keys *keyring.Keyring, publicURL string, metrics prometheus.Registerer) (http.Handler, error) {
+func (s *server) people(
+	c *serveCommand, st store.Store, keys *keyring.Keyring, publicURL string, links auth.LinkPolicies, metrics prometheus.Registerer,
+) (http.Handler, error) {
 	issuers, err := c.signInIssuers(c.Issuers)
 	if err != nil {
 		return nil, err
 	}
-	if s.browsers, err = c.browsers(s.env, st, keys, publicURL, issuers, metrics); err != nil {
-		return nil, err
+	s.browsers, err = auth.NewBrowsers(auth.BrowserOptions{
+		Store: st, Keys: keys, PublicURL: publicURL, Issuers: issuers, LinkEmail: links,
+		Logger: s.env.log, Metrics: metrics, OnFault: dashboard.ShowFault,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--sign-in-issuer: %w", err)
 	}
-	return dashboard.New(s.service, s.browsers, dashboard.Options{PublicURL: publicURL, BillingURL: c.BillingURL, Logger: s.env.log, Metrics: metrics, SignInForApps: len(c.Issuers) > 0}), nil
+	return dashboard.New(s.service, s.browsers, dashboard.Options{
+		PublicURL: publicURL, BillingURL: c.BillingURL, SignInForApps: len(c.Issuers) > 0,
+		Logger: s.env.log, Metrics: metrics,
+	}), nil
 }
 
 // alert makes the server run saved searches and send what they find.
@@ -342,7 +355,8 @@ func (c *serveCommand) check() (publicURL string, err error) {
 		return "", err
 	}
 	_, err = c.signInIssuers(c.Issuers)
-	if err := errors.Join(c.oauthFlags.check(), c.deliveryFlags.check(), err); err != nil {
+	_, unlinked := c.linkPolicies()
+	if err := errors.Join(c.oauthFlags.check(), c.deliveryFlags.check(), err, unlinked); err != nil {
 		return "", err
 	}
 	for _, name := range c.AllowedHosts {

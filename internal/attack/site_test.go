@@ -2,18 +2,20 @@ package attack
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/cookiejar"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
@@ -43,6 +45,7 @@ const labels = 2_000
 type site struct {
 	*program.Server
 	Store store.Store
+	db    *sql.DB // to look at rows
 	t     *testing.T
 }
 
@@ -64,25 +67,39 @@ func startOnSQLite(t *testing.T, o program.Options) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return start(t, o, func() (store.Store, error) { return sqlite.Open(t.Context(), file, sqlite.Options{Logger: quiet}) })
+	return start(t, o, "sqlite", file, func() (store.Store, error) { return sqlite.Open(t.Context(), file, sqlite.Options{Logger: quiet}) })
 }
 
 func startOnPostgres(t *testing.T, o program.Options) *site {
 	t.Helper()
 	o.DatabaseURL = pgtest.CloneDatabase(t, onPostgres.load(t))
-	return start(t, o, func() (store.Store, error) {
+	return start(t, o, "pgx", o.DatabaseURL, func() (store.Store, error) {
 		return postgres.Open(t.Context(), o.DatabaseURL, postgres.Options{Logger: quiet})
 	})
 }
 
-func start(t *testing.T, o program.Options, open func() (store.Store, error)) *site {
+func start(t *testing.T, o program.Options, driver, place string, open func() (store.Store, error)) *site {
 	t.Helper()
 	st, err := open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	return &site{program.Start(t, o), st, t}
+	db, err := sql.Open(driver, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return &site{program.Start(t, o), st, db, t}
+}
+
+// count returns the number of rows of a table.
+func (s *site) count(table string) (n int) {
+	s.t.Helper()
+	if err := s.db.QueryRowContext(s.t.Context(), `SELECT count(*) FROM `+table).Scan(&n); err != nil {
+		s.t.Fatal(err)
+	}
+	return n
 }
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -206,11 +223,7 @@ func (s *site) send(client *http.Client, method, path string, header http.Header
 // signIn returns a browser in which the account holder is signed in to the dashboard.
 func (s *site) signIn(email string) *http.Client {
 	s.t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	browser := &http.Client{Jar: jar}
+	browser := newBrowser(s.t)
 	link := s.Run("account", "link", "--account", email, "--public-url", s.URL)
 	path := strings.TrimPrefix(link, s.URL)
 	if page := s.send(browser, http.MethodPost, path, http.Header{"Origin": {s.URL}}, nil); page.Status != http.StatusOK {

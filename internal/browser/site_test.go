@@ -15,6 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/dashboard"
 	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/trial"
 )
 
@@ -47,7 +48,13 @@ func newSite(t *testing.T) *site {
 func (s *site) handler() http.Handler {
 	s.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	browsers, err := auth.NewBrowsers(auth.BrowserOptions{Store: s.registry.Store, PublicURL: trial.PublicURL, Now: s.registry.Now, OnFault: dashboard.ShowFault})
+	keys, err := keyring.Parse([]byte(keyring.NewKey()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	browsers, err := auth.NewBrowsers(auth.BrowserOptions{
+		Store: s.registry.Store, Keys: keys, PublicURL: trial.PublicURL, Now: s.registry.Now, OnFault: dashboard.ShowFault,
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}

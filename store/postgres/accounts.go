@@ -28,8 +28,12 @@ func accountColumns(a *store.Account) fields {
 
 // CreateAccount implements store.Accounts.
 func (s *Store) CreateAccount(ctx context.Context, email string, tier cola.Tier) (store.Account, error) {
+	const operation = "create account"
+	if err := store.CheckEmail(email); err != nil {
+		return store.Account{}, failed(operation, err)
+	}
 	a := store.Account{Email: email, Tier: tier}
-	err := s.transact(ctx, "create account", func(tx pgx.Tx) error {
+	err := s.transact(ctx, operation, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, insertAccount+` RETURNING id, created_at, active_limit`,
 			email, store.FoldEmail(email), string(tier), s.clock()).Scan(fields{&a.ID, &a.CreatedAt, &a.ActiveLimit})
 		if isDuplicate(err) {

@@ -61,7 +61,7 @@ func (s *Store) ask(ctx context.Context, tx pgx.Tx, d *store.Destination, ask *s
 	if err := records.CheckAskable(d); err != nil {
 		return cola.Delivery{}, err
 	}
-	folded := store.FoldAddress(d.Kind, d.Address.V)
+	folded := cola.FoldAddress(d.Kind, d.Address.V)
 	if _, err := tx.Exec(ctx, lockAddress, addressLocks, addressLock(folded)); err != nil {
 		return cola.Delivery{}, err
 	}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"time"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -62,7 +63,7 @@ func (f *filler) addDelivery(i *store.Item) {
 func (f *filler) addDestination(d *store.StoredDestination) {
 	var address, folded any // none for the account's own
 	if !d.Own {
-		address, folded = d.Address.V, store.FoldAddress(d.Kind, d.Address.V)
+		address, folded = d.Address.V, cola.FoldAddress(d.Kind, d.Address.V)
 	}
 	secrets := &d.Secrets
 	f.add(f.destinations, d.ID, orNull(d.Search, d.Search != 0), d.UUID, int64(d.Account), d.Kind, address, folded, d.SendEmpty, d.State,

@@ -88,7 +88,7 @@ func (s *Store) createDestination(ctx context.Context, tx pgx.Tx, n store.NewDes
 		return made, err
 	}
 	var uuid string
-	err = tx.QueryRow(ctx, insertDestination, int64(n.Account), orNull(search, search != 0), n.Kind, n.Address, store.FoldAddress(n.Kind, n.Address),
+	err = tx.QueryRow(ctx, insertDestination, int64(n.Account), orNull(search, search != 0), n.Kind, n.Address, cola.FoldAddress(n.Kind, n.Address),
 		n.SendEmpty, n.State, orNull(n.Secret, n.Secret != ""), s.clock()).Scan(fields{&uuid})
 	if err != nil {
 		return made, err
@@ -100,7 +100,7 @@ func (s *Store) createDestination(ctx context.Context, tx pgx.Tx, n store.NewDes
 // with ErrLimit when it has as many as it may.
 func roomForDestination(ctx context.Context, tx pgx.Tx, n store.NewDestination, search int64) error {
 	var exists bool
-	err := tx.QueryRow(ctx, sameDestination, int64(n.Account), n.Kind, store.FoldAddress(n.Kind, n.Address), search).Scan(fields{&exists})
+	err := tx.QueryRow(ctx, sameDestination, int64(n.Account), n.Kind, cola.FoldAddress(n.Kind, n.Address), search).Scan(fields{&exists})
 	if err != nil {
 		return err
 	}

@@ -14,31 +14,45 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestAccountsOfTheVersionBefore: a database that knew no identities keeps its accounts, keys and usage, and who comes in with
-// the address of an account gets that one.
-func TestAccountsOfTheVersionBefore(t *testing.T) {
-	url := pgtest.NewDatabase(t)
+// oldDatabase returns the URL of a database with the schema of an earlier version, and the rows
+// that statements insert.
+func oldDatabase(t *testing.T, version int64, statements ...string) (url string) {
+	t.Helper()
+	url = pgtest.NewDatabase(t)
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	db := stdlib.OpenDB(*config)
 	defer db.Close()
-	mustMigrate(t, db, 6)
-	for _, sql := range []string{
-		`INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ('Ann@example.com', 'ann@example.com', 'pro', '1970-01-01 00:00:01Z')`,
-		`INSERT INTO api_keys (account_id, hash, name, prefix, last_four, created_at)
-			VALUES (1, decode(repeat('00', 32), 'hex'), 'k', 'lar_', 'wxyz', '1970-01-01 00:00:01Z')`,
-		`INSERT INTO usage_months VALUES (1, '2026-11', 5, 6)`,
-	} {
-		if _, err := db.Exec(sql); err != nil {
+	mustMigrate(t, db, version)
+	for _, statement := range statements {
+		if _, err := db.Exec(statement); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return url
+}
+
+// TestAccountsOfTheVersionBefore: a database that knew no identities keeps its accounts, keys and
+// usage, and who comes in with the address of an account gets that one.
+func TestAccountsOfTheVersionBefore(t *testing.T) {
+	url := oldDatabase(t, 6,
+		`INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ('Ann@example.com', 'ann@example.com', 'pro', '1970-01-01 00:00:01Z')`,
+		`INSERT INTO api_keys (account_id, hash, name, prefix, last_four, created_at)
+			VALUES (1, decode(repeat('00', 32), 'hex'), 'k', 'lar_', 'wxyz', '1970-01-01 00:00:01Z')`,
+		`INSERT INTO usage_months VALUES (1, '2026-11', 5, 6)`)
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, url, Options{Logger: quiet(), Now: func() time.Time { return now }})
 	storetest.CheckUpgraded(t, s, store.Account{ID: 1, Email: "Ann@example.com", Tier: cola.TierPro, CreatedAt: time.Unix(1, 0).UTC()},
 		cola.Credential{Kind: cola.CredentialKey, ID: 1}, cola.Used{DetailViews: 5, ListRecords: 6})
+}
+
+// TestSchemaBeforeEmailFolding: addresses that an earlier version folded by Unicode are folded by
+// ASCII.
+func TestSchemaBeforeEmailFolding(t *testing.T) {
+	url := oldDatabase(t, 12, storetest.RowsBeforeEmailFolding("to_timestamp(1763640000)"), `SELECT setval(pg_get_serial_sequence('accounts', 'id'), 3)`)
+	storetest.CheckRowsBeforeEmailFolding(t, mustOpen(t, url, Options{Logger: quiet()}))
 }
 
 // TestDatabaseClockOfLinks: without a clock of the caller's, all instants of identities, apps and links are of the database's.

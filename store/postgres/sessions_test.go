@@ -64,7 +64,7 @@ func TestUnsyncedWaitsForNobody(t *testing.T) {
 
 // TestIndexIsMadeAnew: a migration that was cut off leaves an index that no query uses, and the next one replaces it.
 func TestIndexIsMadeAnew(t *testing.T) {
-	url := migratedDatabase(t)
+	url := oldDatabase(t, 12)
 	var n int
 	query(t, url, `WITH cut AS (UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = 'colas_by_resubmitted'::regclass RETURNING 1) SELECT count(*) FROM cut`, &n)
 	query(t, url, `DELETE FROM goose_db_version WHERE version_id = 12 RETURNING 1`, &n)

@@ -35,8 +35,12 @@ func scanAccount(row scanner) (a store.Account, err error) {
 
 // CreateAccount implements store.Accounts.
 func (s *Store) CreateAccount(ctx context.Context, email string, tier cola.Tier) (store.Account, error) {
+	const operation = "create account"
+	if err := store.CheckEmail(email); err != nil {
+		return store.Account{}, failed(operation, err)
+	}
 	var a store.Account
-	err := s.transact(ctx, "create account", func(ctx context.Context) (err error) {
+	err := s.transact(ctx, operation, func(ctx context.Context) (err error) {
 		if a, err = s.insertAccount(ctx, email, tier); isDuplicate(err) {
 			return store.ErrExists
 		}

@@ -44,7 +44,7 @@ func (s *Store) ask(ctx context.Context, d *store.Destination, ask *store.Ask) (
 	if err := records.CheckAskable(d); err != nil {
 		return cola.Delivery{}, err
 	}
-	now, folded := s.instant(), store.FoldAddress(d.Kind, d.Address.V)
+	now, folded := s.instant(), cola.FoldAddress(d.Kind, d.Address.V)
 	var asked records.Asked
 	err := s.ledger.row(ctx, selectAsked, int64(d.Account), folded, ask.Limits.ByAccount, ask.Limits.OfAddress).
 		Scan(target{&asked.Again}, target{&asked.ByAccount}, target{&asked.OfAddress})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -63,7 +64,7 @@ func (s *Store) fillDeliveries(ctx context.Context, i *store.Item) error {
 func (s *Store) fillDestination(ctx context.Context, d *store.StoredDestination) error {
 	var address, folded any // none for the account's own
 	if !d.Own {
-		address, folded = d.Address.V, store.FoldAddress(d.Kind, d.Address.V)
+		address, folded = d.Address.V, cola.FoldAddress(d.Kind, d.Address.V)
 	}
 	secrets := &d.Secrets
 	return s.records.exec(ctx, `INSERT INTO destinations (`+filledDestination+`) VALUES (`+placeholders(17)+`)`,

@@ -87,7 +87,7 @@ func (s *Store) createDestination(ctx context.Context, n store.NewDestination) (
 		return made, err
 	}
 	var uuid string
-	folded, now := store.FoldAddress(n.Kind, n.Address), s.instant()
+	folded, now := cola.FoldAddress(n.Kind, n.Address), s.instant()
 	err = s.ledger.row(ctx, insertDestination, int64(n.Account), orNull(search, search != 0), n.Kind, n.Address, folded, bit(n.SendEmpty), n.State,
 		orNull(n.Secret, n.Secret != ""), now.UnixMicro()).Scan(&uuid)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Store) createDestination(ctx context.Context, n store.NewDestination) (
 // with ErrLimit when it has as many as it may.
 func (s *Store) roomForDestination(ctx context.Context, n store.NewDestination, search int64) error {
 	var exists bool
-	err := s.ledger.row(ctx, sameDestination, int64(n.Account), n.Kind, store.FoldAddress(n.Kind, n.Address), search).Scan(&exists)
+	err := s.ledger.row(ctx, sameDestination, int64(n.Account), n.Kind, cola.FoldAddress(n.Kind, n.Address), search).Scan(&exists)
 	if err != nil {
 		return err
 	}

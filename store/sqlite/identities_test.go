@@ -11,10 +11,11 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestAccountsOfTheVersionBefore: a database that knew no identities keeps its accounts, keys and usage, and who comes in with
-// the address of an account gets that one.
-func TestAccountsOfTheVersionBefore(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "registry.db")
+// oldDatabase returns the file of a database with the schema of an earlier version, and the rows
+// that statements insert.
+func oldDatabase(t *testing.T, version int64, statements string, args ...any) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "registry.db")
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
@@ -22,18 +23,32 @@ func TestAccountsOfTheVersionBefore(t *testing.T) {
 	defer db.Close()
 	p, err := newProvider(db)
 	if err == nil {
-		_, err = p.UpTo(t.Context(), 6)
+		_, err = p.UpTo(t.Context(), version)
 	}
 	if err == nil {
-		_, err = db.Exec(`INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ('Ann@example.com', 'ann@example.com', 'pro', 1000000);
-			INSERT INTO api_keys (account_id, hash, name, prefix, last_four, created_at) VALUES (1, ?, 'k', 'lar_', 'wxyz', 1000000);
-			INSERT INTO usage_months VALUES (1, '2026-11', 5, 6)`, make([]byte, 32))
+		_, err = db.Exec(statements, args...)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+// TestAccountsOfTheVersionBefore: a database that knew no identities keeps its accounts, keys and
+// usage, and who comes in with the address of an account gets that one.
+func TestAccountsOfTheVersionBefore(t *testing.T) {
+	path := oldDatabase(t, 6, `INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ('Ann@example.com', 'ann@example.com', 'pro', 1000000);
+			INSERT INTO api_keys (account_id, hash, name, prefix, last_four, created_at) VALUES (1, ?, 'k', 'lar_', 'wxyz', 1000000);
+			INSERT INTO usage_months VALUES (1, '2026-11', 5, 6)`, make([]byte, 32))
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, path, Options{Logger: quiet(), Now: func() time.Time { return now }})
 	storetest.CheckUpgraded(t, s, store.Account{ID: 1, Email: "Ann@example.com", Tier: cola.TierPro, CreatedAt: time.Unix(1, 0).UTC()},
 		cola.Credential{Kind: cola.CredentialKey, ID: 1}, cola.Used{DetailViews: 5, ListRecords: 6})
+}
+
+// TestSchemaBeforeEmailFolding: addresses that an earlier version folded by Unicode are folded by
+// ASCII.
+func TestSchemaBeforeEmailFolding(t *testing.T) {
+	path := oldDatabase(t, 12, storetest.RowsBeforeEmailFolding("1763640000000000"))
+	storetest.CheckRowsBeforeEmailFolding(t, mustOpen(t, path, Options{Logger: quiet()}))
 }

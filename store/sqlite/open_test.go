@@ -146,7 +146,7 @@ func TestFullDatabase(t *testing.T) {
 	}
 	var accountErr error
 	for i := 0; i < 1_000 && accountErr == nil; i++ {
-		_, accountErr = s.CreateAccount(t.Context(), fmt.Sprintf("%0100d@example.com", i), cola.TierFree)
+		_, accountErr = s.CreateAccount(t.Context(), fmt.Sprintf("%060d@example.com", i), cola.TierFree)
 	}
 	if !errors.Is(accountErr, store.ErrUnavailable) {
 		t.Errorf("making accounts in a full database: %v, want ErrUnavailable", accountErr)

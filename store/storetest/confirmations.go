@@ -101,14 +101,14 @@ func askedOnceInAWhile(t *testing.T, st store.Store, c *clock) {
 		address string
 		wait    time.Duration
 	}{
-		{"the first time", 0, a.ID, "X.Ö@example.com", 0},
-		{"deleted and added again", time.Minute, a.ID, "X.Ö@example.com", 59 * time.Minute},
-		{"in another case", time.Minute, a.ID, "x.ö@Example.com", 58 * time.Minute},
+		{"the first time", 0, a.ID, "X.O@example.com", 0},
+		{"deleted and added again", time.Minute, a.ID, "X.O@example.com", 59 * time.Minute},
+		{"in another case", time.Minute, a.ID, "x.o@Example.com", 58 * time.Minute},
 		{"another address", 0, a.ID, "y@example.com", 0},
-		{"another account", 0, b.ID, "x.ö@example.com", 0},
-		{"almost an hour later", 58*time.Minute - time.Microsecond, a.ID, "x.ö@example.com", time.Microsecond},
-		{"an hour later", time.Microsecond, a.ID, "x.ö@example.com", 0},
-		{"just after that", 0, a.ID, "x.ö@example.com", time.Hour},
+		{"another account", 0, b.ID, "x.o@example.com", 0},
+		{"almost an hour later", 58*time.Minute - time.Microsecond, a.ID, "x.o@example.com", time.Microsecond},
+		{"an hour later", time.Microsecond, a.ID, "x.o@example.com", 0},
+		{"just after that", 0, a.ID, "x.o@example.com", time.Hour},
 	} {
 		c.advance(k.after)
 		limits := limited

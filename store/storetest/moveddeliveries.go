@@ -24,7 +24,7 @@ func furnishDestinations(t *testing.T, st store.Store, account cola.AccountID) {
 	changeDestination(t, st, hooked, func(d *store.Destination) {
 		d.SendEmpty, d.Secrets = true, store.Secrets{Current: "whsec_new", Old: secret, OldUntil: epoch.Add(time.Hour)}
 	})
-	asked := forSearch(newMailbox(account, "O'Brien@Exämple.com"), search)
+	asked := forSearch(newMailbox(account, "O'Brien@Example.com"), search)
 	asked.State = cola.DestinationUnconfirmed
 	mustDestination(t, st, asked)
 	mustDo(t, askOnce(t.Context(), st, asking(account, movedStranger, limited)))
