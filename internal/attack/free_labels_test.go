@@ -2,6 +2,7 @@ package attack
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -227,9 +228,14 @@ func TestManualRunsADay(t *testing.T) {
 // checkNoManualRuns holds an answer to be that of an account without manual runs.
 func (s *site) checkNoManualRuns(got answer) {
 	s.t.Helper()
-	details, _ := got.JSON(s.t)["error"].(map[string]any)["details"].(map[string]any)
-	wait, err := strconv.Atoi(got.Header.Get("Retry-After"))
-	if got.Status != http.StatusTooManyRequests || details["reason"] != "manual_runs" || err != nil || wait < 1 || wait > 24*60*60 {
+	var body struct {
+		Error struct {
+			Details struct{ Reason string }
+		}
+	}
+	err := json.Unmarshal(got.Body, &body)
+	wait, waitErr := strconv.Atoi(got.Header.Get("Retry-After"))
+	if err = errors.Join(err, waitErr); got.Status != http.StatusTooManyRequests || body.Error.Details.Reason != "manual_runs" || err != nil || wait < 1 || wait > 24*60*60 {
 		s.t.Errorf("one run too many: %d, %v, %s", got.Status, got.Header, got.Body)
 	}
 }
