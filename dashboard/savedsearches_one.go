@@ -227,9 +227,13 @@ func (v *visit) searchRun() error {
 	if err != nil {
 		return err
 	}
-	p := runPage{Search: found.Value, Run: run, Labels: runPath(found.Value.UUID, number) + "/labels", First: min(run.MatchCount, cola.DefaultPerPage)}
+	p := runPage{
+		Search: found.Value, Run: run,
+		Labels: runPath(found.Value.UUID, number) + "/labels", First: min(run.MatchCount, cola.DefaultPerPage),
+	}
 	return v.show(http.StatusOK, "savedsearchrun", page{
-		Title: runTitle(found.Value, number), Data: p, Call: v.call(http.MethodGet, searchPath(found.Value.UUID)+"/runs", freeAlways),
+		Title: runTitle(found.Value, number), Data: p,
+		Call: v.call(http.MethodGet, searchPath(found.Value.UUID)+"/runs", freeAlways),
 	})
 }
 
@@ -264,7 +268,10 @@ func (v *visit) runLabels() error {
 		return err
 	}
 	v.keepForBack()
-	p := runLabelsPage{Search: found.Value, Run: run, Pager: pageAt(v.r.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows))}
+	p := runLabelsPage{
+		Search: found.Value, Run: run,
+		Pager: pageAt(v.r.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
+	}
 	for _, l := range list.Rows {
 		row := runRow{RunLabel: l, Met: met(l.Met)}
 		if l.Label != nil {
@@ -273,12 +280,17 @@ func (v *visit) runLabels() error {
 		p.Rows = append(p.Rows, row)
 	}
 	call := v.listCall(runPath(found.Value.UUID, run) + "/matches")
-	call.Cost = "It costs one list record for each match that it returns, as this page did. It gives the TTB ids, the late marks and the filters; look the labels up by id."
-	return v.show(http.StatusOK, "savedsearchrunlabels", page{Title: "Labels · " + runTitle(found.Value, run), Data: p, Call: call})
+	call.Cost = "It costs one list record for each match that it returns, as this page did. " +
+		"It gives the TTB ids, the late marks and the filters; look the labels up by id."
+	return v.show(http.StatusOK, "savedsearchrunlabels", page{
+		Title: "Labels · " + runTitle(found.Value, run), Data: p, Call: call,
+	})
 }
 
 // runPath is where a run of a saved search is.
 func runPath(uuid, run string) string { return searchPath(uuid) + "/runs/" + url.PathEscape(run) }
 
 // runTitle heads the page of a run.
-func runTitle(s cola.SavedSearch, run string) string { return "Run " + run + " of “" + s.Name + "”" }
+func runTitle(s cola.SavedSearch, run string) string {
+	return "Run " + run + " of “" + s.Name + "”"
+}

@@ -138,7 +138,8 @@ func (p preview) Said() string {
 func (p preview) Withheld() string {
 	switch p.PreviewPage.Withheld {
 	case registry.WithheldDailyLimit:
-		return "Previews name " + strconv.Itoa(cola.MaxDailyPreviewLabels) + " different labels a day, and yours have. Counts stay free; names are back at 00:00 UTC. To see the labels now, search for them in Explore."
+		return "Previews name " + strconv.Itoa(cola.MaxDailyPreviewLabels) + " different labels a day, and yours have. " +
+			"Counts stay free; names are back at 00:00 UTC. To see the labels now, search for them in Explore."
 	case registry.WithheldUnavailable:
 		return "The labels cannot be named right now. The counts are complete."
 	}
