@@ -63,7 +63,7 @@ func (r *round) try(ctx context.Context, d store.DueDelivery) (Sent, error) {
 	defer end()
 	m := Message{DueDelivery: d}
 	if d.Event == cola.EventRan {
-		content, err := r.store.RunContent(ctx, d.Run, LabelsTold)
+		content, err := r.store.RunContent(ctx, d.Run)
 		switch {
 		case err == nil:
 			m.Content = &content

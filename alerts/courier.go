@@ -17,7 +17,7 @@ import (
 // CourierStore is what delivering messages needs of a database. The methods are those of store.Deliveries.
 type CourierStore interface {
 	ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration) ([]store.DueDelivery, error)
-	RunContent(ctx context.Context, run int64, limit int) (store.RunContent, error)
+	RunContent(ctx context.Context, run int64) (store.RunContent, error)
 	RecordAttempt(ctx context.Context, a store.Attempt) (recorded bool, err error)
 	ReleaseDeliveries(ctx context.Context, claimed []store.DueDelivery) error
 	OldestPending(ctx context.Context, kinds []string) (time.Time, error)

@@ -72,7 +72,7 @@ func TestDeliver(t *testing.T) {
 			t.Errorf("paused (-want +got):\n%s", diff)
 		}
 		for _, m := range s.messages() {
-			if m.ID != 103 && (m.Content == nil || m.Content.Run.ID != m.Run || m.Content.Run.MatchCount != LabelsTold) {
+			if m.ID != 103 && (m.Content == nil || m.Content.Run.ID != m.Run || m.Content.Run.MatchCount != foundByFake) {
 				t.Errorf("message %d has the content %+v", m.ID, m.Content)
 			}
 		}

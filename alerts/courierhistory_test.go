@@ -157,11 +157,11 @@ func (proc *process) ClaimDeliveries(ctx context.Context, due time.Time, kinds [
 	return proc.CourierStore.ClaimDeliveries(ctx, due, kinds, limit, hold)
 }
 
-func (proc *process) RunContent(ctx context.Context, run int64, limit int) (store.RunContent, error) {
+func (proc *process) RunContent(ctx context.Context, run int64) (store.RunContent, error) {
 	if err := proc.fail(); err != nil {
 		return store.RunContent{}, err
 	}
-	return proc.CourierStore.RunContent(ctx, run, limit)
+	return proc.CourierStore.RunContent(ctx, run)
 }
 
 // RecordAttempt may do what it is to do and then fail.

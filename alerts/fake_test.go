@@ -73,6 +73,17 @@ func (s *fakeSearch) due() time.Time {
 	return s.asked
 }
 
+// asDue returns the search with the instant at which it is due.
+func (s *fakeSearch) asDue() cola.SavedSearch {
+	search := s.search
+	if search.Schedule != nil {
+		plan := *search.Schedule
+		plan.NextRunAt = cola.Some(cola.TimestampOf(s.due()))
+		search.Schedule = &plan
+	}
+	return search
+}
+
 // fakeRun is a run that was recorded.
 type fakeRun struct {
 	store.RunRecord
@@ -229,7 +240,7 @@ func (f *fakeStore) ClaimDue(ctx context.Context, due time.Time, limit int, hold
 		})
 		for _, s := range free[:min(limit, len(free))] {
 			s.hold, s.heldUntil = s.hold+1, f.clock.Add(hold)
-			claimed = append(claimed, store.DueSearch{Account: 1, Search: s.search, Mark: s.mark, Hold: s.hold, Fault: s.fault})
+			claimed = append(claimed, store.DueSearch{Account: 1, Search: s.asDue(), Mark: s.mark, Hold: s.hold, Fault: s.fault})
 		}
 		return nil
 	})

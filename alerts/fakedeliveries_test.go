@@ -114,7 +114,10 @@ func (f *fakeDeliveries) OldestPending(ctx context.Context, kinds []string) (tim
 	return time.Time{}, nil
 }
 
-func (f *fakeDeliveries) RunContent(ctx context.Context, run int64, limit int) (c store.RunContent, err error) {
+// foundByFake is how many labels the runs of fakeDeliveries found.
+const foundByFake = 100
+
+func (f *fakeDeliveries) RunContent(ctx context.Context, run int64) (c store.RunContent, err error) {
 	if err := f.call(ctx, "RunContent"); err != nil {
 		return c, err
 	}
@@ -123,7 +126,7 @@ func (f *fakeDeliveries) RunContent(ctx context.Context, run int64, limit int) (
 	if err := f.unread[run]; err != nil {
 		return c, fmt.Errorf("run %d: %w", run, err)
 	}
-	c.Run.ID, c.Run.MatchCount = run, limit
+	c.Run.ID, c.Run.MatchCount = run, foundByFake
 	return c, nil
 }
 

@@ -7,13 +7,10 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// LabelsTold is how many labels one message shows; it gives the number of all.
-const LabelsTold = 100
-
 // Message is what is to be sent to one destination.
 type Message struct {
 	store.DueDelivery
-	Content *store.RunContent // of cola.EventRan; nil for other events
+	Content *store.RunContent // of cola.EventRan; nil for other events. It names the labels that the run may give for free
 }
 
 // Sent is what came of sending a message.

@@ -145,9 +145,26 @@ func (t *tick) runOf(d *store.DueSearch) (r store.RunRecord, err error) {
 	if err != nil {
 		return r, err
 	}
-	r = store.RunRecord{Due: *d, Mark: markAfter(d.Mark, t.now, t.labels.upto), Next: next, From: w.From, To: w.To}
+	r = store.RunRecord{
+		Due: *d, Mark: markAfter(d.Mark, t.now, t.labels.upto), Next: next, From: w.From, To: w.To,
+		Manual: isManual(d.Search.Schedule, t.now), MaxNamedOfAccount: cola.MaxDailyMessageLabels,
+	}
+	if !r.Manual {
+		r.MaxNamed = cola.MaxMessageLabels
+	}
 	r.Matches, err = t.labels.match(d.Search.Filters, w)
 	return r, err
+}
+
+// isManual reports whether a run at an instant was asked for: no time of the schedule has come since the search became due.
+// Messages name labels of scheduled runs only, so a run must not count as scheduled because its search has a schedule.
+func isManual(plan *cola.Schedule, now time.Time) bool {
+	if plan == nil || !plan.Active || !plan.NextRunAt.OK {
+		return true
+	}
+	due := plan.NextRunAt.V.Time()
+	scheduled := plan.Next(due.Add(-time.Microsecond)) // due itself, unless somebody asked earlier
+	return scheduled.IsZero() || scheduled.After(now)
 }
 
 // nextRun returns when a search runs next after an instant. One that does not run by itself ran because somebody asked for it, and runs

@@ -21,6 +21,10 @@ func explanationPrice() price {
 	return price{"one list record; a label that there is not is free", "Open the page"}
 }
 
+func runPrice() price {
+	return price{"one list record for each label that it shows, 20 at most", "Show the labels"}
+}
+
 func recordPrice() price {
 	return price{"one detail view; a record that there is not is free", "Open the page"}
 }

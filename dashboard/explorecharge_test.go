@@ -18,6 +18,7 @@ func (s *site) chargedPages() map[string]string {
 		"/explore/99999999999999":                                       "one detail view",
 		s.mustSaved(typedSearch()) + "/explain?ttb_id=" + s.someLabel(): "one list record",
 		"/explore/permittees/%3Cscript%3Ealert%2F/":                     "one detail view",
+		s.mustSaved(typedSearch("name", "Runs")) + "/runs/1/labels":     "one list record for each label that it shows",
 	}
 }
 

@@ -21,6 +21,7 @@ type searchService interface {
 	PreviewLabels(ctx context.Context, c cola.Caller, p cola.PreviewParams, most int) (registry.PreviewPage, cola.QuotaState, error)
 	Words(context.Context) (registry.Words, error)
 	SavedSearchRuns(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error)
+	SavedSearchRun(ctx context.Context, c cola.Caller, id, run string) (cola.SavedSearchRun, cola.QuotaState, error)
 	RunLabels(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (registry.PageList[registry.RunLabel], cola.QuotaState, error)
 	ExplainSavedSearch(ctx context.Context, c cola.Caller, id, label string) (cola.Explanation, cola.QuotaState, error)
 	RunSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.SavedSearch, cola.QuotaState, error)
@@ -54,6 +55,7 @@ func searchRoutes() []route {
 		get(oneSearchPath+"/feed/end", (*visit).askEndFeed),
 		post(oneSearchPath+"/feed/end", (*visit).endFeed),
 		get(oneSearchPath+"/runs/{run}", (*visit).searchRun),
+		get(oneSearchPath+"/runs/{run}/labels", (*visit).runLabels),
 		get(oneSearchPath+"/explain", (*visit).explainSearch),
 	}
 }

@@ -115,7 +115,7 @@ func (v *visit) runSearch() error {
 	if err != nil {
 		return v.refuseSearch(err)
 	}
-	return v.leadTo(searchPath(asked.UUID), "It runs within a minute or so. Load this page again to see what it found.")
+	return v.leadTo(searchPath(asked.UUID), "The search runs within about a minute. Reload this page to see how many labels it found.")
 }
 
 // searchDanger asks whether to do what cannot be undone to a search.
@@ -208,8 +208,37 @@ func (v *visit) endFeed() error {
 	return v.leadTo(searchPath(id), "The search has no feed any more.")
 }
 
-// runPage is what one run found.
+// runPage is a run, which is free to look at.
 type runPage struct {
+	Search cola.SavedSearch
+	Run    cola.SavedSearchRun
+	Labels string // where its labels are shown, which is charged
+	First  int    // how many labels the first page there shows
+}
+
+func (v *visit) searchRun() error {
+	id, number := v.path("uuid"), v.path("run")
+	found, state, err := v.svc.SavedSearch(v.ctx(), v.caller, id, "")
+	if err != nil {
+		return err
+	}
+	v.asked(state)
+	run, _, err := v.svc.SavedSearchRun(v.ctx(), v.caller, id, number)
+	if err != nil {
+		return err
+	}
+	p := runPage{
+		Search: found.Value, Run: run,
+		Labels: runPath(found.Value.UUID, number) + "/labels", First: min(run.MatchCount, cola.DefaultPerPage),
+	}
+	return v.show(http.StatusOK, "savedsearchrun", page{
+		Title: runTitle(found.Value, number), Data: p,
+		Call: v.call(http.MethodGet, searchPath(found.Value.UUID)+"/runs", freeAlways),
+	})
+}
+
+// runLabelsPage is a page of the labels that a run found.
+type runLabelsPage struct {
 	Search cola.SavedSearch
 	Run    string
 	Rows   []runRow
@@ -219,22 +248,30 @@ type runPage struct {
 // runRow is a label that a run found.
 type runRow struct {
 	registry.RunLabel
-	Name string // brand and product; empty when it is not told here
+	Name string // brand and product; empty when the label is gone
 	Met  string
 }
 
-func (v *visit) searchRun() error {
+func (v *visit) runLabels() error {
+	if answered, err := v.beforeCharge(runPrice()); answered {
+		return err
+	}
 	id, run := v.path("uuid"), v.path("run")
 	found, state, err := v.svc.SavedSearch(v.ctx(), v.caller, id, "")
 	if err != nil {
 		return err
 	}
 	v.asked(state)
-	list, _, err := v.svc.RunLabels(v.ctx(), v.caller, id, run, v.listed())
+	list, state, err := v.svc.RunLabels(v.ctx(), v.caller, id, run, v.listed())
+	v.asked(state)
 	if err != nil {
 		return err
 	}
-	p := runPage{Search: found.Value, Run: run, Pager: pageAt(v.r.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows))}
+	v.keepForBack()
+	p := runLabelsPage{
+		Search: found.Value, Run: run,
+		Pager: pageAt(v.r.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
+	}
 	for _, l := range list.Rows {
 		row := runRow{RunLabel: l, Met: met(l.Met)}
 		if l.Label != nil {
@@ -242,13 +279,18 @@ func (v *visit) searchRun() error {
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	return v.show(http.StatusOK, "savedsearchrun", page{
-		Title: "Run " + run + " of “" + found.Value.Name + "”", Data: p, Call: v.runCall(found.Value.UUID, run),
+	call := v.listCall(runPath(found.Value.UUID, run) + "/matches")
+	call.Cost = "It costs one list record for each match that it returns, as this page did. " +
+		"It gives the TTB ids, the late marks and the filters; look the labels up by id."
+	return v.show(http.StatusOK, "savedsearchrunlabels", page{
+		Title: "Labels · " + runTitle(found.Value, run), Data: p, Call: call,
 	})
 }
 
-func (v *visit) runCall(uuid, run string) *apiCall {
-	c := v.listCall(searchPath(uuid) + "/runs/" + url.PathEscape(run) + "/matches")
-	c.Cost = "It is free. It gives the ids, late marks and filters; labels themselves are looked up as ever."
-	return c
+// runPath is where a run of a saved search is.
+func runPath(uuid, run string) string { return searchPath(uuid) + "/runs/" + url.PathEscape(run) }
+
+// runTitle heads the page of a run.
+func runTitle(s cola.SavedSearch, run string) string {
+	return "Run " + run + " of “" + s.Name + "”"
 }

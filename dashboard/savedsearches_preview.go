@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -11,9 +12,6 @@ import (
 )
 
 var previewReader = params.New[cola.PreviewParams]("this form")
-
-// previewLabels is how many labels a preview names.
-const previewLabels = 5
 
 // preview is what the filters of a form would have found lately.
 type preview struct {
@@ -73,7 +71,11 @@ func (v *visit) preview(typed url.Values, words registry.Words) (filters cola.Sa
 	if p.Filters == nil {
 		p.Filters = &cola.SavedSearchFilters{}
 	}
-	found, state, err := v.svc.PreviewLabels(v.ctx(), v.caller, p, previewLabels)
+	names, empty := cola.MaxPreviewLabels, blank(fields)
+	if empty {
+		names = 0 // names count towards a daily limit, and an empty form shows none
+	}
+	found, state, err := v.svc.PreviewLabels(v.ctx(), v.caller, p, names)
 	v.asked(state)
 	if cola.CodeOf(err) == cola.CodeValidation {
 		return filters, preview{Wrong: true}, nil
@@ -81,7 +83,7 @@ func (v *visit) preview(typed url.Values, words registry.Words) (filters cola.Sa
 	if err != nil {
 		return filters, shown, err
 	}
-	shown = preview{PreviewPage: found, Empty: blank(fields)}
+	shown = preview{PreviewPage: found, Empty: empty}
 	if found.Total == 0 {
 		shown.Strange = strange(words, *p.Filters)
 	}
@@ -130,6 +132,18 @@ func (p preview) Said() string {
 		return "No label of the last 30 days."
 	}
 	return plural(p.Total, "label", "labels") + " of the last 30 days."
+}
+
+// Withheld says why labels are missing; it is empty when none is.
+func (p preview) Withheld() string {
+	switch p.PreviewPage.Withheld {
+	case registry.WithheldDailyLimit:
+		return "Previews name " + strconv.Itoa(cola.MaxDailyPreviewLabels) + " different labels a day, and yours have. " +
+			"Counts stay free; names are back at 00:00 UTC. To see the labels now, search for them in Explore."
+	case registry.WithheldUnavailable:
+		return "The labels cannot be named right now. The counts are complete."
+	}
+	return ""
 }
 
 // Width is the width of the plot.

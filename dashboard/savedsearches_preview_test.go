@@ -37,7 +37,7 @@ func TestPreview(t *testing.T) {
 		t.Fatalf("the page counts %d, the API %d, %v", total, want.Total, err)
 	}
 	a := s.post("/saved-searches/preview", form)
-	if n := strings.Count(a.body, `href="/explore/`); n != min(total, previewLabels) {
+	if n := strings.Count(a.body, `href="/explore/`); n != min(total, cola.MaxPreviewLabels) {
 		t.Errorf("of %d labels %d are named", total, n)
 	}
 	if strings.Contains(a.body, "<html") {
@@ -79,6 +79,33 @@ func TestPreviewOfWhatCannotBeCounted(t *testing.T) {
 	}
 	s.post("/saved-searches/preview", url.Values{"filters.query": {strings.Repeat("x", 70_000)}}).shows(t, http.StatusRequestEntityTooLarge)
 	s.by("").post("/saved-searches/preview", url.Values{}).shows(t, http.StatusUnauthorized, "You are signed out")
+}
+
+// TestPreviewWithoutNames: a preview counts on when the account has had its names of the day, and says so.
+func TestPreviewWithoutNames(t *testing.T) {
+	s := mustSite(t)
+	form := typedSearch("filters.type_malt_beverage", "true", "filters.abv_min", "1")
+	total := s.mustPreview(form)
+	var others []cola.TTBID
+	for n := range cola.MaxDailyPreviewLabels {
+		others = append(others, cola.TTBID(n+1))
+	}
+	account := s.browsers.callers[ann].Account
+	s.registry.Pass(24 * time.Hour)
+	for range 3 { // an empty form names none, and uses up none
+		s.get("/saved-searches/new").shows(t, http.StatusOK, "Fill in what to look for")
+	}
+	named, err := s.registry.Store.NamePreviewLabels(t.Context(), account, cola.DateOf(s.registry.Now()), others, cola.MaxDailyPreviewLabels)
+	if err != nil || len(named) != len(others) {
+		t.Fatalf("%d labels are named, %v", len(named), err)
+	}
+	a := s.post("/saved-searches/preview", form)
+	a.shows(t, http.StatusOK, "different labels a day", `class="lately"`, "Day by day")
+	a.lacks(t, `href="/explore/`)
+	s.registry.Pass(-24 * time.Hour)
+	if again := s.mustPreview(form); again != total {
+		t.Errorf("%d labels, and then %d", total, again)
+	}
 }
 
 // TestPreviewSaysWhenItFails: the page has the words that its script shows in place of a count that could not be made.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // refused returns what a form or a page is shown again with when the service has refused it for what its sender can mend: correctable, said in the words of
@@ -20,7 +21,7 @@ func refused(err error) (problems map[string][]string, sentence string, ok bool)
 		return nil, "", false
 	case refusal.Code == cola.CodeIdempotencyKeyReused:
 		return nil, "You have saved another search from this form already. To save this one beside it, save once more.", true
-	case refusal.Code == cola.CodeQuotaExceeded && refusal.Details["reason"] == "confirmations":
+	case refusal.Code == cola.CodeQuotaExceeded && (refusal.Details["reason"] == "confirmations" || refusal.Details["reason"] == registry.ReasonManualRuns):
 		return nil, refusal.Message, true
 	case !ok:
 		return nil, "", false

@@ -210,7 +210,7 @@ func TestPausedSearchSaysWhy(t *testing.T) {
 	s.post(path+"/run", nil).shows(t, http.StatusConflict, "does not run")
 }
 
-// TestRunsOfASearch: what a run found is listed with the filters that it met, as messages name it, and costs nothing.
+// TestRunsOfASearch: the counts of a run are free, and its labels cost a list record each on a page of their own.
 func TestRunsOfASearch(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
@@ -218,21 +218,43 @@ func TestRunsOfASearch(t *testing.T) {
 	if run.MatchCount == 0 {
 		t.Fatal("the run found nothing, so there is nothing to see")
 	}
-	s.get(path).shows(t, http.StatusOK, fmt.Sprint("Run ", run.ID), "21 Nov 2026, 12:00 UTC", "Latest deliveries", "pending")
 	found := s.mustFind(path, run)
+	before := s.used()
+	s.get(path).shows(t, http.StatusOK, fmt.Sprint("Run ", run.ID), "21 Nov 2026, 12:00 UTC", "Latest deliveries", "pending")
 	page := s.get(fmt.Sprint(path, "/runs/", run.ID))
-	page.shows(t, http.StatusOK, plural(run.MatchCount, "label", "labels"), "/explore/", "strength", "/matches'")
+	page.shows(t, http.StatusOK, count(run.MatchCount), fmt.Sprintf(`href="%s/runs/%d/labels"`, path, run.ID), "Costs one list record for each label shown")
+	page.lacks(t, "/explore/", "manual")
 	page.wellMade(t)
-	for _, l := range found {
+	s.costs(before, 0, 0)
+
+	shown := found[:min(len(found), cola.DefaultPerPage)]
+	page = s.get(fmt.Sprint(path, "/runs/", run.ID, "/labels"))
+	page.shows(t, http.StatusOK, plural(run.MatchCount, "new label", "new labels"), "strength", "/matches'", plural(len(shown), "list record", "list records"))
+	page.wellMade(t)
+	for _, l := range shown {
 		page.shows(t, http.StatusOK, l.TTBID.String(), l.Label.BrandName, string(l.Label.ApplicationStatus))
 	}
-	state, err := s.registry.Standing(t.Context(), s.browsers.callers[ann])
-	if err != nil || state.Used != (cola.Used{}) {
-		t.Errorf("looking at a run has used %+v, %v", state.Used, err)
-	}
+	s.costs(before, len(shown), 0)
 	for _, other := range []string{"0", "-1", "999999", "x", "1e3", "%00", "01"} {
 		s.get(path+"/runs/"+other).shows(t, http.StatusNotFound)
+		s.get(path+"/runs/"+other+"/labels").shows(t, http.StatusNotFound)
 	}
+	s.costs(before, len(shown), 0)
+}
+
+// TestTooManyManualRuns: the page of a search says when the account has no manual runs left.
+func TestTooManyManualRuns(t *testing.T) {
+	s := mustSite(t)
+	var path string
+	for n := range cola.MaxDailyManualRuns {
+		path = s.mustSaved(typedSearch("name", fmt.Sprint("Search ", n), "schedule.cadence", ""))
+		s.post(path+"/run", nil).leads(t)
+	}
+	s.post(path+"/run", nil).leads(t) // it is due already
+	path = s.mustSaved(typedSearch("name", "One more", "schedule.cadence", ""))
+	s.post(path+"/run", nil).shows(t, http.StatusTooManyRequests, "24 manual runs", "One more")
+	s.registry.RunDue(t)
+	s.get(path).shows(t, http.StatusOK, "It has not run yet")
 }
 
 // TestLateLabels: labels that were approved before the days of a run, and came since the run before, are marked.
@@ -248,7 +270,8 @@ func TestLateLabels(t *testing.T) {
 	if err != nil || len(list.Rows) < 2 || list.Rows[0].LateCount == 0 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	s.get(fmt.Sprint(path, "/runs/", list.Rows[0].ID)).shows(t, http.StatusOK, `<span class="state bad">late</span>`)
+	s.get(fmt.Sprint(path, "/runs/", list.Rows[0].ID)).shows(t, http.StatusOK, "Of these late")
+	s.get(fmt.Sprint(path, "/runs/", list.Rows[0].ID, "/labels")).shows(t, http.StatusOK, `<span class="state bad">late</span>`)
 }
 
 func TestFeedIsShownOnce(t *testing.T) {
@@ -287,7 +310,7 @@ func TestSearchesOfOthers(t *testing.T) {
 	bob := s.by("bob@example.com")
 	for _, id := range []string{path, "/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/saved-searches/x", "/saved-searches/%00", "/saved-searches/%ff", "/saved-searches/%3Cscript%3E"} {
 		s.registry.Pass(time.Minute) // as people read
-		for _, page := range []string{"", "/edit", "/delete", "/feed", "/feed/end", "/runs/1", "/explain?ttb_id=11054001000049"} {
+		for _, page := range []string{"", "/edit", "/delete", "/feed", "/feed/end", "/runs/1", "/runs/1/labels", "/explain?ttb_id=11054001000049"} {
 			a := bob.get(id + page)
 			a.shows(t, http.StatusNotFound)
 			if a.lacks(t, "Of Ann"); strings.Contains(a.body, "<script>") {
@@ -331,7 +354,7 @@ func TestHostileSearch(t *testing.T) {
 		"filters.barcode_value", hostile, "filters.derived_category", hostile))
 	s.registry.Pass(24 * time.Hour)
 	s.registry.RunDue(t)
-	for _, page := range []string{"/saved-searches", path, path + "/edit", path + "/delete", path + "/feed", path + "/feed/end", path + "/runs/1", "/destinations/new?saved_search=" + path[16:], "/deliveries", "/"} {
+	for _, page := range []string{"/saved-searches", path, path + "/edit", path + "/delete", path + "/feed", path + "/feed/end", path + "/runs/1", path + "/runs/1/labels", "/destinations/new?saved_search=" + path[16:], "/deliveries", "/"} {
 		a := s.get(page)
 		if a.StatusCode != http.StatusOK || strings.Contains(a.body, "<script>alert") || strings.Contains(a.body, "<img src=x") {
 			t.Errorf("%s: %d\n%s", page, a.StatusCode, a.body)
@@ -364,8 +387,10 @@ func TestWhyALabelIsFound(t *testing.T) {
 	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99", "filters.brand_name", ""))
 	run := s.mustRun(path)
 	found := s.mustFind(path, run)
+	before := s.used()
 	page := s.get(path + "/explain?ttb_id=" + found[0].TTBID.String())
-	page.shows(t, http.StatusOK, fmt.Sprintf("Run %d found it.", run.ID), "at most 99", "not met", "This cost a list record; 999,999 are left this month.", "/explain/"+found[0].TTBID.String())
+	left := cola.TierPro.Limits().ListRecords - before.ListRecords - 1
+	page.shows(t, http.StatusOK, fmt.Sprintf("Run %d found it.", run.ID), "at most 99", "not met", "This cost a list record; "+count(left)+" are left this month.", "/explain/"+found[0].TTBID.String())
 	page.wellMade(t)
 	s.post(path+"/edit", typedSearch("filters.brand_name", "zzzz")).leads(t)
 	s.get(path+"/explain?ttb_id="+found[0].TTBID.String()).shows(t, http.StatusOK, "it does not meet brand.")
@@ -375,10 +400,7 @@ func TestWhyALabelIsFound(t *testing.T) {
 		}
 	}
 	s.get(path + "/explain").leads(t)
-	state, err := s.registry.Standing(t.Context(), s.browsers.callers[ann])
-	if err != nil || state.Used.ListRecords != 2 {
-		t.Errorf("%+v are used, %v", state.Used, err)
-	}
+	s.costs(before, 2, 0)
 }
 
 // TestExampleOfNewSearch: the call that an empty form shows is one that works.

@@ -71,7 +71,7 @@ func renderFeed(feed registry.Feed) ([]byte, error) {
 	}
 	for i := range feed.Runs {
 		run := &feed.Runs[i]
-		content, err := entryContent(run, page.Href)
+		content, err := entryContent(run, fmt.Sprintf("%s/runs/%d", page.Href, run.Run.ID))
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +119,7 @@ func entryTitle(run *cola.SavedSearchRun, search string) string {
 	return count(run.MatchCount) + " new labels: " + search
 }
 
-// entryContent draws what a run found.
+// entryContent draws what a run found; page shows all of it.
 func entryContent(run *registry.FeedRun, page string) (string, error) {
 	var b bytes.Buffer
 	err := feedEntry.Execute(&b, map[string]any{

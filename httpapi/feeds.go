@@ -18,8 +18,8 @@ func feedOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "makeFeed", Method: http.MethodPost, Path: oneSavedSearchPath + "/feed", Tag: tagSearches, Summary: "Give a search a feed",
-			Description: "Makes an address at which feed readers get what the search finds, as Atom, and shows it, this once: whoever has it can read the feed, without a key. " +
-				"An address that the search had before ends." + needsScope,
+			Description: "Makes an address at which feed readers get the latest runs that found something, as Atom, and shows it once: whoever has it can read the feed for free, without a key. " +
+				"The feed names at most 25 labels in all, of scheduled runs, and gives counts and links for the rest. An earlier address of the search ends." + needsScope,
 			PathParam: savedSearchID(), Makes: true,
 			Response: reflect.TypeFor[dataOf[cola.SavedSearchFeed]](), Example: dataOf[cola.SavedSearchFeed]{exampleFeed()}, Cost: free,
 			Errors: []string{"InsufficientScope"},

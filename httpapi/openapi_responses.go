@@ -41,7 +41,7 @@ func headers(s components) map[string]*huma.Param {
 		"X-List-Records-Remaining": {Required: true, Schema: whole(), Example: 9600, Description: "List records left this month."},
 		"X-Quota-Reset":            {Required: true, Schema: whole(), Example: 1796083200, Description: "When the month's counters start anew: the first of the next month (UTC), in seconds since 1970."},
 		"X-Request-Id":             {Required: true, Schema: text(), Example: "JBTQ2T5KX3V6DVUGOMUGY2IAFN", Description: "Identifies the request in our logs; the one you sent, if you sent one of up to 64 letters, digits, dots, hyphens and underscores."},
-		"Retry-After":              {Schema: whole(), Example: 12, Description: "Seconds until another try can succeed; on a 429 of the burst and on a 503."},
+		"Retry-After":              {Schema: whole(), Example: 12, Description: "Seconds until another try can succeed; on a 503, and on a 429 unless a monthly quota is used up."},
 		"Location":                 {Required: true, Schema: text(), Example: basePath + savedSearchesPath + "/" + exampleUUID, Description: "Path of what was made."},
 		replayedHeader:             {Schema: text(), Example: "true", Description: "true when nothing was made now: the same request made it before."},
 		"ETag":                     {Required: true, Schema: text(), Example: exampleTag, Description: "Version of the record, to send back as If-None-Match."},

@@ -9,15 +9,18 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// runOperations are the lists of what saved searches have found, why they have, and a run that is asked for.
+// costsMatches is what reading matches costs.
+const costsMatches = "One list record for each match returned. When fewer remain, the page is cut to what remains."
+
+// runOperations are the runs of saved searches and their matches, a manual run, and why a search finds a label.
 func runOperations(svc Service) []operation {
 	search := pathParam{Name: "uuid", Doc: "UUID of the search.", Example: exampleUUID, Placeholder: true}
 	run := pathParam{Name: "run", Doc: "Number of the run.", Example: "1841", Placeholder: true}
 	return []operation{
 		{
 			ID: "listSavedSearchRuns", Path: savedSearchesPath + "/{uuid}/runs", Tag: tagSearches, Summary: "Runs of a saved search",
-			Description: "When the search ran by itself, newest first, and how many labels each run found. A run looks at the approval dates from the day of the run before, or of the creation, to its own; " +
-				"and at labels approved up to 90 days earlier that have reached the registry since, which are marked late. Each label comes once.",
+			Description: "When the search ran, newest first, and how many labels each run found. A run looks at approval dates from the day of the previous run, or of the creation, to its own day. " +
+				"It also looks at labels approved up to 90 days earlier that have reached the registry since; these are marked late. Each label comes once.",
 			PathParam: search, Params: reflect.TypeFor[cola.SavedSearchListParams](),
 			Response: reflect.TypeFor[pageOf[cola.SavedSearchRun]](), Example: exampleRuns(), Cost: free,
 			call: listWithin(func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error) {
@@ -25,20 +28,20 @@ func runOperations(svc Service) []operation {
 			}),
 		},
 		{
-			ID: "listSavedSearchMatches", Path: savedSearchesPath + "/{uuid}/matches", Tag: tagSearches, Summary: "What a saved search has found",
-			Description: "The labels that all runs of the search have found, those of the latest run first, each with the filters that it met: of several options of a group, those that it has. " +
-				"Look a label up by its id, as ever; `/saved-searches/{uuid}/explain/{ttb_id}` tells more of why it was found, or another was not.",
+			ID: "listSavedSearchMatches", Path: savedSearchesPath + "/{uuid}/matches", Tag: tagSearches, Summary: "Matches of a saved search",
+			Description: "The labels that all runs of the search have found, latest run first, each with the filters that it met: of several options of a group, those that it has. " +
+				"Look a label up by its id; `/saved-searches/{uuid}/explain/{ttb_id}` says why the search finds a label or not. Counts are free at `/saved-searches/{uuid}/runs`.",
 			PathParam: search, Params: reflect.TypeFor[cola.SavedSearchListParams](),
-			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(), Cost: free,
+			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(), Meter: cola.MeterListRecords, Cost: costsMatches,
 			call: listWithin(func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 				return svc.SavedSearchMatches(r.Context(), c, pathValue(r, "uuid"), p)
 			}),
 		},
 		{
-			ID: "listRunMatches", Path: savedSearchesPath + "/{uuid}/runs/{run}/matches", Tag: tagSearches, Summary: "What one run has found",
-			Description: "The labels that one run of the search found and no earlier one had, by id, each with the filters that it met.",
+			ID: "listRunMatches", Path: savedSearchesPath + "/{uuid}/runs/{run}/matches", Tag: tagSearches, Summary: "Matches of a run",
+			Description: "The labels that a run of the search found and no earlier run had, by id, each with the filters that it met.",
 			PathParam:   search, InnerParam: run, Params: reflect.TypeFor[cola.SavedSearchListParams](),
-			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(), Cost: free,
+			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(), Meter: cola.MeterListRecords, Cost: costsMatches,
 			call: listWithin(func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 				return svc.RunMatches(r.Context(), c, pathValue(r, "uuid"), pathValue(r, "run"), p)
 			}),
@@ -51,15 +54,16 @@ func runOperations(svc Service) []operation {
 func runSavedSearch(svc Service) operation {
 	return operation{
 		ID: "runSavedSearch", Method: http.MethodPost, Path: oneSavedSearchPath + "/run", Tag: tagSearches, Summary: "Run a saved search now",
-		Description: "Has the search run within a minute or so, whether it has a schedule or not, also while that is paused. It looks at what the next run would have looked at; " +
-			"what it finds is listed and sent as ever, and no later run finds it again. A schedule goes on as before. " +
-			"It needs a filter that narrows the search. Asking again before it has run does no harm. An access token needs the scope `saved_searches:write`; an API key has it.",
+		Description: "Runs the search within about a minute, with or without a schedule. It looks at what the next run would have looked at, and no later run finds the same labels. " +
+			"Messages about this run give the number of labels and a link, and feeds name none of its labels: list its matches to see them. The schedule goes on as before.\n\n" +
+			"An account has 24 manual runs a day (UTC). A request for a search that is due already is not counted, so it may be sent again. " +
+			"The search needs a filter that narrows it. An access token needs the scope `saved_searches:write`; an API key has it.",
 		PathParam: savedSearchID(),
 		Later:     true,
 		Response:  reflect.TypeFor[dataOf[cola.SavedSearch]](),
 		Example:   dataOf[cola.SavedSearch]{exampleAskedSearch()},
 		Cost:      free,
-		Errors:    []string{"TooBroad", "InsufficientScope", "SearchNotActive"},
+		Errors:    []string{"TooBroad", "InsufficientScope", "SearchNotActive", "TooManyManualRuns"},
 		call: one(svc, func(r *http.Request, caller cola.Caller) (cola.SavedSearch, cola.QuotaState, error) {
 			return svc.RunSavedSearch(r.Context(), caller, pathValue(r, "uuid"))
 		}, func(s cola.SavedSearch) answer {

@@ -2,8 +2,10 @@ package httpapi
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // savedSearchErrors are the errors that only saved searches are answered with.
@@ -21,6 +23,14 @@ func savedSearchErrors() []errorKind {
 			Details: map[string]any{"limit": cola.MaxActiveSchedules},
 		}
 	}
+	manualRuns := quotaExamples()
+	delete(manualRuns, "quota")
+	manualRuns["manual_runs"] = &cola.Error{
+		Code:       cola.CodeQuotaExceeded,
+		Message:    "Your account has used its 24 manual runs of today (UTC). More are available from 00:00 UTC; scheduled runs go on.",
+		Details:    map[string]any{"reason": registry.ReasonManualRuns, "limit": cola.MaxDailyManualRuns, "retry_after": 31_380},
+		RetryAfter: 31_380 * time.Second,
+	}
 	return []errorKind{
 		{http.StatusBadRequest, "BadSavedSearch",
 			"The body or a field of it is invalid: all problems are told at once, by dotted name. Or the search is too broad to run by itself.", everyAnswer(), false,
@@ -32,7 +42,7 @@ func savedSearchErrors() []errorKind {
 			map[string]*cola.Error{
 				"invalid": asError(unknown.Err()),
 				"broad": cola.Errorf(cola.CodeSearchTooBroad,
-					"A search that runs needs a filter that narrows it, and this one has none. Change its filters first; to look at labels now, search for them."),
+					"A search that runs needs a filter that narrows it, and this one has none. Change its filters first, or search the labels directly."),
 			}},
 		{http.StatusForbidden, "InsufficientScope", "The access token lacks the scope that this needs; WWW-Authenticate tells it. Or the account is suspended.", everyAnswer(), false,
 			map[string]*cola.Error{"scope": scope, "suspended": exampleSuspended()}},
@@ -57,5 +67,8 @@ func savedSearchErrors() []errorKind {
 					"Pause or delete one of the others. What it misses meanwhile its next run finds.",
 				Details: map[string]any{"reason": cola.PausedDowngraded},
 			}}},
+		{http.StatusTooManyRequests, "TooManyManualRuns",
+			"The account has used its manual runs of the UTC day (details.reason is manual_runs), or too many requests came in 60 seconds (details.reason is burst). Retry-After is given.",
+			append([]string{"Retry-After"}, everyAnswer()...), false, manualRuns},
 	}
 }

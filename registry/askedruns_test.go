@@ -49,6 +49,38 @@ func TestRunASavedSearch(t *testing.T) {
 	}
 }
 
+// TestManualRunsADay: an account asks for a number of runs a UTC day, and is told when it may ask again.
+func TestManualRunsADay(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "manual@example.com", cola.TierPro)
+	run := func() error {
+		p := alert("oaks")
+		p.Schedule = nil
+		id := w.mustSave(t, c, p).Search.UUID
+		_, _, err := w.RunSavedSearch(t.Context(), c, id)
+		if _, deleteErr := w.DeleteSavedSearch(t.Context(), c, id); deleteErr != nil {
+			t.Fatal(deleteErr)
+		}
+		return err
+	}
+	for n := range cola.MaxDailyManualRuns {
+		if err := run(); err != nil {
+			t.Fatalf("run %d: %v", n, err)
+		}
+		w.advance(10 * time.Second)
+	}
+	err := run()
+	var refusal *cola.Error
+	tomorrow := (cola.DateOf(w.now()) + 1).Time()
+	if !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded || refusal.Details["reason"] != "manual_runs" || refusal.RetryAfter != tomorrow.Sub(w.now()) {
+		t.Fatalf("one more: %+v", err)
+	}
+	w.advance(refusal.RetryAfter)
+	if err := run(); err != nil {
+		t.Errorf("after the time to wait: %v", err)
+	}
+}
+
 // TestRefusedRuns: each refusal costs nothing and has nothing run.
 func TestRefusedRuns(t *testing.T) {
 	w := mustWorld(t, 0)

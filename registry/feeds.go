@@ -11,11 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// What a feed shows.
-const (
-	feedRuns   = 30  // that found something, newest first
-	feedLabels = 100 // of each
-)
+// feedRuns is how many runs a feed shows: the newest that found something.
+const feedRuns = 30
 
 const (
 	feedsPath = "/feeds/" // below the public URL, before the token
@@ -32,7 +29,7 @@ type Feed struct {
 // FeedRun is a run that found something.
 type FeedRun struct {
 	Run    cola.SavedSearchRun
-	Labels []FeedLabel // the first, by id; fewer than the run found when these are many, or are gone
+	Labels []FeedLabel // that messages about the run name, as far as the feed has room
 }
 
 // FeedLabel is a label that a run found, as it is now.
@@ -108,15 +105,15 @@ func (s *Service) setFeed(ctx context.Context, c cola.Caller, search string, has
 
 func feedHash(token string) store.FeedHash { return sha256.Sum256([]byte(token)) }
 
-// Feed returns what the feed with a token shows. Whoever has the token may read it; it costs nothing. It fails with CodeNotFound when there is no
-// such feed, or its account is suspended.
+// Feed returns what the feed with a token shows, at most cola.MaxMessageLabels labels in all. Whoever has the token may read
+// it, for free. It fails with CodeNotFound when there is no such feed, or its account is suspended.
 func (s *Service) Feed(ctx context.Context, token string) (Feed, error) {
 	if !tokenLike(token) {
 		return Feed{}, noSuchFeed()
 	}
 	var kept store.Feed
 	err := within(ctx, runsWithin, func(ctx context.Context) (err error) {
-		kept, err = s.store.Feed(ctx, feedHash(token), feedRuns, feedLabels)
+		kept, err = s.store.Feed(ctx, feedHash(token), feedRuns, cola.MaxMessageLabels)
 		return err
 	})
 	switch {

@@ -29,6 +29,13 @@ func (f flaky) Feed(ctx context.Context, hash store.FeedHash, runs, labels int) 
 	return f.Store.Feed(ctx, hash, runs, labels)
 }
 
+func (f flaky) NamePreviewLabels(ctx context.Context, a cola.AccountID, day cola.Date, labels []cola.TTBID, limit int) ([]cola.TTBID, error) {
+	if f.w.full.Load() {
+		return nil, errFull
+	}
+	return f.Store.NamePreviewLabels(ctx, a, day, labels, limit)
+}
+
 var feedURL = regexp.MustCompile(`^` + regexp.QuoteMeta(publicURL) + `/feeds/([A-Za-z0-9_-]{43})$`)
 
 // mustMakeFeed gives a search a feed and returns its token.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -14,76 +15,133 @@ import (
 // runsWithin is how long a list of runs or matches waits for the database.
 const runsWithin = 5 * time.Second
 
-// SavedSearchRuns returns a page of the runs of a search that the caller's account keeps, newest first. It is free. It fails with
+// SavedSearchRuns returns a page of the runs of a search of the caller's account, newest first. It is free. It fails with
 // CodeNotFound also for another account's search.
 func (s *Service) SavedSearchRuns(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchRun], cola.QuotaState, error) {
-	return listOf(ctx, s, c, id, p, func(ctx context.Context, uuid string, part store.Slice) ([]cola.SavedSearchRun, int, error) {
+	none := PageList[cola.SavedSearchRun]{}
+	if state, err := s.begin(c); err != nil {
+		return none, state, err
+	}
+	page, invalid := p.Normalize()
+	state, err := s.free(ctx, c, invalid)
+	if err != nil {
+		return none, state, err
+	}
+	list, err := listOf(ctx, id, page, func(ctx context.Context, uuid string, part store.Slice) ([]cola.SavedSearchRun, int, error) {
 		return s.store.RunsOf(ctx, c.Account, uuid, part)
 	})
+	return list, state, err
 }
 
-// SavedSearchMatches returns a page of what a search of the caller's account has found: those of its latest run first, and by id within
-// a run. It is free; the labels themselves are looked up as ever. It fails with CodeNotFound also for another account's search.
+// SavedSearchRun returns a run of a search of the caller's account. It is free. It fails with CodeNotFound also for another
+// account's search, and for a run of another search.
+func (s *Service) SavedSearchRun(ctx context.Context, c cola.Caller, id, run string) (cola.SavedSearchRun, cola.QuotaState, error) {
+	found, state, err := lookup(ctx, s, c, cola.MeterNone, "", func() (found cola.SavedSearchRun, err error) {
+		search, err := searchID(id)
+		if err != nil {
+			return found, err
+		}
+		err = within(ctx, runsWithin, func(ctx context.Context) (err error) {
+			found, err = s.store.RunOf(ctx, c.Account, search, runNumber(run))
+			return err
+		})
+		return found, runsError(err, id)
+	})
+	return found.Value, state, err
+}
+
+// SavedSearchMatches returns a page of the matches of a search of the caller's account, latest run first, and by TTB id
+// within a run. It costs a list record for each match returned; a page is cut to the list records that are left. It fails
+// with CodeNotFound also for another account's search.
 func (s *Service) SavedSearchMatches(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	return s.matchesOf(ctx, c, id, 0, p)
 }
 
-// RunMatches returns a page of what one run of a search has found. It fails with CodeNotFound also for a run of another search.
+// RunMatches is SavedSearchMatches of one run. It fails with CodeNotFound also for a run of another search.
 func (s *Service) RunMatches(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
-	number, err := strconv.ParseInt(run, 10, 64)
-	if err != nil || number < 1 || strconv.FormatInt(number, 10) != run {
-		number = noRun
-	}
-	return s.matchesOf(ctx, c, id, number, p)
+	return s.matchesOf(ctx, c, id, runNumber(run), p)
 }
 
 // noRun is the number of no run.
 const noRun = -1
 
-func (s *Service) matchesOf(ctx context.Context, c cola.Caller, id string, run int64, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
-	return listOf(ctx, s, c, id, p, func(ctx context.Context, uuid string, part store.Slice) ([]cola.SavedSearchMatch, int, error) {
-		if run == noRun {
-			return nil, 0, store.ErrNotFound
-		}
-		return s.store.MatchesOf(ctx, c.Account, uuid, run, part)
-	})
+// runNumber reads the number of a run, or returns noRun.
+func runNumber(run string) int64 {
+	number, err := strconv.ParseInt(run, 10, 64)
+	if err != nil || number < 1 || strconv.FormatInt(number, 10) != run {
+		return noRun
+	}
+	return number
 }
 
-// listOf answers a free list of what belongs to a saved search: settle, admit, read.
-func listOf[T any](ctx context.Context, s *Service, c cola.Caller, id string, p cola.SavedSearchListParams,
+func (s *Service) matchesOf(ctx context.Context, c cola.Caller, id string, run int64, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+	none := PageList[cola.SavedSearchMatch]{}
+	if state, err := s.begin(c); err != nil {
+		return none, state, err
+	}
+	page, err := p.Normalize()
+	var list PageList[cola.SavedSearchMatch]
+	if err == nil {
+		list, err = listOf(ctx, id, page, func(ctx context.Context, uuid string, part store.Slice) ([]cola.SavedSearchMatch, int, error) {
+			return s.store.MatchesOf(ctx, c.Account, uuid, run, part)
+		})
+	}
+	if refusal, ok := errors.AsType[*cola.Error](err); ok && refusal.Code != cola.CodeUnavailable {
+		state, err := s.Refuse(ctx, c, err)
+		return none, state, err
+	}
+	if err != nil {
+		return none, cola.QuotaState{}, err
+	}
+	grant, err := s.ledger.Charge(ctx, chargeOf(c, cola.MeterListRecords, len(list.Rows)))
+	if err != nil {
+		return none, grant.State, err
+	}
+	if grant.Units < len(list.Rows) {
+		list.Rows, list.Meta.HasMore = list.Rows[:grant.Units], true
+	}
+	return list, grant.State, nil
+}
+
+// listOf reads a page of what belongs to a saved search.
+func listOf[T any](ctx context.Context, id string, page cola.SavedSearchPage,
 	read func(ctx context.Context, uuid string, part store.Slice) ([]T, int, error),
-) (list PageList[T], state cola.QuotaState, err error) {
-	if state, err = s.begin(c); err != nil {
-		return list, state, err
-	}
-	page, invalid := p.Normalize()
-	if state, err = s.free(ctx, c, invalid); err != nil {
-		return list, state, err
-	}
+) (list PageList[T], err error) {
 	search, err := searchID(id)
 	if err != nil {
-		return list, state, err
+		return list, err
 	}
 	part := store.Slice{Offset: (page.Page - 1) * page.PerPage, Limit: page.PerPage}
-	reading, cancel := context.WithTimeout(ctx, runsWithin)
-	defer cancel()
-	rows, total, err := read(reading, search, part)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return list, state, noSuchRuns(id)
-	case err != nil && reading.Err() != nil && ctx.Err() == nil:
-		return list, state, cola.Unavailable()
-	case err != nil:
-		return list, state, storeError(err, fmt.Sprintf("read runs of saved search %s", search))
+	list.Meta = cola.PageMeta{Page: page.Page, PerPage: page.PerPage}
+	err = within(ctx, runsWithin, func(ctx context.Context) (err error) {
+		list.Rows, list.Meta.Total, err = read(ctx, search, part)
+		return err
+	})
+	if err != nil {
+		return PageList[T]{}, runsError(err, id)
 	}
-	meta := cola.PageMeta{Total: total, Page: page.Page, PerPage: page.PerPage, HasMore: part.Offset+len(rows) < total}
-	return PageList[T]{Rows: rows, Meta: meta}, state, nil
+	list.Meta.HasMore = part.Offset+len(list.Rows) < list.Meta.Total
+	return list, nil
 }
 
-// RunSavedSearch has a search of the caller's account run within the next minute or so, whether it has a schedule or not, and returns it. What
-// it finds is listed, and told, as ever. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another
-// account's search, with CodeSearchTooBroad when its filters narrow too little for a search that runs, and with CodeNotActive when it is paused for
-// a reason of the account's. CodeUnavailable may leave unknown whether it will run; it can be asked for again.
+// runsError turns an error of reading runs or matches into what a caller may see.
+func runsError(err error, id string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrNotFound):
+		return noSuchRuns(id)
+	}
+	return storeError(err, "read runs of a saved search")
+}
+
+// RunSavedSearch makes a search of the caller's account run within about a minute, with or without a schedule, and returns the
+// search. The run is a manual one: messages about it give the count and a link, and feeds name none of its labels.
+//
+// It is free, needs the scope cola.ScopeWriteSavedSearches, and counts towards cola.MaxDailyManualRuns unless the search is due
+// already. It fails with CodeNotFound also for another account's search, with CodeSearchTooBroad when its filters narrow too
+// little, with CodeNotActive when it is paused for a reason of the account's, and with CodeQuotaExceeded when the account has
+// used the manual runs of the UTC day. CodeUnavailable may leave unknown whether it will run; it can be asked for again.
 func (s *Service) RunSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.SavedSearch, cola.QuotaState, error) {
 	key, state, err := s.beginWriting(ctx, c, id)
 	if err != nil {
@@ -96,11 +154,15 @@ func (s *Service) RunSavedSearch(ctx context.Context, c cola.Caller, id string) 
 		}
 		if !asked.Filters.Narrow() {
 			return cola.Errorf(cola.CodeSearchTooBroad, "A search that runs needs a filter that narrows it, and this one has none. "+
-				"Change its filters first; to look at labels now, search for them.")
+				"Change its filters first, or search the labels directly.")
 		}
-		ran, err := s.store.AskRun(ctx, c.Account, key, s.now())
-		if errors.Is(err, store.ErrNotActive) {
+		now := s.now()
+		ran, err := s.store.AskRun(ctx, c.Account, key, now, cola.MaxDailyManualRuns)
+		switch {
+		case errors.Is(err, store.ErrNotActive):
 			return whyNotActive(asked.Schedule)
+		case errors.Is(err, store.ErrLimit):
+			return tooManyManualRuns(now)
 		}
 		asked = ran
 		return err
@@ -110,6 +172,21 @@ func (s *Service) RunSavedSearch(ctx context.Context, c cola.Caller, id string) 
 	}
 	s.address(&asked)
 	return asked, state, nil
+}
+
+// ReasonManualRuns is the reason in the details of a refusal for too many manual runs.
+const ReasonManualRuns = "manual_runs"
+
+// tooManyManualRuns refuses a manual run until the next UTC day.
+func tooManyManualRuns(now time.Time) error {
+	wait := (cola.DateOf(now.UTC()) + 1).Time().Sub(now)
+	return &cola.Error{
+		Code: cola.CodeQuotaExceeded,
+		Message: fmt.Sprintf("Your account has used its %d manual runs of today (UTC). More are available from 00:00 UTC; scheduled runs go on.",
+			cola.MaxDailyManualRuns),
+		Details:    map[string]any{"reason": ReasonManualRuns, "limit": cola.MaxDailyManualRuns, "retry_after": int(math.Ceil(wait.Seconds()))},
+		RetryAfter: wait,
+	}
 }
 
 // whyNotActive refuses to run a search that is paused for a reason of its account's.

@@ -27,7 +27,7 @@ func (w *world) mustRun(t *testing.T, found ...int) {
 		due := claimed[0]
 		record := store.RunRecord{
 			Due: due, Mark: store.Mark{At: at, Revision: due.Mark.Revision}, Next: cola.TimestampOf(due.Search.Schedule.Next(at)),
-			From: cola.DateOf(due.Mark.At), To: cola.DateOf(at),
+			From: cola.DateOf(due.Mark.At), To: cola.DateOf(at), MaxNamed: cola.MaxMessageLabels, MaxNamedOfAccount: cola.MaxDailyMessageLabels,
 		}
 		for i := range n {
 			label++
@@ -89,6 +89,36 @@ func (w *world) checkMatches(t *testing.T, c cola.Caller, id, latest string) {
 	beyond, _, err := w.RunMatches(t.Context(), c, id, latest, cola.SavedSearchListParams{Page: cola.Some(1 << 30), PerPage: cola.Some(100)})
 	if err != nil || len(beyond.Rows) != 0 || beyond.Meta.HasMore || beyond.Meta.Total != 3 {
 		t.Errorf("beyond the last page: %+v, %v", beyond, err)
+	}
+}
+
+// TestMatchesCost: a match that is returned costs a list record, and a page is cut to those that are left.
+func TestMatchesCost(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "matches@example.com", cola.TierFree)
+	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
+	w.mustRun(t, 9)
+	read := func(p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+		return w.RunMatches(t.Context(), c, id, "1", p)
+	}
+	limit := cola.TierFree.Limits().ListRecords
+	w.spend(t, c, limit-7)
+	list, state, err := read(cola.SavedSearchListParams{PerPage: cola.Some(4), Page: cola.Some(3)})
+	if err != nil || len(list.Rows) != 1 || state.ListRecordsRemaining() != 6 || state.Charged != 1 {
+		t.Errorf("%d rows, %+v, %v", len(list.Rows), state, err)
+	}
+	list, state, err = read(cola.SavedSearchListParams{})
+	if err != nil || len(list.Rows) != 6 || !list.Meta.HasMore || list.Meta.Total != 9 || state.ListRecordsRemaining() != 0 {
+		t.Errorf("cut: %d rows, %+v, %+v, %v", len(list.Rows), list.Meta, state, err)
+	}
+	if _, state, err := read(cola.SavedSearchListParams{}); code(err) != cola.CodeQuotaExceeded || !state.Known() {
+		t.Errorf("used up: %v", err)
+	}
+	if _, _, err := w.SavedSearchMatches(t.Context(), c, id, cola.SavedSearchListParams{}); code(err) != cola.CodeQuotaExceeded {
+		t.Errorf("used up, of all runs: %v", err)
+	}
+	if _, _, err := w.SavedSearchRuns(t.Context(), c, id, cola.SavedSearchListParams{}); err != nil {
+		t.Errorf("runs: %v", err)
 	}
 }
 

@@ -2,24 +2,32 @@ package registry
 
 import (
 	"context"
+	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// maxPreviewLabels is how many labels a preview shows at most, whatever is asked for.
-const maxPreviewLabels = 5
-
-// forPages refuses whoever is not in the dashboard: elsewhere the labels that these answers show cost list records.
-const forPages = "Labels in previews and runs are shown in the dashboard. Elsewhere count with POST /saved-searches/preview, list matches, and look labels up as ever."
+// forPages refuses callers outside the dashboard.
+const forPages = "Labels are named in previews and runs of the dashboard only. Elsewhere use POST /saved-searches/preview for counts, list matches, and look labels up."
 
 // PreviewPage is a preview with the first of the labels that it counts, newest first.
 type PreviewPage struct {
 	cola.SavedSearchPreview
-	Labels []cola.ColaSummary
+	Labels   []cola.ColaSummary
+	Withheld string // why labels are missing that a preview names otherwise: Withheld…; empty when none is
 }
 
-// PreviewLabels is PreviewSavedSearch with the first of the labels that it counts: so many as are asked for, and five at most. Both are of one state of the
-// registry. It is free, and for the dashboard alone: it fails with CodeForbidden for callers of other channels.
+// Why a preview names fewer labels.
+const (
+	WithheldDailyLimit  = "daily_limit" // the account has had cola.MaxDailyPreviewLabels distinct labels that UTC day
+	WithheldUnavailable = "unavailable" // they could not be counted
+)
+
+// PreviewLabels is PreviewSavedSearch with the first of the labels that it counts, as many as asked for and at most
+// cola.MaxPreviewLabels. It is free, and for the dashboard only: it fails with CodeForbidden for callers of other channels.
+//
+// All previews of an account together name at most cola.MaxDailyPreviewLabels distinct labels on a UTC day. Beyond that a
+// preview has its counts and says why it names no more: a form asks on every pause in typing, and must not fail.
 func (s *Service) PreviewLabels(ctx context.Context, c cola.Caller, p cola.PreviewParams, most int) (PreviewPage, cola.QuotaState, error) {
 	if state, err := s.begin(c); err != nil {
 		return PreviewPage{}, state, err
@@ -32,10 +40,38 @@ func (s *Service) PreviewLabels(ctx context.Context, c cola.Caller, p cola.Previ
 	view := s.index.View()
 	q, preview := s.preview(view, filters)
 	page := PreviewPage{SavedSearchPreview: preview}
-	if most = min(most, maxPreviewLabels); most > 0 {
-		page.Labels = view.Search(cola.ColaSearch{Query: q, Page: 1, PerPage: most}).Rows
+	if most = min(most, cola.MaxPreviewLabels); most > 0 && preview.Total > 0 {
+		found := view.Search(cola.ColaSearch{Query: q, Page: 1, PerPage: most}).Rows
+		page.Labels, page.Withheld = s.nameable(ctx, c, found)
 	}
 	return page, state, nil
+}
+
+// nameable returns those of the labels found that a preview may name to the caller's account, and why there are fewer.
+func (s *Service) nameable(ctx context.Context, c cola.Caller, found []cola.ColaSummary) (named []cola.ColaSummary, withheld string) {
+	ids := make([]cola.TTBID, len(found))
+	for i := range found {
+		ids[i] = found[i].TTBID
+	}
+	err := within(ctx, readWithin, func(ctx context.Context) (err error) {
+		ids, err = s.store.NamePreviewLabels(ctx, c.Account, s.today(), ids, cola.MaxDailyPreviewLabels)
+		return err
+	})
+	if err != nil {
+		if ctx.Err() == nil {
+			s.log.Warn("labels of a preview not counted; it names none", "account", c.Account, "error", err)
+		}
+		return nil, WithheldUnavailable
+	}
+	for _, label := range found {
+		if slices.Contains(ids, label.TTBID) {
+			named = append(named, label)
+		}
+	}
+	if len(named) < len(found) {
+		withheld = WithheldDailyLimit
+	}
+	return named, withheld
 }
 
 // freeForPages admits a free request of the dashboard, unless invalid says what is wrong with it.
@@ -46,15 +82,14 @@ func (s *Service) freeForPages(ctx context.Context, c cola.Caller, invalid error
 	return s.free(ctx, c, invalid)
 }
 
-// RunLabel is a label that a run found. Label is as it is now; nil when it is not among the first 100 of the run, which are those that messages show,
-// or is gone.
+// RunLabel is a label that a run found. Label is as it is now; nil when it is gone.
 type RunLabel struct {
 	cola.SavedSearchMatch
 	Label *cola.ColaSummary
 }
 
-// RunLabels is RunMatches with the labels, as far as messages show them: the first 100 of a run. It is free, and for the dashboard alone: it fails
-// with CodeForbidden for callers of other channels.
+// RunLabels is RunMatches with the labels, at the same price. It is for the dashboard only: it fails with CodeForbidden for
+// callers of other channels.
 func (s *Service) RunLabels(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (PageList[RunLabel], cola.QuotaState, error) {
 	none := PageList[RunLabel]{}
 	if c.Channel != cola.ChannelDashboard {
@@ -66,12 +101,9 @@ func (s *Service) RunLabels(ctx context.Context, c cola.Caller, id, run string, 
 		return none, state, err
 	}
 	list := PageList[RunLabel]{Meta: found.Meta, Rows: make([]RunLabel, len(found.Rows))}
-	view, before := s.index.View(), (found.Meta.Page-1)*found.Meta.PerPage
+	view := s.index.View()
 	for i, match := range found.Rows {
 		list.Rows[i].SavedSearchMatch = match
-		if before+i >= feedLabels {
-			continue
-		}
 		if label, ok := view.Label(match.TTBID); ok {
 			list.Rows[i].Label = &label
 		}

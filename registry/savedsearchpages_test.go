@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -17,7 +18,7 @@ func onDashboard(c cola.Caller) cola.Caller {
 	return c
 }
 
-// TestPreviewWithLabels: the labels are the first of those that are counted, and there is no charge for them.
+// TestPreviewWithLabels: the labels are the first of those that are counted, and free.
 func TestPreviewWithLabels(t *testing.T) {
 	w := mustWorld(t, 2000)
 	c := w.mustWriter(t, "page@example.com", cola.TierPro)
@@ -46,7 +47,7 @@ func TestPreviewWithLabels(t *testing.T) {
 	}
 }
 
-// TestLabelsForPagesAlone: elsewhere labels cost list records, so the answers that show them for free are refused there.
+// TestLabelsForPagesAlone: previews and runs name labels in the dashboard only.
 func TestLabelsForPagesAlone(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "elsewhere@example.com", cola.TierPro)
@@ -64,57 +65,109 @@ func TestLabelsForPagesAlone(t *testing.T) {
 	}
 }
 
-// TestLabelsOfARun: as far as messages show the labels of a run, and the registry has them, they are told.
+// foundAndGone records a run at a week from instant that found labels of the registry and one that is gone, which comes first by id.
+func (w *world) foundAndGone(t *testing.T, c cola.Caller, labels int) {
+	t.Helper()
+	at := instant.AddDate(0, 0, 7)
+	due, err := w.store.ClaimDue(t.Context(), at, 1, time.Minute)
+	if err != nil || len(due) != 1 {
+		t.Fatalf("%v, %v", due, err)
+	}
+	record := store.RunRecord{Due: due[0], Mark: store.Mark{At: at, Revision: due[0].Mark.Revision}, From: cola.DateOf(instant), To: cola.DateOf(at)}
+	record.Matches = []store.RunMatch{{TTBID: 1, Late: true}}
+	for _, l := range w.newest(t, c, cola.SearchParams{PerPage: cola.Some(labels), ApprovalDateFrom: 1}) {
+		record.Matches = append(record.Matches, store.RunMatch{TTBID: l.TTBID})
+	}
+	if _, err := w.store.RecordRuns(t.Context(), []store.RunRecord{record}); err != nil || len(record.Matches) != labels+1 {
+		t.Fatalf("%d matches, %v", len(record.Matches), err)
+	}
+}
+
+// TestLabelsOfARun: the labels of a run cost list records, each as often as it is shown.
 func TestLabelsOfARun(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := onDashboard(w.mustWriter(t, "runs@example.com", cola.TierPro))
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
-	due, err := w.store.ClaimDue(t.Context(), instant.AddDate(0, 0, 7), 1, time.Minute)
-	if err != nil || len(due) != 1 {
-		t.Fatalf("%v, %v", due, err)
-	}
-	record := store.RunRecord{Due: due[0], Mark: store.Mark{At: instant.AddDate(0, 0, 7), Revision: due[0].Mark.Revision}, From: cola.DateOf(instant), To: cola.DateOf(instant) + 7}
-	known, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{PerPage: cola.Some(100), ApprovalDateFrom: 1})
-	if err != nil || len(known.Colas) != 100 {
-		t.Fatalf("%d labels, %v", len(known.Colas), err)
-	}
-	for _, l := range known.Colas {
-		record.Matches = append(record.Matches, store.RunMatch{TTBID: l.TTBID})
-	}
-	const gone = cola.TTBID(1) // comes first, by id
-	more, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{PerPage: cola.Some(20), Page: cola.Some(6), ApprovalDateFrom: 1})
-	if err != nil || len(more.Colas) != 20 {
-		t.Fatalf("%d labels, %v", len(more.Colas), err)
-	}
-	for _, l := range more.Colas {
-		record.Matches = append(record.Matches, store.RunMatch{TTBID: l.TTBID})
-	}
-	record.Matches = append(record.Matches, store.RunMatch{TTBID: gone, Late: true})
-	if _, err := w.store.RecordRuns(t.Context(), []store.RunRecord{record}); err != nil {
-		t.Fatal(err)
-	}
-	told := 0
-	for page := 1; page <= 7; page++ {
-		list, state, err := w.RunLabels(t.Context(), c, id, "1", cola.SavedSearchListParams{Page: cola.Some(page)})
-		if err != nil || state.Used.ListRecords != 120 || list.Meta.Total != 121 {
-			t.Fatalf("%+v, %+v used, %v", list.Meta, state.Used, err)
+	w.foundAndGone(t, c, 44)
+	spent := 44 // by the search
+	for page, rows := range []int{20, 20, 5, 0} {
+		list, state, err := w.RunLabels(t.Context(), c, id, "1", cola.SavedSearchListParams{Page: cola.Some(page + 1)})
+		if spent += rows; err != nil || state.Used.ListRecords != spent || list.Meta.Total != 45 || len(list.Rows) != rows {
+			t.Fatalf("%+v, %+v used, %v; want %d rows and %d list records", list.Meta, state.Used, err, rows, spent)
 		}
 		for i, l := range list.Rows {
-			place := (page-1)*20 + i
-			if want := place < 100 && l.TTBID != gone; (l.Label != nil) != want || want && l.Label.TTBID != l.TTBID {
-				t.Errorf("label %d, %s, is told as %+v", place, l.TTBID, l.Label)
-			}
-			if l.Label != nil {
-				told++
+			if gone := page == 0 && i == 0; (l.Label == nil) != gone || !gone && l.Label.TTBID != l.TTBID {
+				t.Errorf("page %d has %s as %+v", page+1, l.TTBID, l.Label)
 			}
 		}
 	}
-	if told != 99 {
-		t.Errorf("%d labels are told", told)
-	}
 	other := onDashboard(w.mustWriter(t, "other@example.com", cola.TierPro))
-	if _, _, err := w.RunLabels(t.Context(), other, id, "1", cola.SavedSearchListParams{}); cola.CodeOf(err) != cola.CodeNotFound {
-		t.Errorf("another account: %v", err)
+	if _, state, err := w.RunLabels(t.Context(), other, id, "1", cola.SavedSearchListParams{}); cola.CodeOf(err) != cola.CodeNotFound || state.Used != (cola.Used{}) {
+		t.Errorf("another account: %v, %+v", err, state.Used)
+	}
+}
+
+// TestRunOfASavedSearch: what a run found is counted for free.
+func TestRunOfASavedSearch(t *testing.T) {
+	w := mustWorld(t, 0)
+	c, other := w.mustWriter(t, "run@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
+	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
+	w.mustRun(t, 3)
+	run, state, err := w.SavedSearchRun(t.Context(), c, id, "1")
+	if err != nil || run.MatchCount != 3 || !state.Known() || state.Used != (cola.Used{}) {
+		t.Errorf("%+v, %+v, %v", run, state, err)
+	}
+	for _, k := range []struct {
+		caller  cola.Caller
+		id, run string
+	}{{other, id, "1"}, {c, id, "2"}, {c, id, "01"}, {c, "nonsense", "1"}} {
+		if _, _, err := w.SavedSearchRun(t.Context(), k.caller, k.id, k.run); cola.CodeOf(err) != cola.CodeNotFound {
+			t.Errorf("run %s of %s: %v", k.run, k.id, err)
+		}
+	}
+}
+
+// TestPreviewsNameFewLabels: previews of an account name a number of distinct labels a UTC day, however filters are split, and go
+// on counting.
+func TestPreviewsNameFewLabels(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := onDashboard(w.mustWriter(t, "previews@example.com", cola.TierFree))
+	const brands, each = 40, 3
+	var labels []cola.Cola
+	for n := range brands * each {
+		labels = append(labels, bottle(cola.TTBID(26001001000001+n), fmt.Sprintf("BRAND %02d", n/each), cola.DateOf(instant)))
+	}
+	w.mustImport(t, store.Commit, labels...)
+	preview := func(brand int) registry.PreviewPage {
+		t.Helper()
+		p := cola.PreviewParams{Filters: &cola.SavedSearchFilters{BrandName: fmt.Sprintf("brand %02d", brand)}}
+		page, state, err := w.PreviewLabels(t.Context(), c, p, 5)
+		if err != nil || state.Used != (cola.Used{}) || page.Total != each {
+			t.Fatalf("brand %d: %d labels, %+v used, %v", brand, page.Total, state.Used, err)
+		}
+		return page
+	}
+	for range 2 { // what was named is named again
+		named := 0
+		for n := range brands {
+			page := preview(n)
+			want, withheld := min(each, cola.MaxDailyPreviewLabels-named), ""
+			if want < each {
+				withheld = registry.WithheldDailyLimit
+			}
+			if named += len(page.Labels); len(page.Labels) != want || page.Withheld != withheld {
+				t.Errorf("brand %d: %d labels, withheld: %q; want %d, %q", n, len(page.Labels), page.Withheld, want, withheld)
+			}
+		}
+	}
+	w.full.Store(true)
+	if page := preview(0); len(page.Labels) > 0 || page.Withheld != registry.WithheldUnavailable {
+		t.Errorf("without a database: %d labels, withheld: %q", len(page.Labels), page.Withheld)
+	}
+	w.full.Store(false)
+	w.advance(24 * time.Hour)
+	if page := preview(brands - 1); len(page.Labels) != each || page.Withheld != "" {
+		t.Errorf("a day later: %d labels, withheld: %q", len(page.Labels), page.Withheld)
 	}
 }
 

@@ -17,9 +17,9 @@ type Deliveries interface {
 	// them, in any process, until the hold has passed on the database's clock. Deliveries that others hold are left out; so are, until they are
 	// not any more, those of suspended accounts, and runs for destinations that are not active. Fewer than limit mean that no more are due.
 	ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration) ([]DueDelivery, error)
-	// RunContent returns what a run found, with its search, as they are now, from one consistent state: of the labels the first by id, at
-	// most limit. ErrNotFound when there is no such run any more.
-	RunContent(ctx context.Context, run int64, limit int) (RunContent, error)
+	// RunContent returns a run with its search and the labels that messages name: the first by id, as many as RecordRuns
+	// granted. All of it is as it is now, from one consistent state. ErrNotFound when there is no such run any more.
+	RunContent(ctx context.Context, run int64) (RunContent, error)
 	// RecordAttempt notes an attempt of a delivery that was claimed, in one transaction: the attempt, the delivery's new state, what is
 	// known of its destination, and when it is paused with it, that its other deliveries are skipped and that the account is told, if it has an e-mail
 	// address, at another one than the destination's. The delivery is let go. It returns false, and nothing is written, when the delivery is gone, or
@@ -70,7 +70,7 @@ type DueDelivery struct {
 	FirstAttemptAt time.Time // since it was made, or asked for again; zero when there was none
 }
 
-// RunContent is what a message of a run tells.
+// RunContent is what a message about a run says.
 type RunContent struct {
 	Account cola.AccountID
 	Search  cola.SavedSearch // without its addresses

@@ -40,8 +40,9 @@ type Destinations interface {
 	SetFeed(ctx context.Context, account cola.AccountID, uuid string, hash *FeedHash) error
 	// HasFeed reports whether an account's search has a feed, or fails with ErrNotFound when there is no such search of the account.
 	HasFeed(ctx context.Context, account cola.AccountID, uuid string) (bool, error)
-	// Feed returns the latest runs that found something of the search whose feed has the hash, newest first, each with its first labels by
-	// id, from one consistent state; or ErrNotFound. That of an account that is suspended is not found.
+	// Feed returns the search whose feed has the hash and its latest runs with matches, newest first, from one consistent
+	// state. Each run has the labels that messages about it name, until the feed has so many labels in all. ErrNotFound when
+	// there is no such feed, or its account is suspended.
 	Feed(ctx context.Context, hash FeedHash, runs, labels int) (Feed, error)
 }
 
@@ -119,10 +120,10 @@ type Feed struct {
 	Runs   []RunLabels      // newest first
 }
 
-// RunLabels is a run with the first labels that it found.
+// RunLabels is a run with the labels that messages name.
 type RunLabels struct {
 	Run    cola.SavedSearchRun
-	Labels []MatchedLabel // by id; fewer than the run found when these are many, or are gone
+	Labels []MatchedLabel // by id; labels that are gone are left out
 }
 
 // MatchedLabel is a label that a run found, as it is now.

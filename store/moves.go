@@ -13,8 +13,8 @@ import (
 type Moves interface {
 	// Dump calls yield with everything that the store holds, from one consistent state, in the order of ItemKinds: each item
 	// comes after those it refers to. An item is only valid during the call. An error of yield ends it and is returned.
-	// Sessions of browsers and links to sign in with stay behind, what settles the outcome of batches under way, and the holds on searches and deliveries, with how often a search
-	// could not be run: a registry is moved while no process serves it.
+	// A registry is moved while no process serves it, so these stay behind: browser sessions, sign-in links, the outcome of
+	// batches under way, holds on searches and deliveries, failures of searches, and the day's allowances.
 	Dump(ctx context.Context, yield func(*Item) error) error
 	// Fill writes items into a store that holds none, in the order of Dump, and keeps their ids and times. Labels and
 	// permittees are written as they are: nothing is merged, nothing follows from them, and no label arrives. Arrivals and the marks of
@@ -189,6 +189,7 @@ type StoredAsked struct {
 type StoredRun struct {
 	Search int64
 	UpTo   cola.Revision // up to which it looked at arrivals; 0: not noted
+	Named  int           // labels that messages name, the first by id
 	cola.SavedSearchRun
 }
 

@@ -37,13 +37,17 @@ type Runs interface {
 	// program cannot read whole is returned too, with Fault saying why: it must not be run, and must not stop the others.
 	ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]DueSearch, error)
 
-	// RecordRuns records runs of searches that were claimed, each in one transaction: the run; its matches, less those that the search
-	// has had in an earlier run; the new mark; when it is due next. The search is let go. A search whose filters or schedule were
-	// changed after it was claimed, or that was deleted, let go or recorded, or whose hold was taken over, is left out, whole; so is one
-	// whose new mark has a revision that is not in the database's past (see HasRevision). A hold that has passed and that nobody has
-	// taken over still counts. What is returned says of each run, in their order, whether it was recorded, how many of its matches are new,
-	// and how many of these are late. On an error the outcomes returned are those that are known, of the first runs; of the others, those
-	// that were recorded will not be recorded again.
+	// RecordRuns records runs of claimed searches and lets the searches go. Each run is one transaction: the run, the matches
+	// that no earlier run of the search has, how many labels messages may name, the new mark, and when the search is due next.
+	//
+	// A run is left out, whole, when its search was changed, deleted, let go, recorded or taken over after it was claimed, or
+	// when the revision of its new mark is not in the database's past (see HasRevision). A hold that has passed still counts
+	// while nobody has taken it over.
+	//
+	// Labels that messages may name are counted as AllowMessageLabels of the account, on the UTC day of the run.
+	//
+	// The outcomes are in the order of the runs. On an error they are those that are known, of the first runs; runs that were
+	// recorded without a known outcome are not recorded again.
 	RecordRuns(ctx context.Context, runs []RunRecord) ([]RunOutcome, error)
 
 	// PutOff notes that a search that was claimed could not be run, and holds it on, for what wait says of how many times in a row that has
@@ -59,14 +63,19 @@ type Runs interface {
 	// keep up. Those that are paused for a reason of their account's do not count. It returns the zero time when none is due ever.
 	NextDue(ctx context.Context) (time.Time, error)
 
-	// AskRun makes an account's search due at an instant, if it is not due earlier, whether it has a schedule or not, and returns it, without its
-	// addresses. Its next run puts it back to its schedule; one that is under way is it. It fails with ErrNotFound when there is no such search of the account, and with ErrNotActive
-	// when it is paused for a reason of the account's.
-	AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time) (cola.SavedSearch, error)
+	// AskRun makes an account's search due at an instant, with or without a schedule, and returns it without its addresses. The
+	// next run puts it back to its schedule. Nothing changes, and nothing is counted, when the search is due already or is
+	// being run. Else the run is counted as AllowManualRuns, on the UTC day of the instant.
+	//
+	// It fails with ErrNotFound when the account has no such search, with ErrNotActive when the search is paused for a reason
+	// of the account's, and with ErrLimit, as a LimitError, when limit runs were counted that day.
+	AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time, limit int) (cola.SavedSearch, error)
 
 	// RunsOf returns a page of an account's search's runs, newest first, and how many there are; ErrNotFound when there is no
 	// such search of the account.
 	RunsOf(ctx context.Context, account cola.AccountID, uuid string, page Slice) ([]cola.SavedSearchRun, int, error)
+	// RunOf returns a run of an account's search, or ErrNotFound: also for a run of another search.
+	RunOf(ctx context.Context, account cola.AccountID, uuid string, run int64) (cola.SavedSearchRun, error)
 	// MatchesOf returns a page of what a search has found, in one run or, with run zero, in all of them, latest first and by id within a
 	// run, and how many there are; ErrNotFound when there is no such search of the account, or no such run of it.
 	MatchesOf(ctx context.Context, account cola.AccountID, uuid string, run int64, page Slice) ([]cola.SavedSearchMatch, int, error)
@@ -112,6 +121,10 @@ type RunRecord struct {
 	Next     cola.Timestamp // when the search is due next; the zero Timestamp is never
 	From, To cola.Date      // approval dates of its window, inclusive
 	Matches  []RunMatch
+
+	Manual            bool // somebody asked for it
+	MaxNamed          int  // labels that messages about it may name
+	MaxNamedOfAccount int  // labels that messages about all runs of its account on its UTC day may name
 }
 
 // RunMatch is a label that a run found.

@@ -71,6 +71,7 @@ type Store interface {
 	SavedSearches
 	Arrivals
 	Runs
+	Allowances
 	Destinations
 	Deliveries
 	Ledger

@@ -19,7 +19,8 @@ const (
 type findings struct {
 	Window string // what the run looked at
 	Labels []found
-	More   string // how many labels are not among these; empty for none
+	More   string // asks to see the labels that are not among these; empty for none
+	Run    string // where all labels of the run are shown
 	Manage string // where the search is changed
 }
 
@@ -39,13 +40,17 @@ func (s *Sender) findings(m alerts.Message, p *page) {
 	name := plain(c.Search.Name, mostOfName)
 	p.Heading = fmt.Sprintf("%s for “%s”", newLabels(c.Run.MatchCount), name)
 	f := findings{Window: window(c.Run), Manage: s.public + "/saved-searches/" + c.Search.UUID}
+	f.Run = fmt.Sprintf("%s/runs/%d", f.Manage, c.Run.ID)
 	var brands []string
 	for _, l := range c.Labels {
 		f.Labels = append(f.Labels, labelOf(l))
 		brands = append(brands, plain(l.Label.BrandName, mostOfField))
 	}
-	if more := c.Run.MatchCount - len(c.Labels); more > 0 {
-		f.More = amount(more, "more label", "more labels")
+	switch more := c.Run.MatchCount - len(c.Labels); {
+	case more > 0 && len(c.Labels) > 0:
+		f.More = "See " + amount(more, "more label", "more labels")
+	case more > 0:
+		f.More = "See " + amount(more, "label", "labels")
 	}
 	p.Subject, p.Body = p.Heading, f
 	if p.Lead = plain(strings.Join(brands, " · "), mostOfLead); p.Lead == "" {

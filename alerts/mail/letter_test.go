@@ -215,10 +215,10 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestHundredLabels: a mail as large as they get is shown whole by Gmail, which cuts HTML above 102 KB.
-func TestHundredLabels(t *testing.T) {
+// TestManyLabels: a mail as large as they get is shown whole by Gmail, which cuts HTML above 102 KB, and links to the other labels.
+func TestManyLabels(t *testing.T) {
 	var labels []store.MatchedLabel
-	for i := range alerts.LabelsTold {
+	for i := range cola.MaxMessageLabels {
 		labels = append(labels, label(i, "DOMAINE DES GRANDES HÉRONNIÈRES", func(l *store.MatchedLabel) {
 			l.Match.Late = i%2 == 0
 			l.Label.ProductName, l.Label.ClassName, l.Label.OriginName = "VIEILLES VIGNES RÉSERVE EXCEPTIONNELLE", "SPARKLING WINE/CHAMPAGNE", "FRANCE"
@@ -230,8 +230,23 @@ func TestHundredLabels(t *testing.T) {
 		t.Errorf("the HTML has %d bytes", n)
 	}
 	for _, part := range []string{got.text, got.html} {
-		if n := strings.Count(part, "ttbid="); n != 100 || !strings.Contains(part, "1,900 more labels") {
+		if n := strings.Count(part, "ttbid="); n != cola.MaxMessageLabels || !strings.Contains(part, "1,975 more labels") || !strings.Contains(part, runLink) {
 			t.Errorf("%d labels are shown", n)
+		}
+	}
+}
+
+// runLink is where the labels of the run of ran are shown.
+const runLink = "https://labels.example/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/runs/1841"
+
+// TestNoLabels: a message about a manual run gives the count and a link.
+func TestNoLabels(t *testing.T) {
+	m := ran(41, 0)
+	m.Content.Run.Manual = true
+	got, _ := mustDeliver(t, m)
+	for _, part := range []string{got.text, got.html} {
+		if !strings.Contains(part, "41 labels") || !strings.Contains(part, runLink) || strings.Contains(part, "ttbid=") {
+			t.Errorf("the message says\n%s", part)
 		}
 	}
 }

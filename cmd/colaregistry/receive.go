@@ -24,7 +24,7 @@ type alertsReceive struct {
 }
 
 const (
-	maxReceived = 1 << 20 // bytes of a message: a hundred labels take some 50 KB
+	maxReceived = 1 << 20 // bytes of a message: 25 labels take some 12 KB
 	closeWithin = 2 * time.Second
 )
 

@@ -204,7 +204,7 @@ func (h shown) pages() []namedPage {
 		{"usage", "/usage", 200}, {"plans", "/plans", 200}, {"apps", "/apps", 200}, {"app-revoke", "/apps/" + h.App + "/revoke", 200}, {"account", "/account", 200}, {"connect", "/connect", 200},
 		{"searches", "/saved-searches", 200}, {"search-new", "/saved-searches/new", 200}, {"search", search, 200},
 		{"search-edit", search + "/edit", 200}, {"search-delete", search + "/delete", 200},
-		{"run", search + "/runs/" + h.Run, 200}, {"destinations", "/destinations", 200}, {"destination-new", "/destinations/new", 200},
+		{"run", search + "/runs/" + h.Run, 200}, {"run-labels", search + "/runs/" + h.Run + "/labels", 200}, {"destinations", "/destinations", 200}, {"destination-new", "/destinations/new", 200},
 		{"destination", destination, 200}, {"deliveries", "/deliveries", 200}, {"delivery", "/deliveries/" + h.Delivery, 200},
 		{"explore", "/explore", 200}, {"explore-found", "/explore?product_type=wine&approval_date_from=2005-01-01", 200}, {"label", "/explore/" + h.Label, 200}, {"permittee", permittee, 200},
 		{"keys-ended", "/keys/ended", 200}, {"usage-refusals", "/usage/refusals", 200}, {"app-restore", "/apps/" + h.EndedApp + "/restore", 200},

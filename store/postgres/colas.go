@@ -113,13 +113,19 @@ func loadColas(ctx context.Context, q querier, ids []cola.TTBID, known map[cola.
 }
 
 func queueColas(b *pgx.Batch, ids []cola.TTBID) {
+	list := bigints(ids)
+	for _, query := range []string{selectColas, selectImages, selectBarcodes} {
+		b.Queue(query, list)
+	}
+}
+
+// bigints returns ids as an array parameter takes them.
+func bigints(ids []cola.TTBID) []int64 {
 	list := make([]int64, len(ids))
 	for i, id := range ids {
 		list[i] = int64(id)
 	}
-	for _, query := range []string{selectColas, selectImages, selectBarcodes} {
-		b.Queue(query, list)
-	}
+	return list
 }
 
 // readColas reads what queueColas asked for.

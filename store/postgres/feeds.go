@@ -18,8 +18,8 @@ var (
 
 const (
 	hasFeed       = `SELECT feed_hash IS NOT NULL FROM saved_searches WHERE account_id = $1 AND uuid = $2`
-	runByID       = `SELECT search_id, ` + runNames + ` FROM saved_search_runs WHERE id = $1`
-	runsThatFound = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = $1 AND match_count > 0 ORDER BY id DESC LIMIT $2`
+	runByID       = `SELECT search_id, named_labels, ` + runNames + ` FROM saved_search_runs WHERE id = $1`
+	runsThatFound = `SELECT search_id, named_labels, ` + runNames + ` FROM saved_search_runs WHERE search_id = $1 AND match_count > 0 ORDER BY id DESC LIMIT $2`
 	labelsThatAre = `SELECT ` + matchNames + ` FROM saved_search_matches m JOIN colas c USING (ttb_id) WHERE search_id = $1 AND run_id = $2 ORDER BY ttb_id LIMIT $3`
 )
 
@@ -45,11 +45,11 @@ func (s *Store) Feed(ctx context.Context, hash store.FeedHash, runs, labels int)
 				return err
 			}
 			rows, err := q.Query(ctx, runsThatFound, found.id, runs)
-			latest, err := collect(rows, err, runColumns)
+			latest, err := collect(rows, err, namedRunColumns)
 			if err != nil {
 				return err
 			}
-			feed.Runs, err = withLabels(ctx, q, found.id, latest, labels)
+			feed.Runs, err = withLabels(ctx, q, latest, labels)
 			return err
 		})
 	})
@@ -60,11 +60,11 @@ func (s *Store) Feed(ctx context.Context, hash store.FeedHash, runs, labels int)
 }
 
 // RunContent implements store.Deliveries.
-func (s *Store) RunContent(ctx context.Context, run int64, limit int) (content store.RunContent, err error) {
+func (s *Store) RunContent(ctx context.Context, run int64) (content store.RunContent, err error) {
 	err = s.read(ctx, "read what a run found", func() error {
 		return s.view(ctx, func(q querier) error {
 			rows, err := q.Query(ctx, runByID, run)
-			ran, err := one(rows, err, func(r *store.StoredRun) fields { return append(fields{&r.Search}, runColumns(&r.SavedSearchRun)...) })
+			ran, err := one(rows, err, namedRunColumns)
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func (s *Store) RunContent(ctx context.Context, run int64, limit int) (content s
 			if content.Search, err = found.row.Search(); err != nil {
 				return err
 			}
-			list, err := withLabels(ctx, q, ran.Search, []cola.SavedSearchRun{ran.SavedSearchRun}, limit)
+			list, err := withLabels(ctx, q, []store.StoredRun{ran}, ran.Named)
 			if err == nil {
 				content.RunLabels = list[0]
 			}
@@ -101,11 +101,16 @@ func readOwned(ctx context.Context, q querier, query string, args ...any) (owned
 	return one(rows, err, func(s *ownedSearch) fields { return append(fields{&s.id, &s.account}, savedSearchColumns(&s.row)...) })
 }
 
-// withLabels returns runs of a search, each with the first labels that it found, as far as they are there.
-func withLabels(ctx context.Context, q querier, search int64, runs []cola.SavedSearchRun, limit int) ([]store.RunLabels, error) {
+// namedRunColumns are those of a run with the labels that messages name.
+func namedRunColumns(r *store.StoredRun) fields {
+	return append(fields{&r.Search, &r.Named}, runColumns(&r.SavedSearchRun)...)
+}
+
+// withLabels returns runs, each with the labels that messages name, most in all. Labels that are gone are left out.
+func withLabels(ctx context.Context, q querier, runs []store.StoredRun, most int) ([]store.RunLabels, error) {
 	b := &pgx.Batch{}
 	for _, r := range runs {
-		b.Queue(labelsThatAre, search, r.ID, limit)
+		b.Queue(labelsThatAre, r.Search, r.ID, min(r.Named, most))
 	}
 	list := make([]store.RunLabels, len(runs))
 	var ids []cola.TTBID
@@ -116,8 +121,8 @@ func withLabels(ctx context.Context, q querier, search int64, runs []cola.SavedS
 		if err != nil {
 			return nil, sent(results, err)
 		}
-		list[i].Run = runs[i]
-		for _, m := range matches {
+		list[i].Run = runs[i].SavedSearchRun
+		for _, m := range matches[:min(len(matches), most-len(ids))] {
 			list[i].Labels, ids = append(list[i].Labels, store.MatchedLabel{Match: m}), append(ids, m.TTBID)
 		}
 	}

@@ -84,7 +84,7 @@ func newFiller(ctx context.Context, tx pgx.Tx) *filler {
 	f.links = table("links", "id", "account_id", "app_id", "scopes", "created_at", "last_used_at", "revoked_at")
 	f.signIns = table("sign_ins", "id", "account_id", "via", "browser", "created_at", "last_used_at", "ended_at", "expires_at")
 	f.searches = table("saved_searches", append([]string{"id", "account_id", "mark_at", "mark_revision", "feed_hash"}, records.Names((&records.SavedSearch{}).Columns())...)...)
-	f.runs = table("saved_search_runs", "search_id", "id", "ran_at", "date_from", "date_to", "match_count", "late_count", "upto")
+	f.runs = table("saved_search_runs", "search_id", "id", "ran_at", "date_from", "date_to", "match_count", "late_count", "upto", "named_labels", "manual")
 	f.matches = table("saved_search_matches", "search_id", "run_id", "ttb_id", "late", "met")
 	f.destinations = table("destinations", filledDestination...) // after runs: filled ones are told to nobody
 	f.deliveries = table("deliveries", filledDelivery...)

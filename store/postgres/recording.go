@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
 )
 
 const (
@@ -19,8 +22,9 @@ const (
 			SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::bigint[])
 			ON CONFLICT (search_id, ttb_id) DO NOTHING RETURNING run_id, late)
 		SELECT run_id, count(*), count(*) FILTER (WHERE late) FROM new GROUP BY run_id`
-	insertRuns = `INSERT INTO saved_search_runs (id, search_id, ran_at, date_from, date_to, match_count, late_count, upto)
-		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::date[], $5::date[], $6::integer[], $7::integer[], $8::bigint[])`
+	insertRuns = `INSERT INTO saved_search_runs (id, search_id, ran_at, date_from, date_to, match_count, late_count, upto, manual, named_labels)
+		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::date[], $5::date[], $6::integer[], $7::integer[], $8::bigint[],
+			$9::boolean[], $10::integer[])`
 	moveMarks = `UPDATE saved_searches s SET mark_at = u.ran_at, mark_revision = u.revision, last_run_at = u.ran_at, next_run_at = u.next_run_at,
 			hold = s.hold + 1, held_until = NULL
 		FROM unnest($1::bigint[], $2::timestamptz[], $3::bigint[], $4::timestamptz[]) AS u (id, ran_at, revision, next_run_at) WHERE s.id = u.id`
@@ -47,6 +51,7 @@ type recording struct {
 	runs     []store.RunRecord
 	outcomes []store.RunOutcome
 	held     []heldSearch  // whose runs are recorded
+	named    []int         // labels that messages about the run may name, of each held search
 	index    map[int64]int // of the outcome, by the run's number
 }
 
@@ -65,6 +70,9 @@ func recordRuns(ctx context.Context, tx pgx.Tx, runs []store.RunRecord) ([]store
 		return r.outcomes, err
 	}
 	if err := r.keepMatches(ctx, tx); err != nil {
+		return nil, err
+	}
+	if err := r.grantNames(ctx, tx); err != nil {
 		return nil, err
 	}
 	b := &pgx.Batch{}
@@ -139,16 +147,51 @@ func (r *recording) keepMatches(ctx context.Context, tx pgx.Tx) error {
 	return flush()
 }
 
+// grantNames works out how many of the labels that each run found messages may name.
+func (r *recording) grantNames(ctx context.Context, tx pgx.Tx) error {
+	r.named = make([]int, len(r.held))
+	wanted := map[accountDate]int{}
+	of := func(h heldSearch) accountDate { return accountDate{h.account, cola.DateOf(r.runs[h.n].Mark.At.UTC())} }
+	for i, h := range r.held {
+		if r.named[i] = min(r.outcomes[h.n].New, r.runs[h.n].MaxNamed); r.named[i] > 0 {
+			wanted[of(h)] += r.named[i]
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	days := slices.SortedFunc(maps.Keys(wanted), func(a, b accountDate) int {
+		return cmp.Or(cmp.Compare(a.account, b.account), cmp.Compare(a.day, b.day))
+	})
+	units := make([]int, len(days))
+	for i, d := range days {
+		units[i] = wanted[d]
+	}
+	used, err := useAllowances(ctx, tx, store.AllowMessageLabels, days, units)
+	for d := range used {
+		used[d] -= wanted[d]
+	}
+	for i, h := range r.held {
+		if r.named[i] > 0 {
+			used[of(h)] += r.named[i]
+			r.named[i] = records.Granted(r.named[i], used[of(h)], r.runs[h.n].MaxNamedOfAccount)
+		}
+	}
+	return err
+}
+
 func (r *recording) queueRuns(b *pgx.Batch) {
 	n := len(r.held)
+	manual := make([]bool, n)
 	runs, searches, found, late, upto := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	at, from, to := make([]time.Time, n), make([]time.Time, n), make([]time.Time, n)
 	for i, h := range r.held {
 		record, o := &r.runs[h.n], r.outcomes[h.n]
 		runs[i], searches[i], found[i], late[i] = o.Run, h.search, int64(o.New), int64(o.Late)
 		at[i], from[i], to[i], upto[i] = record.Mark.At, record.From.Time(), record.To.Time(), int64(record.Mark.Revision)
+		manual[i] = record.Manual
 	}
-	b.Queue(insertRuns, runs, searches, at, from, to, found, late, upto)
+	b.Queue(insertRuns, runs, searches, at, from, to, found, late, upto, manual, r.named)
 }
 
 // queueMarks queues the new marks, with which the searches are let go.

@@ -8,11 +8,12 @@ import (
 )
 
 const (
-	runNames      = `id, ran_at, date_from, date_to, match_count, late_count`
+	runNames      = `id, ran_at, date_from, date_to, match_count, late_count, manual`
 	matchNames    = `run_id, ttb_id, late, met`
 	searchID      = `SELECT id FROM saved_searches WHERE account_id = $1 AND uuid = $2`
 	runOfSearch   = `SELECT id FROM saved_search_runs WHERE id = $1 AND search_id = $2`
 	countRuns     = `SELECT count(*) FROM saved_search_runs WHERE search_id = $1`
+	selectRun     = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = $1 AND id = $2`
 	selectRuns    = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`
 	countFound    = `SELECT count(*) FROM saved_search_matches WHERE search_id = $1`
 	selectFound   = `SELECT ` + matchNames + ` FROM saved_search_matches WHERE search_id = $1 ORDER BY run_id DESC, ttb_id LIMIT $2 OFFSET $3`
@@ -27,6 +28,16 @@ func (s *Store) RunsOf(ctx context.Context, account cola.AccountID, uuid string,
 		return err
 	})
 	return list, total, err
+}
+
+// RunOf implements store.Runs.
+func (s *Store) RunOf(ctx context.Context, account cola.AccountID, uuid string, run int64) (found cola.SavedSearchRun, err error) {
+	err = s.ofSearch(ctx, "read run", account, uuid, func(q querier, search int64) (err error) {
+		rows, err := q.Query(ctx, selectRun, search, run)
+		found, err = one(rows, err, runColumns)
+		return err
+	})
+	return found, err
 }
 
 // MatchesOf implements store.Runs.
@@ -75,7 +86,7 @@ func listPage[T any](ctx context.Context, q querier, count, query string, args [
 }
 
 func runColumns(r *cola.SavedSearchRun) fields {
-	return fields{&r.ID, &r.RanAt, &r.DateFrom, &r.DateTo, &r.MatchCount, &r.LateCount}
+	return fields{&r.ID, &r.RanAt, &r.DateFrom, &r.DateTo, &r.MatchCount, &r.LateCount, &r.Manual}
 }
 
 func matchColumns(m *cola.SavedSearchMatch) fields {

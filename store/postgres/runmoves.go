@@ -18,9 +18,9 @@ func (d dumper) searches() error {
 }
 
 func (d dumper) runs() error {
-	const query = `SELECT search_id, coalesce(upto, 0), ` + runNames + ` FROM saved_search_runs ORDER BY id`
+	const query = `SELECT search_id, coalesce(upto, 0), named_labels, ` + runNames + ` FROM saved_search_runs ORDER BY id`
 	return d.rows(store.ItemRun, query, func(i *store.Item) fields {
-		return append(fields{&i.Run.Search, &i.Run.UpTo}, runColumns(&i.Run.SavedSearchRun)...)
+		return append(fields{&i.Run.Search, &i.Run.UpTo, &i.Run.Named}, runColumns(&i.Run.SavedSearchRun)...)
 	}, nil)
 }
 
@@ -46,7 +46,7 @@ func (f *filler) addRuns(i *store.Item) error {
 	case store.ItemRun:
 		r := &i.Run
 		f.add(f.runs, r.Search, r.ID, r.RanAt.Time(), r.DateFrom.Time(), r.DateTo.Time(), int64(r.MatchCount), int64(r.LateCount),
-			orNull(int64(r.UpTo), r.UpTo != 0))
+			orNull(int64(r.UpTo), r.UpTo != 0), int64(r.Named), r.Manual)
 	case store.ItemMatch:
 		m := &i.Match
 		f.add(f.matches, m.Search, m.RunID, int64(m.TTBID), m.Late, int64(m.Met))

@@ -14,9 +14,10 @@ import (
 )
 
 // A claim names the search's hold; everything that ends the claim counts the hold on, and so does, by a trigger, every change of what
-// the search looks for or of its schedule. Whoever records or lets go locks the searches ascending by their ids, and no account;
-// whoever changes a search, or what its account may have run, locks the account first and then searches of it, ascending too; whoever claims waits
-// for nobody. So nobody waits in a circle.
+// the search looks for or of its schedule.
+//
+// Locks are taken in this order, so nobody waits in a circle: an account, its searches ascending by id, its rows of daily
+// allowances ascending by account. Recording, releasing and asking for runs lock no account; claiming waits for nobody.
 
 var claimDue = `UPDATE saved_searches s SET hold = hold + 1, held_until = coalesce($3::timestamptz, clock_timestamp()) + make_interval(secs => $4)
 	WHERE id IN (
@@ -25,14 +26,14 @@ var claimDue = `UPDATE saved_searches s SET hold = hold + 1, held_until = coales
 	RETURNING id, account_id, mark_at, mark_revision, hold, ` + savedSearchNames
 
 const (
-	lockClaimed = `SELECT u.n, s.id FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS u (uuid, hold, n)
+	lockClaimed = `SELECT u.n, s.id, s.account_id FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS u (uuid, hold, n)
 		JOIN saved_searches s ON s.uuid = u.uuid COLLATE "C" AND s.hold = u.hold ORDER BY s.id FOR NO KEY UPDATE OF s`
 	letGo        = `UPDATE saved_searches SET hold = hold + 1, held_until = NULL WHERE id = ANY($1)`
 	countFailure = `UPDATE saved_searches SET failures = failures + 1 WHERE id = $1 RETURNING failures`
 	holdOn       = `UPDATE saved_searches SET held_until = coalesce($2::timestamptz, clock_timestamp()) + make_interval(secs => $3) WHERE id = $1`
 	selectDue    = `SELECT next_run_at FROM saved_searches WHERE next_run_at IS NOT NULL AND paused_because IS NULL ORDER BY next_run_at LIMIT 1`
-	isPaused     = `SELECT paused_because IS NOT NULL FROM saved_searches WHERE account_id = $1 AND uuid = $2 FOR NO KEY UPDATE`
-	askRun       = `UPDATE saved_searches SET next_run_at = least(next_run_at, $3) WHERE account_id = $1 AND uuid = $2`
+	isPaused     = `SELECT paused_because IS NOT NULL, coalesce(next_run_at <= $3, FALSE) FROM saved_searches WHERE account_id = $1 AND uuid = $2 FOR NO KEY UPDATE`
+	askRun       = `UPDATE saved_searches SET next_run_at = $3 WHERE account_id = $1 AND uuid = $2`
 )
 
 // ClaimDue implements store.Runs.
@@ -82,8 +83,9 @@ func (s *Store) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error
 
 // heldSearch is a search that is still held under the n-th of some claims, counted from 0.
 type heldSearch struct {
-	n      int
-	search int64
+	n       int
+	search  int64
+	account cola.AccountID
 }
 
 // lockHeld locks those of the claimed searches that are still held, and returns them ascending by their ids. One that was asked for
@@ -94,7 +96,7 @@ func lockHeld(ctx context.Context, tx pgx.Tx, claimed []store.DueSearch) ([]held
 		uuids[i], holds[i] = claimed[i].Search.UUID, claimed[i].Hold
 	}
 	rows, err := tx.Query(ctx, lockClaimed, uuids, holds)
-	held, err := collect(rows, err, func(h *heldSearch) fields { return fields{&h.n, &h.search} })
+	held, err := collect(rows, err, func(h *heldSearch) fields { return fields{&h.n, &h.search, &h.account} })
 	for i := range held {
 		held[i].n--
 	}
@@ -136,19 +138,21 @@ func (s *Store) NextDue(ctx context.Context) (due time.Time, err error) {
 	return due, err
 }
 
-// AskRun implements store.Runs. One that is held is due earlier: nothing changes, and its claim stays.
-func (s *Store) AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time) (found cola.SavedSearch, err error) {
+// AskRun implements store.Runs. A search that is held is due already: nothing changes, and its claim stays.
+func (s *Store) AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time, limit int) (found cola.SavedSearch, err error) {
 	err = s.transact(ctx, "ask for a run", func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, isPaused, int64(account), uuid)
-		paused, err := one(rows, err, func(paused *bool) fields { return fields{paused} })
-		if err == nil && paused {
-			err = store.ErrNotActive
-		}
-		if err != nil {
+		type state struct{ paused, due bool }
+		rows, err := tx.Query(ctx, isPaused, int64(account), uuid, due)
+		now, err := one(rows, err, func(s *state) fields { return fields{&s.paused, &s.due} })
+		switch {
+		case err != nil:
 			return noSuchText(err)
-		}
-		if _, err := tx.Exec(ctx, askRun, int64(account), uuid, due); err != nil {
-			return err
+		case now.paused:
+			return store.ErrNotActive
+		case !now.due:
+			if err := makeDue(ctx, tx, account, uuid, due, limit); err != nil {
+				return err
+			}
 		}
 		row, err := readSavedSearch(ctx, tx, account, uuid)
 		if err == nil {
@@ -160,4 +164,16 @@ func (s *Store) AskRun(ctx context.Context, account cola.AccountID, uuid string,
 		return cola.SavedSearch{}, err
 	}
 	return found, nil
+}
+
+// makeDue counts a manual run of a search and makes the search due.
+func makeDue(ctx context.Context, tx pgx.Tx, account cola.AccountID, uuid string, due time.Time, limit int) error {
+	used, err := useAllowance(ctx, tx, store.AllowManualRuns, accountDate{account, cola.DateOf(due.UTC())}, 1)
+	if err == nil && used > limit {
+		err = store.LimitError{Limit: limit} // takes the count back
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, askRun, int64(account), uuid, due)
+	}
+	return err
 }

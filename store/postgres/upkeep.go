@@ -121,8 +121,8 @@ func await(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// forget deletes what is old: batches, revisions, creations, requests to confirm an address, links to sign in with and sessions. The
-// ledger's own transactions, and page views, are spared that: rows that were deleted lately lie where the oldest ones are looked for, and there are more of them the longer some reader goes on.
+// forget deletes old rows of every table that grows with time. Transactions of the ledger and page views do not: recently
+// deleted rows lie where the oldest ones are looked for, and pile up while a long reader runs.
 func (u *upkeep) forget(ctx context.Context) {
 	tick := time.NewTicker(forgetEvery)
 	defer tick.Stop()
@@ -135,6 +135,7 @@ func (u *upkeep) forget(ctx context.Context) {
 		for what, forget := range map[string]func(context.Context) error{
 			"ledger batches": u.store.forgetBatches, "revisions": u.store.forgetRevisions, "creations of saved searches": u.store.forgetCreations,
 			"requests to confirm an address": u.store.forgetAsked, "sign-in links": u.store.forgetSignInLinks, "sessions": u.store.forgetSessions,
+			"daily allowances": u.store.forgetDays,
 		} {
 			if err := forget(ctx); err != nil && ctx.Err() == nil {
 				u.store.logger.Warn("old "+what+" not deleted", "error", oneLine(err))

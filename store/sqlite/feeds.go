@@ -18,8 +18,8 @@ var (
 
 const (
 	hasFeed       = `SELECT feed_hash IS NOT NULL FROM saved_searches WHERE account_id = ? AND uuid = ?`
-	runByID       = `SELECT search_id, ` + runNames + ` FROM saved_search_runs WHERE id = ?`
-	runsThatFound = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = ? AND match_count > 0 ORDER BY id DESC LIMIT ?`
+	runByID       = `SELECT search_id, named_labels, ` + runNames + ` FROM saved_search_runs WHERE id = ?`
+	runsThatFound = `SELECT search_id, named_labels, ` + runNames + ` FROM saved_search_runs WHERE search_id = ? AND match_count > 0 ORDER BY id DESC LIMIT ?`
 	labelsThatAre = `SELECT ` + matchNames + ` FROM saved_search_matches m CROSS JOIN colas c USING (ttb_id) WHERE search_id = ? AND run_id = ? ORDER BY ttb_id LIMIT ?`
 )
 
@@ -50,11 +50,11 @@ func (s *Store) Feed(ctx context.Context, hash store.FeedHash, runs, labels int)
 			return err
 		}
 		rows, err := q.query(ctx, runsThatFound, id, runs)
-		latest, err := collect(rows, err, scanRun)
+		latest, err := collect(rows, err, scanNamedRun)
 		if err != nil {
 			return err
 		}
-		feed.Runs, err = withLabels(ctx, q, id, latest, labels)
+		feed.Runs, err = withLabels(ctx, q, latest, labels)
 		return err
 	})
 	if err != nil {
@@ -64,26 +64,24 @@ func (s *Store) Feed(ctx context.Context, hash store.FeedHash, runs, labels int)
 }
 
 // RunContent implements store.Deliveries.
-func (s *Store) RunContent(ctx context.Context, run int64, limit int) (content store.RunContent, err error) {
+func (s *Store) RunContent(ctx context.Context, run int64) (content store.RunContent, err error) {
 	const operation = "read what a run found"
 	if err := s.start(); err != nil {
 		return content, failed(operation, err)
 	}
 	defer s.done()
 	err = s.read.view(ctx, func(q querier) error {
-		var search int64
-		var found cola.SavedSearchRun
-		err := q.row(ctx, runByID, run).Scan(append([]any{&search}, runTargets(&found)...)...)
+		found, err := scanNamedRun(q.row(ctx, runByID, run))
 		if errors.Is(err, sql.ErrNoRows) {
 			err = store.ErrNotFound
 		}
 		if err != nil {
 			return err
 		}
-		if content.Search, err = searchAfter(q.row(ctx, searchByID, search), &content.Account); err != nil {
+		if content.Search, err = searchAfter(q.row(ctx, searchByID, found.Search), &content.Account); err != nil {
 			return err
 		}
-		list, err := withLabels(ctx, q, search, []cola.SavedSearchRun{found}, limit)
+		list, err := withLabels(ctx, q, []store.StoredRun{found}, found.Named)
 		if err == nil {
 			content.RunLabels = list[0]
 		}
@@ -108,13 +106,18 @@ func searchAfter(row scanner, first any) (cola.SavedSearch, error) {
 	return r.Search()
 }
 
-// withLabels returns runs of a search, each with the first labels that it found, as far as they are there.
-func withLabels(ctx context.Context, q querier, search int64, runs []cola.SavedSearchRun, limit int) ([]store.RunLabels, error) {
+// scanNamedRun reads a run with the labels that messages name.
+func scanNamedRun(row scanner) (r store.StoredRun, err error) {
+	return r, row.Scan(append([]any{&r.Search, &r.Named}, runTargets(&r.SavedSearchRun)...)...)
+}
+
+// withLabels returns runs, each with the labels that messages name, most in all. Labels that are gone are left out.
+func withLabels(ctx context.Context, q querier, runs []store.StoredRun, most int) ([]store.RunLabels, error) {
 	list := make([]store.RunLabels, len(runs))
 	var ids []cola.TTBID
 	for i := range runs {
-		list[i].Run = runs[i]
-		rows, err := q.query(ctx, labelsThatAre, search, runs[i].ID, limit)
+		list[i].Run = runs[i].SavedSearchRun
+		rows, err := q.query(ctx, labelsThatAre, runs[i].Search, runs[i].ID, min(runs[i].Named, most-len(ids)))
 		matches, err := collect(rows, err, scanMatch)
 		if err != nil {
 			return nil, err

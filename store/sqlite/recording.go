@@ -8,17 +8,18 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
 )
 
 const (
 	// recordRun leaves out a mark of another past: what has the next revisions might be below it.
 	recordRun = `UPDATE saved_searches SET mark_at = ?3, mark_revision = ?4, last_run_at = ?3, next_run_at = ?5, hold = hold + 1, held_until = NULL
-		WHERE uuid = ?1 AND hold = ?2 AND (?4 = 0 OR EXISTS (SELECT 1 FROM revisions WHERE revision = ?4)) RETURNING id`
-	insertRun = `INSERT INTO saved_search_runs (search_id, ran_at, date_from, date_to, upto, match_count, late_count)
-		VALUES (?, ?, ?, ?, ?, 0, 0) RETURNING id`
+		WHERE uuid = ?1 AND hold = ?2 AND (?4 = 0 OR EXISTS (SELECT 1 FROM revisions WHERE revision = ?4)) RETURNING id, account_id`
+	insertRun = `INSERT INTO saved_search_runs (search_id, ran_at, date_from, date_to, upto, manual, match_count, late_count, named_labels)
+		VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0) RETURNING id`
 	insertMatches = `INSERT INTO saved_search_matches (search_id, run_id, late, met, ttb_id) SELECT ?, ?, ?, ?, value FROM json_each(?) WHERE TRUE
 		ON CONFLICT (search_id, ttb_id) DO NOTHING`
-	countMatches = `UPDATE saved_search_runs SET match_count = ?, late_count = ? WHERE id = ?`
+	countMatches = `UPDATE saved_search_runs SET match_count = ?, late_count = ?, named_labels = ? WHERE id = ?`
 )
 
 // RecordRuns implements store.Runs.
@@ -66,7 +67,8 @@ func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcom
 	var none store.RunOutcome
 	at, next := r.Mark.At.UnixMicro(), orNull(int64(r.Next), r.Next != 0)
 	var search int64
-	err := s.ledger.row(ctx, recordRun, r.Due.Search.UUID, r.Due.Hold, at, int64(r.Mark.Revision), next).Scan(&search)
+	var account cola.AccountID
+	err := s.ledger.row(ctx, recordRun, r.Due.Search.UUID, r.Due.Hold, at, int64(r.Mark.Revision), next).Scan(&search, &account)
 	if errors.Is(err, sql.ErrNoRows) {
 		return none, nil
 	}
@@ -74,7 +76,8 @@ func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcom
 		return none, err
 	}
 	o := store.RunOutcome{Recorded: true}
-	if err := s.ledger.row(ctx, insertRun, search, at, encode(&r.From), encode(&r.To), int64(r.Mark.Revision)).Scan(&o.Run); err != nil {
+	err = s.ledger.row(ctx, insertRun, search, at, encode(&r.From), encode(&r.To), int64(r.Mark.Revision), bit(r.Manual)).Scan(&o.Run)
+	if err != nil {
 		return none, err
 	}
 	for _, group := range alike(r.Matches) {
@@ -89,7 +92,21 @@ func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcom
 	if o.New == 0 {
 		return o, nil
 	}
-	return o, s.ledger.exec(ctx, countMatches, o.New, o.Late, o.Run)
+	named, err := s.grantNames(ctx, account, r, o.New)
+	if err != nil {
+		return none, err
+	}
+	return o, s.ledger.exec(ctx, countMatches, o.New, o.Late, named, o.Run)
+}
+
+// grantNames returns how many of the labels that a run found messages may name.
+func (s *Store) grantNames(ctx context.Context, account cola.AccountID, r *store.RunRecord, found int) (int, error) {
+	wanted := min(found, r.MaxNamed)
+	if wanted <= 0 {
+		return 0, nil
+	}
+	used, err := s.useAllowance(ctx, account, cola.DateOf(r.Mark.At.UTC()), store.AllowMessageLabels, wanted)
+	return records.Granted(wanted, used, r.MaxNamedOfAccount), err
 }
 
 // matchKind is what matches have in common that one statement writes down.

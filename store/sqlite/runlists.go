@@ -10,11 +10,12 @@ import (
 )
 
 const (
-	runNames      = `id, ran_at, date_from, date_to, match_count, late_count`
+	runNames      = `id, ran_at, date_from, date_to, match_count, late_count, manual`
 	matchNames    = `run_id, ttb_id, late, met`
 	searchID      = `SELECT id FROM saved_searches WHERE account_id = ? AND uuid = ?`
 	runOfSearch   = `SELECT EXISTS (SELECT 1 FROM saved_search_runs WHERE id = ? AND search_id = ?)`
 	countRuns     = `SELECT count(*) FROM saved_search_runs WHERE search_id = ?`
+	selectRun     = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = ? AND id = ?`
 	selectRuns    = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = ? ORDER BY id DESC LIMIT ? OFFSET ?`
 	countFound    = `SELECT count(*) FROM saved_search_matches WHERE search_id = ?`
 	selectFound   = `SELECT ` + matchNames + ` FROM saved_search_matches WHERE search_id = ? ORDER BY run_id DESC, ttb_id LIMIT ? OFFSET ?`
@@ -29,6 +30,17 @@ func (s *Store) RunsOf(ctx context.Context, account cola.AccountID, uuid string,
 		return err
 	})
 	return list, total, err
+}
+
+// RunOf implements store.Runs.
+func (s *Store) RunOf(ctx context.Context, account cola.AccountID, uuid string, run int64) (found cola.SavedSearchRun, err error) {
+	err = s.ofSearch(ctx, "read run", account, uuid, func(q querier, search int64) (err error) {
+		if found, err = scanRun(q.row(ctx, selectRun, search, run)); errors.Is(err, sql.ErrNoRows) {
+			err = store.ErrNotFound
+		}
+		return err
+	})
+	return found, err
 }
 
 // MatchesOf implements store.Runs.
@@ -88,7 +100,7 @@ func scanMatch(row scanner) (m cola.SavedSearchMatch, err error) {
 }
 
 func runTargets(r *cola.SavedSearchRun) []any {
-	return []any{&r.ID, &r.RanAt, target{&r.DateFrom}, target{&r.DateTo}, &r.MatchCount, &r.LateCount}
+	return []any{&r.ID, &r.RanAt, target{&r.DateFrom}, target{&r.DateTo}, &r.MatchCount, &r.LateCount, target{&r.Manual}}
 }
 
 func matchTargets(m *cola.SavedSearchMatch) []any {

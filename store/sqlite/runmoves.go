@@ -29,10 +29,10 @@ func dumpSearches(ctx context.Context, q querier, yield func(*store.Item) error)
 }
 
 func dumpRuns(ctx context.Context, q querier, yield func(*store.Item) error) error {
-	const query = `SELECT search_id, coalesce(upto, 0), ` + runNames + ` FROM saved_search_runs ORDER BY id`
+	const query = `SELECT search_id, coalesce(upto, 0), named_labels, ` + runNames + ` FROM saved_search_runs ORDER BY id`
 	return dumpRows(ctx, q, yield, store.ItemRun, query, func(row scanner, i *store.Item) error {
 		r := &i.Run
-		return row.Scan(append([]any{&r.Search, &r.UpTo}, runTargets(&r.SavedSearchRun)...)...)
+		return row.Scan(append([]any{&r.Search, &r.UpTo, &r.Named}, runTargets(&r.SavedSearchRun)...)...)
 	})
 }
 
@@ -60,8 +60,9 @@ func (s *Store) fillRuns(ctx context.Context, i *store.Item) error {
 		return s.fillSearch(ctx, &i.Search)
 	case store.ItemRun:
 		r := &i.Run
-		return w.exec(ctx, `INSERT INTO saved_search_runs (search_id, upto, `+runNames+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			r.Search, orNull(int64(r.UpTo), r.UpTo != 0), r.ID, int64(r.RanAt), encode(&r.DateFrom), encode(&r.DateTo), r.MatchCount, r.LateCount)
+		return w.exec(ctx, `INSERT INTO saved_search_runs (search_id, upto, named_labels, `+runNames+`) VALUES (`+placeholders(10)+`)`,
+			r.Search, orNull(int64(r.UpTo), r.UpTo != 0), r.Named, r.ID, int64(r.RanAt), encode(&r.DateFrom), encode(&r.DateTo),
+			r.MatchCount, r.LateCount, bit(r.Manual))
 	case store.ItemMatch:
 		m := &i.Match
 		return w.exec(ctx, `INSERT INTO saved_search_matches (search_id, `+matchNames+`) VALUES (?, ?, ?, ?, ?)`,

@@ -31,8 +31,8 @@ const (
 	countFailure = `UPDATE saved_searches SET failures = failures + 1 WHERE uuid = ? AND hold = ? AND held_until IS NOT NULL RETURNING failures`
 	holdOn       = `UPDATE saved_searches SET held_until = ?2 WHERE uuid = ?1`
 	selectDue    = `SELECT next_run_at FROM saved_searches WHERE next_run_at IS NOT NULL AND paused_because IS NULL ORDER BY next_run_at LIMIT 1`
-	isPaused     = `SELECT paused_because IS NOT NULL FROM saved_searches WHERE account_id = ? AND uuid = ?`
-	askRun       = `UPDATE saved_searches SET next_run_at = min(coalesce(next_run_at, ?3), ?3) WHERE account_id = ?1 AND uuid = ?2`
+	isPaused     = `SELECT paused_because IS NOT NULL, coalesce(next_run_at <= ?3, FALSE) FROM saved_searches WHERE account_id = ?1 AND uuid = ?2`
+	askRun       = `UPDATE saved_searches SET next_run_at = ?3 WHERE account_id = ?1 AND uuid = ?2`
 )
 
 // ClaimDue implements store.Runs.
@@ -133,18 +133,18 @@ func (s *Store) NextDue(ctx context.Context) (due time.Time, err error) {
 	return due, failed(operation, err)
 }
 
-// AskRun implements store.Runs. One that is held is due earlier: nothing changes, and its claim stays.
-func (s *Store) AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time) (found cola.SavedSearch, err error) {
+// AskRun implements store.Runs. A search that is held is due already: nothing changes, and its claim stays.
+func (s *Store) AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time, limit int) (found cola.SavedSearch, err error) {
 	err = s.transact(ctx, "ask for a run", func(ctx context.Context) error {
-		var paused bool
-		err := s.ledger.row(ctx, isPaused, int64(account), uuid).Scan(target{&paused})
+		var paused, already bool
+		err := s.ledger.row(ctx, isPaused, int64(account), uuid, due.UnixMicro()).Scan(target{&paused}, target{&already})
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			err = store.ErrNotFound
 		case err == nil && paused:
 			err = store.ErrNotActive
-		case err == nil:
-			err = s.ledger.exec(ctx, askRun, int64(account), uuid, due.UnixMicro())
+		case err == nil && !already:
+			err = s.makeDue(ctx, account, uuid, due, limit)
 		}
 		if err == nil {
 			found, err = scanSavedSearch(s.ledger.row(ctx, selectSearch, int64(account), uuid))
@@ -155,4 +155,16 @@ func (s *Store) AskRun(ctx context.Context, account cola.AccountID, uuid string,
 		return cola.SavedSearch{}, err
 	}
 	return found, nil
+}
+
+// makeDue counts a manual run of a search and makes the search due.
+func (s *Store) makeDue(ctx context.Context, account cola.AccountID, uuid string, due time.Time, limit int) error {
+	used, err := s.useAllowance(ctx, account, cola.DateOf(due.UTC()), store.AllowManualRuns, 1)
+	if err == nil && used > limit {
+		err = store.LimitError{Limit: limit} // takes the count back
+	}
+	if err != nil {
+		return err
+	}
+	return s.ledger.exec(ctx, askRun, int64(account), uuid, due.UnixMicro())
 }

@@ -54,20 +54,20 @@ func contentOfRun(t *testing.T, st store.Store, _ *clock) {
 	}
 	same(t, "matches", 4, want.Run.MatchCount)
 	now, err := st.SavedSearch(t.Context(), a.ID, search.UUID)
-	content, cerr := st.RunContent(t.Context(), id, 100)
+	content, cerr := st.RunContent(t.Context(), id)
 	same(t, "content", store.RunContent{Account: a.ID, Search: must(t, now, err), RunLabels: want}, must(t, content, cerr))
 
 	empty := runOf(t, st, mustAsk(t, st, a.ID, search))
-	content, err = st.RunContent(t.Context(), mustRecord(t, st, empty).Run, 100)
+	content, err = st.RunContent(t.Context(), mustRecord(t, st, empty).Run)
 	same(t, "of a run that found nothing", 0, len(must(t, content, err).Labels))
 	same(t, "its run", latestRun(t, st, a.ID, search).Run, content.Run)
 	for _, unknown := range []int64{0, -1, id + 100} {
-		if content, err := st.RunContent(t.Context(), unknown, 100); !errors.Is(err, store.ErrNotFound) {
+		if content, err := st.RunContent(t.Context(), unknown); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("of run %d: %+v, %v; want ErrNotFound", unknown, content, err)
 		}
 	}
 	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, search.UUID))
-	if _, err := st.RunContent(t.Context(), id, 100); !errors.Is(err, store.ErrNotFound) {
+	if _, err := st.RunContent(t.Context(), id); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("of a search that is deleted: %v, want ErrNotFound", err)
 	}
 }
@@ -77,21 +77,22 @@ func firstLabels(t *testing.T, st store.Store, _ *clock) {
 	search := mustCreate(t, st, newSearch(a.ID, 1))
 	var labels []cola.Cola
 	var found []int
-	for n := range 30 {
-		found = append(found, 1+(n*7)%30)
-		if n%3 > 0 {
-			labels = append(labels, dated(n+1, dayOne))
+	const each = 30 // labels that a run finds, of which a third are gone
+	for n := range 5 * each {
+		if found = append(found, n); n%3 > 0 {
+			labels = append(labels, dated(n, dayOne))
 		}
 	}
 	mustKeep(t, st, labels...)
-	id := mustFind(t, st, search, found...).Run
-	want := latestRun(t, st, a.ID, search)
-	same(t, "labels that are there", 20, len(want.Labels))
-	for _, limit := range []int{0, 1, 7, 20, 100} {
-		content, err := st.RunContent(t.Context(), id, limit)
-		first := want.Labels[:min(limit, 20)]
-		same(t, "the first labels", append([]store.MatchedLabel(nil), first...), must(t, content, err).Labels)
-		same(t, "how many it found", 30, content.Run.MatchCount)
+	for n, limit := range []int{0, 1, 7, 20, 100} {
+		run := runOf(t, st, mustAsk(t, st, a.ID, search), found[n*each:(n+1)*each]...)
+		run.MaxNamed = limit
+		id := mustRecord(t, st, run).Run
+		all := latestRun(t, st, a.ID, search)
+		same(t, "labels that are there", 20, len(all.Labels))
+		content, err := st.RunContent(t.Context(), id)
+		same(t, "the first labels", append([]store.MatchedLabel(nil), all.Labels[:min(limit, 20)]...), must(t, content, err).Labels)
+		same(t, "how many it found", each, content.Run.MatchCount)
 	}
 }
 
@@ -118,8 +119,12 @@ func feedShowsRuns(t *testing.T, st store.Store, _ *clock) {
 	same(t, "feed", store.Feed{Search: must(t, now, serr), Runs: want}, must(t, feed, err))
 	feed, err = st.Feed(t.Context(), hash, 2, 10)
 	same(t, "the latest two", want[:2], must(t, feed, err).Runs)
-	feed, err = st.Feed(t.Context(), hash, 3, 1)
-	same(t, "the first label of the first run", want[2].Labels[:1], must(t, feed, err).Runs[2].Labels)
+	feed, err = st.Feed(t.Context(), hash, 3, 2)
+	var labels []int
+	for _, run := range must(t, feed, err).Runs {
+		labels = append(labels, len(run.Labels))
+	}
+	same(t, "two labels in all, of the latest runs first", []int{1, 1, 0}, labels)
 }
 
 func feedIsKnown(t *testing.T, st store.Store, _ *clock) {

@@ -57,7 +57,7 @@ func furnishSuspended(t *testing.T, st store.Store) {
 	mustDo(t, st.SetFeed(t.Context(), c.ID, fed.UUID, &movedFeed))
 	unscheduled := newSearch(c.ID, 21)
 	unscheduled.Search.Schedule = nil
-	asked, err := st.AskRun(t.Context(), c.ID, mustCreate(t, st, unscheduled).UUID, epoch)
+	asked, err := st.AskRun(t.Context(), c.ID, mustCreate(t, st, unscheduled).UUID, epoch, everyID)
 	must(t, asked, err)
 	mustDo(t, st.Suspend(t.Context(), c.ID, "Ünpaid."))
 	mustCreate(t, st, dueSearch(d.ID, 22, epoch))

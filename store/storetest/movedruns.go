@@ -19,6 +19,7 @@ func furnishRuns(t *testing.T, st store.Store) {
 	}
 	run := runOf(t, st, claimed[0], 1, -2)
 	run.Matches[0].Met = cola.FilterSetOf("brand_name", "container_jug")
+	run.Manual, run.MaxNamed = true, 1
 	mustRecord(t, st, run)
 	mustKeep(t, st, dated(8_000, dayOne))
 	mustWrite(t, st, store.History, dated(8_001, dayOne))

@@ -58,6 +58,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Deliveries", testDeliveries},
 		{"Feeds", testFeeds},
 		{"Asking", testAsking},
+		{"Allowances", testAllowances},
 		{"Ledger", testLedger},
 		{"Batches", testBatches},
 		{"Window", testWindow},
@@ -210,10 +211,12 @@ func afterCloseOfSearches(ctx context.Context, st store.Store, errs map[string]e
 	_, errs["NextDue"] = st.NextDue(ctx)
 	_, _, errs["RunsOf"] = st.RunsOf(ctx, 1, "x", store.Slice{})
 	_, _, errs["MatchesOf"] = st.MatchesOf(ctx, 1, "x", 0, store.Slice{})
-	_, errs["AskRun"] = st.AskRun(ctx, 1, "x", epoch)
+	_, errs["AskRun"] = st.AskRun(ctx, 1, "x", epoch, 1)
+	_, errs["RunOf"] = st.RunOf(ctx, 1, "x", 1)
+	_, errs["NamePreviewLabels"] = st.NamePreviewLabels(ctx, 1, 0, []cola.TTBID{1}, 1)
 	_, errs["Trace"] = st.Trace(ctx, 1, "x", 1)
 	_, errs["ClaimDeliveries"] = st.ClaimDeliveries(ctx, epoch, allKinds, 1, time.Hour)
-	_, errs["RunContent"] = st.RunContent(ctx, 1, 1)
+	_, errs["RunContent"] = st.RunContent(ctx, 1)
 	_, errs["RecordAttempt"] = st.RecordAttempt(ctx, store.Attempt{})
 	errs["ReleaseDeliveries"] = st.ReleaseDeliveries(ctx, []store.DueDelivery{{}})
 	_, errs["OldestPending"] = st.OldestPending(ctx, allKinds)

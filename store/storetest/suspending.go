@@ -140,7 +140,7 @@ func suspendedSearchesPause(t *testing.T, st store.Store, _ *clock) {
 		t.Errorf("due next at %v, want %v, of the other account", due, duePast)
 	}
 	for n := range 3 {
-		if _, err := st.AskRun(t.Context(), a.ID, newSearch(a.ID, n+1).Search.UUID, epoch); !errors.Is(err, store.ErrNotActive) {
+		if _, err := st.AskRun(t.Context(), a.ID, newSearch(a.ID, n+1).Search.UUID, epoch, everyID); !errors.Is(err, store.ErrNotActive) {
 			t.Errorf("a run of search %d was asked for: %v, want ErrNotActive", n+1, err)
 		}
 	}

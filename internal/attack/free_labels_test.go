@@ -1,0 +1,372 @@
+package attack
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/program"
+	"github.com/colaregistry/colaregistry/internal/traffic"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// withoutAlerts starts a server that leaves runs and messages to the command that a test calls.
+var withoutAlerts = program.Options{Flags: []string{"--alerts", "off", "--webhook-allow-private"}}
+
+// TestManualRunsDeliverNoLabels runs three unscheduled searches, one for each product type, by hand: together they find every
+// new label. Their messages and feeds must name none, also when a message is replayed.
+func TestManualRunsDeliverNoLabels(t *testing.T) {
+	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
+		a, hook := s.account("runs@example.com", cola.TierPro), s.receiver("runs@example.com")
+		types := map[string]cola.ProductType{"type_wine": cola.Wine, "type_malt_beverage": cola.MaltBeverage, "type_distilled_spirit": cola.DistilledSpirits}
+		var searches []string
+		for filter := range types {
+			searches = append(searches, s.save(a, filter, map[string]any{filter: true, "brand_name": "quarry"}, nil))
+		}
+		s.arrive("QUARRY", 20, slices.Sorted(maps.Values(types))...)
+		for _, search := range searches {
+			if asked := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+search+"/run", nil); asked.Status != http.StatusAccepted {
+				t.Fatalf("run: %d %s", asked.Status, asked.Body)
+			}
+		}
+		s.tick(time.Now())
+		for _, d := range s.list(a, "/deliveries") {
+			s.mustPost(a, fmt.Sprintf("/deliveries/%.0f/replay", d["id"]), http.StatusAccepted)
+		}
+		s.tick(time.Now())
+		found := 0
+		for _, m := range hook.messages() {
+			found += m.Data.Run.MatchCount
+			if len(m.Data.Labels) > 0 || labelID.MatchString(m.body) {
+				t.Errorf("a message about a manual run names labels: %s", m.body)
+			}
+		}
+		if want := 2 * 60; found != want { // each message came twice
+			t.Errorf("messages count %d labels, want %d", found, want)
+		}
+		for _, search := range searches {
+			if feed := s.feed(a, search); labelID.MatchString(feed) || !strings.Contains(feed, "20 new labels") {
+				t.Errorf("the feed of a manual run names labels, or lacks the count: %s", feed)
+			}
+		}
+		if used := s.used(a); used != (cola.Used{}) {
+			t.Errorf("used %+v", used)
+		}
+	})
+}
+
+// TestScheduledMessagesNameFewLabels has a run find more labels than messages and feeds may name, and then makes further
+// searches run on the same day.
+func TestScheduledMessagesNameFewLabels(t *testing.T) {
+	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
+		a, hook := s.account("alerts@example.com", cola.TierPro), s.receiver("alerts@example.com")
+		daily := map[string]any{"cadence": "daily", "active": true}
+		var searches []string
+		for n := range 2 * cola.MaxActiveSchedules {
+			searches = append(searches, s.save(a, fmt.Sprint("Alert ", n), map[string]any{"brand_name": "quarry"}, nil))
+		}
+		s.arrive("QUARRY", 40, cola.Wine)
+		activate := func(schedule any, searches ...string) {
+			for _, search := range searches {
+				if got := s.rest(a.Key.Reveal(), http.MethodPatch, "/saved-searches/"+search, map[string]any{"schedule": schedule}); got.Status != http.StatusOK {
+					t.Fatalf("schedule %v: %d %s", schedule, got.Status, got.Body)
+				}
+			}
+		}
+		tomorrow := time.Now().Add(24 * time.Hour)
+		first, others := searches[:cola.MaxActiveSchedules], searches[cola.MaxActiveSchedules:]
+		activate(daily, first...)
+		s.tick(tomorrow)
+		feed := s.feed(a, first[0])
+		if n := len(distinct(feed)); n != cola.MaxMessageLabels {
+			t.Errorf("the feed names %d labels", n)
+		}
+		before := hook.messages()
+		for _, m := range before {
+			if len(m.Data.Labels) != cola.MaxMessageLabels || m.Data.More != 15 || !maps.Equal(distinct(m.body), distinct(feed)) {
+				t.Errorf("a message names %d labels and counts %d more", len(m.Data.Labels), m.Data.More)
+			}
+		}
+		s.mustPost(a, fmt.Sprintf("/deliveries/%.0f/replay", s.list(a, "/deliveries")[0]["id"]), http.StatusAccepted)
+		s.tick(tomorrow)
+		again := hook.messages()[len(before):]
+		if len(before) != len(first) || len(again) != 1 || !maps.Equal(distinct(again[0].body), distinct(feed)) {
+			t.Errorf("%d messages, and %d replayed; want %d and the same labels", len(before), len(again), len(first))
+		}
+
+		activate(nil, first...)
+		activate(daily, others...)
+		s.tick(tomorrow) // the same day for these searches, too
+		more := hook.messages()[len(before)+len(again):]
+		if len(more) != len(others) {
+			t.Errorf("%d messages about the other searches, want %d", len(more), len(others))
+		}
+		for _, m := range more {
+			if len(m.Data.Labels) > 0 || m.Data.Run.MatchCount != 40 {
+				t.Errorf("beyond the labels of the day, a message names %d of %d", len(m.Data.Labels), m.Data.Run.MatchCount)
+			}
+		}
+	})
+}
+
+// TestMatchesCostListRecords reads what a run found by every way there is.
+func TestMatchesCostListRecords(t *testing.T) {
+	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
+		a := s.account("matches@example.com", cola.TierStarter)
+		search := s.save(a, "Quarry", map[string]any{"brand_name": "quarry"}, nil)
+		s.arrive("QUARRY", 30, cola.Wine)
+		s.mustPost(a, "/saved-searches/"+search+"/run", http.StatusAccepted)
+		s.tick(time.Now())
+		path := "/saved-searches/" + search
+		run := fmt.Sprintf("%s/runs/%.0f", path, s.list(a, path+"/runs")[0]["id"])
+		browser := s.signIn("matches@example.com")
+		spent := 0
+		for _, step := range []struct {
+			what string
+			read func() answer
+			cost int
+		}{
+			{"runs", func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/runs", nil) }, 0},
+			{"matches", func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?per_page=7", nil) }, 7},
+			{"matches of a run", func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, run+"/matches?page=3&per_page=13", nil) }, 4},
+			{"no more matches", func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?page=9", nil) }, 0},
+			{"page of the search", func() answer { return s.send(browser, http.MethodGet, path, nil, nil) }, 0},
+			{"page of the run", func() answer { return s.send(browser, http.MethodGet, run, nil, nil) }, 0},
+			{"page of the deliveries", func() answer { return s.send(browser, http.MethodGet, "/deliveries", nil, nil) }, 0},
+			{"page of the run's labels", func() answer { return s.send(browser, http.MethodGet, run+"/labels?page=2", nil, nil) }, 10},
+		} {
+			got := step.read()
+			spent += step.cost
+			if n := len(distinct(string(got.Body))); got.Status != http.StatusOK || n != step.cost {
+				t.Errorf("%s: %d with %d labels, want %d", step.what, got.Status, n, step.cost)
+			}
+			if used := s.used(a); used != (cola.Used{ListRecords: spent}) {
+				t.Errorf("%s: used %+v, want %d list records", step.what, used, spent)
+			}
+		}
+		s.checkCutMatches(search)
+	})
+}
+
+// checkCutMatches reads the matches of an account that has three list records left.
+func (s *site) checkCutMatches(of string) {
+	s.t.Helper()
+	spent := cola.Used{ListRecords: cola.TierFree.Limits().ListRecords - 3}
+	poor, err := traffic.NewAccount(s.t.Context(), s.Store, "poor@example.com", cola.TierFree, spent)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	search := s.save(poor, "Quarry", map[string]any{"brand_name": "quarry"}, nil)
+	s.arrive("QUARRY", 5, cola.MaltBeverage)
+	s.mustPost(poor, "/saved-searches/"+search+"/run", http.StatusAccepted)
+	s.tick(time.Now())
+	path := "/saved-searches/" + search + "/matches"
+	cut := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil)
+	meta := cut.JSON(s.t)["meta"].(map[string]any)
+	if n := len(distinct(string(cut.Body))); n != 3 || meta["has_more"] != true || cut.Header.Get("X-List-Records-Remaining") != "0" {
+		s.t.Errorf("with 3 list records left: %d matches, %v, %v", n, meta, cut.Header)
+	}
+	if refused := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil); refused.Status != http.StatusTooManyRequests || labelID.Match(refused.Body) {
+		s.t.Errorf("with none left: %d %s", refused.Status, refused.Body)
+	}
+	if other := s.rest(poor.Key.Reveal(), http.MethodGet, "/saved-searches/"+of+"/matches", nil); other.Status != http.StatusNotFound {
+		s.t.Errorf("matches of another account: %d", other.Status)
+	}
+}
+
+// TestManualRunsADay asks for 30 runs at once, and again after the searches were deleted.
+func TestManualRunsADay(t *testing.T) {
+	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
+		const asked = 30
+		a := s.account("manual@example.com", cola.TierPro)
+		var searches []string
+		for n := range asked {
+			searches = append(searches, s.save(a, fmt.Sprint("Search ", n), map[string]any{"brand_name": "quarry"}, nil))
+		}
+		answers := make([]answer, asked)
+		var all sync.WaitGroup
+		for n := range asked {
+			all.Go(func() {
+				answers[n] = s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+searches[n]+"/run", nil)
+			})
+		}
+		all.Wait()
+		taken := 0
+		for n, got := range answers {
+			switch {
+			case got.Status == http.StatusAccepted:
+				taken++
+				s.rest(a.Key.Reveal(), http.MethodDelete, "/saved-searches/"+searches[n], nil)
+			default:
+				s.checkNoManualRuns(got)
+			}
+		}
+		if taken != cola.MaxDailyManualRuns {
+			t.Errorf("%d runs were taken at once, want %d", taken, cola.MaxDailyManualRuns)
+		}
+		last := s.save(a, "After others were deleted", map[string]any{"brand_name": "quarry"}, nil)
+		s.checkNoManualRuns(s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+last+"/run", nil))
+		page := s.send(s.signIn("manual@example.com"), http.MethodPost, "/saved-searches/"+last+"/run", http.Header{"Origin": {s.URL}}, nil)
+		if page.Status != http.StatusTooManyRequests {
+			t.Errorf("on the dashboard: %d", page.Status)
+		}
+	})
+}
+
+// checkNoManualRuns holds an answer to be that of an account without manual runs.
+func (s *site) checkNoManualRuns(got answer) {
+	s.t.Helper()
+	var body struct {
+		Error struct {
+			Details struct{ Reason string }
+		}
+	}
+	err := json.Unmarshal(got.Body, &body)
+	wait, waitErr := strconv.Atoi(got.Header.Get("Retry-After"))
+	if err = errors.Join(err, waitErr); got.Status != http.StatusTooManyRequests || body.Error.Details.Reason != "manual_runs" || err != nil || wait < 1 || wait > 24*60*60 {
+		s.t.Errorf("one run too many: %d, %v, %s", got.Status, got.Header, got.Body)
+	}
+}
+
+// labelID matches the TTB id of a label.
+var labelID = regexp.MustCompile(`\b\d{14}\b`)
+
+// distinct returns the TTB ids in a text.
+func distinct(text string) map[string]bool {
+	ids := map[string]bool{}
+	for _, id := range labelID.FindAllString(text, -1) {
+		ids[id] = true
+	}
+	return ids
+}
+
+// save makes a saved search and returns its UUID.
+func (s *site) save(a *traffic.Account, name string, filters map[string]any, schedule any) string {
+	s.t.Helper()
+	made := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches", map[string]any{"name": name, "filters": filters, "schedule": schedule})
+	if made.Status != http.StatusCreated {
+		s.t.Fatalf("save %s: %d %s", name, made.Status, made.Body)
+	}
+	return made.JSON(s.t)["data"].(map[string]any)["uuid"].(string)
+}
+
+func (s *site) mustPost(a *traffic.Account, path string, want int) {
+	s.t.Helper()
+	if got := s.rest(a.Key.Reveal(), http.MethodPost, path, nil); got.Status != want {
+		s.t.Fatalf("POST %s: %d %s", path, got.Status, got.Body)
+	}
+}
+
+// list returns the first page of a list.
+func (s *site) list(a *traffic.Account, path string) (rows []map[string]any) {
+	s.t.Helper()
+	for _, row := range s.rest(a.Key.Reveal(), http.MethodGet, path, nil).JSON(s.t)["data"].([]any) {
+		rows = append(rows, row.(map[string]any))
+	}
+	return rows
+}
+
+// feed makes a feed of a search and reads it.
+func (s *site) feed(a *traffic.Account, search string) string {
+	s.t.Helper()
+	made := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+search+"/feed", nil)
+	url, _ := made.JSON(s.t)["data"].(map[string]any)["url"].(string)
+	_, token, _ := strings.Cut(url, "/feeds/")
+	return string(s.send(http.DefaultClient, http.MethodGet, "/feeds/"+token, nil, nil).Body)
+}
+
+// arrive has new labels of a brand approved today, so many of each type.
+func (s *site) arrive(brand string, each int, types ...cola.ProductType) {
+	s.t.Helper()
+	for _, kind := range types {
+		s.arriveAt(1_000*slices.Index(cola.ProductTypes(), string(kind)), brand, each, kind)
+	}
+}
+
+// arriveAt has new labels of a brand and a type approved today, whose ids end with the numbers from first on.
+func (s *site) arriveAt(first int, brand string, labels int, kind cola.ProductType) {
+	s.t.Helper()
+	patches := make([]cola.Patch[cola.Cola], labels)
+	for n := range patches {
+		label := &patches[n].Record
+		label.TTBID = cola.TTBID(99_001_001_000_000 + first + n)
+		label.BrandName, label.ProductType, label.PermitNumber = fmt.Sprint(brand, " ", n), kind, "CA-I-1"
+		label.ApprovalDate = cola.DateOf(time.Now().UTC())
+		patches[n].Fields = cola.Fields(1)<<len(cola.FieldsOf[cola.Cola]()) - 1
+	}
+	if _, err := s.Store.UpsertColas(s.t.Context(), patches, store.Commit); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// tick runs the searches that are due at an instant, and sends their messages.
+func (s *site) tick(at time.Time) {
+	s.t.Helper()
+	s.Run("alerts", "tick", "--webhook-allow-private", "--at", at.UTC().Format(time.RFC3339Nano))
+}
+
+// receiver takes the webhooks of an account.
+type receiver struct {
+	mu    sync.Mutex
+	taken []message
+}
+
+// message is the body of a webhook.
+type message struct {
+	Data struct {
+		Run struct {
+			MatchCount int `json:"match_count"`
+		} `json:"run"`
+		Labels []json.RawMessage `json:"labels"`
+		More   int               `json:"more"`
+	} `json:"data"`
+	body string
+}
+
+// receiver makes an active webhook of an account.
+func (s *site) receiver(email string) *receiver {
+	s.t.Helper()
+	r := &receiver{}
+	server := httptest.NewServer(r)
+	s.t.Cleanup(server.Close)
+	account, err := s.Store.AccountByEmail(s.t.Context(), email)
+	if err == nil {
+		_, err = s.Store.CreateDestination(s.t.Context(), store.NewDestination{
+			Account: account.ID, Kind: cola.KindWebhook, Address: server.URL, State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
+			Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+		})
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return r
+}
+
+func (r *receiver) ServeHTTP(_ http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	m := message{body: string(body)}
+	if err != nil || json.Unmarshal(body, &m) != nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken = append(r.taken, m)
+}
+
+func (r *receiver) messages() []message {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.taken)
+}

@@ -1,0 +1,66 @@
+package attack
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/program"
+)
+
+// TestPreviewsNameFewLabels previews a search for each of many brands, as a script with a session does that splits filters until
+// every label is among the first of a preview. The counts keep coming; the names end.
+func TestPreviewsNameFewLabels(t *testing.T) {
+	onBoth(t, program.Options{Flags: []string{"--alerts", "off"}}, func(t *testing.T, s *site) {
+		a := s.account("previews@example.com", cola.TierFree)
+		const brands, each = 30, 4
+		for n := range brands {
+			s.arriveAt(n*each, fmt.Sprintf("QUARRY%02d", n), each, cola.Wine)
+		}
+		browser := s.signIn("previews@example.com")
+		s.awaitPreview(browser, fmt.Sprintf("quarry%02d", brands-1), each)
+		named := map[string]bool{}
+		for n := range brands {
+			page := s.awaitPreview(browser, fmt.Sprintf("quarry%02d", n), each)
+			for id := range distinct(page) {
+				named[id] = true
+			}
+		}
+		if len(named) != cola.MaxDailyPreviewLabels {
+			t.Errorf("%d of %d labels were named, want %d", len(named), brands*each, cola.MaxDailyPreviewLabels)
+		}
+		counted := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/preview", map[string]any{"filters": map[string]any{"brand_name": "quarry"}})
+		if data, _ := counted.JSON(t)["data"].(map[string]any); data["total"] != float64(brands*each) || labelID.Match(counted.Body) {
+			t.Errorf("the API's preview: %d %s", counted.Status, counted.Body)
+		}
+		if used := s.used(a); used != (cola.Used{}) {
+			t.Errorf("used %+v", used)
+		}
+	})
+}
+
+// previewed finds the count in a preview.
+var previewed = regexp.MustCompile(`([0-9,]+) labels? of the last 30 days`)
+
+// awaitPreview returns the preview of a brand, once the index has its labels.
+func (s *site) awaitPreview(browser *http.Client, brand string, labels int) string {
+	s.t.Helper()
+	form := url.Values{"filters.brand_name": {brand}}.Encode()
+	var page answer
+	for range 150 {
+		header := http.Header{"Origin": {s.URL}, "Content-Type": {"application/x-www-form-urlencoded"}, "Hx-Request": {"true"}}
+		page = s.send(browser, http.MethodPost, "/saved-searches/preview", header, form)
+		found := previewed.FindStringSubmatch(string(page.Body))
+		if page.Status == http.StatusOK && found != nil && strings.ReplaceAll(found[1], ",", "") == fmt.Sprint(labels) {
+			return string(page.Body)
+		}
+		time.Sleep(200 * time.Millisecond) // previews come at the rate of pages
+	}
+	s.t.Fatalf("preview of %s: %d %s", brand, page.Status, page.Body)
+	return ""
+}

@@ -1,0 +1,253 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func testAllowances(t *testing.T, open Opener) {
+	runChecks(t, open, []check{
+		{"previews name a number of distinct labels a day", previewsNameFew},
+		{"previews name no more at once", previewsNameFewAtOnce},
+		{"an account asks for a number of runs a day", asksForFewRuns},
+		{"an account asks for no more runs at once", asksForFewRunsAtOnce},
+		{"a run is read by its search", runOfSearch},
+		{"messages name the first labels of each run", messagesNameFew},
+		{"messages of an account name a number of labels a day", accountNamesFew},
+		{"runs that are recorded at once name no more", runsNameFewAtOnce},
+	})
+}
+
+// today is the UTC day of duePast.
+var today = cola.DateOf(duePast)
+
+func ids(labels ...int) []cola.TTBID {
+	list := make([]cola.TTBID, len(labels))
+	for i, n := range labels {
+		list[i] = firstID + cola.TTBID(n)
+	}
+	return list
+}
+
+func previewsNameFew(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	for _, k := range []struct {
+		what      string
+		account   cola.AccountID
+		day       cola.Date
+		ask, want []cola.TTBID
+	}{
+		{"none", a.ID, today, nil, nil},
+		{"new ones", a.ID, today, ids(3, 1, 2), ids(3, 1, 2)},
+		{"the same", a.ID, today, ids(2, 3), ids(2, 3)},
+		{"one twice", a.ID, today, ids(4, 4), ids(4, 4)},
+		{"some beyond the limit", a.ID, today, ids(1, 5, 6, 7, 2), ids(1, 5, 2)},
+		{"new ones beyond the limit", a.ID, today, ids(8), nil},
+		{"known ones beyond the limit", a.ID, today, ids(9, 5), ids(5)},
+		{"another account", b.ID, today, ids(9), ids(9)},
+		{"another day", a.ID, today + 1, ids(9, 1), ids(9, 1)},
+	} {
+		got, err := st.NamePreviewLabels(t.Context(), k.account, k.day, k.ask, 5)
+		same(t, k.what, k.want, must(t, got, err))
+	}
+}
+
+func previewsNameFewAtOnce(t *testing.T, st store.Store, _ *clock) {
+	const limit = 20
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	var mu sync.Mutex
+	named := map[cola.TTBID]bool{}
+	var wg sync.WaitGroup
+	for n := range 8 {
+		wg.Go(func() {
+			for k := range 10 {
+				list, err := st.NamePreviewLabels(t.Context(), a.ID, today, ids(n*5+k, n*5+k+1, n*5+k+2), limit)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				for _, id := range list {
+					named[id] = true
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	same(t, "distinct labels", limit, len(named))
+	for id := range named {
+		list, err := st.NamePreviewLabels(t.Context(), a.ID, today, []cola.TTBID{id}, limit)
+		same(t, "named again", []cola.TTBID{id}, must(t, list, err))
+	}
+}
+
+func asksForFewRuns(t *testing.T, st store.Store, _ *clock) {
+	const limit = 3
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	n := 0
+	ask := func(what string, account cola.AccountID, due time.Time, want error) (uuid string) {
+		t.Helper()
+		n++
+		search := mustCreate(t, st, dueSearch(account, n, duePast.Add(week)))
+		before := everything(t, st)
+		_, err := st.AskRun(t.Context(), account, search.UUID, due, limit)
+		var reached store.LimitError
+		if !errors.Is(err, want) || want != nil && (!errors.As(err, &reached) || reached.Limit != limit) {
+			t.Errorf("%s: %v, want %v", what, err, want)
+		}
+		if want != nil {
+			same(t, what+": what the store holds", before, everything(t, st))
+		}
+		return search.UUID
+	}
+	first := ask("the first", a.ID, duePast, nil)
+	for range 5 {
+		_, err := st.AskRun(t.Context(), a.ID, first, duePast.Add(time.Minute), limit)
+		mustDo(t, err) // it is due already
+	}
+	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1))
+	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, ask("the second", a.ID, duePast, nil)))
+	last := ask("the third", a.ID, duePast, nil)
+	for range 2 {
+		ask("one more", a.ID, duePast, store.ErrLimit)
+	}
+	_, err := st.AskRun(t.Context(), a.ID, last, duePast, limit)
+	mustDo(t, err)
+	ask("another account", b.ID, duePast, nil)
+	ask("another day", a.ID, duePast.Add(24*time.Hour), nil)
+}
+
+func asksForFewRunsAtOnce(t *testing.T, st store.Store, _ *clock) {
+	const limit = 4
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	var mu sync.Mutex
+	asked := 0
+	var wg sync.WaitGroup
+	for n := range 3 * limit {
+		unscheduled := newSearch(a.ID, n+1)
+		unscheduled.Search.Schedule = nil
+		search := mustCreate(t, st, unscheduled)
+		wg.Go(func() {
+			_, err := st.AskRun(t.Context(), a.ID, search.UUID, duePast, limit)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				asked++
+			} else if !errors.Is(err, store.ErrLimit) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	same(t, "runs", limit, asked)
+	same(t, "due", limit, len(mustClaim(t, st, everyID, anHour)))
+}
+
+func runOfSearch(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	search, other := mustCreate(t, st, newSearch(a.ID, 1)), mustCreate(t, st, dueSearch(a.ID, 2, duePast.Add(week)))
+	run := runOf(t, st, mustClaimOne(t, st), 1, -2)
+	run.Manual = true
+	number := mustRecord(t, st, run).Run
+	found, err := st.RunOf(t.Context(), a.ID, search.UUID, number)
+	want := cola.SavedSearchRun{
+		ID: number, RanAt: cola.TimestampOf(duePast), DateFrom: run.From, DateTo: run.To, MatchCount: 2, LateCount: 1, Manual: true,
+	}
+	same(t, "run", want, must(t, found, err))
+	list, _, err := st.RunsOf(t.Context(), a.ID, search.UUID, store.Slice{Limit: 10})
+	same(t, "runs", []cola.SavedSearchRun{want}, must(t, list, err))
+	for _, k := range []struct {
+		account cola.AccountID
+		uuid    string
+		run     int64
+	}{{b.ID, search.UUID, number}, {a.ID, other.UUID, number}, {a.ID, search.UUID, number + 1}, {a.ID, search.UUID, 0}, {a.ID, "\xff", number}} {
+		if found, err := st.RunOf(t.Context(), k.account, k.uuid, k.run); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("RunOf(%d, %q, %d): %+v, %v; want ErrNotFound", k.account, k.uuid, k.run, found, err)
+		}
+	}
+}
+
+// recordNamed records runs at duePast of searches that find three labels each, and returns how many labels messages name of each.
+func recordNamed(t *testing.T, st store.Store, account cola.AccountID, first int, named ...[2]int) (counts []int) {
+	t.Helper()
+	var runs []store.RunRecord
+	for i, limits := range named {
+		mustCreate(t, st, dueSearch(account, first+i, duePast))
+		run := runOf(t, st, mustClaimOne(t, st), 1, 2, 3)
+		run.MaxNamed, run.MaxNamedOfAccount = limits[0], limits[1]
+		runs = append(runs, run)
+	}
+	for _, o := range record(t, st, runs...) {
+		content, err := st.RunContent(t.Context(), o.Run)
+		counts = append(counts, len(must(t, content, err).Labels))
+	}
+	return counts
+}
+
+func messagesNameFew(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	mustKeep(t, st, dated(1, dayOne), dated(2, dayOne), dated(3, dayOne))
+	same(t, "named", []int{0, 2, 3}, recordNamed(t, st, a.ID, 1, [2]int{0, everyID}, [2]int{2, everyID}, [2]int{9, everyID}))
+}
+
+func accountNamesFew(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	mustKeep(t, st, dated(1, dayOne), dated(2, dayOne), dated(3, dayOne))
+	limit := [2]int{2, 5}
+	same(t, "named", []int{2, 2}, recordNamed(t, st, a.ID, 1, limit, limit))
+	list, _, err := st.SavedSearches(t.Context(), a.ID, 0, 10)
+	for _, s := range must(t, list, err) { // which gives nothing back
+		mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, s.UUID))
+	}
+	same(t, "named of the rest", []int{1, 0}, recordNamed(t, st, a.ID, 3, limit, limit))
+	same(t, "of a manual run", []int{0}, recordNamed(t, st, a.ID, 5, [2]int{0, 5}))
+	same(t, "of another account", []int{2, 2, 1, 0}, recordNamed(t, st, b.ID, 6, limit, limit, limit, limit))
+
+	mustCreate(t, st, dueSearch(a.ID, 10, duePast))
+	run := runOf(t, st, mustClaimOne(t, st), 1, 2, 3)
+	run.MaxNamed, run.MaxNamedOfAccount, run.Mark.At = 2, 5, duePast.Add(24*time.Hour)
+	content, err := st.RunContent(t.Context(), mustRecord(t, st, run).Run)
+	same(t, "on another day", 2, len(must(t, content, err).Labels))
+}
+
+func runsNameFewAtOnce(t *testing.T, st store.Store, _ *clock) {
+	const searches, limit = 10, 20
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	mustKeep(t, st, dated(1, dayOne), dated(2, dayOne), dated(3, dayOne))
+	for n := range searches {
+		mustCreate(t, st, dueSearch(a.ID, n+1, duePast))
+	}
+	var mu sync.Mutex
+	total := 0
+	var wg sync.WaitGroup
+	for some := range slices.Chunk(mustClaim(t, st, everyID, anHour), 3) {
+		var runs []store.RunRecord
+		for _, d := range some {
+			run := runOf(t, st, d, 1, 2, 3)
+			run.MaxNamed, run.MaxNamedOfAccount = 3, limit
+			runs = append(runs, run)
+		}
+		wg.Go(func() {
+			outcomes, err := st.RecordRuns(t.Context(), runs)
+			for _, o := range outcomes {
+				content, cerr := st.RunContent(t.Context(), o.Run)
+				err = errors.Join(err, cerr)
+				mu.Lock()
+				total += len(content.Labels)
+				mu.Unlock()
+			}
+			if err != nil || len(outcomes) != len(runs) {
+				t.Error(fmt.Errorf("%d outcomes: %w", len(outcomes), err))
+			}
+		})
+	}
+	wg.Wait()
+	same(t, "labels named", limit, total)
+}
