@@ -63,7 +63,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		return err
 	}
 	env.log = c.logger(env.stderr)
-	tune()
+	processors := tune()
 	listener, err := (&net.ListenConfig{}).Listen(env, "tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", c.Listen, err)
@@ -89,7 +89,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := newServer(c, env, st, publicURL, listener.Addr(), admin)
+	s, err := newServer(c, env, st, publicURL, listener.Addr(), processors, admin)
 	if err != nil {
 		return err
 	}
@@ -104,14 +104,17 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	return s.serve(env, listener)
 }
 
-// tune sets the runtime up for a large index beside short requests, unless the environment says otherwise.
-func tune() {
+// tune sets up the runtime for a large index and short requests, unless the environment has settings of its own. It returns
+// the number of processors of the machine or its container, which GOMAXPROCS exceeds from then on.
+func tune() (processors int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	processors = runtime.GOMAXPROCS(0)
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareThreads)
+		runtime.GOMAXPROCS(processors + spareThreads)
 	}
+	return processors
 }
 
 // server is the wired program.
@@ -127,7 +130,9 @@ type server struct {
 	courier  *alerts.Courier   // nil with it
 }
 
-func newServer(c *serveCommand, env *environment, st store.Store, publicURL string, listening net.Addr, admin *admin) (*server, error) {
+func newServer(
+	c *serveCommand, env *environment, st store.Store, publicURL string, listening net.Addr, processors int, admin *admin,
+) (*server, error) {
 	resource := c.resource(publicURL)
 	tokens, err := c.tokens(env, st, resource, admin.registerer())
 	if err != nil {
@@ -151,6 +156,7 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 	authenticator := auth.New(st, tokens)
 	rest := httpapi.New(s.service, authenticator, httpapi.Options{
 		PublicURL: publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: admin.registerer(),
+		MaxDrawings: max(1, processors-1),
 	})
 	assistants := mcp.New(s.service, authenticator, mcp.Options{
 		PublicURL: publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: admin.registerer(),
