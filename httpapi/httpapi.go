@@ -94,9 +94,9 @@ type api struct {
 	ops        []operation
 	patterns   map[string]bool // of the routes, as chi tells them
 	recorder   *web.Recorder
-	imageReads gate          // of label records for images
+	imageReads gate // of label records for images
 	drawings   *drawings
-	buffers    sync.Pool     // of *bytes.Buffer
+	buffers    sync.Pool // of *bytes.Buffer
 	imageQuery decoder[imageParams]
 	spec       document // the OpenAPI document
 	page       document // the reference page

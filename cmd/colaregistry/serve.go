@@ -138,6 +138,7 @@ func newServer(
 	if err != nil {
 		return nil, err
 	}
+	hosts := append(ownHosts(publicURL, listening), c.AllowedHosts...)
 	upgradeURL := c.UpgradeURL
 	if upgradeURL == "" {
 		upgradeURL = publicURL + "/plans"
@@ -160,10 +161,10 @@ func newServer(
 	})
 	assistants := mcp.New(s.service, authenticator, mcp.Options{
 		PublicURL: publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: admin.registerer(),
-		Hosts:   append(ownHosts(publicURL, listening), c.AllowedHosts...),
+		Hosts:   hosts,
 		Origins: append([]string{publicURL}, c.AllowedOrigins...),
 	})
-	people, err := s.people(c, st, publicURL, admin.registerer())
+	people, err := s.people(c, st, publicURL, hosts, admin.registerer())
 	if err != nil {
 		return nil, err
 	}
@@ -175,8 +176,8 @@ func newServer(
 	return s, nil
 }
 
-// people returns the edge for account holders.
-func (s *server) people(c *serveCommand, st store.Store, publicURL string, metrics prometheus.Registerer) (http.Handler, error) {
+// people returns the edge for account holders. hosts are the names that the server is reached by.
+func (s *server) people(c *serveCommand, st store.Store, publicURL string, hosts []string, metrics prometheus.Registerer) (http.Handler, error) {
 	issuers, err := c.signInIssuers(c.Issuers)
 	if err != nil {
 		return nil, err
@@ -184,7 +185,9 @@ func (s *server) people(c *serveCommand, st store.Store, publicURL string, metri
 	if s.browsers, err = c.browsers(s.env, st, publicURL, issuers, metrics); err != nil {
 		return nil, err
 	}
-	return dashboard.New(s.service, s.browsers, dashboard.Options{PublicURL: publicURL, BillingURL: c.BillingURL, Logger: s.env.log, Metrics: metrics, SignInForApps: len(c.Issuers) > 0}), nil
+	return dashboard.New(s.service, s.browsers, dashboard.Options{
+		PublicURL: publicURL, Hosts: hosts, BillingURL: c.BillingURL, Logger: s.env.log, Metrics: metrics, SignInForApps: len(c.Issuers) > 0,
+	}), nil
 }
 
 // alert makes the server run saved searches and send what they find.
@@ -230,8 +233,8 @@ func byPerson(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// ownHosts returns the names by which a server is called: that of its public URL, that which it listens on, and this
-// machine's own when only this machine reaches it.
+// ownHosts returns the names by which clients may call a server: those of its public URL and listen address, and the names
+// of this machine if it listens on a loopback address.
 func ownHosts(publicURL string, listening net.Addr) (hosts []string) {
 	if u, err := url.Parse(publicURL); err == nil {
 		hosts = append(hosts, u.Hostname())
