@@ -58,7 +58,7 @@ type Browsers interface {
 type Options struct {
 	PublicURL  string   // scheme and host that users reach the service at, without a slash at the end
 	Hosts      []string // other names that the service is reached by, without ports
-	BillingURL string // where the operator sells larger plans; empty: nowhere
+	BillingURL string   // where the operator sells larger plans; empty: nowhere
 	// SignInForApps tells that apps may act for account holders who sign in at an issuer, besides with keys.
 	SignInForApps bool
 	Logger        *slog.Logger          // gets one event a request

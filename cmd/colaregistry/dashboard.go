@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -100,19 +99,4 @@ func makeLink(env *environment, st store.SignInLinks, account store.Account, pub
 		return "", err
 	}
 	return strings.TrimRight(publicURL, "/") + "/sign-in/link/" + url.PathEscape(token), nil
-}
-
-// demoLink returns a link that signs in to the demonstration account, or nothing when there is none, or issuers sign people in.
-func (c *serveCommand) demoLink(env *environment, st store.Store, publicURL string) (string, error) {
-	if !c.embedded() || c.Demo == "never" || len(c.SignInClients) > 0 {
-		return "", nil
-	}
-	account, err := st.AccountByEmail(env, demoEmail)
-	if errors.Is(err, store.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	return makeLink(env, st, account, publicURL)
 }

@@ -85,7 +85,9 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err := os.MkdirAll(filepath.Dir(c.snapshot()), 0o700); err != nil { // a database on a server made no folder
 		env.log.Warn("no folder to save the index in", "error", err)
 	}
-	demo, err := c.firstStart(env, st)
+	warnPlainCookies(env.log, publicURL, listener.Addr())
+	private := isPrivate(env, listener.Addr())
+	made, err := c.firstStart(env, st, private)
 	if err != nil {
 		return err
 	}
@@ -94,13 +96,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer s.close()
-	s.onReady = func() error {
-		link, err := c.demoLink(env, st, publicURL)
-		if err != nil {
-			env.log.Warn("no link to sign in to the dashboard was made; make one with account link", "error", err)
-		}
-		return demo.welcome(env, welcome{publicURL, link}, s.index)
-	}
+	s.onReady = func() error { return c.welcome(env, st, publicURL, made, private, s.index) }
 	return s.serve(env, listener)
 }
 
@@ -122,7 +118,7 @@ type server struct {
 	*engine
 	env      *environment
 	http     *http.Server
-	onReady  func() error  // told once, when the index is built
+	onReady  func() error  // called once, when the index is built
 	delay    time.Duration // between the signal and the end of the listener
 	tokens   *auth.Tokens  // nil when API keys are the only credentials
 	browsers *auth.Browsers
@@ -169,7 +165,7 @@ func newServer(
 		return nil, err
 	}
 	s.http = &http.Server{
-		Handler:           edges(rest, assistants, people),
+		Handler:           strictTransport(publicURL, env.log, edges(rest, assistants, people)),
 		ReadHeaderTimeout: headerWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
 	}
