@@ -31,14 +31,14 @@ type askedFirst struct {
 	Quota     cola.QuotaState
 }
 
-// beforeCharge answers requests for a charged page that must not be charged, and reports whether it did. It runs before
-// anything is looked up, and no header makes the page itself free:
+// beforeCharge answers requests for a charged page that must not be charged, and reports whether it
+// did. It runs before anything is looked up, and no header makes the page itself free:
 //
-//   - HEAD is answered without a lookup, since lookups are what costs. Its status is 200, because many clients follow a 405
-//     with a GET.
+//   - HEAD is answered without a lookup, since lookups are what costs. Its status is 200, because
+//     many clients follow a 405 with a GET.
 //   - A browser that loads the page ahead of its reader, or as part of another page, is refused.
-//   - A page that another site links to asks its reader first. Otherwise any page of the web could spend the quota of whoever
-//     is signed in. A site of the same domain is another site, too.
+//   - A page that another site links to asks its reader first. Otherwise any page of the web could
+//     spend the quota of whoever is signed in. A site of the same domain is another site, too.
 //
 // Browsers that send none of these headers are charged.
 func (v *visit) beforeCharge(p price) (answered bool, err error) {
@@ -49,15 +49,18 @@ func (v *visit) beforeCharge(p price) (answered bool, err error) {
 		return true, nil
 	}
 	if !isDocument(h) {
-		return true, cola.Errorf(cola.CodeForbidden, "This page opens only in a window of its own, because it is charged. Nothing was charged.")
+		return true, cola.Errorf(cola.CodeForbidden,
+			"This page opens only in a window of its own, because it is charged. Nothing was charged.")
 	}
 	if isAhead(h) {
-		return true, cola.Errorf(cola.CodeForbidden, "This page is charged, so it is not loaded before you open it. Nothing was charged.")
+		return true, cola.Errorf(cola.CodeForbidden,
+			"This page is charged, so it is not loaded before you open it. Nothing was charged.")
 	}
 	switch h.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":
 		return false, nil
 	}
 	to := v.r.URL.RequestURI()
-	return true, v.show(http.StatusOK, "exploreask", page{Title: "Open this page?", Data: askedFirst{p, to, shortened(to, 200), v.quota}})
+	ask := askedFirst{p, to, shortened(to, 200), v.quota}
+	return true, v.show(http.StatusOK, "exploreask", page{Title: "Open this page?", Data: ask})
 }

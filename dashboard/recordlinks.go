@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// recordLinks turns addresses found in records into links and pictures. Third parties wrote them, so they may name pages of
-// this server, which are charged to whoever is signed in: only label images are linked to or shown from here.
+// recordLinks turns addresses found in records into links and pictures. Third parties wrote them,
+// so they may name pages of this server, which are charged to whoever is signed in: only label
+// images are linked to or shown from here.
 type recordLinks struct {
 	publicURL string
 	own       []string // hosts that the reader may be signed in at, see plainHost
 }
 
-// recordLinks returns the links for this visit. Cookies belong to the host that the browser knows the server by, so that one is
-// our own, too, whatever it is.
+// recordLinks returns the links for this visit. Cookies belong to the host that the browser knows
+// the server by, so that one is our own, too, whatever it is.
 func (v *visit) recordLinks() recordLinks {
 	own := v.hosts
 	if host, ok := plainHost(v.r.Host); ok {
@@ -51,8 +52,9 @@ func (l recordLinks) picture(address string) picture {
 // mostAddress is the length of the longest address, in bytes, that is made a link.
 const mostAddress = 2048
 
-// href returns an address that a link may lead to: relative for a label image of this server, so that it works by whichever
-// name the reader uses, else absolute with http or https. It is empty for any other address.
+// href returns an address that a link may lead to: relative for a label image of this server, so
+// that it works by whichever name the reader uses, else absolute with http or https. It is empty
+// for any other address.
 func (l recordLinks) href(address string) string {
 	if id, ok := strings.CutPrefix(address, l.publicURL+"/images/"); ok && l.publicURL != "" && isImageID(id) {
 		return "/images/" + url.PathEscape(id)
@@ -67,14 +69,16 @@ func (l recordLinks) href(address string) string {
 	return u.String()
 }
 
-// isImageID reports whether a browser takes id for one path segment, and does not resolve it as . or .. either.
+// isImageID reports whether a browser takes id for one path segment, and does not resolve it as .
+// or .. either.
 func isImageID(id string) bool {
 	return strings.Trim(id, ".") != "" && !strings.ContainsAny(id, `/\?#%`) && len(id) <= mostAddress
 }
 
-// plainHost returns a host, with or without a port, in the one form that equal hosts share. It reports false for hosts that
-// browsers read in ways of their own: letters beyond ASCII, which they map to others, and numbers that they take for IPv4
-// addresses, such as 127.1 and 0x7f000001. Ports do not count, as they do not for cookies.
+// plainHost returns a host, with or without a port, in the one form that equal hosts share. It
+// reports false for hosts that browsers read in ways of their own: letters beyond ASCII, which they
+// map to others, and numbers that they take for IPv4 addresses, such as 127.1 and 0x7f000001. Ports
+// do not count, as they do not for cookies.
 func plainHost(hostport string) (host string, ok bool) {
 	host = hostport
 	if name, _, err := net.SplitHostPort(hostport); err == nil {
@@ -98,6 +102,8 @@ func plainHost(hostport string) (host string, ok bool) {
 
 // isLocal reports whether a host is the reader's own machine, where no record has its pictures.
 func isLocal(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && (addr.IsLoopback() || addr.IsUnspecified())
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.IsLoopback() || addr.IsUnspecified()
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }

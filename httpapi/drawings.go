@@ -20,8 +20,9 @@ const (
 // defaultDrawings leaves one processor to requests that are paid for.
 func defaultDrawings() int { return max(1, runtime.NumCPU()-1) }
 
-// drawings draws images at a bounded cost, since anyone may ask for one without credentials. A drawing has a key that stands
-// for its content: it is drawn once for everyone who asks meanwhile, and then kept until newer ones need the room.
+// drawings draws images at a bounded cost, since anyone may ask for one without credentials. A
+// drawing has a key that stands for its content: it is drawn once for everyone who asks meanwhile,
+// and then kept until newer ones need the room.
 type drawings struct {
 	gate gate
 
@@ -30,7 +31,8 @@ type drawings struct {
 	kept    *keptBytes
 }
 
-// drawing is an image that is being drawn, or waits to be. Fields below done are set before done is closed.
+// drawing is an image that is being drawn, or waits to be. Fields below done are set before done is
+// closed.
 type drawing struct {
 	waiting int // requests that wait for it; guarded by drawings.mu
 	begun   bool
@@ -44,8 +46,9 @@ func newDrawings(running, waiting, keep int) *drawings {
 	return &drawings{gate: newGate(running, waiting), pending: map[string]*drawing{}, kept: newKeptBytes(keep)}
 }
 
-// get returns the drawing of a key, which draw makes if need be. It fails with CodeUnavailable if too many others wait. When
-// the last request for a drawing that has not begun goes away, the drawing loses its place in the queue.
+// get returns the drawing of a key, which draw makes if need be. It fails with CodeUnavailable if
+// too many others wait. When the last request for a drawing that has not begun goes away, the
+// drawing loses its place in the queue.
 func (d *drawings) get(ctx context.Context, key string, draw func() ([]byte, error)) ([]byte, error) {
 	d.mu.Lock()
 	if content, ok := d.kept.get(key); ok {
@@ -71,7 +74,8 @@ func (d *drawings) get(ctx context.Context, key string, draw func() ([]byte, err
 	}
 }
 
-// start has a drawing drawn. Its context outlives the request that asked first: others may wait for it, too.
+// start has a drawing drawn. Its context outlives the request that asked first: others may wait for
+// it, too.
 func (d *drawings) start(ctx context.Context, key string, draw func() ([]byte, error)) *drawing {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	one := &drawing{cancel: cancel, done: make(chan struct{})}
@@ -109,7 +113,8 @@ func (d *drawings) finish(key string, one *drawing, draw func() ([]byte, error))
 	close(one.done)
 }
 
-// recovered returns a panic as an error. Drawings run outside the goroutines of requests, where web.Recover would see it.
+// recovered returns a panic as an error. Drawings run outside the goroutines of requests, where
+// web.Recover would see it.
 func recovered(draw func() ([]byte, error)) (content []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -130,18 +135,21 @@ func (d *drawings) leave(key string, one *drawing) {
 	}
 }
 
-// keptBytes keeps the values used last, up to so many bytes of them. It is not safe for concurrent use.
+// keptBytes keeps the values used last, up to so many bytes of them. It is not safe for concurrent
+// use.
 type keptBytes struct {
 	most, held int
 	lru        *simplelru.LRU[string, []byte]
 }
 
-// keptOverhead is what an entry is counted for besides its content, so that tiny ones cannot pile up.
+// keptOverhead is what an entry is counted for besides its content, so that tiny ones cannot pile
+// up.
 const keptOverhead = 512
 
 func newKeptBytes(most int) *keptBytes {
 	k := &keptBytes{most: most}
-	lru, err := simplelru.NewLRU(max(1, most/keptOverhead), func(_ string, content []byte) { k.held -= len(content) + keptOverhead })
+	forget := func(_ string, content []byte) { k.held -= len(content) + keptOverhead }
+	lru, err := simplelru.NewLRU(max(1, most/keptOverhead), forget)
 	if err != nil {
 		panic(err) // its size is at least 1
 	}
@@ -151,7 +159,8 @@ func newKeptBytes(most int) *keptBytes {
 
 func (k *keptBytes) get(key string) ([]byte, bool) { return k.lru.Get(key) }
 
-// add keeps a value under a key that it has no value for. A value larger than all that may be kept is not.
+// add keeps a value under a key that it has no value for. A value larger than all that may be kept
+// is not.
 func (k *keptBytes) add(key string, content []byte) {
 	size := len(content) + keptOverhead
 	if size > k.most {

@@ -80,12 +80,14 @@ func TestDrawingQueue(t *testing.T) {
 		group.Wait()
 		synctest.Wait()
 		if drawn.Load() != running+waiting || len(d.gate.places) != 0 || len(d.gate.slots) != 0 || len(d.pending) != 0 {
-			t.Errorf("%d drawn; %d places and %d slots taken, %d pending", drawn.Load(), len(d.gate.places), len(d.gate.slots), len(d.pending))
+			t.Errorf("%d drawn; %d places and %d slots taken, %d pending", drawn.Load(), len(d.gate.places),
+				len(d.gate.slots), len(d.pending))
 		}
 	})
 }
 
-// TestDrawingOutlivesItsFirstRequest: others still wait for it, and one that has begun is kept although no request waits.
+// TestDrawingOutlivesItsFirstRequest: others still wait for it, and one that has begun is kept
+// although no request waits.
 func TestDrawingOutlivesItsFirstRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDrawings(1, 1, 1<<20)
@@ -119,7 +121,8 @@ func TestFailedDrawing(t *testing.T) {
 	if _, err := d.get(t.Context(), "a", func() ([]byte, error) { panic("of a drawing") }); err == nil {
 		t.Error("a panic is no error")
 	}
-	if content, err := d.get(t.Context(), "a", func() ([]byte, error) { return []byte("b"), nil }); err != nil || string(content) != "b" {
+	if content, err := d.get(t.Context(), "a", func() ([]byte, error) { return []byte("b"), nil }); err != nil ||
+		string(content) != "b" {
 		t.Errorf("after a panic: %q, %v", content, err)
 	}
 }
@@ -135,6 +138,7 @@ func TestKeptBytes(t *testing.T) {
 	_, newest := k.get("99")
 	_, large := k.get("too large")
 	if oldest || !newest || large || k.held > k.most || k.lru.Len() != 10 {
-		t.Errorf("oldest %t, newest %t, large %t; %d bytes of %d in %d entries", oldest, newest, large, k.held, k.most, k.lru.Len())
+		t.Errorf("oldest %t, newest %t, large %t; %d bytes of %d in %d entries", oldest, newest, large, k.held,
+			k.most, k.lru.Len())
 	}
 }

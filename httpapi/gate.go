@@ -6,7 +6,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// gate bounds work that needs no credentials: a few run, some wait, and further work is refused at once.
+// gate bounds work that needs no credentials: a few run, some wait, and further work is refused at
+// once.
 type gate struct {
 	places chan struct{} // holds a token for each piece of work that runs or waits
 	slots  chan struct{} // holds a token for each piece of work that runs
@@ -55,6 +56,7 @@ func (g gate) run(ctx context.Context, work func() error) error {
 
 func errTooManyImages() error {
 	return &cola.Error{
-		Code: cola.CodeUnavailable, Message: "Too many label images are being drawn. Try again shortly.", RetryAfter: cola.UnavailableRetry,
+		Code: cola.CodeUnavailable, Message: "Too many label images are being drawn. Try again shortly.",
+		RetryAfter: cola.UnavailableRetry,
 	}
 }

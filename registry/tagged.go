@@ -19,10 +19,12 @@ type Tagged[T any] struct {
 	NotModified bool   // the caller has this version of the record; Value is zero
 }
 
-// lookup answers a single-record operation: it finds the record, checks whether the caller has it already, and charges one
-// unit of the meter. A record that is missing, or that the caller has, is free. Anyone may send * as If-None-Match, which is no
-// proof of having the record, so it is ignored where the record is metered.
-func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter, ifNoneMatch string, find func() (T, error)) (Tagged[T], cola.QuotaState, error) {
+// lookup answers a single-record operation: it finds the record, checks whether the caller has it
+// already, and charges one unit of the meter. A record that is missing, or that the caller has, is
+// free. Anyone may send * as If-None-Match, which is no proof of having the record, so it is
+// ignored where the record is metered.
+func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter, ifNoneMatch string, find func() (T,
+	error)) (Tagged[T], cola.QuotaState, error) {
 	var none Tagged[T]
 	if state, err := s.begin(c); err != nil {
 		return none, state, err
@@ -50,9 +52,10 @@ func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter,
 	return Tagged[T]{Value: value, ETag: tag}, state, nil
 }
 
-// entityTag returns the entity tag of a record for an account. It proves that the account has read the record, so it cannot be
-// computed from the record, most of which is public: it is a MAC with the database's random ID, which no response shows and
-// all processes share. It is weak because one record is sent in several encodings.
+// entityTag returns the entity tag of a record for an account. It proves that the account has read
+// the record, so it cannot be computed from the record, most of which is public: it is a MAC with
+// the database's random ID, which no response shows and all processes share. It is weak because one
+// record is sent in several encodings.
 func (s *Service) entityTag(c cola.Caller, value any) (string, error) {
 	b, err := json.Marshal(value)
 	if err != nil {
@@ -64,7 +67,8 @@ func (s *Service) entityTag(c cola.Caller, value any) (string, error) {
 	return `W/"` + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:12]) + `"`, nil
 }
 
-// matches reports whether If-None-Match holds a tag, compared weakly (RFC 9110, section 13.1.2). * matches only if anyTag is true.
+// matches reports whether If-None-Match holds a tag, compared weakly (RFC 9110, section 13.1.2). *
+// matches only if anyTag is true.
 func matches(ifNoneMatch, tag string, anyTag bool) bool {
 	for t := range strings.SplitSeq(ifNoneMatch, ",") {
 		t = strings.TrimSpace(t)

@@ -21,16 +21,17 @@ const (
 	demoSeed    = 1
 	demoEmail   = "demo@example.com"
 	demoKeyName = "demonstration"
-	// demoMarker is a file beside the database while its demonstration data is incomplete: if the first start is cut off, the
-	// next one continues.
+	// demoMarker is a file beside the database while its demonstration data is incomplete: if the
+	// first start is cut off, the next one continues.
 	demoMarker = "demo.loading"
 	// demoLock is held by the process that loads the data.
 	demoLock = "registry.db-demo.lock"
 )
 
-// firstStart loads the demonstration data and makes the demonstration account if the embedded database is new, or an earlier
-// first start was cut off. Otherwise it returns nil. Of several servers that start at once one does this, and the others wait
-// until it has printed the key. private reports whether the output may show secrets; if not, no key is made.
+// firstStart loads the demonstration data and makes the demonstration account if the embedded
+// database is new, or an earlier first start was cut off. Otherwise it returns nil. Of several
+// servers that start at once one does this, and the others wait until it has printed the key.
+// private reports whether the output may show secrets; if not, no key is made.
 func (c *serveCommand) firstStart(env *environment, st database, private bool) (made *demonstration, err error) {
 	if !c.embedded() {
 		return nil, nil

@@ -13,8 +13,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// secretFile is the path of a file that holds the value of another flag: the flag --NAME-file of this type fills --NAME. Files
-// keep secrets out of command lines and environments, which other programs on the machine can read.
+// secretFile is the path of a file that holds the value of another flag: the flag --NAME-file of
+// this type fills --NAME. Files keep secrets out of command lines and environments, which other
+// programs on the machine can read.
 type secretFile string
 
 const (
@@ -36,7 +37,8 @@ func readSecretFiles(flags []*kong.Flag, log *slog.Logger) error {
 		}
 		value := byName[strings.TrimSuffix(f.Name, secretFileSuffix)]
 		if !value.Target.IsZero() {
-			errs = append(errs, fmt.Errorf("--%s and --%s are both set, by flags or in the environment; keep one of them", value.Name, f.Name))
+			errs = append(errs, fmt.Errorf("--%s and --%s are both set, by flags or in the environment; keep one",
+				value.Name, f.Name))
 			continue
 		}
 		for _, path := range paths {
@@ -51,7 +53,8 @@ func readSecretFiles(flags []*kong.Flag, log *slog.Logger) error {
 	return errors.Join(errs...)
 }
 
-// secretPaths returns the paths that a flag of type secretFile has; none for other flags. An empty path is none.
+// secretPaths returns the paths that a flag of type secretFile has; none for other flags. An empty
+// path is none.
 func secretPaths(f *kong.Flag) (paths []string) {
 	switch target := f.Target.Interface().(type) {
 	case secretFile:
@@ -75,7 +78,8 @@ func set(target reflect.Value, value string) {
 	target.SetString(value)
 }
 
-// readSecret returns the one line that a file holds. It warns if other users of the machine can read the file.
+// readSecret returns the one line that a file holds. It warns if other users of the machine can
+// read the file.
 func readSecret(path string, log *slog.Logger) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -96,12 +100,14 @@ func readSecret(path string, log *slog.Logger) (string, error) {
 		return "", fmt.Errorf("%s has several lines; a secret is one line", path)
 	}
 	if info, err := file.Stat(); err == nil && info.Mode().Perm()&0o007 != 0 && !isMounted(path) {
-		log.Warn("other users of this machine can read a secret; run chmod o= on the file", "file", path, "mode", info.Mode().Perm().String())
+		log.Warn("other users of this machine can read a secret; run chmod o= on the file",
+			"file", path, "mode", info.Mode().Perm().String())
 	}
 	return secret, nil
 }
 
-// isMounted reports whether a container engine has mounted a secret. It does so readable by all, for the container alone.
+// isMounted reports whether a container engine has mounted a secret. It does so readable by all,
+// for the container alone.
 func isMounted(path string) bool {
 	absolute, err := filepath.Abs(path)
 	return err == nil && strings.HasPrefix(absolute, "/run/secrets/")

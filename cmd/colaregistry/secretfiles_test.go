@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -45,40 +46,48 @@ func parsed(t *testing.T, args ...string) (line cli, log string, err error) {
 func TestSecretFiles(t *testing.T) {
 	t.Setenv("COLAREGISTRY_SMTP_FILE", writeSecret(t, "smtp://u:p@mail.example:587\n", 0o600))
 	line, log, err := parsed(t, "serve", "--database-url-file", writeSecret(t, "postgres://u:p@db/labels\r\n", 0o640),
-		"--sign-in-client-secret-file", writeSecret(t, "one", 0o600), "--sign-in-client-secret-file", writeSecret(t, "t,w,o \n", 0o600))
+		"--sign-in-client-secret-file", writeSecret(t, "one", 0o600),
+		"--sign-in-client-secret-file", writeSecret(t, "t,w,o \n", 0o600))
 	if err != nil || log != "" {
 		t.Fatalf("%v, log %q", err, log)
 	}
 	s := &line.Serve
-	if s.DatabaseURL != "postgres://u:p@db/labels" || s.SMTP != "smtp://u:p@mail.example:587" || !slices.Equal(s.SignInSecrets, []string{"one", "t,w,o "}) {
+	if s.DatabaseURL != "postgres://u:p@db/labels" || s.SMTP != "smtp://u:p@mail.example:587" ||
+		!slices.Equal(s.SignInSecrets, []string{"one", "t,w,o "}) {
 		t.Errorf("read %q, %q, %q", s.DatabaseURL, s.SMTP, s.SignInSecrets)
 	}
 }
 
 func TestSecretFileProblems(t *testing.T) {
 	for name, path := range map[string]string{
-		"missing": filepath.Join(t.TempDir(), "none"), "a folder": t.TempDir(), "empty": writeSecret(t, "", 0o600), "a line break": writeSecret(t, "\n", 0o600),
-		"lines": writeSecret(t, "topsecret\nmore\n", 0o600), "endless": "/dev/zero",
+		"missing": filepath.Join(t.TempDir(), "none"), "a folder": t.TempDir(), "empty": writeSecret(t, "", 0o600),
+		"a line break": writeSecret(t, "\n", 0o600),
+		"lines":        writeSecret(t, "topsecret\nmore\n", 0o600), "endless": "/dev/zero",
 	} {
 		_, _, err := parsed(t, "account", "list", "--database-url-file", path)
-		if err == nil || !strings.Contains(err.Error(), "--database-url-file") || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "topsecret") {
+		message := fmt.Sprint(err)
+		if !strings.Contains(message, "--database-url-file") || !strings.Contains(message, path) || strings.Contains(message, "topsecret") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	path := writeSecret(t, "sqlite:x", 0o604)
-	if _, log, err := parsed(t, "account", "list", "--database-url-file", path); err != nil || !strings.Contains(log, path) {
+	if _, log, err := parsed(t, "account", "list", "--database-url-file", path); err != nil ||
+		!strings.Contains(log, path) {
 		t.Errorf("readable by others: %v, log %q; want a warning", err, log)
 	}
-	if _, _, err := parsed(t, "key", "list", "--database-url-file", path, "--database-url", "sqlite:y"); err == nil || !strings.Contains(err.Error(), "both") {
+	_, _, err := parsed(t, "key", "list", "--database-url-file", path, "--database-url", "sqlite:y")
+	if err == nil || !strings.Contains(err.Error(), "both") {
 		t.Errorf("both flags: %v", err)
 	}
 	t.Setenv("COLAREGISTRY_DATABASE_URL", "sqlite:y")
-	if _, _, err := parsed(t, "key", "list", "--database-url-file", path); err == nil || !strings.Contains(err.Error(), "both") {
+	if _, _, err := parsed(t, "key", "list", "--database-url-file", path); err == nil ||
+		!strings.Contains(err.Error(), "both") {
 		t.Errorf("a flag and the environment: %v", err)
 	}
 }
 
-// TestSecretFlagsHaveFiles: every command that takes a flag with a secret takes it from a file, too.
+// TestSecretFlagsHaveFiles: every command that takes a flag with a secret takes it from a file,
+// too.
 func TestSecretFlagsHaveFiles(t *testing.T) {
 	parser, err := kong.New(&cli{})
 	if err != nil {
@@ -98,7 +107,8 @@ func TestSecretFlagsHaveFiles(t *testing.T) {
 		}
 		for _, secret := range []string{"database-url", "smtp", "sign-in-client-secret"} {
 			if names[secret] != files[secret+secretFileSuffix] {
-				t.Errorf("%s: --%s %t, --%s%s %t", command.Path(), secret, names[secret], secret, secretFileSuffix, files[secret+secretFileSuffix])
+				t.Errorf("%s: --%s %t, --%s%s %t", command.Path(), secret, names[secret], secret, secretFileSuffix,
+					files[secret+secretFileSuffix])
 			}
 		}
 		for name := range files {

@@ -23,14 +23,17 @@ type welcome struct {
 	key       auth.Secret
 }
 
-// isPrivate reports whether standard output may show secrets: only this machine reaches the server, or the output is a
-// terminal. The output of any other server ends up in the logs of a container or a service.
+// isPrivate reports whether standard output may show secrets: only this machine reaches the server,
+// or the output is a terminal. The output of any other server ends up in the logs of a container or
+// a service.
 func isPrivate(env *environment, listening net.Addr) bool {
 	return isLoopback(listening) || interactive(env.stdout)
 }
 
 // welcome prints where the server is and how to use it. made is what a first start made, or nil.
-func (c *serveCommand) welcome(env *environment, st store.Store, publicURL string, made *demonstration, private bool, index *search.Index) error {
+func (c *serveCommand) welcome(
+	env *environment, st store.Store, publicURL string, made *demonstration, private bool, index *search.Index,
+) error {
 	w := welcome{publicURL: publicURL, dataFlag: c.dataFlag()}
 	if made != nil {
 		defer made.unlock()
@@ -52,7 +55,8 @@ func (c *serveCommand) welcome(env *environment, st store.Store, publicURL strin
 	return nil
 }
 
-// addLink adds a link that signs in to the demonstration account, unless there is none or people sign in with an issuer.
+// addLink adds a link that signs in to the demonstration account, unless there is none or people
+// sign in with an issuer.
 func (c *serveCommand) addLink(env *environment, st store.Store, w *welcome, private bool) error {
 	if !c.embedded() || c.Demo == "never" || len(c.SignInClients) > 0 {
 		return nil
@@ -108,12 +112,16 @@ func (w *welcome) later(labels int) string {
 // links lists the addresses of the server.
 func (w *welcome) links() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  Base URL    %s/api/v1\n  Reference   %s/docs\n  Assistants  %s%s   (MCP, with the key as a bearer token)\n", w.publicURL, w.publicURL, w.publicURL, mcp.Path)
+	fmt.Fprintf(&b, "  Base URL    %s/api/v1\n", w.publicURL)
+	fmt.Fprintf(&b, "  Reference   %s/docs\n", w.publicURL)
+	fmt.Fprintf(&b, "  Assistants  %s%s   (MCP, with the key as a bearer token)\n", w.publicURL, mcp.Path)
 	switch {
 	case w.link != "":
-		fmt.Fprintf(&b, "  Dashboard   %s\n              (signs in to the account %s; works once, within 15 minutes: account link makes another)\n", w.link, demoEmail)
+		fmt.Fprintf(&b, "  Dashboard   %s\n", w.link)
+		fmt.Fprintf(&b, "              (signs in to the account %s; works once, within 15 minutes: account link makes another)\n", demoEmail)
 	case w.demo:
-		fmt.Fprintf(&b, "  Dashboard   %s/   (run this to make a sign-in link)\n              %s\n", w.publicURL, w.linkCommand())
+		fmt.Fprintf(&b, "  Dashboard   %s/   (run this to make a sign-in link)\n", w.publicURL)
+		fmt.Fprintf(&b, "              %s\n", w.linkCommand())
 	default:
 		fmt.Fprintf(&b, "  Dashboard   %s/\n", w.publicURL)
 	}

@@ -16,8 +16,9 @@ import (
 
 var printedSecret = regexp.MustCompile(`lar_\w+|/sign-in/link/\S+`)
 
-// TestFirstStartPrintsNoSecrets starts a server that other machines reach, with its output in a pipe as in a container. Neither
-// the first start nor a later one prints a credential; both print the commands that make them, which work.
+// TestFirstStartPrintsNoSecrets starts a server that other machines reach, with its output in a
+// pipe as in a container. Neither the first start nor a later one prints a credential; both print
+// the commands that make them, which work.
 func TestFirstStartPrintsNoSecrets(t *testing.T) {
 	dir := t.TempDir()
 	markFirstStart(t, dir)
@@ -37,7 +38,8 @@ func TestFirstStartPrintsNoSecrets(t *testing.T) {
 				continue
 			}
 			args := strings.Fields(strings.ReplaceAll(command, "'", ""))
-			if out := s.Run(args[:len(args)-2]...); !printedSecret.MatchString(out) { // without --data-dir, which Run adds
+			args = args[:len(args)-2] // without --data-dir, which Run adds
+			if out := s.Run(args...); !printedSecret.MatchString(out) {
 				t.Errorf("%s prints %s", command, out)
 			}
 		}
@@ -59,7 +61,8 @@ func TestFirstStartOnLoopback(t *testing.T) {
 	}
 }
 
-// markFirstStart makes the next start in an empty folder a first start with few labels, as if one had been cut off.
+// markFirstStart makes the next start in an empty folder a first start with few labels, as if one
+// had been cut off.
 func markFirstStart(t *testing.T, dir string) {
 	t.Helper()
 	b, err := json.Marshal(demo.Options{Colas: 50, Seed: 1, AsOf: cola.DateOf(time.Now())})

@@ -14,9 +14,12 @@ func (s *site) responses(key string) map[string]answer {
 	header, all := http.Header{"X-Api-Key": {key}}, map[string]answer{}
 	stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for _, target := range []string{
-		"GET /api/v1/usage", "GET /api/v1/nothing", "POST /api/v1/usage", "GET /api/v1/colas?nothing=1", "OPTIONS /api/v1/colas", "HEAD /api/v1/usage",
-		"GET /api/v1/openapi.json", "GET /docs", "GET /healthz", "GET /readyz", "GET /images/nothing", "GET /feeds/nothing", "GET /unsubscribe/nothing",
-		"GET /nothing", "BREW /", "GET /", "GET /sign-in", "GET /keys", "GET /sign-in/link/nothing", "GET /assets/x/style.css", "POST /sign-out", "GET /mcp", "POST /mcp",
+		"GET /api/v1/usage", "GET /api/v1/nothing", "POST /api/v1/usage", "GET /api/v1/colas?nothing=1",
+		"OPTIONS /api/v1/colas", "HEAD /api/v1/usage",
+		"GET /api/v1/openapi.json", "GET /docs", "GET /healthz", "GET /readyz", "GET /images/nothing",
+		"GET /feeds/nothing", "GET /unsubscribe/nothing",
+		"GET /nothing", "BREW /", "GET /", "GET /sign-in", "GET /keys", "GET /sign-in/link/nothing",
+		"GET /assets/x/style.css", "POST /sign-out", "GET /mcp", "POST /mcp",
 		"GET /.well-known/oauth-protected-resource",
 	} {
 		method, path, _ := strings.Cut(target, " ")
@@ -27,20 +30,24 @@ func (s *site) responses(key string) map[string]answer {
 	return all
 }
 
-// TestStrictTransport: every response tells browsers to stay on https if the public URL is https, and none if it is not.
+// TestStrictTransport: every response tells browsers to stay on https if the public URL is https,
+// and none if it is not.
 func TestStrictTransport(t *testing.T) {
-	for public, want := range map[string]string{"https://registry.example": "max-age=31536000", "http://registry.example": ""} {
+	for public, want := range map[string]string{"https://registry.example": "max-age=31536000",
+		"http://registry.example": ""} {
 		onBoth(t, program.Options{Flags: []string{"--public-url", public}}, func(t *testing.T, s *site) {
 			for request, got := range s.responses(s.account("holder@example.com", cola.TierPro).Key.Reveal()) {
 				if header := got.Header.Get("Strict-Transport-Security"); header != want {
-					t.Errorf("%s, %s: %d with Strict-Transport-Security %q, want %q", public, request, got.Status, header, want)
+					t.Errorf("%s, %s: %d with Strict-Transport-Security %q, want %q", public, request, got.Status,
+						header, want)
 				}
 			}
 		})
 	}
 }
 
-// TestPlainCookiesAreWarnedOf: an operator learns that cookies lack Secure, at the start and once from requests.
+// TestPlainCookiesAreWarnedOf: an operator learns that cookies lack Secure, at the start and once
+// from requests.
 func TestPlainCookiesAreWarnedOf(t *testing.T) {
 	forwarded := http.Header{"X-Forwarded-Proto": {"https"}}
 	for name, tt := range map[string]struct {

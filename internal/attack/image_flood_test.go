@@ -14,8 +14,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestImageFlood asks for hundreds of distinct label images at once, without credentials. The server draws a few, queues
-// some, refuses the rest, and goes on answering requests that are paid for. Requests that leave free their places.
+// TestImageFlood asks for hundreds of distinct label images at once, without credentials. The
+// server draws a few, queues some, refuses the rest, and goes on answering requests that are paid
+// for. Requests that leave free their places.
 func TestImageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		a := s.account("holder@example.com", cola.TierPro)
@@ -80,7 +81,8 @@ func (s *site) images(key string, n int) (paths []string) {
 				Images int    `json:"image_count"`
 			}
 		}
-		list := s.rest(key, http.MethodGet, fmt.Sprintf("/colas?approval_date_from=2005-01-01&per_page=100&page=%d", page), nil)
+		list := s.rest(key, http.MethodGet, fmt.Sprintf("/colas?approval_date_from=2005-01-01&per_page=100&page=%d",
+			page), nil)
 		if err := json.Unmarshal(list.Body, &found); err != nil || len(found.Data) == 0 {
 			s.t.Fatalf("page %d of labels: %v, %s", page, err, list.Body)
 		}

@@ -17,10 +17,12 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// secretPart stands for any secret in a URL: a sign-in link, a feed, a token in an email, an OAuth code.
+// secretPart stands for any secret in a URL: a sign-in link, a feed, a token in an email, an OAuth
+// code.
 const secretPart = "Zx7_SECRET-9q"
 
-// TestServerLogHoldsNoSecrets sends a secret in the path and the query of every route. The server's own log must not hold it.
+// TestServerLogHoldsNoSecrets sends a secret in the path and the query of every route. The server's
+// own log must not hold it.
 func TestServerLogHoldsNoSecrets(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--log-level", "debug"}}, func(t *testing.T, s *site) {
 		s.sendSecrets(s.URL)
@@ -30,7 +32,8 @@ func TestServerLogHoldsNoSecrets(t *testing.T) {
 	})
 }
 
-// TestProxyLogHoldsNoSecrets does so through HAProxy with deploy/haproxy.cfg. Its log names routes only.
+// TestProxyLogHoldsNoSecrets does so through HAProxy with deploy/haproxy.cfg. Its log names routes
+// only.
 func TestProxyLogHoldsNoSecrets(t *testing.T) {
 	s := startOnSQLite(t, program.Options{})
 	proxy, log := s.startProxy("", "")
@@ -39,7 +42,8 @@ func TestProxyLogHoldsNoSecrets(t *testing.T) {
 	if strings.Contains(lines, "SECRET") {
 		t.Errorf("the log:\n%s", linesWith(lines, "SECRET"))
 	}
-	for _, want := range []string{"route=sign-in ", "route=feeds ", "route=unsubscribe ", "route=confirm ", "route=api/v1/colas ", "route=home ", "route=other ", "method=other "} {
+	for _, want := range []string{"route=sign-in ", "route=feeds ", "route=unsubscribe ", "route=confirm ",
+		"route=api/v1/colas ", "route=home ", "route=other ", "method=other "} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no line with %s in\n%s", want, lines)
 		}
@@ -51,7 +55,8 @@ func TestProxyLogHoldsNoSecrets(t *testing.T) {
 	}
 }
 
-// TestProxyLimitsClients: a client that floods HAProxy gets 429 with Retry-After, and heads that are too large are refused.
+// TestProxyLimitsClients: a client that floods HAProxy gets 429 with Retry-After, and heads that
+// are too large are refused.
 func TestProxyLimitsClients(t *testing.T) {
 	s := startOnSQLite(t, program.Options{})
 	proxy, _ := s.startProxy("sc_http_req_rate(0) gt 2000", "sc_http_req_rate(0) gt 20")
@@ -59,31 +64,38 @@ func TestProxyLimitsClients(t *testing.T) {
 	for range 30 {
 		last = s.sendTo(proxy, http.MethodGet, "/healthz", nil)
 	}
-	if body := last.JSON(t); last.Status != http.StatusTooManyRequests || last.Header.Get("Retry-After") == "" || body["error"] == nil {
+	if body := last.JSON(t); last.Status != http.StatusTooManyRequests || last.Header.Get("Retry-After") == "" ||
+		body["error"] == nil {
 		t.Errorf("a flood: %d %v %s", last.Status, last.Header, last.Body)
 	}
 	proxy, _ = s.startProxy("", "")
-	if large := s.sendTo(proxy, http.MethodGet, "/healthz", http.Header{"X-Large": {strings.Repeat("x", 20<<10)}}); large.Status < 400 {
+	if large := s.sendTo(proxy, http.MethodGet, "/healthz",
+		http.Header{"X-Large": {strings.Repeat("x", 20<<10)}}); large.Status < 400 {
 		t.Errorf("a head of 20 KiB: %d", large.Status)
 	}
 }
 
-// sendSecrets sends a secret to every route of the server, in place of each variable and in the query, and returns the number of
-// requests.
+// sendSecrets sends a secret to every route of the server, in place of each variable and in the
+// query, and returns the number of requests.
 func (s *site) sendSecrets(to string) (sent int) {
 	s.t.Helper()
 	var spec struct{ Paths map[string]any }
-	if err := json.Unmarshal(s.send(http.DefaultClient, http.MethodGet, "/api/v1/openapi.json", nil, nil).Body, &spec); err != nil {
+	if err := json.Unmarshal(s.send(http.DefaultClient, http.MethodGet, "/api/v1/openapi.json", nil, nil).Body,
+		&spec); err != nil {
 		s.t.Fatal(err)
 	}
-	paths := append(dashboard.Pages(), "/"+secretPart, "/api/v1/"+secretPart, "/%66eeds/"+secretPart, "//feeds/"+secretPart, "//"+secretPart, "/Feeds/"+secretPart,
-		"/sign-in/link%2F"+secretPart, "/feeds/{token}", "/unsubscribe/{token}", "/confirm/{token}", "/assets/"+secretPart+"/x", "/mcp/"+secretPart)
+	paths := append(dashboard.Pages(), "/"+secretPart, "/api/v1/"+secretPart, "/%66eeds/"+secretPart,
+		"//feeds/"+secretPart, "//"+secretPart, "/Feeds/"+secretPart,
+		"/sign-in/link%2F"+secretPart, "/feeds/{token}", "/unsubscribe/{token}", "/confirm/{token}",
+		"/assets/"+secretPart+"/x", "/mcp/"+secretPart)
 	for path := range spec.Paths {
 		paths = append(paths, "/api/v1"+path)
 	}
-	query := "?code=" + secretPart + "&state=" + secretPart + "&token=" + secretPart + "&return=%2Fsign-in%2Flink%2F" + secretPart + ";" + secretPart
+	query := "?code=" + secretPart + "&state=" + secretPart + "&token=" + secretPart +
+		"&return=%2Fsign-in%2Flink%2F" + secretPart + ";" + secretPart
 	header := http.Header{
-		"X-Api-Key": {secretPart}, "Cookie": {"session=" + secretPart + "; __Host-session=" + secretPart}, "Referer": {"https://x.example/" + secretPart},
+		"X-Api-Key": {secretPart}, "Cookie": {"session=" + secretPart + "; __Host-session=" + secretPart},
+		"Referer":    {"https://x.example/" + secretPart},
 		"User-Agent": {secretPart}, "X-Request-Id": {"lar_" + secretPart},
 	}
 	for _, path := range paths {
@@ -96,7 +108,8 @@ func (s *site) sendSecrets(to string) (sent int) {
 	return sent
 }
 
-// sendTo sends a request to any server and does not follow redirects. A response that breaks off is the zero answer.
+// sendTo sends a request to any server and does not follow redirects. A response that breaks off is
+// the zero answer.
 func (s *site) sendTo(server, method, path string, header http.Header) answer {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, server, nil)
@@ -105,7 +118,8 @@ func (s *site) sendTo(server, method, path string, header http.Header) answer {
 	}
 	req.URL.Opaque, req.URL.RawQuery, _ = strings.Cut(path, "?") // as it is, escapes included
 	if strings.HasPrefix(path, "//") {
-		req.URL.Opaque = strings.TrimPrefix(server, "http:") + req.URL.Opaque // which makes the target absolute, with the host
+		req.URL.Opaque = strings.TrimPrefix(server,
+			"http:") + req.URL.Opaque // which makes the target absolute, with the host
 	}
 	if header != nil {
 		req.Header = header.Clone()
@@ -122,8 +136,8 @@ func (s *site) sendTo(server, method, path string, header http.Header) answer {
 	return answer{resp.StatusCode, resp.Header, content}
 }
 
-// startProxy starts HAProxy with the deployed configuration in front of the server, and returns its URL and the file that it
-// logs to. In the configuration, replace takes the place of old.
+// startProxy starts HAProxy with the deployed configuration in front of the server, and returns its
+// URL and the file that it logs to. In the configuration, replace takes the place of old.
 func (s *site) startProxy(old, replace string) (url, log string) {
 	s.t.Helper()
 	haproxy, err := exec.LookPath("haproxy")
@@ -149,7 +163,8 @@ func (s *site) startProxy(old, replace string) (url, log string) {
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	if out, err := exec.Command(haproxy, "-c", "-f", file).CombinedOutput(); err != nil || strings.Contains(string(out), "WARNING") {
+	if out, err := exec.Command(haproxy, "-c", "-f", file).CombinedOutput(); err != nil ||
+		strings.Contains(string(out), "WARNING") {
 		s.t.Fatalf("haproxy -c: %v\n%s", err, out)
 	}
 	log = filepath.Join(dir, "log")

@@ -14,8 +14,8 @@ import (
 
 const root = "../.."
 
-// TestVulnerabilityScan runs scripts/vulnerabilities on one package with databases of its own: an empty one, one with an entry for a
-// module that the package uses, and none.
+// TestVulnerabilityScan runs scripts/vulnerabilities on one package with databases of its own: an
+// empty one, one with an entry for a module that the package uses, and none.
 func TestVulnerabilityScan(t *testing.T) {
 	tool := scanner(t)
 	for name, tt := range map[string]struct {
@@ -45,7 +45,8 @@ func TestVulnerabilityScan(t *testing.T) {
 // TestVulnerabilityScannerUnreachable: a tool that cannot be installed has looked nothing up.
 func TestVulnerabilityScannerUnreachable(t *testing.T) {
 	t.Setenv("GOPROXY", "off")
-	if out, summary, exit := scan(t, t.TempDir(), "--strict", "golang.org/x/vuln/cmd/govulncheck@v0.0.1"); exit != 2 || !strings.Contains(summary, "unknown") {
+	if out, summary, exit := scan(t, t.TempDir(), "--strict",
+		"golang.org/x/vuln/cmd/govulncheck@v0.0.1"); exit != 2 || !strings.Contains(summary, "unknown") {
 		t.Errorf("exit %d; summary %q\n%s", exit, summary, out)
 	}
 }
@@ -71,7 +72,8 @@ func scan(t *testing.T, database string, args ...string) (out, summary string, e
 	return string(printed), string(written), exit
 }
 
-// scanner returns the govulncheck that the Makefile pins, or an older one if that cannot be installed.
+// scanner returns the govulncheck that the Makefile pins, or an older one if that cannot be
+// installed.
 func scanner(t *testing.T) string {
 	t.Helper()
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
@@ -103,7 +105,8 @@ func vulnerabilities(t *testing.T, module string) string {
 		entries = fmt.Sprintf(`[{"id":%q,"modified":%q}]`, id, date)
 	}
 	for name, content := range map[string]string{
-		"index/db.json": fmt.Sprintf(`{"modified":%q}`, date), "index/modules.json": modules, "index/vulns.json": entries,
+		"index/db.json": fmt.Sprintf(`{"modified":%q}`, date), "index/modules.json": modules,
+		"index/vulns.json": entries,
 		"ID/" + id + ".json": fmt.Sprintf(`{"schema_version":"1.3.1","id":%q,"modified":%[2]q,"published":%[2]q,"summary":"Made up.","details":"Made up.",
 			"affected":[{"package":{"name":%[3]q,"ecosystem":"Go"},"ranges":[{"type":"SEMVER","events":[{"introduced":"0"}]}],
 			"ecosystem_specific":{"imports":[{"path":"golang.org/x/text/unicode/norm"}]}}],
