@@ -1,18 +1,21 @@
-# Build: docker build -t colaregistry .
-# Run:   docker run -p 8080:8080 -v colaregistry-data:/data colaregistry
-FROM golang:1.26 AS build
+# Build: docker build --tag colaregistry .
+# Run:   docker run --publish 8080:8080 --volume colaregistry-data:/data --read-only --cap-drop ALL \
+#          --security-opt no-new-privileges --memory 4g colaregistry
+#
+# Tags name exact versions. Pin the digest beside the tag, and refresh both, as docs/OPERATIONS.md ("Containers") says.
+FROM golang:1.26.8 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
-RUN go mod download
+RUN go mod download && go mod verify
 COPY . .
 RUN CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /out/colaregistry ./cmd/colaregistry \
- && mkdir /out/data /out/secrets
+ && mkdir /out/data /out/keys
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/colaregistry /colaregistry
 COPY --from=build --chown=65532:65532 /out/data /data
-COPY --from=build --chown=65532:65532 /out/secrets /secrets
+COPY --from=build --chown=65532:65532 /out/keys /keys
 USER 65532:65532
 VOLUME /data
 EXPOSE 8080

@@ -9,7 +9,7 @@ TRANSLATED := modernc.org/sqlite/lib modernc.org/libc
 RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANSLATED),-gcflags='$(p)=-d=checkptr=0 -race=false')
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint openapi-lint vuln fuzz bench perf perf-sql cluster-test conformance screenshots generate run tools
+.PHONY: help test race lint openapi-lint vuln vuln-strict fuzz bench perf perf-sql cluster-test conformance screenshots generate run tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,8 +32,11 @@ lint: tools ## formatting, vet, staticcheck, module file, OpenAPI, known vulnera
 openapi-lint: tools ## lint the committed OpenAPI document
 	npx --yes $(REDOCLY) lint httpapi/openapi.json
 
-vuln: ## look for known vulnerabilities; where the database cannot be reached, say so and go on
+vuln: ## look for known vulnerabilities; warn if the database is unreachable (COLAREGISTRY_VULNDB=file:///mirror)
 	@./scripts/vulnerabilities $(GOVULNCHECK)
+
+vuln-strict: ## the same, but fail if the database is unreachable: required for a release
+	@./scripts/vulnerabilities --strict $(GOVULNCHECK)
 
 cluster-test: tools ## three processes on PostgreSQL with a standby, under load, killed, cut off and failed over: answered against charged (CLUSTER_TEST=flags)
 	go run ./internal/cluster $(CLUSTER_TEST)

@@ -55,8 +55,9 @@ type Browsers interface {
 
 // Options settle how the edge serves. PublicURL and Logger must be set.
 type Options struct {
-	PublicURL  string // scheme and host that users reach the service at, without a slash at the end
-	BillingURL string // where the operator sells larger plans; empty: nowhere
+	PublicURL  string   // scheme and host that users reach the service at, without a slash at the end
+	Hosts      []string // other names that the service is reached by, without ports
+	BillingURL string   // where the operator sells larger plans; empty: nowhere
 	// SignInForApps tells that apps may act for account holders who sign in at an issuer, besides with keys.
 	SignInForApps bool
 	Logger        *slog.Logger          // gets one event a request
@@ -73,6 +74,7 @@ type edge struct {
 	pace     *pace
 	assets   *assets
 	pages    pages
+	hosts    []string // that the service is reached by, see plainHost
 }
 
 // New returns the handler of the paths that the edge Handles.
@@ -82,14 +84,14 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 		o.Now = time.Now
 	}
 	e := &edge{svc: svc, browsers: browsers, opts: o, now: o.Now, pace: newPace(o.Now), assets: loadAssets()}
-	e.pages = parsePages(e.assets)
+	e.pages, e.hosts = parsePages(e.assets), ownHosts(o)
 	table := routes()
 	r := chi.NewRouter()
 	recorder := web.NewRecorder(o.Logger, o.Metrics, patternsOf(table), routeOf)
 	r.Use(web.RequestID, recorder.Record, web.Compress(), e.secure, web.Recover)
 	r.Get(assetsPath+"{version}/{name}", e.assets.serve) // which no session is read for
 	r.Group(func(r chi.Router) {
-		r.Use(browsers.Load, e.refuseForged)
+		r.Use(e.refuseEmbedded, browsers.Load, e.refuseForged)
 		r.NotFound(e.anybody((*visit).notFound))
 		r.MethodNotAllowed(e.anybody((*visit).wrongMethod))
 		for _, to := range table {

@@ -85,6 +85,68 @@ func TestOnlyItsReaderSpends(t *testing.T) {
 	long.wellMade(t)
 }
 
+// TestOnlyPagesOfTheirOwnSpend: a charged page that a browser loads as part of another page, or ahead, is refused and free.
+func TestOnlyPagesOfTheirOwnSpend(t *testing.T) {
+	s := mustSite(t)
+	label := s.someLabel()
+	headers := []string{
+		"Accept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", "Sec-Purpose: prefetch;prerender", "Purpose: prefetch", "X-Moz: prefetch",
+		"X-Purpose: preview", "Sec-Fetch-Dest: ", "Sec-Fetch-Dest: Document", "Sec-Fetch-Dest: document, image",
+	}
+	for _, dest := range []string{
+		"audio", "audioworklet", "embed", "empty", "font", "frame", "iframe", "image", "json", "manifest", "object", "paintworklet", "report", "script",
+		"serviceworker", "sharedworker", "style", "track", "video", "webidentity", "worker", "xslt", "of tomorrow",
+	} {
+		headers = append(headers, "Sec-Fetch-Dest: "+dest)
+	}
+	for target := range s.chargedPages() {
+		for _, header := range headers {
+			s.registry.Pass(time.Second) // pages have a pace
+			before, requests := s.used(), s.requests()
+			page := s.ask(http.MethodGet, target, header, "Sec-Fetch-Site: same-origin")
+			if page.StatusCode != http.StatusForbidden || strings.Contains(page.body, label+`"`) {
+				t.Errorf("%s, %s: %d", target, header, page.StatusCode)
+			}
+			s.costs(before, 0, 0)
+			if n := s.requests(); n != requests {
+				t.Errorf("%s, %s counts as %d requests", target, header, n-requests)
+			}
+		}
+	}
+}
+
+// TestDocumentsSpend: the headers of a reader who opens a page change nothing about its cost.
+func TestDocumentsSpend(t *testing.T) {
+	s := mustSite(t)
+	label := s.someLabel()
+	for _, headers := range [][]string{
+		nil, {"Sec-Fetch-Dest: document", "Sec-Fetch-Site: same-origin"}, {"Accept: */*"},
+		{"Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"},
+	} {
+		before := s.used()
+		if page := s.ask(http.MethodGet, "/explore/"+label, headers...); page.StatusCode != http.StatusOK {
+			t.Errorf("%v: %d", headers, page.StatusCode)
+		}
+		s.costs(before, 0, 1)
+	}
+}
+
+// TestEmbeddedPages: no page at all is part of another one. Only our own scripts fetch free pages.
+func TestEmbeddedPages(t *testing.T) {
+	s := mustSite(t)
+	for _, target := range []string{"/", "/keys/new", "/usage", "/sign-in", "/sign-in/callback?code=x&state=y", "/sign-in/link/x", "/nothing/here"} {
+		for _, headers := range [][]string{
+			{"Sec-Fetch-Dest: image", "Sec-Fetch-Site: same-origin"}, {"Sec-Fetch-Dest: iframe", "Sec-Fetch-Site: same-origin"},
+			{"Sec-Fetch-Dest: empty", "Sec-Fetch-Site: same-site"}, {"Sec-Fetch-Dest: empty"},
+		} {
+			if page := s.ask(http.MethodGet, target, headers...); page.StatusCode != http.StatusForbidden {
+				t.Errorf("%s, %v: %d", target, headers, page.StatusCode)
+			}
+		}
+	}
+	s.ask(http.MethodGet, "/usage", "Sec-Fetch-Dest: empty", "Sec-Fetch-Site: same-origin").shows(t, http.StatusOK, "This month")
+}
+
 // TestFreeFromElsewhere: what costs nothing does not wait.
 func TestFreeFromElsewhere(t *testing.T) {
 	s := mustSite(t)

@@ -113,7 +113,7 @@ func (v *visit) row(c *cola.ColaSummary, image string) labelRow {
 		Origin: name(string(c.OriginName)), Status: string(c.ApplicationStatus), Approved: c.ApprovalDate, Permit: name(c.PermitNumber),
 		PermitHref: permitHref(c.PermitNumber),
 	}
-	r.Picture = pictureAt(v.opts.PublicURL, image)
+	r.Picture = v.recordLinks().picture(image)
 	r.Picture.Alt = "Label of " + strings.TrimSpace(r.Brand+" "+r.Product)
 	return r
 }

@@ -88,14 +88,14 @@ func (v *visit) label() error {
 func (v *visit) labelPage(l *registry.LabelPage) labelPage {
 	c := &l.Label
 	p := labelPage{
-		Row: v.row(&c.ColaSummary, string(c.MainImageURL)), Groups: factGroups(c, v.opts.PublicURL), Permit: plainText(c.PermitNumber), Cost: detailCost(v.quota),
+		Row: v.row(&c.ColaSummary, string(c.MainImageURL)), Groups: factGroups(c, v.recordLinks()), Permit: plainText(c.PermitNumber), Cost: detailCost(v.quota),
 		PermitSearch: allHistory("permit_number", c.PermitNumber),
 	}
 	images := c.Images[:min(len(c.Images), mostImages)]
 	barcodes := c.Barcodes[:min(len(c.Barcodes), mostBarcodes)]
 	p.MoreImages, p.MoreBarcodes = len(c.Images)-len(images), len(c.Barcodes)-len(barcodes)
 	for i := range images {
-		p.Images = append(p.Images, labelImageOf(&images[i], i+1, p.Row, v.opts.PublicURL))
+		p.Images = append(p.Images, labelImageOf(&images[i], i+1, p.Row, v.recordLinks()))
 	}
 	for i := range barcodes {
 		p.Barcodes = append(p.Barcodes, labelBarcodeOf(&barcodes[i], images))
@@ -114,14 +114,14 @@ func (v *visit) labelPage(l *registry.LabelPage) labelPage {
 	return p
 }
 
-func labelImageOf(img *cola.Image, number int, of labelRow, publicURL string) labelImage {
+func labelImageOf(img *cola.Image, number int, of labelRow, links recordLinks) labelImage {
 	position := shortened(plainText(string(img.ContainerPosition)), shownName)
 	title := "Image"
 	if position != "" {
 		first, size := utf8.DecodeRuneInString(position)
 		title = string(unicode.ToUpper(first)) + position[size:] + " image"
 	}
-	one := labelImage{Number: number, Picture: pictureAt(publicURL, string(img.ImageURL)), Title: title}
+	one := labelImage{Number: number, Picture: links.picture(string(img.ImageURL)), Title: title}
 	one.Picture.Alt = title + " of " + strings.TrimSpace(of.Brand+" "+of.Product)
 	if w, h := img.WidthPixels.V, img.HeightPixels.V; w > 0 && h > 0 && w <= maxSide && h <= maxSide {
 		one.Picture.Width, one.Picture.Height = w, h

@@ -112,10 +112,10 @@ func codedFact(name string, value, code cola.Text) fact {
 	return textFact(name, value)
 }
 
-// factGroups tells everything that is known of a label but its images and the barcodes in them.
-func factGroups(c *cola.Cola, publicURL string) []factGroup {
+// factGroups returns everything known about a label except its images and the barcodes in them.
+func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 	all := []factGroup{
-		{Title: "Label", Facts: labelFacts(c, publicURL)},
+		{Title: "Label", Facts: labelFacts(c, links)},
 		{Title: "Product", Facts: productFacts(c)},
 		{Title: "Dates", Facts: facts(
 			dayFact("Applied for", c.ApplicationDate), dayFact("Approved", c.ApprovalDate), dayFact("Expires or expired", c.ExpirationDate),
@@ -134,7 +134,7 @@ func factGroups(c *cola.Cola, publicURL string) []factGroup {
 			textFact("Artwork", c.LLMArtworkCredit).derived())},
 		{Title: "Exemption and resubmission", Facts: facts(
 			textFact("Certificate of exemption for sale in", c.ForExemptionState), yesFact("Submitted again", c.IsResubmission), earlierFact(c.ForResubmissionTTBID))},
-		{Title: "Pictures", Facts: pictureFacts(c, publicURL)},
+		{Title: "Pictures", Facts: pictureFacts(c, links)},
 	}
 	var told []factGroup
 	for _, g := range all {
@@ -145,7 +145,7 @@ func factGroups(c *cola.Cola, publicURL string) []factGroup {
 	return told
 }
 
-func labelFacts(c *cola.Cola, publicURL string) []fact {
+func labelFacts(c *cola.Cola, links recordLinks) []fact {
 	barcode := wordsFact("Main barcode", string(c.BarcodeValue)).to(barcodeHref(string(c.BarcodeValue)))
 	if c.BarcodeValue == "" && c.HasBarcode {
 		barcode = wordsFact("Main barcode", "known, not its value")
@@ -153,7 +153,7 @@ func labelFacts(c *cola.Cola, publicURL string) []fact {
 	return facts(
 		wordsFact("TTB id", c.TTBID.String()), wordsFact("Brand", c.BrandName), textFact("Product name", c.ProductName), textFact("Status", c.ApplicationStatus),
 		textFact("Application", c.ApplicationType), yesFact("Distinctive container", c.IsDistinctiveContainer), textFact("Its capacity", c.ForDistinctiveCapacity),
-		barcode, textFact("Type of the barcode", c.BarcodeType), outsideFact("QR code", c.QRCodeURL, publicURL),
+		barcode, textFact("Type of the barcode", c.BarcodeType), outsideFact("QR code", c.QRCodeURL, links),
 	)
 }
 
@@ -176,12 +176,12 @@ func productFacts(c *cola.Cola) []fact {
 	)
 }
 
-// pictureFacts tells what pictures and barcodes the record says that there are.
-func pictureFacts(c *cola.Cola, publicURL string) []fact {
+// pictureFacts returns which images and barcodes the record says there are.
+func pictureFacts(c *cola.Cola, links recordLinks) []fact {
 	return facts(
 		wordsFact("Barcode", map[bool]string{true: "known", false: "none known"}[c.HasBarcode]), wholeFact("Images", c.ImageCount),
 		yesFact("Front image", c.HasFrontImage), yesFact("Back image", c.HasBackImage), yesFact("Neck image", c.HasNeckImage), yesFact("Strip image", c.HasStripImage),
-		outsideFact("Main image", c.MainImageURL, publicURL),
+		outsideFact("Main image", c.MainImageURL, links),
 	)
 }
 
@@ -208,10 +208,10 @@ func earlierFact(id cola.TTBID) fact {
 	return wordsFact("Earlier label", id.String()).to(explorePath + "/" + id.String())
 }
 
-// outsideFact is an address of third parties: a link where it is one that may be opened.
-func outsideFact(name string, address cola.Text, publicURL string) fact {
+// outsideFact is an address found in a record, as a link if it can be one.
+func outsideFact(name string, address cola.Text, links recordLinks) fact {
 	f := textFact(name, address)
-	f.Href = linkTo(publicURL, string(address))
+	f.Href = links.href(string(address))
 	f.Outside = f.Href != "" && f.Href[0] != '/'
 	return f
 }

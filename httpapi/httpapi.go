@@ -10,7 +10,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -75,7 +74,7 @@ type Options struct {
 	Logger         *slog.Logger  // gets one event a request; nil: slog.Default
 	Timeout        time.Duration // for one request's work; zero: 30 seconds
 	AllowedOrigins []string      // of browsers' scripts; none: any origin, as no request is authorised by a cookie
-	MaxDrawings    int           // label images drawn at one time; zero: one a processor
+	MaxDrawings    int           // label images drawn at a time; zero: one fewer than processors, at least one
 
 	// Resource is what clients of OAuth are told where their token is refused; the zero Resource when keys are the only credentials.
 	Resource auth.Resource
@@ -95,8 +94,9 @@ type api struct {
 	ops        []operation
 	patterns   map[string]bool // of the routes, as chi tells them
 	recorder   *web.Recorder
-	drawings   chan struct{} // holds a token for each image being drawn
-	buffers    sync.Pool     // of *bytes.Buffer
+	imageReads gate // of label records for images
+	drawings   *drawings
+	buffers    sync.Pool // of *bytes.Buffer
 	imageQuery decoder[imageParams]
 	spec       document // the OpenAPI document
 	page       document // the reference page
@@ -122,7 +122,8 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 		auth:       authenticator,
 		opts:       o,
 		ops:        operations(svc),
-		drawings:   make(chan struct{}, o.MaxDrawings),
+		imageReads: newGate(readingImages, waitingReads),
+		drawings:   newDrawings(o.MaxDrawings, waitingDrawings, keptDrawings),
 		buffers:    sync.Pool{New: newBuffer},
 		imageQuery: newDecoder[imageParams](),
 	}
@@ -148,7 +149,7 @@ func (o Options) withDefaults() Options {
 		o.AllowedOrigins = []string{"*"}
 	}
 	if o.MaxDrawings <= 0 {
-		o.MaxDrawings = runtime.GOMAXPROCS(0)
+		o.MaxDrawings = defaultDrawings()
 	}
 	return o
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -15,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// picture is a format that label images are drawn in.
+// picture is an image format.
 type picture struct {
 	name        string
 	contentType string
@@ -25,7 +26,7 @@ type picture struct {
 func asSVG() picture { return picture{"svg", "image/svg+xml", labelart.SVG} }
 func asPNG() picture { return picture{"png", "image/png", labelart.PNG} }
 
-// image draws one image of a demonstration label. The format is the extension's, else the one that ?format= names, else
+// image serves one image of a demonstration label. The format is the extension's, else the one that ?format= names, else
 // what Accept prefers, else SVG.
 func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	id, format, err := a.pictureOf(r)
@@ -33,10 +34,7 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 		web.Fail(w, r, err)
 		return
 	}
-	label, img, err := a.svc.DrawableImage(r.Context(), id)
-	if err == nil && !drawable(img) {
-		err = cola.Errorf(cola.CodeNotFound, "The image %s is not drawn here: its size is not from 1 to %d pixels a side.", cola.Quoted(id), labelart.MaxSide)
-	}
+	label, img, err := a.drawableImage(r.Context(), id)
 	if err != nil {
 		web.Fail(w, r, err)
 		return
@@ -54,38 +52,47 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	a.drawTo(w, r, &label, &img, format)
+	a.sendDrawing(w, r, tag, &label, &img, format)
 }
 
-// drawable tells whether the size that a record states can be drawn. One that cannot is a fault of the record.
+// drawableImage reads an image and its label. No request needs credentials for it, so few read at a time: others must still
+// find connections to the database.
+func (a *api) drawableImage(ctx context.Context, id string) (label cola.Cola, img cola.Image, err error) {
+	err = a.imageReads.run(ctx, func() error {
+		label, img, err = a.svc.DrawableImage(ctx, id)
+		return err
+	})
+	if err == nil && !drawable(img) {
+		err = cola.Errorf(cola.CodeNotFound, "The image %s cannot be drawn: each side must have 1 to %d pixels.", cola.Quoted(id), labelart.MaxSide)
+	}
+	return label, img, err
+}
+
+// drawable reports whether an image has a size that can be drawn.
 func drawable(img cola.Image) bool {
 	fits := func(side cola.Opt[int]) bool { return !side.OK || side.V >= 1 && side.V <= labelart.MaxSide }
 	return fits(img.WidthPixels) && fits(img.HeightPixels)
 }
 
-// drawTo draws when its turn has come. Drawing takes a processor for a while and needs no key, so only so many are drawn
-// at one time; the others wait as long as the request may take.
-func (a *api) drawTo(w http.ResponseWriter, r *http.Request, label *cola.Cola, img *cola.Image, p picture) {
-	select {
-	case a.drawings <- struct{}{}:
-		defer func() { <-a.drawings }()
-	case <-r.Context().Done():
-		web.Fail(w, r, r.Context().Err())
-		return
-	}
-	var drawn bytes.Buffer
-	if err := p.draw(&drawn, label, img); err != nil {
+// sendDrawing sends the drawing that tag stands for.
+func (a *api) sendDrawing(w http.ResponseWriter, r *http.Request, tag string, label *cola.Cola, img *cola.Image, p picture) {
+	content, err := a.drawings.get(r.Context(), tag, func() ([]byte, error) {
+		var drawn bytes.Buffer
+		err := p.draw(&drawn, label, img)
+		return bytes.Clone(drawn.Bytes()), err // without spare room: it may be kept
+	})
+	if err != nil {
 		web.Fail(w, r, err)
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Type", p.contentType)
-	h.Set("Content-Length", strconv.Itoa(drawn.Len()))
+	h.Set("Content-Length", strconv.Itoa(len(content)))
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
-	w.Write(drawn.Bytes())
+	w.Write(content)
 }
 
-// pictureTag is known without drawing: the drawing follows from the record and the program.
+// pictureTag returns the entity tag of a drawing without drawing it: the record and the version of the program determine it.
 func (a *api) pictureTag(label *cola.Cola, img *cola.Image, p picture) (string, error) {
 	b, err := json.Marshal([]any{label, img, p.name, a.opts.Version})
 	if err != nil {
@@ -100,7 +107,7 @@ type imageParams struct {
 	Format string `json:"format" enum:"svg,png" doc:"Format of the picture, unless the path ends in one." example:"png"`
 }
 
-// pictureOf tells which image a request wants and in which format.
+// pictureOf returns which image a request is for, and in which format.
 func (a *api) pictureOf(r *http.Request) (id string, format picture, err error) {
 	asked := a.imageQuery.decode(r.URL.RawQuery)
 	id = pathValue(r, "image")
@@ -145,7 +152,7 @@ func preferred(accept []string) picture {
 	return asSVG()
 }
 
-// matchMedia tells how exactly a media range names a type: 2 by name, 1 by its main type, 0 as anything, -1 not at all.
+// matchMedia returns how exactly a media range matches a type: 2 by name, 1 by main type, 0 as */*, -1 not at all.
 func matchMedia(mediaRange, contentType string) int {
 	main, _, _ := strings.Cut(contentType, "/")
 	switch strings.ToLower(mediaRange) {
@@ -159,7 +166,7 @@ func matchMedia(mediaRange, contentType string) int {
 	return -1
 }
 
-// quality reads the weight among a media range's parameters; 1 when it has none.
+// quality returns the weight among the parameters of a media range; 1 if there is none.
 func quality(parameters string) float64 {
 	for p := range strings.SplitSeq(parameters, ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")

@@ -138,25 +138,19 @@ func TestImageTag(t *testing.T) {
 	}
 }
 
-// TestDrawingsWaitTheirTurn fills every place: the next drawing waits, and gives up when its time is over.
-func TestDrawingsWaitTheirTurn(t *testing.T) {
-	a := &api{svc: newFake(), opts: Options{}.withDefaults(), drawings: make(chan struct{}, 1), imageQuery: newDecoder[imageParams]()}
-	a.opts.Timeout = 1
-	a.recorder = web.NewRecorder(slog.New(slog.DiscardHandler), nil, nil, a.routeLabel)
-	a.buffers.New = newBuffer
-	a.drawings <- struct{}{}
-	w := httptest.NewRecorder()
-	a.routes().ServeHTTP(w, httptest.NewRequest("GET", imagePath, nil))
-	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
-		t.Errorf("no place to draw: %d %v", w.Code, w.Header())
-	}
-	<-a.drawings
-	a.opts.Timeout = Options{}.withDefaults().Timeout
-	for range 3 { // each gives its place back
-		w = httptest.NewRecorder()
+// TestImageQueueFull takes every place to read and every place to draw.
+func TestImageQueueFull(t *testing.T) {
+	full := gate{places: make(chan struct{}), slots: make(chan struct{})}
+	for name, a := range map[string]*api{
+		"reads":    {imageReads: full, drawings: newDrawings(1, 1, 0)},
+		"drawings": {imageReads: newGate(1, 1), drawings: &drawings{gate: full, pending: map[string]*drawing{}, kept: newKeptBytes(0)}},
+	} {
+		a.svc, a.opts, a.imageQuery, a.buffers.New = newFake(), Options{}.withDefaults(), newDecoder[imageParams](), newBuffer
+		a.recorder = web.NewRecorder(slog.New(slog.DiscardHandler), nil, nil, a.routeLabel)
+		w := httptest.NewRecorder()
 		a.routes().ServeHTTP(w, httptest.NewRequest("GET", imagePath, nil))
-		if w.Code != http.StatusOK || len(a.drawings) != 0 {
-			t.Errorf("%d, %d places taken", w.Code, len(a.drawings))
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+			t.Errorf("no place for %s: %d %v", name, w.Code, w.Header())
 		}
 	}
 }

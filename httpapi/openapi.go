@@ -105,8 +105,8 @@ func introduction() string {
 			"Every authenticated answer, errors included, carries the five quota headers.",
 		"**Parameters.** All problems of a request are told at once. An unknown parameter is an error, an empty value is an absent one. " +
 			"Filters with several values are comma-separated, or repeated. Enumerated values are accepted in any letter case.",
-		"**Single records** carry an `ETag`; send it back as `If-None-Match` and an unchanged record is a free 304. " +
-			"HEAD is answered, and charged, as GET is.",
+		"**Single records** carry an `ETag` of your account. Send it as `If-None-Match`, and an unchanged record is a free 304. " +
+			"`If-None-Match: *` is ignored where the record is metered. HEAD is answered and charged like GET.",
 	}, "\n\n")
 }
 
@@ -157,7 +157,7 @@ func statusKey(status int) string { return strconv.Itoa(status) }
 func conditional(o *huma.Operation, unchanged string, named []string) {
 	o.Parameters = append(o.Parameters, &huma.Param{
 		Name: "If-None-Match", In: "header", Example: exampleTag, Schema: &huma.Schema{Type: huma.TypeString},
-		Description: "Entity tags of what you have already, or *.",
+		Description: "Entity tags of the versions that you have. * matches any version of a free resource, and is ignored for a metered one.",
 	})
 	o.Responses["200"].Headers = headerRefs(named)
 	o.Responses["304"] = &huma.Response{Description: unchanged, Headers: headerRefs(named)}

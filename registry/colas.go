@@ -106,14 +106,19 @@ func noCola(id string) error {
 	return cola.Errorf(cola.CodeNotFound, "No COLA has the id %s.%s", cola.Quoted(id), hint)
 }
 
-// DrawableImage returns the label and the image that this server draws at /images/{imageID}: those of demonstration
-// labels. It needs no caller.
+// DrawableImage returns an image that this server draws at /images/{imageID}, and its label; only demonstration labels have
+// such images. It needs no caller, so once the index is built an ID that the registry does not hold costs no read of the database.
 func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error) {
 	notFound := cola.Errorf(cola.CodeNotFound, "No image %s is drawn here.", cola.Quoted(imageID))
 	number, _, _ := strings.Cut(imageID, "-")
 	id, ok := cola.ParseTTBID(number)
 	if !ok {
 		return cola.Cola{}, cola.Image{}, notFound
+	}
+	if s.ready.Load() {
+		if _, held := s.index.View().Label(id); !held {
+			return cola.Cola{}, cola.Image{}, notFound
+		}
 	}
 	label, err := s.label(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {

@@ -3,6 +3,8 @@ package registry_test
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -267,17 +269,20 @@ func TestSingleRecords(t *testing.T) {
 	if url := string(label.Value.Images[0].ImageURL); url != publicURL+"/images/"+label.Value.Images[0].TTBImageID {
 		t.Errorf("image_url = %q, want it on the public URL", url)
 	}
-	for _, ifNoneMatch := range []string{label.ETag, `"x", ` + label.ETag, "*"} {
+	for _, ifNoneMatch := range []string{label.ETag, `"x", ` + label.ETag, "*, " + strings.TrimPrefix(label.ETag, "W/")} {
 		again, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), ifNoneMatch)
 		if err != nil || !again.NotModified || state.Used.DetailViews != 1 {
 			t.Errorf("If-None-Match %s: modified %v, %+v, %v; want a free 304", ifNoneMatch, !again.NotModified, state.Used, err)
 		}
 	}
-	if other, _, err := w.Cola(t.Context(), c, withImages.TTBID.String(), `"other"`); err != nil || other.NotModified {
-		t.Errorf("another tag: %v, %v; want the record", other.NotModified, err)
+	for i, ifNoneMatch := range []string{`"other"`, "*", ` * , "x"`} {
+		other, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), ifNoneMatch)
+		if err != nil || other.NotModified || state.Used.DetailViews != i+2 {
+			t.Errorf("If-None-Match %s: modified %v, %+v, %v; want the record, charged", ifNoneMatch, !other.NotModified, state.Used, err)
+		}
 	}
 	permittee, state, err := w.Permittee(t.Context(), c, " "+withImages.PermitNumber, "")
-	if err != nil || permittee.Value.Colas == 0 || len(permittee.Value.RecentColas) == 0 || state.Used.DetailViews != 3 {
+	if err != nil || permittee.Value.Colas == 0 || len(permittee.Value.RecentColas) == 0 || state.Used.DetailViews != 5 {
 		t.Errorf("%+v, %+v, %v", permittee.Value, state.Used, err)
 	}
 	endless := strings.Repeat("9", 5000)
@@ -297,7 +302,7 @@ func TestSingleRecords(t *testing.T) {
 			t.Errorf("%s: %.300v, want not found, told briefly", name, err)
 		}
 	}
-	if usage, _, err := w.Usage(t.Context(), c); err != nil || usage.DetailViews.Used != 3 || usage.ListRecords.Used != len(rows) {
+	if usage, _, err := w.Usage(t.Context(), c); err != nil || usage.DetailViews.Used != 5 || usage.ListRecords.Used != len(rows) {
 		t.Errorf("usage %+v, %v; what is not found is free", usage, err)
 	}
 }
@@ -402,6 +407,30 @@ func TestDrawableImage(t *testing.T) {
 	for _, id := range []string{"", "x", "99999999999999-1", w.newest(t, c, cola.SearchParams{})[0].TTBID.String() + "-99"} {
 		if _, _, err := w.DrawableImage(t.Context(), id); code(err) != cola.CodeNotFound {
 			t.Errorf("image %q: %v, want not found", id, err)
+		}
+	}
+}
+
+// TestTagProvesReading: an account that has read a record cannot make the tag for another account, nor can the record alone.
+func TestTagProvesReading(t *testing.T) {
+	w := mustWorld(t, 50)
+	reader, other := w.mustCaller(t, "reader@example.com", cola.TierPro), w.mustCaller(t, "other@example.com", cola.TierPro)
+	id := w.newest(t, reader, cola.SearchParams{})[0].TTBID.String()
+	read, _, err := w.Cola(t.Context(), reader, id, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _, err := w.Cola(t.Context(), reader, id, read.ETag); err != nil || !again.NotModified {
+		t.Errorf("the reader's own tag: modified %t, %v", !again.NotModified, err)
+	}
+	content, err := json.Marshal(read.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(content)
+	for name, tag := range map[string]string{"the reader's": read.ETag, "a hash of the record": `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`} {
+		if got, state, err := w.Cola(t.Context(), other, id, tag); err != nil || got.NotModified || state.Charged != 1 {
+			t.Errorf("the tag of another account, %s: modified %t, charged %d, %v", name, !got.NotModified, state.Charged, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -11,16 +12,19 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Tagged is a single record with the entity tag of its JSON form.
+// Tagged is a single record with its entity tag.
 type Tagged[T any] struct {
 	Value       T
 	ETag        string // weak, with its quotes
-	NotModified bool   // the caller has this very record; Value is not to be sent
+	NotModified bool   // the caller has this version of the record; Value is zero
 }
 
-// lookup answers a single-record operation: find the record, see whether the caller has it already, charge one unit of the
-// meter. A record that is not found, or that the caller has, is free.
-func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter, ifNoneMatch string, find func() (T, error)) (Tagged[T], cola.QuotaState, error) {
+// lookup answers a single-record operation: it finds the record, checks whether the caller has it
+// already, and charges one unit of the meter. A record that is missing, or that the caller has, is
+// free. Anyone may send * as If-None-Match, which is no proof of having the record, so it is
+// ignored where the record is metered.
+func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter, ifNoneMatch string, find func() (T,
+	error)) (Tagged[T], cola.QuotaState, error) {
 	var none Tagged[T]
 	if state, err := s.begin(c); err != nil {
 		return none, state, err
@@ -33,11 +37,11 @@ func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter,
 	if err != nil {
 		return none, cola.QuotaState{}, err
 	}
-	tag, err := entityTag(value)
+	tag, err := s.entityTag(c, value)
 	if err != nil {
 		return none, cola.QuotaState{}, err
 	}
-	if matches(ifNoneMatch, tag) {
+	if matches(ifNoneMatch, tag, m == cola.MeterNone) {
 		state, err := s.Admit(ctx, c)
 		return Tagged[T]{ETag: tag, NotModified: true}, state, err
 	}
@@ -48,21 +52,27 @@ func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter,
 	return Tagged[T]{Value: value, ETag: tag}, state, nil
 }
 
-// entityTag is weak: the same record may be sent in several encodings.
-func entityTag(value any) (string, error) {
+// entityTag returns the entity tag of a record for an account. It proves that the account has read
+// the record, so it cannot be computed from the record, most of which is public: it is a MAC with
+// the database's random ID, which no response shows and all processes share. It is weak because one
+// record is sent in several encodings.
+func (s *Service) entityTag(c cola.Caller, value any) (string, error) {
 	b, err := json.Marshal(value)
 	if err != nil {
 		return "", fmt.Errorf("entity tag: %w", err)
 	}
-	sum := sha256.Sum256(b)
-	return `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, nil
+	mac := hmac.New(sha256.New, []byte("entity tag "+s.store.ID()))
+	fmt.Fprintf(mac, "%d ", c.Account)
+	mac.Write(b)
+	return `W/"` + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:12]) + `"`, nil
 }
 
-// matches compares as If-None-Match does (RFC 9110, 13.1.2): weakly, any of a list, or *.
-func matches(ifNoneMatch, tag string) bool {
-	for _, t := range strings.Split(ifNoneMatch, ",") {
+// matches reports whether If-None-Match holds a tag, compared weakly (RFC 9110, section 13.1.2). *
+// matches only if anyTag is true.
+func matches(ifNoneMatch, tag string, anyTag bool) bool {
+	for t := range strings.SplitSeq(ifNoneMatch, ",") {
 		t = strings.TrimSpace(t)
-		if t == "*" || (t != "" && strings.TrimPrefix(t, "W/") == strings.TrimPrefix(tag, "W/")) {
+		if t == "*" && anyTag || t != "" && strings.TrimPrefix(t, "W/") == strings.TrimPrefix(tag, "W/") {
 			return true
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -13,11 +12,12 @@ import (
 
 // dashboardFlags say how account holders sign in to the dashboard, and where they buy.
 type dashboardFlags struct {
-	SignInIssuers []string `name:"sign-in-issuer" placeholder:"URL" help:"OpenID Connect issuer that account holders sign in to the dashboard with; may be repeated. That of --oidc-issuer when left out; without either, links sign in (account link)."`
-	SignInClients []string `name:"sign-in-client-id" placeholder:"ID" help:"What the dashboard is called at the issuer; one for each issuer, in their order."`
-	SignInSecrets []string `name:"sign-in-client-secret" placeholder:"SECRET" help:"What the dashboard proves itself to the issuer with; one for each issuer, in their order, or none for public clients. Better given in the environment."`
-	SignInNames   []string `name:"sign-in-name" placeholder:"NAME" help:"What the button says that leads to the issuer; one for each issuer, in their order. Its host when left out."`
-	BillingURL    string   `name:"billing-url" placeholder:"URL" help:"Where account holders change their plan; the page of plans leads there."`
+	SignInIssuers     []string     `name:"sign-in-issuer" placeholder:"URL" help:"OpenID Connect issuer that account holders sign in to the dashboard with; may be repeated. That of --oidc-issuer when left out; without either, links sign in (account link)."`
+	SignInClients     []string     `name:"sign-in-client-id" placeholder:"ID" help:"What the dashboard is called at the issuer; one for each issuer, in their order."`
+	SignInSecrets     []string     `name:"sign-in-client-secret" placeholder:"SECRET" help:"Client secret of the dashboard at the issuer; one for each issuer, in their order, or none for public clients. Other users of the machine can read it on a command line: prefer --sign-in-client-secret-file."`
+	SignInSecretFiles []secretFile `name:"sign-in-client-secret-file" placeholder:"PATH" help:"File with a client secret; one for each issuer, in their order."`
+	SignInNames       []string     `name:"sign-in-name" placeholder:"NAME" help:"What the button says that leads to the issuer; one for each issuer, in their order. Its host when left out."`
+	BillingURL        string       `name:"billing-url" placeholder:"URL" help:"Where account holders change their plan; the page of plans leads there."`
 }
 
 // signInIssuers pairs the flags up. tokenIssuers are those whose access tokens are taken.
@@ -86,19 +86,4 @@ func makeLink(env *environment, st store.SignInLinks, account store.Account, pub
 		return "", err
 	}
 	return strings.TrimRight(publicURL, "/") + "/sign-in/link/" + url.PathEscape(token), nil
-}
-
-// demoLink returns a link that signs in to the demonstration account, or nothing when there is none, or issuers sign people in.
-func (c *serveCommand) demoLink(env *environment, st store.Store, publicURL string) (string, error) {
-	if !c.embedded() || c.Demo == "never" || len(c.SignInClients) > 0 {
-		return "", nil
-	}
-	account, err := st.AccountByEmail(env, demoEmail)
-	if errors.Is(err, store.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	return makeLink(env, st, account, publicURL)
 }

@@ -20,10 +20,12 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// storeFlags say where the data is.
+// storeFlags name the database.
 type storeFlags struct {
 	DataDir     string `default:"./data" placeholder:"DIR" help:"Folder of the embedded database and the index snapshot (${default})."`
 	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database to use in place of the embedded one in the data folder: postgres://… (what it leaves out comes from the PG… environment), or sqlite:PATH."`
+
+	DatabaseURLFile secretFile `name:"database-url-file" placeholder:"PATH" help:"File with the URL that --database-url would take, for a URL with a password."`
 }
 
 // database is a registry's database, open.

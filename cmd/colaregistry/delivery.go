@@ -12,17 +12,18 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// deliveryFlags say how messages of saved searches are sent.
+// deliveryFlags configure how messages of saved searches are sent.
 type deliveryFlags struct {
-	SMTP            string `name:"smtp" placeholder:"URL" help:"Server that takes e-mail, such as smtp://user:password@mail.example.com:587 (STARTTLS) or smtps://…:465. No e-mail is sent when left out."`
-	MailFrom        string `name:"mail-from" placeholder:"ADDRESS" help:"Whom e-mail comes from, such as 'Label alerts <alerts@example.com>'; required with --smtp."`
-	WebhooksPrivate bool   `name:"webhook-allow-private" help:"Let webhooks go to this machine and its network, and without https: for trials, or where every account holder is trusted."`
+	SMTP            string     `name:"smtp" placeholder:"URL" help:"Server that takes email, such as smtp://user:password@mail.example.com:587 (STARTTLS) or smtps://…:465. No email is sent without it."`
+	SMTPFile        secretFile `name:"smtp-file" placeholder:"PATH" help:"File with the URL that --smtp would take, for a URL with a password."`
+	MailFrom        string     `name:"mail-from" placeholder:"ADDRESS" help:"Whom e-mail comes from, such as 'Label alerts <alerts@example.com>'; required with --smtp."`
+	WebhooksPrivate bool       `name:"webhook-allow-private" help:"Let webhooks go to this machine and its network, and without https: for trials, or where every account holder is trusted."`
 }
 
 // check reports what is wrong with the flags before anything is opened. Nobody is asked whether the server is there.
 func (f *deliveryFlags) check() error {
 	if (f.SMTP == "") != (f.MailFrom == "") {
-		return errors.New("--smtp and --mail-from need each other")
+		return errors.New("--smtp (or --smtp-file) and --mail-from need each other")
 	}
 	_, err := f.senders("http://localhost", slog.New(slog.DiscardHandler))
 	return err

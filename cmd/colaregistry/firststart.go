@@ -7,15 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
 	"github.com/colaregistry/colaregistry/internal/turnstile"
-	"github.com/colaregistry/colaregistry/mcp"
-	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -24,17 +21,18 @@ const (
 	demoSeed    = 1
 	demoEmail   = "demo@example.com"
 	demoKeyName = "demonstration"
-	// demoMarker is a file that stands beside the database from before it is made until its demonstration data is
-	// complete: a first start that was cut off goes on at the next.
+	// demoMarker is a file beside the database while its demonstration data is incomplete: if the
+	// first start is cut off, the next one continues.
 	demoMarker = "demo.loading"
-	// demoLock is held by the process that is at it.
+	// demoLock is held by the process that loads the data.
 	demoLock = "registry.db-demo.lock"
 )
 
-// firstStart loads the demonstration data and makes the demonstration account when the embedded database has just been
-// made, or an earlier first start was cut off. It returns nil otherwise. Of several servers that start at once one does it,
-// and the others wait until it has told the key.
-func (c *serveCommand) firstStart(env *environment, st database) (_ *demonstration, err error) {
+// firstStart loads the demonstration data and makes the demonstration account if the embedded
+// database is new, or an earlier first start was cut off. Otherwise it returns nil. Of several
+// servers that start at once one does this, and the others wait until it has printed the key.
+// private reports whether the output may show secrets; if not, no key is made.
+func (c *serveCommand) firstStart(env *environment, st database, private bool) (made *demonstration, err error) {
 	if !c.embedded() {
 		return nil, nil
 	}
@@ -44,7 +42,7 @@ func (c *serveCommand) firstStart(env *environment, st database) (_ *demonstrati
 	}
 	d := &demonstration{marker: filepath.Join(c.DataDir, demoMarker), lock: lock}
 	defer func() {
-		if d.key == "" {
+		if made == nil {
 			d.unlock()
 		}
 	}()
@@ -58,13 +56,17 @@ func (c *serveCommand) firstStart(env *environment, st database) (_ *demonstrati
 	if err != nil {
 		return nil, fmt.Errorf("load demonstration data (the next start goes on with it): %w", err)
 	}
-	if d.key, err = demoAccount(env, st); err != nil {
+	account, err := demoAccount(env, st)
+	if err == nil && private {
+		d.key, _, err = makeKey(env, st, account, demoKeyName)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("make the demonstration account: %w", err)
 	}
 	return d, nil
 }
 
-// due reports whether demonstration data is to be loaded, and which.
+// due returns whether to load demonstration data, and which.
 func (c *serveCommand) due(env *environment, st database, marker string) (demo.Options, bool, error) {
 	options, begun, err := readMarker(marker)
 	switch {
@@ -121,86 +123,23 @@ func writeMarker(path string, o demo.Options) error {
 	return os.WriteFile(path, b, 0o600)
 }
 
-func demoAccount(env *environment, st store.Store) (auth.Secret, error) {
+// demoAccount makes the demonstration account, or returns the one that an earlier start made.
+func demoAccount(env *environment, st store.Store) (store.Account, error) {
 	account, err := st.CreateAccount(env, demoEmail, cola.TierPro)
 	if errors.Is(err, store.ErrExists) {
 		account, err = st.AccountByEmail(env, demoEmail)
 	}
-	if err != nil {
-		return "", err
-	}
-	secret, _, err := makeKey(env, st, account, demoKeyName)
-	return secret, err
+	return account, err
 }
 
 // demonstration is what a first start made.
 type demonstration struct {
-	key    auth.Secret
+	key    auth.Secret // empty: the output is no place for it, so none was made
 	marker string
-	lock   *turnstile.Lock // held until the key has been told
+	lock   *turnstile.Lock // held until the key is printed
 }
 
 func (d *demonstration) unlock() {
 	d.lock.Unlock()
-	_ = d.lock.Close() // it was opened to be locked; nothing was written
-}
-
-// welcome is what a server tells when it is ready.
-type welcome struct {
-	publicURL string
-	link      string // signs in to the dashboard; empty where there is none
-}
-
-// links tells where the server is reached.
-func (w welcome) links() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "  Base URL    %s/api/v1\n  Reference   %s/docs\n  Assistants  %s%s   (MCP, with the key as a bearer token)\n", w.publicURL, w.publicURL, w.publicURL, mcp.Path)
-	if w.link == "" {
-		fmt.Fprintf(&b, "  Dashboard   %s/\n", w.publicURL)
-	} else {
-		fmt.Fprintf(&b, "  Dashboard   %s\n              (signs in to the account %s; works once, within 15 minutes: account link makes another)\n", w.link, demoEmail)
-	}
-	return b.String()
-}
-
-// welcome prints once where the server is, the demonstration key and three calls that work when pasted. A nil
-// demonstration prints where the server is.
-func (d *demonstration) welcome(env *environment, w welcome, index *search.Index) error {
-	if d == nil {
-		return welcomeBack(env, w, index)
-	}
-	defer d.unlock()
-	label := newestLabel(index)
-	call := func(path string) string {
-		return fmt.Sprintf("  curl -H 'X-API-Key: %s' '%s/api/v1%s'\n", d.key.Reveal(), w.publicURL, path)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "\nThe registry is ready, with demonstration data.\n\n%s", w.links())
-	fmt.Fprintf(&b, "  API key     %s   (account %s, tier pro; not shown again)\n\n", d.key.Reveal(), demoEmail)
-	b.WriteString("Try it:\n\n")
-	b.WriteString(call("/colas?brand_name=oak&product_type=wine&per_page=3"))
-	b.WriteString(call("/colas/" + label.TTBID.String()))
-	b.WriteString(call("/usage"))
-	b.WriteString("\nStop with Ctrl-C; the next start keeps everything.\n")
-	if _, err := fmt.Fprint(env.stdout, b.String()); err != nil {
-		return err
-	}
-	return os.Remove(d.marker)
-}
-
-// welcomeBack prints where the server is, and what to do when it has nothing to show.
-func welcomeBack(env *environment, w welcome, index *search.Index) error {
-	_, err := fmt.Fprintf(env.stdout, "\nThe registry is ready.\n\n%s", w.links())
-	if err == nil && index.View().Stats().Labels == 0 {
-		_, err = fmt.Fprint(env.stdout, "\nIt is empty. Fill it with import; make an account with account create and a key with key create.\n")
-	}
-	return err
-}
-
-func newestLabel(index *search.Index) cola.ColaSummary {
-	rows := index.View().Search(cola.ColaSearch{Page: 1, PerPage: 1}).Rows
-	if len(rows) == 0 {
-		return cola.ColaSummary{}
-	}
-	return rows[0]
+	_ = d.lock.Close() // nothing was written to it
 }

@@ -77,6 +77,10 @@ func (p program) run(ctx context.Context) int {
 	}
 	// A command says what it did on standard output; only a server has news, and a logger of its own.
 	env := &environment{Context: ctx, program: p, log: slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	if err := readSecretFiles(command.Flags(), env.log); err != nil {
+		fmt.Fprintf(p.stderr, "colaregistry: %v\n", err)
+		return exitUsage
+	}
 	var code exitError
 	switch err := command.Run(env); {
 	case err == nil:

@@ -65,7 +65,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		return err
 	}
 	env.log = c.logger(env.stderr)
-	tune()
+	processors := tune()
 	listener, err := (&net.ListenConfig{}).Listen(env, "tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", c.Listen, err)
@@ -91,33 +91,32 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err := os.MkdirAll(filepath.Dir(c.snapshot()), 0o700); err != nil { // a database on a server made no folder
 		env.log.Warn("no folder to save the index in", "error", err)
 	}
-	demo, err := c.firstStart(env, st)
+	warnPlainCookies(env.log, publicURL, listener.Addr())
+	private := isPrivate(env, listener.Addr())
+	made, err := c.firstStart(env, st, private)
 	if err != nil {
 		return err
 	}
-	s, err := newServer(c, env, st, keys, publicURL, listener.Addr(), admin)
+	s, err := newServer(c, env, deployment{st, keys, publicURL, listener.Addr(), processors, admin})
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	s.onReady = func() error {
-		link, err := c.demoLink(env, st, publicURL)
-		if err != nil {
-			env.log.Warn("no link to sign in to the dashboard was made; make one with account link", "error", err)
-		}
-		return demo.welcome(env, welcome{publicURL, link}, s.index)
-	}
+	s.onReady = func() error { return c.welcome(env, st, publicURL, made, private, s.index) }
 	return s.serve(env, listener)
 }
 
-// tune sets the runtime up for a large index beside short requests, unless the environment says otherwise.
-func tune() {
+// tune sets up the runtime for a large index and short requests, unless the environment has settings of its own. It returns
+// the number of processors of the machine or its container, which GOMAXPROCS exceeds from then on.
+func tune() (processors int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	processors = runtime.GOMAXPROCS(0)
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareThreads)
+		runtime.GOMAXPROCS(processors + spareThreads)
 	}
+	return processors
 }
 
 // server is the wired program.
@@ -125,7 +124,7 @@ type server struct {
 	*engine
 	env      *environment
 	http     *http.Server
-	onReady  func() error  // told once, when the index is built
+	onReady  func() error  // called once, when the index is built
 	delay    time.Duration // between the signal and the end of the listener
 	tokens   *auth.Tokens  // nil when API keys are the only credentials
 	browsers *auth.Browsers
@@ -133,46 +132,63 @@ type server struct {
 	courier  *alerts.Courier   // nil with it
 }
 
-func newServer(c *serveCommand, env *environment, st store.Store, keys *keyring.Keyring, publicURL string, listening net.Addr, admin *admin) (*server, error) {
-	resource := c.resource(publicURL)
+// deployment is what a server runs on.
+type deployment struct {
+	store      store.Store
+	keys       *keyring.Keyring
+	publicURL  string
+	listening  net.Addr
+	processors int // of the machine or its container
+	admin      *admin
+}
+
+// hosts returns the names that the server is reached by.
+func (c *serveCommand) hosts(d deployment) []string {
+	return append(ownHosts(d.publicURL, d.listening), c.AllowedHosts...)
+}
+
+func newServer(c *serveCommand, env *environment, d deployment) (*server, error) {
+	metrics := d.admin.registerer()
+	resource := c.resource(d.publicURL)
 	links, err := c.linkPolicies()
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := c.tokens(env, st, resource, links, admin.registerer())
+	tokens, err := c.tokens(env, d.store, resource, links, metrics)
 	if err != nil {
 		return nil, err
 	}
 	upgradeURL := c.UpgradeURL
 	if upgradeURL == "" {
-		upgradeURL = publicURL + "/plans"
+		upgradeURL = d.publicURL + "/plans"
 	}
 	s := &server{env: env, delay: c.DrainDelay, tokens: tokens}
-	s.engine = newEngine(env, st, engineOptions{
-		publicURL: publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: admin.registerer(),
+	s.engine = newEngine(env, d.store, engineOptions{
+		publicURL: d.publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: metrics,
 		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate,
 	})
 	if c.Alerts == "on" {
-		if err := s.alert(c, st, publicURL, admin.registerer()); err != nil {
+		if err := s.alert(c, d.store, d.publicURL, metrics); err != nil {
 			return nil, err
 		}
 	}
-	admin.probe(s.service.Ready)
-	authenticator := auth.New(st, tokens)
+	d.admin.probe(s.service.Ready)
+	authenticator := auth.New(d.store, tokens)
 	rest := httpapi.New(s.service, authenticator, httpapi.Options{
-		PublicURL: publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: admin.registerer(),
+		PublicURL: d.publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
+		MaxDrawings: max(1, d.processors-1),
 	})
 	assistants := mcp.New(s.service, authenticator, mcp.Options{
-		PublicURL: publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: admin.registerer(),
-		Hosts:   append(ownHosts(publicURL, listening), c.AllowedHosts...),
-		Origins: append([]string{publicURL}, c.AllowedOrigins...),
+		PublicURL: d.publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
+		Hosts:   c.hosts(d),
+		Origins: append([]string{d.publicURL}, c.AllowedOrigins...),
 	})
-	people, err := s.people(c, st, keys, publicURL, links, admin.registerer())
+	people, err := s.people(c, d, links)
 	if err != nil {
 		return nil, err
 	}
 	s.http = &http.Server{
-		Handler:           edges(rest, assistants, people),
+		Handler:           strictTransport(d.publicURL, env.log, edges(rest, assistants, people)),
 		ReadHeaderTimeout: headerWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
 	}
@@ -180,23 +196,21 @@ func newServer(c *serveCommand, env *environment, st store.Store, keys *keyring.
 }
 
 // people returns the edge for account holders.
-func (s *server) people(
-	c *serveCommand, st store.Store, keys *keyring.Keyring, publicURL string, links auth.LinkPolicies, metrics prometheus.Registerer,
-) (http.Handler, error) {
+func (s *server) people(c *serveCommand, d deployment, links auth.LinkPolicies) (http.Handler, error) {
 	issuers, err := c.signInIssuers(c.Issuers)
 	if err != nil {
 		return nil, err
 	}
 	s.browsers, err = auth.NewBrowsers(auth.BrowserOptions{
-		Store: st, Keys: keys, PublicURL: publicURL, Issuers: issuers, LinkEmail: links,
-		Logger: s.env.log, Metrics: metrics, OnFault: dashboard.ShowFault,
+		Store: d.store, Keys: d.keys, PublicURL: d.publicURL, Issuers: issuers, LinkEmail: links,
+		Logger: s.env.log, Metrics: d.admin.registerer(), OnFault: dashboard.ShowFault,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--sign-in-issuer: %w", err)
 	}
 	return dashboard.New(s.service, s.browsers, dashboard.Options{
-		PublicURL: publicURL, BillingURL: c.BillingURL, SignInForApps: len(c.Issuers) > 0,
-		Logger: s.env.log, Metrics: metrics,
+		PublicURL: d.publicURL, Hosts: c.hosts(d), BillingURL: c.BillingURL, SignInForApps: len(c.Issuers) > 0,
+		Logger: s.env.log, Metrics: d.admin.registerer(),
 	}), nil
 }
 
@@ -243,8 +257,8 @@ func byPerson(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// ownHosts returns the names by which a server is called: that of its public URL, that which it listens on, and this
-// machine's own when only this machine reaches it.
+// ownHosts returns the names by which clients may call a server: those of its public URL and listen address, and the names
+// of this machine if it listens on a loopback address.
 func ownHosts(publicURL string, listening net.Addr) (hosts []string) {
 	if u, err := url.Parse(publicURL); err == nil {
 		hosts = append(hosts, u.Hostname())

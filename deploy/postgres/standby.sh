@@ -2,9 +2,9 @@
 # Starts a standby: the first time from a copy of the primary, later from its own data.
 set -eu
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
-  PGPASSWORD=$POSTGRES_PASSWORD pg_basebackup --pgdata "$PGDATA" --write-recovery-conf --slot standby --checkpoint fast \
+  PGPASSWORD=$(cat "$POSTGRES_PASSWORD_FILE") pg_basebackup --pgdata "$PGDATA" --write-recovery-conf --slot standby --checkpoint fast \
     --dbname "host=primary user=replicator application_name=standby"
-  # It is followed by nobody yet: promoted, it must not wait for a standby that is not there.
+  # The standby has no standby of its own: once promoted, it must not wait for one.
   sed -i '/^synchronous_standby_names/d' "$PGDATA/postgresql.auto.conf"
   chmod 0700 "$PGDATA"
 fi

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// secretFile is the path of a file that holds the value of another flag: the flag --NAME-file of
+// this type fills --NAME. Files keep secrets out of command lines and environments, which other
+// programs on the machine can read.
+type secretFile string
+
+const (
+	secretFileSuffix = "-file"
+	maxSecretFile    = 64 << 10
+)
+
+// readSecretFiles fills the flags of a command whose values are in files.
+func readSecretFiles(flags []*kong.Flag, log *slog.Logger) error {
+	byName := map[string]*kong.Flag{}
+	for _, f := range flags {
+		byName[f.Name] = f
+	}
+	var errs []error
+	for _, f := range flags {
+		paths := secretPaths(f)
+		if len(paths) == 0 {
+			continue
+		}
+		value := byName[strings.TrimSuffix(f.Name, secretFileSuffix)]
+		if !value.Target.IsZero() {
+			errs = append(errs, fmt.Errorf("--%s and --%s are both set, by flags or in the environment; keep one",
+				value.Name, f.Name))
+			continue
+		}
+		for _, path := range paths {
+			secret, err := readSecret(path, log)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("--%s: %w", f.Name, err))
+				continue
+			}
+			set(value.Target, secret)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// secretPaths returns the paths that a flag of type secretFile has; none for other flags. An empty
+// path is none.
+func secretPaths(f *kong.Flag) (paths []string) {
+	switch target := f.Target.Interface().(type) {
+	case secretFile:
+		if target != "" {
+			paths = append(paths, string(target))
+		}
+	case []secretFile:
+		for _, path := range target {
+			paths = append(paths, string(path))
+		}
+	}
+	return paths
+}
+
+// set gives a string flag its value, or appends to a flag that takes several.
+func set(target reflect.Value, value string) {
+	if target.Kind() == reflect.Slice {
+		target.Set(reflect.Append(target, reflect.ValueOf(value)))
+		return
+	}
+	target.SetString(value)
+}
+
+// readSecret returns the one line that a file holds. It warns if other users of the machine can
+// read the file.
+func readSecret(path string, log *slog.Logger) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxSecretFile+1))
+	if err != nil {
+		return "", err
+	}
+	secret := strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
+	switch {
+	case len(content) > maxSecretFile:
+		return "", fmt.Errorf("%s has more than %d bytes; a secret is one line", path, maxSecretFile)
+	case secret == "":
+		return "", fmt.Errorf("%s is empty; write the secret into it, on one line", path)
+	case strings.ContainsAny(secret, "\r\n"):
+		return "", fmt.Errorf("%s has several lines; a secret is one line", path)
+	}
+	if info, err := file.Stat(); err == nil && info.Mode().Perm()&0o007 != 0 && !isMounted(path) {
+		log.Warn("other users of this machine can read a secret; run chmod o= on the file",
+			"file", path, "mode", info.Mode().Perm().String())
+	}
+	return secret, nil
+}
+
+// isMounted reports whether a container engine has mounted a secret. It does so readable by all,
+// for the container alone.
+func isMounted(path string) bool {
+	absolute, err := filepath.Abs(path)
+	return err == nil && strings.HasPrefix(absolute, "/run/secrets/")
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// writeSecret returns the path of a file with this content and mode.
+func writeSecret(t *testing.T, content string, mode os.FileMode) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil { // whatever the umask is
+		t.Fatal(err)
+	}
+	return path
+}
+
+// parsed parses a command line and reads the files that it names.
+func parsed(t *testing.T, args ...string) (line cli, log string, err error) {
+	t.Helper()
+	parser, err := kong.New(&line, kong.DefaultEnvars("COLAREGISTRY"), kong.Writers(io.Discard, io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	command, err := parser.Parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	err = readSecretFiles(command.Flags(), slog.New(slog.NewTextHandler(&b, nil)))
+	return line, b.String(), err
+}
+
+func TestSecretFiles(t *testing.T) {
+	t.Setenv("COLAREGISTRY_SMTP_FILE", writeSecret(t, "smtp://u:p@mail.example:587\n", 0o600))
+	line, log, err := parsed(t, "serve", "--database-url-file", writeSecret(t, "postgres://u:p@db/labels\r\n", 0o640),
+		"--sign-in-client-secret-file", writeSecret(t, "one", 0o600),
+		"--sign-in-client-secret-file", writeSecret(t, "t,w,o \n", 0o600))
+	if err != nil || log != "" {
+		t.Fatalf("%v, log %q", err, log)
+	}
+	s := &line.Serve
+	if s.DatabaseURL != "postgres://u:p@db/labels" || s.SMTP != "smtp://u:p@mail.example:587" ||
+		!slices.Equal(s.SignInSecrets, []string{"one", "t,w,o "}) {
+		t.Errorf("read %q, %q, %q", s.DatabaseURL, s.SMTP, s.SignInSecrets)
+	}
+}
+
+func TestSecretFileProblems(t *testing.T) {
+	for name, path := range map[string]string{
+		"missing": filepath.Join(t.TempDir(), "none"), "a folder": t.TempDir(), "empty": writeSecret(t, "", 0o600),
+		"a line break": writeSecret(t, "\n", 0o600),
+		"lines":        writeSecret(t, "topsecret\nmore\n", 0o600), "endless": "/dev/zero",
+	} {
+		_, _, err := parsed(t, "account", "list", "--database-url-file", path)
+		message := fmt.Sprint(err)
+		if !strings.Contains(message, "--database-url-file") || !strings.Contains(message, path) || strings.Contains(message, "topsecret") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	path := writeSecret(t, "sqlite:x", 0o604)
+	if _, log, err := parsed(t, "account", "list", "--database-url-file", path); err != nil ||
+		!strings.Contains(log, path) {
+		t.Errorf("readable by others: %v, log %q; want a warning", err, log)
+	}
+	_, _, err := parsed(t, "key", "list", "--database-url-file", path, "--database-url", "sqlite:y")
+	if err == nil || !strings.Contains(err.Error(), "both") {
+		t.Errorf("both flags: %v", err)
+	}
+	t.Setenv("COLAREGISTRY_DATABASE_URL", "sqlite:y")
+	if _, _, err := parsed(t, "key", "list", "--database-url-file", path); err == nil ||
+		!strings.Contains(err.Error(), "both") {
+		t.Errorf("a flag and the environment: %v", err)
+	}
+}
+
+// TestSecretFlagsHaveFiles: every command that takes a flag with a secret takes it from a file,
+// too.
+func TestSecretFlagsHaveFiles(t *testing.T) {
+	parser, err := kong.New(&cli{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := 0
+	for _, command := range parser.Model.Leaves(false) {
+		names, files := map[string]bool{}, map[string]bool{}
+		for _, group := range command.AllFlags(false) {
+			for _, f := range group {
+				names[f.Name] = true
+				switch f.Target.Interface().(type) {
+				case secretFile, []secretFile:
+					files[f.Name] = true
+				}
+			}
+		}
+		for _, secret := range []string{"database-url", "smtp", "sign-in-client-secret"} {
+			if names[secret] != files[secret+secretFileSuffix] {
+				t.Errorf("%s: --%s %t, --%s%s %t", command.Path(), secret, names[secret], secret, secretFileSuffix,
+					files[secret+secretFileSuffix])
+			}
+		}
+		for name := range files {
+			if value, named := strings.CutSuffix(name, secretFileSuffix); !named || !names[value] {
+				t.Errorf("%s: --%s fills no flag", command.Path(), name)
+			}
+		}
+		commands++
+	}
+	if commands < 10 {
+		t.Errorf("%d commands", commands)
+	}
+}

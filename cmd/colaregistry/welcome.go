@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/mcp"
+	"github.com/colaregistry/colaregistry/search"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// welcome is what a server prints once, when it is ready.
+type welcome struct {
+	publicURL string
+	dataFlag  string // names the data folder to commands; empty for the default
+	demo      bool   // there is a demonstration account to sign in to
+	link      string // signs in to it; empty: it is not printed
+	key       auth.Secret
+}
+
+// isPrivate reports whether standard output may show secrets: only this machine reaches the server,
+// or the output is a terminal. The output of any other server ends up in the logs of a container or
+// a service.
+func isPrivate(env *environment, listening net.Addr) bool {
+	return isLoopback(listening) || interactive(env.stdout)
+}
+
+// welcome prints where the server is and how to use it. made is what a first start made, or nil.
+func (c *serveCommand) welcome(
+	env *environment, st store.Store, publicURL string, made *demonstration, private bool, index *search.Index,
+) error {
+	w := welcome{publicURL: publicURL, dataFlag: c.dataFlag()}
+	if made != nil {
+		defer made.unlock()
+		w.key = made.key
+	}
+	if err := c.addLink(env, st, &w, private); err != nil {
+		env.log.Warn("no sign-in link was made; run account link to make one", "error", err)
+	}
+	text := w.later(index.View().Stats().Labels)
+	if made != nil {
+		text = w.first(newestLabel(index).TTBID.String())
+	}
+	if _, err := fmt.Fprint(env.stdout, text); err != nil {
+		return err
+	}
+	if made != nil {
+		return os.Remove(made.marker)
+	}
+	return nil
+}
+
+// addLink adds a link that signs in to the demonstration account, unless there is none or people
+// sign in with an issuer.
+func (c *serveCommand) addLink(env *environment, st store.Store, w *welcome, private bool) error {
+	if !c.embedded() || c.Demo == "never" || len(c.SignInClients) > 0 {
+		return nil
+	}
+	account, err := st.AccountByEmail(env, demoEmail)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	w.demo = err == nil
+	if err != nil || !private {
+		return err
+	}
+	w.link, err = makeLink(env, st, account, w.publicURL)
+	return err
+}
+
+// dataFlag returns the flag, after a space, that commands need to find the data of this server.
+func (c *serveCommand) dataFlag() string {
+	if c.DataDir == "./data" {
+		return ""
+	}
+	return " --data-dir '" + strings.ReplaceAll(c.DataDir, "'", `'\''`) + "'"
+}
+
+// first is the text of a first start. label is the ID of a label that there is.
+func (w *welcome) first(label string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nThe registry is ready, with demonstration data.\n\n%s", w.links())
+	key := "KEY"
+	if w.key == "" {
+		fmt.Fprintf(&b, "  API key     run this to make one:\n              %s\n", w.keyCommand())
+	} else {
+		key = w.key.Reveal()
+		fmt.Fprintf(&b, "  API key     %s   (account %s, tier pro; not shown again)\n", key, demoEmail)
+	}
+	b.WriteString("\nTry it:\n\n")
+	for _, path := range []string{"/colas?brand_name=oak&product_type=wine&per_page=3", "/colas/" + label, "/usage"} {
+		fmt.Fprintf(&b, "  curl -H 'X-API-Key: %s' '%s/api/v1%s'\n", key, w.publicURL, path)
+	}
+	b.WriteString("\nStop with Ctrl-C; the next start keeps everything.\n")
+	return b.String()
+}
+
+// later is the text of any other start.
+func (w *welcome) later(labels int) string {
+	text := "\nThe registry is ready.\n\n" + w.links()
+	if labels == 0 {
+		text += "\nIt is empty. Fill it with import; make an account with account create and a key with key create.\n"
+	}
+	return text
+}
+
+// links lists the addresses of the server.
+func (w *welcome) links() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  Base URL    %s/api/v1\n", w.publicURL)
+	fmt.Fprintf(&b, "  Reference   %s/docs\n", w.publicURL)
+	fmt.Fprintf(&b, "  Assistants  %s%s   (MCP, with the key as a bearer token)\n", w.publicURL, mcp.Path)
+	switch {
+	case w.link != "":
+		fmt.Fprintf(&b, "  Dashboard   %s\n", w.link)
+		fmt.Fprintf(&b, "              (signs in to the account %s; works once, within 15 minutes: account link makes another)\n", demoEmail)
+	case w.demo:
+		fmt.Fprintf(&b, "  Dashboard   %s/   (run this to make a sign-in link)\n", w.publicURL)
+		fmt.Fprintf(&b, "              %s\n", w.linkCommand())
+	default:
+		fmt.Fprintf(&b, "  Dashboard   %s/\n", w.publicURL)
+	}
+	return b.String()
+}
+
+func (w *welcome) keyCommand() string {
+	return "colaregistry key create --account " + demoEmail + " --name mine" + w.dataFlag
+}
+
+func (w *welcome) linkCommand() string {
+	return "colaregistry account link --account " + demoEmail + " --public-url " + w.publicURL + w.dataFlag
+}
+
+func newestLabel(index *search.Index) cola.ColaSummary {
+	rows := index.View().Search(cola.ColaSearch{Page: 1, PerPage: 1}).Rows
+	if len(rows) == 0 {
+		return cola.ColaSummary{}
+	}
+	return rows[0]
+}

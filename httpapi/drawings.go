@@ -1,0 +1,174 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+const (
+	waitingDrawings = 64       // images that wait to be drawn
+	keptDrawings    = 64 << 20 // bytes of drawn images that are kept
+	readingImages   = 4        // label records that are read for images at a time
+	waitingReads    = 256      // requests for images that wait for such a read
+)
+
+// defaultDrawings leaves one processor to requests that are paid for.
+func defaultDrawings() int { return max(1, runtime.NumCPU()-1) }
+
+// drawings draws images at a bounded cost, since anyone may ask for one without credentials. A
+// drawing has a key that stands for its content: it is drawn once for everyone who asks meanwhile,
+// and then kept until newer ones need the room.
+type drawings struct {
+	gate gate
+
+	mu      sync.Mutex
+	pending map[string]*drawing
+	kept    *keptBytes
+}
+
+// drawing is an image that is being drawn, or waits to be. Fields below done are set before done is
+// closed.
+type drawing struct {
+	waiting int // requests that wait for it; guarded by drawings.mu
+	begun   bool
+	cancel  context.CancelFunc
+	done    chan struct{}
+	content []byte
+	err     error
+}
+
+func newDrawings(running, waiting, keep int) *drawings {
+	return &drawings{gate: newGate(running, waiting), pending: map[string]*drawing{}, kept: newKeptBytes(keep)}
+}
+
+// get returns the drawing of a key, which draw makes if need be. It fails with CodeUnavailable if
+// too many others wait. When the last request for a drawing that has not begun goes away, the
+// drawing loses its place in the queue.
+func (d *drawings) get(ctx context.Context, key string, draw func() ([]byte, error)) ([]byte, error) {
+	d.mu.Lock()
+	if content, ok := d.kept.get(key); ok {
+		d.mu.Unlock()
+		return content, nil
+	}
+	one := d.pending[key]
+	if one == nil {
+		if !d.gate.reserve() {
+			d.mu.Unlock()
+			return nil, errTooManyImages()
+		}
+		one = d.start(ctx, key, draw)
+	}
+	one.waiting++
+	d.mu.Unlock()
+	select {
+	case <-one.done:
+		return one.content, one.err
+	case <-ctx.Done():
+		d.leave(key, one)
+		return nil, ctx.Err()
+	}
+}
+
+// start has a drawing drawn. Its context outlives the request that asked first: others may wait for
+// it, too.
+func (d *drawings) start(ctx context.Context, key string, draw func() ([]byte, error)) *drawing {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	one := &drawing{cancel: cancel, done: make(chan struct{})}
+	d.pending[key] = one
+	go func() {
+		defer cancel()
+		defer d.gate.free()
+		if d.gate.begin(ctx) != nil {
+			return // leave has forgotten it: no request waits
+		}
+		defer d.gate.end()
+		if d.begin(one) {
+			d.finish(key, one, draw)
+		}
+	}()
+	return one
+}
+
+// begin reports whether a request still waits for the drawing, which is drawn to its end then.
+func (d *drawings) begin(one *drawing) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one.begun = one.waiting > 0
+	return one.begun
+}
+
+func (d *drawings) finish(key string, one *drawing, draw func() ([]byte, error)) {
+	one.content, one.err = recovered(draw)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.pending, key)
+	if one.err == nil {
+		d.kept.add(key, one.content)
+	}
+	close(one.done)
+}
+
+// recovered returns a panic as an error. Drawings run outside the goroutines of requests, where
+// web.Recover would see it.
+func recovered(draw func() ([]byte, error)) (content []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("draw label image: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return draw()
+}
+
+// leave is called for a request that no longer waits.
+func (d *drawings) leave(key string, one *drawing) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one.waiting--
+	if one.waiting == 0 && !one.begun {
+		delete(d.pending, key)
+		one.cancel()
+	}
+}
+
+// keptBytes keeps the values used last, up to so many bytes of them. It is not safe for concurrent
+// use.
+type keptBytes struct {
+	most, held int
+	lru        *simplelru.LRU[string, []byte]
+}
+
+// keptOverhead is what an entry is counted for besides its content, so that tiny ones cannot pile
+// up.
+const keptOverhead = 512
+
+func newKeptBytes(most int) *keptBytes {
+	k := &keptBytes{most: most}
+	forget := func(_ string, content []byte) { k.held -= len(content) + keptOverhead }
+	lru, err := simplelru.NewLRU(max(1, most/keptOverhead), forget)
+	if err != nil {
+		panic(err) // its size is at least 1
+	}
+	k.lru = lru
+	return k
+}
+
+func (k *keptBytes) get(key string) ([]byte, bool) { return k.lru.Get(key) }
+
+// add keeps a value under a key that it has no value for. A value larger than all that may be kept
+// is not.
+func (k *keptBytes) add(key string, content []byte) {
+	size := len(content) + keptOverhead
+	if size > k.most {
+		return
+	}
+	for k.held+size > k.most {
+		k.lru.RemoveOldest()
+	}
+	k.held += size
+	k.lru.Add(key, content)
+}

@@ -1,0 +1,31 @@
+package attack
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestBuildContextHoldsNoSecrets: whatever git leaves out, such as .env and the folders of data and
+// secrets, stays out of container images and their build caches, too.
+func TestBuildContextHoldsNoSecrets(t *testing.T) {
+	lines := func(file string) (patterns []string) {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(content)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				patterns = append(patterns, strings.TrimPrefix(strings.Trim(line, "/"), "**/"))
+			}
+		}
+		return patterns
+	}
+	left := lines("../../.dockerignore")
+	for _, pattern := range append(lines("../../.gitignore"), ".git", ".env", "secrets") {
+		if !slices.Contains(left, pattern) {
+			t.Errorf(".dockerignore lacks %s", pattern)
+		}
+	}
+}

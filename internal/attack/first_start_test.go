@@ -1,0 +1,75 @@
+package attack
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/internal/program"
+)
+
+var printedSecret = regexp.MustCompile(`lar_\w+|/sign-in/link/\S+`)
+
+// TestFirstStartPrintsNoSecrets starts a server that other machines reach, with its output in a
+// pipe as in a container. Neither the first start nor a later one prints a credential; both print
+// the commands that make them, which work.
+func TestFirstStartPrintsNoSecrets(t *testing.T) {
+	dir := t.TempDir()
+	markFirstStart(t, dir)
+	everywhere := program.Options{Dir: dir, Address: strings.Replace(program.Address(t), "127.0.0.1", "0.0.0.0", 1)}
+	for _, when := range []string{"first", "later"} {
+		s := program.Start(t, everywhere)
+		s.AwaitOutput("account link")
+		if found := printedSecret.FindString(s.Output() + s.Log()); found != "" {
+			t.Errorf("the %s start prints %s", when, found)
+		}
+		if keys := s.Run("key", "list"); strings.Contains(keys, "demonstration") {
+			t.Errorf("the %s start made a key that nobody can know:\n%s", when, keys)
+		}
+		for _, line := range strings.Split(s.Output(), "\n") {
+			_, command, ok := strings.Cut(line, "colaregistry ")
+			if !ok {
+				continue
+			}
+			args := strings.Fields(strings.ReplaceAll(command, "'", ""))
+			args = args[:len(args)-2] // without --data-dir, which Run adds
+			if out := s.Run(args...); !printedSecret.MatchString(out) {
+				t.Errorf("%s prints %s", command, out)
+			}
+		}
+		s.Stop()
+	}
+}
+
+// TestFirstStartOnLoopback prints the key and the link: only this machine reaches the server.
+func TestFirstStartOnLoopback(t *testing.T) {
+	dir := t.TempDir()
+	markFirstStart(t, dir)
+	for _, want := range []int{5, 1} { // a key, a link and three calls; then the link
+		s := program.Start(t, program.Options{Dir: dir})
+		s.AwaitOutput("Dashboard")
+		if found := printedSecret.FindAllString(s.Output(), -1); len(found) != want {
+			t.Errorf("%d secrets printed, want %d:\n%s", len(found), want, s.Output())
+		}
+		s.Stop()
+	}
+}
+
+// markFirstStart makes the next start in an empty folder a first start with few labels, as if one
+// had been cut off.
+func markFirstStart(t *testing.T, dir string) {
+	t.Helper()
+	b, err := json.Marshal(demo.Options{Colas: 50, Seed: 1, AsOf: cola.DateOf(time.Now())})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "demo.loading"), b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,96 @@
+package attack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/program"
+)
+
+// TestImageFlood asks for hundreds of distinct label images at once, without credentials. The
+// server draws a few, queues some, refuses the rest, and goes on answering requests that are paid
+// for. Requests that leave free their places.
+func TestImageFlood(t *testing.T) {
+	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
+		a := s.account("holder@example.com", cola.TierPro)
+		images := s.images(a.Key.Reveal(), 400)
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		refused := make(chan string, len(images)) // their Retry-After
+		client := &http.Client{Transport: &http.Transport{}}
+		defer client.CloseIdleConnections()
+		var flood sync.WaitGroup
+		for _, path := range images {
+			flood.Go(func() {
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path+"?format=png", nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				resp, err := client.Do(req)
+				if err != nil {
+					return // the flood has ended
+				}
+				defer resp.Body.Close()
+				io.Copy(io.Discard, resp.Body)
+				if resp.StatusCode == http.StatusServiceUnavailable {
+					refused <- resp.Header.Get("Retry-After")
+				}
+			})
+		}
+		select {
+		case after := <-refused:
+			if after == "" {
+				t.Error("a refused request is not told when to try again")
+			}
+		case <-time.After(20 * time.Second):
+			t.Error("no request was refused: the queue has no bound")
+		}
+		if found := s.rest(a.Key.Reveal(), http.MethodGet, "/colas?per_page=1", nil); found.Status != http.StatusOK {
+			t.Errorf("a search during the flood: %d %s", found.Status, found.Body)
+		}
+		leave()
+		flood.Wait()
+		for try := 0; ; try++ {
+			image := s.send(http.DefaultClient, http.MethodGet, images[len(images)-1]+"?format=png", nil, nil)
+			if image.Status == http.StatusOK {
+				break
+			}
+			if try == 100 {
+				t.Fatalf("an image after the flood: %d %s", image.Status, image.Body)
+			}
+			time.Sleep(50 * time.Millisecond) // until the server has noticed that the others left
+		}
+	})
+}
+
+// images returns the paths of so many distinct label images.
+func (s *site) images(key string, n int) (paths []string) {
+	s.t.Helper()
+	for page := 1; len(paths) < n; page++ {
+		var found struct {
+			Data []struct {
+				ID     string `json:"ttb_id"`
+				Images int    `json:"image_count"`
+			}
+		}
+		list := s.rest(key, http.MethodGet, fmt.Sprintf("/colas?approval_date_from=2005-01-01&per_page=100&page=%d",
+			page), nil)
+		if err := json.Unmarshal(list.Body, &found); err != nil || len(found.Data) == 0 {
+			s.t.Fatalf("page %d of labels: %v, %s", page, err, list.Body)
+		}
+		for _, label := range found.Data {
+			if label.Images > 0 {
+				paths = append(paths, "/images/"+label.ID+"-1")
+			}
+		}
+	}
+	return paths[:n]
+}

@@ -1,0 +1,216 @@
+package attack
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/dashboard"
+	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/program"
+)
+
+// secretPart stands for any secret in a URL: a sign-in link, a feed, a token in an email, an OAuth
+// code.
+const secretPart = "Zx7_SECRET-9q"
+
+// TestServerLogHoldsNoSecrets sends a secret in the path and the query of every route. The server's
+// own log must not hold it.
+func TestServerLogHoldsNoSecrets(t *testing.T) {
+	onBoth(t, program.Options{Flags: []string{"--log-level", "debug"}}, func(t *testing.T, s *site) {
+		s.sendSecrets(s.URL)
+		if log := s.Log(); strings.Contains(log, "SECRET") || !strings.Contains(log, "/sign-in/link/{token}") {
+			t.Errorf("the log:\n%s", linesWith(log, "SECRET"))
+		}
+	})
+}
+
+// TestProxyLogHoldsNoSecrets does so through HAProxy with deploy/haproxy.cfg. Its log names routes
+// only.
+func TestProxyLogHoldsNoSecrets(t *testing.T) {
+	s := startOnSQLite(t, program.Options{})
+	proxy, log := s.startProxy("", "")
+	sent := s.sendSecrets(proxy)
+	lines := linesOf(t, log, sent)
+	if strings.Contains(lines, "SECRET") {
+		t.Errorf("the log:\n%s", linesWith(lines, "SECRET"))
+	}
+	for _, want := range []string{"route=sign-in ", "route=feeds ", "route=unsubscribe ", "route=confirm ",
+		"route=api/v1/colas ", "route=home ", "route=other ", "method=other "} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("no line with %s in\n%s", want, lines)
+		}
+	}
+	for line := range strings.Lines(lines) {
+		if strings.Contains(line, "route=") && !regexp.MustCompile(` route=[a-z0-9./-]+ `).MatchString(line) {
+			t.Errorf("odd route in %s", line)
+		}
+	}
+}
+
+// TestProxyLimitsClients: a client that floods HAProxy gets 429 with Retry-After, and heads that
+// are too large are refused.
+func TestProxyLimitsClients(t *testing.T) {
+	s := startOnSQLite(t, program.Options{})
+	proxy, _ := s.startProxy("sc_http_req_rate(0) gt 2000", "sc_http_req_rate(0) gt 20")
+	last := answer{}
+	for range 30 {
+		last = s.sendTo(proxy, http.MethodGet, "/healthz", nil)
+	}
+	if body := last.JSON(t); last.Status != http.StatusTooManyRequests || last.Header.Get("Retry-After") == "" ||
+		body["error"] == nil {
+		t.Errorf("a flood: %d %v %s", last.Status, last.Header, last.Body)
+	}
+	proxy, _ = s.startProxy("", "")
+	if large := s.sendTo(proxy, http.MethodGet, "/healthz",
+		http.Header{"X-Large": {strings.Repeat("x", 20<<10)}}); large.Status < 400 {
+		t.Errorf("a head of 20 KiB: %d", large.Status)
+	}
+}
+
+// sendSecrets sends a secret to every route of the server, in place of each variable and in the
+// query, and returns the number of requests.
+func (s *site) sendSecrets(to string) (sent int) {
+	s.t.Helper()
+	var spec struct{ Paths map[string]any }
+	if err := json.Unmarshal(s.send(http.DefaultClient, http.MethodGet, "/api/v1/openapi.json", nil, nil).Body,
+		&spec); err != nil {
+		s.t.Fatal(err)
+	}
+	paths := append(dashboard.Pages(), "/"+secretPart, "/api/v1/"+secretPart, "/%66eeds/"+secretPart,
+		"//feeds/"+secretPart, "//"+secretPart, "/Feeds/"+secretPart,
+		"/sign-in/link%2F"+secretPart, "/feeds/{token}", "/unsubscribe/{token}", "/confirm/{token}",
+		"/assets/"+secretPart+"/x", "/mcp/"+secretPart)
+	for path := range spec.Paths {
+		paths = append(paths, "/api/v1"+path)
+	}
+	query := "?code=" + secretPart + "&state=" + secretPart + "&token=" + secretPart +
+		"&return=%2Fsign-in%2Flink%2F" + secretPart + ";" + secretPart
+	header := http.Header{
+		"X-Api-Key": {secretPart}, "Cookie": {"session=" + secretPart + "; __Host-session=" + secretPart},
+		"Referer":    {"https://x.example/" + secretPart},
+		"User-Agent": {secretPart}, "X-Request-Id": {"lar_" + secretPart},
+	}
+	for _, path := range paths {
+		path = variable.ReplaceAllString(strings.ReplaceAll(path, "/*", "/"+secretPart), secretPart)
+		for _, method := range []string{http.MethodGet, http.MethodPost, "ZxSECRET"} {
+			s.sendTo(to, method, path+query, header)
+			sent++
+		}
+	}
+	return sent
+}
+
+// sendTo sends a request to any server and does not follow redirects. A response that breaks off is
+// the zero answer.
+func (s *site) sendTo(server, method, path string, header http.Header) answer {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, server, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.URL.Opaque, req.URL.RawQuery, _ = strings.Cut(path, "?") // as it is, escapes included
+	if strings.HasPrefix(path, "//") {
+		req.URL.Opaque = strings.TrimPrefix(server,
+			"http:") + req.URL.Opaque // which makes the target absolute, with the host
+	}
+	if header != nil {
+		req.Header = header.Clone()
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return answer{}
+	}
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return answer{}
+	}
+	return answer{resp.StatusCode, resp.Header, content}
+}
+
+// startProxy starts HAProxy with the deployed configuration in front of the server, and returns its
+// URL and the file that it logs to. In the configuration, replace takes the place of old.
+func (s *site) startProxy(old, replace string) (url, log string) {
+	s.t.Helper()
+	haproxy, err := exec.LookPath("haproxy")
+	if err != nil {
+		if haproxy, err = exec.LookPath("/usr/sbin/haproxy"); err != nil {
+			s.t.Skip("HAProxy is not installed")
+		}
+	}
+	content, err := os.ReadFile("../../deploy/haproxy.cfg")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	config, address, dir := string(content), program.Address(s.t), s.t.TempDir()
+	if !strings.Contains(config, old) {
+		s.t.Fatalf("deploy/haproxy.cfg has no %q", old)
+	}
+	if old != "" {
+		config = strings.ReplaceAll(config, old, replace)
+	}
+	config = strings.ReplaceAll(config, "bind :8080", "bind "+address)
+	config = regexp.MustCompile(`app[0-9]:8080`).ReplaceAllString(config, strings.TrimPrefix(s.URL, "http://"))
+	file := filepath.Join(dir, "haproxy.cfg")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	if out, err := exec.Command(haproxy, "-c", "-f", file).CombinedOutput(); err != nil ||
+		strings.Contains(string(out), "WARNING") {
+		s.t.Fatalf("haproxy -c: %v\n%s", err, out)
+	}
+	log = filepath.Join(dir, "log")
+	lines, err := os.Create(log)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { lines.Close() })
+	cmd := kit.Command(s.t.Context(), haproxy, "-db", "-f", file)
+	cmd.Stdout = lines
+	daemon, err := kit.Launch(cmd, io.Discard)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { daemon.Stop(0) })
+	url = "http://" + address
+	if err := daemon.Await(s.t.Context(), url+"/healthz"); err != nil {
+		s.t.Fatal(err)
+	}
+	return url, log
+}
+
+// linesOf waits until a log file has so many lines, and returns them.
+func linesOf(t *testing.T, file string, most int) string {
+	t.Helper()
+	for range 200 {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(string(content), "\n") >= most {
+			return string(content)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatal("HAProxy does not log every request")
+	return ""
+}
+
+// linesWith returns the lines that hold a text.
+func linesWith(text, part string) string {
+	var found strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, part) {
+			found.WriteString(line)
+		}
+	}
+	return found.String()
+}
