@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/pgtest"
 )
 
 // TestSessionsAreForgotten: those whose time is over, and links to sign in with, however many these are.
@@ -64,7 +66,14 @@ func TestUnsyncedWaitsForNobody(t *testing.T) {
 
 // TestIndexIsMadeAnew: a migration that was cut off leaves an index that no query uses, and the next one replaces it.
 func TestIndexIsMadeAnew(t *testing.T) {
-	url := migratedDatabase(t)
+	url := pgtest.NewDatabase(t)
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := stdlib.OpenDB(*config)
+	defer db.Close()
+	mustMigrate(t, db, 12) // later migrations cannot be run twice
 	var n int
 	query(t, url, `WITH cut AS (UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = 'colas_by_resubmitted'::regclass RETURNING 1) SELECT count(*) FROM cut`, &n)
 	query(t, url, `DELETE FROM goose_db_version WHERE version_id = 12 RETURNING 1`, &n)
