@@ -23,7 +23,7 @@ type deliveryFlags struct {
 // check reports what is wrong with the flags before anything is opened. Nobody is asked whether the server is there.
 func (f *deliveryFlags) check() error {
 	if (f.SMTP == "") != (f.MailFrom == "") {
-		return errors.New("--smtp (or --smtp-file) and --mail-from need each other")
+		return errors.New("--smtp and --mail-from need each other (--smtp-file counts as --smtp)")
 	}
 	_, err := f.senders("http://localhost", slog.New(slog.DiscardHandler))
 	return err
