@@ -37,8 +37,8 @@ var table = map[string][]string{
 	"alerts/mail":     {"cola", "store", "alerts"},
 	"alerts/webhook":  {"cola", "store", "alerts"},
 	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
-	"mcp":             {"cola", "registry", "auth", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
-	"dashboard":       {"cola", "registry", "auth", "internal/params", "internal/web"},
+	"mcp":             {"cola", "registry", "auth", "internal/params", "internal/ratelimit", "internal/schemas", "internal/strictjson", "internal/web"},
+	"dashboard":       {"cola", "registry", "auth", "internal/params", "internal/ratelimit", "internal/web"},
 
 	"internal/web":           {"cola", "auth"},
 	"internal/params":        {"cola", "internal/strictjson"},
