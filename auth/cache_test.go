@@ -114,16 +114,24 @@ func TestDisabledAppIsRefusedAfterAMinute(t *testing.T) {
 	})
 }
 
-// TestRefusalsAreNotRemembered: an app that is registered now may act now.
-func TestRefusalsAreNotRemembered(t *testing.T) {
-	b := newBench(t, nil)
-	token := b.token(claim("client_id", "new"))
-	_, err := b.send(t.Context(), token)
-	wantRefusal(t, err, "is not connected")
-	b.store.change(func(s *fakeStore) { s.put(store.App{Issuer: ourIssuer, ClientID: "new"}) })
-	if _, err := b.send(t.Context(), token); err != nil {
-		t.Errorf("once registered: %v", err)
-	}
+// TestRefusalIsRememberedForASecond checks that a token whose app may not act costs one look into the store a second, and
+// that an app may act a second after it was registered.
+func TestRefusalIsRememberedForASecond(t *testing.T) {
+	inTime(t, func(t *testing.T, b *bench) {
+		token := b.token(claim("client_id", "new"))
+		for range 100 {
+			_, err := b.send(t.Context(), token)
+			wantRefusal(t, err, "is not connected")
+		}
+		if n := b.store.called("AppByClient"); n != 1 {
+			t.Errorf("the store was asked %d times, want once", n)
+		}
+		b.store.change(func(s *fakeStore) { s.put(store.App{Issuer: ourIssuer, ClientID: "new"}) })
+		time.Sleep(refusedFor)
+		if _, err := b.send(t.Context(), token); err != nil {
+			t.Errorf("once registered: %v", err)
+		}
+	})
 }
 
 // TestOneTokenAtOnceIsCheckedOnce: as when an assistant opens several connections.

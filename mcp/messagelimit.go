@@ -16,7 +16,7 @@ const (
 	messagesPerMinute        = 600                   // of a credential
 	accountMessagesPerMinute = 5 * messagesPerMinute // of all its credentials: an account may hold a hundred keys
 	// messageUnit is how many bytes count as one message, so that long messages, which take longer to read, count as several.
-	messageUnit       = 64 << 10
+	messageUnit    = 64 << 10
 	limitedSenders = 20_000 // credentials, and accounts, that are remembered
 	reasonMessages = "messages"
 )

@@ -148,7 +148,7 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 		}
 	}
 	admin.probe(s.service.Ready)
-	authenticator := auth.New(st, tokens)
+	authenticator := auth.New(st, tokens, nil)
 	rest := httpapi.New(s.service, authenticator, httpapi.Options{
 		PublicURL: publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: admin.registerer(),
 	})
