@@ -11,6 +11,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/dashboard"
+	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -51,9 +52,9 @@ func (f *dashboardFlags) signInIssuers(tokenIssuers []string) ([]auth.SignInIssu
 }
 
 // browsers returns what signs account holders in.
-func (f *dashboardFlags) browsers(env *environment, st store.Store, publicURL string, issuers []auth.SignInIssuer, metrics prometheus.Registerer) (*auth.Browsers, error) {
+func (f *dashboardFlags) browsers(env *environment, st store.Store, publicURL string, issuers []auth.SignInIssuer, metrics prometheus.Registerer, events *security.Events) (*auth.Browsers, error) {
 	b, err := auth.NewBrowsers(auth.BrowserOptions{
-		Store: st, PublicURL: publicURL, Issuers: issuers, Logger: env.log, Metrics: metrics, OnFault: dashboard.ShowFault,
+		Store: st, PublicURL: publicURL, Issuers: issuers, Logger: env.log, Metrics: metrics, Events: events, OnFault: dashboard.ShowFault,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--sign-in-issuer: %w", err)

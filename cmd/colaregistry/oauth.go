@@ -12,6 +12,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -63,7 +64,7 @@ func (f *oauthFlags) resource(publicURL string) auth.Resource {
 }
 
 // tokens returns what checks access tokens, nil when none are taken.
-func (f *oauthFlags) tokens(env *environment, st store.Store, resource auth.Resource, metrics prometheus.Registerer) (*auth.Tokens, error) {
+func (f *oauthFlags) tokens(env *environment, st store.Store, resource auth.Resource, metrics prometheus.Registerer, events *security.Events) (*auth.Tokens, error) {
 	if len(f.Issuers) == 0 {
 		return nil, nil
 	}
@@ -72,7 +73,7 @@ func (f *oauthFlags) tokens(env *environment, st store.Store, resource auth.Reso
 		audiences = []string{resource.ID}
 	}
 	tokens, err := auth.NewTokens(st, auth.TokenOptions{
-		Issuers: f.Issuers, Audiences: audiences, AnyApp: f.Apps == "any", ScopePrefix: f.ScopePrefix, Logger: env.log, Metrics: metrics,
+		Issuers: f.Issuers, Audiences: audiences, AnyApp: f.Apps == "any", ScopePrefix: f.ScopePrefix, Logger: env.log, Metrics: metrics, Events: events,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--oidc-issuer: %w", err)

@@ -22,8 +22,11 @@ import (
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/dashboard"
 	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/connlimit"
+	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/lookup"
 )
 
 type serveCommand struct {
@@ -32,6 +35,7 @@ type serveCommand struct {
 	oauthFlags
 	dashboardFlags
 	deliveryFlags
+	networkFlags
 	Listen         string        `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (${default})."`
 	AdminListen    string        `placeholder:"ADDR" help:"Another address to listen on, for operators: metrics, probes and profiles, without credentials. None when left out."`
 	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Scheme and host that users reach the server at; http:// and the listen address when left out."`
@@ -53,7 +57,7 @@ const (
 	headerWait   = 10 * time.Second
 	readWait     = 30 * time.Second
 	writeWait    = 60 * time.Second
-	idleTimeout  = 2 * time.Minute
+	idleTimeout  = 30 * time.Second
 )
 
 // Run serves until the context ends, then drains: requests that have begun are answered, their charges committed.
@@ -101,7 +105,9 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		}
 		return demo.welcome(env, welcome{publicURL, link}, s.index)
 	}
-	return s.serve(env, listener)
+	limited := connlimit.New(listener, c.connections(env), admin.registerer())
+	s.http.ConnState = limited.Track
+	return s.serve(env, limited)
 }
 
 // tune sets the runtime up for a large index beside short requests, unless the environment says otherwise.
@@ -121,15 +127,22 @@ type server struct {
 	http     *http.Server
 	onReady  func() error  // told once, when the index is built
 	delay    time.Duration // between the signal and the end of the listener
-	tokens   *auth.Tokens  // nil when API keys are the only credentials
+	events   *security.Events
+	tokens   *auth.Tokens // nil when API keys are the only credentials
 	browsers *auth.Browsers
 	alerts   *alerts.Scheduler // nil when other processes run saved searches
 	courier  *alerts.Courier   // nil with it
 }
 
 func newServer(c *serveCommand, env *environment, st store.Store, publicURL string, listening net.Addr, admin *admin) (*server, error) {
+	st = lookup.New(st, admin.registerer())
+	events := security.New(security.Options{Logger: env.log, Metrics: admin.registerer()})
+	proxies, err := c.proxies()
+	if err != nil {
+		return nil, err
+	}
 	resource := c.resource(publicURL)
-	tokens, err := c.tokens(env, st, resource, admin.registerer())
+	tokens, err := c.tokens(env, st, resource, admin.registerer(), events)
 	if err != nil {
 		return nil, err
 	}
@@ -137,10 +150,10 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 	if upgradeURL == "" {
 		upgradeURL = publicURL + "/plans"
 	}
-	s := &server{env: env, delay: c.DrainDelay, tokens: tokens}
+	s := &server{env: env, delay: c.DrainDelay, events: events, tokens: tokens}
 	s.engine = newEngine(env, st, engineOptions{
 		publicURL: publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: admin.registerer(),
-		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate,
+		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events,
 	})
 	if c.Alerts == "on" {
 		if err := s.alert(c, st, publicURL, admin.registerer()); err != nil {
@@ -148,7 +161,7 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 		}
 	}
 	admin.probe(s.service.Ready)
-	authenticator := auth.New(st, tokens, nil)
+	authenticator := auth.New(st, tokens, events)
 	rest := httpapi.New(s.service, authenticator, httpapi.Options{
 		PublicURL: publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: admin.registerer(),
 	})
@@ -162,7 +175,7 @@ func newServer(c *serveCommand, env *environment, st store.Store, publicURL stri
 		return nil, err
 	}
 	s.http = &http.Server{
-		Handler:           edges(rest, assistants, people),
+		Handler:           proxies.Identify(edges(rest, assistants, people)),
 		ReadHeaderTimeout: headerWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
 	}
@@ -175,7 +188,7 @@ func (s *server) people(c *serveCommand, st store.Store, publicURL string, metri
 	if err != nil {
 		return nil, err
 	}
-	if s.browsers, err = c.browsers(s.env, st, publicURL, issuers, metrics); err != nil {
+	if s.browsers, err = c.browsers(s.env, st, publicURL, issuers, metrics, s.events); err != nil {
 		return nil, err
 	}
 	return dashboard.New(s.service, s.browsers, dashboard.Options{PublicURL: publicURL, BillingURL: c.BillingURL, Logger: s.env.log, Metrics: metrics, SignInForApps: len(c.Issuers) > 0}), nil
@@ -251,6 +264,10 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		if err := s.follower.Run(following); err != nil {
 			s.env.log.Warn("the next start reads every label", "error", err) // nothing is lost with the snapshot
 		}
+		return nil
+	})
+	group.Go(func() error {
+		s.events.Run(following)
 		return nil
 	})
 	group.Go(func() error {
@@ -336,7 +353,7 @@ func (c *serveCommand) check() (publicURL string, err error) {
 		return "", err
 	}
 	_, err = c.signInIssuers(c.Issuers)
-	if err := errors.Join(c.oauthFlags.check(), c.deliveryFlags.check(), err); err != nil {
+	if err := errors.Join(c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(), err); err != nil {
 		return "", err
 	}
 	for _, name := range c.AllowedHosts {
