@@ -14,7 +14,7 @@ const (
 	// Feed readers come every few minutes.
 	requestsByToken = 30
 	limitedTokens   = 20_000 // that are remembered
-	reasonToken     = "address"
+	reasonToken     = "requests"
 )
 
 // tokenLimit bounds what anyone who has the token of a feed or of an email can make the database do.
