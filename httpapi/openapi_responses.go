@@ -91,7 +91,7 @@ func errorKinds() []errorKind {
 		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not sent as application/json in UTF-8.", everyAnswer(), false,
 			map[string]*cola.Error{"form": {Code: cola.CodeUnsupportedMediaType, Message: notJSON([]string{mediaJSON})}}},
 		{http.StatusTooManyRequests, "QuotaExceeded",
-			"A monthly quota is used up (details.reason is detail_views or list_records; upgrade_url is given), or too many requests came in 60 seconds (burst), "+
+			"A monthly quota is used up (details.reason is detail_views or list_records; upgrade_url is given), or too many requests came in 60 seconds (burst), " +
 				"too many invalid credentials from the client's address (failed_credentials; valid ones are always accepted), or too many requests of one feed or emailed link (requests). All but the first give Retry-After.",
 			append([]string{"Retry-After"}, requestID...), true, quotaExamples()},
 		{http.StatusInternalServerError, "InternalError", "Something went wrong on our side. Nothing more is told than the request id.", requestID, true,
