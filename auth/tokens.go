@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/ratelimit"
 	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -25,7 +26,10 @@ import (
 const (
 	cachedTokens = 20_000      // bounds the cache; an entry is under 300 bytes
 	cachedFor    = time.Minute // after which a change of the app's scopes, or of the identity's account, shows
-	refusedFor   = time.Second // after which a connection that was restored, or an app that was registered, shows
+
+	// A genuine token whose app or connection may not act is looked up so often at once, and then once a second.
+	refusedAtOnce = 10
+	refusedEvery  = time.Second
 )
 
 // TokenStore is what Tokens needs of a store.
@@ -53,9 +57,10 @@ type TokenOptions struct {
 // Tokens takes access tokens of configured issuers for accounts and connected apps. A token must be signed by one of them, be an
 // access token, be for one of the audiences, and be valid now.
 //
-// What a good token stands for is cached for a minute. A genuine token whose app or connection may not act is cached as
-// refused for a second, which bounds the database reads it causes. Other refusals are not cached: refusing a forged token
-// takes at most five signature checks, and issuers are not asked for keys more often because of it.
+// What a good token stands for is cached for a minute. The refusal of a genuine token, whose app or connection may not act,
+// is cached for up to a second when it keeps coming back, which bounds the database reads it causes. Other refusals are not
+// cached: refusing a forged token takes at most five signature checks, and issuers are not asked for keys more often
+// because of it.
 type Tokens struct {
 	store   TokenStore
 	issuers map[string]*issuer // by URL
@@ -66,6 +71,7 @@ type Tokens struct {
 	log     *slog.Logger
 	metrics *tokenMetrics
 	events  *security.Events
+	refused *ratelimit.Limiter[tokenHash]
 	known   *lru.Cache[tokenHash, grant]
 	warned  *warnings
 	checks  singleflight.Group // by hash: requests that bring a new token at the same time have it checked once
@@ -103,7 +109,8 @@ func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 	}
 	t := &Tokens{
 		store: st, issuers: map[string]*issuer{}, urls: o.Issuers, ours: names{o.Audiences, o.ScopePrefix}, anyApp: o.AnyApp,
-		now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), events: o.Events, known: known, warned: newWarnings(),
+		now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), events: o.Events, known: known,
+		refused: ratelimit.New[tokenHash](refusedAtOnce, refusedEvery, cachedTokens, o.Now), warned: newWarnings(),
 	}
 	client := askingClient(o.Client)
 	for _, u := range o.Issuers {
@@ -248,7 +255,8 @@ func (t *Tokens) check(ctx context.Context, from *issuer, token accessToken) (gr
 	now := t.now()
 	g, err := t.admit(ctx, from.url, c)
 	if cola.CodeOf(err) == cola.CodeUnauthorized {
-		return grant{refusal: err, until: now.Add(refusedFor)}, err
+		again := t.refused.Take(sha256.Sum256([]byte(token.raw)), 1)
+		return grant{refusal: err, until: now.Add(again)}, err
 	}
 	if err != nil {
 		return grant{}, err

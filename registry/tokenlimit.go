@@ -12,7 +12,7 @@ import (
 const (
 	// requestsByToken is how often the address of a feed or a link in an email may be requested at once, and in a minute.
 	// Feed readers come every few minutes.
-	requestsByToken = 30
+	requestsByToken = 60
 	limitedTokens   = 20_000 // that are remembered
 	reasonToken     = "requests"
 )

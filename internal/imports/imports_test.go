@@ -31,7 +31,7 @@ var table = map[string][]string{
 	"store/postgres":  {"cola", "store", "store/records"},
 	"search":          {"cola"},
 	"quota":           {"cola", "store"},
-	"auth":            {"cola", "store", "internal/security", "internal/strictjson"},
+	"auth":            {"cola", "store", "internal/ratelimit", "internal/security", "internal/strictjson"},
 	"ingest":          {"cola", "store"},
 	"registry":        {"cola", "store", "search", "quota", "auth", "internal/ratelimit", "internal/security"},
 	"alerts":          {"cola", "store", "search"},
