@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -24,15 +26,38 @@ func (t *Tokens) admit(ctx context.Context, issuer string, c claims) (grant, err
 	if err != nil {
 		return grant{}, storeError(ctx, finding, "find the account of a token", err)
 	}
+	recordIdentity(ctx, t.events, account, issuer)
 	t.warned.warnApart(t.log, t.now(), account, issuer, c.email, "access")
 	link, err := t.store.Connect(finding, account.ID, app.ID, c.scopes)
 	if err != nil {
 		return grant{}, storeError(ctx, finding, "connect app", err)
 	}
+	t.recordLink(ctx, link)
 	if !link.RevokedAt.IsZero() {
 		return grant{}, unauthorized("The access of the app %s was revoked by the account holder.", cola.Quoted(c.client))
 	}
 	return grant{account: account.ID, link: link.ID, scopes: common(c.scopes, app.Scopes), withheld: except(c.scopes, app.Scopes)}, nil
+}
+
+// recordLink records what Connect changed.
+func (t *Tokens) recordLink(ctx context.Context, link store.Link) {
+	kind := security.NewConnection
+	switch link.Change {
+	case store.LinkMade:
+	case store.LinkRescoped:
+		kind = security.ChangedScope
+	default:
+		return
+	}
+	credential := cola.Credential{Kind: cola.CredentialLink, ID: link.ID}
+	t.events.Record(ctx, kind, link.Account, credential, slog.Int64("app", link.App.ID), slog.Any("scopes", link.Scopes))
+}
+
+// recordIdentity records that an identity got its account, if it did just now.
+func recordIdentity(ctx context.Context, events *security.Events, account store.Account, issuer string) {
+	if account.NewIdentity {
+		events.Record(ctx, security.NewIdentity, account.ID, cola.Credential{}, slog.String("issuer", issuer))
+	}
 }
 
 // app returns the app with a client id, if it may act.

@@ -76,7 +76,7 @@ func TestServerOfTheLibrary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Authenticator = New(&finder{}, tokens)
+	b.Authenticator = New(&finder{}, tokens, nil)
 	good := b.claims([]change{claim("iss", server.URL)})
 	if _, err := b.send(t.Context(), b.key.sign(b.header(nil), good)); err != nil {
 		t.Errorf("a good token: %v", err)

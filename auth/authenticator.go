@@ -10,6 +10,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -18,16 +19,25 @@ type KeyFinder interface {
 	KeyByHash(ctx context.Context, hash store.KeyHash) (store.Key, error)
 }
 
+// unproven is the refusal of a credential that proves nothing: a guess, or a mistake. It counts as failed.
+type unproven struct{ error }
+
+// Unwrap returns the refusal itself.
+func (u unproven) Unwrap() error { return u.error }
+
+func unprovenf(format string, args ...any) error { return unproven{unauthorized(format, args...)} }
+
 // findWithin is how long a request waits for the store to find its key.
 const findWithin = 3 * time.Second
 
 // cachedKeys bounds the cache; an entry is under 200 bytes.
 const cachedKeys = 100_000
 
-// Authenticator tells who makes a request.
+// Authenticator identifies who makes a request.
 type Authenticator struct {
 	keys   KeyFinder
-	tokens *Tokens                             // nil: none are taken
+	tokens *Tokens // nil: none are taken
+	events *security.Events
 	known  *lru.Cache[store.KeyHash, identity] // what a key stands for never changes, so entries never go stale
 }
 
@@ -36,37 +46,51 @@ type identity struct {
 	key     int64
 }
 
-// New returns an Authenticator that looks keys up in the store, and takes access tokens unless tokens is nil.
-func New(keys KeyFinder, tokens *Tokens) *Authenticator {
+// New returns an Authenticator that looks keys up in the store, and takes access tokens unless tokens is nil. Failed
+// credentials are recorded in events, which may be nil.
+func New(keys KeyFinder, tokens *Tokens, events *security.Events) *Authenticator {
 	known, err := lru.New[store.KeyHash, identity](cachedKeys)
 	if err != nil {
 		panic(err) // only a size below one fails
 	}
-	return &Authenticator{keys: keys, tokens: tokens, known: known}
+	return &Authenticator{keys: keys, tokens: tokens, events: events, known: known}
 }
 
 // Authenticate returns the caller that a request's headers prove: X-API-Key, or Authorization with a Bearer API key or access
-// token. The two kinds are told apart by KeyPrefix, and neither is ever tried as the other. It fails with a
-// cola.CodeUnauthorized error for missing or invalid credentials and with CodeUnavailable when the store does not answer within
-// three seconds, or the issuer of a token within five. Nothing is ever taken from the URL.
+// token. KeyPrefix distinguishes the two, and neither is ever tried as the other. Nothing is ever taken from the URL.
+//
+// It fails with CodeUnauthorized for missing or invalid credentials, with CodeQuotaExceeded for invalid ones from an
+// address that sent too many, and with CodeUnavailable when the store does not answer within three seconds, or the issuer
+// of a token within five. Valid credentials pass whatever was sent from their address.
 func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, ch cola.Channel) (cola.Caller, error) {
 	given, bearer, err := a.credential(h)
 	if err != nil {
 		return cola.Caller{}, err
 	}
+	caller, kind, err := a.prove(ctx, given, bearer, ch)
+	if failed, ok := errors.AsType[unproven](err); ok {
+		return cola.Caller{}, a.events.Failed(ctx, kind, failed.error)
+	}
+	return caller, err
+}
+
+// prove returns who a credential stands for, and what kind of credential it was taken for.
+func (a *Authenticator) prove(ctx context.Context, given string, bearer bool, ch cola.Channel) (c cola.Caller, kind security.Secret, err error) {
 	switch {
 	case strings.HasPrefix(given, KeyPrefix):
-		return a.keyHolder(ctx, given, ch)
+		c, err = a.keyHolder(ctx, given, ch)
+		return c, security.Key, err
 	case bearer && a.tokens != nil:
-		return a.tokens.caller(ctx, given, ch)
+		c, err = a.tokens.caller(ctx, given, ch)
+		return c, security.Token, err
 	}
-	return cola.Caller{}, unauthorized("The credential is not an API key of this service: those start with %q.", KeyPrefix)
+	return c, security.Key, unprovenf("The credential is not an API key of this service: those start with %q.", KeyPrefix)
 }
 
 func (a *Authenticator) keyHolder(ctx context.Context, given string, ch cola.Channel) (cola.Caller, error) {
 	secret, err := ParseSecret(given)
 	if err != nil {
-		return cola.Caller{}, unauthorized("The API key is not valid: %v. Copy the whole key again.", err)
+		return cola.Caller{}, unprovenf("The API key is not valid: %v. Copy the whole key again.", err)
 	}
 	id, err := a.identify(ctx, secret)
 	if err != nil {
@@ -90,7 +114,7 @@ func (a *Authenticator) identify(ctx context.Context, secret Secret) (identity, 
 	key, err := a.keys.KeyByHash(finding, hash)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return identity{}, unauthorized("The API key is not known. It may have been made for another server.")
+		return identity{}, unprovenf("The API key is not known. It may have been made for another server.")
 	case err != nil:
 		return identity{}, storeError(ctx, finding, "look up API key", err)
 	}

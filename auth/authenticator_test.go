@@ -26,7 +26,7 @@ func TestAuthenticateDoesNotWaitForASilentStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		header := http.Header{"X-Api-Key": {NewSecret().Reveal()}}
 		begun := time.Now()
-		_, err := New(silent{}, nil).Authenticate(t.Context(), header, cola.ChannelREST)
+		_, err := New(silent{}, nil, nil).Authenticate(t.Context(), header, cola.ChannelREST)
 		var refusal *cola.Error
 		if !errors.As(err, &refusal) || refusal.Code != cola.CodeUnavailable || refusal.RetryAfter <= 0 {
 			t.Errorf("got %v, want unavailable with a time to try again", err)
@@ -36,7 +36,7 @@ func TestAuthenticateDoesNotWaitForASilentStore(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := New(silent{}, nil).Authenticate(ctx, header, cola.ChannelREST); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := New(silent{}, nil, nil).Authenticate(ctx, header, cola.ChannelREST); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("whose caller has gone: %v, want the end of the context", err)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/keyring"
+	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -60,6 +61,7 @@ type BrowserOptions struct {
 	Now       cola.Clock            // nil: time.Now
 	Logger    *slog.Logger          // nil discards
 	Metrics   prometheus.Registerer // gets the metrics, for one Browsers only; nil: not measured
+	Events    *security.Events      // records failed credentials, new identities and sign-ins; may be nil
 	// OnFault answers a request whose session cannot be read or kept; nothing was written before. The error is one to show, or of ours
 	// and to be logged. The request is as one of a browser that is not known. Nil: a line of text.
 	OnFault func(w http.ResponseWriter, r *http.Request, err error)
@@ -81,6 +83,7 @@ type Browsers struct {
 	onFault  func(http.ResponseWriter, *http.Request, error)
 	warned   *warnings
 	counts   *prometheus.CounterVec // of sign-ins
+	events   *security.Events
 }
 
 // NewBrowsers returns Browsers with these options, or an error that says what is wrong with them. It asks nobody yet.
@@ -96,7 +99,7 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	b := &Browsers{
-		store: o.Store, public: public.Scheme + "://" + public.Host, now: o.Now, log: o.Logger, onFault: o.OnFault, warned: newWarnings(), counts: newSignInCounts(o.Metrics),
+		store: o.Store, public: public.Scheme + "://" + public.Host, now: o.Now, log: o.Logger, onFault: o.OnFault, warned: newWarnings(), counts: newSignInCounts(o.Metrics), events: o.Events,
 	}
 	if b.onFault == nil {
 		b.onFault = b.plainFault
@@ -199,6 +202,7 @@ func (b *Browsers) enter(ctx context.Context, e entry) error {
 	if was := s.kept.SignIn; was != nil {
 		b.end(ctx, was.Account, was.ID) // no browser has it any more
 	}
+	b.events.Record(ctx, security.NewSignIn, made.Account, cola.Credential{Kind: cola.CredentialSignIn, ID: made.ID})
 	s.changed = true
 	s.kept = kept{SignIn: &signedIn{
 		ID: made.ID, Account: made.Account, Until: made.ExpiresAt, SignOutAt: e.signOutAt, ClientID: e.clientID, IDToken: e.idToken,

@@ -114,16 +114,30 @@ func TestDisabledAppIsRefusedAfterAMinute(t *testing.T) {
 	})
 }
 
-// TestRefusalsAreNotRemembered: an app that is registered now may act now.
-func TestRefusalsAreNotRemembered(t *testing.T) {
-	b := newBench(t, nil)
-	token := b.token(claim("client_id", "new"))
-	_, err := b.send(t.Context(), token)
-	wantRefusal(t, err, "is not connected")
-	b.store.change(func(s *fakeStore) { s.put(store.App{Issuer: ourIssuer, ClientID: "new"}) })
-	if _, err := b.send(t.Context(), token); err != nil {
-		t.Errorf("once registered: %v", err)
-	}
+// TestRefusalsAreBounded checks that a token whose app may not act cannot make the store work for long, and that an app may
+// act as soon as it is registered, or a second later if it kept trying.
+func TestRefusalsAreBounded(t *testing.T) {
+	inTime(t, func(t *testing.T, b *bench) {
+		token := b.token(claim("client_id", "new"))
+		early := b.token(claim("client_id", "new"), claim("jti", "early"))
+		_, err := b.send(t.Context(), early)
+		wantRefusal(t, err, "is not connected")
+		for range 100 {
+			_, err := b.send(t.Context(), token)
+			wantRefusal(t, err, "is not connected")
+		}
+		if n := b.store.called("AppByClient"); n > 2+refusedAtOnce {
+			t.Errorf("the store was asked %d times", n)
+		}
+		b.store.change(func(s *fakeStore) { s.put(store.App{Issuer: ourIssuer, ClientID: "new"}) })
+		if _, err := b.send(t.Context(), early); err != nil {
+			t.Errorf("once registered: %v", err)
+		}
+		time.Sleep(refusedEvery)
+		if _, err := b.send(t.Context(), token); err != nil {
+			t.Errorf("a second later: %v", err)
+		}
+	})
 }
 
 // TestOneTokenAtOnceIsCheckedOnce: as when an assistant opens several connections.

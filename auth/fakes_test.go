@@ -265,7 +265,7 @@ func newBench(t testing.TB, change func(*TokenOptions)) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Authenticator = New(&finder{}, tokens)
+	b.Authenticator = New(&finder{}, tokens, nil)
 	return b
 }
 

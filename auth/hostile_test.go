@@ -103,7 +103,7 @@ func (b *bench) garbled() []hostile {
 		{"claims are no JSON", b.key.sign(b.header(nil), "hello, it is me"), "claims cannot be read: it is not a JSON object"},
 		{"claims are null", b.key.sign(b.header(nil), "null"), "claims cannot be read: it is not a JSON object"},
 		{"claims go on", b.key.sign(b.header(nil), b.claims(nil)+b.claims(nil)), "claims cannot be read: it is not a JSON object"},
-		{"claims nested deeply", b.key.sign(b.header(nil), strings.Repeat(`{"a":`, 2000)), "claims cannot be read: it is not a JSON object"},
+		{"claims nested deeply", b.key.sign(b.header(nil), strings.Repeat(`{"a":`, 2000)), "claims cannot be read: it holds too much"},
 	}
 }
 
@@ -198,7 +198,7 @@ func (b *bench) elsewhere(t *testing.T) []hostile {
 	unknown := newSigner(t, "ES256", "k1")
 	theirs := newSigner(t, "ES256", "k2")
 	b.other.publish(theirs)
-	const audience, issuer, none = "another audience: it must be for \"https://cola.example.com/mcp\" or \"cola-api\"", "an issuer that this service takes none of", "names no issuer"
+	const audience, issuer, none = "another audience: it must be for \"https://cola.example.com/mcp\" or \"cola-api\"", "Unknown issuer", "names no issuer"
 	return []hostile{
 		{"another audience", b.token(claim("aud", "https://cola.example.com/api")), audience},
 		{"audience with a slash more", b.token(claim("aud", ourAudience+"/")), audience},

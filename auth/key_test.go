@@ -88,7 +88,7 @@ func TestAuthenticate(t *testing.T) {
 		{"typo", http.Header{"X-Api-Key": {good.Reveal()[:39] + "-"}}, 0},
 		{"token of somebody else", http.Header{"Authorization": {"Bearer eyJhbGciOi"}}, 0},
 	}
-	a := New(keys, nil)
+	a := New(keys, nil, nil)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c, err := a.Authenticate(t.Context(), tt.header, cola.ChannelREST)
@@ -108,7 +108,7 @@ func TestAuthenticate(t *testing.T) {
 func TestAuthenticateAsksTheStoreOncePerKey(t *testing.T) {
 	s := NewSecret()
 	keys := &finder{keys: map[store.KeyHash]store.Key{s.Hash(): {ID: 3, AccountID: 9}}}
-	a, header := New(keys, nil), http.Header{"X-Api-Key": {s.Reveal()}}
+	a, header := New(keys, nil, nil), http.Header{"X-Api-Key": {s.Reveal()}}
 	for range 5 {
 		if _, err := a.Authenticate(t.Context(), header, cola.ChannelREST); err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func TestAuthenticateAsksTheStoreOncePerKey(t *testing.T) {
 func TestAuthenticateFailsClosed(t *testing.T) {
 	header := http.Header{"X-Api-Key": {NewSecret().Reveal()}}
 	for err, want := range map[error]cola.Code{store.ErrUnavailable: cola.CodeUnavailable, errors.New("boom"): cola.CodeInternal} {
-		if _, got := New(&finder{err: err}, nil).Authenticate(t.Context(), header, cola.ChannelREST); cola.CodeOf(got) != want {
+		if _, got := New(&finder{err: err}, nil, nil).Authenticate(t.Context(), header, cola.ChannelREST); cola.CodeOf(got) != want {
 			t.Errorf("with the store failing by %v: %v, want %s", err, got, want)
 		}
 	}

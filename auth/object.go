@@ -15,12 +15,21 @@ import (
 // object is a JSON object by its members' exact names, none of which is given twice: two readers of a token must not read two things.
 type object map[string]json.RawMessage
 
+// mostLevels and mostValues bound what is decoded of a token before its signature is checked. Issuers list up to some
+// hundred groups.
+const (
+	mostLevels = 16
+	mostValues = 1_000
+)
+
 // parseObject reads one JSON object, and nothing else. Its errors tell nothing of what it holds.
 func parseObject(data []byte) (object, error) {
 	data = bytes.TrimSpace(data)
 	switch {
 	case !utf8.Valid(data):
 		return nil, errors.New("it is not valid UTF-8")
+	case strictjson.Bounded(data, mostLevels, mostValues) != nil:
+		return nil, errors.New("it holds too much")
 	case !strictjson.Valid(data) || data[0] != '{':
 		return nil, errNoObject
 	}

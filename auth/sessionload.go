@@ -13,6 +13,7 @@ import (
 	"github.com/alexedwards/scs/v2"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/security"
 )
 
 // Load has next answer with the session of the request's browser, and keeps what next changed of it before the answer begins. A request
@@ -36,9 +37,15 @@ func (b *Browsers) Load(next http.Handler) http.Handler {
 
 // open reads the session of a request.
 func (b *Browsers) open(r *http.Request) (context.Context, error) {
-	ctx, err := b.sessions.Load(r.Context(), b.token(r))
+	token := b.token(r)
+	ctx, err := b.sessions.Load(r.Context(), token)
 	if err != nil {
 		return nil, err
+	}
+	if token != "" && b.sessions.Token(ctx) == "" {
+		// The browser is treated as one without a cookie, also from an address that sent many: whoever was signed out must
+		// be able to sign in.
+		_ = b.events.Failed(ctx, security.Session, nil)
 	}
 	s := &session{sent: r.Cookies()}
 	s.kept, _ = b.sessions.Get(ctx, keptName).(kept)

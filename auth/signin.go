@@ -185,6 +185,7 @@ func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (st
 	if err != nil {
 		return store.Account{}, storeError(ctx, finding, "find the account of a sign-in", err)
 	}
+	recordIdentity(ctx, b.events, account, issuer)
 	b.warned.warnApart(b.log, b.now(), account, issuer, who.email, "ID")
 	return account, nil
 }

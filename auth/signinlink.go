@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 
+	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -27,8 +28,9 @@ func NewSignInLink() (token string, hash store.SignInLinkHash) {
 	return token, sha256.Sum256([]byte(token))
 }
 
-// LinkAccount returns the e-mail address of the account that a link signs in to, for a page that asks whether to go on. It uses nothing
-// up. It fails with a cola.CodeUnauthorized error for a link that signs nobody in, whichever the reason.
+// LinkAccount returns the email address of the account that a link signs in to, for a page that asks for confirmation. It
+// does not use up the link. It fails with CodeUnauthorized for a link that signs nobody in, whichever the reason, or with
+// CodeQuotaExceeded when the client's address sent too many of those.
 func (b *Browsers) LinkAccount(ctx context.Context, token string) (email string, err error) {
 	account, err := b.byLink(ctx, token, b.store.SignInLink)
 	return account.Email, err
@@ -49,14 +51,14 @@ func (b *Browsers) UseLink(ctx context.Context, token, browser string) (err erro
 func (b *Browsers) byLink(ctx context.Context, token string, find func(context.Context, store.SignInLinkHash) (store.Account, error)) (store.Account, error) {
 	spent := unauthorized("This sign-in link was used already, has expired or is not whole. A link works once, for a few minutes: ask for a new one.")
 	if secret, err := base64.RawURLEncoding.Strict().DecodeString(token); err != nil || len(secret) != secretBytes {
-		return store.Account{}, spent
+		return store.Account{}, b.events.Failed(ctx, security.SignInLink, spent)
 	}
 	finding, cancel := context.WithTimeout(ctx, findWithin)
 	defer cancel()
 	account, err := find(finding, sha256.Sum256([]byte(token)))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return store.Account{}, spent
+		return store.Account{}, b.events.Failed(ctx, security.SignInLink, spent)
 	case err != nil:
 		return store.Account{}, storeError(ctx, finding, "find sign-in link", err)
 	}

@@ -18,12 +18,18 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/ratelimit"
+	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
 
 const (
 	cachedTokens = 20_000      // bounds the cache; an entry is under 300 bytes
 	cachedFor    = time.Minute // after which a change of the app's scopes, or of the identity's account, shows
+
+	// A genuine token whose app or connection may not act is looked up so often at once, and then once a second.
+	refusedAtOnce = 10
+	refusedEvery  = time.Second
 )
 
 // TokenStore is what Tokens needs of a store.
@@ -46,13 +52,16 @@ type TokenOptions struct {
 	Now         cola.Clock            // nil: time.Now
 	Logger      *slog.Logger          // nil discards
 	Metrics     prometheus.Registerer // gets the metrics, for one Tokens only; nil: not measured
+	Events      *security.Events      // records new identities and connections; may be nil
 }
 
 // Tokens takes access tokens of configured issuers for accounts and connected apps. A token must be signed by one of them, be an
 // access token, be for one of the audiences, and be valid now.
 //
-// What a good token stands for is remembered for a minute. Refusals are not remembered: what it takes to refuse a token that no
-// issuer has signed is no more than to remember it, and issuers are not asked for keys more often because of it.
+// What a good token stands for is cached for a minute. The refusal of a genuine token, whose app or connection may not act,
+// is cached for up to a second when it keeps coming back, which bounds the database reads it causes. Other refusals are not
+// cached: refusing a forged token takes at most five signature checks, and issuers are not asked for keys more often
+// because of it.
 type Tokens struct {
 	store   TokenStore
 	issuers map[string]*issuer // by URL
@@ -63,6 +72,8 @@ type Tokens struct {
 	now     cola.Clock
 	log     *slog.Logger
 	metrics *tokenMetrics
+	events  *security.Events
+	refused *ratelimit.Limiter[tokenHash]
 	known   *lru.Cache[tokenHash, grant]
 	warned  *warnings
 	checks  singleflight.Group // by hash: requests that bring a new token at the same time have it checked once
@@ -78,6 +89,7 @@ type grant struct {
 	scopes  []cola.Scope // that are effective; not to be changed
 	// withheld are those of the token that the app may not have; not to be changed
 	withheld []cola.Scope
+	refusal  error     // in place of all of the above
 	until    time.Time // it is to be checked again from then on
 }
 
@@ -99,7 +111,8 @@ func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 	}
 	t := &Tokens{
 		store: st, issuers: map[string]*issuer{}, urls: o.Issuers, ours: names{o.Audiences, o.ScopePrefix},
-		anyApp: o.AnyApp, links: o.LinkEmail, now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), known: known, warned: newWarnings(),
+		anyApp: o.AnyApp, links: o.LinkEmail, now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), events: o.Events,
+		known: known, refused: ratelimit.New[tokenHash](refusedAtOnce, refusedEvery, cachedTokens, o.Now), warned: newWarnings(),
 	}
 	client := askingClient(o.Client)
 	for _, u := range o.Issuers {
@@ -177,16 +190,16 @@ func (t *Tokens) caller(ctx context.Context, raw string, ch cola.Channel) (cola.
 func (t *Tokens) grant(ctx context.Context, raw string) (g grant, result string, err error) {
 	if len(raw) <= maxToken { // longer ones are not even hashed
 		if g, ok := t.known.Get(sha256.Sum256([]byte(raw))); ok && t.now().Before(g.until) {
-			return g, resultCached, nil
+			return g, resultCached, g.refusal
 		}
 	}
 	token, err := parseToken(raw)
 	if err != nil {
-		return grant{}, "", err
+		return grant{}, "", unproven{err}
 	}
 	from, ok := t.issuers[token.issuer]
 	if !ok {
-		return grant{}, "", unauthorized("The access token is of an issuer that this service takes none of: it must be of %s.", quotedList(t.urls))
+		return grant{}, "", unprovenf("Unknown issuer of the access token; accepted: %s.", quotedList(t.urls))
 	}
 	g, err = t.checkOnce(ctx, from, token)
 	return g, resultAccepted, err
@@ -199,7 +212,7 @@ func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken)
 	answer := t.checks.DoChan(string(hash[:]), func() (_ any, err error) {
 		defer t.recovered(&err)
 		g, err := t.check(context.WithoutCancel(ctx), from, token)
-		if err == nil {
+		if err == nil || g.refusal != nil {
 			t.known.Add(hash, g)
 		}
 		return g, err
@@ -224,17 +237,29 @@ func (t *Tokens) recovered(err *error) {
 }
 
 // check proves a token and finds what it stands for. Nothing is written before everything about the token has held.
+//
+// Only a token that no issuer signed counts as a failed credential. One that has expired was valid: its app must get the
+// 401 that makes it fetch another, however many apps share its address.
 func (t *Tokens) check(ctx context.Context, from *issuer, token accessToken) (grant, error) {
 	var c claims
+	proven := false
 	err := from.verify(ctx, token, func(payload []byte) (err error) {
+		proven = true
 		c, err = readClaims(payload, token.typed, t.ours, t.now())
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil && !proven && cola.CodeOf(err) == cola.CodeUnauthorized:
+		return grant{}, unproven{err}
+	case err != nil:
 		return grant{}, err
 	}
 	now := t.now()
 	g, err := t.admit(ctx, from.url, c)
+	if cola.CodeOf(err) == cola.CodeUnauthorized {
+		again := t.refused.Take(sha256.Sum256([]byte(token.raw)), 1)
+		return grant{refusal: err, until: now.Add(again)}, err
+	}
 	if err != nil {
 		return grant{}, err
 	}

@@ -3,6 +3,7 @@ package cola
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 )
 
@@ -97,4 +98,17 @@ func WithCaller(ctx context.Context, c Caller) context.Context {
 func CallerFrom(ctx context.Context) (c Caller, ok bool) {
 	c, ok = ctx.Value(callerKey{}).(Caller)
 	return c, ok
+}
+
+type clientKey struct{}
+
+// WithClient returns a context that carries the address a request comes from.
+func WithClient(ctx context.Context, client netip.Addr) context.Context {
+	return context.WithValue(ctx, clientKey{}, client)
+}
+
+// ClientFrom returns the address that the context carries; it is not valid when there is none.
+func ClientFrom(ctx context.Context) netip.Addr {
+	client, _ := ctx.Value(clientKey{}).(netip.Addr)
+	return client
 }

@@ -67,7 +67,7 @@ func (s *site) held() []registry.Key {
 // lets reports whether a request with a key is let in.
 func (s *site) lets(secret string) bool {
 	s.t.Helper()
-	c, err := auth.New(s.registry.Store, nil).Authenticate(s.t.Context(), http.Header{"X-Api-Key": {secret}}, cola.ChannelREST)
+	c, err := auth.New(s.registry.Store, nil, nil).Authenticate(s.t.Context(), http.Header{"X-Api-Key": {secret}}, cola.ChannelREST)
 	if err == nil {
 		_, _, err = s.registry.Usage(s.t.Context(), c)
 	}

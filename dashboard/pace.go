@@ -3,10 +3,8 @@ package dashboard
 import (
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-	"golang.org/x/time/rate"
-
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/ratelimit"
 )
 
 const (
@@ -17,12 +15,9 @@ const (
 	pacedMost    = 20_000 // sign-ins and accounts that are remembered; beyond, whoever came least lately begins anew
 )
 
-// pace holds sign-ins and accounts to pagesASecond. What asks is held up as the sign-in that its session names, before it is known whether that
-// holds, and only then as its account: who was signed out must not hold up whom the account is of.
-type pace struct {
-	now cola.Clock
-	by  *lru.Cache[paced, *rate.Limiter]
-}
+// pace holds sign-ins and accounts to pagesASecond. A request counts against the sign-in its session names before that is
+// known to hold, and only then against its account, so a browser that was signed out cannot hold up the account's others.
+type pace struct{ by *ratelimit.Limiter[paced] }
 
 // paced is an account or a sign-in.
 type paced struct {
@@ -31,24 +26,12 @@ type paced struct {
 }
 
 func newPace(now cola.Clock) *pace {
-	by, err := lru.New[paced, *rate.Limiter](pacedMost)
-	if err != nil {
-		panic(err) // only a size below one fails
-	}
-	return &pace{now, by}
+	return &pace{ratelimit.New[paced](pagesAtOnce, time.Second/pagesASecond, pacedMost, now)}
 }
 
 // take lets a page of a sign-in or an account through, or refuses it.
 func (p *pace) take(of paced) error {
-	fresh := rate.NewLimiter(pagesASecond, pagesAtOnce)
-	limiter, known, _ := p.by.PeekOrAdd(of, fresh)
-	if !known {
-		limiter = fresh
-	} else {
-		p.by.Get(of) // it came lately
-	}
-	now := p.now()
-	if limiter.AllowN(now, 1) {
+	if p.by.Take(of, 1) == 0 {
 		return nil
 	}
 	return &cola.Error{

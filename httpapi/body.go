@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"mime"
 	"net/http"
 	"slices"
@@ -98,8 +99,12 @@ func notAnObject(body []byte, form string) string {
 		return "The body is empty; " + example
 	case !utf8.Valid(body):
 		return "The body is not valid UTF-8."
-	case strictjson.Deeper(body, maxBodyDepth):
+	}
+	switch strictjson.Bounded(body, maxBodyDepth, strictjson.MaxValues) {
+	case strictjson.ErrDepth:
 		return "The body is nested too deeply; " + example
+	case strictjson.ErrValues:
+		return fmt.Sprintf("The body holds too many values; the limit is %d.", strictjson.MaxValues)
 	}
 	var value json.RawMessage
 	if err := json.Unmarshal(body, &value); err != nil {

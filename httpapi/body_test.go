@@ -199,3 +199,11 @@ func TestMethodsOfSavedSearches(t *testing.T) {
 		t.Errorf("a preview without a key is logged as %s", log.String())
 	}
 }
+
+// TestBodyWithManyValues checks that a body within 64 KiB that holds thousands of values is refused before it is decoded.
+func TestBodyWithManyValues(t *testing.T) {
+	many := `{"name":"a","filters":{` + strings.Repeat(`"a":1,`, 5_000) + `"a":1}}`
+	if problem := notAnObject([]byte(many), "{}"); !strings.Contains(problem, "too many values") {
+		t.Errorf("the problem is %q", problem)
+	}
+}

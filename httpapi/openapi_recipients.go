@@ -30,7 +30,7 @@ func recipientOperations() []openOperation {
 		return openOperation{
 			id: id, method: method, path: path, summary: summary, description: description, example: example + exampleMailToken, placeholder: "token",
 			params: token(exampleMailToken), content: content("text/html", &huma.Schema{Type: huma.TypeString, Description: "A page for people."}),
-			pages: true, errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+			pages: true, errors: []int{http.StatusNotFound, http.StatusTooManyRequests, http.StatusServiceUnavailable},
 		}
 	}
 	oneClick := page("unsubscribe", http.MethodPost, unsubscribePath, "/unsubscribe/", "End messages to an address",
@@ -45,7 +45,7 @@ func recipientOperations() []openOperation {
 			id: "getFeed", path: feedPath, example: "/feeds/" + exampleFeedToken, placeholder: "token", cached: true, params: token(exampleFeedToken),
 			summary: "The feed of a saved search", description: "The latest 30 runs of a search that found something, as Atom (RFC 4287), with up to 25 labels of scheduled runs in all, and counts and links for the rest. Free. Entries keep their ids.",
 			content: content("application/atom+xml", &huma.Schema{Type: huma.TypeString, Description: "A feed."}),
-			errors:  []int{http.StatusNotFound, http.StatusServiceUnavailable},
+			errors:  []int{http.StatusNotFound, http.StatusTooManyRequests, http.StatusServiceUnavailable},
 		},
 	}
 }

@@ -68,8 +68,8 @@ func (k errorKind) codes() string {
 	return strings.Join(sortedKeys(met), ", ")
 }
 
-// errorKinds are the errors that operations answer with. The quota headers of a 500 or 503 are there when the account could
-// still be asked, so they are not promised.
+// errorKinds are the errors that operations answer with. A 429, 500 or 503 has the quota headers only if the account is
+// known, so they are not promised.
 func errorKinds() []errorKind {
 	var invalid cola.Problems
 	invalid.Add("per_page", "500 is more than 100; give a number from 1 to 100.")
@@ -91,8 +91,9 @@ func errorKinds() []errorKind {
 		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not sent as application/json in UTF-8.", everyAnswer(), false,
 			map[string]*cola.Error{"form": {Code: cola.CodeUnsupportedMediaType, Message: notJSON([]string{mediaJSON})}}},
 		{http.StatusTooManyRequests, "QuotaExceeded",
-			"A monthly quota is used up (details.reason is detail_views or list_records; upgrade_url is given), or too many requests came in 60 seconds (details.reason is burst; Retry-After is given).",
-			append([]string{"Retry-After"}, everyAnswer()...), false, quotaExamples()},
+			"A monthly quota is used up (details.reason is detail_views or list_records; upgrade_url is given), or too many requests came in 60 seconds (burst), " +
+				"too many invalid credentials from the client's address (failed_credentials; valid ones are always accepted), or too many requests of one feed or emailed link (requests). All but the first give Retry-After.",
+			append([]string{"Retry-After"}, requestID...), true, quotaExamples()},
 		{http.StatusInternalServerError, "InternalError", "Something went wrong on our side. Nothing more is told than the request id.", requestID, true,
 			map[string]*cola.Error{"internal": web.InternalError("JBTQ2T5KX3V6DVUGOMUGY2IAFN")}},
 		{http.StatusServiceUnavailable, "Unavailable", "The service is starting, or cannot count the request now and so does not answer it. Nothing was charged.",
@@ -122,6 +123,12 @@ func quotaExamples() map[string]*cola.Error {
 			Message:    `The plan "free" allows 10 requests in any 60 seconds. Try again in 12 seconds.`,
 			Details:    map[string]any{"reason": "burst", "limit": 10, "retry_after": 12},
 			RetryAfter: 12 * time.Second,
+		},
+		"failed_credentials": {
+			Code:       cola.CodeQuotaExceeded,
+			Message:    "Too many invalid credentials were sent from this address. Check the credential and try again in 2 seconds. Valid credentials are accepted at any time.",
+			Details:    map[string]any{"reason": "failed_credentials", "retry_after": 2},
+			RetryAfter: 2 * time.Second,
 		},
 	}
 }

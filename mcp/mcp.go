@@ -67,6 +67,7 @@ type Options struct {
 	Version   string        // of the program
 	Logger    *slog.Logger  // gets one event a request; nil: slog.Default
 	Timeout   time.Duration // for the work on one message; zero: 30 seconds
+	Now       cola.Clock    // nil: time.Now
 
 	// Hosts are the names by which the server may be called, without ports. A request with another name in its Host header is
 	// refused, unless that is the very address it came in at: a page that has its own name point here must not reach us.
@@ -91,6 +92,7 @@ type edge struct {
 	names    []string // of the tools, in their order
 	prompts  []string // their names
 	protocol *server.StreamableHTTPServer
+	limits   messageLimits
 	metrics  *metrics
 }
 
@@ -102,8 +104,14 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	if o.Timeout <= 0 {
 		o.Timeout = 30 * time.Second
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
-	e := &edge{svc: svc, auth: authenticator, opts: o, guard: newGuard(o.Hosts, o.Origins), tools: map[string]*tool{}}
+	e := &edge{
+		svc: svc, auth: authenticator, opts: o, guard: newGuard(o.Hosts, o.Origins), tools: map[string]*tool{},
+		limits: newMessageLimits(o.Now),
+	}
 	table := tools()
 	for i := range table {
 		e.tools[table[i].name] = &table[i]

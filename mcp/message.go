@@ -7,14 +7,18 @@ import (
 
 	protocol "github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
 	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
-// What a message may be at most.
+// What a message may be at most. Values are counted by strictjson.MaxValues.
 const (
-	maxMessageBytes = 1 << 20
-	maxDepth        = 32 // of objects and arrays within one another; no message of the protocol needs a third of it
+	maxMessageBytes = 1 << 20  // of a tool call
+	maxPlainBytes   = 64 << 10 // of any other message
+	maxDepth        = 32       // of objects and arrays within one another; no message of the protocol needs a third of it
+
+	messageTooLong = "The message has more than %d bytes, which is the most that is accepted."
 )
 
 // message is one JSON-RPC message, as far as this package reads it. What mcp-go reads in the same bytes is the same: a message
@@ -41,10 +45,14 @@ var spellings = map[string][]string{
 	"_meta":    {protocol.MetaKeyProtocolVersion, protocol.MetaKeyClientCapabilities, protocol.MetaKeyClientInfo},
 }
 
-// parse reads a message, or tells what is wrong with it.
-func parse(body []byte) (message, *rpcError) {
-	if strictjson.Deeper(body, maxDepth) {
-		return message{}, invalidMessage("The message is nested too deeply; at most %d levels are read.", maxDepth)
+// parse reads a message. Its error is a *rpcError, or a *cola.Error that is told by HTTP: the message is too long for its
+// method. Bounds are checked before anything is decoded.
+func parse(body []byte) (message, error) {
+	switch strictjson.Bounded(body, maxDepth, strictjson.MaxValues) {
+	case strictjson.ErrDepth:
+		return message{}, invalidMessage("The message is nested too deeply; the limit is %d levels.", maxDepth)
+	case strictjson.ErrValues:
+		return message{}, invalidMessage("The message holds too many values; the limit is %d.", strictjson.MaxValues)
 	}
 	body = bytes.TrimSpace(body)
 	switch {
@@ -56,12 +64,14 @@ func parse(body []byte) (message, *rpcError) {
 		return message{}, invalidMessage("The body is not a JSON-RPC message: it is no object.")
 	}
 	var m message
-	err := m.read(body)
-	return m, err
+	if err := m.read(body); err != nil {
+		return m, err
+	}
+	return m, nil
 }
 
-// read takes a message apart.
-func (m *message) read(body json.RawMessage) *rpcError {
+// read takes a message apart. Its error is one of parse's.
+func (m *message) read(body json.RawMessage) error {
 	all, err := unambiguous("message", body)
 	if err != nil {
 		return err
@@ -76,6 +86,8 @@ func (m *message) read(body json.RawMessage) *rpcError {
 		return invalidMessage(`The message is not JSON-RPC 2.0; "jsonrpc" is "2.0".`)
 	case !ok || m.method == "":
 		return invalidMessage(`The message has no "method": this server asks nothing, so there is nothing to answer.`)
+	case len(body) > maxPlainBytes && m.method != string(protocol.MethodToolsCall):
+		return cola.Errorf(cola.CodePayloadTooLarge, messageTooLong, maxPlainBytes)
 	}
 	for _, one := range all {
 		value := any(one.Value)
@@ -91,7 +103,10 @@ func (m *message) read(body json.RawMessage) *rpcError {
 		}
 		m.passed = append(m.passed, field{one.Name, value})
 	}
-	return m.misdirected()
+	if wrong := m.misdirected(); wrong != nil {
+		return wrong
+	}
+	return nil
 }
 
 // readParams takes the parameters apart, and returns those that are passed on: arguments are read here alone. mcp-go would read

@@ -19,7 +19,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		m, wrong := parse(body)
 		if wrong != nil {
-			if wrong.Message == "" || wrong.status(true) != 400 {
+			if refusal, ok := wrong.(*rpcError); !ok || refusal.Message == "" || refusal.status(true) != 400 {
 				t.Errorf("%q is refused with %+v", body, wrong)
 			}
 			return

@@ -20,6 +20,8 @@ type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Data    any    `json:"data,omitempty"` // the envelope that REST would answer with, or an unread
+
+	httpStatus int // zero: the one that follows from Code
 }
 
 // unread is what goes with the error of a read: the envelope, and what was to be read, as the newest revision asks for.
@@ -54,6 +56,9 @@ func rpcErrorOf(shown *cola.Error, x *exchange) *rpcError {
 // status returns the HTTP status of an error: the newer revision tells it in the status, too, older ones only what is wrong
 // with the message itself.
 func (e *rpcError) status(modern bool) int {
+	if e.httpStatus != 0 {
+		return e.httpStatus
+	}
 	switch e.Code {
 	case protocol.PARSE_ERROR, protocol.INVALID_REQUEST:
 		return http.StatusBadRequest

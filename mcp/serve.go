@@ -29,14 +29,16 @@ func (e *edge) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	event.Caller = caller
 	x := &exchange{caller: caller, event: event}
-	body, err := readBody(w, r)
-	if err != nil {
-		e.turnAway(w, r, x, err)
+	if refusal := e.limits.take(caller, r.ContentLength); refusal != nil {
+		e.refuseMessage(w, r, x, refusal)
 		return
 	}
-	var wrong *rpcError
-	if x.message, wrong = parse(body); wrong != nil {
-		e.turnAway(w, r, x, wrong)
+	body, err := readBody(w, r)
+	if err == nil {
+		x.message, err = parse(body)
+	}
+	if err != nil {
+		e.turnAway(w, r, x, err)
 		return
 	}
 	x.label(e)
@@ -95,7 +97,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") || encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, cola.Errorf(cola.CodeUnsupportedMediaType, "A message is sent as application/json in UTF-8, without a content encoding.")
 	}
-	return web.ReadBody(r, maxMessageBytes, "The message has more than %d bytes, which is the most that is accepted.")
+	return web.ReadBody(r, maxMessageBytes, messageTooLong)
 }
 
 func shownMethod(method string) string {

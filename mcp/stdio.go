@@ -55,7 +55,7 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		case line.err != nil:
 			return fmt.Errorf("read a message: %w", line.err)
 		case line.tooLong:
-			lines.write(errorLine(nil, invalidMessage("The message has more than %d bytes, which is the most that is accepted.", maxMessageBytes)))
+			lines.write(errorLine(nil, invalidMessage(messageTooLong, maxMessageBytes)))
 			continue
 		case len(line.text) == 0 || calls.cancelled(line.text):
 			continue
@@ -94,9 +94,25 @@ func (b *Bridge) exchange(ctx context.Context, sent []byte) []byte {
 		b.Logger.Warn("the server refused a message", "status", status, "code", told.Error.Code, "reason", told.Error.Message)
 		return head.answer(&rpcError{Code: refusedCode, Message: told.Error.Message, Data: told})
 	}
+	if wrong := anonymousError(body); wrong != nil {
+		return head.answer(wrong)
+	}
 	var line bytes.Buffer
 	_ = json.Compact(&line, body) // it is valid
 	return line.Bytes()
+}
+
+// anonymousError returns the error of an answer without an id, or nil for any other answer. The server does not know the
+// id of a message that it refuses unread; the assistant waits for one.
+func anonymousError(body []byte) *rpcError {
+	var answer struct {
+		ID    any       `json:"id"`
+		Error *rpcError `json:"error"`
+	}
+	if json.Unmarshal(body, &answer) != nil || answer.ID != nil {
+		return nil
+	}
+	return answer.Error
 }
 
 func (b *Bridge) post(ctx context.Context, head head, sent []byte) (status int, contentType string, body []byte, err error) {

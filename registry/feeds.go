@@ -8,6 +8,7 @@ import (
 	"errors"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -105,11 +106,15 @@ func (s *Service) setFeed(ctx context.Context, c cola.Caller, search string, has
 
 func feedHash(token string) store.FeedHash { return sha256.Sum256([]byte(token)) }
 
-// Feed returns what the feed with a token shows, at most cola.MaxMessageLabels labels in all. Whoever has the token may read
-// it, for free. It fails with CodeNotFound when there is no such feed, or its account is suspended.
+// Feed returns what the feed with a token shows, at most cola.MaxMessageLabels labels in all. Anyone with the token may read
+// it, free of charge. It fails with CodeNotFound if there is no such feed or its account is suspended, and with
+// CodeQuotaExceeded if the feed is read too often or the client's address sent too many wrong tokens.
 func (s *Service) Feed(ctx context.Context, token string) (Feed, error) {
 	if !tokenLike(token) {
-		return Feed{}, noSuchFeed()
+		return Feed{}, s.events.Failed(ctx, security.Feed, noSuchFeed())
+	}
+	if err := s.tokens.take(token); err != nil {
+		return Feed{}, err
 	}
 	var kept store.Feed
 	err := within(ctx, runsWithin, func(ctx context.Context) (err error) {
@@ -118,7 +123,7 @@ func (s *Service) Feed(ctx context.Context, token string) (Feed, error) {
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return Feed{}, noSuchFeed()
+		return Feed{}, s.events.Failed(ctx, security.Feed, noSuchFeed())
 	case err != nil:
 		return Feed{}, storeError(err, "read feed")
 	}

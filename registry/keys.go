@@ -3,12 +3,14 @@ package registry
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -162,6 +164,7 @@ func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (Ne
 		key.AccountID, key.Name, key.ExpiresAt = c.Account, name, expires
 		return s.store.CreateKey(ctx, key, hash, MaxKeys)
 	})
+	s.recordKey(ctx, security.NewKey, c, made.ID, err)
 	return made, state, err
 }
 
@@ -196,7 +199,15 @@ func (s *Service) RotateKey(ctx context.Context, c cola.Caller, id int64, p KeyR
 		key.ExpiresAt = renewed(lifeOf(keys, i), now)
 		return s.store.ReplaceKey(ctx, c.Account, id, key, hash, until, MaxKeys)
 	})
+	s.recordKey(ctx, security.NewKey, c, made.ID, err, slog.Int64("replaces", id))
 	return made, state, err
+}
+
+// recordKey records what became of a key of the caller's, unless the change failed.
+func (s *Service) recordKey(ctx context.Context, k security.Kind, c cola.Caller, id int64, failed error, more ...slog.Attr) {
+	if failed == nil {
+		s.events.Record(ctx, k, c.Account, cola.Credential{Kind: cola.CredentialKey, ID: id}, more...)
+	}
 }
 
 // keysBefore returns the keys of an account that is to get one more, or refuses that when it has made many of late.
@@ -275,9 +286,11 @@ func (s *Service) RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.
 	if err != nil {
 		return state, err
 	}
-	return state, s.change(ctx, "revoke key", maybeRevoked, noSuchKey(id), func(ctx context.Context) error {
+	err = s.change(ctx, "revoke key", maybeRevoked, noSuchKey(id), func(ctx context.Context) error {
 		return s.store.RevokeKey(ctx, c.Account, id)
 	})
+	s.recordKey(ctx, security.RevokedKey, c, id, err)
+	return state, err
 }
 
 func noSuchKey(id int64) error {

@@ -44,7 +44,7 @@ func TestNewKey(t *testing.T) {
 	holder := w.mustHolder(t, "keys@example.com", cola.TierFree)
 	made := w.mustMake(t, holder, registry.KeyParams{Name: "  <script>alert(1)</script> Łódź 🍺 "})
 	h := http.Header{"X-Api-Key": {made.Secret}}
-	caller, err := auth.New(w.store, nil).Authenticate(t.Context(), h, cola.ChannelREST)
+	caller, err := auth.New(w.store, nil, nil).Authenticate(t.Context(), h, cola.ChannelREST)
 	if err != nil || caller.Account != holder.Account || caller.Credential.ID != made.ID {
 		t.Fatalf("%+v, %v; want the caller of the key", caller, err)
 	}

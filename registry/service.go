@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
@@ -63,6 +64,8 @@ type Options struct {
 
 	// Metrics is where the service registers what it measures, once for each registerer; nil: nothing is measured.
 	Metrics prometheus.Registerer
+	// Events records failed tokens, and keys that are made and revoked; nil: nothing is recorded.
+	Events *security.Events
 }
 
 // Service answers every operation. It is safe for concurrent use. Run a Follower to keep its index current.
@@ -76,6 +79,8 @@ type Service struct {
 	now        cola.Clock
 	log        *slog.Logger
 	metrics    *metrics
+	events     *security.Events
+	tokens     tokenLimit
 	seen       sightings // of its follower
 	pings      pings
 	references atomic.Pointer[store.ReferenceSets]
@@ -94,6 +99,7 @@ func New(o Options) *Service {
 		sends: cola.DestinationRules{SendsMail: o.SendsMail, PrivateWebhooks: o.PrivateWebhooks},
 	}
 	s.pings = pings{store: o.Store, now: o.Now}
+	s.events, s.tokens = o.Events, newTokenLimit(o.Now)
 	s.metrics = newMetrics(o.Metrics, s)
 	s.refusals = newRefusals(o.Store, o.Now, o.Logger, newRefusalMetrics(o.Metrics))
 	s.ledger = notingLedger{o.Ledger, s.refusals}

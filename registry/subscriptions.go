@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -67,10 +68,14 @@ func (s *Service) resubscribe(ctx context.Context, token string, change func(col
 	return s.subscription(ctx, changed)
 }
 
-// subscribed finds the e-mail destination with a token.
+// subscribed finds the email destination with a token. It fails with CodeNotFound if there is none, and with
+// CodeQuotaExceeded if the token is used too often or the client's address sent too many wrong ones.
 func (s *Service) subscribed(ctx context.Context, token string) (d store.Destination, err error) {
 	if !tokenLike(token) {
-		return d, noSuchSubscription()
+		return d, s.events.Failed(ctx, security.Subscription, noSuchSubscription())
+	}
+	if err := s.tokens.take(token); err != nil {
+		return d, err
 	}
 	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
 		d, err = s.store.DestinationByToken(ctx, token)
@@ -78,7 +83,7 @@ func (s *Service) subscribed(ctx context.Context, token string) (d store.Destina
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && d.Kind != cola.KindEmail:
-		return store.Destination{}, noSuchSubscription()
+		return store.Destination{}, s.events.Failed(ctx, security.Subscription, noSuchSubscription())
 	case err != nil:
 		return store.Destination{}, storeError(err, "find destination by token")
 	}

@@ -17,6 +17,8 @@ type Account struct {
 	SuspendedAt      time.Time // zero while it is not
 	SuspendedBecause string    // for the account holder to read
 	ActiveLimit      int       // searches that may run by themselves
+
+	NewIdentity bool // set by AccountOf alone: this call gave the identity its account
 }
 
 // noReason is told where nobody has written down why an account is suspended.

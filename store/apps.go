@@ -88,7 +88,18 @@ type Link struct {
 	CreatedAt  time.Time    // when it was first used
 	LastUsedAt time.Time    // zero when nothing was asked with it; may lag by a minute
 	RevokedAt  time.Time    // zero while it holds
+
+	Change LinkChange // set by Connect alone: what this call changed
 }
+
+// LinkChange is what a connection changed.
+type LinkChange string
+
+// The changes of a link.
+const (
+	LinkMade     LinkChange = "made"
+	LinkRescoped LinkChange = "rescoped" // it had other scopes
+)
 
 // Effective returns the scopes that the latest token gave the link: those that it brought and the app may hold.
 func (l Link) Effective() []cola.Scope {

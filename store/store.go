@@ -67,6 +67,7 @@ type Store interface {
 	SignIns
 	SignInLinks
 	Sessions
+	SecretFinder
 	Refusals
 	SavedSearches
 	Arrivals

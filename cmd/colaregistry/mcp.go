@@ -85,7 +85,7 @@ func (c *mcpCommand) local(env *environment, key string) (err error) {
 // serveLines answers lines with the registry of this process, which follows the store meanwhile.
 func (e *engine) serveLines(env *environment, st store.Store, publicURL, key string) error {
 	const host = "localhost" // of requests that never leave this process
-	handler := mcp.New(e.service, auth.New(st, nil), mcp.Options{
+	handler := mcp.New(e.service, auth.New(st, nil, nil), mcp.Options{
 		PublicURL: publicURL, Version: version(), Logger: env.log, Hosts: []string{host},
 	})
 	bridge := mcp.Bridge{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -77,6 +78,7 @@ func (c *serveCommand) linkPolicies() (auth.LinkPolicies, error) {
 // tokens returns the checker of access tokens, or nil when none are accepted.
 func (f *oauthFlags) tokens(
 	env *environment, st store.Store, resource auth.Resource, links auth.LinkPolicies, metrics prometheus.Registerer,
+	events *security.Events,
 ) (*auth.Tokens, error) {
 	if len(f.Issuers) == 0 {
 		return nil, nil
@@ -87,7 +89,7 @@ func (f *oauthFlags) tokens(
 	}
 	tokens, err := auth.NewTokens(st, auth.TokenOptions{
 		Issuers: f.Issuers, Audiences: audiences, AnyApp: f.Apps == "any", ScopePrefix: f.ScopePrefix,
-		LinkEmail: links, Logger: env.log, Metrics: metrics,
+		LinkEmail: links, Logger: env.log, Metrics: metrics, Events: events,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--oidc-issuer: %w", err)

@@ -22,9 +22,12 @@ import (
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/dashboard"
 	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/connlimit"
 	"github.com/colaregistry/colaregistry/internal/keyring"
+	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/lookup"
 )
 
 type serveCommand struct {
@@ -34,6 +37,7 @@ type serveCommand struct {
 	oauthFlags
 	dashboardFlags
 	deliveryFlags
+	networkFlags
 	Listen         string        `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (${default})."`
 	AdminListen    string        `placeholder:"ADDR" help:"Another address to listen on, for operators: metrics, probes and profiles, without credentials. None when left out."`
 	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Scheme and host that users reach the server at; http:// and the listen address when left out."`
@@ -55,7 +59,7 @@ const (
 	headerWait   = 10 * time.Second
 	readWait     = 30 * time.Second
 	writeWait    = 60 * time.Second
-	idleTimeout  = 2 * time.Minute
+	idleTimeout  = 30 * time.Second
 )
 
 // Run serves until the context ends, then drains: requests that have begun are answered, their charges committed.
@@ -103,7 +107,9 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	}
 	defer s.close()
 	s.onReady = func() error { return c.welcome(env, st, publicURL, made, private, s.index) }
-	return s.serve(env, listener)
+	limited := connlimit.New(listener, c.connections(env), admin.registerer())
+	s.http.ConnState = limited.Track
+	return s.serve(env, limited)
 }
 
 // tune sets up the runtime for a large index and short requests, unless the environment has settings of its own. It returns
@@ -126,7 +132,8 @@ type server struct {
 	http     *http.Server
 	onReady  func() error  // called once, when the index is built
 	delay    time.Duration // between the signal and the end of the listener
-	tokens   *auth.Tokens  // nil when API keys are the only credentials
+	events   *security.Events
+	tokens   *auth.Tokens // nil when API keys are the only credentials
 	browsers *auth.Browsers
 	alerts   *alerts.Scheduler // nil when other processes run saved searches
 	courier  *alerts.Courier   // nil with it
@@ -149,12 +156,18 @@ func (c *serveCommand) hosts(d deployment) []string {
 
 func newServer(c *serveCommand, env *environment, d deployment) (*server, error) {
 	metrics := d.admin.registerer()
+	d.store = lookup.New(d.store, metrics)
+	events := security.New(security.Options{Logger: env.log, Metrics: metrics})
+	proxies, err := c.proxies()
+	if err != nil {
+		return nil, err
+	}
 	resource := c.resource(d.publicURL)
 	links, err := c.linkPolicies()
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := c.tokens(env, d.store, resource, links, metrics)
+	tokens, err := c.tokens(env, d.store, resource, links, metrics, events)
 	if err != nil {
 		return nil, err
 	}
@@ -162,10 +175,10 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	if upgradeURL == "" {
 		upgradeURL = d.publicURL + "/plans"
 	}
-	s := &server{env: env, delay: c.DrainDelay, tokens: tokens}
+	s := &server{env: env, delay: c.DrainDelay, events: events, tokens: tokens}
 	s.engine = newEngine(env, d.store, engineOptions{
 		publicURL: d.publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: metrics,
-		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate,
+		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events,
 	})
 	if c.Alerts == "on" {
 		if err := s.alert(c, d.store, d.publicURL, metrics); err != nil {
@@ -173,7 +186,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		}
 	}
 	d.admin.probe(s.service.Ready)
-	authenticator := auth.New(d.store, tokens)
+	authenticator := auth.New(d.store, tokens, events)
 	rest := httpapi.New(s.service, authenticator, httpapi.Options{
 		PublicURL: d.publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
 		MaxDrawings: max(1, d.processors-1),
@@ -188,7 +201,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		return nil, err
 	}
 	s.http = &http.Server{
-		Handler:           strictTransport(d.publicURL, env.log, edges(rest, assistants, people)),
+		Handler:           proxies.Identify(strictTransport(d.publicURL, env.log, edges(rest, assistants, people))),
 		ReadHeaderTimeout: headerWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
 	}
@@ -203,7 +216,7 @@ func (s *server) people(c *serveCommand, d deployment, links auth.LinkPolicies) 
 	}
 	s.browsers, err = auth.NewBrowsers(auth.BrowserOptions{
 		Store: d.store, Keys: d.keys, PublicURL: d.publicURL, Issuers: issuers, LinkEmail: links,
-		Logger: s.env.log, Metrics: d.admin.registerer(), OnFault: dashboard.ShowFault,
+		Logger: s.env.log, Metrics: d.admin.registerer(), Events: s.events, OnFault: dashboard.ShowFault,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--sign-in-issuer: %w", err)
@@ -284,6 +297,10 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		if err := s.follower.Run(following); err != nil {
 			s.env.log.Warn("the next start reads every label", "error", err) // nothing is lost with the snapshot
 		}
+		return nil
+	})
+	group.Go(func() error {
+		s.events.Run(following)
 		return nil
 	})
 	group.Go(func() error {
@@ -370,7 +387,7 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	}
 	_, err = c.signInIssuers(c.Issuers)
 	_, unlinked := c.linkPolicies()
-	if err := errors.Join(c.oauthFlags.check(), c.deliveryFlags.check(), err, unlinked); err != nil {
+	if err := errors.Join(c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(), err, unlinked); err != nil {
 		return "", err
 	}
 	for _, name := range c.AllowedHosts {

@@ -212,10 +212,16 @@ func (s *site) send(client *http.Client, method, path string, header http.Header
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	return read(s.t, resp)
+}
+
+// read reads a response to its end.
+func read(t *testing.T, resp *http.Response) answer {
+	t.Helper()
 	defer resp.Body.Close()
 	content, err := io.ReadAll(resp.Body)
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return answer{resp.StatusCode, resp.Header, content}
 }

@@ -58,7 +58,7 @@ func (s *site) handler() http.Handler {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	rest := httpapi.New(s.registry.Service, auth.New(s.registry.Store, nil), httpapi.Options{PublicURL: trial.PublicURL, Logger: quiet})
+	rest := httpapi.New(s.registry.Service, auth.New(s.registry.Store, nil, nil), httpapi.Options{PublicURL: trial.PublicURL, Logger: quiet})
 	people := dashboard.New(s.registry.Service, browsers, dashboard.Options{PublicURL: trial.PublicURL, Logger: quiet, Now: s.registry.Now})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if dashboard.Handles(r.URL.Path) {

@@ -1,14 +1,62 @@
-// Package strictjson takes JSON of others apart without losing anything of it: names that are given twice are seen twice, a name in
-// another letter case is another name, and nesting is bounded before anything is read. encoding/json takes the last of two and any
-// case, so that two readers of the same bytes may come to different ends.
+// Package strictjson reads JSON from strangers without losing anything: duplicate names stay visible, names are case
+// sensitive, and size is bounded before anything is decoded. encoding/json takes the last of two equal names in any
+// letter case, so two readers of the same bytes could disagree.
 package strictjson
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"unicode/utf8"
 )
+
+// MaxValues is the most values that callers accept in one document from a stranger. Decoding takes about 4 µs a value.
+const MaxValues = 2_000
+
+// Why Bounded refuses a document.
+var (
+	ErrDepth  = errors.New("nested too deeply")
+	ErrValues = errors.New("too many values")
+)
+
+// Bounded returns ErrDepth if b nests objects and arrays deeper than depth levels, and ErrValues if it holds more than
+// values members and elements. It stops at the first value too many and decodes nothing, so a hostile document costs no
+// more than its allowed part. Text that is not JSON may pass: see Valid.
+func Bounded(b []byte, depth, values int) error {
+	level, seen := 0, 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			i = endOfString(b, i)
+			continue
+		case '{', '[':
+			if level++; level > depth {
+				return ErrDepth
+			}
+		case '}', ']':
+			level--
+			continue
+		case ',': // each value but the first of its object or array follows a comma
+		default:
+			continue
+		}
+		if seen++; seen > values {
+			return ErrValues
+		}
+	}
+	return nil
+}
+
+// endOfString returns the index of the quote that ends the string starting at i, or at least len(b) if there is none.
+func endOfString(b []byte, i int) int {
+	for i++; i < len(b) && b[i] != '"'; i++ {
+		if b[i] == '\\' {
+			i++ // the escaped character
+		}
+	}
+	return i
+}
 
 // Member is one member of a JSON object.
 type Member struct {
@@ -77,25 +125,4 @@ func Unambiguous(object json.RawMessage, meaningful []string) (all []Member, amb
 		}
 	}
 	return all, nil
-}
-
-// Deeper reports whether JSON is nested deeper than a number of levels, without reading it otherwise.
-func Deeper(b []byte, levels int) bool {
-	depth, quoted := 0, false
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if depth++; depth > levels {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
 }

@@ -78,14 +78,6 @@ func TestUnambiguous(t *testing.T) {
 	}
 }
 
-func TestDeeper(t *testing.T) {
-	for json, want := range map[string]int{`1`: 0, `"[[["`: 0, `"\"[["`: 0, `[]`: 1, `{"a":[{}]}`: 3, `[[],[]]`: 2, `"\\"`: 0, `["\\",[]]`: 2} {
-		if !Deeper([]byte(json), want-1) && want > 0 || Deeper([]byte(json), want) {
-			t.Errorf("%s is not %d deep", json, want)
-		}
-	}
-}
-
 // FuzzMembers: an object without ambiguities is what encoding/json takes it for, and one that it takes in another way has some.
 func FuzzMembers(f *testing.F) {
 	for _, seed := range []string{`{"a":1,"b":{"c":[2]}}`, `{"a":1,"A":2}`, `{"a":1,"a":2}`, `{"\ud800":1,"\udfff":2}`, `[{}]`, `{"":{"":""}}`} {
@@ -93,7 +85,7 @@ func FuzzMembers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var loose map[string]json.RawMessage
-		if Deeper(b, 100) || !Valid(b) || json.Unmarshal(b, &loose) != nil || loose == nil {
+		if Bounded(b, 100, MaxValues) != nil || !Valid(b) || json.Unmarshal(b, &loose) != nil || loose == nil {
 			return
 		}
 		all, ambiguity := Unambiguous(b, nil)

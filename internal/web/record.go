@@ -57,6 +57,9 @@ func (rec *Recorder) logEvent(r *http.Request, route string, o outcome, took tim
 		slog.Duration("duration", took),
 		slog.Int("bytes", bytes),
 	}
+	if client := cola.ClientFrom(r.Context()); client.IsValid() {
+		attrs = append(attrs, slog.String("client", client.String()))
+	}
 	if e.Channel != "" {
 		attrs = append(attrs, slog.String("channel", string(e.Channel)))
 	}

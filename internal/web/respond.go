@@ -29,16 +29,7 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 		event.Fault = fault
 	}
 	event.Code = shown.Code
-	h := w.Header()
-	h.Set("Cache-Control", "private, no-store")
-	h.Del("Etag")
-	closeUnread(h, r)
-	if shown.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.FormatInt(RetrySeconds(shown.RetryAfter), 10))
-	}
-	if challenge := event.resource.Challenge(r.Header, shown); challenge != "" {
-		h.Set("Www-Authenticate", challenge)
-	}
+	PrepareFailure(w, r, shown)
 	b, err := cola.AppendJSON(nil, Envelope(shown))
 	if err != nil {
 		// The details hold what JSON cannot say. The error itself is still told.
@@ -46,6 +37,20 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 		b, _ = cola.AppendJSON(nil, Envelope(&cola.Error{Code: shown.Code, Message: shown.Message}))
 	}
 	WriteJSON(w, StatusOf(shown.Code), b)
+}
+
+// PrepareFailure sets the headers of an error that is safe to show, whatever form its body takes.
+func PrepareFailure(w http.ResponseWriter, r *http.Request, shown *cola.Error) {
+	h := w.Header()
+	h.Set("Cache-Control", "private, no-store")
+	h.Del("Etag")
+	closeUnread(h, r)
+	if shown.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.FormatInt(RetrySeconds(shown.RetryAfter), 10))
+	}
+	if challenge := EventOf(r.Context()).resource.Challenge(r.Header, shown); challenge != "" {
+		h.Set("Www-Authenticate", challenge)
+	}
 }
 
 // WriteJSON sends a status and a body.

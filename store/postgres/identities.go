@@ -106,6 +106,7 @@ func (s *Store) tie(ctx context.Context, tx pgx.Tx, who store.Identity, verified
 	if err != nil {
 		return store.Account{}, err
 	}
+	a.NewIdentity = true
 	done, err := tx.Exec(ctx, ensureIdentity, who.Issuer, who.Subject, int64(a.ID))
 	if err == nil && done.RowsAffected() == 0 {
 		err = errOvertaken

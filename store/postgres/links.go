@@ -43,6 +43,10 @@ func (s *Store) Connect(ctx context.Context, account cola.AccountID, app int64, 
 	if upToDate || err != nil && !errors.Is(err, store.ErrNotFound) {
 		return found, err
 	}
+	change := store.LinkRescoped
+	if err != nil {
+		change = store.LinkMade
+	}
 	var made store.Link
 	err = s.transact(ctx, operation, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, upsertLink, int64(account), app, encode(&scopes), s.clock())
@@ -54,6 +58,9 @@ func (s *Store) Connect(ctx context.Context, account cola.AccountID, app int64, 
 	})
 	if err != nil {
 		return store.Link{}, err
+	}
+	if made.RevokedAt.IsZero() {
+		made.Change = change
 	}
 	return made, nil
 }

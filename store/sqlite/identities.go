@@ -100,6 +100,7 @@ func (s *Store) tie(ctx context.Context, who store.Identity, verified string) (s
 	if err != nil {
 		return a, err
 	}
+	a.NewIdentity = true
 	return a, s.ledger.exec(ctx, insertIdentity, who.Issuer, who.Subject, int64(a.ID))
 }
 

@@ -43,6 +43,10 @@ func (s *Store) Connect(ctx context.Context, account cola.AccountID, app int64, 
 	if upToDate || err != nil && !errors.Is(err, store.ErrNotFound) {
 		return found, failed(operation, err)
 	}
+	change := store.LinkRescoped
+	if err != nil {
+		change = store.LinkMade
+	}
 	var made store.Link
 	err = s.transact(ctx, operation, func(ctx context.Context) error {
 		now := s.instant()
@@ -55,6 +59,9 @@ func (s *Store) Connect(ctx context.Context, account cola.AccountID, app int64, 
 	})
 	if err != nil {
 		return store.Link{}, err
+	}
+	if made.RevokedAt.IsZero() {
+		made.Change = change
 	}
 	return made, nil
 }

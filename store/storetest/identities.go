@@ -16,6 +16,7 @@ import (
 
 func testIdentities(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
+		{"an identity is new once", identityIsNewOnce},
 		{"an identity gets an account and keeps it", identityKeepsAccount},
 		{"an identity gets the account that has its address", identityFindsAccount},
 		{"addresses that look alike have accounts of their own", lookalikesStayApart},
@@ -33,9 +34,11 @@ func testIdentities(t *testing.T, open Opener) {
 
 const anIssuer = "https://id.example.com"
 
+// mustAccountOf returns the account of an identity, as any read returns it.
 func mustAccountOf(t tb, st store.Store, issuer, subject, verified string) store.Account {
 	t.Helper()
 	a, err := st.AccountOf(context.Background(), store.Identity{Issuer: issuer, Subject: subject}, verified)
+	a.NewIdentity = false
 	return must(t, a, err)
 }
 
@@ -249,4 +252,16 @@ func CheckUpgraded(t *testing.T, st store.Store, want store.Account, key cola.Cr
 	settle(t, st, want.ID, charge(want.ID, 1, restBy(link, cola.MeterListRecords, 1)))
 	used.ListRecords++
 	same(t, "used", used, mustUsage(t, st, want.ID).Used)
+}
+
+func identityIsNewOnce(t *testing.T, st store.Store, _ *clock) {
+	mustAccount(t, st, "a@example.com", cola.TierFree)
+	for subject, verified := range map[string]string{"1": "a@example.com", "2": "b@example.com", "3": ""} {
+		for _, want := range []bool{true, false, false} {
+			a, err := st.AccountOf(t.Context(), store.Identity{Issuer: anIssuer, Subject: subject}, verified)
+			mustDo(t, err)
+			same(t, "identity "+subject+" is new", want, a.NewIdentity)
+			verified = "c@example.com" // an account without an address takes it
+		}
+	}
 }

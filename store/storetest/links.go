@@ -13,6 +13,7 @@ import (
 
 func testLinks(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
+		{"connecting reports what it changes", connectReportsChanges},
 		{"a link comes back", linkComesBack},
 		{"a link notes the scopes of the latest token", linkNotesScopes},
 		{"a link needs an account and an app", linkNeedsEnds},
@@ -23,10 +24,33 @@ func testLinks(t *testing.T, open Opener) {
 	})
 }
 
+// mustConnect returns the link of an account to an app, as any read returns it.
 func mustConnect(t tb, st store.Store, account cola.AccountID, app int64, brought ...string) store.Link {
 	t.Helper()
 	l, err := st.Connect(context.Background(), account, app, scopes(brought...))
+	l.Change = ""
 	return must(t, l, err)
+}
+
+func connectReportsChanges(t *testing.T, st store.Store, _ *clock) {
+	a, app := mustAccount(t, st, "a@example.com", cola.TierFree), mustApp(t, st, "app")
+	connect := func(what string, want store.LinkChange, brought ...string) int64 {
+		t.Helper()
+		l, err := st.Connect(t.Context(), a.ID, app.ID, scopes(brought...))
+		mustDo(t, err)
+		same(t, what, want, l.Change)
+		return l.ID
+	}
+	connect("first use", store.LinkMade, "a")
+	connect("the same scopes", "", "a")
+	connect("more scopes", store.LinkRescoped, "b", "a")
+	connect("the same in another order", "", "a", "b")
+	id := connect("no scopes", store.LinkRescoped)
+	mustDo(t, st.RevokeLink(t.Context(), a.ID, id))
+	connect("revoked", "", "a")
+	mustDo(t, st.RestoreLink(t.Context(), a.ID, id))
+	connect("restored", store.LinkRescoped, "a")
+	same(t, "change in a list", store.LinkChange(""), mustLinks(t, st, a.ID)[0].Change)
 }
 
 func mustLinks(t tb, st store.Store, account cola.AccountID) []store.Link {

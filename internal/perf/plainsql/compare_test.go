@@ -144,7 +144,7 @@ func serve(t *testing.T, st store.Store) *measure.Server {
 	go func() {
 		ended <- registry.NewFollower(svc, registry.FollowerOptions{Built: func(registry.Build) { close(ready) }}).Run(ctx)
 	}()
-	server := httptest.NewServer(httpapi.New(svc, auth.New(st, nil), httpapi.Options{Logger: log}))
+	server := httptest.NewServer(httpapi.New(svc, auth.New(st, nil, nil), httpapi.Options{Logger: log}))
 	t.Cleanup(func() {
 		server.Close()
 		stop()

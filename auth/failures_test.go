@@ -1,0 +1,95 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/security"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// limited returns a context of a request from an address that sent so many wrong keys that it is limited.
+func limited(t *testing.T, events *security.Events) context.Context {
+	t.Helper()
+	ctx := cola.WithClient(t.Context(), netip.MustParseAddr("203.0.113.7"))
+	for range 100 {
+		if cola.CodeOf(events.Failed(ctx, security.Key, unauthorized("Wrong."))) == cola.CodeQuotaExceeded {
+			return ctx
+		}
+	}
+	t.Fatal("100 wrong keys are not limited")
+	return nil
+}
+
+// still is a clock that stands still, so that an address stays limited.
+func still() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
+
+// TestLimitedAddress checks what an address that sent too many wrong credentials is answered: only what proves nothing is
+// refused with a 429.
+func TestLimitedAddress(t *testing.T) {
+	b := newBench(t, nil)
+	events := security.New(security.Options{Now: still})
+	valid, other := NewSecret(), newSigner(t, "ES256", "k1")
+	a := New(&finder{keys: map[store.KeyHash]store.Key{valid.Hash(): {ID: 3, AccountID: 4}}}, b.tokens, events)
+	ctx := limited(t, events)
+	for name, tt := range map[string]struct {
+		header http.Header
+		want   cola.Code
+	}{
+		"nothing":               {nil, cola.CodeUnauthorized},
+		"another scheme":        {http.Header{"Authorization": {"Basic YTpi"}}, cola.CodeUnauthorized},
+		"valid key":             {http.Header{"X-Api-Key": {valid.Reveal()}}, ""},
+		"valid token":           {http.Header{"Authorization": {"Bearer " + b.token()}}, ""},
+		"expired token":         {http.Header{"Authorization": {"Bearer " + b.token(claim("exp", time.Now().Add(-time.Hour).Unix()))}}, cola.CodeUnauthorized},
+		"token of another app":  {http.Header{"Authorization": {"Bearer " + b.token(claim("client_id", "new"))}}, cola.CodeUnauthorized},
+		"unknown key":           {http.Header{"X-Api-Key": {NewSecret().Reveal()}}, cola.CodeQuotaExceeded},
+		"mistyped key":          {http.Header{"X-Api-Key": {valid.Reveal() + "x"}}, cola.CodeQuotaExceeded},
+		"no key at all":         {http.Header{"X-Api-Key": {"letmein"}}, cola.CodeQuotaExceeded},
+		"garbage for a token":   {http.Header{"Authorization": {"Bearer a.b.c"}}, cola.CodeQuotaExceeded},
+		"forged token":          {http.Header{"Authorization": {"Bearer " + other.sign(b.header(nil), b.claims(nil))}}, cola.CodeQuotaExceeded},
+		"unknown issuer":        {http.Header{"Authorization": {"Bearer " + b.token(claim("iss", "https://evil.example"))}}, cola.CodeQuotaExceeded},
+		"token with many names": {http.Header{"Authorization": {"Bearer " + b.key.sign(b.header(nil), `{"a":1`+strings.Repeat(`,"a":1`, 1_500)+`}`)}}, cola.CodeQuotaExceeded},
+	} {
+		if _, err := a.Authenticate(ctx, tt.header, cola.ChannelREST); cola.CodeOf(err) != tt.want {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+}
+
+// TestLimitedSignInLinks checks that a valid link works from a limited address, and a wrong one is refused with a 429.
+func TestLimitedSignInLinks(t *testing.T) {
+	events := security.New(security.Options{Now: still})
+	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Events = events })
+	valid := d.store.link(store.Account{ID: 1, Email: "ann@example.com"})
+	wrong, _ := NewSignInLink()
+	ctx := limited(t, events)
+	for _, token := range []string{wrong, "letmein", ""} {
+		if _, err := d.LinkAccount(ctx, token); cola.CodeOf(err) != cola.CodeQuotaExceeded {
+			t.Errorf("%q: %v", token, err)
+		}
+	}
+	if email, err := d.LinkAccount(ctx, valid); err != nil || email != "ann@example.com" {
+		t.Errorf("a valid link: %q, %v", email, err)
+	}
+}
+
+// TestUnknownCookie checks that a browser whose session is gone is served as one without a cookie, and counts as failed.
+func TestUnknownCookie(t *testing.T) {
+	events := security.New(security.Options{Now: still})
+	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Events = events })
+	b := d.browser()
+	b.cookies["__Host-colaregistry"] = &http.Cookie{Name: "__Host-colaregistry", Value: newSecretText()}
+	for range 100 {
+		if resp := b.visit(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }); resp.StatusCode != http.StatusTeapot {
+			t.Fatalf("answered with %s", resp.Status)
+		}
+	}
+	if err := events.Failed(t.Context(), security.Key, nil); cola.CodeOf(err) != cola.CodeQuotaExceeded {
+		t.Error("100 unknown cookies do not count as failed")
+	}
+}

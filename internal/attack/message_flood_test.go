@@ -1,0 +1,91 @@
+package attack
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/program"
+)
+
+// tell sends a message to the MCP endpoint.
+func (s *site) tell(key, message string) answer {
+	s.t.Helper()
+	return s.send(http.DefaultClient, http.MethodPost, "/mcp", http.Header{"X-Api-Key": {key}, "Content-Type": {"application/json"}}, message)
+}
+
+const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+
+// TestMessageFlood sends messages that count in no burst as fast as it can with one key: the flood is refused, and another
+// account is served. Long messages count for several; they use up most of the limit first, since a commit of the ledger
+// for each message takes a slow disk long.
+func TestMessageFlood(t *testing.T) {
+	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
+		attacker, other := s.account("attacker@example.com", cola.TierFree), s.account("other@example.com", cola.TierFree)
+		long := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"` + strings.Repeat("x", 1_000_000) + `"}}`
+		for range 30 {
+			if a := s.tell(attacker.Key.Reveal(), long); a.Status != http.StatusRequestEntityTooLarge {
+				t.Fatalf("a long ping: %d %s", a.Status, a.Body)
+			}
+		}
+		var refused atomic.Pointer[answer]
+		var flood sync.WaitGroup
+		for range 8 {
+			flood.Go(func() {
+				for n := 0; n < 100 && refused.Load() == nil; n++ {
+					if a := s.tell(attacker.Key.Reveal(), ping); a.Status != http.StatusOK {
+						refused.Store(&a)
+					}
+				}
+			})
+		}
+		flood.Wait()
+		a := refused.Load()
+		if a == nil {
+			t.Fatal("800 messages were answered")
+		}
+		data := a.JSON(t)["error"].(map[string]any)["data"].(map[string]any)["error"].(map[string]any)
+		if a.Status != http.StatusTooManyRequests || a.Header.Get("Retry-After") == "" || data["code"] != "quota_exceeded" ||
+			data["details"].(map[string]any)["reason"] != "messages" {
+			t.Errorf("the flood is refused with %d %v %s", a.Status, a.Header, a.Body)
+		}
+		if a := s.tell(other.Key.Reveal(), ping); a.Status != http.StatusOK {
+			t.Errorf("another account: %d %s", a.Status, a.Body)
+		}
+		if a := s.rest(attacker.Key.Reveal(), http.MethodGet, "/usage", nil); a.Status != http.StatusOK {
+			t.Errorf("the REST API with the same key: %d %s", a.Status, a.Body)
+		}
+	})
+}
+
+// TestHostileMessages sends messages that are costly to decode. BenchmarkParse of package mcp measures what refusing costs.
+func TestHostileMessages(t *testing.T) {
+	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
+		key := s.account("attacker@example.com", cola.TierPro).Key.Reveal()
+		members := strings.Repeat(`{"a":1},`, 90_000) + `{}`
+		long := strings.Repeat("x", 512<<10)
+		for name, tt := range map[string]struct {
+			message string
+			status  int
+		}{
+			"ping of 1 MB with 90,000 objects": {`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[` + members + `]}}`, http.StatusBadRequest},
+			"call with 90,000 objects":         {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage","arguments":{"a":[` + members + `]}}}`, http.StatusBadRequest},
+			"ping of 512 KB":                   {`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"` + long + `"}}`, http.StatusRequestEntityTooLarge},
+			"list of 512 KB, method last":      {`{"jsonrpc":"2.0","id":1,"params":{"a":"` + long + `"},"method":"tools/list"}`, http.StatusRequestEntityTooLarge},
+			"100,000 levels":                   {strings.Repeat(`{"a":`, 100_000), http.StatusBadRequest},
+		} {
+			if a := s.tell(key, tt.message); a.Status != tt.status {
+				t.Errorf("%s: %d %.300s", name, a.Status, a.Body)
+			}
+		}
+		many := `{"name":"a","filters":{` + strings.Repeat(`"a":1,`, 9_000) + `"b":1}}`
+		if a := s.send(http.DefaultClient, http.MethodPost, "/api/v1/saved-searches", http.Header{
+			"X-Api-Key": {key}, "Content-Type": {"application/json"},
+		}, many); a.Status != http.StatusBadRequest || len(a.Body) > 4_000 {
+			t.Errorf("a REST body with 9,000 members: %d, %d bytes", a.Status, len(a.Body))
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package attack
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/program"
+)
+
+// wrongText returns a text of the form of every token of ours.
+func wrongText(n int) string {
+	text := make([]byte, 32)
+	copy(text, strconv.Itoa(n))
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// metric reads one sample from an admin listener.
+func (s *site) metric(admin, sample string) float64 {
+	s.t.Helper()
+	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(sample) + ` (\S+)$`).FindSubmatch(read(s.t, get(s.t, "http://"+admin+"/metrics")).Body)
+	if m == nil {
+		s.t.Fatalf("no sample %s", sample)
+	}
+	value, err := strconv.ParseFloat(string(m[1]), 64)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return value
+}
+
+// TestWrongCredentials floods the server with wrong keys, cookies and tokens. The queries they cause follow from the time
+// alone; valid credentials pass from the same address, also those that the process has never seen.
+func TestWrongCredentials(t *testing.T) {
+	admin := program.Address(t)
+	onBoth(t, program.Options{Flags: []string{"--admin-listen", admin}}, func(t *testing.T, s *site) {
+		known, unseen := s.account("known@example.com", cola.TierPro), s.account("unseen@example.com", cola.TierPro)
+		browser := s.signIn("known@example.com")
+		floods := map[string]func(n int) answer{
+			"key":     func(int) answer { return s.rest(auth.NewSecret().Reveal(), http.MethodGet, "/usage", nil) },
+			"session": func(n int) answer { return s.send(noRedirects, http.MethodGet, "/usage", cookie(wrongText(n)), nil) },
+			"sign_in_link": func(n int) answer {
+				return s.send(noRedirects, http.MethodGet, "/sign-in/link/"+wrongText(n), nil, nil)
+			},
+			"feed": func(n int) answer { return s.send(noRedirects, http.MethodGet, "/feeds/"+wrongText(n), nil, nil) },
+			"destination": func(n int) answer {
+				return s.send(noRedirects, http.MethodPost, "/unsubscribe/"+wrongText(n), nil, nil)
+			},
+		}
+		for kind, send := range floods {
+			statuses := map[int]int{}
+			queries := fmt.Sprintf(`colaregistry_secret_lookup_queries_total{kind="%s"}`, kind)
+			before, begun := s.metric(admin, queries), time.Now()
+			var mu sync.Mutex
+			var flood sync.WaitGroup
+			for worker := range 10 {
+				flood.Go(func() {
+					for n := range 40 {
+						a := send(1000*worker + n)
+						mu.Lock()
+						statuses[a.Status]++
+						mu.Unlock()
+					}
+				})
+			}
+			flood.Wait()
+			if made, most := s.metric(admin, queries)-before, time.Since(begun)/(10*time.Millisecond)+2; made < 1 || made > float64(most) {
+				t.Errorf("400 wrong secrets of the kind %s caused %v queries, at most %d were due", kind, made, most)
+			}
+			if kind != "session" && statuses[http.StatusTooManyRequests] == 0 {
+				t.Errorf("%s: no request was limited: %v", kind, statuses)
+			}
+			if kind == "session" && (len(statuses) != 1 || statuses[http.StatusSeeOther] == 0) {
+				t.Errorf("wrong cookies do not lead to the sign-in: %v", statuses)
+			}
+		}
+		refused := s.rest(auth.NewSecret().Reveal(), http.MethodGet, "/usage", nil)
+		failure := refused.JSON(t)["error"].(map[string]any)
+		if refused.Status == http.StatusTooManyRequests &&
+			(refused.Header.Get("Retry-After") == "" || failure["code"] != "quota_exceeded" || failure["details"].(map[string]any)["reason"] != "failed_credentials") {
+			t.Errorf("limited with %v %s", refused.Header, refused.Body)
+		}
+		for name, key := range map[string]string{"known": known.Key.Reveal(), "never seen": unseen.Key.Reveal()} {
+			if a := s.rest(key, http.MethodGet, "/usage", nil); a.Status != http.StatusOK {
+				t.Errorf("a valid key, %s, from the limited address: %d %s", name, a.Status, a.Body)
+			}
+		}
+		if a := s.send(browser, http.MethodGet, "/usage", nil, nil); a.Status != http.StatusOK || !strings.Contains(string(a.Body), "known@example.com") {
+			t.Errorf("a signed-in browser from the limited address: %d", a.Status)
+		}
+		s.signIn("unseen@example.com") // by a link that was never used
+		missing := s.send(http.DefaultClient, http.MethodGet, "/api/v1/usage", nil, nil)
+		if missing.Status != http.StatusUnauthorized || missing.Header.Get("Www-Authenticate") == "" {
+			t.Errorf("a request without credentials: %d, want 401 with a challenge", missing.Status)
+		}
+		s.Stop()
+		if lines := strings.Count(s.Log(), "kind=failed_credential"); lines < 1 || lines > 5 {
+			t.Errorf("%d lines of 2,000 failed credentials", lines)
+		}
+	})
+}
+
+// TestKeyMadeAfterItFailed tries keys before they are made, by another process: each works at once.
+func TestKeyMadeAfterItFailed(t *testing.T) {
+	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
+		holder := s.account("holder@example.com", cola.TierPro)
+		for n := range 20 {
+			secret := auth.NewSecret()
+			for range 3 {
+				if a := s.rest(secret.Reveal(), http.MethodGet, "/usage", nil); a.Status == http.StatusOK {
+					t.Fatalf("a key that was not made is accepted: %s", a.Body)
+				}
+			}
+			key := secret.Key()
+			key.AccountID, key.Name = holder.ID, fmt.Sprint(n)
+			if _, err := s.Store.CreateKey(t.Context(), key, secret.Hash(), 0); err != nil {
+				t.Fatal(err)
+			}
+			if a := s.rest(secret.Reveal(), http.MethodGet, "/usage", nil); a.Status != http.StatusOK {
+				t.Fatalf("key %d, made just now: %d %s", n, a.Status, a.Body)
+			}
+		}
+	})
+}
+
+// fail sends 80 wrong keys whose X-Forwarded-For changes, and returns how many were limited.
+func (s *site) fail(forwarded func(n int) string) (limited int) {
+	s.t.Helper()
+	for n := range 80 {
+		header := http.Header{"X-Api-Key": {"lar_wrong"}, "X-Forwarded-For": {forwarded(n)}}
+		if a := s.send(http.DefaultClient, http.MethodGet, "/api/v1/usage", header, nil); a.Status == http.StatusTooManyRequests {
+			limited++
+		}
+	}
+	return limited
+}
+
+// TestForgedClientAddress checks that X-Forwarded-For gets around the limit from no peer but a trusted proxy, and there only
+// in the entry that the proxy wrote.
+func TestForgedClientAddress(t *testing.T) {
+	forged := func(n int) string { return fmt.Sprintf("198.51.100.%d", n) }
+	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
+		if s.fail(forged) == 0 {
+			t.Error("a peer that is not trusted got around the limit")
+		}
+	})
+	onBoth(t, program.Options{Flags: []string{"--trusted-proxy", "127.0.0.0/8"}}, func(t *testing.T, s *site) {
+		if n := s.fail(forged); n != 0 {
+			t.Errorf("%d clients of a trusted proxy were limited for others", n)
+		}
+		if s.fail(func(n int) string { return forged(n) + ", 203.0.113.7" }) == 0 {
+			t.Error("a client behind a trusted proxy got around the limit")
+		}
+	})
+}
+
+// noRedirects is a client without cookies that follows no redirect.
+var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+func cookie(token string) http.Header { return http.Header{"Cookie": {"colaregistry=" + token}} }

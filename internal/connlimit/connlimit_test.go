@@ -1,0 +1,223 @@
+package connlimit
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// site is a server with a limit on connections. /hold answers when release is closed.
+type site struct {
+	*Listener
+	server  *http.Server
+	held    chan struct{} // receives for each request that is held
+	release chan struct{}
+	ended   chan error
+}
+
+func serve(t *testing.T, most int) *site {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{Listener: New(l, most, nil), held: make(chan struct{}, 100), release: make(chan struct{}), ended: make(chan error, 1)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/hold", func(http.ResponseWriter, *http.Request) {
+		s.held <- struct{}{}
+		<-s.release
+	})
+	s.server = &http.Server{Handler: mux, ConnState: s.Track, ReadHeaderTimeout: patience}
+	go func() { s.ended <- s.server.Serve(s.Listener) }()
+	t.Cleanup(func() {
+		s.server.Close()
+		if err := <-s.ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("the server ended with %v", err)
+		}
+	})
+	return s
+}
+
+// client is one connection to a server.
+type client struct {
+	net.Conn
+	t  *testing.T
+	in *bufio.Reader
+}
+
+func (s *site) dial(t *testing.T) *client {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return &client{conn, t, bufio.NewReader(conn)}
+}
+
+func (c *client) send(path string) {
+	c.t.Helper()
+	if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", path); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// answer reads a response; its error is that of a connection that was closed.
+func (c *client) answer() error {
+	c.t.Helper()
+	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		c.t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(c.in, nil)
+	if err != nil {
+		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+			c.t.Fatal("no answer")
+		}
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
+}
+
+func (c *client) get() error {
+	c.t.Helper()
+	c.send("/")
+	return c.answer()
+}
+
+// await waits until a server has so many connections open.
+func (s *site) await(t *testing.T, open int) {
+	t.Helper()
+	for end := time.Now().Add(patience); int(s.count()) != open; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%v connections are open, want %d", s.count(), open)
+		}
+	}
+}
+
+// TestIdleMakesRoom checks that the connection that has been idle for longest is closed for a new one.
+func TestIdleMakesRoom(t *testing.T) {
+	s := serve(t, 3)
+	first, second, third := s.dial(t), s.dial(t), s.dial(t)
+	for _, c := range []*client{second, first, third, second} { // first is idle for longest
+		if err := c.get(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := s.dial(t).get(); err != nil {
+		t.Fatalf("a new connection at the limit: %v", err)
+	}
+	for name, c := range map[string]*client{"second": second, "third": third} {
+		if err := c.get(); err != nil {
+			t.Errorf("the %s connection: %v", name, err)
+		}
+	}
+	if first.answer() == nil {
+		t.Error("the connection that was idle for longest is open")
+	}
+	s.await(t, 3)
+}
+
+// TestNewConnectionsWait checks that new connections are neither refused nor reset while every other one is at work.
+func TestNewConnectionsWait(t *testing.T) {
+	s := serve(t, 2)
+	busy := []*client{s.dial(t), s.dial(t)}
+	for _, c := range busy {
+		c.send("/hold")
+		<-s.held
+	}
+	var waiting []*client
+	for range 5 {
+		c := s.dial(t)
+		c.send("/")
+		waiting = append(waiting, c)
+	}
+	s.await(t, 2)
+	close(s.release)
+	for _, c := range append(busy, waiting...) {
+		if err := c.answer(); err != nil {
+			t.Errorf("a connection was not served: %v", err)
+		}
+	}
+	s.await(t, 2)
+}
+
+// TestSilentMakesRoom checks that connections that never send a request cannot keep others out.
+func TestSilentMakesRoom(t *testing.T) {
+	s := serve(t, 2)
+	silent := []*client{s.dial(t), s.dial(t)}
+	s.await(t, 2)
+	if err := s.dial(t).get(); err != nil {
+		t.Fatalf("a connection beside silent ones: %v", err)
+	}
+	if silent[0].answer() == nil {
+		t.Error("the connection that was silent for longest is open")
+	}
+}
+
+// TestCloseEndsWaiting checks that a server can end at its limit.
+func TestCloseEndsWaiting(t *testing.T) {
+	s := serve(t, 1)
+	c := s.dial(t)
+	c.send("/hold")
+	<-s.held
+	s.dial(t)
+	defer close(s.release)
+	if err := s.server.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestManyConnections opens and closes many connections at once, and checks that none is lost count of.
+func TestManyConnections(t *testing.T) {
+	s := serve(t, 8)
+	done := make(chan error)
+	for range 40 {
+		go func() {
+			var err error
+			for n := 0; n < 10 && err == nil; n++ {
+				var resp *http.Response
+				if resp, err = http.Get("http://" + s.Addr().String()); err == nil {
+					_, _ = io.Copy(io.Discard, resp.Body)
+					err = resp.Body.Close()
+				}
+			}
+			done <- err
+		}()
+	}
+	for range 40 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+	s.await(t, 0)
+	if len(s.places) != 0 || len(s.leaving) != 0 || s.idle.Len()+s.silent.Len() != 0 {
+		t.Errorf("%d places, %d leaving", len(s.places), len(s.leaving))
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	r := prometheus.NewRegistry()
+	New(nil, 7, r)
+	if n, err := testutil.GatherAndCount(r, "colaregistry_http_connections", "colaregistry_http_connections_max"); n != 2 || err != nil {
+		t.Errorf("%d series, %v", n, err)
+	}
+}

@@ -1,0 +1,51 @@
+// Package ratelimit limits how often each of many keys may do something, in bounded memory.
+package ratelimit
+
+import (
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Limiter holds a token bucket for each key. It is safe for concurrent use.
+type Limiter[K comparable] struct {
+	every   rate.Limit
+	burst   int
+	now     cola.Clock
+	buckets *lru.Cache[K, *rate.Limiter]
+}
+
+// New returns a Limiter whose buckets hold burst tokens and regain one every so often. It remembers at most keys
+// buckets, all of which must be positive; beyond that, the key used longest ago starts over with a full bucket.
+func New[K comparable](burst int, every time.Duration, keys int, now cola.Clock) *Limiter[K] {
+	buckets, err := lru.New[K, *rate.Limiter](keys)
+	if err != nil {
+		panic(err) // only a size below one fails
+	}
+	return &Limiter[K]{every: rate.Every(every), burst: burst, now: now, buckets: buckets}
+}
+
+// Take takes n tokens from a key's bucket and returns 0, or takes none and returns how long until it holds n. n must not
+// exceed the burst.
+func (l *Limiter[K]) Take(key K, n int) (wait time.Duration) {
+	now := l.now()
+	spent := l.bucket(key).ReserveN(now, n)
+	if wait = spent.DelayFrom(now); wait > 0 {
+		spent.CancelAt(now)
+	}
+	return wait
+}
+
+func (l *Limiter[K]) bucket(key K) *rate.Limiter {
+	if known, ok := l.buckets.Get(key); ok {
+		return known
+	}
+	full := rate.NewLimiter(l.every, l.burst)
+	if known, ok, _ := l.buckets.PeekOrAdd(key, full); ok {
+		return known
+	}
+	return full
+}

@@ -1,0 +1,65 @@
+package ratelimit
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestLimiter(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	l := New[string](3, 2*time.Second, 10, func() time.Time { return now })
+	take := func(key string, n int, want time.Duration) {
+		t.Helper()
+		if got := l.Take(key, n); got != want {
+			t.Errorf("%d of %s: wait %v, want %v", n, key, got, want)
+		}
+	}
+	take("a", 1, 0)
+	take("a", 2, 0)
+	take("a", 1, 2*time.Second)
+	take("a", 1, 2*time.Second) // a refusal spends nothing
+	take("a", 3, 6*time.Second)
+	take("b", 3, 0)
+	now = now.Add(2 * time.Second)
+	take("a", 1, 0)
+	take("a", 1, 2*time.Second)
+	now = now.Add(time.Hour)
+	take("a", 3, 0)
+	take("a", 1, 2*time.Second)
+}
+
+// TestMemory checks that forgotten keys start over, so memory stays bounded.
+func TestMemory(t *testing.T) {
+	l := New[int](1, time.Hour, 4, time.Now)
+	for key := range 5 {
+		if l.Take(key, 1) != 0 {
+			t.Errorf("key %d is held up by others", key)
+		}
+	}
+	if l.buckets.Len() != 4 || l.Take(0, 1) != 0 || l.Take(4, 1) == 0 {
+		t.Errorf("%d buckets", l.buckets.Len())
+	}
+}
+
+// TestConcurrent checks that exactly the burst passes when many callers meet a new key.
+func TestConcurrent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New[string](50, time.Hour, 4, time.Now)
+		var passed atomic.Int64
+		var all sync.WaitGroup
+		for range 200 {
+			all.Go(func() {
+				if l.Take("a", 1) == 0 {
+					passed.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if passed.Load() != 50 {
+			t.Errorf("%d passed, want 50", passed.Load())
+		}
+	})
+}

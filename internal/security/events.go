@@ -1,0 +1,86 @@
+// Package security records security events: credentials that failed, were made, changed or revoked. Each is a line of the
+// log with event=security, and a count. No event holds a secret, a token or an email address.
+//
+// Failed credentials are summed up in one line a minute, so that a flood does not fill the log, and limited by client
+// address. The limit only ever refuses credentials that are already known to be wrong: addresses are shared.
+package security
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Kind is a kind of event.
+type Kind string
+
+// The kinds of event.
+const (
+	FailedCredential Kind = "failed_credential" // a credential was sent that proves nothing
+	NewIdentity      Kind = "new_identity"      // an issuer's identity got an account
+	NewKey           Kind = "new_key"           // an API key was made
+	RevokedKey       Kind = "revoked_key"       // an API key was revoked
+	NewSignIn        Kind = "new_sign_in"       // a browser was signed in
+	NewConnection    Kind = "new_connection"    // an app acted for an account for the first time
+	ChangedScope     Kind = "changed_scope"     // an app came back with other scopes
+)
+
+func kinds() []Kind {
+	return []Kind{FailedCredential, NewIdentity, NewKey, RevokedKey, NewSignIn, NewConnection, ChangedScope}
+}
+
+// Options configure Events. All may be left out.
+type Options struct {
+	Logger  *slog.Logger          // nil discards
+	Metrics prometheus.Registerer // gets the metrics, for one Events only; nil: not measured
+	Now     cola.Clock            // nil: time.Now
+}
+
+// Events records security events. A nil *Events records nothing and limits nothing. It is safe for concurrent use. Run
+// must be called for failed credentials to be logged.
+type Events struct {
+	log      *slog.Logger
+	counts   map[Kind]prometheus.Counter
+	failures failures
+}
+
+// New returns Events with these options.
+func New(o Options) *Events {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	total := promauto.With(o.Metrics).NewCounterVec(prometheus.CounterOpts{
+		Name: "colaregistry_security_events_total", Help: "Security events, by kind.",
+	}, []string{"kind"})
+	e := &Events{log: o.Logger, counts: map[Kind]prometheus.Counter{}, failures: newFailures(o.Now)}
+	for _, k := range kinds() {
+		e.counts[k] = total.WithLabelValues(string(k))
+	}
+	return e
+}
+
+// Record records an event of an account. credential is the one that was made, changed or revoked, if any; the client is
+// the context's.
+func (e *Events) Record(ctx context.Context, k Kind, account cola.AccountID, credential cola.Credential, more ...slog.Attr) {
+	if e == nil {
+		return
+	}
+	e.counts[k].Inc()
+	attrs := []slog.Attr{slog.Int64("account", int64(account))}
+	if credential.ID != 0 {
+		attrs = append(attrs, slog.String("credential_kind", string(credential.Kind)), slog.Int64("credential", credential.ID))
+	}
+	if client := cola.ClientFrom(ctx); client.IsValid() {
+		attrs = append(attrs, slog.String("client", client.String()))
+	}
+	e.write(ctx, k, append(attrs, more...))
+}
+
+func (e *Events) write(ctx context.Context, k Kind, attrs []slog.Attr) {
+	attrs = append([]slog.Attr{slog.String("event", "security"), slog.String("kind", string(k))}, attrs...)
+	e.log.LogAttrs(ctx, slog.LevelInfo, "security", attrs...)
+}

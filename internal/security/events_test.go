@@ -1,0 +1,138 @@
+package security
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+var errWrong = cola.Errorf(cola.CodeUnauthorized, "Wrong.")
+
+// from returns a context of a request from an address.
+func from(t *testing.T, address string) context.Context {
+	return cola.WithClient(t.Context(), netip.MustParseAddr(address))
+}
+
+// lines decodes the log, without the fields that every line has.
+func lines(t *testing.T, log *bytes.Buffer) (all []map[string]any) {
+	t.Helper()
+	for line := range bytes.Lines(log.Bytes()) {
+		var fields map[string]any
+		if err := json.Unmarshal(line, &fields); err != nil {
+			t.Fatal(err)
+		}
+		if fields["msg"] != "security" || fields["event"] != "security" {
+			t.Errorf("logged %s", line)
+		}
+		for _, common := range []string{"time", "level", "msg", "event"} {
+			delete(fields, common)
+		}
+		all = append(all, fields)
+	}
+	return all
+}
+
+func TestRecord(t *testing.T) {
+	var log bytes.Buffer
+	metrics := prometheus.NewRegistry()
+	e := New(Options{Logger: slog.New(slog.NewJSONHandler(&log, nil)), Metrics: metrics})
+	e.Record(from(t, "203.0.113.7"), NewKey, 5, cola.Credential{Kind: cola.CredentialKey, ID: 9})
+	e.Record(t.Context(), NewIdentity, 6, cola.Credential{}, slog.String("issuer", "https://issuer.example"))
+	want := []map[string]any{
+		{"kind": "new_key", "account": 5.0, "credential_kind": "key", "credential": 9.0, "client": "203.0.113.7"},
+		{"kind": "new_identity", "account": 6.0, "issuer": "https://issuer.example"},
+	}
+	if diff := cmp.Diff(want, lines(t, &log)); diff != "" {
+		t.Error(diff)
+	}
+	if n := testutil.ToFloat64(e.counts[NewKey]); n != 1 {
+		t.Errorf("%v new keys were counted", n)
+	}
+	if n, err := testutil.GatherAndCount(metrics); err != nil || n != len(kinds()) {
+		t.Errorf("%d series, %v", n, err)
+	}
+}
+
+func TestNilRecordsNothing(t *testing.T) {
+	var e *Events
+	e.Record(t.Context(), NewKey, 5, cola.Credential{})
+	for range 2 * failuresPerMinute {
+		if err := e.Failed(t.Context(), Key, errWrong); !errors.Is(err, errWrong) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFailuresAreLimitedByAddress checks who shares a limit: an IPv4 address has its own, an IPv6 /64 one for all.
+func TestFailuresAreLimitedByAddress(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	e := New(Options{Now: func() time.Time { return now }})
+	fail := func(address string) cola.Code { return cola.CodeOf(e.Failed(from(t, address), Key, errWrong)) }
+	for n := range failuresPerMinute {
+		if fail("203.0.113.7") != cola.CodeUnauthorized || fail(fmt.Sprintf("2001:db8::%x", n)) != cola.CodeUnauthorized {
+			t.Fatalf("failure %d is limited", n)
+		}
+	}
+	var refusal *cola.Error
+	if err := e.Failed(from(t, "203.0.113.7"), Key, errWrong); !errors.As(err, &refusal) ||
+		refusal.Code != cola.CodeQuotaExceeded || refusal.Details["reason"] != ReasonFailedCredentials || refusal.RetryAfter != 2*time.Second {
+		t.Errorf("over the limit: %+v", refusal)
+	}
+	if fail("2001:db8::1:2:3:4") != cola.CodeQuotaExceeded {
+		t.Error("one host of IPv6 has more than one limit")
+	}
+	if fail("203.0.113.8") != cola.CodeUnauthorized || fail("2001:db8:0:1::1") != cola.CodeUnauthorized {
+		t.Error("another address is limited")
+	}
+	now = now.Add(2 * time.Second)
+	if fail("203.0.113.7") != cola.CodeUnauthorized || fail("203.0.113.7") != cola.CodeQuotaExceeded {
+		t.Error("two seconds are not worth one failure")
+	}
+}
+
+// TestFailuresAreSummedUp checks the one line a minute.
+func TestFailuresAreSummedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		e := New(Options{Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			e.Run(ctx)
+		}()
+		for n := range 7 {
+			for range 10 - n {
+				_ = e.Failed(from(t, fmt.Sprintf("203.0.113.%d", n)), Key, errWrong)
+			}
+		}
+		_ = e.Failed(from(t, "2001:db8::1"), Session, errWrong)
+		time.Sleep(3 * time.Minute)
+		_ = e.Failed(t.Context(), Feed, errWrong)
+		stop()
+		<-done
+		want := []map[string]any{
+			{
+				"kind": "failed_credential", "count": 50.0, "addresses": 8.0, "key": 49.0, "session": 1.0,
+				"busiest": []any{"203.0.113.0 10", "203.0.113.1 9", "203.0.113.2 8", "203.0.113.3 7", "203.0.113.4 6"},
+			},
+			{"kind": "failed_credential", "count": 1.0, "addresses": 1.0, "feed": 1.0, "busiest": []any{"unknown 1"}},
+		}
+		if diff := cmp.Diff(want, lines(t, &log)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

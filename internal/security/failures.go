@@ -1,0 +1,153 @@
+package security
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/ratelimit"
+)
+
+const (
+	// failuresPerMinute is how many wrong credentials an address may send before it is told to slow down.
+	failuresPerMinute = 30
+	limitedAddresses  = 50_000 // that are remembered
+	// ReasonFailedCredentials is the reason, in the details of a quota_exceeded error, of a refusal by this limit.
+	ReasonFailedCredentials = "failed_credentials"
+
+	reportEvery    = time.Minute
+	reportedMost   = 10_000 // addresses that are told apart in a report
+	busiestInLines = 5      // addresses that a report names
+)
+
+// Secret is what was sent that proves nothing.
+type Secret string
+
+// The secrets that strangers can send.
+const (
+	Key          Secret = "key"
+	Token        Secret = "token" // of an app
+	Session      Secret = "session"
+	SignInLink   Secret = "sign_in_link"
+	Feed         Secret = "feed"
+	Subscription Secret = "subscription" // the token of a link in an email
+)
+
+// failures counts failed credentials.
+type failures struct {
+	limit *ratelimit.Limiter[netip.Prefix]
+
+	mu      sync.Mutex
+	total   int
+	by      map[netip.Prefix]int // at most reportedMost
+	secrets map[Secret]int
+}
+
+func newFailures(now cola.Clock) failures {
+	if now == nil {
+		now = time.Now
+	}
+	limit := ratelimit.New[netip.Prefix](failuresPerMinute, time.Minute/failuresPerMinute, limitedAddresses, now)
+	return failures{limit: limit, by: map[netip.Prefix]int{}, secrets: map[Secret]int{}}
+}
+
+// Failed records that a credential failed and returns the error that answers the request: refusal, or a 429 when too many
+// failed that came from its address.
+func (e *Events) Failed(ctx context.Context, s Secret, refusal error) error {
+	if e == nil {
+		return refusal
+	}
+	e.counts[FailedCredential].Inc()
+	from := network(cola.ClientFrom(ctx))
+	e.failures.note(from, s)
+	wait := e.failures.limit.Take(from, 1)
+	if wait == 0 {
+		return refusal
+	}
+	seconds := int64((wait + time.Second - 1) / time.Second)
+	return &cola.Error{
+		Code: cola.CodeQuotaExceeded,
+		Message: fmt.Sprintf("Too many invalid credentials were sent from this address. Check the credential and try again in %d seconds. "+
+			"Valid credentials are accepted at any time.", seconds),
+		Details:    map[string]any{"reason": ReasonFailedCredentials, "retry_after": seconds},
+		RetryAfter: wait,
+	}
+}
+
+// network returns what is limited as one: an IPv4 address, or the /64 that a single host has of IPv6.
+func network(client netip.Addr) netip.Prefix {
+	bits := client.BitLen()
+	if client.Is6() {
+		bits = 64
+	}
+	prefix, _ := client.Prefix(bits) // the zero Prefix for an unknown client
+	return prefix
+}
+
+func (f *failures) note(from netip.Prefix, s Secret) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.total++
+	f.secrets[s]++
+	if _, known := f.by[from]; known || len(f.by) < reportedMost {
+		f.by[from]++
+	}
+}
+
+// Run logs failed credentials once a minute until the context ends, and then what is left.
+func (e *Events) Run(ctx context.Context) {
+	every := time.NewTicker(reportEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+			e.report(ctx)
+		case <-ctx.Done():
+			e.report(ctx)
+			return
+		}
+	}
+}
+
+// report logs the credentials that failed since the last report, if any.
+func (e *Events) report(ctx context.Context) {
+	f := &e.failures
+	f.mu.Lock()
+	total, by, secrets := f.total, f.by, f.secrets
+	f.total, f.by, f.secrets = 0, map[netip.Prefix]int{}, map[Secret]int{}
+	f.mu.Unlock()
+	if total == 0 {
+		return
+	}
+	attrs := []slog.Attr{slog.Int("count", total), slog.Int("addresses", len(by)), slog.Any("busiest", busiest(by))}
+	for _, s := range slices.Sorted(maps.Keys(secrets)) {
+		attrs = append(attrs, slog.Int(string(s), secrets[s]))
+	}
+	e.write(ctx, FailedCredential, attrs)
+}
+
+// busiest returns the addresses with the most failures, each as "ADDRESS COUNT".
+func busiest(by map[netip.Prefix]int) []string {
+	all := slices.SortedFunc(maps.Keys(by), func(a, b netip.Prefix) int {
+		return cmp.Or(cmp.Compare(by[b], by[a]), a.Addr().Compare(b.Addr()))
+	})
+	var list []string
+	for _, from := range all[:min(len(all), busiestInLines)] {
+		name := from.String()
+		switch {
+		case !from.IsValid():
+			name = "unknown"
+		case from.IsSingleIP():
+			name = from.Addr().String()
+		}
+		list = append(list, fmt.Sprintf("%s %d", name, by[from]))
+	}
+	return list
+}

@@ -1,0 +1,91 @@
+package strictjson
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestBounded(t *testing.T) {
+	tests := map[string]struct{ depth, values int }{ // the least that pass
+		`1`: {0, 0}, `"[[[,,"`: {0, 0}, `"\"[["`: {0, 0}, `"\\"`: {0, 0}, `"`: {0, 0}, `"\`: {0, 0},
+		`[]`: {1, 1}, `[1]`: {1, 1}, `[1,2,3]`: {1, 3}, `["\\",[]]`: {2, 3}, `[[],[]]`: {2, 4},
+		`{"a":[{}]}`: {3, 3}, `{"a":1,"b":{"c,d":[1,2]}}`: {3, 5},
+	}
+	for text, least := range tests {
+		if err := Bounded([]byte(text), least.depth, least.values); err != nil {
+			t.Errorf("%s: %v with depth %d and %d values", text, err, least.depth, least.values)
+		}
+		if err := Bounded([]byte(text), least.depth-1, least.values); least.depth > 0 && !errors.Is(err, ErrDepth) {
+			t.Errorf("%s at depth %d: %v", text, least.depth-1, err)
+		}
+		if err := Bounded([]byte(text), least.depth, least.values-1); least.values > 0 && !errors.Is(err, ErrValues) {
+			t.Errorf("%s with %d values: %v", text, least.values-1, err)
+		}
+	}
+}
+
+// size returns the depth of a decoded value and how many members, elements, objects and arrays it holds.
+func size(v any) (depth, values int) {
+	var inside []any
+	switch v := v.(type) {
+	case map[string]any:
+		for _, e := range v {
+			inside = append(inside, e)
+		}
+	case []any:
+		inside = v
+	default:
+		return 0, 0
+	}
+	values = max(len(inside), 1)
+	for _, e := range inside {
+		d, n := size(e)
+		depth, values = max(depth, d), values+n
+	}
+	return depth + 1, values
+}
+
+// FuzzBounded checks that Bounded agrees with a full decoder on what a document holds.
+func FuzzBounded(f *testing.F) {
+	for _, seed := range []string{`{"a":1,"b":{"c":[2,[]]}}`, `["\\\"[",{}]`, `[[[1]],2]`, `{"":""}`, `"\u0022,["`, `[1,`, `,,`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var v any
+		if Bounded(b, 100, 10_000) != nil || json.Unmarshal(b, &v) != nil {
+			return
+		}
+		if _, ambiguity := Unambiguous(b, nil); b[0] == '{' && ambiguity != nil {
+			return // the decoder drops one of two equal names
+		}
+		depth, values := size(v)
+		if err := Bounded(b, depth, 10_000); err != nil {
+			t.Errorf("%q has depth %d: %v", b, depth, err)
+		}
+		if err := Bounded(b, 100, values-1); values > 0 && !errors.Is(err, ErrValues) {
+			t.Errorf("%q has at least %d values: %v", b, values, err)
+		}
+	})
+}
+
+// BenchmarkBounded measures hostile documents of 1 MiB: what must be refused at once, and one long string, which is read
+// to its end.
+func BenchmarkBounded(b *testing.B) {
+	const size = 1 << 20
+	for name, text := range map[string]string{
+		"members": `{"a":` + strings.Repeat(`{"a":1},"a":`, size/12) + `1}`,
+		"depth":   strings.Repeat("[", size),
+		"string":  `{"a":"` + strings.Repeat("x", size) + `"}`,
+		"escapes": `{"a":"` + strings.Repeat(`\n`, size/2) + `"}`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			document := []byte(text)
+			for b.Loop() {
+				_ = Bounded(document, 32, MaxValues)
+			}
+		})
+	}
+}

@@ -1,0 +1,66 @@
+package web
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Proxies are the networks whose X-Forwarded-For headers are believed.
+type Proxies []netip.Prefix
+
+// Identify puts the address of each request's client into its context: see cola.ClientFrom.
+func (p Proxies) Identify(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(cola.WithClient(r.Context(), p.client(r))))
+	})
+}
+
+// client returns the peer's address. Behind trusted proxies that is the rightmost address in X-Forwarded-For that is not
+// a trusted proxy's: each proxy appends the peer it saw, and whatever stands to the left of that, a client may have made
+// up. Where an entry is no address, the proxy that reported it is the client.
+func (p Proxies) client(r *http.Request) netip.Addr {
+	client, ok := parseAddress(r.RemoteAddr)
+	lines := r.Header.Values("X-Forwarded-For")
+	for i := len(lines) - 1; i >= 0; i-- {
+		for rest, more := lines[i], true; more && ok && p.trusts(client); {
+			var entry string
+			entry, rest, more = lastEntry(rest)
+			var next netip.Addr
+			if next, ok = parseAddress(entry); ok {
+				client = next
+			}
+		}
+	}
+	return client
+}
+
+// lastEntry cuts the last entry off a comma-separated list; more reports whether others are left.
+func lastEntry(list string) (entry, rest string, more bool) {
+	comma := strings.LastIndexByte(list, ',')
+	if comma < 0 {
+		return list, "", false
+	}
+	return list[comma+1:], list[:comma], true
+}
+
+func (p Proxies) trusts(address netip.Addr) bool {
+	for _, network := range p {
+		if network.Contains(address) {
+			return true
+		}
+	}
+	return false
+}
+
+// parseAddress reads an IP address, which may have a port.
+func parseAddress(text string) (netip.Addr, bool) {
+	text = strings.TrimSpace(text)
+	if withPort, err := netip.ParseAddrPort(text); err == nil {
+		return withPort.Addr().Unmap().WithZone(""), true
+	}
+	address, err := netip.ParseAddr(strings.Trim(text, "[]"))
+	return address.Unmap().WithZone(""), err == nil
+}

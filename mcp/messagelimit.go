@@ -1,0 +1,68 @@
+package mcp
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/ratelimit"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// The message limits bound what messages outside the burst cost: lists, completions, pings, notifications and malformed
+// messages. They count every message, tool calls included, per process. A client in use sends a few dozen a minute.
+const (
+	messagesPerMinute        = 600                   // of a credential
+	accountMessagesPerMinute = 5 * messagesPerMinute // of all its credentials: an account may hold a hundred keys
+	// messageUnit is how many bytes count as one message, so that long messages, which take longer to read, count as several.
+	messageUnit    = 64 << 10
+	limitedSenders = 20_000 // credentials, and accounts, that are remembered
+	reasonMessages = "messages"
+)
+
+// messageLimits counts the messages of credentials and accounts.
+type messageLimits struct {
+	credentials *ratelimit.Limiter[cola.Credential]
+	accounts    *ratelimit.Limiter[cola.AccountID]
+}
+
+func newMessageLimits(now cola.Clock) messageLimits {
+	return messageLimits{
+		ratelimit.New[cola.Credential](messagesPerMinute, time.Minute/messagesPerMinute, limitedSenders, now),
+		ratelimit.New[cola.AccountID](accountMessagesPerMinute, time.Minute/accountMessagesPerMinute, limitedSenders, now),
+	}
+}
+
+// take counts a request of a caller, or refuses it. The body has not been read: one of unknown length counts as the longest.
+func (l messageLimits) take(c cola.Caller, length int64) *cola.Error {
+	if length < 0 || length > maxMessageBytes {
+		length = maxMessageBytes
+	}
+	n := 1 + int(max(length-1, 0)/messageUnit)
+	limit, wait := messagesPerMinute, l.credentials.Take(c.Credential, n)
+	if wait == 0 {
+		limit, wait = accountMessagesPerMinute, l.accounts.Take(c.Account, n)
+	}
+	if wait == 0 {
+		return nil
+	}
+	seconds := web.RetrySeconds(wait)
+	return &cola.Error{
+		Code:       cola.CodeQuotaExceeded,
+		Message:    fmt.Sprintf("%s accepts at most %d messages a minute. Try again in %d seconds.", Path, limit, seconds),
+		Details:    map[string]any{"reason": reasonMessages, "limit": limit, "retry_after": seconds},
+		RetryAfter: wait,
+	}
+}
+
+// refuseMessage answers a request over the message limits. Nothing is read or looked up for it, so that refusing costs
+// next to nothing; the id of the message is therefore not known.
+func (e *edge) refuseMessage(w http.ResponseWriter, r *http.Request, x *exchange, refusal *cola.Error) {
+	x.event.Code = refusal.Code
+	web.PrepareFailure(w, r, refusal)
+	wrong := &rpcError{Code: refusedCode, Message: refusal.Message, Data: web.Envelope(refusal), httpStatus: web.StatusOf(refusal.Code)}
+	if err := wrong.write(w, x.message); err != nil {
+		web.Fail(w, r, err)
+	}
+}

@@ -1,0 +1,161 @@
+package lookup
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	pace       = 10 * time.Millisecond // between the starts of two batches
+	batchMost  = 256
+	findWithin = 3 * time.Second // for one batch
+	foundMost  = 100_000         // secrets that are remembered; an entry is under 200 bytes
+	// voidFor is how long a secret counts as unknown that has a row and does not hold: an expired session, the feed of a
+	// suspended account. It bounds the queries that such a secret causes.
+	voidFor  = time.Second
+	voidMost = 10_000
+)
+
+// gate lets secrets of one kind through that exist.
+type gate struct {
+	find           func(ctx context.Context, names []string) ([]string, error)
+	found          *lru.Cache[string, struct{}]
+	voided         *lru.Cache[string, time.Time] // until when
+	asked, queries prometheus.Counter
+
+	mu      sync.Mutex
+	waiting []*question // in order of arrival
+	open    map[string]*question
+	running bool // a goroutine takes batches of what waits
+}
+
+// question is a secret that the next batches ask about. Several requests may wait for its answer.
+type question struct {
+	name     string
+	askers   int // that still wait; guarded by the gate's mutex
+	answered chan struct{}
+	err      error // nil: it exists. Set before answered is closed
+}
+
+func newGate(find func(context.Context, []string) ([]string, error), asked, queries prometheus.Counter) *gate {
+	return &gate{
+		find: find, found: cache[struct{}](foundMost), voided: cache[time.Time](voidMost), asked: asked, queries: queries,
+		open: map[string]*question{},
+	}
+}
+
+func cache[V any](size int) *lru.Cache[string, V] {
+	c, err := lru.New[string, V](size)
+	if err != nil {
+		panic(err) // only a size below one fails
+	}
+	return c
+}
+
+// admit returns nil if a secret exists, ErrNotFound if it does not, and any other error if that could not be found out.
+func (g *gate) admit(ctx context.Context, name string) error {
+	if until, ok := g.voided.Get(name); ok && time.Now().Before(until) {
+		return store.ErrNotFound
+	}
+	if _, ok := g.found.Get(name); ok {
+		return nil
+	}
+	q := g.ask(name)
+	select {
+	case <-q.answered:
+		return q.err
+	case <-ctx.Done():
+		g.mu.Lock()
+		q.askers--
+		g.mu.Unlock()
+		return fmt.Errorf("look up a secret: %w", ctx.Err())
+	}
+}
+
+// void makes a secret that exists and does not hold unknown for a moment.
+func (g *gate) void(name string) {
+	g.found.Remove(name)
+	g.voided.Add(name, time.Now().Add(voidFor))
+}
+
+// ask puts a question into the queue, unless it waits there already. A question that was sent to the database is not
+// joined: the secret may have been made since.
+func (g *gate) ask(name string) *question {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	q := g.open[name]
+	if q == nil {
+		q = &question{name: name, answered: make(chan struct{})}
+		g.open[name] = q
+		g.waiting = append(g.waiting, q)
+	}
+	q.askers++
+	if !g.running {
+		g.running = true
+		go g.run()
+	}
+	return q
+}
+
+// run asks batches until none waits.
+func (g *gate) run() {
+	for {
+		started := time.Now()
+		batch := g.take()
+		if batch == nil {
+			return
+		}
+		g.answer(batch)
+		time.Sleep(time.Until(started.Add(pace)))
+	}
+}
+
+// take removes the oldest questions from the queue, dropping those whose askers have gone; nil when none is left.
+func (g *gate) take() (batch []*question) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for len(g.waiting) > 0 && len(batch) < batchMost {
+		q := g.waiting[0]
+		g.waiting[0], g.waiting = nil, g.waiting[1:]
+		delete(g.open, q.name)
+		if q.askers > 0 {
+			batch = append(batch, q)
+		}
+	}
+	g.running = len(batch) > 0
+	return batch
+}
+
+// answer asks the database about a batch.
+func (g *gate) answer(batch []*question) {
+	names := make([]string, len(batch))
+	for i, q := range batch {
+		names[i] = q.name
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), findWithin)
+	defer cancel()
+	g.asked.Add(float64(len(names)))
+	g.queries.Inc()
+	known, err := g.find(ctx, names)
+	if err != nil {
+		known = nil
+	}
+	exists := make(map[string]bool, len(known))
+	for _, name := range known {
+		exists[name] = true
+		g.found.Add(name, struct{}{})
+	}
+	for _, q := range batch {
+		if q.err = err; err == nil && !exists[q.name] {
+			q.err = store.ErrNotFound
+		}
+		close(q.answered)
+	}
+}
