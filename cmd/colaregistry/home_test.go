@@ -22,7 +22,8 @@ import (
 // home is where a registry under test keeps its data.
 type home struct {
 	storeFlags
-	key string // of the demonstration account; empty where its first start prints one, or there is none
+	keyFile string // of servers on PostgreSQL
+	key     string // of the demonstration account; empty where its first start prints one, or there is none
 }
 
 // embedded returns a home whose first start is still to come.
@@ -31,15 +32,18 @@ func embedded(t *testing.T) home { return home{storeFlags: storeFlags{DataDir: t
 // onPostgres returns a home in an empty database of PostgreSQL.
 func onPostgres(t *testing.T) home {
 	t.Helper()
-	return home{storeFlags: storeFlags{DataDir: t.TempDir(), DatabaseURL: pgtest.NewDatabase(t)}}
+	return homeOnPostgres(t, pgtest.NewDatabase(t))
+}
+
+func homeOnPostgres(t *testing.T, url string) home {
+	t.Helper()
+	return home{storeFlags: storeFlags{DataDir: t.TempDir(), DatabaseURL: url}, keyFile: filepath.Join(t.TempDir(), "secret.key")}
 }
 
 // furnished returns a home in PostgreSQL that holds the demonstration labels, as an embedded one does after its first start.
 func furnished(t *testing.T) home {
 	t.Helper()
-	h := home{storeFlags: storeFlags{DataDir: t.TempDir()}}
-	h.DatabaseURL = pgtest.CloneDatabase(t, demoDatabase(t))
-	return h
+	return homeOnPostgres(t, pgtest.CloneDatabase(t, demoDatabase(t)))
 }
 
 // furnishedFile returns a home whose embedded database holds the demonstration labels, as after its first start, and no account.
@@ -139,17 +143,16 @@ func (h home) flags() []string {
 	return flags
 }
 
-// keyFlags names the home's key file, which every server of a home on PostgreSQL shares.
+// keyFlags names the key file that all servers of a home on PostgreSQL share.
 func (h home) keyFlags(t *testing.T) []string {
 	t.Helper()
 	if h.DatabaseURL == "" {
 		return nil // a key file appears beside the embedded database
 	}
-	file := filepath.Join(h.DataDir, "secret.key")
-	if _, err := keyring.LoadOrCreate(file); err != nil {
+	if _, err := keyring.LoadOrCreate(h.keyFile); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"--secret-key-file", file}
+	return []string{"--secret-key-file", h.keyFile}
 }
 
 // run runs a command on the home to its end and returns what it printed on standard output.

@@ -45,7 +45,7 @@ func settledIn(t *testing.T, s *pgtest.Server) home {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := home{storeFlags: storeFlags{DataDir: t.TempDir(), DatabaseURL: url}}
+	h := homeOnPostgres(t, url)
 	if err := demo.Load(t.Context(), mustOpen(t, h), besiegedWith(), nil); err != nil {
 		t.Fatal(err)
 	}
