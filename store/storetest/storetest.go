@@ -44,7 +44,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"SignIns", testSignIns},
 		{"SignInLinks", testSignInLinks},
 		{"Sessions", testSessions},
-		{"Secrets", testSecrets},
+		{"KnownSecrets", testKnownSecrets},
 		{"Refusals", testRefusals},
 		{"SavedSearches", testSavedSearches},
 		{"SavedSearchLife", testSavedSearchLife},

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-func testSecrets(t *testing.T, open Opener) {
+func testKnownSecrets(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"those that exist are known, and no others", secretsAreKnown},
 		{"names that cannot be kept are unknown", oddSecretsAreUnknown},
