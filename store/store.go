@@ -73,6 +73,7 @@ type Store interface {
 	Runs
 	Destinations
 	Deliveries
+	SealedSecrets
 	Ledger
 	Moves
 

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"database/sql"
 	"testing"
 	"time"
 
@@ -13,23 +14,55 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestSchemaBeforeDeliveries: accounts and searches that are there can be told what is found.
-func TestSchemaBeforeDeliveries(t *testing.T) {
-	url := pgtest.NewDatabase(t)
+// mustBeAt makes a database of an earlier schema with some rows, whose accounts have ids up to last.
+func mustBeAt(t *testing.T, version int64, rows string, last int) (url string, db *sql.DB) {
+	t.Helper()
+	url = pgtest.NewDatabase(t)
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := stdlib.OpenDB(*config)
-	defer db.Close()
-	mustMigrate(t, db, 9)
-	if _, err := db.Exec(storetest.RowsBeforeDeliveries("to_timestamp(1763640000)", "to_timestamp(1763650000)")); err != nil {
+	db = stdlib.OpenDB(*config)
+	t.Cleanup(func() { db.Close() })
+	mustMigrate(t, db, version)
+	if _, err := db.Exec(rows); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec(`SELECT setval(pg_get_serial_sequence('accounts', 'id'), 2)`); err != nil {
+	if _, err := db.Exec(`SELECT setval(pg_get_serial_sequence('accounts', 'id'), $1)`, last); err != nil {
 		t.Fatal(err)
 	}
+	return url, db
+}
+
+// TestSchemaBeforeDeliveries: accounts and searches that are there can be told what is found.
+func TestSchemaBeforeDeliveries(t *testing.T) {
+	url, _ := mustBeAt(t, 9, storetest.RowsBeforeDeliveries("to_timestamp(1763640000)", "to_timestamp(1763650000)"), 2)
 	storetest.CheckRowsBeforeDeliveries(t, mustOpen(t, url, Options{Logger: quiet()}))
+}
+
+// TestSchemaBeforeSecrets: endpoints that took a message stay active, and processes of the version before, which cannot sign with
+// sealed secrets, claim nothing.
+func TestSchemaBeforeSecrets(t *testing.T) {
+	const created = "to_timestamp(1763640000)"
+	url, db := mustBeAt(t, 12, storetest.RowsBeforeSecrets(created), 1)
+	s := mustOpen(t, url, Options{Logger: quiet()})
+	storetest.CheckRowsBeforeSecrets(t, s, created, func(statement string) error {
+		_, err := db.Exec(statement)
+		return err
+	})
+	due := time.Now()
+	if _, err := s.AddTest(t.Context(), 1, "taken", due); err != nil {
+		t.Fatal(err)
+	}
+	claim := `UPDATE deliveries SET hold = hold + 1, held_until = now() + interval '1 hour' RETURNING id`
+	if rows, err := db.Exec(claim); err != nil {
+		t.Fatal(err)
+	} else if n, _ := rows.RowsAffected(); n != 0 {
+		t.Errorf("the version before claims %d deliveries", n)
+	}
+	if claimed, err := s.ClaimDeliveries(t.Context(), due, []string{cola.KindWebhook}, 10, time.Hour); err != nil || len(claimed) != 1 {
+		t.Errorf("claimed %v, %v; want the test", claimed, err)
+	}
 }
 
 // TestRunWaitsForDeletion: a run that is recorded while a destination is being deleted waits, and is then told to nobody there.

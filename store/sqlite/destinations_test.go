@@ -1,30 +1,67 @@
 package sqlite
 
 import (
+	"bytes"
 	"database/sql"
+	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestSchemaBeforeDeliveries: accounts and searches that are there can be told what is found.
-func TestSchemaBeforeDeliveries(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "registry.db")
+// mustBeAt makes a database of an earlier schema with some rows.
+func mustBeAt(t *testing.T, version int64, rows string) (path string, db *sql.DB) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "registry.db")
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	t.Cleanup(func() { db.Close() })
 	p, err := newProvider(db)
 	if err == nil {
-		_, err = p.UpTo(t.Context(), 9)
+		_, err = p.UpTo(t.Context(), version)
 	}
 	if err == nil {
-		_, err = db.Exec(storetest.RowsBeforeDeliveries("1763640000000000", "1763650000000000"))
+		_, err = db.Exec(rows)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return path, db
+}
+
+// TestSchemaBeforeDeliveries: accounts and searches that are there can be told what is found.
+func TestSchemaBeforeDeliveries(t *testing.T) {
+	path, _ := mustBeAt(t, 9, storetest.RowsBeforeDeliveries("1763640000000000", "1763650000000000"))
 	storetest.CheckRowsBeforeDeliveries(t, mustOpen(t, path, Options{Logger: quiet()}))
+}
+
+// TestSchemaBeforeSecrets: endpoints that took a message stay active, and nothing stays in clear.
+func TestSchemaBeforeSecrets(t *testing.T) {
+	const created = "1763640000000000"
+	path, db := mustBeAt(t, 12, storetest.RowsBeforeSecrets(created))
+	s := mustOpen(t, path, Options{Logger: quiet()})
+	storetest.CheckRowsBeforeSecrets(t, s, created, func(statement string) error {
+		_, err := db.Exec(statement)
+		return err
+	})
+	if _, err := s.RewriteSecrets(t.Context(), "sealed:", func(store.SealedSecret) (string, error) { return "sealed:00000000:x", nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, clear := range []string{"whsec_", "3f6c1f1f0a9b4c52"} {
+		if bytes.Contains(content, []byte(clear)) {
+			t.Errorf("the file still holds %s…", clear)
+		}
+	}
 }
