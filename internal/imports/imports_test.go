@@ -34,7 +34,7 @@ var table = map[string][]string{
 	"ingest":          {"cola", "store"},
 	"registry":        {"cola", "store", "search", "quota", "auth", "internal/vault"},
 	"alerts":          {"cola", "store", "search"},
-	"alerts/mail":     {"cola", "store", "alerts", "internal/vault"},
+	"alerts/mail":     {"cola", "store", "alerts"},
 	"alerts/webhook":  {"cola", "store", "alerts", "internal/vault"},
 	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
 	"mcp":             {"cola", "registry", "auth", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
