@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
@@ -51,8 +52,9 @@ type Store interface {
 // service is ready waits no longer.
 const pingWithin = 2 * time.Second
 
-// Options configure a Service. All but Logger and Metrics must be set.
+// Options configure a Service. All but Logger, Metrics and Vault must be set.
 type Options struct {
+	Vault     *vault.Vault // seals the secrets of destinations; nil where none are created or confirmed
 	Store     Store
 	Index     *search.Index
 	Ledger    *quota.Ledger
@@ -78,6 +80,7 @@ type Service struct {
 	now        cola.Clock
 	log        *slog.Logger
 	metrics    *metrics
+	vault      *vault.Vault
 	seen       sightings // of its follower
 	references atomic.Pointer[store.ReferenceSets]
 	ready      atomic.Bool
@@ -90,7 +93,7 @@ func New(o Options) *Service {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		store: o.Store, index: o.Index,
+		store: o.Store, index: o.Index, vault: o.Vault,
 		publicURL: strings.TrimRight(o.PublicURL, "/"), now: o.Now, log: o.Logger,
 		sends: cola.DestinationRules{SendsMail: o.SendsMail, PrivateWebhooks: o.PrivateWebhooks},
 	}
