@@ -1,0 +1,212 @@
+package attack
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/json"
+	"html"
+	"maps"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	jose "github.com/go-jose/go-jose/v4"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// audience is the audience of the access tokens that a vouching issuer signs.
+const audience = "registry"
+
+// vouching is an OpenID Connect issuer that signs whatever claims a test asks for.
+type vouching struct {
+	*httptest.Server
+	t      *testing.T
+	signer jose.Signer
+	asked  atomic.Int32 // requests for the discovery document and the keys
+
+	mu    sync.Mutex
+	codes map[string]map[string]any // ID token claims by authorization code
+}
+
+func newIssuer(t *testing.T) *vouching {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := &vouching{t: t, codes: map[string]map[string]any{}}
+	extra := map[jose.HeaderKey]any{"kid": "current"}
+	i.signer, err = jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, &jose.SignerOptions{ExtraHeaders: extra})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := jose.JSONWebKeySet{Keys: []jose.JSONWebKey{
+		{Key: key.Public(), KeyID: "current", Algorithm: "ES256", Use: "sig"},
+	}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
+		i.asked.Add(1)
+		i.answer(w, map[string]any{
+			"issuer": i.URL, "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token",
+			"jwks_uri": i.URL + "/keys",
+		})
+	})
+	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
+		i.asked.Add(1)
+		i.answer(w, keys)
+	})
+	mux.HandleFunc("POST /token", i.redeem)
+	i.Server = httptest.NewServer(mux)
+	t.Cleanup(i.Close)
+	return i
+}
+
+// answer writes JSON.
+func (i *vouching) answer(w http.ResponseWriter, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(body); err != nil {
+		i.t.Error(err)
+	}
+}
+
+// redeem is the token endpoint. A code works once.
+func (i *vouching) redeem(w http.ResponseWriter, r *http.Request) {
+	i.mu.Lock()
+	claims := i.codes[r.PostFormValue("code")]
+	delete(i.codes, r.PostFormValue("code"))
+	i.mu.Unlock()
+	if claims == nil {
+		w.WriteHeader(http.StatusBadRequest)
+		i.answer(w, map[string]string{"error": "invalid_grant"})
+		return
+	}
+	i.answer(w, map[string]string{"access_token": "opaque", "token_type": "Bearer", "id_token": i.sign(claims)})
+}
+
+func (i *vouching) sign(claims map[string]any) string {
+	content, err := json.Marshal(claims)
+	if err != nil {
+		i.t.Error(err)
+		return ""
+	}
+	signed, err := i.signer.Sign(content)
+	if err != nil {
+		i.t.Error(err)
+		return ""
+	}
+	token, err := signed.CompactSerialize()
+	if err != nil {
+		i.t.Error(err)
+	}
+	return token
+}
+
+// person returns the claims of a subject with a verified email address.
+func person(subject, email string) map[string]any {
+	return map[string]any{"sub": subject, "email": email, "email_verified": true}
+}
+
+// accessToken returns an access token with further claims.
+func (i *vouching) accessToken(claims map[string]any) string {
+	now := time.Now()
+	all := map[string]any{
+		"iss": i.URL, "aud": audience, "client_id": "assistant", "scope": "openid",
+		"iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+	}
+	maps.Copy(all, claims)
+	return i.sign(all)
+}
+
+// approve signs a person in at the issuer and returns the path that the browser is redirected to.
+func (i *vouching) approve(authorize *url.URL, claims map[string]any) (callback string) {
+	q, now := authorize.Query(), time.Now()
+	all := map[string]any{
+		"iss": i.URL, "aud": q.Get("client_id"), "nonce": q.Get("nonce"),
+		"iat": now.Unix(), "exp": now.Add(time.Minute).Unix(),
+	}
+	maps.Copy(all, claims)
+	code := rand.Text()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.codes[code] = all
+	return "/sign-in/callback?" + url.Values{"code": {code}, "state": {q.Get("state")}}.Encode()
+}
+
+// flags configure a server to accept access tokens and dashboard sign-ins of the issuer.
+func (i *vouching) flags() []string {
+	return []string{
+		"--oidc-issuer", i.URL, "--oidc-audience", audience, "--oidc-apps", "any", "--sign-in-client-id", "dashboard",
+	}
+}
+
+// bearer calls the REST API with an access token.
+func (s *site) bearer(token, path string) answer {
+	s.t.Helper()
+	header := http.Header{"Authorization": {"Bearer " + token}}
+	return s.send(http.DefaultClient, http.MethodGet, "/api/v1"+path, header, nil)
+}
+
+// newBrowser returns a browser without cookies.
+func newBrowser(t *testing.T) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &http.Client{Jar: jar}
+}
+
+var awayTo = regexp.MustCompile(`<meta http-equiv="refresh" content="0;url=([^"]+)">`)
+
+// beginSignIn presses the button of the first issuer, and returns the issuer's address that the
+// browser is sent to; nil if it is not.
+func (s *site) beginSignIn(browser *http.Client, returnTo string) (*url.URL, answer) {
+	s.t.Helper()
+	form := url.Values{"issuer": {"0"}, "return": {returnTo}}.Encode()
+	header := http.Header{"Origin": {s.URL}, "Content-Type": {"application/x-www-form-urlencoded"}}
+	page := s.send(browser, http.MethodPost, "/sign-in", header, form)
+	to := awayTo.FindSubmatch(page.Body)
+	if to == nil {
+		return nil, page
+	}
+	authorize, err := url.Parse(html.UnescapeString(string(to[1])))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return authorize, page
+}
+
+// signInAt signs a person in to the dashboard with the issuer, and returns the page that the
+// browser ends up on.
+func (s *site) signInAt(browser *http.Client, i *vouching, claims map[string]any) answer {
+	s.t.Helper()
+	authorize, page := s.beginSignIn(browser, "/usage")
+	if authorize == nil {
+		return page
+	}
+	return s.send(browser, http.MethodGet, i.approve(authorize, claims), nil, nil)
+}
+
+// accountOf returns the account that a subject of the issuer has; zero if it has none.
+func (s *site) accountOf(i *vouching, subject string) (id cola.AccountID) {
+	s.t.Helper()
+	all, err := s.Store.IdentitiesOf(s.t.Context(), 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, held := range all {
+		if held.Identity == (store.Identity{Issuer: i.URL, Subject: subject}) {
+			id = held.Account
+		}
+	}
+	return id
+}
