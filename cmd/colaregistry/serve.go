@@ -23,6 +23,7 @@ import (
 	"github.com/colaregistry/colaregistry/dashboard"
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/keyring"
+	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -95,7 +96,14 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := newServer(c, env, st, keys, publicURL, listener.Addr(), admin)
+	v, err := c.vault(env, c.storeFlags, st, keys)
+	if err == nil {
+		err = sealClear(env, st, v)
+	}
+	if err != nil {
+		return err
+	}
+	s, err := newServer(c, env, st, keys, v, publicURL, listener.Addr(), admin)
 	if err != nil {
 		return err
 	}
@@ -133,7 +141,7 @@ type server struct {
 	courier  *alerts.Courier   // nil with it
 }
 
-func newServer(c *serveCommand, env *environment, st store.Store, keys *keyring.Keyring, publicURL string, listening net.Addr, admin *admin) (*server, error) {
+func newServer(c *serveCommand, env *environment, st store.Store, keys *keyring.Keyring, v *vault.Vault, publicURL string, listening net.Addr, admin *admin) (*server, error) {
 	resource := c.resource(publicURL)
 	tokens, err := c.tokens(env, st, resource, admin.registerer())
 	if err != nil {
@@ -146,10 +154,10 @@ func newServer(c *serveCommand, env *environment, st store.Store, keys *keyring.
 	s := &server{env: env, delay: c.DrainDelay, tokens: tokens}
 	s.engine = newEngine(env, st, engineOptions{
 		publicURL: publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: admin.registerer(),
-		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate,
+		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, vault: v,
 	})
 	if c.Alerts == "on" {
-		if err := s.alert(c, st, publicURL, admin.registerer()); err != nil {
+		if err := s.alert(c, st, v, publicURL, admin.registerer()); err != nil {
 			return nil, err
 		}
 	}
@@ -188,8 +196,8 @@ func (s *server) people(c *serveCommand, st store.Store, keys *keyring.Keyring, 
 }
 
 // alert makes the server run saved searches and send what they find.
-func (s *server) alert(c *serveCommand, st store.Store, publicURL string, metrics prometheus.Registerer) error {
-	senders, err := c.senders(publicURL, s.env.log)
+func (s *server) alert(c *serveCommand, st store.Store, v *vault.Vault, publicURL string, metrics prometheus.Registerer) error {
+	senders, err := c.senders(v, publicURL, s.env.log)
 	if err != nil {
 		return err
 	}

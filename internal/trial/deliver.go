@@ -21,15 +21,16 @@ func (r receiver) Send(_ context.Context, m alerts.Message) alerts.Sent {
 	return sent
 }
 
-// Endpoint makes a webhook whose endpoint has confirmed, for all searches of an account.
-func (r *Registry) Endpoint(t testing.TB, account cola.AccountID, address string) {
+// Endpoint makes a webhook whose endpoint has confirmed, for all searches of an account, and returns its UUID.
+func (r *Registry) Endpoint(t testing.TB, account cola.AccountID, address string) string {
 	t.Helper()
-	_, err := r.Store.CreateDestination(t.Context(), store.NewDestination{
+	made, err := r.Store.CreateDestination(t.Context(), store.NewDestination{
 		Account: account, Kind: cola.KindWebhook, Address: address, State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return made.UUID
 }
 
 // Code returns the code of the latest challenge that an endpoint was sent.

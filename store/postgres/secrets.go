@@ -11,7 +11,7 @@ import (
 
 const (
 	keepKeyCheck    = `UPDATE meta SET key_check = $1 WHERE key_check IS NULL`
-	selectKeyCheck  = `SELECT key_check FROM meta`
+	selectKeyCheck  = `SELECT coalesce(key_check, '') FROM meta`
 	replaceKeyCheck = `UPDATE meta SET key_check = $1`
 	// sealedKey is the id of the key that a secret is sealed under, or an empty text for one in clear.
 	sealedKey  = `CASE WHEN u.text LIKE 'sealed:%' THEN substr(u.text, 8, 8) ELSE '' END`
@@ -27,8 +27,10 @@ const (
 // KeyCheck implements store.SealedSecrets.
 func (s *Store) KeyCheck(ctx context.Context, first string) (check string, err error) {
 	err = s.transact(ctx, "read key check", func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, keepKeyCheck, first); err != nil {
-			return err
+		if first != "" {
+			if _, err := tx.Exec(ctx, keepKeyCheck, first); err != nil {
+				return err
+			}
 		}
 		return tx.QueryRow(ctx, selectKeyCheck).Scan(fields{&check})
 	})

@@ -10,7 +10,7 @@ import (
 
 const (
 	keepKeyCheck    = `UPDATE meta SET key_check = ? WHERE key_check IS NULL`
-	selectKeyCheck  = `SELECT key_check FROM meta`
+	selectKeyCheck  = `SELECT coalesce(key_check, '') FROM meta`
 	replaceKeyCheck = `UPDATE meta SET key_check = ?`
 	// sealedKey is the id of the key that a secret is sealed under, or an empty text for one in clear.
 	sealedKey  = `CASE WHEN u.text LIKE 'sealed:%' THEN substr(u.text, 8, 8) ELSE '' END`
@@ -27,8 +27,10 @@ const (
 // KeyCheck implements store.SealedSecrets.
 func (s *Store) KeyCheck(ctx context.Context, first string) (check string, err error) {
 	err = s.transact(ctx, "read key check", func(ctx context.Context) error {
-		if err := s.ledger.exec(ctx, keepKeyCheck, first); err != nil {
-			return err
+		if first != "" {
+			if err := s.ledger.exec(ctx, keepKeyCheck, first); err != nil {
+				return err
+			}
 		}
 		return s.ledger.row(ctx, selectKeyCheck).Scan(&check)
 	})

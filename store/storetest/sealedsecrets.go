@@ -20,6 +20,8 @@ func testSealedSecrets(t *testing.T, open Opener) {
 }
 
 func firstKeyCheckStays(t *testing.T, st store.Store, _ *clock) {
+	none, err := st.KeyCheck(t.Context(), "")
+	same(t, "before there is one", "", must(t, none, err))
 	var mu sync.Mutex
 	kept := map[string]int{}
 	var wg sync.WaitGroup
@@ -41,6 +43,8 @@ func firstKeyCheckStays(t *testing.T, st store.Store, _ *clock) {
 	mustDo(t, st.ReplaceKeyCheck(t.Context(), "another"))
 	check, err := st.KeyCheck(t.Context(), "x")
 	same(t, "replaced", "another", must(t, check, err))
+	check, err = st.KeyCheck(t.Context(), "")
+	same(t, "read", "another", must(t, check, err))
 }
 
 // sealedHook makes an endpoint with three secrets.
@@ -91,8 +95,14 @@ func secretsAreRewritten(t *testing.T, st store.Store, _ *clock) {
 	n, err = st.RewriteSecrets(t.Context(), but, rewrite)
 	same(t, "rewritten again", 0, must(t, n, err))
 
-	n, err = st.RewriteSecrets(t.Context(), "x", func(s store.SealedSecret) (string, error) { return s.Text, nil })
-	same(t, "left as they are", 0, must(t, n, err))
+	n, err = st.RewriteSecrets(t.Context(), "x", func(s store.SealedSecret) (string, error) {
+		if s.Challenge && s.Destination == done.UUID {
+			return "", nil
+		}
+		return s.Text, nil
+	})
+	same(t, "forgotten", 1, must(t, n, err))
+	same(t, "the one that was", "", mustDestinationNow(t, st, done).Challenge.Sealed)
 	before := everything(t, st)
 	if n, err = st.RewriteSecrets(t.Context(), "x", func(store.SealedSecret) (string, error) { return "y", errEnough }); !errors.Is(err, errEnough) || n != 0 {
 		t.Errorf("refused: %d, %v", n, err)
