@@ -17,16 +17,16 @@ func TestRetries(t *testing.T) {
 	}
 	tried := time.Duration(0)
 	for i, gap := range want {
-		wait, again := retryIn(tried, 0.5)
+		wait, again := retryIn(tried, 0.5, len(retryGaps))
 		if wait != gap || !again {
 			t.Errorf("retry %d comes after %v, %v, want %v", i+1, wait, again, gap)
 		}
 		tried += wait
 	}
-	if wait, again := retryIn(tried, 0.5); again || tried < 71*time.Hour || tried > 3*24*time.Hour {
+	if wait, again := retryIn(tried, 0.5, len(retryGaps)); again || tried < 71*time.Hour || tried > 3*24*time.Hour {
 		t.Errorf("after %v there is a retry in %v: %v; it is to end within three days", tried, wait, again)
 	}
-	if wait, again := retryIn(-time.Minute, 0); wait != 8*time.Second || !again {
+	if wait, again := retryIn(-time.Minute, 0, len(retryGaps)); wait != 8*time.Second || !again {
 		t.Errorf("a first attempt by a clock that is ahead is followed after %v, %v", wait, again)
 	}
 }
@@ -38,7 +38,7 @@ func TestRetriesVary(t *testing.T) {
 		var tried, drawn time.Duration
 		n := 0
 		for _, gap := range retryGaps {
-			wait, again := retryIn(tried, rapid.Float64Range(0, 0.999999).Draw(t, "random"))
+			wait, again := retryIn(tried, rapid.Float64Range(0, 0.999999).Draw(t, "random"), len(retryGaps))
 			if !again {
 				t.Fatalf("given up after %d retries and %v", n, tried)
 			}
@@ -51,10 +51,17 @@ func TestRetriesVary(t *testing.T) {
 			tried += late
 			n++
 		}
-		if _, again := retryIn(tried, 0); again || tried < 67*time.Hour || tried > 77*time.Hour {
+		if _, again := retryIn(tried, 0, len(retryGaps)); again || tried < 67*time.Hour || tried > 77*time.Hour {
 			t.Fatalf("it goes on after %v", tried)
 		}
 	})
+}
+
+// challenged makes a delivery a challenge that was first sent at an instant.
+func challenged(first time.Time) func(*store.DueDelivery) {
+	return func(d *store.DueDelivery) {
+		d.Event, d.Kind, d.FirstAttemptAt, d.Destination.State = cola.EventConfirm, cola.KindWebhook, first, cola.DestinationPending
+	}
 }
 
 func TestJudge(t *testing.T) {
@@ -92,10 +99,14 @@ func TestJudge(t *testing.T) {
 		{"final, not agreed", with(func(d *store.DueDelivery) {
 			d.Event, d.Destination.State = cola.EventConfirm, cola.DestinationUnconfirmed
 		}), Sent{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
+		{"a challenge, not taken", with(challenged(begun)), Sent{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
+		{"a challenge, tried for half an hour", with(challenged(begun.Add(-40 * time.Minute))), Sent{Fault: "no"}, cola.DeliveryFailed, 0, ""},
+		{"a challenge, gone", with(challenged(begun)), Sent{Status: 410, Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, ""},
+		{"a challenge, answered", with(challenged(begun)), Sent{Status: 200, Verified: true}, cola.DeliveryDelivered, 0, ""},
 		{"final, of what tells of another", with(func(d *store.DueDelivery) { d.Event = cola.EventPaused }), Sent{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
 	} {
 		a := judge(tt.due, begun, 2*time.Second, tt.sent, 0.5)
-		if a.State != tt.state || a.Pause != tt.pause || a.Error != tt.sent.Fault || a.Status != tt.sent.Status {
+		if a.State != tt.state || a.Pause != tt.pause || a.Verified != tt.sent.Verified || a.Error != tt.sent.Fault || a.Status != tt.sent.Status {
 			t.Errorf("%s: %+v", tt.name, a)
 		}
 		if next := a.Next; tt.in == 0 && !next.IsZero() || tt.in != 0 && !next.Equal(begun.Add(tt.in)) {

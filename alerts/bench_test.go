@@ -98,7 +98,7 @@ func giveSearches(now time.Time, give func(store.Item) bool) bool {
 
 // ownAddress is the destination that an account has from the start.
 func ownAddress(n int, now time.Time) store.StoredDestination {
-	d := store.StoredDestination{ID: int64(n + 1), Destination: store.Destination{Account: cola.AccountID(n + 1), Own: true, Token: fmt.Sprintf("token%d", n)}}
+	d := store.StoredDestination{ID: int64(n + 1), Destination: store.Destination{Account: cola.AccountID(n + 1), Own: true}}
 	d.UUID, d.Kind, d.State, d.CreatedAt = searchUUID(n), cola.KindEmail, cola.DestinationActive, cola.TimestampOf(now.AddDate(0, 0, -30))
 	return d
 }

@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -49,6 +50,9 @@ type CourierOptions struct {
 	Jitter  func() float64    // from 0 to below 1: where within its time a retry comes; nil: at random
 	Logger  *slog.Logger
 
+	// HostRate is how many webhooks a courier sends to one host in a minute; the others wait. Zero: DefaultHostRate.
+	HostRate int
+
 	// Metrics is where the courier registers what it measures, once for each registerer; nil: nothing is measured.
 	Metrics prometheus.Registerer
 }
@@ -87,7 +91,7 @@ func NewCourier(o CourierOptions) *Courier {
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
-	c.crowd = newCrowd(c.now)
+	c.crowd = newCrowd(c.now, cmp.Or(max(0, o.HostRate), DefaultHostRate))
 	return c
 }
 

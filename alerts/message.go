@@ -26,6 +26,8 @@ type Sent struct {
 	Ours bool
 	// Gone says that the receiver wants nothing more, ever: HTTP 410.
 	Gone bool
+	// Verified says that the endpoint has answered a challenge with its token.
+	Verified bool
 	// After is for how long at least the receiver wants not to be tried again; 0 when it did not say.
 	After time.Duration
 }

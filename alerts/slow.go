@@ -10,31 +10,57 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Receivers may be as slow as an attempt may be long, and an account may have many of them, each with many messages waiting. They must not
-// hold up what is due to others. So an account has few messages on their way at once, and fewer while its receivers are slow; and when a
-// receiver was slow, what else is due to it is not tried for a while. What is put off so keeps its hold, and is tried when that has passed.
-// The same goes for a kind as a whole when it was we who were slow, as when our mail server does not answer.
+// Receivers may be as slow as an attempt may take, and an account may have many of them, each with many messages waiting. They must
+// not hold up what is due to others. So an account has few messages in flight, and fewer while its receivers are slow; and when a
+// receiver was slow, other messages to it are put off for a while. The same goes for a whole kind when the delay was ours, as when
+// our mail server does not answer.
+//
+// A host is protected from us, too: over all accounts, a courier has few requests to it in flight, and sends a bounded number a minute.
+//
+// A message that is put off keeps its hold, and is tried when that has passed. It has not failed.
 const (
-	// accountAtOnce is how many messages of one account a courier has on their way at once, and slowAtOnce while it is slow.
+	// accountAtOnce is how many messages of one account a courier has in flight, and slowAtOnce while the account is slow.
 	accountAtOnce = sendersAtOnce / 2
 	slowAtOnce    = 2
-	// slowFor is for how long what was slow counts as slow: less than a hold, so that what is put off is tried again in full.
+	// hostAtOnce is how many requests to one host a courier has in flight, and DefaultHostRate how many it sends to it in a minute.
+	hostAtOnce      = 4
+	DefaultHostRate = 120
+	// slowFor is how long something counts as slow: less than a hold, so that what is put off is tried again in full.
 	slowFor = time.Minute
-	// turnEvery is how often a message looks whether it is its account's turn.
+	// turnEvery is how often a message checks whether it is its turn.
 	turnEvery = 20 * time.Millisecond
 )
 
-// crowd knows what a courier has on its way, and who was slow lately.
+// crowd knows what a courier has in flight, and who was slow lately.
 type crowd struct {
-	now func() time.Time
+	now      func() time.Time
+	hostRate int // requests to a host in a minute
 
 	mu    sync.Mutex
 	onWay map[cola.AccountID]int
-	slow  map[any]time.Time // account, kind or target: until when it counts as slow
+	hosts map[host]*hostUse
+	slow  map[any]time.Time // account, host, kind or target: until when it counts as slow
 }
 
-func newCrowd(now func() time.Time) *crowd {
-	return &crowd{now: now, onWay: map[cola.AccountID]int{}, slow: map[any]time.Time{}}
+func newCrowd(now func() time.Time, hostRate int) *crowd {
+	return &crowd{now: now, hostRate: hostRate, onWay: map[cola.AccountID]int{}, hosts: map[host]*hostUse{}, slow: map[any]time.Time{}}
+}
+
+// host is what webhooks are counted by; it is empty for an email.
+type host string
+
+func hostOf(d store.DueDelivery) host {
+	if d.Kind != cola.KindWebhook || !d.Destination.Address.OK {
+		return ""
+	}
+	return host(store.Recipient(d.Kind, d.Destination.Address.V))
+}
+
+// hostUse counts requests to a host.
+type hostUse struct {
+	onWay int
+	since time.Time // start of the minute
+	begun int       // since then
 }
 
 // target is what a delivery goes to.
@@ -42,17 +68,16 @@ type target struct{ kind, destination string }
 
 func targetOf(d store.DueDelivery) target { return target{d.Kind, d.Destination.UUID} }
 
-// enter reports whether a delivery may be tried now; whoever may leaves when it was. It waits for its account's turn, for as long as
-// an attempt may take that is not slow.
+// enter reports whether a delivery may be tried now; if so, leave follows. It waits for a place, for as long as an attempt may take
+// that is not slow.
 func (c *crowd) enter(ctx context.Context, d store.DueDelivery) bool {
-	account := d.Destination.Account
 	for until := c.now().Add(slowAfter); ; {
-		may, slow := c.step(d)
-		if may || slow {
-			return may
+		turn := c.step(d)
+		if turn.comes || turn.putOff {
+			return turn.comes
 		}
 		if c.now().After(until) {
-			c.noteSlow(account)
+			c.noteSlow(turn.full)
 			return false
 		}
 		if !rest(ctx, turnEvery) {
@@ -61,23 +86,59 @@ func (c *crowd) enter(ctx context.Context, d store.DueDelivery) bool {
 	}
 }
 
-// step takes a place for a delivery if there is one, and reports whether there is none because of slowness.
-func (c *crowd) step(d store.DueDelivery) (may, slow bool) {
+// turn says whether a delivery may be tried.
+type turn struct {
+	comes  bool
+	putOff bool // not before its hold has passed
+	full   any  // else: the account or host that has no place
+}
+
+// step takes a place for a delivery if there is one.
+func (c *crowd) step(d store.DueDelivery) turn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	account := d.Destination.Account
-	if c.isSlow(d.Kind) || c.isSlow(targetOf(d)) {
-		return false, true
+	account, to := d.Destination.Account, hostOf(d)
+	if c.isSlow(d.Kind) || c.isSlow(targetOf(d)) || c.isSlow(to) {
+		return turn{putOff: true}
 	}
-	places := accountAtOnce
-	if slow = c.isSlow(account); slow {
+	places, slow := accountAtOnce, c.isSlow(account)
+	if slow {
 		places = slowAtOnce
 	}
 	if c.onWay[account] >= places {
-		return false, slow
+		return turn{putOff: slow, full: account}
+	}
+	if to != "" {
+		use := c.use(to)
+		switch {
+		case use.begun >= c.hostRate:
+			return turn{putOff: true}
+		case use.onWay >= hostAtOnce:
+			return turn{full: to}
+		}
+		use.onWay++
+		use.begun++
 	}
 	c.onWay[account]++
-	return true, slow
+	return turn{comes: true}
+}
+
+// use returns the use of a host in the present minute, and forgets hosts that are not used.
+func (c *crowd) use(to host) *hostUse {
+	now := c.now()
+	if use := c.hosts[to]; use != nil {
+		if now.Sub(use.since) >= time.Minute {
+			use.since, use.begun = now, 0
+		}
+		return use
+	}
+	for other, use := range c.hosts {
+		if use.onWay == 0 && now.Sub(use.since) >= time.Minute {
+			delete(c.hosts, other)
+		}
+	}
+	c.hosts[to] = &hostUse{since: now}
+	return c.hosts[to]
 }
 
 // leave frees the place of a delivery.
@@ -87,6 +148,9 @@ func (c *crowd) leave(d store.DueDelivery) {
 	account := d.Destination.Account
 	if c.onWay[account]--; c.onWay[account] == 0 {
 		delete(c.onWay, account)
+	}
+	if to := hostOf(d); to != "" {
+		c.hosts[to].onWay--
 	}
 }
 

@@ -3,6 +3,7 @@ package alerts
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,6 +51,66 @@ func TestSlowAccounts(t *testing.T) {
 			if d.Attempts == 0 {
 				t.Errorf("delivery %d to %s was not tried in three hours", id, d.Destination.UUID)
 			}
+		}
+	})
+}
+
+// TestHostsAreSpared: over all accounts, few requests to a host are in flight, a bounded number is sent in a minute, and the others wait
+// without failing or holding up another host.
+func TestHostsAreSpared(t *testing.T) {
+	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+		const messages = 3 * DefaultHostRate
+		var mu sync.Mutex
+		inFlight, most := 0, 0
+		var begun []time.Time
+		s := &fakeSender{answer: func(ctx context.Context, m Message) Sent {
+			if m.Destination.Address.V != "https://victim.example/x" {
+				return Sent{Status: 200}
+			}
+			mu.Lock()
+			begun = append(begun, time.Now())
+			inFlight++
+			most = max(most, inFlight)
+			mu.Unlock()
+			rest(ctx, time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			inFlight--
+			return Sent{Status: 200}
+		}}
+		for n := range messages {
+			d := f.add(cola.KindWebhook, cola.EventRan, time.Now())
+			d.Destination.Account, d.Destination.UUID = cola.AccountID(1_000+n), fmt.Sprint(n)
+			d.Destination.Address = cola.Some("https://victim.example/x")
+		}
+		other := f.add(cola.KindWebhook, cola.EventRan, time.Now())
+		other.Destination.Account, other.Destination.Address = 1, cola.Some("https://other.example/x")
+		c, _ := courierWith(f, s)
+		end := running(t, c)
+		defer end()
+		time.Sleep(2 * time.Minute)
+		if f.stateOf(other.ID) != cola.DeliveryDelivered {
+			t.Error("a message to another host waits")
+		}
+		time.Sleep(time.Hour)
+		for id, d := range f.snapshot() {
+			if d.state != cola.DeliveryDelivered || d.Attempts != 1 {
+				t.Fatalf("delivery %d is %s after %d attempts, want it delivered by the first", id, d.state, d.Attempts)
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if most > hostAtOnce {
+			t.Errorf("%d requests to a host were in flight, want %d at most", most, hostAtOnce)
+		}
+		for i := DefaultHostRate; i < len(begun); i++ {
+			// A minute of the limit may end just when another begins.
+			if i >= 2*DefaultHostRate && begun[i].Sub(begun[i-2*DefaultHostRate]) < time.Minute {
+				t.Fatalf("%d requests in %v", 2*DefaultHostRate+1, begun[i].Sub(begun[i-2*DefaultHostRate]))
+			}
+		}
+		if len(begun) != messages {
+			t.Errorf("%d requests for %d messages", len(begun), messages)
 		}
 	})
 }

@@ -11,17 +11,23 @@ const (
 
 // The states of a destination.
 const (
-	DestinationActive      = "active"      // it is sent to
-	DestinationUnconfirmed = "unconfirmed" // who has the address has not agreed yet; nothing but the request to agree is sent
-	DestinationPaused      = "paused"      // nothing is sent; Reason says why
-	DestinationDisabled    = "disabled"    // the receiver has said that it is gone; nothing is sent until it is made active again
+	DestinationActive      = "active"      // messages are sent
+	DestinationUnconfirmed = "unconfirmed" // an email address whose owner has not agreed; it gets nothing but the request to agree
+	DestinationPending     = "pending"     // an endpoint that has not confirmed; it gets nothing but challenges
+	DestinationPaused      = "paused"      // no messages are sent; Reason says why
+	DestinationDisabled    = "disabled"    // the receiver answered that it is gone; no messages are sent until it is made active again
 )
+
+// DestinationStates lists every state of a destination.
+func DestinationStates() []string {
+	return []string{DestinationActive, DestinationUnconfirmed, DestinationPending, DestinationPaused, DestinationDisabled}
+}
 
 // Why a destination is paused or disabled.
 const (
-	ReasonHolder       = "holder"       // the account holder wants it so
-	ReasonUnsubscribed = "unsubscribed" // who gets the mail wants it so
-	ReasonFailing      = "failing"      // a message could not be delivered for days, and nothing else got through meanwhile
+	ReasonHolder       = "holder"       // the account holder paused it
+	ReasonUnsubscribed = "unsubscribed" // the recipient unsubscribed
+	ReasonFailing      = "failing"      // a message could not be delivered for days, and no other got through meanwhile
 	ReasonGone         = "gone"         // the receiver answered 410
 )
 
@@ -29,36 +35,42 @@ const (
 type Destination struct {
 	UUID            string         `json:"uuid" format:"uuid" doc:"Identifier." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
 	Kind            string         `json:"kind" enum:"email,webhook" doc:"How messages are sent." example:"webhook"`
-	Address         Opt[string]    `json:"address" nullable:"true" doc:"E-mail address or URL. Null when it is the account's own e-mail address and the account has none." example:"https://hooks.example.com/labels"`
-	SavedSearch     Opt[string]    `json:"saved_search" nullable:"true" doc:"UUID of the only search whose messages are sent; null: those of all searches of the account, but what has a destination of its own with the same address." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
-	SendEmpty       bool           `json:"send_empty" doc:"Whether runs that found nothing are told, too." example:"false"`
-	State           string         `json:"state" enum:"active,unconfirmed,paused,disabled" doc:"active: messages are sent. unconfirmed: an e-mail asks whoever has the address to agree. paused, disabled: messages are noted and not sent; see reason." example:"active"`
-	Reason          Opt[string]    `json:"reason" nullable:"true" enum:"holder,unsubscribed,failing,gone" doc:"Why it is paused or disabled: the account holder or the recipient wants it so, messages have failed for three days, or the receiver answered 410." example:"failing"`
-	CreatedAt       Timestamp      `json:"created_at" format:"date-time" doc:"When it was made (UTC)." example:"2026-11-20T13:14:15Z"`
-	LastDeliveredAt Opt[Timestamp] `json:"last_delivered_at" nullable:"true" format:"date-time" doc:"When a message got through last (UTC)." example:"2026-11-23T06:00:04Z"`
-	FailingSince    Opt[Timestamp] `json:"failing_since" nullable:"true" format:"date-time" doc:"Since when no message has got through (UTC); null while they do." example:"2026-11-23T06:00:04Z"`
+	Address         Opt[string]    `json:"address" nullable:"true" doc:"Email address or URL. Null for the account's own email address when the account has none. A connected app without the scope saved_searches:write sees only the scheme and host of a URL, and only the first letter and the domain of an email address." example:"https://hooks.example.com/labels"`
+	SavedSearch     Opt[string]    `json:"saved_search" nullable:"true" doc:"UUID of the one saved search whose messages are sent. Null: all searches of the account, except those that have a destination of their own with the same address." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
+	SendEmpty       bool           `json:"send_empty" doc:"Whether messages are also sent for runs with no matches." example:"false"`
+	State           string         `json:"state" enum:"active,unconfirmed,pending,paused,disabled" doc:"active: messages are sent. unconfirmed: an email asked the owner of the address to agree. pending: a challenge asked the endpoint to confirm; messages are recorded as skipped. paused, disabled: messages are recorded as skipped; see reason." example:"active"`
+	Reason          Opt[string]    `json:"reason" nullable:"true" enum:"holder,unsubscribed,failing,gone" doc:"Why it is paused or disabled: the account holder paused it, the recipient unsubscribed, messages failed for three days, or the receiver answered 410." example:"failing"`
+	CreatedAt       Timestamp      `json:"created_at" format:"date-time" doc:"When it was created (UTC)." example:"2026-11-20T13:14:15Z"`
+	LastDeliveredAt Opt[Timestamp] `json:"last_delivered_at" nullable:"true" format:"date-time" doc:"When the last message was delivered (UTC)." example:"2026-11-23T06:00:04Z"`
+	FailingSince    Opt[Timestamp] `json:"failing_since" nullable:"true" format:"date-time" doc:"When messages started to fail (UTC); null while they are delivered." example:"2026-11-23T06:00:04Z"`
 }
 
 // DestinationWithSecret is a destination with the secret that its webhooks are signed with, which is shown once.
 type DestinationWithSecret struct {
 	Destination
-	Secret Opt[string] `json:"secret" nullable:"true" doc:"What webhooks to it are signed with (Standard Webhooks); shown this once. Null for an e-mail address." example:"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"`
+	Secret Opt[string] `json:"secret" nullable:"true" doc:"The secret that webhooks are signed with (Standard Webhooks), shown only once. Null for an email address." example:"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"`
 }
 
 // DestinationParams are the body of POST /destinations, as sent.
 type DestinationParams struct {
 	Decoded
 	Kind        string    `json:"kind" enum:"email,webhook" doc:"How messages are sent." example:"webhook"`
-	Address     string    `json:"address" maxLength:"1000" doc:"E-mail address, or URL that messages are posted to: https, of a host that is reached over the public internet. Another e-mail address than the account's own is asked to agree first." example:"https://hooks.example.com/labels"`
-	SavedSearch string    `json:"saved_search,omitzero" maxLength:"36" doc:"UUID of the only search whose messages are sent; those of all searches of the account when left out." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
-	SendEmpty   Opt[bool] `json:"send_empty,omitzero" doc:"Whether runs that find nothing are told, too: false unless said." example:"false"`
+	Address     string    `json:"address" maxLength:"1000" doc:"Email address, or URL that messages are posted to: https, on a host of the public internet. The endpoint, or the owner of an address other than the account's own, has to confirm first." example:"https://hooks.example.com/labels"`
+	SavedSearch string    `json:"saved_search,omitzero" maxLength:"36" doc:"UUID of the one saved search whose messages are sent; all searches of the account when omitted." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
+	SendEmpty   Opt[bool] `json:"send_empty,omitzero" doc:"Whether messages are also sent for runs with no matches; false by default." example:"false"`
 }
 
-// DestinationChangeParams are the body of PATCH /destinations/{uuid}, as sent. What is absent stays as it is.
+// DestinationChangeParams are the body of PATCH /destinations/{uuid}, as sent. Absent fields stay as they are.
 type DestinationChangeParams struct {
 	Decoded
-	Active    Opt[bool] `json:"active,omitzero" doc:"false pauses it: messages are noted and not sent. true makes it active again, whatever it was paused for." example:"true"`
-	SendEmpty Opt[bool] `json:"send_empty,omitzero" doc:"Whether runs that find nothing are told, too." example:"false"`
+	Active    Opt[bool] `json:"active,omitzero" doc:"false pauses it: messages are recorded as skipped. true makes it active again, whatever it was paused for." example:"true"`
+	SendEmpty Opt[bool] `json:"send_empty,omitzero" doc:"Whether messages are also sent for runs with no matches." example:"false"`
+}
+
+// DestinationConfirmParams are the body of POST /destinations/{uuid}/confirm, as sent.
+type DestinationConfirmParams struct {
+	Decoded
+	Code string `json:"code" maxLength:"40" doc:"Code from the latest challenge that the endpoint received. Letter case, spaces and hyphens don't matter." example:"KX7Q-2MFA"`
 }
 
 // SavedSearchFeed is the address of the feed of a saved search, which is shown once.
@@ -75,8 +87,8 @@ type Replayed struct {
 const (
 	EventRan     = "saved_search.ran"    // a saved search has run
 	EventTest    = "destination.test"    // the account holder tries a destination
-	EventConfirm = "destination.confirm" // whoever has an e-mail address is asked to agree
-	EventPaused  = "destination.paused"  // a destination was paused or disabled; told to the account's own address
+	EventConfirm = "destination.confirm" // an endpoint is sent a challenge, or the owner of an email address is asked to agree
+	EventPaused  = "destination.paused"  // a destination was paused or disabled; sent to the account's own address
 )
 
 // The states of a delivery.

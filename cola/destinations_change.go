@@ -1,10 +1,15 @@
 package cola
 
-// Apply returns a destination with a settled change made. own says that its address is the account's own one, which nobody else need
-// agree to.
+import (
+	"net/url"
+	"strings"
+	"unicode/utf8"
+)
+
+// Apply returns a destination with a normalized change. own says that its address is the account's own, which needs no consent.
 //
-// What is made active is sent to from then on, whatever it was paused or disabled for; but where the recipient has not agreed, or has ended it,
-// only the recipient can: that fails with CodeNotActive. Pausing what is not sent to anyway changes nothing, so that why it is not stays known.
+// Making a destination active lifts any pause. It fails with CodeNotActive where only the recipient can do that, because they have
+// not agreed or have unsubscribed. Pausing a destination that is not active changes nothing, so the reason is kept.
 func (p DestinationChangeParams) Apply(d Destination, own bool) (Destination, error) {
 	d.SendEmpty = p.SendEmpty.Or(d.SendEmpty)
 	switch {
@@ -19,21 +24,25 @@ func (p DestinationChangeParams) Apply(d Destination, own bool) (Destination, er
 	return d, nil
 }
 
-// NeedsConsent reports whether nothing may be sent to a destination, unless it is the account's own address, before its recipient agrees.
+// NeedsConsent reports whether the recipient has to agree before anything is sent, unless the address is the account's own.
 func (d Destination) NeedsConsent() bool {
-	return d.State == DestinationUnconfirmed || d.Reason.V == ReasonUnsubscribed
+	return d.State == DestinationUnconfirmed || d.State == DestinationPending || d.Reason.V == ReasonUnsubscribed
 }
 
-// notConfirmed refuses to send anything to someone who has not agreed.
+// notConfirmed refuses to send anything without consent.
 func (d Destination) notConfirmed() error {
-	says := "Whoever has this address has not agreed to get messages yet; the e-mail that was sent there has a link for it."
-	if d.State != DestinationUnconfirmed {
-		says = "Whoever has this address has ended the messages, and has to agree to them again."
+	resend := "POST /destinations/" + d.UUID + "/confirmation"
+	switch {
+	case d.State == DestinationPending:
+		return inactive(d, "The endpoint has not confirmed yet. It confirms by answering the challenge, or with the code from it: POST /destinations/"+
+			d.UUID+"/confirm. To send another challenge, use "+resend+".")
+	case d.State == DestinationUnconfirmed:
+		return inactive(d, "The owner of this address has not agreed to get messages yet; the email they were sent has a link for it. To ask again, use "+resend+".")
 	}
-	return inactive(d, says+" To have it asked again send POST /destinations/"+d.UUID+"/confirmation.")
+	return inactive(d, "The owner of this address has unsubscribed and has to agree again. To ask them, use "+resend+".")
 }
 
-// inactive is the refusal of what only an active destination can be used for.
+// inactive refuses an operation that needs an active destination.
 func inactive(d Destination, message string) *Error {
 	refusal := Errorf(CodeNotActive, "%s", message)
 	refusal.Details = map[string]any{"state": d.State}
@@ -43,7 +52,7 @@ func inactive(d Destination, message string) *Error {
 	return refusal
 }
 
-// CheckActive fails with CodeNotActive, telling what to do, unless messages are sent to the destination. own is as for Apply.
+// CheckActive fails with CodeNotActive, saying what to do, unless messages are sent to the destination. own is as for Apply.
 func (d Destination) CheckActive(own bool) error {
 	switch {
 	case d.State == DestinationActive:
@@ -51,11 +60,10 @@ func (d Destination) CheckActive(own bool) error {
 	case !own && d.NeedsConsent():
 		return d.notConfirmed()
 	}
-	return inactive(d, "The destination is "+d.State+", so nothing is sent to it. To have it sent to again, send PATCH /destinations/"+d.UUID+" with {\"active\": true}.")
+	return inactive(d, "The destination is "+d.State+", so nothing is sent to it. To make it active again, send PATCH /destinations/"+d.UUID+" with {\"active\": true}.")
 }
 
-// Confirmed returns an e-mail destination to which its recipient has agreed: it is active, unless it is paused for another reason than
-// the recipient's.
+// Confirmed returns a destination whose recipient has agreed: active, unless it is paused for a reason other than the recipient's.
 func (d Destination) Confirmed() Destination {
 	if d.NeedsConsent() {
 		d.State, d.Reason = DestinationActive, Opt[string]{}
@@ -63,14 +71,45 @@ func (d Destination) Confirmed() Destination {
 	return d
 }
 
-// Unsubscribed returns an e-mail destination that its recipient has ended.
+// Unsubscribed returns an email destination that its recipient has unsubscribed.
 func (d Destination) Unsubscribed() Destination {
 	d.State, d.Reason = DestinationPaused, Some(ReasonUnsubscribed)
 	return d
 }
 
-// Asked returns an e-mail destination whose recipient is asked to agree, perhaps again.
+// Asked returns a destination whose recipient is asked to agree, perhaps again.
 func (d Destination) Asked() Destination {
 	d.State, d.Reason = DestinationUnconfirmed, Opt[string]{}
+	if d.Kind == KindWebhook {
+		d.State = DestinationPending
+	}
 	return d
+}
+
+// Redacted returns a destination as connected apps without ScopeWriteSavedSearches see it. The path of a webhook URL is often a
+// credential, so only its scheme and host are left; of an email address, the first letter and the domain.
+func (d Destination) Redacted() Destination {
+	switch {
+	case !d.Address.OK:
+	case d.Kind == KindEmail:
+		d.Address = Some(MaskEmail(d.Address.V))
+	default:
+		u, err := url.Parse(d.Address.V)
+		if err != nil || u.Host == "" {
+			d.Address = Opt[string]{}
+			break
+		}
+		d.Address = Some(u.Scheme + "://" + u.Host)
+	}
+	return d
+}
+
+// MaskEmail returns an email address with only the first letter of its local part: its owner recognizes it, others learn little.
+func MaskEmail(address string) string {
+	at := strings.LastIndexByte(address, '@')
+	if at < 1 {
+		return ""
+	}
+	_, first := utf8.DecodeRuneInString(address)
+	return address[:first] + "…" + address[at:]
 }

@@ -12,6 +12,9 @@ type standing struct{ state, reason string }
 
 func (s standing) destination() Destination {
 	d := Destination{UUID: "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", Kind: KindEmail, Address: Some("a@example.com"), State: s.state, FailingSince: Some(Timestamp(1))}
+	if s == pending {
+		d.Kind, d.Address = KindWebhook, Some("https://hooks.example.com/T0/B0/secret")
+	}
 	if s.reason != "" {
 		d.Reason = Some(s.reason)
 	}
@@ -23,6 +26,7 @@ func standingOf(d Destination) standing { return standing{d.State, d.Reason.V} }
 var (
 	active       = standing{DestinationActive, ""}
 	unconfirmed  = standing{DestinationUnconfirmed, ""}
+	pending      = standing{DestinationPending, ""}
 	holders      = standing{DestinationPaused, ReasonHolder}
 	unsubscribed = standing{DestinationPaused, ReasonUnsubscribed}
 	failing      = standing{DestinationPaused, ReasonFailing}
@@ -39,12 +43,16 @@ func TestStandings(t *testing.T) {
 	}{
 		{active, active, active, holders, active, unsubscribed, active},
 		{unconfirmed, refused, active, unconfirmed, active, unsubscribed, refused},
+		{pending, refused, active, pending, active, unsubscribed, refused},
 		{holders, active, active, holders, holders, unsubscribed, refused},
 		{unsubscribed, refused, active, unsubscribed, active, unsubscribed, refused},
 		{failing, active, active, failing, failing, unsubscribed, refused},
 		{gone, active, active, gone, gone, unsubscribed, refused},
 	} {
-		d := tt.from.destination()
+		d, asked := tt.from.destination(), unconfirmed
+		if d.Kind == KindWebhook {
+			asked = pending
+		}
 		for name, k := range map[string]struct {
 			got  func() (Destination, error)
 			want standing
@@ -54,7 +62,7 @@ func TestStandings(t *testing.T) {
 			"paused":       {func() (Destination, error) { return DestinationChangeParams{Active: Some(false)}.Apply(d, false) }, tt.paused},
 			"confirmed":    {func() (Destination, error) { return d.Confirmed(), nil }, tt.confirmed},
 			"unsubscribed": {func() (Destination, error) { return d.Unsubscribed(), nil }, tt.unsubscribed},
-			"asked":        {func() (Destination, error) { return d.Asked(), nil }, unconfirmed},
+			"asked":        {func() (Destination, error) { return d.Asked(), nil }, asked},
 			"used": {func() (Destination, error) {
 				if err := d.CheckActive(false); err != nil {
 					return Destination{}, err
@@ -72,7 +80,7 @@ func TestStandings(t *testing.T) {
 
 // TestNoWayAroundConsent: whatever the account holder does, nothing is sent to who has not agreed.
 func TestNoWayAroundConsent(t *testing.T) {
-	for _, from := range []standing{unconfirmed, unsubscribed} {
+	for _, from := range []standing{unconfirmed, pending, unsubscribed} {
 		d := from.destination()
 		for _, p := range []DestinationChangeParams{{Active: Some(false)}, {SendEmpty: Some(true)}, {Active: Some(false), SendEmpty: Some(false)}, {Active: Some(false)}} {
 			var err error
@@ -100,7 +108,7 @@ func TestDestinationChange(t *testing.T) {
 	if err := d.CheckActive(false); err == nil || !strings.Contains(err.Error(), `PATCH /destinations/`+d.UUID+` with {"active": true}`) {
 		t.Errorf("a paused one is used: %v", err)
 	}
-	for _, from := range []standing{unconfirmed, gone} {
+	for _, from := range []standing{unconfirmed, pending, gone} {
 		details := from.destination().CheckActive(false).(*Error).Details
 		if reason, has := details["reason"]; details["state"] != from.state || has != (from.reason != "") || has && reason != from.reason {
 			t.Errorf("%v has the details %v", from, details)
@@ -121,4 +129,24 @@ func TestDestinationChangeParams(t *testing.T) {
 	checkProblems(t, "an empty change", err, map[string]string{"body": "It changes nothing."})
 	_, err = DestinationChangeParams{Decoded: Decoded{Problems: Problems{"activ": {"There is no such parameter."}}}}.Normalize()
 	checkProblems(t, "a misspelt change", err, map[string]string{"activ": "There is no such parameter."})
+}
+
+func TestRedacted(t *testing.T) {
+	for _, tt := range []struct{ kind, address, want string }{
+		{KindWebhook, "https://hooks.slack.com/services/T0/B0/secret?x=1#y", "https://hooks.slack.com"},
+		{KindWebhook, "http://user:password@127.0.0.1:9090/labels", "http://127.0.0.1:9090"},
+		{KindWebhook, "https://[2001:db8::1]:8443", "https://[2001:db8::1]:8443"},
+		{KindEmail, "ann.smith@sub.example.com", "a…@sub.example.com"},
+		{KindEmail, "é@example.com", "é…@example.com"},
+		{KindEmail, "nobody", ""},
+	} {
+		if got := (Destination{Kind: tt.kind, Address: Some(tt.address)}).Redacted().Address; got != Some(tt.want) {
+			t.Errorf("%s: %v", tt.address, got)
+		}
+	}
+	for _, d := range []Destination{{Kind: KindEmail}, {Kind: KindWebhook, Address: Some("://secret")}, {Kind: KindWebhook, Address: Some("secret")}} {
+		if got := d.Redacted().Address; got.OK {
+			t.Errorf("%+v: %v, want none", d, got)
+		}
+	}
 }

@@ -53,19 +53,25 @@ func (a appRow) Name() string {
 func (a appRow) Client() string      { return legible(a.ClientID) }
 func (a appRow) IssuerShown() string { return legible(a.Issuer) }
 
-// May lists what the app may do.
+// May lists what the app can see and do.
 func (a appRow) May() []string {
-	words := []string{"read labels, permit holders and reference data, on your quota", "read your usage, your saved searches and what they found"}
+	words := []string{
+		"read labels, permit holders and reference data, on your quota",
+		"read your usage, your saved searches and their matches, and the state of deliveries",
+	}
+	if !slices.Contains(a.Scopes, cola.ScopeWriteSavedSearches) {
+		words = append(words, "see which hosts and email domains alerts are sent to, but not the full URLs and addresses")
+	}
 	for _, s := range a.Scopes {
 		words = append(words, scopeWords(s))
 	}
 	return words
 }
 
-// scopeWords tells what a scope permits.
+// scopeWords says what a scope permits.
 func scopeWords(s cola.Scope) string {
 	if s == cola.ScopeWriteSavedSearches {
-		return "create, change and delete saved searches and where alerts are sent"
+		return "create, change and delete saved searches and where alerts are sent, and see the full URLs and email addresses they are sent to"
 	}
 	return legible(string(s))
 }

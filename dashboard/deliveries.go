@@ -49,6 +49,9 @@ func (n named) row(d cola.Delivery) deliveryRow {
 		row.About = "Test message"
 	case cola.EventConfirm:
 		row.About = "Request to agree to messages"
+		if d.Kind == cola.KindWebhook {
+			row.About = "Challenge to confirm the endpoint"
+		}
 	case cola.EventPaused:
 		row.About = "Notice that " + cmp.Or(row.To, "a destination") + " is not sent to any more"
 		row.To, row.Path = "the account’s own address", "" // the delivery names the destination that it is about

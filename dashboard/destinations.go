@@ -22,6 +22,7 @@ type destinationService interface {
 	RotateSecret(ctx context.Context, c cola.Caller, id string) (cola.DestinationWithSecret, cola.QuotaState, error)
 	TestDestination(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
 	ResendConfirmation(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
+	ConfirmDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams) (cola.Destination, cola.QuotaState, error)
 	ReplayDestination(ctx context.Context, c cola.Caller, id string) (cola.Replayed, cola.QuotaState, error)
 	Deliveries(context.Context, cola.Caller, cola.DeliveryListParams) (registry.PageList[cola.Delivery], cola.QuotaState, error)
 	Delivery(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.DeliveryDetail], cola.QuotaState, error)
@@ -45,6 +46,7 @@ func destinationRoutes() []route {
 		post(oneDestinationPath+"/empty", (*visit).setSendEmpty),
 		post(oneDestinationPath+"/test", (*visit).testDestination),
 		post(oneDestinationPath+"/confirmation", (*visit).resendConfirmation),
+		post(oneDestinationPath+"/confirm", (*visit).confirmDestination),
 		post(oneDestinationPath+"/replay", (*visit).replayDestination),
 		get(oneDestinationPath+"/secret", (*visit).askRotateSecret),
 		post(oneDestinationPath+"/secret", (*visit).rotateSecret),
@@ -99,40 +101,44 @@ func (v *visit) isOwn(d cola.Destination) bool {
 		(!d.Address.OK || cola.FoldAddress(d.Kind, d.Address.V) == cola.FoldAddress(d.Kind, v.account.Email))
 }
 
-// whyState says why a destination is not sent to, or that it fails; it is empty for one that is well.
+// whyState explains the state of a destination that is not sent to, or fails; it is empty for one that works.
 func whyState(d cola.Destination) string {
 	switch {
+	case d.State == cola.DestinationPending:
+		return "The endpoint has not confirmed yet. It was sent a challenge, and gets nothing else until it answers, or you enter the code. Messages are recorded as skipped and can be sent again later."
 	case d.State == cola.DestinationUnconfirmed:
-		return "Whoever has this address has not agreed to get messages yet. The e-mail that was sent there has a link for it; nothing else is sent before."
+		return "The owner of this address has not agreed yet. The email they were sent has a link for it; nothing else is sent until then."
 	case d.Reason.V == cola.ReasonHolder:
-		return "You paused it. Messages are noted as skipped and can be sent again once it is resumed."
+		return "You paused it. Messages are recorded as skipped and can be sent again once you resume it."
 	case d.Reason.V == cola.ReasonUnsubscribed:
-		return "Whoever has this address has ended the messages. They have to agree to them again."
+		return "The owner of this address has unsubscribed. They have to agree again."
 	case d.Reason.V == cola.ReasonFailing:
-		return "A message could not be delivered, and nothing else got through meanwhile. Mend the receiver, resume the destination, and send again what was missed."
+		return "A message could not be delivered, and no other got through meanwhile. Fix the receiver, resume the destination, and send again what was missed."
 	case d.Reason.V == cola.ReasonGone:
 		return "The receiver answered 410: it wants no more messages. Resume the destination if that was a mistake."
 	case d.FailingSince.OK:
-		return "Messages do not get through at the moment. They are tried again for three days."
+		return "Messages don’t get through at the moment. They are retried for three days."
 	}
 	return ""
 }
 
-// shortState says in a few words what whyState says.
+// shortState is whyState in a few words.
 func shortState(d cola.Destination) string {
 	switch {
+	case d.State == cola.DestinationPending:
+		return "waiting for the endpoint to confirm"
 	case d.State == cola.DestinationUnconfirmed:
-		return "waits for the recipient to agree"
+		return "waiting for the recipient to agree"
 	case d.Reason.V == cola.ReasonHolder:
 		return "you paused it"
 	case d.Reason.V == cola.ReasonUnsubscribed:
-		return "the recipient ended the messages"
+		return "the recipient unsubscribed"
 	case d.Reason.V == cola.ReasonFailing:
 		return "messages did not get through"
 	case d.Reason.V == cola.ReasonGone:
 		return "the receiver wants no more"
 	case d.FailingSince.OK:
-		return "messages do not get through at the moment"
+		return "messages don’t get through at the moment"
 	}
 	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
@@ -12,14 +13,16 @@ type destinationPage struct {
 	destinationRow
 	Refusal    string // why what was asked for was not done
 	Deliveries []deliveryRow
-	Asks       bool // whoever has the address can be asked to agree
+	Asks       bool // the recipient can be asked to confirm
 	Resumable  bool
+	Code       searchField // of the challenge of a pending endpoint
 }
 
-func (v *visit) oneDestination() error { return v.showDestination(http.StatusOK, "") }
+func (v *visit) oneDestination() error { return v.showDestination(http.StatusOK, "", nil) }
 
-// showDestination shows the page of a destination. refusal says why what was asked for was not done, if so.
-func (v *visit) showDestination(status int, refusal string) error {
+// showDestination shows the page of a destination. refusal says why an action was refused, and problems what is wrong with a code that
+// was entered.
+func (v *visit) showDestination(status int, refusal string, problems []string) error {
 	found, state, err := v.svc.Destination(v.ctx(), v.caller, v.path("uuid"), "")
 	if err != nil {
 		return err
@@ -30,7 +33,9 @@ func (v *visit) showDestination(status int, refusal string) error {
 	if err != nil {
 		return err
 	}
-	p := destinationPage{destinationRow: v.destinationRow(d, names.searches), Refusal: refusal}
+	p := destinationPage{destinationRow: v.destinationRow(d, names.searches), Refusal: refusal, Code: searchField{
+		Name: "code", Label: "Code", Hint: "As data.code in the challenge, such as KX7Q-2MFA.", Most: 40, Problems: problems,
+	}}
 	p.Asks = d.NeedsConsent() && !v.ownAddress(d) && !p.Unreachable
 	p.Resumable = d.State != cola.DestinationActive && (!d.NeedsConsent() || v.ownAddress(d))
 	sent, _, err := v.svc.Deliveries(v.ctx(), v.caller, cola.DeliveryListParams{Destination: d.UUID, PerPage: cola.Some(latestDeliveries)})
@@ -57,7 +62,7 @@ func (v *visit) refuseDestination(err error) error {
 		sentence = messages[0]
 	}
 	v.tellRetry(err)
-	return v.showDestination(web.StatusOf(cola.CodeOf(err)), sentence)
+	return v.showDestination(web.StatusOf(cola.CodeOf(err)), sentence, problems["code"])
 }
 
 func (v *visit) pauseDestination() error {
@@ -98,7 +103,26 @@ func (v *visit) testDestination() error {
 
 func (v *visit) resendConfirmation() error {
 	d, state, err := v.svc.ResendConfirmation(v.ctx(), v.caller, v.path("uuid"))
-	return v.sent(d, state, err, "Whoever has the address is asked by e-mail to agree.")
+	notice := "The owner of the address is asked by email to agree."
+	if d.Kind == cola.KindWebhook {
+		notice = "Another challenge is on its way to the endpoint. Codes of earlier ones no longer count."
+	}
+	return v.sent(d, state, err, notice)
+}
+
+var confirmReader = params.New[cola.DestinationConfirmParams]("this form")
+
+func (v *visit) confirmDestination() error {
+	typed, err := v.form()
+	if err != nil {
+		return err
+	}
+	changed, state, err := v.svc.ConfirmDestination(v.ctx(), v.caller, v.path("uuid"), confirmReader.Read(confirmReader.Fields(typed), nil))
+	v.asked(state)
+	if err != nil {
+		return v.refuseDestination(err)
+	}
+	return v.leadTo(destinationPath(changed.UUID), "The endpoint is confirmed. To send what was skipped until now, choose “Send again what was missed”.")
 }
 
 // sent leads to the page of the message that a destination is sent, or tells why there is none.

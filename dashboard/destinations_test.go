@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/vault"
 )
 
 const hook = "https://hooks.example.com/labels"
@@ -34,8 +35,17 @@ func (s *site) destinationsOf(email string) (paths []string) {
 	return paths
 }
 
-// mustWebhook adds a webhook and returns where its page is, and its secret.
+// mustWebhook adds a webhook whose endpoint confirms, and returns the path of its page, and its secret.
 func (s *site) mustWebhook(form url.Values) (path, secret string) {
+	s.t.Helper()
+	path, secret = s.mustPending(form)
+	s.registry.Deliver(s.t, "")
+	s.get(path).lacks(s.t, "Confirm the endpoint")
+	return path, secret
+}
+
+// mustPending adds a webhook whose endpoint has not confirmed.
+func (s *site) mustPending(form url.Values) (path, secret string) {
 	s.t.Helper()
 	made := s.post("/destinations/new", form)
 	made.shows(s.t, http.StatusCreated, "shown this once", "whsec_")
@@ -85,12 +95,41 @@ func TestSecretIsShownOnce(t *testing.T) {
 	again := s.get(path)
 	again.shows(t, http.StatusOK, "This form was sent before, or is not one that is open for this account")
 	again.lacks(t, first, second)
-	if kept, err := s.registry.Store.Destination(t.Context(), s.browsers.callers[ann].Account, path[len("/destinations/"):]); err != nil || kept.Secrets.Current != second {
+	id := path[len("/destinations/"):]
+	kept, err := s.registry.Store.Destination(t.Context(), s.browsers.callers[ann].Account, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if current, err := s.registry.Vault.Open(vault.Secret, id, kept.Secrets.Current); err != nil || current != second {
 		t.Errorf("the secret that counts is not the one that was shown: %v", err)
 	}
 	ask = s.get(s.destinationsOf(ann)[0] + "/secret")
 	form.Set("form", cutOut(ask.body, `name="form" value="`, `"`))
 	s.post(s.destinationsOf(ann)[0]+"/secret", form).shows(t, http.StatusBadRequest, "only webhooks are signed")
+}
+
+// TestEndpointIsConfirmed: the code from the challenge is entered on the page of the endpoint.
+func TestEndpointIsConfirmed(t *testing.T) {
+	s := mustSite(t)
+	path, _ := s.mustPending(typedWebhook())
+	page := s.get(path)
+	page.shows(t, http.StatusOK, "pending", "has not confirmed yet", "Confirm the endpoint", "Send another challenge", "Challenge to confirm the endpoint")
+	page.lacks(t, "Send a test", "Resume")
+	page.wellMade(t)
+	s.get("/destinations").shows(t, http.StatusOK, "pending", "waiting for the endpoint to confirm")
+	for _, action := range []string{"/test", "/resume", "/replay"} {
+		s.post(path+action, nil).shows(t, http.StatusConflict, "has not confirmed yet")
+	}
+	for _, wrong := range []string{"", "AAAA-AAAA", `"><script>`} {
+		refused := s.post(path+"/confirm", url.Values{"code": {wrong}})
+		refused.shows(t, http.StatusBadRequest, `role="alert"`, `aria-invalid="true"`)
+		refused.wellMade(t)
+	}
+	s.registry.Pass(time.Minute)
+	s.post(path+"/confirmation", nil).leads(t)
+	code := s.registry.Code(t, s.browsers.callers[ann].Account, path[len("/destinations/"):])
+	s.post(path+"/confirm", url.Values{"code": {strings.ToLower(code)}}).leads(t)
+	s.get(path).shows(t, http.StatusOK, "active", "The endpoint is confirmed", "Send a test")
 }
 
 func TestDestinationIsPausedAndDeleted(t *testing.T) {
@@ -131,7 +170,7 @@ func TestOwnAddress(t *testing.T) {
 func TestOthersAreAsked(t *testing.T) {
 	s := mustSite(t)
 	path := s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).leads(t)
-	s.get(path).shows(t, http.StatusOK, "asked by e-mail to agree", "unconfirmed", "has not agreed", "Ask again", "Request to agree to messages")
+	s.get(path).shows(t, http.StatusOK, "asked by email to agree", "unconfirmed", "has not agreed", "Ask again", "Request to agree to messages")
 	s.post(path+"/resume", nil).shows(t, http.StatusConflict, "has not agreed to get messages yet")
 	s.post(path+"/test", nil).shows(t, http.StatusConflict, "has not agreed to get messages yet")
 	again := s.post(path+"/confirmation", nil)
@@ -180,7 +219,7 @@ func TestDestinationProblems(t *testing.T) {
 		}
 	}
 	for i := range cola.MaxDestinations - 1 {
-		s.mustWebhook(typedWebhook("address", hook+"/"+string(rune('a'+i))+`"><script>x</script>`))
+		s.registry.Endpoint(t, s.browsers.callers[ann].Account, hook+"/"+string(rune('a'+i))+`"><script>x</script>`)
 	}
 	if list := s.get("/destinations"); strings.Contains(list.body, "<script>") {
 		t.Error("an address has become markup")
@@ -201,8 +240,8 @@ func TestDestinationsOfOthers(t *testing.T) {
 			a.shows(t, http.StatusNotFound)
 			a.lacks(t, hook)
 		}
-		form := url.Values{"send_empty": {"true"}, "form": {cutOut(bob.get(bob.destinationsOf("bob@example.com")[0]+"/secret").body, `name="form" value="`, `"`)}}
-		for _, action := range []string{"/pause", "/resume", "/empty", "/test", "/confirmation", "/replay", "/secret", "/delete"} {
+		form := url.Values{"send_empty": {"true"}, "code": {"KX7Q-2MFA"}, "form": {cutOut(bob.get(bob.destinationsOf("bob@example.com")[0]+"/secret").body, `name="form" value="`, `"`)}}
+		for _, action := range []string{"/pause", "/resume", "/empty", "/test", "/confirmation", "/confirm", "/replay", "/secret", "/delete"} {
 			bob.post(id+action, form).shows(t, http.StatusNotFound)
 		}
 	}

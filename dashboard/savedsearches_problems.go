@@ -66,10 +66,14 @@ func inactiveSentence(refusal *cola.Error) string {
 	state, _ := refusal.Details["state"].(string)
 	reason, _ := refusal.Details["reason"].(string)
 	switch {
+	case state == cola.DestinationPending && strings.Contains(refusal.Message, "no challenge"):
+		return "No more codes can be entered for the latest challenge. Send another one."
+	case state == cola.DestinationPending:
+		return "The endpoint has not confirmed yet. It has to answer the challenge, or you enter the code from it."
 	case state == cola.DestinationUnconfirmed:
-		return "Whoever has this address has not agreed to get messages yet. The e-mail that was sent there has a link for it; you can have them asked again."
+		return "The owner of this address has not agreed to get messages yet. The email they were sent has a link for it; you can ask them again."
 	case reason == cola.ReasonUnsubscribed:
-		return "Whoever has this address has ended the messages, and has to agree to them again. You can have them asked."
+		return "The owner of this address has unsubscribed and has to agree again. You can ask them."
 	case state != "":
 		return "The destination is " + state + ", so nothing is sent to it. Resume it first."
 	case strings.Contains(refusal.Message, "destination of this message"):

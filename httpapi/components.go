@@ -44,6 +44,8 @@ func schemaName(t reflect.Type, hint string) string {
 		return "DestinationRequest"
 	case reflect.TypeFor[cola.DestinationChangeParams]():
 		return "DestinationChange"
+	case reflect.TypeFor[cola.DestinationConfirmParams]():
+		return "DestinationConfirmation"
 	case reflect.TypeFor[cola.PreviewParams]():
 		return "PreviewRequest"
 	case reflect.TypeFor[web.ErrorBody]():

@@ -19,6 +19,7 @@ type destinationService interface {
 	RotateSecret(ctx context.Context, c cola.Caller, id string) (cola.DestinationWithSecret, cola.QuotaState, error)
 	TestDestination(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
 	ResendConfirmation(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
+	ConfirmDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams) (cola.Destination, cola.QuotaState, error)
 	ReplayDestination(ctx context.Context, c cola.Caller, id string) (cola.Replayed, cola.QuotaState, error)
 	Deliveries(context.Context, cola.Caller, cola.DeliveryListParams) (registry.PageList[cola.Delivery], cola.QuotaState, error)
 	Delivery(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.DeliveryDetail], cola.QuotaState, error)
@@ -31,6 +32,9 @@ const (
 	destinationsPath   = "/destinations"
 	oneDestinationPath = destinationsPath + "/{uuid}"
 )
+
+// redacts ends the description of what shows the addresses of destinations.
+const redacts = " To an access token without the scope `saved_searches:write`, URLs show only scheme and host, and email addresses only the first letter and the domain."
 
 // needsScope ends the description of what an access token must have a scope for.
 const needsScope = " An access token needs the scope `saved_searches:write`; an API key has it."
@@ -45,7 +49,7 @@ func destinationOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "listDestinations", Path: destinationsPath, Tag: tagDestinations, Summary: "List destinations",
-			Description: "Where messages of the account's saved searches are sent, oldest first. The account's own e-mail address is always there; it can be paused.",
+			Description: "Where messages of the account's saved searches are sent, oldest first. The account's own email address is always listed; it can be paused." + redacts,
 			Params:      reflect.TypeFor[cola.SavedSearchListParams](), Sample: "per_page=1",
 			Response: reflect.TypeFor[pageOf[destination]](), Example: exampleDestinations(), Cost: free,
 			call: list(svc.Destinations, func(l registry.PageList[destination]) answer {
@@ -55,7 +59,7 @@ func destinationOperations(svc Service) []operation {
 		createDestination(svc),
 		{
 			ID: "getDestination", Path: oneDestinationPath, Tag: tagDestinations, Summary: "Get a destination",
-			Description: "One destination of the account, and how it stands: whether it is active, and since when messages fail. Another account's is not found.",
+			Description: "One destination of the account and its state: whether it is active, and since when messages fail. Another account's destination is not found." + redacts,
 			PathParam:   destinationID(), Response: reflect.TypeFor[dataOf[destination]](), Example: dataOf[destination]{exampleWebhook()},
 			Cost: free, Tagged: true,
 			call: record(svc, "uuid", svc.Destination),
@@ -63,7 +67,7 @@ func destinationOperations(svc Service) []operation {
 		changeDestination(svc),
 		{
 			ID: "deleteDestination", Method: http.MethodDelete, Path: oneDestinationPath, Tag: tagDestinations, Summary: "Delete a destination",
-			Description: "Forgets a destination, with all that was sent and is to be sent there. The account's own e-mail address stays; pause it instead." + needsScope,
+			Description: "Deletes a destination with its deliveries, sent and unsent. The account's own email address can't be deleted; pause it instead." + needsScope,
 			PathParam:   destinationID(), Cost: free, Errors: []string{"InsufficientScope"},
 			call: one(svc, withUUID(func(ctx context.Context, c cola.Caller, id string) (struct{}, cola.QuotaState, error) {
 				state, err := svc.DeleteDestination(ctx, c, id)
@@ -73,6 +77,7 @@ func destinationOperations(svc Service) []operation {
 		rotateSecret(svc),
 		testDestination(svc),
 		resendConfirmation(svc),
+		confirmDestination(svc),
 		replayDestination(svc),
 	}
 }
@@ -91,15 +96,17 @@ func createDestination(svc Service) operation {
 	}
 	return operation{
 		ID: "createDestination", Method: http.MethodPost, Path: destinationsPath, Tag: tagDestinations, Summary: "Add a destination",
-		Description: "Has messages sent to an e-mail address or a webhook: those of all searches of the account, or of one. For that search it then comes in place of a destination " +
+		Description: "Sends messages to an email address or a webhook: those of all searches of the account, or of one. For that search it replaces a destination " +
 			"of the whole account with the same address. An account has at most 20.\n\n" +
-			"A **webhook** is active at once. Each message is a POST of JSON, signed by the rules of Standard Webhooks (https://www.standardwebhooks.com: `webhook-id`, `webhook-timestamp`, `webhook-signature`) with the `secret` of the answer, which is shown this once. " +
-			"A receiver takes a message with any 2xx, soon; else it is tried again over three days, with the same `webhook-id`. A 410 disables the destination.\n\n" +
-			"Another **e-mail** address than the account's own is `unconfirmed` until whoever has it agrees, by a link in the e-mail that it is sent. Every message has a link that ends them.\n\n" +
-			"Sent again after a lost answer, the request is refused with `destination_exists` if it was made; ask for another secret then." + needsScope,
+			"Each **webhook** message is a POST of JSON, signed as in Standard Webhooks (https://www.standardwebhooks.com: `webhook-id`, `webhook-timestamp`, `webhook-signature`) with the `secret` of the answer, which is shown only once. " +
+			"A receiver accepts a message with any 2xx, soon; otherwise it is retried over three days, with the same `webhook-id`. A 410 disables the destination.\n\n" +
+			"A new endpoint is `pending`. It is sent a challenge, a signed message of the type `destination.confirm`, and nothing else until it confirms: by answering 2xx with the token " +
+			"in `data.challenge`, as text or as `{\"challenge\": token}`, or when you send the `data.code` of the message to `/destinations/{uuid}/confirm`. A challenge is retried for about half an hour.\n\n" +
+			"An **email** address other than the account's own is `unconfirmed` until its owner agrees, by a link in the email they are sent. Every message has a link to unsubscribe.\n\n" +
+			"If the answer is lost, sending the request again returns `destination_exists` when it was created; ask for another secret then." + needsScope,
 		Body: &requestBody{
 			Type: reflect.TypeFor[cola.DestinationParams](), Example: exampleDestinationBody(), Media: []string{mediaJSON},
-			Doc: "Where to send messages. An unknown field is an error; null stands for none.",
+			Doc: "Where to send messages. An unknown field is an error; null means none.",
 		},
 		Makes:    true,
 		Response: reflect.TypeFor[dataOf[made]](),
@@ -121,7 +128,7 @@ func changeDestination(svc Service) operation {
 	return operation{
 		ID: "changeDestination", Method: http.MethodPatch, Path: oneDestinationPath, Tag: tagDestinations, Summary: "Pause or resume a destination",
 		Description: "`{\"active\": false}` pauses it: what would have been sent is noted as skipped. `true` has it sent to again, also when messages failed for days or the receiver had answered 410; " +
-			"what was missed is sent with `/destinations/{uuid}/replay`. An e-mail address whose owner has not agreed, or has ended the messages, can only be asked to agree: `not_active`.\n\n" +
+			"what was missed is sent with `/destinations/{uuid}/replay`. A recipient who has not confirmed, or has unsubscribed, can only be asked again: `not_active`.\n\n" +
 			"The same change may be sent again without harm." + needsScope,
 		PathParam: destinationID(),
 		Body: &requestBody{
@@ -171,18 +178,39 @@ func testDestination(svc Service) operation {
 func accepted[T any](v T) answer { return answer{body: plain(dataOf[T]{v}), later: true} }
 
 func resendConfirmation(svc Service) operation {
-	asked := exampleNewDelivery(cola.EventConfirm)
-	asked.Kind, asked.Destination = cola.KindEmail, exampleMailbox().UUID
 	return operation{
-		ID: "resendConfirmation", Method: http.MethodPost, Path: oneDestinationPath + "/confirmation", Tag: tagDestinations, Summary: "Ask a recipient to agree",
-		Description: "Sends another e-mail that asks whoever has the address to agree: to one that is `unconfirmed`, or that had ended the messages. At most once an hour for the same address, ten times a day for all addresses of the account, and three times a day for one address whoever wants it." + needsScope,
-		PathParam:   destinationID(),
-		Later:       true,
-		Response:    reflect.TypeFor[dataOf[cola.Delivery]](),
-		Example:     dataOf[cola.Delivery]{asked},
-		Cost:        free,
-		Errors:      []string{"InsufficientScope", "DestinationNotActive", "AskedTooOften"},
-		call:        one(svc, withUUID(svc.ResendConfirmation), accepted[cola.Delivery]),
+		ID: "resendConfirmation", Method: http.MethodPost, Path: oneDestinationPath + "/confirmation", Tag: tagDestinations, Summary: "Ask a recipient to confirm",
+		Description: "Sends a `pending` endpoint another challenge, or the owner of an email address another request: one that is `unconfirmed`, or has unsubscribed. " +
+			"An account can ask ten times in 24 hours, for five challenges an hour to a host, and once an hour for an email address. Over all accounts a host gets 50 challenges in 24 hours, an email address three requests." + needsScope,
+		PathParam: destinationID(),
+		Later:     true,
+		Response:  reflect.TypeFor[dataOf[cola.Delivery]](),
+		Example:   dataOf[cola.Delivery]{exampleNewDelivery(cola.EventConfirm)},
+		Cost:      free,
+		Errors:    []string{"InsufficientScope", "DestinationNotActive", "AskedTooOften"},
+		call:      one(svc, withUUID(svc.ResendConfirmation), accepted[cola.Delivery]),
+	}
+}
+
+func confirmDestination(svc Service) operation {
+	type destination = cola.Destination
+	ask := func(r *http.Request, caller cola.Caller, p cola.DestinationConfirmParams) (destination, cola.QuotaState, error) {
+		return svc.ConfirmDestination(r.Context(), caller, pathValue(r, "uuid"), p)
+	}
+	return operation{
+		ID: "confirmDestination", Method: http.MethodPost, Path: oneDestinationPath + "/confirm", Tag: tagDestinations, Summary: "Confirm an endpoint by code",
+		Description: "Makes a `pending` endpoint active with the code from the latest challenge it received, for receivers that can't answer with the token. " +
+			"Ten codes can be entered for a challenge; then, `not_active`, ask for another one. An endpoint that has confirmed stays as it is." + needsScope,
+		PathParam: destinationID(),
+		Body: &requestBody{
+			Type: reflect.TypeFor[cola.DestinationConfirmParams](), Example: cola.DestinationConfirmParams{Code: "KX7Q-2MFA"}, Media: []string{mediaJSON},
+			Doc: "The code. An unknown field is an error.",
+		},
+		Response: reflect.TypeFor[dataOf[destination]](),
+		Example:  dataOf[destination]{exampleWebhook()},
+		Cost:     free,
+		Errors:   []string{"InsufficientScope", "DestinationNotActive", "UnsupportedMediaType"},
+		call:     withBody(svc, []string{mediaJSON}, ask, func(d destination) answer { return answer{body: plain(dataOf[destination]{d})} }),
 	}
 }
 

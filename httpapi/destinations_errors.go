@@ -11,7 +11,7 @@ import (
 func destinationErrors() []errorKind {
 	asked := quotaExamples()
 	asked["asked"] = &cola.Error{
-		Code: cola.CodeQuotaExceeded, Message: "Whoever has this address was asked within the last hour. Try again in 42 minutes.",
+		Code: cola.CodeQuotaExceeded, Message: "The owner of this address was asked within the last hour. Try again in 42 minutes.",
 		Details: map[string]any{"reason": "confirmations", "retry_after": 2520}, RetryAfter: 42 * time.Minute,
 	}
 	return []errorKind{
@@ -24,13 +24,13 @@ func destinationErrors() []errorKind {
 					Details: map[string]any{"limit": cola.MaxDestinations},
 				},
 			}},
-		{status: http.StatusConflict, name: "DestinationNotActive", description: "Nothing is sent to the destination: it is paused or disabled, or its recipient has not agreed.", headers: everyAnswer(),
+		{status: http.StatusConflict, name: "DestinationNotActive", description: "Nothing is sent to the destination: it is paused or disabled, or its recipient has not confirmed.", headers: everyAnswer(),
 			examples: map[string]*cola.Error{"inactive": {
 				Code: cola.CodeNotActive, Details: map[string]any{"state": cola.DestinationPaused, "reason": cola.ReasonHolder},
-				Message: "The destination is paused, so nothing is sent to it. To have it sent to again, send PATCH /destinations/" + exampleDestinationUUID + " with {\"active\": true}.",
+				Message: "The destination is paused, so nothing is sent to it. To make it active again, send PATCH /destinations/" + exampleDestinationUUID + " with {\"active\": true}.",
 			}}},
 		{status: http.StatusTooManyRequests, name: "AskedTooOften",
-			description: "People were asked to agree often enough lately: the account's limit of ten a day, the address's of three a day, or the hour between two requests (details.reason is confirmations); or as everywhere: too many requests came in 60 seconds. Retry-After is given.",
+			description: "Recipients were asked to confirm often enough lately (details.reason is confirmations): by the account, at the host or the address, or both. Or, as everywhere, too many requests came in 60 seconds. Retry-After is set.",
 			headers:     append([]string{"Retry-After"}, everyAnswer()...), examples: asked},
 	}
 }

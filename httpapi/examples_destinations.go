@@ -20,7 +20,7 @@ func exampleDestinationBody() cola.DestinationParams {
 func exampleNewWebhook() cola.DestinationWithSecret {
 	return cola.DestinationWithSecret{
 		Destination: cola.Destination{
-			UUID: exampleDestinationUUID, Kind: cola.KindWebhook, Address: cola.Some(exampleDestinationBody().Address), State: cola.DestinationActive,
+			UUID: exampleDestinationUUID, Kind: cola.KindWebhook, Address: cola.Some(exampleDestinationBody().Address), State: cola.DestinationPending,
 			CreatedAt: cola.TimestampOf(time.Date(2026, 11, 20, 13, 20, 0, 0, time.UTC)),
 		},
 		Secret: cola.Some("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw7X0nqS5yJ1k="),
@@ -30,11 +30,12 @@ func exampleNewWebhook() cola.DestinationWithSecret {
 // exampleWebhook is the destination after the delivery of exampleDelivery.
 func exampleWebhook() cola.Destination {
 	d := exampleNewWebhook().Destination
+	d.State = cola.DestinationActive
 	d.LastDeliveredAt = exampleDelivery().SettledAt
 	return d
 }
 
-// exampleMailbox is the account's own e-mail address.
+// exampleMailbox is the account's own email address.
 func exampleMailbox() cola.Destination {
 	return cola.Destination{
 		UUID: "c0a1f6f2-93a7-4c0e-8d0b-6f2f5f1f7a11", Kind: cola.KindEmail, Address: cola.Some("taster@example.com"), State: cola.DestinationActive,

@@ -59,7 +59,7 @@ func (f *fake) CreateDestination(_ context.Context, c cola.Caller, p cola.Destin
 	made := cola.DestinationWithSecret{Destination: f.sending.kept}
 	made.UUID, made.State, made.CreatedAt = exampleDestinationUUID, cola.DestinationUnconfirmed, cola.TimestampOf(now)
 	if made.Kind == cola.KindWebhook {
-		made.State, made.Secret = cola.DestinationActive, exampleNewWebhook().Secret
+		made.State, made.Secret = cola.DestinationPending, exampleNewWebhook().Secret
 	}
 	return made, state, nil
 }
@@ -109,6 +109,17 @@ func (f *fake) TestDestination(_ context.Context, c cola.Caller, id string) (col
 func (f *fake) ResendConfirmation(_ context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
 	state, err := f.onOne(c, "ask", exampleDestinationUUID, id)
 	return exampleNewDelivery(cola.EventConfirm), state, err
+}
+
+func (f *fake) ConfirmDestination(_ context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams) (cola.Destination, cola.QuotaState, error) {
+	state, err := f.onOne(c, "confirm", exampleDestinationUUID, id)
+	if err == nil {
+		_, err = p.Normalize()
+	}
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	return exampleWebhook(), state, nil
 }
 
 func (f *fake) ReplayDestination(_ context.Context, c cola.Caller, id string) (cola.Replayed, cola.QuotaState, error) {

@@ -70,7 +70,7 @@ func describe(ops []operation, publicURL string) description {
 	s.addOpen(&doc, publicURL)
 	s.Close(reflect.TypeFor[cola.SavedSearchParams](), reflect.TypeFor[cola.ScheduleParams](), reflect.TypeFor[cola.PreviewParams](),
 		reflect.TypeFor[cola.SavedSearchChangeParams](), reflect.TypeFor[cola.ScheduleChangeParams](),
-		reflect.TypeFor[cola.DestinationParams](), reflect.TypeFor[cola.DestinationChangeParams]())
+		reflect.TypeFor[cola.DestinationParams](), reflect.TypeFor[cola.DestinationChangeParams](), reflect.TypeFor[cola.DestinationConfirmParams]())
 	s.Finish()
 	return doc
 }

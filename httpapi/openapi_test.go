@@ -112,7 +112,7 @@ func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
 		case "createDestination":
 			success = "201"
 			want = append(want, "408", "409", "415")
-		case "changeDestination":
+		case "changeDestination", "confirmDestination":
 			want = append(want, "408", "409", "415")
 		case "makeFeed":
 			success = "201"

@@ -1,47 +1,140 @@
 package registry
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// How often people are asked to agree to messages. They may have nothing to do with us, so they must not be asked often.
+// How often recipients are asked to confirm a destination. They may have nothing to do with us, so they must not be asked often.
 const (
-	// askAgainAfter is how long an account does not have the same address asked again.
-	askAgainAfter = time.Hour
-	// maxAsked is how many times in a day an account may have somebody asked, and maxAskedOne how many times one address is, whoever wants it.
-	maxAsked    = 10
-	maxAskedOne = 3
-	askedWithin = 24 * time.Hour
+	askedWithin = 24 * time.Hour // window of the limits for an account and for a recipient
+	maxAsked    = 10             // times an account may ask, whomever
+
+	// An email address may be asked once an hour by an account, and three times a day by all.
+	askAddressAgain = time.Hour
+	maxAskedAddress = 3
+
+	// A host has many endpoints, of many accounts where it belongs to a platform: five challenges an hour by an account, fifty a day by
+	// all.
+	askHostAgain    = time.Hour
+	maxAskedByOne   = 5
+	maxAskedHost    = 50
+	reasonAskLimits = "confirmations" // in the details of a refusal
 )
 
-// ask returns a request for somebody to agree to messages, to be sent at once.
-func (s *Service) ask() store.Ask {
-	return store.Ask{Due: s.now(), Limits: store.AskLimits{Again: askAgainAfter, Within: askedWithin, ByAccount: maxAsked, OfAddress: maxAskedOne}}
+// ask returns a request to confirm a destination of a kind, to be sent at once.
+func (s *Service) ask(kind string) store.Ask {
+	l := store.AskLimits{Again: askAddressAgain, ByBoth: 1, Within: askedWithin, ByAccount: maxAsked, OfAddress: maxAskedAddress}
+	if kind == cola.KindWebhook {
+		l.Again, l.ByBoth, l.OfAddress = askHostAgain, maxAskedByOne, maxAskedHost
+	}
+	return store.Ask{Due: s.now(), Limits: l}
+}
+
+// newChallenge returns a new challenge for an endpoint, sealed.
+func (s *Service) newChallenge(destination string) string {
+	return s.vault.Seal(vault.Challenge, destination, string(cola.NewChallenge()))
 }
 
 // askError turns the error of asking too often into what a caller may see, and leaves others as they are.
-func askError(err error) error {
+func askError(kind string, err error) error {
 	reached, ok := errors.AsType[store.AskedError](err)
 	if !ok {
 		return err
 	}
-	why := fmt.Sprintf("An account may have people asked to confirm their address %d times in 24 hours.", maxAsked)
-	switch reached.Limit {
-	case store.LimitAgain:
-		why = "Whoever has this address was asked within the last hour."
-	case store.LimitOfAddress:
-		why = fmt.Sprintf("One address is asked to confirm at most %d times in 24 hours.", maxAskedOne)
-	}
+	minutes := int(math.Ceil(reached.Wait.Minutes()))
 	return &cola.Error{
 		Code:       cola.CodeQuotaExceeded,
-		Message:    fmt.Sprintf("%s Try again in %d minutes.", why, int(math.Ceil(reached.Wait.Minutes()))),
-		Details:    map[string]any{"reason": "confirmations", "retry_after": int(math.Ceil(reached.Wait.Seconds()))},
+		Message:    fmt.Sprintf("%s Try again in %d minutes.", askLimitWords(kind, reached.Limit), minutes),
+		Details:    map[string]any{"reason": reasonAskLimits, "retry_after": int(math.Ceil(reached.Wait.Seconds()))},
 		RetryAfter: reached.Wait,
 	}
+}
+
+func askLimitWords(kind string, limit store.AskLimit) string {
+	webhook := kind == cola.KindWebhook
+	switch {
+	case limit == store.LimitAgain && webhook:
+		return fmt.Sprintf("An account may send a host %d challenges an hour.", maxAskedByOne)
+	case limit == store.LimitAgain:
+		return "The owner of this address was asked within the last hour."
+	case limit == store.LimitOfAddress && webhook:
+		return fmt.Sprintf("A host is sent at most %d challenges in 24 hours.", maxAskedHost)
+	case limit == store.LimitOfAddress:
+		return fmt.Sprintf("One address is asked to confirm at most %d times in 24 hours.", maxAskedAddress)
+	}
+	return fmt.Sprintf("An account may ask for %d confirmations in 24 hours.", maxAsked)
+}
+
+// What a caller is told when the outcome of a request is not known.
+const maybeConfirmed = "The registry cannot tell right now whether the code was accepted. GET /destinations/{uuid} shows the state; or send the same request again in a few seconds."
+
+// ConfirmDestination confirms a pending endpoint with the code from its latest challenge, and returns the destination, which is active
+// then. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's destination,
+// with CodeValidation for a wrong code and for an email address, and with CodeNotActive when too many codes were entered for the
+// challenge. CodeUnavailable may leave unknown whether it was confirmed.
+func (s *Service) ConfirmDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams) (cola.Destination, cola.QuotaState, error) {
+	d, state, err := s.beginChanging(ctx, c, id)
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	settled, err := p.Normalize()
+	switch {
+	case err != nil:
+		return cola.Destination{}, state, err
+	case d.Kind != cola.KindWebhook:
+		return cola.Destination{}, state, notFor("It is an email address, whose owner confirms by the link in the email.")
+	}
+	var refusal error
+	changed, err := s.update(ctx, d, maybeConfirmed, func(d *store.Destination) error {
+		refusal = s.enterCode(d, settled.Code)
+		return nil // a wrong code counts
+	})
+	if err == nil {
+		err = refusal
+	}
+	if err != nil {
+		return cola.Destination{}, state, err
+	}
+	return changed.Destination, state, nil
+}
+
+// enterCode confirms an endpoint if the code is right, and counts it if not. One that has confirmed stays as it is.
+func (s *Service) enterCode(d *store.Destination, code string) error {
+	if d.State != cola.DestinationPending {
+		return nil
+	}
+	challenge, err := s.vault.Open(vault.Challenge, d.UUID, d.Challenge.Sealed)
+	switch {
+	case err != nil:
+		return fmt.Errorf("confirm destination: %w", err)
+	case challenge == "" || d.Challenge.Tries >= cola.MaxCodeTries:
+		return noMoreCodes(d)
+	}
+	if cola.Challenge(challenge).Matches(code) {
+		d.Destination, d.VerifiedAt = d.Confirmed(), s.now()
+		return nil
+	}
+	d.Challenge.Tries++
+	if d.Challenge.Tries == cola.MaxCodeTries {
+		return noMoreCodes(d)
+	}
+	var problems cola.Problems
+	problems.Add("code", "It is not the code from the latest challenge. You have %d more tries.", cola.MaxCodeTries-d.Challenge.Tries)
+	return problems.Err()
+}
+
+// noMoreCodes refuses a code where none is right any more.
+func noMoreCodes(d *store.Destination) error {
+	refusal := cola.Errorf(cola.CodeNotActive, "There is no challenge whose code can be entered: none was sent, or too many wrong codes were entered. "+
+		"To send another one, use POST /destinations/%s/confirmation.", d.UUID)
+	refusal.Details = map[string]any{"state": d.State}
+	return refusal
 }

@@ -32,7 +32,7 @@ func TestDeliveries(t *testing.T) {
 	reader := c
 	reader.Scopes = nil // whoever acts for the account may read
 	search := w.mustSave(t, c, alert("oaks")).Search.UUID
-	made := w.mustAdd(t, c, webhookTo(hook))
+	made := w.mustHook(t, c, hook)
 	w.mustRun(t, 2, 0, 1) // the second finds nothing, and nobody wants to know
 	list, state, err := w.Deliveries(t.Context(), reader, cola.DeliveryListParams{Destination: made.UUID, SavedSearch: strings.ToUpper(search), PerPage: cola.Some(1)})
 	if err != nil || !state.Known() || state.Used != (cola.Used{}) || len(list.Rows) != 1 || list.Meta != (cola.PageMeta{Total: 2, Page: 1, PerPage: 1, HasMore: true}) {
@@ -68,7 +68,7 @@ func TestDeliveryAndReplay(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "replay@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
 	w.mustSave(t, c, alert("oaks"))
-	made := w.mustAdd(t, c, webhookTo(hook))
+	made := w.mustHook(t, c, hook)
 	w.mustRun(t, 2)
 	w.advance(7 * 24 * time.Hour)
 	w.mustAttempt(t, w.now(), store.Attempt{Status: 503, Error: "The receiver answered 503.", State: cola.DeliveryFailed, Pause: cola.ReasonFailing})
@@ -126,7 +126,7 @@ func TestReplayAll(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "all@example.com", cola.TierPro)
 	w.mustSave(t, c, alert("oaks"))
-	made := w.mustAdd(t, c, webhookTo(hook))
+	made := w.mustHook(t, c, hook)
 	change := func(active bool) {
 		if _, _, err := w.ChangeDestination(t.Context(), c, made.UUID, cola.DestinationChangeParams{Active: cola.Some(active)}); err != nil {
 			t.Fatal(err)
@@ -155,16 +155,16 @@ func TestReplayAll(t *testing.T) {
 func TestSecretIsReplaced(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "secret@example.com", cola.TierPro)
-	made := w.mustAdd(t, c, webhookTo(hook))
+	made := w.mustHook(t, c, hook)
 	before := made.Secret.V
 	for range 2 {
 		got, state, err := w.RotateSecret(t.Context(), c, made.UUID)
 		if err != nil || !got.Secret.OK || got.Secret.V == before || !cmp.Equal(got.Destination, made.Destination) || !state.Known() {
 			t.Fatalf("%+v, %v", got, err)
 		}
-		kept, err := w.store.Destination(t.Context(), c.Account, made.UUID)
-		if want := (store.Secrets{Current: got.Secret.V, Old: before, OldUntil: instant.Add(24 * time.Hour)}); err != nil || kept.Secrets != want {
-			t.Errorf("kept %+v, %v; want %+v", kept.Secrets, err, want)
+		kept := w.kept(t, c, made.UUID)
+		if want := (store.Secrets{Current: got.Secret.V, Old: before, OldUntil: instant.Add(24 * time.Hour)}); kept.Secrets != want {
+			t.Errorf("kept %+v, want %+v", kept.Secrets, want)
 		}
 		before = got.Secret.V
 	}
@@ -177,7 +177,7 @@ func TestSecretIsReplaced(t *testing.T) {
 func TestDeletedDestination(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "delete@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
-	made := w.mustAdd(t, c, webhookTo(hook))
+	made := w.mustHook(t, c, hook)
 	if _, _, err := w.TestDestination(t.Context(), c, made.UUID); err != nil {
 		t.Fatal(err)
 	}

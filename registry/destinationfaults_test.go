@@ -95,7 +95,7 @@ const maxAskedOne = 3
 func TestDestinationsFail(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "fails@example.com", cola.TierPro)
-	made := w.mustAdd(t, c, webhookTo(hook))
+	made := w.mustHook(t, c, hook)
 	w.full.Store(true)
 	for name, err := range w.everyDestinationCall(t.Context(), c, made.UUID) {
 		var refusal *cola.Error
@@ -131,8 +131,8 @@ func TestDestinationsFail(t *testing.T) {
 			t.Errorf("%s with a revoked key: %v", name, err)
 		}
 	}
-	if kept, err := w.store.Destination(t.Context(), c.Account, made.UUID); err != nil || kept.State != cola.DestinationActive || kept.Secrets.Current != made.Secret.V {
-		t.Errorf("what was refused was done: %+v, %v", kept, err)
+	if kept := w.kept(t, c, made.UUID); kept.State != cola.DestinationActive || kept.Secrets.Current != made.Secret.V {
+		t.Errorf("what was refused was done: %+v", kept)
 	}
 }
 
@@ -166,6 +166,7 @@ func (w *world) everyDestinationCall(ctx context.Context, c cola.Caller, id stri
 	_, errs["delete"] = w.DeleteDestination(ctx, c, id)
 	_, _, errs["rotate"] = w.RotateSecret(ctx, c, id)
 	_, _, errs["test"] = w.TestDestination(ctx, c, id)
+	_, _, errs["confirm"] = w.ConfirmDestination(ctx, c, id, cola.DestinationConfirmParams{Code: "KX7Q-2MFA"})
 	_, _, errs["ask"] = w.ResendConfirmation(ctx, c, id)
 	_, _, errs["replay all"] = w.ReplayDestination(ctx, c, id)
 	_, _, errs["deliveries"] = w.Deliveries(ctx, c, cola.DeliveryListParams{})

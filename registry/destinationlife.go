@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -101,26 +102,28 @@ func notFor(message string) error {
 	return problems.Err()
 }
 
-// RotateSecret replaces the secret that webhooks to a destination are signed with, and tells the new one, this once. For 24 hours they are
-// signed with the replaced one as well. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
-// another account's, and with CodeValidation for an e-mail address. CodeUnavailable may leave unknown whether it was replaced.
+// RotateSecret replaces the secret that webhooks to a destination are signed with, and returns the new one, this once. For 24 hours
+// they are signed with the replaced one as well. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with
+// CodeNotFound also for another account's destination, and with CodeValidation for an email address. CodeUnavailable may leave unknown
+// whether it was replaced.
 func (s *Service) RotateSecret(ctx context.Context, c cola.Caller, id string) (cola.DestinationWithSecret, cola.QuotaState, error) {
 	d, state, err := s.beginChanging(ctx, c, id)
 	if err != nil {
 		return cola.DestinationWithSecret{}, state, err
 	}
 	if d.Kind != cola.KindWebhook {
-		return cola.DestinationWithSecret{}, state, notFor("It is an e-mail address; only webhooks are signed with a secret.")
+		return cola.DestinationWithSecret{}, state, notFor("It is an email address; only webhooks are signed with a secret.")
 	}
 	secret, until := cola.NewWebhookSecret(), s.now().Add(secretsOverlap)
+	sealed := s.vault.Seal(vault.Secret, d.UUID, secret)
 	changed, err := s.update(ctx, d, maybeSecretReplaced, func(d *store.Destination) error {
-		d.Secrets = store.Secrets{Current: secret, Old: d.Secrets.Current, OldUntil: until}
+		d.Secrets = store.Secrets{Current: sealed, Old: d.Secrets.Current, OldUntil: until}
 		return nil
 	})
 	if err != nil {
 		return cola.DestinationWithSecret{}, state, err
 	}
-	return withSecret(changed), state, nil
+	return withSecret(changed, secret), state, nil
 }
 
 // TestDestination has a message for trials sent to a destination of the caller's account. It is free and needs the scope
@@ -148,9 +151,9 @@ func (s *Service) TestDestination(ctx context.Context, c cola.Caller, id string)
 func (s *Service) checkSendable(ctx context.Context, d store.Destination) error {
 	switch {
 	case d.Kind == cola.KindEmail && !s.sends.SendsMail:
-		return cola.Errorf(cola.CodeNotActive, "This server sends no e-mail; use a webhook, or the feed of a saved search.")
+		return cola.Errorf(cola.CodeNotActive, "This server sends no email; use a webhook, or the feed of a saved search.")
 	case !d.Address.OK:
-		return cola.Errorf(cola.CodeNotActive, "The account has no e-mail address. Add a destination with one, or a webhook.")
+		return cola.Errorf(cola.CodeNotActive, "The account has no email address. Add a destination with one, or a webhook.")
 	case d.State == cola.DestinationActive:
 		return nil
 	}
@@ -161,10 +164,10 @@ func (s *Service) checkSendable(ctx context.Context, d store.Destination) error 
 	return d.CheckActive(own)
 }
 
-// ResendConfirmation has whoever has an e-mail address asked again to agree to the messages of the caller's account; one that has ended them is
-// unconfirmed then. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, with
-// CodeValidation where there is nothing to ask, and with CodeQuotaExceeded within an hour of the last time, or when the account had too many
-// asked lately, or the address was asked too often.
+// ResendConfirmation asks the recipient of a destination again to confirm it: it sends an endpoint another challenge, and the owner of an
+// email address, who has not agreed yet or has unsubscribed, another email. It is free and needs the scope
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's destination, with CodeValidation where there is
+// nothing to confirm, and with CodeQuotaExceeded when the recipient was asked often enough lately, by this account or any.
 func (s *Service) ResendConfirmation(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
 	d, state, err := s.beginChanging(ctx, c, id)
 	if err == nil {
@@ -173,34 +176,38 @@ func (s *Service) ResendConfirmation(ctx context.Context, c cola.Caller, id stri
 	if err != nil {
 		return cola.Delivery{}, state, err
 	}
+	var challenge store.Challenge
+	if d.Kind == cola.KindWebhook {
+		challenge.Sealed = s.newChallenge(d.UUID)
+	}
 	var made cola.Delivery
 	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
-		made, err = s.store.AskToConfirm(ctx, d.Account, d.UUID, s.ask(), func(d *store.Destination) error {
+		made, err = s.store.AskToConfirm(ctx, d.Account, d.UUID, s.ask(d.Kind), func(d *store.Destination) error {
 			if !d.NeedsConsent() {
 				return notFor(nothingToAsk)
 			}
-			d.Destination = d.Asked()
+			d.Destination, d.Challenge = d.Asked(), challenge
 			return nil
 		})
 		return err
 	})
 	if err != nil {
-		return cola.Delivery{}, state, destinationError(askError(err), d.UUID, maybeSent)
+		return cola.Delivery{}, state, destinationError(askError(d.Kind, err), d.UUID, maybeSent)
 	}
 	return made, state, nil
 }
 
-const nothingToAsk = "Whoever has this address need not be asked to agree; to have it sent to again, send PATCH /destinations/{uuid} with {\"active\": true}."
+const nothingToAsk = "It is confirmed already. To make it active again, send PATCH /destinations/{uuid} with {\"active\": true}."
 
-// checkAskable refuses to ask where there is nobody to ask, or no way to.
+// checkAskable refuses to ask where there is no consent to ask for, or no way to.
 func (s *Service) checkAskable(ctx context.Context, d store.Destination) error {
 	own, err := s.isOwn(ctx, d)
 	switch {
 	case err != nil:
 		return err
-	case d.Kind != cola.KindEmail || own || !d.NeedsConsent():
+	case own || !d.NeedsConsent():
 		return notFor(nothingToAsk)
-	case !s.sends.SendsMail:
+	case d.Kind == cola.KindEmail && !s.sends.SendsMail:
 		return s.checkSendable(ctx, d)
 	}
 	return nil

@@ -5,18 +5,31 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Destinations returns a page of where messages of the caller's account are sent, oldest first. It is free.
+// shown returns a destination as a caller may see it. Every operation that returns destinations goes through it: the address of a
+// webhook is often a credential, which a connected app that may not change destinations has no use for.
+func shown(c cola.Caller, d cola.Destination) cola.Destination {
+	if c.Has(cola.ScopeWriteSavedSearches) {
+		return d
+	}
+	return d.Redacted()
+}
+
+// Destinations returns a page of the destinations of the caller's account, oldest first. It is free. A caller without the scope
+// cola.ScopeWriteSavedSearches gets them redacted, as from Destination.
 func (s *Service) Destinations(ctx context.Context, c cola.Caller, p cola.SavedSearchListParams) (PageList[cola.Destination], cola.QuotaState, error) {
 	page, invalid := p.Normalize()
 	return pages(ctx, s, c, page, invalid, "list destinations", func(ctx context.Context, part store.Slice) ([]cola.Destination, int, error) {
 		kept, total, err := s.store.Destinations(ctx, c.Account, part)
 		rows := make([]cola.Destination, len(kept))
 		for i := range kept {
-			rows[i] = kept[i].Destination
+			rows[i] = shown(c, kept[i].Destination)
 		}
 		return rows, total, err
 	})
@@ -54,7 +67,7 @@ func (s *Service) Destination(ctx context.Context, c cola.Caller, id, ifNoneMatc
 			return cola.Destination{}, err
 		}
 		d, err := s.destination(ctx, c.Account, key)
-		return d.Destination, err
+		return shown(c, d.Destination), err
 	})
 }
 
@@ -73,10 +86,13 @@ func (s *Service) destination(ctx context.Context, account cola.AccountID, key s
 	return d, nil
 }
 
-// CreateDestination has messages of the caller's account sent somewhere. It is free and needs the scope cola.ScopeWriteSavedSearches. A
-// webhook is active at once and comes with the secret that messages to it are signed with, which is told this once. An e-mail address other than the
-// account's own is unconfirmed, and asked by e-mail to agree. It fails with what Normalize refuses, with CodeDestinationLimit, with
-// CodeDestinationExists, and with CodeQuotaExceeded when people were asked often enough lately. CodeUnavailable may leave unknown whether it was made.
+// CreateDestination adds a destination to the caller's account. It is free and needs the scope cola.ScopeWriteSavedSearches.
+//
+// A webhook is pending: its endpoint is sent a challenge, and gets nothing else until it has confirmed. The secret that its messages are
+// signed with is returned this once. An email address other than the account's own is unconfirmed: its owner is asked to agree.
+//
+// It fails as Normalize does, with CodeDestinationLimit, with CodeDestinationExists, and with CodeQuotaExceeded when recipients were
+// asked often enough lately. CodeUnavailable may leave unknown whether it was created.
 func (s *Service) CreateDestination(ctx context.Context, c cola.Caller, p cola.DestinationParams) (cola.DestinationWithSecret, cola.QuotaState, error) {
 	none := cola.DestinationWithSecret{}
 	if state, err := s.begin(c); err != nil {
@@ -96,41 +112,43 @@ func (s *Service) CreateDestination(ctx context.Context, c cola.Caller, p cola.D
 		return none, state, err
 	}
 	made, err := s.keep(ctx, c.Account, settled)
-	if err != nil {
-		return none, state, err
-	}
-	return withSecret(made), state, nil
+	return made, state, err
 }
 
-// withSecret returns what is told of a destination when its secret is new.
-func withSecret(d store.Destination) cola.DestinationWithSecret {
+// withSecret returns a destination with its new secret; it is empty for an email address.
+func withSecret(d store.Destination, secret string) cola.DestinationWithSecret {
 	told := cola.DestinationWithSecret{Destination: d.Destination}
-	if d.Secrets.Current != "" {
-		told.Secret = cola.Some(d.Secrets.Current)
+	if secret != "" {
+		told.Secret = cola.Some(secret)
 	}
 	return told
 }
 
-// keep keeps a settled destination of an admitted caller, and has its recipient asked where that is needed.
-func (s *Service) keep(ctx context.Context, account cola.AccountID, d cola.Destination) (made store.Destination, err error) {
+// keep stores a normalized destination of an admitted caller, and asks its recipient to confirm where that is needed.
+func (s *Service) keep(ctx context.Context, account cola.AccountID, d cola.Destination) (cola.DestinationWithSecret, error) {
 	n := store.NewDestination{
-		Account: account, Kind: d.Kind, Address: d.Address.V, SavedSearch: d.SavedSearch.V, SendEmpty: d.SendEmpty,
+		UUID: uuid.NewString(), Account: account, Kind: d.Kind, Address: d.Address.V, SavedSearch: d.SavedSearch.V, SendEmpty: d.SendEmpty,
 		State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
 	}
-	if d.Kind == cola.KindWebhook {
-		n.Secret = cola.NewWebhookSecret()
-		return s.keepNew(ctx, n)
+	var secret string
+	switch own, err := s.isOwnAddress(ctx, account, n); {
+	case err != nil:
+		return cola.DestinationWithSecret{}, err
+	case n.Kind == cola.KindWebhook:
+		secret = cola.NewWebhookSecret()
+		n.State, n.Secret, n.Challenge = cola.DestinationPending, s.vault.Seal(vault.Secret, n.UUID, secret), s.newChallenge(n.UUID)
+	case !own:
+		n.State = cola.DestinationUnconfirmed
 	}
-	own, err := s.isOwnAddress(ctx, account, n.Address)
+	if n.State != cola.DestinationActive {
+		ask := s.ask(n.Kind)
+		n.Ask = &ask
+	}
+	made, err := s.keepNew(ctx, n)
 	if err != nil {
-		return made, err
+		return cola.DestinationWithSecret{}, err
 	}
-	if own {
-		return s.keepNew(ctx, n)
-	}
-	ask := s.ask()
-	n.State, n.Ask = cola.DestinationUnconfirmed, &ask
-	return s.keepNew(ctx, n)
+	return withSecret(made, secret), nil
 }
 
 // keepNew makes a destination in the store.
@@ -154,16 +172,19 @@ func (s *Service) keepNew(ctx context.Context, n store.NewDestination) (made sto
 		problems.Add("saved_search", "Your account has no saved search with the id %s.", cola.Quoted(n.SavedSearch))
 		return made, problems.Err()
 	}
-	return made, destinationError(askError(err), n.Address, "The registry cannot tell right now whether the destination was made. Send the same request again in a few seconds; destination_exists then says that it was.")
+	return made, destinationError(askError(n.Kind, err), n.Address, "The registry cannot tell right now whether the destination was made. Send the same request again in a few seconds; destination_exists then says that it was.")
 }
 
-// isOwnAddress reports whether an e-mail address is the account's own one, in any letter case.
-func (s *Service) isOwnAddress(ctx context.Context, account cola.AccountID, address string) (own bool, err error) {
+// isOwnAddress reports whether a destination would go to the account's own email address, in any letter case.
+func (s *Service) isOwnAddress(ctx context.Context, account cola.AccountID, n store.NewDestination) (own bool, err error) {
+	if n.Kind != cola.KindEmail {
+		return false, nil
+	}
 	err = within(ctx, readWithin, func(ctx context.Context) error {
 		list, _, err := s.store.Destinations(ctx, account, store.Slice{Limit: cola.MaxDestinations + 1})
 		for _, d := range list {
 			own = own || d.Own && d.Address.OK &&
-				cola.FoldAddress(d.Kind, d.Address.V) == cola.FoldAddress(d.Kind, address)
+				cola.FoldAddress(d.Kind, d.Address.V) == cola.FoldAddress(d.Kind, n.Address)
 		}
 		return err
 	})
@@ -173,12 +194,12 @@ func (s *Service) isOwnAddress(ctx context.Context, account cola.AccountID, addr
 	return own, nil
 }
 
-// isOwn reports whether a destination is the account's own e-mail address, which nobody else need agree to.
+// isOwn reports whether a destination goes to the account's own email address, which needs no consent.
 func (s *Service) isOwn(ctx context.Context, d store.Destination) (bool, error) {
-	if d.Own || d.Kind != cola.KindEmail {
-		return d.Own, nil
+	if d.Own {
+		return true, nil
 	}
-	return s.isOwnAddress(ctx, d.Account, d.Address.V)
+	return s.isOwnAddress(ctx, d.Account, store.NewDestination{Kind: d.Kind, Address: d.Address.V})
 }
 
 // destinationID returns the form in which the store has the UUID of a destination, or a refusal for what is none.

@@ -39,12 +39,14 @@ type world struct {
 	store *sqlite.Store
 	index *search.Index
 	clock atomic.Int64
-	down  atomic.Bool                 // the database does not answer
-	mute  atomic.Bool                 // it does not tell its changes
-	stuck atomic.Bool                 // it answers, and does not commit
-	full  atomic.Bool                 // it has no room for saved searches
-	stiff atomic.Bool                 // it has destinations and changes nothing about them
-	trace atomic.Pointer[store.Trace] // what it says of every label to every search, if set
+	down  atomic.Bool // the database does not answer
+	mute  atomic.Bool // it does not tell its changes
+	stuck atomic.Bool // it answers, and does not commit
+	full  atomic.Bool // it has no room for saved searches
+	stiff atomic.Bool // it has destinations and changes nothing about them
+	// earlier finds destinations by links of an earlier version; nil: the store does
+	earlier func(hash []byte) (store.Destination, error)
+	trace   atomic.Pointer[store.Trace] // what it says of every label to every search, if set
 
 	metrics *prometheus.Registry
 }
@@ -109,7 +111,7 @@ func mustWorldOf(t testing.TB, labels int, set func(*registry.Options)) *world {
 	}
 	backend := flaky{st, w}
 	ledger := quota.New(backend, quota.Options{Rules: quota.Rules{UpgradeURL: publicURL + "/plans"}, Logger: quiet})
-	o := registry.Options{Store: backend, Index: w.index, Ledger: ledger, PublicURL: publicURL + "/", Now: w.now, Logger: quiet, Metrics: w.metrics, SendsMail: true}
+	o := registry.Options{Vault: box, Store: backend, Index: w.index, Ledger: ledger, PublicURL: publicURL + "/", Now: w.now, Logger: quiet, Metrics: w.metrics, SendsMail: true}
 	set(&o)
 	w.Service = registry.New(o)
 	built := make(chan struct{})

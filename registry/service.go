@@ -20,6 +20,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/security"
+	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
@@ -50,8 +51,9 @@ type Store interface {
 	Access
 }
 
-// Options configure a Service. All but Logger and Metrics must be set.
+// Options configure a Service. All but Logger, Metrics and Vault must be set.
 type Options struct {
+	Vault     *vault.Vault // seals the secrets of destinations; nil where none are created or confirmed
 	Store     Store
 	Index     *search.Index
 	Ledger    *quota.Ledger
@@ -81,6 +83,7 @@ type Service struct {
 	metrics    *metrics
 	events     *security.Events
 	tokens     tokenLimit
+	vault      *vault.Vault
 	seen       sightings // of its follower
 	pings      pings
 	references atomic.Pointer[store.ReferenceSets]
@@ -94,7 +97,7 @@ func New(o Options) *Service {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		store: o.Store, index: o.Index,
+		store: o.Store, index: o.Index, vault: o.Vault,
 		publicURL: strings.TrimRight(o.PublicURL, "/"), now: o.Now, log: o.Logger,
 		sends: cola.DestinationRules{SendsMail: o.SendsMail, PrivateWebhooks: o.PrivateWebhooks},
 	}

@@ -2,9 +2,9 @@ package registry
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/security"
@@ -78,21 +78,26 @@ func (s *Service) subscribed(ctx context.Context, token string) (d store.Destina
 		return d, err
 	}
 	err = within(ctx, readWithin, func(ctx context.Context) (err error) {
-		d, err = s.store.DestinationByToken(ctx, token)
+		if account, destination, ok := s.vault.OpenLink(token); ok {
+			d, err = s.store.Destination(ctx, account, destination)
+			return err
+		}
+		hash := sha256.Sum256([]byte(token)) // of a link in the email of an earlier version
+		d, err = s.store.DestinationByLink(ctx, hash[:])
 		return err
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && d.Kind != cola.KindEmail:
 		return store.Destination{}, s.events.Failed(ctx, security.Subscription, noSuchSubscription())
 	case err != nil:
-		return store.Destination{}, storeError(err, "find destination by token")
+		return store.Destination{}, storeError(err, "find destination by link")
 	}
 	return d, nil
 }
 
 // subscription returns what is shown of an e-mail destination.
 func (s *Service) subscription(ctx context.Context, d store.Destination) (Subscription, error) {
-	shown := Subscription{Address: masked(d.Address.V), State: d.State, Reason: d.Reason.V}
+	shown := Subscription{Address: cola.MaskEmail(d.Address.V), State: d.State, Reason: d.Reason.V}
 	if !d.SavedSearch.OK {
 		return shown, nil
 	}
@@ -113,16 +118,6 @@ func (s *Service) subscription(ctx context.Context, d store.Destination) (Subscr
 // noSuchSubscription does not repeat the token: it is a secret, also when it is misspelt.
 func noSuchSubscription() error {
 	return cola.Errorf(cola.CodeNotFound, "There is nothing at this address any more: what it was about has been deleted, and no messages are sent for it.")
-}
-
-// masked leaves out most of an e-mail address: whoever has it recognises it, and whoever was forwarded a message learns little.
-func masked(address string) string {
-	at := strings.LastIndexByte(address, '@')
-	if at < 1 {
-		return ""
-	}
-	_, first := utf8.DecodeRuneInString(address)
-	return address[:first] + "…" + address[at:]
 }
 
 // tokenLike reports whether a text can be a token in an address of ours. Others need not be looked for.

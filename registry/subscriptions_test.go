@@ -12,11 +12,14 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-func (f flaky) DestinationByToken(ctx context.Context, token string) (store.Destination, error) {
+func (f flaky) DestinationByLink(ctx context.Context, hash []byte) (store.Destination, error) {
 	if f.w.full.Load() {
 		return store.Destination{}, errFull
 	}
-	return f.Store.DestinationByToken(ctx, token)
+	if f.w.earlier != nil {
+		return f.w.earlier(hash)
+	}
+	return f.Store.DestinationByLink(ctx, hash)
 }
 
 // TestSubscription goes with a stranger from being asked to the end, and back.

@@ -2,25 +2,43 @@ package store
 
 import (
 	"fmt"
+	"net/url"
+	"strings"
 	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
 )
 
 // AsksKept is for how long a store remembers that people were asked to confirm an address.
 const AsksKept = 25 * time.Hour
 
-// Ask has whoever has an e-mail address asked to confirm it, unless that was done often enough.
+// Ask asks the recipient of a destination to confirm it, unless that was done often enough. The owner of an email address gets an
+// email, an endpoint a challenge.
 type Ask struct {
-	Due    time.Time // when the message is
+	Due    time.Time // when the message is due
 	Limits AskLimits
 }
 
-// AskLimits bound how often people are asked to confirm an e-mail address: they may have nothing to do with us. They count over all processes,
-// by the store's clock; what was asked counts also when its destination is gone.
+// AskLimits bound how often recipients are asked: they may have nothing to do with us. They count over all processes, by the
+// store's clock. Requests still count when their destination is gone. Endpoints are counted by host.
 type AskLimits struct {
-	Again     time.Duration // for which an account does not have the same address asked again
-	Within    time.Duration // over which the numbers count, AsksKept at most
-	ByAccount int           // of times that an account may have any address asked, one at least
-	OfAddress int           // of times that an address may be asked for any account, one at least
+	Again     time.Duration // window of ByBoth
+	ByBoth    int           // times an account may ask the same address or host; 0: once
+	Within    time.Duration // window of the other two, AsksKept at most
+	ByAccount int           // times an account may ask anyone, at least one
+	OfAddress int           // times an address or host may be asked for all accounts, at least one
+}
+
+// Recipient returns what requests to confirm a destination are counted by: its folded email address, or the host of its URL.
+func Recipient(kind, address string) string {
+	if kind != cola.KindWebhook {
+		return cola.FoldAddress(kind, address)
+	}
+	host := address // a text that is no URL
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		host = u.Hostname()
+	}
+	return "host " + strings.TrimSuffix(strings.ToLower(host), ".") // no email address has a space
 }
 
 // AskLimit says which of the AskLimits is meant.

@@ -90,4 +90,6 @@ type Attempt struct {
 	// Pause is the reason for which the destination is not sent to any more: cola.ReasonFailing pauses it, cola.ReasonGone
 	// disables it; empty: it stays as it is.
 	Pause string
+	// Verified says that an endpoint has answered its challenge, which makes it active.
+	Verified bool
 }

@@ -148,6 +148,7 @@ type StoredDestination struct {
 	ID     int64
 	Search int64 // id of its only search; 0: all
 	Destination
+	LinkHash []byte // see DestinationByLink; nil: none
 }
 
 // StoredDelivery is a delivery by the ids of what it belongs to; its UUIDs count for nothing.

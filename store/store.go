@@ -75,6 +75,7 @@ type Store interface {
 	Allowances
 	Destinations
 	Deliveries
+	SealedSecrets
 	Ledger
 	Moves
 

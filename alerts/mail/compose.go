@@ -46,21 +46,24 @@ type page struct {
 func (s *Sender) compose(m alerts.Message) (contents, error) {
 	p := page{Site: s.site()}
 	name := "notice"
+	token, err := s.link(m.Destination.Account, m.Destination.UUID)
+	if err != nil {
+		return contents{}, err
+	}
 	switch {
 	case m.Event == cola.EventRan && m.Content != nil:
 		name = "findings"
-		s.findings(m, &p)
+		s.findings(m, &p, token)
 	case m.Event == cola.EventTest:
-		s.test(m, &p)
+		s.test(m, &p, token)
 	case m.Event == cola.EventConfirm:
-		s.confirm(m, &p)
+		s.confirm(m, &p, token)
 	case m.Event == cola.EventPaused:
 		s.paused(m, &p)
 	default:
 		return contents{}, fmt.Errorf("there is no mail of %s", m.Event)
 	}
 	c := contents{subject: p.Subject, unsubscribe: p.Stop}
-	var err error
 	if c.text, err = rendered(texts.ExecuteTemplate, name+".txt", p); err == nil {
 		c.html, err = rendered(pages.ExecuteTemplate, name+".html", p)
 	}

@@ -196,12 +196,17 @@ func (v *visit) Logout() error { return nil }
 
 var sentAt = time.Date(2026, 11, 16, 6, 0, 4, 0, time.UTC)
 
+// linkToken is the token of the links in every mail.
+func linkToken(cola.AccountID, string) (string, error) {
+	return "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365", nil
+}
+
 // mustSender returns a sender to a server, and what it logs.
 func mustSender(t *testing.T, url string, pool *x509.CertPool) (*Sender, *bytes.Buffer) {
 	t.Helper()
 	out := &bytes.Buffer{}
 	s, err := New(Options{
-		Server: url, From: "Label alerts <alerts@labels.example>", PublicURL: "https://labels.example", Now: func() time.Time { return sentAt },
+		Link: linkToken, Server: url, From: "Label alerts <alerts@labels.example>", PublicURL: "https://labels.example", Now: func() time.Time { return sentAt },
 		Logger: slog.New(slog.NewTextHandler(out, nil)),
 	})
 	if err != nil {
@@ -215,7 +220,7 @@ func mustSender(t *testing.T, url string, pool *x509.CertPool) (*Sender, *bytes.
 func due(event, to string) alerts.Message {
 	d := store.DueDelivery{ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: event, Kind: cola.KindEmail, AccountEmail: "holder@example.com", CreatedAt: sentAt}
 	d.Destination.UUID, d.Destination.Kind, d.Destination.Address = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", cola.KindEmail, cola.Some(to)
-	d.Destination.State, d.Destination.Token, d.Destination.Account = cola.DestinationActive, "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365", 17
+	d.Destination.State, d.Destination.Account = cola.DestinationActive, 17
 	return alerts.Message{DueDelivery: d}
 }
 

@@ -35,7 +35,7 @@ type found struct {
 }
 
 // findings says what a run found.
-func (s *Sender) findings(m alerts.Message, p *page) {
+func (s *Sender) findings(m alerts.Message, p *page, token string) {
 	c := m.Content
 	name := plain(c.Search.Name, mostOfName)
 	p.Heading = fmt.Sprintf("%s for “%s”", newLabels(c.Run.MatchCount), name)
@@ -57,7 +57,7 @@ func (s *Sender) findings(m alerts.Message, p *page) {
 		p.Lead = f.Window
 	}
 	p.Why = fmt.Sprintf("You get this because the saved search “%s” of an account at %s is to tell %s what it finds.", name, p.Site, recipient(m))
-	p.Stop = s.address("unsubscribe", m.Destination.Token)
+	p.Stop = s.address("unsubscribe", token)
 }
 
 // newLabels is a number of labels as news.

@@ -13,10 +13,13 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Options configure a Sender. Server, From and PublicURL must be set.
+// Options configure a Sender. Link, Server, From and PublicURL must be set.
 type Options struct {
+	// Link returns the token of the links by which the recipient of a destination, named by its UUID, confirms or unsubscribes.
+	Link func(account cola.AccountID, destination string) (token string, err error)
 	// Server is the server that takes mail: smtp://user:password@mail.example.com:587 speaks TLS after STARTTLS, and without it to this
 	// machine alone; smtps://mail.example.com:465 speaks it from the start; smtp+insecure://host:25 never. User and password may be left out; in them,
 	// special characters are percent-encoded.
@@ -29,6 +32,7 @@ type Options struct {
 
 // Sender sends e-mail. It is safe for concurrent use, and holds no connection between messages.
 type Sender struct {
+	link    func(account cola.AccountID, destination string) (token string, err error)
 	server  server
 	from    netmail.Address
 	public  string
@@ -53,7 +57,7 @@ func New(o Options) (*Sender, error) {
 	if o.PublicURL == "" {
 		return nil, errors.New("mail: there is no public URL that links could lead to")
 	}
-	s := &Sender{server: to, from: *from, public: o.PublicURL, now: o.Now, log: o.Logger}
+	s := &Sender{link: o.Link, server: to, from: *from, public: o.PublicURL, now: o.Now, log: o.Logger}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -18,7 +18,7 @@ type notice struct {
 }
 
 // test says that mail arrives.
-func (s *Sender) test(m alerts.Message, p *page) {
+func (s *Sender) test(m alerts.Message, p *page, token string) {
 	p.Subject = "Test of label alerts"
 	p.Heading = "This is a test"
 	p.Lead = "Messages of saved searches arrive at this address."
@@ -27,11 +27,11 @@ func (s *Sender) test(m alerts.Message, p *page) {
 		"There is nothing to be done.",
 	}}
 	p.Why = fmt.Sprintf("You get this because %s is to be told what saved searches of the account find.", recipient(m))
-	p.Stop = s.address("unsubscribe", m.Destination.Token)
+	p.Stop = s.address("unsubscribe", token)
 }
 
 // confirm asks whoever has an address to agree. Nothing that the account holder has written is in it but the account's own address.
-func (s *Sender) confirm(m alerts.Message, p *page) {
+func (s *Sender) confirm(m alerts.Message, p *page, token string) {
 	who := "Somebody"
 	if sendable(m.AccountEmail) {
 		who = m.AccountEmail
@@ -44,7 +44,7 @@ func (s *Sender) confirm(m alerts.Message, p *page) {
 			fmt.Sprintf("%s, who has an account at %s, wants what saved searches find in the registry of US alcohol label approvals to be sent to this address.", who, p.Site),
 			"If that is what you want, agree:",
 		},
-		Button: "Yes, send me alerts", Link: s.address("confirm", m.Destination.Token),
+		Button: "Yes, send me alerts", Link: s.address("confirm", token),
 		After: "If not, do nothing. No alert is sent to you unless you agree, and every one has a link that ends them.",
 	}
 	p.Why = fmt.Sprintf("You get this because somebody gave %s as an address for alerts. Until you agree, nothing else is sent there.", recipient(m))

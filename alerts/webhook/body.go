@@ -1,10 +1,12 @@
 package webhook
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/vault"
 )
 
 // payload is the body of a message, in the form that Standard Webhooks recommends.
@@ -45,6 +47,22 @@ type destination struct {
 	UUID string `json:"uuid"`
 }
 
+// confirming is what a challenge says.
+type confirming struct {
+	Destination destination `json:"destination"`
+	Challenge   string      `json:"challenge"` // to be answered with
+	Code        string      `json:"code"`      // for the account holder to enter
+}
+
+// challenge opens the challenge of the destination of a message.
+func (s *Sender) challenge(m alerts.Message) (cola.Challenge, error) {
+	token, err := s.vault.Open(vault.Challenge, m.Destination.UUID, m.Destination.Challenge.Sealed)
+	if err == nil && token == "" {
+		err = errors.New("the destination has no challenge")
+	}
+	return cola.Challenge(token), err
+}
+
 // body returns the body of a message. It is the same at every attempt, as long as what it tells of is.
 func (s *Sender) body(m alerts.Message) ([]byte, error) {
 	p := payload{Type: m.Event, Timestamp: cola.TimestampOf(m.CreatedAt)}
@@ -54,6 +72,12 @@ func (s *Sender) body(m alerts.Message) ([]byte, error) {
 		p.Timestamp, p.Data = told.Run.RanAt, told
 	case m.Event == cola.EventTest:
 		p.Data = tested{destination{m.Destination.UUID}}
+	case m.Event == cola.EventConfirm:
+		c, err := s.challenge(m)
+		if err != nil {
+			return nil, err
+		}
+		p.Data = confirming{destination{m.Destination.UUID}, string(c), c.Code()}
 	default:
 		return nil, fmt.Errorf("there is no webhook of %s", m.Event)
 	}

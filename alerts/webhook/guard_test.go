@@ -65,7 +65,7 @@ func TestPrivateAddresses(t *testing.T) {
 			t.Errorf("%s: %+v", host, sent)
 		}
 	}
-	strict := New(Options{})
+	strict := New(Options{Vault: box})
 	if sent := strict.Send(t.Context(), message(r.URL)); sent != (alerts.Sent{Fault: "It is no address of the public internet."}) {
 		t.Errorf("as it is by itself: %+v", sent)
 	}

@@ -14,12 +14,12 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/colaregistry/colaregistry/alerts"
-	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/internal/vault"
 )
 
 const (
 	faultUnmade   = "The message could not be made: this version of the service does not know what it is to tell."
-	faultUnsigned = "The message could not be signed: the destination has no secret that is good. Rotate it."
+	faultUnsigned = "The message could not be signed: the secret of the destination cannot be used. Rotate it."
 	faultAddress  = "The address is no URL that messages can be posted to."
 	faultInsecure = "The address is not one of https."
 )
@@ -35,7 +35,7 @@ func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, 
 		return nil, alerts.Sent{Fault: faultUnmade, Ours: true}
 	}
 	at := s.now()
-	signature, err := sign(m.Destination.Secrets, m.MessageID, at, body)
+	signature, err := s.sign(m, at, body)
 	if err != nil {
 		return nil, alerts.Sent{Fault: faultUnsigned, Ours: true}
 	}
@@ -68,14 +68,18 @@ func (s *Sender) target(address string) (u *url.URL, fault string) {
 	return u, ""
 }
 
-// sign returns the signatures of a message at an instant: by the current secret and, while it is good, by the one before.
-func sign(with store.Secrets, id string, at time.Time, body []byte) (string, error) {
-	secrets := []string{with.Current}
-	if with.Old != "" && at.Before(with.OldUntil) {
-		secrets = append(secrets, with.Old)
+// sign returns the signatures of a message at an instant: by the current secret and, while it is valid, by the one before.
+func (s *Sender) sign(m alerts.Message, at time.Time, body []byte) (string, error) {
+	kept := []string{m.Destination.Secrets.Current}
+	if old := m.Destination.Secrets; old.Old != "" && at.Before(old.OldUntil) {
+		kept = append(kept, old.Old)
 	}
 	var signatures []string
-	for _, secret := range secrets {
+	for _, sealed := range kept {
+		secret, err := s.vault.Open(vault.Secret, m.Destination.UUID, sealed)
+		if err != nil {
+			return "", err
+		}
 		if strings.TrimPrefix(secret, "whsec_") == "" {
 			return "", errors.New("there is no secret")
 		}
@@ -83,7 +87,7 @@ func sign(with store.Secrets, id string, at time.Time, body []byte) (string, err
 		if err != nil {
 			return "", err
 		}
-		signature, err := signer.Sign(id, at, body)
+		signature, err := signer.Sign(m.MessageID, at, body)
 		if err != nil {
 			return "", err
 		}

@@ -2,6 +2,9 @@
 //
 // The URLs are anybody's. So a receiver is only ever connected to at an address of the public internet, which is checked when
 // the connection is made, whatever its name resolved to before; no redirect is followed, no proxy asked, and little read of what it answers.
+//
+// An endpoint that has not confirmed gets nothing but challenges: signed messages with a random token. It confirms by answering with
+// the token.
 package webhook
 
 import (
@@ -13,6 +16,8 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/vault"
 )
 
 const (
@@ -23,10 +28,13 @@ const (
 	// maxDropped and maxHeader are how many bytes of an answer, and of its head, are read.
 	maxDropped = 64 << 10
 	maxHeader  = 64 << 10
+	// maxEcho is how many bytes are read of the answer to a challenge.
+	maxEcho = 4 << 10
 )
 
-// Options configure a Sender.
+// Options configure a Sender. Vault and PublicURL must be set.
 type Options struct {
+	Vault        *vault.Vault     // opens the secrets that webhooks are signed with
 	PublicURL    string           // scheme and host that links lead to, without a slash at the end
 	AllowPrivate bool             // lets messages go to addresses that are not of the public internet, and without https
 	Version      string           // of the program, for receivers to see
@@ -35,6 +43,7 @@ type Options struct {
 
 // Sender posts messages. It is safe for concurrent use.
 type Sender struct {
+	vault     *vault.Vault
 	public    string
 	private   bool
 	agent     string
@@ -48,7 +57,7 @@ var _ alerts.Sender = (*Sender)(nil)
 
 // New returns a Sender.
 func New(o Options) *Sender {
-	s := &Sender{public: o.PublicURL, private: o.AllowPrivate, agent: agent(o), now: o.Now, within: answerWithin}
+	s := &Sender{vault: o.Vault, public: o.PublicURL, private: o.AllowPrivate, agent: agent(o), now: o.Now, within: answerWithin}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -86,8 +95,20 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
 	if err != nil {
 		return alerts.Sent{Fault: faultOf(ctx, s.within, err)}
 	}
+	sent = sentBy(answer, s.now())
+	if m.Event == cola.EventConfirm && sent.Fault == "" {
+		// The body is read while the answer may take; what is cut off is no token.
+		echo, _ := io.ReadAll(io.LimitReader(answer.Body, maxEcho))
+		sent.Verified = s.answered(m, echo)
+	}
 	drop(answer.Body, cancel)
-	return sentBy(answer, s.now())
+	return sent
+}
+
+// answered reports whether an answer is the token of the challenge that a message holds.
+func (s *Sender) answered(m alerts.Message, echo []byte) bool {
+	challenge, err := s.challenge(m)
+	return err == nil && challenge.AnsweredBy(echo)
 }
 
 // drop reads some of an answer for a moment and closes it.

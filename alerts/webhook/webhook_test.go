@@ -1,9 +1,11 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -19,6 +21,8 @@ import (
 
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/keyring"
+	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -54,6 +58,7 @@ func receive(t *testing.T, https bool, answer http.HandlerFunc) *receiver {
 		r.mu.Lock()
 		r.got = append(r.got, received{req.Header, req.Host, req.URL.RequestURI(), body})
 		r.mu.Unlock()
+		req.Body = io.NopCloser(bytes.NewReader(body))
 		answer(w, req)
 	}))
 	r.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -83,9 +88,20 @@ func answers(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
+// box opens the secrets of destinations.
+var box = vault.New(vault.Options{Keys: newKeys()})
+
+func newKeys() *keyring.Keyring {
+	keys, err := keyring.Parse([]byte(keyring.NewKey()))
+	if err != nil {
+		panic(err)
+	}
+	return keys
+}
+
 // sender returns a sender for trials, which trusts the certificates of receivers.
 func sender(trusted ...*receiver) *Sender {
-	s := New(Options{PublicURL: "https://labels.example", AllowPrivate: true, Version: "v1.2.3 (dirty)\r\nX: y"})
+	s := New(Options{Vault: box, PublicURL: "https://labels.example", AllowPrivate: true, Version: "v1.2.3 (dirty)\r\nX: y"})
 	s.transport.TLSClientConfig.RootCAs = x509.NewCertPool()
 	for _, r := range trusted {
 		s.transport.TLSClientConfig.RootCAs.AddCert(r.Certificate())
@@ -97,7 +113,7 @@ func sender(trusted ...*receiver) *Sender {
 func message(address string) alerts.Message {
 	due := store.DueDelivery{ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: cola.EventRan, Kind: cola.KindWebhook, Run: 1841, CreatedAt: time.Date(2026, 11, 16, 6, 0, 2, 0, time.UTC)}
 	due.Destination.UUID, due.Destination.Address = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", cola.Some(address)
-	due.Destination.Secrets.Current = secret
+	due.Destination.Secrets.Current = box.Seal(vault.Secret, due.Destination.UUID, secret)
 	content := &store.RunContent{Search: cola.SavedSearch{UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", Name: "Herons & <friends>"}}
 	content.Run = cola.SavedSearchRun{
 		ID: 1841, RanAt: cola.TimestampOf(due.CreatedAt), DateFrom: cola.NewDate(2026, 11, 9), DateTo: cola.NewDate(2026, 11, 16), MatchCount: 3, LateCount: 1,
@@ -168,7 +184,7 @@ func TestRotation(t *testing.T) {
 	r := receive(t, true, answers(http.StatusOK))
 	s := sender(r)
 	m := message(r.URL)
-	m.Destination.Secrets.Old, m.Destination.Secrets.OldUntil = oldSecret, time.Now().Add(time.Minute)
+	m.Destination.Secrets.Old, m.Destination.Secrets.OldUntil = oldSecret, time.Now().Add(time.Minute) // in clear, by an earlier version
 	s.Send(t.Context(), m)
 	m.Destination.Secrets.OldUntil = time.Now().Add(-time.Second)
 	s.Send(t.Context(), m)
@@ -198,11 +214,54 @@ func TestSendTest(t *testing.T) {
 	}
 }
 
+// TestChallenge: the endpoint confirms by answering with the token, and by nothing else.
+func TestChallenge(t *testing.T) {
+	challenge := cola.NewChallenge()
+	for _, tt := range []struct {
+		name   string
+		answer func(w http.ResponseWriter, body []byte)
+		want   alerts.Sent
+	}{
+		{"the token", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge) }, alerts.Sent{Status: 200, Verified: true}},
+		{"JSON", func(w http.ResponseWriter, _ []byte) { fmt.Fprintf(w, `{"challenge": %q}`, challenge) }, alerts.Sent{Status: 200, Verified: true}},
+		{"nothing", func(w http.ResponseWriter, _ []byte) { w.WriteHeader(204) }, alerts.Sent{Status: 204}},
+		{"what it got", func(w http.ResponseWriter, body []byte) { w.Write(body) }, alerts.Sent{Status: 200}},
+		{"the code", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge.Code()) }, alerts.Sent{Status: 200}},
+		{"the token, and an error", func(w http.ResponseWriter, _ []byte) {
+			w.WriteHeader(500)
+			fmt.Fprintln(w, challenge)
+		}, alerts.Sent{Status: 500, Fault: "The receiver answered 500."}},
+		{"the token in much else", func(w http.ResponseWriter, _ []byte) {
+			fmt.Fprint(w, strings.Repeat(" ", maxEcho), challenge)
+		}, alerts.Sent{Status: 200}},
+	} {
+		r := receive(t, true, func(w http.ResponseWriter, req *http.Request) {
+			body, _ := io.ReadAll(req.Body)
+			tt.answer(w, body)
+		})
+		m := message(r.URL)
+		m.Event, m.Content, m.Run = cola.EventConfirm, nil, 0
+		m.Destination.Challenge.Sealed = box.Seal(vault.Challenge, m.Destination.UUID, string(challenge))
+		if sent := sender(r).Send(t.Context(), m); sent != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.name, sent, tt.want)
+		}
+		want := fmt.Sprintf(`{"type":"destination.confirm","timestamp":"2026-11-16T06:00:02Z","data":{"destination":{"uuid":"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"},"challenge":%q,"code":%q}}`,
+			challenge, challenge.Code())
+		if got := r.all(); len(got) != 1 || verify(t, secret, got[0]) != nil || string(got[0].body) != want {
+			t.Errorf("%s: the endpoint got %+v", tt.name, got)
+		}
+		m.Event = cola.EventTest
+		if sent := sender(r).Send(t.Context(), m); sent.Verified {
+			t.Errorf("%s: an answer to a test confirms", tt.name)
+		}
+	}
+}
+
 // TestEmptyRun: what is empty is an array, not null.
 func TestEmptyRun(t *testing.T) {
 	m := message("")
 	m.Content.Run.MatchCount, m.Content.Labels = 0, nil
-	body, err := New(Options{}).body(m)
+	body, err := New(Options{Vault: box}).body(m)
 	var got struct{ Data ran }
 	if err != nil || json.Unmarshal(body, &got) != nil || got.Data.Labels == nil || got.Data.More != 0 {
 		t.Errorf("%s, %v", body, err)
@@ -221,6 +280,11 @@ func TestCannotBeMade(t *testing.T) {
 		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "" }},
 		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "whsec_" }},
 		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "whsec_#" }},
+		{faultUnsigned, func(m *alerts.Message) { m.Destination.UUID = "of another destination" }},
+		{faultUnsigned, func(m *alerts.Message) {
+			m.Destination.Secrets.Current = vault.New(vault.Options{Keys: newKeys()}).Seal(vault.Secret, m.Destination.UUID, secret)
+		}},
+		{faultUnmade, func(m *alerts.Message) { m.Event, m.Content = cola.EventConfirm, nil }},
 		{faultUnsigned, func(m *alerts.Message) {
 			m.Destination.Secrets.Old, m.Destination.Secrets.OldUntil = "#", time.Now().Add(time.Hour)
 		}},

@@ -10,11 +10,12 @@ import (
 
 type alertsCommand struct {
 	Tick    alertsTick    `cmd:"" help:"Run the saved searches that are due, once, send what they found, and say so. A server does so every minute by itself."`
-	Receive alertsReceive `cmd:"" help:"Receive webhooks on this machine, check their signatures and print a line for each: for trials."`
+	Receive alertsReceive `cmd:"" help:"Receive webhooks on this machine for trials: answer challenges, check signatures and print a line for each message."`
 }
 
 type alertsTick struct {
 	storeFlags
+	secretFlags
 	deliveryFlags
 	PublicURL string        `name:"public-url" placeholder:"URL" help:"Scheme and host that links in messages lead to; http://127.0.0.1:8080 when left out. Required with --smtp."`
 	At        string        `placeholder:"TIME" help:"Run as if it were this instant, such as 2026-11-23T06:00:00Z: for trials. Searches that ran have looked up to it, and run next after it. Now when left out. What they found is sent at once."`
@@ -44,15 +45,15 @@ func (c *alertsTick) Run(env *environment) (err error) {
 			return errors.New("--smtp needs --public-url: links in e-mail, such as the one that ends it, lead there")
 		}
 	}
-	senders, err := c.senders(publicURL, env.log)
-	if err != nil {
-		return err
-	}
 	st, err := c.openExisting(env)
 	if err != nil {
 		return err
 	}
 	defer closing(st, &err)
+	senders, err := c.openSenders(env, st, publicURL)
+	if err != nil {
+		return err
+	}
 	runner := alerts.New(alerts.Options{Store: st, Hold: c.Hold, Logger: env.log})
 	report, err := runner.Tick(env, at)
 	fmt.Fprintln(env.stdout, toldTick(report))
@@ -68,6 +69,19 @@ func (c *alertsTick) Run(env *environment) (err error) {
 		return exitError(exitFailed) // what and why is in the log
 	}
 	return err
+}
+
+// openSenders returns the senders, with the keys of the database.
+func (c *alertsTick) openSenders(env *environment, st database, publicURL string) (map[string]alerts.Sender, error) {
+	keys, err := c.keyring(c.storeFlags)
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.vault(env, c.storeFlags, st, keys)
+	if err != nil {
+		return nil, err
+	}
+	return c.senders(v, publicURL, env.log)
 }
 
 // latest returns the later of two instants: what ran as of a time to come is due then.

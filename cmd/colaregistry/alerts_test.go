@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,7 +115,7 @@ func TestTickKilled(t *testing.T) {
 		now := time.Now()
 		account := mustSaveMany(t, st, searches, now.Add(time.Minute))
 		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA", 1, labels, cola.DateOf(now)))
-		tick := append([]string{"alerts", "tick", "--hold", "3s", "--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, h.flags()...)
+		tick := append([]string{"alerts", "tick", "--hold", "3s", "--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, slices.Concat(h.flags(), h.keyFlags(t))...)
 		killed := command(tick...)
 		if err := killed.Start(); err != nil {
 			t.Fatal(err)
@@ -155,7 +156,7 @@ func TestTicksShareTheWork(t *testing.T) {
 		var outs [processes]bytes.Buffer
 		var ends [processes]func() error
 		for i := range processes {
-			c := command(append([]string{"alerts", "tick", "--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, h.flags()...)...)
+			c := command(append([]string{"alerts", "tick", "--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, slices.Concat(h.flags(), h.keyFlags(t))...)...)
 			c.Stdout, c.Stderr = &outs[i], &outs[i]
 			if err := c.Start(); err != nil {
 				t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"text/tabwriter"
 
+	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
@@ -49,7 +50,14 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	return report(env, sent, arrived)
+	if err := report(env, sent, arrived); err != nil {
+		return err
+	}
+	check, err := target.KeyCheck(env, "")
+	if err == nil && check != "" {
+		fmt.Fprintf(env.stdout, "Secrets are copied sealed. Start the copy with the key file of the original, which has key %s (--secret-key-file).\n", vault.KeyOf(check))
+	}
+	return err
 }
 
 // places checks where to copy from and to before anything is opened.
@@ -105,6 +113,9 @@ func fillStore(env *environment, source database, to place) (sent *digests, err 
 	if err := empty(env, to, target); err != nil {
 		return nil, err
 	}
+	if err := carryKeyCheck(env, source, target); err != nil {
+		return nil, err
+	}
 	bar := newProgress(env.stderr, "Copying", "records")
 	err = target.Fill(env, counted(store.Items(env, source), func(i *store.Item) error {
 		bar.set(int64(sent.total()), int64(expected))
@@ -112,6 +123,19 @@ func fillStore(env *environment, source database, to place) (sent *digests, err 
 	}))
 	bar.end()
 	return sent, err
+}
+
+// carryKeyCheck binds a copy to the keys of the original: secrets are copied sealed. A start with other keys is then refused.
+func carryKeyCheck(env *environment, source, target database) error {
+	check, err := source.KeyCheck(env, "")
+	if err != nil || check == "" {
+		return err
+	}
+	kept, err := target.KeyCheck(env, check)
+	if err == nil && kept != check {
+		err = errors.New("--to: the database was started with another key file. Copy into a new one")
+	}
+	return err
 }
 
 // empty checks that a database holds nothing, before anything is read for it.

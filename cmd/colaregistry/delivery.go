@@ -10,13 +10,14 @@ import (
 	"github.com/colaregistry/colaregistry/alerts/mail"
 	"github.com/colaregistry/colaregistry/alerts/webhook"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/vault"
 )
 
 // deliveryFlags configure how messages of saved searches are sent.
 type deliveryFlags struct {
 	SMTP            string     `name:"smtp" placeholder:"URL" help:"Server that takes email, such as smtp://user:password@mail.example.com:587 (STARTTLS) or smtps://…:465. No email is sent without it."`
 	SMTPFile        secretFile `name:"smtp-file" placeholder:"PATH" help:"File with the URL that --smtp would take, for a URL with a password."`
-	MailFrom        string     `name:"mail-from" placeholder:"ADDRESS" help:"Whom e-mail comes from, such as 'Label alerts <alerts@example.com>'; required with --smtp."`
+	MailFrom        string     `name:"mail-from" placeholder:"ADDRESS" help:"Whom email comes from, such as 'Label alerts <alerts@example.com>'; required with --smtp."`
 	WebhooksPrivate bool       `name:"webhook-allow-private" help:"Let webhooks go to this machine and its network, and without https: for trials, or where every account holder is trusted."`
 }
 
@@ -25,19 +26,19 @@ func (f *deliveryFlags) check() error {
 	if (f.SMTP == "") != (f.MailFrom == "") {
 		return errors.New("--smtp and --mail-from need each other (--smtp-file counts as --smtp)")
 	}
-	_, err := f.senders("http://localhost", slog.New(slog.DiscardHandler))
+	_, err := f.senders(nil, "http://localhost", slog.New(slog.DiscardHandler))
 	return err
 }
 
-// senders returns what sends each kind of message that this process sends.
-func (f *deliveryFlags) senders(publicURL string, log *slog.Logger) (map[string]alerts.Sender, error) {
+// senders returns the sender of each kind of message that this process sends. Without a vault they can be made, but not used.
+func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, log *slog.Logger) (map[string]alerts.Sender, error) {
 	senders := map[string]alerts.Sender{
-		cola.KindWebhook: webhook.New(webhook.Options{PublicURL: publicURL, AllowPrivate: f.WebhooksPrivate, Version: version()}),
+		cola.KindWebhook: webhook.New(webhook.Options{Vault: v, PublicURL: publicURL, AllowPrivate: f.WebhooksPrivate, Version: version()}),
 	}
 	if f.SMTP == "" {
 		return senders, nil
 	}
-	post, err := mail.New(mail.Options{Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, Logger: log})
+	post, err := mail.New(mail.Options{Link: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, Logger: log})
 	if err != nil {
 		return nil, err
 	}

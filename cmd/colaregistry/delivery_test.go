@@ -25,8 +25,9 @@ func startSender(t *testing.T, h home, post *mailtest.Server) *serverProcess {
 	return startServer(t, h, "--webhook-allow-private", "--smtp", post.URL(), "--mail-from", "Label alerts <alerts@registry.example>")
 }
 
-// watch makes searches for a brand, each with a destination of its own at the receiver, and returns their UUIDs.
-func (s *serverProcess) watch(t *testing.T, key, brand string, searches int, receiver *hooked) []string {
+// watch makes searches for a brand, each with a confirmed destination of its own at the receiver, and returns their UUIDs. tick is as for
+// confirm.
+func (s *serverProcess) watch(t *testing.T, key, brand string, searches int, receiver *hooked, tick func()) []string {
 	t.Helper()
 	uuids := make([]string, searches)
 	for i := range uuids {
@@ -34,6 +35,7 @@ func (s *serverProcess) watch(t *testing.T, key, brand string, searches int, rec
 		uuids[i], _ = made.at("data", "uuid").(string)
 		receiver.destination(t, s, key, uuids[i], fmt.Sprintf("/%s/%d", brand, i))
 	}
+	receiver.confirm(t, s, key, tick)
 	return uuids
 }
 
@@ -56,7 +58,7 @@ func makeDue(t *testing.T, st store.Store, account cola.AccountID, uuid string) 
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h home) {
-		const searches = 8
+		const searches = 5
 		post := mailtest.Start(t)
 		first := startSender(t, h, post)
 		startSender(t, h, post)
@@ -69,7 +71,7 @@ func TestDeliveries(t *testing.T) {
 			}
 			return http.StatusNoContent
 		})
-		uuids := first.watch(t, key, "quokka", searches, receiver)
+		uuids := first.watch(t, key, "quokka", searches, receiver, nil)
 		h.run(t, "import", "colas", mustNews(t, "QUOKKA", 1, 3, cola.DateOf(time.Now())))
 		for _, uuid := range uuids {
 			makeDue(t, st, account.ID, uuid)
@@ -93,7 +95,7 @@ func (s *serverProcess) checkListed(t *testing.T, key string, webhooks int) {
 	delivered := func() (n int) {
 		list = s.get(t, "/deliveries?state=delivered&per_page=100", key)
 		for _, d := range list.at("data").([]any) {
-			if d.(map[string]any)["kind"] == cola.KindWebhook {
+			if d.(map[string]any)["kind"] == cola.KindWebhook && d.(map[string]any)["event"] == cola.EventRan {
 				n++
 			}
 		}
@@ -107,7 +109,7 @@ func (s *serverProcess) checkListed(t *testing.T, key string, webhooks int) {
 	}
 	for _, row := range list.at("data").([]any) {
 		d := row.(map[string]any)
-		if d["kind"] != cola.KindWebhook {
+		if d["kind"] != cola.KindWebhook || d["event"] != cola.EventRan {
 			continue
 		}
 		detail := s.get(t, fmt.Sprintf("/deliveries/%.0f", d["id"]), key)
@@ -174,7 +176,7 @@ func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server
 func TestSenderKilled(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h home) {
-		const searches = 6
+		const searches = 4 // as many as are in flight to one host
 		s := startServer(t, h, "--alerts", "off", "--webhook-allow-private")
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "killed@example.com", cola.TierPro)
 		key := secret.Reveal()
@@ -187,9 +189,9 @@ func TestSenderKilled(t *testing.T) {
 			}
 			return http.StatusOK
 		})
-		uuids := s.watch(t, key, "numbat", searches, receiver)
+		uuids := s.watch(t, key, "numbat", searches, receiver, func() { h.run(t, "alerts", "tick", "--webhook-allow-private") })
 		h.run(t, "import", "colas", mustNews(t, "NUMBAT", 1, 2, cola.DateOf(time.Now())))
-		tick := append([]string{"alerts", "tick", "--webhook-allow-private", "--hold", "6s", "--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, h.flags()...)
+		tick := append([]string{"alerts", "tick", "--webhook-allow-private", "--hold", "6s", "--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, slices.Concat(h.flags(), h.keyFlags(t))...)
 		killed := command(tick...)
 		if err := killed.Start(); err != nil {
 			t.Fatal(err)

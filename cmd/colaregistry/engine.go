@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/colaregistry/colaregistry/internal/security"
+	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/search"
@@ -28,6 +29,7 @@ type engineOptions struct {
 	sendsMail             bool // some process sends e-mail
 	privateWebhooks       bool
 	events                *security.Events
+	vault                 *vault.Vault // nil where no destination is created or confirmed
 }
 
 func newEngine(env *environment, st store.Store, o engineOptions) *engine {
@@ -36,7 +38,7 @@ func newEngine(env *environment, st store.Store, o engineOptions) *engine {
 	e.ledger = quota.New(st, quota.Options{Rules: quota.Rules{UpgradeURL: o.upgradeURL}, Logger: env.log, Metrics: o.metrics})
 	e.service = registry.New(registry.Options{
 		Store: st, Index: e.index, Ledger: e.ledger, PublicURL: o.publicURL, Now: time.Now, Logger: env.log, Metrics: o.metrics,
-		SendsMail: o.sendsMail, PrivateWebhooks: o.privateWebhooks, Events: o.events,
+		SendsMail: o.sendsMail, PrivateWebhooks: o.privateWebhooks, Events: o.events, Vault: o.vault,
 	})
 	e.follower = registry.NewFollower(e.service, registry.FollowerOptions{
 		Snapshot: o.snapshot,

@@ -20,8 +20,7 @@ func TestExamplesFindSomething(t *testing.T) {
 	if made := s.create(t, s.key, `{"name":"To be listed","filters":{}}`); made.StatusCode != http.StatusCreated {
 		t.Fatalf("%d %s", made.StatusCode, made.body)
 	}
-	hook := s.mustAnswer(t, http.StatusCreated, http.MethodPost, "/destinations", s.key, `{"kind":"webhook","address":"https://hooks.invalid/"}`)
-	s.mustAnswer(t, http.StatusAccepted, http.MethodPost, "/destinations/"+hook.at("data", "uuid").(string)+"/test", s.key, "")
+	s.mustAnswer(t, http.StatusCreated, http.MethodPost, "/destinations", s.key, `{"kind":"webhook","address":"https://hooks.invalid/"}`)
 	placeholders := 0
 	for path, item := range s.get(t, "/openapi.json", "").at("paths").(map[string]any) {
 		methods := item.(map[string]any)

@@ -158,6 +158,9 @@ func (h home) keyFlags(t *testing.T) []string {
 // run runs a command on the home to its end and returns what it printed on standard output.
 func (h home) run(t *testing.T, args ...string) string {
 	t.Helper()
+	if args[0] == "alerts" {
+		args = append(args, h.keyFlags(t)...)
+	}
 	return mustRun(t, append(args, h.flags()...)...)
 }
 

@@ -13,13 +13,15 @@ import (
 	"time"
 
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/colaregistry/colaregistry/cola"
 )
 
 // alertsReceive is a receiver of webhooks for trials: what a developer writes for production does the same and more.
 type alertsReceive struct {
 	Listen string        `default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address to listen on (${default})."`
 	Secret string        `required:"" placeholder:"whsec_…" help:"Secret that the webhooks are signed with, as it was shown when the destination was made. Better given in the environment."`
-	Count  int           `placeholder:"N" help:"End after so many different messages; go on until interrupted when left out."`
+	Count  int           `placeholder:"N" help:"Exit after this many different messages, challenges not counted; run until interrupted when left out."`
 	Within time.Duration `placeholder:"DURATION" help:"Fail when they have not come within this time; wait for ever when left out."`
 }
 
@@ -78,7 +80,8 @@ type receiver struct {
 	seen map[string]bool // by webhook-id
 }
 
-// ServeHTTP checks the signature of a webhook and prints what it tells. A message that comes again is taken and said to be one.
+// ServeHTTP checks the signature of a webhook and prints a line about it. A message that comes again is accepted, and said to be a
+// repetition. A challenge is answered with its token, and does not count.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReceived))
 	if err == nil {
@@ -89,8 +92,29 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "the signature is not right", http.StatusUnauthorized)
 		return
 	}
+	if token := challengeIn(body); token != "" {
+		fmt.Fprintln(w, token)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		fmt.Fprintf(r.out, "confirmed\t%s\n", req.Header.Get(webhooks.HeaderWebhookID))
+		return
+	}
 	w.WriteHeader(http.StatusNoContent)
 	r.take(req.Header.Get(webhooks.HeaderWebhookID), body)
+}
+
+// challengeIn returns the token of a message that is a challenge.
+func challengeIn(body []byte) string {
+	var m struct {
+		Type string `json:"type"`
+		Data struct {
+			Challenge string `json:"challenge"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(body, &m) != nil || m.Type != cola.EventConfirm {
+		return ""
+	}
+	return m.Data.Challenge
 }
 
 func (r *receiver) take(id string, body []byte) {

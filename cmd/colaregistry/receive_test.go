@@ -21,7 +21,7 @@ func TestReceiver(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	enough := 0
+	enough, answer := 0, ""
 	r := &receiver{check: signer.Verify, out: &out, seen: map[string]bool{}, until: 2, enough: func() { enough++ }}
 	post := func(id, signed, body string) int {
 		now := time.Now()
@@ -35,6 +35,7 @@ func TestReceiver(t *testing.T) {
 		req.Header.Set(webhooks.HeaderWebhookSignature, signature)
 		w := httptest.NewRecorder()
 		r.ServeHTTP(w, req)
+		answer = w.Body.String()
 		return w.Code
 	}
 	const body = `{"type":"saved_search.ran","data":{"saved_search":{"name":"Herons"},"run":{"match_count":2},"labels":[{"ttb_id":"1","brand_name":"A"},{"ttb_id":"2","brand_name":"B"}]}}`
@@ -47,11 +48,15 @@ func TestReceiver(t *testing.T) {
 		{"msg_1", body, body, 204, "again\tmsg_1\n"},
 		{"msg_2", body, body + " ", 401, "refused\t"},
 		{"msg_2", `{"type":"destination.test","data":{}}`, `{"type":"destination.test","data":{}}`, 204, "verified\tmsg_2\tdestination.test\n"},
+		{"msg_4", `{"type":"destination.confirm","data":{"challenge":"KX7Q2MFA"}}`, `{"type":"destination.confirm","data":{"challenge":"KX7Q2MFA"}}`, 200, "confirmed\tmsg_4\n"},
 		{"msg_3", strings.Repeat("x", maxReceived+1), strings.Repeat("x", maxReceived+1), 401, "refused\t"},
 	} {
 		out.Reset()
 		if status := post(tt.id, tt.signed, tt.body); status != tt.status || !strings.HasPrefix(out.String(), tt.says) {
 			t.Errorf("%s: %d, %q", tt.id, status, out.String())
+		}
+		if (answer == "KX7Q2MFA\n") != (tt.id == "msg_4") {
+			t.Errorf("%s is answered with %q", tt.id, answer)
 		}
 	}
 	if enough != 1 {

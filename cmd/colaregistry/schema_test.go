@@ -80,6 +80,8 @@ func withSchema(labels, source string) (migrating, refusing map[string][]string)
 			"key create":           {"--account", who, "--name", "laptop"},
 			"key revoke":           {"1"},
 			"alerts tick":          {},
+			"secret reseal":        {},
+			"secret status":        {},
 			"app list":             {},
 			"app register":         {"--issuer", "https://issuer.example", "--client-id", "a", "--name", "A"},
 			"app disable":          {"1"},
@@ -101,7 +103,7 @@ func TestCommandsKnowWhatTheyDoWithSchemas(t *testing.T) {
 		there = append(there, strings.TrimPrefix(leaf.Path(), "colaregistry "))
 	}
 	migrating, refusing := withSchema("", "")
-	known := append(slices.Collect(maps.Keys(migrating)), "alerts receive", "demo", "secret create", "version") // which have no database
+	known := append(slices.Collect(maps.Keys(migrating)), "alerts receive", "demo", "secret create", "secret rotate", "version") // which have no database
 	for command := range refusing {
 		if command != "import --dry-run" {
 			known = append(known, command)

@@ -25,6 +25,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/connlimit"
 	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/security"
+	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/lookup"
@@ -101,7 +102,14 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := newServer(c, env, deployment{st, keys, publicURL, listener.Addr(), processors, admin})
+	v, err := c.vault(env, c.storeFlags, st, keys)
+	if err == nil {
+		err = sealClear(env, st, v)
+	}
+	if err != nil {
+		return err
+	}
+	s, err := newServer(c, env, deployment{st, keys, v, publicURL, listener.Addr(), processors, admin})
 	if err != nil {
 		return err
 	}
@@ -143,6 +151,7 @@ type server struct {
 type deployment struct {
 	store      store.Store
 	keys       *keyring.Keyring
+	vault      *vault.Vault
 	publicURL  string
 	listening  net.Addr
 	processors int // of the machine or its container
@@ -178,10 +187,10 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	s := &server{env: env, delay: c.DrainDelay, events: events, tokens: tokens}
 	s.engine = newEngine(env, d.store, engineOptions{
 		publicURL: d.publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: metrics,
-		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events,
+		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault,
 	})
 	if c.Alerts == "on" {
-		if err := s.alert(c, d.store, d.publicURL, metrics); err != nil {
+		if err := s.alert(c, d.store, d.vault, d.publicURL, metrics); err != nil {
 			return nil, err
 		}
 	}
@@ -228,8 +237,8 @@ func (s *server) people(c *serveCommand, d deployment, links auth.LinkPolicies) 
 }
 
 // alert makes the server run saved searches and send what they find.
-func (s *server) alert(c *serveCommand, st store.Store, publicURL string, metrics prometheus.Registerer) error {
-	senders, err := c.senders(publicURL, s.env.log)
+func (s *server) alert(c *serveCommand, st store.Store, v *vault.Vault, publicURL string, metrics prometheus.Registerer) error {
+	senders, err := c.senders(v, publicURL, s.env.log)
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,9 @@ func TestWalk(t *testing.T) {
 		script = strings.ReplaceAll(script, "go run ./cmd/colaregistry", "colaregistry")
 		walk := exec.Command(shell, "-c", script)
 		walk.Dir, walk.Env = t.TempDir(), append(os.Environ(), "COLAREGISTRY_DATA_DIR="+h.DataDir, "COLAREGISTRY_DATABASE_URL="+h.DatabaseURL, "PATH="+mustProgramDir(t)+":"+os.Getenv("PATH"))
+		if flags := h.keyFlags(t); flags != nil {
+			walk.Env = append(walk.Env, "COLAREGISTRY_SECRET_KEY_FILE="+flags[1])
+		}
 		out, err := walk.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)

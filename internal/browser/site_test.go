@@ -123,11 +123,7 @@ func (s *site) furnish() (had shown) {
 	search := s.saved("New wines from France", cola.SavedSearchFilters{TypeWine: cola.Some(true), OriginImported: cola.Some(true)}, true)
 	had.Search = search.UUID
 	s.saved("Lagers in cans", cola.SavedSearchFilters{Query: "lager", ContainerCan: cola.Some(true)}, false)
-	hook, _, err := r.CreateDestination(t.Context(), s.holder, cola.DestinationParams{Kind: "webhook", Address: "https://hooks.example.com/labels"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	had.Destination = hook.UUID
+	had.Destination = r.Endpoint(t, s.holder.Account, "https://hooks.example.com/labels")
 
 	label := s.use(laptop, nightly, app)
 	had.Label, had.Permittee = label.TTBID.String(), label.PermitNumber

@@ -107,24 +107,50 @@ const fileComment = "# Keys of a colaregistry deployment. The first one encrypts
 
 // Create writes a key file with one new key, readable by its owner only, and syncs it to disk. The file appears under its name
 // when it is complete. The error wraps fs.ErrExist when there is a file already.
-func Create(path string) (err error) {
+func Create(path string) error {
+	// Unlike a rename, a link never replaces a file.
+	if err := write(path, fileComment+NewKey()+"\n", os.Link); err != nil {
+		return fmt.Errorf("create key file: %w", err)
+	}
+	return nil
+}
+
+// AddFirst adds a new key to a key file, before the others, and returns its id. The other keys stay and still open what they
+// sealed.
+func AddFirst(path string) (ID, error) {
+	k, err := Load(path)
+	if err != nil {
+		return ID{}, err
+	}
+	content := fileComment + NewKey() + "\n"
+	for _, key := range k.keys {
+		content += base64.StdEncoding.EncodeToString(key.secret) + "\n"
+	}
+	if err := write(path, content, os.Rename); err != nil {
+		return ID{}, fmt.Errorf("add key: %w", err)
+	}
+	if k, err = Load(path); err != nil {
+		return ID{}, err
+	}
+	return k.keys[0].id, nil
+}
+
+// write writes a file under another name, syncs it, and has place give it its name.
+func write(path, content string, place func(from, to string) error) error {
 	dir := filepath.Dir(path)
 	file, err := os.CreateTemp(dir, ".key-*") // mode 0600
 	if err != nil {
-		return fmt.Errorf("create key file: %w", err)
+		return err
 	}
 	defer os.Remove(file.Name())
-	_, err = file.WriteString(fileComment + NewKey() + "\n")
+	_, err = file.WriteString(content)
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Link(file.Name(), path) // unlike a rename, this never replaces a file
+		err = place(file.Name(), path)
 	}
 	if err == nil {
 		err = syncDir(dir)
 	}
-	if err != nil {
-		return fmt.Errorf("create key file: %w", err)
-	}
-	return nil
+	return err
 }
 
 func syncDir(path string) error {

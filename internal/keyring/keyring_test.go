@@ -127,3 +127,30 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// TestAddFirst: a key that is added seals from then on, and the others still open.
+func TestAddFirst(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret.key")
+	if _, err := AddFirst(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a file: %v", err)
+	}
+	before, err := LoadOrCreate(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed := before.Box("test").Seal([]byte("secret"), nil)
+	added, err := AddFirst(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := Load(path)
+	if err != nil || len(after.IDs()) != 2 || after.IDs()[0] != added || after.IDs()[1] != before.IDs()[0] {
+		t.Fatalf("added %s: %v, %v", added, after.IDs(), err)
+	}
+	if got, err := after.Box("test").Open(sealed, nil); err != nil || string(got) != "secret" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v; want a file for its owner only", info.Mode(), err)
+	}
+}

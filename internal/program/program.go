@@ -62,8 +62,9 @@ type Options struct {
 
 // Server is a running server. It is stopped when the test ends.
 type Server struct {
-	URL string // scheme, host and port
-	Dir string // data directory
+	URL         string // scheme, host and port
+	Dir         string // data directory
+	DatabaseURL string // empty: the embedded database in Dir
 
 	t        testing.TB
 	options  Options
@@ -100,10 +101,9 @@ func Launch(t testing.TB, o Options) *Server {
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
-	s := &Server{URL: "http://" + o.Address, Dir: o.Dir, t: t, options: o}
+	s := &Server{URL: "http://" + o.Address, Dir: o.Dir, DatabaseURL: o.DatabaseURL, t: t, options: o}
 	flags := append([]string{"serve", "--listen", o.Address}, s.storeFlags()...)
-	if o.DatabaseURL != "" && !o.NoKeyFile {
-		file := filepath.Join(o.Dir, "secret.key")
+	if file := s.keyFile(); file != "" {
 		if _, err := keyring.LoadOrCreate(file); err != nil {
 			t.Fatal(err)
 		}
@@ -127,6 +127,14 @@ func (s *Server) storeFlags() []string {
 		flags = append(flags, "--database-url", s.options.DatabaseURL)
 	}
 	return flags
+}
+
+// keyFile returns the key file of a server on a database URL; it is empty where the server creates its own or has none.
+func (s *Server) keyFile() string {
+	if s.options.DatabaseURL == "" || s.options.NoKeyFile {
+		return ""
+	}
+	return filepath.Join(s.options.Dir, "secret.key")
 }
 
 // Stop shuts the server down. The test fails if it exits with an error. Stopping twice is harmless.
@@ -189,6 +197,9 @@ func (s *Server) Try(args ...string) (string, error) {
 	s.t.Helper()
 	cmd := kit.Command(s.t.Context(), Path(s.t), append(args, s.storeFlags()...)...)
 	cmd.Env = append(os.Environ(), s.options.Env...)
+	if file := s.keyFile(); file != "" {
+		cmd.Env = append(cmd.Env, "COLAREGISTRY_SECRET_KEY_FILE="+file)
+	}
 	out, err := kit.Succeed(cmd)
 	if err != nil {
 		return "", fmt.Errorf("colaregistry %s: %w", strings.Join(args, " "), err)

@@ -7,12 +7,45 @@ import (
 
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/vault"
+	"github.com/colaregistry/colaregistry/store"
 )
 
-// receiver is every destination: it takes what it is sent, or says what is wrong.
+// receiver is every destination: it takes what it is sent, and confirms when it is challenged, or says what is wrong.
 type receiver struct{ sent alerts.Sent }
 
-func (r receiver) Send(context.Context, alerts.Message) alerts.Sent { return r.sent }
+// Send implements alerts.Sender.
+func (r receiver) Send(_ context.Context, m alerts.Message) alerts.Sent {
+	sent := r.sent
+	sent.Verified = m.Event == cola.EventConfirm && sent.Fault == ""
+	return sent
+}
+
+// Endpoint makes a webhook whose endpoint has confirmed, for all searches of an account, and returns its UUID.
+func (r *Registry) Endpoint(t testing.TB, account cola.AccountID, address string) string {
+	t.Helper()
+	made, err := r.Store.CreateDestination(t.Context(), store.NewDestination{
+		Account: account, Kind: cola.KindWebhook, Address: address, State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.UUID
+}
+
+// Code returns the code of the latest challenge that an endpoint was sent.
+func (r *Registry) Code(t testing.TB, account cola.AccountID, destination string) string {
+	t.Helper()
+	d, err := r.Store.Destination(t.Context(), account, destination)
+	if err != nil {
+		t.Fatal(err)
+	}
+	challenge, err := r.Vault.Open(vault.Challenge, destination, d.Challenge.Sealed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cola.Challenge(challenge).Code()
+}
 
 // Deliver sends the messages that are due, each once. An empty fault has their receivers take them; another one is what every attempt fails with, for good.
 func (r *Registry) Deliver(t testing.TB, fault string) {

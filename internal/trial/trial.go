@@ -16,6 +16,8 @@ import (
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/internal/keyring"
+	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/search"
@@ -36,6 +38,7 @@ const labels = 300
 type Registry struct {
 	*registry.Service
 	Store store.Store
+	Vault *vault.Vault // seals what the store keeps
 
 	clock atomic.Int64
 }
@@ -83,8 +86,13 @@ func New(t testing.TB) *Registry {
 	index := search.New(search.Options{Logger: quiet})
 	ledger := quota.New(st, quota.Options{Rules: quota.Rules{UpgradeURL: PublicURL + "/plans"}, Logger: quiet})
 	r.Store = st
+	keys, err := keyring.Parse([]byte(keyring.NewKey()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Vault = vault.New(vault.Options{Keys: keys, Now: r.Now})
 	r.Service = registry.New(registry.Options{
-		Store: st, Index: index, Ledger: ledger, PublicURL: PublicURL, Now: r.Now, Logger: quiet, SendsMail: true,
+		Store: st, Index: index, Ledger: ledger, PublicURL: PublicURL, Now: r.Now, Logger: quiet, SendsMail: true, Vault: r.Vault,
 	})
 	built := make(chan struct{})
 	follower := registry.NewFollower(r.Service, registry.FollowerOptions{Built: func(registry.Build) { close(built) }})

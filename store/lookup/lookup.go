@@ -95,10 +95,10 @@ func (s *Store) Feed(ctx context.Context, hash store.FeedHash, runs, labels int)
 	return feed, err
 }
 
-// DestinationByToken implements store.Destinations.
-func (s *Store) DestinationByToken(ctx context.Context, token string) (d store.Destination, err error) {
-	err = s.pass(ctx, store.SecretDestination, token, func() error {
-		d, err = s.Store.DestinationByToken(ctx, token)
+// DestinationByLink implements store.Destinations.
+func (s *Store) DestinationByLink(ctx context.Context, hash []byte) (d store.Destination, err error) {
+	err = s.pass(ctx, store.SecretDestination, string(hash), func() error {
+		d, err = s.Store.DestinationByLink(ctx, hash)
 		return err
 	})
 	return d, err

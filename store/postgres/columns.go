@@ -188,6 +188,8 @@ func clearField(field any) error {
 		*f = nil
 	case **store.FeedHash:
 		*f = nil
+	case *[]byte:
+		*f = nil
 	default:
 		return fmt.Errorf("%T cannot hold NULL", field)
 	}

@@ -25,7 +25,7 @@ const (
 const (
 	lockAddress = `SELECT pg_advisory_xact_lock($1, $2)`
 	selectAsked = `SELECT coalesce($5::timestamptz, clock_timestamp()),
-		(SELECT asked_at FROM confirmations_asked WHERE account_id = $1 AND address_folded = $2 ORDER BY asked_at DESC LIMIT 1),
+		(SELECT asked_at FROM confirmations_asked WHERE account_id = $1 AND address_folded = $2 ORDER BY asked_at DESC LIMIT 1 OFFSET $6::bigint - 1),
 		(SELECT asked_at FROM confirmations_asked WHERE account_id = $1 ORDER BY asked_at DESC LIMIT 1 OFFSET $3::bigint - 1),
 		(SELECT asked_at FROM confirmations_asked WHERE address_folded = $2 ORDER BY asked_at DESC LIMIT 1 OFFSET $4::bigint - 1)`
 	insertAsked = `INSERT INTO confirmations_asked (account_id, address_folded, asked_at) VALUES ($1, $2, $3)`
@@ -55,25 +55,26 @@ func (s *Store) AskToConfirm(ctx context.Context, account cola.AccountID, uuid s
 	return d, nil
 }
 
-// ask has whoever has the address of a destination asked, unless that was done often enough. Its account is held; the address is from then
-// on, and the clock is read when it is.
+// ask asks the recipient of a destination to confirm it, unless that was done often enough. Its account is held; the recipient is
+// from then on, and the clock is read when it is.
 func (s *Store) ask(ctx context.Context, tx pgx.Tx, d *store.Destination, ask *store.Ask) (cola.Delivery, error) {
 	if err := records.CheckAskable(d); err != nil {
 		return cola.Delivery{}, err
 	}
-	folded := cola.FoldAddress(d.Kind, d.Address.V)
-	if _, err := tx.Exec(ctx, lockAddress, addressLocks, addressLock(folded)); err != nil {
+	recipient := store.Recipient(d.Kind, d.Address.V)
+	if _, err := tx.Exec(ctx, lockAddress, addressLocks, addressLock(recipient)); err != nil {
 		return cola.Delivery{}, err
 	}
 	var now time.Time
 	var asked records.Asked
-	err := tx.QueryRow(ctx, selectAsked, int64(d.Account), folded, int64(ask.Limits.ByAccount), int64(ask.Limits.OfAddress), s.clock()).
+	err := tx.QueryRow(ctx, selectAsked, int64(d.Account), recipient, int64(ask.Limits.ByAccount), int64(ask.Limits.OfAddress), s.clock(),
+		int64(max(1, ask.Limits.ByBoth))).
 		Scan(fields{&now, &asked.Again, &asked.ByAccount, &asked.OfAddress})
 	if err == nil {
 		err = asked.Check(ask.Limits, now)
 	}
 	if err == nil {
-		_, err = tx.Exec(ctx, insertAsked, int64(d.Account), folded, now)
+		_, err = tx.Exec(ctx, insertAsked, int64(d.Account), recipient, now)
 	}
 	if err != nil {
 		return cola.Delivery{}, err
@@ -81,10 +82,10 @@ func (s *Store) ask(ctx context.Context, tx pgx.Tx, d *store.Destination, ask *s
 	return addMessage(ctx, tx, d, cola.EventConfirm, ask.Due)
 }
 
-// addressLock makes the second half of an address's lock. Two addresses may have the same one: they then wait for each other.
-func addressLock(folded string) int32 {
+// addressLock makes the second half of a recipient's lock. Two recipients may share one: they then wait for each other.
+func addressLock(recipient string) int32 {
 	h := fnv.New32a()
-	h.Write([]byte(folded))
+	h.Write([]byte(recipient))
 	return int32(h.Sum32())
 }
 

@@ -10,16 +10,16 @@ import (
 // The columns that are filled of what is sent.
 var (
 	filledDestination = []string{"id", "search_id", "uuid", "account_id", "kind", "address", "address_folded", "send_empty", "state", "reason", "token",
-		"secret", "old_secret", "old_secret_until", "created_at", "last_delivered_at", "failing_since"}
+		"link_hash", "verified_at", "secret", "old_secret", "old_secret_until", "challenge", "challenge_tries", "created_at", "last_delivered_at", "failing_since"}
 	filledDelivery = []string{"id", "message_id", "account_id", "destination_id", "search_id", "run_id", "event", "kind", "state", "error", "attempts",
 		"created_at", "first_attempt_at", "next_attempt_at", "settled_at"}
 	filledAttempt = []string{"delivery_id", "n", "at", "took", "status", "error"}
 )
 
 func (d dumper) destinations() error {
-	query := `SELECT d.id, coalesce(d.search_id, 0), ` + destinationNames + ` FROM ` + destinationTables + ` ORDER BY d.id`
+	query := `SELECT d.id, coalesce(d.search_id, 0), d.link_hash, ` + destinationNames + ` FROM ` + destinationTables + ` ORDER BY d.id`
 	return d.rows(store.ItemDestination, query, func(i *store.Item) fields {
-		return append(fields{&i.Destination.ID, &i.Destination.Search}, destinationColumns(&i.Destination.Destination)...)
+		return append(fields{&i.Destination.ID, &i.Destination.Search, &i.Destination.LinkHash}, destinationColumns(&i.Destination.Destination)...)
 	}, nil)
 }
 
@@ -67,6 +67,6 @@ func (f *filler) addDestination(d *store.StoredDestination) {
 	}
 	secrets := &d.Secrets
 	f.add(f.destinations, d.ID, orNull(d.Search, d.Search != 0), d.UUID, int64(d.Account), d.Kind, address, folded, d.SendEmpty, d.State,
-		encode(&d.Reason), d.Token, orNull(secrets.Current, secrets.Current != ""), orNull(secrets.Old, secrets.Old != ""), encode(&secrets.OldUntil),
-		d.CreatedAt.Time(), encode(&d.LastDeliveredAt), encode(&d.FailingSince))
+		encode(&d.Reason), d.UUID, orNull(d.LinkHash, d.LinkHash != nil), encode(&d.VerifiedAt), orNull(secrets.Current, secrets.Current != ""), orNull(secrets.Old, secrets.Old != ""), encode(&secrets.OldUntil),
+		orNull(d.Challenge.Sealed, d.Challenge.Sealed != ""), int64(d.Challenge.Tries), d.CreatedAt.Time(), encode(&d.LastDeliveredAt), encode(&d.FailingSince))
 }

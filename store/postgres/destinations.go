@@ -17,21 +17,24 @@ import (
 const (
 	// destinationNames are what destinationColumns takes, of destinationTables.
 	destinationNames = `d.uuid, d.account_id, o.uuid, d.kind, coalesce(d.address, CASE WHEN a.email NOT LIKE '%://%#%' THEN a.email END), d.address IS NULL,
-		d.send_empty, d.state, d.reason, d.token, d.secret, d.old_secret, d.old_secret_until, d.created_at, d.last_delivered_at, d.failing_since`
+		d.send_empty, d.state, d.reason, d.verified_at, d.secret, d.old_secret, d.old_secret_until, d.challenge, d.challenge_tries,
+		d.created_at, d.last_delivered_at, d.failing_since`
 	destinationTables = `destinations d JOIN accounts a ON a.id = d.account_id LEFT JOIN saved_searches o ON o.id = d.search_id`
 
 	selectDestinations     = `SELECT ` + destinationNames + ` FROM ` + destinationTables
 	destinationByUUID      = selectDestinations + ` WHERE d.account_id = $1 AND d.uuid = $2`
 	holdDestination        = destinationByUUID + ` FOR NO KEY UPDATE OF d`
-	destinationByToken     = selectDestinations + ` WHERE d.token = $1`
+	destinationByLink      = selectDestinations + ` WHERE d.link_hash = $1`
 	selectDestinationsPage = selectDestinations + ` WHERE d.account_id = $1 ORDER BY d.id LIMIT $2 OFFSET $3`
 	countDestinations      = `SELECT count(*) FROM destinations WHERE account_id = $1`
 	sameDestination        = `SELECT EXISTS (SELECT 1 FROM destinations d JOIN accounts a ON a.id = d.account_id
 		WHERE d.account_id = $1 AND d.kind = $2 AND coalesce(d.address_folded, a.email_folded) = $3 AND coalesce(d.search_id, 0) = $4)`
-	insertDestination = `INSERT INTO destinations (account_id, search_id, kind, address, address_folded, send_empty, state, secret, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9, clock_timestamp())) RETURNING uuid`
+	insertDestination = `INSERT INTO destinations (uuid, account_id, search_id, kind, address, address_folded, send_empty, state, secret, challenge,
+			verified_at, created_at)
+		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, CASE WHEN $11::boolean THEN t.now END, t.now
+		FROM (SELECT coalesce($12::timestamptz, clock_timestamp()) AS now) t`
 	updateDestination = `UPDATE destinations SET state = $3, reason = $4, send_empty = $5, failing_since = $6, secret = $7, old_secret = $8,
-		old_secret_until = $9 WHERE account_id = $1 AND uuid = $2 RETURNING id`
+		old_secret_until = $9, challenge = $10, challenge_tries = $11, verified_at = $12 WHERE account_id = $1 AND uuid = $2 RETURNING id`
 	deleteDestination = `DELETE FROM destinations WHERE account_id = $1 AND uuid = $2`
 	// skipPending settles what was to be sent to a destination, at an instant, with a text. What is about the destination goes elsewhere.
 	// Attempts under way go on, and what comes of them is noted.
@@ -42,8 +45,8 @@ const (
 
 // destinationColumns says where destinationNames are scanned to.
 func destinationColumns(d *store.Destination) fields {
-	return fields{&d.UUID, &d.Account, &d.SavedSearch, &d.Kind, &d.Address, &d.Own, &d.SendEmpty, &d.State, &d.Reason, &d.Token,
-		&d.Secrets.Current, &d.Secrets.Old, &d.Secrets.OldUntil, &d.CreatedAt, &d.LastDeliveredAt, &d.FailingSince}
+	return fields{&d.UUID, &d.Account, &d.SavedSearch, &d.Kind, &d.Address, &d.Own, &d.SendEmpty, &d.State, &d.Reason,
+		&d.VerifiedAt, &d.Secrets.Current, &d.Secrets.Old, &d.Secrets.OldUntil, &d.Challenge.Sealed, &d.Challenge.Tries, &d.CreatedAt, &d.LastDeliveredAt, &d.FailingSince}
 }
 
 // readDestination returns the destination of a query, or ErrNotFound: also where a text was asked for that is none.
@@ -87,13 +90,13 @@ func (s *Store) createDestination(ctx context.Context, tx pgx.Tx, n store.NewDes
 	if err := roomForDestination(ctx, tx, n, search); err != nil {
 		return made, err
 	}
-	var uuid string
-	err = tx.QueryRow(ctx, insertDestination, int64(n.Account), orNull(search, search != 0), n.Kind, n.Address, cola.FoldAddress(n.Kind, n.Address),
-		n.SendEmpty, n.State, orNull(n.Secret, n.Secret != ""), s.clock()).Scan(fields{&uuid})
+	id := records.UUIDOf(n)
+	_, err = tx.Exec(ctx, insertDestination, id, int64(n.Account), orNull(search, search != 0), n.Kind, n.Address, cola.FoldAddress(n.Kind, n.Address),
+		n.SendEmpty, n.State, orNull(n.Secret, n.Secret != ""), orNull(n.Challenge, n.Challenge != ""), n.Verified(), s.clock())
 	if err != nil {
 		return made, err
 	}
-	return readDestination(ctx, tx, destinationByUUID, int64(n.Account), uuid)
+	return readDestination(ctx, tx, destinationByUUID, int64(n.Account), id)
 }
 
 // roomForDestination fails with ErrExists when an account has the destination, for the search with the id or with zero for all, and
@@ -124,10 +127,10 @@ func (s *Store) Destination(ctx context.Context, account cola.AccountID, uuid st
 	return d, err
 }
 
-// DestinationByToken implements store.Destinations.
-func (s *Store) DestinationByToken(ctx context.Context, token string) (d store.Destination, err error) {
+// DestinationByLink implements store.Destinations.
+func (s *Store) DestinationByLink(ctx context.Context, hash []byte) (d store.Destination, err error) {
 	err = s.read(ctx, "find destination", func() (err error) {
-		d, err = readDestination(ctx, s.general, destinationByToken, token)
+		d, err = readDestination(ctx, s.general, destinationByLink, hash)
 		return err
 	})
 	return d, err
@@ -175,7 +178,8 @@ func (s *Store) updateDestination(ctx context.Context, tx pgx.Tx, account cola.A
 	var id int64
 	secrets := &d.Secrets
 	err = tx.QueryRow(ctx, updateDestination, int64(account), uuid, d.State, encode(&d.Reason), d.SendEmpty, encode(&d.FailingSince),
-		orNull(secrets.Current, secrets.Current != ""), orNull(secrets.Old, secrets.Old != ""), encode(&secrets.OldUntil)).Scan(fields{&id})
+		orNull(secrets.Current, secrets.Current != ""), orNull(secrets.Old, secrets.Old != ""), encode(&secrets.OldUntil),
+		orNull(d.Challenge.Sealed, d.Challenge.Sealed != ""), d.Challenge.Tries, encode(&d.VerifiedAt)).Scan(fields{&id})
 	if text := d.Skipping(); err == nil && text != "" {
 		_, err = tx.Exec(ctx, skipPending, id, s.clock(), text)
 	}

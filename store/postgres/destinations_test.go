@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"database/sql"
 	"testing"
 	"time"
 
@@ -14,6 +15,36 @@ func TestSchemaBeforeDeliveries(t *testing.T) {
 	url := oldDatabase(t, 9, storetest.RowsBeforeDeliveries("to_timestamp(1763640000)", "to_timestamp(1763650000)"),
 		`SELECT setval(pg_get_serial_sequence('accounts', 'id'), 2)`)
 	storetest.CheckRowsBeforeDeliveries(t, mustOpen(t, url, Options{Logger: quiet()}))
+}
+
+// TestSchemaBeforeSecrets: endpoints that took a message stay active, and processes of the version before, which cannot sign with
+// sealed secrets, claim nothing.
+func TestSchemaBeforeSecrets(t *testing.T) {
+	const created = "to_timestamp(1763640000)"
+	url := oldDatabase(t, 14, storetest.RowsBeforeSecrets(created), `SELECT setval(pg_get_serial_sequence('accounts', 'id'), 1)`)
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	s := mustOpen(t, url, Options{Logger: quiet()})
+	storetest.CheckRowsBeforeSecrets(t, s, created, func(statement string) error {
+		_, err := db.Exec(statement)
+		return err
+	})
+	due := time.Now()
+	if _, err := s.AddTest(t.Context(), 1, "taken", due); err != nil {
+		t.Fatal(err)
+	}
+	claim := `UPDATE deliveries SET hold = hold + 1, held_until = now() + interval '1 hour' RETURNING id`
+	if rows, err := db.Exec(claim); err != nil {
+		t.Fatal(err)
+	} else if n, _ := rows.RowsAffected(); n != 0 {
+		t.Errorf("the version before claims %d deliveries", n)
+	}
+	if claimed, err := s.ClaimDeliveries(t.Context(), due, []string{cola.KindWebhook}, 10, time.Hour); err != nil || len(claimed) != 1 {
+		t.Errorf("claimed %v, %v; want the test", claimed, err)
+	}
 }
 
 // TestRunWaitsForDeletion: a run that is recorded while a destination is being deleted waits, and is then told to nobody there.

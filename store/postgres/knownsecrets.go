@@ -12,7 +12,7 @@ const (
 	knownSessions     = `SELECT name FROM sessions WHERE name = ANY($1)`
 	knownSignInLinks  = `SELECT hash FROM sign_in_links WHERE hash = ANY($1)`
 	knownFeeds        = `SELECT feed_hash FROM saved_searches WHERE feed_hash = ANY($1)`
-	knownDestinations = `SELECT token FROM destinations WHERE token = ANY($1)`
+	knownDestinations = `SELECT link_hash FROM destinations WHERE link_hash = ANY($1)`
 )
 
 // KnownSecrets implements store.SecretFinder.
@@ -27,7 +27,7 @@ func (s *Store) KnownSecrets(ctx context.Context, kind store.SecretKind, names [
 	case store.SecretFeed:
 		return s.knownHashes(ctx, knownFeeds, names)
 	case store.SecretDestination:
-		return s.knownTexts(ctx, knownDestinations, names)
+		return s.knownHashes(ctx, knownDestinations, names)
 	}
 	return nil, failed(findSecrets, fmt.Errorf("unknown kind of secret %q", kind))
 }

@@ -82,7 +82,7 @@ func planned() map[string]string {
 		"settling of pauses":        settlePauses,
 		"creation by key":           selectCreation,
 		"destination by UUID":       destinationByUUID,
-		"destination by token":      destinationByToken,
+		"destination by link":       destinationByLink,
 		"destinations":              selectDestinationsPage,
 		"number of destinations":    countDestinations,
 		"destinations alike":        sameDestination,

@@ -3,15 +3,18 @@ package records
 import (
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Asked are the requests to confirm an address that may be in the way of another one; zero for none.
+// Asked are the requests to confirm a destination that may be in the way of another one: of the latest, those that fill a limit.
+// Zero: none.
 type Asked struct {
-	Again     time.Time // the latest of the account to the address
-	ByAccount time.Time // of the latest of the account, the one that fills its number
-	OfAddress time.Time // of the latest to the address, the one that fills its number
+	Again     time.Time // of the account to the recipient
+	ByAccount time.Time // of the account
+	OfAddress time.Time // to the recipient
 }
 
 // Check fails with a store.AskedError while any of them is in the way.
@@ -32,12 +35,20 @@ func (a Asked) Check(l store.AskLimits, now time.Time) error {
 	return nil
 }
 
-// CheckAskable refuses, with store.ErrNotActive, to ask anybody about a destination that has no e-mail address.
+// CheckAskable refuses, with store.ErrNotActive, to ask the recipient of a destination that has no address.
 func CheckAskable(d *store.Destination) error {
-	if d.Kind != cola.KindEmail || !d.Address.OK {
+	if !d.Address.OK {
 		return store.ErrNotActive
 	}
 	return nil
+}
+
+// UUIDOf returns the UUID of a destination to be created.
+func UUIDOf(n store.NewDestination) string {
+	if n.UUID != "" {
+		return n.UUID
+	}
+	return uuid.NewString()
 }
 
 // CheckTestable refuses, with store.ErrNotActive, a message for trials that nobody would be sent.

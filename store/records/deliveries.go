@@ -44,11 +44,15 @@ type DestinationState struct {
 	Reason          cola.Text
 	LastDeliveredAt time.Time
 	FailingSince    time.Time
+	VerifiedAt      time.Time
 }
 
 // Columns returns the columns of the row of a destination that keep it.
 func (d *DestinationState) Columns() []Column {
-	return []Column{{"state", &d.State}, {"reason", &d.Reason}, {"last_delivered_at", &d.LastDeliveredAt}, {"failing_since", &d.FailingSince}}
+	return []Column{
+		{"state", &d.State}, {"reason", &d.Reason}, {"last_delivered_at", &d.LastDeliveredAt}, {"failing_since", &d.FailingSince},
+		{"verified_at", &d.VerifiedAt},
+	}
 }
 
 // Ended returns when an attempt ended, as it is kept.
@@ -92,6 +96,8 @@ func (r *Attempted) noteAtDestination(a *store.Attempt) (paused bool) {
 		d.FailingSince = kept(a.At)
 	}
 	switch {
+	case a.Verified && d.State == cola.DestinationPending:
+		d.State, d.VerifiedAt = cola.DestinationActive, ended
 	case a.Pause == cola.ReasonGone && d.State != cola.DestinationDisabled:
 		d.State, d.Reason = cola.DestinationDisabled, cola.ReasonGone
 		return true

@@ -12,7 +12,7 @@ import (
 
 const (
 	selectAsked = `SELECT
-		(SELECT asked_at FROM confirmations_asked WHERE account_id = ?1 AND address_folded = ?2 ORDER BY asked_at DESC LIMIT 1),
+		(SELECT asked_at FROM confirmations_asked WHERE account_id = ?1 AND address_folded = ?2 ORDER BY asked_at DESC LIMIT 1 OFFSET ?5 - 1),
 		(SELECT asked_at FROM confirmations_asked WHERE account_id = ?1 ORDER BY asked_at DESC LIMIT 1 OFFSET ?3 - 1),
 		(SELECT asked_at FROM confirmations_asked WHERE address_folded = ?2 ORDER BY asked_at DESC LIMIT 1 OFFSET ?4 - 1)`
 	insertAsked = `INSERT INTO confirmations_asked (account_id, address_folded, asked_at) VALUES (?, ?, ?)`
@@ -38,15 +38,15 @@ func (s *Store) AskToConfirm(ctx context.Context, account cola.AccountID, uuid s
 	return d, nil
 }
 
-// ask has whoever has the address of a destination asked, unless that was done often enough, within a transaction that writes: there is
-// one at a time.
+// ask asks the recipient of a destination to confirm it, unless that was done often enough, within a transaction that writes: there
+// is one at a time.
 func (s *Store) ask(ctx context.Context, d *store.Destination, ask *store.Ask) (cola.Delivery, error) {
 	if err := records.CheckAskable(d); err != nil {
 		return cola.Delivery{}, err
 	}
-	now, folded := s.instant(), cola.FoldAddress(d.Kind, d.Address.V)
+	now, recipient := s.instant(), store.Recipient(d.Kind, d.Address.V)
 	var asked records.Asked
-	err := s.ledger.row(ctx, selectAsked, int64(d.Account), folded, ask.Limits.ByAccount, ask.Limits.OfAddress).
+	err := s.ledger.row(ctx, selectAsked, int64(d.Account), recipient, ask.Limits.ByAccount, ask.Limits.OfAddress, max(1, ask.Limits.ByBoth)).
 		Scan(target{&asked.Again}, target{&asked.ByAccount}, target{&asked.OfAddress})
 	if err == nil {
 		err = asked.Check(ask.Limits, now)
@@ -55,7 +55,7 @@ func (s *Store) ask(ctx context.Context, d *store.Destination, ask *store.Ask) (
 		err = s.ledger.exec(ctx, forgetAsked, now.Add(-store.AsksKept).UnixMicro())
 	}
 	if err == nil {
-		err = s.ledger.exec(ctx, insertAsked, int64(d.Account), folded, now.UnixMicro())
+		err = s.ledger.exec(ctx, insertAsked, int64(d.Account), recipient, now.UnixMicro())
 	}
 	if err != nil {
 		return cola.Delivery{}, err

@@ -13,20 +13,21 @@ import (
 const (
 	// destinationNames are what destinationTargets takes, of destinationTables.
 	destinationNames = `d.uuid, d.account_id, o.uuid, d.kind, coalesce(d.address, CASE WHEN a.email NOT LIKE '%://%#%' THEN a.email END), d.address IS NULL,
-		d.send_empty, d.state, d.reason, d.token, d.secret, d.old_secret, d.old_secret_until, d.created_at, d.last_delivered_at, d.failing_since`
+		d.send_empty, d.state, d.reason, d.verified_at, d.secret, d.old_secret, d.old_secret_until, d.challenge, d.challenge_tries,
+		d.created_at, d.last_delivered_at, d.failing_since`
 	destinationTables = `destinations d JOIN accounts a ON a.id = d.account_id LEFT JOIN saved_searches o ON o.id = d.search_id`
 
 	selectDestinations     = `SELECT ` + destinationNames + ` FROM ` + destinationTables
 	destinationByUUID      = selectDestinations + ` WHERE d.account_id = ? AND d.uuid = ?`
-	destinationByToken     = selectDestinations + ` WHERE d.token = ?`
+	destinationByLink      = selectDestinations + ` WHERE d.link_hash = ?`
 	selectDestinationsPage = selectDestinations + ` WHERE d.account_id = ? ORDER BY d.id LIMIT ? OFFSET ?`
 	countDestinations      = `SELECT count(*) FROM destinations WHERE account_id = ?`
 	sameDestination        = `SELECT EXISTS (SELECT 1 FROM destinations d JOIN accounts a ON a.id = d.account_id
 		WHERE d.account_id = ? AND d.kind = ? AND coalesce(d.address_folded, a.email_folded) = ? AND coalesce(d.search_id, 0) = ?)`
-	insertDestination = `INSERT INTO destinations (account_id, search_id, kind, address, address_folded, send_empty, state, secret, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING uuid`
-	updateDestination = `UPDATE destinations SET state = ?, reason = ?, send_empty = ?, failing_since = ?, secret = ?, old_secret = ?, old_secret_until = ?
-		WHERE account_id = ? AND uuid = ? RETURNING id`
+	insertDestination = `INSERT INTO destinations (uuid, account_id, search_id, kind, address, address_folded, send_empty, state, secret, challenge, verified_at, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	updateDestination = `UPDATE destinations SET state = ?, reason = ?, send_empty = ?, failing_since = ?, secret = ?, old_secret = ?, old_secret_until = ?,
+		challenge = ?, challenge_tries = ?, verified_at = ? WHERE account_id = ? AND uuid = ? RETURNING id`
 	deleteDestination = `DELETE FROM destinations WHERE account_id = ? AND uuid = ?`
 	// skipPending settles what was to be sent to a destination, at an instant, with a text. What is about the destination goes elsewhere.
 	// Attempts under way go on, and what comes of them is noted.
@@ -38,8 +39,8 @@ const (
 // destinationTargets returns what to scan destinationNames into.
 func destinationTargets(d *store.Destination) []any {
 	return []any{&d.UUID, &d.Account, target{&d.SavedSearch}, &d.Kind, target{&d.Address}, target{&d.Own},
-		target{&d.SendEmpty}, &d.State, target{&d.Reason}, &d.Token, target{&d.Secrets.Current}, target{&d.Secrets.Old}, target{&d.Secrets.OldUntil},
-		&d.CreatedAt, target{&d.LastDeliveredAt}, target{&d.FailingSince}}
+		target{&d.SendEmpty}, &d.State, target{&d.Reason}, target{&d.VerifiedAt}, target{&d.Secrets.Current}, target{&d.Secrets.Old},
+		target{&d.Secrets.OldUntil}, target{&d.Challenge.Sealed}, &d.Challenge.Tries, &d.CreatedAt, target{&d.LastDeliveredAt}, target{&d.FailingSince}}
 }
 
 // scanDestination reads a destination, or fails with ErrNotFound.
@@ -86,14 +87,14 @@ func (s *Store) createDestination(ctx context.Context, n store.NewDestination) (
 	if err != nil {
 		return made, err
 	}
-	var uuid string
-	folded, now := cola.FoldAddress(n.Kind, n.Address), s.instant()
-	err = s.ledger.row(ctx, insertDestination, int64(n.Account), orNull(search, search != 0), n.Kind, n.Address, folded, bit(n.SendEmpty), n.State,
-		orNull(n.Secret, n.Secret != ""), now.UnixMicro()).Scan(&uuid)
+	id, now := records.UUIDOf(n), s.instant()
+	err = s.ledger.exec(ctx, insertDestination, id, int64(n.Account), orNull(search, search != 0), n.Kind, n.Address,
+		cola.FoldAddress(n.Kind, n.Address), bit(n.SendEmpty), n.State, orNull(n.Secret, n.Secret != ""), orNull(n.Challenge, n.Challenge != ""),
+		orNull(now.UnixMicro(), n.Verified()), now.UnixMicro())
 	if err != nil {
 		return made, err
 	}
-	return scanDestination(s.ledger.row(ctx, destinationByUUID, int64(n.Account), uuid))
+	return scanDestination(s.ledger.row(ctx, destinationByUUID, int64(n.Account), id))
 }
 
 // roomForDestination fails with ErrExists when an account has the destination, for the search with the id or with zero for all, and
@@ -120,9 +121,9 @@ func (s *Store) Destination(ctx context.Context, account cola.AccountID, uuid st
 	return s.readDestination(ctx, "read destination", destinationByUUID, int64(account), uuid)
 }
 
-// DestinationByToken implements store.Destinations.
-func (s *Store) DestinationByToken(ctx context.Context, token string) (store.Destination, error) {
-	return s.readDestination(ctx, "find destination", destinationByToken, token)
+// DestinationByLink implements store.Destinations.
+func (s *Store) DestinationByLink(ctx context.Context, hash []byte) (store.Destination, error) {
+	return s.readDestination(ctx, "find destination", destinationByLink, hash)
 }
 
 func (s *Store) readDestination(ctx context.Context, operation, query string, args ...any) (store.Destination, error) {
@@ -179,7 +180,8 @@ func (s *Store) updateDestination(ctx context.Context, account cola.AccountID, u
 	var id int64
 	secrets := &d.Secrets
 	err = s.ledger.row(ctx, updateDestination, d.State, encode(&d.Reason), bit(d.SendEmpty), encode(&d.FailingSince),
-		orNull(secrets.Current, secrets.Current != ""), orNull(secrets.Old, secrets.Old != ""), encode(&secrets.OldUntil), int64(account), uuid).Scan(&id)
+		orNull(secrets.Current, secrets.Current != ""), orNull(secrets.Old, secrets.Old != ""), encode(&secrets.OldUntil),
+		orNull(d.Challenge.Sealed, d.Challenge.Sealed != ""), d.Challenge.Tries, encode(&d.VerifiedAt), int64(account), uuid).Scan(&id)
 	if text := d.Skipping(); err == nil && text != "" {
 		err = s.ledger.exec(ctx, skipPending, id, s.instant().UnixMicro(), text)
 	}

@@ -14,7 +14,7 @@ const (
 	knownSessions     = `SELECT name FROM sessions WHERE name IN (SELECT value FROM json_each(?))`
 	knownSignInLinks  = `SELECT hash FROM sign_in_links WHERE hash IN (SELECT unhex(value) FROM json_each(?))`
 	knownFeeds        = `SELECT feed_hash FROM saved_searches WHERE feed_hash IN (SELECT unhex(value) FROM json_each(?))`
-	knownDestinations = `SELECT token FROM destinations WHERE token IN (SELECT value FROM json_each(?))`
+	knownDestinations = `SELECT link_hash FROM destinations WHERE link_hash IN (SELECT unhex(value) FROM json_each(?))`
 )
 
 // knownQuery returns the query for a kind of secret, and whether its names are texts and not hashes.
@@ -29,7 +29,7 @@ func knownQuery(kind store.SecretKind) (query string, texts bool, err error) {
 	case store.SecretFeed:
 		return knownFeeds, false, nil
 	case store.SecretDestination:
-		return knownDestinations, true, nil
+		return knownDestinations, false, nil
 	}
 	return "", false, fmt.Errorf("unknown kind of secret %q", kind)
 }

@@ -65,7 +65,7 @@ func planned() map[string]string {
 		"settling of pauses":       settlePauses,
 		"creation by key":          selectCreation,
 		"destination by UUID":      destinationByUUID,
-		"destination by token":     destinationByToken,
+		"destination by link":      destinationByLink,
 		"number of destinations":   countDestinations,
 		"destinations alike":       sameDestination,
 		"change of destination":    updateDestination,

@@ -72,6 +72,12 @@ func (w *writer) affect(ctx context.Context, query string, args ...any) (int64, 
 	return result.RowsAffected()
 }
 
+// setPragma changes a setting of the connection; only within transact.
+func (w *writer) setPragma(ctx context.Context, setting string) error {
+	_, err := w.conn.ExecContext(ctx, "PRAGMA "+setting)
+	return err
+}
+
 // query reads within transact.
 func (w *writer) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	stmt, err := w.prepared(ctx, query)

@@ -51,6 +51,8 @@ func changedDestinationComesBack(t *testing.T, st store.Store, _ *clock) {
 		func(d *store.Destination) {
 			d.Secrets = store.Secrets{Current: "whsec_new", Old: secret, OldUntil: epoch.Add(24 * time.Hour)}
 		},
+		func(d *store.Destination) { d.Challenge = store.Challenge{Sealed: "sealed:1", Tries: 3} },
+		func(d *store.Destination) { d.VerifiedAt = epoch.Add(time.Minute) },
 		inState(cola.DestinationDisabled, cola.ReasonGone),
 		func(d *store.Destination) {
 			d.State, d.Reason, d.FailingSince, d.Secrets = cola.DestinationActive, cola.Opt[string]{}, cola.Opt[cola.Timestamp]{}, store.Secrets{Current: "whsec_newer"}
@@ -61,7 +63,7 @@ func changedDestinationComesBack(t *testing.T, st store.Store, _ *clock) {
 		changed := changeDestination(t, st, shown, func(d *store.Destination) {
 			same(t, "what is changed", shown, *d)
 			change(d)
-			d.UUID, d.Kind, d.Address, d.Own, d.Token, d.Account, d.CreatedAt = "x", "x", cola.Some("x"), true, "x", 42, 1 // which stay
+			d.UUID, d.Kind, d.Address, d.Own, d.Account, d.CreatedAt = "x", "x", cola.Some("x"), true, 42, 1 // which stay
 		})
 		same(t, "changed", want, changed)
 		found, err := st.Destination(t.Context(), a.ID, want.UUID)
@@ -94,6 +96,7 @@ func refusedDestinationChange(t *testing.T, st store.Store, _ *clock) {
 		"a reason with a NUL":    func(d *store.Destination) { d.Reason = cola.Some("\x00") },
 		"a secret of bytes":      func(d *store.Destination) { d.Secrets.Current = "\xff" },
 		"an old secret of bytes": func(d *store.Destination) { d.Secrets.Old = "\xff" },
+		"a challenge of bytes":   func(d *store.Destination) { d.Challenge.Sealed = "\xff" },
 	} {
 		if err := refuse(spoil, nil); !errors.Is(err, store.ErrMalformed) {
 			t.Errorf("%s: %v, want ErrMalformed", name, err)

@@ -85,11 +85,11 @@ func ownDestinationIsThere(t *testing.T, st store.Store, c *clock) {
 		address cola.Opt[string]
 	}{{made, cola.Some("Ann@Example.com")}, {named, cola.Opt[string]{}}, {verified, cola.Some("Ben@example.com")}} {
 		list := mustDestinations(t, st, k.account.ID)
-		if len(list) != 1 || list[0].UUID == "" || list[0].Token == "" {
-			t.Fatalf("destinations of account %d: %+v, want one with a uuid and a token", k.account.ID, list)
+		if len(list) != 1 || list[0].UUID == "" {
+			t.Fatalf("destinations of account %d: %+v, want one with a uuid", k.account.ID, list)
 		}
 		want := cola.Destination{UUID: list[0].UUID, Kind: cola.KindEmail, Address: k.address, State: cola.DestinationActive, CreatedAt: cola.TimestampOf(epoch)}
-		same(t, "destination", store.Destination{Destination: want, Account: k.account.ID, Own: true, Token: list[0].Token}, list[0])
+		same(t, "destination", store.Destination{Destination: want, Account: k.account.ID, Own: true}, list[0])
 	}
 	same(t, "found by its address", made.ID, mustAccountOf(t, st, anIssuer, "3", "ann@example.com").ID)
 	same(t, "found again", verified.ID, mustAccountOf(t, st, anIssuer, "2", "Ben@example.com").ID)
@@ -114,27 +114,27 @@ func destinationComesBack(t *testing.T, st store.Store, c *clock) {
 	asked.State = cola.DestinationUnconfirmed
 	empty := forSearch(newHook(a.ID, hook+"?a=%20&b=ü"), search)
 	empty.SendEmpty = true
-	uuids, tokens := map[string]bool{}, map[string]bool{}
-	for _, n := range []store.NewDestination{newHook(a.ID, hook), forSearch(newMailbox(a.ID, "x@example.com"), search), empty, asked} {
+	named := newHook(a.ID, hook+"/named")
+	named.UUID, named.Challenge, named.State = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", "sealed:1", cola.DestinationPending
+	uuids := map[string]bool{}
+	for _, n := range []store.NewDestination{newHook(a.ID, hook), forSearch(newMailbox(a.ID, "x@example.com"), search), empty, asked, named} {
 		made := mustDestination(t, st, n)
-		uuids[made.UUID], tokens[made.Token] = true, true
+		uuids[made.UUID] = true
 		want := cola.Destination{UUID: made.UUID, Kind: n.Kind, Address: cola.Some(n.Address), SendEmpty: n.SendEmpty, State: n.State,
 			SavedSearch: cola.Opt[string]{V: n.SavedSearch, OK: n.SavedSearch != ""}, CreatedAt: cola.TimestampOf(epoch.Add(time.Hour))}
-		same(t, "made", store.Destination{Destination: want, Account: a.ID, Token: made.Token, Secrets: store.Secrets{Current: n.Secret}}, made)
+		var verified time.Time
+		if n.Kind == cola.KindWebhook && n.State == cola.DestinationActive {
+			verified = epoch.Add(time.Hour)
+		}
+		same(t, "made", store.Destination{Destination: want, Account: a.ID, VerifiedAt: verified, Secrets: store.Secrets{Current: n.Secret},
+			Challenge: store.Challenge{Sealed: n.Challenge}}, made)
 		found, err := st.Destination(t.Context(), a.ID, made.UUID)
 		same(t, "found", made, must(t, found, err))
-		found, err = st.DestinationByToken(t.Context(), made.Token)
-		same(t, "found by its token", made, must(t, found, err))
 		list := mustDestinations(t, st, a.ID)
 		same(t, "last of the list", made, list[len(list)-1])
 	}
-	for token := range tokens {
-		if len(token) < 32 {
-			t.Errorf("the token %q can be guessed", token)
-		}
-	}
-	if uuids[""] || tokens[""] || len(uuids) != 4 || len(tokens) != 4 {
-		t.Errorf("uuids %v and tokens %v, want four different ones of each", uuids, tokens)
+	if uuids[""] || !uuids[named.UUID] || len(uuids) != 5 {
+		t.Errorf("uuids %v, want five, one of which was given", uuids)
 	}
 }
 
@@ -199,6 +199,7 @@ func destinationIsMalformed(t *testing.T, st store.Store, _ *clock) {
 		"an address of bytes":   func(n *store.NewDestination) { n.Address += "\xff" },
 		"an endless address":    func(n *store.NewDestination) { n.Address += strings.Repeat("a", store.MaxKeyText) },
 		"a secret with a NUL":   func(n *store.NewDestination) { n.Secret = "\x00" },
+		"a challenge of bytes":  func(n *store.NewDestination) { n.Challenge = "\xff" },
 	} {
 		n := newHook(a.ID, hook)
 		spoil(&n)
@@ -253,9 +254,9 @@ func destinationOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
 			}
 		}
 	}
-	for _, token := range []string{"", "%", made.Token + "\x00", "\xff", strings.ToUpper(made.Token), made.UUID} {
-		if _, err := st.DestinationByToken(t.Context(), token); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("DestinationByToken(%q): %v, want ErrNotFound", token, err)
+	for _, hash := range [][]byte{nil, {}, make([]byte, 32), []byte(made.UUID)} {
+		if _, err := st.DestinationByLink(t.Context(), hash); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("DestinationByLink(%q): %v, want ErrNotFound", hash, err)
 		}
 	}
 	same(t, "destinations", []store.Destination{mustOwn(t, st, a.ID), made}, mustDestinations(t, st, a.ID))

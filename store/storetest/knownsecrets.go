@@ -47,11 +47,6 @@ func mustHaveSecrets(t *testing.T, st store.Store, c *clock) map[store.SecretKin
 			made[kind] = append(made[kind], name)
 		}
 	}
-	page, _, err := st.Destinations(t.Context(), account.ID, store.Slice{Limit: 10})
-	mustDo(t, err)
-	for _, d := range page {
-		made[store.SecretDestination] = append(made[store.SecretDestination], d.Token)
-	}
 	return made
 }
 
@@ -68,12 +63,25 @@ func mustKnowSecrets(t *testing.T, st store.Store, kind store.SecretKind, asked,
 	}
 }
 
-func secretsAreKnown(t *testing.T, st store.Store, c *clock) {
-	made := mustHaveSecrets(t, st, c)
+// secretKinds returns all kinds of secrets but links in email, which only earlier versions made: see CheckRowsBeforeSecrets.
+func secretKinds(t *testing.T, made map[store.SecretKind][]string) (kinds []store.SecretKind) {
+	t.Helper()
 	for _, kind := range store.SecretKinds() {
+		if kind == store.SecretDestination {
+			continue
+		}
 		if len(made[kind]) == 0 {
 			t.Errorf("no secret of the kind %s was made", kind)
+			continue
 		}
+		kinds = append(kinds, kind)
+	}
+	return kinds
+}
+
+func secretsAreKnown(t *testing.T, st store.Store, c *clock) {
+	made := mustHaveSecrets(t, st, c)
+	for _, kind := range secretKinds(t, made) {
 		others := []string{strings.Repeat("\x00", 32), "", strings.ToUpper(made[kind][0]) + "x"}
 		for n := range byte(250) {
 			others = append(others, string(bytes.Repeat([]byte{n}, 31)))
@@ -91,7 +99,7 @@ func secretsAreKnown(t *testing.T, st store.Store, c *clock) {
 
 func oddSecretsAreUnknown(t *testing.T, st store.Store, c *clock) {
 	made := mustHaveSecrets(t, st, c)
-	for _, kind := range store.SecretKinds() {
+	for _, kind := range secretKinds(t, made) {
 		odd := []string{"\xff", "a\x00", "'", `"`, `\`, "[]", "%", strings.Repeat("x", 10_000)}
 		mustKnowSecrets(t, st, kind, append(odd, made[kind][0]), made[kind][:1])
 	}

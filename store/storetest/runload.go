@@ -32,7 +32,7 @@ func SampleSearches(n int) iter.Seq2[*store.Item, error] {
 		for i := range (n + 9) / 10 {
 			name := fmt.Sprintf("own %d", i)
 			own := cola.Destination{UUID: name, Kind: cola.KindEmail, State: cola.DestinationActive, CreatedAt: cola.TimestampOf(epoch)}
-			stored := store.StoredDestination{ID: int64(i + 1), Destination: store.Destination{Destination: own, Account: cola.AccountID(i + 1), Own: true, Token: name}}
+			stored := store.StoredDestination{ID: int64(i + 1), Destination: store.Destination{Destination: own, Account: cola.AccountID(i + 1), Own: true}}
 			if !yield(&store.Item{Kind: store.ItemDestination, Destination: stored}, nil) {
 				return
 			}

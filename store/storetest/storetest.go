@@ -51,6 +51,8 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Suspending", testSuspending},
 		{"Destinations", testDestinations},
 		{"Confirmations", testConfirmations},
+		{"Endpoints", testEndpoints},
+		{"SealedSecrets", testSealedSecrets},
 		{"Arrivals", testArrivals},
 		{"Runs", testRuns},
 		{"Telling", testTelling},
@@ -194,7 +196,7 @@ func afterCloseOfSearches(ctx context.Context, st store.Store, errs map[string]e
 	errs["DeleteSavedSearch"] = st.DeleteSavedSearch(ctx, 1, "x")
 	_, errs["CreateDestination"] = st.CreateDestination(ctx, newHook(1, hook))
 	_, errs["Destination"] = st.Destination(ctx, 1, "x")
-	_, errs["DestinationByToken"] = st.DestinationByToken(ctx, "x")
+	_, errs["DestinationByLink"] = st.DestinationByLink(ctx, nil)
 	_, _, errs["Destinations"] = st.Destinations(ctx, 1, store.Slice{})
 	_, errs["UpdateDestination"] = st.UpdateDestination(ctx, 1, "x", func(*store.Destination) error { return nil })
 	_, errs["AskToConfirm"] = st.AskToConfirm(ctx, 1, "x", newAsk(epoch), func(*store.Destination) error { return nil })
@@ -228,6 +230,11 @@ func afterCloseOfSearches(ctx context.Context, st store.Store, errs map[string]e
 	_, errs["AddTest"] = st.AddTest(ctx, 1, "x", epoch)
 	_, errs["ForgetDeliveries"] = st.ForgetDeliveries(ctx, epoch)
 	_, errs["Feed"] = st.Feed(ctx, store.FeedHash{}, 1, 1)
+	_, errs["KeyCheck"] = st.KeyCheck(ctx, "x")
+	errs["ReplaceKeyCheck"] = st.ReplaceKeyCheck(ctx, "x")
+	_, errs["SecretKeys"] = st.SecretKeys(ctx)
+	_, errs["RewriteSecrets"] = st.RewriteSecrets(ctx, "x", nil)
+	_, errs["HashLinks"] = st.HashLinks(ctx)
 }
 
 // tb is what a test and one run of a property test have in common.

@@ -1,0 +1,78 @@
+package cola
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestChallengeCode(t *testing.T) {
+	c := Challenge("KX7OBIFA" + "ABCDEFGHIJKLMNOPQR")
+	if c.Code() != "KX7O-BIFA" {
+		t.Errorf("code %s", c.Code())
+	}
+	for typed, want := range map[string]bool{
+		"KX7O-BIFA": true, "kx7obifa": true, " kx7o bifa\n": true, "KX70-81FA": true,
+		"": false, "KX7O-BIF": false, "KX7O-BIFAA": false, "KX7O-BIFB": false, string(c): false,
+	} {
+		if got := c.Matches(typed); got != want {
+			t.Errorf("%q: %t", typed, got)
+		}
+	}
+	if Challenge("").Matches("") || Challenge("").AnsweredBy(nil) || Challenge("").AnsweredBy([]byte("{}")) {
+		t.Error("no challenge is answered by nothing")
+	}
+	if a, b := NewChallenge(), NewChallenge(); a == b || len(a) < 26 || !a.Matches(a.Code()) {
+		t.Errorf("new challenges %q and %q", a, b)
+	}
+}
+
+func TestChallengeAnswer(t *testing.T) {
+	c := NewChallenge()
+	token := string(c)
+	for body, want := range map[string]bool{
+		token: true, token + "\r\n": true, `{"challenge": "` + token + `"}`: true, ` {"ok": true, "challenge": "` + token + `"} `: true,
+		"": false, "ok": false, token[:20]: false, strings.ToLower(token): false, "x" + token: false, `{"challenge": 1}`: false,
+		// An endpoint that sends back whatever it gets has not agreed to anything.
+		`{"type": "destination.confirm", "data": {"challenge": "` + token + `"}}`: false,
+		`"` + token + `"`: false, `[{"challenge": "` + token + `"}]`: false,
+	} {
+		if got := c.AnsweredBy([]byte(body)); got != want {
+			t.Errorf("%q: %t", body, got)
+		}
+	}
+}
+
+// FuzzChallenge: a body answers a challenge only if it holds the token, and a code fits only if its letters do.
+func FuzzChallenge(f *testing.F) {
+	const c Challenge = "KX7OBIFAABCDEFGHIJKLMNOPQR"
+	f.Add([]byte(c))
+	f.Add([]byte(`{"challenge":"KX7OBIFAABCDEFGHIJKLMNOPQR"}`))
+	f.Add([]byte("kx7o-bifa"))
+	f.Fuzz(func(t *testing.T, given []byte) {
+		var decoded map[string]any
+		_ = json.Unmarshal(given, &decoded)
+		held := strings.Contains(string(given), string(c))
+		for _, v := range decoded {
+			held = held || v == string(c)
+		}
+		if c.AnsweredBy(given) && !held {
+			t.Errorf("answered by %q", given)
+		}
+		if c.Matches(string(given)) && len(lookalikes.Replace(strings.ToUpper(strings.TrimSpace(string(given))))) != codeLength {
+			t.Errorf("%q fits", given)
+		}
+	})
+}
+
+func TestConfirmParams(t *testing.T) {
+	if got, err := (DestinationConfirmParams{Code: " KX7O-BIFA "}).Normalize(); err != nil || got.Code != "KX7O-BIFA" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, wrong := range []string{"", " ", strings.Repeat("A", 41), "A\x00"} {
+		_, err := DestinationConfirmParams{Code: wrong}.Normalize()
+		if refusal, ok := err.(*Error); !ok || refusal.Code != CodeValidation || refusal.Details["code"] == nil {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+}

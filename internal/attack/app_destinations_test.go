@@ -1,0 +1,96 @@
+package attack
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/program"
+)
+
+// hidden are the parts of destinations that an app without the write scope must not see.
+var hidden = []string{"T0SECRET", "B0SECRET", "carol@", "holder@", "whsec_", "/feeds/"}
+
+// pathParameter is a variable in a path of the OpenAPI document.
+var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
+
+// TestAppReadsDestinations has an app without the write scope ask every operation of the REST API and every tool: none shows where
+// alerts are sent.
+func TestAppReadsDestinations(t *testing.T) {
+	issuer := newIssuer(t)
+	o := program.Options{Flags: append(issuer.flags(), "--smtp", "smtp://127.0.0.1:1", "--mail-from", "alerts@example.com", "--alerts", "off")}
+	onBoth(t, o, func(t *testing.T, s *site) {
+		a := s.account("holder@example.com", cola.TierPro)
+		token := issuer.accessToken(person("holder", "holder@example.com"))
+		ids := s.furnishDestinations(a.Key.Reveal())
+		read := func(method, path string, body any) answer {
+			header := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}
+			return s.send(http.DefaultClient, method, path, header, body)
+		}
+		if got := read(http.MethodGet, "/api/v1/destinations", nil); !strings.Contains(string(got.Body), `"https://hooks.slack.com"`) {
+			t.Errorf("an app does not see the host: %d %s", got.Status, got.Body)
+		}
+		asked := 0
+		for path, methods := range s.rest(a.Key.Reveal(), http.MethodGet, "/openapi.json", nil).JSON(t)["paths"].(map[string]any) {
+			if !strings.HasPrefix(path, "/destinations") && !strings.HasPrefix(path, "/deliveries") && !strings.HasPrefix(path, "/saved-searches") {
+				continue
+			}
+			area, _, _ := strings.Cut(path[1:], "/")
+			path = pathParameter.ReplaceAllLiteralString(path, ids[area])
+			for method := range methods.(map[string]any) {
+				method = strings.ToUpper(method)
+				var body any
+				if method == http.MethodPost || method == http.MethodPatch {
+					body = map[string]any{}
+				}
+				got := read(method, "/api/v1"+path, body)
+				if asked++; got.Status >= 500 || got.Status == http.StatusUnauthorized {
+					t.Errorf("%s %s: %d %s", method, path, got.Status, got.Body)
+				}
+				showsNothing(t, method+" "+path, got)
+			}
+		}
+		if asked < 20 {
+			t.Errorf("%d operations were asked", asked)
+		}
+		for _, message := range []string{"tools/list", "resources/list", "prompts/list"} {
+			showsNothing(t, message, read(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+message+`","params":{}}`))
+		}
+	})
+}
+
+func showsNothing(t *testing.T, what string, got answer) {
+	t.Helper()
+	for _, part := range hidden {
+		if strings.Contains(string(got.Body), part) {
+			t.Errorf("%s shows %s: %s", what, part, got.Body)
+		}
+	}
+}
+
+// furnishDestinations gives an account a webhook, an email destination, a delivery and a saved search with a feed, and returns an id
+// for each area of the API.
+func (s *site) furnishDestinations(key string) map[string]string {
+	s.t.Helper()
+	made := func(path string, body any) map[string]any {
+		got := s.rest(key, http.MethodPost, path, body)
+		if got.Status != http.StatusCreated {
+			s.t.Fatalf("%s: %d %s", path, got.Status, got.Body)
+		}
+		return got.JSON(s.t)["data"].(map[string]any)
+	}
+	search := made("/saved-searches", map[string]any{"name": "Herons", "filters": map[string]any{"brand_name": "heron"}})["uuid"].(string)
+	made("/saved-searches/"+search+"/feed", nil)
+	hook := made("/destinations", map[string]any{"kind": "webhook", "address": "https://hooks.slack.com/services/T0SECRET/B0SECRET"})
+	made("/destinations", map[string]any{"kind": "email", "address": "carol@example.com"})
+	list := s.rest(key, http.MethodGet, "/deliveries", nil).JSON(s.t)["data"].([]any)
+	if len(list) == 0 {
+		s.t.Fatal("there is no delivery to look at")
+	}
+	return map[string]string{
+		"destinations": hook["uuid"].(string), "saved-searches": search, "deliveries": fmt.Sprint(int(list[0].(map[string]any)["id"].(float64))),
+	}
+}

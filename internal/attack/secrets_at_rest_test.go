@@ -1,0 +1,147 @@
+package attack
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/keyring"
+	"github.com/colaregistry/colaregistry/internal/mailtest"
+	"github.com/colaregistry/colaregistry/internal/program"
+)
+
+// linkToken is the token of a link that confirms an email address.
+var linkToken = regexp.MustCompile(`/confirm/([\w-]+)`)
+
+// TestSecretsAtRest reads the whole database as a thief would: it holds neither the secret of a webhook, nor one that was replaced, nor
+// a challenge, its code, or the token of a link in email.
+func TestSecretsAtRest(t *testing.T) {
+	post := mailtest.Start(t)
+	o := program.Options{Flags: []string{"--smtp", post.URL(), "--mail-from", "alerts@example.com", "--webhook-allow-private"}}
+	onBoth(t, o, func(t *testing.T, s *site) {
+		endpoint := newEndpoint(t, http.StatusNoContent)
+		key := s.account("holder@example.com", cola.TierPro).Key.Reveal()
+		before := len(post.Messages())
+		hook := s.destination(key, "webhook", endpoint.URL+"/hook")
+		rotated := s.rest(key, http.MethodPost, "/destinations/"+hook["uuid"].(string)+"/secret", nil).JSON(t)["data"].(map[string]any)
+		s.destination(key, "email", fmt.Sprintf("stranger%d@example.com", before))
+		awaitTrue(t, "the email", func() bool { return len(post.Messages()) > before })
+		link := linkToken.FindStringSubmatch(post.Messages()[before].Text)
+		if link == nil {
+			t.Fatalf("no link in %s", post.Messages()[before].Text)
+		}
+		if page := s.send(http.DefaultClient, http.MethodGet, "/confirm/"+link[1], nil, nil); page.Status != http.StatusOK {
+			t.Errorf("the link leads to %d", page.Status)
+		}
+		s.holdsNone(map[string]string{"secret": hook["secret"].(string), "replaced secret": rotated["secret"].(string), "link": link[1]})
+		challenge := endpoint.await(t, "destination.confirm")["data"].(map[string]any)
+		code := challenge["code"].(string)
+		s.holdsNone(map[string]string{"challenge": challenge["challenge"].(string), "code": code, "code without a hyphen": strings.ReplaceAll(code, "-", "")})
+		if status := s.Run("secret", "status"); !regexp.MustCompile(`^[0-9a-f]{8} +3 secrets`).MatchString(status) {
+			t.Errorf("secret status: %s", status)
+		}
+	})
+}
+
+// holdsNone checks that the database holds none of some secrets in clear.
+func (s *site) holdsNone(secrets map[string]string) {
+	s.t.Helper()
+	content := s.stolen()
+	for what, secret := range secrets {
+		if bytes.Contains(content, []byte(strings.TrimPrefix(secret, "whsec_"))) {
+			s.t.Errorf("the database holds the %s in clear", what)
+		}
+	}
+}
+
+// stolen returns everything that the database holds: the bytes of its files, or every text and bytea of every table.
+func (s *site) stolen() (content []byte) {
+	s.t.Helper()
+	if s.DatabaseURL == "" {
+		for _, name := range []string{"registry.db", "registry.db-wal"} {
+			b, err := os.ReadFile(filepath.Join(s.Dir, name))
+			if err != nil && !os.IsNotExist(err) {
+				s.t.Fatal(err)
+			}
+			content = append(content, b...)
+		}
+		return content
+	}
+	db, err := pgx.Connect(s.t.Context(), s.DatabaseURL)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer db.Close(s.t.Context())
+	rows, err := db.Query(s.t.Context(), `SELECT format('SELECT coalesce(string_agg(%I::text, '' ''), '''') FROM %I.%I', column_name, table_schema, table_name)
+		FROM information_schema.columns WHERE table_schema = current_schema() AND data_type IN ('text', 'bytea', 'jsonb', 'ARRAY', 'character varying')`)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	queries, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(queries) < 50 {
+		s.t.Fatalf("%d columns, %v", len(queries), err)
+	}
+	for _, query := range queries {
+		var text string
+		if err := db.QueryRow(s.t.Context(), query).Scan(&text); err != nil {
+			s.t.Fatal(err)
+		}
+		content = append(content, text...)
+	}
+	return content
+}
+
+// TestWrongKeyFile: a server refuses to start with keys that are not those of the database, and on PostgreSQL without any.
+func TestWrongKeyFile(t *testing.T) {
+	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
+		s.Stop()
+		other := filepath.Join(t.TempDir(), "other.key")
+		if err := keyring.Create(other); err != nil {
+			t.Fatal(err)
+		}
+		o := program.Options{Dir: s.Dir, DatabaseURL: s.DatabaseURL, NoKeyFile: true, Flags: []string{"--secret-key-file", other}}
+		err := program.Launch(t, o).ExitError()
+		if err == nil || !strings.Contains(err.Error(), "is not the key file of this database") {
+			t.Errorf("with another key file: %v", err)
+		}
+		if s.DatabaseURL != "" {
+			o.Flags = nil
+			err := program.Launch(t, o).ExitError()
+			if err == nil || !strings.Contains(err.Error(), "secret create") {
+				t.Errorf("without a key file: %v", err)
+			}
+		}
+		program.Start(t, program.Options{Dir: s.Dir, DatabaseURL: s.DatabaseURL}) // with its own
+	})
+}
+
+// awaitTrue waits for something that takes seconds.
+func awaitTrue(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for range 600 {
+		if is() {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("%s: not within 30 seconds", what)
+}
+
+// destination makes a destination and returns it as the API does.
+func (s *site) destination(key, kind, address string) map[string]any {
+	s.t.Helper()
+	got := s.rest(key, http.MethodPost, "/destinations", map[string]any{"kind": kind, "address": address})
+	if got.Status != http.StatusCreated {
+		s.t.Fatalf("%s: %d %s", address, got.Status, got.Body)
+	}
+	return got.JSON(s.t)["data"].(map[string]any)
+}

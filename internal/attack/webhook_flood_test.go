@@ -1,0 +1,174 @@
+package attack
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/program"
+)
+
+// endpoint is a host that webhooks are aimed at. It records what it gets.
+type endpoint struct {
+	*httptest.Server
+
+	mu     sync.Mutex
+	got    []map[string]any
+	status int
+	echoes bool // it answers challenges with their token
+}
+
+func newEndpoint(t *testing.T, status int) *endpoint {
+	t.Helper()
+	e := &endpoint{status: status}
+	e.Server = httptest.NewServer(e)
+	t.Cleanup(e.Close)
+	return e
+}
+
+// ServeHTTP implements http.Handler.
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	var message map[string]any
+	_ = json.Unmarshal(body, &message)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.got = append(e.got, message)
+	if data, _ := message["data"].(map[string]any); e.echoes && message["type"] == cola.EventConfirm {
+		fmt.Fprint(w, data["challenge"])
+		return
+	}
+	w.WriteHeader(e.status)
+}
+
+// of returns the messages of a type that the endpoint got.
+func (e *endpoint) of(kind string) (messages []map[string]any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, m := range e.got {
+		if m["type"] == kind {
+			messages = append(messages, m)
+		}
+	}
+	return messages
+}
+
+// all returns how many requests the endpoint got.
+func (e *endpoint) all() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.got)
+}
+
+// await waits for a message of a type and returns the latest.
+func (e *endpoint) await(t *testing.T, kind string) map[string]any {
+	t.Helper()
+	awaitTrue(t, kind, func() bool { return len(e.of(kind)) > 0 })
+	messages := e.of(kind)
+	return messages[len(messages)-1]
+}
+
+// TestWebhookFlood names a host that never agreed in a dozen requests, and has a search find labels. The host gets a handful of
+// challenges, and no alert.
+func TestWebhookFlood(t *testing.T) {
+	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
+		victim := newEndpoint(t, http.StatusOK)
+		key := s.account("flood@example.com", cola.TierPro).Key.Reveal()
+		statuses := map[int]int{}
+		for n := range 12 {
+			body := map[string]any{"kind": "webhook", "address": fmt.Sprintf("%s/%d", victim.URL, n)}
+			statuses[s.rest(key, http.MethodPost, "/destinations", body).Status]++
+		}
+		if statuses[http.StatusCreated] == 0 || statuses[http.StatusCreated] > 5 || statuses[http.StatusTooManyRequests] != 12-statuses[http.StatusCreated] {
+			t.Errorf("12 requests are answered with %v", statuses)
+		}
+		s.findNews(key)
+		confirmed := 0
+		for _, d := range s.rest(key, http.MethodGet, "/destinations?per_page=100", nil).JSON(t)["data"].([]any) {
+			d := d.(map[string]any)
+			if d["kind"] != cola.KindWebhook {
+				continue
+			}
+			path := "/destinations/" + d["uuid"].(string)
+			for _, way := range []struct {
+				method, path string
+				body         any
+			}{
+				{http.MethodPost, "/test", nil}, {http.MethodPost, "/replay", nil}, {http.MethodPatch, "", map[string]any{"active": true}},
+			} {
+				if got := s.rest(key, way.method, path+way.path, way.body); got.Status != http.StatusConflict {
+					t.Errorf("%s %s of a pending endpoint: %d %s", way.method, way.path, got.Status, got.Body)
+				}
+			}
+			if d["state"] != cola.DestinationPending {
+				confirmed++
+			}
+		}
+		if confirmed > 0 {
+			t.Errorf("%d endpoints that never answered a challenge are not pending", confirmed)
+		}
+		awaitTrue(t, "the challenges", func() bool { return len(victim.of(cola.EventConfirm)) == statuses[http.StatusCreated] })
+		if n, all := len(victim.of(cola.EventConfirm)), victim.all(); all != n || n > 5 {
+			t.Errorf("the victim got %d requests, %d of them challenges", all, n)
+		}
+	})
+}
+
+// findNews has a search of an account find a label that arrived, and what it found sent.
+func (s *site) findNews(key string) {
+	s.t.Helper()
+	search := map[string]any{"name": "Herons", "filters": map[string]any{"brand_name": "heron"}, "schedule": map[string]any{"cadence": "daily"}}
+	if got := s.rest(key, http.MethodPost, "/saved-searches", search); got.Status != http.StatusCreated {
+		s.t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	file := filepath.Join(s.t.TempDir(), "news.jsonl")
+	news := fmt.Sprintf(`{"ttb_id":"99365001000017","brand_name":"BLUE HERON","product_type":"wine","permit_number":"CA-W-1","approval_date":"%s"}`, cola.DateOf(time.Now()))
+	if err := os.WriteFile(file, []byte(news), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	s.Run("import", "colas", file)
+	told := s.Run("alerts", "tick", "--webhook-allow-private", "--at", time.Now().AddDate(0, 0, 2).UTC().Format(time.RFC3339))
+	if !strings.Contains(told, "found 1 label") {
+		s.t.Fatalf("the search %s", told)
+	}
+}
+
+// TestEndpointConfirms: an endpoint that answers the challenge gets messages, and so does one whose code the account holder enters.
+func TestEndpointConfirms(t *testing.T) {
+	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
+		echoing, mute := newEndpoint(t, http.StatusOK), newEndpoint(t, http.StatusOK)
+		echoing.echoes = true
+		key := s.account("holder@example.com", cola.TierPro).Key.Reveal()
+		state := func(uuid string) any {
+			return s.rest(key, http.MethodGet, "/destinations/"+uuid, nil).JSON(t)["data"].(map[string]any)["state"]
+		}
+		first, second := s.destination(key, "webhook", echoing.URL)["uuid"].(string), s.destination(key, "webhook", mute.URL)["uuid"].(string)
+		awaitTrue(t, "the answer", func() bool { return state(first) == cola.DestinationActive })
+		code := mute.await(t, cola.EventConfirm)["data"].(map[string]any)["code"]
+		confirm := "/destinations/" + second + "/confirm"
+		if got := s.rest(key, http.MethodPost, confirm, map[string]any{"code": "AAAA-AAAA"}); got.Status != http.StatusBadRequest {
+			t.Errorf("a wrong code: %d %s", got.Status, got.Body)
+		}
+		if got := state(second); got != cola.DestinationPending {
+			t.Errorf("an endpoint that only took the challenge is %s", got)
+		}
+		if got := s.rest(key, http.MethodPost, confirm, map[string]any{"code": code}); got.Status != http.StatusOK {
+			t.Errorf("the code: %d %s", got.Status, got.Body)
+		}
+		for uuid, e := range map[string]*endpoint{first: echoing, second: mute} {
+			if got := s.rest(key, http.MethodPost, "/destinations/"+uuid+"/test", nil); got.Status != http.StatusAccepted {
+				t.Errorf("a test: %d %s", got.Status, got.Body)
+			}
+			e.await(t, cola.EventTest)
+		}
+	})
+}

@@ -1,0 +1,211 @@
+// Package vault seals what the database must not hold in clear, and makes the links in email.
+//
+// A sealed text names its key:
+//
+//	sealed:1f2e3d4c:AR8uPUw…
+//
+// so that a query can count by key, and a deployment can tell that a key is missing before it needs it. Each text is bound to
+// its purpose and to the destination it belongs to: moved to another row, it does not open.
+//
+// Links in email are not stored at all. Their token is the sealed identity of the destination, so they work as long as the
+// key that made them is in the key file.
+package vault
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/keyring"
+)
+
+// Prefix starts every sealed text. The key's id and a colon follow.
+const Prefix = "sealed:"
+
+// reloadEvery bounds how often the key file is read again: anyone can send a link that names an unknown key.
+const reloadEvery = time.Second
+
+// Purpose says what a text is for. What was sealed for one purpose does not open for another.
+type Purpose string
+
+// The purposes.
+const (
+	Secret    Purpose = "webhook secret"
+	Challenge Purpose = "endpoint challenge"
+
+	link  Purpose = "email link"
+	check Purpose = "key check"
+)
+
+// Options configure a Vault. Keys must be set.
+type Options struct {
+	Keys *keyring.Keyring
+
+	// Reload reads the key file again. It is called when something was sealed under a key that Keys lacks, so that a process
+	// learns of a key that was added after it started. Nil: keys never change.
+	Reload func() (*keyring.Keyring, error)
+	Now    func() time.Time // nil: time.Now
+}
+
+// Vault seals and opens texts. It is safe for concurrent use.
+type Vault struct {
+	reload func() (*keyring.Keyring, error)
+	now    func() time.Time
+
+	mu         sync.Mutex
+	keys       *keyring.Keyring
+	boxes      map[Purpose]*keyring.Box
+	reloadedAt time.Time
+}
+
+// New returns a Vault.
+func New(o Options) *Vault {
+	v := &Vault{reload: o.Reload, now: o.Now}
+	if v.now == nil {
+		v.now = time.Now
+	}
+	v.use(o.Keys)
+	return v
+}
+
+// use makes keys the current ones. The lock is held, unless v is new.
+func (v *Vault) use(keys *keyring.Keyring) {
+	v.keys, v.boxes = keys, map[Purpose]*keyring.Box{}
+	for _, p := range []Purpose{Secret, Challenge, link, check} {
+		v.boxes[p] = keys.Box(string(p))
+	}
+}
+
+// KeyIDs returns the ids of the keys in hexadecimal, the sealing one first.
+func (v *Vault) KeyIDs() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var ids []string
+	for _, id := range v.keys.IDs() {
+		ids = append(ids, id.String())
+	}
+	return ids
+}
+
+// Current returns what starts every text that is sealed under the first key.
+func (v *Vault) Current() string { return Prefix + v.KeyIDs()[0] + ":" }
+
+// IsSealed reports whether a text is sealed. Earlier versions of the program stored secrets in clear.
+func IsSealed(text string) bool { return strings.HasPrefix(text, Prefix) }
+
+func (v *Vault) box(p Purpose) *keyring.Box {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.boxes[p]
+}
+
+// Seal encrypts a text of a destination, named by its UUID, under the first key.
+func (v *Vault) Seal(p Purpose, destination, text string) string {
+	sealed := v.box(p).Seal([]byte(text), []byte(destination))
+	id, _ := keyring.KeyOf(sealed)
+	return Prefix + id.String() + ":" + base64.RawURLEncoding.EncodeToString(sealed)
+}
+
+// Open returns a text that Seal sealed for the same purpose and destination. A text in clear, from an earlier version, is
+// returned as it is. The error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
+func (v *Vault) Open(p Purpose, destination, kept string) (string, error) {
+	if !IsSealed(kept) {
+		return kept, nil
+	}
+	_, encoded, _ := strings.Cut(kept[len(Prefix):], ":")
+	sealed, err := base64.RawURLEncoding.DecodeString(encoded)
+	if err != nil {
+		return "", fmt.Errorf("open %s: %w", p, keyring.ErrDamaged)
+	}
+	text, err := v.open(p, sealed, []byte(destination))
+	if err != nil {
+		return "", fmt.Errorf("open %s: %w", p, err)
+	}
+	return string(text), nil
+}
+
+// open opens sealed data, reading the key file again when it names an unknown key.
+func (v *Vault) open(p Purpose, sealed, bound []byte) ([]byte, error) {
+	text, err := v.box(p).Open(sealed, bound)
+	if errors.Is(err, keyring.ErrUnknownKey) && v.reloaded() {
+		return v.box(p).Open(sealed, bound)
+	}
+	return text, err
+}
+
+// reloaded reads the key file again and reports whether it could. A broken file leaves the keys as they are.
+func (v *Vault) reloaded() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := v.now()
+	if v.reload == nil || !v.reloadedAt.IsZero() && now.Sub(v.reloadedAt) < reloadEvery {
+		return false
+	}
+	v.reloadedAt = now
+	keys, err := v.reload()
+	if err != nil {
+		return false
+	}
+	v.use(keys)
+	return true
+}
+
+// Reseal returns a text of a destination sealed under the first key, whatever sealed it before.
+func (v *Vault) Reseal(p Purpose, destination, kept string) (string, error) {
+	text, err := v.Open(p, destination, kept)
+	if err != nil {
+		return "", err
+	}
+	return v.Seal(p, destination, text), nil
+}
+
+// NewCheck returns a value to keep in the database, by which later starts recognise the keys.
+func (v *Vault) NewCheck() string { return v.Seal(check, "", "colaregistry") }
+
+// VerifyCheck fails unless the key that made a check value is among the keys.
+func (v *Vault) VerifyCheck(kept string) error {
+	_, err := v.Open(check, "", kept)
+	return err
+}
+
+// KeyOf returns the id of the key that a text is sealed under, in hexadecimal; it is empty for a text in clear.
+func KeyOf(kept string) string {
+	if !IsSealed(kept) {
+		return ""
+	}
+	id, _, _ := strings.Cut(kept[len(Prefix):], ":")
+	return id
+}
+
+// linkSize is the length of what a link holds: an account's id and a destination's UUID.
+const linkSize = 8 + 16
+
+// Link returns a token for links in email about a destination. Every call returns another one, and all of them work.
+func (v *Vault) Link(account cola.AccountID, destination string) (string, error) {
+	id, err := uuid.Parse(destination)
+	if err != nil {
+		return "", fmt.Errorf("make link: %w", err)
+	}
+	about := binary.BigEndian.AppendUint64(make([]byte, 0, linkSize), uint64(account))
+	return base64.RawURLEncoding.EncodeToString(v.box(link).Seal(append(about, id[:]...), nil)), nil
+}
+
+// OpenLink returns what the token of a link is about. ok is false for a token that Link did not make.
+func (v *Vault) OpenLink(token string) (account cola.AccountID, destination string, ok bool) {
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || strings.ContainsAny(token, "\r\n") { // which the decoder skips
+		return 0, "", false
+	}
+	about, err := v.open(link, sealed, nil)
+	if err != nil || len(about) != linkSize {
+		return 0, "", false
+	}
+	return cola.AccountID(binary.BigEndian.Uint64(about)), uuid.UUID(about[8:]).String(), true
+}

@@ -1,0 +1,136 @@
+package vault
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/keyring"
+)
+
+const (
+	one   = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"
+	other = "c0a1f6f2-93a7-4c0e-8d0b-6f2f5f1f7a11"
+)
+
+// mustKeys reads a key file of the given lines.
+func mustKeys(t testing.TB, lines ...string) *keyring.Keyring {
+	t.Helper()
+	keys, err := keyring.Parse([]byte(strings.Join(lines, "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+func TestSealedTextsAreBound(t *testing.T) {
+	v := New(Options{Keys: mustKeys(t, keyring.NewKey())})
+	sealed := v.Seal(Secret, one, "whsec_abc")
+	if !IsSealed(sealed) || strings.Contains(sealed, "abc") || !strings.HasPrefix(sealed, v.Current()) || KeyOf(sealed) != v.KeyIDs()[0] {
+		t.Errorf("sealed as %q", sealed)
+	}
+	if got, err := v.Open(Secret, one, sealed); err != nil || got != "whsec_abc" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := v.Open(Secret, one, "whsec_clear"); err != nil || got != "whsec_clear" || KeyOf(got) != "" {
+		t.Errorf("in clear: %q, %v", got, err)
+	}
+	for what, open := range map[string]func() (string, error){
+		"of another destination": func() (string, error) { return v.Open(Secret, other, sealed) },
+		"for another purpose":    func() (string, error) { return v.Open(Challenge, one, sealed) },
+		"cut off":                func() (string, error) { return v.Open(Secret, one, sealed[:len(sealed)-2]) },
+		"no base64":              func() (string, error) { return v.Open(Secret, one, sealed+"!") },
+		"only a prefix":          func() (string, error) { return v.Open(Secret, one, Prefix) },
+	} {
+		if got, err := open(); !errors.Is(err, keyring.ErrDamaged) || got != "" {
+			t.Errorf("%s: %q, %v; want ErrDamaged", what, got, err)
+		}
+	}
+}
+
+// TestRotation: a process that knows only the old key reads the file again when it meets the new one.
+func TestRotation(t *testing.T) {
+	before, after := keyring.NewKey(), keyring.NewKey()
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	file, reads := mustKeys(t, before), 0
+	running := New(Options{Keys: file, Now: func() time.Time { return now }, Reload: func() (*keyring.Keyring, error) {
+		reads++
+		return file, nil
+	}})
+	early := running.Seal(Secret, one, "early")
+	rotated := New(Options{Keys: mustKeys(t, after, before)})
+	late := rotated.Seal(Secret, one, "late")
+	for range 3 { // the file does not have it yet, and is not read for every attempt
+		if _, err := running.Open(Secret, one, late); !errors.Is(err, keyring.ErrUnknownKey) {
+			t.Errorf("%v, want ErrUnknownKey", err)
+		}
+	}
+	if reads != 1 {
+		t.Errorf("the file was read %d times, want once", reads)
+	}
+	file, now = mustKeys(t, after, before), now.Add(reloadEvery)
+	if got, err := running.Open(Secret, one, late); err != nil || got != "late" {
+		t.Errorf("once the file has it: %q, %v", got, err)
+	}
+	resealed, err := running.Reseal(Secret, one, early)
+	if err != nil || KeyOf(resealed) != rotated.KeyIDs()[0] {
+		t.Errorf("%q, %v", resealed, err)
+	}
+	if got, err := New(Options{Keys: mustKeys(t, after)}).Open(Secret, one, resealed); err != nil || got != "early" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	v, w := New(Options{Keys: mustKeys(t, keyring.NewKey())}), New(Options{Keys: mustKeys(t, keyring.NewKey())})
+	kept := v.NewCheck()
+	if err := v.VerifyCheck(kept); err != nil {
+		t.Error(err)
+	}
+	if err := w.VerifyCheck(kept); !errors.Is(err, keyring.ErrUnknownKey) {
+		t.Errorf("with other keys: %v", err)
+	}
+}
+
+func TestLinks(t *testing.T) {
+	v := New(Options{Keys: mustKeys(t, keyring.NewKey())})
+	token, err := v.Link(42, one)
+	if err != nil || len(token) > 128 {
+		t.Fatalf("%q, %v", token, err)
+	}
+	if account, destination, ok := v.OpenLink(token); !ok || account != 42 || destination != one {
+		t.Errorf("%d, %s, %t", account, destination, ok)
+	}
+	if again, err := v.Link(42, one); err != nil || again == token {
+		t.Errorf("%q, %v; want another token", again, err)
+	}
+	if _, err := v.Link(42, "x"); err == nil {
+		t.Error("a link about no UUID was made")
+	}
+	sealed := v.Seal(Secret, "", "whsec_abc")
+	for _, wrong := range []string{"", "x", one, token + "A", token + "\n", token[1:], strings.ToUpper(token), sealed, sealed[strings.LastIndex(sealed, ":")+1:]} {
+		if account, destination, ok := v.OpenLink(wrong); ok {
+			t.Errorf("%q is about %d, %s", wrong, account, destination)
+		}
+	}
+}
+
+// FuzzOpenLink: no token but those that Link made is about anything.
+func FuzzOpenLink(f *testing.F) {
+	v := New(Options{Keys: mustKeys(f, keyring.NewKey())})
+	token, err := v.Link(1, one)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(token)
+	f.Add(token[:20])
+	f.Add("sealed:00000000:AAAA")
+	f.Fuzz(func(t *testing.T, given string) {
+		account, destination, ok := v.OpenLink(given)
+		if ok != (given == token) || !ok && (account != cola.AccountID(0) || destination != "") {
+			t.Errorf("%q: %d, %q, %t", given, account, destination, ok)
+		}
+	})
+}

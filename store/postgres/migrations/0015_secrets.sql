@@ -1,0 +1,62 @@
+-- Endpoints confirm before they get messages, and secrets are sealed.
+
+-- +goose Up
+
+ALTER TABLE meta ADD COLUMN key_check text;
+
+COMMENT ON COLUMN meta.key_check IS 'By which starts recognize the keys that seal secrets.';
+
+ALTER TABLE destinations
+    ADD COLUMN link_hash       bytea CHECK (octet_length(link_hash) = 32),
+    ADD COLUMN verified_at     timestamptz,
+    ADD COLUMN challenge       text,
+    ADD COLUMN challenge_tries integer NOT NULL DEFAULT 0;
+
+COMMENT ON COLUMN destinations.token IS 'No longer used: it repeats the uuid.';
+COMMENT ON COLUMN destinations.secret IS 'Sealed. Webhooks are signed with it; until old_secret_until with old_secret as well.';
+COMMENT ON COLUMN destinations.link_hash IS 'SHA-256 of the token of links in email of earlier versions; NULL: none.';
+COMMENT ON COLUMN destinations.verified_at IS 'When the endpoint confirmed; NULL: not yet, or it is an email address.';
+COMMENT ON COLUMN destinations.challenge IS 'Latest that the endpoint was sent, sealed.';
+COMMENT ON COLUMN destinations.challenge_tries IS 'Codes entered for the challenge.';
+COMMENT ON COLUMN destinations.state IS 'active, unconfirmed, pending, paused or disabled; reason says why it is one of the latter two.';
+
+CREATE UNIQUE INDEX destinations_by_link ON destinations (link_hash) WHERE link_hash IS NOT NULL;
+
+-- An endpoint that has taken a message has shown that it wants them.
+UPDATE destinations SET verified_at = last_delivered_at WHERE kind = 'webhook';
+UPDATE destinations SET state = 'pending', reason = NULL, failing_since = NULL WHERE kind = 'webhook' AND verified_at IS NULL;
+
+-- Whoever writes, and whichever version of the program: an endpoint that has not confirmed is pending.
+-- +goose StatementBegin
+CREATE FUNCTION hold_endpoints() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        NEW.token = NEW.uuid;
+    END IF;
+    IF NEW.kind = 'webhook' AND NEW.verified_at IS NULL AND NEW.state <> 'pending' THEN
+        NEW.state = 'pending';
+        NEW.reason = NULL;
+    END IF;
+    RETURN NEW;
+END
+$$;
+-- +goose StatementEnd
+
+CREATE TRIGGER new_endpoints_are_pending BEFORE INSERT ON destinations FOR EACH ROW EXECUTE FUNCTION hold_endpoints();
+CREATE TRIGGER endpoints_stay_pending BEFORE UPDATE OF state ON destinations FOR EACH ROW EXECUTE FUNCTION hold_endpoints();
+
+-- The version before cannot sign with sealed secrets or make links, so its processes claim no deliveries while they are replaced.
+-- Later versions say with this setting that they can.
+-- +goose StatementBegin
+CREATE FUNCTION refuse_claims() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('colaregistry.opens_secrets', TRUE) IS DISTINCT FROM 'on' THEN
+        RETURN NULL;
+    END IF;
+    RETURN NEW;
+END
+$$;
+-- +goose StatementEnd
+
+CREATE TRIGGER earlier_versions_send_nothing BEFORE UPDATE OF held_until ON deliveries
+    FOR EACH ROW WHEN (NEW.held_until IS NOT NULL AND NEW.hold > OLD.hold) EXECUTE FUNCTION refuse_claims();

@@ -1,0 +1,174 @@
+package storetest
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func testEndpoints(t *testing.T, open Opener) {
+	runChecks(t, open, []check{
+		{"an endpoint that has not confirmed stays pending", endpointStaysPending},
+		{"an endpoint confirms by its answer", endpointConfirms},
+		{"a pending endpoint is sent challenges only", pendingIsSentChallenges},
+		{"endpoints are asked by host", endpointsAreAskedByHost},
+	})
+}
+
+// pendingHook returns a webhook to be created that has to confirm.
+func pendingHook(account cola.AccountID, address string) store.NewDestination {
+	n := newHook(account, address)
+	n.State, n.Challenge, n.Ask = cola.DestinationPending, "sealed:01234567:one", &store.Ask{Due: duePast, Limits: newAsk(duePast).Limits}
+	return n
+}
+
+func endpointStaysPending(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	made := mustDestination(t, st, pendingHook(a.ID, hook))
+	for state, reason := range map[string]string{
+		cola.DestinationActive: "", cola.DestinationPaused: cola.ReasonHolder, cola.DestinationDisabled: cola.ReasonGone, cola.DestinationUnconfirmed: "",
+	} {
+		same(t, "changed to "+state, made, changeDestination(t, st, made, inState(state, reason)))
+		n := newHook(a.ID, hook+"/"+state)
+		if n.State = state; state != cola.DestinationActive { // which counts as verified
+			same(t, "made "+state, cola.DestinationPending, mustDestination(t, st, n).State)
+		}
+	}
+	made.State, made.VerifiedAt = cola.DestinationActive, epoch
+	confirmed := changeDestination(t, st, made, func(d *store.Destination) { d.State, d.VerifiedAt = cola.DestinationActive, epoch })
+	same(t, "confirmed", made, confirmed)
+	same(t, "paused since", cola.DestinationPaused, mustTurn(t, st, made, false).State)
+	same(t, "active again", cola.DestinationActive, mustTurn(t, st, made, true).State)
+}
+
+func endpointConfirms(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	made := mustDestination(t, st, pendingHook(a.ID, hook))
+	d := mustClaimDelivery(t, st)
+	same(t, "claimed", [...]any{cola.EventConfirm, made}, [...]any{d.Event, d.Destination})
+	mustNote(t, st, delivered(d, duePast)) // it took the challenge, and did not answer with the token
+	got := mustDestinationNow(t, st, made)
+	same(t, "after an answer without the token", [...]any{cola.DestinationPending, time.Time{}}, [...]any{got.State, got.VerifiedAt})
+
+	mustAskToConfirm(t, st, made, duePast)
+	answered := delivered(mustClaimDelivery(t, st), duePast)
+	answered.Verified = true
+	mustNote(t, st, answered)
+	got = mustDestinationNow(t, st, made)
+	same(t, "after an answer with it", [...]any{cola.DestinationActive, duePast.Add(took)}, [...]any{got.State, got.VerifiedAt})
+
+	mustTurn(t, st, made, false)
+	changeDestination(t, st, made, func(*store.Destination) {})
+	mustAskToConfirm(t, st, made, duePast)
+	answered = delivered(mustClaimDelivery(t, st), duePast)
+	answered.Verified = true
+	mustNote(t, st, answered)
+	same(t, "answered while it is paused", cola.DestinationPaused, mustDestinationNow(t, st, made).State)
+}
+
+func pendingIsSentChallenges(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	made := mustDestination(t, st, pendingHook(a.ID, hook))
+	mustTurn(t, st, mustOwn(t, st, a.ID), false)
+	tell(t, st, a.ID, 1)
+	_, errTest := st.AddTest(t.Context(), a.ID, made.UUID, duePast)
+	_, errReplay := st.ReplayUndelivered(t.Context(), a.ID, made.UUID, duePast, 10)
+	for what, err := range map[string]error{"a test": errTest, "a replay": errReplay} {
+		if !errors.Is(err, store.ErrNotActive) {
+			t.Errorf("%s: %v, want ErrNotActive", what, err)
+		}
+	}
+	same(t, "sent", cola.EventConfirm, mustClaimDelivery(t, st).Event)
+	for _, d := range deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: made.UUID}) {
+		if _, err := st.Replay(t.Context(), a.ID, d.ID, duePast); !errors.Is(err, store.ErrNotActive) {
+			t.Errorf("a replay of %s: %v, want ErrNotActive", d.Event, err)
+		}
+		if d.Event == cola.EventRan {
+			same(t, "the run", cola.DeliverySkipped, d.State)
+		}
+	}
+	changeDestination(t, st, made, func(d *store.Destination) { d.SendEmpty = true })
+	same(t, "challenges that wait", 1, len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{State: cola.DeliveryPending})))
+	changeDestination(t, st, made, func(d *store.Destination) { d.State, d.VerifiedAt = cola.DestinationActive, epoch })
+	n, err := st.ReplayUndelivered(t.Context(), a.ID, made.UUID, duePast, 10)
+	same(t, "replayed once it has confirmed", 1, must(t, n, err))
+}
+
+func endpointsAreAskedByHost(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	limits := store.AskLimits{Again: time.Hour, ByBoth: 2, Within: 24 * time.Hour, ByAccount: everyID, OfAddress: 3}
+	ask := func(account cola.AccountID, address string) error {
+		n := pendingHook(account, address)
+		n.Ask.Limits = limits
+		return askOnce(t.Context(), st, n)
+	}
+	for _, k := range []struct {
+		what    string
+		account cola.AccountID
+		address string
+		limit   store.AskLimit
+		wait    time.Duration
+	}{
+		{"the first", a.ID, "https://victim.example/1", "", 0},
+		{"another path, port and case", a.ID, "https://user@VICTIM.example.:8443/2", "", 0},
+		{"one too many", a.ID, "https://victim.example/3", store.LimitAgain, time.Hour},
+		{"another host", a.ID, "https://other.example/", "", 0},
+		{"another account", b.ID, "https://victim.example/", "", 0},
+		{"one too many of all", b.ID, "https://victim.example/4", store.LimitOfAddress, 24 * time.Hour},
+	} {
+		wantAsked(t, k.what, ask(k.account, k.address), k.limit, k.wait)
+	}
+	c.advance(24 * time.Hour)
+	mustDo(t, ask(b.ID, "https://victim.example/4"))
+}
+
+const earlierToken = "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365"
+
+// RowsBeforeSecrets returns statements that write, into the schema that knew nothing of sealed secrets, an account with an email
+// destination, an endpoint that has taken a message, one that has not, and one that is paused and has not. created is an instant as
+// the backend writes it.
+func RowsBeforeSecrets(created string) string {
+	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (1, 'ann@example.com', 'ann@example.com', 'pro', %[1]s);
+		INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, reason, token, secret, old_secret, created_at, last_delivered_at) VALUES
+			('mailbox', 1, 'email', 'x@example.com', 'x@example.com', 'unconfirmed', NULL, '%[2]s', NULL, NULL, %[1]s, NULL),
+			('taken', 1, 'webhook', '%[3]s/1', '%[3]s/1', 'active', NULL, 'b', 'whsec_taken', 'whsec_old', %[1]s, %[1]s),
+			('fresh', 1, 'webhook', '%[3]s/2', '%[3]s/2', 'active', NULL, 'c', 'whsec_fresh', NULL, %[1]s, NULL),
+			('paused', 1, 'webhook', '%[3]s/3', '%[3]s/3', 'paused', 'holder', 'd', 'whsec_paused', NULL, %[1]s, NULL)`, created, earlierToken, hook)
+}
+
+// CheckRowsBeforeSecrets holds a store to what becomes of them, and of what a process of the version before writes: run executes a
+// statement as that one would.
+func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run func(statement string) error) {
+	states := func() map[string]string {
+		states := map[string]string{}
+		for _, d := range mustDestinations(t, st, 1) {
+			if states[d.UUID] = d.State; d.Own {
+				delete(states, d.UUID)
+			}
+		}
+		return states
+	}
+	want := map[string]string{"mailbox": cola.DestinationUnconfirmed, "taken": cola.DestinationActive, "fresh": cola.DestinationPending, "paused": cola.DestinationPending}
+	same(t, "states", want, states())
+	mustDo(t, run(`UPDATE destinations SET state = 'active', reason = NULL WHERE uuid = 'paused'`))
+	mustDo(t, run(fmt.Sprintf(`INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, secret, created_at) VALUES
+		('new', 1, 'webhook', '%[2]s/4', '%[2]s/4', 'active', 'whsec_new', %[1]s)`, created, hook)))
+	want["new"] = cola.DestinationPending
+	same(t, "states after the version before wrote", want, states())
+
+	for _, hashed := range []int{5, 0} { // with the account's own address
+		n, err := st.HashLinks(t.Context())
+		same(t, "tokens hashed", hashed, must(t, n, err))
+	}
+	hash := sha256.Sum256([]byte(earlierToken))
+	found, err := st.DestinationByLink(t.Context(), hash[:])
+	same(t, "found by the link of an earlier email", "mailbox", must(t, found, err).UUID)
+	mustKnowSecrets(t, st, store.SecretDestination, []string{string(hash[:]), earlierToken, "\xff"}, []string{string(hash[:])})
+	keys, err := st.SecretKeys(t.Context())
+	same(t, "secrets in clear", map[string]int{"": 5}, must(t, keys, err))
+}
