@@ -1,0 +1,152 @@
+package attack
+
+import (
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// bound is what keeps the cost of an unauthenticated request low.
+type bound struct {
+	Words string // as docs/SECURITY.md has them
+	Reads int    // times a second that a flood may have the server go to the database, whatever its size
+}
+
+var (
+	inMemory = bound{"answered from memory", 0}
+	drawn    = bound{"drawn by a bounded pool, then cached", 0}
+	sealed   = bound{"kept in a sealed cookie; the issuer is asked once for all", 0}
+	looked   = bound{"unknown tokens are looked up together, in batches", 200}
+	probed   = bound{"the database is asked at most ten times a second", 20}
+)
+
+// open lists every route that answers without credentials, with its bound. docs/SECURITY.md has the same list.
+var open = map[string]bound{
+	"GET /.well-known/oauth-protected-resource":     inMemory,
+	"GET /.well-known/oauth-protected-resource/mcp": inMemory,
+	"GET /api/v1/openapi.json":                      inMemory,
+	"GET /assets/{version}/{name}":                  inMemory,
+	"GET /confirm/{token}":                          looked,
+	"POST /confirm/{token}":                         looked,
+	"GET /docs":                                     inMemory,
+	"GET /feeds/{token}":                            looked,
+	"GET /healthz":                                  inMemory,
+	"GET /images/{image}":                           drawn,
+	"GET /plans":                                    inMemory,
+	"GET /readyz":                                   probed,
+	"GET /sign-in":                                  inMemory,
+	"POST /sign-in":                                 sealed,
+	"GET /sign-in/callback":                         sealed,
+	"GET /sign-in/link/{token}":                     looked,
+	"POST /sign-in/link/{token}":                    looked,
+	"POST /sign-out":                                inMemory,
+	"GET /unsubscribe/{token}":                      looked,
+	"POST /unsubscribe/{token}":                     looked,
+}
+
+// stranger asks a route without credentials, with tokens that nobody made.
+func (w *world) stranger(client *http.Client, method, route string) answer {
+	w.t.Helper()
+	request := w.path(strings.ReplaceAll(route, "{token}", strings.ToLower(rand.Text()+rand.Text())))
+	return w.send(client, method, request, nil, nil)
+}
+
+// closed reports whether a route says no more to a stranger than that credentials are missing. A token in the path is a
+// credential, so a route that takes one is open to guessing.
+func closed(method, route string, a answer) bool {
+	switch {
+	case strings.Contains(route, "{token}"):
+		return a.Status == http.StatusMethodNotAllowed
+	case a.Status == http.StatusNotFound && method != http.MethodGet:
+		return true
+	case a.Status == http.StatusSeeOther:
+		return strings.HasPrefix(a.Header.Get("Location"), "/sign-in")
+	}
+	return slices.Contains([]int{http.StatusUnauthorized, http.StatusMethodNotAllowed}, a.Status)
+}
+
+// TestOpenRoutesAreBounded asks every route without credentials. Those that answer are in the list of open routes, and a flood
+// of requests costs the database no more than their bound.
+func TestOpenRoutesAreBounded(t *testing.T) {
+	w := newBareWorld(t, startOnPostgres, "--alerts", "off") // which would ask the database, too
+	client := &http.Client{
+		Transport:     &http.Transport{MaxIdleConnsPerHost: flooders},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	doc, err := os.ReadFile("../../docs/SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range w.visits() {
+		name := v[0] + " " + v[1]
+		a := w.stranger(client, v[0], v[1])
+		if b, listed := open[name]; !listed && !closed(v[0], v[1], a) {
+			t.Errorf("%s answers %d without credentials: list it with what bounds its cost", name, a.Status)
+		} else if row := fmt.Sprintf("| `%s` | %s |", name, b.Words); listed && !strings.Contains(string(doc), row) {
+			t.Errorf("docs/SECURITY.md lacks the row %s", row)
+		}
+	}
+	w.floods(client)
+}
+
+const (
+	flooders = 16
+	flooding = 640 // requests to a route
+	// background is how many connections a second the server may take from its pools by itself.
+	background = 40
+)
+
+// floods asks each open route, and some closed ones, many times at once, and compares how often the server went to the database
+// with the bound.
+func (w *world) floods(client *http.Client) {
+	w.t.Helper()
+	floods := maps.Clone(open)
+	for _, name := range []string{"GET /api/v1/colas", "POST /api/v1/saved-searches", "GET /explore", "POST /mcp"} {
+		floods[name] = inMemory // refused at once
+	}
+	for name, b := range floods {
+		method, route, _ := strings.Cut(name, " ")
+		began, before := time.Now(), w.acquires()
+		var all sync.WaitGroup
+		for range flooders {
+			all.Go(func() {
+				for range flooding / flooders {
+					w.stranger(client, method, route)
+				}
+			})
+		}
+		all.Wait()
+		reads, took := w.acquires()-before, time.Since(began)
+		if most := (took.Seconds() + 1) * float64(background+b.Reads); reads > most {
+			w.t.Errorf("%s: %d requests went to the database %.0f times in %v, more than %.0f", name, flooding, reads, took, most)
+		}
+	}
+}
+
+var acquired = regexp.MustCompile(`(?m)^colaregistry_db_acquires_total\{.*\} (\S+)$`)
+
+// acquires returns how often the server has taken a connection from its pools.
+func (w *world) acquires() (n float64) {
+	w.t.Helper()
+	pools := acquired.FindAllStringSubmatch(w.metrics(), -1)
+	if len(pools) == 0 {
+		w.t.Fatal("the server does not count connections")
+	}
+	for _, pool := range pools {
+		value, err := strconv.ParseFloat(pool[1], 64)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		n += value
+	}
+	return n
+}

@@ -1,0 +1,233 @@
+package attack
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// free lists the only requests that may show labels without a charge, with the number of labels that each may show.
+var free = map[string]int{
+	"GET /feeds/{token}":           25,
+	"POST /saved-searches/preview": 5, // and 100 distinct labels a day
+	// The form shows the same preview with what was typed, without JavaScript.
+	"GET /saved-searches/new":          5,
+	"POST /saved-searches/new":         5,
+	"GET /saved-searches/{uuid}/edit":  5,
+	"POST /saved-searches/{uuid}/edit": 5,
+}
+
+// bodies are what requests carry that need a body to get anywhere. Forms are url.Values.
+var bodies = map[string]any{
+	"POST /api/v1/saved-searches":         map[string]any{"name": "Wine", "filters": map[string]any{"type_wine": true}},
+	"POST /api/v1/saved-searches/preview": map[string]any{"filters": map[string]any{"type_wine": true}},
+	"PATCH /api/v1/saved-searches/{uuid}": map[string]any{"name": "Renamed"},
+	"POST /api/v1/destinations":           map[string]any{"kind": "email", "address": "other@example.com"},
+	"PATCH /api/v1/destinations/{uuid}":   map[string]any{"send_empty": true},
+	"POST /saved-searches/preview":        url.Values{"filters.type_wine": {"true"}},
+	"POST /saved-searches/new":            url.Values{"filters.type_wine": {"true"}, "preview": {"true"}},
+	"POST /saved-searches/{uuid}/edit":    url.Values{"filters.type_wine": {"true"}, "preview": {"true"}},
+}
+
+// queries are what GET requests need to show labels.
+var queries = map[string]string{
+	"GET /explore":                       "?approval_date_from=2005-01-01",
+	"GET /api/v1/colas":                  "?approval_date_from=2005-01-01",
+	"GET /saved-searches/{uuid}/explain": "?ttb_id=99365001000001",
+	"GET /saved-searches/new":            "?q=quokka",
+}
+
+// ttbID is what a label in an answer is recognized by.
+var ttbID = regexp.MustCompile(`\b\d{14}\b`)
+
+// shown returns the labels in an answer that the request did not name.
+func (w *world) shown(request string, a answer) (ids []string) {
+	for _, id := range ttbID.FindAllString(string(a.Body), -1) {
+		if w.labels[id] && !strings.Contains(request, id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// spent returns what the account has used, as the ledger has it.
+func (w *world) spent() cola.Used {
+	w.t.Helper()
+	state, err := w.Store.AccountUsage(w.t.Context(), w.account.ID)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return state.Used
+}
+
+// as sends a request to a route with the credentials that it takes: the key, or the browser of the dashboard.
+func (w *world) as(method, route string) (request string, a answer) {
+	w.t.Helper()
+	request = w.path(route) + queries[method+" "+route]
+	for {
+		if a = w.once(method, route, request); a.Status != http.StatusTooManyRequests {
+			return request, a
+		}
+		wait, err := time.ParseDuration(cmp.Or(a.Header.Get("Retry-After"), "x") + "s")
+		if err != nil || wait > time.Minute {
+			return request, a // no burst: the route has a limit of its own
+		}
+		time.Sleep(wait)
+	}
+}
+
+func (w *world) once(method, route, request string) answer {
+	body := bodies[method+" "+route]
+	if strings.HasPrefix(route, "/api/v1/") {
+		return w.rest(w.account.Key.Reveal(), method, strings.TrimPrefix(request, "/api/v1"), body)
+	}
+	header := http.Header{}
+	if form, ok := body.(url.Values); ok {
+		header.Set("Content-Type", "application/x-www-form-urlencoded")
+		body = form.Encode()
+	}
+	return w.send(w.browser, method, request, header, body)
+}
+
+// destructive reports whether a request ends something that other requests need.
+func destructive(method, route string) bool {
+	return method == http.MethodDelete || route == "/sign-out" || strings.HasPrefix(route, "/unsubscribe") ||
+		method == http.MethodPost && ending.MatchString(route)
+}
+
+// ending matches the routes that end something, or replace it.
+var ending = regexp.MustCompile(`/(delete|end|end-others|feed|pause|revoke|rotate|secret)$`)
+
+// methods are those that a route is asked with.
+func (w *world) methods(documented map[string]map[string]any, route string) []string {
+	all := []string{http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodDelete}
+	operations, ok := documented[strings.TrimPrefix(route, "/api/v1")]
+	if !ok || !strings.HasPrefix(route, "/api/v1/") {
+		return all
+	}
+	// Asking for methods that there are not would fill the account's rate limit.
+	return slices.DeleteFunc(all, func(method string) bool { return operations[strings.ToLower(method)] == nil })
+}
+
+// visits lists all routes with each method that they may take, in an order in which none ends what a later one needs.
+func (w *world) visits() (visits [][2]string) {
+	w.t.Helper()
+	var api struct{ Paths map[string]map[string]any }
+	if err := json.Unmarshal(w.send(http.DefaultClient, http.MethodGet, "/api/v1/openapi.json", nil, nil).Body, &api); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, last := range []bool{false, true} {
+		for _, route := range w.routes() {
+			for _, method := range w.methods(api.Paths, route) {
+				if route != "/mcp" && destructive(method, route) == last {
+					visits = append(visits, [2]string{method, route})
+				}
+			}
+		}
+	}
+	return visits
+}
+
+// TestLabelsAreCharged asks every route with every method, and /mcp for everything that it offers. Nothing shows a label to an
+// account whose ledger did not move, except the free routes. It fails for a new route that does.
+func TestLabelsAreCharged(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		showed := map[string]int{}
+		check := func(name string, ask func() (string, answer)) {
+			before := w.spent()
+			request, a := ask()
+			ids := w.shown(request, a)
+			if showed[name] = len(ids); len(ids) > free[name] && w.spent() == before {
+				t.Errorf("%s shows %d labels, such as %s, and charges nothing", name, len(ids), ids[0])
+			}
+		}
+		for _, m := range w.messages() {
+			check(m[0]+" "+m[1], func() (string, answer) { return w.ask(m[0], m[1]) })
+		}
+		for _, v := range w.visits() {
+			check(v[0]+" "+v[1], func() (string, answer) { return w.as(v[0], v[1]) })
+		}
+		for name := range free {
+			if showed[name] == 0 {
+				t.Errorf("%s shows no label: it need not be free", name)
+			}
+		}
+	})
+}
+
+// toolArguments are those with which each tool shows labels, if it ever does. A tool that is not here fails the test.
+var toolArguments = map[string]string{
+	"search_colas":            `{"approval_date_from":"2005-01-01"}`,
+	"get_cola":                `{"ttb_id":"{ttb_id}"}`,
+	"lookup_barcode":          `{"barcode_value":"{barcode_value}"}`,
+	"search_permittees":       `{"state":"CA"}`,
+	"get_permittee":           `{"permit_number":"{permit_number}"}`,
+	"get_usage":               `{}`,
+	"get_processing_times":    `{"kind":"cola"}`,
+	"list_production_reports": `{"commodity":"beer"}`,
+	"search_avas":             `{"state":"CA"}`,
+	"get_ava":                 `{"ava_id":"{ava_id}"}`,
+	"create_saved_search":     `{"name":"Oak","filters":{"brand_name":"oak"}}`,
+}
+
+// ask sends a JSON-RPC message to /mcp with the account's key and returns the result.
+func (w *world) ask(method, params string) (string, answer) {
+	w.t.Helper()
+	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)
+	return message, w.send(http.DefaultClient, http.MethodPost, "/mcp", http.Header{
+		"X-Api-Key": {w.account.Key.Reveal()}, "Content-Type": {"application/json"},
+		"Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {"2025-11-25"},
+	}, message)
+}
+
+// listed returns a field of each member of a list that an assistant can ask for.
+func (w *world) listed(method, list, field string) (names []string) {
+	w.t.Helper()
+	_, a := w.ask(method, `{}`)
+	result, _ := a.JSON(w.t)["result"].(map[string]any)
+	rows, ok := result[list].([]any)
+	if !ok {
+		w.t.Fatalf("%s: %d %s", method, a.Status, a.Body)
+	}
+	for _, row := range rows {
+		names = append(names, row.(map[string]any)[field].(string))
+	}
+	return names
+}
+
+// messages lists everything that an assistant can ask for that may show labels.
+func (w *world) messages() (messages [][2]string) {
+	w.t.Helper()
+	for _, tool := range w.listed("tools/list", "tools", "name") {
+		arguments, ok := toolArguments[tool]
+		if !ok {
+			w.t.Errorf("tool %s: add the arguments with which it shows labels to toolArguments", tool)
+		}
+		messages = append(messages, [2]string{"tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, w.path(arguments))})
+	}
+	for _, template := range w.listed("resources/templates/list", "resourceTemplates", "uriTemplate") {
+		messages = append(messages, [2]string{"resources/read", fmt.Sprintf(`{"uri":%q}`, w.path(template))})
+	}
+	for _, resource := range w.listed("resources/list", "resources", "uri") {
+		messages = append(messages, [2]string{"resources/read", fmt.Sprintf(`{"uri":%q}`, resource)})
+	}
+	for _, prompt := range w.listed("prompts/list", "prompts", "name") {
+		messages = append(messages, [2]string{"prompts/get", fmt.Sprintf(`{"name":%q,"arguments":{"brand_name":"quokka"}}`, prompt)})
+	}
+	for _, template := range w.listed("resources/templates/list", "resourceTemplates", "uriTemplate") {
+		argument := strings.Trim(parameter.FindString(template), "{}")
+		messages = append(messages, [2]string{"completion/complete",
+			fmt.Sprintf(`{"ref":{"type":"ref/resource","uri":%q},"argument":{"name":%q,"value":"9"}}`, template, argument)})
+	}
+	return messages
+}

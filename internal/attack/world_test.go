@@ -1,0 +1,238 @@
+package attack
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/internal/mailtest"
+	"github.com/colaregistry/colaregistry/internal/program"
+	"github.com/colaregistry/colaregistry/internal/traffic"
+)
+
+// world is a server with an account that has one of everything: a saved search with a run and matches, destinations,
+// deliveries, a feed, keys, and a browser that is signed in.
+type world struct {
+	*site
+	account *traffic.Account
+	browser *http.Client
+	admin   string            // URL of the admin listener
+	ids     map[string]string // values of path parameters, by area and name, such as "destinations/{uuid}"
+	labels  map[string]bool   // every TTB id in the registry
+}
+
+const worldEmail = "world@example.com"
+
+// inWorld runs a test in a world on SQLite and one on PostgreSQL.
+func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	for name, start := range map[string]func(*testing.T, program.Options) *site{"sqlite": startOnSQLite, "postgres": startOnPostgres} {
+		t.Run(name, func(t *testing.T) { test(t, newWorld(t, start)) })
+	}
+}
+
+func newWorld(t *testing.T, start func(*testing.T, program.Options) *site) *world {
+	t.Helper()
+	mail := mailtest.Start(t)
+	sending := []string{"--webhook-allow-private", "--smtp", mail.URL(), "--mail-from", "alerts@registry.example"}
+	w := newBareWorld(t, start, sending...)
+	w.browser = w.signIn(worldEmail)
+	search := w.create("/saved-searches", map[string]any{
+		"name": "Quokka", "filters": map[string]any{"brand_name": "quokka"}, "schedule": map[string]any{"cadence": "daily"},
+	})
+	w.ids["saved-searches/{uuid}"] = search["uuid"].(string)
+	hook := w.create("/destinations", map[string]any{"kind": "webhook", "address": receiver(t).URL + "/hook"})
+	w.ids["destinations/{uuid}"] = hook["uuid"].(string)
+	w.news(30)
+	w.tick(append([]string{"--public-url", w.URL}, sending...))
+	w.collect(mail)
+	return w
+}
+
+// newBareWorld is a world whose account has nothing but a key.
+func newBareWorld(t *testing.T, start func(*testing.T, program.Options) *site, flags ...string) *world {
+	t.Helper()
+	admin := program.Address(t)
+	s := start(t, program.Options{Flags: append([]string{"--admin-listen", admin}, flags...)})
+	w := &world{site: s, account: s.account(worldEmail, cola.TierPro), admin: "http://" + admin, ids: map[string]string{}, labels: map[string]bool{}}
+	for c := range demo.Labels(demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(time.Now())}) {
+		w.labels[c.TTBID.String()] = true
+	}
+	w.look()
+	return w
+}
+
+// receiver is a webhook receiver that accepts everything and echoes what it is sent, so that it passes any challenge.
+func receiver(t *testing.T) *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// look finds records to ask for.
+func (w *world) look() {
+	w.t.Helper()
+	found := w.data(http.MethodGet, "/colas?approval_date_from=2005-01-01&per_page=50", nil, http.StatusOK).([]any)
+	at := slices.IndexFunc(found, func(row any) bool { return row.(map[string]any)["has_barcode"] == true })
+	label := found[at].(map[string]any)
+	w.ids["{ttb_id}"], w.ids["{permit_number}"] = label["ttb_id"].(string), label["permit_number"].(string)
+	detail := w.data(http.MethodGet, "/colas/"+w.ids["{ttb_id}"], nil, http.StatusOK).(map[string]any)
+	w.ids["{barcode_value}"] = detail["barcode_value"].(string)
+	image, _ := detail["images"].([]any)[0].(map[string]any)["image_url"].(string)
+	w.ids["{image}"] = filepath.Base(image)
+	avas := w.data(http.MethodGet, "/avas?state=CA", nil, http.StatusOK).([]any)
+	w.ids["{ava_id}"] = avas[0].(map[string]any)["ava_id"].(string)
+}
+
+// create makes a resource over REST and returns it.
+func (w *world) create(path string, body map[string]any) map[string]any {
+	w.t.Helper()
+	return w.data(http.MethodPost, path, body, http.StatusCreated).(map[string]any)
+}
+
+// data calls the REST API, which must answer with a status, and returns the answer's data.
+func (w *world) data(method, path string, body any, status int) any {
+	w.t.Helper()
+	if body != nil {
+		content, err := json.Marshal(body)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		body = content
+	}
+	a := w.rest(w.account.Key.Reveal(), method, path, body)
+	if a.Status != status {
+		w.t.Fatalf("%s %s: %d %s", method, path, a.Status, a.Body)
+	}
+	return a.JSON(w.t)["data"]
+}
+
+// news imports labels approved today, which the saved search finds.
+func (w *world) news(n int) {
+	w.t.Helper()
+	var lines bytes.Buffer
+	for i := range n {
+		id := fmt.Sprintf("9936500100%04d", i+1)
+		w.labels[id] = true
+		fmt.Fprintf(&lines, `{"ttb_id":%q,"brand_name":"QUOKKA %d","product_type":"wine","permit_number":"BWN-OR-16677","approval_date":%q}`+"\n",
+			id, i+1, cola.DateOf(time.Now()))
+	}
+	file := filepath.Join(w.t.TempDir(), "news.jsonl")
+	if err := os.WriteFile(file, lines.Bytes(), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	w.Run("import", "colas", file)
+	w.eventually("the server shows the news", func() bool {
+		return len(w.data(http.MethodGet, "/colas?brand_name=quokka&per_page=1", nil, http.StatusOK).([]any)) == 1
+	})
+}
+
+// tick runs the saved search as of tomorrow and sends what it found.
+func (w *world) tick(flags []string) {
+	w.t.Helper()
+	at := time.Now().UTC().AddDate(0, 0, 1).Truncate(24 * time.Hour).Add(7 * time.Hour)
+	w.Run(append([]string{"alerts", "tick", "--at", at.Format(time.RFC3339)}, flags...)...)
+}
+
+var tokenInMail = regexp.MustCompile(`/(confirm|unsubscribe)/([\w-]+)`)
+
+// collect notes the ids of what was made.
+func (w *world) collect(mail *mailtest.Server) {
+	w.t.Helper()
+	search := "/saved-searches/" + w.ids["saved-searches/{uuid}"]
+	runs := w.data(http.MethodGet, search+"/runs", nil, http.StatusOK).([]any)
+	if len(runs) == 0 {
+		w.t.Fatal("the saved search has no run")
+	}
+	w.ids["{run}"] = fmt.Sprint(runs[0].(map[string]any)["id"])
+	feed := w.data(http.MethodPost, search+"/feed", nil, http.StatusCreated).(map[string]any)
+	w.ids["feeds/{token}"] = filepath.Base(feed["url"].(string))
+	w.eventually("a delivery is listed", func() bool {
+		sent := w.data(http.MethodGet, "/deliveries", nil, http.StatusOK).([]any)
+		if len(sent) > 0 {
+			w.ids["deliveries/{id}"] = fmt.Sprint(sent[0].(map[string]any)["id"])
+		}
+		return len(sent) > 0
+	})
+	w.eventually("an email arrives", func() bool { return len(mail.Messages()) > 0 })
+	for _, m := range mail.Messages() {
+		for _, token := range tokenInMail.FindAllStringSubmatch(fmt.Sprint(m.Header)+m.Text, -1) {
+			w.ids[token[1]+"/{token}"] = token[2]
+		}
+	}
+	w.ids["sign-in/{token}"] = "never-made"
+	w.ids["keys/{id}"] = fmt.Sprint(w.account.KeyID)
+}
+
+// eventually waits until a condition holds.
+func (w *world) eventually(what string, holds func() bool) {
+	w.t.Helper()
+	for range 200 {
+		if holds() {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	w.t.Fatalf("never: %s", what)
+}
+
+var parameter = regexp.MustCompile(`\{[a-z_]+\}|\*$`)
+
+// path fills the parameters of a route's pattern with what the world has. Unknown ones get a value that no record has.
+func (w *world) path(pattern string) string {
+	area, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(pattern, "/api/v1"), "/"), "/")
+	return parameter.ReplaceAllStringFunc(pattern, func(name string) string {
+		if name == "*" {
+			return w.ids["{permit_number}"]
+		}
+		for _, key := range []string{area + "/" + name, name} {
+			if value, ok := w.ids[key]; ok {
+				return value
+			}
+		}
+		return map[string]string{"{uuid}": "00000000-0000-4000-8000-000000000000", "{id}": "999999999", "{run}": "999999999"}[name]
+	})
+}
+
+// metrics returns what the admin listener says.
+func (w *world) metrics() string {
+	w.t.Helper()
+	resp, err := http.Get(w.admin + "/metrics")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(content)
+}
+
+var routeMetric = regexp.MustCompile(`colaregistry_http_response_bytes_total\{route="([^"]+)"\}`)
+
+// routes lists the patterns of all routes of the server, as its metrics have them.
+func (w *world) routes() (patterns []string) {
+	w.t.Helper()
+	for _, m := range routeMetric.FindAllStringSubmatch(w.metrics(), -1) {
+		if route := m[1]; route != "other" {
+			patterns = append(patterns, route)
+		}
+	}
+	if len(patterns) < 50 {
+		w.t.Fatalf("only %d routes are known", len(patterns))
+	}
+	return patterns
+}
