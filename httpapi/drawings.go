@@ -14,6 +14,7 @@ const (
 	waitingDrawings = 64       // images that wait to be drawn
 	keptDrawings    = 64 << 20 // bytes of drawn images that are kept
 	readingImages   = 4        // label records that are read for images at a time
+	imageReadRate   = 200      // such reads a second
 	waitingReads    = 256      // requests for images that wait for such a read
 )
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
@@ -95,6 +96,7 @@ type api struct {
 	patterns   map[string]bool // of the routes, as chi tells them
 	recorder   *web.Recorder
 	imageReads gate // of label records for images
+	imagePace  *rate.Limiter
 	drawings   *drawings
 	buffers    sync.Pool // of *bytes.Buffer
 	imageQuery decoder[imageParams]
@@ -122,7 +124,7 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 		auth:       authenticator,
 		opts:       o,
 		ops:        operations(svc),
-		imageReads: newGate(readingImages, waitingReads),
+		imageReads: newGate(readingImages, waitingReads), imagePace: rate.NewLimiter(imageReadRate, imageReadRate/4),
 		drawings:   newDrawings(o.MaxDrawings, waitingDrawings, keptDrawings),
 		buffers:    sync.Pool{New: newBuffer},
 		imageQuery: newDecoder[imageParams](),

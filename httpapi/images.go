@@ -55,10 +55,13 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	a.sendDrawing(w, r, tag, &label, &img, format)
 }
 
-// drawableImage reads an image and its label. No request needs credentials for it, so few read at a time: others must still
-// find connections to the database.
+// drawableImage reads an image and its label. No request needs credentials for it, so few read at a time, and not too often:
+// others need the database, too.
 func (a *api) drawableImage(ctx context.Context, id string) (label cola.Cola, img cola.Image, err error) {
 	err = a.imageReads.run(ctx, func() error {
+		if err := a.imagePace.Wait(ctx); err != nil {
+			return err
+		}
 		label, img, err = a.svc.DrawableImage(ctx, id)
 		return err
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/labelart"
 	"github.com/colaregistry/colaregistry/internal/openapitest"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"golang.org/x/time/rate"
 )
 
 const imagePath = "/images/11054001000049-1"
@@ -142,8 +143,8 @@ func TestImageTag(t *testing.T) {
 func TestImageQueueFull(t *testing.T) {
 	full := gate{places: make(chan struct{}), slots: make(chan struct{})}
 	for name, a := range map[string]*api{
-		"reads":    {imageReads: full, drawings: newDrawings(1, 1, 0)},
-		"drawings": {imageReads: newGate(1, 1), drawings: &drawings{gate: full, pending: map[string]*drawing{}, kept: newKeptBytes(0)}},
+		"reads":    {imageReads: full, imagePace: rate.NewLimiter(rate.Inf, 1), drawings: newDrawings(1, 1, 0)},
+		"drawings": {imageReads: newGate(1, 1), imagePace: rate.NewLimiter(rate.Inf, 1), drawings: &drawings{gate: full, pending: map[string]*drawing{}, kept: newKeptBytes(0)}},
 	} {
 		a.svc, a.opts, a.imageQuery, a.buffers.New = newFake(), Options{}.withDefaults(), newDecoder[imageParams](), newBuffer
 		a.recorder = web.NewRecorder(slog.New(slog.DiscardHandler), nil, nil, a.routeLabel)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -53,8 +52,14 @@ func newWorld(t *testing.T, start func(*testing.T, program.Options) *site) *worl
 		"name": "Quokka", "filters": map[string]any{"brand_name": "quokka"}, "schedule": map[string]any{"cadence": "daily"},
 	})
 	w.ids["saved-searches/{uuid}"] = search["uuid"].(string)
-	hook := w.create("/destinations", map[string]any{"kind": "webhook", "address": receiver(t).URL + "/hook"})
-	w.ids["destinations/{uuid}"] = hook["uuid"].(string)
+	receiver := newEndpoint(t, http.StatusOK)
+	receiver.echoes = true
+	hook := w.create("/destinations", map[string]any{"kind": "webhook", "address": receiver.URL + "/hook"})["uuid"].(string)
+	w.ids["destinations/{uuid}"] = hook
+	w.eventually("the endpoint confirms", func() bool {
+		d := w.data(http.MethodGet, "/destinations/"+hook, nil, http.StatusOK).(map[string]any)
+		return d["state"] == cola.DestinationActive
+	})
 	w.news(30)
 	w.tick(append([]string{"--public-url", w.URL}, sending...))
 	w.collect(mail)
@@ -72,13 +77,6 @@ func newBareWorld(t *testing.T, start func(*testing.T, program.Options) *site, f
 	}
 	w.look()
 	return w
-}
-
-// receiver is a webhook receiver that accepts everything and echoes what it is sent, so that it passes any challenge.
-func receiver(t *testing.T) *httptest.Server {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
-	t.Cleanup(s.Close)
-	return s
 }
 
 // look finds records to ask for.
