@@ -91,12 +91,12 @@ type Position struct {
 // PermitteeParams are the parameters of GET /permittees and of the tool search_permittees, as sent.
 type PermitteeParams struct {
 	Decoded
-	Q             string   `json:"q" doc:"Part of the company name or trade name, any case." maxLength:"200" example:"vineyards"`
-	State         string   `json:"state" doc:"State: two letters or its name, any case." example:"CA"`
-	PermitteeType string   `json:"permittee_type" doc:"Part of the kind of permit, any case." maxLength:"200" example:"importer"`
-	IsActive      string   `json:"is_active" enum:"true,false" doc:"Only active, or only inactive, permittees." example:"true"`
-	Page          Opt[int] `json:"page" minimum:"1" default:"1" doc:"Page of the result." example:"1"`
-	PerPage       Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
+	Q             string    `json:"q" doc:"Part of the company name or trade name, any case." maxLength:"200" example:"vineyards"`
+	State         string    `json:"state" doc:"State: two letters or its name, any case." example:"CA"`
+	PermitteeType string    `json:"permittee_type" doc:"Part of the kind of permit, any case." maxLength:"200" example:"importer"`
+	IsActive      Opt[bool] `json:"is_active" doc:"true: only active permittees; false: only inactive ones." example:"true"`
+	Page          Opt[int]  `json:"page" minimum:"1" default:"1" doc:"Page of the result." example:"1"`
+	PerPage       Opt[int]  `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
 }
 
 // PermitteeSearch is a normalised request for one page of permittees.
@@ -113,40 +113,46 @@ type PermitteeSearch struct {
 // ProductionReportParams are the parameters of GET /production-reports, as sent.
 type ProductionReportParams struct {
 	Decoded
-	Year             Opt[int] `json:"year" minimum:"1" maximum:"9999" doc:"Year of the report." example:"2019"`
-	Month            Opt[int] `json:"month" minimum:"1" maximum:"12" doc:"Month of the report." example:"3"`
-	Commodity        string   `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Beer"`
-	ReportType       string   `json:"report_type" doc:"Kind of report, any case." maxLength:"200" example:"monthly"`
-	StatisticalGroup string   `json:"statistical_group" doc:"Group of figures, any case." maxLength:"200" example:"Barrels Produced"`
-	Page             Opt[int] `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page of the result." example:"1"`
-	PerPage          Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
+	Year              Opt[int]  `json:"year" minimum:"1" maximum:"9999" doc:"Year of the report." example:"2019"`
+	Month             Opt[int]  `json:"month" minimum:"1" maximum:"12" doc:"Month of the report." example:"3"`
+	Commodity         string    `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Beer"`
+	ReportType        string    `json:"report_type" doc:"Kind of report, any case." maxLength:"200" example:"monthly"`
+	StatisticalGroup  string    `json:"statistical_group" doc:"Group of figures, any case." maxLength:"200" example:"Barrels Produced"`
+	StatisticalDetail string    `json:"statistical_detail" doc:"Detail within a category, any case." maxLength:"200" example:"Production"`
+	Latest            Opt[bool] `json:"latest" doc:"true: only the newest matching report of each commodity and report type." example:"true"`
+	Page              Opt[int]  `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page of the result." example:"1"`
+	PerPage           Opt[int]  `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
 }
 
 // ProcessingTimeParams are the parameters of GET /processing-times, as sent.
 type ProcessingTimeParams struct {
 	Decoded
-	Commodity string `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Wine"`
+	Commodity string    `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Wine"`
+	Latest    Opt[bool] `json:"latest" doc:"true: only the newest figures of each commodity." example:"true"`
 }
 
 // FormulaProcessingTimeParams are the parameters of GET /processing-times/formula, as sent.
 type FormulaProcessingTimeParams struct {
 	Decoded
-	FormulaType string `json:"formula_type" doc:"Kind of formula, any case." maxLength:"200" example:"Formula Approval"`
-	Commodity   string `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Distilled Spirits"`
+	FormulaType string    `json:"formula_type" doc:"Kind of formula, any case." maxLength:"200" example:"Formula Approval"`
+	Commodity   string    `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Distilled Spirits"`
+	Latest      Opt[bool] `json:"latest" doc:"true: only the newest figures of each commodity and formula type." example:"true"`
 }
 
 // RegistrationProcessingTimeParams are the parameters of GET /processing-times/registration, as sent.
 type RegistrationProcessingTimeParams struct {
 	Decoded
-	Category        string `json:"category" doc:"Category, any case." maxLength:"200" example:"Alcohol"`
-	ApplicationType string `json:"application_type" doc:"Kind of permit, any case." maxLength:"200" example:"Brewery"`
+	Category        string    `json:"category" doc:"Category, any case." maxLength:"200" example:"Alcohol"`
+	ApplicationType string    `json:"application_type" doc:"Kind of permit, any case." maxLength:"200" example:"Brewery"`
+	Latest          Opt[bool] `json:"latest" doc:"true: only the newest figures of each kind of permit." example:"true"`
 }
 
 // AVAParams are the parameters of GET /avas, as sent.
 type AVAParams struct {
 	Decoded
-	Q     string `json:"q" doc:"Part of the name, any case." maxLength:"200" example:"valley"`
-	State string `json:"state" doc:"State: two letters or its name, any case." example:"CA"`
+	Q       string    `json:"q" doc:"Part of the name, any case." maxLength:"200" example:"valley"`
+	State   string    `json:"state" doc:"State: two letters or its name, any case." example:"CA"`
+	Current Opt[bool] `json:"current" doc:"true: leave out superseded boundaries and removed areas." example:"true"`
 }
 
 // NoParams are the parameters of an operation that takes none.
