@@ -26,27 +26,27 @@ type Nulled struct {
 // SearchParams are the parameters of GET /colas and of the tool search_colas, as sent. An empty value is an absent one.
 type SearchParams struct {
 	Decoded
-	Q                  string       `json:"q" doc:"Full text over TTB id, brand, product, class, permit number and applicant or company name. Every word must match; a quoted phrase matches adjacent words in one field; a trailing * matches a prefix; without a letter or a digit nothing matches. An exact 14-digit id takes precedence; 8 to 14 digits, with spaces or hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
+	Q                  string       `json:"q" doc:"Full text over TTB id, brand, product, class, permit number, and applicant or company name. Every word must match. \"Quotes\" match a phrase within a field, and a trailing * a prefix. A 14-digit id finds that label; 8 to 14 digits, also with spaces or hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
 	ProductType        []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Commodity; any of several." example:"wine"`
 	Category           []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Root of the category path; any of several." example:"Wine"`
-	DerivedSubcategory string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. A former path with a published alias is resolved to the current one." maxLength:"200" example:"Wine > Red Wine"`
+	DerivedSubcategory string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. Former paths with a published alias work too." maxLength:"200" example:"Wine > Red Wine"`
 	Origin             string       `json:"origin" doc:"Origin or country: its name or adjective, any case. A country means its parts too: american finds Kentucky." maxLength:"200" example:"french"`
 	DomesticOrImported string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
-	Status             string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"State of the approval. All but approved search all history." example:"approved"`
+	Status             string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; every status when absent. All but approved search all history." example:"approved"`
 	BrandName          string       `json:"brand_name" doc:"Part of the brand name, any case." maxLength:"200" example:"oak"`
 	PermitNumber       string       `json:"permit_number" doc:"Permit number of the applicant, exact; the example is a placeholder." maxLength:"200" example:"NJ-I-721"`
 	BarcodeValue       string       `json:"barcode_value" doc:"The label's main barcode, exact; digits may contain spaces or hyphens; the example is a placeholder." maxLength:"200" example:"0 36000 29145 2"`
 	ApprovalDateFrom   Date         `json:"approval_date_from" format:"date" doc:"First approval day, inclusive." example:"2024-01-01"`
 	ApprovalDateTo     Date         `json:"approval_date_to" format:"date" doc:"Last approval day, inclusive." example:"2024-12-31"`
-	ABVMin             Opt[float64] `json:"abv_min" minimum:"0" maximum:"100" doc:"Least alcohol by volume, percent, inclusive. Given a bound, labels whose ABV is unknown are left out." example:"12"`
-	ABVMax             Opt[float64] `json:"abv_max" minimum:"0" maximum:"100" doc:"Most alcohol by volume, percent, inclusive. Given a bound, labels whose ABV is unknown are left out." example:"14.5"`
+	ABVMin             Opt[float64] `json:"abv_min" minimum:"0" maximum:"100" doc:"Lowest ABV, percent, inclusive. Leaves out labels of unknown ABV." example:"12"`
+	ABVMax             Opt[float64] `json:"abv_max" minimum:"0" maximum:"100" doc:"Highest ABV, percent, inclusive. Leaves out labels of unknown ABV." example:"14.5"`
 	VolumeUnit         string       `json:"volume_unit" enum:"beer barrels,fluid ounces,gallons,liters,milliliters,pints,quarts" doc:"Unit of volume_min and volume_max; required with either." example:"milliliters"`
-	VolumeMin          Opt[float64] `json:"volume_min" minimum:"0" doc:"Least net contents, in volume_unit, inclusive. Given a bound, labels whose volume is unknown are left out." example:"700"`
-	VolumeMax          Opt[float64] `json:"volume_max" minimum:"0" doc:"Most net contents, in volume_unit, inclusive. Given a bound, labels whose volume is unknown are left out." example:"1000"`
+	VolumeMin          Opt[float64] `json:"volume_min" minimum:"0" doc:"Lowest net contents, in volume_unit, inclusive. Leaves out labels of unknown volume." example:"700"`
+	VolumeMax          Opt[float64] `json:"volume_max" minimum:"0" doc:"Highest net contents, in volume_unit, inclusive. Leaves out labels of unknown volume." example:"1000"`
 	ContainerType      []string     `json:"container_type" enum:"bag,bottle,box,can,carton,cask,jug,keg,pod,pouch" doc:"Container; any of several." example:"bottle,can"`
-	Page               Opt[int]     `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page of the result. Further than page 100, follow next_cursor." example:"1"`
+	Page               Opt[int]     `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page of the result. Beyond page 100, use cursor." example:"1"`
 	PerPage            Opt[int]     `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
-	Cursor             string       `json:"cursor" doc:"next_cursor of the previous answer; go on with the same filters. The example is a placeholder." example:"AQAB"`
+	Cursor             string       `json:"cursor" doc:"next_cursor of the previous answer, with the same filters. The example is a placeholder." example:"AQAB"`
 }
 
 // Query is a search whose parameters have been checked and settled. The zero Query matches every label.

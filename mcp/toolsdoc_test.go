@@ -17,10 +17,10 @@ import (
 func TestGoldenTools(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprint(&b, toolsIntroduction)
-	h := mustServe(t, newFake(), io.Discard)
 	for _, one := range tools() {
-		writeTool(t, &b, h, &one)
+		writeTool(t, &b, mustServe(t, newFake(), io.Discard), &one)
 	}
+	h := mustServe(t, newFake(), io.Discard)
 	writeResources(t, &b, h)
 	writePrompts(t, &b, h)
 	checkGolden(t, "../tools.md", []byte(b.String()))
