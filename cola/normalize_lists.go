@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Normalize returns the search that the parameters ask for, or a validation Error with all their problems. now decides which
-// permittees count as active. The list has no last page, but a page number must fit in 32 bits.
+// Normalize returns the search that the parameters ask for, or a validation Error with all their
+// problems. now decides which permittees count as active. The list has no last page, but a page
+// number must fit in 32 bits.
 func (p PermitteeParams) Normalize(now time.Time) (PermitteeSearch, error) {
 	f := findingsFrom(p.Decoded)
 	s := PermitteeSearch{
@@ -25,7 +26,8 @@ func (p PermitteeParams) Normalize(now time.Time) (PermitteeSearch, error) {
 	return s, nil
 }
 
-// ProductionReportSearch is a normalized request for one page of production reports. Empty and unknown fields do not filter.
+// ProductionReportSearch is a normalized request for one page of production reports. Empty and
+// unknown fields do not filter.
 type ProductionReportSearch struct {
 	Year              Opt[int]
 	Month             Opt[int] // 1 to 12
@@ -38,7 +40,8 @@ type ProductionReportSearch struct {
 	PerPage           int  // 1 to MaxPerPage
 }
 
-// Normalize returns the search that the parameters ask for, or a validation Error with all their problems.
+// Normalize returns the search that the parameters ask for, or a validation Error with all their
+// problems.
 func (p ProductionReportParams) Normalize() (ProductionReportSearch, error) {
 	f := findingsFrom(p.Decoded)
 	s := ProductionReportSearch{
@@ -71,7 +74,8 @@ type AVASearch struct {
 	Current bool   // only areas that AVADetail.IsCurrent
 }
 
-// Normalize returns the search that the parameters ask for, or a validation Error with all their problems.
+// Normalize returns the search that the parameters ask for, or a validation Error with all their
+// problems.
 func (p AVAParams) Normalize() (AVASearch, error) {
 	f := findingsFrom(p.Decoded)
 	s := AVASearch{Q: f.words("q", p.Q), State: f.state("state", p.State), Current: p.Current.V}
@@ -81,14 +85,16 @@ func (p AVAParams) Normalize() (AVASearch, error) {
 	return s, nil
 }
 
-// Normalize returns the parameters with white space settled, or a validation Error. Compare texts without regard to case.
+// Normalize returns the parameters with white space settled, or a validation Error. Compare texts
+// without regard to case.
 func (p ProcessingTimeParams) Normalize() (ProcessingTimeParams, error) {
 	f := findingsFrom(p.Decoded)
 	s := ProcessingTimeParams{Commodity: f.words("commodity", p.Commodity), Latest: p.Latest}
 	return s, f.err()
 }
 
-// Normalize returns the parameters with white space settled, or a validation Error. Compare texts without regard to case.
+// Normalize returns the parameters with white space settled, or a validation Error. Compare texts
+// without regard to case.
 func (p FormulaProcessingTimeParams) Normalize() (FormulaProcessingTimeParams, error) {
 	f := findingsFrom(p.Decoded)
 	s := FormulaProcessingTimeParams{
@@ -99,7 +105,8 @@ func (p FormulaProcessingTimeParams) Normalize() (FormulaProcessingTimeParams, e
 	return s, f.err()
 }
 
-// Normalize returns the parameters with white space settled, or a validation Error. Compare texts without regard to case.
+// Normalize returns the parameters with white space settled, or a validation Error. Compare texts
+// without regard to case.
 func (p RegistrationProcessingTimeParams) Normalize() (RegistrationProcessingTimeParams, error) {
 	f := findingsFrom(p.Decoded)
 	s := RegistrationProcessingTimeParams{

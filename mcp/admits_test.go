@@ -55,7 +55,8 @@ func samples(a argument) []string {
 	return values
 }
 
-// TestSchemasAdmitWhatIsAccepted: a client that validates passes on every value that the server accepts for an argument.
+// TestSchemasAdmitWhatIsAccepted: a client that validates passes on every value that the server
+// accepts for an argument.
 func TestSchemasAdmitWhatIsAccepted(t *testing.T) {
 	validators := inputValidators(t)
 	for _, one := range tools() {
@@ -155,7 +156,8 @@ func drawObject(t *rapid.T, members []argument) (own, other map[string]any) {
 	return own, other
 }
 
-// TestAdmittedTypesMeanTheSame: whatever type a schema admits for an argument, the call is answered as with the argument's own.
+// TestAdmittedTypesMeanTheSame: whatever type a schema admits for an argument, the call is answered
+// as with the argument's own.
 func TestAdmittedTypesMeanTheSame(t *testing.T) {
 	validators := inputValidators(t)
 	for _, one := range tools() {

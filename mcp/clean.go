@@ -8,9 +8,10 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// clean removes hidden characters from the texts in JSON: control characters, and characters that are invisible or change
-// the direction of text. Line breaks stay and become \n; a tab becomes a space. The JSON must be compact and as encoding/json
-// writes it, so that these characters occur only within strings.
+// clean removes hidden characters from the texts in JSON: control characters, and characters that
+// are invisible or change the direction of text. Line breaks stay and become \n; a tab becomes a
+// space. The JSON must be compact and as encoding/json writes it, so that these characters occur
+// only within strings.
 func clean(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); {
@@ -33,8 +34,8 @@ func clean(b []byte) []byte {
 
 var lineBreak = []byte(`\n`)
 
-// escaped returns the length of the escape sequence at the start of b and its replacement. The two characters \r\n are one
-// line break.
+// escaped returns the length of the escape sequence at the start of b and its replacement. The two
+// characters \r\n are one line break.
 func escaped(b []byte) (n int, replacement []byte) {
 	if len(b) < 2 {
 		return len(b), b

@@ -7,7 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// searchArgs are the arguments of search_colas: the parameters of GET /colas and the size of the answer.
+// searchArgs are the arguments of search_colas: the parameters of GET /colas and the size of the
+// answer.
 type searchArgs struct {
 	cola.SearchParams
 	formatted

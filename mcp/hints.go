@@ -9,8 +9,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// errorResult is the result of a failed call: the error envelope of REST, and a sentence on what to do next. It has no
-// structured content, which would have to match the tool's output schema. state is where the account stands.
+// errorResult is the result of a failed call: the error envelope of REST, and a sentence on what to
+// do next. It has no structured content, which would have to match the tool's output schema. state
+// is where the account stands.
 func errorResult(e *cola.Error, t *tool, state cola.QuotaState) *protocol.CallToolResult {
 	b, err := cola.AppendJSON(nil, web.Envelope(e))
 	if err != nil { // the details cannot be written as JSON
@@ -45,7 +46,8 @@ func hintOf(e *cola.Error, t *tool, state cola.QuotaState) string {
 	return ""
 }
 
-// quotaHint distinguishes the rate limit, which is worth waiting for, from a used-up quota, which is not.
+// quotaHint distinguishes the rate limit, which is worth waiting for, from a used-up quota, which
+// is not.
 func quotaHint(e *cola.Error, state cola.QuotaState) string {
 	if e.RetryAfter > 0 {
 		return fmt.Sprintf("Wait %d seconds before calling this or any other tool again.", web.RetrySeconds(e.RetryAfter))

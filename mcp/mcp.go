@@ -28,8 +28,9 @@ import (
 // Path is where messages are taken, under the root of the service.
 const Path = "/mcp"
 
-// Service is what the edge asks of the registry; *registry.Service implements it. Every method but Standing, Rows and Words
-// counts toward the caller's rate limit. Methods return the quota state with errors too, when it is known.
+// Service is what the edge asks of the registry; *registry.Service implements it. Every method but
+// Standing, Rows and Words counts toward the caller's rate limit. Methods return the quota state
+// with errors too, when it is known.
 type Service interface {
 	// Standing tells where an account stands, for messages that count nowhere, and checks the credential.
 	Standing(context.Context, cola.Caller) (cola.QuotaState, error)

@@ -7,7 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// holderSearchArgs are the arguments of search_permittees: the parameters of GET /permittees and the size of the answer.
+// holderSearchArgs are the arguments of search_permittees: the parameters of GET /permittees and
+// the size of the answer.
 type holderSearchArgs struct {
 	cola.PermitteeParams
 	formatted

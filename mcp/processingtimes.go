@@ -12,7 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// timesArgs are the arguments of get_processing_times: the parameters of the three lists of REST, and which list is meant.
+// timesArgs are the arguments of get_processing_times: the parameters of the three lists of REST,
+// and which list is meant.
 type timesArgs struct {
 	Kind string `json:"kind" enum:"cola,formula,registration" default:"cola" doc:"cola: label approval. formula: formula approval. registration: original permits." example:"cola"`
 	cola.Decoded
@@ -100,7 +101,8 @@ func (p *timesArgs) latest() asked {
 	return asked{filter: "latest"}
 }
 
-// checkFilters notes filters that the kind does not have as problems. Ignored, they would seem to apply.
+// checkFilters notes filters that the kind does not have as problems. Ignored, they would seem to
+// apply.
 func (p *timesArgs) checkFilters(kind string) {
 	for name, value := range p.values() {
 		if value == "" || slices.Contains(timesFilters[kind], name) {
@@ -118,8 +120,8 @@ func (p *timesArgs) checkFilters(kind string) {
 // conciseRows is how many rows of a list without pages the concise size has.
 const conciseRows = 30
 
-// putList answers with as much of a list without pages as the size has room for, from its start. A note on a cut list names
-// the filters that were not given.
+// putList answers with as much of a list without pages as the size has room for, from its start. A
+// note on a cut list names the filters that were not given.
 func putList[T any](v view, list registry.List[T], filters []asked) (a answer) {
 	rows := rowFit[T]{view: v}
 	kept := rows.fit(list.Rows)

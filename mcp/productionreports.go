@@ -9,7 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// reportArgs are the arguments of list_production_reports: the parameters of GET /production-reports and the size of the answer.
+// reportArgs are the arguments of list_production_reports: the parameters of GET
+// /production-reports and the size of the answer.
 type reportArgs struct {
 	cola.ProductionReportParams
 	formatted
@@ -40,7 +41,8 @@ func listProductionReports(ctx context.Context, svc Service, c cola.Caller, p re
 	return a, state, nil
 }
 
-// putPage answers with as much of a page of a free list as the answer has room for. name is the tool that has the next page.
+// putPage answers with as much of a page of a free list as the answer has room for. name is the
+// tool that has the next page.
 func putPage[T any](a *answer, v view, page registry.PageList[T], name string) {
 	rows := rowFit[T]{view: v}
 	kept := rows.fit(page.Rows)

@@ -84,7 +84,8 @@ func (e *edge) website() string {
 	return e.opts.PublicURL + "/docs"
 }
 
-// noteLocalLinks warns of links that the user may be unable to open, because the public URL is that of a local server.
+// noteLocalLinks warns of links that the user may be unable to open, because the public URL is that
+// of a local server.
 func (e *edge) noteLocalLinks(a *answer) {
 	if web.IsLocalURL(e.opts.PublicURL) && bytes.Contains(a.data, []byte(`"`+e.opts.PublicURL+"/")) {
 		a.note("Links to %s open only on the computer where the server runs. Its operator can set --public-url to an address that users reach.",
@@ -92,8 +93,8 @@ func (e *edge) noteLocalLinks(a *answer) {
 	}
 }
 
-// toolHandler runs a tool for the exchange in the context. It never returns an error to mcp-go: a failed call has a result
-// that an assistant can act on.
+// toolHandler runs a tool for the exchange in the context. It never returns an error to mcp-go: a
+// failed call has a result that an assistant can act on.
 func (e *edge) toolHandler(t *tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, _ protocol.CallToolRequest) (*protocol.CallToolResult, error) {
 		x := exchangeOf(ctx)

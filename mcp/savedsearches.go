@@ -10,8 +10,9 @@ import (
 // savedListArgs are the arguments of list_saved_searches.
 type savedListArgs struct{ cola.SavedSearchListParams }
 
-// savedChangeArgs are the arguments of update_saved_search: the body of PATCH /saved-searches/{uuid} and what its path and a
-// null say there. Here a null is an absent value, and so is an object of nulls: clients send them for arguments they leave out.
+// savedChangeArgs are the arguments of update_saved_search: the body of PATCH
+// /saved-searches/{uuid} and what its path and a null say there. Here a null is an absent value,
+// and so is an object of nulls: clients send them for arguments they leave out.
 type savedChangeArgs struct {
 	UUID string `json:"uuid" doc:"uuid of the saved search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	cola.SavedSearchChangeParams
@@ -49,8 +50,9 @@ func savedSearchTools() []tool {
 		newTool(tool{
 			name: "create_saved_search", title: "Create a saved search",
 			description: "Saves a search in the user's account and returns it, not labels. With a schedule it is an alert: it runs daily, weekly or monthly and " +
-				"reports labels approved since the previous run, and older ones that reached the registry late. Results go to the account's destinations, such as its email " +
-				"address where the server sends email. Use it when the user wants a search kept or something watched, and agreed to the filters and the " +
+				"reports labels approved since the previous run, and older ones that reached the registry late. Results go to the account's destinations, " +
+				"such as its email address where the server sends email: up to 25 labels a message, for free. The REST API lists all matches, for a list " +
+				"record each. Use it when the user wants a search kept or something watched, and agreed to the filters and the " +
 				"schedule. To look for labels now use search_colas.\n\n" +
 				"Filters narrow each other; several types, categories or containers mean any of them. There is no date filter. " +
 				"A schedule needs a filter that narrows the search: a status alone, or all product types together, is too broad. " +
@@ -166,8 +168,8 @@ func putSavedSearch(ctx context.Context, svc Service, a *answer, search cola.Sav
 	case s.PausedBecause.OK:
 		a.note("The search is saved but does not run: the account is suspended.")
 	case s.NextRunAt.OK:
-		a.note("The alert runs next on %s. Results go to the account's destinations (email only where this server sends email); "+
-			"the REST API lists them at /saved-searches/%s/matches.", s.NextRunAt.V.Time().Format("Monday, 2 January 2006, 15:04 UTC"), search.UUID)
+		a.note("The alert runs next on %s. Results go to the account's destinations (email only where this server sends email). "+
+			"The REST API lists all matches at /saved-searches/%s/matches, for a list record each.", s.NextRunAt.V.Time().Format("Monday, 2 January 2006, 15:04 UTC"), search.UUID)
 	}
 	noteIdle(ctx, svc, a, &search.Filters)
 	a.note("To see labels that match today call search_colas with the same filters.")

@@ -119,7 +119,8 @@ func TestUpdateSavedSearch(t *testing.T) {
 	}
 }
 
-// TestDeleteSavedSearch: a search is deleted once; then it is not found, and the hint says what finds one.
+// TestDeleteSavedSearch: a search is deleted once; then it is not found, and the hint says what
+// finds one.
 func TestDeleteSavedSearch(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
@@ -208,7 +209,8 @@ func TestRefusedSavedSearches(t *testing.T) {
 	}
 }
 
-// TestScopeOfSavedSearches: a token without the scope gets an HTTP 403 from tools that write, and may read.
+// TestScopeOfSavedSearches: a token without the scope gets an HTTP 403 from tools that write, and
+// may read.
 func TestScopeOfSavedSearches(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)

@@ -42,7 +42,8 @@ func inputOf[P any](t *tool) []argument {
 	return input
 }
 
-// argumentsOf describes the fields of a struct. Objects are described in place: clients often ignore $ref.
+// argumentsOf describes the fields of a struct. Objects are described in place: clients often
+// ignore $ref.
 func argumentsOf(set *schemas.Set, t reflect.Type) (all []argument) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -68,8 +69,9 @@ func withoutExample(description string) string {
 	return strings.NewReplacer("; the example is a placeholder", "", " The example is a placeholder.", "").Replace(description)
 }
 
-// inputSchema is the schema of the arguments. It is strict, so that a client that validates reports misspelled names itself,
-// and short, because every call of an assistant pays for the list of tools.
+// inputSchema is the schema of the arguments. It is strict, so that a client that validates reports
+// misspelled names itself, and short, because every call of an assistant pays for the list of
+// tools.
 func (t *tool) inputSchema() json.RawMessage {
 	return mustJSON(append(object{{"type", "object"}}, strict(t.input)...))
 }
@@ -91,8 +93,9 @@ func strict(members []argument) object {
 	return append(s, field{"additionalProperties", false})
 }
 
-// published is the argument's schema in the list of tools. It admits every JSON type that params.Reader.Values reads into the
-// argument, so that a client that validates passes on whatever the server accepts.
+// published is the argument's schema in the list of tools. It admits every JSON type that
+// params.Reader.Values reads into the argument, so that a client that validates passes on whatever
+// the server accepts.
 func (a *argument) published() object {
 	s := a.schema
 	types := typesRead(s)
@@ -135,7 +138,8 @@ func (a *argument) published() object {
 	return o
 }
 
-// typesRead returns the JSON types that params.Reader.Values reads into a parameter, its own type first.
+// typesRead returns the JSON types that params.Reader.Values reads into a parameter, its own type
+// first.
 func typesRead(s *huma.Schema) []string {
 	switch {
 	case s.Type != huma.TypeString:
@@ -191,8 +195,8 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// schema is the schema of a tool's structured content. It names fields and their types and no more: clients check answers
-// with it, and models read the answers themselves.
+// schema is the schema of a tool's structured content. It names fields and their types and no more:
+// clients check answers with it, and models read the answers themselves.
 type schema object
 
 func (s schema) bytes() []byte { return mustJSON(object(s)) }
@@ -213,8 +217,8 @@ func outputOf(list bool, beside []field, types ...reflect.Type) schema {
 	return schema{{"type", "object"}, {"properties", properties}, {"required", []string{"data"}}}
 }
 
-// recordSchema describes a record in either size. A field that the concise size leaves out, always or when it is unknown, is
-// not required.
+// recordSchema describes a record in either size. A field that the concise size leaves out, always
+// or when it is unknown, is not required.
 func recordSchema(types []reflect.Type) object {
 	set := schemas.New(huma.DefaultSchemaNamer)
 	var properties object
@@ -250,8 +254,8 @@ func membersOf(set *schemas.Set, t reflect.Type) (all object, always []string) {
 	return all, always
 }
 
-// memberSchema describes one field. Records within records are described in place, but not the filters of a saved search, which
-// are what the caller sent.
+// memberSchema describes one field. Records within records are described in place, but not the
+// filters of a saved search, which are what the caller sent.
 func memberSchema(set *schemas.Set, f shownField) object {
 	inner := f.typ
 	if inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
@@ -282,7 +286,8 @@ func memberSchema(set *schemas.Set, f shownField) object {
 	return o
 }
 
-// isRecord reports whether a type is a struct of fields, rather than one with a JSON form of its own.
+// isRecord reports whether a type is a struct of fields, rather than one with a JSON form of its
+// own.
 func isRecord(t reflect.Type) bool {
 	ours := t.PkgPath() == reflect.TypeFor[cola.Cola]().PkgPath() || t.PkgPath() == reflect.TypeFor[tool]().PkgPath()
 	return t.Kind() == reflect.Struct && ours && !strings.HasPrefix(t.Name(), "Opt[")

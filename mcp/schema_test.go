@@ -91,8 +91,8 @@ func TestToolsAreDescribed(t *testing.T) {
 	}
 }
 
-// checkStrict: an object and the objects in it take only what they describe. The filters of update_saved_search are described
-// by create_saved_search.
+// checkStrict: an object and the objects in it take only what they describe. The filters of
+// update_saved_search are described by create_saved_search.
 func checkStrict(t *testing.T, name string, input map[string]any) {
 	t.Helper()
 	if input["additionalProperties"] != false || input["type"] == nil {
@@ -109,7 +109,8 @@ func checkStrict(t *testing.T, name string, input map[string]any) {
 	}
 }
 
-// TestListOfToolsIsSmall: assistants pay for the list of tools with every call. Raise the limit only for what is worth that.
+// TestListOfToolsIsSmall: assistants pay for the list of tools with every call. Raise the limit
+// only for what is worth that.
 func TestListOfToolsIsSmall(t *testing.T) {
 	const most = 45_000
 	if n := len(rpc(t, mustServe(t, newFake(), io.Discard), "tools/list", "{}").body); n > most {

@@ -45,8 +45,9 @@ const (
 // free is the cost of what no quota pays for.
 const free = "Free of quota; counts as one request of the minute."
 
-// newTool completes a tool whose arguments are read into a P. ask gets them with their problems, missing ones included, and
-// lets the service refuse them, so that the caller learns of all problems at once.
+// newTool completes a tool whose arguments are read into a P. ask gets them with their problems,
+// missing ones included, and lets the service refuse them, so that the caller learns of all
+// problems at once.
 func newTool[P any](t tool, ask func(ctx context.Context, svc Service, c cola.Caller, p P) (answer, cola.QuotaState, error)) tool {
 	reader := params.New[P]("this tool")
 	t.input = inputOf[P](&t)

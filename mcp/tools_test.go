@@ -126,7 +126,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestNarrowingNotes: a note on a list that was cut offers the filters that were not given, and no others.
+// TestNarrowingNotes: a note on a list that was cut offers the filters that were not given, and no
+// others.
 func TestNarrowingNotes(t *testing.T) {
 	f := newFake()
 	f.times = slices.Repeat(f.times, 3000)

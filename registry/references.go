@@ -21,7 +21,8 @@ type PageList[T any] struct {
 	Meta cola.PageMeta
 }
 
-// list answers a free list operation from the rows that find returns. It calls find only once the request is admitted.
+// list answers a free list operation from the rows that find returns. It calls find only once the
+// request is admitted.
 func list[T any](ctx context.Context, s *Service, c cola.Caller, invalid error, find func(*store.ReferenceSets) []T) (List[T], cola.QuotaState, error) {
 	state, err := s.free(ctx, c, invalid)
 	if err != nil {
@@ -52,7 +53,8 @@ func filter[T any](rows []T, keep func(*T) bool) []T {
 	return found
 }
 
-// newest keeps the rows with the latest date of their series when only is true, and all rows otherwise.
+// newest keeps the rows with the latest date of their series when only is true, and all rows
+// otherwise.
 func newest[T any, S comparable](only bool, rows []T, of func(*T) (series S, date cola.Date)) []T {
 	if !only {
 		return rows

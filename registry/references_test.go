@@ -10,7 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// TestLatestFigures: latest keeps the rows of each series' newest date among the rows that match, and no others.
+// TestLatestFigures: latest keeps the rows of each series' newest date among the rows that match,
+// and no others.
 func TestLatestFigures(t *testing.T) {
 	w := mustWorld(t, 10)
 	c := w.mustCaller(t, "latest@example.com", cola.TierPro)
@@ -41,7 +42,8 @@ func TestLatestFigures(t *testing.T) {
 	}
 }
 
-// checkLatest compares the newest rows with those that the whole list has of each series' latest date.
+// checkLatest compares the newest rows with those that the whole list has of each series' latest
+// date.
 func checkLatest[T any](t *testing.T, all, newest registry.List[T], err, err2 error, of func(T) (string, cola.Date)) {
 	t.Helper()
 	if err != nil || err2 != nil {

@@ -161,7 +161,8 @@ func (v *View) Label(id cola.TTBID) (label cola.ColaSummary, ok bool) {
 	return v.layers[i].t.summary(doc), true
 }
 
-// Rows returns labels with what the index holds beside their summaries. A label that the view no longer has keeps its summary.
+// Rows returns labels with what the index holds beside their summaries. A label that the view no
+// longer has keeps its summary.
 func (v *View) Rows(labels []cola.ColaSummary) []cola.ColaRow {
 	rows := make([]cola.ColaRow, len(labels))
 	for n, label := range labels {

@@ -156,7 +156,8 @@ func useEveryTool(t *testing.T, a assistant) {
 	}
 }
 
-// TestLineBreaksInLabels: an assistant reads the lines of a description as they are stored, with one form of line break.
+// TestLineBreaksInLabels: an assistant reads the lines of a description as they are stored, with
+// one form of line break.
 func TestLineBreaksInLabels(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h home) {

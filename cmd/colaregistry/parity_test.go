@@ -152,8 +152,9 @@ func recordCases(t *testing.T, s *serverProcess, st store.Store) (cases []parity
 	return append(cases, parityCase{"/usage", "get_usage", nil})
 }
 
-// comparing asks both ways on one account and compares the answers, the errors and the changes of the ledger. Rows of labels
-// have more fields as tools return them; TestRowsAgreeWithDetails checks those.
+// comparing asks both ways on one account and compares the answers, the errors and the changes of
+// the ledger. Rows of labels have more fields as tools return them; TestRowsAgreeWithDetails checks
+// those.
 func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Account, key string, c parityCase) {
 	t.Helper()
 	arguments := map[string]any{}
@@ -236,7 +237,8 @@ func withoutRowFields(v any) any {
 	return v
 }
 
-// TestRowsAgreeWithDetails: what rows of labels say of company, ABV and volume is what the label and its permit holder have.
+// TestRowsAgreeWithDetails: what rows of labels say of company, ABV and volume is what the label
+// and its permit holder have.
 func TestRowsAgreeWithDetails(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, settled(t))

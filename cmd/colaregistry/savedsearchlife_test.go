@@ -84,8 +84,8 @@ func (s *serverProcess) refuseAnother(t *testing.T, location, key string) {
 	}
 }
 
-// TestSavedSearchChangesParity: a change by PATCH and by the tool gives the same search or the same error, at the same cost; so
-// does a deletion. The list is the same on both.
+// TestSavedSearchChangesParity: a change by PATCH and by the tool gives the same search or the same
+// error, at the same cost; so does a deletion. The list is the same on both.
 func TestSavedSearchChangesParity(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h home) {

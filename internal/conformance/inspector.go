@@ -102,11 +102,12 @@ func about(flags []string) string {
 	return ""
 }
 
-// typeArray is what the inspector warns of when a schema has several types, as arguments of tools do: they admit every type
-// that the server accepts (docs/CONFORMANCE.md).
+// typeArray is what the inspector warns of when a schema has several types, as arguments of tools
+// do: they admit every type that the server accepts (docs/CONFORMANCE.md).
 const typeArray = "`type` is an array"
 
-// complaints counts the warnings of type arrays in what the inspector printed, and returns the other warnings.
+// complaints counts the warnings of type arrays in what the inspector printed, and returns the
+// other warnings.
 func complaints(printed string) (expected int, others string) {
 	var rest []string
 	for block := range strings.SplitSeq(printed, "\n\n") {

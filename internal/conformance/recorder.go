@@ -124,8 +124,9 @@ func newExchange(req *http.Request, body []byte) *exchange {
 	return x
 }
 
-// rewrite prepares the request to the server. When it adds a key, it replaces the recorder's own address in the Host header by
-// the server's. It leaves other Host headers and Origin alone: tests try how the server handles foreign ones.
+// rewrite prepares the request to the server. When it adds a key, it replaces the recorder's own
+// address in the Host header by the server's. It leaves other Host headers and Origin alone: tests
+// try how the server handles foreign ones.
 func (r *recorder) rewrite(p *httputil.ProxyRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +146,8 @@ func (r *recorder) rewrite(p *httputil.ProxyRequest) {
 	p.Out.Header.Set("Authorization", "Bearer "+key)
 }
 
-// ownsState reports whether an exchange reads or changes what belongs to one account, so that it must stay with that account.
+// ownsState reports whether an exchange reads or changes what belongs to one account, so that it
+// must stay with that account.
 func (x *exchange) ownsState() bool { return strings.Contains(x.about, "saved_search") }
 
 // note notes the answer to a request.

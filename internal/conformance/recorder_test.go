@@ -59,8 +59,8 @@ func mustSend(t *testing.T, r *recorder, path, body string, headers ...string) s
 
 const savedSearchCall = `{"method":"tools/call","params":{"name":"list_saved_searches"}}`
 
-// TestRecorderAddsKeys: a client without a key gets one, calls about saved searches always the same one. Hosts and origins stay
-// as sent, except for the recorder's own address.
+// TestRecorderAddsKeys: a client without a key gets one, calls about saved searches always the same
+// one. Hosts and origins stay as sent, except for the recorder's own address.
 func TestRecorderAddsKeys(t *testing.T) {
 	r, target := mustRecorder(t, new(atomic.Int64), "one", "two")
 	for _, tt := range []struct {

@@ -16,9 +16,10 @@ const idParameter = "ttb_id"
 // maxElements is how many wrong elements of one array are told.
 const maxElements = 5
 
-// Values turns the members of a JSON object into text, to be read like the values of a query string, so that both report
-// problems in the same words. It accepts the JSON types that clients mix up without losing anything: a number for a string, a
-// string for a number or a boolean, one value for an array, and null for an absent value unless the struct embeds cola.Nulled.
+// Values turns the members of a JSON object into text, to be read like the values of a query
+// string, so that both report problems in the same words. It accepts the JSON types that clients
+// mix up without losing anything: a number for a string, a string for a number or a boolean, one
+// value for an array, and null for an absent value unless the struct embeds cola.Nulled.
 func (r *Reader[P]) Values(members []strictjson.Member) (values []Value, problems cola.Problems) {
 	f := flattening{nulls: r.nulls != nil}
 	f.object(r.objects[""], members)

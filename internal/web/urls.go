@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// IsLocalURL reports whether only the machine itself reaches a URL: its host is a loopback or unspecified address, or localhost.
+// IsLocalURL reports whether only the machine itself reaches a URL: its host is a loopback or
+// unspecified address, or localhost.
 func IsLocalURL(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil {
