@@ -17,10 +17,10 @@ func TestNormalizePermittees(t *testing.T) {
 		{"nothing", PermitteeParams{}, PermitteeSearch{Page: 1, PerPage: 20}},
 		{
 			"everything",
-			PermitteeParams{Q: " Niederhoff ", State: " nj", PermitteeType: "IMPORTER ", IsActive: "True", Page: Some(500), PerPage: Some(100)},
+			PermitteeParams{Q: " Niederhoff ", State: " nj", PermitteeType: "IMPORTER ", IsActive: Some(true), Page: Some(500), PerPage: Some(100)},
 			PermitteeSearch{Name: "Niederhoff", State: "NJ", Type: "IMPORTER", Active: Some(true), Page: 500, PerPage: 100},
 		},
-		{"inactive", PermitteeParams{IsActive: "false"}, PermitteeSearch{Active: Some(false), Page: 1, PerPage: 20}},
+		{"inactive", PermitteeParams{IsActive: Some(false)}, PermitteeSearch{Active: Some(false), Page: 1, PerPage: 20}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := tt.params.Normalize(testNow)
@@ -33,12 +33,12 @@ func TestNormalizePermittees(t *testing.T) {
 }
 
 func TestNormalizePermitteesRefuses(t *testing.T) {
-	p := PermitteeParams{Q: "a\x01", State: "New Jersye", IsActive: "yes", Page: Some(0), PerPage: Some(101)}
+	p := PermitteeParams{Q: "a\x01", State: "New Jersye", Page: Some(0), PerPage: Some(101)}
 	p.Problems.Add("limit", "It is not a parameter.")
 	s, err := p.Normalize(testNow)
 	found := details(err)
 	for parameter, says := range map[string]string{
-		"q": "control", "state": `"New Jersye" is not a US state; write its name or two letters, such as california or CA. Did you mean new jersey?`, "is_active": "true, false", "page": "0", "per_page": "1 to 100", "limit": "not a parameter",
+		"q": "control", "state": `"New Jersye" is not a US state; write its name or two letters, such as california or CA. Did you mean new jersey?`, "page": "0", "per_page": "1 to 100", "limit": "not a parameter",
 	} {
 		if len(found[parameter]) != 1 || !strings.Contains(found[parameter][0], says) {
 			t.Errorf("%s has the problems %q, want one that says %q", parameter, found[parameter], says)
@@ -59,10 +59,12 @@ func TestNormalizePermitteesRefuses(t *testing.T) {
 
 func TestNormalizeProductionReports(t *testing.T) {
 	p := ProductionReportParams{
-		Year: Some(2019), Month: Some(12), Commodity: " Beer", ReportType: "MONTHLY ", StatisticalGroup: "Barrels  Produced", Page: Some(100), PerPage: Some(1),
+		Year: Some(2019), Month: Some(12), Commodity: " Beer", ReportType: "MONTHLY ", StatisticalGroup: "Barrels  Produced",
+		StatisticalDetail: " In  cans", Latest: Some(true), Page: Some(100), PerPage: Some(1),
 	}
 	want := ProductionReportSearch{
-		Year: Some(2019), Month: Some(12), Commodity: "Beer", ReportType: "MONTHLY", StatisticalGroup: "Barrels Produced", Page: 100, PerPage: 1,
+		Year: Some(2019), Month: Some(12), Commodity: "Beer", ReportType: "MONTHLY", StatisticalGroup: "Barrels Produced",
+		StatisticalDetail: "In cans", Latest: true, Page: 100, PerPage: 1,
 	}
 	if got, err := p.Normalize(); err != nil || got != want {
 		t.Errorf("search is %+v, %v; want %+v", got, err, want)

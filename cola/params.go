@@ -26,27 +26,27 @@ type Nulled struct {
 // SearchParams are the parameters of GET /colas and of the tool search_colas, as sent. An empty value is an absent one.
 type SearchParams struct {
 	Decoded
-	Q                  string       `json:"q" doc:"Full text over TTB id, brand, product, class, permit number and applicant or company name. Every word must match; a quoted phrase matches adjacent words in one field; a trailing * matches a prefix; without a letter or a digit nothing matches. An exact 14-digit id takes precedence; 8 to 14 digits, with spaces or hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
+	Q                  string       `json:"q" doc:"Full text over TTB id, brand, product, class, permit number, and applicant or company name. Every word must match. \"Quotes\" match a phrase within a field, and a trailing * a prefix. A 14-digit id finds that label; 8 to 14 digits, also with spaces or hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
 	ProductType        []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Commodity; any of several." example:"wine"`
 	Category           []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Root of the category path; any of several." example:"Wine"`
-	DerivedSubcategory string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. A former path with a published alias is resolved to the current one." maxLength:"200" example:"Wine > Red Wine"`
+	DerivedSubcategory string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. Former paths with a published alias work too." maxLength:"200" example:"Wine > Red Wine"`
 	Origin             string       `json:"origin" doc:"Origin or country: its name or adjective, any case. A country means its parts too: american finds Kentucky." maxLength:"200" example:"french"`
 	DomesticOrImported string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
-	Status             string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"State of the approval. All but approved search all history." example:"approved"`
+	Status             string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; every status when absent. All but approved search all history." example:"approved"`
 	BrandName          string       `json:"brand_name" doc:"Part of the brand name, any case." maxLength:"200" example:"oak"`
 	PermitNumber       string       `json:"permit_number" doc:"Permit number of the applicant, exact; the example is a placeholder." maxLength:"200" example:"NJ-I-721"`
 	BarcodeValue       string       `json:"barcode_value" doc:"The label's main barcode, exact; digits may contain spaces or hyphens; the example is a placeholder." maxLength:"200" example:"0 36000 29145 2"`
 	ApprovalDateFrom   Date         `json:"approval_date_from" format:"date" doc:"First approval day, inclusive." example:"2024-01-01"`
 	ApprovalDateTo     Date         `json:"approval_date_to" format:"date" doc:"Last approval day, inclusive." example:"2024-12-31"`
-	ABVMin             Opt[float64] `json:"abv_min" minimum:"0" maximum:"100" doc:"Least alcohol by volume, percent, inclusive. Given a bound, labels whose ABV is unknown are left out." example:"12"`
-	ABVMax             Opt[float64] `json:"abv_max" minimum:"0" maximum:"100" doc:"Most alcohol by volume, percent, inclusive. Given a bound, labels whose ABV is unknown are left out." example:"14.5"`
+	ABVMin             Opt[float64] `json:"abv_min" minimum:"0" maximum:"100" doc:"Lowest ABV, percent, inclusive. Leaves out labels of unknown ABV." example:"12"`
+	ABVMax             Opt[float64] `json:"abv_max" minimum:"0" maximum:"100" doc:"Highest ABV, percent, inclusive. Leaves out labels of unknown ABV." example:"14.5"`
 	VolumeUnit         string       `json:"volume_unit" enum:"beer barrels,fluid ounces,gallons,liters,milliliters,pints,quarts" doc:"Unit of volume_min and volume_max; required with either." example:"milliliters"`
-	VolumeMin          Opt[float64] `json:"volume_min" minimum:"0" doc:"Least net contents, in volume_unit, inclusive. Given a bound, labels whose volume is unknown are left out." example:"700"`
-	VolumeMax          Opt[float64] `json:"volume_max" minimum:"0" doc:"Most net contents, in volume_unit, inclusive. Given a bound, labels whose volume is unknown are left out." example:"1000"`
+	VolumeMin          Opt[float64] `json:"volume_min" minimum:"0" doc:"Lowest net contents, in volume_unit, inclusive. Leaves out labels of unknown volume." example:"700"`
+	VolumeMax          Opt[float64] `json:"volume_max" minimum:"0" doc:"Highest net contents, in volume_unit, inclusive. Leaves out labels of unknown volume." example:"1000"`
 	ContainerType      []string     `json:"container_type" enum:"bag,bottle,box,can,carton,cask,jug,keg,pod,pouch" doc:"Container; any of several." example:"bottle,can"`
-	Page               Opt[int]     `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page of the result. Further than page 100, follow next_cursor." example:"1"`
+	Page               Opt[int]     `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page of the result. Beyond page 100, use cursor." example:"1"`
 	PerPage            Opt[int]     `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
-	Cursor             string       `json:"cursor" doc:"next_cursor of the previous answer; go on with the same filters. The example is a placeholder." example:"AQAB"`
+	Cursor             string       `json:"cursor" doc:"next_cursor of the previous answer, with the same filters. The example is a placeholder." example:"AQAB"`
 }
 
 // Query is a search whose parameters have been checked and settled. The zero Query matches every label.
@@ -91,12 +91,12 @@ type Position struct {
 // PermitteeParams are the parameters of GET /permittees and of the tool search_permittees, as sent.
 type PermitteeParams struct {
 	Decoded
-	Q             string   `json:"q" doc:"Part of the company name or trade name, any case." maxLength:"200" example:"vineyards"`
-	State         string   `json:"state" doc:"State: two letters or its name, any case." example:"CA"`
-	PermitteeType string   `json:"permittee_type" doc:"Part of the kind of permit, any case." maxLength:"200" example:"importer"`
-	IsActive      string   `json:"is_active" enum:"true,false" doc:"Only active, or only inactive, permittees." example:"true"`
-	Page          Opt[int] `json:"page" minimum:"1" default:"1" doc:"Page of the result." example:"1"`
-	PerPage       Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
+	Q             string    `json:"q" doc:"Part of the company name or trade name, any case." maxLength:"200" example:"vineyards"`
+	State         string    `json:"state" doc:"State: two letters or its name, any case." example:"CA"`
+	PermitteeType string    `json:"permittee_type" doc:"Part of the kind of permit, any case." maxLength:"200" example:"importer"`
+	IsActive      Opt[bool] `json:"is_active" doc:"true: only active permittees; false: only inactive ones." example:"true"`
+	Page          Opt[int]  `json:"page" minimum:"1" default:"1" doc:"Page of the result." example:"1"`
+	PerPage       Opt[int]  `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
 }
 
 // PermitteeSearch is a normalised request for one page of permittees.
@@ -113,40 +113,46 @@ type PermitteeSearch struct {
 // ProductionReportParams are the parameters of GET /production-reports, as sent.
 type ProductionReportParams struct {
 	Decoded
-	Year             Opt[int] `json:"year" minimum:"1" maximum:"9999" doc:"Year of the report." example:"2019"`
-	Month            Opt[int] `json:"month" minimum:"1" maximum:"12" doc:"Month of the report." example:"3"`
-	Commodity        string   `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Beer"`
-	ReportType       string   `json:"report_type" doc:"Kind of report, any case." maxLength:"200" example:"monthly"`
-	StatisticalGroup string   `json:"statistical_group" doc:"Group of figures, any case." maxLength:"200" example:"Barrels Produced"`
-	Page             Opt[int] `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page of the result." example:"1"`
-	PerPage          Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
+	Year              Opt[int]  `json:"year" minimum:"1" maximum:"9999" doc:"Year of the report." example:"2019"`
+	Month             Opt[int]  `json:"month" minimum:"1" maximum:"12" doc:"Month of the report." example:"3"`
+	Commodity         string    `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Beer"`
+	ReportType        string    `json:"report_type" doc:"Kind of report, any case." maxLength:"200" example:"monthly"`
+	StatisticalGroup  string    `json:"statistical_group" doc:"Group of figures, any case." maxLength:"200" example:"Barrels Produced"`
+	StatisticalDetail string    `json:"statistical_detail" doc:"Detail within a category, any case." maxLength:"200" example:"Production"`
+	Latest            Opt[bool] `json:"latest" doc:"true: only the newest matching report of each commodity and report type." example:"true"`
+	Page              Opt[int]  `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page of the result." example:"1"`
+	PerPage           Opt[int]  `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
 }
 
 // ProcessingTimeParams are the parameters of GET /processing-times, as sent.
 type ProcessingTimeParams struct {
 	Decoded
-	Commodity string `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Wine"`
+	Commodity string    `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Wine"`
+	Latest    Opt[bool] `json:"latest" doc:"true: only the newest figures of each commodity." example:"true"`
 }
 
 // FormulaProcessingTimeParams are the parameters of GET /processing-times/formula, as sent.
 type FormulaProcessingTimeParams struct {
 	Decoded
-	FormulaType string `json:"formula_type" doc:"Kind of formula, any case." maxLength:"200" example:"Formula Approval"`
-	Commodity   string `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Distilled Spirits"`
+	FormulaType string    `json:"formula_type" doc:"Kind of formula, any case." maxLength:"200" example:"Formula Approval"`
+	Commodity   string    `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Distilled Spirits"`
+	Latest      Opt[bool] `json:"latest" doc:"true: only the newest figures of each commodity and formula type." example:"true"`
 }
 
 // RegistrationProcessingTimeParams are the parameters of GET /processing-times/registration, as sent.
 type RegistrationProcessingTimeParams struct {
 	Decoded
-	Category        string `json:"category" doc:"Category, any case." maxLength:"200" example:"Alcohol"`
-	ApplicationType string `json:"application_type" doc:"Kind of permit, any case." maxLength:"200" example:"Brewery"`
+	Category        string    `json:"category" doc:"Category, any case." maxLength:"200" example:"Alcohol"`
+	ApplicationType string    `json:"application_type" doc:"Kind of permit, any case." maxLength:"200" example:"Brewery"`
+	Latest          Opt[bool] `json:"latest" doc:"true: only the newest figures of each kind of permit." example:"true"`
 }
 
 // AVAParams are the parameters of GET /avas, as sent.
 type AVAParams struct {
 	Decoded
-	Q     string `json:"q" doc:"Part of the name, any case." maxLength:"200" example:"valley"`
-	State string `json:"state" doc:"State: two letters or its name, any case." example:"CA"`
+	Q       string    `json:"q" doc:"Part of the name, any case." maxLength:"200" example:"valley"`
+	State   string    `json:"state" doc:"State: two letters or its name, any case." example:"CA"`
+	Current Opt[bool] `json:"current" doc:"true: leave out superseded boundaries and removed areas." example:"true"`
 }
 
 // NoParams are the parameters of an operation that takes none.

@@ -9,18 +9,24 @@ type AVA struct {
 	Counties        []string `json:"counties" nullable:"false" doc:"Counties." example:"[\"Sonoma\"]"`
 	EstablishedDate Date     `json:"established_date" nullable:"true" format:"date" doc:"Day the area was established." example:"1984-11-23"`
 	RemovedDate     Date     `json:"removed_date" nullable:"true" format:"date" doc:"Day the area was removed, if it was." example:"1990-01-01"`
+	ValidEndDate    Date     `json:"valid_end_date" nullable:"true" format:"date" doc:"Last day of this boundary, when a later one supersedes it; null while it is current." example:"1990-09-10"`
 }
 
 // AVADetail is the payload of GET /avas/{ava_id} and the record that a store keeps.
 type AVADetail struct {
 	AVA
 	ValidStartDate Date     `json:"valid_start_date" nullable:"true" format:"date" doc:"First day of this boundary; null when it is the first one." example:"2008-04-10"`
-	ValidEndDate   Date     `json:"valid_end_date" nullable:"true" format:"date" doc:"Last day of this boundary; null while it is current." example:"1990-09-10"`
 	ParentAVAs     []string `json:"parent_avas" nullable:"false" doc:"Names of the areas it lies within." example:"[\"North Coast\"]"`
 	ChildAVAs      []string `json:"child_avas" nullable:"false" doc:"Names of the areas it contains." example:"[\"Pine Mountain-Cloverdale Peak\"]"`
 	Petitioner     Text     `json:"petitioner" nullable:"true" doc:"Who petitioned for it." example:"Patrick Shabram"`
 	CFRAuthor      Text     `json:"cfr_author" nullable:"true" doc:"Author of the rule." example:"N. A. Sutton"`
 	CFRIndex       Text     `json:"cfr_index" nullable:"true" doc:"Section of 27 CFR part 9; text, as 9.2 is not 9.20." example:"9.53"`
+}
+
+// IsCurrent reports whether the boundary is in force on a day: neither superseded by a later one
+// nor removed.
+func (a *AVA) IsCurrent(today Date) bool {
+	return (a.ValidEndDate == 0 || a.ValidEndDate >= today) && (a.RemovedDate == 0 || a.RemovedDate > today)
 }
 
 // ProcessingTime is a row of GET /processing-times: how long a COLA application takes.

@@ -24,34 +24,34 @@ type SavedSearchFilters struct {
 	BrandName           string       `json:"brand_name,omitzero" doc:"Part of the brand name, any case." maxLength:"200" example:"oak"`
 	BarcodeValue        string       `json:"barcode_value,omitzero" doc:"The label's main barcode; digits may contain spaces or hyphens." maxLength:"200" example:"036000291452"`
 	ApplicationStatus   string       `json:"application_status,omitzero" enum:"approved,expired,surrendered,revoked" doc:"State of the approval." example:"approved"`
-	TypeMaltBeverage    Opt[bool]    `json:"type_malt_beverage,omitzero" doc:"Malt beverages. Several types mean any of them." example:"false"`
-	TypeWine            Opt[bool]    `json:"type_wine,omitzero" doc:"Wine. Several types mean any of them." example:"true"`
-	TypeDistilledSpirit Opt[bool]    `json:"type_distilled_spirit,omitzero" doc:"Distilled spirits. Several types mean any of them." example:"false"`
-	DerivedBeer         Opt[bool]    `json:"derived_beer,omitzero" doc:"Category Beer. Several categories mean any of them." example:"false"`
-	DerivedWine         Opt[bool]    `json:"derived_wine,omitzero" doc:"Category Wine. Several categories mean any of them." example:"true"`
-	DerivedLiquor       Opt[bool]    `json:"derived_liquor,omitzero" doc:"Category Liquor. Several categories mean any of them." example:"false"`
+	TypeMaltBeverage    Opt[bool]    `json:"type_malt_beverage,omitzero" doc:"Malt beverages." example:"false"`
+	TypeWine            Opt[bool]    `json:"type_wine,omitzero" doc:"Wine." example:"true"`
+	TypeDistilledSpirit Opt[bool]    `json:"type_distilled_spirit,omitzero" doc:"Distilled spirits." example:"false"`
+	DerivedBeer         Opt[bool]    `json:"derived_beer,omitzero" doc:"Category Beer." example:"false"`
+	DerivedWine         Opt[bool]    `json:"derived_wine,omitzero" doc:"Category Wine." example:"true"`
+	DerivedLiquor       Opt[bool]    `json:"derived_liquor,omitzero" doc:"Category Liquor." example:"false"`
 	DerivedCategory     string       `json:"derived_category,omitzero" doc:"Category path prefix, levels joined by ' > '. A former path with a published alias is resolved." maxLength:"200" example:"Wine > Red Wine"`
-	OriginDomestic      Opt[bool]    `json:"origin_domestic,omitzero" doc:"Made in the United States. With origin_imported too it means either." example:"true"`
-	OriginImported      Opt[bool]    `json:"origin_imported,omitzero" doc:"Made elsewhere. With origin_domestic too it means either." example:"false"`
+	OriginDomestic      Opt[bool]    `json:"origin_domestic,omitzero" doc:"Made in the United States. With origin_imported: either." example:"true"`
+	OriginImported      Opt[bool]    `json:"origin_imported,omitzero" doc:"Made elsewhere. With origin_domestic: either." example:"false"`
 	Country             string       `json:"country,omitzero" doc:"Country of origin: its name or adjective, any case." maxLength:"200" example:"france"`
 	USState             string       `json:"us_state,omitzero" doc:"US state of origin: its name, adjective or two letters, any case." maxLength:"200" example:"california"`
 	PermitNumberText    string       `json:"permit_number_text,omitzero" doc:"Part of the permit number, any case." maxLength:"200" example:"CA-W"`
 	ApplicantUSState    string       `json:"applicant_us_state,omitzero" doc:"US state of the applicant's address: two letters or its name, any case." maxLength:"200" example:"CA"`
-	ABVMin              Opt[float64] `json:"abv_min,omitzero" minimum:"0" maximum:"100" doc:"Least alcohol by volume, percent, inclusive. It narrows when above 0." example:"12"`
-	ABVMax              Opt[float64] `json:"abv_max,omitzero" minimum:"0" maximum:"100" doc:"Most alcohol by volume, percent, inclusive. It narrows when below 100." example:"14.5"`
+	ABVMin              Opt[float64] `json:"abv_min,omitzero" minimum:"0" maximum:"100" doc:"Lowest ABV, percent, inclusive. It narrows the search when above 0." example:"12"`
+	ABVMax              Opt[float64] `json:"abv_max,omitzero" minimum:"0" maximum:"100" doc:"Highest ABV, percent, inclusive. It narrows the search when below 100." example:"14.5"`
 	VolumeUnit          string       `json:"volume_unit,omitzero" enum:"beer barrels,fluid ounces,gallons,liters,milliliters,pints,quarts" doc:"Unit of volume_min and volume_max; required with either." example:"milliliters"`
 	VolumeMin           Opt[float64] `json:"volume_min,omitzero" minimum:"0" doc:"Least net contents, in volume_unit, inclusive." example:"700"`
 	VolumeMax           Opt[float64] `json:"volume_max,omitzero" minimum:"0" doc:"Most net contents, in volume_unit, inclusive." example:"1000"`
-	ContainerBottle     Opt[bool]    `json:"container_bottle,omitzero" doc:"Bottles. Several containers mean any of them." example:"true"`
-	ContainerCan        Opt[bool]    `json:"container_can,omitzero" doc:"Cans. Several containers mean any of them." example:"false"`
-	ContainerKeg        Opt[bool]    `json:"container_keg,omitzero" doc:"Kegs. Several containers mean any of them." example:"false"`
-	ContainerBox        Opt[bool]    `json:"container_box,omitzero" doc:"Boxes. Several containers mean any of them." example:"false"`
-	ContainerCask       Opt[bool]    `json:"container_cask,omitzero" doc:"Casks. Several containers mean any of them." example:"false"`
-	ContainerPouch      Opt[bool]    `json:"container_pouch,omitzero" doc:"Pouches. Several containers mean any of them." example:"false"`
-	ContainerPod        Opt[bool]    `json:"container_pod,omitzero" doc:"Pods. Several containers mean any of them." example:"false"`
-	ContainerCarton     Opt[bool]    `json:"container_carton,omitzero" doc:"Cartons. Several containers mean any of them." example:"false"`
-	ContainerBag        Opt[bool]    `json:"container_bag,omitzero" doc:"Bags. Several containers mean any of them." example:"false"`
-	ContainerJug        Opt[bool]    `json:"container_jug,omitzero" doc:"Jugs. Several containers mean any of them." example:"false"`
+	ContainerBottle     Opt[bool]    `json:"container_bottle,omitzero" doc:"Bottles." example:"true"`
+	ContainerCan        Opt[bool]    `json:"container_can,omitzero" doc:"Cans." example:"false"`
+	ContainerKeg        Opt[bool]    `json:"container_keg,omitzero" doc:"Kegs." example:"false"`
+	ContainerBox        Opt[bool]    `json:"container_box,omitzero" doc:"Boxes." example:"false"`
+	ContainerCask       Opt[bool]    `json:"container_cask,omitzero" doc:"Casks." example:"false"`
+	ContainerPouch      Opt[bool]    `json:"container_pouch,omitzero" doc:"Pouches." example:"false"`
+	ContainerPod        Opt[bool]    `json:"container_pod,omitzero" doc:"Pods." example:"false"`
+	ContainerCarton     Opt[bool]    `json:"container_carton,omitzero" doc:"Cartons." example:"false"`
+	ContainerBag        Opt[bool]    `json:"container_bag,omitzero" doc:"Bags." example:"false"`
+	ContainerJug        Opt[bool]    `json:"container_jug,omitzero" doc:"Jugs." example:"false"`
 }
 
 // ScheduleParams are the schedule of a saved search, as sent.
@@ -65,9 +65,9 @@ type ScheduleParams struct {
 // when there is no such member, and Schedule too: an empty object is something else.
 type SavedSearchParams struct {
 	Decoded
-	Name     string              `json:"name" minLength:"1" maxLength:"200" doc:"What to recognise the search by." example:"New Oak brands"`
-	Filters  *SavedSearchFilters `json:"filters" doc:"What to look for. Approval dates are not part of it: each scheduled run looks at the time since the run before."`
-	Schedule *ScheduleParams     `json:"schedule,omitempty" doc:"Makes the search an alert that runs by itself. It then needs a filter that narrows it."`
+	Name     string              `json:"name" minLength:"1" maxLength:"200" doc:"Name of the search." example:"New Oak brands"`
+	Filters  *SavedSearchFilters `json:"filters" doc:"What to look for. Several types, categories or containers mean any of them. There is no date filter: each scheduled run covers the time since the previous one."`
+	Schedule *ScheduleParams     `json:"schedule,omitempty" doc:"Makes the search an alert that runs by itself. An alert needs a filter that narrows it."`
 
 	// IdempotencyKey is what the caller has sent along to have a request that it sends again answered by the same search: 1 to 255
 	// visible ASCII characters. Empty for none.
@@ -139,7 +139,7 @@ func (s Schedule) runsOn(day time.Time) bool {
 // SavedSearch is a search that an account keeps.
 type SavedSearch struct {
 	UUID         string             `json:"uuid" format:"uuid" doc:"Identifier." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
-	Name         string             `json:"name" doc:"What to recognise the search by." example:"New Oak brands"`
+	Name         string             `json:"name" doc:"Name of the search." example:"New Oak brands"`
 	Filters      SavedSearchFilters `json:"filters" doc:"What it looks for; what was not given is left out."`
 	Schedule     *Schedule          `json:"schedule" ornull:"true" doc:"When it runs by itself; null when it does not."`
 	CreatedAt    Timestamp          `json:"created_at" format:"date-time" doc:"When it was made (UTC)." example:"2026-11-20T13:14:15Z"`

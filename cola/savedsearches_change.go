@@ -11,9 +11,9 @@ import (
 type SavedSearchChangeParams struct {
 	Decoded
 	Nulled
-	Name     string                `json:"name,omitzero" minLength:"1" maxLength:"200" doc:"Another name." example:"New Oak brands"`
-	Filters  *SavedSearchFilters   `json:"filters,omitempty" doc:"What to look for from now on. They replace all of the filters there were."`
-	Schedule *ScheduleChangeParams `json:"schedule,omitempty" ornull:"true" doc:"What to change of the schedule; null removes it. A search without one needs a whole one."`
+	Name     string                `json:"name,omitzero" minLength:"1" maxLength:"200" doc:"New name." example:"New Oak brands"`
+	Filters  *SavedSearchFilters   `json:"filters,omitempty" doc:"What to look for from now on. Replaces all filters."`
+	Schedule *ScheduleChangeParams `json:"schedule,omitempty" ornull:"true" doc:"What to change of the schedule; null removes it. A search without one needs all of it."`
 }
 
 // ScheduleChangeParams are what to change of a schedule, as sent. What is absent stays as it is, but the day of another cadence.

@@ -76,18 +76,14 @@ func (v *visit) explore(reader *params.Reader[cola.SearchParams]) error {
 	return v.show(http.StatusOK, "explore", page{Title: p.Found.Title(), Data: p, Call: v.searchCall(asked.params)})
 }
 
-// searchCall is the call that finds what the page shows.
+// searchCall is the API call that returns what the page shows.
 func (v *visit) searchCall(p cola.SearchParams) *apiCall {
 	path := "/colas"
 	if q := queryOf(p).Encode(); q != "" {
 		path += "?" + q
 	}
-	arguments := argumentsOf(p)
-	if _, ok := arguments["per_page"]; !ok {
-		arguments["per_page"] = cola.DefaultPerPage // an assistant's pages are smaller otherwise
-	}
-	cost := "It costs one list record for each label that it returns, as this page did. None found is free."
-	return v.call("GET", path, cost).forTool("search_colas", arguments)
+	cost := "It costs one list record per label returned, as this page did. No results is free."
+	return v.call("GET", path, cost).forTool("search_colas", argumentsOf(p))
 }
 
 // keepForBack lets the browser keep a page that was charged, so that going back to it costs nothing: who reads five labels that a search found would

@@ -79,7 +79,7 @@ func TestExploreFinds(t *testing.T) {
 	page.shows(t, http.StatusOK, "No date was given, so these are the labels approved since", "20 Nov 2025", "approval_date_from=2005-01-01",
 		"<title>wine · Explore", "This page cost "+strconv.Itoa(rows)+" list records; "+count(1_000_000-rows)+" of 1,000,000 are left this month. It also counts as one of the plan’s 120 requests in any 60 seconds.",
 		"/saved-searches/new?product_type=wine", "https://registry.example/api/v1/colas?product_type=wine'",
-		`"search_colas", "arguments": {"per_page":20,"product_type":["wine"]}`, `src="/images/`, `alt="Label of `)
+		`"search_colas", "arguments": {"product_type":["wine"]}`, `src="/images/`, `alt="Label of `)
 	s.costs(cola.Used{}, rows, 0)
 	all := s.get("/explore?approval_date_from=2005-01-01&product_type=wine")
 	if all.total(t) <= page.total(t) || strings.Contains(all.text, "No date was given") {

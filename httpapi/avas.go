@@ -10,7 +10,7 @@ func avaOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "listAVAs", Path: "/avas", Tag: tagReference, Summary: "American Viticultural Areas",
-			Description: "Every area, superseded boundaries included, by name and then validity.",
+			Description: "Viticultural areas by name, then by validity. A superseded boundary has a `valid_end_date`; `current=true` leaves those out.",
 			Params:      reflect.TypeFor[cola.AVAParams](),
 			Sample:      "q=alexander&state=CA",
 			Response:    reflect.TypeFor[rowsOf[cola.AVA]](),
@@ -20,7 +20,7 @@ func avaOperations(svc Service) []operation {
 		},
 		{
 			ID: "getAVA", Path: "/avas/{ava_id}", Tag: tagReference, Summary: "Get one American Viticultural Area",
-			Description: "One area with its validity, the areas around and within it, and the rule that established it.",
+			Description: "One area: its validity, the areas around and within it, and the rule that established it.",
 			PathParam:   pathParam{Name: "ava_id", Doc: "Identifier of the area.", Example: "alexander_valley"},
 			Response:    reflect.TypeFor[dataOf[cola.AVADetail]](),
 			Example:     dataOf[cola.AVADetail]{exampleAVA()},

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// answer is what a tool says.
+// answer is the answer of a tool.
 type answer struct {
 	notes   []string // sentences of ours, apart from the data
 	data    []byte   // JSON, cleaned
@@ -19,11 +19,11 @@ type answer struct {
 	charged *charged
 }
 
-// charged tells what a call cost, as an assistant sees no headers.
+// charged is what a call cost. Assistants do not see the quota headers.
 type charged struct {
-	Units     int        `json:"units" doc:"What this call cost."`
-	Meter     cola.Meter `json:"meter" enum:"detail_views,list_records" doc:"The quota that it was taken from."`
-	Remaining int        `json:"remaining" doc:"What is left of that quota this month."`
+	Units     int        `json:"units"`
+	Meter     cola.Meter `json:"meter"`     // the quota that was charged
+	Remaining int        `json:"remaining"` // of that quota, this month
 }
 
 // note adds a sentence.
@@ -72,17 +72,9 @@ func (a *answer) result() *protocol.CallToolResult {
 // besideSchema describes members beside the data by their Go types.
 func besideSchema(members ...field) (beside []field) {
 	for _, m := range members {
-		record := recordSchema([]reflect.Type{m.value.(reflect.Type)})
-		beside = append(beside, field{m.name, append(object{{"description", besideDocs[m.name]}}, record...)})
+		beside = append(beside, field{m.name, recordSchema([]reflect.Type{m.value.(reflect.Type)})})
 	}
 	return beside
-}
-
-var besideDocs = map[string]string{
-	"pagination":       "Where this page stands.",
-	"meta":             "How many rows match, and where this page stands.",
-	"defaults_applied": "Present when the default date window narrowed the search.",
-	"charged":          "What this call cost.",
 }
 
 // The types of what comes beside the data.

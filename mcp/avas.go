@@ -7,7 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// avaSearchArgs are the arguments of search_avas: the parameters of GET /avas, and the size of the answer.
+// avaSearchArgs are the arguments of search_avas: the parameters of GET /avas and the size of the
+// answer.
 type avaSearchArgs struct {
 	cola.AVAParams
 	formatted
@@ -24,16 +25,18 @@ func avaTools() []tool {
 	return []tool{
 		newTool(tool{
 			name: "search_avas", title: "Search American Viticultural Areas",
-			description: "Finds American Viticultural Areas, the wine regions that a US label may name, by part of the name and by state; superseded boundaries included, by name. " +
-				"Use it to check an appellation. Then: get_ava for one area's validity, the areas around and within it, and its rule.",
-			cost:    free,
-			output:  outputOf(true, besideSchema(metaMember), reflect.TypeFor[cola.AVA]()),
-			example: `{"q":"alexander","state":"CA"}`,
+			description: "Finds American Viticultural Areas, the wine regions that a US label may name, by part of the name and by state. " +
+				"Use it to check an appellation. A superseded boundary has a valid_end_date; set current to false to include those. " +
+				"Then: get_ava for one area's validity, the areas around and within it, and its rule.",
+			cost:     free,
+			defaults: map[string]any{"current": true},
+			output:   outputOf(true, besideSchema(metaMember), reflect.TypeFor[cola.AVA]()),
+			example:  `{"q":"alexander","state":"CA"}`,
 		}, searchAVAs),
 		newTool(tool{
 			name: "get_ava", title: "Get one American Viticultural Area",
-			description: "One viticultural area, by its id: states, counties, when it was established and is valid, the areas it lies within and contains, and the section of 27 CFR part 9. " +
-				"Use it after search_avas has found the id. Then: search_colas with the name as q for wines that name it.",
+			description: "Returns one viticultural area, by its id: states, counties, when it was established and is valid, the areas it lies within and contains, " +
+				"and its section of 27 CFR part 9. Use it after search_avas found the id. Then: search_colas with the name as q for wines that name it.",
 			cost:     free,
 			required: []string{"ava_id"},
 			output:   outputOf(false, nil, reflect.TypeFor[cola.AVADetail]()),
@@ -45,8 +48,16 @@ func avaTools() []tool {
 
 func searchAVAs(ctx context.Context, svc Service, c cola.Caller, p avaSearchArgs) (a answer, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
+	p.Current = cola.Some(p.Current.Or(true))
 	rows, state, err := svc.AVAs(ctx, c, p.AVAParams)
-	return putList(v, rows, "q or state"), state, err
+	if err != nil {
+		return a, state, err
+	}
+	a = putList(v, rows, []asked{{"q", p.Q}, {"state", p.State}})
+	if a.rows == 0 && p.Current.V {
+		a.note("Superseded boundaries and removed areas were left out. Set current to false to include them.")
+	}
+	return a, state, nil
 }
 
 func getAVA(ctx context.Context, svc Service, c cola.Caller, p avaArgs) (a answer, state cola.QuotaState, err error) {

@@ -14,14 +14,21 @@ type barcodeArgs struct {
 	formatted
 }
 
+// barcodeRecord is what lookup_barcode returns: a barcode, and its labels as rows.
+type barcodeRecord struct {
+	cola.BarcodeResult
+	Colas []cola.ColaRow `json:"colas" nullable:"false"`
+}
+
 func barcodeTools() []tool {
 	return []tool{newTool(tool{
 		name: "lookup_barcode", title: "Look up a barcode",
-		description: "Every label that carries a barcode, among all the barcodes read from label images, newest approval first, at most 100. UPC-E, UPC-A, EAN-8 and EAN-13 of the same number are equal. " +
-			"Use it when all you have is a barcode; to combine one with other filters use barcode_value of search_colas. Then: get_cola with a ttb_id.",
-		cost: "one list record for each label returned; not found is free.", meter: cola.MeterListRecords,
+		description: "Returns every label with a barcode, in any status, newest approval first, at most 100. It looks among all barcodes read from label images; " +
+			"UPC-E, UPC-A, EAN-8 and EAN-13 forms of one number are equal. " +
+			"Use it when all you have is a barcode; to combine it with other filters use barcode_value of search_colas. Then: get_cola with a ttb_id.",
+		cost: "one list record per label returned; not found is free.", meter: cola.MeterListRecords,
 		required: []string{"barcode_value"},
-		output:   outputOf(false, besideSchema(chargedMember), reflect.TypeFor[cola.BarcodeResult]()),
+		output:   outputOf(false, besideSchema(chargedMember), reflect.TypeFor[barcodeRecord]()),
 		notFound: "The value may be misread; search_colas finds labels by brand or product.",
 		example:  `{"barcode_value":"0 36000 29145 2"}`,
 	}, lookUpBarcode)}
@@ -33,16 +40,15 @@ func lookUpBarcode(ctx context.Context, svc Service, c cola.Caller, p barcodeArg
 		state, err := svc.Refuse(ctx, c, err)
 		return a, state, err
 	}
-	rows := rowFit[cola.ColaSummary]{view: v}
+	rows := labelFit(v, svc)
 	found, state, err := svc.BarcodeFit(ctx, c, p.BarcodeValue, rows.asFit())
 	if err != nil {
 		return a, state, err
 	}
 	rows.noteCut(&a, len(found.Colas), state)
 	if len(found.Colas) < found.TotalColas {
-		a.note("These are %d of %d labels. Combine barcode_value with other filters in search_colas to reach the others.", len(found.Colas), found.TotalColas)
+		a.note("These are %d of %d labels. For the others, combine barcode_value with other filters in search_colas.", len(found.Colas), found.TotalColas)
 	}
-	found.Colas = emptyRows(found.Colas)
-	a.put(v.append(nil, found))
+	a.put(v.append(nil, barcodeRecord{found, svc.Rows(found.Colas)}))
 	return a, state, nil
 }

@@ -1,15 +1,17 @@
 package mcp
 
 import (
+	"bytes"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// clean removes from JSON what a text may hide: control characters, and characters that turn the direction of writing or are
-// never seen. Line breaks and tabs become spaces. The JSON must be compact and as encoding/json writes it, so that these occur
-// within strings only.
+// clean removes hidden characters from the texts in JSON: control characters, and characters that
+// are invisible or change the direction of text. Line breaks stay and become \n; a tab becomes a
+// space. The JSON must be compact and as encoding/json writes it, so that these characters occur
+// only within strings.
 func clean(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); {
@@ -30,26 +32,43 @@ func clean(b []byte) []byte {
 	return out
 }
 
-// escaped returns how long the escape sequence at the beginning is, and what takes its place.
+var lineBreak = []byte(`\n`)
+
+// escaped returns the length of the escape sequence at the start of b and its replacement. The two
+// characters \r\n are one line break.
 func escaped(b []byte) (n int, replacement []byte) {
-	switch {
-	case len(b) >= 6 && b[1] == 'u':
-		r, err := strconv.ParseUint(string(b[2:6]), 16, 16)
-		switch {
-		case err != nil || !cola.IsHidden(rune(r)) && r != '\u2028' && r != '\u2029':
-			return 6, b[:6]
-		case r == '\u2028' || r == '\u2029':
-			return 6, []byte{' '}
-		}
-		return 6, nil
-	case len(b) < 2:
+	if len(b) < 2 {
 		return len(b), b
 	}
 	switch b[1] {
-	case 'n', 'r', 't':
+	case 'u':
+		return escapedRune(b)
+	case 'n':
+		return 2, lineBreak
+	case 'r':
+		if bytes.HasPrefix(b[2:], lineBreak) {
+			return 4, lineBreak
+		}
+		return 2, lineBreak
+	case 't':
 		return 2, []byte{' '}
 	case 'b', 'f':
 		return 2, nil
 	}
 	return 2, b[:2]
+}
+
+// escapedRune is escaped for \u and four hexadecimal digits.
+func escapedRune(b []byte) (n int, replacement []byte) {
+	n = min(len(b), 6)
+	r, err := strconv.ParseUint(string(b[2:n]), 16, 16)
+	switch {
+	case err != nil:
+		return n, b[:n]
+	case r == '\u2028' || r == '\u2029':
+		return n, lineBreak
+	case cola.IsHidden(rune(r)):
+		return n, nil
+	}
+	return n, b[:n]
 }

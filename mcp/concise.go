@@ -22,7 +22,7 @@ var holderFields = []string{
 
 // concise names the fields of the concise size, by type. A type that is not here has all of its fields in either size.
 var concise = map[reflect.Type][]string{
-	reflect.TypeFor[cola.ColaSummary](): summaryFields,
+	reflect.TypeFor[cola.ColaRow](): slices.Concat(summaryFields, []string{"company_name", "abv", "volume_ml"}),
 	reflect.TypeFor[cola.Cola](): slices.Concat(summaryFields, []string{
 		"image_count", "application_date", "expiration_date", "domestic_or_imported", "address_recipient", "address_state",
 		"grape_varietals", "wine_vintage_year", "wine_appellation", "abv", "volume", "volume_unit",
@@ -31,8 +31,8 @@ var concise = map[reflect.Type][]string{
 		"barcode_value", "main_image_url",
 	}),
 	reflect.TypeFor[cola.PermitteeSummary](): holderFields,
-	reflect.TypeFor[cola.PermitteeDetail]():  slices.Concat(holderFields, []string{"company_zip_code", "active_reason", "recent_colas"}),
-	reflect.TypeFor[cola.AVA]():              {"ava_id", "name", "states", "established_date", "removed_date"},
+	reflect.TypeFor[holderRecord]():          slices.Concat(holderFields, []string{"company_zip_code", "active_reason", "recent_colas"}),
+	reflect.TypeFor[cola.AVA]():              {"ava_id", "name", "states", "established_date", "removed_date", "valid_end_date"},
 	reflect.TypeFor[cola.ProductionReport](): {
 		"commodity", "report_type", "year", "month_number", "statistical_group", "statistical_category", "statistical_detail",
 		"value", "value_unit", "is_redacted",
@@ -88,7 +88,7 @@ func appendConcise(b []byte, v reflect.Value) []byte {
 			b = appendConcise(b, v.Index(i))
 		}
 		return append(b, ']')
-	case v.Kind() == reflect.Struct && v.Type().PkgPath() == colaPackage && !strings.HasPrefix(v.Type().Name(), "Opt["):
+	case isRecord(v.Type()):
 		return appendConciseRecord(b, v)
 	}
 	return view{detailed: true}.append(b, v.Interface())

@@ -18,6 +18,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // now is the present in these tests.
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
+const savedUUID = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"
+
 const (
 	testKey  = "lar_test"
 	testHost = "registry.example"
@@ -35,6 +37,7 @@ type fake struct {
 	ava        cola.AVADetail
 	times      []cola.ProcessingTime
 	reports    []cola.ProductionReport
+	company    cola.Text // of every label
 	words      registry.Words
 
 	tier   cola.Tier
@@ -49,9 +52,11 @@ type fake struct {
 	search cola.ColaSearch // the latest one, normalised
 	asked  string          // the latest single value
 
-	created  cola.SavedSearchParams // the latest ones
-	repeated bool                   // whether a creation was made before
-	paused   cola.Opt[string]       // why a search does not run although its schedule is active
+	saved    []cola.SavedSearch
+	created  cola.SavedSearchParams       // the latest ones
+	changed  cola.SavedSearchChangeParams // the latest ones
+	repeated bool                         // whether a creation was made before
+	paused   cola.Opt[string]             // why a search does not run although its schedule is active
 
 	mu sync.Mutex // held where a bridge's calls meet: over what is counted and asked
 }
@@ -64,6 +69,7 @@ func newFake() *fake {
 			PermitNumber: "BWN-OR-16677", ApplicationStatus: cola.StatusApproved, ApprovalDate: approved, ImageCount: cola.Some(1), HasBarcode: true,
 		}
 	}
+	f.company = "RAVEN & OAK WINERY LLC"
 	f.labels = []cola.ColaSummary{
 		row(26266001000016, "PINOT NOIR", "TABLE RED WINE", cola.NewDate(2026, 11, 4)),
 		row(26282001000009, "", "TABLE WHITE WINE", cola.NewDate(2026, 10, 14)),
@@ -90,9 +96,19 @@ func newFake() *fake {
 		Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(3), ReportDate: cola.NewDate(2019, 3, 31),
 		StatisticalGroup: "Barrels Produced", StatisticalCategory: "Totals", StatisticalDetail: "Production", Value: cola.Some(15513319.0), ValueUnit: "barrels",
 	}, {Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(2), ReportDate: cola.NewDate(2019, 2, 28), IsRedacted: true}}
+	f.saved = []cola.SavedSearch{{
+		UUID: savedUUID, Name: "New Oak brands", Filters: cola.SavedSearchFilters{BrandName: "oak", TypeWine: cola.Some(true)},
+		Schedule: &cola.Schedule{
+			Active: true, Cadence: cola.CadenceWeekly, Day: cola.Some(1), NextRunAt: cola.Some(cola.TimestampOf(now.AddDate(0, 0, 3))),
+		},
+		CreatedAt: cola.TimestampOf(now), DashboardURL: "https://" + testHost + "/saved-searches", ManageURL: "https://" + testHost + "/saved-searches/" + savedUUID,
+	}}
 	f.words = registry.Words{
-		Times:      registry.ListWords{"commodity": {"Distilled Spirits", "Malt Beverage", "Wine"}},
-		Reports:    registry.ListWords{"year": {"2018", "2019"}, "commodity": {"Beer", "Wine"}, "report_type": {"monthly"}, "statistical_group": {"Barrels Produced"}},
+		Times: registry.ListWords{"commodity": {"Distilled Spirits", "Malt Beverage", "Wine"}},
+		Reports: registry.ListWords{
+			"year": {"2018", "2019"}, "commodity": {"Beer", "Wine"}, "report_type": {"monthly"}, "statistical_group": {"Barrels Produced"},
+			"statistical_detail": {"Production"},
+		},
 		Categories: []string{"Wine", "Wine > Red Wine", "Wine > White Wine"}, Origins: []string{"AUSTRIA", "FRANCE", "OREGON"}, States: []string{"CA", "CO", "NJ", "OR"}}
 	return f
 }
@@ -299,8 +315,10 @@ func (f *fake) ProductionReports(ctx context.Context, _ cola.Caller, p cola.Prod
 
 func (f *fake) AVAs(ctx context.Context, _ cola.Caller, p cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error) {
 	q, err := p.Normalize()
-	return rowsFor(ctx, f, err, kept([]cola.AVA{f.ava.AVA}, func(a cola.AVA) bool {
-		return holds(a.Name, q.Q) && (q.State == "" || slices.Contains(a.States, q.State))
+	superseded := f.ava.AVA
+	superseded.AVAID, superseded.ValidEndDate = "alexander_valley_19841123", cola.NewDate(2008, 4, 9)
+	return rowsFor(ctx, f, err, kept([]cola.AVA{superseded, f.ava.AVA}, func(a cola.AVA) bool {
+		return (!q.Current || a.IsCurrent(cola.DateOf(now))) && holds(a.Name, q.Q) && (q.State == "" || slices.Contains(a.States, q.State))
 	})...)
 }
 
@@ -324,6 +342,67 @@ func (f *fake) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.Save
 		made.Schedule.PausedBecause = f.paused
 	}
 	return registry.SavedSearchMade{Search: made, Repeated: f.repeated}, state, nil
+}
+
+func (f *fake) SavedSearches(ctx context.Context, _ cola.Caller, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearch], cola.QuotaState, error) {
+	q, err := p.Normalize()
+	l, state, err := rowsFor(ctx, f, err, f.saved...)
+	if err != nil {
+		return registry.PageList[cola.SavedSearch]{}, state, err
+	}
+	first := min((q.Page-1)*q.PerPage, len(l.Rows))
+	rows := l.Rows[first:min(len(l.Rows), first+q.PerPage)]
+	return registry.PageList[cola.SavedSearch]{Rows: rows, Meta: cola.PageMeta{
+		Total: len(l.Rows), Page: q.Page, PerPage: q.PerPage, HasMore: first+len(rows) < len(l.Rows),
+	}}, state, nil
+}
+
+// writing admits a call that changes a saved search, and returns the search's place.
+func (f *fake) writing(ctx context.Context, c cola.Caller, id string) (i int, state cola.QuotaState, err error) {
+	state, err = f.admit(ctx)
+	f.asked = id
+	i = slices.IndexFunc(f.saved, func(s cola.SavedSearch) bool { return s.UUID == id })
+	switch {
+	case err != nil:
+	case !c.Has(cola.ScopeWriteSavedSearches):
+		err = cola.InsufficientScope(cola.ScopeWriteSavedSearches)
+	case i < 0:
+		err = cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the id %s.", cola.Quoted(id))
+	}
+	return i, state, err
+}
+
+func (f *fake) ChangeSavedSearch(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error) {
+	f.changed = p
+	i, state, err := f.writing(ctx, c, id)
+	if err != nil {
+		return cola.SavedSearch{}, state, err
+	}
+	changed, err := p.Apply(f.saved[i], now)
+	if err == nil {
+		f.saved[i] = changed
+	}
+	return changed, state, err
+}
+
+func (f *fake) DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
+	i, state, err := f.writing(ctx, c, id)
+	if err == nil {
+		f.saved = slices.Delete(f.saved, i, i+1)
+	}
+	return state, err
+}
+
+func (f *fake) Rows(labels []cola.ColaSummary) (rows []cola.ColaRow) {
+	rows = []cola.ColaRow{}
+	for _, l := range labels {
+		row := cola.ColaRow{ColaSummary: l, CompanyName: f.company}
+		if l.ClassName == "TABLE RED WINE" {
+			row.ABV, row.VolumeML = cola.Some(13.5), cola.Some(750.0)
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 func (f *fake) Words(context.Context) (registry.Words, error) { return f.words, f.err }

@@ -40,7 +40,8 @@ func (f *fake) holders(q *cola.PermitteeSearch) []cola.PermitteeSummary {
 func (f *fake) reported(q *cola.ProductionReportSearch) []cola.ProductionReport {
 	return kept(f.reports, func(r cola.ProductionReport) bool {
 		return (!q.Year.OK || r.Year == q.Year.V) && (!q.Month.OK || r.MonthNumber == q.Month) && equal(q.Commodity, r.Commodity) &&
-			equal(q.ReportType, r.ReportType) && equal(q.StatisticalGroup, string(r.StatisticalGroup))
+			equal(q.ReportType, r.ReportType) && equal(q.StatisticalGroup, string(r.StatisticalGroup)) &&
+			equal(q.StatisticalDetail, string(r.StatisticalDetail))
 	})
 }
 

@@ -31,18 +31,28 @@ func weight(b []byte) int {
 	return n
 }
 
-// rowFit is a registry.Fit for the rows of a list, and remembers how many it let through.
+// rowFit is a registry.Fit for the rows of a list. It remembers how many rows it kept.
 type rowFit[T any] struct {
 	view  view
-	found int // how many there were to let through
+	shown func(T) any // what a row becomes in the answer; nil: the row itself
+	found int         // rows there were
 	kept  int
+}
+
+// labelFit is a rowFit for labels, which become rows.
+func labelFit(v view, svc Service) rowFit[cola.ColaSummary] {
+	return rowFit[cola.ColaSummary]{view: v, shown: func(label cola.ColaSummary) any { return svc.Rows([]cola.ColaSummary{label})[0] }}
 }
 
 func (f *rowFit[T]) fit(rows []T) int {
 	f.found, f.kept = len(rows), 0
 	left := room
 	for i := range rows {
-		if left -= weight(f.view.append(nil, rows[i])) + 2; left < 0 {
+		var row any = rows[i]
+		if f.shown != nil {
+			row = f.shown(rows[i])
+		}
+		if left -= weight(f.view.append(nil, row)) + 2; left < 0 {
 			break
 		}
 		f.kept++

@@ -28,8 +28,9 @@ import (
 // Path is where messages are taken, under the root of the service.
 const Path = "/mcp"
 
-// Service is what the edge asks of the registry; *registry.Service is the one in use. Every method but Standing and Words
-// counts in the caller's burst, and returns the quota state also with an error when it is known.
+// Service is what the edge asks of the registry; *registry.Service implements it. Every method but
+// Standing, Rows and Words counts toward the caller's rate limit. Methods return the quota state
+// with errors too, when it is known.
 type Service interface {
 	// Standing tells where an account stands, for messages that count nowhere, and checks the credential.
 	Standing(context.Context, cola.Caller) (cola.QuotaState, error)
@@ -51,8 +52,13 @@ type Service interface {
 	AVAs(context.Context, cola.Caller, cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error)
 	AVA(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.AVADetail], cola.QuotaState, error)
 	CreateSavedSearch(context.Context, cola.Caller, cola.SavedSearchParams) (registry.SavedSearchMade, cola.QuotaState, error)
+	SavedSearches(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)
+	ChangeSavedSearch(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error)
+	DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
 
-	// Words tells what words the records hold, for completion and the reference resources.
+	// Rows returns labels that were charged for as rows of lists. It reads memory only.
+	Rows([]cola.ColaSummary) []cola.ColaRow
+	// Words returns the words that the records hold, for completion and the reference resources.
 	Words(context.Context) (registry.Words, error)
 }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// holderSearchArgs are the arguments of search_permittees: the parameters of GET /permittees, and the size of the answer.
+// holderSearchArgs are the arguments of search_permittees: the parameters of GET /permittees and
+// the size of the answer.
 type holderSearchArgs struct {
 	cola.PermitteeParams
 	formatted
@@ -20,25 +21,30 @@ type holderArgs struct {
 	formatted
 }
 
+// holderRecord is what get_permittee returns: a permit holder, and its latest labels as rows.
+type holderRecord struct {
+	cola.PermitteeDetail
+	RecentColas []cola.ColaRow `json:"recent_colas" nullable:"false"`
+}
+
 func permitteeTools() []tool {
 	return []tool{
 		newTool(tool{
 			name: "search_permittees", title: "Search permit holders",
-			description: "Finds wineries, breweries, distilleries, importers and other permit holders by name, state, kind of permit and activity, those with the most labels first, each with " +
-				"its number of labels. Use it to get from a company's name to its permit numbers; one company may hold several. " +
+			description: "Finds wineries, breweries, distilleries, importers and other permit holders, most labels first, with the number of their labels. " +
+				"Use it to get from a company's name to its permit numbers; a company may hold several. " +
 				"Then: get_permittee for one with its latest labels, or search_colas with permit_number for all of its labels.",
-			cost: "one list record for each permit holder returned; per_page is 10 unless set, and none found is free.", meter: cola.MeterListRecords,
-			defaults: map[string]any{"per_page": perPage},
-			output:   outputOf(true, besideSchema(paginationMember, chargedMember), reflect.TypeFor[cola.PermitteeSummary]()),
-			example:  `{"q":"vineyards","state":"CA","per_page":2}`,
+			cost: "one list record per permit holder returned; no results is free.", meter: cola.MeterListRecords,
+			output:  outputOf(true, besideSchema(paginationMember, chargedMember), reflect.TypeFor[cola.PermitteeSummary]()),
+			example: `{"q":"vineyards","state":"CA","per_page":2}`,
 		}, searchPermittees),
 		newTool(tool{
 			name: "get_permittee", title: "Get one permit holder",
-			description: "One permit holder, by its permit number: name, place, kind, activity, numbers of labels, and its ten most recent labels. Use it after search_permittees, or for the " +
-				"permit_number of a label. Then: search_colas with permit_number for more of its labels.",
-			cost: "one detail view, the labels included; not found is free.", meter: cola.MeterDetailViews,
+			description: "Returns one permit holder, by permit number: name, place, kind, activity, label counts, and its ten most recent labels in any status. " +
+				"Use it after search_permittees, or for the permit_number of a label. Then: search_colas with permit_number for more of its labels.",
+			cost: "one detail view, labels included; not found is free.", meter: cola.MeterDetailViews,
 			required: []string{"permit_number"},
-			output:   outputOf(false, besideSchema(chargedMember), reflect.TypeFor[cola.PermitteeDetail]()),
+			output:   outputOf(false, besideSchema(chargedMember), reflect.TypeFor[holderRecord]()),
 			notFound: "search_permittees finds permit holders by name.",
 			example:  `{"permit_number":"NJ-I-721"}`,
 		}, getPermittee),
@@ -47,7 +53,6 @@ func permitteeTools() []tool {
 
 func searchPermittees(ctx context.Context, svc Service, c cola.Caller, p holderSearchArgs) (a answer, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
-	p.PerPage = pageSize(p.PerPage)
 	rows := rowFit[cola.PermitteeSummary]{view: v}
 	page, state, err := svc.SearchPermitteesFit(ctx, c, p.PermitteeParams, rows.asFit())
 	if err != nil {
@@ -57,9 +62,10 @@ func searchPermittees(ctx context.Context, svc Service, c cola.Caller, p holderS
 	rows.noteCut(&a, given, state)
 	switch at := page.Pagination; {
 	case rows.kept < rows.found && given == rows.kept:
-		a.note("The rows that were cut are on no later page of this size: ask for smaller pages, with per_page %d or less.", max(1, rows.kept))
+		a.note("No later page of this size has the rows that were cut. Set per_page to %d or less.", max(1, rows.kept))
 	case at.HasMore && given > 0 && given == rows.found:
-		a.note("These are %d of %d permit holders. For the next ones call search_permittees again with the same filters and page %d.", given, at.Total, at.Page+1)
+		a.note("These are %d of %d permit holders. For more, call search_permittees again with the same filters and page %d.",
+			given, at.Total, at.Page+1)
 	}
 	a.put(v.append(nil, emptyRows(page.Permittees)))
 	a.add("pagination", page.Pagination)
@@ -77,9 +83,9 @@ func getPermittee(ctx context.Context, svc Service, c cola.Caller, p holderArgs)
 		return a, state, err
 	}
 	if found.Value.Colas > len(found.Value.RecentColas) {
-		a.note("recent_colas are the latest %d of %d labels. search_colas with this permit_number and approval_date_from 2005-01-01 finds those of all years.",
+		a.note("recent_colas has the latest %d of %d labels. For all of them call search_colas with this permit_number and approval_date_from 2005-01-01.",
 			len(found.Value.RecentColas), found.Value.Colas)
 	}
-	putRecord(&a, v, found.Value)
+	putRecord(&a, v, holderRecord{found.Value, svc.Rows(found.Value.RecentColas)})
 	return a, state, nil
 }

@@ -1,20 +1,27 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// timesArgs are the arguments of get_processing_times: the parameters of the three lists of REST, and which of them is meant.
+// timesArgs are the arguments of get_processing_times: the parameters of the three lists of REST,
+// and which list is meant.
 type timesArgs struct {
-	Kind string `json:"kind" enum:"cola,formula,registration" default:"cola" doc:"What takes the time: label approval (cola), formula approval, or an original permit (registration)." example:"cola"`
-	cola.FormulaProcessingTimeParams
-	Category        string `json:"category" doc:"Category, any case; of kind registration." maxLength:"200" example:"Alcohol"`
-	ApplicationType string `json:"application_type" doc:"Kind of permit, any case; of kind registration." maxLength:"200" example:"Brewery"`
+	Kind string `json:"kind" enum:"cola,formula,registration" default:"cola" doc:"cola: label approval. formula: formula approval. registration: original permits." example:"cola"`
+	cola.Decoded
+	FormulaType     string         `json:"formula_type" doc:"Kind of formula, any case; for kind formula." maxLength:"200" example:"Formula Approval"`
+	Commodity       string         `json:"commodity" doc:"Commodity, any case; for kinds cola and formula." maxLength:"200" example:"Wine"`
+	Category        string         `json:"category" doc:"Category, any case; for kind registration." maxLength:"200" example:"Alcohol"`
+	ApplicationType string         `json:"application_type" doc:"Kind of permit, any case; for kind registration." maxLength:"200" example:"Brewery"`
+	Latest          cola.Opt[bool] `json:"latest" doc:"true: only the newest figures of each commodity, kind of formula or kind of permit." example:"true"`
 	formatted
 }
 
@@ -28,53 +35,56 @@ var timesFilters = map[string][]string{
 func processingTimeTools() []tool {
 	return []tool{newTool(tool{
 		name: "get_processing_times", title: "Get TTB processing times",
-		description: "How long TTB takes: median days for label applications (kind cola), formula applications (formula) or original permits (registration), newest figures first. " +
-			"Use it for questions about waiting times. Filters: commodity (cola, formula), formula_type (formula), category and application_type (registration).",
-		cost:     free,
-		output:   outputOf(true, besideSchema(metaMember), reflect.TypeFor[cola.ProcessingTime](), reflect.TypeFor[cola.FormulaProcessingTime](), reflect.TypeFor[cola.RegistrationProcessingTime]()),
-		defaults: map[string]any{"kind": "cola"},
-		example:  `{"kind":"cola","commodity":"wine"}`,
+		description: "Returns how long TTB takes, in median days, for label applications (kind cola), formula applications (formula) or original " +
+			"permits (registration), newest figures first. Use it for questions about waiting times. With latest true it returns only current figures.",
+		cost: free,
+		output: outputOf(true, besideSchema(metaMember), reflect.TypeFor[cola.ProcessingTime](),
+			reflect.TypeFor[cola.FormulaProcessingTime](), reflect.TypeFor[cola.RegistrationProcessingTime]()),
+		example: `{"kind":"cola","commodity":"wine","latest":true}`,
 	}, getProcessingTimes)}
 }
 
 func getProcessingTimes(ctx context.Context, svc Service, c cola.Caller, p timesArgs) (a answer, state cola.QuotaState, err error) {
 	v := view{p.detailed(&p.Problems)}
-	kind := p.Problems.Choice("kind", p.Kind, timesKinds)
-	if kind == "" {
-		kind = timesKinds[0]
-	}
+	kind := cmp.Or(p.Problems.Choice("kind", p.Kind, timesKinds), timesKinds[0])
 	p.checkFilters(kind)
-	words := func(w registry.Words) registry.ListWords { return w.Times }
+	filters := p.given(timesFilters[kind])
+	var words func(registry.Words) registry.ListWords
 	switch kind {
 	case "formula":
 		var rows registry.List[cola.FormulaProcessingTime]
-		rows, state, err = svc.FormulaProcessingTimes(ctx, c, p.FormulaProcessingTimeParams)
-		a = putList(v, rows, "a commodity or formula_type")
+		rows, state, err = svc.FormulaProcessingTimes(ctx, c, cola.FormulaProcessingTimeParams{
+			Decoded: p.Decoded, FormulaType: p.FormulaType, Commodity: p.Commodity, Latest: p.Latest,
+		})
+		a = putList(v, rows, append(filters, p.latest()))
 		words = func(w registry.Words) registry.ListWords { return w.FormulaTimes }
 	case "registration":
 		var rows registry.List[cola.RegistrationProcessingTime]
-		rows, state, err = svc.RegistrationProcessingTimes(ctx, c, cola.RegistrationProcessingTimeParams{Decoded: p.Decoded, Category: p.Category, ApplicationType: p.ApplicationType})
-		a = putList(v, rows, "a category or application_type")
+		rows, state, err = svc.RegistrationProcessingTimes(ctx, c, cola.RegistrationProcessingTimeParams{
+			Decoded: p.Decoded, Category: p.Category, ApplicationType: p.ApplicationType, Latest: p.Latest,
+		})
+		a = putList(v, rows, append(filters, p.latest()))
 		words = func(w registry.Words) registry.ListWords { return w.RegistrationTimes }
 	default:
 		var rows registry.List[cola.ProcessingTime]
-		rows, state, err = svc.ProcessingTimes(ctx, c, cola.ProcessingTimeParams{Decoded: p.Decoded, Commodity: p.Commodity})
-		a = putList(v, rows, "a commodity")
+		rows, state, err = svc.ProcessingTimes(ctx, c, cola.ProcessingTimeParams{Decoded: p.Decoded, Commodity: p.Commodity, Latest: p.Latest})
+		a = putList(v, rows, append(filters, p.latest()))
+		words = func(w registry.Words) registry.ListWords { return w.Times }
 	}
 	if err == nil && a.rows == 0 {
-		noteWords(ctx, svc, &a, words, p.given(timesFilters[kind])...)
+		noteWords(ctx, svc, &a, words, filters...)
 	}
 	return a, state, err
 }
 
-// values returns the filters, by name.
+// values returns the filters by name.
 func (p *timesArgs) values() map[string]string {
 	return map[string]string{
 		"commodity": p.Commodity, "formula_type": p.FormulaType, "category": p.Category, "application_type": p.ApplicationType,
 	}
 }
 
-// given returns some of the filters with their values, in their order.
+// given returns the named filters with their values, in order.
 func (p *timesArgs) given(names []string) (given []asked) {
 	values := p.values()
 	for _, name := range names {
@@ -83,7 +93,16 @@ func (p *timesArgs) given(names []string) (given []asked) {
 	return given
 }
 
-// checkFilters notes filters that the kind does not have: left out silently, they would seem to have been applied.
+// latest returns the argument latest as a filter.
+func (p *timesArgs) latest() asked {
+	if p.Latest.V {
+		return asked{"latest", "true"}
+	}
+	return asked{filter: "latest"}
+}
+
+// checkFilters notes filters that the kind does not have as problems. Ignored, they would seem to
+// apply.
 func (p *timesArgs) checkFilters(kind string) {
 	for name, value := range p.values() {
 		if value == "" || slices.Contains(timesFilters[kind], name) {
@@ -91,7 +110,7 @@ func (p *timesArgs) checkFilters(kind string) {
 		}
 		for _, other := range timesKinds {
 			if slices.Contains(timesFilters[other], name) {
-				p.Problems.Add(name, "It is no filter of kind %s but of kind %s; leave it out, or ask for that kind.", kind, other)
+				p.Problems.Add(name, "Kind %s has no such filter, but kind %s does. Leave it out or change the kind.", kind, other)
 				break
 			}
 		}
@@ -101,18 +120,29 @@ func (p *timesArgs) checkFilters(kind string) {
 // conciseRows is how many rows of a list without pages the concise size has.
 const conciseRows = 30
 
-// putList answers with a list that has no pages in REST: as much of it as the size has room for, its beginning first.
-func putList[T any](v view, list registry.List[T], narrow string) (a answer) {
+// putList answers with as much of a list without pages as the size has room for, from its start. A
+// note on a cut list names the filters that were not given.
+func putList[T any](v view, list registry.List[T], filters []asked) (a answer) {
 	rows := rowFit[T]{view: v}
 	kept := rows.fit(list.Rows)
 	if !v.detailed {
 		kept = min(kept, conciseRows)
 	}
-	switch total := list.Meta.Total; {
-	case kept < total && !v.detailed:
-		a.note("These are the first %d of %d rows. Narrow the list with %s, or ask with response_format detailed for more.", kept, total, narrow)
-	case kept < total:
-		a.note("These are the first %d of %d rows, as many as an answer holds. Narrow the list with %s.", kept, total, narrow)
+	if total := list.Meta.Total; kept < total {
+		var ways []string
+		for _, f := range filters {
+			if f.value == "" {
+				ways = append(ways, "set "+f.filter)
+			}
+		}
+		if !v.detailed {
+			ways = append(ways, "set response_format to detailed for more rows")
+		}
+		note := fmt.Sprintf("These are the first %d of %d rows.", kept, total)
+		if len(ways) > 0 {
+			note += " To see others, " + strings.Join(ways, " or ") + "."
+		}
+		a.notes = append(a.notes, note)
 	}
 	a.rows = kept
 	a.put(v.append(nil, emptyRows(list.Rows[:kept])))

@@ -98,12 +98,12 @@ func (e *edge) addResources(s *server.MCPServer) {
 	}
 	template := protocol.NewResourceTemplate(labelScheme+"{ttb_id}", "cola",
 		protocol.WithTemplateTitle("One label"),
-		protocol.WithTemplateDescription("Everything known of one label, as get_cola answers with response_format detailed. Costs one detail view; not found is free."),
+		protocol.WithTemplateDescription("Everything known about one label, as get_cola returns it with response_format detailed. Costs one detail view; not found is free."),
 		protocol.WithTemplateMIMEType(jsonType))
 	s.AddResourceTemplate(template, server.ResourceTemplateHandlerFunc(e.resourceHandler(cola.MeterDetailViews, e.readLabel)))
 }
 
-// readLabel reads the resource of one label.
+// readLabel returns the resource of one label.
 func (e *edge) readLabel(ctx context.Context, x *exchange) ([]byte, cola.QuotaState, error) {
 	found, state, err := e.svc.Cola(ctx, x.caller, strings.TrimPrefix(x.target, labelScheme), "")
 	if err != nil {
@@ -111,6 +111,7 @@ func (e *edge) readLabel(ctx context.Context, x *exchange) ([]byte, cola.QuotaSt
 	}
 	var a answer
 	putRecord(&a, view{detailed: true}, found.Value)
+	e.noteLocalLinks(&a)
 	a.charge(cola.MeterDetailViews, state)
 	return a.json(), state, nil
 }

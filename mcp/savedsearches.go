@@ -7,22 +7,102 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
+// savedListArgs are the arguments of list_saved_searches.
+type savedListArgs struct{ cola.SavedSearchListParams }
+
+// savedChangeArgs are the arguments of update_saved_search: the body of PATCH
+// /saved-searches/{uuid} and what its path and a null say there. Here a null is an absent value,
+// and so is an object of nulls: clients send them for arguments they leave out.
+type savedChangeArgs struct {
+	UUID string `json:"uuid" doc:"uuid of the saved search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
+	cola.SavedSearchChangeParams
+	RemoveSchedule cola.Opt[bool] `json:"remove_schedule" doc:"true: keep the search without an alert." example:"false"`
+}
+
+// savedDeleteArgs are the arguments of delete_saved_search.
+type savedDeleteArgs struct {
+	cola.Decoded
+	UUID string `json:"uuid" doc:"uuid of the saved search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
+}
+
+// deletedSearch is what delete_saved_search returns.
+type deletedSearch struct {
+	UUID    string `json:"uuid"`
+	Deleted bool   `json:"deleted"`
+}
+
+const (
+	needsScope    = "Needs the scope saved_searches:write, which API keys have."
+	findsSearches = "list_saved_searches lists the account's saved searches with their uuids."
+)
+
 func savedSearchTools() []tool {
-	return []tool{newTool(tool{
-		name: "create_saved_search", title: "Create a saved search",
-		description: "Keeps a search for the user's account and answers with it, not with labels. With a schedule it is an alert: due daily, weekly or monthly, each run for the labels " +
-			"approved since the run before, and for those that reached the registry late. What runs find is sent to the account's destinations, its email address among them where the server sends email: up to 25 labels a message, for free. All matches are listed on the REST API, for a list record each. It writes. Use it when the user wants a search kept or something watched, and has agreed to the filters and the schedule; " +
-			"to look for labels now use search_colas.\n\n" +
-			"Filters narrow each other; several booleans of one group (types, categories, containers) mean any of them. There is no filter by date. " +
-			"A schedule needs a filter that narrows the search: a status alone, or every product type together, is too broad. " +
-			"An account has at most 10 active schedules, and 1,000 saved searches in all. The same call sent again within ten minutes makes no second search. " +
-			"It needs the scope saved_searches:write, which API keys have.",
-		cost:  free,
-		scope: cola.ScopeWriteSavedSearches, writes: true,
-		required: []string{"name", "filters"}, settles: true,
-		output:  outputOf(false, nil, reflect.TypeFor[cola.SavedSearch]()),
-		example: `{"name":"Wines called oak","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`,
-	}, createSavedSearch)}
+	one := outputOf(false, nil, reflect.TypeFor[cola.SavedSearch]())
+	return []tool{
+		newTool(tool{
+			name: "list_saved_searches", title: "List saved searches",
+			description: "Lists the saved searches of the user's account, oldest first: filters, schedule, next and last run, and why a run is held back. " +
+				"Use it to see what is watched, and to find the uuid for update_saved_search or delete_saved_search.",
+			cost:    free,
+			output:  outputOf(true, besideSchema(pageMetaMember), reflect.TypeFor[cola.SavedSearch]()),
+			example: `{}`,
+		}, listSavedSearches),
+		newTool(tool{
+			name: "create_saved_search", title: "Create a saved search",
+			description: "Saves a search in the user's account and returns it, not labels. With a schedule it is an alert: it runs daily, weekly or monthly and " +
+				"reports labels approved since the previous run, and older ones that reached the registry late. Results go to the account's destinations, " +
+				"such as its email address where the server sends email: up to 25 labels a message, for free. The REST API lists all matches, for a list " +
+				"record each. Use it when the user wants a search kept or something watched, and agreed to the filters and the " +
+				"schedule. To look for labels now use search_colas.\n\n" +
+				"Filters narrow each other; several types, categories or containers mean any of them. There is no date filter. " +
+				"A schedule needs a filter that narrows the search: a status alone, or all product types together, is too broad. " +
+				"An account has at most 10 active schedules and 1,000 saved searches. Repeating a call within ten minutes creates nothing new. " +
+				needsScope,
+			cost:   free,
+			scope:  cola.ScopeWriteSavedSearches,
+			effect: creates, required: []string{"name", "filters"}, settles: true,
+			output:  one,
+			example: `{"name":"Wines called oak","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`,
+		}, createSavedSearch),
+		newTool(tool{
+			name: "update_saved_search", title: "Change a saved search",
+			description: "Changes a saved search of the user's account; what you leave out stays. schedule.active false pauses its alert, true resumes it. " +
+				"filters replaces all filters of the search: send those to keep, too, as create_saved_search takes them. " +
+				"Use it when the user asks to rename, change, pause or resume one. Get its uuid from list_saved_searches. " + needsScope,
+			cost:   free,
+			scope:  cola.ScopeWriteSavedSearches,
+			effect: changes, required: []string{"uuid"},
+			docs: map[string]string{
+				"filters":  "All filters of the search from now on.",
+				"schedule": "What to change of the schedule. A search without one needs all of it.",
+			},
+			elsewhere: "filters",
+			output:    one,
+			notFound:  findsSearches,
+			example:   `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11","schedule":{"active":false}}`,
+		}, updateSavedSearch),
+		newTool(tool{
+			name: "delete_saved_search", title: "Delete a saved search",
+			description: "Deletes a saved search of the user's account for good, with its alert and its past runs. Use it only when the user asked to delete this one; " +
+				"to stop an alert for a while, pause it with update_saved_search. Get its uuid from list_saved_searches. " + needsScope,
+			cost:   free,
+			scope:  cola.ScopeWriteSavedSearches,
+			effect: changes, required: []string{"uuid"},
+			output:   outputOf(false, nil, reflect.TypeFor[deletedSearch]()),
+			notFound: findsSearches,
+			example:  `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"}`,
+		}, deleteSavedSearch),
+	}
+}
+
+func listSavedSearches(ctx context.Context, svc Service, c cola.Caller, p savedListArgs) (a answer, state cola.QuotaState, err error) {
+	v := view{detailed: true}
+	page, state, err := svc.SavedSearches(ctx, c, p.SavedSearchListParams)
+	if err != nil {
+		return a, state, err
+	}
+	putPage(&a, v, page, "list_saved_searches")
+	return a, state, nil
 }
 
 func createSavedSearch(ctx context.Context, svc Service, c cola.Caller, p cola.SavedSearchParams) (a answer, state cola.QuotaState, err error) {
@@ -31,21 +111,67 @@ func createSavedSearch(ctx context.Context, svc Service, c cola.Caller, p cola.S
 		return a, state, err
 	}
 	if made.Repeated {
-		a.note("This search exists already: the same call made it before, and nothing was made now.")
+		a.note("The same call created this search before. Nothing new was created.")
 	}
-	switch s := made.Search.Schedule; {
-	case s == nil:
-		a.note("The search is kept. It has no schedule, so it does not run by itself.")
-	case !s.Active:
-		a.note("The search is kept and its schedule is paused, so it does not run by itself.")
-	case s.PausedBecause.OK:
-		a.note("The search is kept and does not run: the account has more active schedules than it may, and the oldest of them run.")
-	case s.NextRunAt.OK:
-		a.note("The search is kept and scheduled, due next on %s. What it finds is sent to the account's destinations (email only where this service sends email), which are managed on the REST API at /destinations. /saved-searches/%s/matches lists all matches there, for a list record each.",
-			s.NextRunAt.V.Time().Format("Monday, 2 January 2006, 15:04 UTC"), made.Search.UUID)
-	}
-	noteIdle(ctx, svc, &a, &made.Search.Filters)
-	a.note("To see what there is already call search_colas with the same filters.")
-	a.put(view{detailed: true}.append(nil, made.Search))
+	putSavedSearch(ctx, svc, &a, made.Search)
 	return a, state, nil
+}
+
+func updateSavedSearch(ctx context.Context, svc Service, c cola.Caller, p savedChangeArgs) (a answer, state cola.QuotaState, err error) {
+	change := p.SavedSearchChangeParams
+	change.Nulls = nil
+	if change.Filters != nil && *change.Filters == (cola.SavedSearchFilters{}) {
+		change.Filters = nil
+	}
+	if change.Schedule != nil && *change.Schedule == (cola.ScheduleChangeParams{}) {
+		change.Schedule = nil
+	}
+	switch remove := p.RemoveSchedule.V; {
+	case remove && change.Schedule != nil:
+		change.Problems.Add("remove_schedule", "It contradicts schedule. Send only one of them.")
+	case remove:
+		change.Nulls = []string{"schedule"}
+	}
+	if p.UUID == "" { // which the service would not find
+		state, err := svc.Refuse(ctx, c, change.Problems.Err())
+		return a, state, err
+	}
+	changed, state, err := svc.ChangeSavedSearch(ctx, c, p.UUID, change)
+	if err != nil {
+		return a, state, err
+	}
+	putSavedSearch(ctx, svc, &a, changed)
+	return a, state, nil
+}
+
+func deleteSavedSearch(ctx context.Context, svc Service, c cola.Caller, p savedDeleteArgs) (a answer, state cola.QuotaState, err error) {
+	if err := p.Problems.Err(); err != nil {
+		state, err := svc.Refuse(ctx, c, err)
+		return a, state, err
+	}
+	if state, err = svc.DeleteSavedSearch(ctx, c, p.UUID); err != nil {
+		return a, state, err
+	}
+	a.put(view{detailed: true}.append(nil, deletedSearch{p.UUID, true}))
+	return a, state, nil
+}
+
+// putSavedSearch answers with a search that was created or changed, and says whether it runs.
+func putSavedSearch(ctx context.Context, svc Service, a *answer, search cola.SavedSearch) {
+	switch s := search.Schedule; {
+	case s == nil:
+		a.note("The search is saved without a schedule, so it does not run by itself.")
+	case !s.Active:
+		a.note("The search is saved and its alert is paused.")
+	case s.PausedBecause == cola.Some(cola.PausedDowngraded):
+		a.note("The search is saved but does not run: the account has more active schedules than it may, and only the oldest run.")
+	case s.PausedBecause.OK:
+		a.note("The search is saved but does not run: the account is suspended.")
+	case s.NextRunAt.OK:
+		a.note("The alert runs next on %s. Results go to the account's destinations (email only where this server sends email). "+
+			"The REST API lists all matches at /saved-searches/%s/matches, for a list record each.", s.NextRunAt.V.Time().Format("Monday, 2 January 2006, 15:04 UTC"), search.UUID)
+	}
+	noteIdle(ctx, svc, a, &search.Filters)
+	a.note("To see labels that match today call search_colas with the same filters.")
+	a.put(view{detailed: true}.append(nil, search))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,34 +45,120 @@ func TestSavedSearchReachesTheService(t *testing.T) {
 	}
 }
 
-// TestNotesOnSavedSearches: what became of a call is said, and no more than is true.
+// TestNotesOnSavedSearches: notes say whether the search runs, and when.
 func TestNotesOnSavedSearches(t *testing.T) {
-	const look = "To see what there is already call search_colas with the same filters."
-	var runs cola.Opt[string] // for no reason it does not
+	const look = "call search_colas with the same filters"
+	var runs cola.Opt[string] // it is not held back
 	tests := []struct {
 		schedule string
 		repeated bool
 		paused   cola.Opt[string]
-		want     []any
+		want     []string // parts of the notes, in order
 	}{
-		{`null`, false, runs, []any{"The search is kept. It has no schedule, so it does not run by itself.", look}},
-		{`{"cadence":"monthly","day":1,"active":false}`, false, runs, []any{"The search is kept and its schedule is paused, so it does not run by itself.", look}},
-		{`{"cadence":"monthly","day":1}`, false, runs, []any{"The search is kept and scheduled, due next on Tuesday, 1 December 2026, 06:00 UTC. What it finds is sent to the account's destinations (email only where this service sends email), which are managed on the REST API at /destinations. /saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/matches lists all matches there, for a list record each.", look}},
-		{`{"cadence":"monthly","day":1}`, false, cola.Some(cola.PausedDowngraded), []any{
-			"The search is kept and does not run: the account has more active schedules than it may, and the oldest of them run.", look,
-		}},
-		{`null`, true, runs, []any{
-			"This search exists already: the same call made it before, and nothing was made now.", "The search is kept. It has no schedule, so it does not run by itself.", look,
-		}},
+		{`null`, false, runs, []string{"without a schedule", look}},
+		{`{"cadence":"monthly","day":1,"active":false}`, false, runs, []string{"paused", look}},
+		{`{"cadence":"monthly","day":1}`, false, runs, []string{"Tuesday, 1 December 2026, 06:00 UTC", look}},
+		{`{"cadence":"monthly","day":1}`, false, cola.Some(cola.PausedDowngraded), []string{"more active schedules", look}},
+		{`{"cadence":"monthly","day":1}`, false, cola.Some(cola.PausedSuspended), []string{"suspended", look}},
+		{`null`, true, runs, []string{"created this search before", "without a schedule", look}},
 	}
 	for _, tt := range tests {
 		f := newFake()
 		f.repeated, f.paused = tt.repeated, tt.paused
 		got := call(t, mustServe(t, f, io.Discard), "create_saved_search", strings.TrimSuffix(goodSearch, "}")+`,"schedule":`+tt.schedule+`}`)
-		if diff := cmp.Diff(any(tt.want), got.content["notes"]); diff != "" {
-			t.Errorf("%s, repeated %t (-want +got):\n%s", tt.schedule, tt.repeated, diff)
+		checkNotes(t, tt.schedule, got, tt.want...)
+	}
+}
+
+// checkNotes checks that an answer has one note with each of some parts, and no others.
+func checkNotes(t *testing.T, what string, got called, want ...string) {
+	t.Helper()
+	notes, _ := got.content["notes"].([]any)
+	for i, part := range want {
+		if i >= len(notes) || !strings.Contains(notes[i].(string), part) {
+			t.Errorf("%s: note %d of %q does not say %q", what, i, notes, part)
 		}
 	}
+	if len(notes) != len(want) || got.failed {
+		t.Errorf("%s: %d notes, want %d: %s", what, len(notes), len(want), got.texts)
+	}
+}
+
+// TestUpdateSavedSearch: what is sent is changed, and what is absent or null stays.
+func TestUpdateSavedSearch(t *testing.T) {
+	filters := cola.SavedSearchFilters{BrandName: "elm", ContainerCan: cola.Some(true)}
+	for sent, want := range map[string]cola.SavedSearchChangeParams{
+		`"name":"Elms"`:                         {Name: "Elms"},
+		`"schedule":{"active":false}`:           {Schedule: &cola.ScheduleChangeParams{Active: cola.Some(false)}},
+		`"schedule":{"active":"true"}`:          {Schedule: &cola.ScheduleChangeParams{Active: cola.Some(true)}},
+		`"schedule":{"cadence":"daily"}`:        {Schedule: &cola.ScheduleChangeParams{Cadence: "daily"}},
+		`"remove_schedule":true`:                {Nulled: cola.Nulled{Nulls: []string{"schedule"}}},
+		`"remove_schedule":false,"name":"Elms"`: {Name: "Elms"},
+		`"filters":{"brand_name":"elm","container_can":true},"schedule":null`:          {Filters: &filters},
+		`"name":"Elms","filters":{"query":null},"schedule":{"active":null,"day":null}`: {Name: "Elms"},
+	} {
+		f := newFake()
+		got := call(t, mustServe(t, f, io.Discard), "update_saved_search", `{"uuid":"`+savedUUID+`",`+sent+`}`)
+		if diff := cmp.Diff(want, f.changed); diff != "" || got.failed || f.spent != 1 {
+			t.Errorf("%s: %s, %d spent (-want +got):\n%s", sent, got.texts, f.spent, diff)
+		}
+		var data any
+		if err := json.Unmarshal(mustJSON(f.saved[0]), &data); err != nil || !cmp.Equal(data, got.content["data"]) {
+			t.Errorf("%s: the answer is not the search (%v): %s", sent, err, cmp.Diff(data, got.content["data"]))
+		}
+	}
+	for sent, wrong := range map[string]string{
+		`{"name":"Elms"}`: "uuid", `{"uuid":null,"name":"Elms"}`: "uuid", `{"uuid":"` + savedUUID + `"}`: "body",
+		`{"uuid":"` + savedUUID + `","schedule":{"active":false},"remove_schedule":true}`: "remove_schedule",
+		`{"uuid":"` + savedUUID + `","filters":{"abv_min":200}}`:                          "filters.abv_min",
+	} {
+		f := newFake()
+		if got := call(t, mustServe(t, f, io.Discard), "update_saved_search", sent); got.code(t) != "validation_error" || got.problems(t)[wrong] == nil || f.spent != 1 {
+			t.Errorf("%s: %s, %d spent", sent, got.texts[0], f.spent)
+		}
+	}
+}
+
+// TestDeleteSavedSearch: a search is deleted once; then it is not found, and the hint says what
+// finds one.
+func TestDeleteSavedSearch(t *testing.T) {
+	f := newFake()
+	h := mustServe(t, f, io.Discard)
+	const arguments = `{"uuid":"` + savedUUID + `"}`
+	got := call(t, h, "delete_saved_search", arguments)
+	if want := map[string]any{"uuid": savedUUID, "deleted": true}; got.failed || !cmp.Equal(got.content["data"], any(want)) || len(f.saved) != 0 {
+		t.Errorf("%s, %d kept", got.texts, len(f.saved))
+	}
+	for tool, arguments := range map[string]string{"delete_saved_search": arguments, "update_saved_search": strings.TrimSuffix(arguments, "}") + `,"name":"x"}`} {
+		got := call(t, h, tool, arguments)
+		if got.code(t) != "not_found" || !strings.Contains(got.texts[1], "list_saved_searches") {
+			t.Errorf("%s: %q", tool, got.texts)
+		}
+	}
+	if got := call(t, h, "list_saved_searches", `{}`); rowsOf(got.content) != 0 || got.failed {
+		t.Errorf("afterwards: %s", got.texts[0])
+	}
+}
+
+// TestListSavedSearches: pages follow each other, and a note says how to get the next one.
+func TestListSavedSearches(t *testing.T) {
+	f := newFake()
+	f.saved = slices.Repeat(f.saved, 25)
+	h := mustServe(t, f, io.Discard)
+	first, second := call(t, h, "list_saved_searches", `{}`), call(t, h, "list_saved_searches", `{"page":2}`)
+	checkNotes(t, "the first page", first, "page 2")
+	checkNotes(t, "the second page", second)
+	if rowsOf(first.content) != 20 || rowsOf(second.content) != 5 {
+		t.Errorf("%d and %d rows", rowsOf(first.content), rowsOf(second.content))
+	}
+	f.saved[0].Name = strings.Repeat("ü", 200)
+	f.saved[0].Filters.Query = strings.Repeat("<", 200)
+	f.saved = slices.Repeat(f.saved[:1], 100)
+	large := call(t, h, "list_saved_searches", `{"per_page":100}`)
+	if n := tokens(large.body); n >= maxTokens || rowsOf(large.content) >= 100 || rowsOf(large.content) == 0 {
+		t.Errorf("%d searches are %d tokens", rowsOf(large.content), n)
+	}
+	checkNotes(t, "a large page", large, "per_page")
 }
 
 // TestProblemsOfSavedSearches: all are told at once, nested ones by dotted names, missing ones in the words of the service.
@@ -110,8 +197,8 @@ func TestProblemsOfSavedSearches(t *testing.T) {
 // TestRefusedSavedSearches: what the service refuses is a result that a model can act on.
 func TestRefusedSavedSearches(t *testing.T) {
 	for code, hint := range map[cola.Code]string{
-		cola.CodeSearchTooBroad: "Add to filters what the user wants watched",
-		cola.CodeWatchlistLimit: "the same call will be refused again",
+		cola.CodeSearchTooBroad: "Add filters",
+		cola.CodeWatchlistLimit: "update_saved_search",
 	} {
 		f := newFake()
 		f.err = &cola.Error{Code: code, Message: "No.", Details: map[string]any{"limit": 10}}
@@ -122,20 +209,29 @@ func TestRefusedSavedSearches(t *testing.T) {
 	}
 }
 
-// TestScopeOfSavedSearches: a token without the scope is refused by HTTP, and reads all the same.
+// TestScopeOfSavedSearches: a token without the scope gets an HTTP 403 from tools that write, and
+// may read.
 func TestScopeOfSavedSearches(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
 	token := []string{"X-API-Key: ", "Authorization: Bearer " + testToken}
-	refused := rpc(t, h, "tools/call", `{"name":"create_saved_search","arguments":`+goodSearch+`}`, token...)
-	if refused.StatusCode != http.StatusForbidden || !strings.Contains(refused.Header.Get("Www-Authenticate"), `error="insufficient_scope"`) || f.spent != 1 {
-		t.Errorf("%d %s, %d spent", refused.StatusCode, refused.body, f.spent)
+	for tool, arguments := range map[string]string{
+		"create_saved_search": goodSearch, "update_saved_search": `{"uuid":"` + savedUUID + `","name":"x"}`, "delete_saved_search": `{"uuid":"` + savedUUID + `"}`,
+	} {
+		f.spent, f.asked = 0, ""
+		refused := rpc(t, h, "tools/call", `{"name":"`+tool+`","arguments":`+arguments+`}`, token...)
+		if refused.StatusCode != http.StatusForbidden || !strings.Contains(refused.Header.Get("Www-Authenticate"), `error="insufficient_scope"`) || f.spent != 1 {
+			t.Errorf("%s: %d %s, %d spent", tool, refused.StatusCode, refused.body, f.spent)
+		}
+		if f.created.Name != "" || f.asked != "" {
+			t.Errorf("%s: the service was asked for %+v, %q", tool, f.created, f.asked)
+		}
 	}
-	if f.created.Name != "" {
-		t.Errorf("the service was asked for %+v", f.created)
-	}
-	if read := rpc(t, h, "tools/call", `{"name":"get_usage","arguments":{}}`, token...); read.StatusCode != http.StatusOK || read.json.Result["isError"] == true {
-		t.Errorf("reading is answered with %d %s", read.StatusCode, read.body)
+	for _, tool := range []string{"get_usage", "list_saved_searches"} {
+		read := rpc(t, h, "tools/call", `{"name":"`+tool+`","arguments":{}}`, token...)
+		if read.StatusCode != http.StatusOK || read.json.Result["isError"] == true {
+			t.Errorf("%s is answered with %d %s", tool, read.StatusCode, read.body)
+		}
 	}
 }
 

@@ -58,15 +58,23 @@ func checkGolden(t *testing.T, path string, got []byte) {
 	}
 }
 
-// TestToolsAreDescribed: what an assistant chooses by is there for every tool.
+// effects are the annotations of the tools that do more than read: destructive, and idempotent.
+var effects = map[string][2]bool{
+	"create_saved_search": {false, false}, "update_saved_search": {true, true}, "delete_saved_search": {true, true},
+}
+
+// TestToolsAreDescribed: every tool has what an assistant chooses by.
 func TestToolsAreDescribed(t *testing.T) {
 	names := map[string]bool{}
 	for _, one := range tools() {
 		names[one.name] = true
 	}
 	for _, one := range listed(t, mustServe(t, newFake(), io.Discard)) {
-		name, description := one["name"], one["description"].(string)
-		want := map[string]any{"title": one["title"], "readOnlyHint": name != "create_saved_search", "destructiveHint": false, "idempotentHint": name != "create_saved_search", "openWorldHint": false}
+		name, description := one["name"].(string), one["description"].(string)
+		effect, writes := effects[name]
+		want := map[string]any{
+			"title": one["title"], "readOnlyHint": !writes, "destructiveHint": effect[0], "idempotentHint": !writes || effect[1], "openWorldHint": false,
+		}
 		if diff := cmp.Diff(want, one["annotations"]); diff != "" || one["title"] == "" {
 			t.Errorf("%s: annotations (-want +got):\n%s", name, diff)
 		}
@@ -74,43 +82,55 @@ func TestToolsAreDescribed(t *testing.T) {
 			t.Errorf("%s is described as %s", name, description)
 		}
 		for _, word := range strings.FieldsFunc(description, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
-			if verb, _, two := strings.Cut(word, "_"); two && slices.Contains([]string{"get", "search", "list", "lookup"}, verb) && !names[word] {
-				t.Errorf("%s speaks of the tool %s, which is none", name, word)
+			verbs := []string{"get", "search", "list", "lookup", "create", "update", "delete"}
+			if verb, _, two := strings.Cut(word, "_"); two && slices.Contains(verbs, verb) && !names[word] {
+				t.Errorf("%s speaks of the tool %s, which does not exist", name, word)
 			}
 		}
-		input := one["inputSchema"].(map[string]any)
-		checkStrict(t, name.(string), input)
+		checkStrict(t, name, one["inputSchema"].(map[string]any))
 	}
 }
 
-// checkStrict: an object takes nothing that it does not describe, and neither do those within it.
+// checkStrict: an object and the objects in it take only what they describe. The filters of
+// update_saved_search are described by create_saved_search.
 func checkStrict(t *testing.T, name string, input map[string]any) {
 	t.Helper()
-	if input["additionalProperties"] != false || input["type"] != "object" {
+	if input["additionalProperties"] != false || input["type"] == nil {
 		t.Errorf("%s takes anything: %v", name, input)
 	}
 	for argument, s := range input["properties"].(map[string]any) {
 		s := s.(map[string]any)
-		if s["description"] == nil || s["type"] == nil {
+		if s["type"] == nil || s["description"] == nil && name != "update_saved_search.filters" || s["$ref"] != nil {
 			t.Errorf("%s: %s is described as %v", name, argument, s)
 		}
-		if s["type"] == "object" {
+		if s["properties"] != nil {
 			checkStrict(t, name+"."+argument, s)
 		}
 	}
 }
 
+// TestListOfToolsIsSmall: assistants pay for the list of tools with every call. Raise the limit
+// only for what is worth that.
+func TestListOfToolsIsSmall(t *testing.T) {
+	const most = 45_000
+	if n := len(rpc(t, mustServe(t, newFake(), io.Discard), "tools/list", "{}").body); n > most {
+		t.Errorf("the list of tools has %d bytes, more than %d", n, most)
+	}
+}
+
 // TestArgumentsAreTheParameters: every parameter of REST is an argument of the same name, bounds and words, and no other but
-// the size of the answer and the kind of a list.
+// the size of the answer, the kind of a list, and what REST has in a path or says with null.
 func TestArgumentsAreTheParameters(t *testing.T) {
 	parameters := map[string][]reflect.Type{
 		"search_colas": {reflect.TypeFor[cola.SearchParams]()}, "search_permittees": {reflect.TypeFor[cola.PermitteeParams]()},
 		"list_production_reports": {reflect.TypeFor[cola.ProductionReportParams]()}, "search_avas": {reflect.TypeFor[cola.AVAParams]()},
 		"get_processing_times": {reflect.TypeFor[cola.ProcessingTimeParams](), reflect.TypeFor[cola.FormulaProcessingTimeParams](), reflect.TypeFor[cola.RegistrationProcessingTimeParams]()},
 		"create_saved_search":  {reflect.TypeFor[cola.SavedSearchParams]()},
-		"get_usage":            {}, "get_cola": {}, "lookup_barcode": {}, "get_permittee": {}, "get_ava": {},
+		"list_saved_searches":  {reflect.TypeFor[cola.SavedSearchListParams]()}, "update_saved_search": {reflect.TypeFor[cola.SavedSearchChangeParams]()},
+		"get_usage": {}, "get_cola": {}, "lookup_barcode": {}, "get_permittee": {}, "get_ava": {}, "delete_saved_search": {},
 	}
-	beside := map[string]bool{"response_format": true, "kind": true, "ttb_id": true, "barcode_value": true, "permit_number": true, "ava_id": true}
+	beside := map[string]bool{"response_format": true, "kind": true, "ttb_id": true, "barcode_value": true, "permit_number": true, "ava_id": true,
+		"uuid": true, "remove_schedule": true}
 	for _, one := range tools() {
 		types, known := parameters[one.name]
 		if !known {

@@ -47,7 +47,7 @@ func TestHandshake(t *testing.T) {
 		}
 	}
 	got := rpc(t, h, "server/discover", modern("{}"), modernHeaders("server/discover", "")...)
-	if fmt.Sprint(got.json.Result["supportedVersions"]) != "[2026-07-28 2025-11-25 2025-06-18 2025-03-26]" || !strings.Contains(got.body, "list record for each record") {
+	if fmt.Sprint(got.json.Result["supportedVersions"]) != "[2026-07-28 2025-11-25 2025-06-18 2025-03-26]" || !strings.Contains(got.body, "list record per record") {
 		t.Errorf("discovery is answered with %s", got.body)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -16,14 +17,13 @@ import (
 // TestExamplesAreAnswered: the example call of each tool works, its structured content is the text, and has what the schema
 // requires in either size.
 func TestExamplesAreAnswered(t *testing.T) {
-	h := mustServe(t, newFake(), io.Discard)
 	for _, one := range tools() {
 		for _, format := range formats {
 			arguments := one.example
-			if one.name != "get_usage" && one.name != "create_saved_search" {
+			if slices.ContainsFunc(one.input, func(a argument) bool { return a.name == "response_format" }) {
 				arguments = strings.TrimSuffix(arguments, "}") + `,"response_format":"` + format + `"}`
 			}
-			got := call(t, h, one.name, arguments)
+			got := call(t, mustServe(t, newFake(), io.Discard), one.name, arguments)
 			if got.failed {
 				t.Errorf("%s %s: %s", one.name, arguments, got.texts[0])
 				continue
@@ -32,63 +32,12 @@ func TestExamplesAreAnswered(t *testing.T) {
 			if err := json.Unmarshal([]byte(got.texts[0]), &fromText); err != nil || len(got.texts) != 1 || !cmp.Equal(fromText, got.content) {
 				t.Errorf("%s: the text is not the content: %s", one.name, got.texts[0])
 			}
-			var schema any
-			if err := json.Unmarshal(one.output.bytes(), &schema); err != nil {
-				t.Fatal(err)
-			}
-			for _, problem := range violations(schema.(map[string]any), got.content, "content") {
-				t.Errorf("%s, %s: %s", one.name, format, problem)
+			if err := compiled(t, closed(parsed(t, string(one.output.bytes())))).Validate(parsed(t, got.texts[0])); err != nil {
+				t.Errorf("%s, %s: %v", one.name, format, err)
 			}
 		}
 	}
 }
-
-// violations holds a value against the part of JSON Schema that these schemas use, and against fields that they do not have.
-func violations(schema map[string]any, value any, at string) (found []string) {
-	if branches, ok := schema["anyOf"].([]any); ok {
-		for _, b := range branches {
-			if len(violations(b.(map[string]any), value, at)) == 0 {
-				return nil
-			}
-		}
-		return []string{fmt.Sprintf("%s is %v, none of %v", at, value, branches)}
-	}
-	if words, ok := schema["enum"].([]any); ok && !slices.Contains(words, value) {
-		found = append(found, fmt.Sprintf("%s is %v, not of %v", at, value, words))
-	}
-	switch value := value.(type) {
-	case map[string]any:
-		properties, _ := schema["properties"].(map[string]any)
-		required, isList := schema["required"].([]any)
-		if _, given := schema["required"]; given && !isList {
-			found = append(found, fmt.Sprintf("%s requires %v, which is no list", at, schema["required"]))
-		}
-		for _, name := range required {
-			if _, ok := value[name.(string)]; !ok {
-				found = append(found, fmt.Sprintf("%s lacks %v", at, name))
-			}
-		}
-		for name, v := range value {
-			s, ok := properties[name].(map[string]any)
-			if !ok {
-				found = append(found, fmt.Sprintf("%s.%s is not described", at, name))
-				continue
-			}
-			found = append(found, violations(s, v, at+"."+name)...)
-		}
-	case []any:
-		for i, v := range value {
-			found = append(found, violations(schema["items"].(map[string]any), v, fmt.Sprintf("%s[%d]", at, i))...)
-		}
-	}
-	if kind := map[string]bool{"object": is[map[string]any](value), "array": is[[]any](value), "string": is[string](value), "boolean": is[bool](value),
-		"integer": is[float64](value), "number": is[float64](value), "null": value == nil}; !kind[schema["type"].(string)] {
-		found = append(found, fmt.Sprintf("%s is %v, not of type %v", at, value, schema["type"]))
-	}
-	return found
-}
-
-func is[T any](v any) bool { _, ok := v.(T); return ok }
 
 // TestProblemsAreToldAtOnce, in the words of REST, and counted once.
 func TestProblemsAreToldAtOnce(t *testing.T) {
@@ -137,9 +86,9 @@ func TestKindsOfProcessingTimes(t *testing.T) {
 		}
 	}
 	for arguments, want := range map[string]string{
-		`{"formula_type":"x"}`:                    "It is no filter of kind cola but of kind formula; leave it out, or ask for that kind.",
-		`{"kind":"registration","commodity":"x"}`: "It is no filter of kind registration but of kind cola; leave it out, or ask for that kind.",
-		`{"kind":"formula","category":"x"}`:       "It is no filter of kind formula but of kind registration; leave it out, or ask for that kind.",
+		`{"formula_type":"x"}`:                    "kind formula",
+		`{"kind":"registration","commodity":"x"}`: "kind cola",
+		`{"kind":"formula","category":"x"}`:       "kind registration",
 		`{"kind":"label"}`:                        `"label" is not allowed; allowed: cola, formula, registration.`,
 	} {
 		if got := call(t, h, "get_processing_times", arguments); !strings.Contains(fmt.Sprint(got.problems(t)), want) {
@@ -148,7 +97,7 @@ func TestKindsOfProcessingTimes(t *testing.T) {
 	}
 }
 
-// TestNotes: what was assumed or left out is said, with the next step.
+// TestNotes: notes say what was assumed or left out, and what to do next.
 func TestNotes(t *testing.T) {
 	f := newFake()
 	f.permittee.Colas, f.permittee.RecentColas = 12, slices.Repeat(f.permittee.RecentColas, 10)
@@ -158,51 +107,114 @@ func TestNotes(t *testing.T) {
 		left            int // of the list records
 		want            []string
 	}{
-		{"search_colas", `{"per_page":2}`, 1000, []string{
-			"Only labels approved since 2025-11-20 were searched, because no date was given; to search all history set approval_date_from to 2005-01-01.",
-			"These are 2 of 3 labels. For the next ones call search_colas again with the same filters and cursor set to pagination.next_cursor.",
-		}},
+		{"search_colas", `{"per_page":2}`, 1000, []string{"since 2025-11-20", "2 of 3 labels"}},
 		{"search_colas", `{"approval_date_from":"2005-01-01"}`, 1000, nil},
-		{"search_colas", `{"approval_date_from":"2005-01-01"}`, 2, []string{
-			"The page was cut to 2 of 3 rows: the month's list records are used up, and start again on 1 December 2026.",
-			"These are 2 of 3 labels. For the next ones call search_colas again with the same filters and cursor set to pagination.next_cursor.",
-		}},
-		{"search_permittees", `{"per_page":1}`, 1000, []string{"These are 1 of 2 permit holders. For the next ones call search_permittees again with the same filters and page 2."}},
-		{"search_permittees", `{}`, 1, []string{"The page was cut to 1 of 2 rows: the month's list records are used up, and start again on 1 December 2026."}},
-		{"lookup_barcode", `{"barcode_value":"036000291452"}`, 2, []string{
-			"The page was cut to 2 of 3 rows: the month's list records are used up, and start again on 1 December 2026.",
-			"These are 2 of 3 labels. Combine barcode_value with other filters in search_colas to reach the others.",
-		}},
-		{"list_production_reports", `{"per_page":1}`, 0, []string{"These are 1 of 2 rows. For the next ones call list_production_reports again with the same filters and page 2."}},
-		{"get_permittee", `{"permit_number":"NJ-I-721"}`, 0, []string{"recent_colas are the latest 10 of 12 labels. search_colas with this permit_number and approval_date_from 2005-01-01 finds those of all years."}},
+		{"search_colas", `{"approval_date_from":"2005-01-01"}`, 2, []string{"reset on 1 December 2026", "cursor set to pagination.next_cursor"}},
+		{"search_permittees", `{"per_page":1}`, 1000, []string{"page 2"}},
+		{"search_permittees", `{}`, 1, []string{"reset on 1 December 2026"}},
+		{"lookup_barcode", `{"barcode_value":"036000291452"}`, 2, []string{"cut to 2 of 3 rows", "barcode_value"}},
+		{"list_production_reports", `{"per_page":1}`, 0, []string{"page 2"}},
+		{"get_permittee", `{"permit_number":"NJ-I-721"}`, 0, []string{"10 of 12 labels"}},
 		{"get_usage", `{}`, 0, nil},
+		{"search_avas", `{"q":"alexander"}`, 0, nil},
+		{"search_avas", `{"q":"zzz"}`, 0, []string{"current to false"}},
+		{"search_avas", `{"q":"zzz","current":false}`, 0, nil},
 	}
 	for _, tt := range tests {
 		f.limits, f.used = cola.Limits{DetailViews: 200, ListRecords: tt.left, PerMinute: 10}, cola.Used{}
-		var want any
-		for _, note := range tt.want {
-			w, _ := want.([]any)
-			want = append(w, note)
-		}
-		if diff := cmp.Diff(want, call(t, h, tt.tool, tt.arguments).content["notes"]); diff != "" {
-			t.Errorf("%s %s, %d left (-want +got):\n%s", tt.tool, tt.arguments, tt.left, diff)
+		checkNotes(t, fmt.Sprintf("%s %s, %d left", tt.tool, tt.arguments, tt.left), call(t, h, tt.tool, tt.arguments), tt.want...)
+	}
+}
+
+// TestNarrowingNotes: a note on a list that was cut offers the filters that were not given, and no
+// others.
+func TestNarrowingNotes(t *testing.T) {
+	f := newFake()
+	f.times = slices.Repeat(f.times, 3000)
+	h := mustServe(t, f, io.Discard)
+	for arguments, offers := range map[string]map[string]bool{
+		`{}`:                                 {"commodity": true, "latest": true, "response_format": true, "category": false},
+		`{"commodity":"wine"}`:               {"commodity": false, "latest": true, "response_format": true},
+		`{"commodity":"wine","latest":true}`: {"commodity": false, "latest": false, "response_format": true},
+		`{"commodity":"wine","response_format":"detailed"}`:               {"commodity": false, "latest": true, "response_format": false},
+		`{"commodity":"wine","latest":true,"response_format":"detailed"}`: {"set ": false},
+	} {
+		got := call(t, h, "get_processing_times", arguments)
+		checkNotes(t, arguments, got, fmt.Sprintf("first %d of 3000 rows", rowsOf(got.content)))
+		for word, offered := range offers {
+			if strings.Contains(fmt.Sprint(got.content["notes"]), word) != offered {
+				t.Errorf("%s offers %s: %v, want %t", arguments, word, got.content["notes"], offered)
+			}
 		}
 	}
-	f.limits.ListRecords, f.used = 1000, cola.Used{}
-	f.times = slices.Repeat(f.times, 40)
-	if got := fmt.Sprint(call(t, h, "get_processing_times", "{}").content["notes"]); !strings.Contains(got, "These are the first 30 of 40 rows. Narrow the list with a commodity, or ask with response_format detailed for more.") {
-		t.Errorf("a long list says %s", got)
-	}
+	f.times = f.times[:40]
 	if got := call(t, h, "get_processing_times", `{"response_format":"detailed"}`); got.content["notes"] != nil || rowsOf(got.content) != 40 {
 		t.Errorf("a detailed list has %d rows and says %v", rowsOf(got.content), got.content["notes"])
 	}
 }
 
-// TestPageSize: ten unless told otherwise, and no more than REST allows.
+// TestCurrentAreas: superseded boundaries are left out unless they are asked for, and are marked.
+func TestCurrentAreas(t *testing.T) {
+	h := mustServe(t, newFake(), io.Discard)
+	for arguments, want := range map[string]int{`{}`: 1, `{"current":true}`: 1, `{"current":null}`: 1, `{"current":"false"}`: 2} {
+		got := call(t, h, "search_avas", arguments)
+		if rowsOf(got.content) != want || strings.Contains(got.texts[0], `"valid_end_date":"2008-04-09"`) != (want == 2) {
+			t.Errorf("%s: %s", arguments, got.texts[0])
+		}
+	}
+}
+
+// TestRowsOfLabels: rows say whose product it is, how strong and how large, where that is known.
+func TestRowsOfLabels(t *testing.T) {
+	f := newFake()
+	h := mustServe(t, f, io.Discard)
+	for tool, arguments := range map[string]string{
+		"search_colas": `{}`, "lookup_barcode": `{"barcode_value":"036000291452"}`, "get_permittee": `{"permit_number":"NJ-I-721"}`,
+	} {
+		data := call(t, h, tool, arguments).content["data"]
+		if record, ok := data.(map[string]any); ok {
+			if data = record["recent_colas"]; data == nil {
+				data = record["colas"]
+			}
+		}
+		row := data.([]any)[0].(map[string]any)
+		if row["company_name"] != string(f.company) || row["abv"] != 13.5 || row["volume_ml"] != 750.0 {
+			t.Errorf("%s: a row is %v", tool, row)
+		}
+	}
+	rows := call(t, h, "search_colas", `{}`).content["data"].([]any)
+	if _, told := rows[1].(map[string]any)["abv"]; told {
+		t.Errorf("an unknown ABV is told: %v", rows[1])
+	}
+}
+
+// TestLocalLinks: an answer with a link that only the server's own computer opens says so.
+func TestLocalLinks(t *testing.T) {
+	const local = "http://127.0.0.1:8080"
+	for publicURL, noted := range map[string]bool{local: true, "https://" + testHost: false} {
+		f := newFake()
+		f.label.MainImageURL = cola.Text(publicURL + "/images/11054001000049-1")
+		f.saved[0].ManageURL = publicURL + "/saved-searches/" + savedUUID
+		h := New(f, keys{}, Options{PublicURL: publicURL, Hosts: []string{testHost}, Logger: slog.New(slog.DiscardHandler)})
+		for tool, arguments := range map[string]string{"get_cola": `{"ttb_id":"11054001000049"}`, "list_saved_searches": `{}`} {
+			if got := call(t, h, tool, arguments); strings.Contains(fmt.Sprint(got.content["notes"]), local) != noted || got.failed {
+				t.Errorf("%s, %s: %s", publicURL, tool, got.texts[0])
+			}
+		}
+		if got := rpc(t, h, "resources/read", `{"uri":"registry://colas/11054001000049"}`); strings.Contains(got.body, "only on the computer") != noted {
+			t.Errorf("%s: the resource is %s", publicURL, got.body)
+		}
+		if got := call(t, h, "search_colas", `{"approval_date_from":"2005-01-01"}`); got.content["notes"] != nil {
+			t.Errorf("an answer without links says %v", got.content["notes"])
+		}
+	}
+}
+
+// TestPageSize: twenty rows by default, and at most as many as REST allows.
 func TestPageSize(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
-	for arguments, want := range map[string]int{`{}`: 10, `{"per_page":1}`: 1, `{"per_page":100}`: 100} {
+	for arguments, want := range map[string]int{`{}`: 20, `{"per_page":1}`: 1, `{"per_page":100}`: 100} {
 		if call(t, h, "search_colas", arguments); f.search.PerPage != want {
 			t.Errorf("%s has %d a page", arguments, f.search.PerPage)
 		}
@@ -239,7 +251,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		err        error
 		code, hint string
 	}{
-		{burst, "quota_exceeded", "Wait 12 seconds, then call again"},
+		{burst, "quota_exceeded", "Wait 12 seconds"},
 		{month, "quota_exceeded", "https://plans.example"},
 		{cola.Unavailable(), "unavailable", "Wait 5 seconds"},
 		{errBroken, "internal_error", "request_id"},
@@ -259,10 +271,10 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		used            cola.Used
 		holds, notThere string
 	}{
-		{cola.TierFree, cola.Used{ListRecords: 10_000, DetailViews: 58}, "a larger plan is had at https://plans.example. The reference tools, get_usage and create_saved_search still answer; " +
-			"so do get_cola and get_permittee, for the 142 detail views that are left.", "search_colas"},
-		{cola.TierStarter, cola.Used{DetailViews: 2000}, "for the 100000 list records that are left.", "get_cola"},
-		{cola.TierPro, cola.Used{DetailViews: 10_000, ListRecords: 1_000_000}, "Tell the user that the month's quota is used up. The reference tools, get_usage and create_saved_search still answer.", "larger plan"},
+		{cola.TierFree, cola.Used{ListRecords: 10_000, DetailViews: 58}, "larger plans are at https://plans.example. The reference tools, the saved-search tools and get_usage still work; " +
+			"so do get_cola and get_permittee, for the 142 detail views left.", "search_colas"},
+		{cola.TierStarter, cola.Used{DetailViews: 2000}, "for the 100000 list records left.", "get_cola"},
+		{cola.TierPro, cola.Used{DetailViews: 10_000, ListRecords: 1_000_000}, "Tell the user that the month's quota is used up. The reference tools, the saved-search tools and get_usage still work.", "larger plan"},
 	} {
 		f := newFake()
 		f.err, f.tier, f.limits, f.used = month, tt.tier, tt.tier.Limits(), tt.used

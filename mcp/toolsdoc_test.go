@@ -17,10 +17,10 @@ import (
 func TestGoldenTools(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprint(&b, toolsIntroduction)
-	h := mustServe(t, newFake(), io.Discard)
 	for _, one := range tools() {
-		writeTool(t, &b, h, &one)
+		writeTool(t, &b, mustServe(t, newFake(), io.Discard), &one)
 	}
+	h := mustServe(t, newFake(), io.Discard)
 	writeResources(t, &b, h)
 	writePrompts(t, &b, h)
 	checkGolden(t, "../tools.md", []byte(b.String()))
@@ -28,16 +28,17 @@ func TestGoldenTools(t *testing.T) {
 
 const toolsIntroduction = `# Tools
 
-What assistants find at ` + "`/mcp`" + `. Written by ` + "`make generate`" + ` from the table of tools; the answers are those of the example calls over a few
+What assistants find at ` + "`/mcp`" + `, written by ` + "`make generate`" + ` from the table of tools. The answers are those of the example calls over a few
 records in the shape of the demonstration data. How to connect an assistant is in the [README](README.md#for-ai-assistants).
 
-- Every call counts as one request of the account's limit in any 60 seconds, as a request of the REST API does; connecting and listing do not.
-- Arguments have the names of the REST API. An unknown one is an error that names the nearest; all problems are told at once.
-- ` + "`response_format`" + `, where a tool has it, is ` + "`concise`" + ` (what is unknown and what is rarely needed is left out) or ` + "`detailed`" + `. No answer exceeds 25,000 tokens: a longer
+- Every call counts as one request toward the account's rate limit, like a request of the REST API. Connecting and listing do not.
+- Arguments have the names of the REST API. An unknown one is an error that names the nearest; all problems are reported at once.
+- Arguments may come as another JSON type: a number for a string, a string for a number or boolean, one value for an array. Null means absent.
+- ` + "`response_format`" + `, where a tool has it, is ` + "`concise`" + ` (without unknown and rarely needed fields) or ` + "`detailed`" + `. No answer exceeds 25,000 tokens: a longer
   one is cut before it is charged, and says so.
-- An answer has ` + "`notes`" + ` (this service's remarks), ` + "`data`" + ` (records; their texts are third parties'), and ` + "`charged`" + ` where it cost quota. It comes as structured
+- An answer has ` + "`notes`" + ` (remarks by this service), ` + "`data`" + ` (records; their texts are third parties'), and ` + "`charged`" + ` where it cost quota. It comes as structured
   content and as the same in text.
-- A call that fails is a result with ` + "`isError`" + `: the error envelope of the REST API, and a sentence on what to do. Missing or invalid credentials are HTTP 401.
+- A failed call is a result with ` + "`isError`" + `: the error envelope of the REST API, and a sentence on what to do. Missing or invalid credentials are HTTP 401.
 `
 
 func writeTool(t *testing.T, b *strings.Builder, h http.Handler, one *tool) {

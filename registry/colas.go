@@ -73,6 +73,10 @@ func colaPage(q cola.ColaSearch, rows []cola.ColaSummary, total int, more bool) 
 	return page
 }
 
+// Rows returns labels that a caller was charged for as rows of lists show them. It reads memory
+// only, and charges nothing.
+func (s *Service) Rows(labels []cola.ColaSummary) []cola.ColaRow { return s.index.View().Rows(labels) }
+
 // Cola returns a label with all that is known of it. White space around the id does not count. It costs a detail view; not finding it, or finding that the caller
 // has it already by its ETag, is free.
 func (s *Service) Cola(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (Tagged[cola.Cola], cola.QuotaState, error) {

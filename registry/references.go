@@ -6,6 +6,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/search"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 // List is a whole list of reference data.
@@ -20,17 +21,18 @@ type PageList[T any] struct {
 	Meta cola.PageMeta
 }
 
-// list answers a free list operation: admit, then filter the rows that are in memory.
-func list[T any](ctx context.Context, s *Service, c cola.Caller, invalid error, rows func() []T, keep func(*T) bool) (List[T], cola.QuotaState, error) {
+// list answers a free list operation from the rows that find returns. It calls find only once the
+// request is admitted.
+func list[T any](ctx context.Context, s *Service, c cola.Caller, invalid error, find func(*store.ReferenceSets) []T) (List[T], cola.QuotaState, error) {
 	state, err := s.free(ctx, c, invalid)
 	if err != nil {
 		return List[T]{}, state, err
 	}
-	found := filter(rows(), keep)
+	found := find(s.references.Load())
 	return List[T]{Rows: found, Meta: cola.Meta{Total: len(found)}}, state, nil
 }
 
-// free admits a request that costs nothing, and refuses it when its parameters are invalid.
+// free admits a request that costs nothing, or refuses it when its parameters are invalid.
 func (s *Service) free(ctx context.Context, c cola.Caller, invalid error) (cola.QuotaState, error) {
 	if err := s.built(); err != nil {
 		return cola.QuotaState{}, err
@@ -51,32 +53,54 @@ func filter[T any](rows []T, keep func(*T) bool) []T {
 	return found
 }
 
+// newest keeps the rows with the latest date of their series when only is true, and all rows
+// otherwise.
+func newest[T any, S comparable](only bool, rows []T, of func(*T) (series S, date cola.Date)) []T {
+	if !only {
+		return rows
+	}
+	latest := map[S]cola.Date{}
+	for i := range rows {
+		series, date := of(&rows[i])
+		latest[series] = max(latest[series], date)
+	}
+	return filter(rows, func(row *T) bool {
+		series, date := of(row)
+		return date == latest[series]
+	})
+}
+
 // is reports whether a filter is absent or equals the value, in any case.
 func is(filter, value string) bool { return filter == "" || strings.EqualFold(filter, value) }
 
 // ProcessingTimes returns how long COLA applications take, newest snapshot first. It is free.
 func (s *Service) ProcessingTimes(ctx context.Context, c cola.Caller, p cola.ProcessingTimeParams) (List[cola.ProcessingTime], cola.QuotaState, error) {
+	type row = cola.ProcessingTime
 	q, err := p.Normalize()
-	return list(ctx, s, c, err, func() []cola.ProcessingTime { return s.references.Load().ProcessingTimes },
-		func(t *cola.ProcessingTime) bool { return is(q.Commodity, t.Commodity) })
+	return list(ctx, s, c, err, func(r *store.ReferenceSets) []row {
+		found := filter(r.ProcessingTimes, func(t *row) bool { return is(q.Commodity, t.Commodity) })
+		return newest(q.Latest.V, found, func(t *row) (string, cola.Date) { return t.Commodity, t.SnapshotDate })
+	})
 }
 
 // FormulaProcessingTimes returns how long formula applications take, newest snapshot first. It is free.
 func (s *Service) FormulaProcessingTimes(ctx context.Context, c cola.Caller, p cola.FormulaProcessingTimeParams) (List[cola.FormulaProcessingTime], cola.QuotaState, error) {
+	type row = cola.FormulaProcessingTime
 	q, err := p.Normalize()
-	return list(ctx, s, c, err, func() []cola.FormulaProcessingTime { return s.references.Load().FormulaProcessingTimes },
-		func(t *cola.FormulaProcessingTime) bool {
-			return is(q.Commodity, t.Commodity) && is(q.FormulaType, t.FormulaType)
-		})
+	return list(ctx, s, c, err, func(r *store.ReferenceSets) []row {
+		found := filter(r.FormulaProcessingTimes, func(t *row) bool { return is(q.Commodity, t.Commodity) && is(q.FormulaType, t.FormulaType) })
+		return newest(q.Latest.V, found, func(t *row) ([2]string, cola.Date) { return [2]string{t.Commodity, t.FormulaType}, t.SnapshotDate })
+	})
 }
 
 // RegistrationProcessingTimes returns how long original permits take, newest month first. It is free.
 func (s *Service) RegistrationProcessingTimes(ctx context.Context, c cola.Caller, p cola.RegistrationProcessingTimeParams) (List[cola.RegistrationProcessingTime], cola.QuotaState, error) {
+	type row = cola.RegistrationProcessingTime
 	q, err := p.Normalize()
-	return list(ctx, s, c, err, func() []cola.RegistrationProcessingTime { return s.references.Load().RegistrationProcessingTimes },
-		func(t *cola.RegistrationProcessingTime) bool {
-			return is(q.Category, t.Category) && is(q.ApplicationType, t.ApplicationType)
-		})
+	return list(ctx, s, c, err, func(r *store.ReferenceSets) []row {
+		found := filter(r.RegistrationProcessingTimes, func(t *row) bool { return is(q.Category, t.Category) && is(q.ApplicationType, t.ApplicationType) })
+		return newest(q.Latest.V, found, func(t *row) ([2]string, cola.Date) { return [2]string{t.Category, t.ApplicationType}, t.ReportMonth })
+	})
 }
 
 // ProductionReports returns a page of the statistical production reports, newest first. It is free.
@@ -86,10 +110,7 @@ func (s *Service) ProductionReports(ctx context.Context, c cola.Caller, p cola.P
 	if err != nil {
 		return PageList[cola.ProductionReport]{}, state, err
 	}
-	found := filter(s.references.Load().ProductionReports, func(r *cola.ProductionReport) bool {
-		return (!q.Year.OK || r.Year == q.Year.V) && (!q.Month.OK || r.MonthNumber == q.Month) &&
-			is(q.Commodity, r.Commodity) && is(q.ReportType, r.ReportType) && is(q.StatisticalGroup, string(r.StatisticalGroup))
-	})
+	found := reports(s.references.Load().ProductionReports, &q)
 	total := len(found)
 	first := min((q.Page-1)*q.PerPage, total)
 	last := min(first+q.PerPage, total)
@@ -98,19 +119,32 @@ func (s *Service) ProductionReports(ctx context.Context, c cola.Caller, p cola.P
 	}}, state, nil
 }
 
+// reports returns the rows that match a search.
+func reports(rows []cola.ProductionReport, q *cola.ProductionReportSearch) []cola.ProductionReport {
+	found := filter(rows, func(r *cola.ProductionReport) bool {
+		return (!q.Year.OK || r.Year == q.Year.V) && (!q.Month.OK || r.MonthNumber == q.Month) &&
+			is(q.Commodity, r.Commodity) && is(q.ReportType, r.ReportType) &&
+			is(q.StatisticalGroup, string(r.StatisticalGroup)) && is(q.StatisticalDetail, string(r.StatisticalDetail))
+	})
+	return newest(q.Latest, found, func(r *cola.ProductionReport) (cola.ReportKey, cola.Date) {
+		return cola.ReportKey{Commodity: r.Commodity, ReportType: r.ReportType}, r.ReportDate
+	})
+}
+
 // AVAs returns the viticultural areas that match, by name. It is free.
 func (s *Service) AVAs(ctx context.Context, c cola.Caller, p cola.AVAParams) (List[cola.AVA], cola.QuotaState, error) {
 	q, err := p.Normalize()
-	found, state, err := list(ctx, s, c, err, func() []cola.AVADetail { return s.references.Load().AVAs },
-		func(a *cola.AVADetail) bool { return inState(q.State, a.States) && search.Contains(a.Name, q.Q) })
-	if err != nil {
-		return List[cola.AVA]{}, state, err
-	}
-	rows := make([]cola.AVA, len(found.Rows))
-	for i := range found.Rows {
-		rows[i] = found.Rows[i].AVA
-	}
-	return List[cola.AVA]{Rows: rows, Meta: found.Meta}, state, nil
+	today := s.today()
+	return list(ctx, s, c, err, func(r *store.ReferenceSets) []cola.AVA {
+		found := []cola.AVA{}
+		for i := range r.AVAs {
+			a := &r.AVAs[i].AVA
+			if inState(q.State, a.States) && search.Contains(a.Name, q.Q) && (!q.Current || a.IsCurrent(today)) {
+				found = append(found, *a)
+			}
+		}
+		return found
+	})
 }
 
 func inState(state string, states []string) bool {

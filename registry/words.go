@@ -57,6 +57,7 @@ func (w *Words) list(r *store.ReferenceSets) {
 		add("commodity", p.Commodity)
 		add("report_type", p.ReportType)
 		add("statistical_group", string(p.StatisticalGroup))
+		add("statistical_detail", string(p.StatisticalDetail))
 	})
 }
 

@@ -161,6 +161,9 @@ func (h *harness) checkSearch() {
 		if diff := cmp.Diff(expected[:min(len(expected), len(got))], got); diff != "" || len(got) < min(len(expected), 1000) {
 			h.t.Fatalf("search %+v (by position: %v) found %d of %d, -want +got:\n%s", s, byPosition, len(got), len(expected), diff)
 		}
+		if want, rows := h.registry.rows(got), v.Rows(got); !slices.Equal(want, rows) {
+			h.t.Fatalf("rows (-want +got):\n%s", cmp.Diff(want, rows))
+		}
 	}
 }
 
@@ -176,6 +179,15 @@ func (h *harness) checkDays() {
 	}
 	if diff := cmp.Diff(want, h.index.View().CountByDay(s.Query)); diff != "" {
 		h.t.Fatalf("days of %+v, the latest first (-want +got):\n%s", s.Query, diff)
+	}
+}
+
+// TestRowsOfMissingLabels: a label that is no longer there keeps its summary.
+func TestRowsOfMissingLabels(t *testing.T) {
+	label := cola.ColaSummary{TTBID: 11054001000049, BrandName: "GONE", PermitNumber: "CA-W-1"}
+	want := []cola.ColaRow{{ColaSummary: label}}
+	if diff := cmp.Diff(want, New(Options{ManualFold: true}).View().Rows([]cola.ColaSummary{label})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -152,6 +152,20 @@ func hasPart(want, have string) bool {
 	return want == "" || plain(want) != "" && strings.Contains(plain(have), plain(want))
 }
 
+// rows returns labels as rows of lists show them.
+func (r *registry) rows(labels []cola.ColaSummary) []cola.ColaRow {
+	rows := make([]cola.ColaRow, len(labels))
+	for i, label := range labels {
+		l := r.labels[label.TTBID]
+		rows[i] = cola.ColaRow{ColaSummary: label, CompanyName: r.permittees[label.PermitNumber].CompanyName, ABV: l.ABV}
+		ml, ok := cola.Milliliters(l.Volume.V, l.VolumeUnit)
+		if ok && l.Volume.OK {
+			rows[i].VolumeML = cola.Some(ml)
+		}
+	}
+	return rows
+}
+
 // permitteeList returns the summaries of all permittees that match, in list order.
 func (r *registry) permitteeList(s *cola.PermitteeSearch) []cola.PermitteeSummary {
 	counts := map[string]*cola.PermitteeSummary{}

@@ -161,6 +161,25 @@ func (v *View) Label(id cola.TTBID) (label cola.ColaSummary, ok bool) {
 	return v.layers[i].t.summary(doc), true
 }
 
+// Rows returns labels with what the index holds beside their summaries. A label that the view no
+// longer has keeps its summary.
+func (v *View) Rows(labels []cola.ColaSummary) []cola.ColaRow {
+	rows := make([]cola.ColaRow, len(labels))
+	for n, label := range labels {
+		row := &rows[n]
+		row.ColaSummary = label
+		if i, ok := v.holders.find(cola.SettlePermit(label.PermitNumber)); ok {
+			row.CompanyName = v.holders.recs[i].CompanyName
+		}
+		if i, doc, ok := v.find(label.TTBID); ok {
+			t := v.layers[i].t
+			row.ABV.V, row.ABV.OK = t.num[numABV].value(doc)
+			row.VolumeML.V, row.VolumeML.OK = t.num[numVolume].value(doc)
+		}
+	}
+	return rows
+}
+
 // Barcode returns the labels that carry a barcode, among all that were read from them, in result order and at most limit of
 // them, with the exact total. ok is false when no label does.
 func (v *View) Barcode(value string, limit int) (r cola.BarcodeResult, ok bool) {

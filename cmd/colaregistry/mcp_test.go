@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -117,7 +118,7 @@ func mustPipe(t *testing.T, key string, flags ...string) assistant {
 
 func useEveryTool(t *testing.T, a assistant) {
 	list, err := a.ListTools(t.Context(), protocol.ListToolsRequest{})
-	if err != nil || len(list.Tools) != 11 {
+	if err != nil || len(list.Tools) != 14 {
 		t.Fatalf("%d tools, %v", len(list.Tools), err)
 	}
 	id, permit := "", ""
@@ -134,6 +135,12 @@ func useEveryTool(t *testing.T, a assistant) {
 		"list_production_reports": {"commodity": "wine"}, "search_avas": {"state": "OR"}, "get_ava": {"ava_id": area},
 		"create_saved_search": {"name": "Oaks", "filters": map[string]any{"brand_name": "oak", "type_wine": true}, "schedule": map[string]any{"cadence": "weekly", "day": 1}},
 	}
+	create := func(name string) any {
+		return a.call(t, "create_saved_search", map[string]any{"name": name, "filters": map[string]any{"brand_name": name}}).at("data", "uuid")
+	}
+	calls["list_saved_searches"] = map[string]any{}
+	calls["update_saved_search"] = map[string]any{"uuid": create("Elms"), "schedule": map[string]any{"cadence": "daily"}}
+	calls["delete_saved_search"] = map[string]any{"uuid": create("Ashes")}
 	for _, tool := range list.Tools {
 		got := a.call(t, tool.Name, calls[tool.Name])
 		if rows, isList := got.at("data").([]any); got.failed || isList && len(rows) == 0 {
@@ -147,6 +154,28 @@ func useEveryTool(t *testing.T, a assistant) {
 	if concise := a.call(t, "get_cola", map[string]any{"ttb_id": id}); len(concise.text) >= len(detail.text) {
 		t.Errorf("concise has %d bytes, detailed %d", len(concise.text), len(detail.text))
 	}
+}
+
+// TestLineBreaksInLabels: an assistant reads the lines of a description as they are stored, with
+// one form of line break.
+func TestLineBreaksInLabels(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		const id, text = "26282001000778", "A dry red.\r\nAged in oak.\n\nServe\tcool.\u202e"
+		row := fmt.Sprintf(`{"ttb_id":%q,"brand_name":"LINES","product_type":"wine","permit_number":"CA-W-1","llm_product_description":%s}`, id, mustQuote(t, text))
+		file := filepath.Join(t.TempDir(), "lines.jsonl")
+		if err := os.WriteFile(file, []byte(row+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h.run(t, "import", "colas", file)
+		s := startServer(t, h)
+		_, secret, _ := mustAccount(t, mustOpen(t, h), "lines@example.com", cola.TierFree)
+		rest := s.get(t, "/colas/"+id, secret.Reveal()).at("data", "llm_product_description")
+		tool := mustConnect(t, s.endpoint(), secret.Reveal()).call(t, "get_cola", map[string]any{"ttb_id": id}).at("data", "llm_product_description")
+		if want := "A dry red.\nAged in oak.\n\nServe cool."; tool != want || rest != text {
+			t.Errorf("the tool returns %q, want %q; REST returns %q", tool, want, rest)
+		}
+	})
 }
 
 // TestToolCursorWalk: following next_cursor hands out every label once.
@@ -193,7 +222,7 @@ func TestOneCounter(t *testing.T) {
 		if len(first.ids()) != 10 || used(second) != 8. || len(third.ids()) != 8 || used(detail) != 199. {
 			t.Errorf("%d rows, then %v left, then %d rows, then %v detail views left", len(first.ids()), used(second), len(third.ids()), used(detail))
 		}
-		if !strings.Contains(fmt.Sprint(third.at("notes")), "cut to 8 of 10 rows: the month's list records are used up") {
+		if !strings.Contains(fmt.Sprint(third.at("notes")), "cut to 8 of 20 rows") {
 			t.Errorf("the last page says %v", third.at("notes"))
 		}
 		if !fourth.failed || fourth.at("error", "code") != "quota_exceeded" || fourth.at("upgrade_url") == nil || !strings.Contains(fourth.text, "larger plan") || fifth.StatusCode != 429 {

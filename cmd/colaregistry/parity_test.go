@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,8 @@ var lists = []struct {
 	{"/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams]()},
 	{"/permittees", "search_permittees", nil, reflect.TypeFor[cola.PermitteeParams]()},
 	{"/production-reports", "list_production_reports", nil, reflect.TypeFor[cola.ProductionReportParams]()},
-	{"/avas", "search_avas", nil, reflect.TypeFor[cola.AVAParams]()},
+	{"/avas", "search_avas", map[string]any{"current": false}, reflect.TypeFor[cola.AVAParams]()}, // else it leaves out what REST has
+	{"/saved-searches", "list_saved_searches", nil, reflect.TypeFor[cola.SavedSearchListParams]()},
 	{"/processing-times", "get_processing_times", map[string]any{"kind": "cola"}, reflect.TypeFor[cola.ProcessingTimeParams]()},
 	{"/processing-times/formula", "get_processing_times", map[string]any{"kind": "formula"}, reflect.TypeFor[cola.FormulaProcessingTimeParams]()},
 	{"/processing-times/registration", "get_processing_times", map[string]any{"kind": "registration"}, reflect.TypeFor[cola.RegistrationProcessingTimeParams]()},
@@ -101,9 +103,9 @@ func newParityCase(path, tool string, beside map[string]any, params reflect.Type
 			switch f.Type {
 			case reflect.TypeFor[[]string]():
 				c.arguments[name] = strings.Split(value, ",")
-			case reflect.TypeFor[cola.Opt[int]](), reflect.TypeFor[cola.Opt[float64]]():
+			case reflect.TypeFor[cola.Opt[int]](), reflect.TypeFor[cola.Opt[float64]](), reflect.TypeFor[cola.Opt[bool]]():
 				if json.Valid([]byte(value)) {
-					c.arguments[name] = json.Number(value)
+					c.arguments[name] = json.RawMessage(value)
 				}
 			}
 		}
@@ -150,20 +152,19 @@ func recordCases(t *testing.T, s *serverProcess, st store.Store) (cases []parity
 	return append(cases, parityCase{"/usage", "get_usage", nil})
 }
 
-// comparing asks both ways on one account and holds the answers, the errors and the changes of the ledger against each other.
+// comparing asks both ways on one account and compares the answers, the errors and the changes of
+// the ledger. Rows of labels have more fields as tools return them; TestRowsAgreeWithDetails checks
+// those.
 func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Account, key string, c parityCase) {
 	t.Helper()
 	arguments := map[string]any{}
 	for name, value := range c.arguments {
 		arguments[name] = value
 	}
-	if c.tool != "get_usage" {
+	if c.tool != "get_usage" && c.tool != "list_saved_searches" {
 		arguments["response_format"] = "detailed"
 	}
 	path := c.path
-	if _, paged := arguments["per_page"]; !paged && takesPages(c.tool) {
-		arguments["per_page"], path = 20, path+"&per_page=20"
-	}
 	rest := s.get(t, path, key)
 	first := spentBy(t, st, account)
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": c.tool, "arguments": arguments}})
@@ -184,7 +185,7 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 		}
 		return
 	}
-	got, _ := structured.(map[string]any)
+	got, _ := withoutRowFields(structured).(map[string]any)
 	for _, name := range []string{"data", "pagination", "meta", "defaults_applied"} {
 		want := rest.at(name)
 		if rows, isList := want.([]any); isList && !takesPages(c.tool) { // a list without pages is cut to what an answer holds
@@ -208,7 +209,62 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 }
 
 func takesPages(tool string) bool {
-	return tool == "search_colas" || tool == "search_permittees" || tool == "list_production_reports"
+	return tool == "search_colas" || tool == "search_permittees" || tool == "list_production_reports" || tool == "list_saved_searches"
+}
+
+// rowFields are what rows of labels have only as tools return them.
+var rowFields = []string{"company_name", "abv", "volume_ml"}
+
+// withoutRowFields returns structured content without the rowFields of labels in lists.
+func withoutRowFields(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		_, isRow := v["volume_ml"]
+		for name, value := range v {
+			if !isRow || !slices.Contains(rowFields, name) {
+				out[name] = withoutRowFields(value)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = withoutRowFields(v[i])
+		}
+		return out
+	}
+	return v
+}
+
+// TestRowsAgreeWithDetails: what rows of labels say of company, ABV and volume is what the label
+// and its permit holder have.
+func TestRowsAgreeWithDetails(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, settled(t))
+	a := mustConnect(t, s.endpoint(), s.key)
+	known := map[string]int{}
+	for _, row := range a.call(t, "search_colas", map[string]any{"response_format": "detailed"}).at("data").([]any) {
+		row := row.(map[string]any)
+		label := s.get(t, "/colas/"+row["ttb_id"].(string), s.key).at("data").(map[string]any)
+		holder := s.get(t, "/permittees/"+url.PathEscape(row["permit_number"].(string)), s.key)
+		var volume any
+		if stated, ok := label["volume"].(float64); ok {
+			volume, _ = cola.Milliliters(stated, label["volume_unit"].(string))
+		}
+		want := map[string]any{"company_name": holder.at("data", "company_name"), "abv": label["abv"], "volume_ml": volume}
+		for name, value := range want {
+			if !cmp.Equal(value, row[name]) {
+				t.Errorf("%s of %s is %v, want %v", name, row["ttb_id"], row[name], value)
+			}
+			if value != nil {
+				known[name]++
+			}
+		}
+	}
+	if len(known) != len(rowFields) {
+		t.Errorf("rows have only %v", known)
+	}
 }
 
 // spent is what the books have of an account.

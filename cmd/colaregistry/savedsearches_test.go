@@ -236,7 +236,7 @@ func TestSavedSearchesSentAgain(t *testing.T) {
 		if diff := cmp.Diff(made, repeated.at("result", "structuredContent", "data")); diff != "" || made == nil || cmp.Equal(made, first.at("data")) {
 			t.Errorf("a call sent again (-first +again):\n%s%s", diff, call.body)
 		}
-		if notes := fmt.Sprint(repeated.at("result", "structuredContent", "notes")); !strings.Contains(notes, "exists already") {
+		if notes := fmt.Sprint(repeated.at("result", "structuredContent", "notes")); !strings.Contains(notes, "created this search before") {
 			t.Errorf("a call sent again says %s", notes)
 		}
 		twice, thrice := s.create(t, key, body), s.create(t, key, body)

@@ -84,6 +84,64 @@ func (s *serverProcess) refuseAnother(t *testing.T, location, key string) {
 	}
 }
 
+// TestSavedSearchChangesParity: a change by PATCH and by the tool gives the same search or the same
+// error, at the same cost; so does a deletion. The list is the same on both.
+func TestSavedSearchChangesParity(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h home) {
+		s, st := startServer(t, h), mustOpen(t, h)
+		_, stranger, _ := mustAccount(t, st, "stranger@example.com", cola.TierPro)
+		for i, c := range []struct{ body, arguments string }{
+			{`"name":"Elms"`, `"name":"Elms"`},
+			{`"filters":{"brand_name":"elm","type_wine":true}`, `"filters":{"brand_name":"elm","type_wine":"true"}`},
+			{`"schedule":{"active":false}`, `"schedule":{"active":false},"name":null`}, {`"schedule":{"cadence":"monthly","day":28}`, `"schedule":{"cadence":"monthly","day":"28"}`},
+			{`"schedule":null`, `"remove_schedule":true`},
+			{``, ``}, {`"name":"  "`, `"name":"  "`}, {`"nam":"x"`, `"nam":"x"`}, {`"filters":{"brand":"x","abv_min":200}`, `"filters":{"brand":"x","abv_min":200}`},
+			{`"filters":{"application_status":"approved"}`, `"filters":{"application_status":"approved"}`}, {`"schedule":{"cadence":"hourly"}`, `"schedule":{"cadence":"hourly"}`},
+		} {
+			account, secret, _ := mustAccount(t, st, fmt.Sprintf("change%d@example.com", i), cola.TierPro)
+			key := secret.Reveal()
+			create := func() string {
+				made := s.create(t, key, `{"name":"Oaks","filters":{"brand_name":"oak"},"schedule":{"cadence":"weekly","day":1}}`)
+				return fmt.Sprint(made.at("data", "uuid"))
+			}
+			byREST, byTool := create(), create()
+			tool := func(key, name, uuid, arguments string) answer {
+				arguments = strings.TrimSuffix(`{"uuid":"`+uuid+`",`+arguments, ",") + "}"
+				return s.post(t, key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+name+`","arguments":`+arguments+`}}`)
+			}
+			rest, called := s.rest(t, "PATCH", "/saved-searches/"+byREST, key, "{"+c.body+"}"), tool(key, "update_saved_search", byTool, c.arguments)
+			if rest.StatusCode == http.StatusOK {
+				changed, _ := called.at("result", "structuredContent", "data").(map[string]any)
+				if diff := cmp.Diff(withoutSelf(t, rest.at("data").(map[string]any)), withoutSelf(t, changed)); diff != "" {
+					t.Errorf("%s (-REST +tool):\n%s", c.body, diff)
+				}
+			} else if diff := cmp.Diff(rest.json, toolError(t, called)); diff != "" {
+				t.Errorf("%s: errors differ (-REST +tool):\n%s", c.body, diff)
+			}
+			list := s.rest(t, "GET", "/saved-searches", key, "")
+			listed := s.post(t, key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_saved_searches"}}`)
+			if diff := cmp.Diff(list.at("data"), listed.at("result", "structuredContent", "data")); diff != "" {
+				t.Errorf("%s: lists differ (-REST +tool):\n%s", c.body, diff)
+			}
+			if gone := tool(stranger.Reveal(), "delete_saved_search", byTool, ""); gone.at("result", "isError") != true {
+				t.Errorf("another account deletes it: %s", gone.body)
+			}
+			s.mustAnswer(t, http.StatusNoContent, "DELETE", "/saved-searches/"+byREST, key, "")
+			if gone := tool(key, "delete_saved_search", byTool, ""); gone.at("result", "structuredContent", "data", "deleted") != true {
+				t.Errorf("deleted: %s", gone.body)
+			}
+			again := s.rest(t, "DELETE", "/saved-searches/"+byTool, key, "")
+			if diff := cmp.Diff(again.json, toolError(t, tool(key, "delete_saved_search", byTool, ""))); diff != "" {
+				t.Errorf("deleted again (-REST +tool):\n%s", diff)
+			}
+			if got, want := spentBy(t, st, account), (spent{requests: 10}); got != want {
+				t.Errorf("%s: all of it cost %+v, want %+v", c.body, got, want)
+			}
+		}
+	})
+}
+
 // TestResumingAtTheLimit: of many resumptions at once, by two processes, as many succeed as there is room.
 func TestResumingAtTheLimit(t *testing.T) {
 	t.Parallel()

@@ -26,6 +26,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/internal/vault"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/lookup"
@@ -245,19 +246,13 @@ func (s *server) alert(c *serveCommand, st store.Store, v *vault.Vault, publicUR
 	if c.SMTP == "" {
 		s.env.log.Info("no e-mail is sent by this process: alerts are told by webhooks and feeds (see --smtp)")
 	}
-	if u, err := url.Parse(publicURL); err == nil && c.SMTP != "" && isLocal(u.Hostname()) {
-		s.env.log.Warn("links in e-mail, such as the one that ends it, lead to this machine only; give --public-url", "public_url", publicURL)
+	if c.SMTP != "" && web.IsLocalURL(publicURL) {
+		s.env.log.Warn("links in email, such as the unsubscribe link, open only on this machine; set --public-url", "public_url", publicURL)
 	}
 	runner := alerts.New(alerts.Options{Store: st, Logger: s.env.log, Metrics: metrics})
 	s.alerts = &alerts.Scheduler{Runner: runner, Now: time.Now, Logger: s.env.log}
 	s.courier = alerts.NewCourier(alerts.CourierOptions{Store: st, Senders: senders, Now: time.Now, Logger: s.env.log, Metrics: metrics})
 	return nil
-}
-
-// isLocal reports whether a host is only reached from this machine.
-func isLocal(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // edges sends each request to its edge. No mux: paths of the REST API must arrive as they were sent.

@@ -178,6 +178,9 @@ var toolArguments = map[string]string{
 	"search_avas":             `{"state":"CA"}`,
 	"get_ava":                 `{"ava_id":"{ava_id}"}`,
 	"create_saved_search":     `{"name":"Oak","filters":{"brand_name":"oak"}}`,
+	"list_saved_searches":     `{}`,
+	"update_saved_search":     `{"uuid":"00000000-0000-4000-8000-000000000000","name":"Renamed"}`,
+	"delete_saved_search":     `{"uuid":"00000000-0000-4000-8000-000000000000"}`,
 }
 
 // ask sends a JSON-RPC message to /mcp with the account's key and returns the result.

@@ -18,16 +18,19 @@ var examples = []example{
 	{"search_colas", `{"product_type":["wine","malt beverage"],"approval_date_from":"2005-01-01","per_page":50,"response_format":"detailed"}`, keepLabel},
 	{"get_cola", `{"ttb_id":"$ttb_id","response_format":"detailed"}`, keepBarcode},
 	{"lookup_barcode", `{"barcode_value":"$barcode_value"}`, nil},
-	{"search_permittees", `{"state":"CA","is_active":"true","per_page":2}`, nil},
+	{"search_permittees", `{"state":"CA","is_active":true,"per_page":2}`, nil},
 	{"get_permittee", `{"permit_number":"$permit_number"}`, nil},
 	{"get_usage", `{}`, nil},
-	{"get_processing_times", `{"kind":"cola","commodity":"wine"}`, nil},
+	{"get_processing_times", `{"kind":"cola","commodity":"wine","latest":true}`, nil},
 	{"get_processing_times", `{"kind":"formula"}`, nil},
 	{"get_processing_times", `{"kind":"registration"}`, nil},
 	{"list_production_reports", `{"commodity":"beer","per_page":2}`, nil},
 	{"search_avas", `{"state":"CA"}`, keepArea},
 	{"get_ava", `{"ava_id":"$ava_id"}`, nil},
-	{"create_saved_search", `{"name":"Oak wines","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`, nil},
+	{"create_saved_search", `{"name":"Oak wines","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`, keepSearch},
+	{"list_saved_searches", `{}`, nil},
+	{"update_saved_search", `{"uuid":"$uuid","schedule":{"active":false}}`, nil},
+	{"delete_saved_search", `{"uuid":"$uuid"}`, nil},
 }
 
 // toolNames are the tools that there are examples of.
@@ -86,6 +89,12 @@ func keepArea(content map[string]any, known map[string]string) error {
 	}
 	area, _ := rows[0].(map[string]any)
 	return keepAll(area, known, "ava_id")
+}
+
+// keepSearch keeps the uuid of a saved search.
+func keepSearch(content map[string]any, known map[string]string) error {
+	search, _ := content["data"].(map[string]any)
+	return keepAll(search, known, "uuid")
 }
 
 // keepAll keeps fields of a record, which must be there.

@@ -42,6 +42,17 @@ func TestExamplesFit(t *testing.T) {
 	}
 }
 
+func TestComplaints(t *testing.T) {
+	const one, other = "Warning: tool \"a\"\n  Path: x\n  Issue: `type` is an array ([\"string\"]).", "Error: tool \"b\"\n  Issue: no type"
+	expected, others := complaints(one + "\n\n" + other + "\n\n" + one + "\n\n0 errors, 3 warnings across 2 tools.\n")
+	if expected != 2 || others != other {
+		t.Errorf("%d are expected, and %q is not", expected, others)
+	}
+	if expected, others := complaints("\n"); expected != 0 || others != "" {
+		t.Errorf("nothing printed: %d, %q", expected, others)
+	}
+}
+
 func TestFill(t *testing.T) {
 	known := map[string]string{"ttb_id": `1"2\`}
 	if got, err := (example{arguments: `{"a":"$ttb_id"}`}).fill(known); got != `{"a":"1\"2\\"}` || err != nil {

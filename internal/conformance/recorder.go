@@ -13,6 +13,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,7 +29,7 @@ type recorder struct {
 
 	mu        sync.Mutex
 	target    string   // host and port
-	keys      []string // taken in turn, so that requests are spread over as many accounts
+	keys      []string // taken in turn to spread requests over accounts, except for calls that ownsState
 	turn      int
 	exchanges []*exchange
 }
@@ -123,9 +124,9 @@ func newExchange(req *http.Request, body []byte) *exchange {
 	return x
 }
 
-// rewrite prepares the request to the server. A Host header with the recorder's own address stays as it is when the server is
-// called by that, and stands for the server's address when a key is added. Any other is left alone, and so is Origin: what a
-// server makes of foreign ones is something that is tried.
+// rewrite prepares the request to the server. When it adds a key, it replaces the recorder's own
+// address in the Host header by the server's. It leaves other Host headers and Origin alone: tests
+// try how the server handles foreign ones.
 func (r *recorder) rewrite(p *httputil.ProxyRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,9 +138,17 @@ func (r *recorder) rewrite(p *httputil.ProxyRequest) {
 	if p.In.Host == r.listener.Addr().String() {
 		p.Out.Host = r.target
 	}
-	p.Out.Header.Set("Authorization", "Bearer "+r.keys[r.turn%len(r.keys)])
-	r.turn++
+	key := r.keys[0]
+	if on := p.In.Context().Value(exchangeKey{}).(*recorded); !on.ownsState() {
+		key = r.keys[r.turn%len(r.keys)]
+		r.turn++
+	}
+	p.Out.Header.Set("Authorization", "Bearer "+key)
 }
+
+// ownsState reports whether an exchange reads or changes what belongs to one account, so that it
+// must stay with that account.
+func (x *exchange) ownsState() bool { return strings.Contains(x.about, "saved_search") }
 
 // note notes the answer to a request.
 func note(resp *http.Response) error {

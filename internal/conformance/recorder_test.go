@@ -57,8 +57,10 @@ func mustSend(t *testing.T, r *recorder, path, body string, headers ...string) s
 	return string(got)
 }
 
-// TestRecorderAddsKeys: a client that knows nothing of keys is let in, and what it says of hosts and origins stays as it is, but
-// for the recorder's own address.
+const savedSearchCall = `{"method":"tools/call","params":{"name":"list_saved_searches"}}`
+
+// TestRecorderAddsKeys: a client without a key gets one, calls about saved searches always the same
+// one. Hosts and origins stay as sent, except for the recorder's own address.
 func TestRecorderAddsKeys(t *testing.T) {
 	r, target := mustRecorder(t, new(atomic.Int64), "one", "two")
 	for _, tt := range []struct {
@@ -67,9 +69,14 @@ func TestRecorderAddsKeys(t *testing.T) {
 	}{
 		{nil, target + "||Bearer one|x"},
 		{[]string{"Authorization", "Bearer other"}, target + "||Bearer two|x"},
+		{[]string{"Content-Type", "application/json"}, target + "||Bearer one|" + savedSearchCall},
 		{[]string{"Host", "evil.example.com", "Origin", "http://evil.example.com"}, "evil.example.com|http://evil.example.com|Bearer one|x"},
 	} {
-		if got := mustSend(t, r, endpoint, "x", tt.headers...); got != tt.want {
+		body := "x"
+		if strings.HasSuffix(tt.want, savedSearchCall) {
+			body = savedSearchCall
+		}
+		if got := mustSend(t, r, endpoint, body, tt.headers...); got != tt.want {
 			t.Errorf("%v arrives as %s, not %s", tt.headers, got, tt.want)
 		}
 	}

@@ -16,9 +16,10 @@ const idParameter = "ttb_id"
 // maxElements is how many wrong elements of one array are told.
 const maxElements = 5
 
-// Values turns the members of a JSON object into text, which is read as the values of a query string are, so that what is wrong is
-// told in the same words. JSON types are taken as they are meant where nothing is lost by it: a number or a boolean for a text, a
-// text for a number or a boolean, one value for an array, null for nothing unless the struct embeds cola.Nulled.
+// Values turns the members of a JSON object into text, to be read like the values of a query
+// string, so that both report problems in the same words. It accepts the JSON types that clients
+// mix up without losing anything: a number for a string, a string for a number or a boolean, one
+// value for an array, and null for an absent value unless the struct embeds cola.Nulled.
 func (r *Reader[P]) Values(members []strictjson.Member) (values []Value, problems cola.Problems) {
 	f := flattening{nulls: r.nulls != nil}
 	f.object(r.objects[""], members)
@@ -59,6 +60,8 @@ func (f *flattening) object(o *object, members []strictjson.Member) {
 			f.object(field.object, strictjson.Members(m.Value))
 		case field.object != nil:
 			f.problems.Add(v.Name, "%s", field.object.misread(kindOf(m.Value)))
+		case field.text && (m.Value[0] == 't' || m.Value[0] == 'f'):
+			f.problems.Add(v.Name, "It is a boolean; send a string.")
 		case field.list && m.Value[0] == '[':
 			f.elements(v, m.Value)
 		default:

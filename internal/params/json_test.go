@@ -45,6 +45,7 @@ func TestJSON(t *testing.T) {
 		{`{"q":"a","q":"b","product_type":["wine"],"product_type":["wine"]}`, cola.SearchParams{Q: "a", ProductType: []string{"wine"}}, cola.Problems{
 			"q": {"It is given twice; give it once."}, "product_type": {"It is given twice; give it once."},
 		}},
+		{`{"q":true,"origin":false}`, cola.SearchParams{}, cola.Problems{"q": {"It is a boolean; send a string."}, "origin": {"It is a boolean; send a string."}}},
 		{`{"approval_date_from":"05/31/2024"}`, cola.SearchParams{}, cola.Problems{"approval_date_from": {`"05/31/2024" is not a date; write YYYY-MM-DD, such as 2024-05-31.`}}},
 		{`{"approval_date_from":20240531}`, cola.SearchParams{}, cola.Problems{"approval_date_from": {`"20240531" is not a date; write YYYY-MM-DD, such as 2024-05-31.`}}},
 	}

@@ -15,6 +15,7 @@ type parameter struct {
 	index    []int   // from the parameter struct
 	object   *object // that it is itself; nil: it has a value
 	list     bool    // may be given several times, and holds comma-separated values
+	text     bool    // takes any text
 	set      func(field reflect.Value, value string) (problem string)
 	min, max string // bounds as documented; empty when open
 }
@@ -49,7 +50,7 @@ func addObject[P any](r *Reader[P], t reflect.Type, index []int, prefix, taker s
 			continue
 		}
 		p := parameter{index: slices.Concat(index, f.Index), min: f.Tag.Get("minimum"), max: f.Tag.Get("maximum")}
-		p.list = f.Type == reflect.TypeFor[[]string]()
+		p.list, p.text = f.Type == reflect.TypeFor[[]string](), f.Type == reflect.TypeFor[string]()
 		switch p.set = setter(p, f.Type); {
 		case p.set != nil:
 		case isObject(f.Type):

@@ -16,7 +16,7 @@ func TestReadKeepsWhatWasWrong(t *testing.T) {
 		"q":      {`It is given 2 times, first as "a" and last as "b"; give it once.`},
 		"stat":   {"There is no such parameter; did you mean state?"},
 		"state":  {"It is odd."},
-		"zzzzzz": {"There is no such parameter; this test takes q, state."},
+		"zzzzzz": {"There is no such parameter; this test takes current, q, state."},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

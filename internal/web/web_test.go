@@ -152,3 +152,15 @@ func TestRetrySeconds(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestIsLocalURL(t *testing.T) {
+	for u, want := range map[string]bool{
+		"http://127.0.0.1:8080": true, "http://127.8.0.1": true, "http://localhost:8080": true, "http://LOCALHOST/x": true, "http://a.localhost": true,
+		"http://[::1]:8080": true, "http://[::ffff:127.0.0.1]": true, "http://0.0.0.0:8080": true, "http://[::]:80": true,
+		"https://registry.example.com": false, "http://192.168.1.4:8080": false, "http://localhost.example.com": false, "": false, "http://%zz": false,
+	} {
+		if got := IsLocalURL(u); got != want {
+			t.Errorf("%q is local: %t", u, got)
+		}
+	}
+}
