@@ -15,7 +15,7 @@ func exampleColas() colaPage {
 		return cola.ColaSummary{
 			TTBID: id, BrandName: "RAVEN OAK", ProductName: product, ProductType: cola.Wine, ClassName: class,
 			OriginName: "OREGON", PermitNumber: "BWN-OR-16677", ApplicationStatus: cola.StatusApproved, ApprovalDate: approved,
-			ImageCount: cola.Some(images), HasBarcode: images > 1,
+			ImageCount: images, HasBarcode: images > 1,
 		}
 	}
 	return colaPage{

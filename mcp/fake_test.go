@@ -61,7 +61,7 @@ func newFake() *fake {
 	row := func(id cola.TTBID, product, class cola.Text, approved cola.Date) cola.ColaSummary {
 		return cola.ColaSummary{
 			TTBID: id, BrandName: "RAVEN & OAK", ProductName: product, ProductType: cola.Wine, ClassName: class, OriginName: "OREGON",
-			PermitNumber: "BWN-OR-16677", ApplicationStatus: cola.StatusApproved, ApprovalDate: approved, ImageCount: cola.Some(1), HasBarcode: true,
+			PermitNumber: "BWN-OR-16677", ApplicationStatus: cola.StatusApproved, ApprovalDate: approved, ImageCount: 1, HasBarcode: true,
 		}
 	}
 	f.labels = []cola.ColaSummary{

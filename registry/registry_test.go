@@ -256,7 +256,7 @@ func TestSingleRecords(t *testing.T) {
 	var withImages cola.ColaSummary
 	rows := w.newest(t, c, cola.SearchParams{PerPage: cola.Some(100)})
 	for _, row := range rows {
-		if row.ImageCount.Or(0) > 0 {
+		if row.ImageCount > 0 {
 			withImages = row
 		}
 	}

@@ -84,7 +84,7 @@ func (d *draws) label() cola.IndexRecord {
 		BarcodeValue: cola.Text(d.barcode()), BarcodeType: "UPC-A",
 	}
 	if d.chance(70) {
-		c.ImageCount = cola.Some(d.IntN(4))
+		c.ImageCount = d.IntN(4)
 		c.ABV = cola.Some(float64(d.IntN(40)) / 2)
 	}
 	if d.chance(70) {

@@ -110,7 +110,7 @@ func (t *table) summary(row uint32) cola.ColaSummary {
 		HasBarcode:        t.flags[row]&flagHasBarcode != 0,
 	}
 	if images, ok := t.num[numImages].value(row); ok {
-		s.ImageCount = cola.Some(int(images))
+		s.ImageCount = int(images)
 	}
 	return s
 }

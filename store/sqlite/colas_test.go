@@ -26,13 +26,14 @@ func TestListsRoundTrip(t *testing.T) {
 // TestWrongColumns: a value that a field cannot hold is an error, not a zero.
 func TestWrongColumns(t *testing.T) {
 	var n int
+	var truth bool
 	var date cola.Date
 	var list []string
 	var known cola.Opt[float64]
 	for _, c := range []struct {
 		field any
 		value any
-	}{{&n, "1"}, {&n, nil}, {&n, 1.5}, {&date, "tomorrow"}, {&date, int64(1)}, {&list, `{"a":1}`}, {&known, "1"}, {&known, []byte("1")}} {
+	}{{&n, "1"}, {&truth, nil}, {&n, 1.5}, {&date, "tomorrow"}, {&date, int64(1)}, {&list, `{"a":1}`}, {&known, "1"}, {&known, []byte("1")}} {
 		if err := (target{c.field}).Scan(c.value); err == nil {
 			t.Errorf("scanning %#v into %T: no error", c.value, c.field)
 		}
