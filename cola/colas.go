@@ -211,6 +211,7 @@ type Revision int64
 type IndexRecord struct {
 	Summary            ColaSummary
 	ApplicationDate    Date
+	OriginID           string
 	DomesticOrImported string
 	AddressRecipient   string
 	AddressState       string
@@ -231,6 +232,7 @@ func (c *Cola) IndexRecord() IndexRecord {
 	r := IndexRecord{
 		Summary:            c.ColaSummary,
 		ApplicationDate:    c.ApplicationDate,
+		OriginID:           string(c.OriginID),
 		DomesticOrImported: string(c.DomesticOrImported),
 		AddressRecipient:   string(c.AddressRecipient),
 		AddressState:       string(c.AddressState),

@@ -137,7 +137,7 @@ func TestIndexRecord(t *testing.T) {
 		DomesticOrImported: Imported,
 		AddressRecipient:   "NIEDERHOFF IMPORTS INC", AddressState: "NJ",
 		LLMContainerType: "bottle", LLMCategoryPath: "Wine > Red Wine",
-		ABV: Some(12.5), Volume: Some(750.0), VolumeUnit: "milliliters",
+		OriginID: "64", ABV: Some(12.5), Volume: Some(750.0), VolumeUnit: "milliliters",
 		BarcodeType: "UPC-A", BarcodeValue: "036000291452",
 		Barcodes: []Barcode{
 			{BarcodeType: "UPC-A", BarcodeValue: "036000291452"},
@@ -147,7 +147,7 @@ func TestIndexRecord(t *testing.T) {
 		},
 	}
 	want := IndexRecord{
-		Summary: exampleSummary(), ApplicationDate: NewDate(2011, 2, 23), DomesticOrImported: "imported",
+		Summary: exampleSummary(), ApplicationDate: NewDate(2011, 2, 23), OriginID: "64", DomesticOrImported: "imported",
 		AddressRecipient: "NIEDERHOFF IMPORTS INC", AddressState: "NJ", ContainerType: "bottle", CategoryPath: "Wine > Red Wine",
 		ABV: Some(12.5), Volume: Some(750.0), VolumeUnit: "milliliters", MainBarcode: "036000291452",
 		Barcodes: []IndexBarcode{{"036000291452", "UPC-A"}, {"4006381333931", "EAN-13"}},

@@ -30,7 +30,7 @@ type SearchParams struct {
 	ProductType        []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Commodity; any of several." example:"wine"`
 	Category           []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Root of the category path; any of several." example:"Wine"`
 	DerivedSubcategory string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. A former path with a published alias is resolved to the current one." maxLength:"200" example:"Wine > Red Wine"`
-	Origin             string       `json:"origin" doc:"Origin or country: its name or adjective, any case. A country means its parts too: american finds Kentucky." maxLength:"200" example:"french"`
+	Origin             string       `json:"origin" doc:"Origin or country: its name, adjective, two-letter US postal code or ISO 3166 code, any case. A two-letter code that is both is the state; notes says so. A country includes its parts: american finds Kentucky." maxLength:"200" example:"french"`
 	DomesticOrImported string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
 	Status             string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"State of the approval. All but approved search all history." example:"approved"`
 	BrandName          string       `json:"brand_name" doc:"Part of the brand name, any case." maxLength:"200" example:"oak"`
@@ -55,7 +55,7 @@ type Query struct {
 	ProductTypes []string // any of; empty is all
 	Categories   []string // roots, any of; empty is all
 	CategoryPath string   // path prefix as sent, its spacing settled; aliases are resolved against the published ones
-	OriginNames  []string // upper-case origin names, any of; nil is all
+	OriginNames  []string // places as PlaceOf returns them, upper case, any of; nil is all
 	Domestic     string   // Domestic, Imported or empty
 	Status       string
 	BrandName    string // part of the brand name, as sent, trimmed

@@ -24,7 +24,7 @@ type SavedSearchFilters struct {
 	DerivedCategory     string       `json:"derived_category,omitzero" doc:"Category path prefix, levels joined by ' > '. A former path with a published alias is resolved." maxLength:"200" example:"Wine > Red Wine"`
 	OriginDomestic      Opt[bool]    `json:"origin_domestic,omitzero" doc:"Made in the United States. With origin_imported too it means either." example:"true"`
 	OriginImported      Opt[bool]    `json:"origin_imported,omitzero" doc:"Made elsewhere. With origin_domestic too it means either." example:"false"`
-	Country             string       `json:"country,omitzero" doc:"Country of origin: its name or adjective, any case." maxLength:"200" example:"france"`
+	Country             string       `json:"country,omitzero" doc:"Origin or country, as origin of the label search: its name, adjective or code, any case." maxLength:"200" example:"france"`
 	USState             string       `json:"us_state,omitzero" doc:"US state of origin: its name, adjective or two letters, any case." maxLength:"200" example:"california"`
 	PermitNumberText    string       `json:"permit_number_text,omitzero" doc:"Part of the permit number, any case." maxLength:"200" example:"CA-W"`
 	ApplicantUSState    string       `json:"applicant_us_state,omitzero" doc:"US state of the applicant's address: two letters or its name, any case." maxLength:"200" example:"CA"`

@@ -83,25 +83,17 @@ func (f SavedSearchFilters) AsQuery() Query {
 	return q
 }
 
-// narrowToStates adds the condition that a label is from one of the states. A state that shares its name with a country, as
-// Georgia does, is told from it by where the label says that it was made.
+// narrowToStates adds the condition that a label is from one of the states.
 func (q *Query) narrowToStates(states []usState) {
 	names := []string{} // not nil: none matches nothing
 	for _, s := range states {
-		for _, name := range OriginNames(s.origin) {
+		for _, name := range OriginNames(s.code) {
 			if q.OriginNames == nil || slices.Contains(q.OriginNames, name) {
 				names = append(names, name)
 			}
 		}
 	}
 	q.OriginNames = names
-	if !slices.ContainsFunc(states, usState.isForeignToo) {
-		return
-	}
-	if q.Domestic == Imported {
-		q.OriginNames = []string{}
-	}
-	q.Domestic = Domestic
 }
 
 // inMilliliters converts a settled bound.

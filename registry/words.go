@@ -21,6 +21,7 @@ type Words struct {
 	RegistrationTimes ListWords
 	Reports           ListWords // production reports
 
+	places  []string                 // of the labels, as cola.PlaceOf has them, sorted
 	resolve func(path string) string // a category path that may be former to the current one; nil: none is former
 }
 
@@ -34,7 +35,12 @@ func (s *Service) Words(context.Context) (Words, error) {
 		return Words{}, err
 	}
 	v := s.index.View()
-	w := Words{Categories: v.Categories(), Origins: v.Origins(), States: v.States(), resolve: v.Resolve}
+	w := Words{Categories: v.Categories(), places: v.Origins(), States: v.States(), resolve: v.Resolve}
+	for _, place := range w.places {
+		if name := cola.PlaceName(place); !slices.Contains(w.Origins, name) {
+			w.Origins = append(w.Origins, name)
+		}
+	}
 	w.list(s.references.Load())
 	return w, nil
 }
@@ -81,7 +87,7 @@ func (w Words) HasUSState(word string) bool {
 }
 
 func (w Words) hasOrigins(names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(w.Origins, name) })
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(w.places, name) })
 }
 
 // HasCategory reports whether a label has a category path, or one below it. A former path is its current one.

@@ -211,8 +211,12 @@ func (e *explorer) origins(counts map[string]int) cola.Facet {
 		}
 		return n
 	}
+	names := map[string]bool{}
+	for place := range counts {
+		names[cola.PlaceName(place)] = true
+	}
 	var chosen []cola.FacetValue
-	for name := range counts {
+	for name := range names {
 		s, err := cola.SearchParams{Origin: name}.Normalize(e.now)
 		if err != nil || s.OriginNames == nil || !slices.Contains(s.OriginNames, name) {
 			continue // no parameter can mean it

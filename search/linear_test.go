@@ -137,7 +137,7 @@ func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool
 	return anyOf(q.ProductTypes, string(s.ProductType)) &&
 		(len(q.Categories) == 0 || slices.ContainsFunc(q.Categories, within)) &&
 		(q.CategoryPath == "" || within(cola.ResolveCategory(q.CategoryPath, aliases))) &&
-		(q.OriginNames == nil || slices.Contains(q.OriginNames, strings.ToUpper(string(s.OriginName)))) &&
+		(q.OriginNames == nil || slices.Contains(q.OriginNames, placeOf(l))) &&
 		is(q.Domestic, l.DomesticOrImported) && is(q.Status, string(s.ApplicationStatus)) &&
 		hasPart(q.BrandName, s.BrandName) && hasPart(q.PermitPart, s.PermitNumber) &&
 		is(q.PermitNumber, s.PermitNumber) && is(q.AddressState, strings.ToUpper(l.AddressState)) &&
@@ -146,6 +146,22 @@ func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool
 		(q.To == 0 || s.ApprovalDate != 0 && s.ApprovalDate <= q.To) &&
 		between(q.ABVMin, q.ABVMax, l.ABV.V, l.ABV.OK) && between(q.VolumeMin, q.VolumeMax, ml, l.Volume.OK && hasVolume) &&
 		anyOf(q.Containers, strings.ToLower(l.ContainerType))
+}
+
+// placeOf returns the origin of a label, telling the two Georgias apart.
+func placeOf(l *cola.IndexRecord) string {
+	name := strings.ToUpper(string(l.Summary.OriginName))
+	if name != "GEORGIA" {
+		return name
+	}
+	code := l.OriginID
+	if code != "08" && code != "6E" {
+		code = map[string]string{"domestic": "08", "imported": "6E"}[l.DomesticOrImported]
+	}
+	if code == "" {
+		return name
+	}
+	return name + "\x00" + code
 }
 
 func hasPart(want, have string) bool {

@@ -105,7 +105,7 @@ func (h *harness) savedFilter(f *cola.SavedSearchFilters) {
 	case 7, 8:
 		some(&f.OriginDomestic, &f.OriginImported)
 	case 9:
-		f.Country = pick(h.draws, "", "french", "georgia", "american", "usa", "narnia", "californian")
+		f.Country = pick(h.draws, "", "french", "georgia", "american", "usa", "narnia", "californian", "GA", "GEO")
 		f.USState = pick(h.draws, "", "georgia", "CA", "oregon", "washingtonian", "Georgian")
 	case 10:
 		f.PermitNumberText = pick(h.draws, "nj", "-I-", "1", "")

@@ -44,7 +44,7 @@ func (r *rows) add(l *cola.IndexRecord) {
 		colPermit:    s.PermitNumber,
 		colRecipient: l.AddressRecipient,
 		colType:      string(s.ProductType),
-		colOrigin:    string(s.OriginName),
+		colOrigin:    cola.PlaceOf(string(s.OriginName), l.OriginID, l.DomesticOrImported),
 		colStatus:    string(s.ApplicationStatus),
 		colDomestic:  l.DomesticOrImported,
 		colContainer: l.ContainerType,
