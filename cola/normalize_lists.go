@@ -51,7 +51,7 @@ func (p ProductionReportParams) Normalize() (ProductionReportSearch, error) {
 		Commodity:        f.words("commodity", p.Commodity),
 		ReportType:       f.words("report_type", p.ReportType),
 		StatisticalGroup: f.words("statistical_group", p.StatisticalGroup),
-		Page:             f.integer("page", p.Page, 1, 1, MaxPage),
+		Page:             f.page(p.Page, "To read further, filter by year, month or commodity."),
 		PerPage:          f.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
 	}
 	if p.Year.OK {

@@ -135,7 +135,7 @@ func (s SavedSearch) Fingerprint() (sum [32]byte) {
 		Schedule *schedule          `json:"schedule,omitempty"`
 	}{s.Name, s.Filters, nil}
 	if s.Schedule != nil {
-		content.Schedule = &schedule{s.Schedule.Cadence, s.Schedule.Day, s.Schedule.Active}
+		content.Schedule = &schedule{s.Schedule.Cadence, s.Schedule.StoredDay(), s.Schedule.Active}
 	}
 	h := sha256.New()
 	_ = json.NewEncoder(h).Encode(content) // fails for numbers that are not finite only, and those are never settled

@@ -151,7 +151,7 @@ func exampleSavedSearchBody() cola.SavedSearchParams {
 func exampleSavedSearch() cola.SavedSearch {
 	asked := exampleSavedSearchBody()
 	created := time.Date(2026, 11, 20, 13, 14, 15, 0, time.UTC)
-	schedule := cola.Schedule{Active: true, Cadence: asked.Schedule.Cadence, Day: asked.Schedule.Day}
+	schedule := cola.Schedule{Active: true, Cadence: asked.Schedule.Cadence, Day: asked.Schedule.Day.V}
 	schedule.NextRunAt = cola.Some(cola.TimestampOf(schedule.Next(created)))
 	return cola.SavedSearch{
 		UUID: exampleUUID, Name: asked.Name, Filters: *asked.Filters, Schedule: &schedule, CreatedAt: cola.TimestampOf(created),

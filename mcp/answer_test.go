@@ -132,7 +132,7 @@ func TestWeight(t *testing.T) {
 
 func TestClean(t *testing.T) {
 	for sent, want := range map[string]string{
-		"plain": "plain", "two\nlines\tand\r": "two lines and ", "bell\a null\x00 escape\x1b[31m del\x7f c1\u0085": "bell null escape[31m del c1",
+		"plain": "plain", "two\nlines\tand\r": "two\nlines and ", "dos\r\nlines\r\n": "dos\nlines\n", "bell\a null\x00 escape\x1b[31m del\x7f c1\u0085": "bell null escape[31m del c1",
 		"right\u202eto left\u2066": "rightto left", "zero\u200bwidth\ufeff": "zerowidth", "tag\U000e0041\U000e007f": "tag", "varied\U000e0101": "varied",
 		"family 👨‍👩‍👧 ❤️": "family 👨‍👩‍👧 ❤️", "soft\u00adhyphen": "softhyphen", "line\u2028separator": "line separator", `back\slash "quoted" <&>`: `back\slash "quoted" <&>`,
 	} {

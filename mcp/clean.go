@@ -1,15 +1,16 @@
 package mcp
 
 import (
+	"bytes"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// clean removes from JSON what a text may hide: control characters, and characters that turn the direction of writing or are
-// never seen. Line breaks and tabs become spaces. The JSON must be compact and as encoding/json writes it, so that these occur
-// within strings only.
+// clean removes hidden characters from the strings of a JSON text: control, bidirectional and invisible ones. Line feeds stay,
+// a CR LF becomes one, and other white space becomes a space. The JSON must be compact and as encoding/json writes it, so that
+// these characters occur within strings only.
 func clean(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); {
@@ -30,7 +31,7 @@ func clean(b []byte) []byte {
 	return out
 }
 
-// escaped returns how long the escape sequence at the beginning is, and what takes its place.
+// escaped returns the length of the escape sequence that b starts with, and its replacement.
 func escaped(b []byte) (n int, replacement []byte) {
 	switch {
 	case len(b) >= 6 && b[1] == 'u':
@@ -46,7 +47,12 @@ func escaped(b []byte) (n int, replacement []byte) {
 		return len(b), b
 	}
 	switch b[1] {
-	case 'n', 'r', 't':
+	case 'r':
+		if bytes.HasPrefix(b[2:], []byte(`\n`)) {
+			return 2, nil
+		}
+		return 2, []byte{' '}
+	case 't':
 		return 2, []byte{' '}
 	case 'b', 'f':
 		return 2, nil
