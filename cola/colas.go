@@ -146,6 +146,8 @@ type BarcodeResult struct {
 	BarcodeType  Text          `json:"barcode_type" nullable:"true" doc:"Symbology of the barcode on the labels found." example:"UPC-A"`
 	Colas        []ColaSummary `json:"colas" nullable:"false" maxItems:"100" doc:"Labels that carry it, newest approval first; at most 100."`
 	TotalColas   int           `json:"total_colas" doc:"How many labels carry it." example:"2"`
+
+	TruncatedByQuota bool `json:"truncated_by_quota" doc:"Whether colas was cut because the month's list records are used up." example:"false"`
 }
 
 // Derive sets the fields that follow from others: the image count and positions from the images, the main image, the main

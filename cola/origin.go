@@ -84,10 +84,14 @@ func PlaceName(place string) string {
 func (p place) found() string { return PlaceOf(p.name, p.id, "") }
 
 // OriginNote returns what to tell a caller about a word that more than one place goes by, empty for any other word. It says
-// how the word was read and how to ask for the other place.
-func OriginNote(word string) string {
+// how the word was read and how to ask for the other place. domestic is the filter domestic_or_imported of the same search,
+// which tells the two Georgias apart.
+func OriginNote(word, domestic string) string {
 	key := foldPlace(word)
 	if names := originsByWord()[key]; slices.Contains(names, georgiaState) && slices.Contains(names, georgiaCountry) {
+		if domestic != "" {
+			return ""
+		}
 		return fmt.Sprintf("%s means both the US state and the country. For one of them use GA or GE.", shown(strings.TrimSpace(word)))
 	}
 	code := strings.ToUpper(key)

@@ -236,7 +236,7 @@ func TestOriginNote(t *testing.T) {
 		"DE": {"Delaware", "germany", "DEU"}, "ca": {"California", "canada", "CAN"}, "GA": {"Georgia", "gabon", "GAB"},
 		"co": {"Colorado", "colombia", "COL"}, "georgia": {"GA", "GE"}, "Georgian": {"GA", "GE"}, " GEORGIA ": {"GA", "GE"},
 	} {
-		got := OriginNote(word)
+		got := OriginNote(word, "")
 		for _, part := range want {
 			if !strings.Contains(got, part) {
 				t.Errorf("OriginNote(%q) = %q, without %s", word, got, part)
@@ -244,8 +244,20 @@ func TestOriginNote(t *testing.T) {
 		}
 	}
 	for _, word := range []string{"FR", "NY", "PR", "GU", "VI", "DEU", "germany", "US", "UK", "GE", "GEO", "XX", "american", ""} {
-		if got := OriginNote(word); got != "" {
+		if got := OriginNote(word, ""); got != "" {
 			t.Errorf("OriginNote(%q) = %q", word, got)
+		}
+	}
+}
+
+// TestOriginNoteOfOneGeorgia: no note where the search says which one is meant.
+func TestOriginNoteOfOneGeorgia(t *testing.T) {
+	for _, domestic := range []string{Domestic, Imported} {
+		if got := OriginNote("georgia", domestic); got != "" {
+			t.Errorf("%s georgia: %s", domestic, got)
+		}
+		if OriginNote("DE", domestic) == "" {
+			t.Errorf("%s DE has no note", domestic)
 		}
 	}
 }

@@ -198,7 +198,7 @@ func (v *visit) showSearchForm(status int, f *searchForm, refusal error) error {
 	if err != nil {
 		return err
 	}
-	f.Categories, f.Origins = offered(words.Categories), offered(words.Origins)
+	f.Categories, f.Origins = offered(words.Categories), offered(words.Origins())
 	filters, shown, err := v.preview(f.Typed, words)
 	if err != nil {
 		return err

@@ -28,6 +28,7 @@ var errBroken = errors.New("disk full of secrets")
 // fake is a Service over a few records. Like the real one it checks parameters with their Normalize, spends one request of the
 // burst on every call but a look, and charges only what it hands out.
 type fake struct {
+	notes      []string // of every answer that has notes
 	labels     []cola.ColaSummary
 	label      cola.Cola
 	permittee  cola.PermitteeDetail
@@ -93,7 +94,7 @@ func newFake() *fake {
 	f.words = registry.Words{
 		Times:      registry.ListWords{"commodity": {"Distilled Spirits", "Malt Beverage", "Wine"}},
 		Reports:    registry.ListWords{"year": {"2018", "2019"}, "commodity": {"Beer", "Wine"}, "report_type": {"monthly"}, "statistical_group": {"Barrels Produced"}},
-		Categories: []string{"Wine", "Wine > Red Wine", "Wine > White Wine"}, Origins: []string{"AUSTRIA", "FRANCE", "OREGON"}, States: []string{"CA", "CO", "NJ", "OR"}}
+		Categories: []string{"Wine", "Wine > Red Wine", "Wine > White Wine"}, Places: []string{"AUSTRIA", "FRANCE", "OREGON"}, States: []string{"CA", "CO", "NJ", "OR"}}
 	return f
 }
 
@@ -186,7 +187,7 @@ func (f *fake) SearchColasFit(ctx context.Context, _ cola.Caller, p cola.SearchP
 	given, more, state := page(f, found, f.search.PerPage, fit)
 	result := registry.ColaPage{Colas: given, Pagination: cola.Pagination{
 		Mode: "offset", Page: 1, PerPage: f.search.PerPage, Total: len(found), Pages: pages(len(found), f.search.PerPage), HasMore: more,
-	}}
+	}, Notes: f.notes}
 	if more {
 		result.Pagination.NextCursor = "AQAB"
 	}
@@ -266,7 +267,7 @@ func rowsFor[T any](ctx context.Context, f *fake, invalid error, rows ...T) (reg
 	if err != nil {
 		return registry.List[T]{}, state, err
 	}
-	return registry.List[T]{Rows: rows, Meta: cola.Meta{Total: len(rows)}}, state, nil
+	return registry.List[T]{Rows: rows, Meta: cola.Meta{Total: len(rows)}, Notes: f.notes}, state, nil
 }
 
 func (f *fake) ProcessingTimes(ctx context.Context, _ cola.Caller, p cola.ProcessingTimeParams) (registry.List[cola.ProcessingTime], cola.QuotaState, error) {
@@ -294,7 +295,7 @@ func (f *fake) ProductionReports(ctx context.Context, _ cola.Caller, p cola.Prod
 		return registry.PageList[cola.ProductionReport]{}, state, err
 	}
 	rows := l.Rows[:min(len(l.Rows), q.PerPage)]
-	return registry.PageList[cola.ProductionReport]{Rows: rows, Meta: cola.PageMeta{Total: len(l.Rows), Page: q.Page, PerPage: q.PerPage, HasMore: len(rows) < len(l.Rows)}}, state, nil
+	return registry.PageList[cola.ProductionReport]{Rows: rows, Meta: cola.PageMeta{Total: len(l.Rows), Page: q.Page, PerPage: q.PerPage, HasMore: len(rows) < len(l.Rows)}, Notes: f.notes}, state, nil
 }
 
 func (f *fake) AVAs(ctx context.Context, _ cola.Caller, p cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error) {

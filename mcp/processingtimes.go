@@ -44,25 +44,19 @@ func getProcessingTimes(ctx context.Context, svc Service, c cola.Caller, p times
 		kind = timesKinds[0]
 	}
 	p.checkFilters(kind)
-	words := func(w registry.Words) registry.ListWords { return w.Times }
 	switch kind {
 	case "formula":
 		var rows registry.List[cola.FormulaProcessingTime]
 		rows, state, err = svc.FormulaProcessingTimes(ctx, c, p.FormulaProcessingTimeParams)
 		a = putList(v, rows, "a commodity or formula_type")
-		words = func(w registry.Words) registry.ListWords { return w.FormulaTimes }
 	case "registration":
 		var rows registry.List[cola.RegistrationProcessingTime]
 		rows, state, err = svc.RegistrationProcessingTimes(ctx, c, cola.RegistrationProcessingTimeParams{Decoded: p.Decoded, Category: p.Category, ApplicationType: p.ApplicationType})
 		a = putList(v, rows, "a category or application_type")
-		words = func(w registry.Words) registry.ListWords { return w.RegistrationTimes }
 	default:
 		var rows registry.List[cola.ProcessingTime]
 		rows, state, err = svc.ProcessingTimes(ctx, c, cola.ProcessingTimeParams{Decoded: p.Decoded, Commodity: p.Commodity})
 		a = putList(v, rows, "a commodity")
-	}
-	if err == nil && a.rows == 0 {
-		noteWords(ctx, svc, &a, words, p.given(timesFilters[kind])...)
 	}
 	return a, state, err
 }
@@ -72,15 +66,6 @@ func (p *timesArgs) values() map[string]string {
 	return map[string]string{
 		"commodity": p.Commodity, "formula_type": p.FormulaType, "category": p.Category, "application_type": p.ApplicationType,
 	}
-}
-
-// given returns some of the filters with their values, in their order.
-func (p *timesArgs) given(names []string) (given []asked) {
-	values := p.values()
-	for _, name := range names {
-		given = append(given, asked{name, values[name]})
-	}
-	return given
 }
 
 // checkFilters notes filters that the kind does not have: left out silently, they would seem to have been applied.
@@ -114,7 +99,7 @@ func putList[T any](v view, list registry.List[T], narrow string) (a answer) {
 	case kept < total:
 		a.note("These are the first %d of %d rows, as many as an answer holds. Narrow the list with %s.", kept, total, narrow)
 	}
-	a.rows = kept
+	a.notes = append(a.notes, list.Notes...)
 	a.put(v.append(nil, emptyRows(list.Rows[:kept])))
 	a.add("meta", list.Meta)
 	return a

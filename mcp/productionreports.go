@@ -3,10 +3,8 @@ package mcp
 import (
 	"context"
 	"reflect"
-	"strconv"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/registry"
 )
 
 // reportArgs are the arguments of list_production_reports: the parameters of GET /production-reports, and the size of the answer.
@@ -42,24 +40,8 @@ func listProductionReports(ctx context.Context, svc Service, c cola.Caller, p re
 	case at.HasMore && at.Page < cola.MaxPage:
 		a.note("These are %d of %d rows. For the next ones call list_production_reports again with the same filters and page %d.", kept, at.Total, at.Page+1)
 	}
-	if page.Meta.Total == 0 {
-		noteWords(ctx, svc, &a, func(w registry.Words) registry.ListWords { return w.Reports }, p.given()...)
-	}
+	a.notes = append(a.notes, page.Notes...)
 	a.put(v.append(nil, emptyRows(page.Rows[:kept])))
 	a.add("meta", page.Meta)
 	return a, state, nil
-}
-
-// given returns the filters, as words; a year is one, too.
-func (p *reportArgs) given() []asked {
-	year, month := "", ""
-	if p.Year.OK {
-		year = strconv.Itoa(p.Year.V)
-	}
-	if p.Month.OK {
-		month = strconv.Itoa(p.Month.V)
-	}
-	return []asked{
-		{"year", year}, {"month", month}, {"commodity", p.Commodity}, {"report_type", p.ReportType}, {"statistical_group", p.StatisticalGroup},
-	}
 }

@@ -44,7 +44,9 @@ func createSavedSearch(ctx context.Context, svc Service, c cola.Caller, p cola.S
 		a.note("The search is kept and scheduled, due next on %s. What it finds is sent to the account's destinations (e-mail only where this service sends e-mail), which are managed on the REST API at /destinations, and listed there at /saved-searches/%s/matches.",
 			s.NextRunAt.V.Time().Format("Monday, 2 January 2006, 15:04 UTC"), made.Search.UUID)
 	}
-	noteIdle(ctx, svc, &a, &made.Search.Filters)
+	if words, err := svc.Words(ctx); err == nil {
+		a.notes = append(a.notes, words.SavedSearchNotes(made.Search.Filters)...)
+	}
 	a.note("To see what there is already call search_colas with the same filters.")
 	a.put(view{detailed: true}.append(nil, made.Search))
 	return a, state, nil

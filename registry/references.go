@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -10,24 +11,38 @@ import (
 
 // List is a whole list of reference data.
 type List[T any] struct {
-	Rows []T
-	Meta cola.Meta
+	Rows  []T
+	Meta  cola.Meta
+	Notes []string // why there are no rows
 }
 
 // PageList is a page of a list of reference data.
 type PageList[T any] struct {
-	Rows []T
-	Meta cola.PageMeta
+	Rows  []T
+	Meta  cola.PageMeta
+	Notes []string // why there are no rows
 }
 
-// list answers a free list operation: admit, then filter the rows that are in memory.
-func list[T any](ctx context.Context, s *Service, c cola.Caller, invalid error, rows func() []T, keep func(*T) bool) (List[T], cola.QuotaState, error) {
+// list answers a free list operation: admit, then filter the rows that are in memory. Without rows notes explains why.
+func list[T any](ctx context.Context, s *Service, c cola.Caller, invalid error, rows func() []T, keep func(*T) bool,
+	notes func(Words) []string,
+) (List[T], cola.QuotaState, error) {
 	state, err := s.free(ctx, c, invalid)
 	if err != nil {
 		return List[T]{}, state, err
 	}
-	found := filter(rows(), keep)
-	return List[T]{Rows: found, Meta: cola.Meta{Total: len(found)}}, state, nil
+	found := List[T]{Rows: filter(rows(), keep)}
+	found.Meta.Total = len(found.Rows)
+	if found.Meta.Total == 0 {
+		found.Notes = notes(s.referenceWords())
+	}
+	return found, state, nil
+}
+
+// referenceWords returns the words of the reference lists alone.
+func (s *Service) referenceWords() (w Words) {
+	w.list(s.references.Load())
+	return w
 }
 
 // free admits a request that costs nothing, and refuses it when its parameters are invalid.
@@ -58,7 +73,8 @@ func is(filter, value string) bool { return filter == "" || strings.EqualFold(fi
 func (s *Service) ProcessingTimes(ctx context.Context, c cola.Caller, p cola.ProcessingTimeParams) (List[cola.ProcessingTime], cola.QuotaState, error) {
 	q, err := p.Normalize()
 	return list(ctx, s, c, err, func() []cola.ProcessingTime { return s.references.Load().ProcessingTimes },
-		func(t *cola.ProcessingTime) bool { return is(q.Commodity, t.Commodity) })
+		func(t *cola.ProcessingTime) bool { return is(q.Commodity, t.Commodity) },
+		func(w Words) []string { return w.Times.notes(listFilter{"commodity", q.Commodity}) })
 }
 
 // FormulaProcessingTimes returns how long formula applications take, newest snapshot first. It is free.
@@ -67,6 +83,9 @@ func (s *Service) FormulaProcessingTimes(ctx context.Context, c cola.Caller, p c
 	return list(ctx, s, c, err, func() []cola.FormulaProcessingTime { return s.references.Load().FormulaProcessingTimes },
 		func(t *cola.FormulaProcessingTime) bool {
 			return is(q.Commodity, t.Commodity) && is(q.FormulaType, t.FormulaType)
+		},
+		func(w Words) []string {
+			return w.FormulaTimes.notes(listFilter{"commodity", q.Commodity}, listFilter{"formula_type", q.FormulaType})
 		})
 }
 
@@ -76,6 +95,9 @@ func (s *Service) RegistrationProcessingTimes(ctx context.Context, c cola.Caller
 	return list(ctx, s, c, err, func() []cola.RegistrationProcessingTime { return s.references.Load().RegistrationProcessingTimes },
 		func(t *cola.RegistrationProcessingTime) bool {
 			return is(q.Category, t.Category) && is(q.ApplicationType, t.ApplicationType)
+		},
+		func(w Words) []string {
+			return w.RegistrationTimes.notes(listFilter{"category", q.Category}, listFilter{"application_type", q.ApplicationType})
 		})
 }
 
@@ -93,16 +115,31 @@ func (s *Service) ProductionReports(ctx context.Context, c cola.Caller, p cola.P
 	total := len(found)
 	first := min((q.Page-1)*q.PerPage, total)
 	last := min(first+q.PerPage, total)
-	return PageList[cola.ProductionReport]{Rows: found[first:last], Meta: cola.PageMeta{
+	list := PageList[cola.ProductionReport]{Rows: found[first:last], Meta: cola.PageMeta{
 		Total: total, Page: q.Page, PerPage: q.PerPage, HasMore: last < total,
-	}}, state, nil
+	}}
+	if total == 0 {
+		list.Notes = s.referenceWords().Reports.notes(listFilter{"year", shownInt(q.Year)}, listFilter{"month", shownInt(q.Month)},
+			listFilter{"commodity", q.Commodity}, listFilter{"report_type", q.ReportType},
+			listFilter{"statistical_group", q.StatisticalGroup})
+	}
+	return list, state, nil
+}
+
+// shownInt writes a number, empty when it is not given.
+func shownInt(n cola.Opt[int]) string {
+	if !n.OK {
+		return ""
+	}
+	return strconv.Itoa(n.V)
 }
 
 // AVAs returns the viticultural areas that match, by name. It is free.
 func (s *Service) AVAs(ctx context.Context, c cola.Caller, p cola.AVAParams) (List[cola.AVA], cola.QuotaState, error) {
 	q, err := p.Normalize()
 	found, state, err := list(ctx, s, c, err, func() []cola.AVADetail { return s.references.Load().AVAs },
-		func(a *cola.AVADetail) bool { return inState(q.State, a.States) && search.Contains(a.Name, q.Q) })
+		func(a *cola.AVADetail) bool { return inState(q.State, a.States) && search.Contains(a.Name, q.Q) },
+		func(w Words) []string { return w.AVAs.notes(listFilter{"state", q.State}, listFilter{"q", q.Q}) })
 	if err != nil {
 		return List[cola.AVA]{}, state, err
 	}
@@ -110,7 +147,7 @@ func (s *Service) AVAs(ctx context.Context, c cola.Caller, p cola.AVAParams) (Li
 	for i := range found.Rows {
 		rows[i] = found.Rows[i].AVA
 	}
-	return List[cola.AVA]{Rows: rows, Meta: found.Meta}, state, nil
+	return List[cola.AVA]{Rows: rows, Meta: found.Meta, Notes: found.Notes}, state, nil
 }
 
 func inState(state string, states []string) bool {
