@@ -26,7 +26,7 @@ type Nulled struct {
 // SearchParams are the parameters of GET /colas and of the tool search_colas, as sent. An empty value is an absent one.
 type SearchParams struct {
 	Decoded
-	Q                  string       `json:"q" doc:"Full text over TTB id, brand, product, class, permit number and applicant or company name. Every word must match; a quoted phrase matches adjacent words in one field; a trailing * matches a prefix; without a letter or a digit nothing matches. An exact 14-digit id takes precedence; 8 to 14 digits, with spaces or hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
+	Q                  string       `json:"q" doc:"Full text over TTB id, brand, product, class, permit number and applicant or company name. Every word must match; a quoted phrase matches adjacent words in one field; a trailing * matches a prefix; without a letter or a digit nothing matches. An exact 14-digit id takes precedence; 8 to 14 digits, with spaces or hyphens, are tried as a barcode first, and as text when no label with the barcode matches the filters." maxLength:"200" example:"oak"`
 	ProductType        []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Commodity; any of several." example:"wine"`
 	Category           []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Root of the category path; any of several." example:"Wine"`
 	DerivedSubcategory string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. A former path with a published alias is resolved to the current one." maxLength:"200" example:"Wine > Red Wine"`

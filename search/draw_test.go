@@ -29,7 +29,7 @@ func newDraws(seed uint64, ids, words int) *draws {
 }
 
 var someWords = []string{"OAK", "Oak's", "OAKEN", "red", "WINE", "Château", "CHATEAU", "maker’s", "Mark", "straße", "Øl", "12",
-	"b", "old", "Stone-Brewing", "A.B.", "&", "l"}
+	"b", "old", "Stone-Brewing", "A.B.", "&", "l", "036000291452", "12345678"}
 
 func pick[T any](d *draws, of ...T) T { return of[d.IntN(len(of))] }
 
