@@ -156,7 +156,7 @@ PageMeta
 // service follows: JavaScript does not check types, so its programs read these values as they are.
 var sdkMismatches = []string{
 	"ColaDetail.grape_varietals", "ColaDetail.llm_tasting_note_flavors", "ColaDetail.llm_beer_hops_varieties", "ColaDetail.llm_liquor_grains", // arrays
-	"ColaDetail.llm_beer_ibu", // a text, since it may be a range
+	"ColaDetail.llm_beer_ibu",                                                                                            // a text, since it may be a range
 	"ColaDetail.has_front_image", "ColaDetail.has_back_image", "ColaDetail.has_neck_image", "ColaDetail.has_strip_image", // null when unknown
 	"Image.barcode_count", "Image.qrcode_count", "Image.image_url", // null when unknown
 }
