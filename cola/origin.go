@@ -48,11 +48,12 @@ func OriginNames(word string) []string {
 // IsOrigin reports whether a word is known to mean an origin.
 func IsOrigin(word string) bool { return originsByWord()[foldPlace(word)] != nil }
 
-// Two places share the name GEORGIA. Searches tell them apart by a suffix that no name can have: NUL and TTB's code.
+// Two places share the name GEORGIA. Searches tell them apart by a suffix that no name can have: a control character, the unit
+// separator, and TTB's code.
 const (
 	georgia        = "GEORGIA"
-	georgiaState   = georgia + "\x0008"
-	georgiaCountry = georgia + "\x006E"
+	georgiaState   = georgia + "\x1f08"
+	georgiaCountry = georgia + "\x1f6E"
 )
 
 // PlaceOf returns the name that a label's origin is searched by: origin_name, and for GEORGIA which of the two places is meant.
@@ -74,7 +75,7 @@ func PlaceOf(originName, originID, domesticOrImported string) string {
 // PlaceName returns the origin name of what PlaceOf returned.
 func PlaceName(place string) string {
 	const suffix = len(georgiaState) - len(georgia)
-	if n := len(place) - suffix; n == len(georgia) && place[n] == 0 && strings.EqualFold(place[:n], georgia) {
+	if n := len(place) - suffix; n == len(georgia) && place[n] == georgiaState[len(georgia)] && strings.EqualFold(place[:n], georgia) {
 		return place[:n]
 	}
 	return place

@@ -223,7 +223,7 @@ func TestPlaceOf(t *testing.T) {
 			t.Errorf("PlaceOf(%q, %q, %q) = %q, which is named %q", tt.name, tt.id, tt.domestic, got, PlaceName(got))
 		}
 	}
-	for _, name := range []string{"A\x00B", "GEORGIA\x00", "FRANCES\x0008", "\x0008"} {
+	for _, name := range []string{"A\x1fB", "GEORGIA\x1f", "FRANCES\x1f08", "\x1f08"} {
 		if got := PlaceName(name); got != name {
 			t.Errorf("PlaceName(%q) = %q", name, got)
 		}

@@ -157,7 +157,7 @@ func placeOf(l *cola.IndexRecord) string {
 	if code == "" {
 		return name
 	}
-	return name + "\x00" + code
+	return name + "\x1f" + code
 }
 
 func hasPart(want, have string) bool {
