@@ -64,7 +64,7 @@ func TestIsManual(t *testing.T) {
 		p.Active, p.NextRunAt = true, cola.Some(cola.TimestampOf(due))
 		return &p
 	}
-	daily, weekly := cola.Schedule{Cadence: cola.CadenceDaily}, cola.Schedule{Cadence: cola.CadenceWeekly, Day: cola.Some(1)} // 9 November is a Monday
+	daily, weekly := cola.Schedule{Cadence: cola.CadenceDaily}, cola.Schedule{Cadence: cola.CadenceWeekly, Day: 1} // 9 November is a Monday
 	paused := plan(daily, at(11, 9, 6))
 	paused.Active = false
 	for _, k := range []struct {

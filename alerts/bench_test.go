@@ -133,7 +133,7 @@ func giveLabels(today cola.Date, give func(store.Item) bool) bool {
 func weekly(n int, now time.Time) store.StoredSearch {
 	ran := now.AddDate(0, 0, -7)
 	plan := cola.Schedule{
-		Active: true, Cadence: cola.CadenceWeekly, Day: cola.Some(int(now.Weekday())),
+		Active: true, Cadence: cola.CadenceWeekly, Day: int(now.Weekday()),
 		NextRunAt: cola.Some(cola.TimestampOf(now.Add(-time.Hour))), LastRunAt: cola.Some(cola.TimestampOf(ran)),
 	}
 	return store.StoredSearch{

@@ -137,7 +137,7 @@ func (w *world) write() {
 func (w *world) save() {
 	w.searches++
 	schedule := rapid.SampledFrom([]cola.Schedule{
-		{Cadence: cola.CadenceDaily}, {Cadence: cola.CadenceDaily}, {Cadence: cola.CadenceWeekly, Day: cola.Some(1)}, {Cadence: cola.CadenceMonthly, Day: cola.Some(5)},
+		{Cadence: cola.CadenceDaily}, {Cadence: cola.CadenceDaily}, {Cadence: cola.CadenceWeekly, Day: 1}, {Cadence: cola.CadenceMonthly, Day: 5},
 	}).Draw(w.T, "schedule")
 	w.store.save(fmt.Sprint("search ", w.searches), w.filters(), schedule)
 }

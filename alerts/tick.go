@@ -175,7 +175,7 @@ func nextRun(plan *cola.Schedule, now time.Time) (cola.Timestamp, error) {
 	}
 	next := plan.Next(now)
 	if next.IsZero() {
-		return 0, fmt.Errorf("its schedule, %s on day %d, names no day", plan.Cadence, plan.Day.V)
+		return 0, fmt.Errorf("its schedule, %s on day %d, names no day", plan.Cadence, plan.Day)
 	}
 	return cola.TimestampOf(next), nil
 }

@@ -135,12 +135,12 @@ func (a *Authenticator) credential(h http.Header) (secret string, bearer bool, e
 	for _, v := range h.Values("Authorization") {
 		scheme, token, _ := strings.Cut(strings.TrimSpace(v), " ")
 		if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
-			return "", false, unauthorized("The Authorization header must read \"Bearer\" followed by %s.", a.taken())
+			return "", false, unauthorized("The Authorization header must be \"Bearer\" followed by %s.", a.taken())
 		}
 		given = append(given, token)
 	}
 	if len(given) == 0 {
-		return "", false, unauthorized("Credentials are missing. Send an API key in the X-API-Key header, or %s as \"Authorization: Bearer\".", a.taken())
+		return "", false, unauthorized("Credentials are missing. Send an API key in the X-API-Key header, or \"Authorization: Bearer\" followed by %s.", a.taken())
 	}
 	for _, v := range given[1:] {
 		if v != given[0] {
@@ -153,9 +153,9 @@ func (a *Authenticator) credential(h http.Header) (secret string, bearer bool, e
 // taken says what the Authorization header may carry.
 func (a *Authenticator) taken() string {
 	if a.tokens == nil {
-		return "an API key"
+		return "the key"
 	}
-	return "an API key or an access token"
+	return "the key or an access token"
 }
 
 func unauthorized(format string, args ...any) error {

@@ -107,7 +107,7 @@ func (c *Cola) checkEnrichment(f *faults) {
 }
 
 func (c *Cola) checkImages(f *faults) {
-	f.count("image_count", c.ImageCount, math.MaxInt32)
+	f.count("image_count", Some(c.ImageCount), math.MaxInt32)
 	f.prose("main_image_url", string(c.MainImageURL))
 	f.length("images", len(c.Images))
 	for i := range c.Images {
@@ -123,6 +123,9 @@ func (m *Image) check(f *faults) {
 	f.count("image_index", Some(m.ImageIndex), math.MaxInt32)
 	f.oneOf("container_position", string(m.ContainerPosition), ContainerPositions())
 	f.name("extension_type", string(m.ExtensionType))
+	if m.ExtensionType == "" && extensionOf(m.ImageURL) == "" {
+		f.add("extension_type", "is missing, and image_url names no image file; state it, such as jpg")
+	}
 	f.count("width_pixels", m.WidthPixels, math.MaxInt32)
 	f.count("height_pixels", m.HeightPixels, math.MaxInt32)
 	f.amount("width_inches", m.WidthInches, math.MaxFloat64)
@@ -147,6 +150,9 @@ func (c *Cola) checkBarcodes(f *faults) {
 
 func (b *Barcode) check(f *faults) {
 	f.name("barcode_type", string(b.BarcodeType))
+	if b.BarcodeType == "" && b.BarcodeValue != "" && barcodeTypeOf(b.BarcodeValue) == "" {
+		f.add("barcode_type", "is missing, and %s has not the digits of an EAN or UPC; state it, such as CODE-128", shown(b.BarcodeValue))
+	}
 	f.required("barcode_value", b.BarcodeValue)
 	f.name("barcode_value", b.BarcodeValue)
 	f.name("ttb_image_id", string(b.TTBImageID))

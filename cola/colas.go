@@ -53,7 +53,7 @@ type ColaSummary struct {
 	PermitNumber      string      `json:"permit_number" doc:"Permit number of the applicant; see GET /permittees/{permit_number}." example:"NJ-I-721"`
 	ApplicationStatus Text        `json:"application_status" nullable:"true" enum:"approved,expired,surrendered,revoked" doc:"State of the approval." example:"surrendered"`
 	ApprovalDate      Date        `json:"approval_date" nullable:"true" format:"date" doc:"Day of approval; null when the source does not state it." example:"2011-03-18"`
-	ImageCount        Opt[int]    `json:"image_count" nullable:"true" minimum:"0" doc:"Number of label images." example:"2"`
+	ImageCount        int         `json:"image_count" minimum:"0" doc:"Number of label images; 0 when unknown." example:"2"`
 	HasBarcode        bool        `json:"has_barcode" doc:"Whether a barcode is known for the label." example:"true"`
 }
 
@@ -117,8 +117,8 @@ type Cola struct {
 type Image struct {
 	TTBImageID        string       `json:"ttb_image_id" doc:"Identifier of the image." example:"11054001000049-1"`
 	ImageIndex        int          `json:"image_index" doc:"Position among the label's images, from 0." example:"0"`
-	ContainerPosition Text         `json:"container_position" nullable:"true" enum:"front,back,neck,strip,other" doc:"Where on the container the image belongs." example:"front"`
-	ExtensionType     Text         `json:"extension_type" nullable:"true" doc:"File name extension." example:"jpg"`
+	ContainerPosition Text         `json:"container_position" enum:"front,back,neck,strip,other" doc:"Where on the container the image belongs; other when unknown." example:"front"`
+	ExtensionType     Text         `json:"extension_type" doc:"File name extension; unknown when neither the record nor image_url states one." example:"jpg"`
 	WidthPixels       Opt[int]     `json:"width_pixels" nullable:"true" doc:"Width in pixels." example:"900"`
 	HeightPixels      Opt[int]     `json:"height_pixels" nullable:"true" doc:"Height in pixels." example:"1200"`
 	WidthInches       Opt[float64] `json:"width_inches" nullable:"true" doc:"Printed width in inches." example:"3"`
@@ -131,9 +131,9 @@ type Image struct {
 
 // Barcode is one barcode extracted from a label image.
 type Barcode struct {
-	BarcodeType           Text     `json:"barcode_type" nullable:"true" doc:"Symbology." example:"UPC-A"`
+	BarcodeType           Text     `json:"barcode_type" doc:"Symbology; unknown when neither the record nor the number of digits states one." example:"UPC-A"`
 	BarcodeValue          string   `json:"barcode_value" doc:"Value as read." example:"036000291452"`
-	TTBImageID            Text     `json:"ttb_image_id" nullable:"true" doc:"The image it was read from." example:"11054001000049-2"`
+	TTBImageID            Text     `json:"ttb_image_id" doc:"Image it was read from; the label's ttb_id when the image is unknown." example:"11054001000049-2"`
 	WidthPixels           Opt[int] `json:"width_pixels" nullable:"true" doc:"Width in pixels." example:"210"`
 	HeightPixels          Opt[int] `json:"height_pixels" nullable:"true" doc:"Height in pixels." example:"90"`
 	Orientation           Text     `json:"orientation" nullable:"true" doc:"Direction of reading, such as horizontal." example:"horizontal"`
@@ -146,14 +146,18 @@ type BarcodeResult struct {
 	BarcodeType  Text          `json:"barcode_type" nullable:"true" doc:"Symbology of the barcode on the labels found." example:"UPC-A"`
 	Colas        []ColaSummary `json:"colas" nullable:"false" maxItems:"100" doc:"Labels that carry it, newest approval first; at most 100."`
 	TotalColas   int           `json:"total_colas" doc:"How many labels carry it." example:"2"`
+
+	TruncatedByQuota bool `json:"truncated_by_quota" doc:"Whether colas was cut because the month's list records are used up." example:"false"`
 }
 
-// Derive settles the fields that follow from others: the image count and positions from the images when there are any, the
-// main image, the main barcode, has_barcode, the category name from its path, and empty arrays in place of nil ones. It
-// returns no error: anything it cannot derive stays as stated. Derive twice is the same as once.
+// Derive sets the fields that follow from others: the image count and positions from the images, the main image, the main
+// barcode, has_barcode, the category name from its path, the fields of images and barcodes that are never null, and empty
+// arrays in place of nil ones. Anything it cannot derive stays as stated. Derive is idempotent.
 func (c *Cola) Derive() {
+	c.completeImages()
+	c.completeBarcodes()
 	if len(c.Images) > 0 {
-		c.ImageCount = Some(len(c.Images))
+		c.ImageCount = len(c.Images)
 		at := func(position Text) Opt[bool] {
 			for i := range c.Images {
 				if c.Images[i].ContainerPosition == position {
@@ -209,6 +213,7 @@ type Revision int64
 type IndexRecord struct {
 	Summary            ColaSummary
 	ApplicationDate    Date
+	OriginID           string
 	DomesticOrImported string
 	AddressRecipient   string
 	AddressState       string
@@ -229,6 +234,7 @@ func (c *Cola) IndexRecord() IndexRecord {
 	r := IndexRecord{
 		Summary:            c.ColaSummary,
 		ApplicationDate:    c.ApplicationDate,
+		OriginID:           string(c.OriginID),
 		DomesticOrImported: string(c.DomesticOrImported),
 		AddressRecipient:   string(c.AddressRecipient),
 		AddressState:       string(c.AddressState),
@@ -246,10 +252,13 @@ func (c *Cola) IndexRecord() IndexRecord {
 	return r
 }
 
-// AddBarcode adds a barcode unless it is empty or there already.
+// AddBarcode adds a barcode unless it is empty or already present. Without a type it takes the one that the digits imply.
 func (r *IndexRecord) AddBarcode(value, kind string) {
 	if value == "" {
 		return
+	}
+	if kind == "" {
+		kind = string(barcodeTypeOf(value))
 	}
 	for _, b := range r.Barcodes {
 		if b.Value == value {

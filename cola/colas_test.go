@@ -11,7 +11,7 @@ import (
 
 func TestDeriveFromImages(t *testing.T) {
 	c := Cola{
-		ColaSummary:   ColaSummary{ImageCount: Some(9), HasBarcode: true},
+		ColaSummary:   ColaSummary{ImageCount: 9, HasBarcode: true},
 		HasStripImage: Some(true), // stated, but the images say otherwise
 		Images: []Image{
 			{TTBImageID: "1", ContainerPosition: "back", ImageURL: "/images/1"},
@@ -20,7 +20,7 @@ func TestDeriveFromImages(t *testing.T) {
 		},
 	}
 	c.Derive()
-	if c.ImageCount != Some(3) {
+	if c.ImageCount != 3 {
 		t.Errorf("image_count is %v, want the 3 images", c.ImageCount)
 	}
 	got := []Opt[bool]{c.HasFrontImage, c.HasBackImage, c.HasNeckImage, c.HasStripImage}
@@ -36,9 +36,9 @@ func TestDeriveFromImages(t *testing.T) {
 }
 
 func TestDeriveWithoutImagesKeepsWhatIsStated(t *testing.T) {
-	c := Cola{ColaSummary: ColaSummary{ImageCount: Some(2)}, HasFrontImage: Some(true), MainImageURL: "https://example.com/1"}
+	c := Cola{ColaSummary: ColaSummary{ImageCount: 2}, HasFrontImage: Some(true), MainImageURL: "https://example.com/1"}
 	c.Derive()
-	if c.ImageCount != Some(2) || c.HasFrontImage != Some(true) || c.HasBackImage.OK || c.MainImageURL != "https://example.com/1" {
+	if c.ImageCount != 2 || c.HasFrontImage != Some(true) || c.HasBackImage.OK || c.MainImageURL != "https://example.com/1" {
 		t.Errorf("derived %v %v %v %q", c.ImageCount, c.HasFrontImage, c.HasBackImage, c.MainImageURL)
 	}
 }
@@ -137,7 +137,7 @@ func TestIndexRecord(t *testing.T) {
 		DomesticOrImported: Imported,
 		AddressRecipient:   "NIEDERHOFF IMPORTS INC", AddressState: "NJ",
 		LLMContainerType: "bottle", LLMCategoryPath: "Wine > Red Wine",
-		ABV: Some(12.5), Volume: Some(750.0), VolumeUnit: "milliliters",
+		OriginID: "64", ABV: Some(12.5), Volume: Some(750.0), VolumeUnit: "milliliters",
 		BarcodeType: "UPC-A", BarcodeValue: "036000291452",
 		Barcodes: []Barcode{
 			{BarcodeType: "UPC-A", BarcodeValue: "036000291452"},
@@ -147,7 +147,7 @@ func TestIndexRecord(t *testing.T) {
 		},
 	}
 	want := IndexRecord{
-		Summary: exampleSummary(), ApplicationDate: NewDate(2011, 2, 23), DomesticOrImported: "imported",
+		Summary: exampleSummary(), ApplicationDate: NewDate(2011, 2, 23), OriginID: "64", DomesticOrImported: "imported",
 		AddressRecipient: "NIEDERHOFF IMPORTS INC", AddressState: "NJ", ContainerType: "bottle", CategoryPath: "Wine > Red Wine",
 		ABV: Some(12.5), Volume: Some(750.0), VolumeUnit: "milliliters", MainBarcode: "036000291452",
 		Barcodes: []IndexBarcode{{"036000291452", "UPC-A"}, {"4006381333931", "EAN-13"}},

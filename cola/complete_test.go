@@ -18,9 +18,9 @@ func patchOf(t *testing.T, record Cola, names ...string) Patch[Cola] {
 }
 
 func TestCompletePatch(t *testing.T) {
-	image := Image{TTBImageID: "x-1", ContainerPosition: "back", ImageURL: "https://example.com/back"}
+	image := Image{TTBImageID: "x-1", ContainerPosition: "back", ExtensionType: "jpg", ImageURL: "https://example.com/back"}
 	noImages := func(c *Cola) {
-		c.Images, c.ImageCount, c.MainImageURL = []Image{}, Opt[int]{}, ""
+		c.Images, c.ImageCount, c.MainImageURL = []Image{}, 0, ""
 		c.HasFrontImage, c.HasBackImage, c.HasNeckImage, c.HasStripImage = Opt[bool]{}, Opt[bool]{}, Opt[bool]{}, Opt[bool]{}
 	}
 	for _, tt := range []struct {
@@ -31,18 +31,18 @@ func TestCompletePatch(t *testing.T) {
 		{"nothing carried", patchOf(t, Cola{}), func(*Cola) {}},
 		{"images null", patchOf(t, Cola{}, "images"), noImages},
 		{"images empty", patchOf(t, Cola{Images: []Image{}}, "images"), noImages},
-		{"what the patch states itself", patchOf(t, Cola{ColaSummary: ColaSummary{ImageCount: Some(3)}, HasNeckImage: Some(true)},
+		{"what the patch states itself", patchOf(t, Cola{ColaSummary: ColaSummary{ImageCount: 3}, HasNeckImage: Some(true)},
 			"images", "image_count", "has_neck_image"),
-			func(c *Cola) { noImages(c); c.ImageCount, c.HasNeckImage = Some(3), Some(true) }},
-		{"what the patch holds and does not carry", patchOf(t, Cola{ColaSummary: ColaSummary{ImageCount: Some(9)}, MainImageURL: "x"}, "images"), noImages},
+			func(c *Cola) { noImages(c); c.ImageCount, c.HasNeckImage = 3, Some(true) }},
+		{"what the patch holds and does not carry", patchOf(t, Cola{ColaSummary: ColaSummary{ImageCount: 9}, MainImageURL: "x"}, "images"), noImages},
 		{"other images", patchOf(t, Cola{Images: []Image{image}}, "images"), func(c *Cola) {
-			c.Images, c.ImageCount, c.MainImageURL = []Image{image}, Some(1), image.ImageURL
+			c.Images, c.ImageCount, c.MainImageURL = []Image{image}, 1, image.ImageURL
 			c.HasFrontImage, c.HasBackImage = Some(false), Some(true)
 		}},
 		{"image_count alone", patchOf(t, Cola{}, "image_count"), func(*Cola) {}}, // follows from the images
-		{"barcode_value null, other rows", patchOf(t, Cola{Barcodes: []Barcode{{BarcodeValue: "12", BarcodeType: "EAN"}}}, "barcode_value", "barcodes"),
+		{"barcode_value null, other rows", patchOf(t, Cola{Barcodes: []Barcode{{BarcodeValue: "12", BarcodeType: "EAN", TTBImageID: "11054001000049-1"}}}, "barcode_value", "barcodes"),
 			func(c *Cola) {
-				c.BarcodeValue, c.BarcodeType, c.Barcodes = "12", "EAN", []Barcode{{BarcodeValue: "12", BarcodeType: "EAN"}}
+				c.BarcodeValue, c.BarcodeType, c.Barcodes = "12", "EAN", []Barcode{{BarcodeValue: "12", BarcodeType: "EAN", TTBImageID: "11054001000049-1"}}
 			}},
 		{"barcode_value null, no rows", patchOf(t, Cola{}, "barcode_value", "barcodes"),
 			func(c *Cola) { c.BarcodeValue, c.BarcodeType, c.HasBarcode, c.Barcodes = "", "", false, []Barcode{} }},

@@ -132,7 +132,7 @@ func TestWalkKeepsItsWindowPastMidnight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !later.DefaultWindow || later.From != windowStart {
+	if !later.DefaultWindow || later.From != windowStart || later.To != DateOf(testNow) {
 		t.Errorf("three days later the window starts on %s, want %s", later.From, windowStart)
 	}
 	again, err := SearchParams{Cursor: later.CursorAfter(Position{TTBID: 1})}.Normalize(testNow.Add(144 * time.Hour))
@@ -179,7 +179,7 @@ func TestCursorIsBoundToItsFilters(t *testing.T) {
 }
 
 func TestCursorSurvivesWhatDoesNotChangeTheResult(t *testing.T) {
-	base := SearchParams{Q: "lenz", ProductType: []string{"wine", "malt beverage"}, Origin: "french", DerivedSubcategory: "Wine > Red"}
+	base := SearchParams{Q: "lenz", BrandName: "chateau oak", ProductType: []string{"wine", "malt beverage"}, Origin: "french", DerivedSubcategory: "Wine > Red"}
 	cursor := mustNormalize(t, base).CursorAfter(Position{Date: 734214, TTBID: 1})
 	for name, change := range map[string]func(*SearchParams){
 		"nothing":                   func(*SearchParams) {},
@@ -189,6 +189,8 @@ func TestCursorSurvivesWhatDoesNotChangeTheResult(t *testing.T) {
 		"letter case of the origin": func(p *SearchParams) { p.Origin = "French" },
 		"spacing of the path":       func(p *SearchParams) { p.DerivedSubcategory = "wine>red" },
 		"a unit without a volume":   func(p *SearchParams) { p.VolumeUnit = "liters" },
+		"letter case of q":          func(p *SearchParams) { p.Q = "LENZ" },
+		"letter case of the brand":  func(p *SearchParams) { p.BrandName = "Château OAK" },
 	} {
 		p := base
 		p.Cursor = cursor
@@ -226,6 +228,19 @@ func TestFingerprintsAreKept(t *testing.T) {
 		if got := mustNormalize(t, tt.params).Fingerprint; got != h.Sum64() {
 			t.Errorf("fingerprint of %+v is %#x, want that of %q, %#x", tt.params, got, tt.hashed, h.Sum64())
 		}
+	}
+}
+
+// TestEarlierFingerprintsAreAccepted: versions that told letter case apart handed out cursors, which still continue their walk.
+func TestEarlierFingerprintsAreAccepted(t *testing.T) {
+	h := fnvhash.New64a()
+	h.Write([]byte("q\x00Lenz\x00brand_name\x00OAK\x00"))
+	c := Cursor{Position: Position{Date: 734214, TTBID: 1}, Page: 1, Fingerprint: h.Sum64(), DefaultWindow: true, From: windowStart}
+	if _, err := (SearchParams{Q: "Lenz", BrandName: "OAK", Cursor: c.Encode()}).Normalize(testNow); err != nil {
+		t.Errorf("refused: %v", details(err))
+	}
+	if _, err := (SearchParams{Q: "lenz", BrandName: "OAK", Cursor: c.Encode()}).Normalize(testNow); err == nil {
+		t.Error("the cursor of another search is accepted")
 	}
 }
 

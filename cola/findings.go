@@ -158,6 +158,15 @@ func (f *findings) integer(name string, v Opt[int], fallback, least, most int) i
 	return fallback
 }
 
+// page settles the number of a page of a list that has MaxPage of them. further says how to read what lies beyond.
+func (f *findings) page(v Opt[int], further string) int {
+	if v.V > MaxPage {
+		f.problems.Add("page", "%d is too large; allowed: 1 to %d. %s", v.V, MaxPage, further)
+		return 1
+	}
+	return f.integer("page", v, 1, 1, MaxPage)
+}
+
 // bounds settles a pair of inclusive bounds, each a finite number from 0 to most.
 func (f *findings) bounds(nameMin string, low Opt[float64], nameMax string, high Opt[float64], most float64) (lo, hi Opt[float64]) {
 	lo, hi = f.bound(nameMin, low, most), f.bound(nameMax, high, most)

@@ -26,11 +26,7 @@ func (c *ColaSummary) AppendJSON(b []byte) []byte {
 	b = c.ApplicationStatus.appendJSON(append(b, `,"application_status":`...))
 	b = c.ApprovalDate.appendJSON(append(b, `,"approval_date":`...))
 	b = append(b, `,"image_count":`...)
-	if c.ImageCount.OK {
-		b = strconv.AppendInt(b, int64(c.ImageCount.V), 10)
-	} else {
-		b = append(b, "null"...)
-	}
+	b = strconv.AppendInt(b, int64(c.ImageCount), 10)
 	b = strconv.AppendBool(append(b, `,"has_barcode":`...), c.HasBarcode)
 	return append(b, '}')
 }

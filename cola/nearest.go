@@ -28,6 +28,27 @@ func Nearest(word string, allowed []string) (nearest string, ok bool) {
 	return shortest(allowed, string(folded), 4, strings.Contains)
 }
 
+// NearestSpelling returns the candidate that a word is most likely a misspelling of. It is stricter than Nearest, for words
+// that may well be none of the candidates: the first letter must be right, and four letters may have one edit, seven two, ten
+// or more three. Shorter words match nothing. Of equally near candidates the first wins.
+func NearestSpelling(word string, candidates []string) (nearest string, ok bool) {
+	folded := []rune(FoldText(word))
+	if len(folded) < 4 || len(folded) > 64 {
+		return "", false
+	}
+	best := min((len(folded)-1)/3, 3) + 1
+	for _, candidate := range candidates {
+		c := []rune(FoldText(candidate))
+		if len(c) == 0 || c[0] != folded[0] {
+			continue
+		}
+		if d := editDistance(folded, c, best); d < best {
+			nearest, best, ok = candidate, d, true
+		}
+	}
+	return nearest, ok
+}
+
 // shortest returns the first of the shortest candidates that match the part, which must have at least so many bytes.
 func shortest(candidates []string, part string, least int, match func(s, part string) bool) (found string, ok bool) {
 	if len(part) < least {

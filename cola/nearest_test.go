@@ -92,3 +92,16 @@ func TestNearestForgivesOneSlip(t *testing.T) {
 		}
 	})
 }
+
+func TestNearestSpelling(t *testing.T) {
+	places := []string{"austria", "australia", "canada", "french", "georgia", "malta", "oregon", "zambia"}
+	for word, want := range map[string]string{
+		"austrai": "austria", "orgeon": "oregon", "Frnech": "french", "CANDA": "canada", "gerogia": "georgia", "austrlaia": "australia",
+		"ca": "", "can": "", "gambia": "", "mars": "", "mali": "", "atlantis": "", "": "", "x": "", "oreg": "",
+	} {
+		got, ok := NearestSpelling(word, places)
+		if got != want || ok != (want != "") {
+			t.Errorf("NearestSpelling(%q) = %q, %t; want %q", word, got, ok, want)
+		}
+	}
+}

@@ -6,35 +6,39 @@ import (
 	"time"
 )
 
-// Normalize checks the parameters and settles them into a search, or returns a validation Error that tells all problems at
-// once. Words of fixed lists may be in any letter case. now decides the default date window and nothing else.
+// Normalize returns the search that the parameters ask for, or a validation Error that lists all problems. Words of fixed
+// lists may be in any letter case. now decides the default date window and nothing else.
 //
-// The default window (the last DefaultWindowDays, today included) applies when neither approval date is given, unless q is
-// an exact 14-digit id or status is one of those that search all history. In a walk along cursors the window stays where it
-// was on the first page.
+// The default window covers today and the DefaultWindowDays before it. It applies when neither approval date is given, unless
+// q is an exact 14-digit id or status is one that searches all history. Following a cursor keeps the window of the first page.
 //
-// q is not parsed here: any printable text is a query. One without a letter or a digit matches nothing.
+// Normalize does not parse q: any printable text is a query. One without a letter or digit matches nothing.
 func (p SearchParams) Normalize(now time.Time) (ColaSearch, error) {
 	f := findingsFrom(p.Decoded)
 	settled := p.settle(f)
 	s := ColaSearch{
 		Query:       settled.query(f),
 		PerPage:     f.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
-		Fingerprint: settled.fingerprint(),
+		Fingerprint: settled.fingerprint(FoldText),
 	}
 	s.DefaultWindow = settled.defaultWindow()
 	if s.DefaultWindow {
-		s.From = DateOf(now).AddDays(-DefaultWindowDays)
+		s.windowFrom(DateOf(now).AddDays(-DefaultWindowDays))
 	}
 	if settled.Cursor == "" {
-		s.Page = f.integer("page", p.Page, 1, 1, MaxPage)
+		s.Page = f.page(p.Page, "To read further, send the next_cursor of page 100 as cursor, without page.")
 	} else if len(f.problems["cursor"]) == 0 {
-		s.resume(f, settled.Cursor, p.Page)
+		s.resume(f, &settled, p.Page)
 	}
 	if err := f.err(); err != nil {
 		return ColaSearch{}, err
 	}
 	return s, nil
+}
+
+// windowFrom limits the search to the default window that begins on a day.
+func (s *ColaSearch) windowFrom(first Date) {
+	s.From, s.To = first, first.AddDays(DefaultWindowDays)
 }
 
 // settle returns the parameters with every value in the form it is compared in. Settled parameters settle to themselves.
@@ -126,22 +130,22 @@ func (p SearchParams) defaultWindow() bool {
 	return !isID
 }
 
-// resume places the search after a cursor and gives the default window the day it began with.
-func (s *ColaSearch) resume(f *findings, text string, page Opt[int]) {
+// resume places the search after the cursor of settled parameters and gives the default window the day it began with.
+func (s *ColaSearch) resume(f *findings, p *SearchParams, page Opt[int]) {
 	if page.OK && page.V != 1 {
 		f.problems.Add("page", "%d cannot be combined with cursor, which says where the page begins; leave page out.", page.V)
 	}
-	c, err := DecodeCursor(text)
+	c, err := DecodeCursor(p.Cursor)
 	switch {
 	case err != nil:
-		f.problems.Add("cursor", "%s is not a cursor of this service; send next_cursor as it was given, or none to begin anew.", shown(text))
+		f.problems.Add("cursor", "%s is not a cursor of this service; send next_cursor unchanged, or leave cursor out to start over.", shown(p.Cursor))
 		return
-	case c.Fingerprint != s.Fingerprint || c.DefaultWindow != s.DefaultWindow:
-		f.problems.Add("cursor", "The cursor belongs to a search with other filters; keep the filters, or leave cursor out to begin anew.")
+	case c.Fingerprint != s.Fingerprint && c.Fingerprint != p.fingerprint(asSent) || c.DefaultWindow != s.DefaultWindow:
+		f.problems.Add("cursor", "The cursor belongs to a search with other filters; keep the filters, or leave cursor out to start over.")
 		return
 	}
 	s.CursorMode, s.After, s.Page = true, c.Position, c.Page+1
 	if c.DefaultWindow {
-		s.From = c.From
+		s.windowFrom(c.From)
 	}
 }

@@ -52,7 +52,7 @@ func (p ProductionReportParams) Normalize() (ProductionReportSearch, error) {
 		StatisticalGroup:  f.words("statistical_group", p.StatisticalGroup),
 		StatisticalDetail: f.words("statistical_detail", p.StatisticalDetail),
 		Latest:            p.Latest.V,
-		Page:              f.integer("page", p.Page, 1, 1, MaxPage),
+		Page:              f.page(p.Page, "To read further, filter by year, month or commodity."),
 		PerPage:           f.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
 	}
 	if p.Year.OK {

@@ -77,7 +77,7 @@ func TestNormalizeSettlesEveryParameter(t *testing.T) {
 
 func TestNormalizeOfNothing(t *testing.T) {
 	got := mustNormalize(t, SearchParams{})
-	want := ColaSearch{Query: Query{From: windowStart}, Page: 1, PerPage: 20, DefaultWindow: true, Fingerprint: got.Fingerprint}
+	want := ColaSearch{Query: Query{From: windowStart, To: DateOf(testNow)}, Page: 1, PerPage: 20, DefaultWindow: true, Fingerprint: got.Fingerprint}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("search (-want +got):\n%s", diff)
 	}
@@ -95,18 +95,18 @@ func TestDefaultWindow(t *testing.T) {
 		windowed bool
 		from, to Date
 	}{
-		{"nothing given", SearchParams{}, true, windowStart, 0},
-		{"a text", SearchParams{Q: "lenz"}, true, windowStart, 0},
-		{"approved", SearchParams{Status: "approved"}, true, windowStart, 0},
+		{"nothing given", SearchParams{}, true, windowStart, DateOf(testNow)},
+		{"a text", SearchParams{Q: "lenz"}, true, windowStart, DateOf(testNow)},
+		{"approved", SearchParams{Status: "approved"}, true, windowStart, DateOf(testNow)},
 		{"expired", SearchParams{Status: "expired"}, false, 0, 0},
 		{"surrendered", SearchParams{Status: "SURRENDERED"}, false, 0, 0},
 		{"revoked", SearchParams{Status: "revoked"}, false, 0, 0},
 		{"an exact id", SearchParams{Q: " 11054001000049 "}, false, 0, 0},
 		{"an id and a filter", SearchParams{Q: "11054001000049", Status: "approved"}, false, 0, 0},
-		{"an id with a space", SearchParams{Q: "11054 001000049"}, true, windowStart, 0},
-		{"thirteen digits", SearchParams{Q: "1105400100004"}, true, windowStart, 0},
-		{"a quoted id", SearchParams{Q: `"11054001000049"`}, true, windowStart, 0},
-		{"an id as barcode", SearchParams{BarcodeValue: "11054001000049"}, true, windowStart, 0},
+		{"an id with a space", SearchParams{Q: "11054 001000049"}, true, windowStart, DateOf(testNow)},
+		{"thirteen digits", SearchParams{Q: "1105400100004"}, true, windowStart, DateOf(testNow)},
+		{"a quoted id", SearchParams{Q: `"11054001000049"`}, true, windowStart, DateOf(testNow)},
+		{"an id as barcode", SearchParams{BarcodeValue: "11054001000049"}, true, windowStart, DateOf(testNow)},
 		{"from", SearchParams{ApprovalDateFrom: day}, false, day, 0},
 		{"to", SearchParams{ApprovalDateTo: day}, false, 0, day},
 		{"both", SearchParams{ApprovalDateFrom: day, ApprovalDateTo: day}, false, day, day},
@@ -134,7 +134,7 @@ func refusals() []refusal {
 	long := strings.Repeat("é", 201)
 	return []refusal{
 		{"page 0", SearchParams{Page: Some(0)}, "page", []string{"0", "1 to 100"}},
-		{"page 101", SearchParams{Page: Some(101)}, "page", []string{"101", "1 to 100"}},
+		{"page 101", SearchParams{Page: Some(101)}, "page", []string{"101", "1 to 100", "next_cursor"}},
 		{"negative page", SearchParams{Page: Some(-1)}, "page", []string{"-1"}},
 		{"per_page 0", SearchParams{PerPage: Some(0)}, "per_page", []string{"0", "1 to 100"}},
 		{"per_page 101", SearchParams{PerPage: Some(101)}, "per_page", []string{"101", "1 to 100"}},

@@ -16,7 +16,19 @@ func TestOriginNames(t *testing.T) {
 	}{
 		{[]string{"france", "French", "FRANCE", " french "}, []string{"FRANCE"}},
 		{[]string{"california", "californian"}, []string{"CALIFORNIA"}},
-		{[]string{"georgia", "Georgian"}, []string{"GEORGIA"}}, // the state and the country
+		{[]string{"georgia", "Georgian"}, []string{"GEORGIA", georgiaState, georgiaCountry}},
+		{[]string{"GA", "ga"}, []string{georgiaState}},
+		{[]string{"GE", "GEO"}, []string{georgiaCountry}},
+		{[]string{"CA", "ca", " Ca "}, []string{"CALIFORNIA"}},
+		{[]string{"CAN"}, []string{"CANADA"}},
+		{[]string{"DE"}, []string{"DELAWARE"}},
+		{[]string{"FR", "fra"}, []string{"FRANCE"}},
+		{[]string{"DEU"}, []string{"GERMANY"}},
+		{[]string{"DC", "D.C."}, []string{"DISTRICT OF COLUMBIA", "WASHINGTON DC"}},
+		{[]string{"PR", "PRI"}, []string{"PUERTO RICO"}},
+		{[]string{"SM", "SMR"}, []string{"REPUBLIC OF SAN MARINO", "SAN MARINO"}},
+		{[]string{"AND"}, []string{"ANDORRA"}},
+		{[]string{"XX"}, []string{"XX"}},
 		{[]string{"carolinian"}, []string{"NORTH CAROLINA", "SOUTH CAROLINA"}},
 		{[]string{"new zealand", "New Zealander", "kiwi"}, []string{"NEW ZEALAND"}},
 		{[]string{"dutch", "holland", "the netherlands"}, []string{"NETHERLANDS", "THE NETHERLANDS", "HOLLAND"}},
@@ -62,16 +74,15 @@ func TestOriginNamesOfBothKoreas(t *testing.T) {
 }
 
 func TestOriginNamesOfCountriesWithParts(t *testing.T) {
-	for _, word := range []string{"usa", "U.S.A.", "US", "american", "America", "united states", "United States of America"} {
+	for _, word := range []string{"usa", "U.S.A.", "US", "american", "USA", "America", "united states", "United States of America"} {
 		got := OriginNames(word)
 		for _, o := range Origins() {
-			// The country of Georgia shares its name with the state.
-			if want := o.Domestic || o.Name == "GEORGIA"; want != slices.Contains(got, o.Name) {
-				t.Errorf("%q covers %s: %t, want %t", word, o.Name, !want, want)
+			if place := PlaceOf(o.Name, o.ID, ""); o.Domestic != slices.Contains(got, place) {
+				t.Errorf("%q covers %q: %t, want %t", word, place, !o.Domestic, o.Domestic)
 			}
 		}
 	}
-	for _, word := range []string{"british", "UK", "united kingdom", "great britain"} {
+	for _, word := range []string{"british", "UK", "GB", "gbr", "united kingdom", "great britain"} {
 		got := OriginNames(word)
 		for _, name := range []string{"UNITED KINGDOM", "GREAT BRITAIN", "ENGLAND", "SCOTLAND", "WALES", "NORTHERN IRELAND"} {
 			if !slices.Contains(got, name) {
@@ -191,4 +202,91 @@ func FuzzFoldText(f *testing.F) {
 			t.Fatalf("FoldText(%q) = %q, and of that %q", s, once, twice)
 		}
 	})
+}
+
+// TestPlaceOf: TTB's code tells the two Georgias apart, then whether the product is imported; neither leaves both open.
+func TestPlaceOf(t *testing.T) {
+	for _, tt := range []struct{ name, id, domestic, want string }{
+		{"GEORGIA", "08", "", georgiaState},
+		{"GEORGIA", "6E", Domestic, georgiaCountry},
+		{"GEORGIA", "08", Imported, georgiaState},
+		{"GEORGIA", "", Domestic, georgiaState},
+		{"GEORGIA", "", Imported, georgiaCountry},
+		{"GEORGIA", "51", Imported, georgiaCountry},
+		{"Georgia", "6E", "", "Georgia" + georgiaCountry[len(georgia):]},
+		{"GEORGIA", "", "", "GEORGIA"},
+		{"FRANCE", "51", Imported, "FRANCE"},
+		{"", "08", Domestic, ""},
+	} {
+		got := PlaceOf(tt.name, tt.id, tt.domestic)
+		if got != tt.want || PlaceName(got) != tt.name {
+			t.Errorf("PlaceOf(%q, %q, %q) = %q, which is named %q", tt.name, tt.id, tt.domestic, got, PlaceName(got))
+		}
+	}
+	for _, name := range []string{"A\x1fB", "GEORGIA\x1f", "FRANCES\x1f08", "\x1f08"} {
+		if got := PlaceName(name); got != name {
+			t.Errorf("PlaceName(%q) = %q", name, got)
+		}
+	}
+}
+
+// TestOriginNote: a note comes with exactly the words that two places go by, and names the other place.
+func TestOriginNote(t *testing.T) {
+	for word, want := range map[string][]string{
+		"DE": {"Delaware", "germany", "DEU"}, "ca": {"California", "canada", "CAN"}, "GA": {"Georgia", "gabon", "GAB"},
+		"co": {"Colorado", "colombia", "COL"}, "georgia": {"GA", "GE"}, "Georgian": {"GA", "GE"}, " GEORGIA ": {"GA", "GE"},
+	} {
+		got := OriginNote(word, "")
+		for _, part := range want {
+			if !strings.Contains(got, part) {
+				t.Errorf("OriginNote(%q) = %q, without %s", word, got, part)
+			}
+		}
+	}
+	for _, word := range []string{"FR", "NY", "PR", "GU", "VI", "DEU", "germany", "US", "UK", "GE", "GEO", "XX", "american", ""} {
+		if got := OriginNote(word, ""); got != "" {
+			t.Errorf("OriginNote(%q) = %q", word, got)
+		}
+	}
+}
+
+// TestOriginNoteOfOneGeorgia: no note where the search says which one is meant.
+func TestOriginNoteOfOneGeorgia(t *testing.T) {
+	for _, domestic := range []string{Domestic, Imported} {
+		if got := OriginNote("georgia", domestic); got != "" {
+			t.Errorf("%s georgia: %s", domestic, got)
+		}
+		if OriginNote("DE", domestic) == "" {
+			t.Errorf("%s DE has no note", domestic)
+		}
+	}
+}
+
+// TestCountryCodes: every code is unique; three letters mean what the name means; no country of the table lacks its codes.
+func TestCountryCodes(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range countryCodes {
+		codes := c.alpha2 + c.alpha3
+		if seen[c.alpha2] || seen[c.alpha3] || len(c.alpha2) != 2 || len(c.alpha3) != 3 || codes != strings.ToUpper(codes) {
+			t.Errorf("bad or repeated codes %+v", c)
+		}
+		seen[c.alpha2], seen[c.alpha3] = true, true
+		want := OriginNames(c.name)
+		if c.alpha2 == "GE" {
+			want = []string{georgiaCountry}
+		}
+		if got := OriginNames(c.alpha3); !IsOrigin(c.name) || !slices.Equal(got, want) {
+			t.Errorf("%s means %v, and %s %v", c.alpha3, got, c.name, want)
+		}
+	}
+	without := []string{
+		"YUGOSLAVIA", "TIBET", "THE CHANNEL ISLANDS", "CZECHOSLOVAKIA", "WEST INDIES", "SINGANI", "EEC/EU (TTB USE ONLY)",
+		"MULTIPLE COUNTRIES", "ADMIN CODE",
+	}
+	for _, p := range places {
+		has := slices.ContainsFunc(countryCodes[:], func(c countryCode) bool { return slices.Contains(OriginNames(c.alpha3), p.found()) })
+		if p.country == "" && !has && !slices.Contains(without, p.name) {
+			t.Errorf("%s has no country code", p.name)
+		}
+	}
 }

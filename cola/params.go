@@ -26,11 +26,11 @@ type Nulled struct {
 // SearchParams are the parameters of GET /colas and of the tool search_colas, as sent. An empty value is an absent one.
 type SearchParams struct {
 	Decoded
-	Q                  string       `json:"q" doc:"Full text over TTB id, brand, product, class, permit number, and applicant or company name. Every word must match. \"Quotes\" match a phrase within a field, and a trailing * a prefix. A 14-digit id finds that label; 8 to 14 digits, also with spaces or hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
+	Q                  string       `json:"q" doc:"Full text over TTB id, brand, product, class, permit number, and applicant or company name. Every word must match. \"Quotes\" match a phrase within a field, and a trailing * a prefix. A 14-digit id finds that label; 8 to 14 digits, also with spaces or hyphens, are tried as a barcode first, and as text when no label with the barcode matches the filters." maxLength:"200" example:"oak"`
 	ProductType        []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Commodity; any of several." example:"wine"`
 	Category           []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Root of the category path; any of several." example:"Wine"`
 	DerivedSubcategory string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. Former paths with a published alias work too." maxLength:"200" example:"Wine > Red Wine"`
-	Origin             string       `json:"origin" doc:"Origin or country: its name or adjective, any case. A country means its parts too: american finds Kentucky." maxLength:"200" example:"french"`
+	Origin             string       `json:"origin" doc:"Origin or country: its name, adjective, two-letter US postal code or ISO 3166 code, any case. A two-letter code that is both is the state; notes says so. A country includes its parts: american finds Kentucky." maxLength:"200" example:"french"`
 	DomesticOrImported string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
 	Status             string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; every status when absent. All but approved search all history." example:"approved"`
 	BrandName          string       `json:"brand_name" doc:"Part of the brand name, any case." maxLength:"200" example:"oak"`
@@ -55,7 +55,7 @@ type Query struct {
 	ProductTypes []string // any of; empty is all
 	Categories   []string // roots, any of; empty is all
 	CategoryPath string   // path prefix as sent, its spacing settled; aliases are resolved against the published ones
-	OriginNames  []string // upper-case origin names, any of; nil is all
+	OriginNames  []string // places as PlaceOf returns them, upper case, any of; nil is all
 	Domestic     string   // Domestic, Imported or empty
 	Status       string
 	BrandName    string // part of the brand name, as sent, trimmed
@@ -160,13 +160,15 @@ type NoParams struct{ Decoded }
 
 // Pagination tells where a page of labels or permittees stands.
 type Pagination struct {
-	Mode       string `json:"mode" enum:"offset,cursor" doc:"cursor when a cursor was given, else offset." example:"offset"`
-	Page       int    `json:"page" minimum:"1" doc:"This page's number." example:"1"`
-	PerPage    int    `json:"per_page" minimum:"1" maximum:"100" doc:"Records a page." example:"20"`
-	Total      int    `json:"total" minimum:"0" doc:"Records that match, exact." example:"41"`
-	Pages      int    `json:"pages" minimum:"0" doc:"Pages of this size that match." example:"3"`
-	HasMore    bool   `json:"has_more" doc:"Whether records follow this page." example:"true"`
-	NextCursor string `json:"next_cursor,omitempty" doc:"What to send as cursor for the records that follow; given whenever has_more, on lists that take a cursor." example:"AQAB"`
+	Mode    string `json:"mode" enum:"offset,cursor" doc:"cursor when a cursor was given, else offset." example:"offset"`
+	Page    int    `json:"page" minimum:"1" doc:"This page's number." example:"1"`
+	PerPage int    `json:"per_page" minimum:"1" maximum:"100" doc:"Records a page." example:"20"`
+	Total   int    `json:"total" minimum:"0" doc:"Records that match, exact." example:"41"`
+	Pages   int    `json:"pages" minimum:"0" doc:"Pages of this size that match." example:"3"`
+	HasMore bool   `json:"has_more" doc:"Whether records follow this page." example:"true"`
+	// TruncatedByQuota tells a page that the quota cut from one that ends the list.
+	TruncatedByQuota bool   `json:"truncated_by_quota" doc:"Whether this page was cut because the month's list records are used up. Records follow: continue next month or on a larger plan." example:"false"`
+	NextCursor       string `json:"next_cursor,omitempty" doc:"What to send as cursor for the records that follow; given whenever has_more, on lists that take a cursor." example:"AQAB"`
 }
 
 // Meta counts the rows of a reference list.

@@ -19,7 +19,7 @@ func mustField[T any](t interface{ Fatalf(string, ...any) }, name string) int {
 
 func TestPatchAppliesOnlyCarriedFields(t *testing.T) {
 	stored := Cola{
-		ColaSummary:    ColaSummary{TTBID: 1, BrandName: "OLD", ProductName: "KEPT", ImageCount: Some(2)},
+		ColaSummary:    ColaSummary{TTBID: 1, BrandName: "OLD", ProductName: "KEPT", ImageCount: 2},
 		GrapeVarietals: []string{"Merlot"},
 		ClassID:        "80",
 	}

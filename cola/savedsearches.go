@@ -33,7 +33,7 @@ type SavedSearchFilters struct {
 	DerivedCategory     string       `json:"derived_category,omitzero" doc:"Category path prefix, levels joined by ' > '. A former path with a published alias is resolved." maxLength:"200" example:"Wine > Red Wine"`
 	OriginDomestic      Opt[bool]    `json:"origin_domestic,omitzero" doc:"Made in the United States. With origin_imported: either." example:"true"`
 	OriginImported      Opt[bool]    `json:"origin_imported,omitzero" doc:"Made elsewhere. With origin_domestic: either." example:"false"`
-	Country             string       `json:"country,omitzero" doc:"Country of origin: its name or adjective, any case." maxLength:"200" example:"france"`
+	Country             string       `json:"country,omitzero" doc:"Origin or country, as origin of the label search: its name, adjective or code, any case." maxLength:"200" example:"france"`
 	USState             string       `json:"us_state,omitzero" doc:"US state of origin: its name, adjective or two letters, any case." maxLength:"200" example:"california"`
 	PermitNumberText    string       `json:"permit_number_text,omitzero" doc:"Part of the permit number, any case." maxLength:"200" example:"CA-W"`
 	ApplicantUSState    string       `json:"applicant_us_state,omitzero" doc:"US state of the applicant's address: two letters or its name, any case." maxLength:"200" example:"CA"`
@@ -57,7 +57,7 @@ type SavedSearchFilters struct {
 // ScheduleParams are the schedule of a saved search, as sent.
 type ScheduleParams struct {
 	Cadence string    `json:"cadence" enum:"daily,weekly,monthly" doc:"How often the search runs." example:"weekly"`
-	Day     Opt[int]  `json:"day,omitzero" minimum:"0" maximum:"28" doc:"weekly: day of the week, 0 to 6, 0 is Sunday. monthly: day of the month, 1 to 28. daily: none." example:"1"`
+	Day     Opt[int]  `json:"day,omitzero" minimum:"0" maximum:"28" doc:"weekly: day of the week, 0 to 6, default 0 (Sunday). monthly: day of the month, 1 to 28, default 1. daily: ignored." example:"1"`
 	Active  Opt[bool] `json:"active,omitzero" doc:"Whether it runs: true unless said. false keeps the schedule and pauses it." example:"true"`
 }
 
@@ -95,7 +95,7 @@ const LateDays = 90
 type Schedule struct {
 	Active    bool           `json:"active" doc:"Whether it runs." example:"true"`
 	Cadence   string         `json:"cadence" enum:"daily,weekly,monthly" doc:"How often it runs." example:"weekly"`
-	Day       Opt[int]       `json:"day" nullable:"true" doc:"weekly: day of the week, 0 is Sunday. monthly: day of the month. Null when daily." example:"1"`
+	Day       int            `json:"day" doc:"weekly: day of the week, 0 is Sunday. monthly: day of the month. daily: 0." example:"1"`
 	NextRunAt Opt[Timestamp] `json:"next_run_at" nullable:"true" format:"date-time" doc:"When it runs next (UTC); null while it does not run by itself." example:"2026-11-23T06:00:00Z"`
 	LastRunAt Opt[Timestamp] `json:"last_run_at" nullable:"true" format:"date-time" doc:"When it ran last (UTC); null when it never did." example:"2026-11-16T06:00:00Z"`
 
@@ -123,15 +123,20 @@ func (s Schedule) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
+// StoredDay returns the day as stores keep it and fingerprints hash it: a daily schedule has none.
+func (s Schedule) StoredDay() Opt[int] {
+	return Opt[int]{V: s.Day, OK: s.Cadence != CadenceDaily}
+}
+
 // runsOn reports whether the day of an instant is one that the cadence names.
 func (s Schedule) runsOn(day time.Time) bool {
 	switch s.Cadence {
 	case CadenceDaily:
 		return true
 	case CadenceWeekly:
-		return s.Day.OK && int(day.Weekday()) == s.Day.V
+		return int(day.Weekday()) == s.Day
 	case CadenceMonthly:
-		return s.Day.OK && day.Day() == s.Day.V
+		return day.Day() == s.Day
 	}
 	return false
 }

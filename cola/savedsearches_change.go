@@ -18,8 +18,8 @@ type SavedSearchChangeParams struct {
 
 // ScheduleChangeParams are what to change of a schedule, as sent. What is absent stays as it is, but the day of another cadence.
 type ScheduleChangeParams struct {
-	Cadence string    `json:"cadence,omitzero" enum:"daily,weekly,monthly" doc:"How often the search runs. Another cadence needs a day of its own." example:"weekly"`
-	Day     Opt[int]  `json:"day,omitzero" nullable:"true" minimum:"0" maximum:"28" doc:"weekly: day of the week, 0 to 6, 0 is Sunday. monthly: day of the month, 1 to 28. daily: none, or null." example:"1"`
+	Cadence string    `json:"cadence,omitzero" enum:"daily,weekly,monthly" doc:"How often the search runs. Another cadence starts on its default day unless day is given." example:"weekly"`
+	Day     Opt[int]  `json:"day,omitzero" nullable:"true" minimum:"0" maximum:"28" doc:"weekly: day of the week, 0 to 6, 0 is Sunday. monthly: day of the month, 1 to 28. daily: ignored. null sets the default: 0 or 1." example:"1"`
 	Active  Opt[bool] `json:"active,omitzero" doc:"false pauses the search, true resumes it." example:"false"`
 }
 
@@ -113,7 +113,7 @@ func (p ScheduleChangeParams) onto(s *Schedule, withoutDay bool) ScheduleParams 
 		merged.Cadence = s.Cadence
 	}
 	if cadence, _ := oneOf(merged.Cadence, Cadences()); cadence == s.Cadence && !merged.Day.OK && !withoutDay {
-		merged.Day = s.Day
+		merged.Day = Some(s.Day)
 	}
 	if !merged.Active.OK {
 		merged.Active = Some(s.Active)

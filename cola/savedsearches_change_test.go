@@ -15,7 +15,7 @@ import (
 func kept(active bool) SavedSearch {
 	s := SavedSearch{
 		UUID: "u", Name: "Oaks", Filters: SavedSearchFilters{BrandName: "oak"}, CreatedAt: 7,
-		Schedule: &Schedule{Active: active, Cadence: CadenceWeekly, Day: Some(1), LastRunAt: Some(TimestampOf(testNow))},
+		Schedule: &Schedule{Active: active, Cadence: CadenceWeekly, Day: 1, LastRunAt: Some(TimestampOf(testNow))},
 	}
 	if active {
 		s.Schedule.NextRunAt = Some(TimestampOf(testNow.Add(-time.Hour))) // overdue
@@ -29,7 +29,7 @@ func unscheduled(s SavedSearch) SavedSearch {
 }
 
 // scheduledAs returns a search with another schedule, due after testNow when it is active.
-func scheduledAs(s SavedSearch, cadence string, day Opt[int], active bool) SavedSearch {
+func scheduledAs(s SavedSearch, cadence string, day int, active bool) SavedSearch {
 	last := Opt[Timestamp]{}
 	if s.Schedule != nil {
 		last = s.Schedule.LastRunAt
@@ -65,26 +65,30 @@ func TestChangeASavedSearch(t *testing.T) {
 			with(active, func(s *SavedSearch) { s.Filters = SavedSearchFilters{Query: "elm"} })},
 		{"no filters", unscheduled(active), SavedSearchChangeParams{Filters: &SavedSearchFilters{}},
 			with(unscheduled(active), func(s *SavedSearch) { s.Filters = SavedSearchFilters{} })},
-		{"paused", active, schedule(ScheduleChangeParams{Active: off}), scheduledAs(active, CadenceWeekly, Some(1), false)},
+		{"paused", active, schedule(ScheduleChangeParams{Active: off}), scheduledAs(active, CadenceWeekly, 1, false)},
 		{"paused again", paused, schedule(ScheduleChangeParams{Active: off}), paused},
-		{"resumed", paused, schedule(ScheduleChangeParams{Active: on}), scheduledAs(paused, CadenceWeekly, Some(1), true)},
+		{"resumed", paused, schedule(ScheduleChangeParams{Active: on}), scheduledAs(paused, CadenceWeekly, 1, true)},
 		{"resumed while it runs", active, schedule(ScheduleChangeParams{Active: on}), active},
 		{"the same cadence in other letters", active, schedule(ScheduleChangeParams{Cadence: " WEEKLY "}), active},
-		{"another day", active, schedule(ScheduleChangeParams{Day: Some(3)}), scheduledAs(active, CadenceWeekly, Some(3), true)},
-		{"another day while paused", paused, schedule(ScheduleChangeParams{Day: Some(3)}), scheduledAs(paused, CadenceWeekly, Some(3), false)},
-		{"daily, without the day of the week", active, schedule(ScheduleChangeParams{Cadence: "daily"}), scheduledAs(active, CadenceDaily, Opt[int]{}, true)},
+		{"another day", active, schedule(ScheduleChangeParams{Day: Some(3)}), scheduledAs(active, CadenceWeekly, 3, true)},
+		{"another day while paused", paused, schedule(ScheduleChangeParams{Day: Some(3)}), scheduledAs(paused, CadenceWeekly, 3, false)},
+		{"daily, without the day of the week", active, schedule(ScheduleChangeParams{Cadence: "daily"}), scheduledAs(active, CadenceDaily, 0, true)},
 		{"daily, with null for the day", active, SavedSearchChangeParams{Nulled: null("schedule.day"), Schedule: &ScheduleChangeParams{Cadence: "daily"}},
-			scheduledAs(active, CadenceDaily, Opt[int]{}, true)},
-		{"monthly and paused", active, schedule(ScheduleChangeParams{Cadence: "monthly", Day: Some(28), Active: off}), scheduledAs(active, CadenceMonthly, Some(28), false)},
+			scheduledAs(active, CadenceDaily, 0, true)},
+		{"daily, with a day", active, schedule(ScheduleChangeParams{Cadence: "daily", Day: Some(99)}), scheduledAs(active, CadenceDaily, 0, true)},
+		{"null for the day", active, SavedSearchChangeParams{Nulled: null("schedule.day"), Schedule: &ScheduleChangeParams{}}, scheduledAs(active, CadenceWeekly, 0, true)},
+		{"monthly without a day", active, schedule(ScheduleChangeParams{Cadence: "monthly"}), scheduledAs(active, CadenceMonthly, 1, true)},
+		{"a first schedule without a day", unscheduled(active), schedule(ScheduleChangeParams{Cadence: "weekly"}), scheduledAs(unscheduled(active), CadenceWeekly, 0, true)},
+		{"monthly and paused", active, schedule(ScheduleChangeParams{Cadence: "monthly", Day: Some(28), Active: off}), scheduledAs(active, CadenceMonthly, 28, false)},
 		{"no schedule any more", active, SavedSearchChangeParams{Nulled: null("schedule")}, unscheduled(active)},
 		{"no schedule, as before", unscheduled(active), SavedSearchChangeParams{Nulled: null("schedule")}, unscheduled(active)},
-		{"a first schedule", unscheduled(active), schedule(ScheduleChangeParams{Cadence: "daily"}), scheduledAs(unscheduled(active), CadenceDaily, Opt[int]{}, true)},
+		{"a first schedule", unscheduled(active), schedule(ScheduleChangeParams{Cadence: "daily"}), scheduledAs(unscheduled(active), CadenceDaily, 0, true)},
 		{"a first schedule, with filters that narrow", broad, SavedSearchChangeParams{Filters: &SavedSearchFilters{Query: "elm"}, Schedule: &ScheduleChangeParams{Cadence: "daily", Active: off}},
-			scheduledAs(with(broad, func(s *SavedSearch) { s.Filters = SavedSearchFilters{Query: "elm"} }), CadenceDaily, Opt[int]{}, false)},
+			scheduledAs(with(broad, func(s *SavedSearch) { s.Filters = SavedSearchFilters{Query: "elm"} }), CadenceDaily, 0, false)},
 		{"broad filters and no schedule any more", active, SavedSearchChangeParams{Nulled: null("schedule"), Filters: &broad.Filters},
 			with(broad, func(*SavedSearch) {})},
 		{"broad, renamed", legacy, SavedSearchChangeParams{Name: "n"}, with(legacy, func(s *SavedSearch) { s.Name = "n" })},
-		{"broad, paused", legacy, schedule(ScheduleChangeParams{Active: off}), scheduledAs(legacy, CadenceWeekly, Some(1), false)},
+		{"broad, paused", legacy, schedule(ScheduleChangeParams{Active: off}), scheduledAs(legacy, CadenceWeekly, 1, false)},
 	}
 	for _, tt := range tests {
 		was := *tt.from.clone()
@@ -128,17 +132,13 @@ func TestRefusedChangesOfASavedSearch(t *testing.T) {
 		{"an empty first schedule", none, schedule(ScheduleChangeParams{}), []string{"schedule", "schedule.cadence"}},
 		{"a blank name", active, SavedSearchChangeParams{Name: "  "}, []string{"name"}},
 		{"everything null", active, nulls("name", "filters", "schedule.cadence", "schedule.active"), []string{"filters", "name", "schedule.active", "schedule.cadence"}},
-		{"no day", active, nulls("schedule.day"), []string{"schedule.day"}},
-		{"monthly without a day", active, schedule(ScheduleChangeParams{Cadence: "monthly"}), []string{"schedule.day"}},
-		{"daily with a day", active, schedule(ScheduleChangeParams{Cadence: "daily", Day: Some(1)}), []string{"schedule.day"}},
 		{"a day beyond the week", active, schedule(ScheduleChangeParams{Day: Some(7)}), []string{"schedule.day"}},
 		{"hourly", active, schedule(ScheduleChangeParams{Cadence: "hourly"}), []string{"schedule.cadence"}},
 		{"an incomplete first schedule", none, schedule(ScheduleChangeParams{Active: Some(true)}), []string{"schedule.cadence"}},
-		{"a first schedule without a day", none, schedule(ScheduleChangeParams{Cadence: "weekly"}), []string{"schedule.day"}},
 		{"bad filters", active, SavedSearchChangeParams{Filters: &SavedSearchFilters{USState: "narnia", ABVMin: Some(101.0)}}, []string{"filters.abv_min", "filters.us_state"}},
 		{"what the edge found", active, SavedSearchChangeParams{Decoded: bad("filters.brand")}, []string{"filters.brand"}},
 		{"an unreadable day alone", active, SavedSearchChangeParams{Decoded: bad("schedule.day"), Schedule: &ScheduleChangeParams{}}, []string{"schedule.day"}},
-		{"all at once", active, SavedSearchChangeParams{Decoded: bad("x"), Name: " ", Filters: &SavedSearchFilters{ABVMax: Some(-1.0)}, Schedule: &ScheduleChangeParams{Cadence: "monthly"}},
+		{"all at once", active, SavedSearchChangeParams{Decoded: bad("x"), Name: " ", Filters: &SavedSearchFilters{ABVMax: Some(-1.0)}, Schedule: &ScheduleChangeParams{Cadence: "monthly", Day: Some(0)}},
 			[]string{"filters.abv_max", "name", "schedule.day", "x"}},
 		{"broad filters", active, SavedSearchChangeParams{Filters: broad}, nil},
 		{"broad filters while paused", kept(false), SavedSearchChangeParams{Filters: broad}, nil},
@@ -196,7 +196,7 @@ func TestChangesProperties(t *testing.T) {
 func checkSettled(t *rapid.T, s SavedSearch) {
 	p := SavedSearchParams{Name: s.Name, Filters: &s.Filters}
 	if s.Schedule != nil {
-		p.Schedule = &ScheduleParams{Cadence: s.Schedule.Cadence, Day: s.Schedule.Day, Active: Some(s.Schedule.Active)}
+		p.Schedule = &ScheduleParams{Cadence: s.Schedule.Cadence, Day: Some(s.Schedule.Day), Active: Some(s.Schedule.Active)}
 		if s.Schedule.NextRunAt.OK != s.Schedule.Active {
 			t.Fatalf("%+v", *s.Schedule)
 		}

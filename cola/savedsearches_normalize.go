@@ -155,14 +155,11 @@ func (f *findings) refuseState(name, value string) {
 func (p ScheduleParams) settle(f *findings, now time.Time) *Schedule {
 	s := &Schedule{Active: p.Active.Or(true), Cadence: f.choice("schedule.cadence", p.Cadence, Cadences())}
 	switch s.Cadence {
-	case CadenceDaily:
-		if p.Day.OK {
-			f.problems.Add("schedule.day", "A daily schedule has no day; leave day out.")
-		}
+	case CadenceDaily: // clients send a day with every cadence
 	case CadenceWeekly:
-		s.Day = f.day(p.Day, 0, 6, "A weekly schedule needs a day: 0 to 6, 0 is Sunday.")
+		s.Day = f.integer("schedule.day", p.Day, 0, 0, 6)
 	case CadenceMonthly:
-		s.Day = f.day(p.Day, 1, 28, "A monthly schedule needs a day of the month: 1 to 28.")
+		s.Day = f.integer("schedule.day", p.Day, 1, 1, 28)
 	default:
 		f.require("schedule.cadence", "A schedule needs a cadence; allowed: "+strings.Join(Cadences(), ", ")+". Leave schedule out for a search that does not run.")
 	}
@@ -170,13 +167,4 @@ func (p ScheduleParams) settle(f *findings, now time.Time) *Schedule {
 		s.NextRunAt = Some(TimestampOf(s.Next(now)))
 	}
 	return s
-}
-
-// day settles the day of a schedule that needs one.
-func (f *findings) day(v Opt[int], least, most int, missing string) Opt[int] {
-	if !v.OK {
-		f.require("schedule.day", missing)
-		return Opt[int]{}
-	}
-	return Some(f.integer("schedule.day", v, least, least, most))
 }

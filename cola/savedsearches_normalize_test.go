@@ -43,7 +43,7 @@ func TestNormalizeASavedSearch(t *testing.T) {
 			PermitNumberText: "ca-w", ApplicantUSState: "NY", ABVMin: Some(0.0), ABVMax: Some(100.0),
 			VolumeUnit: "liters", VolumeMin: Some(0.75), ContainerCan: Some(true),
 		},
-		Schedule: &Schedule{Active: true, Cadence: CadenceWeekly, Day: Some(1),
+		Schedule: &Schedule{Active: true, Cadence: CadenceWeekly, Day: 1,
 			NextRunAt: Some(TimestampOf(time.Date(2026, 11, 23, RunHour, 0, 0, 0, time.UTC)))},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -143,11 +143,8 @@ func refusedSchedules() []refusedSearch {
 	return []refusedSearch{
 		{"no cadence", scheduled(ScheduleParams{Day: Some(1)}), map[string]string{"schedule.cadence": "needs a cadence"}},
 		{"a bad cadence", scheduled(ScheduleParams{Cadence: "dayly"}), map[string]string{"schedule.cadence": "Did you mean daily?"}},
-		{"daily with a day", scheduled(ScheduleParams{Cadence: "daily", Day: Some(0)}), map[string]string{"schedule.day": "no day"}},
-		{"weekly without a day", scheduled(ScheduleParams{Cadence: "weekly"}), map[string]string{"schedule.day": "0 to 6"}},
 		{"weekly on day 7", scheduled(ScheduleParams{Cadence: "weekly", Day: Some(7)}), map[string]string{"schedule.day": "allowed: 0 to 6"}},
 		{"weekly on day -1", scheduled(ScheduleParams{Cadence: "weekly", Day: Some(-1)}), map[string]string{"schedule.day": "allowed: 0 to 6"}},
-		{"monthly without a day", scheduled(ScheduleParams{Cadence: "monthly"}), map[string]string{"schedule.day": "1 to 28"}},
 		{"monthly on day 0", scheduled(ScheduleParams{Cadence: "monthly", Day: Some(0)}), map[string]string{"schedule.day": "allowed: 1 to 28"}},
 		{"monthly on day 29", scheduled(ScheduleParams{Cadence: "monthly", Day: Some(29)}), map[string]string{"schedule.day": "allowed: 1 to 28"}},
 	}
@@ -277,10 +274,27 @@ func FuzzNormalizeSavedSearch(f *testing.F) {
 			return
 		}
 		again, err := SavedSearchParams{Name: s.Name, Filters: &s.Filters, Schedule: &ScheduleParams{
-			Cadence: s.Schedule.Cadence, Day: s.Schedule.Day, Active: Some(s.Schedule.Active),
+			Cadence: s.Schedule.Cadence, Day: Some(s.Schedule.Day), Active: Some(s.Schedule.Active),
 		}}.Normalize(testNow)
 		if diff := cmp.Diff(s, again); err != nil || diff != "" || s.Fingerprint() != again.Fingerprint() {
 			t.Fatalf("settled twice: %v (-once +twice):\n%s", err, diff)
 		}
 	})
+}
+
+// TestDayOfASchedule: clients send a day with every cadence, or none with any; daily ignores it, the others have a default.
+func TestDayOfASchedule(t *testing.T) {
+	for _, tt := range []struct {
+		sent ScheduleParams
+		want int
+	}{
+		{ScheduleParams{Cadence: "daily"}, 0}, {ScheduleParams{Cadence: "daily", Day: Some(0)}, 0}, {ScheduleParams{Cadence: "daily", Day: Some(31)}, 0},
+		{ScheduleParams{Cadence: "weekly"}, 0}, {ScheduleParams{Cadence: "weekly", Day: Some(6)}, 6},
+		{ScheduleParams{Cadence: "monthly"}, 1}, {ScheduleParams{Cadence: "monthly", Day: Some(28)}, 28},
+	} {
+		s, err := SavedSearchParams{Name: "n", Filters: &SavedSearchFilters{Query: "oak"}, Schedule: &tt.sent}.Normalize(testNow)
+		if err != nil || s.Schedule.Day != tt.want || !s.Schedule.NextRunAt.OK {
+			t.Errorf("%+v: %+v, %v; want day %d", tt.sent, s.Schedule, err, tt.want)
+		}
+	}
 }

@@ -83,25 +83,17 @@ func (f SavedSearchFilters) AsQuery() Query {
 	return q
 }
 
-// narrowToStates adds the condition that a label is from one of the states. A state that shares its name with a country, as
-// Georgia does, is told from it by where the label says that it was made.
+// narrowToStates adds the condition that a label is from one of the states.
 func (q *Query) narrowToStates(states []usState) {
 	names := []string{} // not nil: none matches nothing
 	for _, s := range states {
-		for _, name := range OriginNames(s.origin) {
+		for _, name := range OriginNames(s.code) {
 			if q.OriginNames == nil || slices.Contains(q.OriginNames, name) {
 				names = append(names, name)
 			}
 		}
 	}
 	q.OriginNames = names
-	if !slices.ContainsFunc(states, usState.isForeignToo) {
-		return
-	}
-	if q.Domestic == Imported {
-		q.OriginNames = []string{}
-	}
-	q.Domestic = Domestic
 }
 
 // inMilliliters converts a settled bound.
@@ -143,7 +135,7 @@ func (s SavedSearch) Fingerprint() (sum [32]byte) {
 		Schedule *schedule          `json:"schedule,omitempty"`
 	}{s.Name, s.Filters, nil}
 	if s.Schedule != nil {
-		content.Schedule = &schedule{s.Schedule.Cadence, s.Schedule.Day, s.Schedule.Active}
+		content.Schedule = &schedule{s.Schedule.Cadence, s.Schedule.StoredDay(), s.Schedule.Active}
 	}
 	h := sha256.New()
 	_ = json.NewEncoder(h).Encode(content) // fails for numbers that are not finite only, and those are never settled

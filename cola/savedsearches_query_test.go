@@ -33,9 +33,9 @@ func TestQueryOfSavedFilters(t *testing.T) {
 		{"several states", SavedSearchFilters{USState: "dakotan"}, Query{OriginNames: []string{"NORTH DAKOTA", "SOUTH DAKOTA"}}},
 		{"a state of the country", SavedSearchFilters{USState: "ohio", Country: "usa"}, Query{OriginNames: []string{"OHIO"}}},
 		{"a state of another country", SavedSearchFilters{USState: "ohio", Country: "france"}, Query{OriginNames: []string{}}},
-		{"Georgia", SavedSearchFilters{Country: "georgia"}, Query{OriginNames: []string{"GEORGIA"}}},
-		{"the state of Georgia", SavedSearchFilters{USState: "georgia"}, Query{OriginNames: []string{"GEORGIA"}, Domestic: Domestic}},
-		{"the state of Georgia, imported", SavedSearchFilters{USState: "GA", OriginImported: on}, Query{OriginNames: []string{}, Domestic: Domestic}},
+		{"Georgia", SavedSearchFilters{Country: "georgia"}, Query{OriginNames: []string{"GEORGIA", georgiaState, georgiaCountry}}},
+		{"the state of Georgia", SavedSearchFilters{USState: "georgia"}, Query{OriginNames: []string{georgiaState}}},
+		{"the state of Georgia, imported", SavedSearchFilters{USState: "GA", OriginImported: on}, Query{OriginNames: []string{georgiaState}, Domestic: Imported}},
 	} {
 		if diff := cmp.Diff(tt.want, tt.filters.AsQuery()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
@@ -47,7 +47,7 @@ func TestQueryOfSavedFilters(t *testing.T) {
 func TestCountryAndState(t *testing.T) {
 	for _, s := range states {
 		alone := SavedSearchFilters{USState: s.code}.AsQuery().OriginNames
-		if diff := cmp.Diff(OriginNames(s.origin), alone); diff != "" {
+		if diff := cmp.Diff(OriginNames(s.code), alone); diff != "" {
 			t.Errorf("origins of %s (-want +got):\n%s", s.code, diff)
 		}
 		same := SavedSearchFilters{USState: s.code, Country: s.origin}.AsQuery().OriginNames

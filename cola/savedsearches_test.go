@@ -50,7 +50,7 @@ func TestSavedSearchJSON(t *testing.T) {
 		{SavedSearch{UUID: "u", Name: "n"}, `{"uuid":"u","name":"n","filters":{},"schedule":null,` +
 			`"created_at":"1970-01-01T00:00:00Z","manage_url":"","dashboard_url":""}`},
 		{SavedSearch{Filters: SavedSearchFilters{TypeWine: Some(true), ABVMin: Some(0.0)}, Schedule: &Schedule{
-			Active: true, Cadence: CadenceWeekly, Day: Some(0), NextRunAt: Some(TimestampOf(time.Unix(0, 0))),
+			Active: true, Cadence: CadenceWeekly, Day: 0, NextRunAt: Some(TimestampOf(time.Unix(0, 0))),
 		}}, `{"uuid":"","name":"","filters":{"type_wine":true,"abv_min":0},"schedule":{"active":true,"cadence":"weekly","day":0,` +
 			`"next_run_at":"1970-01-01T00:00:00Z","last_run_at":null,"paused_because":null},"created_at":"1970-01-01T00:00:00Z","manage_url":"","dashboard_url":""}`},
 	} {
@@ -62,8 +62,8 @@ func TestSavedSearchJSON(t *testing.T) {
 }
 
 func TestNextRun(t *testing.T) {
-	weekly := func(day int) Schedule { return Schedule{Cadence: CadenceWeekly, Day: Some(day)} }
-	monthly := func(day int) Schedule { return Schedule{Cadence: CadenceMonthly, Day: Some(day)} }
+	weekly := func(day int) Schedule { return Schedule{Cadence: CadenceWeekly, Day: day} }
+	monthly := func(day int) Schedule { return Schedule{Cadence: CadenceMonthly, Day: day} }
 	for _, tt := range []struct {
 		name     string
 		schedule Schedule
@@ -82,7 +82,7 @@ func TestNextRun(t *testing.T) {
 		{"monthly, past February", monthly(28), "2026-02-28T06:00:00Z", "2026-03-28T06:00:00Z"},
 		{"monthly, a leap day between", monthly(1), "2028-02-28T06:00:00Z", "2028-03-01T06:00:00Z"},
 		{"no cadence", Schedule{}, "2026-11-20T05:00:00Z", ""},
-		{"no day", Schedule{Cadence: CadenceWeekly}, "2026-11-20T05:00:00Z", ""},
+		{"no day", Schedule{Cadence: CadenceMonthly}, "2026-11-20T05:00:00Z", ""},
 		{"no such day", weekly(7), "2026-11-20T05:00:00Z", ""},
 	} {
 		after, err := time.Parse(time.RFC3339Nano, tt.after)
@@ -107,15 +107,15 @@ func TestNextRunProperties(t *testing.T) {
 		s := Schedule{Cadence: rapid.SampledFrom(Cadences()).Draw(t, "cadence")}
 		switch s.Cadence {
 		case CadenceWeekly:
-			s.Day = Some(rapid.IntRange(0, 6).Draw(t, "weekday"))
+			s.Day = rapid.IntRange(0, 6).Draw(t, "weekday")
 		case CadenceMonthly:
-			s.Day = Some(rapid.IntRange(1, 28).Draw(t, "day"))
+			s.Day = rapid.IntRange(1, 28).Draw(t, "day")
 		}
 		after := time.Unix(rapid.Int64Range(0, 4_000_000_000).Draw(t, "after"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanos"))
 		next := s.Next(after)
 		due := func(at time.Time) bool {
 			return at.Truncate(24*time.Hour).Add(RunHour*time.Hour) == at &&
-				(s.Cadence != CadenceWeekly || int(at.Weekday()) == s.Day.V) && (s.Cadence != CadenceMonthly || at.Day() == s.Day.V)
+				(s.Cadence != CadenceWeekly || int(at.Weekday()) == s.Day) && (s.Cadence != CadenceMonthly || at.Day() == s.Day)
 		}
 		if !next.After(after) || next.Location() != time.UTC || !due(next) {
 			t.Fatalf("%+v: %v comes after %v", s, next, after)
@@ -133,7 +133,7 @@ func TestNextRunProperties(t *testing.T) {
 
 func TestFingerprintOfASavedSearch(t *testing.T) {
 	base := func() SavedSearch {
-		return SavedSearch{Name: "n", Filters: SavedSearchFilters{BrandName: "oak", ABVMin: Some(0.0)}, Schedule: &Schedule{Active: true, Cadence: CadenceWeekly, Day: Some(1)}}
+		return SavedSearch{Name: "n", Filters: SavedSearchFilters{BrandName: "oak", ABVMin: Some(0.0)}, Schedule: &Schedule{Active: true, Cadence: CadenceWeekly, Day: 1}}
 	}
 	want := base().Fingerprint()
 	same := base()
@@ -150,8 +150,7 @@ func TestFingerprintOfASavedSearch(t *testing.T) {
 		"no alert": func(s *SavedSearch) { s.Schedule = nil },
 		"paused":   func(s *SavedSearch) { s.Schedule.Active = false },
 		"cadence":  func(s *SavedSearch) { s.Schedule.Cadence = CadenceMonthly },
-		"day":      func(s *SavedSearch) { s.Schedule.Day = Some(0) },
-		"no day":   func(s *SavedSearch) { s.Schedule.Day = Opt[int]{} },
+		"day":      func(s *SavedSearch) { s.Schedule.Day = 0 },
 	} {
 		changed := base()
 		if change(&changed); changed.Fingerprint() == want {

@@ -41,15 +41,6 @@ func nearestState(word string) (name string, ok bool) {
 	return Nearest(strings.ToLower(word), names)
 }
 
-// isForeignToo reports whether a place abroad has the name of the state, so that the name alone does not tell where a label is
-// from.
-func (s usState) isForeignToo() bool {
-	at := func(country string) bool {
-		return slices.ContainsFunc(places[:], func(p place) bool { return p.name == s.origin && p.country == country })
-	}
-	return at("US") && at("")
-}
-
 // states lists every state by code.
 var states = [...]usState{
 	{"AK", "ALASKA"}, {"AL", "ALABAMA"}, {"AR", "ARKANSAS"}, {"AZ", "ARIZONA"}, {"CA", "CALIFORNIA"}, {"CO", "COLORADO"},

@@ -31,6 +31,7 @@ func exploreRoutes() []route {
 // explorePage is the form of a search and, when one was made, what it found.
 type explorePage struct {
 	Form     exploreForm
+	Hints    []string // on parameters of the address that were ignored
 	Found    *exploreFound
 	Examples []exampleSearch
 	Quota    cola.QuotaState
@@ -49,12 +50,11 @@ func exampleSearches() []exampleSearch {
 	}
 }
 
-// explore searches when the address has parameters. Without any it shows the form, which costs nothing.
+// explore searches when the address has parameters of a search. Without any it shows the form, which is free.
 func (v *visit) explore(reader *params.Reader[cola.SearchParams]) error {
-	raw := v.r.URL.RawQuery
-	asked := readSearch(reader, raw)
-	if raw == "" {
-		return v.show(http.StatusOK, "explore", page{Title: "Explore", Data: explorePage{Form: asked.form(nil), Examples: exampleSearches(), Quota: v.quota}})
+	asked := readSearch(reader, v.r.URL.RawQuery)
+	if len(asked.values) == 0 && len(asked.params.Problems) == 0 {
+		return v.show(http.StatusOK, "explore", page{Title: "Explore", Data: explorePage{Form: asked.form(nil), Hints: asked.hints, Examples: exampleSearches(), Quota: v.quota}})
 	}
 	if to := asked.settled(); to != "" {
 		return v.leadTo(to, "")
@@ -66,13 +66,13 @@ func (v *visit) explore(reader *params.Reader[cola.SearchParams]) error {
 	v.asked(state)
 	if problems := problemsOf(err); problems != nil {
 		web.EventOf(v.ctx()).Code = cola.CodeValidation
-		return v.show(http.StatusBadRequest, "explore", page{Title: "Nothing was searched · Explore", Data: explorePage{Form: asked.form(problems), Quota: v.quota}})
+		return v.show(http.StatusBadRequest, "explore", page{Title: "Nothing was searched · Explore", Data: explorePage{Form: asked.form(problems), Hints: asked.hints, Quota: v.quota}})
 	}
 	if err != nil {
 		return err
 	}
 	v.keepForBack()
-	p := explorePage{Form: asked.form(nil), Found: v.found(asked.params, result), Quota: v.quota}
+	p := explorePage{Form: asked.form(nil), Hints: append(asked.hints, result.Notes...), Found: v.found(asked.params, result), Quota: v.quota}
 	return v.show(http.StatusOK, "explore", page{Title: p.Found.Title(), Data: p, Call: v.searchCall(asked.params)})
 }
 

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
 	"reflect"
 	"slices"
@@ -21,11 +22,13 @@ const wholeAddress = "address"
 // askedSearch is what an address asks for: as it is written, for the form to show it again, and as it was read.
 type askedSearch struct {
 	raw    string
-	values url.Values
+	values url.Values // of the parameters that a search has
 	params cola.SearchParams
+	hints  []string // on names that are none of its parameters but look like one
 }
 
-// readSearch reads the query of an address. What is wrong with it is in the problems of the parameters.
+// readSearch reads the query of an address. What is wrong with it is in the problems of the parameters. It ignores parameters
+// that a search does not have, such as those that campaigns add to links.
 func readSearch(reader *params.Reader[cola.SearchParams], raw string) askedSearch {
 	s := askedSearch{raw: raw}
 	var problems cola.Problems
@@ -37,8 +40,8 @@ func readSearch(reader *params.Reader[cola.SearchParams], raw string) askedSearc
 	if err != nil {
 		problems.Add(wholeAddress, "It could not be read: a percent sign is written %%25 in an address, and a semicolon %%3B.")
 	}
-	s.values = values
-	s.params = reader.Read(reader.Fields(values), problems)
+	s.values, s.hints = searchValues(values)
+	s.params = reader.Read(reader.Fields(s.values), problems)
 	if n := s.params.PerPage; n.OK && n.V > cola.DefaultPerPage {
 		s.params.Problems.Add("per_page", "Pages have %d labels at most here; the API gives up to %d at once.", cola.DefaultPerPage, cola.MaxPerPage)
 	}
@@ -46,6 +49,23 @@ func readSearch(reader *params.Reader[cola.SearchParams], raw string) askedSearc
 		s.params.VolumeUnit = "" // the form has a unit chosen always
 	}
 	return s
+}
+
+// searchValues returns the values of the parameters that a search has, and a hint for each other name that looks like one.
+func searchValues(values url.Values) (known url.Values, hints []string) {
+	var names []string
+	for _, f := range cola.FieldsOf[cola.SearchParams]() {
+		names = append(names, f.Name)
+	}
+	known = url.Values{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if slices.Contains(names, name) {
+			known[name] = values[name]
+		} else if near, ok := cola.Nearest(name, names); ok {
+			hints = append(hints, fmt.Sprintf("%s is not a filter and was ignored. Did you mean %s?", params.Quoted(name), near))
+		}
+	}
+	return known, hints
 }
 
 // settled returns the address of the same search without its empty fields, which forms send all of; it is empty when there is nothing to leave out.

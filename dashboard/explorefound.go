@@ -73,7 +73,7 @@ func (v *visit) found(p cola.SearchParams, r registry.Explored) *exploreFound {
 	bare.Page, bare.PerPage, bare.Cursor = cola.Opt[int]{}, cola.Opt[int]{}, ""
 	at := r.Pagination
 	f := &exploreFound{
-		Total: at.Total, Chips: chipsOf(bare), Facets: facetGroups(p, r.Facets), Cut: at.HasMore && len(r.Colas) < at.PerPage,
+		Total: at.Total, Chips: chipsOf(bare), Facets: facetGroups(p, r.Facets), Cut: at.TruncatedByQuota,
 		Save: strings.TrimSuffix(searchesPath+"/new?"+queryOf(bare).Encode(), "?"), Cost: listCost(v.quota),
 	}
 	f.Pager = searchPager(p, at, len(r.Colas), f.Cut)

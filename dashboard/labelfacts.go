@@ -179,7 +179,7 @@ func productFacts(c *cola.Cola) []fact {
 // pictureFacts returns which images and barcodes the record says there are.
 func pictureFacts(c *cola.Cola, links recordLinks) []fact {
 	return facts(
-		wordsFact("Barcode", map[bool]string{true: "known", false: "none known"}[c.HasBarcode]), wholeFact("Images", c.ImageCount),
+		wordsFact("Barcode", map[bool]string{true: "known", false: "none known"}[c.HasBarcode]), wholeFact("Images", cola.Opt[int]{V: c.ImageCount, OK: c.ImageCount > 0}),
 		yesFact("Front image", c.HasFrontImage), yesFact("Back image", c.HasBackImage), yesFact("Neck image", c.HasNeckImage), yesFact("Strip image", c.HasStripImage),
 		outsideFact("Main image", c.MainImageURL, links),
 	)

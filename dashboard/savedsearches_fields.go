@@ -36,7 +36,7 @@ var searchTexts = map[string]searchField{
 	"filters.volume_min":         {Label: "Contents at least", Mode: "decimal"},
 	"filters.volume_max":         {Label: "Contents at most", Mode: "decimal"},
 	"filters.barcode_value":      {Label: "Barcode", Hint: "The main one; digits, with spaces or hyphens if you like.", Mode: "numeric", Most: 200},
-	"schedule.monthday":          {Label: "Day of the month", Hint: "1 to 28.", Mode: "numeric"},
+	"schedule.monthday":          {Label: "Day of the month", Hint: "1 to 28; 1 when empty.", Mode: "numeric"},
 }
 
 // otherLabels name the fields that are chosen from.

@@ -198,7 +198,7 @@ func (v *visit) showSearchForm(status int, f *searchForm, refusal error) error {
 	if err != nil {
 		return err
 	}
-	f.Categories, f.Origins = offered(words.Categories), offered(words.Origins)
+	f.Categories, f.Origins = offered(words.Categories), offered(words.Origins())
 	filters, shown, err := v.preview(f.Typed, words)
 	if err != nil {
 		return err
@@ -309,9 +309,9 @@ func typedOf(s cola.SavedSearch) url.Values {
 		typed.Set("schedule.active", strconv.FormatBool(plan.Active))
 		switch plan.Cadence {
 		case cola.CadenceWeekly:
-			typed.Set("schedule.weekday", strconv.Itoa(plan.Day.V))
+			typed.Set("schedule.weekday", strconv.Itoa(plan.Day))
 		case cola.CadenceMonthly:
-			typed.Set("schedule.monthday", strconv.Itoa(plan.Day.V))
+			typed.Set("schedule.monthday", strconv.Itoa(plan.Day))
 		}
 	}
 	return typed

@@ -80,7 +80,6 @@ func TestBoundsOfTheDay(t *testing.T) {
 		{"monthly", "schedule.monthday", "1.5", `"1.5" is not accepted; write a whole number from 1 to 28.`},
 		{"monthly", "schedule.monthday", "0", "allowed: 1 to 28"},
 		{"monthly", "schedule.monthday", "29", "allowed: 1 to 28"},
-		{"monthly", "schedule.monthday", "", "1 to 28"},
 		{"weekly", "schedule.weekday", "x", `"x" is not accepted; write a whole number from 0 to 6.`},
 		{"weekly", "schedule.weekday", "7", "allowed: 0 to 6"},
 	} {

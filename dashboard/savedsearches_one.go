@@ -18,6 +18,7 @@ type searchPage struct {
 	Search       cola.SavedSearch
 	LooksFor     []sought
 	Strange      []string // of this, what no label has
+	Reading      string   // how an ambiguous country was read
 	State        searchState
 	Rhythm       string
 	Due          bool   // a run is asked for, or its time has come
@@ -43,7 +44,8 @@ func (v *visit) showSearch(status int, refusal string) error {
 	s := found.Value
 	p := searchPage{Search: s, LooksFor: looksFor(s.Filters), State: stateOf(s.Schedule), Rhythm: rhythm(s.Schedule), Due: isDue(s.Schedule, v.now()), Refusal: refusal, SendsMail: v.svc.SendsMail()}
 	if words, err := v.svc.Words(v.ctx()); err == nil { // without the words of the records nothing is said
-		p.Strange = strange(words, s.Filters)
+		p.Strange = words.UnknownWords(s.Filters)
+		p.Reading = cola.OriginNote(s.Filters.Country, s.Filters.AsQuery().Domestic)
 	}
 	if p.Runs, _, err = v.svc.SavedSearchRuns(v.ctx(), v.caller, id, v.listed()); err != nil {
 		return err

@@ -85,7 +85,7 @@ func (v *visit) preview(typed url.Values, words registry.Words) (filters cola.Sa
 	}
 	shown = preview{PreviewPage: found, Empty: empty}
 	if found.Total == 0 {
-		shown.Strange = strange(words, *p.Filters)
+		shown.Strange = words.UnknownWords(*p.Filters)
 	}
 	for i := range found.Labels {
 		shown.Named = append(shown.Named, namedLabel{found.Labels[i], labelName(&found.Labels[i])})

@@ -13,16 +13,16 @@ func TestWordsThatNoLabelHas(t *testing.T) {
 	for name, tt := range map[string]struct {
 		field, value, says string // says nothing where a label has it
 	}{
-		"no such category":   {"derived_category", "Wine > Nope", "No label has the category path “Wine > Nope”: is it spelled right?"},
-		"misspelled":         {"derived_category", "Wine > Red Wina", "No label has the category path “Wine > Red Wina”: did you mean Wine > Red Wine?"},
+		"no such category":   {"derived_category", "Wine > Nope", `No label has the category path "Wine > Nope".`},
+		"misspelled":         {"derived_category", "Wine > Red Wina", `No label has the category path "Wine > Red Wina". Did you mean Wine > Red Wine?`},
 		"category":           {"derived_category", "wine>red  wine", ""},
-		"no such country":    {"country", "Atlantis", "No label has the country of origin “Atlantis”: is it spelled right?"},
-		"misspelled country": {"country", "Frrance", "No label has the country of origin “Frrance”: did you mean FRANCE?"},
+		"no such country":    {"country", "Atlantis", `No label has the country "Atlantis".`},
+		"misspelled country": {"country", "Frrance", `No label has the country "Frrance". Did you mean france?`},
 		"adjective":          {"country", "french", ""},
-		"without labels":     {"country", "Iceland", "No label has the country of origin “Iceland” so far."},
+		"without labels":     {"country", "Iceland", `No label has the country "Iceland".`},
 		"state":              {"us_state", "california", ""},
-		"state without any":  {"us_state", "Guam", "No label is from the US state “Guam” so far."},
-		"hostile":            {"country", "<script>alert(1)</script>", "No label has the country of origin “<script>alert(1)</script>”: is it spelled right?"},
+		"state without any":  {"us_state", "Guam", `No label is from the US state "Guam".`},
+		"hostile":            {"country", "<script>alert(1)</script>", `No label has the country "<script>alert(1)</script>".`},
 		"other words":        {"query", "zzzzqqqq", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

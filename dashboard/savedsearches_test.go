@@ -114,7 +114,7 @@ func TestSearchProblems(t *testing.T) {
 		"too broad":       {typedSearch("filters.type_wine", ""), 400, []string{"needs something that narrows it", `value="All wine"`}},
 		"no unit":         {typedSearch("filters.volume_min", "700"), 400, []string{"A unit is required", `value="700"`, `<details class="group" open>`}},
 		"no number":       {typedSearch("filters.abv_max", "strong"), 400, []string{`"strong" is not accepted; write a number from 0 to 100.`, `value="strong"`}},
-		"no day":          {typedSearch("schedule.cadence", "monthly"), 400, []string{"A monthly schedule needs a day", `href="#schedule-monthday"`}},
+		"no such day":     {typedSearch("schedule.cadence", "monthly", "schedule.monthday", "29"), 400, []string{"29 is too large", `href="#schedule-monthday"`}},
 		"another day":     {typedSearch("schedule.cadence", "weekly", "schedule.weekday", "9"), 400, []string{"9 is too large", `href="#schedule-weekday"`}},
 		"no such cadence": {typedSearch("schedule.cadence", "hourly"), 400, []string{`"hourly" is not allowed`}},
 		"unknown field":   {typedSearch("filters.brand", "x"), 400, []string{"did you mean filters.brand_name?"}},

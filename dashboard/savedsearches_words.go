@@ -105,9 +105,9 @@ func rhythm(s *cola.Schedule) string {
 	case cola.CadenceDaily:
 		return "every day"
 	case cola.CadenceWeekly:
-		return "every " + time.Weekday(s.Day.V).String()
+		return "every " + time.Weekday(s.Day).String()
 	}
-	return "on the " + ordinal(s.Day.V) + " of every month"
+	return "on the " + ordinal(s.Day) + " of every month"
 }
 
 // ordinal writes a day of a month: 1st, 2nd, 3rd, 4th.

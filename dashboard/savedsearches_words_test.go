@@ -53,8 +53,8 @@ func TestEveryFilterHasAFieldAndWords(t *testing.T) {
 func TestSchedulesInWords(t *testing.T) {
 	var got []string
 	for _, s := range []*cola.Schedule{
-		nil, {Cadence: "daily"}, {Cadence: "weekly", Day: cola.Some(0)}, {Cadence: "monthly", Day: cola.Some(1)}, {Cadence: "monthly", Day: cola.Some(11)},
-		{Cadence: "monthly", Day: cola.Some(22)}, {Cadence: "monthly", Day: cola.Some(13)}, {Cadence: "monthly", Day: cola.Some(23)},
+		nil, {Cadence: "daily"}, {Cadence: "weekly", Day: 0}, {Cadence: "monthly", Day: 1}, {Cadence: "monthly", Day: 11},
+		{Cadence: "monthly", Day: 22}, {Cadence: "monthly", Day: 13}, {Cadence: "monthly", Day: 23},
 	} {
 		got = append(got, rhythm(s))
 	}

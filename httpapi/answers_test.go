@@ -68,7 +68,7 @@ func recordExchanges() []exchange {
 		{name: "ready", target: "/readyz"},
 	}
 	return append(gets,
-		exchange{name: "saved_search", target: "/api/v1/saved-searches", body: `{"name":" Oaks ","filters":{"brand_name":"oak","type_wine":"true","abv_min":"12"},"schedule":{"cadence":"Weekly","day":0}}`},
+		exchange{name: "saved_search", target: "/api/v1/saved-searches", body: `{"name":" Oaks ","filters":{"brand_name":"oak","type_wine":true,"abv_min":12},"schedule":{"cadence":"Weekly","day":0}}`},
 		exchange{name: "saved_search_unscheduled", target: "/api/v1/saved-searches", body: `{"name":"Anything","filters":{}}`},
 		exchange{name: "invalid_body", target: "/api/v1/saved-searches?name=x", body: `{"filters":{"brand":"oak","approval_date_from":"2024-01-01","abv_min":200},"schedule":{"cadence":"hourly"}}`},
 		exchange{name: "too_broad", target: "/api/v1/saved-searches", body: `{"name":"All","filters":{"application_status":"approved"},"schedule":{"cadence":"daily"}}`},

@@ -14,7 +14,7 @@ func avaOperations(svc Service) []operation {
 			Params:      reflect.TypeFor[cola.AVAParams](),
 			Sample:      "q=alexander&state=CA",
 			Response:    reflect.TypeFor[rowsOf[cola.AVA]](),
-			Example:     rowsOf[cola.AVA]{[]cola.AVA{exampleAVA().AVA}, cola.Meta{Total: 1}},
+			Example:     rowsOf[cola.AVA]{Data: []cola.AVA{exampleAVA().AVA}, Meta: cola.Meta{Total: 1}},
 			Cost:        free,
 			call:        list(svc.AVAs, rows[cola.AVA]),
 		},

@@ -44,7 +44,7 @@ func withBody[P, R any](svc Service, media []string, ask func(*http.Request, col
 			state, err := svc.Refuse(web.Outlasting(r.Context()), caller, err)
 			return answer{}, state, err
 		}
-		values, problems := reader.Values(members)
+		values, problems := reader.StrictValues(members)
 		refuseQuery(r.URL.RawQuery, &problems)
 		result, state, err := ask(r, caller, reader.Read(values, problems))
 		if err != nil {

@@ -12,6 +12,7 @@ type colaPage struct {
 	Data            []cola.ColaSummary    `json:"data" nullable:"false" doc:"The labels of this page, newest approval first."`
 	Pagination      cola.Pagination       `json:"pagination" doc:"Where this page stands."`
 	DefaultsApplied *cola.DefaultsApplied `json:"defaults_applied,omitempty" doc:"Present only when the default date window narrowed the search."`
+	Notes           []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was read, and why no label was found; present only when there is something to say." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
 }
 
 func colaOperations(svc Service) []operation {
@@ -20,12 +21,12 @@ func colaOperations(svc Service) []operation {
 			ID: "searchColas", Path: "/colas", Tag: tagColas, Summary: "Search labels",
 			Description: "Finds labels by any combination of filters, newest approval first. Filters narrow each other; several values of one filter widen it. " +
 				"Without an approval date the last 365 days are searched and `defaults_applied` says so, except when `q` is an exact TTB id or `status` is expired, surrendered or revoked: those search all history. " +
-				"Totals are exact. For results past page 100 follow `next_cursor`.",
+				"Totals are exact. For results past page 100 follow `next_cursor`. `notes` explains an ambiguous origin, and why a search found nothing.",
 			Params: reflect.TypeFor[cola.SearchParams](), Sample: "q=oak&product_type=wine&per_page=2",
 			Response: reflect.TypeFor[colaPage](), Example: exampleColas(),
 			Meter: cola.MeterListRecords, Cost: "One list record for each label returned. When fewer remain, the page is cut to what remains.",
 			call: list(svc.SearchColas, func(p registry.ColaPage) answer {
-				return answer{body: colaPage{p.Colas, p.Pagination, p.Defaults}}
+				return answer{body: colaPage{p.Colas, p.Pagination, p.Defaults, p.Notes}}
 			}),
 		},
 		{
@@ -56,6 +57,13 @@ func (p colaPage) appendJSON(b []byte) ([]byte, error) {
 		var err error
 		b = append(b, `,"defaults_applied":`...)
 		if b, err = cola.AppendJSON(b, p.DefaultsApplied); err != nil {
+			return b, err
+		}
+	}
+	if len(p.Notes) > 0 {
+		var err error
+		b = append(b, `,"notes":`...)
+		if b, err = cola.AppendJSON(b, p.Notes); err != nil {
 			return b, err
 		}
 	}

@@ -56,7 +56,7 @@ func schemaName(t reflect.Type, hint string) string {
 		return "Health"
 	}
 	name := huma.DefaultSchemaNamer(t, hint)
-	for prefix, suffix := range map[string]string{"DataOf": "Response", "RowsOf": "ListResponse", "PageOf": "ListResponse"} {
+	for prefix, suffix := range map[string]string{"DataOf": "Response", "NotedOf": "WithNotesResponse", "RowsOf": "ListResponse", "PageOf": "ListResponse"} {
 		if of, ok := strings.CutPrefix(name, prefix); ok {
 			return of + suffix
 		}

@@ -5,7 +5,6 @@ import (
 	"reflect"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/registry"
 )
 
 const deliveriesPath = "/deliveries"
@@ -18,9 +17,7 @@ func deliveryOperations(svc Service) []operation {
 			Description: "The messages that were sent, are to be sent, or were skipped, newest first, and what became of each.",
 			Params:      reflect.TypeFor[cola.DeliveryListParams](), Sample: "per_page=1",
 			Response: reflect.TypeFor[pageOf[cola.Delivery]](), Example: exampleDeliveries(), Cost: free,
-			call: list(svc.Deliveries, func(l registry.PageList[cola.Delivery]) answer {
-				return answer{body: plain(pageOf[cola.Delivery]{array(l.Rows), l.Meta})}
-			}),
+			call: list(svc.Deliveries, page),
 		},
 		{
 			ID: "getDelivery", Path: deliveriesPath + "/{id}", Tag: tagDestinations, Summary: "Get a delivery",

@@ -52,9 +52,7 @@ func destinationOperations(svc Service) []operation {
 			Description: "Where messages of the account's saved searches are sent, oldest first. The account's own email address is always listed; it can be paused." + redacts,
 			Params:      reflect.TypeFor[cola.SavedSearchListParams](), Sample: "per_page=1",
 			Response: reflect.TypeFor[pageOf[destination]](), Example: exampleDestinations(), Cost: free,
-			call: list(svc.Destinations, func(l registry.PageList[destination]) answer {
-				return answer{body: plain(pageOf[destination]{array(l.Rows), l.Meta})}
-			}),
+			call: list(svc.Destinations, page),
 		},
 		createDestination(svc),
 		{

@@ -25,7 +25,7 @@ func destinationExchanges() []exchange {
 	return []exchange{
 		{name: "destinations", target: destinationsTarget + "?per_page=2"},
 		{name: "destination", target: oneDestination},
-		{name: "destination_made", target: destinationsTarget, body: `{"kind":"webhook","address":"https://Hooks.example.com/labels","saved_search":"` + exampleUUID + `","send_empty":"true"}`},
+		{name: "destination_made", target: destinationsTarget, body: `{"kind":"webhook","address":"https://Hooks.example.com/labels","saved_search":"` + exampleUUID + `","send_empty":true}`},
 		{name: "destination_unconfirmed", target: destinationsTarget, body: `{"kind":"email","address":"colleague@example.com"}`},
 		{name: "destination_invalid", target: destinationsTarget, body: `{"kind":"webhook","address":"http://user@127.0.0.1/#x","saved_search":"oaks","secret":"mine"}`},
 		{name: "destination_paused", target: oneDestination, how: "PATCH", body: `{"active":false}`},
@@ -48,16 +48,16 @@ func destinationExchanges() []exchange {
 
 func TestDestinationReachesTheService(t *testing.T) {
 	f := newFake()
-	resp := post(t, mustServe(t, f, io.Discard), destinationsTarget, `{"kind":"WEBHOOK","address":" https://hooks.example.com/labels ","saved_search":"`+exampleUUID+`","send_empty":"true"}`)
+	resp := post(t, mustServe(t, f, io.Discard), destinationsTarget, `{"kind":"WEBHOOK","address":" https://hooks.example.com/labels ","saved_search":"`+exampleUUID+`","send_empty":true}`)
 	want := cola.Destination{Kind: cola.KindWebhook, Address: cola.Some("https://hooks.example.com/labels"), SavedSearch: cola.Some(exampleUUID), SendEmpty: true}
 	if diff := cmp.Diff(want, f.sending.kept); resp.StatusCode != http.StatusCreated || diff != "" || f.spent != 1 || f.used != (cola.Used{}) {
 		t.Errorf("%d, %d requests (-want +got):\n%s", resp.StatusCode, f.spent, diff)
 	}
 	for body, want := range map[string]cola.DestinationChangeParams{
-		`{"active":true}`:                      {Active: cola.Some(true)},
-		`{"active":"false","send_empty":null}`: {Active: cola.Some(false)},
-		`{"send_empty":true,"active":null}`:    {SendEmpty: cola.Some(true)},
-		`{"send_empty":false,"active":"TRUE"}`: {SendEmpty: cola.Some(false), Active: cola.Some(true)},
+		`{"active":true}`:                    {Active: cola.Some(true)},
+		`{"active":false,"send_empty":null}`: {Active: cola.Some(false)},
+		`{"send_empty":true,"active":null}`:  {SendEmpty: cola.Some(true)},
+		`{"send_empty":false,"active":true}`: {SendEmpty: cola.Some(false), Active: cola.Some(true)},
 	} {
 		f := newFake()
 		resp := write(t, mustServe(t, f, io.Discard), http.MethodPatch, oneDestination, body)
@@ -120,13 +120,13 @@ func TestBodiesOfDestinationsAreStrict(t *testing.T) {
 		{"POST", destinationsTarget, "[]", "body", "The body is no object; "},
 		{"POST", destinationsTarget, `{"kind":"webhook","kind":"email","address":"x"}`, "kind", "It is given twice"},
 		{"POST", destinationsTarget, `{"kind":"webhook","url":"https://a.example/"}`, "url", "There is no such parameter"},
-		{"POST", destinationsTarget, `{"kind":"webhook","address":["https://a.example/"]}`, "address", "send one value"},
+		{"POST", destinationsTarget, `{"kind":"webhook","address":["https://a.example/"]}`, "address", "send a string"},
 		{"POST", destinationsTarget + "?kind=email", `{"kind":"email","address":"a@example.com"}`, "kind", "It is in the query string"},
 		{"PATCH", oneDestination, `{}`, "body", "It changes nothing."},
 		{"POST", oneDestination + "/confirm", `{}`, "code", "A code is required"},
 		{"POST", oneDestination + "/confirm", `{"code":"KX7Q-2MFA","active":true}`, "active", "There is no such parameter"},
 		{"PATCH", oneDestination, `{"address":"https://b.example/"}`, "address", "There is no such parameter"},
-		{"PATCH", oneDestination, `{"active":"maybe"}`, "active", "write true or false"},
+		{"PATCH", oneDestination, `{"active":"true"}`, "active", "send a boolean"},
 		{"PATCH", oneDestination + "?active=false", `{"active":true}`, "active", "It is in the query string"},
 		{"GET", destinationsTarget + "?per_page=101", "", "per_page", "too large"},
 		{"GET", "/api/v1/deliveries?state=lost", "", "state", "not allowed"},

@@ -15,7 +15,7 @@ func exampleColas() colaPage {
 		return cola.ColaSummary{
 			TTBID: id, BrandName: "RAVEN OAK", ProductName: product, ProductType: cola.Wine, ClassName: class,
 			OriginName: "OREGON", PermitNumber: "BWN-OR-16677", ApplicationStatus: cola.StatusApproved, ApprovalDate: approved,
-			ImageCount: cola.Some(images), HasBarcode: images > 1,
+			ImageCount: images, HasBarcode: images > 1,
 		}
 	}
 	return colaPage{
@@ -151,7 +151,7 @@ func exampleSavedSearchBody() cola.SavedSearchParams {
 func exampleSavedSearch() cola.SavedSearch {
 	asked := exampleSavedSearchBody()
 	created := time.Date(2026, 11, 20, 13, 14, 15, 0, time.UTC)
-	schedule := cola.Schedule{Active: true, Cadence: asked.Schedule.Cadence, Day: asked.Schedule.Day}
+	schedule := cola.Schedule{Active: true, Cadence: asked.Schedule.Cadence, Day: asked.Schedule.Day.V}
 	schedule.NextRunAt = cola.Some(cola.TimestampOf(schedule.Next(created)))
 	return cola.SavedSearch{
 		UUID: exampleUUID, Name: asked.Name, Filters: *asked.Filters, Schedule: &schedule, CreatedAt: cola.TimestampOf(created),

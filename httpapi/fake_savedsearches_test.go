@@ -59,6 +59,8 @@ func (f *fake) write(c cola.Caller, id string) (cola.QuotaState, error) {
 	return state, err
 }
 
+func (f *fake) SavedSearchNotes(cola.SavedSearchFilters) []string { return f.notes }
+
 func (f *fake) ChangeSavedSearch(_ context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error) {
 	f.changed = p
 	state, err := f.write(c, id)

@@ -24,6 +24,7 @@ var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // fake is a Service over a few records. Like the real one it checks parameters with their Normalize, spends one request of
 // the burst on every call, charges only what it hands out, and returns the quota state with errors too.
 type fake struct {
+	notes     []string // with every answer that has notes
 	label     cola.Cola
 	permittee cola.PermitteeDetail
 	ava       cola.AVADetail

@@ -178,21 +178,34 @@ type dataOf[T any] struct {
 	Data T `json:"data" doc:"The record."`
 }
 
+// notedOf is the body of an endpoint that answers with one object and may have something to say about it.
+type notedOf[T any] struct {
+	Data  T        `json:"data" doc:"The record."`
+	Notes []string `json:"notes,omitempty" nullable:"false" doc:"What to know about the record; present only when there is something to say." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
+}
+
 // rowsOf is the body of a reference list.
 type rowsOf[T any] struct {
-	Data []T       `json:"data" nullable:"false" doc:"The rows that match."`
-	Meta cola.Meta `json:"meta" doc:"How many rows match."`
+	Data  []T       `json:"data" nullable:"false" doc:"The rows that match."`
+	Meta  cola.Meta `json:"meta" doc:"How many rows match."`
+	Notes []string  `json:"notes,omitempty" nullable:"false" doc:"Why no row matches; present only when there is something to say." example:"[\"No row has the commodity \\\"beer\\\"; there are Distilled Spirits, Malt Beverage, Wine.\"]"`
 }
 
 // pageOf is the body of a reference list that comes in pages.
 type pageOf[T any] struct {
-	Data []T           `json:"data" nullable:"false" doc:"The rows of this page."`
-	Meta cola.PageMeta `json:"meta" doc:"Where this page stands."`
+	Data  []T           `json:"data" nullable:"false" doc:"The rows of this page."`
+	Meta  cola.PageMeta `json:"meta" doc:"Where this page stands."`
+	Notes []string      `json:"notes,omitempty" nullable:"false" doc:"Why no row matches; present only when there is something to say." example:"[\"No row has the commodity \\\"beer\\\"; there are Distilled Spirits, Malt Beverage, Wine.\"]"`
 }
 
 // rows renders a reference list.
 func rows[T any](l registry.List[T]) answer {
-	return answer{body: plain(rowsOf[T]{array(l.Rows), l.Meta})}
+	return answer{body: plain(rowsOf[T]{array(l.Rows), l.Meta, l.Notes})}
+}
+
+// page renders a page of a list.
+func page[T any](l registry.PageList[T]) answer {
+	return answer{body: plain(pageOf[T]{array(l.Rows), l.Meta, l.Notes})}
 }
 
 // array makes no rows an empty array, which JSON would otherwise show as null.

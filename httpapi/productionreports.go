@@ -4,7 +4,6 @@ import (
 	"reflect"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/registry"
 )
 
 func productionReportOperations(svc Service) []operation {
@@ -17,8 +16,6 @@ func productionReportOperations(svc Service) []operation {
 		Response:    reflect.TypeFor[pageOf[row]](),
 		Example:     exampleReports(),
 		Cost:        free,
-		call: list(svc.ProductionReports, func(l registry.PageList[row]) answer {
-			return answer{body: plain(pageOf[row]{array(l.Rows), l.Meta})}
-		}),
+		call:        list(svc.ProductionReports, page),
 	}}
 }

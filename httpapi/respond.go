@@ -29,6 +29,7 @@ func appendPagination(b []byte, p cola.Pagination) []byte {
 	b = strconv.AppendInt(append(b, `,"total":`...), int64(p.Total), 10)
 	b = strconv.AppendInt(append(b, `,"pages":`...), int64(p.Pages), 10)
 	b = strconv.AppendBool(append(b, `,"has_more":`...), p.HasMore)
+	b = strconv.AppendBool(append(b, `,"truncated_by_quota":`...), p.TruncatedByQuota)
 	if p.NextCursor != "" {
 		b = cola.AppendJSONString(append(b, `,"next_cursor":`...), p.NextCursor)
 	}

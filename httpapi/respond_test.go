@@ -35,7 +35,7 @@ func drawSummary(t *rapid.T) cola.ColaSummary {
 		HasBarcode:   rapid.Bool().Draw(t, "barcode"),
 	}
 	if rapid.Bool().Draw(t, "counted") {
-		s.ImageCount = cola.Some(rapid.Int().Draw(t, "images"))
+		s.ImageCount = rapid.Int().Draw(t, "images")
 	}
 	return s
 }

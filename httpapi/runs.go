@@ -80,7 +80,7 @@ func listWithin[P, T any](ask func(*http.Request, cola.Caller, P) (registry.Page
 		if err != nil {
 			return answer{}, state, err
 		}
-		return answer{body: plain(pageOf[T]{array(l.Rows), l.Meta})}, state, nil
+		return page(l), state, nil
 	}
 }
 

@@ -34,9 +34,7 @@ func savedSearchOperations(svc Service) []operation {
 			Response:    reflect.TypeFor[pageOf[search]](),
 			Example:     exampleSavedSearches(),
 			Cost:        free,
-			call: list(svc.SavedSearches, func(l registry.PageList[search]) answer {
-				return answer{body: plain(pageOf[search]{array(l.Rows), l.Meta})}
-			}),
+			call:        list(svc.SavedSearches, page),
 		},
 		createSavedSearch(svc),
 		previewSavedSearch(svc),
@@ -88,12 +86,14 @@ func changeSavedSearch(svc Service) operation {
 	ask := func(r *http.Request, caller cola.Caller, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState, error) {
 		return svc.ChangeSavedSearch(r.Context(), caller, pathValue(r, "uuid"), p)
 	}
-	render := func(s cola.SavedSearch) answer { return answer{body: plain(dataOf[cola.SavedSearch]{s})} }
+	render := func(s cola.SavedSearch) answer {
+		return answer{body: plain(notedOf[cola.SavedSearch]{s, svc.SavedSearchNotes(s.Filters)})}
+	}
 	return operation{
 		ID: "changeSavedSearch", Method: http.MethodPatch, Path: oneSavedSearchPath, Tag: tagSearches, Summary: "Change a saved search",
 		Description: "Changes what is given and leaves the rest. `filters` replace all of the filters there were. `schedule` is merged into the one there is: " +
 			"`{\"schedule\": {\"active\": false}}` pauses the search, `true` resumes it, `{\"schedule\": null}` removes the schedule; a search without one needs a whole one. " +
-			"Another cadence needs a day of its own. The outcome is held to the same rules as a new search, the limit of active schedules included. " +
+			"Another cadence starts on its default day unless `day` is given. The outcome is held to the same rules as a new search, the limit of active schedules included. " +
 			"A schedule that changes or is resumed is due at its first time from now on.\n\n" +
 			"The same change may be sent again without harm. An access token needs the scope `saved_searches:write`; an API key has it.",
 		PathParam: savedSearchID(),
@@ -101,8 +101,8 @@ func changeSavedSearch(svc Service) operation {
 			Type: reflect.TypeFor[cola.SavedSearchChangeParams](), Example: exampleChangeBody(), Media: media,
 			Doc: "What to change, at least one field. An unknown field is an error; null removes a schedule or its day, and is an error for a name, filters, cadence or active.",
 		},
-		Response: reflect.TypeFor[dataOf[cola.SavedSearch]](),
-		Example:  dataOf[cola.SavedSearch]{examplePausedSearch()},
+		Response: reflect.TypeFor[notedOf[cola.SavedSearch]](),
+		Example:  notedOf[cola.SavedSearch]{Data: examplePausedSearch()},
 		Cost:     free,
 		Errors:   []string{"BadSavedSearch", "InsufficientScope", "LimitReached", "UnsupportedMediaType"},
 		call:     withBody(svc, media, ask, render),
@@ -116,7 +116,7 @@ func createSavedSearch(svc Service) operation {
 	}
 	render := func(m registry.SavedSearchMade) answer {
 		return answer{
-			body:    plain(dataOf[cola.SavedSearch]{m.Search}),
+			body:    plain(notedOf[cola.SavedSearch]{m.Search, svc.SavedSearchNotes(m.Search.Filters)}),
 			created: basePath + savedSearchesPath + "/" + m.Search.UUID, replayed: m.Repeated,
 		}
 	}
@@ -135,8 +135,8 @@ func createSavedSearch(svc Service) operation {
 		},
 		Makes:    true,
 		Keyed:    true,
-		Response: reflect.TypeFor[dataOf[cola.SavedSearch]](),
-		Example:  dataOf[cola.SavedSearch]{exampleSavedSearch()},
+		Response: reflect.TypeFor[notedOf[cola.SavedSearch]](),
+		Example:  notedOf[cola.SavedSearch]{Data: exampleSavedSearch()},
 		Cost:     free,
 		Errors:   []string{"BadSavedSearch", "InsufficientScope", "Conflict", "UnsupportedMediaType"},
 		call:     withBody(svc, []string{mediaJSON}, ask, render),

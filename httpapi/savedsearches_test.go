@@ -18,7 +18,7 @@ import (
 func TestSavedSearchReachesTheService(t *testing.T) {
 	f := newFake()
 	resp := post(t, mustServe(t, f, io.Discard), createPath,
-		`{"name":"Oaks","filters":{"brand_name":"oak","type_wine":true,"container_can":false,"abv_min":12.5,"volume_unit":"liters","volume_max":"2"},"schedule":{"cadence":"monthly","day":28,"active":false}}`,
+		`{"name":"Oaks","filters":{"brand_name":"oak","type_wine":true,"container_can":false,"abv_min":12.5,"volume_unit":"liters","volume_max":2},"schedule":{"cadence":"monthly","day":28,"active":false}}`,
 		"Idempotency-Key: 5f0c2c1e")
 	if resp.StatusCode != http.StatusCreated {
 		t.Fatalf("status %d: %s", resp.StatusCode, mustRead(t, resp))

@@ -26,12 +26,12 @@ func TestChangeReachesTheService(t *testing.T) {
 	for body, want := range map[string]cola.SavedSearchChangeParams{
 		`{"name":"Elms"}`:                          {Name: "Elms"},
 		`{"filters":{},"schedule":null,"name":""}`: {Filters: &cola.SavedSearchFilters{}, Nulled: cola.Nulled{Nulls: []string{"schedule"}}},
-		`{"filters":{"abv_min":"12","query":""}}`:  {Filters: &cola.SavedSearchFilters{ABVMin: cola.Some(12.0)}},
+		`{"filters":{"abv_min":12,"query":""}}`:    {Filters: &cola.SavedSearchFilters{ABVMin: cola.Some(12.0)}},
 		`{"schedule":null,"name":"x"}`:             {Name: "x", Nulled: cola.Nulled{Nulls: []string{"schedule"}}},
 		`{"schedule":{"cadence":"daily","day":null}}`: {
 			Schedule: &cola.ScheduleChangeParams{Cadence: "daily"}, Nulled: cola.Nulled{Nulls: []string{"schedule.day"}},
 		},
-		`{"schedule":{"day":3,"active":"true"}}`: {Schedule: &cola.ScheduleChangeParams{Day: cola.Some(3), Active: cola.Some(true)}},
+		`{"schedule":{"day":3,"active":true}}`: {Schedule: &cola.ScheduleChangeParams{Day: cola.Some(3), Active: cola.Some(true)}},
 	} {
 		f := newFake()
 		resp := write(t, mustServe(t, f, io.Discard), http.MethodPatch, onePath, body)
@@ -78,7 +78,10 @@ func TestBodiesOfSavedSearchesAreStrict(t *testing.T) {
 		{"PATCH", onePath, `{"name":"a","name":"b"}`, "name", "It is given twice"},
 		{"PATCH", onePath, `{"name":"a","name":null}`, "name", "It is given twice"},
 		{"PATCH", onePath, `{"Name":"a"}`, "Name", "did you mean name?"},
-		{"PATCH", onePath, `{"schedule":"daily"}`, "schedule", "It is a text; send an object"},
+		{"PATCH", onePath, `{"schedule":"daily"}`, "schedule", "It is a string; send an object"},
+		{"PATCH", onePath, `{"schedule":{"day":"1"}}`, "schedule.day", "send an integer"},
+		{"POST", createPath, `{"name":7,"filters":{}}`, "name", "send a string"},
+		{"POST", previewPath, `{"filters":{"type_wine":"true"}}`, "filters.type_wine", "send a boolean"},
 		{"PATCH", onePath, `{"active":false}`, "active", "did you mean schedule.active?"},
 		{"PATCH", onePath, `{"approval_date_from":"2024-01-01"}`, "approval_date_from", "Approval dates are not part of a saved search"},
 		{"PATCH", onePath, `{"uuid":"x"}`, "uuid", "There is no such parameter"},

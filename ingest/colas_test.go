@@ -38,7 +38,7 @@ func TestColaValues(t *testing.T) {
 				c.ApprovalDate, c.ApplicationDate = cola.NewDate(2024, 2, 29), cola.NewDate(2024, 1, 1)
 			}},
 		{`"wine_vintage_year":"2019","image_count":2.0`,
-			func(c *cola.Cola) { c.WineVintageYear, c.ImageCount = cola.Some(2019), cola.Some(2) }},
+			func(c *cola.Cola) { c.WineVintageYear, c.ImageCount = cola.Some(2019), 2 }},
 		{`"abv":"13.5","volume":750,"volume_unit":"Milliliters"`,
 			func(c *cola.Cola) { c.ABV, c.Volume, c.VolumeUnit = cola.Some(13.5), cola.Some(750.0), "milliliters" }},
 		{`"is_resubmission":"yes","is_distinctive_container":0,"for_resubmission_ttb_id":6090001000048`, func(c *cola.Cola) {
@@ -55,8 +55,8 @@ func TestColaValues(t *testing.T) {
 			c.Barcodes = []cola.Barcode{{BarcodeValue: "36000291452", BarcodeType: "UPC-A", WidthPixels: cola.Some(210)}}
 			c.HasBarcode, c.BarcodeValue, c.BarcodeType = true, "36000291452", "UPC-A"
 		}},
-		{`"images":[{"ttb_image_id":"x-1","container_position":"Back"},{"ttb_image_id":"x-2","image_index":7}]`, func(c *cola.Cola) {
-			c.Images = []cola.Image{{TTBImageID: "x-1", ContainerPosition: "back"}, {TTBImageID: "x-2", ImageIndex: 7}}
+		{`"images":[{"ttb_image_id":"x-1","container_position":"Back","extension_type":"png"},{"ttb_image_id":"x-2","image_index":7,"image_url":"/x.jpg"}]`, func(c *cola.Cola) {
+			c.Images = []cola.Image{{TTBImageID: "x-1", ContainerPosition: "back", ExtensionType: "png"}, {TTBImageID: "x-2", ImageIndex: 7, ContainerPosition: "other", ExtensionType: "jpg", ImageURL: "/x.jpg"}}
 		}},
 		{`"abv":1,"abv":2`, func(c *cola.Cola) { c.ABV = cola.Some(2.0) }},
 	} {
@@ -160,13 +160,13 @@ func TestColaPartial(t *testing.T) {
 }
 
 func withoutImages(c *cola.Cola) {
-	c.Images, c.ImageCount, c.MainImageURL = []cola.Image{}, cola.Opt[int]{}, ""
+	c.Images, c.ImageCount, c.MainImageURL = []cola.Image{}, 0, ""
 	c.HasFrontImage, c.HasBackImage, c.HasNeckImage, c.HasStripImage = cola.Opt[bool]{}, cola.Opt[bool]{}, cola.Opt[bool]{}, cola.Opt[bool]{}
 }
 
 // TestColaClearing: clearing what other fields are known through clears those too, unless the row states them.
 func TestColaClearing(t *testing.T) {
-	const images = `"images":[{"ttb_image_id":"x","container_position":"front","image_url":"u"}]`
+	const images = `"images":[{"ttb_image_id":"x","container_position":"front","image_url":"u.jpg"}]`
 	const start = `{` + newRow + `,` + images + `,"barcode_value":"12","barcode_type":"EAN"}`
 	for _, test := range []struct {
 		row  string
@@ -174,7 +174,7 @@ func TestColaClearing(t *testing.T) {
 	}{
 		{`{"ttb_id":"24001001000001","images":[]}`, withoutImages},
 		{`{"ttb_id":"24001001000001","images":null}`, withoutImages},
-		{`{"ttb_id":"24001001000001","images":[],"image_count":2}`, func(c *cola.Cola) { withoutImages(c); c.ImageCount = cola.Some(2) }},
+		{`{"ttb_id":"24001001000001","images":[],"image_count":2}`, func(c *cola.Cola) { withoutImages(c); c.ImageCount = 2 }},
 		{`{"ttb_id":"24001001000001","barcode_value":null}`, func(c *cola.Cola) { c.BarcodeValue, c.BarcodeType, c.HasBarcode = "", "", false }},
 		{`{"ttb_id":"24001001000001","barcode_value":"34"}`, func(c *cola.Cola) { c.BarcodeValue = "34" }},
 		{"ttb_id,images,barcode_value\n24001001000001,\\N,\\N", func(c *cola.Cola) {
@@ -186,7 +186,7 @@ func TestColaClearing(t *testing.T) {
 			st := newFakeStore()
 			mustImport(t, st, Colas, texts(start)...)
 			want := st.colas[theID]
-			if want.MainImageURL != "u" || want.ImageCount != cola.Some(1) || want.BarcodeType != "EAN" {
+			if want.MainImageURL != "u.jpg" || want.ImageCount != 1 || want.BarcodeType != "EAN" {
 				t.Fatalf("the label begins as %+v", want)
 			}
 			test.want(&want)
@@ -226,7 +226,7 @@ func TestVolumeWithoutUnit(t *testing.T) {
 func TestColaCSV(t *testing.T) {
 	text := "\ufeffttb_id,brand_name,product_type,permit_number,address_zip_code,grape_varietals,llm_liquor_grains,barcodes,colour,brand_name\n" +
 		`24001001000001,"OAK, OLD",wine,CA-W-1,7927,"Merlot, Syrah",rye|"corn",,red,B` + "\n" +
-		`24001001000002,OAK,wine,CA-W-1,,Merlot|Syrah,"[""rye"",""a, b""]","[{""barcode_value"":""1""}]",,` + "\n" +
+		`24001001000002,OAK,wine,CA-W-1,,Merlot|Syrah,"[""rye"",""a, b""]","[{""barcode_value"":""1"",""barcode_type"":""X""}]",,` + "\n" +
 		`24001001000003,OAK,wine` + "\n" +
 		`24001001000004,OAK,wine,CA-W-1,,,,,,,,` + "\n" +
 		`24001001000005,OAK,wine,CA-W-1,,,,[1],,` + "\n" +
@@ -267,7 +267,7 @@ func TestColaCSV(t *testing.T) {
 }
 
 func TestUnknownKeys(t *testing.T) {
-	row := `{` + newRow + `,"brandname":1,"colour":[{}],"images":[{"ttb_image_id":"x","colr":1},{"ttb_image_id":"y","colr":1}]}` + "\n"
+	row := `{` + newRow + `,"brandname":1,"colour":[{}],"images":[{"ttb_image_id":"x","colr":1,"extension_type":"jpg"},{"ttb_image_id":"y","colr":1,"extension_type":"jpg"}]}` + "\n"
 	report := mustImport(t, newFakeStore(), Colas, texts(row+row)...)
 	want := []Warning{
 		{"-", `unknown field "images[].colr" is ignored`, 4},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -72,12 +73,20 @@ type rowSpan struct {
 	rawRow
 }
 
+// withoutPath returns the cause of an error that names a file, for messages that name it themselves.
+func withoutPath(err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s: %w", failed.Op, failed.Err)
+	}
+	return err
+}
+
 // source reads one source. The error is a SourceError when the source is at fault, else the store's or the context's.
 func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	p.run.opts.Logger.Info("import begins", "kind", p.run.report.Kind, "source", s.Name, "bytes", s.Size)
 	r, err := s.Open()
 	if err != nil {
-		return &SourceError{Source: s.Name, Err: err}
+		return &SourceError{Source: s.Name, Err: withoutPath(err)}
 	}
 	counted := newCountingReader(r)
 	defer counted.Close()

@@ -43,7 +43,7 @@ func drawLabel(t *rapid.T, id int) cola.Cola {
 		ProductType:       cola.ProductType(rapid.SampledFrom(cola.ProductTypes()).Draw(t, "type")),
 		PermitNumber:      rapid.StringMatching(`[A-Z]{2}-[A-Z]-[0-9]{1,5}`).Draw(t, "permit"),
 		ApplicationStatus: cola.Text(rapid.SampledFrom(append(cola.Statuses(), "")).Draw(t, "status")),
-		ApprovalDate:      cola.Date(optional(t, days, "approval").V), ImageCount: optional(t, rapid.IntRange(0, 9), "images"),
+		ApprovalDate:      cola.Date(optional(t, days, "approval").V), ImageCount: rapid.IntRange(0, 9).Draw(t, "images"),
 	}}
 	c.ABV = optional(t, rapid.Float64Range(0, 100), "abv")
 	c.WineVintageYear = optional(t, rapid.IntRange(1900, 2030), "vintage")

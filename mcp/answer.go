@@ -14,7 +14,6 @@ import (
 type answer struct {
 	notes   []string // sentences of ours, apart from the data
 	data    []byte   // JSON, cleaned
-	rows    int      // of a list in the data that has no pages
 	beside  []field  // members of ours that follow it
 	charged *charged
 }

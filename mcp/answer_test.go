@@ -25,7 +25,7 @@ func TestLargestAnswers(t *testing.T) {
 		for i := range 100 {
 			f.labels = append(f.labels, cola.ColaSummary{
 				TTBID: cola.TTBID(11054001000000 + i), BrandName: string(huge(size)), ProductName: huge(size), ProductType: cola.DistilledSpirits, ClassName: huge(size),
-				OriginName: huge(size), PermitNumber: "DSP-KY-113", ApplicationStatus: cola.StatusSurrendered, ApprovalDate: cola.NewDate(2026, 11, 4), ImageCount: cola.Some(500),
+				OriginName: huge(size), PermitNumber: "DSP-KY-113", ApplicationStatus: cola.StatusSurrendered, ApprovalDate: cola.NewDate(2026, 11, 4), ImageCount: 500,
 			})
 			f.permittees = append(f.permittees, cola.PermitteeSummary{PermitNumber: string(huge(size)), CompanyName: huge(size), OperatingName: huge(size), PermitteeType: huge(size)})
 			f.reports = append(f.reports, cola.ProductionReport{Commodity: string(huge(size)), StatisticalGroup: huge(size), StatisticalCategory: huge(size), StatisticalDetail: huge(size), Value: cola.Some(1e15)})

@@ -54,7 +54,7 @@ func searchAVAs(ctx context.Context, svc Service, c cola.Caller, p avaSearchArgs
 		return a, state, err
 	}
 	a = putList(v, rows, []asked{{"q", p.Q}, {"state", p.State}})
-	if a.rows == 0 && p.Current.V {
+	if len(rows.Rows) == 0 && p.Current.V {
 		a.note("Superseded boundaries and removed areas were left out. Set current to false to include them.")
 	}
 	return a, state, nil

@@ -69,9 +69,7 @@ func searchColas(ctx context.Context, svc Service, c cola.Caller, p searchArgs) 
 		a.note("These are %d of %d labels. For more, call search_colas again with the same filters and cursor set to pagination.next_cursor.",
 			given, page.Pagination.Total)
 	}
-	if page.Pagination.Total == 0 {
-		noteUnmatched(ctx, svc, &a, &p)
-	}
+	a.notes = append(a.notes, page.Notes...)
 	a.put(v.append(nil, svc.Rows(page.Colas)))
 	a.beside = append([]field{{"pagination", page.Pagination}}, a.beside...)
 	return a, state, nil

@@ -30,6 +30,7 @@ var errBroken = errors.New("disk full of secrets")
 // fake is a Service over a few records. Like the real one it checks parameters with their Normalize, spends one request of the
 // burst on every call but a look, and charges only what it hands out.
 type fake struct {
+	notes      []string // of every answer that has notes
 	labels     []cola.ColaSummary
 	label      cola.Cola
 	permittee  cola.PermitteeDetail
@@ -66,7 +67,7 @@ func newFake() *fake {
 	row := func(id cola.TTBID, product, class cola.Text, approved cola.Date) cola.ColaSummary {
 		return cola.ColaSummary{
 			TTBID: id, BrandName: "RAVEN & OAK", ProductName: product, ProductType: cola.Wine, ClassName: class, OriginName: "OREGON",
-			PermitNumber: "BWN-OR-16677", ApplicationStatus: cola.StatusApproved, ApprovalDate: approved, ImageCount: cola.Some(1), HasBarcode: true,
+			PermitNumber: "BWN-OR-16677", ApplicationStatus: cola.StatusApproved, ApprovalDate: approved, ImageCount: 1, HasBarcode: true,
 		}
 	}
 	f.company = "RAVEN & OAK WINERY LLC"
@@ -99,7 +100,7 @@ func newFake() *fake {
 	f.saved = []cola.SavedSearch{{
 		UUID: savedUUID, Name: "New Oak brands", Filters: cola.SavedSearchFilters{BrandName: "oak", TypeWine: cola.Some(true)},
 		Schedule: &cola.Schedule{
-			Active: true, Cadence: cola.CadenceWeekly, Day: cola.Some(1), NextRunAt: cola.Some(cola.TimestampOf(now.AddDate(0, 0, 3))),
+			Active: true, Cadence: cola.CadenceWeekly, Day: 1, NextRunAt: cola.Some(cola.TimestampOf(now.AddDate(0, 0, 3))),
 		},
 		CreatedAt: cola.TimestampOf(now), DashboardURL: "https://" + testHost + "/saved-searches", ManageURL: "https://" + testHost + "/saved-searches/" + savedUUID,
 	}}
@@ -109,7 +110,7 @@ func newFake() *fake {
 			"year": {"2018", "2019"}, "commodity": {"Beer", "Wine"}, "report_type": {"monthly"}, "statistical_group": {"Barrels Produced"},
 			"statistical_detail": {"Production"},
 		},
-		Categories: []string{"Wine", "Wine > Red Wine", "Wine > White Wine"}, Origins: []string{"AUSTRIA", "FRANCE", "OREGON"}, States: []string{"CA", "CO", "NJ", "OR"}}
+		Categories: []string{"Wine", "Wine > Red Wine", "Wine > White Wine"}, Places: []string{"AUSTRIA", "FRANCE", "OREGON"}, States: []string{"CA", "CO", "NJ", "OR"}}
 	return f
 }
 
@@ -202,7 +203,7 @@ func (f *fake) SearchColasFit(ctx context.Context, _ cola.Caller, p cola.SearchP
 	given, more, state := page(f, found, f.search.PerPage, fit)
 	result := registry.ColaPage{Colas: given, Pagination: cola.Pagination{
 		Mode: "offset", Page: 1, PerPage: f.search.PerPage, Total: len(found), Pages: pages(len(found), f.search.PerPage), HasMore: more,
-	}}
+	}, Notes: f.notes}
 	if more {
 		result.Pagination.NextCursor = "AQAB"
 	}
@@ -282,7 +283,7 @@ func rowsFor[T any](ctx context.Context, f *fake, invalid error, rows ...T) (reg
 	if err != nil {
 		return registry.List[T]{}, state, err
 	}
-	return registry.List[T]{Rows: rows, Meta: cola.Meta{Total: len(rows)}}, state, nil
+	return registry.List[T]{Rows: rows, Meta: cola.Meta{Total: len(rows)}, Notes: f.notes}, state, nil
 }
 
 func (f *fake) ProcessingTimes(ctx context.Context, _ cola.Caller, p cola.ProcessingTimeParams) (registry.List[cola.ProcessingTime], cola.QuotaState, error) {
@@ -310,7 +311,7 @@ func (f *fake) ProductionReports(ctx context.Context, _ cola.Caller, p cola.Prod
 		return registry.PageList[cola.ProductionReport]{}, state, err
 	}
 	rows := l.Rows[:min(len(l.Rows), q.PerPage)]
-	return registry.PageList[cola.ProductionReport]{Rows: rows, Meta: cola.PageMeta{Total: len(l.Rows), Page: q.Page, PerPage: q.PerPage, HasMore: len(rows) < len(l.Rows)}}, state, nil
+	return registry.PageList[cola.ProductionReport]{Rows: rows, Meta: cola.PageMeta{Total: len(l.Rows), Page: q.Page, PerPage: q.PerPage, HasMore: len(rows) < len(l.Rows)}, Notes: f.notes}, state, nil
 }
 
 func (f *fake) AVAs(ctx context.Context, _ cola.Caller, p cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error) {

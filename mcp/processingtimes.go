@@ -49,7 +49,6 @@ func getProcessingTimes(ctx context.Context, svc Service, c cola.Caller, p times
 	kind := cmp.Or(p.Problems.Choice("kind", p.Kind, timesKinds), timesKinds[0])
 	p.checkFilters(kind)
 	filters := p.given(timesFilters[kind])
-	var words func(registry.Words) registry.ListWords
 	switch kind {
 	case "formula":
 		var rows registry.List[cola.FormulaProcessingTime]
@@ -57,22 +56,16 @@ func getProcessingTimes(ctx context.Context, svc Service, c cola.Caller, p times
 			Decoded: p.Decoded, FormulaType: p.FormulaType, Commodity: p.Commodity, Latest: p.Latest,
 		})
 		a = putList(v, rows, append(filters, p.latest()))
-		words = func(w registry.Words) registry.ListWords { return w.FormulaTimes }
 	case "registration":
 		var rows registry.List[cola.RegistrationProcessingTime]
 		rows, state, err = svc.RegistrationProcessingTimes(ctx, c, cola.RegistrationProcessingTimeParams{
 			Decoded: p.Decoded, Category: p.Category, ApplicationType: p.ApplicationType, Latest: p.Latest,
 		})
 		a = putList(v, rows, append(filters, p.latest()))
-		words = func(w registry.Words) registry.ListWords { return w.RegistrationTimes }
 	default:
 		var rows registry.List[cola.ProcessingTime]
 		rows, state, err = svc.ProcessingTimes(ctx, c, cola.ProcessingTimeParams{Decoded: p.Decoded, Commodity: p.Commodity, Latest: p.Latest})
 		a = putList(v, rows, append(filters, p.latest()))
-		words = func(w registry.Words) registry.ListWords { return w.Times }
-	}
-	if err == nil && a.rows == 0 {
-		noteWords(ctx, svc, &a, words, filters...)
 	}
 	return a, state, err
 }
@@ -83,6 +76,9 @@ func (p *timesArgs) values() map[string]string {
 		"commodity": p.Commodity, "formula_type": p.FormulaType, "category": p.Category, "application_type": p.ApplicationType,
 	}
 }
+
+// asked is a filter of a reference list and its value.
+type asked struct{ filter, value string }
 
 // given returns the named filters with their values, in order.
 func (p *timesArgs) given(names []string) (given []asked) {
@@ -144,7 +140,7 @@ func putList[T any](v view, list registry.List[T], filters []asked) (a answer) {
 		}
 		a.notes = append(a.notes, note)
 	}
-	a.rows = kept
+	a.notes = append(a.notes, list.Notes...)
 	a.put(v.append(nil, emptyRows(list.Rows[:kept])))
 	a.add("meta", list.Meta)
 	return a

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"reflect"
-	"strconv"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
@@ -35,9 +34,6 @@ func listProductionReports(ctx context.Context, svc Service, c cola.Caller, p re
 		return a, state, err
 	}
 	putPage(&a, v, page, "list_production_reports")
-	if page.Meta.Total == 0 {
-		noteWords(ctx, svc, &a, func(w registry.Words) registry.ListWords { return w.Reports }, p.given()...)
-	}
 	return a, state, nil
 }
 
@@ -52,21 +48,7 @@ func putPage[T any](a *answer, v view, page registry.PageList[T], name string) {
 	case at.HasMore && at.Page < cola.MaxPage:
 		a.note("These are %d of %d rows. For more, call %s again with the same filters and page %d.", kept, at.Total, name, at.Page+1)
 	}
+	a.notes = append(a.notes, page.Notes...)
 	a.put(v.append(nil, emptyRows(page.Rows[:kept])))
 	a.add("meta", page.Meta)
-}
-
-// given returns the filters with their values as text.
-func (p *reportArgs) given() []asked {
-	year, month := "", ""
-	if p.Year.OK {
-		year = strconv.Itoa(p.Year.V)
-	}
-	if p.Month.OK {
-		month = strconv.Itoa(p.Month.V)
-	}
-	return []asked{
-		{"year", year}, {"month", month}, {"commodity", p.Commodity}, {"report_type", p.ReportType},
-		{"statistical_group", p.StatisticalGroup}, {"statistical_detail", p.StatisticalDetail},
-	}
 }

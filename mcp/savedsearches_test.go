@@ -185,7 +185,7 @@ func TestProblemsOfSavedSearches(t *testing.T) {
 		}
 	}
 	for arguments, form := range map[string]string{
-		`{"name":"x","filters":"{\"brand_name\":\"oak\"}"}`: `It is a text; send an object, such as {"query": "barrel aged", "brand_name": "oak"}.`,
+		`{"name":"x","filters":"{\"brand_name\":\"oak\"}"}`: `It is a string; send an object, such as {"query": "barrel aged", "brand_name": "oak"}.`,
 		`{"name":"x","filters":["brand_name"]}`:             `It is an array; send an object, such as {"query": "barrel aged", "brand_name": "oak"}.`,
 	} {
 		if got := call(t, mustServe(t, newFake(), io.Discard), "create_saved_search", arguments); !cmp.Equal(got.problems(t)["filters"], any([]any{form})) {

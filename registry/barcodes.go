@@ -10,8 +10,8 @@ import (
 // barcodeColas is how many labels a barcode lookup returns at most.
 const barcodeColas = 100
 
-// Barcode returns the labels that carry a barcode, newest approval first. It costs a list record a label returned; not
-// finding any is free, and the list is cut to the list records that are left.
+// Barcode returns the labels that carry a barcode, newest approval first. It costs a list record for each label returned; a
+// barcode that no label carries is free. The list is cut to the list records that are left, and TruncatedByQuota says so.
 func (s *Service) Barcode(ctx context.Context, c cola.Caller, value string) (cola.BarcodeResult, cola.QuotaState, error) {
 	return s.BarcodeFit(ctx, c, value, nil)
 }
@@ -33,6 +33,7 @@ func (s *Service) BarcodeFit(ctx context.Context, c cola.Caller, value string, f
 	if err != nil {
 		return cola.BarcodeResult{}, grant.State, err
 	}
+	found.TruncatedByQuota = grant.Units < len(found.Colas)
 	found.Colas = found.Colas[:grant.Units]
 	return found, grant.State, nil
 }

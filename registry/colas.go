@@ -16,10 +16,11 @@ type ColaPage struct {
 	Colas      []cola.ColaSummary
 	Pagination cola.Pagination
 	Defaults   *cola.DefaultsApplied // nil unless the default date window is active
+	Notes      []string              // sentences on how the search was read, and why it found nothing
 }
 
-// SearchColas returns a page of the labels that match, newest approval first. It costs a list record a label returned; a
-// page is cut to the list records that are left.
+// SearchColas returns a page of the labels that match, newest approval first. It costs a list record for each label
+// returned. A page is cut to the list records that are left, and TruncatedByQuota says so.
 func (s *Service) SearchColas(ctx context.Context, c cola.Caller, p cola.SearchParams) (ColaPage, cola.QuotaState, error) {
 	return s.SearchColasFit(ctx, c, p, nil)
 }
@@ -49,10 +50,14 @@ func (s *Service) searchColas(ctx context.Context, c cola.Caller, p cola.SearchP
 	if err != nil {
 		return ColaPage{}, nil, grant.State, err
 	}
-	if grant.Units < len(found.Rows) {
+	truncated := grant.Units < len(found.Rows)
+	if truncated {
 		found.Rows, found.HasMore = found.Rows[:grant.Units], true
 	}
-	return colaPage(q, found.Rows, found.Total, found.HasMore), view, grant.State, nil
+	page := colaPage(q, found.Rows, found.Total, found.HasMore)
+	page.Pagination.TruncatedByQuota = truncated
+	page.Notes = searchNotes(view, &p, &q, found.Total)
+	return page, view, grant.State, nil
 }
 
 func colaPage(q cola.ColaSearch, rows []cola.ColaSummary, total int, more bool) ColaPage {

@@ -71,7 +71,7 @@ func (w *world) mustExplain(t *testing.T, c cola.Caller, uuid string, label cola
 // traced is what is known of a label that arrived on 18 November to a search that was made on the 2nd and ran last on the 16th.
 func traced(change func(*store.Trace)) store.Trace {
 	ran := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
-	plan := cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: cola.Some(1), NextRunAt: cola.Some(cola.TimestampOf(ran.AddDate(0, 0, 7)))}
+	plan := cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: 1, NextRunAt: cola.Some(cola.TimestampOf(ran.AddDate(0, 0, 7)))}
 	t := store.Trace{
 		Search:  cola.SavedSearch{Filters: cola.SavedSearchFilters{BrandName: "oak"}, Schedule: &plan, CreatedAt: cola.TimestampOf(ran.AddDate(0, 0, -14))},
 		Mark:    store.Mark{At: ran, Revision: arrivedOn(16)},

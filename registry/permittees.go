@@ -16,8 +16,8 @@ type PermitteePage struct {
 	Pagination cola.Pagination
 }
 
-// SearchPermittees returns a page of the permittees that match, most labels first. It costs a list record a permittee
-// returned; a page is cut to the list records that are left.
+// SearchPermittees returns a page of the permittees that match, most labels first. It costs a list record for each permittee
+// returned. A page is cut to the list records that are left, and TruncatedByQuota says so.
 func (s *Service) SearchPermittees(ctx context.Context, c cola.Caller, p cola.PermitteeParams) (PermitteePage, cola.QuotaState, error) {
 	return s.SearchPermitteesFit(ctx, c, p, nil)
 }
@@ -41,12 +41,13 @@ func (s *Service) SearchPermitteesFit(ctx context.Context, c cola.Caller, p cola
 	if err != nil {
 		return PermitteePage{}, grant.State, err
 	}
-	if grant.Units < len(found.Rows) {
+	truncated := grant.Units < len(found.Rows)
+	if truncated {
 		found.Rows, found.HasMore = found.Rows[:grant.Units], true
 	}
 	return PermitteePage{Permittees: found.Rows, Pagination: cola.Pagination{
 		Mode: "offset", Page: q.Page, PerPage: q.PerPage,
-		Total: found.Total, Pages: pageCount(found.Total, q.PerPage), HasMore: found.HasMore,
+		Total: found.Total, Pages: pageCount(found.Total, q.PerPage), HasMore: found.HasMore, TruncatedByQuota: truncated,
 	}}, grant.State, nil
 }
 

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -11,25 +12,39 @@ import (
 
 // List is a whole list of reference data.
 type List[T any] struct {
-	Rows []T
-	Meta cola.Meta
+	Rows  []T
+	Meta  cola.Meta
+	Notes []string // why there are no rows
 }
 
 // PageList is a page of a list of reference data.
 type PageList[T any] struct {
-	Rows []T
-	Meta cola.PageMeta
+	Rows  []T
+	Meta  cola.PageMeta
+	Notes []string // why there are no rows
 }
 
 // list answers a free list operation from the rows that find returns. It calls find only once the
-// request is admitted.
-func list[T any](ctx context.Context, s *Service, c cola.Caller, invalid error, find func(*store.ReferenceSets) []T) (List[T], cola.QuotaState, error) {
+// request is admitted. Without rows, notes explains why.
+func list[T any](ctx context.Context, s *Service, c cola.Caller, invalid error, find func(*store.ReferenceSets) []T,
+	notes func(Words) []string,
+) (List[T], cola.QuotaState, error) {
 	state, err := s.free(ctx, c, invalid)
 	if err != nil {
 		return List[T]{}, state, err
 	}
 	found := find(s.references.Load())
-	return List[T]{Rows: found, Meta: cola.Meta{Total: len(found)}}, state, nil
+	list := List[T]{Rows: found, Meta: cola.Meta{Total: len(found)}}
+	if len(found) == 0 {
+		list.Notes = notes(s.referenceWords())
+	}
+	return list, state, nil
+}
+
+// referenceWords returns the words of the reference lists alone.
+func (s *Service) referenceWords() (w Words) {
+	w.list(s.references.Load())
+	return w
 }
 
 // free admits a request that costs nothing, or refuses it when its parameters are invalid.
@@ -80,7 +95,7 @@ func (s *Service) ProcessingTimes(ctx context.Context, c cola.Caller, p cola.Pro
 	return list(ctx, s, c, err, func(r *store.ReferenceSets) []row {
 		found := filter(r.ProcessingTimes, func(t *row) bool { return is(q.Commodity, t.Commodity) })
 		return newest(q.Latest.V, found, func(t *row) (string, cola.Date) { return t.Commodity, t.SnapshotDate })
-	})
+	}, func(w Words) []string { return w.Times.notes(listFilter{"commodity", q.Commodity}) })
 }
 
 // FormulaProcessingTimes returns how long formula applications take, newest snapshot first. It is free.
@@ -90,6 +105,8 @@ func (s *Service) FormulaProcessingTimes(ctx context.Context, c cola.Caller, p c
 	return list(ctx, s, c, err, func(r *store.ReferenceSets) []row {
 		found := filter(r.FormulaProcessingTimes, func(t *row) bool { return is(q.Commodity, t.Commodity) && is(q.FormulaType, t.FormulaType) })
 		return newest(q.Latest.V, found, func(t *row) ([2]string, cola.Date) { return [2]string{t.Commodity, t.FormulaType}, t.SnapshotDate })
+	}, func(w Words) []string {
+		return w.FormulaTimes.notes(listFilter{"commodity", q.Commodity}, listFilter{"formula_type", q.FormulaType})
 	})
 }
 
@@ -100,6 +117,8 @@ func (s *Service) RegistrationProcessingTimes(ctx context.Context, c cola.Caller
 	return list(ctx, s, c, err, func(r *store.ReferenceSets) []row {
 		found := filter(r.RegistrationProcessingTimes, func(t *row) bool { return is(q.Category, t.Category) && is(q.ApplicationType, t.ApplicationType) })
 		return newest(q.Latest.V, found, func(t *row) ([2]string, cola.Date) { return [2]string{t.Category, t.ApplicationType}, t.ReportMonth })
+	}, func(w Words) []string {
+		return w.RegistrationTimes.notes(listFilter{"category", q.Category}, listFilter{"application_type", q.ApplicationType})
 	})
 }
 
@@ -114,9 +133,23 @@ func (s *Service) ProductionReports(ctx context.Context, c cola.Caller, p cola.P
 	total := len(found)
 	first := min((q.Page-1)*q.PerPage, total)
 	last := min(first+q.PerPage, total)
-	return PageList[cola.ProductionReport]{Rows: found[first:last], Meta: cola.PageMeta{
+	list := PageList[cola.ProductionReport]{Rows: found[first:last], Meta: cola.PageMeta{
 		Total: total, Page: q.Page, PerPage: q.PerPage, HasMore: last < total,
-	}}, state, nil
+	}}
+	if total == 0 {
+		list.Notes = s.referenceWords().Reports.notes(listFilter{"year", shownInt(q.Year)}, listFilter{"month", shownInt(q.Month)},
+			listFilter{"commodity", q.Commodity}, listFilter{"report_type", q.ReportType},
+			listFilter{"statistical_group", q.StatisticalGroup}, listFilter{"statistical_detail", q.StatisticalDetail})
+	}
+	return list, state, nil
+}
+
+// shownInt writes a number, empty when it is not given.
+func shownInt(n cola.Opt[int]) string {
+	if !n.OK {
+		return ""
+	}
+	return strconv.Itoa(n.V)
 }
 
 // reports returns the rows that match a search.
@@ -144,7 +177,7 @@ func (s *Service) AVAs(ctx context.Context, c cola.Caller, p cola.AVAParams) (Li
 			}
 		}
 		return found
-	})
+	}, func(w Words) []string { return w.AVAs.notes(listFilter{"state", q.State}, listFilter{"q", q.Q}) })
 }
 
 func inState(state string, states []string) bool {

@@ -221,7 +221,7 @@ func TestPageIsCutToTheQuota(t *testing.T) {
 	w.spend(t, c, 9_990)
 	params := cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1)}
 	cut, state, err := w.SearchColas(t.Context(), c, params)
-	if err != nil || len(cut.Colas) != 10 || !cut.Pagination.HasMore || cut.Pagination.NextCursor == "" || state.ListRecordsRemaining() != 0 {
+	if err != nil || len(cut.Colas) != 10 || !cut.Pagination.HasMore || cut.Pagination.NextCursor == "" || !cut.Pagination.TruncatedByQuota || state.ListRecordsRemaining() != 0 {
 		t.Fatalf("%d rows, %+v, %+v, %v; want 10 rows and more to come", len(cut.Colas), cut.Pagination, state, err)
 	}
 	_, _, err = w.SearchColas(t.Context(), c, params)
@@ -235,6 +235,9 @@ func TestPageIsCutToTheQuota(t *testing.T) {
 	params.Cursor = cut.Pagination.NextCursor
 	rest := w.newest(t, c, params)
 	whole := w.newest(t, w.mustCaller(t, "whole@example.com", cola.TierPro), cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(30)})
+	if again, _, err := w.SearchColas(t.Context(), c, params); err != nil || again.Pagination.TruncatedByQuota {
+		t.Errorf("with enough left the page is %+v, %v", again.Pagination, err)
+	}
 	if got := append(cut.Colas, rest...); !slices.Equal(got, whole) {
 		t.Error("the cut page and the one its cursor leads to are not the whole")
 	}
@@ -260,7 +263,7 @@ func TestSingleRecords(t *testing.T) {
 	var withImages cola.ColaSummary
 	rows := w.newest(t, c, cola.SearchParams{PerPage: cola.Some(100)})
 	for _, row := range rows {
-		if row.ImageCount.Or(0) > 0 {
+		if row.ImageCount > 0 {
 			withImages = row
 		}
 	}

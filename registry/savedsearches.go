@@ -57,6 +57,12 @@ func (s *Service) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.S
 	return made, state, err
 }
 
+// SavedSearchNotes returns what to tell the owner of a saved search about its filters: how an ambiguous country was read, and
+// which words no label has yet. It is not metered: call it for an admitted request.
+func (s *Service) SavedSearchNotes(f cola.SavedSearchFilters) []string {
+	return wordsIn(s.index.View()).SavedSearchNotes(f)
+}
+
 // onceOf says by what a creation that is sent again is known.
 func onceOf(c cola.Caller, key string, search cola.SavedSearch) store.Once {
 	once := store.Once{Fingerprint: search.Fingerprint()}

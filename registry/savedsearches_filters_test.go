@@ -231,3 +231,24 @@ func optionCases() []filterCase {
 	}
 	return cases
 }
+
+// TestTheTwoGeorgias: words for the United States never find labels from the country Georgia, whose labels have the same
+// origin name; the name finds both, and each has a code of its own.
+func TestTheTwoGeorgias(t *testing.T) {
+	w := mustWorld(t, 50)
+	w.mustKeepBothGeorgias(t)
+	const state, country = cola.TTBID(11054001000048), cola.TTBID(11054001000049)
+	for word, want := range map[string][]cola.TTBID{
+		"american": {state}, "usa": {state}, "us": {state}, "united states": {state}, "GA": {state}, "GE": {country}, "geo": {country},
+		"georgia": {state, country}, "georgian": {state, country},
+	} {
+		for name, q := range map[string]cola.Query{
+			"origin": {OriginNames: cola.OriginNames(word)}, "country": cola.SavedSearchFilters{Country: word}.AsQuery(),
+		} {
+			q.Text = "tbilisi"
+			if diff := cmp.Diff(want, w.idsFound(q)); diff != "" {
+				t.Errorf("%s %s (-want +got):\n%s", name, word, diff)
+			}
+		}
+	}
+}

@@ -86,7 +86,7 @@ func TestCreateSavedSearch(t *testing.T) {
 	id := made.Search.UUID
 	want := cola.SavedSearch{
 		UUID: id, Name: "New oak", Filters: cola.SavedSearchFilters{BrandName: "oak"},
-		Schedule: &cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: cola.Some(1),
+		Schedule: &cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: 1,
 			NextRunAt: cola.Some(cola.TimestampOf(time.Date(2026, 11, 23, cola.RunHour, 0, 0, 0, time.UTC)))},
 		CreatedAt: cola.TimestampOf(instant),
 		ManageURL: publicURL + "/saved-searches/" + id, DashboardURL: publicURL + "/saved-searches",

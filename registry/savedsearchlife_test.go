@@ -68,11 +68,11 @@ func TestSavedSearchIsChanged(t *testing.T) {
 	made := w.mustSave(t, c, alert("oaks")).Search
 	w.advance(7 * 24 * time.Hour) // past its first run
 	want := made
-	want.Schedule = &cola.Schedule{Cadence: cola.CadenceWeekly, Day: cola.Some(1)}
+	want.Schedule = &cola.Schedule{Cadence: cola.CadenceWeekly, Day: 1}
 	if diff := cmp.Diff(want, w.mustChange(t, c, made.UUID, setActive(false))); diff != "" {
 		t.Errorf("paused (-want +got):\n%s", diff)
 	}
-	want.Schedule = &cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: cola.Some(1),
+	want.Schedule = &cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: 1,
 		NextRunAt: cola.Some(cola.TimestampOf(time.Date(2026, 11, 30, cola.RunHour, 0, 0, 0, time.UTC)))}
 	if diff := cmp.Diff(want, w.mustChange(t, c, strings.ToUpper(made.UUID), setActive(true))); diff != "" {
 		t.Errorf("resumed (-want +got):\n%s", diff)
@@ -235,7 +235,7 @@ func TestResumedAtTheLimit(t *testing.T) {
 		t.Errorf("%d were resumed and %d refused, want 2 and 8", resumed.Load(), refused.Load())
 	}
 	changed := w.mustChange(t, c, active.UUID, cola.SavedSearchChangeParams{Schedule: &cola.ScheduleChangeParams{Day: cola.Some(6)}})
-	if changed.Schedule.Day != cola.Some(6) || !changed.Schedule.Active {
+	if changed.Schedule.Day != 6 || !changed.Schedule.Active {
 		t.Errorf("changed at the limit: %+v", changed.Schedule)
 	}
 }

@@ -7,19 +7,21 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
 )
 
 // Words are what may be asked for, as far as it is known from the records. None of them costs anything to list.
 type Words struct {
 	Categories []string // category paths that labels have, and those above them
-	Origins    []string // that labels have, upper case
+	Places     []string // that labels are from, as cola.PlaceOf has them, upper case
 	States     []string // of permittees, two letters
 
 	Times             ListWords // of the processing times of labels
 	FormulaTimes      ListWords
 	RegistrationTimes ListWords
 	Reports           ListWords // production reports
+	AVAs              ListWords // states that areas lie in
 
 	resolve func(path string) string // a category path that may be former to the current one; nil: none is former
 }
@@ -33,10 +35,14 @@ func (s *Service) Words(context.Context) (Words, error) {
 	if err := s.built(); err != nil {
 		return Words{}, err
 	}
-	v := s.index.View()
-	w := Words{Categories: v.Categories(), Origins: v.Origins(), States: v.States(), resolve: v.Resolve}
+	w := wordsIn(s.index.View())
 	w.list(s.references.Load())
 	return w, nil
+}
+
+// wordsIn returns the words that labels and permittees hold.
+func wordsIn(v *search.View) Words {
+	return Words{Categories: v.Categories(), Places: v.Origins(), States: v.States(), resolve: v.Resolve}
 }
 
 // list gathers the words of the reference lists.
@@ -59,6 +65,11 @@ func (w *Words) list(r *store.ReferenceSets) {
 		add("statistical_group", string(p.StatisticalGroup))
 		add("statistical_detail", string(p.StatisticalDetail))
 	})
+	w.AVAs = wordsOf(r.AVAs, func(a *cola.AVADetail, add func(filter, word string)) {
+		for _, state := range a.States {
+			add("state", state)
+		}
+	})
 }
 
 func wordsOf[T any](rows []T, each func(row *T, add func(filter, word string))) ListWords {
@@ -73,6 +84,17 @@ func wordsOf[T any](rows []T, each func(row *T, add func(filter, word string))) 
 	return words
 }
 
+// Origins returns the names of the places, each once, upper case.
+func (w Words) Origins() []string {
+	var names []string
+	for _, place := range w.Places {
+		if name := cola.PlaceName(place); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // HasOrigin reports whether a label has an origin that a word means.
 func (w Words) HasOrigin(word string) bool { return w.hasOrigins(cola.OriginNames(word)) }
 
@@ -82,7 +104,7 @@ func (w Words) HasUSState(word string) bool {
 }
 
 func (w Words) hasOrigins(names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(w.Origins, name) })
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(w.Places, name) })
 }
 
 // HasCategory reports whether a label has a category path, or one below it. A former path is its current one.

@@ -29,7 +29,7 @@ func newDraws(seed uint64, ids, words int) *draws {
 }
 
 var someWords = []string{"OAK", "Oak's", "OAKEN", "red", "WINE", "Château", "CHATEAU", "maker’s", "Mark", "straße", "Øl", "12",
-	"b", "old", "Stone-Brewing", "A.B.", "&", "l"}
+	"b", "old", "Stone-Brewing", "A.B.", "&", "l", "036000291452", "12345678"}
 
 func pick[T any](d *draws, of ...T) T { return of[d.IntN(len(of))] }
 
@@ -78,13 +78,13 @@ func (d *draws) label() cola.IndexRecord {
 		ClassName:   pick[cola.Text](d, "TABLE RED WINE", "BEER", "STRAIGHT BOURBON WHISKY", ""),
 		OriginName:  pick[cola.Text](d, "FRANCE", "CALIFORNIA", "Georgia", "OREGON", ""), PermitNumber: d.permit(),
 		ApplicationStatus: pick[cola.Text](d, "approved", "approved", "expired", "revoked", ""), ApprovalDate: d.date(),
-	}, ApplicationDate: d.date(), DomesticOrImported: pick[cola.Text](d, "domestic", "imported", ""),
+	}, ApplicationDate: d.date(), DomesticOrImported: pick[cola.Text](d, "domestic", "imported", ""), OriginID: pick[cola.Text](d, "", "", "08", "6E", "51"),
 		AddressRecipient: cola.Text(d.name(2)), AddressState: pick[cola.Text](d, "CA", "nj", ""),
 		LLMContainerType: pick[cola.Text](d, "bottle", "can", "Keg", ""), LLMCategoryPath: cola.Text(pick(d, paths...)),
 		BarcodeValue: cola.Text(d.barcode()), BarcodeType: "UPC-A",
 	}
 	if d.chance(70) {
-		c.ImageCount = cola.Some(d.IntN(4))
+		c.ImageCount = d.IntN(4)
 		c.ABV = cola.Some(float64(d.IntN(40)) / 2)
 	}
 	if d.chance(70) {
@@ -191,7 +191,7 @@ func (d *draws) filter(q *cola.Query) {
 	case 2:
 		q.CategoryPath = pick(d, "wine > red wine", "Wine > Red", "Wine > Rouge", "Old", "Liquor > None", "beer > MARZEN")
 	case 3:
-		q.OriginNames = pick(d, []string{"FRANCE", "GEORGIA", "CANADA"}[d.IntN(3):], cola.OriginNames("american"),
+		q.OriginNames = pick(d, []string{"FRANCE", "GEORGIA", "CANADA"}[d.IntN(3):], cola.OriginNames("georgia"), cola.OriginNames("GE"), cola.OriginNames("american"),
 			append(cola.OriginNames("american"), "FRANCE"), []string{"CALIFORNIA"})
 	case 4:
 		q.Domestic = pick(d, "domestic", "imported")

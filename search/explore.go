@@ -40,7 +40,7 @@ func (v *View) Facets(p cola.SearchParams, now time.Time) ([]cola.Facet, error) 
 		}
 	}
 	for _, b := range e.counted {
-		v.count(&b.query, &b.facetCounts)
+		v.count(&b.query, &b.facetCounts, &b.asText)
 	}
 	return e.facets(), nil
 }
@@ -62,6 +62,15 @@ type chosenFacet struct{ facet, status string }
 type facetBase struct {
 	query cola.Query
 	facetCounts
+	asText facetCounts // of the search as text, when it is by barcode; else empty
+}
+
+// found returns the number of labels that a search finds: those with the barcode, or by text when there are none.
+func found(counted, asText int) int { return cmp.Or(counted, asText) }
+
+// label counts the labels with a value of a facet.
+func (b *facetBase) label(f int, value string) int {
+	return found(b.values[f][facetKey(value)], b.asText.values[f][facetKey(value)])
 }
 
 // ask has a facet counted, as it is when a value of it is chosen. Facets with the same base are counted together.
@@ -93,6 +102,7 @@ func (e *explorer) ask(facet, value string) error {
 		e.counted = append(e.counted, base)
 	}
 	base.want(facet)
+	base.asText.want(facet)
 	e.bases[key] = base
 	return nil
 }
@@ -115,19 +125,35 @@ func (c *facetCounts) want(facet string) {
 // facets returns what was counted, in the order of cola.Facets.
 func (e *explorer) facets() []cola.Facet {
 	base := func(facet string) *facetBase { return e.bases[chosenFacet{facet: facet}] }
-	types := func(value string) int { return base(cola.FacetProductType).values[facetType][facetKey(value)] }
-	statuses := func(value string) int {
-		return e.bases[chosenFacet{cola.FacetStatus, value}].values[facetStatus][facetKey(value)]
-	}
-	containers := func(value string) int { return base(cola.FacetContainer).values[facetContainer][facetKey(value)] }
+	types := func(value string) int { return base(cola.FacetProductType).label(facetType, value) }
+	statuses := func(value string) int { return e.bases[chosenFacet{cola.FacetStatus, value}].label(facetStatus, value) }
+	containers := func(value string) int { return base(cola.FacetContainer).label(facetContainer, value) }
 	return []cola.Facet{
 		e.words(cola.FacetProductType, cola.ProductTypes(), types),
 		{Name: cola.FacetStatus, Values: e.values(cola.FacetStatus, cola.Statuses(), statuses)},
-		e.categories(base(cola.FacetCategory).paths),
-		e.origins(base(cola.FacetOrigin).values[facetOrigin]),
+		e.categories(base(cola.FacetCategory).allPaths()),
+		e.origins(base(cola.FacetOrigin)),
 		e.words(cola.FacetContainer, cola.ContainerTypes(), containers),
-		e.years(base(cola.FacetYear).years),
+		e.years(base(cola.FacetYear).allYears()),
 	}
+}
+
+// allPaths returns the labels in every category path.
+func (b *facetBase) allPaths() map[string]*pathCount {
+	for path, n := range b.asText.paths {
+		if have := b.paths[path]; have == nil || have.found == 0 {
+			b.paths[path] = n
+		}
+	}
+	return b.paths
+}
+
+// allYears returns the labels of every year.
+func (b *facetBase) allYears() map[int]int {
+	for year, n := range b.asText.years {
+		b.years[year] = found(b.years[year], n)
+	}
+	return b.years
 }
 
 // values returns the values of a fixed list that labels have or that are chosen.
@@ -203,21 +229,30 @@ func (e *explorer) leadsTo(path, folded string) bool {
 
 // origins returns the origins with the most labels, and the one that is chosen. Each counts what is found when it is asked for: a country has
 // its parts' labels, too.
-func (e *explorer) origins(counts map[string]int) cola.Facet {
+func (e *explorer) origins(b *facetBase) cola.Facet {
 	f := cola.Facet{Name: cola.FacetOrigin}
-	found := func(names []string) (n int) {
-		for _, name := range names {
-			n += counts[facetKey(name)]
+	sum := func(counts map[string]int, places []string) (n int) {
+		for _, place := range places {
+			n += counts[facetKey(place)]
 		}
 		return n
 	}
+	count := func(places []string) int {
+		return found(sum(b.values[facetOrigin], places), sum(b.asText.values[facetOrigin], places))
+	}
+	names := map[string]bool{}
+	for _, counts := range []map[string]int{b.values[facetOrigin], b.asText.values[facetOrigin]} {
+		for place := range counts {
+			names[cola.PlaceName(place)] = true
+		}
+	}
 	var chosen []cola.FacetValue
-	for name := range counts {
+	for name := range names {
 		s, err := cola.SearchParams{Origin: name}.Normalize(e.now)
 		if err != nil || s.OriginNames == nil || !slices.Contains(s.OriginNames, name) {
 			continue // no parameter can mean it
 		}
-		v := cola.FacetValue{Value: name, Count: found(s.OriginNames), Chosen: slices.Equal(s.OriginNames, e.query.OriginNames)}
+		v := cola.FacetValue{Value: name, Count: count(s.OriginNames), Chosen: slices.Equal(s.OriginNames, e.query.OriginNames)}
 		if v.Chosen {
 			chosen = append(chosen, v)
 		} else {
@@ -225,7 +260,7 @@ func (e *explorer) origins(counts map[string]int) cola.Facet {
 		}
 	}
 	if e.query.OriginNames != nil && chosen == nil {
-		chosen = []cola.FacetValue{{Value: strings.TrimSpace(e.params.Origin), Count: found(e.query.OriginNames), Chosen: true}}
+		chosen = []cola.FacetValue{{Value: strings.TrimSpace(e.params.Origin), Count: count(e.query.OriginNames), Chosen: true}}
 	}
 	f.Values, f.More = foremost(f.Values, originsShown-len(chosen))
 	f.Values = append(f.Values, chosen...)

@@ -64,7 +64,7 @@ func (d *draws) params() (p cola.SearchParams) {
 		case 3, 4:
 			p.DerivedSubcategory = pick(d, "wine > red wine", "Wine", "Wine > Red", "Wine > Rouge", "Old", "Liquor > None", "beer", "A > X")
 		case 5:
-			p.Origin = pick(d, "french", "american", "Georgia", "CALIFORNIA", "atlantis", "iraq", "carolinian")
+			p.Origin = pick(d, "french", "american", "Georgia", "CALIFORNIA", "atlantis", "iraq", "carolinian", "GA", "geo", "usa")
 		case 6, 7:
 			p.Status = pick(d, "approved", "expired", "Revoked", "surrendered")
 		case 8:

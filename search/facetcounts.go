@@ -21,17 +21,27 @@ type pathCount struct {
 	found    int
 }
 
-// count counts what the query finds by the values of the facets that are asked for.
-func (v *View) count(q *cola.Query, into *facetCounts) {
+// count counts what the query finds by the values of the facets that are asked for. When the query is by barcode, it also
+// counts what its text finds, which holds for the values that no label with the barcode has.
+func (v *View) count(q *cola.Query, into, asText *facetCounts) {
 	r, ok := v.resolve(q)
 	if !ok {
 		return
 	}
+	v.countFor(&r, into)
+	if r.barcode {
+		r = r.asText()
+		v.countFor(&r, asText)
+	}
+}
+
+// countFor counts what a query that has been worked out finds.
+func (v *View) countFor(r *query, into *facetCounts) {
 	sc := v.scratches.get()
 	defer v.scratches.put(sc)
 	for i := range v.layers {
 		l := &v.layers[i]
-		p := newPlan(&r, i, l, sc)
+		p := newPlan(r, i, l, sc)
 		if !p.never {
 			l.count(&p.selection, sc, into)
 		}

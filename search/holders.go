@@ -39,15 +39,38 @@ type facts struct {
 // activeDays is how long an approval keeps a permittee active.
 const activeDays = 365
 
-// reason tells why the permittee is active on a day, or returns nothing.
-func (f *facts) reason(today cola.Date) cola.Text {
-	switch {
-	case f.listed:
+// reason returns why a permittee is active on a day, empty when it is not. An approval after that day does not count.
+func (v *View) reason(i uint32, today cola.Date) cola.Text {
+	f := &v.holders.facts[i]
+	if f.listed {
 		return cola.ActiveListed
-	case f.approval != 0 && f.approval >= today.AddDays(-activeDays):
+	}
+	approval := f.approval
+	if approval > today {
+		approval = v.approvalBy(v.holders.recs[i].PermitNumber, today)
+	}
+	if approval != 0 && approval >= today.AddDays(-activeDays) {
 		return cola.ActiveRecent
 	}
 	return ""
+}
+
+// approvalBy returns the latest approval of a permit number up to a day, zero for none.
+func (v *View) approvalBy(number string, today cola.Date) (latest cola.Date) {
+	for i := range v.layers {
+		l := &v.layers[i]
+		for _, of := range l.permit(number, nil) {
+			of.each(func(doc uint32) bool { // newest first
+				approved := l.t.num[numApproved].date(doc)
+				if !l.alive(doc) || approved > today {
+					return true
+				}
+				latest = max(latest, approved)
+				return false
+			})
+		}
+	}
+	return latest
 }
 
 // find returns the holder of a permit number in cola.SettlePermit's form.
@@ -59,10 +82,10 @@ func (h *holders) find(number string) (uint32, bool) {
 	return h.byNumber[i], true
 }
 
-// summary returns a permittee as lists show it on a day.
-func (h *holders) summary(i uint32, today cola.Date) cola.PermitteeSummary {
-	p, f := h.recs[i], &h.facts[i]
-	reason := f.reason(today)
+// holderSummary returns a permittee as lists show it on a day.
+func (v *View) holderSummary(i uint32, today cola.Date) cola.PermitteeSummary {
+	p, f := v.holders.recs[i], &v.holders.facts[i]
+	reason := v.reason(i, today)
 	return cola.PermitteeSummary{
 		PermitNumber:            p.PermitNumber,
 		CompanyName:             p.CompanyName,

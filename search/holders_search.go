@@ -20,7 +20,7 @@ func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 	defer v.scratches.put(sc)
 	w := h.named(name, sc)
 	defer sc.release(w)
-	h.keepMatching(w, &s)
+	v.keepMatching(w, &s)
 	page.Total = popcount(w)
 	skip, take := offset(s.Page, s.PerPage), max(0, s.PerPage)
 	page.HasMore = skip+take < page.Total
@@ -39,7 +39,7 @@ func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 			skip--
 			continue
 		}
-		page.Rows = append(page.Rows, h.summary(i, s.Today))
+		page.Rows = append(page.Rows, v.holderSummary(i, s.Today))
 	}
 	return page
 }
@@ -71,7 +71,8 @@ func (h *holders) named(name string, sc *scratch) []uint64 {
 }
 
 // keepMatching clears the holders that are no permittees or do not match the other filters.
-func (h *holders) keepMatching(w []uint64, s *cola.PermitteeSearch) {
+func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
+	h := v.holders
 	kinds, states := make([]bool, len(h.types)), make([]bool, len(h.states))
 	kind, state := Fold(s.Type), strings.ToUpper(s.State)
 	for i, t := range h.types {
@@ -86,7 +87,7 @@ func (h *holders) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 		}
 		eachBit(w[at:at+1], uint32(at)<<6, func(i uint32) bool {
 			f := &h.facts[i]
-			if !f.known || !kinds[f.kind] || !states[f.state] || s.Active.OK && (f.reason(s.Today) != "") != s.Active.V {
+			if !f.known || !kinds[f.kind] || !states[f.state] || s.Active.OK && (v.reason(i, s.Today) != "") != s.Active.V {
 				w[at] &^= 1 << (i & 63)
 			}
 			return true
@@ -102,7 +103,7 @@ func (v *View) Permittee(number string, today cola.Date, recent int) (d cola.Per
 	if !ok || !v.holders.recs[i].known {
 		return d, false
 	}
-	d.PermitteeSummary = v.holders.summary(i, today)
+	d.PermitteeSummary = v.holderSummary(i, today)
 	found := make([][]uint32, len(v.layers))
 	for j := range v.layers {
 		found[j] = v.layers[j].newest(number, recent)

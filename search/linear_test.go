@@ -34,22 +34,22 @@ var wordPattern = regexp.MustCompile(`[a-z0-9]+`)
 
 // search returns every label that matches, in result order. want is what the query's text means.
 func (r *registry) search(q *cola.Query, want []phrase) []cola.IndexRecord {
-	lookup, looked := r.lookup(q.Text)
-	aliases := cola.AliasTable(r.aliases)
+	return r.searchAmong(q, want, func(cola.TTBID) bool { return true })
+}
+
+// searchAmong is search among some of the labels.
+func (r *registry) searchAmong(q *cola.Query, want []phrase, among func(cola.TTBID) bool) []cola.IndexRecord {
+	filter := func(wanted func(l *cola.IndexRecord) bool) []cola.IndexRecord {
+		return r.filter(q, func(l *cola.IndexRecord) bool { return among(l.Summary.TTBID) && wanted(l) })
+	}
 	var found []cola.IndexRecord
-	for _, l := range r.labels {
-		switch {
-		case q.Text == "":
-		case looked:
-			if !lookup[l.Summary.TTBID] {
-				continue
-			}
-		case !r.says(&l, want):
-			continue
-		}
-		if matches(q, &l, aliases) {
-			found = append(found, l)
-		}
+	id, isID := cola.ParseTTBID(q.Text)
+	if _, ok := r.labels[id]; isID && ok {
+		found = filter(func(l *cola.IndexRecord) bool { return l.Summary.TTBID == id })
+	} else if q.Text == "" {
+		found = filter(func(*cola.IndexRecord) bool { return true })
+	} else if found = filter(func(l *cola.IndexRecord) bool { return carries(l, q.Text) }); found == nil {
+		found = filter(func(l *cola.IndexRecord) bool { return r.says(l, want) })
 	}
 	sort.Slice(found, func(i, j int) bool {
 		a, b := found[i].Summary, found[j].Summary
@@ -61,24 +61,20 @@ func (r *registry) search(q *cola.Query, want []phrase) []cola.IndexRecord {
 	return found
 }
 
-// lookup returns the labels that a text names by id or barcode, if it does.
-func (r *registry) lookup(text string) (map[cola.TTBID]bool, bool) {
-	if id, ok := cola.ParseTTBID(text); ok {
-		if _, ok := r.labels[id]; ok {
-			return map[cola.TTBID]bool{id: true}, true
+// filter returns the labels that match every filter but the text, and are wanted.
+func (r *registry) filter(q *cola.Query, wanted func(l *cola.IndexRecord) bool) (found []cola.IndexRecord) {
+	aliases := cola.AliasTable(r.aliases)
+	for _, l := range r.labels {
+		if matches(q, &l, aliases) && wanted(&l) {
+			found = append(found, l)
 		}
 	}
-	found := map[cola.TTBID]bool{}
-	if cola.BarcodeShaped(text) {
-		for id, l := range r.labels {
-			for _, b := range l.Barcodes {
-				if cola.SameBarcode(b.Value, text) {
-					found[id] = true
-				}
-			}
-		}
-	}
-	return found, len(found) > 0
+	return found
+}
+
+// carries reports whether a text is shaped like a barcode and the label has it.
+func carries(l *cola.IndexRecord, text string) bool {
+	return cola.BarcodeShaped(text) && slices.ContainsFunc(l.Barcodes, func(b cola.IndexBarcode) bool { return cola.SameBarcode(b.Value, text) })
 }
 
 // says reports whether the label's searched texts hold every phrase.
@@ -137,7 +133,7 @@ func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool
 	return anyOf(q.ProductTypes, string(s.ProductType)) &&
 		(len(q.Categories) == 0 || slices.ContainsFunc(q.Categories, within)) &&
 		(q.CategoryPath == "" || within(cola.ResolveCategory(q.CategoryPath, aliases))) &&
-		(q.OriginNames == nil || slices.Contains(q.OriginNames, strings.ToUpper(string(s.OriginName)))) &&
+		(q.OriginNames == nil || slices.Contains(q.OriginNames, placeOf(l))) &&
 		is(q.Domestic, l.DomesticOrImported) && is(q.Status, string(s.ApplicationStatus)) &&
 		hasPart(q.BrandName, s.BrandName) && hasPart(q.PermitPart, s.PermitNumber) &&
 		is(q.PermitNumber, s.PermitNumber) && is(q.AddressState, strings.ToUpper(l.AddressState)) &&
@@ -146,6 +142,22 @@ func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool
 		(q.To == 0 || s.ApprovalDate != 0 && s.ApprovalDate <= q.To) &&
 		between(q.ABVMin, q.ABVMax, l.ABV.V, l.ABV.OK) && between(q.VolumeMin, q.VolumeMax, ml, l.Volume.OK && hasVolume) &&
 		anyOf(q.Containers, strings.ToLower(l.ContainerType))
+}
+
+// placeOf returns the origin of a label, telling the two Georgias apart.
+func placeOf(l *cola.IndexRecord) string {
+	name := strings.ToUpper(string(l.Summary.OriginName))
+	if name != "GEORGIA" {
+		return name
+	}
+	code := l.OriginID
+	if code != "08" && code != "6E" {
+		code = map[string]string{"domestic": "08", "imported": "6E"}[l.DomesticOrImported]
+	}
+	if code == "" {
+		return name
+	}
+	return name + "\x1f" + code
 }
 
 func hasPart(want, have string) bool {
@@ -184,7 +196,9 @@ func (r *registry) permitteeList(s *cola.PermitteeSearch) []cola.PermitteeSummar
 			p.ColasApproved++
 		}
 		p.LastColaApplicationDate = max(p.LastColaApplicationDate, l.ApplicationDate)
-		latest[p.PermitNumber] = max(latest[p.PermitNumber], l.Summary.ApprovalDate)
+		if l.Summary.ApprovalDate <= s.Today {
+			latest[p.PermitNumber] = max(latest[p.PermitNumber], l.Summary.ApprovalDate)
+		}
 	}
 	var found []cola.PermitteeSummary
 	for number, p := range counts {

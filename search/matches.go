@@ -26,13 +26,22 @@ func (v *View) Subset(ids []cola.TTBID) *Subset {
 	return s
 }
 
-// Matches returns every label of a subset of the view that matches, as Search finds them and in the same order. What a query
-// names by id or barcode is looked for in the whole view.
+// Matches returns every label of a subset of the view that matches, as Search finds them and in the same order. A barcode that
+// matches no label of the subset is looked for as text.
 func (v *View) Matches(query cola.Query, among *Subset) []cola.Position {
 	q, ok := v.resolve(&query)
 	if !ok {
 		return nil
 	}
+	found := v.matchesOf(q, among)
+	if found == nil && q.barcode {
+		found = v.matchesOf(q.asText(), among)
+	}
+	return found
+}
+
+// matchesOf returns the labels of a subset that match a query which has been worked out.
+func (v *View) matchesOf(q query, among *Subset) []cola.Position {
 	sc := v.scratches.get()
 	defer v.scratches.put(sc)
 	found := make([][]uint32, len(v.layers))

@@ -42,8 +42,17 @@ func TestPartsMeanTheFilters(t *testing.T) {
 	}
 }
 
-// meeting returns the labels of a subset that meet a part of each group and every part of none.
+// meeting returns the labels of a subset that meet a part of each group and every part of none. The query comes last, among the
+// labels that meet the others: whether it is a barcode or words depends on them.
 func meeting(v *View, parts []cola.FilterPart, among *Subset) []cola.Position {
+	if i := slices.IndexFunc(parts, func(p cola.FilterPart) bool { return p.Filter == "query" }); i >= 0 {
+		query := parts[i].Alone.AsQuery()
+		var ids []cola.TTBID
+		for _, p := range meeting(v, slices.Delete(slices.Clone(parts), i, i+1), among) {
+			ids = append(ids, p.TTBID)
+		}
+		return v.Matches(query, v.Subset(ids))
+	}
 	met := map[string]map[cola.Position]bool{}
 	for _, p := range parts {
 		name := p.Group
@@ -105,7 +114,7 @@ func (h *harness) savedFilter(f *cola.SavedSearchFilters) {
 	case 7, 8:
 		some(&f.OriginDomestic, &f.OriginImported)
 	case 9:
-		f.Country = pick(h.draws, "", "french", "georgia", "american", "usa", "narnia", "californian")
+		f.Country = pick(h.draws, "", "french", "georgia", "american", "usa", "narnia", "californian", "GA", "GEO")
 		f.USState = pick(h.draws, "", "georgia", "CA", "oregon", "washingtonian", "Georgian")
 	case 10:
 		f.PermitNumberText = pick(h.draws, "nj", "-I-", "1", "")

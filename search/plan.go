@@ -9,14 +9,16 @@ import (
 // query is a search's query as far as it can be worked out for all layers together.
 type query struct {
 	*cola.Query
-	lookup   [][]uint32 // for each layer, the documents that the text names by id or barcode; nil when it does not
-	phrases  []phrase   // else what the text asks for
+	lookup   [][]uint32 // for each layer, the documents that the text names by id or barcode; nil when it names none
+	barcode  bool       // lookup is by barcode: when nothing of it matches the filters, phrases are looked for instead
+	phrases  []phrase   // what the text asks for, unless there is a lookup by id
 	brand    string     // folded
 	part     string     // folded
 	category string     // resolved
 }
 
 // resolve works out a query. ok is false when it matches nothing, because something that it asks for folds to nothing.
+// A text that some label has as a barcode yields a query by barcode; see asText.
 func (v *View) resolve(q *cola.Query) (r query, ok bool) {
 	r = query{Query: q, brand: Fold(q.BrandName), part: Fold(q.PermitPart)}
 	if r.brand == "" && q.BrandName != "" || r.part == "" && q.PermitPart != "" {
@@ -28,27 +30,33 @@ func (v *View) resolve(q *cola.Query) (r query, ok bool) {
 	if q.Text == "" {
 		return r, true
 	}
-	if r.lookup = v.lookup(q.Text); r.lookup != nil {
+	if r.lookup, r.barcode = v.lookup(q.Text); r.lookup != nil && !r.barcode {
 		return r, true
 	}
 	r.phrases = parseText(q.Text)
 	return r, len(r.phrases) > 0
 }
 
+// asText returns a query by barcode as one by text, for when no label with the barcode matches the filters.
+func (q query) asText() query {
+	q.lookup, q.barcode = nil, false
+	return q
+}
+
 // lookup returns for each layer the living documents that a text names by id or, failing that, by barcode; nil when it names
 // none.
-func (v *View) lookup(text string) [][]uint32 {
-	found := make([][]uint32, len(v.layers))
+func (v *View) lookup(text string) (found [][]uint32, barcode bool) {
+	found = make([][]uint32, len(v.layers))
 	if id, ok := cola.ParseTTBID(text); ok {
 		if i, doc, ok := v.find(id); ok {
 			found[i] = []uint32{doc}
-			return found
+			return found, false
 		}
 	}
 	if !cola.BarcodeShaped(text) || v.withCode(text, found) == 0 {
-		return nil
+		return nil, false
 	}
-	return found
+	return found, true
 }
 
 // withCode fills found with each layer's living documents that carry a barcode, and returns how many they are.

@@ -44,7 +44,7 @@ func (r *rows) add(l *cola.IndexRecord) {
 		colPermit:    s.PermitNumber,
 		colRecipient: l.AddressRecipient,
 		colType:      string(s.ProductType),
-		colOrigin:    string(s.OriginName),
+		colOrigin:    cola.PlaceOf(string(s.OriginName), l.OriginID, l.DomesticOrImported),
 		colStatus:    string(s.ApplicationStatus),
 		colDomestic:  l.DomesticOrImported,
 		colContainer: l.ContainerType,
@@ -56,7 +56,7 @@ func (r *rows) add(l *cola.IndexRecord) {
 	}
 	r.number(numApproved, float64(s.ApprovalDate), s.ApprovalDate != 0)
 	r.number(numApplied, float64(l.ApplicationDate), l.ApplicationDate != 0)
-	r.number(numImages, float64(s.ImageCount.V), s.ImageCount.OK)
+	r.number(numImages, float64(s.ImageCount), s.ImageCount != 0)
 	r.number(numABV, l.ABV.V, l.ABV.OK)
 	ml, ok := cola.Milliliters(l.Volume.V, l.VolumeUnit)
 	r.number(numVolume, ml, ok && l.Volume.OK)

@@ -14,7 +14,7 @@ import (
 // A snapshot is the magic with the format's version, a number that shows the machine's byte order, and then the view's
 // slices as they lie in memory, each with its length before it, closed by a CRC-32C of it all.
 const (
-	snapshotMagic = "colaidx1"
+	snapshotMagic = "colaidx2"
 	snapshotOrder = 0x0a0b0c0d
 )
 

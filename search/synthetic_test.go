@@ -99,7 +99,7 @@ func (g *synthetic) label(i, n int) cola.IndexRecord {
 		BrandName: g.brands[max(0, g.skewed(len(g.brands)))], ProductType: class.ProductType, ClassName: cola.Text(class.Name),
 		OriginName: cola.Text(g.origins[max(0, g.skewed(len(g.origins)))].Name), PermitNumber: p.PermitNumber,
 		ApplicationStatus: []cola.Text{"approved", "approved", "approved", "expired", "surrendered"}[g.IntN(5)], ApprovalDate: day,
-		ImageCount: cola.Some(1 + g.IntN(4)),
+		ImageCount: 1 + g.IntN(4),
 	}, ApplicationDate: day.AddDays(-g.IntN(20)), DomesticOrImported: []cola.Text{"domestic", "imported"}[g.IntN(2)],
 		AddressRecipient: p.CompanyName, AddressState: p.CompanyState,
 		LLMContainerType: cola.Text(cola.ContainerTypes()[max(0, g.skewed(10))]),

@@ -14,7 +14,7 @@ const (
 	colPermit
 	colRecipient
 	colType
-	colOrigin
+	colOrigin // as cola.PlaceOf has it
 	colStatus
 	colDomestic
 	colContainer
@@ -103,14 +103,14 @@ func (t *table) summary(row uint32) cola.ColaSummary {
 		ProductName:       cola.Text(t.text[colProduct].value(row)),
 		ProductType:       cola.ProductType(t.text[colType].value(row)),
 		ClassName:         cola.Text(t.text[colClass].value(row)),
-		OriginName:        cola.Text(t.text[colOrigin].value(row)),
+		OriginName:        cola.Text(cola.PlaceName(t.text[colOrigin].value(row))),
 		PermitNumber:      t.text[colPermit].value(row),
 		ApplicationStatus: cola.Text(t.text[colStatus].value(row)),
 		ApprovalDate:      t.num[numApproved].date(row),
 		HasBarcode:        t.flags[row]&flagHasBarcode != 0,
 	}
 	if images, ok := t.num[numImages].value(row); ok {
-		s.ImageCount = cola.Some(int(images))
+		s.ImageCount = int(images)
 	}
 	return s
 }

@@ -272,7 +272,7 @@ func TestReadersDuringUpdates(t *testing.T) {
 	for c := range commits {
 		u := x.Begin()
 		for id := range cola.TTBID(labels) {
-			u.Label(labelWith(id+1, func(l *cola.Cola) { l.BrandName, l.ImageCount = fmt.Sprint("BATCH ", c), cola.Some(c) }))
+			u.Label(labelWith(id+1, func(l *cola.Cola) { l.BrandName, l.ImageCount = fmt.Sprint("BATCH ", c), c }))
 		}
 		u.Permittee(&cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: cola.Text(fmt.Sprint("COMPANY ", c))})
 		mustCommit(t, u, Marks{Labels: cola.Revision(c)})
@@ -293,8 +293,8 @@ func checkOneCommit(t *testing.T, v *View, labels int) {
 			t.Errorf("commit %d: %q has %d labels and %d rows", c, text, p.Total, len(p.Rows))
 		}
 		for _, r := range p.Rows {
-			if r.ImageCount.V != c {
-				t.Errorf("commit %d shows a label of commit %d", c, r.ImageCount.V)
+			if r.ImageCount != c {
+				t.Errorf("commit %d shows a label of commit %d", c, r.ImageCount)
 				return
 			}
 		}

@@ -1,6 +1,8 @@
 package search
 
 import (
+	"slices"
+
 	"github.com/colaregistry/colaregistry/cola"
 )
 
@@ -54,16 +56,26 @@ func (v *View) find(id cola.TTBID) (i int, doc uint32, ok bool) {
 // Search returns one page of the labels that match, in result order: newest approval first, then by TTB id descending,
 // undated labels last.
 //
-// Text names a label by its id or labels by a barcode if there are any; else it is words, each of which must occur among a
-// label's searched texts. A query, or a part of a name, that holds no letter or digit once folded matches nothing.
+// The text is the id of a label, if there is such a label; else the barcode of labels, if any of them matches the filters; else
+// words, each of which must occur among a label's searched texts. A query, or a part of a name, that holds no letter or digit
+// once folded matches nothing.
 func (v *View) Search(s cola.ColaSearch) Page {
-	skip, perPage := 0, max(0, s.PerPage)
-	if !s.CursorMode {
-		skip = offset(s.Page, perPage)
-	}
 	q, ok := v.resolve(&s.Query)
 	if !ok {
 		return Page{Rows: []cola.ColaSummary{}}
+	}
+	page := v.searchFor(q, s)
+	if page.Total == 0 && q.barcode {
+		page = v.searchFor(q.asText(), s)
+	}
+	return page
+}
+
+// searchFor returns the page of a search whose query has been worked out.
+func (v *View) searchFor(q query, s cola.ColaSearch) Page {
+	skip, perPage := 0, max(0, s.PerPage)
+	if !s.CursorMode {
+		skip = offset(s.Page, perPage)
 	}
 	sc := v.scratches.get()
 	defer v.scratches.put(sc)
@@ -91,25 +103,33 @@ func (v *View) Search(s cola.ColaSearch) Page {
 }
 
 // CountByDay counts the labels that match, for each approval date from q.To back to q.From: the number of the latest day is the
-// first. Both days must be given; there are no numbers when q.From comes after q.To. Each number is what Search tells as the total
-// of that day.
+// first. Both days must be given; there are no numbers when q.From comes after q.To. They sum to the total of the Search from
+// q.From to q.To.
 func (v *View) CountByDay(q cola.Query) []int {
 	counts := make([]int, max(0, int(q.To-q.From)+1))
 	r, ok := v.resolve(&q)
 	if !ok {
 		return counts
 	}
+	if v.addDays(counts, &r); r.barcode && !slices.ContainsFunc(counts, func(n int) bool { return n > 0 }) {
+		r = r.asText()
+		v.addDays(counts, &r)
+	}
+	return counts
+}
+
+// addDays adds to the counts of days, the latest first, what a query finds.
+func (v *View) addDays(counts []int, r *query) {
 	sc := v.scratches.get()
 	defer v.scratches.put(sc)
 	for i := range v.layers {
 		l := &v.layers[i]
-		p := newPlan(&r, i, l, sc)
+		p := newPlan(r, i, l, sc)
 		if !p.never {
-			l.addDays(counts, q.To, p, sc)
+			l.addDays(counts, r.To, p, sc)
 		}
 		p.release()
 	}
-	return counts
 }
 
 // addDays adds to the counts of days, the latest first, what a plan for all of them finds in the layer. Documents are in the order of

@@ -31,8 +31,8 @@ func (v *View) Categories() []string {
 // Resolve returns the current category path for one that may be former.
 func (v *View) Resolve(path string) string { return cola.ResolveCategory(path, v.aliases) }
 
-// Origins returns the origins that labels have, upper case, in alphabetical order. That of the last label which was changed or
-// replaced stays until the segment is folded.
+// Origins returns the places that labels are from, as cola.PlaceOf has them, upper case and sorted. A place whose last label
+// was changed or replaced stays until its segment is folded.
 func (v *View) Origins() []string {
 	met := map[string]bool{}
 	for i := range v.layers {

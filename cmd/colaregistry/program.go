@@ -96,8 +96,8 @@ func (p program) run(ctx context.Context) int {
 // closing closes c and joins its error to *err.
 func closing(c io.Closer, err *error) { *err = errors.Join(*err, c.Close()) }
 
-// interactive reports whether w is a terminal.
+// interactive reports whether w is a terminal that has room for a line. Some, such as those of build servers, have no width.
 func interactive(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	return ok && isTerminal(f)
+	return ok && isTerminal(f) && terminalWidth(f) > 0
 }

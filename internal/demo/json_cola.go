@@ -25,7 +25,7 @@ func (o *object) summary(c *cola.ColaSummary) {
 	o.text("permit_number", cola.Text(c.PermitNumber))
 	o.text("application_status", c.ApplicationStatus)
 	o.date("approval_date", c.ApprovalDate)
-	o.integer("image_count", c.ImageCount)
+	o.integer("image_count", cola.Opt[int]{V: c.ImageCount, OK: c.ImageCount > 0})
 	o.flag("has_barcode", cola.Some(c.HasBarcode))
 }
 

@@ -26,7 +26,7 @@ func TestForms(t *testing.T) {
 			Filters: &cola.SavedSearchFilters{},
 			Decoded: cola.Decoded{Problems: cola.Problems{
 				"filters.abv_min": {`"x" is not accepted; write a number from 0 to 100.`},
-				"filters":         {`It is a text; send an object, such as {"query": "barrel aged", "brand_name": "oak"}.`},
+				"filters":         {`It is a string; send an object, such as {"query": "barrel aged", "brand_name": "oak"}.`},
 				"filters.query":   {`It is given 2 times, first as "d" and last as "e"; give it once.`},
 				".":               {Unknown(".", "a test", []string{"filters", "name", "schedule"})},
 				"a.b":             {Unknown("a.b", "a test", []string{"filters", "name", "schedule"})},

@@ -21,7 +21,16 @@ const maxElements = 5
 // mix up without losing anything: a number for a string, a string for a number or a boolean, one
 // value for an array, and null for an absent value unless the struct embeds cola.Nulled.
 func (r *Reader[P]) Values(members []strictjson.Member) (values []Value, problems cola.Problems) {
-	f := flattening{nulls: r.nulls != nil}
+	return r.flatten(members, false)
+}
+
+// StrictValues is Values for clients that follow a schema: each value must have the JSON type of its parameter.
+func (r *Reader[P]) StrictValues(members []strictjson.Member) (values []Value, problems cola.Problems) {
+	return r.flatten(members, true)
+}
+
+func (r *Reader[P]) flatten(members []strictjson.Member, strict bool) (values []Value, problems cola.Problems) {
+	f := flattening{nulls: r.nulls != nil, strict: strict}
 	f.object(r.objects[""], members)
 	return f.values, f.problems
 }
@@ -31,7 +40,8 @@ func (r *Reader[P]) Form() string { return r.objects[""].form }
 
 // flattening collects the values of objects within one another.
 type flattening struct {
-	nulls    bool // null is not nothing
+	nulls    bool // null means something else than an absent value
+	strict   bool // values must have the types of their parameters
 	values   []Value
 	problems cola.Problems
 }
@@ -60,44 +70,56 @@ func (f *flattening) object(o *object, members []strictjson.Member) {
 			f.object(field.object, strictjson.Members(m.Value))
 		case field.object != nil:
 			f.problems.Add(v.Name, "%s", field.object.misread(kindOf(m.Value)))
-		case field.text && (m.Value[0] == 't' || m.Value[0] == 'f'):
-			f.problems.Add(v.Name, "It is a boolean; send a string.")
+		case f.strict && !field.takes(m.Value), field.wanted == aString && kindOf(m.Value) == aBoolean:
+			f.problems.Add(v.Name, "It is %s; send %s.", kindOf(m.Value), field.wanted)
 		case field.list && m.Value[0] == '[':
 			f.elements(v, m.Value)
 		default:
-			f.scalar(v, m.Value, field.list)
+			f.scalar(v, m.Value, field.wanted)
 		}
 	}
 }
 
-// kindOf names what a JSON value is.
+// takes reports whether a JSON value has the type of the parameter.
+func (p parameter) takes(value json.RawMessage) bool {
+	kind := kindOf(value)
+	return kind == p.wanted || kind == aNumber && p.wanted == anInteger || kind == anArray && p.list
+}
+
+// The JSON types, as messages name them.
+const (
+	aString   = "a string"
+	aNumber   = "a number"
+	anInteger = "an integer"
+	aBoolean  = "a boolean"
+	anArray   = "an array"
+	anObject  = "an object"
+)
+
+// kindOf names the type of a JSON value.
 func kindOf(value json.RawMessage) string {
 	switch value[0] {
 	case '"':
-		return "a text"
+		return aString
 	case '[':
-		return "an array"
+		return anArray
 	case '{':
-		return "an object"
+		return anObject
 	case 't', 'f':
-		return "a boolean"
+		return aBoolean
 	}
-	return "a number"
+	return aNumber
 }
 
-// scalar reads one value, which is not null.
-func (f *flattening) scalar(v Value, value json.RawMessage, several bool) {
+// scalar reads one value, which is not null. wanted is the type of its parameter.
+func (f *flattening) scalar(v Value, value json.RawMessage, wanted string) {
 	switch value[0] {
 	case '"':
 		v.Text, _ = strictjson.Text(value)
 	case 't', 'f':
 		v.Text = string(value)
 	case '{', '[':
-		if several {
-			f.problems.Add(v.Name, "It is an object; send an array of strings.")
-			return
-		}
-		f.problems.Add(v.Name, "It is an object or an array; send one value.")
+		f.problems.Add(v.Name, "It is %s; send %s.", kindOf(value), wanted)
 		return
 	default:
 		v.Text = digits(value)

@@ -33,11 +33,11 @@ func TestJSON(t *testing.T) {
 
 		{`{"page":1.5}`, cola.SearchParams{}, cola.Problems{"page": {`"1.5" is not accepted; write a whole number from 1 to 100.`}}},
 		{`{"page":true,"abv_min":[1]}`, cola.SearchParams{}, cola.Problems{
-			"page": {`"true" is not accepted; write a whole number from 1 to 100.`}, "abv_min": {"It is an object or an array; send one value."},
+			"page": {`"true" is not accepted; write a whole number from 1 to 100.`}, "abv_min": {"It is an array; send a number."},
 		}},
 		{`{"product_type":[1,"wine",{}],"category":{"a":1},"q":{"a":"b"}}`, cola.SearchParams{ProductType: []string{"wine"}}, cola.Problems{
 			"product_type": {"Its element 1 is no string; send an array of strings.", "Its element 3 is no string; send an array of strings."},
-			"category":     {"It is an object; send an array of strings."}, "q": {"It is an object or an array; send one value."},
+			"category":     {"It is an object; send an array of strings."}, "q": {"It is an object; send a string."},
 		}},
 		{`{"brandname":{"x":[1]},"Q":"x","zzzz":1}`, cola.SearchParams{}, cola.Problems{
 			"brandname": {"There is no such parameter; did you mean brand_name?"}, "Q": {"There is no such parameter; did you mean q?"}, "zzzz": {Unknown("zzzz", "a test", searchNames())},
@@ -79,5 +79,35 @@ func TestNumberForAnID(t *testing.T) {
 		if got := readJSON(r, `{"ttb_id":`+sent+`}`).Problems["ttb_id"]; len(got) != 1 || !strings.Contains(got[0], "send it as a string of 14 digits") {
 			t.Errorf("%s: %q", sent, got)
 		}
+	}
+}
+
+// TestStrictTypes: for a client that follows a schema, a value of another type is a problem of its parameter.
+func TestStrictTypes(t *testing.T) {
+	read := func(object string) cola.SavedSearchParams {
+		values, problems := savedSearch.StrictValues(strictjson.Members([]byte(object)))
+		return savedSearch.Read(values, problems)
+	}
+	for _, good := range []string{
+		`{"name":"a","filters":{"brand_name":"oak","type_wine":true,"abv_min":12,"abv_max":12.5},"schedule":{"cadence":"weekly","day":1.0}}`,
+		`{"name":"7","filters":{"query":null,"type_wine":null},"schedule":null}`,
+	} {
+		if got := read(good); got.Problems != nil {
+			t.Errorf("%s: %v", good, got.Problems)
+		}
+	}
+	for object, name := range map[string]string{
+		`{"name":7}`: "name", `{"name":true}`: "name", `{"name":["a"]}`: "name", `{"name":{}}`: "name", `{"filters":"oak"}`: "filters",
+		`{"filters":{"type_wine":"true"}}`: "filters.type_wine", `{"filters":{"type_wine":1}}`: "filters.type_wine",
+		`{"filters":{"abv_min":"12"}}`: "filters.abv_min", `{"filters":{"abv_min":false}}`: "filters.abv_min", `{"filters":{"query":1}}`: "filters.query",
+		`{"schedule":{"day":"1"}}`: "schedule.day", `{"schedule":{"day":1.5}}`: "schedule.day", `{"schedule":{"cadence":1}}`: "schedule.cadence",
+	} {
+		if got := read(object).Problems; len(got) != 1 || len(got[name]) != 1 {
+			t.Errorf("%s: %v, want one problem of %s", object, got, name)
+		}
+	}
+	search := New[cola.SearchParams]("a test")
+	if _, problems := search.StrictValues(strictjson.Members([]byte(`{"product_type":"wine","category":["Wine",1]}`))); len(problems["product_type"]) != 1 || len(problems["category"]) != 1 {
+		t.Errorf("one value for an array: %v", problems)
 	}
 }

@@ -18,6 +18,7 @@ type parameter struct {
 	text     bool    // takes any text
 	set      func(field reflect.Value, value string) (problem string)
 	min, max string // bounds as documented; empty when open
+	wanted   string // its JSON type, as kindOf names it; empty for an object
 }
 
 // object is a parameter struct, or one within it.
@@ -50,7 +51,7 @@ func addObject[P any](r *Reader[P], t reflect.Type, index []int, prefix, taker s
 			continue
 		}
 		p := parameter{index: slices.Concat(index, f.Index), min: f.Tag.Get("minimum"), max: f.Tag.Get("maximum")}
-		p.list, p.text = f.Type == reflect.TypeFor[[]string](), f.Type == reflect.TypeFor[string]()
+		p.list, p.wanted = f.Type == reflect.TypeFor[[]string](), wantedType(f.Type)
 		switch p.set = setter(p, f.Type); {
 		case p.set != nil:
 		case isObject(f.Type):
@@ -63,6 +64,23 @@ func addObject[P any](r *Reader[P], t reflect.Type, index []int, prefix, taker s
 	}
 	slices.Sort(o.names)
 	return o
+}
+
+// wantedType names the JSON type of a field, as OpenAPI describes it.
+func wantedType(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[string](), reflect.TypeFor[cola.Date]():
+		return aString
+	case reflect.TypeFor[[]string]():
+		return "an array of strings"
+	case reflect.TypeFor[cola.Opt[int]]():
+		return anInteger
+	case reflect.TypeFor[cola.Opt[float64]]():
+		return aNumber
+	case reflect.TypeFor[cola.Opt[bool]]():
+		return aBoolean
+	}
+	return ""
 }
 
 // nameOf returns the name of the parameter that a field is, empty for none.

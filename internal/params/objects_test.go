@@ -60,12 +60,13 @@ func TestProblemsWithinObjects(t *testing.T) {
 		`{"filters":{"approval_date_from":"2024-01-01","Approval_Date":{}}}`: {"filters.approval_date_from": {dates}, "filters.Approval_Date": {dates}},
 		`{"approval_date_to":null,"date_from":1}`:                            {"approval_date_to": {dates}, "date_from": {dates}},
 
-		`{"filters":"oak"}`: {"filters": {"It is a text; " + form}}, `{"filters":[{"query":"x"}]}`: {"filters": {"It is an array; " + form}},
+		`{"filters":"oak"}`: {"filters": {"It is a string; " + form}}, `{"filters":[{"query":"x"}]}`: {"filters": {"It is an array; " + form}},
 		`{"filters":1}`: {"filters": {"It is a number; " + form}}, `{"filters":true}`: {"filters": {"It is a boolean; " + form}},
-		`{"schedule":"weekly"}`: {"schedule": {`It is a text; send an object, such as {"cadence": "weekly", "day": 1}.`}},
+		`{"schedule":"weekly"}`: {"schedule": {`It is a string; send an object, such as {"cadence": "weekly", "day": 1}.`}},
 
 		`{"filters":{"query":{"a":1},"type_wine":["true"],"abv_min":[12]}}`: {
-			"filters.query": {oneValue}, "filters.type_wine": {oneValue}, "filters.abv_min": {oneValue},
+			"filters.query": {"It is an object; send a string."}, "filters.type_wine": {"It is an array; send a boolean."},
+			"filters.abv_min": {"It is an array; send a number."},
 		},
 		`{"filters":{"type_wine":1,"container_can":"yes","abv_min":true,"volume_min":"x"}}`: {
 			"filters.type_wine": {`"1" is not accepted; write true or false.`}, "filters.container_can": {`"yes" is not accepted; write true or false.`},
@@ -82,10 +83,7 @@ func TestProblemsWithinObjects(t *testing.T) {
 	}
 }
 
-const (
-	twice    = "It is given twice; give it once."
-	oneValue = "It is an object or an array; send one value."
-)
+const twice = "It is given twice; give it once."
 
 // TestFloodsAreNotRepeated: an answer does not grow with what is wrong.
 func TestFloodsAreNotRepeated(t *testing.T) {
@@ -114,7 +112,7 @@ func TestFloodsAreNotRepeated(t *testing.T) {
 func TestQueryStringsHaveNoObjects(t *testing.T) {
 	got := savedSearch.Read([]Value{{Name: "filters", Text: "oak"}, {Name: "filters.query", Text: "oak"}, {Name: "name", Text: "a"}}, nil)
 	want := cola.Problems{
-		"filters":       {`It is a text; send an object, such as {"query": "barrel aged", "brand_name": "oak"}.`},
+		"filters":       {`It is a string; send an object, such as {"query": "barrel aged", "brand_name": "oak"}.`},
 		"filters.query": {`Send it within an object: {"filters": {"query": …}}.`},
 	}
 	if diff := cmp.Diff(want, got.Problems); diff != "" || got.Filters != nil || got.Name != "a" {

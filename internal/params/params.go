@@ -69,7 +69,7 @@ func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 			nulls := into.FieldByIndex(r.nulls)
 			nulls.Set(reflect.Append(nulls, reflect.ValueOf(v.Name)))
 		case field.object != nil && !v.opens:
-			problems.Add(v.Name, "%s", field.object.misread("a text"))
+			problems.Add(v.Name, "%s", field.object.misread(aString))
 		case field.object != nil:
 			open(at(into, field.index))
 		case v.Text == "":

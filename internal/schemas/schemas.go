@@ -114,7 +114,10 @@ func jsonName(f reflect.StructField) string {
 	return name
 }
 
-// Sample makes an example of a schema out of the examples of its fields.
+// notesField is what answers have only when there is something to say about their data, such as why there is none.
+const notesField = "notes"
+
+// Sample makes an example of a schema from the examples of its fields, without notes.
 func (s *Set) Sample(schema *huma.Schema) any {
 	order := map[string]int{}
 	if schema.Ref != "" {
@@ -131,7 +134,9 @@ func (s *Set) Sample(schema *huma.Schema) any {
 	case schema.Type == huma.TypeObject:
 		var o object
 		for name, property := range schema.Properties {
-			o = append(o, member{name, s.Sample(property)})
+			if name != notesField {
+				o = append(o, member{name, s.Sample(property)})
+			}
 		}
 		slices.SortFunc(o, func(a, b member) int { return order[a.name] - order[b.name] })
 		return o

@@ -3,6 +3,7 @@ package postgres
 import (
 	"testing"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
@@ -17,4 +18,19 @@ func TestTextsOfManyLabels(t *testing.T) {
 	if kept := storetest.CheckSamples(t, s); kept != labels {
 		t.Errorf("%d labels, want %d", kept, labels)
 	}
+}
+
+// TestLegacyNulls: labels that earlier versions kept have no nulls where clients expect none.
+func TestLegacyNulls(t *testing.T) {
+	url := migratedDatabase(t)
+	s := mustOpen(t, url, Options{Logger: quiet()})
+	patch := storetest.Sample(1)
+	if _, err := s.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{patch}, store.Commit); err != nil {
+		t.Fatal(err)
+	}
+	var id int64
+	for _, statement := range storetest.LegacyNulls() {
+		query(t, url, statement+" RETURNING ttb_id", &id)
+	}
+	storetest.CheckLegacyNulls(t, s, patch)
 }

@@ -152,6 +152,8 @@ func decode(field any, raw []byte) error {
 
 func clearField(field any) error {
 	switch f := field.(type) {
+	case *int:
+		*f = 0
 	case *string:
 		*f = ""
 	case *cola.Text:

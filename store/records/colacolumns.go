@@ -75,6 +75,7 @@ func IndexColumns(r *cola.IndexRecord, mainBarcodeType *string) []Column {
 		{"approval_date", &s.ApprovalDate},
 		{"image_count", &s.ImageCount},
 		{"application_date", &r.ApplicationDate},
+		{"origin_id", &r.OriginID},
 		{"domestic_or_imported", &r.DomesticOrImported},
 		{"address_recipient", &r.AddressRecipient},
 		{"address_state", &r.AddressState},

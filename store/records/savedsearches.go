@@ -35,7 +35,7 @@ func NewSavedSearch(s *cola.SavedSearch) (SavedSearch, error) {
 	}
 	r := SavedSearch{UUID: s.UUID, Name: s.Name, Filters: string(filters), CreatedAt: s.CreatedAt.Time()}
 	if plan := s.Schedule; plan != nil {
-		r.Cadence, r.Day, r.Active = cola.Text(plan.Cadence), plan.Day, plan.Active
+		r.Cadence, r.Day, r.Active = cola.Text(plan.Cadence), plan.StoredDay(), plan.Active
 		r.NextRunAt, r.LastRunAt = timeOf(plan.NextRunAt), timeOf(plan.LastRunAt)
 		r.PausedBecause = cola.Text(plan.PausedBecause.V)
 	}
@@ -143,7 +143,7 @@ func (r *SavedSearch) Due() (s cola.SavedSearch, fault error) {
 func (r *SavedSearch) withoutFilters() cola.SavedSearch {
 	s := cola.SavedSearch{UUID: r.UUID, Name: r.Name, CreatedAt: cola.TimestampOf(r.CreatedAt)}
 	if r.Cadence != "" {
-		s.Schedule = &cola.Schedule{Active: r.Active, Cadence: string(r.Cadence), Day: r.Day,
+		s.Schedule = &cola.Schedule{Active: r.Active, Cadence: string(r.Cadence), Day: r.Day.V,
 			NextRunAt: timestampOf(r.NextRunAt), LastRunAt: timestampOf(r.LastRunAt),
 			PausedBecause: cola.Opt[string]{V: string(r.PausedBecause), OK: r.PausedBecause != ""}}
 	}

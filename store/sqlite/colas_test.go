@@ -1,12 +1,16 @@
 package sqlite
 
 import (
+	"database/sql"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
 // TestListsRoundTrip: any list of text survives being a column.
@@ -26,15 +30,37 @@ func TestListsRoundTrip(t *testing.T) {
 // TestWrongColumns: a value that a field cannot hold is an error, not a zero.
 func TestWrongColumns(t *testing.T) {
 	var n int
+	var truth bool
 	var date cola.Date
 	var list []string
 	var known cola.Opt[float64]
 	for _, c := range []struct {
 		field any
 		value any
-	}{{&n, "1"}, {&n, nil}, {&n, 1.5}, {&date, "tomorrow"}, {&date, int64(1)}, {&list, `{"a":1}`}, {&known, "1"}, {&known, []byte("1")}} {
+	}{{&n, "1"}, {&truth, nil}, {&n, 1.5}, {&date, "tomorrow"}, {&date, int64(1)}, {&list, `{"a":1}`}, {&known, "1"}, {&known, []byte("1")}} {
 		if err := (target{c.field}).Scan(c.value); err == nil {
 			t.Errorf("scanning %#v into %T: no error", c.value, c.field)
 		}
 	}
+}
+
+// TestLegacyNulls: labels that earlier versions kept have no nulls where clients expect none.
+func TestLegacyNulls(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "registry.db")
+	s := mustOpen(t, path, Options{Logger: quiet()})
+	patch := storetest.Sample(1)
+	if _, err := s.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{patch}, store.Commit); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, statement := range storetest.LegacyNulls() {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	storetest.CheckLegacyNulls(t, s, patch)
 }

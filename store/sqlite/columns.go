@@ -121,6 +121,8 @@ func (t target) Scan(src any) error {
 
 func (t target) clear() error {
 	switch f := t.field.(type) {
+	case *int:
+		*f = 0
 	case *string:
 		*f = ""
 	case *cola.Text:

@@ -62,8 +62,8 @@ func unknownStaysUnknown(t *testing.T, st store.Store, _ *clock) {
 	if got.Images == nil || got.Barcodes == nil || got.GrapeVarietals == nil || got.LLMLiquorGrains == nil {
 		t.Error("a list is nil, want empty")
 	}
-	known := label(1) // zero is known, and not the same as unknown
-	known.ImageCount, known.ABV, known.LLMLiquorAgedYears = cola.Some(0), cola.Some(0.0), cola.Some(0)
+	known := label(1) // a known zero differs from unknown
+	known.ABV, known.LLMLiquorAgedYears = cola.Some(0.0), cola.Some(0)
 	known.IsResubmission, known.HasFrontImage = cola.Some(false), cola.Some(false)
 	mustKeep(t, st, known)
 	same(t, "label of zeros", known, mustCola(t, st, known.TTBID))

@@ -70,7 +70,7 @@ func failuresEnd(t *testing.T, st store.Store, c *clock) {
 		{"another schedule", func() {
 			change(func(s *cola.SavedSearch) {
 				plan := *s.Schedule
-				plan.Cadence, plan.Day = cola.CadenceDaily, cola.Opt[int]{}
+				plan.Cadence, plan.Day = cola.CadenceDaily, 0
 				s.Schedule = &plan
 			})
 		}, 1},

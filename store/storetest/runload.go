@@ -23,7 +23,7 @@ func SampleSearches(n int) iter.Seq2[*store.Item, error] {
 		}
 		for i := range n {
 			s := dueSearch(cola.AccountID(i/10+1), i, epoch)
-			s.Search.CreatedAt, s.Search.Schedule.Cadence, s.Search.Schedule.Day = cola.TimestampOf(epoch), cola.CadenceDaily, cola.Opt[int]{}
+			s.Search.CreatedAt, s.Search.Schedule.Cadence, s.Search.Schedule.Day = cola.TimestampOf(epoch), cola.CadenceDaily, 0
 			stored := store.StoredSearch{ID: int64(i + 1), Account: s.Account, Mark: store.Mark{At: epoch, Revision: 1}, SavedSearch: s.Search}
 			if !yield(&store.Item{Kind: store.ItemSearch, Search: stored}, nil) {
 				return

@@ -84,3 +84,35 @@ func CheckSamples(t testing.TB, st store.Store) (kept int) {
 	}
 	return kept
 }
+
+// LegacyNulls are statements that make stored labels what versions of the program wrote that knew no derived values: fields
+// that are never null in answers are NULL in their rows.
+func LegacyNulls() []string {
+	return []string{
+		"UPDATE colas SET image_count = NULL",
+		"UPDATE cola_images SET container_position = NULL, extension_type = NULL",
+		"UPDATE cola_barcodes SET barcode_type = NULL, ttb_image_id = NULL",
+	}
+}
+
+// CheckLegacyNulls checks that a label which was kept before LegacyNulls is read without a null, and that keeping it again
+// completes its rows.
+func CheckLegacyNulls(t *testing.T, st store.Store, patch cola.Patch[cola.Cola]) {
+	t.Helper()
+	id := patch.Record.TTBID
+	c := mustCola(t, st, id)
+	if c.ImageCount != len(patch.Record.Images) || c.Images[0].ContainerPosition != "other" || c.Images[0].ExtensionType == "" {
+		t.Errorf("images are read as %d %+v", c.ImageCount, c.Images)
+	}
+	if b := c.Barcodes[0]; b.BarcodeType != "UPC-A" || b.TTBImageID != cola.Text(c.Images[1].TTBImageID) {
+		t.Errorf("a barcode is read as %+v", b)
+	}
+	records, _ := indexRecords(t, st, 0)
+	if r := records[id]; r.Summary.ImageCount != 0 || r.Barcodes[0].Type == "" {
+		t.Errorf("the index reads %+v", r)
+	}
+	mustUpsert(t, st, []store.Outcome{store.Changed}, patch)
+	want := patch.Record
+	want.Derive()
+	same(t, "label that was kept again", want, mustCola(t, st, id))
+}

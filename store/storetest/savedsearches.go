@@ -42,7 +42,7 @@ func newSearch(account cola.AccountID, n int) store.NewSavedSearch {
 			UUID:    fmt.Sprintf("0b9f8c0e-6a55-4f0e-9a39-%012d", n),
 			Name:    fmt.Sprintf("search %d", n),
 			Filters: cola.SavedSearchFilters{BrandName: "oak"},
-			Schedule: &cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: cola.Some(0),
+			Schedule: &cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: 0,
 				NextRunAt: cola.Some(cola.TimestampOf(epoch.Add(48 * time.Hour)))},
 		},
 	}
@@ -97,7 +97,7 @@ func fullSearch() cola.SavedSearch {
 			PermitNumberText: "ca-w", ApplicantUSState: "NY", ABVMin: cola.Some(0.0), ABVMax: cola.Some(14.499999999999998),
 			VolumeUnit: "milliliters", VolumeMin: cola.Some(1e-7), VolumeMax: cola.Some(1e21), ContainerBottle: on, ContainerJug: on,
 		},
-		Schedule: &cola.Schedule{Cadence: cola.CadenceMonthly, Day: cola.Some(28), LastRunAt: cola.Some(cola.TimestampOf(epoch.Add(-time.Hour)))},
+		Schedule: &cola.Schedule{Cadence: cola.CadenceMonthly, Day: 28, LastRunAt: cola.Some(cola.TimestampOf(epoch.Add(-time.Hour)))},
 	}
 }
 

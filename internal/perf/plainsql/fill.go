@@ -109,8 +109,9 @@ func copyIn(ctx context.Context, pool *pgxpool.Pool, st store.Changes, v *vocabu
 // labelValues returns a label's row.
 func labelValues(r *cola.IndexRecord) []any {
 	s := &r.Summary
-	return []any{int64(s.TTBID), s.BrandName, nullable(s.ProductName), string(s.ProductType), nullable(s.ClassName), nullable(s.OriginName),
-		cola.SettlePermit(s.PermitNumber), nullable(s.ApplicationStatus), day(s.ApprovalDate), optional(s.ImageCount),
+	return []any{int64(s.TTBID), s.BrandName, nullable(s.ProductName), string(s.ProductType), nullable(s.ClassName),
+		nullable(cola.Text(cola.PlaceOf(string(s.OriginName), r.OriginID, r.DomesticOrImported))),
+		cola.SettlePermit(s.PermitNumber), nullable(s.ApplicationStatus), day(s.ApprovalDate), s.ImageCount,
 		s.HasBarcode, day(r.ApplicationDate),
 		nullable(cola.Text(r.ContainerType)), nullable(cola.Text(r.CategoryPath)), optional(r.ABV), nullable(cola.Text(r.AddressRecipient))}
 }

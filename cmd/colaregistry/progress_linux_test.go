@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestProgressWithoutWidth: on a terminal that does not know its width, progress is lines, not a bar of no columns.
+func TestProgressWithoutWidth(t *testing.T) {
+	for width, lines := range map[uint16]bool{0: true, 80: false} {
+		screen, terminal := mustTerminal(t, width)
+		p := newProgress(terminal, "Importing colas", "rows")
+		p.set(7, 10)
+		p.end()
+		if _, err := terminal.WriteString("END"); err != nil {
+			t.Fatal(err)
+		}
+		var shown []byte
+		for b := make([]byte, 1024); !bytes.Contains(shown, []byte("END")); {
+			n, err := screen.Read(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown = append(shown, b[:n]...)
+		}
+		if !bytes.Contains(shown, []byte("Importing colas")) || bytes.Contains(shown, []byte("7 rows,")) != lines {
+			t.Errorf("%d columns show %q", width, shown)
+		}
+	}
+}
+
+// mustTerminal returns the two ends of a terminal that is so many columns wide.
+func mustTerminal(t *testing.T, width uint16) (screen, terminal *os.File) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("no terminals here: ", err)
+	}
+	t.Cleanup(func() { screen.Close() })
+	number, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: width})
+	}
+	if err == nil {
+		terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Skip("no terminals here: ", err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	return screen, terminal
+}
+
+// TestUnreadableFileIsReportedOnce: what the report says of a file is not said again as the error of the command.
+func TestUnreadableFileIsReportedOnce(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "labels.json")
+	if err := os.WriteFile(file, []byte("no labels"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr strings.Builder
+	p := program{args: []string{"import", "colas", "--data-dir", dir, file}, stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr}
+	if code := p.run(t.Context()); code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	if said := stdout.String() + stderr.String(); strings.Count(said, file) != 1 {
+		t.Errorf("the file is named other than once:\n%s", said)
+	}
+}

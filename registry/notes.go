@@ -1,0 +1,220 @@
+package registry
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search"
+)
+
+// searchNotes returns what to tell the caller of a search beside its rows: how an ambiguous origin was read and, when no
+// label matches, what may be the reason.
+func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, total int) []string {
+	notes := noted(cola.OriginNote(p.Origin, q.Domestic))
+	if total > 0 {
+		return notes
+	}
+	words := wordsIn(view)
+	const vacuous = " So a total of 0 says nothing about the other filters."
+	for _, unknown := range noted(words.UnknownOrigin("origin", p.Origin), words.UnknownCategory(p.DerivedSubcategory)) {
+		notes = append(notes, unknown+vacuous)
+	}
+	if q.DefaultWindow {
+		always := q.Query
+		always.From, always.To = 0, 0
+		if n := countOf(view, always); n > 0 {
+			notes = append(notes, fmt.Sprintf("%s outside the default window of %d days. To search all dates, set approval_date_from to 2005-01-01.",
+				matching(n), cola.DefaultWindowDays))
+		}
+	}
+	return append(notes, unknownFieldNotes(view, q.Query)...)
+}
+
+// noted returns the notes that say something.
+func noted(notes ...string) []string {
+	return slices.DeleteFunc(notes, func(n string) bool { return n == "" })
+}
+
+// matching says how many labels match.
+func matching(n int) string {
+	if n == 1 {
+		return "1 label matches"
+	}
+	return fmt.Sprintf("%d labels match", n)
+}
+
+// countOf counts the labels that match.
+func countOf(view *search.View, q cola.Query) int {
+	return view.Search(cola.ColaSearch{Query: q, Page: 1}).Total
+}
+
+// fieldFilter is a filter on a field that may be unknown: a label without a value never matches it.
+type fieldFilter struct {
+	field string
+	given func(q *cola.Query) bool
+	lift  func(q *cola.Query)   // removes the filter
+	known []func(q *cola.Query) // filters that together match every known value, each value once
+}
+
+func fieldFilters() []fieldFilter {
+	zero := cola.Some(0.0)
+	return []fieldFilter{
+		{
+			field: "ABV",
+			given: func(q *cola.Query) bool { return q.ABVMin.OK || q.ABVMax.OK },
+			lift:  func(q *cola.Query) { q.ABVMin, q.ABVMax = cola.Opt[float64]{}, cola.Opt[float64]{} },
+			known: []func(*cola.Query){func(q *cola.Query) { q.ABVMin = zero }},
+		},
+		{
+			field: "volume",
+			given: func(q *cola.Query) bool { return q.VolumeMin.OK || q.VolumeMax.OK },
+			lift:  func(q *cola.Query) { q.VolumeMin, q.VolumeMax = cola.Opt[float64]{}, cola.Opt[float64]{} },
+			known: []func(*cola.Query){func(q *cola.Query) { q.VolumeMin = zero }},
+		},
+		{
+			field: "container type",
+			given: func(q *cola.Query) bool { return len(q.Containers) > 0 },
+			lift:  func(q *cola.Query) { q.Containers = nil },
+			known: []func(*cola.Query){func(q *cola.Query) { q.Containers = cola.ContainerTypes() }},
+		},
+		{
+			field: "category",
+			given: func(q *cola.Query) bool { return len(q.Categories) > 0 || q.CategoryPath != "" },
+			lift:  func(q *cola.Query) { q.Categories, q.CategoryPath = nil, "" },
+			known: []func(*cola.Query){func(q *cola.Query) { q.Categories = cola.CategoryRoots() }},
+		},
+		{
+			field: "domestic_or_imported",
+			given: func(q *cola.Query) bool { return q.Domestic != "" },
+			lift:  func(q *cola.Query) { q.Domestic = "" },
+			known: []func(*cola.Query){
+				func(q *cola.Query) { q.Domestic = cola.Domestic },
+				func(q *cola.Query) { q.Domestic = cola.Imported },
+			},
+		},
+	}
+}
+
+// unknownFieldNotes returns a note for each filter that leaves out labels only because the field is unknown for them.
+func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
+	for _, f := range fieldFilters() {
+		if !f.given(&q) {
+			continue
+		}
+		lifted := q
+		f.lift(&lifted)
+		n := countOf(view, lifted)
+		for _, known := range f.known {
+			some := lifted
+			known(&some)
+			n -= countOf(view, some)
+		}
+		if n > 0 {
+			notes = append(notes, fmt.Sprintf("%s every other filter, but the %s is unknown.", matching(n), f.field))
+		}
+	}
+	return notes
+}
+
+// UnknownOrigin returns a sentence on a word for an origin that no label has, empty otherwise. name is what the caller calls
+// the filter.
+func (w Words) UnknownOrigin(name, word string) string {
+	if strings.TrimSpace(word) == "" || w.HasOrigin(word) {
+		return ""
+	}
+	hint := ""
+	if !cola.IsOrigin(word) {
+		hint = meant(cola.NearestSpelling(word, w.originWords()))
+	}
+	return fmt.Sprintf("No label has the %s %s.%s", name, cola.Quoted(word), hint)
+}
+
+// originWords returns the words that find labels by origin.
+func (w Words) originWords() []string {
+	words := slices.DeleteFunc(cola.OriginWords(), func(word string) bool { return !w.HasOrigin(word) })
+	for _, name := range w.Origins() {
+		words = append(words, strings.ToLower(name))
+	}
+	return words
+}
+
+// UnknownCategory returns a sentence on a category path that no label has, empty otherwise.
+func (w Words) UnknownCategory(path string) string {
+	if cola.SettlePath(path) == "" || w.HasCategory(path) {
+		return ""
+	}
+	return fmt.Sprintf("No label has the category path %s.%s", cola.Quoted(path), meant(cola.Nearest(path, w.Categories)))
+}
+
+// UnknownState returns a sentence on a US state that no label is from, empty otherwise. The state itself is known to be valid.
+func (w Words) UnknownState(state string) string {
+	if strings.TrimSpace(state) == "" || w.HasUSState(state) {
+		return ""
+	}
+	return fmt.Sprintf("No label is from the US state %s.", cola.Quoted(state))
+}
+
+// UnknownWords returns a sentence for each word in the filters of a saved search that no label has.
+func (w Words) UnknownWords(f cola.SavedSearchFilters) []string {
+	return noted(w.UnknownOrigin("country", f.Country), w.UnknownState(f.USState), w.UnknownCategory(f.DerivedCategory))
+}
+
+// SavedSearchNotes returns what to tell the owner of a saved search about its filters: how an ambiguous country was read, and
+// which words no label has yet.
+func (w Words) SavedSearchNotes(f cola.SavedSearchFilters) []string {
+	notes := noted(cola.OriginNote(f.Country, f.AsQuery().Domestic))
+	for _, u := range w.UnknownWords(f) {
+		notes = append(notes, u+" The search finds nothing until a label has it.")
+	}
+	return notes
+}
+
+// meant asks whether the caller meant a word that is near.
+func meant(near string, ok bool) string {
+	if !ok {
+		return ""
+	}
+	return " Did you mean " + near + "?"
+}
+
+// listFilter is a filter of a reference list and its value.
+type listFilter struct{ name, value string }
+
+// mostWords is how many words of a filter a note lists.
+const mostWords = 20
+
+// notes returns what to tell the caller of a reference list that has no rows: which filter values no row has, and the
+// values that there are.
+func (w ListWords) notes(filters ...listFilter) (notes []string) {
+	if len(w) == 0 {
+		return []string{"The registry holds no figures of this kind."}
+	}
+	given := 0
+	for _, f := range filters {
+		if strings.TrimSpace(f.value) == "" {
+			continue
+		}
+		given++
+		if have, ok := w[f.name]; ok && !w.Has(f.name, f.value) {
+			notes = append(notes, fmt.Sprintf("No row has the %s %s; there are %s.%s",
+				f.name, cola.Quoted(f.value), listed(f.name, have), meant(cola.Nearest(f.value, have))))
+		}
+	}
+	if given > 1 && notes == nil {
+		notes = []string{"There are rows with each of these filters, but none with all of them."}
+	}
+	return notes
+}
+
+// listed writes the words of a filter as part of a sentence.
+func listed(filter string, words []string) string {
+	switch {
+	case filter == "year":
+		return "some from " + words[0] + " to " + words[len(words)-1]
+	case len(words) > mostWords:
+		return fmt.Sprintf("%s and %d others", strings.Join(words[:mostWords], ", "), len(words)-mostWords)
+	}
+	return strings.Join(words, ", ")
+}

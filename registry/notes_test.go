@@ -1,0 +1,135 @@
+package registry_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// labelOf returns a label of this year that says hapax and nothing else, changed by edit.
+func labelOf(id cola.TTBID, edit func(c *cola.Cola)) cola.Cola {
+	var c cola.Cola
+	c.TTBID, c.BrandName, c.ProductType, c.PermitNumber = id, "HAPAX", cola.Wine, "NJ-I-721"
+	c.ApprovalDate = cola.DateOf(instant)
+	edit(&c)
+	return c
+}
+
+// TestSearchNotes: each note comes with what it is about, and with nothing else.
+func TestSearchNotes(t *testing.T) {
+	w := mustWorld(t, 300)
+	c := w.mustCaller(t, "notes@example.com", cola.TierPro)
+	w.mustImport(t, store.History,
+		labelOf(26001001000001, func(c *cola.Cola) { c.ABV, c.Volume, c.VolumeUnit = cola.Some(12.0), cola.Some(750.0), "milliliters" }),
+		labelOf(26001001000002, func(*cola.Cola) {}),
+		labelOf(26001001000003, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "BYGONE", cola.NewDate(2009, 5, 1) }),
+		labelOf(26001001000004, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "TOMORROW", cola.DateOf(instant).AddDays(1) }),
+		labelOf(26001001000005, func(c *cola.Cola) { c.BrandName, c.OriginName = "TWOFOLD", "DELAWARE" }),
+		labelOf(26001001000006, func(c *cola.Cola) { c.BrandName, c.OriginName, c.OriginID = "TWOFOLD", "GEORGIA", "6E" }),
+	)
+	for name, tt := range map[string]struct {
+		params cola.SearchParams
+		want   []string // what the notes say, one each
+	}{
+		"found":              {cola.SearchParams{Q: "hapax"}, nil},
+		"a free name":        {cola.SearchParams{BrandName: "no such name"}, nil},
+		"an ambiguous code":  {cola.SearchParams{Q: "twofold", Origin: "DE"}, []string{"DE was read as Delaware"}},
+		"a clear code":       {cola.SearchParams{Q: "twofold", Origin: "GE"}, nil},
+		"two Georgias":       {cola.SearchParams{Q: "twofold", Origin: "georgian"}, []string{"use GA or GE"}},
+		"an unknown origin":  {cola.SearchParams{Origin: "narnia"}, []string{`No label has the origin "narnia".`}},
+		"a misspelt origin":  {cola.SearchParams{Origin: "frrance"}, []string{"Did you mean france?"}},
+		"an unknown path":    {cola.SearchParams{DerivedSubcategory: "Wine > Rde Wine"}, []string{"Did you mean Wine > Red Wine?", "the category is unknown"}},
+		"before the window":  {cola.SearchParams{Q: "bygone"}, []string{"1 label matches outside the default window"}},
+		"after the window":   {cola.SearchParams{Q: "tomorrow"}, []string{"1 label matches outside the default window"}},
+		"within given dates": {cola.SearchParams{Q: "bygone", ApprovalDateFrom: cola.NewDate(2010, 1, 1)}, nil},
+		"unknown ABV":        {cola.SearchParams{Q: "hapax", ABVMin: cola.Some(90.0)}, []string{"1 label matches every other filter, but the ABV is unknown."}},
+		"unknown volume":     {cola.SearchParams{Q: "hapax", VolumeMax: cola.Some(1.0), VolumeUnit: "liters", ABVMin: cola.Some(90.0)}, nil},
+		"unknown container":  {cola.SearchParams{Q: "hapax", ContainerType: []string{"pod"}}, []string{"2 labels match every other filter, but the container type is unknown."}},
+		"unknown category":   {cola.SearchParams{Q: "hapax", Category: []string{"Beer"}}, []string{"the category is unknown"}},
+		"unknown provenance": {cola.SearchParams{Q: "hapax", DomesticOrImported: "imported"}, []string{"domestic_or_imported is unknown"}},
+	} {
+		page, _, err := w.SearchColas(t.Context(), c, tt.params)
+		said := strings.Join(page.Notes, "\n")
+		if err != nil || len(page.Notes) != len(tt.want) {
+			t.Errorf("%s: %d labels, notes %q, %v; want %q", name, page.Pagination.Total, page.Notes, err, tt.want)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s: notes %q lack %q", name, page.Notes, want)
+			}
+		}
+	}
+}
+
+// TestSearchNotesCostNothing: the counts behind a note are not charged.
+func TestSearchNotesCostNothing(t *testing.T) {
+	w := mustWorld(t, 100)
+	c := w.mustCaller(t, "free@example.com", cola.TierPro)
+	page, state, err := w.SearchColas(t.Context(), c, cola.SearchParams{Origin: "narnia", ABVMin: cola.Some(1.0)})
+	if err != nil || page.Notes == nil || state.Charged != 0 || state.Used.ListRecords != 0 {
+		t.Errorf("notes %q charge %+v, %v", page.Notes, state, err)
+	}
+}
+
+// TestListNotes: a reference list without rows says which value is unknown and which there are.
+func TestListNotes(t *testing.T) {
+	w := mustWorld(t, 10)
+	c := w.mustCaller(t, "lists@example.com", cola.TierPro)
+	times := func(commodity string) []string {
+		list, _, err := w.ProcessingTimes(t.Context(), c, cola.ProcessingTimeParams{Commodity: commodity})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list.Notes
+	}
+	if got := fmt.Sprint(times("beer")); !strings.Contains(got, `"beer"`) || !strings.Contains(got, "Malt Beverage") {
+		t.Errorf("beer: %s", got)
+	}
+	if got := fmt.Sprint(times("vine")); !strings.Contains(got, "Did you mean Wine?") {
+		t.Errorf("vine: %s", got)
+	}
+	if got := times("wine"); got != nil {
+		t.Errorf("wine: %q", got)
+	}
+	formulas, _, err := w.FormulaProcessingTimes(t.Context(), c, cola.FormulaProcessingTimeParams{FormulaType: "nope", Commodity: "Wine"})
+	if err != nil || len(formulas.Notes) != 1 || !strings.Contains(formulas.Notes[0], "formula_type") {
+		t.Errorf("formulas: %q, %v", formulas.Notes, err)
+	}
+	reports, _, err := w.ProductionReports(t.Context(), c, cola.ProductionReportParams{Year: cola.Some(1901), Commodity: "beer"})
+	if err != nil || len(reports.Notes) != 1 || !strings.Contains(reports.Notes[0], "1901") {
+		t.Errorf("reports: %q, %v", reports.Notes, err)
+	}
+	areas, _, err := w.AVAs(t.Context(), c, cola.AVAParams{State: "AK"})
+	if err != nil || len(areas.Notes) != 1 || !strings.Contains(areas.Notes[0], `"AK"`) {
+		t.Errorf("areas: %q, %v", areas.Notes, err)
+	}
+}
+
+// TestTruncatedByQuota: permittees and barcodes say so, too, and only when the quota is the reason.
+func TestTruncatedByQuota(t *testing.T) {
+	w := mustWorld(t, 300)
+	rich, poor := w.mustCaller(t, "rich@example.com", cola.TierPro), w.mustCaller(t, "poor@example.com", cola.TierFree)
+	value := "036000291452"
+	w.mustImport(t, store.History,
+		labelOf(26001001000001, func(c *cola.Cola) { c.BarcodeValue = cola.Text(value) }),
+		labelOf(26001001000002, func(c *cola.Cola) { c.BarcodeValue = cola.Text(value) }),
+	)
+	whole, _, err := w.Barcode(t.Context(), rich, value)
+	holders, _, err2 := w.SearchPermittees(t.Context(), rich, cola.PermitteeParams{PerPage: cola.Some(3)})
+	if err != nil || err2 != nil || whole.TruncatedByQuota || len(whole.Colas) < 2 || holders.Pagination.TruncatedByQuota || !holders.Pagination.HasMore {
+		t.Fatalf("%+v, %v; %+v, %v", whole, err, holders.Pagination, err2)
+	}
+	w.spend(t, poor, 9_998)
+	cut, _, err := w.SearchPermittees(t.Context(), poor, cola.PermitteeParams{PerPage: cola.Some(3)})
+	if err != nil || !cut.Pagination.TruncatedByQuota || !cut.Pagination.HasMore || len(cut.Permittees) != 2 {
+		t.Errorf("%+v, %v", cut.Pagination, err)
+	}
+	poorer := w.mustCaller(t, "poorer@example.com", cola.TierFree)
+	w.spend(t, poorer, 9_999)
+	if part, _, err := w.Barcode(t.Context(), poorer, value); err != nil || !part.TruncatedByQuota || len(part.Colas) != 1 || part.TotalColas != whole.TotalColas {
+		t.Errorf("%+v, %v", part, err)
+	}
+}
