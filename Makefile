@@ -2,6 +2,7 @@
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 REDOCLY     := @redocly/cli@2.77.0
+SPECTRAL    := @stoplight/spectral-cli@6.16.3
 
 # SQLite is C translated to Go, in memory that is not Go's. The race detector and checkptr know nothing of that memory, and looking took most of
 # the time of all tests; so they look at everything but the translation. A process with the detector also waits for a second when it ends, unless told.
@@ -29,8 +30,9 @@ lint: tools ## formatting, vet, staticcheck, module file, OpenAPI, known vulnera
 	go mod tidy -diff
 	@$(MAKE) --no-print-directory openapi-lint vuln
 
-openapi-lint: tools ## lint the committed OpenAPI document
-	npx --yes $(REDOCLY) lint httpapi/openapi.json
+openapi-lint: tools ## lint the committed OpenAPI document; a warning fails it
+	npx --yes $(REDOCLY) lint --extends recommended-strict httpapi/openapi.json
+	npx --yes $(SPECTRAL) lint --fail-severity hint httpapi/openapi.json
 
 vuln: ## look for known vulnerabilities; where the database cannot be reached, say so and go on
 	@./scripts/vulnerabilities $(GOVULNCHECK)
