@@ -10,7 +10,7 @@ TRANSLATED := modernc.org/sqlite/lib modernc.org/libc
 RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANSLATED),-gcflags='$(p)=-d=checkptr=0 -race=false')
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint openapi-lint vuln fuzz bench perf perf-sql cluster-test conformance screenshots generate run tools
+.PHONY: help test race lint openapi-lint vuln fuzz bench perf perf-sql cluster-test conformance clients screenshots generate run tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ cluster-test: tools ## three processes on PostgreSQL with a standby, under load,
 
 conformance: tools ## the conformance suite of MCP, the inspector and official clients with a real OAuth issuer against the real program (CONFORMANCE=flags)
 	go run ./internal/conformance $(CONFORMANCE)
+
+clients: tools ## generated REST clients, MCP clients and a page in Chromium, all by others, against the real program (CLIENTS=TestClients/browser)
+	go test ./internal/clients -count=1 -v -timeout 15m -run '$(or $(CLIENTS),TestClients)' -args -online
 
 screenshots: tools ## write the pictures of the dashboard anew: those in docs/, those that tests compare with, and every page into SCREENSHOTS=folder
 	@mkdir -p $(abspath $(or $(SCREENSHOTS),dist/screenshots))
