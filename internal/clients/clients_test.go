@@ -25,14 +25,11 @@ var online = flag.Bool("online", false, "install other people's clients and run 
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }
 
-// npmFiles and goFiles are the committed scripts and pins. A file named x.txt is written as x: Go would
-// otherwise take it for a part of this module, or leave it out.
+// committed are the scripts and pins. A file gokit/x.txt is written as x: Go would otherwise take it
+// for a part of this module, or leave it out.
 //
-//go:embed kit
-var npmFiles embed.FS
-
-//go:embed gokit
-var goFiles embed.FS
+//go:embed kit gokit
+var committed embed.FS
 
 const documentPath = "../../httpapi/openapi.json"
 
@@ -81,7 +78,7 @@ func newBench(t *testing.T) *bench {
 	b.hook = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(func() { b.page.Close(); b.hook.Close() })
 	var err error
-	files, err := fs.Sub(npmFiles, "kit")
+	files, err := fs.Sub(committed, "kit")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,11 +85,11 @@ func (b *bench) inModule(ctx context.Context, name string, args ...string) *exec
 
 // writeModule writes the committed module: programs go into folders of their names.
 func writeModule(dir string) error {
-	return fs.WalkDir(goFiles, "gokit", func(name string, entry fs.DirEntry, err error) error {
+	return fs.WalkDir(committed, "gokit", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		content, err := goFiles.ReadFile(name)
+		content, err := committed.ReadFile(name)
 		if err != nil {
 			return err
 		}

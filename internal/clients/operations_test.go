@@ -14,6 +14,7 @@ import (
 // operation is one of the OpenAPI document, with its example call.
 type operation struct {
 	id, method, path string
+	types            map[string]string // of its query parameters, by name
 	sample           sample
 }
 
@@ -40,7 +41,11 @@ func readOperations(t *testing.T) map[string]operation {
 	var doc struct {
 		Paths map[string]map[string]struct {
 			OperationID string
-			Samples     []struct{ Source string } `json:"x-codeSamples"`
+			Parameters  []struct {
+				Name   string
+				Schema struct{ Type string }
+			}
+			Samples []struct{ Source string } `json:"x-codeSamples"`
 		}
 	}
 	if err := json.Unmarshal(content, &doc); err != nil {
@@ -52,7 +57,10 @@ func readOperations(t *testing.T) map[string]operation {
 			if len(described.Samples) == 0 {
 				t.Fatalf("%s has no example call in the document", described.OperationID)
 			}
-			op := operation{id: described.OperationID, method: strings.ToUpper(method), path: path}
+			op := operation{id: described.OperationID, method: strings.ToUpper(method), path: path, types: map[string]string{}}
+			for _, p := range described.Parameters {
+				op.types[p.Name] = p.Schema.Type
+			}
 			op.sample = mustSample(t, op, described.Samples[0].Source)
 			all[op.id] = op
 		}

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -187,13 +186,7 @@ func newRequest(op operation, s step, key string, known map[string]string) reque
 		r.Path[name] = known[value]
 	}
 	for name, values := range op.sample.query {
-		r.Query[name] = values[0]
-		if n, err := strconv.ParseFloat(values[0], 64); err == nil {
-			r.Query[name] = n
-		}
-		if slices.Contains(lists, name) {
-			r.Query[name] = values
-		}
+		r.Query[name] = typed(values, op.types[name])
 	}
 	if op.sample.body != nil {
 		r.Headers = map[string]string{"Content-Type": "application/json"}
@@ -208,8 +201,18 @@ func newRequest(op operation, s step, key string, known map[string]string) reque
 	return r
 }
 
-// lists are the parameters that take several values.
-var lists = []string{"product_type", "category", "container_type"}
+// typed returns the values of a query parameter as a typed client takes them.
+func typed(values []string, kind string) any {
+	switch kind {
+	case "array":
+		return strings.Split(values[0], ",")
+	case "integer", "number":
+		if n, err := strconv.ParseFloat(values[0], 64); err == nil {
+			return n
+		}
+	}
+	return values[0]
+}
 
 // over returns a client that sends plain HTTP requests to an API.
 func over(t *testing.T, base string) func(request) response {
