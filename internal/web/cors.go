@@ -16,7 +16,7 @@ const maxRequestedHeaders = 2 << 10
 // itself, never in cookies, so responses never allow credentials.
 type CORS struct {
 	AllowOrigin func(origin string) bool // nil allows every origin
-	Exposed     []string // response headers that scripts may read besides those that every edge sends
+	Exposed     []string                 // response headers that scripts may read besides those that every edge sends
 }
 
 // Handler adds CORS headers to responses and answers preflight requests. A preflight response
