@@ -2,6 +2,7 @@
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 REDOCLY     := @redocly/cli@2.77.0
+SPECTRAL    := @stoplight/spectral-cli@6.16.3
 
 # SQLite is C translated to Go, in memory that is not Go's. The race detector and checkptr know nothing of that memory, and looking took most of
 # the time of all tests; so they look at everything but the translation. A process with the detector also waits for a second when it ends, unless told.
@@ -9,7 +10,7 @@ TRANSLATED := modernc.org/sqlite/lib modernc.org/libc
 RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANSLATED),-gcflags='$(p)=-d=checkptr=0 -race=false')
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint openapi-lint vuln vuln-strict fuzz bench perf perf-sql cluster-test conformance screenshots generate run tools
+.PHONY: help test race lint openapi-lint vuln vuln-strict fuzz bench perf perf-sql cluster-test conformance clients screenshots generate run tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,8 +30,9 @@ lint: tools ## formatting, vet, staticcheck, module file, OpenAPI, known vulnera
 	go mod tidy -diff
 	@$(MAKE) --no-print-directory openapi-lint vuln
 
-openapi-lint: tools ## lint the committed OpenAPI document
-	npx --yes $(REDOCLY) lint httpapi/openapi.json
+openapi-lint: tools ## lint the committed OpenAPI document; a warning fails it
+	npx --yes $(REDOCLY) lint --extends recommended-strict httpapi/openapi.json
+	npx --yes $(SPECTRAL) lint --fail-severity hint httpapi/openapi.json
 
 vuln: ## look for known vulnerabilities; warn if the database is unreachable (COLAREGISTRY_VULNDB=file:///mirror)
 	@./scripts/vulnerabilities $(GOVULNCHECK)
@@ -43,6 +45,9 @@ cluster-test: tools ## three processes on PostgreSQL with a standby, under load,
 
 conformance: tools ## the conformance suite of MCP, the inspector and official clients with a real OAuth issuer against the real program (CONFORMANCE=flags)
 	go run ./internal/conformance $(CONFORMANCE)
+
+clients: tools ## generated REST clients, MCP clients and a page in Chromium, all by others, against the real program (CLIENTS=TestClients/browser)
+	go test ./internal/clients -count=1 -v -timeout 15m -run '$(or $(CLIENTS),TestClients)' -args -online
 
 screenshots: tools ## write the pictures of the dashboard anew: those in docs/, those that tests compare with, and every page into SCREENSHOTS=folder
 	@mkdir -p $(abspath $(or $(SCREENSHOTS),dist/screenshots))

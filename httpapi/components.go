@@ -52,8 +52,6 @@ func schemaName(t reflect.Type, hint string) string {
 		return "ErrorResponse"
 	case reflect.TypeFor[web.ErrorInfo]():
 		return "Error"
-	case reflect.TypeFor[healthBody]():
-		return "Health"
 	}
 	name := huma.DefaultSchemaNamer(t, hint)
 	for prefix, suffix := range map[string]string{"DataOf": "Response", "NotedOf": "WithNotesResponse", "RowsOf": "ListResponse", "PageOf": "ListResponse"} {

@@ -37,7 +37,6 @@ type group struct {
 
 type operationDoc struct {
 	ID, Method, Path, Summary, Description, Cost, Curl, Placeholder string
-	Open                                                            bool
 	Parameters                                                      []fieldDoc
 	Body                                                            []fieldDoc
 	BodyDoc, BodyObject                                             string
@@ -117,13 +116,9 @@ func newGroup(doc description, tag *huma.Tag) group {
 
 func newOperationDoc(doc description, op described) operationDoc {
 	description, _, _ := strings.Cut(op.Description, "\n\n**Cost:**") // shown apart
-	path := basePath + op.path
-	if op.atRoot {
-		path = op.path
-	}
 	d := operationDoc{
-		ID: op.OperationID, Method: op.method, Path: path, Summary: op.Summary, Description: description,
-		Cost: op.Extensions["x-cost"].(string), Open: op.Security != nil,
+		ID: op.OperationID, Method: op.method, Path: basePath + op.path, Summary: op.Summary, Description: description,
+		Cost: op.Extensions["x-cost"].(string),
 	}
 	call := op.Extensions["x-codeSamples"].([]map[string]string)[0]
 	d.Curl = call["source"]

@@ -9,8 +9,8 @@ import (
 
 // healthBody is the body of /healthz and /readyz.
 type healthBody struct {
-	Status  string `json:"status" enum:"ok" doc:"ok." example:"ok"`
-	Version string `json:"version" doc:"Version of the program." example:"1.4.0"`
+	Status  string `json:"status"`
+	Version string `json:"version"` // of the program
 }
 
 // health tells that the process is up. It asks nothing of anything else.

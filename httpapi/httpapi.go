@@ -71,12 +71,11 @@ type Authenticator interface {
 
 // Options settle how the edge serves. The zero value serves with defaults.
 type Options struct {
-	PublicURL      string        // where callers reach the service, without a path's trailing slash; empty: links are relative
-	Version        string        // of the program, as /healthz tells it
-	Logger         *slog.Logger  // gets one event a request; nil: slog.Default
-	Timeout        time.Duration // for one request's work; zero: 30 seconds
-	AllowedOrigins []string      // of browsers' scripts; none: any origin, as no request is authorised by a cookie
-	MaxDrawings    int           // label images drawn at a time; zero: one fewer than processors, at least one
+	PublicURL   string        // where callers reach the service, without a path's trailing slash; empty: links are relative
+	Version     string        // of the program, as /healthz tells it
+	Logger      *slog.Logger  // gets one event a request; nil: slog.Default
+	Timeout     time.Duration // for one request's work; zero: 30 seconds
+	MaxDrawings int           // label images drawn at a time; zero: one fewer than processors, at least one
 
 	// Resource is what clients of OAuth are told where their token is refused; the zero Resource when keys are the only credentials.
 	Resource auth.Resource
@@ -148,9 +147,6 @@ func (o Options) withDefaults() Options {
 	if o.Timeout <= 0 {
 		o.Timeout = 30 * time.Second
 	}
-	if len(o.AllowedOrigins) == 0 {
-		o.AllowedOrigins = []string{"*"}
-	}
 	if o.MaxDrawings <= 0 {
 		o.MaxDrawings = defaultDrawings()
 	}
@@ -188,9 +184,11 @@ func (a *api) routePatterns() map[string]bool {
 	return all
 }
 
+// routes mounts every route. Pages of any origin may call them: no request is authorized by a cookie.
 func (a *api) routes() http.Handler {
 	root := chi.NewRouter()
-	root.Use(web.RequestID, a.recorder.Record, web.Challenging(a.opts.Resource), canonicalPath, a.cors(), web.Compress(), web.Recover, a.limitTime)
+	cors := web.CORS{Exposed: []string{"ETag", "Location", replayedHeader}}
+	root.Use(web.RequestID, a.recorder.Record, web.Challenging(a.opts.Resource), canonicalPath, cors.Handler, web.Compress(), web.Recover, a.limitTime)
 	root.NotFound(a.notFoundOpen)
 	root.MethodNotAllowed(a.methodNotAllowedOpen)
 	for path, handler := range a.open() {

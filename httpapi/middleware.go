@@ -5,10 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/go-chi/cors"
 
 	"github.com/colaregistry/colaregistry/internal/web"
 )
@@ -61,16 +59,4 @@ func routedPath(r *http.Request) string {
 		return path
 	}
 	return "/" // as of OPTIONS *
-}
-
-// cors lets scripts in browsers call the API. Credentials come in headers that a script must hold itself, never in a
-// cookie, so any origin may.
-func (a *api) cors() func(http.Handler) http.Handler {
-	return cors.Handler(cors.Options{
-		AllowedOrigins: a.opts.AllowedOrigins,
-		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
-		AllowedHeaders: []string{"X-API-Key", "Authorization", "Content-Type", idempotencyKey, "If-None-Match", "X-Request-Id"},
-		ExposedHeaders: append(everyAnswer(), "Retry-After", "ETag", "Location", replayedHeader, "WWW-Authenticate"),
-		MaxAge:         int(time.Hour / time.Second),
-	})
 }

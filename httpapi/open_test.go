@@ -176,6 +176,9 @@ func TestReady(t *testing.T) {
 		if resp.StatusCode != tt.status || strings.Contains(body, "secret") {
 			t.Errorf("%v: %d %s", tt.err, resp.StatusCode, body)
 		}
+		if tt.err == nil && (!strings.Contains(body, `"status":"ok"`) || !strings.Contains(body, `"version":`)) {
+			t.Errorf("ready: %s", body)
+		}
 		if tt.err != nil && (resp.Header.Get("Retry-After") != "5" || !strings.Contains(log.String(), tt.err.Error())) {
 			t.Errorf("%v: Retry-After %q, log %s", tt.err, resp.Header.Get("Retry-After"), log.String())
 		}

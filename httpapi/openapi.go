@@ -26,12 +26,12 @@ type description struct {
 // described is an operation in the document.
 type described struct {
 	method, path string
-	atRoot       bool // lies beside the API's base path, not under it
 	*huma.Operation
 }
 
-// describe makes the OpenAPI document of the operations. Without a public URL its server is relative to wherever the
-// document was fetched.
+// describe makes the OpenAPI document of the operations. Without a public URL its server is relative
+// to wherever the document was fetched. The document has one server, because generators ignore those
+// of single paths: what lies beside it, such as /healthz and /images, is left out.
 func describe(ops []operation, publicURL string) description {
 	s := newComponents()
 	doc := description{OpenAPI: &huma.OpenAPI{
@@ -40,6 +40,7 @@ func describe(ops []operation, publicURL string) description {
 			Title:       "Label approval registry",
 			Version:     apiVersion,
 			Description: introduction(),
+			Contact:     &huma.Contact{Name: "colaregistry", URL: "https://github.com/colaregistry/colaregistry"},
 			License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 		},
 		Servers: []*huma.Server{{URL: publicURL + basePath, Description: "This service"}},
@@ -50,7 +51,6 @@ func describe(ops []operation, publicURL string) description {
 			{Name: tagSearches, Description: "Searches that an account keeps, and alerts."},
 			{Name: tagDestinations, Description: "Where messages of saved searches are sent, by e-mail or webhook, and what became of each."},
 			{Name: tagReference, Description: "Processing times, production reports and American Viticultural Areas; free of quota."},
-			{Name: tagService, Description: "Open to everyone, without a key."},
 		},
 		Security: []map[string][]string{{"apiKey": {}}, {"bearer": {}}},
 		Paths:    map[string]*huma.PathItem{},
@@ -65,9 +65,8 @@ func describe(ops []operation, publicURL string) description {
 		},
 	}}
 	for i := range ops {
-		doc.add(described{ops[i].method(), ops[i].Path, false, s.operation(&ops[i], publicURL)})
+		doc.add(described{ops[i].method(), ops[i].Path, s.operation(&ops[i], publicURL)})
 	}
-	s.addOpen(&doc, publicURL)
 	s.Close(reflect.TypeFor[cola.SavedSearchParams](), reflect.TypeFor[cola.ScheduleParams](), reflect.TypeFor[cola.PreviewParams](),
 		reflect.TypeFor[cola.SavedSearchChangeParams](), reflect.TypeFor[cola.ScheduleChangeParams](),
 		reflect.TypeFor[cola.DestinationParams](), reflect.TypeFor[cola.DestinationChangeParams](), reflect.TypeFor[cola.DestinationConfirmParams]())
@@ -138,7 +137,7 @@ func (s components) operation(op *operation, publicURL string) *huma.Operation {
 		o.Parameters = append(o.Parameters, s.parameters(op.Params)...)
 	}
 	if op.Tagged {
-		conditional(o, "The record has not changed since the tag you sent. Free.", append(everyAnswer(), "ETag"))
+		conditional(o)
 	}
 	for _, status := range codes {
 		o.Responses[statusKey(status)] = &huma.Response{Ref: responsePrefix + errorResponseName(status)}
@@ -153,14 +152,15 @@ const responsePrefix = "#/components/responses/"
 
 func statusKey(status int) string { return strconv.Itoa(status) }
 
-// conditional adds to an operation what If-None-Match makes of it.
-func conditional(o *huma.Operation, unchanged string, named []string) {
+// conditional adds If-None-Match, and the response to it, to the operation of a single record.
+func conditional(o *huma.Operation) {
 	o.Parameters = append(o.Parameters, &huma.Param{
 		Name: "If-None-Match", In: "header", Example: exampleTag, Schema: &huma.Schema{Type: huma.TypeString},
 		Description: "Entity tags of the versions that you have. * matches any version of a free resource, and is ignored for a metered one.",
 	})
+	named := append(everyAnswer(), "ETag")
 	o.Responses["200"].Headers = headerRefs(named)
-	o.Responses["304"] = &huma.Response{Description: unchanged, Headers: headerRefs(named)}
+	o.Responses["304"] = &huma.Response{Description: "The record has not changed since the tag you sent. Free.", Headers: headerRefs(named)}
 }
 
 // succeed describes the success of an endpoint, with an example of it, and the body that it takes.

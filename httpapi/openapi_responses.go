@@ -55,7 +55,6 @@ type errorKind struct {
 	name        string // of the component
 	description string
 	headers     []string
-	open        bool // also met without credentials
 	examples    map[string]*cola.Error
 }
 
@@ -76,28 +75,28 @@ func errorKinds() []errorKind {
 	invalid.Add("brandname", "There is no such parameter; did you mean brand_name?")
 	requestID := []string{"X-Request-Id"}
 	return slices.Concat([]errorKind{
-		{http.StatusBadRequest, "BadRequest", "Parameters are invalid. All problems are told at once, by parameter.", everyAnswer(), true,
+		{http.StatusBadRequest, "BadRequest", "Parameters are invalid. All problems are told at once, by parameter.", everyAnswer(),
 			map[string]*cola.Error{"invalid": asError(invalid.Err())}},
-		{http.StatusUnauthorized, "Unauthorized", "Credentials are missing or invalid.", append(requestID, "WWW-Authenticate"), false,
+		{http.StatusUnauthorized, "Unauthorized", "Credentials are missing or invalid.", append(requestID, "WWW-Authenticate"),
 			map[string]*cola.Error{"missing": cola.Errorf(cola.CodeUnauthorized, "Credentials are missing. Send your API key in the X-API-Key header.")}},
-		{http.StatusForbidden, "AccountSuspended", "The account is suspended: all of its requests are refused, and its searches do not run. Nothing of it is lost.", everyAnswer(), false,
+		{http.StatusForbidden, "AccountSuspended", "The account is suspended: all of its requests are refused, and its searches do not run. Nothing of it is lost.", everyAnswer(),
 			map[string]*cola.Error{"suspended": exampleSuspended()}},
-		{http.StatusNotFound, "NotFound", "There is no such record. Free.", everyAnswer(), true,
+		{http.StatusNotFound, "NotFound", "There is no such record. Free.", everyAnswer(),
 			map[string]*cola.Error{"unknown": cola.Errorf(cola.CodeNotFound, "There is no record with this identifier.")}},
-		{http.StatusRequestTimeout, "RequestTimeout", "The body did not come in the time that the server waits for it. Nothing was done.", everyAnswer(), false,
+		{http.StatusRequestTimeout, "RequestTimeout", "The body did not come in the time that the server waits for it. Nothing was done.", everyAnswer(),
 			map[string]*cola.Error{"slow": {Code: cola.CodeRequestTimeout, Message: "The body did not come in time; nothing was done. Send the whole request again."}}},
-		{http.StatusRequestEntityTooLarge, "PayloadTooLarge", "A body came along that is too large; reads take none.", everyAnswer(), false,
+		{http.StatusRequestEntityTooLarge, "PayloadTooLarge", "A body came along that is too large; reads take none.", everyAnswer(),
 			map[string]*cola.Error{"large": cola.Errorf(cola.CodePayloadTooLarge, "The body has 70000 bytes; at most %d are accepted.", maxBodyBytes)}},
-		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not sent as application/json in UTF-8.", everyAnswer(), false,
+		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not sent as application/json in UTF-8.", everyAnswer(),
 			map[string]*cola.Error{"form": {Code: cola.CodeUnsupportedMediaType, Message: notJSON([]string{mediaJSON})}}},
 		{http.StatusTooManyRequests, "QuotaExceeded",
 			"A monthly quota is used up (details.reason is detail_views or list_records; upgrade_url is given), or too many requests came in 60 seconds (burst), " +
 				"too many invalid credentials from the client's address (failed_credentials; valid ones are always accepted), or too many requests of one feed or emailed link (requests). All but the first give Retry-After.",
-			append([]string{"Retry-After"}, requestID...), true, quotaExamples()},
-		{http.StatusInternalServerError, "InternalError", "Something went wrong on our side. Nothing more is told than the request id.", requestID, true,
+			append([]string{"Retry-After"}, requestID...), quotaExamples()},
+		{http.StatusInternalServerError, "InternalError", "Something went wrong on our side. Nothing more is told than the request id.", requestID,
 			map[string]*cola.Error{"internal": web.InternalError("JBTQ2T5KX3V6DVUGOMUGY2IAFN")}},
 		{http.StatusServiceUnavailable, "Unavailable", "The service is starting, or cannot count the request now and so does not answer it. Nothing was charged.",
-			append([]string{"Retry-After"}, requestID...), true,
+			append([]string{"Retry-After"}, requestID...),
 			map[string]*cola.Error{"unavailable": cola.Unavailable()}},
 	}, savedSearchErrors(), destinationErrors())
 }
@@ -163,15 +162,6 @@ func errorResponseName(status int) string {
 	return kinds[i].name
 }
 
-// openName is the component of an error that is met without credentials: it promises no quota headers.
-func openName(status int) string {
-	name := errorResponseName(status)
-	if status >= http.StatusInternalServerError {
-		return name // promises none anyway
-	}
-	return name + "Open"
-}
-
 // errorResponses describes the errors once for all operations.
 func errorResponses(s components) map[string]*huma.Response {
 	responses := map[string]*huma.Response{}
@@ -185,10 +175,6 @@ func errorResponses(s components) map[string]*huma.Response {
 		responses[kind.name] = &huma.Response{Description: kind.description, Headers: headerRefs(kind.headers), Content: content}
 		if strings.Contains(kind.codes(), string(cola.CodeInsufficientScope)) {
 			responses[kind.name].Headers["WWW-Authenticate"] = scopeChallenge()
-		}
-		if kind.open {
-			withoutQuota := slices.DeleteFunc(slices.Clone(kind.headers), func(h string) bool { return slices.Contains(web.QuotaHeaders(), h) })
-			responses[openName(kind.status)] = &huma.Response{Description: kind.description, Headers: headerRefs(withoutQuota), Content: content}
 		}
 	}
 	return responses

@@ -185,6 +185,25 @@ func TestDescribedParametersAreDecoded(t *testing.T) {
 	}
 }
 
+// TestOneServer: every path works under the one server of the document, since generators ignore other
+// servers; and all of them need a key, so that no client learns to leave it out.
+func TestOneServer(t *testing.T) {
+	doc := describe(operations(newFake()), "https://registry.example")
+	if len(doc.Servers) != 1 || doc.Servers[0].URL != "https://registry.example/api/v1" {
+		t.Errorf("servers %v", doc.Servers)
+	}
+	h := mustServe(t, newFake(), io.Discard)
+	for _, op := range doc.operations {
+		if len(doc.Paths[op.path].Servers) > 0 || len(op.Servers) > 0 {
+			t.Errorf("%s has servers of its own", op.path)
+		}
+		path := strings.NewReplacer("{", "", "}", "").Replace(op.path)
+		if resp := send(t, h, op.method, basePath+path); resp.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s %s: %d without a key", op.method, path, resp.StatusCode)
+		}
+	}
+}
+
 // TestSampleCallsWork sends the example call of every operation.
 func TestSampleCallsWork(t *testing.T) {
 	doc := describe(operations(newFake()), "")

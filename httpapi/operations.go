@@ -10,7 +10,6 @@ const (
 	tagSearches     = "Saved searches"
 	tagDestinations = "Destinations"
 	tagReference    = "Reference data"
-	tagService      = "Service"
 )
 
 // free is the cost of what no quota pays for.

@@ -33,20 +33,20 @@ func savedSearchErrors() []errorKind {
 	}
 	return []errorKind{
 		{http.StatusBadRequest, "BadSavedSearch",
-			"The body or a field of it is invalid: all problems are told at once, by dotted name. Or the search is too broad to run by itself.", everyAnswer(), false,
+			"The body or a field of it is invalid: all problems are told at once, by dotted name. Or the search is too broad to run by itself.", everyAnswer(),
 			map[string]*cola.Error{
 				"invalid": asError(invalid.Err()),
 				"broad":   cola.Errorf(cola.CodeSearchTooBroad, "A search that runs by itself needs a filter that narrows it."),
 			}},
-		{http.StatusBadRequest, "TooBroad", "Parameters are invalid, or the search is too broad to run.", everyAnswer(), false,
+		{http.StatusBadRequest, "TooBroad", "Parameters are invalid, or the search is too broad to run.", everyAnswer(),
 			map[string]*cola.Error{
 				"invalid": asError(unknown.Err()),
 				"broad": cola.Errorf(cola.CodeSearchTooBroad,
 					"A search that runs needs a filter that narrows it, and this one has none. Change its filters first, or search the labels directly."),
 			}},
-		{http.StatusForbidden, "InsufficientScope", "The access token lacks the scope that this needs; WWW-Authenticate tells it. Or the account is suspended.", everyAnswer(), false,
+		{http.StatusForbidden, "InsufficientScope", "The access token lacks the scope that this needs; WWW-Authenticate tells it. Or the account is suspended.", everyAnswer(),
 			map[string]*cola.Error{"scope": scope, "suspended": exampleSuspended()}},
-		{http.StatusConflict, "Conflict", "The account has as many active schedules as it may, or as many saved searches (details.limit tells which), or the idempotency key was sent with another request before.", everyAnswer(), false,
+		{http.StatusConflict, "Conflict", "The account has as many active schedules as it may, or as many saved searches (details.limit tells which), or the idempotency key was sent with another request before.", everyAnswer(),
 			map[string]*cola.Error{
 				"limit": limit("Save this search without a schedule or with \"active\": false, or pause or delete one of the others first."),
 				"full": {
@@ -58,9 +58,9 @@ func savedSearchErrors() []errorKind {
 				"reused": cola.Errorf(cola.CodeIdempotencyKeyReused,
 					"This Idempotency-Key was sent with another search before. Send a new key with a new search, and the same one only to repeat a request."),
 			}},
-		{http.StatusConflict, "LimitReached", "The search would become active, and the account has as many active schedules as it may.", everyAnswer(), false,
+		{http.StatusConflict, "LimitReached", "The search would become active, and the account has as many active schedules as it may.", everyAnswer(),
 			map[string]*cola.Error{"limit": limit("Pause or delete one of the others first.")}},
-		{http.StatusConflict, "SearchNotActive", "The search is paused for a reason of the account's, so it does not run.", everyAnswer(), false,
+		{http.StatusConflict, "SearchNotActive", "The search is paused for a reason of the account's, so it does not run.", everyAnswer(),
 			map[string]*cola.Error{"downgraded": {
 				Code: cola.CodeNotActive,
 				Message: "The search does not run: the account has more active schedules than it may, and the oldest of them run. " +
@@ -69,6 +69,6 @@ func savedSearchErrors() []errorKind {
 			}}},
 		{http.StatusTooManyRequests, "TooManyManualRuns",
 			"The account has used its manual runs of the UTC day (details.reason is manual_runs), or too many requests came in 60 seconds (details.reason is burst). Retry-After is given.",
-			append([]string{"Retry-After"}, everyAnswer()...), false, manualRuns},
+			append([]string{"Retry-After"}, everyAnswer()...), manualRuns},
 	}
 }

@@ -5,9 +5,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"time"
-
-	"github.com/go-chi/cors"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/web"
@@ -39,20 +36,31 @@ func hostName(host string) string {
 	return cola.FoldASCII(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// admit refuses what comes from elsewhere, whatever its method.
+// admit rejects requests from other sites: of pages whose origin is not allowed, then of names that
+// are not ours. Pages of an allowed origin can read every response, errors included.
 func (g guard) admit(next http.Handler) http.Handler {
+	allowed := web.CORS{AllowOrigin: func(origin string) bool { return g.knowsOrigin([]string{origin}) }}
+	known := allowed.Handler(g.admitHost(next))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case !g.knowsHost(r):
-			web.Fail(w, r, cola.Errorf(cola.CodeForbidden,
-				"The server is not called %s. An operator can allow the name (--allowed-host).", cola.Quoted(r.Host)))
-		case !g.knowsOrigin(r.Header.Values("Origin")):
-			w.Header().Add("Vary", "Origin")
-			web.Fail(w, r, cola.Errorf(cola.CodeForbidden,
-				"Pages of %s may not call this server. An operator can allow the origin (--allowed-origin).", cola.Quoted(r.Header.Get("Origin"))))
-		default:
-			next.ServeHTTP(w, r)
+		if g.knowsOrigin(r.Header.Values("Origin")) {
+			known.ServeHTTP(w, r)
+			return
 		}
+		w.Header().Add("Vary", "Origin")
+		web.Fail(w, r, cola.Errorf(cola.CodeForbidden,
+			"Pages of %s may not call this server. An operator can allow the origin (--allowed-origin).", cola.Quoted(r.Header.Get("Origin"))))
+	})
+}
+
+// admitHost rejects requests whose Host header has a name that is not ours, whatever their method.
+func (g guard) admitHost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.knowsHost(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		web.Fail(w, r, cola.Errorf(cola.CodeForbidden,
+			"This server is not called %s. An operator can allow the name (--allowed-host).", cola.Quoted(r.Host)))
 	})
 }
 
@@ -78,18 +86,4 @@ func (g guard) knowsOrigin(sent []string) bool {
 		}
 	}
 	return false
-}
-
-// cors tells browsers that pages of the allowed origins may call. Credentials are in headers, never in a cookie.
-func (g guard) cors() func(http.Handler) http.Handler {
-	return cors.Handler(cors.Options{
-		AllowOriginFunc: func(_ *http.Request, origin string) bool { return g.knowsOrigin([]string{origin}) },
-		AllowedMethods:  []string{http.MethodPost},
-		AllowedHeaders: []string{
-			"Content-Type", "Accept", "Authorization", "X-API-Key", "X-Request-Id",
-			"Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id", "Last-Event-ID",
-		},
-		ExposedHeaders: append(web.QuotaHeaders(), "X-Request-Id", "Retry-After", "WWW-Authenticate"),
-		MaxAge:         int(time.Hour / time.Second),
-	})
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -89,6 +90,47 @@ func TestPreflight(t *testing.T) {
 	for _, name := range []string{"authorization", "mcp-name"} {
 		if !strings.Contains(strings.ToLower(got.Header.Get("Access-Control-Allow-Headers")), name) {
 			t.Errorf("%s may not be sent: %v", name, got.Header)
+		}
+	}
+}
+
+// TestErrorsAreReadable: a page of an allowed origin can read every refusal, and one of any other origin none.
+func TestErrorsAreReadable(t *testing.T) {
+	const body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	for _, origin := range []string{"https://app.example:8443", "https://evil.example"} {
+		allowed := origin == "https://app.example:8443"
+		for _, tt := range []struct {
+			method, body string
+			more         []string
+			status       int
+			header       string
+		}{
+			{"GET", "", nil, 405, "Allow"},
+			{"DELETE", "", nil, 405, "Allow"},
+			{"PUT", "", nil, 405, "Allow"},
+			{"POST", body, []string{"X-API-Key: wrong"}, 401, "Www-Authenticate"},
+			{"POST", body, []string{"Host: evil.example"}, 403, "X-Request-Id"},
+			{"POST", body, []string{"Content-Type: text/plain"}, 415, "X-Request-Id"},
+			{"POST", "[]", nil, 400, "X-Request-Id"},
+		} {
+			h := mustServe(t, newFake(), io.Discard)
+			got := send(t, h, tt.method, tt.body, append(tt.more, "Origin: "+origin)...)
+			shown := got.Header.Get("Access-Control-Allow-Origin")
+			if allowed && (got.StatusCode != tt.status || shown != origin) || !allowed && (got.StatusCode != 403 || shown != "") {
+				t.Errorf("%s with %v from %s: %d, readable by %q", tt.method, tt.more, origin, got.StatusCode, shown)
+			}
+			exposed := strings.Split(got.Header.Get("Access-Control-Expose-Headers"), ", ")
+			if allowed && (got.Header.Get(tt.header) == "" || !slices.Contains(exposed, tt.header)) {
+				t.Errorf("%s with %v: %s is missing or hidden: %v", tt.method, tt.more, tt.header, got.Header)
+			}
+			if vary := strings.Join(got.Header.Values("Vary"), ","); !strings.Contains(vary, "Origin") {
+				t.Errorf("%s with %v: Vary is %q", tt.method, tt.more, vary)
+			}
+			preflight := send(t, h, "OPTIONS", "", "X-API-Key:", "Origin: "+origin, "Access-Control-Request-Method: "+tt.method,
+				"Access-Control-Request-Headers: authorization,traceparent")
+			if ok := preflight.StatusCode == http.StatusOK && preflight.Header.Get("Access-Control-Allow-Headers") != ""; ok != allowed {
+				t.Errorf("a preflight for %s from %s: %d %v", tt.method, origin, preflight.StatusCode, preflight.Header)
+			}
 		}
 	}
 }

@@ -126,7 +126,7 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	e.protocol = e.newProtocol(table)
 	e.metrics = newMetrics(o.Metrics, e.names)
 	recorder := web.NewRecorder(o.Logger, o.Metrics, paths, func(r *http.Request) string { return r.URL.Path })
-	messages := chain(http.HandlerFunc(e.serve), web.Recover, e.guard.cors(), e.guard.admit, web.Compress())
+	messages := chain(http.HandlerFunc(e.serve), web.Recover, e.guard.admit, web.Compress())
 	description := chain(e.describeResource(), web.Recover)
 	byPath := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == Path {

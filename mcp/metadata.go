@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/go-chi/cors"
-
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/web"
@@ -43,14 +41,7 @@ type metadata struct {
 func (e *edge) describeResource() http.Handler {
 	r := e.opts.Resource
 	body := mustJSON(metadata{r.ID, r.Issuers, r.Scopes, []string{"header"}, serverTitle, e.opts.PublicURL + "/docs"})
-	open := cors.Handler(cors.Options{
-		AllowedOrigins: []string{"*"},
-		AllowedMethods: []string{http.MethodGet, http.MethodHead},
-		AllowedHeaders: []string{"*"},
-		ExposedHeaders: []string{"X-Request-Id"},
-		MaxAge:         3600,
-	})
-	return open(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	return web.CORS{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch {
 		case len(r.Issuers) == 0:
 			web.Fail(w, req, cola.Errorf(cola.CodeNotFound, "This server takes API keys only; there is no sign-in for apps."))

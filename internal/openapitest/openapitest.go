@@ -23,6 +23,7 @@ import (
 type Spec struct {
 	doc    *openapi3.T
 	router routers.Router
+	base   string // path of its server
 }
 
 // errorSchema is the component of the envelope that every error comes in.
@@ -42,11 +43,15 @@ func Load(t testing.TB, path string) *Spec {
 	if doc.Components.Schemas[errorSchema] == nil {
 		t.Fatalf("%s has no schema %s", path, errorSchema)
 	}
+	base, err := doc.Servers.BasePath()
+	if err != nil {
+		t.Fatal(err)
+	}
 	router, err := gorillamux.NewRouter(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Spec{doc: doc, router: router}
+	return &Spec{doc: doc, router: router, base: base + "/"}
 }
 
 // closed reads a description and closes the objects among its components. That is done before it is loaded, because the
@@ -74,8 +79,10 @@ func closed(t testing.TB, path string) []byte {
 	return b
 }
 
-// Validate fails the test unless resp is an answer to req that the description allows. An answer at a path, or to a method,
-// that is not described must be a 404 or 405 in the envelope of errors. The body can be read again afterwards.
+// Validate fails the test unless the description allows resp as the response to req. Under the path
+// of the description's server, an undescribed path or method must get an error in the envelope. What
+// is served beside that path, and the description itself, are not described: only their request id and
+// the envelope of their JSON errors are checked. The body can be read again afterwards.
 func (s *Spec) Validate(t testing.TB, req *http.Request, resp *http.Response) {
 	t.Helper()
 	body, err := io.ReadAll(resp.Body)
@@ -95,7 +102,10 @@ func (s *Spec) check(req *http.Request, resp *http.Response, body []byte) error 
 		asked.Method = http.MethodGet // answered with the same headers
 	}
 	route, params, err := s.router.FindRoute(asked)
-	if err != nil {
+	switch {
+	case err != nil && s.isBeside(req) && (resp.StatusCode < 400 || !isJSON(resp)):
+		return checkRequestID(resp)
+	case err != nil:
 		return s.checkUnknown(req, resp, body)
 	}
 	described, err := describedType(route.Operation, resp)
@@ -136,19 +146,37 @@ func describedType(op *openapi3.Operation, resp *http.Response) (string, error) 
 	return mediaType, nil
 }
 
-// checkUnknown holds an answer at an undescribed path or to an undescribed method against the envelope of errors.
+// isBeside reports whether a request is for something that the description leaves out.
+func (s *Spec) isBeside(req *http.Request) bool {
+	path, inside := strings.CutPrefix(req.URL.Path, s.base)
+	return !inside || path == "openapi.json"
+}
+
+func isJSON(resp *http.Response) bool {
+	return strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json")
+}
+
+func checkRequestID(resp *http.Response) error {
+	if resp.Header.Get("X-Request-Id") == "" {
+		return errors.New("the header X-Request-Id is missing")
+	}
+	return nil
+}
+
+// checkUnknown checks a response at an undescribed path, or to an undescribed method, against the envelope of errors.
 func (s *Spec) checkUnknown(req *http.Request, resp *http.Response, body []byte) error {
 	switch {
 	case resp.StatusCode < 400:
 		return errors.New("the path or method is not described")
 	case resp.StatusCode == http.StatusMethodNotAllowed && resp.Header.Get("Allow") == "":
 		return errors.New("the header Allow is missing")
-	case resp.Header.Get("X-Request-Id") == "":
-		return errors.New("the header X-Request-Id is missing")
 	case req.Method == http.MethodHead:
-		return nil
-	case !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json"):
+		return checkRequestID(resp)
+	case !isJSON(resp):
 		return errors.New("the content type is " + resp.Header.Get("Content-Type"))
+	}
+	if err := checkRequestID(resp); err != nil {
+		return err
 	}
 	var value any
 	if err := json.Unmarshal(body, &value); err != nil {

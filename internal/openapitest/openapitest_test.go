@@ -73,13 +73,16 @@ func exchanges() []exchange {
 		{name: "error without details", target: "/api/v1/colas/1", status: 404, body: `{"error":{"code":"not_found","message":"No."}}`, fails: "details"},
 		{name: "unknown path", target: "/api/v1/nothing", status: 404, body: notFound},
 		{name: "unknown path, no envelope", target: "/api/v1/nothing", status: 404, body: `{}`, fails: "error"},
-		{name: "unknown path, HTML", target: "/nothing", status: 404, body: notFound, change: with("Content-Type", "text/html"), fails: "content type"},
-		{name: "unknown path, success", target: "/nothing", status: 200, body: usage, fails: "not described"},
-		{name: "unknown path, no request id", target: "/nothing", status: 404, body: notFound, change: without("X-Request-Id"), fails: "X-Request-Id"},
+		{name: "unknown path, HTML", target: "/api/v1/nothing", status: 404, body: notFound, change: with("Content-Type", "text/html"), fails: "content type"},
+		{name: "unknown path, success", target: "/api/v1/nothing", status: 200, body: usage, fails: "not described"},
+		{name: "unknown path, no request id", target: "/api/v1/nothing", status: 404, body: notFound, change: without("X-Request-Id"), fails: "X-Request-Id"},
+		{name: "beside the API", target: "/healthz", status: 200, body: `{"status":"ok"}`},
+		{name: "beside the API, HTML error", target: "/confirm/x", status: 404, body: "<p>No.", change: with("Content-Type", "text/html")},
+		{name: "beside the API, no request id", target: "/healthz", status: 200, body: "{}", change: without("X-Request-Id"), fails: "X-Request-Id"},
+		{name: "beside the API, error without envelope", target: "/readyz", status: 503, body: "{}", fails: "error"},
 		{name: "wrong method", method: "POST", status: 405, body: notFound, change: with("Allow", "GET")},
 		{name: "wrong method, no Allow", method: "POST", status: 405, body: notFound, fails: "Allow"},
 		{name: "escaped slash in a path", target: "/api/v1/permittees/A%2FB", status: 404, body: notFound},
-		{name: "picture", target: "/images/1", status: 200, body: "<svg/>", change: with("Content-Type", "image/svg+xml"), fails: "ETag"},
 	}
 }
 

@@ -1,0 +1,19 @@
+// run makes calls through a client and prints their outcomes. connect returns what the client offers:
+// names of tools, call, which returns structured content or throws, and close.
+import { readFileSync, writeFileSync } from "node:fs";
+
+export async function run(connect) {
+  const [url, key, calls, outcomes] = process.argv.slice(2);
+  const client = await connect(url, key);
+  const all = [];
+  for (const { tool, arguments: args } of JSON.parse(readFileSync(calls))) {
+    try {
+      if (!client.names.includes(tool)) throw new Error(`the client does not see the tool ${tool}`);
+      all.push({ structured: await client.call(tool, args) });
+    } catch (error) {
+      all.push({ error: String(error?.message ?? error) });
+    }
+  }
+  await client.close();
+  writeFileSync(outcomes, JSON.stringify(all));
+}

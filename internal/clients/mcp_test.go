@@ -1,0 +1,246 @@
+package clients
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/colaregistry/colaregistry/internal/kit"
+)
+
+// tool is one of the endpoint for assistants, as a client sees it.
+type tool struct {
+	Name        string `json:"name"`
+	Annotations struct {
+		ReadOnly bool `json:"readOnlyHint"`
+	} `json:"annotations"`
+	Input struct {
+		Required   []string            `json:"required"`
+		Properties map[string]property `json:"properties"`
+	} `json:"inputSchema"`
+	Output any `json:"outputSchema"`
+}
+
+type property struct {
+	Examples []any `json:"examples"`
+}
+
+// toolCall is a call of a tool.
+type toolCall struct {
+	Name      string         `json:"-"` // in reports
+	Tool      string         `json:"tool"`
+	Arguments map[string]any `json:"arguments"`
+}
+
+// toolOutcome is what a client makes of a call.
+type toolOutcome struct {
+	Structured any    `json:"structured"`
+	Error      string `json:"error"`
+}
+
+// companions are further arguments that an argument needs.
+var companions = map[string]map[string]any{
+	"volume_min":                            {"volume_unit": "milliliters"},
+	"volume_max":                            {"volume_unit": "milliliters"},
+	"get_processing_times formula_type":     {"kind": "formula"},
+	"get_processing_times category":         {"kind": "registration"},
+	"get_processing_times application_type": {"kind": "registration"},
+}
+
+// callTools calls every read tool through every client.
+func (b *bench) callTools(t *testing.T) {
+	gosdk := filepath.Join(b.goDir, "bin", "gosdk")
+	endpoint, key := b.URL+"/mcp", b.newKey("tools")
+	remote, err := b.kit.Program("mcp-remote", "mcp-remote")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := b.listTools(t, gosdk, endpoint, key)
+	calls := b.toolCalls(t, tools)
+	script := func(name string) func(string, string, string) *exec.Cmd {
+		return func(key, calls, outcomes string) *exec.Cmd {
+			return b.kit.Command(t.Context(), b.kit.Script(name), endpoint, key, calls, outcomes)
+		}
+	}
+	for _, client := range []struct {
+		name, account string
+		command       func(key, calls, outcomes string) *exec.Cmd
+	}{
+		{"@langchain/mcp-adapters", "langchain", script("mcp-langchain.mjs")},
+		{"@ai-sdk/mcp", "ai-sdk", script("mcp-ai-sdk.mjs")},
+		{"@openai/agents", "openai-agents", script("mcp-openai-agents.mjs")},
+		{"github.com/modelcontextprotocol/go-sdk", "go-sdk", func(key, calls, outcomes string) *exec.Cmd {
+			return kit.Command(t.Context(), gosdk, "call", endpoint, key, calls, outcomes)
+		}},
+		{"mcp-remote", "mcp-remote", func(key, calls, outcomes string) *exec.Cmd {
+			cmd := b.kit.Command(t.Context(), remote, endpoint, "--header", "X-API-Key:"+key, "--transport", "http-only", "--allow-http")
+			stdio := b.kit.Command(t.Context(), "") // for its environment
+			stdio.Path, stdio.Args = gosdk, slices.Concat([]string{gosdk, "call", "-", key, calls, outcomes}, cmd.Args)
+			return stdio
+		}},
+	} {
+		t.Run(client.account, func(t *testing.T) {
+			begun := time.Now()
+			outcomes := b.runCalls(t, calls, b.newKey(client.account), client.command)
+			failed := judge(t, client.name, problems(t, tools, calls, outcomes))
+			b.add(t, client.name, fmt.Sprintf("made %d calls of %d tools; %d failed as expected", len(calls), len(tools), failed), begun)
+		})
+	}
+}
+
+// listTools returns the read tools, by name.
+func (b *bench) listTools(t *testing.T, gosdk, endpoint, key string) map[string]tool {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tools.json")
+	if _, err := kit.Succeed(kit.Command(t.Context(), gosdk, "tools", endpoint, key, file)); err != nil {
+		t.Fatal(err)
+	}
+	var listed []tool
+	readJSON(t, file, &listed)
+	tools := map[string]tool{}
+	for _, l := range listed {
+		if l.Annotations.ReadOnly {
+			tools[l.Name] = l
+		}
+	}
+	if len(tools) < 10 {
+		t.Fatalf("only %d read tools are listed: %v", len(tools), listed)
+	}
+	return tools
+}
+
+func readJSON(t *testing.T, file string, v any) {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(content, v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// toolCalls makes calls of the examples in the published schemas: of each tool with what it requires,
+// then with each further argument, and with every value in the other forms that assistants send.
+func (b *bench) toolCalls(t *testing.T, tools map[string]tool) (calls []toolCall) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(tools)) {
+		input := tools[name].Input
+		required := map[string]any{}
+		for _, argument := range input.Required {
+			required[argument] = b.example(t, tools[name], argument)
+		}
+		calls = append(calls, toolCall{name, name, required})
+		for _, argument := range slices.Sorted(maps.Keys(input.Properties)) {
+			value := b.example(t, tools[name], argument)
+			forms := map[string]any{"": value}
+			maps.Copy(forms, otherForms(value))
+			for _, form := range slices.Sorted(maps.Keys(forms)) {
+				if form == "" && required[argument] != nil {
+					continue // made already
+				}
+				arguments := maps.Clone(required)
+				maps.Copy(arguments, companions[argument])
+				maps.Copy(arguments, companions[name+" "+argument])
+				arguments[argument] = forms[form]
+				calls = append(calls, toolCall{strings.TrimSpace(name + " " + argument + " " + form), name, arguments})
+			}
+		}
+	}
+	return calls
+}
+
+// example returns a value for an argument: one that is known to exist, or else the example in the schema.
+func (b *bench) example(t *testing.T, tl tool, argument string) any {
+	t.Helper()
+	if value, ok := b.known[argument]; ok {
+		return value
+	}
+	examples := tl.Input.Properties[argument].Examples
+	if len(examples) == 0 {
+		t.Fatalf("the argument %s of %s has no example in its schema: add one", argument, tl.Name)
+	}
+	return examples[0]
+}
+
+// otherForms returns a value in the other forms that the endpoint takes.
+func otherForms(value any) map[string]any {
+	switch v := value.(type) {
+	case float64:
+		return map[string]any{"as text": plain(v)}
+	case bool:
+		return map[string]any{"as text": strconv.FormatBool(v)}
+	case []any:
+		return map[string]any{"as one value": v[0]}
+	case string:
+		if v == "true" {
+			return map[string]any{"as boolean": true}
+		}
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil && n < 1<<53 && plain(float64(n)) == v {
+			return map[string]any{"as number": n}
+		}
+	}
+	return nil
+}
+
+// runCalls has a client make calls.
+func (b *bench) runCalls(t *testing.T, calls []toolCall, key string, command func(key, calls, outcomes string) *exec.Cmd) (outcomes []toolOutcome) {
+	t.Helper()
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "calls.json"), filepath.Join(dir, "outcomes.json")
+	content, err := json.Marshal(calls)
+	if err == nil {
+		err = os.WriteFile(in, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kit.Succeed(command(key, in, out)); err != nil {
+		t.Fatal(err)
+	}
+	readJSON(t, out, &outcomes)
+	if len(outcomes) != len(calls) {
+		t.Fatalf("%d of %d calls were made", len(outcomes), len(calls))
+	}
+	return outcomes
+}
+
+// problems returns what is wrong with the outcomes of calls, by name; nil for those that succeeded.
+func problems(t *testing.T, tools map[string]tool, calls []toolCall, outcomes []toolOutcome) map[string]error {
+	t.Helper()
+	wrong := map[string]error{}
+	for i, c := range calls {
+		switch o := outcomes[i]; {
+		case o.Error != "":
+			wrong[c.Name] = fmt.Errorf("with %v: %s", c.Arguments, o.Error)
+		case o.Structured == nil:
+			wrong[c.Name] = fmt.Errorf("with %v: no structured content", c.Arguments)
+		default:
+			wrong[c.Name] = mustSchema(t, tools[c.Tool]).Validate(o.Structured)
+		}
+	}
+	return wrong
+}
+
+func mustSchema(t *testing.T, tl tool) *jsonschema.Schema {
+	t.Helper()
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("schema.json", tl.Output); err != nil {
+		t.Fatalf("the output schema of %s: %v", tl.Name, err)
+	}
+	schema, err := compiler.Compile("schema.json")
+	if err != nil {
+		t.Fatalf("the output schema of %s: %v", tl.Name, err)
+	}
+	return schema
+}

@@ -1,0 +1,65 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-chi/cors"
+)
+
+// maxRequestedHeaders bounds the Access-Control-Request-Headers value that a preflight response repeats, in bytes.
+const maxRequestedHeaders = 2 << 10
+
+// CORS lets pages of other origins call an edge. Credentials travel in headers that a script holds
+// itself, never in cookies, so responses never allow credentials.
+type CORS struct {
+	AllowOrigin func(origin string) bool // nil allows every origin
+	Exposed     []string                 // response headers that scripts may read besides those that every edge sends
+}
+
+// Handler adds CORS headers to responses and answers preflight requests. A preflight response
+// allows the headers it was asked for: tracing and client libraries add headers of their own
+// (traceparent, baggage, sentry-trace), and ignoring a header is safe. It allows every method, so
+// that scripts can read a 405.
+func (c CORS) Handler(next http.Handler) http.Handler {
+	o := cors.Options{
+		AllowedMethods: []string{
+			http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		},
+		AllowedHeaders: []string{"*"},
+		ExposedHeaders: slices.Concat(QuotaHeaders(), []string{"X-Request-Id", "Retry-After", "WWW-Authenticate", "Allow"}, c.Exposed),
+		MaxAge:         int(time.Hour / time.Second),
+	}
+	if c.AllowOrigin != nil {
+		o.AllowOriginFunc = func(_ *http.Request, origin string) bool { return c.AllowOrigin(origin) }
+	}
+	handler := cors.Handler(o)(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if list := r.Header.Get("Access-Control-Request-Headers"); list != "" && !areHeaderNames(list) {
+			r = r.Clone(r.Context())
+			r.Header.Del("Access-Control-Request-Headers") // allow none of them
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// areHeaderNames reports whether a list is short enough to repeat and holds nothing but header
+// names: letters, digits, hyphens, underscores and dots, which is what the cors package repeats.
+func areHeaderNames(list string) bool {
+	if len(list) > maxRequestedHeaders {
+		return false
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.Trim(name, " \t")
+		if name == "" || strings.ContainsFunc(name, func(c rune) bool { return !isHeaderNameChar(c) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func isHeaderNameChar(c rune) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-_.", c)
+}
