@@ -32,7 +32,7 @@ type tool struct {
 }
 
 type property struct {
-	Examples []any `json:"examples"`
+	Enum []any `json:"enum"`
 }
 
 // toolCall is a call of a tool.
@@ -130,8 +130,8 @@ func readJSON(t *testing.T, file string, v any) {
 	}
 }
 
-// toolCalls makes calls of the examples in the published schemas: of each tool with what it requires,
-// then with each further argument, and with every value in the other forms that assistants send.
+// toolCalls makes calls of each tool: with what it requires, then with each further argument, and with every value in the
+// other forms that assistants send.
 func (b *bench) toolCalls(t *testing.T, tools map[string]tool) (calls []toolCall) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(tools)) {
@@ -160,17 +160,23 @@ func (b *bench) toolCalls(t *testing.T, tools map[string]tool) (calls []toolCall
 	return calls
 }
 
-// example returns a value for an argument: one that is known to exist, or else the example in the schema.
+// example returns a value for an argument: one that is known to exist, else the first that its schema admits, else the example
+// of the REST parameter with its name.
 func (b *bench) example(t *testing.T, tl tool, argument string) any {
 	t.Helper()
 	if value, ok := b.known[argument]; ok {
 		return value
 	}
-	examples := tl.Input.Properties[argument].Examples
-	if len(examples) == 0 {
-		t.Fatalf("the argument %s of %s has no example in its schema: add one", argument, tl.Name)
+	if enum := tl.Input.Properties[argument].Enum; len(enum) > 0 {
+		return enum[0]
 	}
-	return examples[0]
+	for _, op := range readOperations(t) {
+		if example, ok := op.examples[argument]; ok {
+			return example
+		}
+	}
+	t.Fatalf("no REST parameter has an example for the argument %s of %s: add one to bench.known", argument, tl.Name)
+	return nil
 }
 
 // otherForms returns a value in the other forms that the endpoint takes.

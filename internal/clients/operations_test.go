@@ -15,6 +15,7 @@ import (
 type operation struct {
 	id, method, path string
 	types            map[string]string // of its query parameters, by name
+	examples         map[string]any    // of its parameters, by name
 	sample           sample
 }
 
@@ -42,8 +43,9 @@ func readOperations(t *testing.T) map[string]operation {
 		Paths map[string]map[string]struct {
 			OperationID string
 			Parameters  []struct {
-				Name   string
-				Schema struct{ Type string }
+				Name    string
+				Schema  struct{ Type string }
+				Example any
 			}
 			Samples []struct{ Source string } `json:"x-codeSamples"`
 		}
@@ -57,9 +59,12 @@ func readOperations(t *testing.T) map[string]operation {
 			if len(described.Samples) == 0 {
 				t.Fatalf("%s has no example call in the document", described.OperationID)
 			}
-			op := operation{id: described.OperationID, method: strings.ToUpper(method), path: path, types: map[string]string{}}
+			op := operation{id: described.OperationID, method: strings.ToUpper(method), path: path, types: map[string]string{}, examples: map[string]any{}}
 			for _, p := range described.Parameters {
 				op.types[p.Name] = p.Schema.Type
+				if p.Example != nil {
+					op.examples[p.Name] = p.Example
+				}
 			}
 			op.sample = mustSample(t, op, described.Samples[0].Source)
 			all[op.id] = op
