@@ -43,7 +43,7 @@ func recipientOperations() []openOperation {
 		page("confirm", http.MethodPost, confirmPath, "/confirm/", "Agree to messages", "Has messages sent to the address that the link was sent to, for the first time or again."),
 		{
 			id: "getFeed", path: feedPath, example: "/feeds/" + exampleFeedToken, placeholder: "token", cached: true, params: token(exampleFeedToken),
-			summary: "The feed of a saved search", description: "The latest 30 runs of a search that found something, as Atom (RFC 4287), with up to 25 labels of scheduled runs in all, and counts and links for the rest. Free. Entries keep their ids.",
+			summary: "The feed of a saved search", description: "The latest 30 runs with matches, as Atom (RFC 4287): up to 25 labels of scheduled runs in total, and counts and links for the rest. Free. Entry IDs are stable.",
 			content: content("application/atom+xml", &huma.Schema{Type: huma.TypeString, Description: "A feed."}),
 			errors:  []int{http.StatusNotFound, http.StatusTooManyRequests, http.StatusServiceUnavailable},
 		},
