@@ -34,7 +34,7 @@ type drawings struct {
 // drawing is an image being drawn, or waiting for it. Fields below done are set before done is
 // closed.
 type drawing struct {
-	waiting int // waiting requests; guarded by drawings.mu
+	waiting int // number of waiting requests; guarded by drawings.mu
 	begun   bool
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -73,8 +73,8 @@ func (d *drawings) get(ctx context.Context, key string, draw func() ([]byte, err
 	}
 }
 
-// start has a drawing drawn. Its context outlives the request that asked first: others may wait for
-// it, too.
+// start draws in the background. The drawing outlives the first request, since others may wait for
+// it.
 func (d *drawings) start(ctx context.Context, key string, draw func() ([]byte, error)) *drawing {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	one := &drawing{cancel: cancel, done: make(chan struct{})}
@@ -134,15 +134,13 @@ func (d *drawings) leave(key string, one *drawing) {
 	}
 }
 
-// keptBytes keeps the values used last, up to so many bytes of them. It is not safe for concurrent
-// use.
+// keptBytes is an LRU cache bounded by bytes. It is not safe for concurrent use.
 type keptBytes struct {
 	most, held int
 	lru        *simplelru.LRU[string, []byte]
 }
 
-// keptOverhead is added to the size of every entry, so that tiny ones cannot pile
-// up.
+// keptOverhead is added to the size of every entry, so that the number of tiny entries is bounded.
 const keptOverhead = 512
 
 func newKeptBytes(most int) *keptBytes {
@@ -158,8 +156,7 @@ func newKeptBytes(most int) *keptBytes {
 
 func (k *keptBytes) get(key string) ([]byte, bool) { return k.lru.Get(key) }
 
-// add keeps a value under a key that it has no value for. A value larger than all that may be kept
-// is not.
+// add caches a value under a new key, unless the value is larger than the cache.
 func (k *keptBytes) add(key string, content []byte) {
 	size := len(content) + keptOverhead
 	if size > k.most {

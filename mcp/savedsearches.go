@@ -11,7 +11,7 @@ func savedSearchTools() []tool {
 	return []tool{newTool(tool{
 		name: "create_saved_search", title: "Create a saved search",
 		description: "Keeps a search for the user's account and answers with it, not with labels. With a schedule it is an alert: due daily, weekly or monthly, each run for the labels " +
-			"approved since the run before, and for those that reached the registry late. What runs find is sent to the account's destinations, its email address among them where the server sends email: up to 25 labels a message, for free. All matches are listed on the REST API, for a list record each. It writes. Use it when the user wants a search kept or something watched, and has agreed to the filters and the schedule; " +
+			"approved since the run before, and for those that reached the registry late. Matches are sent to the account's destinations, including its email address if the server sends email: up to 25 labels per message, for free. The REST API lists all matches, for one list record each. It writes. Use it when the user wants a search kept or something watched, and has agreed to the filters and the schedule; " +
 			"to look for labels now use search_colas.\n\n" +
 			"Filters narrow each other; several booleans of one group (types, categories, containers) mean any of them. There is no filter by date. " +
 			"A schedule needs a filter that narrows the search: a status alone, or every product type together, is too broad. " +
@@ -41,7 +41,7 @@ func createSavedSearch(ctx context.Context, svc Service, c cola.Caller, p cola.S
 	case s.PausedBecause.OK:
 		a.note("The search is kept and does not run: the account has more active schedules than it may, and the oldest of them run.")
 	case s.NextRunAt.OK:
-		a.note("The search is kept and scheduled, due next on %s. What it finds is sent to the account's destinations (email only where this service sends email), which are managed on the REST API at /destinations. /saved-searches/%s/matches lists all matches there, for a list record each.",
+		a.note("The search is kept and scheduled, due next on %s. Matches are sent to the account's destinations (email only if this service sends email); the REST API manages them at /destinations and lists all matches at /saved-searches/%s/matches, for one list record each.",
 			s.NextRunAt.V.Time().Format("Monday, 2 January 2006, 15:04 UTC"), made.Search.UUID)
 	}
 	noteIdle(ctx, svc, &a, &made.Search.Filters)

@@ -56,7 +56,7 @@ func TestNotesOnSavedSearches(t *testing.T) {
 	}{
 		{`null`, false, runs, []any{"The search is kept. It has no schedule, so it does not run by itself.", look}},
 		{`{"cadence":"monthly","day":1,"active":false}`, false, runs, []any{"The search is kept and its schedule is paused, so it does not run by itself.", look}},
-		{`{"cadence":"monthly","day":1}`, false, runs, []any{"The search is kept and scheduled, due next on Tuesday, 1 December 2026, 06:00 UTC. What it finds is sent to the account's destinations (email only where this service sends email), which are managed on the REST API at /destinations. /saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/matches lists all matches there, for a list record each.", look}},
+		{`{"cadence":"monthly","day":1}`, false, runs, []any{"The search is kept and scheduled, due next on Tuesday, 1 December 2026, 06:00 UTC. Matches are sent to the account's destinations (email only if this service sends email); the REST API manages them at /destinations and lists all matches at /saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/matches, for one list record each.", look}},
 		{`{"cadence":"monthly","day":1}`, false, cola.Some(cola.PausedDowngraded), []any{
 			"The search is kept and does not run: the account has more active schedules than it may, and the oldest of them run.", look,
 		}},
