@@ -20,8 +20,8 @@ type destinationPage struct {
 
 func (v *visit) oneDestination() error { return v.showDestination(http.StatusOK, "", nil) }
 
-// showDestination shows the page of a destination. refusal is the reason an action failed; problems are those of a code that
-// was entered.
+// showDestination shows the page of a destination. refusal is the reason an action failed; problems
+// concern an entered code.
 func (v *visit) showDestination(status int, refusal string, problems []string) error {
 	found, state, err := v.svc.Destination(v.ctx(), v.caller, v.path("uuid"), "")
 	if err != nil {

@@ -126,7 +126,7 @@ func quotaExamples() map[string]*cola.Error {
 		},
 		"failed_credentials": {
 			Code:       cola.CodeQuotaExceeded,
-			Message:    "Too many invalid credentials were sent from this address. Check the credential and try again in 2 seconds. Valid credentials are accepted at any time.",
+			Message:    "Too many invalid credentials from this address. Check the credential and try again in 2 seconds. Valid credentials are accepted at any time.",
 			Details:    map[string]any{"reason": "failed_credentials", "retry_after": 2},
 			RetryAfter: 2 * time.Second,
 		},
