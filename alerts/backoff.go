@@ -28,7 +28,7 @@ const (
 // time after the first attempt, less or more a fifth of the gap before it as random, which is from 0 to below 1, says; tried is how long after
 // the first attempt this one began. So the times do not drift, and a retry whose time nobody was there for is left out.
 //
-// retries is how many of the gaps count.
+// retries returns how many of the gaps apply.
 //
 // A message that was tried at 06:00:00 is tried again from 06:00:08 to 06:00:12, from 06:00:58 to 06:01:22, from 06:05:10 to 06:07:10, and so on, ten
 // times; the last one comes between 67 and 76 hours after the first attempt.

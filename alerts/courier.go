@@ -50,7 +50,7 @@ type CourierOptions struct {
 	Jitter  func() float64    // from 0 to below 1: where within its time a retry comes; nil: at random
 	Logger  *slog.Logger
 
-	// HostRate is how many webhooks a courier sends to one host in a minute; the others wait. Zero: DefaultHostRate.
+	// HostRate is how many webhooks a courier sends to one host per minute; others wait. 0: DefaultHostRate.
 	HostRate int
 
 	// Metrics is where the courier registers what it measures, once for each registerer; nil: nothing is measured.

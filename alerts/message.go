@@ -10,7 +10,7 @@ import (
 // Message is what is to be sent to one destination.
 type Message struct {
 	store.DueDelivery
-	Content *store.RunContent // of cola.EventRan; nil for other events. It names the labels that the run may give for free
+	Content *store.RunContent // of cola.EventRan; nil for other events. It has the labels that the run may name for free
 }
 
 // Sent is what came of sending a message.
@@ -26,7 +26,7 @@ type Sent struct {
 	Ours bool
 	// Gone says that the receiver wants nothing more, ever: HTTP 410.
 	Gone bool
-	// Verified says that the endpoint has answered a challenge with its token.
+	// Verified is true if the endpoint answered a challenge with its token.
 	Verified bool
 	// After is for how long at least the receiver wants not to be tried again; 0 when it did not say.
 	After time.Duration

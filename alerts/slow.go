@@ -15,26 +15,27 @@ import (
 // receiver was slow, other messages to it are put off for a while. The same goes for a whole kind when the delay was ours, as when
 // our mail server does not answer.
 //
-// A host is protected from us, too: over all accounts, a courier has few requests to it in flight, and sends a bounded number a minute.
+// Hosts are protected, too: over all accounts, a courier limits requests to one host, in flight and per minute.
 //
-// A message that is put off keeps its hold, and is tried when that has passed. It has not failed.
+// A message that is put off keeps its hold and is tried once that expires. This is not a failed attempt.
 const (
-	// accountAtOnce is how many messages of one account a courier has in flight, and slowAtOnce while the account is slow.
+	// accountAtOnce limits the messages of one account in flight, and slowAtOnce does while the account is slow.
 	accountAtOnce = sendersAtOnce / 2
 	slowAtOnce    = 2
-	// hostAtOnce is how many requests to one host a courier has in flight, and DefaultHostRate how many it sends to it in a minute.
+	// hostAtOnce limits the requests to one host in flight, and DefaultHostRate those per minute.
 	hostAtOnce      = 4
 	DefaultHostRate = 120
-	// slowFor is how long something counts as slow: less than a hold, so that what is put off is tried again in full.
+	// slowFor is how long an account, host, kind or target counts as slow. It is shorter than a hold, so a message that
+	// was put off can be tried at full speed afterwards.
 	slowFor = time.Minute
-	// turnEvery is how often a message checks whether it is its turn.
+	// turnEvery is how often a waiting message checks for a free place.
 	turnEvery = 20 * time.Millisecond
 )
 
-// crowd knows what a courier has in flight, and who was slow lately.
+// crowd tracks the messages that a courier has in flight, and slow receivers.
 type crowd struct {
 	now      func() time.Time
-	hostRate int // requests to a host in a minute
+	hostRate int // requests to a host per minute
 
 	mu    sync.Mutex
 	onWay map[cola.AccountID]int
@@ -46,7 +47,7 @@ func newCrowd(now func() time.Time, hostRate int) *crowd {
 	return &crowd{now: now, hostRate: hostRate, onWay: map[cola.AccountID]int{}, hosts: map[host]*hostUse{}, slow: map[any]time.Time{}}
 }
 
-// host is what webhooks are counted by; it is empty for an email.
+// host is the key by which webhooks are counted; empty for an email.
 type host string
 
 func hostOf(d store.DueDelivery) host {
@@ -59,7 +60,7 @@ func hostOf(d store.DueDelivery) host {
 // hostUse counts requests to a host.
 type hostUse struct {
 	onWay int
-	since time.Time // start of the minute
+	since time.Time // start of the current minute
 	begun int       // since then
 }
 
@@ -68,8 +69,8 @@ type target struct{ kind, destination string }
 
 func targetOf(d store.DueDelivery) target { return target{d.Kind, d.Destination.UUID} }
 
-// enter reports whether a delivery may be tried now; if so, leave follows. It waits for a place, for as long as an attempt may take
-// that is not slow.
+// enter reports whether a delivery may be tried now; the caller must then call leave. It waits for a
+// place for as long as an attempt that is not slow may take.
 func (c *crowd) enter(ctx context.Context, d store.DueDelivery) bool {
 	for until := c.now().Add(slowAfter); ; {
 		turn := c.step(d)
@@ -86,14 +87,14 @@ func (c *crowd) enter(ctx context.Context, d store.DueDelivery) bool {
 	}
 }
 
-// turn says whether a delivery may be tried.
+// turn is the result of asking for a place.
 type turn struct {
 	comes  bool
-	putOff bool // not before its hold has passed
-	full   any  // else: the account or host that has no place
+	putOff bool // not before its hold expires
+	full   any  // otherwise, the account or host without a free place
 }
 
-// step takes a place for a delivery if there is one.
+// step takes a place for a delivery if one is free.
 func (c *crowd) step(d store.DueDelivery) turn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,7 +124,7 @@ func (c *crowd) step(d store.DueDelivery) turn {
 	return turn{comes: true}
 }
 
-// use returns the use of a host in the present minute, and forgets hosts that are not used.
+// use returns the use of a host in the current minute, and drops unused hosts.
 func (c *crowd) use(to host) *hostUse {
 	now := c.now()
 	if use := c.hosts[to]; use != nil {

@@ -156,14 +156,15 @@ func (t *tick) runOf(d *store.DueSearch) (r store.RunRecord, err error) {
 	return r, err
 }
 
-// isManual reports whether a run at an instant was asked for: no time of the schedule has come since the search became due.
-// Messages name labels of scheduled runs only, so a run must not count as scheduled because its search has a schedule.
+// isManual reports whether a run at an instant is manual: no time of the schedule has passed since the
+// search became due. It is not enough that the search has a schedule, because messages name labels of
+// scheduled runs only.
 func isManual(plan *cola.Schedule, now time.Time) bool {
 	if plan == nil || !plan.Active || !plan.NextRunAt.OK {
 		return true
 	}
 	due := plan.NextRunAt.V.Time()
-	scheduled := plan.Next(due.Add(-time.Microsecond)) // due itself, unless somebody asked earlier
+	scheduled := plan.Next(due.Add(-time.Microsecond)) // due itself, unless a manual run was requested earlier
 	return scheduled.IsZero() || scheduled.After(now)
 }
 

@@ -39,7 +39,7 @@ func (t *Tokens) admit(ctx context.Context, issuer string, c claims) (grant, err
 	return grant{account: account.ID, link: link.ID, scopes: common(c.scopes, app.Scopes), withheld: except(c.scopes, app.Scopes)}, nil
 }
 
-// recordLink records what Connect changed.
+// recordLink records the change that Connect made.
 func (t *Tokens) recordLink(ctx context.Context, link store.Link) {
 	kind := security.NewConnection
 	switch link.Change {
@@ -53,7 +53,7 @@ func (t *Tokens) recordLink(ctx context.Context, link store.Link) {
 	t.events.Record(ctx, kind, link.Account, credential, slog.Int64("app", link.App.ID), slog.Any("scopes", link.Scopes))
 }
 
-// recordIdentity records that an identity got its account, if it did just now.
+// recordIdentity records a new identity.
 func recordIdentity(ctx context.Context, events *security.Events, account store.Account, issuer string) {
 	if account.NewIdentity {
 		events.Record(ctx, security.NewIdentity, account.ID, cola.Credential{}, slog.String("issuer", issuer))

@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// mostAttempts is the number of sign-ins that a browser may have under way, in as many tabs.
+	// mostAttempts is the number of attempts that a browser may have at a time, in as many tabs.
 	mostAttempts = 5
-	// mostAttemptBytes bounds the cookies of all of them together. Proxies commonly accept 8 KiB of
+	// mostAttemptBytes bounds the total size of their cookies. Proxies commonly accept 8 KiB of
 	// cookies.
 	mostAttemptBytes = 5_000
-	// mostAttemptsRead bounds the cookies that are looked at, whatever a browser sends.
+	// mostAttemptsRead bounds how many cookies of a request are read.
 	mostAttemptsRead = 20
 
 	attemptCookie  = "colaregistry-attempt-"
 	attemptPurpose = "sign-in attempt"
 )
 
-// attempt is a sign-in that a browser has started with an issuer and not finished.
+// attempt is an unfinished sign-in with an issuer.
 type attempt struct {
 	State    string    `json:"state"`
 	Nonce    string    `json:"nonce"`
@@ -38,25 +38,24 @@ type attempt struct {
 	Until    time.Time `json:"until"`
 }
 
-// attempts keeps each attempt in a cookie of its browser, sealed under a key that all processes
-// share. The server stores nothing, so that strangers who start sign-ins use up neither space nor a
-// limit that others need. A cookie is deleted when the issuer sends the browser back. A copy of it
-// is worth no more: the issuer accepts the authorization code that belongs to it once.
+// attempts stores each attempt in a cookie of its browser, encrypted under a key that all processes
+// share. The server has no state, so strangers who start sign-ins use up neither storage nor a limit
+// that others need. The callback deletes the cookie. A copy of the cookie is useless, because the
+// issuer accepts the matching authorization code only once.
 type attempts struct {
 	box   *keyring.Box
 	https bool
 	now   cola.Clock
 }
 
-// name returns the name of the cookie of an attempt.
+// name returns the cookie name of an attempt.
 func (k attempts) name(state string) string {
 	sum := sha256.Sum256([]byte(state))
 	return k.prefix() + base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// prefix begins the names of the cookies. With __Host-, browsers accept them from this host over
-// https only, so that neither a neighbouring host nor somebody on the network can plant an attempt
-// of their own.
+// prefix returns the prefix of the cookie names. Browsers accept __Host- cookies only from this host
+// over https, so neither a neighboring host nor an attacker on the network can plant an attempt.
 func (k attempts) prefix() string {
 	if k.https {
 		return "__Host-" + attemptCookie
@@ -74,22 +73,22 @@ func (k attempts) cookie(name, value string, age time.Duration) *http.Cookie {
 
 func (k attempts) removal(name string) *http.Cookie { return k.cookie(name, "", -time.Second) }
 
-// seal returns the cookie of an attempt.
+// seal returns the cookie that stores an attempt.
 func (k attempts) seal(a attempt) *http.Cookie {
 	content, err := json.Marshal(a)
 	if err != nil {
-		panic(err) // it holds only text and a time
+		panic(err) // it has only text and a time
 	}
 	name := k.name(a.State)
 	return k.cookie(name, base64.RawURLEncoding.EncodeToString(k.box.Seal(content, []byte(name))), AttemptFor)
 }
 
-// errNoAttempt is the error of a cookie that holds no attempt, or one that is over.
-var errNoAttempt = errors.New("no sign-in that is under way")
+// errNoAttempt means that a cookie contains no attempt, or an expired one.
+var errNoAttempt = errors.New("no current sign-in attempt")
 
-// open returns the attempt in a cookie. It fails with errNoAttempt, or with keyring.ErrUnknownKey.
-// An attempt that would last longer than any does was sealed by a clock that has been set back
-// since, and is over.
+// open returns the attempt in a cookie. It fails with errNoAttempt or keyring.ErrUnknownKey. An
+// attempt that lasts longer than AttemptFor was sealed before the clock was set back, and counts as
+// expired.
 func (k attempts) open(c *http.Cookie) (a attempt, err error) {
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(c.Value)
 	if err != nil {
@@ -108,8 +107,8 @@ func (k attempts) open(c *http.Cookie) (a attempt, err error) {
 	return a, nil
 }
 
-// start returns the cookies that store a new attempt and delete those that no longer count: expired
-// and unreadable ones, and the oldest beyond the limits.
+// start returns cookies that store a new attempt and delete obsolete ones: expired, unreadable, and
+// the oldest beyond the limits.
 func (k attempts) start(sent []*http.Cookie, a attempt) []*http.Cookie {
 	set := []*http.Cookie{k.seal(a)}
 	kept, size := 1, sizeOf(set[0])
@@ -125,14 +124,14 @@ func (k attempts) start(sent []*http.Cookie, a attempt) []*http.Cookie {
 
 func sizeOf(c *http.Cookie) int { return len(c.Name) + len(c.Value) }
 
-// sentAttempt is a cookie that a browser has sent, with the attempt in it.
+// sentAttempt is a cookie from a request, with its attempt.
 type sentAttempt struct {
 	cookie  *http.Cookie
 	attempt attempt
 	err     error
 }
 
-// underWay returns the attempts among the cookies of a request, the newest first.
+// underWay returns the attempts in the cookies of a request, newest first.
 func (k attempts) underWay(sent []*http.Cookie) (list []sentAttempt) {
 	for _, c := range sent {
 		if strings.HasPrefix(c.Name, k.prefix()) && len(list) < mostAttemptsRead {
@@ -144,9 +143,9 @@ func (k attempts) underWay(sent []*http.Cookie) (list []sentAttempt) {
 	return list
 }
 
-// take returns the attempt with a state among the cookies of a request, and the cookie that deletes
-// it; nil if there is none to delete. Another host of the same domain may add a cookie of the same
-// name where there is no https, so each is tried. It fails as open does.
+// take returns the attempt with the given state from the cookies of a request, and a cookie that
+// deletes it, or nil. Without https, another host of the same domain may add a cookie of the same
+// name, so take tries each. It fails as open does.
 func (k attempts) take(sent []*http.Cookie, state string) (found attempt, removal *http.Cookie, err error) {
 	name := k.name(state)
 	err = errNoAttempt

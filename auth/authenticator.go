@@ -19,10 +19,10 @@ type KeyFinder interface {
 	KeyByHash(ctx context.Context, hash store.KeyHash) (store.Key, error)
 }
 
-// unproven is the refusal of a credential that proves nothing: a guess, or a mistake. It counts as failed.
+// unproven is the refusal of an invalid credential. It counts as a failed credential.
 type unproven struct{ error }
 
-// Unwrap returns the refusal itself.
+// Unwrap returns the refusal.
 func (u unproven) Unwrap() error { return u.error }
 
 func unprovenf(format string, args ...any) error { return unproven{unauthorized(format, args...)} }
@@ -36,7 +36,7 @@ const cachedKeys = 100_000
 // Authenticator identifies who makes a request.
 type Authenticator struct {
 	keys   KeyFinder
-	tokens *Tokens // nil: none are taken
+	tokens *Tokens // nil: access tokens are not accepted
 	events *security.Events
 	known  *lru.Cache[store.KeyHash, identity] // what a key stands for never changes, so entries never go stale
 }
@@ -46,8 +46,8 @@ type identity struct {
 	key     int64
 }
 
-// New returns an Authenticator that looks keys up in the store, and takes access tokens unless tokens is nil. Failed
-// credentials are recorded in events, which may be nil.
+// New returns an Authenticator that looks up keys in the store, and accepts access tokens unless
+// tokens is nil. It records failed credentials in events, which may be nil.
 func New(keys KeyFinder, tokens *Tokens, events *security.Events) *Authenticator {
 	known, err := lru.New[store.KeyHash, identity](cachedKeys)
 	if err != nil {
@@ -57,11 +57,11 @@ func New(keys KeyFinder, tokens *Tokens, events *security.Events) *Authenticator
 }
 
 // Authenticate returns the caller that a request's headers prove: X-API-Key, or Authorization with a Bearer API key or access
-// token. KeyPrefix distinguishes the two, and neither is ever tried as the other. Nothing is ever taken from the URL.
+// token. KeyPrefix distinguishes the two, and neither is ever tried as the other. Credentials in the URL are ignored.
 //
-// It fails with CodeUnauthorized for missing or invalid credentials, with CodeQuotaExceeded for invalid ones from an
-// address that sent too many, and with CodeUnavailable when the store does not answer within three seconds, or the issuer
-// of a token within five. Valid credentials pass whatever was sent from their address.
+// It fails with CodeUnauthorized for missing or invalid credentials, with CodeQuotaExceeded if the
+// client's address sent too many invalid ones, and with CodeUnavailable if the store does not answer
+// within three seconds, or the issuer of a token within five. Valid credentials are always accepted.
 func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, ch cola.Channel) (cola.Caller, error) {
 	given, bearer, err := a.credential(h)
 	if err != nil {
@@ -74,7 +74,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, ch cola
 	return caller, err
 }
 
-// prove returns who a credential stands for, and what kind of credential it was taken for.
+// prove returns the caller that a credential belongs to, and the kind of the credential.
 func (a *Authenticator) prove(ctx context.Context, given string, bearer bool, ch cola.Channel) (c cola.Caller, kind security.Secret, err error) {
 	switch {
 	case strings.HasPrefix(given, KeyPrefix):
@@ -90,7 +90,7 @@ func (a *Authenticator) prove(ctx context.Context, given string, bearer bool, ch
 func (a *Authenticator) keyHolder(ctx context.Context, given string, ch cola.Channel) (cola.Caller, error) {
 	secret, err := ParseSecret(given)
 	if err != nil {
-		return cola.Caller{}, unprovenf("The API key is not valid: %v. Copy the whole key again.", err)
+		return cola.Caller{}, unprovenf("Invalid API key: %v. Copy the whole key again.", err)
 	}
 	id, err := a.identify(ctx, secret)
 	if err != nil {
@@ -114,7 +114,7 @@ func (a *Authenticator) identify(ctx context.Context, secret Secret) (identity, 
 	key, err := a.keys.KeyByHash(finding, hash)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return identity{}, unprovenf("The API key is not known. It may have been made for another server.")
+		return identity{}, unprovenf("Unknown API key. It may belong to another server.")
 	case err != nil:
 		return identity{}, storeError(ctx, finding, "look up API key", err)
 	}

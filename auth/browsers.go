@@ -26,8 +26,8 @@ const (
 	SignInFor = 14 * 24 * time.Hour
 	// SignInIdle is how long a sign-in holds without a request, give or take seenEvery.
 	SignInIdle = 24 * time.Hour
-	// AttemptFor is how long a sign-in with an issuer may take, and how long a browser that is not
-	// signed in is remembered.
+	// AttemptFor is how long a sign-in with an issuer may take, and how long the session of a browser
+	// that is not signed in lasts.
 	AttemptFor = 10 * time.Minute
 )
 
@@ -49,12 +49,12 @@ type BrowserStore interface {
 	store.Sessions
 }
 
-// BrowserOptions say how browsers are told apart, and by whom account holders sign in. Store, Keys
-// and PublicURL must be given.
+// BrowserOptions configure sessions of browsers and the issuers for signing in. Store, Keys and
+// PublicURL must be set.
 type BrowserOptions struct {
 	Store     BrowserStore
 	PublicURL string                // scheme and host that users reach the service at; with https cookies are for https only
-	Keys      *keyring.Keyring      // seal sign-in attempts; every process has the same
+	Keys      *keyring.Keyring      // encrypt sign-in attempts; the same in every process
 	Issuers   []SignInIssuer        // may be empty: then links are the only way to sign in
 	LinkEmail LinkPolicies          // which verified email addresses link to accounts
 	Client    *http.Client          // to ask issuers with; what it leaves open is as with nil, which is one of ours
@@ -105,7 +105,7 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 		b.onFault = b.plainFault
 	}
 	if o.Keys == nil {
-		return nil, errors.New("no keys are given that seal sign-in attempts")
+		return nil, errors.New("no keys to encrypt sign-in attempts with")
 	}
 	https := public.Scheme == "https"
 	b.attempts = attempts{box: o.Keys.Box(attemptPurpose), https: https, now: o.Now}

@@ -200,8 +200,8 @@ func (o object) scopes(prefix string) (known []cola.Scope, err error) {
 	return known, nil
 }
 
-// verifiedEmail returns the email address if the issuer says that it has verified it, else "". It
-// links a new identity to an account, so an address in any form but the plain one counts as none.
+// verifiedEmail returns the email address if the issuer marks it as verified, else "". The address
+// links a new identity to an account, so only plain addresses count.
 func (o object) verifiedEmail() string {
 	if verified := string(o["email_verified"]); verified != `true` && verified != `"true"` {
 		return ""

@@ -103,7 +103,7 @@ func (b *bench) garbled() []hostile {
 		{"claims are no JSON", b.key.sign(b.header(nil), "hello, it is me"), "claims cannot be read: it is not a JSON object"},
 		{"claims are null", b.key.sign(b.header(nil), "null"), "claims cannot be read: it is not a JSON object"},
 		{"claims go on", b.key.sign(b.header(nil), b.claims(nil)+b.claims(nil)), "claims cannot be read: it is not a JSON object"},
-		{"claims nested deeply", b.key.sign(b.header(nil), strings.Repeat(`{"a":`, 2000)), "claims cannot be read: it holds too much"},
+		{"claims nested deeply", b.key.sign(b.header(nil), strings.Repeat(`{"a":`, 2000)), "claims cannot be read"},
 	}
 }
 

@@ -95,10 +95,10 @@ func (i *signInIssuer) checkTimes(o object, now time.Time) error {
 	return nil
 }
 
-// addressed notes the email address that the issuer gives for a person. An address that the policy
-// does not link counts as none. One that the issuer says it has not verified is refused, because
-// the person can verify it there: without an address, somebody who has an account would get a
-// second one. Where the issuer does not say, the address counts as none, as in access tokens.
+// addressed stores the email address that the issuer states for a person. An address that the policy
+// does not link counts as missing. An address that the issuer marks as unverified is refused:
+// without it, a person with an account would get a second one, and they can verify it at the issuer.
+// If the issuer doesn't say, the address counts as missing, as in access tokens.
 func (i *signInIssuer) addressed(who person, o object) (person, error) {
 	who.addressed = o.has("email")
 	if claimed, err := o.text("email"); err == nil && !i.links.allows(claimed) {

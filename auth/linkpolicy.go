@@ -10,17 +10,17 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// LinkPolicy decides which email addresses that an issuer has verified link its identities to
-// accounts with those addresses. An address that does not link counts as none. The zero LinkPolicy
-// links all of them.
+// LinkPolicy decides which verified email addresses of an issuer link its identities to accounts with
+// the same address. An address that does not link counts as missing. The zero LinkPolicy links all of
+// them.
 type LinkPolicy struct {
 	never   bool
 	domains []string // folded; empty allows every domain
 }
 
 // ParseLinkPolicy reads a policy: "verified" links every verified address,
-// "verified:example.com:example.org" those of the listed domains without their subdomains, and
-// "never" none.
+// "verified:example.com:example.org" links addresses in the listed domains but not in their
+// subdomains, and "never" links no address.
 func ParseLinkPolicy(text string) (LinkPolicy, error) {
 	kind, list, limited := strings.Cut(text, ":")
 	switch {
@@ -28,7 +28,7 @@ func ParseLinkPolicy(text string) (LinkPolicy, error) {
 		return LinkPolicy{never: true}, nil
 	case kind != "verified":
 		return LinkPolicy{}, fmt.Errorf(
-			"%s is not a policy; write verified, never, or verified:example.com with the domains to accept", strconv.Quote(text))
+			"%s is not a policy; use verified, never, or verified: and the accepted domains, such as verified:example.com", strconv.Quote(text))
 	case !limited:
 		return LinkPolicy{}, nil
 	}
@@ -36,7 +36,7 @@ func ParseLinkPolicy(text string) (LinkPolicy, error) {
 	for domain := range strings.SplitSeq(list, ":") {
 		if cola.CheckEmail("postmaster@"+domain) != nil {
 			return LinkPolicy{}, fmt.Errorf(
-				"%s is not a domain of email addresses; write letters outside ASCII in their xn-- form", strconv.Quote(domain))
+				"%s is not a valid domain; write non-ASCII domains in their xn-- form", strconv.Quote(domain))
 		}
 		p.domains = append(p.domains, cola.FoldASCII(domain))
 	}
@@ -49,7 +49,7 @@ func (p LinkPolicy) allows(email string) bool {
 	return !p.never && (len(p.domains) == 0 || slices.Contains(p.domains, domain))
 }
 
-// linking returns a verified address if it links, else "".
+// linking returns the verified address if it links, else "".
 func (p LinkPolicy) linking(email string) string {
 	if !p.allows(email) {
 		return ""
@@ -57,16 +57,15 @@ func (p LinkPolicy) linking(email string) string {
 	return email
 }
 
-// LinkPolicies holds the LinkPolicy of every issuer. The zero LinkPolicies links every verified
-// address of all of them.
+// LinkPolicies holds the LinkPolicy of every issuer. The zero LinkPolicies links all verified
+// addresses of all issuers.
 type LinkPolicies struct {
 	fallback LinkPolicy
 	byIssuer map[string]LinkPolicy // by URL
 }
 
-// ParseLinkPolicies reads policies written as ISSUER=POLICY, or as POLICY for the issuers that are
-// not named. It fails when a policy names an issuer that is not among the given ones, or when two
-// apply to the same issuer.
+// ParseLinkPolicies reads policies of the form ISSUER=POLICY, or POLICY for all other issuers. It
+// fails if a policy names an unknown issuer, or if two policies apply to the same issuer.
 func ParseLinkPolicies(list, issuers []string) (LinkPolicies, error) {
 	all := LinkPolicies{byIssuer: map[string]LinkPolicy{}}
 	fallback := false
@@ -80,15 +79,15 @@ func ParseLinkPolicies(list, issuers []string) (LinkPolicies, error) {
 		_, again := all.byIssuer[issuer]
 		switch {
 		case at < 0 && fallback:
-			return LinkPolicies{}, errors.New("two policies without an issuer are given; give one for all other issuers")
+			return LinkPolicies{}, errors.New("two policies without an issuer; keep one, for all other issuers")
 		case at < 0:
 			all.fallback, fallback = p, true
 			continue
 		case !slices.Contains(issuers, issuer):
 			return LinkPolicies{}, fmt.Errorf(
-				"%s is not a configured issuer; write its URL exactly as it is configured", strconv.Quote(issuer))
+				"%s is not a configured issuer; write its URL exactly as configured", strconv.Quote(issuer))
 		case again:
-			return LinkPolicies{}, fmt.Errorf("two policies are given for the issuer %s", strconv.Quote(issuer))
+			return LinkPolicies{}, fmt.Errorf("two policies for the issuer %s", strconv.Quote(issuer))
 		}
 		all.byIssuer[issuer] = p
 	}

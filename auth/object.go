@@ -15,8 +15,8 @@ import (
 // object is a JSON object by its members' exact names, none of which is given twice: two readers of a token must not read two things.
 type object map[string]json.RawMessage
 
-// mostLevels and mostValues bound what is decoded of a token before its signature is checked. Issuers list up to some
-// hundred groups.
+// mostLevels and mostValues bound the JSON that is decoded before a token's signature is checked.
+// Issuers list up to a few hundred groups.
 const (
 	mostLevels = 16
 	mostValues = 1_000
@@ -29,7 +29,7 @@ func parseObject(data []byte) (object, error) {
 	case !utf8.Valid(data):
 		return nil, errors.New("it is not valid UTF-8")
 	case strictjson.Bounded(data, mostLevels, mostValues) != nil:
-		return nil, errors.New("it holds too much")
+		return nil, errors.New("it has too many values")
 	case !strictjson.Valid(data) || data[0] != '{':
 		return nil, errNoObject
 	}

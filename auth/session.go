@@ -87,7 +87,7 @@ func (k *kept) pop(key string) (value string, found bool) {
 	return value, true
 }
 
-// current drops a sign-in that has expired, with everything that belongs to it.
+// current clears the session if its sign-in has expired.
 func (k *kept) current(now time.Time) {
 	if k.SignIn != nil && !now.Before(k.SignIn.Until) {
 		*k = kept{}
@@ -98,10 +98,10 @@ func (k *kept) current(now time.Time) {
 // request.
 type session struct {
 	kept    kept
-	changed bool // and not stored yet
+	changed bool // not stored yet
 
-	sent    []*http.Cookie // of the request
-	cookies []*http.Cookie // to set with the answer, besides the session's own
+	sent    []*http.Cookie // from the request
+	cookies []*http.Cookie // to set with the response, besides the session's own
 
 	token string // that the browser came with; empty: none that anything is kept under
 	read  kept   // what was kept under it when this request read it, or has kept since

@@ -43,8 +43,8 @@ func (b *Browsers) open(r *http.Request) (context.Context, error) {
 		return nil, err
 	}
 	if token != "" && b.sessions.Token(ctx) == "" {
-		// The browser is treated as one without a cookie, also from an address that sent many: whoever was signed out must
-		// be able to sign in.
+		// An unknown cookie is treated as no cookie, even if the address sent many: a signed-out person must be able to
+		// sign in.
 		_ = b.events.Failed(ctx, security.Session, nil)
 	}
 	s := &session{sent: r.Cookies()}
@@ -116,8 +116,8 @@ type sessionWriter struct {
 	failed   bool // OnFault has answered: what next writes is dropped
 }
 
-// begin stores the session and sets the cookies, or answers that the session cannot be stored. The
-// visitor may have left: what was done is stored all the same.
+// begin stores the session and sets the cookies, or responds that the session can't be stored. It
+// stores the session even if the visitor has left.
 func (w *sessionWriter) begin() {
 	w.begun = true
 	s := sessionOf(w.ctx)

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// catchUp merges the notices that other requests of the browser have stored since this one read the
-// session. gone is true when one of them has ended the session, by signing in or out: what this
-// request changed belongs to nobody then. Another request can still come between this and the
-// write, but not during the seconds that an issuer may take to answer.
+// catchUp merges the notices that other requests of the browser stored since this one read the
+// session. gone is true if one of them ended the session by signing in or out; the changes of this
+// request are then void. Another request can still intervene between catchUp and the write, but no
+// longer during the seconds that an issuer takes to answer.
 func (b *Browsers) catchUp(ctx context.Context, s *session) (gone bool, err error) {
 	token := b.sessions.Token(ctx)
 	if token == "" || token != s.token {
-		return false, nil // nobody else knows it
+		return false, nil // the token is new
 	}
 	data, found, err := sessionStore{b.store, b.now}.FindCtx(ctx, token)
 	if err != nil || !found {
@@ -28,9 +28,9 @@ func (b *Browsers) catchUp(ctx context.Context, s *session) (gone bool, err erro
 	return false, nil
 }
 
-// merged returns the session after one request has changed was to ours, and others have changed it
-// to theirs: with the notices that either has added, without those that either has taken. The
-// sign-in of a token never changes.
+// merged is a three-way merge of a session that one request changed from was to ours, and others to
+// theirs. It has the notices that either added, without those that either removed. The sign-in of a
+// token never changes.
 func merged(was, ours, theirs kept) kept {
 	m := kept{SignIn: ours.SignIn, Seen: ours.Seen}
 	for _, n := range theirs.Notices {
@@ -46,7 +46,7 @@ func merged(was, ours, theirs kept) kept {
 	return m
 }
 
-// clone returns a copy that shares no notices.
+// clone returns a deep copy.
 func (k *kept) clone() kept {
 	c := *k
 	c.Notices = slices.Clone(k.Notices)

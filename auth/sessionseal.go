@@ -8,9 +8,9 @@ import (
 	"encoding/base64"
 )
 
-// Sessions are kept sealed, under keys that follow from the tokens in the cookies of browsers.
-// Tokens are kept nowhere, so whoever reads the database, or a copy of it, learns neither a token
-// nor what a session holds: ID tokens and texts for the next page.
+// Sessions are stored encrypted, under keys derived from the tokens in browsers' cookies. The tokens
+// are not stored, so the database, or a copy of it, reveals neither a token nor the content of a
+// session: ID tokens and notices for the next page.
 
 // sessionName returns what the session of a token is kept under.
 func sessionName(token string) string {

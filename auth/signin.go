@@ -19,17 +19,16 @@ import (
 // mostCode bounds the codes that issuers send back, in bytes.
 const mostCode = 4 << 10
 
-// Begin starts a sign-in with an issuer, named by its key, and returns the address to send the
-// browser to. The attempt is kept in a cookie of the browser, beside those of other tabs, and lasts
-// for AttemptFor. Finish returns returnTo if it is the path of a page here, with its query. Begin
-// fails with a cola.CodeValidation error for an unknown key, and with CodeUnavailable when the
-// issuer does not answer.
+// Begin starts a sign-in with the issuer that has the given key, and returns the address to redirect
+// the browser to. A cookie stores the attempt for AttemptFor; several tabs have separate attempts.
+// Finish later returns returnTo if it is a local path, with its query. Begin fails with
+// CodeValidation for an unknown key, and with CodeUnavailable if the issuer does not answer.
 func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redirect string, err error) {
 	s := sessionOf(ctx)
 	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.key == issuerKey })
 	if at < 0 {
 		return "", cola.Errorf(cola.CodeValidation,
-			"This way to sign in does not exist. Choose one on the sign-in page.")
+			"Unknown way to sign in. Choose one on the sign-in page.")
 	}
 	issuer := b.issuers[at]
 	told, err := issuer.endpoints(ctx)
@@ -44,10 +43,10 @@ func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redir
 	return told.oauth.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
 }
 
-// Finish signs in the person whom an issuer has sent back with this query, and returns the page to
-// continue on; browser is the User-Agent. It fails with a cola.CodeUnauthorized error that says why
-// the person was not signed in, and with CodeUnavailable when the issuer or the store does not
-// answer. The attempt is over either way, and a failed one leaves an earlier sign-in as it is.
+// Finish signs in the person that an issuer sent back with this query, and returns the page to
+// continue on; browser is the User-Agent. It fails with CodeUnauthorized and the reason, or with
+// CodeUnavailable if the issuer or the store does not answer. The attempt is over either way; a
+// failed one does not end an existing sign-in.
 func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string) (returnTo string, err error) {
 	defer func() { b.counts.WithLabelValues(byIssuer, resultOf(err, resultAccepted)).Inc() }()
 	a, issuer, err := b.attempt(sessionOf(ctx), query)
@@ -81,14 +80,14 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	})
 }
 
-// attempt returns the attempt that an answer belongs to, and deletes its cookie.
+// attempt returns the attempt that the issuer's answer belongs to, and deletes its cookie.
 func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer, error) {
 	a, removal, err := b.attempts.take(s.sent, single(query, "state"))
 	if removal != nil {
 		s.cookies = append(s.cookies, removal)
 	}
-	if errors.Is(err, keyring.ErrUnknownKey) && b.warned.due(0, b.now()) { // no account has the number 0
-		b.log.Warn("a sign-in was started under a key that is not in this process's key file; "+
+	if errors.Is(err, keyring.ErrUnknownKey) && b.warned.due(0, b.now()) { // 0 is not an account
+		b.log.Warn("a sign-in attempt is encrypted under a key that this process's key file lacks; "+
 			"give every process the same file (--secret-key-file)", "error", err)
 	}
 	if err != nil {
@@ -97,7 +96,7 @@ func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer
 	}
 	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.URL == a.Issuer })
 	if at < 0 {
-		return attempt{}, nil, unauthorized("The way to sign in that you chose is no longer available. " +
+		return attempt{}, nil, unauthorized("This way to sign in is no longer available. " +
 			"Choose another on the sign-in page.")
 	}
 	return a, b.issuers[at], nil

@@ -28,9 +28,9 @@ func NewSignInLink() (token string, hash store.SignInLinkHash) {
 	return token, sha256.Sum256([]byte(token))
 }
 
-// LinkAccount returns the email address of the account that a link signs in to, for a page that asks for confirmation. It
-// does not use up the link. It fails with CodeUnauthorized for a link that signs nobody in, whichever the reason, or with
-// CodeQuotaExceeded when the client's address sent too many of those.
+// LinkAccount returns the email address of the account that a link signs in to, for a confirmation
+// page. It does not use up the link. It fails with CodeUnauthorized for any invalid link, or with
+// CodeQuotaExceeded if the client's address sent too many of them.
 func (b *Browsers) LinkAccount(ctx context.Context, token string) (email string, err error) {
 	account, err := b.byLink(ctx, token, b.store.SignInLink)
 	return account.Email, err

@@ -27,7 +27,8 @@ const (
 	cachedTokens = 20_000      // bounds the cache; an entry is under 300 bytes
 	cachedFor    = time.Minute // after which a change of the app's scopes, or of the identity's account, shows
 
-	// A genuine token whose app or connection may not act is looked up so often at once, and then once a second.
+	// Refused genuine tokens, whose app or connection may not act, are looked up refusedAtOnce times at once and then
+	// every refusedEvery.
 	refusedAtOnce = 10
 	refusedEvery  = time.Second
 )
@@ -58,10 +59,10 @@ type TokenOptions struct {
 // Tokens takes access tokens of configured issuers for accounts and connected apps. A token must be signed by one of them, be an
 // access token, be for one of the audiences, and be valid now.
 //
-// What a good token stands for is cached for a minute. The refusal of a genuine token, whose app or connection may not act,
-// is cached for up to a second when it keeps coming back, which bounds the database reads it causes. Other refusals are not
-// cached: refusing a forged token takes at most five signature checks, and issuers are not asked for keys more often
-// because of it.
+// The grant of a valid token is cached for a minute. The refusal of a genuine token, whose app or
+// connection may not act, is cached for up to a second if it keeps coming back, which bounds database
+// reads. Other refusals are not cached: a forged token costs at most five signature checks and causes
+// no additional key fetches.
 type Tokens struct {
 	store   TokenStore
 	issuers map[string]*issuer // by URL
@@ -89,8 +90,8 @@ type grant struct {
 	scopes  []cola.Scope // that are effective; not to be changed
 	// withheld are those of the token that the app may not have; not to be changed
 	withheld []cola.Scope
-	refusal  error     // in place of all of the above
-	until    time.Time // it is to be checked again from then on
+	refusal  error     // instead of all of the above
+	until    time.Time // when the token must be checked again
 }
 
 // NewTokens returns Tokens with these options, or an error that says what is wrong with them. It asks nobody yet: an issuer is
@@ -238,8 +239,8 @@ func (t *Tokens) recovered(err *error) {
 
 // check proves a token and finds what it stands for. Nothing is written before everything about the token has held.
 //
-// Only a token that no issuer signed counts as a failed credential. One that has expired was valid: its app must get the
-// 401 that makes it fetch another, however many apps share its address.
+// Only a token without a valid signature counts as a failed credential. An expired token was valid:
+// its app must get the 401 that makes it renew the token, even if many apps share its address.
 func (t *Tokens) check(ctx context.Context, from *issuer, token accessToken) (grant, error) {
 	var c claims
 	proven := false

@@ -58,7 +58,7 @@ func TestKeysWorkBesideTokens(t *testing.T) {
 		{"two tokens", http.Header{"Authorization": {"Bearer " + token, "Bearer " + b.token()}}, "", "different credentials"},
 		{"DPoP", http.Header{"Authorization": {"DPoP " + token}}, "", `must read "Bearer" followed by an API key or an access token`},
 		{"nothing", http.Header{}, "", "an access token"},
-		{"mistyped key", http.Header{"Authorization": {"Bearer " + secret.Reveal()[:39] + "-"}}, "", "API key is not valid"},
+		{"mistyped key", http.Header{"Authorization": {"Bearer " + secret.Reveal()[:39] + "-"}}, "", "API key"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -19,10 +19,9 @@ const (
 	maxHostLabel = 63
 )
 
-// CheckEmail returns an error, written for people, unless text is an email address in its one plain
-// form: ASCII, without a display name, comments, quotes or white space. Only such an address names
-// an account or receives mail, because no two of them are one mailbox to some readers and two to
-// others, except by ASCII letter case.
+// CheckEmail returns a readable error unless text is an email address in plain form: ASCII, without
+// a display name, comments, quotes or white space. Only such an address names an account or receives
+// email, because apart from ASCII letter case all mail software agrees which of them are equal.
 func CheckEmail(text string) error {
 	for _, r := range text {
 		if r > unicode.MaxASCII {
@@ -34,14 +33,14 @@ func CheckEmail(text string) error {
 	case len(text) > maxMailbox:
 		return fmt.Errorf("%s is longer than the %d characters of an email address", shown(text), maxMailbox)
 	case err != nil || parsed.Address != text || strings.LastIndexByte(text, '@') > maxLocalPart:
-		return fmt.Errorf("%s is not an email address; write one without a name, such as alerts@example.com",
+		return fmt.Errorf("%s is not an email address; write a plain address such as alerts@example.com",
 			shown(text))
 	}
 	return nil
 }
 
-// FoldAddress returns the form in which addresses of destinations of a kind are compared: email
-// addresses without regard to ASCII letter case, URLs exactly.
+// FoldAddress returns the form in which addresses of a kind of destination are compared: email
+// addresses ignore ASCII letter case, URLs are exact.
 func FoldAddress(kind, address string) string {
 	if kind == KindEmail {
 		return FoldASCII(address)
@@ -49,7 +48,7 @@ func FoldAddress(kind, address string) string {
 	return address
 }
 
-// mailbox checks an email address to send to: its host has a full name.
+// mailbox checks an email address to send to: its host must be fully qualified.
 func (f *findings) mailbox(name, value string) string {
 	err := CheckEmail(value)
 	if err == nil && !isFullName(value[strings.LastIndexByte(value, '@')+1:]) {

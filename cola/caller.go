@@ -102,12 +102,12 @@ func CallerFrom(ctx context.Context) (c Caller, ok bool) {
 
 type clientKey struct{}
 
-// WithClient returns a context that carries the address a request comes from.
+// WithClient returns a context with the client address of a request.
 func WithClient(ctx context.Context, client netip.Addr) context.Context {
 	return context.WithValue(ctx, clientKey{}, client)
 }
 
-// ClientFrom returns the address that the context carries; it is not valid when there is none.
+// ClientFrom returns the client address in a context, or the zero Addr.
 func ClientFrom(ctx context.Context) netip.Addr {
 	client, _ := ctx.Value(clientKey{}).(netip.Addr)
 	return client

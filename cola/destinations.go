@@ -12,10 +12,10 @@ const (
 // The states of a destination.
 const (
 	DestinationActive      = "active"      // messages are sent
-	DestinationUnconfirmed = "unconfirmed" // an email address whose owner has not agreed; it gets nothing but the request to agree
-	DestinationPending     = "pending"     // an endpoint that has not confirmed; it gets nothing but challenges
+	DestinationUnconfirmed = "unconfirmed" // an email address whose owner has not agreed; it gets only the request to agree
+	DestinationPending     = "pending"     // an endpoint that has not confirmed; it gets only challenges
 	DestinationPaused      = "paused"      // no messages are sent; Reason says why
-	DestinationDisabled    = "disabled"    // the receiver answered that it is gone; no messages are sent until it is made active again
+	DestinationDisabled    = "disabled"    // the receiver answered 410 Gone; no messages are sent until it is made active again
 )
 
 // DestinationStates lists every state of a destination.
@@ -27,7 +27,7 @@ func DestinationStates() []string {
 const (
 	ReasonHolder       = "holder"       // the account holder paused it
 	ReasonUnsubscribed = "unsubscribed" // the recipient unsubscribed
-	ReasonFailing      = "failing"      // a message could not be delivered for days, and no other got through meanwhile
+	ReasonFailing      = "failing"      // no message could be delivered for days
 	ReasonGone         = "gone"         // the receiver answered 410
 )
 
@@ -36,35 +36,36 @@ type Destination struct {
 	UUID            string         `json:"uuid" format:"uuid" doc:"Identifier." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
 	Kind            string         `json:"kind" enum:"email,webhook" doc:"How messages are sent." example:"webhook"`
 	Address         Opt[string]    `json:"address" nullable:"true" doc:"Email address or URL. Null for the account's own email address when the account has none. A connected app without the scope saved_searches:write sees only the scheme and host of a URL, and only the first letter and the domain of an email address." example:"https://hooks.example.com/labels"`
-	SavedSearch     Opt[string]    `json:"saved_search" nullable:"true" doc:"UUID of the one saved search whose messages are sent. Null: all searches of the account, except those that have a destination of their own with the same address." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
-	SendEmpty       bool           `json:"send_empty" doc:"Whether messages are also sent for runs with no matches." example:"false"`
-	State           string         `json:"state" enum:"active,unconfirmed,pending,paused,disabled" doc:"active: messages are sent. unconfirmed: an email asked the owner of the address to agree. pending: a challenge asked the endpoint to confirm; messages are recorded as skipped. paused, disabled: messages are recorded as skipped; see reason." example:"active"`
+	SavedSearch     Opt[string]    `json:"saved_search" nullable:"true" doc:"UUID of the saved search whose messages are sent. Null: all searches of the account, except those with a destination of their own for the same address." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
+	SendEmpty       bool           `json:"send_empty" doc:"Whether to send messages for runs without matches, too." example:"false"`
+	State           string         `json:"state" enum:"active,unconfirmed,pending,paused,disabled" doc:"active: messages are sent. unconfirmed: the owner of the address was asked by email to agree. pending: the endpoint was sent a challenge; messages are recorded as skipped. paused, disabled: messages are recorded as skipped; see reason." example:"active"`
 	Reason          Opt[string]    `json:"reason" nullable:"true" enum:"holder,unsubscribed,failing,gone" doc:"Why it is paused or disabled: the account holder paused it, the recipient unsubscribed, messages failed for three days, or the receiver answered 410." example:"failing"`
 	CreatedAt       Timestamp      `json:"created_at" format:"date-time" doc:"When it was created (UTC)." example:"2026-11-20T13:14:15Z"`
 	LastDeliveredAt Opt[Timestamp] `json:"last_delivered_at" nullable:"true" format:"date-time" doc:"When the last message was delivered (UTC)." example:"2026-11-23T06:00:04Z"`
-	FailingSince    Opt[Timestamp] `json:"failing_since" nullable:"true" format:"date-time" doc:"When messages started to fail (UTC); null while they are delivered." example:"2026-11-23T06:00:04Z"`
+	FailingSince    Opt[Timestamp] `json:"failing_since" nullable:"true" format:"date-time" doc:"When deliveries started to fail (UTC); null while they succeed." example:"2026-11-23T06:00:04Z"`
 }
 
 // DestinationWithSecret is a destination with the secret that its webhooks are signed with, which is shown once.
 type DestinationWithSecret struct {
 	Destination
-	Secret Opt[string] `json:"secret" nullable:"true" doc:"The secret that webhooks are signed with (Standard Webhooks), shown only once. Null for an email address." example:"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"`
+	Secret Opt[string] `json:"secret" nullable:"true" doc:"The secret that signs webhooks (Standard Webhooks), shown only once. Null for an email address." example:"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"`
 }
 
 // DestinationParams are the body of POST /destinations, as sent.
 type DestinationParams struct {
 	Decoded
 	Kind        string    `json:"kind" enum:"email,webhook" doc:"How messages are sent." example:"webhook"`
-	Address     string    `json:"address" maxLength:"1000" doc:"Email address, or URL that messages are posted to: https, on a host of the public internet. The endpoint, or the owner of an address other than the account's own, has to confirm first." example:"https://hooks.example.com/labels"`
-	SavedSearch string    `json:"saved_search,omitzero" maxLength:"36" doc:"UUID of the one saved search whose messages are sent; all searches of the account when omitted." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
-	SendEmpty   Opt[bool] `json:"send_empty,omitzero" doc:"Whether messages are also sent for runs with no matches; false by default." example:"false"`
+	Address     string    `json:"address" maxLength:"1000" doc:"Email address, or https URL on a public host that messages are posted to. Endpoints, and owners of addresses other than the account's own, must confirm first." example:"https://hooks.example.com/labels"`
+	SavedSearch string    `json:"saved_search,omitzero" maxLength:"36" doc:"UUID of the saved search whose messages are sent; all searches of the account when omitted." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
+	SendEmpty   Opt[bool] `json:"send_empty,omitzero" doc:"Whether to send messages for runs without matches, too; false by default." example:"false"`
 }
 
-// DestinationChangeParams are the body of PATCH /destinations/{uuid}, as sent. Absent fields stay as they are.
+// DestinationChangeParams are the body of PATCH /destinations/{uuid}, as sent. Absent fields are
+// unchanged.
 type DestinationChangeParams struct {
 	Decoded
-	Active    Opt[bool] `json:"active,omitzero" doc:"false pauses it: messages are recorded as skipped. true makes it active again, whatever it was paused for." example:"true"`
-	SendEmpty Opt[bool] `json:"send_empty,omitzero" doc:"Whether messages are also sent for runs with no matches." example:"false"`
+	Active    Opt[bool] `json:"active,omitzero" doc:"false pauses the destination: messages are recorded as skipped. true makes it active again, unless the recipient must agree." example:"true"`
+	SendEmpty Opt[bool] `json:"send_empty,omitzero" doc:"Whether to send messages for runs without matches, too." example:"false"`
 }
 
 // DestinationConfirmParams are the body of POST /destinations/{uuid}/confirm, as sent.

@@ -6,10 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// Apply returns a destination with a normalized change. own says that its address is the account's own, which needs no consent.
+// Apply returns a destination with a normalized change. own is true if its address is the account's
+// own, which needs no consent.
 //
-// Making a destination active lifts any pause. It fails with CodeNotActive where only the recipient can do that, because they have
-// not agreed or have unsubscribed. Pausing a destination that is not active changes nothing, so the reason is kept.
+// Making a destination active lifts any pause. It fails with CodeNotActive if only the recipient can
+// do that, because they have not agreed or have unsubscribed. Pausing an inactive destination keeps
+// its reason.
 func (p DestinationChangeParams) Apply(d Destination, own bool) (Destination, error) {
 	d.SendEmpty = p.SendEmpty.Or(d.SendEmpty)
 	switch {
@@ -24,25 +26,26 @@ func (p DestinationChangeParams) Apply(d Destination, own bool) (Destination, er
 	return d, nil
 }
 
-// NeedsConsent reports whether the recipient has to agree before anything is sent, unless the address is the account's own.
+// NeedsConsent reports whether the recipient must agree before messages are sent. It does not apply
+// to the account's own address.
 func (d Destination) NeedsConsent() bool {
 	return d.State == DestinationUnconfirmed || d.State == DestinationPending || d.Reason.V == ReasonUnsubscribed
 }
 
-// notConfirmed refuses to send anything without consent.
+// notConfirmed returns the refusal to send messages without consent.
 func (d Destination) notConfirmed() error {
 	resend := "POST /destinations/" + d.UUID + "/confirmation"
 	switch {
 	case d.State == DestinationPending:
-		return inactive(d, "The endpoint has not confirmed yet. It confirms by answering the challenge, or with the code from it: POST /destinations/"+
+		return inactive(d, "The endpoint has not confirmed yet. It must answer the challenge, or you send the code with POST /destinations/"+
 			d.UUID+"/confirm. To send another challenge, use "+resend+".")
 	case d.State == DestinationUnconfirmed:
-		return inactive(d, "The owner of this address has not agreed to get messages yet; the email they were sent has a link for it. To ask again, use "+resend+".")
+		return inactive(d, "The owner of this address has not agreed yet; the email they received has a link for it. To ask again, use "+resend+".")
 	}
 	return inactive(d, "The owner of this address has unsubscribed and has to agree again. To ask them, use "+resend+".")
 }
 
-// inactive refuses an operation that needs an active destination.
+// inactive returns the refusal of an operation that needs an active destination.
 func inactive(d Destination, message string) *Error {
 	refusal := Errorf(CodeNotActive, "%s", message)
 	refusal.Details = map[string]any{"state": d.State}
@@ -52,7 +55,8 @@ func inactive(d Destination, message string) *Error {
 	return refusal
 }
 
-// CheckActive fails with CodeNotActive, saying what to do, unless messages are sent to the destination. own is as for Apply.
+// CheckActive fails with CodeNotActive, and says how to fix it, unless the destination is active.
+// own is as for Apply.
 func (d Destination) CheckActive(own bool) error {
 	switch {
 	case d.State == DestinationActive:
@@ -60,10 +64,11 @@ func (d Destination) CheckActive(own bool) error {
 	case !own && d.NeedsConsent():
 		return d.notConfirmed()
 	}
-	return inactive(d, "The destination is "+d.State+", so nothing is sent to it. To make it active again, send PATCH /destinations/"+d.UUID+" with {\"active\": true}.")
+	return inactive(d, "The destination is "+d.State+". To make it active again, send PATCH /destinations/"+d.UUID+" with {\"active\": true}.")
 }
 
-// Confirmed returns a destination whose recipient has agreed: active, unless it is paused for a reason other than the recipient's.
+// Confirmed returns the destination after its recipient agreed: active, unless it is paused for
+// another reason.
 func (d Destination) Confirmed() Destination {
 	if d.NeedsConsent() {
 		d.State, d.Reason = DestinationActive, Opt[string]{}
@@ -71,13 +76,13 @@ func (d Destination) Confirmed() Destination {
 	return d
 }
 
-// Unsubscribed returns an email destination that its recipient has unsubscribed.
+// Unsubscribed returns the email destination after its recipient unsubscribed.
 func (d Destination) Unsubscribed() Destination {
 	d.State, d.Reason = DestinationPaused, Some(ReasonUnsubscribed)
 	return d
 }
 
-// Asked returns a destination whose recipient is asked to agree, perhaps again.
+// Asked returns the destination after its recipient was asked to agree.
 func (d Destination) Asked() Destination {
 	d.State, d.Reason = DestinationUnconfirmed, Opt[string]{}
 	if d.Kind == KindWebhook {
@@ -86,8 +91,9 @@ func (d Destination) Asked() Destination {
 	return d
 }
 
-// Redacted returns a destination as connected apps without ScopeWriteSavedSearches see it. The path of a webhook URL is often a
-// credential, so only its scheme and host are left; of an email address, the first letter and the domain.
+// Redacted returns the destination as connected apps without ScopeWriteSavedSearches see it: with
+// the scheme and host of a URL, whose path is often a credential, or with the first letter and the
+// domain of an email address.
 func (d Destination) Redacted() Destination {
 	switch {
 	case !d.Address.OK:
@@ -104,7 +110,8 @@ func (d Destination) Redacted() Destination {
 	return d
 }
 
-// MaskEmail returns an email address with only the first letter of its local part: its owner recognizes it, others learn little.
+// MaskEmail shortens the local part of an email address to its first letter, so that the owner
+// recognizes the address and others learn little.
 func MaskEmail(address string) string {
 	at := strings.LastIndexByte(address, '@')
 	if at < 1 {

@@ -32,10 +32,9 @@ func FoldText(s string) string {
 	return b.String()
 }
 
-// FoldASCII returns s with the letters A to Z in lower case and every other byte unchanged. Email
-// addresses, host names and other identifiers are compared by it: Unicode case mappings turn
-// letters such as the Kelvin sign into ASCII ones, so that a different identifier would pass for
-// the one that was asked for.
+// FoldASCII returns s with the letters A to Z in lower case and every other byte unchanged. Use it to
+// compare email addresses, host names and other identifiers. Unicode case mappings turn letters such
+// as the Kelvin sign into ASCII, so a different identifier could pass for the right one.
 func FoldASCII(s string) string {
 	if !strings.ContainsFunc(s, isUpperASCII) {
 		return s

@@ -5,12 +5,12 @@ import "time"
 // MaxActiveSchedules is how many saved searches with an active schedule an account may have.
 const MaxActiveSchedules = 10
 
-// Limits on what saved searches give for free. Every other row of a label costs a list record.
+// Limits on the free use of saved searches. Every other row of labels costs a list record.
 const (
-	MaxMessageLabels      = 25                                    // named by a message about a scheduled run, and by a feed document
-	MaxDailyMessageLabels = MaxActiveSchedules * MaxMessageLabels // named by all messages of an account on a UTC day
-	MaxPreviewLabels      = 5                                     // named by a preview
-	MaxDailyPreviewLabels = 100                                   // distinct ones, named by all previews of an account on a UTC day
+	MaxMessageLabels      = 25                                    // in a message about a scheduled run, and in a feed document
+	MaxDailyMessageLabels = MaxActiveSchedules * MaxMessageLabels // in all messages of an account on a UTC day
+	MaxPreviewLabels      = 5                                     // in a preview
+	MaxDailyPreviewLabels = 100                                   // distinct, in all previews of an account on a UTC day
 	MaxDailyManualRuns    = 24                                    // of an account on a UTC day
 )
 
@@ -183,7 +183,7 @@ type SavedSearchRun struct {
 	DateTo     Date      `json:"date_to" format:"date" doc:"Last approval day that it looked at." example:"2026-11-16"`
 	MatchCount int       `json:"match_count" doc:"Labels that it found and no earlier run had." example:"3"`
 	LateCount  int       `json:"late_count" doc:"Of these, labels approved before the window that reached the registry since the run before." example:"1"`
-	Manual     bool      `json:"manual" doc:"Whether the account asked for the run. Messages and feeds give the count of a manual run and name no labels." example:"false"`
+	Manual     bool      `json:"manual" doc:"Whether the account requested the run. Messages and feeds give only the count of a manual run, not its labels." example:"false"`
 }
 
 // SavedSearchMatch is one label that a run of a saved search found.

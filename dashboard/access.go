@@ -56,11 +56,11 @@ func (a appRow) IssuerShown() string { return legible(a.Issuer) }
 // May lists what the app can see and do.
 func (a appRow) May() []string {
 	words := []string{
-		"read labels, permit holders and reference data, on your quota",
-		"read your usage, your saved searches and their matches, and the state of deliveries",
+		"read labels, permittees and reference data, at the cost of your quota",
+		"read your usage, saved searches, matches and deliveries",
 	}
 	if !slices.Contains(a.Scopes, cola.ScopeWriteSavedSearches) {
-		words = append(words, "see which hosts and email domains alerts are sent to, but not the full URLs and addresses")
+		words = append(words, "see the hosts and email domains that receive alerts, but not the full URLs and addresses")
 	}
 	for _, s := range a.Scopes {
 		words = append(words, scopeWords(s))
@@ -68,10 +68,10 @@ func (a appRow) May() []string {
 	return words
 }
 
-// scopeWords says what a scope permits.
+// scopeWords describes the permissions of a scope.
 func scopeWords(s cola.Scope) string {
 	if s == cola.ScopeWriteSavedSearches {
-		return "create, change and delete saved searches and where alerts are sent, and see the full URLs and email addresses they are sent to"
+		return "create, change and delete saved searches and destinations, and see the full URLs and email addresses of destinations"
 	}
 	return legible(string(s))
 }

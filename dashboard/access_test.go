@@ -31,7 +31,7 @@ func TestConnectedApps(t *testing.T) {
 	s.spend(app, 3, 0)
 	list := s.get("/apps")
 	list.wellMade(t)
-	list.shows(t, http.StatusOK, "Claude", "may act", "https://issuer.example", "create, change and delete saved searches and where alerts are sent",
+	list.shows(t, http.StatusOK, "Claude", "may act", "https://issuer.example", "create, change and delete saved searches",
 		"20 Nov 2026, 12:00 UTC", "<dt>Calls this month</dt><dd>1</dd>")
 	asked := s.get(appPath(app, "revoke"))
 	asked.wellMade(t)

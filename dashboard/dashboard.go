@@ -56,7 +56,7 @@ type Browsers interface {
 // Options settle how the edge serves. PublicURL and Logger must be set.
 type Options struct {
 	PublicURL  string   // scheme and host that users reach the service at, without a slash at the end
-	Hosts      []string // other names that the service is reached by, without ports
+	Hosts      []string // further host names of the service, without ports
 	BillingURL string   // where the operator sells larger plans; empty: nowhere
 	// SignInForApps tells that apps may act for account holders who sign in at an issuer, besides with keys.
 	SignInForApps bool
@@ -74,7 +74,7 @@ type edge struct {
 	pace     *pace
 	assets   *assets
 	pages    pages
-	hosts    []string // that the service is reached by, see plainHost
+	hosts    []string // host names of the service; see plainHost
 }
 
 // New returns the handler of the paths that the edge Handles.

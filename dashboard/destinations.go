@@ -101,28 +101,28 @@ func (v *visit) isOwn(d cola.Destination) bool {
 		(!d.Address.OK || cola.FoldAddress(d.Kind, d.Address.V) == cola.FoldAddress(d.Kind, v.account.Email))
 }
 
-// whyState explains the state of a destination that is not sent to, or fails; it is empty for one that works.
+// whyState explains the state of an inactive or failing destination; it is empty for a working one.
 func whyState(d cola.Destination) string {
 	switch {
 	case d.State == cola.DestinationPending:
-		return "The endpoint has not confirmed yet. It was sent a challenge, and gets nothing else until it answers, or you enter the code. Messages are recorded as skipped and can be sent again later."
+		return "The endpoint has not confirmed yet. It was sent a challenge and must answer it, or you enter the code. Until then, messages are recorded as skipped; you can send them again later."
 	case d.State == cola.DestinationUnconfirmed:
-		return "The owner of this address has not agreed yet. The email they were sent has a link for it; nothing else is sent until then."
+		return "The owner of this address has not agreed yet. They received an email with a link to confirm; no other messages are sent until then."
 	case d.Reason.V == cola.ReasonHolder:
 		return "You paused it. Messages are recorded as skipped and can be sent again once you resume it."
 	case d.Reason.V == cola.ReasonUnsubscribed:
-		return "The owner of this address has unsubscribed. They have to agree again."
+		return "The owner of this address has unsubscribed and must agree again."
 	case d.Reason.V == cola.ReasonFailing:
-		return "A message could not be delivered, and no other got through meanwhile. Fix the receiver, resume the destination, and send again what was missed."
+		return "A message could not be delivered, and later ones failed too. Fix the receiver, resume the destination, and send the missed messages again."
 	case d.Reason.V == cola.ReasonGone:
 		return "The receiver answered 410: it wants no more messages. Resume the destination if that was a mistake."
 	case d.FailingSince.OK:
-		return "Messages don’t get through at the moment. They are retried for three days."
+		return "Deliveries currently fail. They are retried for three days."
 	}
 	return ""
 }
 
-// shortState is whyState in a few words.
+// shortState is a short form of whyState.
 func shortState(d cola.Destination) string {
 	switch {
 	case d.State == cola.DestinationPending:
@@ -138,7 +138,7 @@ func shortState(d cola.Destination) string {
 	case d.Reason.V == cola.ReasonGone:
 		return "the receiver wants no more"
 	case d.FailingSince.OK:
-		return "messages don’t get through at the moment"
+		return "deliveries currently fail"
 	}
 	return ""
 }

@@ -30,7 +30,7 @@ type destinationForm struct {
 var destinationLabels = map[string]string{"kind": "How", "address": "Address", "saved_search": "For", "send_empty": "Runs that find nothing"}
 
 var destinationHints = map[string]string{
-	"address":      "For a webhook, an https URL that is reachable on the public internet; for email, the address of a mailbox.",
+	"address":      "For a webhook, an https URL on the public internet; for email, an email address.",
 	"saved_search": "For one search it comes in place of a destination of all searches with the same address.",
 }
 
@@ -93,7 +93,7 @@ func (v *visit) addDestination() error {
 	}
 	notice := "The destination is added."
 	if made.State == cola.DestinationUnconfirmed {
-		notice = "The destination is added, and the owner of the address is asked by email to agree. Nothing else is sent until then."
+		notice = "Destination added. The owner of the address is asked by email to agree; no other messages are sent until then."
 	}
 	return v.leadTo(destinationPath(made.UUID), notice)
 }

@@ -20,8 +20,8 @@ type destinationPage struct {
 
 func (v *visit) oneDestination() error { return v.showDestination(http.StatusOK, "", nil) }
 
-// showDestination shows the page of a destination. refusal says why an action was refused, and problems what is wrong with a code that
-// was entered.
+// showDestination shows the page of a destination. refusal is the reason an action failed; problems
+// concern an entered code.
 func (v *visit) showDestination(status int, refusal string, problems []string) error {
 	found, state, err := v.svc.Destination(v.ctx(), v.caller, v.path("uuid"), "")
 	if err != nil {
@@ -34,7 +34,7 @@ func (v *visit) showDestination(status int, refusal string, problems []string) e
 		return err
 	}
 	p := destinationPage{destinationRow: v.destinationRow(d, names.searches), Refusal: refusal, Code: searchField{
-		Name: "code", Label: "Code", Hint: "As data.code in the challenge, such as KX7Q-2MFA.", Most: 40, Problems: problems,
+		Name: "code", Label: "Code", Hint: "From data.code in the challenge, such as KX7Q-2MFA.", Most: 40, Problems: problems,
 	}}
 	p.Asks = d.NeedsConsent() && !v.ownAddress(d) && !p.Unreachable
 	p.Resumable = d.State != cola.DestinationActive && (!d.NeedsConsent() || v.ownAddress(d))
@@ -105,7 +105,7 @@ func (v *visit) resendConfirmation() error {
 	d, state, err := v.svc.ResendConfirmation(v.ctx(), v.caller, v.path("uuid"))
 	notice := "The owner of the address is asked by email to agree."
 	if d.Kind == cola.KindWebhook {
-		notice = "Another challenge is on its way to the endpoint. Codes of earlier ones no longer count."
+		notice = "Another challenge is on its way to the endpoint. Codes of earlier challenges are no longer valid."
 	}
 	return v.sent(d, state, err, notice)
 }
@@ -122,7 +122,7 @@ func (v *visit) confirmDestination() error {
 	if err != nil {
 		return v.refuseDestination(err)
 	}
-	return v.leadTo(destinationPath(changed.UUID), "The endpoint is confirmed. To send what was skipped until now, choose “Send again what was missed”.")
+	return v.leadTo(destinationPath(changed.UUID), "Endpoint confirmed. To send skipped messages, choose “Send again what was missed”.")
 }
 
 // sent leads to the page of the message that a destination is sent, or tells why there is none.

@@ -129,7 +129,7 @@ func TestEndpointIsConfirmed(t *testing.T) {
 	s.post(path+"/confirmation", nil).leads(t)
 	code := s.registry.Code(t, s.browsers.callers[ann].Account, path[len("/destinations/"):])
 	s.post(path+"/confirm", url.Values{"code": {strings.ToLower(code)}}).leads(t)
-	s.get(path).shows(t, http.StatusOK, "active", "The endpoint is confirmed", "Send a test")
+	s.get(path).shows(t, http.StatusOK, "active", "confirmed", "Send a test")
 }
 
 func TestDestinationIsPausedAndDeleted(t *testing.T) {
@@ -171,8 +171,8 @@ func TestOthersAreAsked(t *testing.T) {
 	s := mustSite(t)
 	path := s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).leads(t)
 	s.get(path).shows(t, http.StatusOK, "asked by email to agree", "unconfirmed", "has not agreed", "Ask again", "Request to agree to messages")
-	s.post(path+"/resume", nil).shows(t, http.StatusConflict, "has not agreed to get messages yet")
-	s.post(path+"/test", nil).shows(t, http.StatusConflict, "has not agreed to get messages yet")
+	s.post(path+"/resume", nil).shows(t, http.StatusConflict, "has not agreed")
+	s.post(path+"/test", nil).shows(t, http.StatusConflict, "has not agreed")
 	again := s.post(path+"/confirmation", nil)
 	again.shows(t, http.StatusTooManyRequests, "asked within the last hour", "team@example.com")
 	if again.Header.Get("Retry-After") == "" {

@@ -349,7 +349,7 @@ func TestNotAhead(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Sec-Purpose", "prefetch;prerender")
-		s.send(r).shows(t, http.StatusForbidden, "Nothing was charged")
+		s.send(r).shows(t, http.StatusForbidden, "not charged")
 		s.costs(before, 0, 0)
 	}
 }

@@ -6,45 +6,45 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// price is what opening a page costs.
+// price is the cost of opening a page.
 type price struct {
 	Words string // the cost in words
 	Open  string // text of the link that opens the page
 }
 
 func searchPrice() price {
-	return price{"one list record for each label that it shows, 20 at most; none found is free", "Make the search"}
+	return price{"one list record for each label shown, 20 at most; no results are free", "Make the search"}
 }
 
 func explanationPrice() price {
-	return price{"one list record; a label that there is not is free", "Open the page"}
+	return price{"one list record; free if the label does not exist", "Open the page"}
 }
 
 func runPrice() price {
-	return price{"one list record for each label that it shows, 20 at most", "Show the labels"}
+	return price{"one list record for each label shown, 20 at most", "Show the labels"}
 }
 
 func recordPrice() price {
-	return price{"one detail view; a record that there is not is free", "Open the page"}
+	return price{"one detail view; free if the record does not exist", "Open the page"}
 }
 
-// askedFirst is a charged page that another site led to.
+// askedFirst is a charged page that another site linked to.
 type askedFirst struct {
 	price
-	To, Shown string // its address, whole and as displayed
+	To, Shown string // its address, in full and as displayed
 	Quota     cola.QuotaState
 }
 
 // beforeCharge answers requests for a charged page that must not be charged, and reports whether it
-// did. It runs before anything is looked up, and no header makes the page itself free:
+// did. It runs before any lookup, and no header makes the page itself free:
 //
-//   - HEAD is answered without a lookup, since lookups are what costs. Its status is 200, because
-//     many clients follow a 405 with a GET.
-//   - A browser that loads the page ahead of its reader, or as part of another page, is refused.
-//   - A page that another site links to asks its reader first. Otherwise any page of the web could
-//     spend the quota of whoever is signed in. A site of the same domain is another site, too.
+//   - HEAD is answered without a lookup, because lookups are charged. Its status is 200, because many
+//     clients follow a 405 with a GET.
+//   - Prefetching and embedding get a 403.
+//   - A link from another site, including a sibling domain, leads to a confirmation page. Otherwise
+//     any website could spend the quota of a signed-in visitor.
 //
-// Browsers that send none of these headers are charged.
+// Requests without these headers are charged.
 func (v *visit) beforeCharge(p price) (answered bool, err error) {
 	h := v.r.Header
 	if v.r.Method == http.MethodHead {
@@ -54,11 +54,11 @@ func (v *visit) beforeCharge(p price) (answered bool, err error) {
 	}
 	if !isDocument(h) {
 		return true, cola.Errorf(cola.CodeForbidden,
-			"This page opens only in a window of its own, because it is charged. Nothing was charged.")
+			"This page costs quota, so it can't be embedded in another page. You were not charged.")
 	}
 	if isAhead(h) {
 		return true, cola.Errorf(cola.CodeForbidden,
-			"This page is charged, so it is not loaded before you open it. Nothing was charged.")
+			"This page costs quota, so it can't be loaded in advance. You were not charged.")
 	}
 	switch h.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":

@@ -11,14 +11,14 @@ import (
 // chargedPages are pages of each kind that is charged, and what opening each costs.
 func (s *site) chargedPages() map[string]string {
 	return map[string]string{
-		"/explore?q=":                                                   "one list record for each label that it shows",
-		"/explore?origin=france&page=2":                                 "one list record for each label that it shows",
+		"/explore?q=":                                                   "one list record",
+		"/explore?origin=france&page=2":                                 "one list record",
 		"/explore/" + s.someLabel():                                     "one detail view",
 		"/explore/permittees/" + s.somePermit():                         "one detail view",
 		"/explore/99999999999999":                                       "one detail view",
 		s.mustSaved(typedSearch()) + "/explain?ttb_id=" + s.someLabel(): "one list record",
 		"/explore/permittees/%3Cscript%3Ealert%2F/":                     "one detail view",
-		s.mustSaved(typedSearch("name", "Runs")) + "/runs/1/labels":     "one list record for each label that it shows",
+		s.mustSaved(typedSearch("name", "Runs")) + "/runs/1/labels":     "one list record",
 	}
 }
 
@@ -62,7 +62,7 @@ func TestOnlyItsReaderSpends(t *testing.T) {
 		for _, from := range []string{"cross-site", "same-site", "elsewhere", "CROSS-SITE"} {
 			before, requests := s.used(), s.requests()
 			page := s.ask(http.MethodGet, target, "Sec-Fetch-Site: "+from, "Sec-Fetch-Mode: navigate")
-			page.shows(t, http.StatusOK, "Open this page?", "Nothing was charged", "It costs "+price, "one of the plan’s 120 requests in any 60 seconds",
+			page.shows(t, http.StatusOK, "Open this page?", "not charged", "It costs "+price, "one of the plan’s 120 requests in any 60 seconds",
 				`<a class="button" href="`+target+`">`)
 			page.wellMade(t)
 			if got := page.Header.Get("Cache-Control"); got != "private, no-store" {

@@ -112,7 +112,7 @@ func codedFact(name string, value, code cola.Text) fact {
 	return textFact(name, value)
 }
 
-// factGroups returns everything known about a label except its images and the barcodes in them.
+// factGroups returns all facts of a label except its images and the barcodes in them.
 func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 	all := []factGroup{
 		{Title: "Label", Facts: labelFacts(c, links)},
@@ -176,7 +176,7 @@ func productFacts(c *cola.Cola) []fact {
 	)
 }
 
-// pictureFacts returns which images and barcodes the record says there are.
+// pictureFacts returns the images and barcodes listed in the record.
 func pictureFacts(c *cola.Cola, links recordLinks) []fact {
 	return facts(
 		wordsFact("Barcode", map[bool]string{true: "known", false: "none known"}[c.HasBarcode]), wholeFact("Images", cola.Opt[int]{V: c.ImageCount, OK: c.ImageCount > 0}),
@@ -208,7 +208,7 @@ func earlierFact(id cola.TTBID) fact {
 	return wordsFact("Earlier label", id.String()).to(explorePath + "/" + id.String())
 }
 
-// outsideFact is an address found in a record, as a link if it can be one.
+// outsideFact is an address from a record, as a link if allowed.
 func outsideFact(name string, address cola.Text, links recordLinks) fact {
 	f := textFact(name, address)
 	f.Href = links.href(string(address))

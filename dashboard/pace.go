@@ -12,11 +12,12 @@ const (
 	// included. Pages count in no quota, so nothing else would keep a script that has a session from having the registry search without an end.
 	pagesASecond = 5
 	pagesAtOnce  = 60
-	pacedMost    = 20_000 // sign-ins and accounts that are remembered; beyond, whoever came least lately begins anew
+	pacedMost    = 20_000 // sign-ins and accounts in memory; beyond that, the least recently used start over
 )
 
-// pace holds sign-ins and accounts to pagesASecond. A request counts against the sign-in its session names before that is
-// known to hold, and only then against its account, so a browser that was signed out cannot hold up the account's others.
+// pace limits sign-ins and accounts to pagesASecond. A request counts against the sign-in of its
+// session before that is verified, and only afterwards against the account, so a signed-out browser
+// cannot slow down the account's others.
 type pace struct{ by *ratelimit.Limiter[paced] }
 
 // paced is an account or a sign-in.

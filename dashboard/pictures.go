@@ -7,15 +7,15 @@ import (
 
 // picture is an image of a label.
 type picture struct {
-	Src    string // address to load it from; empty: it is not shown
-	Href   string // address to open it at; empty: it cannot be opened
-	Text   string // its address as the record has it
+	Src    string // address to load it from; empty if not shown
+	Href   string // address to open it at; empty if it cannot be opened
+	Text   string // address in the record
 	Alt    string
 	Width  int // pixels; 0: unknown
 	Height int
 }
 
-// Known reports whether the record has an address of the picture.
+// Known reports whether the record has the address of the picture.
 func (p picture) Known() bool { return p.Text != "" }
 
 // plainText is legible, with spaces for line breaks.

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// recordLinks turns addresses found in records into links and pictures. Third parties wrote them,
-// so they may name pages of this server, which are charged to whoever is signed in: only label
-// images are linked to or shown from here.
+// recordLinks turns addresses in records into links and images. Third parties wrote them, so they may
+// name pages of this server, which would charge the signed-in reader. The only addresses of this
+// server that it allows are label images.
 type recordLinks struct {
 	publicURL string
-	own       []string // hosts that the reader may be signed in at, see plainHost
+	own       []string // hosts where the reader may be signed in; see plainHost
 }
 
-// recordLinks returns the links for this visit. Cookies belong to the host that the browser knows
-// the server by, so that one is our own, too, whatever it is.
+// recordLinks returns the recordLinks of this visit. Cookies belong to the host in the browser's
+// address bar, so that host also counts as our own.
 func (v *visit) recordLinks() recordLinks {
 	own := v.hosts
 	if host, ok := plainHost(v.r.Host); ok {
@@ -26,7 +26,7 @@ func (v *visit) recordLinks() recordLinks {
 	return recordLinks{v.opts.PublicURL, own}
 }
 
-// ownHosts returns the hosts that the options name, see plainHost.
+// ownHosts returns the hosts in the options; see plainHost.
 func ownHosts(o Options) (hosts []string) {
 	named := o.Hosts
 	if u, err := url.Parse(o.PublicURL); err == nil {
@@ -40,21 +40,21 @@ func ownHosts(o Options) (hosts []string) {
 	return hosts
 }
 
-// picture returns the picture at an address.
+// picture returns the image at an address.
 func (l recordLinks) picture(address string) picture {
 	p := picture{Text: plainText(address), Href: l.href(address)}
 	if strings.HasPrefix(p.Href, "/") || strings.HasPrefix(p.Href, "https:") {
-		p.Src = p.Href // the content security policy allows no others
+		p.Src = p.Href // the content security policy blocks other schemes
 	}
 	return p
 }
 
-// mostAddress is the length of the longest address, in bytes, that is made a link.
+// mostAddress is the maximum length of a linked address, in bytes.
 const mostAddress = 2048
 
-// href returns an address that a link may lead to: relative for a label image of this server, so
-// that it works by whichever name the reader uses, else absolute with http or https. It is empty
-// for any other address.
+// href returns an address that may be linked: relative for a label image of this server, so that it
+// works under any of the server's names; otherwise absolute, with http or https. It returns "" for
+// any other address.
 func (l recordLinks) href(address string) string {
 	if id, ok := strings.CutPrefix(address, l.publicURL+"/images/"); ok && l.publicURL != "" && isImageID(id) {
 		return "/images/" + url.PathEscape(id)
@@ -69,16 +69,14 @@ func (l recordLinks) href(address string) string {
 	return u.String()
 }
 
-// isImageID reports whether a browser takes id for one path segment, and does not resolve it as .
-// or .. either.
+// isImageID reports whether browsers treat id as one path segment other than . and ..
 func isImageID(id string) bool {
 	return strings.Trim(id, ".") != "" && !strings.ContainsAny(id, `/\?#%`) && len(id) <= mostAddress
 }
 
-// plainHost returns a host, with or without a port, in the one form that equal hosts share. It
-// reports false for hosts that browsers read in ways of their own: letters beyond ASCII, which they
-// map to others, and numbers that they take for IPv4 addresses, such as 127.1 and 0x7f000001. Ports
-// do not count, as they do not for cookies.
+// plainHost returns the normalized form of a host, without its port: cookies ignore ports, too. It
+// reports false for hosts that browsers rewrite: non-ASCII letters, which they map to others, and
+// numbers that they read as IPv4 addresses, such as 127.1 and 0x7f000001.
 func plainHost(hostport string) (host string, ok bool) {
 	host = hostport
 	if name, _, err := net.SplitHostPort(hostport); err == nil {
@@ -100,7 +98,7 @@ func plainHost(hostport string) (host string, ok bool) {
 	return host, true
 }
 
-// isLocal reports whether a host is the reader's own machine, where no record has its pictures.
+// isLocal reports whether a host is the reader's own machine, which hosts no record's images.
 func isLocal(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.IsLoopback() || addr.IsUnspecified()

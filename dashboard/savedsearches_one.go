@@ -210,12 +210,12 @@ func (v *visit) endFeed() error {
 	return v.leadTo(searchPath(id), "The search has no feed any more.")
 }
 
-// runPage is a run, which is free to look at.
+// runPage is a run; viewing it is free.
 type runPage struct {
 	Search cola.SavedSearch
 	Run    cola.SavedSearchRun
-	Labels string // where its labels are shown, which is charged
-	First  int    // how many labels the first page there shows
+	Labels string // page with its labels, which is charged
+	First  int    // labels on the first page there
 }
 
 func (v *visit) searchRun() error {
@@ -239,7 +239,7 @@ func (v *visit) searchRun() error {
 	})
 }
 
-// runLabelsPage is a page of the labels that a run found.
+// runLabelsPage is a page of the labels of a run.
 type runLabelsPage struct {
 	Search cola.SavedSearch
 	Run    string
@@ -250,7 +250,7 @@ type runLabelsPage struct {
 // runRow is a label that a run found.
 type runRow struct {
 	registry.RunLabel
-	Name string // brand and product; empty when the label is gone
+	Name string // brand and product; empty if the label is gone
 	Met  string
 }
 
@@ -282,17 +282,17 @@ func (v *visit) runLabels() error {
 		p.Rows = append(p.Rows, row)
 	}
 	call := v.listCall(runPath(found.Value.UUID, run) + "/matches")
-	call.Cost = "It costs one list record for each match that it returns, as this page did. " +
-		"It gives the TTB ids, the late marks and the filters; look the labels up by id."
+	call.Cost = "It costs one list record per match, like this page. " +
+		"It returns TTB IDs, late flags and filters; look up labels by ID."
 	return v.show(http.StatusOK, "savedsearchrunlabels", page{
 		Title: "Labels · " + runTitle(found.Value, run), Data: p, Call: call,
 	})
 }
 
-// runPath is where a run of a saved search is.
+// runPath returns the path of a run of a saved search.
 func runPath(uuid, run string) string { return searchPath(uuid) + "/runs/" + url.PathEscape(run) }
 
-// runTitle heads the page of a run.
+// runTitle returns the title of a run's page.
 func runTitle(s cola.SavedSearch, run string) string {
 	return "Run " + run + " of “" + s.Name + "”"
 }

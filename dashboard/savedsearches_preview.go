@@ -73,7 +73,7 @@ func (v *visit) preview(typed url.Values, words registry.Words) (filters cola.Sa
 	}
 	names, empty := cola.MaxPreviewLabels, blank(fields)
 	if empty {
-		names = 0 // names count towards a daily limit, and an empty form shows none
+		names = 0 // names count toward a daily limit, and an empty form shows none
 	}
 	found, state, err := v.svc.PreviewLabels(v.ctx(), v.caller, p, names)
 	v.asked(state)
@@ -134,14 +134,14 @@ func (p preview) Said() string {
 	return plural(p.Total, "label", "labels") + " of the last 30 days."
 }
 
-// Withheld says why labels are missing; it is empty when none is.
+// Withheld explains why labels are missing; it is empty if none are.
 func (p preview) Withheld() string {
 	switch p.PreviewPage.Withheld {
 	case registry.WithheldDailyLimit:
-		return "Previews name " + strconv.Itoa(cola.MaxDailyPreviewLabels) + " different labels a day, and yours have. " +
-			"Counts stay free; names are back at 00:00 UTC. To see the labels now, search for them in Explore."
+		return "Previews show up to " + strconv.Itoa(cola.MaxDailyPreviewLabels) + " different labels a day, and you have reached that limit. " +
+			"Counts are still available, and labels are back at 00:00 UTC. To see the labels now, search for them in Explore."
 	case registry.WithheldUnavailable:
-		return "The labels cannot be named right now. The counts are complete."
+		return "Labels can’t be shown right now. The counts are complete."
 	}
 	return ""
 }

@@ -67,13 +67,13 @@ func inactiveSentence(refusal *cola.Error) string {
 	reason, _ := refusal.Details["reason"].(string)
 	switch {
 	case state == cola.DestinationPending && strings.Contains(refusal.Message, "no challenge"):
-		return "No more codes can be entered for the latest challenge. Send another one."
+		return "No more codes can be entered for the latest challenge. Send another challenge."
 	case state == cola.DestinationPending:
-		return "The endpoint has not confirmed yet. It has to answer the challenge, or you enter the code from it."
+		return "The endpoint has not confirmed yet. It must answer the challenge, or you enter the code from it."
 	case state == cola.DestinationUnconfirmed:
-		return "The owner of this address has not agreed to get messages yet. The email they were sent has a link for it; you can ask them again."
+		return "The owner of this address has not agreed yet. They received an email with a link to confirm; you can ask them again."
 	case reason == cola.ReasonUnsubscribed:
-		return "The owner of this address has unsubscribed and has to agree again. You can ask them."
+		return "The owner of this address has unsubscribed and must agree again. You can ask them."
 	case state != "":
 		return "The destination is " + state + ", so nothing is sent to it. Resume it first."
 	case strings.Contains(refusal.Message, "destination of this message"):

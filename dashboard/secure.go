@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// secure sets the headers of every page: it runs no script but ours, appears in no other page, and sends no referrer to other
-// sites. Pictures of labels come from any https address that the registry has.
+// secure sets the security headers of every page: only our scripts run, embedding is blocked, and
+// other sites get no referrer. Label images may come from any https address.
 func (e *edge) secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -25,7 +25,7 @@ func (e *edge) secure(next http.Handler) http.Handler {
 	})
 }
 
-// https reports whether users reach the service by https.
+// https reports whether users reach the service over https.
 func (e *edge) https() bool { return strings.HasPrefix(e.opts.PublicURL, "https://") }
 
 // policy is the Content-Security-Policy. No form may lead elsewhere, by a redirect either: browsers follow those of issuers to wherever their

@@ -104,7 +104,7 @@ func notAnObject(body []byte, form string) string {
 	case strictjson.ErrDepth:
 		return "The body is nested too deeply; " + example
 	case strictjson.ErrValues:
-		return fmt.Sprintf("The body holds too many values; the limit is %d.", strictjson.MaxValues)
+		return fmt.Sprintf("The body has too many values; the limit is %d.", strictjson.MaxValues)
 	}
 	var value json.RawMessage
 	if err := json.Unmarshal(body, &value); err != nil {

@@ -33,8 +33,8 @@ const (
 	oneDestinationPath = destinationsPath + "/{uuid}"
 )
 
-// redacts ends the description of what shows the addresses of destinations.
-const redacts = " To an access token without the scope `saved_searches:write`, URLs show only scheme and host, and email addresses only the first letter and the domain."
+// redacts is the last sentence of the descriptions of operations that return addresses.
+const redacts = " An access token without the scope `saved_searches:write` sees only the scheme and host of URLs, and the first letter and the domain of email addresses."
 
 // needsScope ends the description of what an access token must have a scope for.
 const needsScope = " An access token needs the scope `saved_searches:write`; an API key has it."
@@ -57,7 +57,7 @@ func destinationOperations(svc Service) []operation {
 		createDestination(svc),
 		{
 			ID: "getDestination", Path: oneDestinationPath, Tag: tagDestinations, Summary: "Get a destination",
-			Description: "One destination of the account and its state: whether it is active, and since when messages fail. Another account's destination is not found." + redacts,
+			Description: "A destination of the account and its state: whether it is active, and since when deliveries fail. Another account's destination is not found." + redacts,
 			PathParam:   destinationID(), Response: reflect.TypeFor[dataOf[destination]](), Example: dataOf[destination]{exampleWebhook()},
 			Cost: free, Tagged: true,
 			call: record(svc, "uuid", svc.Destination),
@@ -96,15 +96,15 @@ func createDestination(svc Service) operation {
 		ID: "createDestination", Method: http.MethodPost, Path: destinationsPath, Tag: tagDestinations, Summary: "Add a destination",
 		Description: "Sends messages to an email address or a webhook: those of all searches of the account, or of one. For that search it replaces a destination " +
 			"of the whole account with the same address. An account has at most 20.\n\n" +
-			"Each **webhook** message is a POST of JSON, signed as in Standard Webhooks (https://www.standardwebhooks.com: `webhook-id`, `webhook-timestamp`, `webhook-signature`) with the `secret` of the answer, which is shown only once. " +
-			"A receiver accepts a message with any 2xx, soon; otherwise it is retried over three days, with the same `webhook-id`. A 410 disables the destination.\n\n" +
-			"A new endpoint is `pending`. It is sent a challenge, a signed message of the type `destination.confirm`, and nothing else until it confirms: by answering 2xx with the token " +
-			"in `data.challenge`, as text or as `{\"challenge\": token}`, or when you send the `data.code` of the message to `/destinations/{uuid}/confirm`. A challenge is retried for about half an hour.\n\n" +
+			"Each **webhook** message is a POST of JSON, signed as in Standard Webhooks (https://www.standardwebhooks.com: `webhook-id`, `webhook-timestamp`, `webhook-signature`) with the `secret` in the response, which is shown only once. " +
+			"A receiver accepts a message with any 2xx within 15 seconds; otherwise it is retried over three days, with the same `webhook-id`. A 410 disables the destination.\n\n" +
+			"A new endpoint is `pending`. Until it confirms, it is sent only a challenge: a signed message of the type `destination.confirm`. It confirms by answering 2xx with the token " +
+			"in `data.challenge`, as text or as `{\"challenge\": token}`, or you confirm it by sending the message's `data.code` to `/destinations/{uuid}/confirm`. A challenge is retried for about half an hour.\n\n" +
 			"An **email** address other than the account's own is `unconfirmed` until its owner agrees, by a link in the email they are sent. Every message has a link to unsubscribe.\n\n" +
-			"If the answer is lost, sending the request again returns `destination_exists` when it was created; ask for another secret then." + needsScope,
+			"If the response is lost, send the request again: `destination_exists` means that the destination was created. Then rotate the secret." + needsScope,
 		Body: &requestBody{
 			Type: reflect.TypeFor[cola.DestinationParams](), Example: exampleDestinationBody(), Media: []string{mediaJSON},
-			Doc: "Where to send messages. An unknown field is an error; null means none.",
+			Doc: "Where to send messages. An unknown field is an error; null means absent.",
 		},
 		Makes:    true,
 		Response: reflect.TypeFor[dataOf[made]](),
@@ -126,7 +126,7 @@ func changeDestination(svc Service) operation {
 	return operation{
 		ID: "changeDestination", Method: http.MethodPatch, Path: oneDestinationPath, Tag: tagDestinations, Summary: "Pause or resume a destination",
 		Description: "`{\"active\": false}` pauses it: what would have been sent is noted as skipped. `true` has it sent to again, also when messages failed for days or the receiver had answered 410; " +
-			"what was missed is sent with `/destinations/{uuid}/replay`. A recipient who has not confirmed, or has unsubscribed, can only be asked again: `not_active`.\n\n" +
+			"`/destinations/{uuid}/replay` sends missed messages. If the recipient has not confirmed, or has unsubscribed, the answer is `not_active`; ask the recipient again.\n\n" +
 			"The same change may be sent again without harm." + needsScope,
 		PathParam: destinationID(),
 		Body: &requestBody{
@@ -179,7 +179,7 @@ func resendConfirmation(svc Service) operation {
 	return operation{
 		ID: "resendConfirmation", Method: http.MethodPost, Path: oneDestinationPath + "/confirmation", Tag: tagDestinations, Summary: "Ask a recipient to confirm",
 		Description: "Sends a `pending` endpoint another challenge, or the owner of an email address another request: one that is `unconfirmed`, or has unsubscribed. " +
-			"An account can ask ten times in 24 hours, for five challenges an hour to a host, and once an hour for an email address. Over all accounts a host gets 50 challenges in 24 hours, an email address three requests." + needsScope,
+			"Limits of an account: ten requests in 24 hours, five challenges an hour to a host, one request an hour to an email address. Limits over all accounts: 50 challenges in 24 hours to a host, three requests in 24 hours to an email address." + needsScope,
 		PathParam: destinationID(),
 		Later:     true,
 		Response:  reflect.TypeFor[dataOf[cola.Delivery]](),
@@ -197,8 +197,8 @@ func confirmDestination(svc Service) operation {
 	}
 	return operation{
 		ID: "confirmDestination", Method: http.MethodPost, Path: oneDestinationPath + "/confirm", Tag: tagDestinations, Summary: "Confirm an endpoint by code",
-		Description: "Makes a `pending` endpoint active with the code from the latest challenge it received, for receivers that can't answer with the token. " +
-			"Ten codes can be entered for a challenge; then, `not_active`, ask for another one. An endpoint that has confirmed stays as it is." + needsScope,
+		Description: "Makes a `pending` endpoint active with the code from its latest challenge, for receivers that can't answer with the token. " +
+			"Ten codes can be entered per challenge; after that, the answer is `not_active`: send another challenge. A confirmed endpoint is unchanged." + needsScope,
 		PathParam: destinationID(),
 		Body: &requestBody{
 			Type: reflect.TypeFor[cola.DestinationConfirmParams](), Example: cola.DestinationConfirmParams{Code: "KX7Q-2MFA"}, Media: []string{mediaJSON},

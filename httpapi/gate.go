@@ -6,18 +6,18 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// gate bounds work that needs no credentials: a few run, some wait, and further work is refused at
+// gate bounds work that needs no credentials: some runs, some waits, and further work is refused at
 // once.
 type gate struct {
-	places chan struct{} // holds a token for each piece of work that runs or waits
-	slots  chan struct{} // holds a token for each piece of work that runs
+	places chan struct{} // one token per running or waiting piece of work
+	slots  chan struct{} // one token per running piece of work
 }
 
 func newGate(running, waiting int) gate {
 	return gate{places: make(chan struct{}, running+waiting), slots: make(chan struct{}, running)}
 }
 
-// reserve takes a place, which free gives back. It reports false if every place is taken.
+// reserve takes a place, which free returns. It reports false if all places are taken.
 func (g gate) reserve() bool {
 	select {
 	case g.places <- struct{}{}:
@@ -29,7 +29,7 @@ func (g gate) reserve() bool {
 
 func (g gate) free() { <-g.places }
 
-// begin waits for a slot, which end gives back.
+// begin waits for a slot, which end returns.
 func (g gate) begin(ctx context.Context) error {
 	select {
 	case g.slots <- struct{}{}:
@@ -41,7 +41,7 @@ func (g gate) begin(ctx context.Context) error {
 
 func (g gate) end() { <-g.slots }
 
-// run does the work when a slot is free. It fails with CodeUnavailable if every place is taken.
+// run does work once a slot is free. It fails with CodeUnavailable if all places are taken.
 func (g gate) run(ctx context.Context, work func() error) error {
 	if !g.reserve() {
 		return errTooManyImages()

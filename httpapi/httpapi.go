@@ -75,7 +75,7 @@ type Options struct {
 	Version     string        // of the program, as /healthz tells it
 	Logger      *slog.Logger  // gets one event a request; nil: slog.Default
 	Timeout     time.Duration // for one request's work; zero: 30 seconds
-	MaxDrawings int           // label images drawn at a time; zero: one fewer than processors, at least one
+	MaxDrawings int           // concurrent drawings of label images; 0: one fewer than processors, at least one
 
 	// Resource is what clients of OAuth are told where their token is refused; the zero Resource when keys are the only credentials.
 	Resource auth.Resource
@@ -95,7 +95,7 @@ type api struct {
 	ops        []operation
 	patterns   map[string]bool // of the routes, as chi tells them
 	recorder   *web.Recorder
-	imageReads gate // of label records for images
+	imageReads gate // for reading label records for images
 	imagePace  *rate.Limiter
 	drawings   *drawings
 	buffers    sync.Pool // of *bytes.Buffer

@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// picture is an image format.
+// picture is an image format and its encoder.
 type picture struct {
 	name        string
 	contentType string
@@ -55,8 +55,8 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	a.sendDrawing(w, r, tag, &label, &img, format)
 }
 
-// drawableImage reads an image and its label. No request needs credentials for it, so few read at a time, and not too often:
-// others need the database, too.
+// drawableImage reads an image and its label. The route needs no credentials, so concurrency and rate
+// of these reads are limited.
 func (a *api) drawableImage(ctx context.Context, id string) (label cola.Cola, img cola.Image, err error) {
 	err = a.imageReads.run(ctx, func() error {
 		if err := a.imagePace.Wait(ctx); err != nil {
@@ -71,18 +71,18 @@ func (a *api) drawableImage(ctx context.Context, id string) (label cola.Cola, im
 	return label, img, err
 }
 
-// drawable reports whether an image has a size that can be drawn.
+// drawable reports whether the size of an image is within limits.
 func drawable(img cola.Image) bool {
 	fits := func(side cola.Opt[int]) bool { return !side.OK || side.V >= 1 && side.V <= labelart.MaxSide }
 	return fits(img.WidthPixels) && fits(img.HeightPixels)
 }
 
-// sendDrawing sends the drawing that tag stands for.
+// sendDrawing sends the drawing that tag identifies.
 func (a *api) sendDrawing(w http.ResponseWriter, r *http.Request, tag string, label *cola.Cola, img *cola.Image, p picture) {
 	content, err := a.drawings.get(r.Context(), tag, func() ([]byte, error) {
 		var drawn bytes.Buffer
 		err := p.draw(&drawn, label, img)
-		return bytes.Clone(drawn.Bytes()), err // without spare room: it may be kept
+		return bytes.Clone(drawn.Bytes()), err // without spare capacity: it may be cached
 	})
 	if err != nil {
 		web.Fail(w, r, err)
@@ -95,7 +95,7 @@ func (a *api) sendDrawing(w http.ResponseWriter, r *http.Request, tag string, la
 	w.Write(content)
 }
 
-// pictureTag returns the entity tag of a drawing without drawing it: the record and the version of the program determine it.
+// pictureTag returns the entity tag of a drawing, which the record and the program version determine.
 func (a *api) pictureTag(label *cola.Cola, img *cola.Image, p picture) (string, error) {
 	b, err := json.Marshal([]any{label, img, p.name, a.opts.Version})
 	if err != nil {
@@ -110,7 +110,7 @@ type imageParams struct {
 	Format string `json:"format" enum:"svg,png" doc:"Format of the picture, unless the path ends in one." example:"png"`
 }
 
-// pictureOf returns which image a request is for, and in which format.
+// pictureOf returns the requested image and its format.
 func (a *api) pictureOf(r *http.Request) (id string, format picture, err error) {
 	asked := a.imageQuery.decode(r.URL.RawQuery)
 	id = pathValue(r, "image")

@@ -104,8 +104,8 @@ func introduction() string {
 			"Every authenticated answer, errors included, carries the five quota headers.",
 		"**Parameters.** All problems of a request are told at once. An unknown parameter is an error, an empty value is an absent one. " +
 			"Filters with several values are comma-separated, or repeated. Enumerated values are accepted in any letter case.",
-		"**Single records** carry an `ETag` of your account. Send it as `If-None-Match`, and an unchanged record is a free 304. " +
-			"`If-None-Match: *` is ignored where the record is metered. HEAD is answered and charged like GET.",
+		"**Single records** carry an `ETag` that is valid for your account. Send it as `If-None-Match`; the response for an unchanged record is a free 304. " +
+			"`If-None-Match: *` is ignored for metered records. HEAD is answered and charged like GET.",
 	}, "\n\n")
 }
 

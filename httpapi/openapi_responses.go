@@ -41,7 +41,7 @@ func headers(s components) map[string]*huma.Param {
 		"X-List-Records-Remaining": {Required: true, Schema: whole(), Example: 9600, Description: "List records left this month."},
 		"X-Quota-Reset":            {Required: true, Schema: whole(), Example: 1796083200, Description: "When the month's counters start anew: the first of the next month (UTC), in seconds since 1970."},
 		"X-Request-Id":             {Required: true, Schema: text(), Example: "JBTQ2T5KX3V6DVUGOMUGY2IAFN", Description: "Identifies the request in our logs; the one you sent, if you sent one of up to 64 letters, digits, dots, hyphens and underscores."},
-		"Retry-After":              {Schema: whole(), Example: 12, Description: "Seconds until another try can succeed; on a 503, and on a 429 unless a monthly quota is used up."},
+		"Retry-After":              {Schema: whole(), Example: 12, Description: "Seconds until a retry can succeed; on a 503, and on a 429 unless a monthly quota is used up."},
 		"Location":                 {Required: true, Schema: text(), Example: basePath + savedSearchesPath + "/" + exampleUUID, Description: "Path of what was made."},
 		replayedHeader:             {Schema: text(), Example: "true", Description: "true when nothing was made now: the same request made it before."},
 		"ETag":                     {Required: true, Schema: text(), Example: exampleTag, Description: "Version of the record, to send back as If-None-Match."},
@@ -67,8 +67,8 @@ func (k errorKind) codes() string {
 	return strings.Join(sortedKeys(met), ", ")
 }
 
-// errorKinds are the errors that operations answer with. A 429, 500 or 503 has the quota headers only if the account is
-// known, so they are not promised.
+// errorKinds are the errors of operations. A 429, 500 or 503 has the quota headers only if the account
+// is known, so they are not documented.
 func errorKinds() []errorKind {
 	var invalid cola.Problems
 	invalid.Add("per_page", "500 is more than 100; give a number from 1 to 100.")
@@ -90,8 +90,8 @@ func errorKinds() []errorKind {
 		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not sent as application/json in UTF-8.", everyAnswer(),
 			map[string]*cola.Error{"form": {Code: cola.CodeUnsupportedMediaType, Message: notJSON([]string{mediaJSON})}}},
 		{http.StatusTooManyRequests, "QuotaExceeded",
-			"A monthly quota is used up (details.reason is detail_views or list_records; upgrade_url is given), or too many requests came in 60 seconds (burst), " +
-				"too many invalid credentials from the client's address (failed_credentials; valid ones are always accepted), or too many requests of one feed or emailed link (requests). All but the first give Retry-After.",
+			"A monthly quota is used up (details.reason is detail_views or list_records; upgrade_url is set), the rate limit of 60 seconds was reached (burst), " +
+				"the client's address sent too many invalid credentials (failed_credentials; valid ones are always accepted), or a feed or emailed link was requested too often (requests). All but the first set Retry-After.",
 			append([]string{"Retry-After"}, requestID...), quotaExamples()},
 		{http.StatusInternalServerError, "InternalError", "Something went wrong on our side. Nothing more is told than the request id.", requestID,
 			map[string]*cola.Error{"internal": web.InternalError("JBTQ2T5KX3V6DVUGOMUGY2IAFN")}},
@@ -125,7 +125,7 @@ func quotaExamples() map[string]*cola.Error {
 		},
 		"failed_credentials": {
 			Code:       cola.CodeQuotaExceeded,
-			Message:    "Too many invalid credentials were sent from this address. Check the credential and try again in 2 seconds. Valid credentials are accepted at any time.",
+			Message:    "Too many invalid credentials from this address. Check the credential and try again in 2 seconds. Valid credentials are accepted at any time.",
 			Details:    map[string]any{"reason": "failed_credentials", "retry_after": 2},
 			RetryAfter: 2 * time.Second,
 		},

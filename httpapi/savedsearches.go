@@ -68,7 +68,7 @@ func previewSavedSearch(svc Service) operation {
 	return operation{
 		ID: "previewSavedSearch", Method: http.MethodPost, Path: savedSearchesPath + "/preview", Tag: tagSearches, Summary: "Preview a saved search",
 		Description: "Counts the labels that filters match, for each approval date of the last 30 days (UTC), today included: what a saved search would have found. " +
-			"It gives counts and names no labels. Nothing is kept. Filters that narrow too little for a schedule are counted as well, and `too_broad` says so.",
+			"The response has counts but no labels, and nothing is stored. Filters that are too broad for a schedule are counted as well, with `too_broad` set.",
 		Body: &requestBody{
 			Type: reflect.TypeFor[cola.PreviewParams](), Example: examplePreviewBody(), Media: []string{mediaJSON},
 			Doc: "The filters, as those of a saved search. An unknown field is an error; null stands for none.",
@@ -123,8 +123,8 @@ func createSavedSearch(svc Service) operation {
 	return operation{
 		ID: "createSavedSearch", Method: http.MethodPost, Path: savedSearchesPath, Tag: tagSearches, Summary: "Create a saved search",
 		Description: "Keeps a search. With a `schedule` it is an alert, due again and again: it then needs a filter that narrows it, and an account has at most 10 whose schedule is active, and 1,000 saved searches in all. " +
-			"What its runs find is sent to the account's destinations (`/destinations`), its email address among them where the server sends email; a message about a scheduled run names up to 25 labels for free. " +
-			"All matches are listed under `/saved-searches/{uuid}/matches`, for a list record each. " +
+			"Matches are sent to the account's destinations (`/destinations`), including its email address if the server sends email; a message about a scheduled run names up to 25 labels for free. " +
+			"`/saved-searches/{uuid}/matches` lists all matches, for one list record each. " +
 			"Filters narrow each other; approval dates are not among them, since each scheduled run looks at the time since the run before. " +
 			"All problems are told at once, under dotted names such as `filters.abv_min`.\n\n" +
 			"To be able to send a request again after a lost connection, send an `Idempotency-Key`: for 24 hours the same request with the same key is answered with the search that it made first, " +

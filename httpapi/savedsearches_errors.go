@@ -27,7 +27,7 @@ func savedSearchErrors() []errorKind {
 	delete(manualRuns, "quota")
 	manualRuns["manual_runs"] = &cola.Error{
 		Code:       cola.CodeQuotaExceeded,
-		Message:    "Your account has used its 24 manual runs of today (UTC). More are available from 00:00 UTC; scheduled runs go on.",
+		Message:    "Your account has used its 24 manual runs of today (UTC). More are available from 00:00 UTC; scheduled runs continue.",
 		Details:    map[string]any{"reason": registry.ReasonManualRuns, "limit": cola.MaxDailyManualRuns, "retry_after": 31_380},
 		RetryAfter: 31_380 * time.Second,
 	}
@@ -42,7 +42,7 @@ func savedSearchErrors() []errorKind {
 			map[string]*cola.Error{
 				"invalid": asError(unknown.Err()),
 				"broad": cola.Errorf(cola.CodeSearchTooBroad,
-					"A search that runs needs a filter that narrows it, and this one has none. Change its filters first, or search the labels directly."),
+					"The filters of this search are too broad for a run. Change its filters first, or search the labels directly."),
 			}},
 		{http.StatusForbidden, "InsufficientScope", "The access token lacks the scope that this needs; WWW-Authenticate tells it. Or the account is suspended.", everyAnswer(),
 			map[string]*cola.Error{"scope": scope, "suspended": exampleSuspended()}},
@@ -68,7 +68,7 @@ func savedSearchErrors() []errorKind {
 				Details: map[string]any{"reason": cola.PausedDowngraded},
 			}}},
 		{http.StatusTooManyRequests, "TooManyManualRuns",
-			"The account has used its manual runs of the UTC day (details.reason is manual_runs), or too many requests came in 60 seconds (details.reason is burst). Retry-After is given.",
+			"The account has used its manual runs of the UTC day (details.reason is manual_runs), or the rate limit was reached (details.reason is burst). Retry-After is set.",
 			append([]string{"Retry-After"}, everyAnswer()...), manualRuns},
 	}
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
-// What a message may be at most. Values are counted by strictjson.MaxValues.
+// Limits on a message. strictjson.MaxValues limits its values.
 const (
 	maxMessageBytes = 1 << 20  // of a tool call
 	maxPlainBytes   = 64 << 10 // of any other message
-	maxDepth        = 32       // of objects and arrays within one another; no message of the protocol needs a third of it
+	maxDepth        = 32       // of nested objects and arrays; messages of the protocol need less than a third
 
-	messageTooLong = "The message has more than %d bytes, which is the most that is accepted."
+	messageTooLong = "The message has more than %d bytes, the limit."
 )
 
 // message is one JSON-RPC message, as far as this package reads it. What mcp-go reads in the same bytes is the same: a message
@@ -45,14 +45,14 @@ var spellings = map[string][]string{
 	"_meta":    {protocol.MetaKeyProtocolVersion, protocol.MetaKeyClientCapabilities, protocol.MetaKeyClientInfo},
 }
 
-// parse reads a message. Its error is a *rpcError, or a *cola.Error that is told by HTTP: the message is too long for its
-// method. Bounds are checked before anything is decoded.
+// parse reads a message. Its error is a *rpcError, or a *cola.Error for an HTTP response if the message
+// is too long for its method. It checks limits before decoding.
 func parse(body []byte) (message, error) {
 	switch strictjson.Bounded(body, maxDepth, strictjson.MaxValues) {
 	case strictjson.ErrDepth:
 		return message{}, invalidMessage("The message is nested too deeply; the limit is %d levels.", maxDepth)
 	case strictjson.ErrValues:
-		return message{}, invalidMessage("The message holds too many values; the limit is %d.", strictjson.MaxValues)
+		return message{}, invalidMessage("The message has too many values; the limit is %d.", strictjson.MaxValues)
 	}
 	body = bytes.TrimSpace(body)
 	switch {
@@ -70,7 +70,7 @@ func parse(body []byte) (message, error) {
 	return m, nil
 }
 
-// read takes a message apart. Its error is one of parse's.
+// read decodes a message. It fails as parse does.
 func (m *message) read(body json.RawMessage) error {
 	all, err := unambiguous("message", body)
 	if err != nil {

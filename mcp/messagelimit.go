@@ -10,14 +10,15 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// The message limits bound what messages outside the burst cost: lists, completions, pings, notifications and malformed
-// messages. They count every message, tool calls included, per process. A client in use sends a few dozen a minute.
+// The message limits bound the cost of messages that the rate limit doesn't count: lists, completions,
+// pings, notifications and malformed messages. They count every message, including tool calls, per
+// process. A typical client sends a few dozen a minute.
 const (
 	messagesPerMinute        = 600                   // of a credential
-	accountMessagesPerMinute = 5 * messagesPerMinute // of all its credentials: an account may hold a hundred keys
-	// messageUnit is how many bytes count as one message, so that long messages, which take longer to read, count as several.
+	accountMessagesPerMinute = 5 * messagesPerMinute // over all credentials: an account may have a hundred keys
+	// messageUnit is the number of bytes that count as one message: long messages take longer to read.
 	messageUnit    = 64 << 10
-	limitedSenders = 20_000 // credentials, and accounts, that are remembered
+	limitedSenders = 20_000 // credentials, and accounts, in memory
 	reasonMessages = "messages"
 )
 
@@ -34,7 +35,8 @@ func newMessageLimits(now cola.Clock) messageLimits {
 	}
 }
 
-// take counts a request of a caller, or refuses it. The body has not been read: one of unknown length counts as the longest.
+// take counts a request of a caller, or returns its refusal. The body has not been read yet; a body of
+// unknown length counts as the longest.
 func (l messageLimits) take(c cola.Caller, length int64) *cola.Error {
 	if length < 0 || length > maxMessageBytes {
 		length = maxMessageBytes
@@ -56,8 +58,8 @@ func (l messageLimits) take(c cola.Caller, length int64) *cola.Error {
 	}
 }
 
-// refuseMessage answers a request over the message limits. Nothing is read or looked up for it, so that refusing costs
-// next to nothing; the id of the message is therefore not known.
+// refuseMessage answers a request over the message limits. To keep that cheap, it does not read the
+// message, so the answer has no ID.
 func (e *edge) refuseMessage(w http.ResponseWriter, r *http.Request, x *exchange, refusal *cola.Error) {
 	x.event.Code = refusal.Code
 	web.PrepareFailure(w, r, refusal)

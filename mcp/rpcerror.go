@@ -21,7 +21,7 @@ type rpcError struct {
 	Message string `json:"message"`
 	Data    any    `json:"data,omitempty"` // the envelope that REST would answer with, or an unread
 
-	httpStatus int // zero: the one that follows from Code
+	httpStatus int // 0: derived from Code
 }
 
 // unread is what goes with the error of a read: the envelope, and what was to be read, as the newest revision asks for.

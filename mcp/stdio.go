@@ -102,8 +102,8 @@ func (b *Bridge) exchange(ctx context.Context, sent []byte) []byte {
 	return line.Bytes()
 }
 
-// anonymousError returns the error of an answer without an id, or nil for any other answer. The server does not know the
-// id of a message that it refuses unread; the assistant waits for one.
+// anonymousError returns the error in an answer without an ID, or nil for any other answer. A server
+// that refuses a message unread doesn't know its ID, but the assistant waits for an answer with it.
 func anonymousError(body []byte) *rpcError {
 	var answer struct {
 		ID    any       `json:"id"`

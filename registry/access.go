@@ -38,9 +38,9 @@ type Account struct {
 
 // What a caller is told when the outcome of a request is not known.
 const (
-	maybeRevoked   = "The registry cannot tell right now whether that was ended. Do it again in a few seconds: done twice is as good as done once."
-	maybeRestored  = "The registry cannot tell right now whether the app may act again. Do it again in a few seconds: done twice is as good as done once."
-	maybeSignedOut = "The registry cannot tell right now whether the browser was signed out. Do it again in a few seconds: done twice is as good as done once."
+	maybeRevoked   = "It is unknown whether that was ended. Do it again in a few seconds: done twice is as good as done once."
+	maybeRestored  = "It is unknown whether the app may act again. Do it again in a few seconds: done twice is as good as done once."
+	maybeSignedOut = "It is unknown whether the browser was signed out. Do it again in a few seconds: done twice is as good as done once."
 )
 
 // onlyDashboard refuses whoever is no account holder in a browser. What an API key or an app may do ends with its key or link; if it could

@@ -115,8 +115,9 @@ func noCola(id string) error {
 	return cola.Errorf(cola.CodeNotFound, "No COLA has the id %s.%s", cola.Quoted(id), hint)
 }
 
-// DrawableImage returns an image that this server draws at /images/{imageID}, and its label; only demonstration labels have
-// such images. It needs no caller, so once the index is built an ID that the registry does not hold costs no read of the database.
+// DrawableImage returns an image that this server draws at /images/{imageID}, and its label. Only
+// demonstration labels have such images. It needs no caller, so with a built index it rejects unknown
+// IDs without reading the database.
 func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error) {
 	notFound := cola.Errorf(cola.CodeNotFound, "No image %s is drawn here.", cola.Quoted(imageID))
 	number, _, _ := strings.Cut(imageID, "-")

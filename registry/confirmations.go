@@ -12,10 +12,11 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// How often recipients are asked to confirm a destination. They may have nothing to do with us, so they must not be asked often.
+// Limits on requests to confirm a destination. Recipients may not know us, so they must not be asked
+// often.
 const (
-	askedWithin = 24 * time.Hour // window of the limits for an account and for a recipient
-	maxAsked    = 10             // times an account may ask, whomever
+	askedWithin = 24 * time.Hour // window of the limits per account and per recipient
+	maxAsked    = 10             // requests of an account, to any recipient
 
 	// An email address may be asked once an hour by an account, and three times a day by all.
 	askAddressAgain = time.Hour
@@ -26,10 +27,10 @@ const (
 	askHostAgain    = time.Hour
 	maxAskedByOne   = 5
 	maxAskedHost    = 50
-	reasonAskLimits = "confirmations" // in the details of a refusal
+	reasonAskLimits = "confirmations" // value of details.reason
 )
 
-// ask returns a request to confirm a destination of a kind, to be sent at once.
+// ask returns a request to confirm a destination of a kind, due now.
 func (s *Service) ask(kind string) store.Ask {
 	l := store.AskLimits{Again: askAddressAgain, ByBoth: 1, Within: askedWithin, ByAccount: maxAsked, OfAddress: maxAskedAddress}
 	if kind == cola.KindWebhook {
@@ -38,7 +39,7 @@ func (s *Service) ask(kind string) store.Ask {
 	return store.Ask{Due: s.now(), Limits: l}
 }
 
-// newChallenge returns a new challenge for an endpoint, sealed.
+// newChallenge returns a new encrypted challenge for an endpoint.
 func (s *Service) newChallenge(destination string) string {
 	return s.vault.Seal(vault.Challenge, destination, string(cola.NewChallenge()))
 }
@@ -68,18 +69,20 @@ func askLimitWords(kind string, limit store.AskLimit) string {
 	case limit == store.LimitOfAddress && webhook:
 		return fmt.Sprintf("A host is sent at most %d challenges in 24 hours.", maxAskedHost)
 	case limit == store.LimitOfAddress:
-		return fmt.Sprintf("One address is asked to confirm at most %d times in 24 hours.", maxAskedAddress)
+		return fmt.Sprintf("An address is asked to confirm at most %d times in 24 hours.", maxAskedAddress)
 	}
-	return fmt.Sprintf("An account may ask for %d confirmations in 24 hours.", maxAsked)
+	return fmt.Sprintf("An account may request %d confirmations in 24 hours.", maxAsked)
 }
 
-// What a caller is told when the outcome of a request is not known.
-const maybeConfirmed = "The registry cannot tell right now whether the code was accepted. GET /destinations/{uuid} shows the state; or send the same request again in a few seconds."
+// maybeConfirmed is the message if the outcome of a confirmation is unknown.
+const maybeConfirmed = "It is unknown whether the code was accepted. Check the state with GET /destinations/{uuid}, " +
+	"or send the same request again in a few seconds."
 
-// ConfirmDestination confirms a pending endpoint with the code from its latest challenge, and returns the destination, which is active
-// then. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's destination,
-// with CodeValidation for a wrong code and for an email address, and with CodeNotActive when too many codes were entered for the
-// challenge. CodeUnavailable may leave unknown whether it was confirmed.
+// ConfirmDestination confirms a pending endpoint with the code from its latest challenge, and returns
+// the destination, which is then active. It is free and needs the scope cola.ScopeWriteSavedSearches.
+// It fails with CodeNotFound also for another account's destination, with CodeValidation for a wrong
+// code or an email address, and with CodeNotActive if too many codes were entered for the challenge.
+// After CodeUnavailable the outcome is unknown.
 func (s *Service) ConfirmDestination(ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams) (cola.Destination, cola.QuotaState, error) {
 	d, state, err := s.beginChanging(ctx, c, id)
 	if err != nil {
@@ -90,7 +93,7 @@ func (s *Service) ConfirmDestination(ctx context.Context, c cola.Caller, id stri
 	case err != nil:
 		return cola.Destination{}, state, err
 	case d.Kind != cola.KindWebhook:
-		return cola.Destination{}, state, notFor("It is an email address, whose owner confirms by the link in the email.")
+		return cola.Destination{}, state, notFor("This is an email address; its owner confirms by the link in the email.")
 	}
 	var refusal error
 	changed, err := s.update(ctx, d, maybeConfirmed, func(d *store.Destination) error {
@@ -106,7 +109,8 @@ func (s *Service) ConfirmDestination(ctx context.Context, c cola.Caller, id stri
 	return changed.Destination, state, nil
 }
 
-// enterCode confirms an endpoint if the code is right, and counts it if not. One that has confirmed stays as it is.
+// enterCode confirms an endpoint if the code is right, and counts a wrong one. It does not change a
+// confirmed endpoint.
 func (s *Service) enterCode(d *store.Destination, code string) error {
 	if d.State != cola.DestinationPending {
 		return nil
@@ -127,14 +131,14 @@ func (s *Service) enterCode(d *store.Destination, code string) error {
 		return noMoreCodes(d)
 	}
 	var problems cola.Problems
-	problems.Add("code", "It is not the code from the latest challenge. You have %d more tries.", cola.MaxCodeTries-d.Challenge.Tries)
+	problems.Add("code", "Wrong code for the latest challenge. You have %d more tries.", cola.MaxCodeTries-d.Challenge.Tries)
 	return problems.Err()
 }
 
-// noMoreCodes refuses a code where none is right any more.
+// noMoreCodes returns the refusal of any further code.
 func noMoreCodes(d *store.Destination) error {
-	refusal := cola.Errorf(cola.CodeNotActive, "There is no challenge whose code can be entered: none was sent, or too many wrong codes were entered. "+
-		"To send another one, use POST /destinations/%s/confirmation.", d.UUID)
+	refusal := cola.Errorf(cola.CodeNotActive, "No code can be entered: no challenge was sent, or too many wrong codes were entered. "+
+		"To send another challenge, use POST /destinations/%s/confirmation.", d.UUID)
 	refusal.Details = map[string]any{"state": d.State}
 	return refusal
 }

@@ -17,10 +17,10 @@ const maxReplayed = 1_000
 
 // What a caller is told when the outcome of a request is not known.
 const (
-	maybeDestinationChanged = "The registry cannot tell right now whether the destination was changed. Send the same request again in a few seconds: a change made twice is as good as one made once."
-	maybeDestinationDeleted = "The registry cannot tell right now whether the destination was deleted. Send the same request again in a few seconds; not_found then says that it is gone."
-	maybeSecretReplaced     = "The registry cannot tell right now whether the secret was replaced. Send the same request again in a few seconds for another one; the latest is the one that counts."
-	maybeSent               = "The registry cannot tell right now whether the message is to be sent. GET /deliveries tells; or send the same request again in a few seconds."
+	maybeDestinationChanged = "It is unknown whether the destination was changed. Send the same request again in a few seconds: a change made twice is as good as one made once."
+	maybeDestinationDeleted = "It is unknown whether the destination was deleted. Send the same request again in a few seconds; not_found then says that it is gone."
+	maybeSecretReplaced     = "It is unknown whether the secret was replaced. Send the same request again in a few seconds for another one; the latest is the one that counts."
+	maybeSent               = "It is unknown whether the message is to be sent. GET /deliveries tells; or send the same request again in a few seconds."
 )
 
 // ChangeDestination changes a destination of the caller's account, and returns it. It is free and needs the scope
@@ -102,17 +102,18 @@ func notFor(message string) error {
 	return problems.Err()
 }
 
-// RotateSecret replaces the secret that webhooks to a destination are signed with, and returns the new one, this once. For 24 hours
-// they are signed with the replaced one as well. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with
-// CodeNotFound also for another account's destination, and with CodeValidation for an email address. CodeUnavailable may leave unknown
-// whether it was replaced.
+// RotateSecret replaces the secret that signs webhooks to a destination, and returns the new one. It
+// is never returned again. For 24 hours, messages are signed with the old secret as well. It is free
+// and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another
+// account's destination, and with CodeValidation for an email address. After CodeUnavailable the
+// outcome is unknown.
 func (s *Service) RotateSecret(ctx context.Context, c cola.Caller, id string) (cola.DestinationWithSecret, cola.QuotaState, error) {
 	d, state, err := s.beginChanging(ctx, c, id)
 	if err != nil {
 		return cola.DestinationWithSecret{}, state, err
 	}
 	if d.Kind != cola.KindWebhook {
-		return cola.DestinationWithSecret{}, state, notFor("It is an email address; only webhooks are signed with a secret.")
+		return cola.DestinationWithSecret{}, state, notFor("This is an email address; only webhooks are signed with a secret.")
 	}
 	secret, until := cola.NewWebhookSecret(), s.now().Add(secretsOverlap)
 	sealed := s.vault.Seal(vault.Secret, d.UUID, secret)
@@ -164,10 +165,11 @@ func (s *Service) checkSendable(ctx context.Context, d store.Destination) error 
 	return d.CheckActive(own)
 }
 
-// ResendConfirmation asks the recipient of a destination again to confirm it: it sends an endpoint another challenge, and the owner of an
-// email address, who has not agreed yet or has unsubscribed, another email. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's destination, with CodeValidation where there is
-// nothing to confirm, and with CodeQuotaExceeded when the recipient was asked often enough lately, by this account or any.
+// ResendConfirmation asks the recipient of a destination again to confirm it. It sends an endpoint
+// another challenge, or another email to the owner of an address who has not agreed or has
+// unsubscribed. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with
+// CodeNotFound also for another account's destination, with CodeValidation if the destination needs
+// no confirmation, and with CodeQuotaExceeded if the limits on requests to confirm are reached.
 func (s *Service) ResendConfirmation(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
 	d, state, err := s.beginChanging(ctx, c, id)
 	if err == nil {
@@ -197,9 +199,9 @@ func (s *Service) ResendConfirmation(ctx context.Context, c cola.Caller, id stri
 	return made, state, nil
 }
 
-const nothingToAsk = "It is confirmed already. To make it active again, send PATCH /destinations/{uuid} with {\"active\": true}."
+const nothingToAsk = "It is already confirmed. To make it active again, send PATCH /destinations/{uuid} with {\"active\": true}."
 
-// checkAskable refuses to ask where there is no consent to ask for, or no way to.
+// checkAskable fails if the destination needs no consent, or if the server can't ask for it.
 func (s *Service) checkAskable(ctx context.Context, d store.Destination) error {
 	own, err := s.isOwn(ctx, d)
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// shown returns a destination as a caller may see it. Every operation that returns destinations goes through it: the address of a
-// webhook is often a credential, which a connected app that may not change destinations has no use for.
+// shown returns a destination as the caller may see it. Every operation that returns destinations
+// uses it: a webhook's address is often a credential, which read-only apps must not see.
 func shown(c cola.Caller, d cola.Destination) cola.Destination {
 	if c.Has(cola.ScopeWriteSavedSearches) {
 		return d
@@ -21,8 +21,8 @@ func shown(c cola.Caller, d cola.Destination) cola.Destination {
 	return d.Redacted()
 }
 
-// Destinations returns a page of the destinations of the caller's account, oldest first. It is free. A caller without the scope
-// cola.ScopeWriteSavedSearches gets them redacted, as from Destination.
+// Destinations returns a page of the destinations of the caller's account, oldest first. It is free.
+// For a caller without the scope cola.ScopeWriteSavedSearches they are redacted.
 func (s *Service) Destinations(ctx context.Context, c cola.Caller, p cola.SavedSearchListParams) (PageList[cola.Destination], cola.QuotaState, error) {
 	page, invalid := p.Normalize()
 	return pages(ctx, s, c, page, invalid, "list destinations", func(ctx context.Context, part store.Slice) ([]cola.Destination, int, error) {
@@ -88,11 +88,13 @@ func (s *Service) destination(ctx context.Context, account cola.AccountID, key s
 
 // CreateDestination adds a destination to the caller's account. It is free and needs the scope cola.ScopeWriteSavedSearches.
 //
-// A webhook is pending: its endpoint is sent a challenge, and gets nothing else until it has confirmed. The secret that its messages are
-// signed with is returned this once. An email address other than the account's own is unconfirmed: its owner is asked to agree.
+// A new webhook is pending: its endpoint gets only a challenge until it confirms. Its signing secret
+// is never returned again. An email address other than the account's own is unconfirmed: its owner is
+// asked to agree.
 //
-// It fails as Normalize does, with CodeDestinationLimit, with CodeDestinationExists, and with CodeQuotaExceeded when recipients were
-// asked often enough lately. CodeUnavailable may leave unknown whether it was created.
+// It fails as Normalize does, with CodeDestinationLimit, with CodeDestinationExists, and with
+// CodeQuotaExceeded if the limits on requests to confirm are reached. After CodeUnavailable the
+// outcome is unknown.
 func (s *Service) CreateDestination(ctx context.Context, c cola.Caller, p cola.DestinationParams) (cola.DestinationWithSecret, cola.QuotaState, error) {
 	none := cola.DestinationWithSecret{}
 	if state, err := s.begin(c); err != nil {
@@ -115,7 +117,7 @@ func (s *Service) CreateDestination(ctx context.Context, c cola.Caller, p cola.D
 	return made, state, err
 }
 
-// withSecret returns a destination with its new secret; it is empty for an email address.
+// withSecret returns a destination with its new secret, which is empty for an email address.
 func withSecret(d store.Destination, secret string) cola.DestinationWithSecret {
 	told := cola.DestinationWithSecret{Destination: d.Destination}
 	if secret != "" {
@@ -124,7 +126,7 @@ func withSecret(d store.Destination, secret string) cola.DestinationWithSecret {
 	return told
 }
 
-// keep stores a normalized destination of an admitted caller, and asks its recipient to confirm where that is needed.
+// keep stores a normalized destination and asks its recipient to confirm if needed.
 func (s *Service) keep(ctx context.Context, account cola.AccountID, d cola.Destination) (cola.DestinationWithSecret, error) {
 	n := store.NewDestination{
 		UUID: uuid.NewString(), Account: account, Kind: d.Kind, Address: d.Address.V, SavedSearch: d.SavedSearch.V, SendEmpty: d.SendEmpty,
@@ -172,10 +174,12 @@ func (s *Service) keepNew(ctx context.Context, n store.NewDestination) (made sto
 		problems.Add("saved_search", "Your account has no saved search with the id %s.", cola.Quoted(n.SavedSearch))
 		return made, problems.Err()
 	}
-	return made, destinationError(askError(n.Kind, err), n.Address, "The registry cannot tell right now whether the destination was made. Send the same request again in a few seconds; destination_exists then says that it was.")
+	return made, destinationError(askError(n.Kind, err), n.Address, "It is unknown whether the destination was created. "+
+		"Send the same request again in a few seconds; destination_exists means that it was.")
 }
 
-// isOwnAddress reports whether a destination would go to the account's own email address, in any letter case.
+// isOwnAddress reports whether a new destination has the account's own email address, in any letter
+// case.
 func (s *Service) isOwnAddress(ctx context.Context, account cola.AccountID, n store.NewDestination) (own bool, err error) {
 	if n.Kind != cola.KindEmail {
 		return false, nil
@@ -194,7 +198,7 @@ func (s *Service) isOwnAddress(ctx context.Context, account cola.AccountID, n st
 	return own, nil
 }
 
-// isOwn reports whether a destination goes to the account's own email address, which needs no consent.
+// isOwn reports whether a destination has the account's own email address, which needs no consent.
 func (s *Service) isOwn(ctx context.Context, d store.Destination) (bool, error) {
 	if d.Own {
 		return true, nil

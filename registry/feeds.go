@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// feedRuns is how many runs a feed shows: the newest that found something.
+// feedRuns is how many runs a feed shows: the newest with matches.
 const feedRuns = 30
 
 const (
@@ -30,7 +30,7 @@ type Feed struct {
 // FeedRun is a run that found something.
 type FeedRun struct {
 	Run    cola.SavedSearchRun
-	Labels []FeedLabel // that messages about the run name, as far as the feed has room
+	Labels []FeedLabel // named by messages about the run, up to the feed's limit
 }
 
 // FeedLabel is a label that a run found, as it is now.
@@ -41,8 +41,8 @@ type FeedLabel struct {
 
 // What a caller is told when the outcome of a request is not known.
 const (
-	maybeFeedMade  = "The registry cannot tell right now whether the feed was made. Send the same request again in a few seconds: the latest address is the one that counts."
-	maybeFeedEnded = "The registry cannot tell right now whether the feed has ended. Send the same request again in a few seconds."
+	maybeFeedMade  = "It is unknown whether the feed was made. Send the same request again in a few seconds: the latest address is the one that counts."
+	maybeFeedEnded = "It is unknown whether the feed has ended. Send the same request again in a few seconds."
 )
 
 // MakeFeed gives a search of the caller's account a feed with a new address, in place of the one that it has, and tells the address, this once.
@@ -106,9 +106,10 @@ func (s *Service) setFeed(ctx context.Context, c cola.Caller, search string, has
 
 func feedHash(token string) store.FeedHash { return sha256.Sum256([]byte(token)) }
 
-// Feed returns what the feed with a token shows, at most cola.MaxMessageLabels labels in all. Anyone with the token may read
-// it, free of charge. It fails with CodeNotFound if there is no such feed or its account is suspended, and with
-// CodeQuotaExceeded if the feed is read too often or the client's address sent too many wrong tokens.
+// Feed returns the feed with a token, with at most cola.MaxMessageLabels labels in total. Anyone with
+// the token may read it, free of charge. It fails with CodeNotFound if the token is unknown or the
+// account is suspended, and with CodeQuotaExceeded if the feed is read too often or the client's
+// address sent too many wrong tokens.
 func (s *Service) Feed(ctx context.Context, token string) (Feed, error) {
 	if !tokenLike(token) {
 		return Feed{}, s.events.Failed(ctx, security.Feed, noSuchFeed())

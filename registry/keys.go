@@ -203,7 +203,7 @@ func (s *Service) RotateKey(ctx context.Context, c cola.Caller, id int64, p KeyR
 	return made, state, err
 }
 
-// recordKey records what became of a key of the caller's, unless the change failed.
+// recordKey records a change of one of the caller's keys, unless it failed.
 func (s *Service) recordKey(ctx context.Context, k security.Kind, c cola.Caller, id int64, failed error, more ...slog.Attr) {
 	if failed == nil {
 		s.events.Record(ctx, k, c.Account, cola.Credential{Kind: cola.CredentialKey, ID: id}, more...)
@@ -270,7 +270,7 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 }
 
 // maybeMade is what a caller is told when it is not known whether a key was made.
-const maybeMade = "The registry cannot tell right now whether the key was made. Look at the list of keys in a few seconds: " +
+const maybeMade = "It is unknown whether the key was made. Look at the list of keys in a few seconds: " +
 	"if it has a new one, revoke it, since nobody knows its secret, and make another."
 
 func tooManyKeys() error {

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// pingWithin is how long the database may take to answer before it counts as unavailable.
+	// pingWithin is the time limit for the database's answer.
 	pingWithin = 2 * time.Second
-	// pingEvery limits how often readiness probes reach the database: anybody may ask /readyz.
+	// pingEvery limits how often readiness probes reach the database, since /readyz is public.
 	pingEvery = 100 * time.Millisecond
 )
 
-// Drain fails readiness, so that load balancers send no more traffic. The service goes on answering.
+// Drain fails readiness, so that load balancers send no more traffic. The service continues to answer.
 func (s *Service) Drain() { s.draining.Store(true) }
 
 // Ready returns nil if requests should be sent here: the index is built, the database answers and commits, and the process
-// is not shutting down. The database is asked at most ten times a second, however many callers ask.
+// is not shutting down. It pings the database at most ten times a second, regardless of the number of callers.
 func (s *Service) Ready(ctx context.Context) error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
@@ -33,7 +33,7 @@ func (s *Service) Ready(ctx context.Context) error {
 		return fmt.Errorf("database: %w", err)
 	}
 	if !s.ledger.Up() {
-		return errors.New("database: it answers, and does not commit")
+		return errors.New("database: answers but does not commit")
 	}
 	return nil
 }
@@ -49,12 +49,12 @@ type pings struct {
 }
 
 func (p *pings) ping(ctx context.Context) error {
-	p.mu.Lock() // at most for pingWithin
+	p.mu.Lock() // held for at most pingWithin
 	defer p.mu.Unlock()
 	if age := p.now().Sub(p.at); !p.at.IsZero() && age >= 0 && age < pingEvery {
 		return p.last
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingWithin) // others wait for the result, too
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingWithin) // others also wait for the result
 	defer cancel()
 	p.last = p.store.Ping(ctx)
 	p.at = p.now()

@@ -50,14 +50,15 @@ func (s *Service) SavedSearchRun(ctx context.Context, c cola.Caller, id, run str
 	return found.Value, state, err
 }
 
-// SavedSearchMatches returns a page of the matches of a search of the caller's account, latest run first, and by TTB id
-// within a run. It costs a list record for each match returned; a page is cut to the list records that are left. It fails
-// with CodeNotFound also for another account's search.
+// SavedSearchMatches returns a page of the matches of a search of the caller's account, latest run
+// first, and by TTB ID within a run. It costs one list record per match; the page is shortened if
+// fewer remain. It fails with CodeNotFound also for another account's search.
 func (s *Service) SavedSearchMatches(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	return s.matchesOf(ctx, c, id, 0, p)
 }
 
-// RunMatches is SavedSearchMatches of one run. It fails with CodeNotFound also for a run of another search.
+// RunMatches is SavedSearchMatches for one run. It fails with CodeNotFound also for a run of another
+// search.
 func (s *Service) RunMatches(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	return s.matchesOf(ctx, c, id, runNumber(run), p)
 }
@@ -65,7 +66,7 @@ func (s *Service) RunMatches(ctx context.Context, c cola.Caller, id, run string,
 // noRun is the number of no run.
 const noRun = -1
 
-// runNumber reads the number of a run, or returns noRun.
+// runNumber parses the number of a run; it returns noRun if malformed.
 func runNumber(run string) int64 {
 	number, err := strconv.ParseInt(run, 10, 64)
 	if err != nil || number < 1 || strconv.FormatInt(number, 10) != run {
@@ -103,7 +104,7 @@ func (s *Service) matchesOf(ctx context.Context, c cola.Caller, id string, run i
 	return list, grant.State, nil
 }
 
-// listOf reads a page of what belongs to a saved search.
+// listOf reads a page of runs or matches of a saved search.
 func listOf[T any](ctx context.Context, id string, page cola.SavedSearchPage,
 	read func(ctx context.Context, uuid string, part store.Slice) ([]T, int, error),
 ) (list PageList[T], err error) {
@@ -124,7 +125,7 @@ func listOf[T any](ctx context.Context, id string, page cola.SavedSearchPage,
 	return list, nil
 }
 
-// runsError turns an error of reading runs or matches into what a caller may see.
+// runsError turns an error of reading runs or matches into one that callers may see.
 func runsError(err error, id string) error {
 	switch {
 	case err == nil:
@@ -135,13 +136,15 @@ func runsError(err error, id string) error {
 	return storeError(err, "read runs of a saved search")
 }
 
-// RunSavedSearch makes a search of the caller's account run within about a minute, with or without a schedule, and returns the
-// search. The run is a manual one: messages about it give the count and a link, and feeds name none of its labels.
+// RunSavedSearch makes a search of the caller's account run within about a minute, with or without a
+// schedule, and returns the search. The run is manual: messages about it give the count and a link,
+// and feeds don't name its labels.
 //
-// It is free, needs the scope cola.ScopeWriteSavedSearches, and counts towards cola.MaxDailyManualRuns unless the search is due
-// already. It fails with CodeNotFound also for another account's search, with CodeSearchTooBroad when its filters narrow too
-// little, with CodeNotActive when it is paused for a reason of the account's, and with CodeQuotaExceeded when the account has
-// used the manual runs of the UTC day. CodeUnavailable may leave unknown whether it will run; it can be asked for again.
+// It is free, needs the scope cola.ScopeWriteSavedSearches, and counts toward cola.MaxDailyManualRuns
+// unless the search is already due. It fails with CodeNotFound also for another account's search,
+// with CodeSearchTooBroad if its filters are too broad, with CodeNotActive if the search was paused
+// because of the account, and with CodeQuotaExceeded if the account has used the manual runs of the
+// UTC day. After CodeUnavailable the outcome is unknown; the call can be repeated.
 func (s *Service) RunSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.SavedSearch, cola.QuotaState, error) {
 	key, state, err := s.beginWriting(ctx, c, id)
 	if err != nil {
@@ -153,7 +156,7 @@ func (s *Service) RunSavedSearch(ctx context.Context, c cola.Caller, id string) 
 			return err
 		}
 		if !asked.Filters.Narrow() {
-			return cola.Errorf(cola.CodeSearchTooBroad, "A search that runs needs a filter that narrows it, and this one has none. "+
+			return cola.Errorf(cola.CodeSearchTooBroad, "The filters of this search are too broad for a run. "+
 				"Change its filters first, or search the labels directly.")
 		}
 		now := s.now()
@@ -174,15 +177,15 @@ func (s *Service) RunSavedSearch(ctx context.Context, c cola.Caller, id string) 
 	return asked, state, nil
 }
 
-// ReasonManualRuns is the reason in the details of a refusal for too many manual runs.
+// ReasonManualRuns is the value of details.reason if the manual runs of the day are used up.
 const ReasonManualRuns = "manual_runs"
 
-// tooManyManualRuns refuses a manual run until the next UTC day.
+// tooManyManualRuns returns the refusal of manual runs until the next UTC day.
 func tooManyManualRuns(now time.Time) error {
 	wait := (cola.DateOf(now.UTC()) + 1).Time().Sub(now)
 	return &cola.Error{
 		Code: cola.CodeQuotaExceeded,
-		Message: fmt.Sprintf("Your account has used its %d manual runs of today (UTC). More are available from 00:00 UTC; scheduled runs go on.",
+		Message: fmt.Sprintf("Your account has used its %d manual runs of today (UTC). More are available from 00:00 UTC; scheduled runs continue.",
 			cola.MaxDailyManualRuns),
 		Details:    map[string]any{"reason": ReasonManualRuns, "limit": cola.MaxDailyManualRuns, "retry_after": int(math.Ceil(wait.Seconds()))},
 		RetryAfter: wait,

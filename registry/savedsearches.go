@@ -115,7 +115,7 @@ func saveError(err error) error {
 		return tooManyActive(err, "Save this search without a schedule or with \"active\": false, or pause or delete one of the others first.")
 	case errors.Is(err, store.ErrUnavailable):
 		refusal := cola.Unavailable()
-		refusal.Message = "The registry cannot tell right now whether the search was saved. Send the same request again in a few seconds; " +
+		refusal.Message = "It is unknown whether the search was saved. Send the same request again in a few seconds; " +
 			"with an Idempotency-Key, or as a tool call, it is saved once."
 		return refusal
 	}

@@ -184,9 +184,9 @@ func noSuchSearch(id string) *cola.Error {
 
 // What a caller is told when the outcome of a request is not known.
 const (
-	maybeChanged = "The registry cannot tell right now whether the search was changed. Send the same request again in a few seconds: a change made twice is as good as one made once."
-	maybeDeleted = "The registry cannot tell right now whether the search was deleted. Send the same request again in a few seconds; not_found then says that it is gone."
-	maybeAsked   = "The registry cannot tell right now whether the search will run. Send the same request again in a few seconds: asking twice does no harm."
+	maybeChanged = "It is unknown whether the search was changed. Send the same request again in a few seconds: a change made twice is as good as one made once."
+	maybeDeleted = "It is unknown whether the search was deleted. Send the same request again in a few seconds; not_found then says that it is gone."
+	maybeAsked   = "It is unknown whether the search will run. Send the same request again in a few seconds: asking twice does no harm."
 )
 
 // changeError turns an error of changing or deleting a search into what a caller may see. unknown is what to say when it may have

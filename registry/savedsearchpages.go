@@ -7,27 +7,29 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// forPages refuses callers outside the dashboard.
-const forPages = "Labels are named in previews and runs of the dashboard only. Elsewhere use POST /saved-searches/preview for counts, list matches, and look labels up."
+// forPages is the error for callers outside the dashboard.
+const forPages = "Only the dashboard names labels in previews and runs. Use POST /saved-searches/preview for counts, list matches, and look up labels."
 
 // PreviewPage is a preview with the first of the labels that it counts, newest first.
 type PreviewPage struct {
 	cola.SavedSearchPreview
 	Labels   []cola.ColaSummary
-	Withheld string // why labels are missing that a preview names otherwise: Withheld…; empty when none is
+	Withheld string // why labels are missing: one of Withheld…; empty if complete
 }
 
 // Why a preview names fewer labels.
 const (
-	WithheldDailyLimit  = "daily_limit" // the account has had cola.MaxDailyPreviewLabels distinct labels that UTC day
-	WithheldUnavailable = "unavailable" // they could not be counted
+	WithheldDailyLimit  = "daily_limit" // previews named cola.MaxDailyPreviewLabels distinct labels to the account that UTC day
+	WithheldUnavailable = "unavailable" // the store could not count them
 )
 
-// PreviewLabels is PreviewSavedSearch with the first of the labels that it counts, as many as asked for and at most
-// cola.MaxPreviewLabels. It is free, and for the dashboard only: it fails with CodeForbidden for callers of other channels.
+// PreviewLabels is PreviewSavedSearch with the first matching labels, up to the given number and
+// cola.MaxPreviewLabels. It is free, and for the dashboard only: it fails with CodeForbidden for
+// callers of other channels.
 //
-// All previews of an account together name at most cola.MaxDailyPreviewLabels distinct labels on a UTC day. Beyond that a
-// preview has its counts and says why it names no more: a form asks on every pause in typing, and must not fail.
+// All previews of an account name at most cola.MaxDailyPreviewLabels distinct labels per UTC day. Beyond
+// that, a preview has only counts and sets Withheld: forms request previews on every pause in typing,
+// so they must not fail.
 func (s *Service) PreviewLabels(ctx context.Context, c cola.Caller, p cola.PreviewParams, most int) (PreviewPage, cola.QuotaState, error) {
 	if state, err := s.begin(c); err != nil {
 		return PreviewPage{}, state, err
@@ -47,7 +49,8 @@ func (s *Service) PreviewLabels(ctx context.Context, c cola.Caller, p cola.Previ
 	return page, state, nil
 }
 
-// nameable returns those of the labels found that a preview may name to the caller's account, and why there are fewer.
+// nameable returns the labels that a preview may name to the caller's account, and why others are
+// missing.
 func (s *Service) nameable(ctx context.Context, c cola.Caller, found []cola.ColaSummary) (named []cola.ColaSummary, withheld string) {
 	ids := make([]cola.TTBID, len(found))
 	for i := range found {
@@ -59,7 +62,7 @@ func (s *Service) nameable(ctx context.Context, c cola.Caller, found []cola.Cola
 	})
 	if err != nil {
 		if ctx.Err() == nil {
-			s.log.Warn("labels of a preview not counted; it names none", "account", c.Account, "error", err)
+			s.log.Warn("could not count the labels of a preview; it names none", "account", c.Account, "error", err)
 		}
 		return nil, WithheldUnavailable
 	}
@@ -82,14 +85,14 @@ func (s *Service) freeForPages(ctx context.Context, c cola.Caller, invalid error
 	return s.free(ctx, c, invalid)
 }
 
-// RunLabel is a label that a run found. Label is as it is now; nil when it is gone.
+// RunLabel is a label that a run found. Label is its current record, or nil if it is gone.
 type RunLabel struct {
 	cola.SavedSearchMatch
 	Label *cola.ColaSummary
 }
 
-// RunLabels is RunMatches with the labels, at the same price. It is for the dashboard only: it fails with CodeForbidden for
-// callers of other channels.
+// RunLabels is RunMatches with the labels, at the same cost. It is for the dashboard only: it fails
+// with CodeForbidden for callers of other channels.
 func (s *Service) RunLabels(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (PageList[RunLabel], cola.QuotaState, error) {
 	none := PageList[RunLabel]{}
 	if c.Channel != cola.ChannelDashboard {

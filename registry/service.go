@@ -53,7 +53,7 @@ type Store interface {
 
 // Options configure a Service. All but Logger, Metrics and Vault must be set.
 type Options struct {
-	Vault     *vault.Vault // seals the secrets of destinations; nil where none are created or confirmed
+	Vault     *vault.Vault // encrypts secrets of destinations; nil if they are neither created nor confirmed
 	Store     Store
 	Index     *search.Index
 	Ledger    *quota.Ledger
@@ -66,7 +66,7 @@ type Options struct {
 
 	// Metrics is where the service registers what it measures, once for each registerer; nil: nothing is measured.
 	Metrics prometheus.Registerer
-	// Events records failed tokens, and keys that are made and revoked; nil: nothing is recorded.
+	// Events records failed tokens, and created and revoked keys; may be nil.
 	Events *security.Events
 }
 

@@ -68,8 +68,9 @@ func (s *Service) resubscribe(ctx context.Context, token string, change func(col
 	return s.subscription(ctx, changed)
 }
 
-// subscribed finds the email destination with a token. It fails with CodeNotFound if there is none, and with
-// CodeQuotaExceeded if the token is used too often or the client's address sent too many wrong ones.
+// subscribed returns the email destination of a token. It fails with CodeNotFound for an unknown
+// token, and with CodeQuotaExceeded if the token is used too often or the client's address sent too
+// many wrong ones.
 func (s *Service) subscribed(ctx context.Context, token string) (d store.Destination, err error) {
 	if !tokenLike(token) {
 		return d, s.events.Failed(ctx, security.Subscription, noSuchSubscription())
@@ -82,7 +83,7 @@ func (s *Service) subscribed(ctx context.Context, token string) (d store.Destina
 			d, err = s.store.Destination(ctx, account, destination)
 			return err
 		}
-		hash := sha256.Sum256([]byte(token)) // of a link in the email of an earlier version
+		hash := sha256.Sum256([]byte(token)) // of a link in email from an earlier version
 		d, err = s.store.DestinationByLink(ctx, hash[:])
 		return err
 	})

@@ -16,13 +16,12 @@ import (
 type Tagged[T any] struct {
 	Value       T
 	ETag        string // weak, with its quotes
-	NotModified bool   // the caller has this version of the record; Value is zero
+	NotModified bool   // the caller already has this version; Value is zero
 }
 
-// lookup answers a single-record operation: it finds the record, checks whether the caller has it
-// already, and charges one unit of the meter. A record that is missing, or that the caller has, is
-// free. Anyone may send * as If-None-Match, which is no proof of having the record, so it is
-// ignored where the record is metered.
+// lookup answers a single-record operation: it finds the record, compares the caller's entity tag, and
+// charges one unit of the meter. A missing or unmodified record is free. If-None-Match: * does not
+// prove that the caller has the record, so it is ignored for metered records.
 func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter, ifNoneMatch string, find func() (T,
 	error)) (Tagged[T], cola.QuotaState, error) {
 	var none Tagged[T]
@@ -52,10 +51,9 @@ func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter,
 	return Tagged[T]{Value: value, ETag: tag}, state, nil
 }
 
-// entityTag returns the entity tag of a record for an account. It proves that the account has read
-// the record, so it cannot be computed from the record, most of which is public: it is a MAC with
-// the database's random ID, which no response shows and all processes share. It is weak because one
-// record is sent in several encodings.
+// entityTag returns the entity tag of a record for an account. It proves that the account has read the
+// record. Most of the record is public, so the tag is a MAC with the database's random ID, which is
+// secret and shared by all processes. It is weak because a record has several encodings.
 func (s *Service) entityTag(c cola.Caller, value any) (string, error) {
 	b, err := json.Marshal(value)
 	if err != nil {
@@ -67,8 +65,8 @@ func (s *Service) entityTag(c cola.Caller, value any) (string, error) {
 	return `W/"` + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:12]) + `"`, nil
 }
 
-// matches reports whether If-None-Match holds a tag, compared weakly (RFC 9110, section 13.1.2). *
-// matches only if anyTag is true.
+// matches reports whether If-None-Match contains a tag, by weak comparison (RFC 9110, section
+// 13.1.2). * matches only if anyTag is true.
 func matches(ifNoneMatch, tag string, anyTag bool) bool {
 	for t := range strings.SplitSeq(ifNoneMatch, ",") {
 		t = strings.TrimSpace(t)

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// requestsByToken is how often the address of a feed or a link in an email may be requested at once, and in a minute.
-	// Feed readers come every few minutes.
+	// requestsByToken is how often a feed or an emailed link may be requested at once, and per minute.
+	// Feed readers poll every few minutes.
 	requestsByToken = 60
-	limitedTokens   = 20_000 // that are remembered
+	limitedTokens   = 20_000 // in memory
 	reasonToken     = "requests"
 )
 
-// tokenLimit bounds what anyone who has the token of a feed or of an email can make the database do.
+// tokenLimit bounds the database work that a holder of a feed or email token can cause.
 type tokenLimit struct {
 	*ratelimit.Limiter[[sha256.Size]byte]
 }
@@ -26,7 +26,7 @@ func newTokenLimit(now cola.Clock) tokenLimit {
 	return tokenLimit{ratelimit.New[[sha256.Size]byte](requestsByToken, time.Minute/requestsByToken, limitedTokens, now)}
 }
 
-// take counts a request with a token, or refuses it.
+// take counts a request with a token, or returns its refusal.
 func (l tokenLimit) take(token string) error {
 	wait := l.Take(sha256.Sum256([]byte(token)), 1)
 	if wait == 0 {
@@ -35,7 +35,7 @@ func (l tokenLimit) take(token string) error {
 	seconds := int((wait + time.Second - 1) / time.Second)
 	return &cola.Error{
 		Code:       cola.CodeQuotaExceeded,
-		Message:    fmt.Sprintf("This address may be requested %d times a minute. Try again in %d seconds.", requestsByToken, seconds),
+		Message:    fmt.Sprintf("This address can be requested %d times a minute. Try again in %d seconds.", requestsByToken, seconds),
 		Details:    map[string]any{"reason": reasonToken, "limit": requestsByToken, "retry_after": seconds},
 		RetryAfter: wait,
 	}

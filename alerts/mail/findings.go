@@ -19,8 +19,8 @@ const (
 type findings struct {
 	Window string // what the run looked at
 	Labels []found
-	More   string // asks to see the labels that are not among these; empty for none
-	Run    string // where all labels of the run are shown
+	More   string // text of the link to the other labels; empty if there are none
+	Run    string // page with all labels of the run
 	Manage string // where the search is changed
 }
 

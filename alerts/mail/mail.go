@@ -18,7 +18,7 @@ import (
 
 // Options configure a Sender. Link, Server, From and PublicURL must be set.
 type Options struct {
-	// Link returns the token of the links by which the recipient of a destination, named by its UUID, confirms or unsubscribes.
+	// Link returns the token in links to confirm and unsubscribe a destination, named by its UUID.
 	Link func(account cola.AccountID, destination string) (token string, err error)
 	// Server is the server that takes mail: smtp://user:password@mail.example.com:587 speaks TLS after STARTTLS, and without it to this
 	// machine alone; smtps://mail.example.com:465 speaks it from the start; smtp+insecure://host:25 never. User and password may be left out; in them,

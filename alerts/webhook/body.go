@@ -47,14 +47,14 @@ type destination struct {
 	UUID string `json:"uuid"`
 }
 
-// confirming is what a challenge says.
+// confirming is the data of a challenge.
 type confirming struct {
 	Destination destination `json:"destination"`
-	Challenge   string      `json:"challenge"` // to be answered with
+	Challenge   string      `json:"challenge"` // expected as the answer
 	Code        string      `json:"code"`      // for the account holder to enter
 }
 
-// challenge opens the challenge of the destination of a message.
+// challenge decrypts the challenge of a message's destination.
 func (s *Sender) challenge(m alerts.Message) (cola.Challenge, error) {
 	token, err := s.vault.Open(vault.Challenge, m.Destination.UUID, m.Destination.Challenge.Sealed)
 	if err == nil && token == "" {

@@ -19,7 +19,7 @@ import (
 
 const (
 	faultUnmade   = "The message could not be made: this version of the service does not know what it is to tell."
-	faultUnsigned = "The message could not be signed: the secret of the destination cannot be used. Rotate it."
+	faultUnsigned = "The message could not be signed because the secret of the destination is unusable. Rotate the secret."
 	faultAddress  = "The address is no URL that messages can be posted to."
 	faultInsecure = "The address is not one of https."
 )
@@ -68,7 +68,8 @@ func (s *Sender) target(address string) (u *url.URL, fault string) {
 	return u, ""
 }
 
-// sign returns the signatures of a message at an instant: by the current secret and, while it is valid, by the one before.
+// sign returns the signatures of a message at an instant: by the current secret and, while valid, by
+// the previous one.
 func (s *Sender) sign(m alerts.Message, at time.Time, body []byte) (string, error) {
 	kept := []string{m.Destination.Secrets.Current}
 	if old := m.Destination.Secrets; old.Old != "" && at.Before(old.OldUntil) {

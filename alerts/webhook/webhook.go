@@ -28,13 +28,13 @@ const (
 	// maxDropped and maxHeader are how many bytes of an answer, and of its head, are read.
 	maxDropped = 64 << 10
 	maxHeader  = 64 << 10
-	// maxEcho is how many bytes are read of the answer to a challenge.
+	// maxEcho limits the bytes read from the answer to a challenge.
 	maxEcho = 4 << 10
 )
 
 // Options configure a Sender. Vault and PublicURL must be set.
 type Options struct {
-	Vault        *vault.Vault     // opens the secrets that webhooks are signed with
+	Vault        *vault.Vault     // decrypts the secrets that sign webhooks
 	PublicURL    string           // scheme and host that links lead to, without a slash at the end
 	AllowPrivate bool             // lets messages go to addresses that are not of the public internet, and without https
 	Version      string           // of the program, for receivers to see
@@ -97,7 +97,7 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
 	}
 	sent = sentBy(answer, s.now())
 	if m.Event == cola.EventConfirm && sent.Fault == "" {
-		// The body is read while the answer may take; what is cut off is no token.
+		// The time limit for the answer also covers its body; a truncated token doesn't match.
 		echo, _ := io.ReadAll(io.LimitReader(answer.Body, maxEcho))
 		sent.Verified = s.answered(m, echo)
 	}
@@ -105,7 +105,7 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
 	return sent
 }
 
-// answered reports whether an answer is the token of the challenge that a message holds.
+// answered reports whether an answer is the token of the challenge in a message.
 func (s *Sender) answered(m alerts.Message, echo []byte) bool {
 	challenge, err := s.challenge(m)
 	return err == nil && challenge.AnsweredBy(echo)

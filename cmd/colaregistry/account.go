@@ -39,7 +39,7 @@ func (c *accountCreate) Run(env *environment) (err error) {
 	defer closing(st, &err)
 	a, err := st.CreateAccount(env, c.Email, cola.Tier(c.Tier))
 	if errors.Is(err, store.ErrExists) {
-		return fmt.Errorf("an account with the email %s exists already; see account list", c.Email)
+		return fmt.Errorf("an account with the email %s already exists; see account list", c.Email)
 	}
 	if err != nil {
 		return err
@@ -74,9 +74,8 @@ func (c *accountSetTier) Run(env *environment) error {
 	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error { return st.SetTier(env, id, cola.Tier(c.Tier)) })
 }
 
-// findAccount returns the account with an email address, or with the name of an identity in place
-// of one. Accounts that an earlier version created with an address outside ASCII are found by
-// exactly that address.
+// findAccount returns the account with an email address or, if it has none, the name of its
+// identity. A non-ASCII address, which only earlier versions accepted, must match exactly.
 func findAccount(env *environment, st store.Accounts, email string) (store.Account, error) {
 	a, err := st.AccountByEmail(env, email)
 	if !errors.Is(err, store.ErrNotFound) {
@@ -88,8 +87,7 @@ func findAccount(env *environment, st store.Accounts, email string) (store.Accou
 	return a, fmt.Errorf("no account has the email %s; see account list", email)
 }
 
-// chosenAccount returns the account whose records to list: 0, for all accounts, when no email
-// address is given.
+// chosenAccount returns the account whose records to list, or 0 for all accounts if email is empty.
 func chosenAccount(env *environment, st store.Accounts, email string) (cola.AccountID, error) {
 	if email == "" {
 		return 0, nil

@@ -10,7 +10,7 @@ import (
 
 type alertsCommand struct {
 	Tick    alertsTick    `cmd:"" help:"Run the saved searches that are due, once, send what they found, and say so. A server does so every minute by itself."`
-	Receive alertsReceive `cmd:"" help:"Receive webhooks on this machine for trials: answer challenges, check signatures and print a line for each message."`
+	Receive alertsReceive `cmd:"" help:"Receive webhooks on this machine, for trials: answer challenges, verify signatures and print a line per message."`
 }
 
 type alertsTick struct {
@@ -71,7 +71,7 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	return err
 }
 
-// openSenders returns the senders, with the keys of the database.
+// openSenders loads the keys of the database and returns the senders.
 func (c *alertsTick) openSenders(env *environment, st database, publicURL string) (map[string]alerts.Sender, error) {
 	keys, err := c.keyring(c.storeFlags)
 	if err != nil {

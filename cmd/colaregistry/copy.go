@@ -55,7 +55,7 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	}
 	check, err := target.KeyCheck(env, "")
 	if err == nil && check != "" {
-		fmt.Fprintf(env.stdout, "Secrets are copied sealed. Start the copy with the key file of the original, which has key %s (--secret-key-file).\n", vault.KeyOf(check))
+		fmt.Fprintf(env.stdout, "Secrets are copied encrypted. Start the copy with the key file of the original, which contains key %s (--secret-key-file).\n", vault.KeyOf(check))
 	}
 	return err
 }
@@ -125,7 +125,7 @@ func fillStore(env *environment, source database, to place) (sent *digests, err 
 	return sent, err
 }
 
-// carryKeyCheck binds a copy to the keys of the original: secrets are copied sealed. A start with other keys is then refused.
+// carryKeyCheck binds a copy to the keys of the original, because secrets are copied encrypted.
 func carryKeyCheck(env *environment, source, target database) error {
 	check, err := source.KeyCheck(env, "")
 	if err != nil || check == "" {
@@ -133,7 +133,7 @@ func carryKeyCheck(env *environment, source, target database) error {
 	}
 	kept, err := target.KeyCheck(env, check)
 	if err == nil && kept != check {
-		err = errors.New("--to: the database was started with another key file. Copy into a new one")
+		err = errors.New("--to: the database is bound to another key file. Copy into a new database")
 	}
 	return err
 }

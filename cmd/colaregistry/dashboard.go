@@ -12,12 +12,12 @@ import (
 
 // dashboardFlags say how account holders sign in to the dashboard, and where they buy.
 type dashboardFlags struct {
-	SignInIssuers     []string     `name:"sign-in-issuer" placeholder:"URL" help:"OpenID Connect issuer that account holders sign in to the dashboard with; may be repeated. That of --oidc-issuer when left out; without either, links sign in (account link)."`
-	SignInClients     []string     `name:"sign-in-client-id" placeholder:"ID" help:"What the dashboard is called at the issuer; one for each issuer, in their order."`
-	SignInSecrets     []string     `name:"sign-in-client-secret" placeholder:"SECRET" help:"Client secret of the dashboard at the issuer; one for each issuer, in their order, or none for public clients. Other users of the machine can read it on a command line: prefer --sign-in-client-secret-file."`
-	SignInSecretFiles []secretFile `name:"sign-in-client-secret-file" placeholder:"PATH" help:"File with a client secret; one for each issuer, in their order."`
-	SignInNames       []string     `name:"sign-in-name" placeholder:"NAME" help:"What the button says that leads to the issuer; one for each issuer, in their order. Its host when left out."`
-	BillingURL        string       `name:"billing-url" placeholder:"URL" help:"Where account holders change their plan; the page of plans leads there."`
+	SignInIssuers     []string     `name:"sign-in-issuer" placeholder:"URL" help:"OpenID Connect issuer for signing in to the dashboard; may be repeated. Defaults to --oidc-issuer; without either, account holders sign in by link (account link)."`
+	SignInClients     []string     `name:"sign-in-client-id" placeholder:"ID" help:"Client ID of the dashboard at the issuer; one for each issuer, in the same order."`
+	SignInSecrets     []string     `name:"sign-in-client-secret" placeholder:"SECRET" help:"Client secret of the dashboard at the issuer; one for each issuer, in the same order, or none for public clients. Other users of the machine can read command lines: prefer --sign-in-client-secret-file."`
+	SignInSecretFiles []secretFile `name:"sign-in-client-secret-file" placeholder:"PATH" help:"File with a client secret; one for each issuer, in the same order."`
+	SignInNames       []string     `name:"sign-in-name" placeholder:"NAME" help:"Label of the issuer's sign-in button; one for each issuer, in the same order. Defaults to the issuer's host."`
+	BillingURL        string       `name:"billing-url" placeholder:"URL" help:"Page where account holders change their plan; the plans page links to it."`
 }
 
 // signInIssuers pairs the flags up. tokenIssuers are those whose access tokens are taken.

@@ -23,9 +23,9 @@ import (
 // storeFlags name the database.
 type storeFlags struct {
 	DataDir     string `default:"./data" placeholder:"DIR" help:"Folder of the embedded database and the index snapshot (${default})."`
-	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database to use in place of the embedded one in the data folder: postgres://… (what it leaves out comes from the PG… environment), or sqlite:PATH."`
+	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database to use instead of the embedded one in the data folder: postgres://… (missing parts come from the PG… environment), or sqlite:PATH."`
 
-	DatabaseURLFile secretFile `name:"database-url-file" placeholder:"PATH" help:"File with the URL that --database-url would take, for a URL with a password."`
+	DatabaseURLFile secretFile `name:"database-url-file" placeholder:"PATH" help:"File with the value of --database-url, for a URL with a password."`
 }
 
 // database is a registry's database, open.

@@ -15,13 +15,13 @@ import (
 
 // deliveryFlags configure how messages of saved searches are sent.
 type deliveryFlags struct {
-	SMTP            string     `name:"smtp" placeholder:"URL" help:"Server that takes email, such as smtp://user:password@mail.example.com:587 (STARTTLS) or smtps://…:465. No email is sent without it."`
-	SMTPFile        secretFile `name:"smtp-file" placeholder:"PATH" help:"File with the URL that --smtp would take, for a URL with a password."`
-	MailFrom        string     `name:"mail-from" placeholder:"ADDRESS" help:"Whom email comes from, such as 'Label alerts <alerts@example.com>'; required with --smtp."`
-	WebhooksPrivate bool       `name:"webhook-allow-private" help:"Let webhooks go to this machine and its network, and without https: for trials, or where every account holder is trusted."`
+	SMTP            string     `name:"smtp" placeholder:"URL" help:"Mail server, such as smtp://user:password@mail.example.com:587 (STARTTLS) or smtps://…:465. Without it, no email is sent."`
+	SMTPFile        secretFile `name:"smtp-file" placeholder:"PATH" help:"File with the value of --smtp, for a URL with a password."`
+	MailFrom        string     `name:"mail-from" placeholder:"ADDRESS" help:"Sender of email, such as 'Label alerts <alerts@example.com>'; required with --smtp."`
+	WebhooksPrivate bool       `name:"webhook-allow-private" help:"Allow webhooks to this machine and its network, and without https: for trials, or if every account holder is trusted."`
 }
 
-// check reports what is wrong with the flags before anything is opened. Nobody is asked whether the server is there.
+// check validates the flags without opening the database or connecting to the mail server.
 func (f *deliveryFlags) check() error {
 	if (f.SMTP == "") != (f.MailFrom == "") {
 		return errors.New("--smtp and --mail-from need each other (--smtp-file counts as --smtp)")
@@ -30,7 +30,8 @@ func (f *deliveryFlags) check() error {
 	return err
 }
 
-// senders returns the sender of each kind of message that this process sends. Without a vault they can be made, but not used.
+// senders returns the sender of each kind of destination. With a nil vault they only check the
+// flags and can't send.
 func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, log *slog.Logger) (map[string]alerts.Sender, error) {
 	senders := map[string]alerts.Sender{
 		cola.KindWebhook: webhook.New(webhook.Options{Vault: v, PublicURL: publicURL, AllowPrivate: f.WebhooksPrivate, Version: version()}),

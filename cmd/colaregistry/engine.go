@@ -29,7 +29,7 @@ type engineOptions struct {
 	sendsMail             bool // some process sends e-mail
 	privateWebhooks       bool
 	events                *security.Events
-	vault                 *vault.Vault // nil where no destination is created or confirmed
+	vault                 *vault.Vault // nil if destinations are neither created nor confirmed
 }
 
 func newEngine(env *environment, st store.Store, o engineOptions) *engine {

@@ -21,17 +21,17 @@ const (
 	demoSeed    = 1
 	demoEmail   = "demo@example.com"
 	demoKeyName = "demonstration"
-	// demoMarker is a file beside the database while its demonstration data is incomplete: if the
-	// first start is cut off, the next one continues.
+	// demoMarker is a file next to the database that exists while demonstration data is incomplete.
+	// If the first start is interrupted, the next one continues.
 	demoMarker = "demo.loading"
 	// demoLock is held by the process that loads the data.
 	demoLock = "registry.db-demo.lock"
 )
 
-// firstStart loads the demonstration data and makes the demonstration account if the embedded
-// database is new, or an earlier first start was cut off. Otherwise it returns nil. Of several
-// servers that start at once one does this, and the others wait until it has printed the key.
-// private reports whether the output may show secrets; if not, no key is made.
+// firstStart loads the demonstration data and creates the demonstration account if the embedded
+// database is new or an earlier first start was interrupted. Otherwise it returns nil. If several
+// servers start at once, one does this and the others wait until it has printed the key. private
+// says whether the output may show secrets; if not, no key is created.
 func (c *serveCommand) firstStart(env *environment, st database, private bool) (made *demonstration, err error) {
 	if !c.embedded() {
 		return nil, nil
@@ -54,7 +54,7 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 	err = demo.Load(env, st, options, func(done, total int) { bar.set(int64(done), int64(total)) })
 	bar.end()
 	if err != nil {
-		return nil, fmt.Errorf("load demonstration data (the next start goes on with it): %w", err)
+		return nil, fmt.Errorf("load demonstration data (the next start continues): %w", err)
 	}
 	account, err := demoAccount(env, st)
 	if err == nil && private {
@@ -73,7 +73,7 @@ func (c *serveCommand) due(env *environment, st database, marker string) (demo.O
 	case err != nil:
 		return options, false, err
 	case begun && c.Demo == "never":
-		env.log.Warn("the demonstration data is incomplete: an earlier start was cut off; start once without --demo never to complete it")
+		env.log.Warn("the demonstration data is incomplete because an earlier start was interrupted; start once without --demo never to complete it")
 		return options, false, nil
 	case begun:
 		return options, true, nil
@@ -84,7 +84,7 @@ func (c *serveCommand) due(env *environment, st database, marker string) (demo.O
 	return options, true, writeMarker(marker, options)
 }
 
-// lockFirstStart waits until no other process is at its first start.
+// lockFirstStart waits until no other process performs a first start.
 func (c *serveCommand) lockFirstStart(env *environment) (*turnstile.Lock, error) {
 	lock, err := turnstile.OpenLock(filepath.Join(c.DataDir, demoLock))
 	if err != nil {
@@ -123,7 +123,7 @@ func writeMarker(path string, o demo.Options) error {
 	return os.WriteFile(path, b, 0o600)
 }
 
-// demoAccount makes the demonstration account, or returns the one that an earlier start made.
+// demoAccount creates the demonstration account, or returns the existing one.
 func demoAccount(env *environment, st store.Store) (store.Account, error) {
 	account, err := st.CreateAccount(env, demoEmail, cola.TierPro)
 	if errors.Is(err, store.ErrExists) {
@@ -132,14 +132,14 @@ func demoAccount(env *environment, st store.Store) (store.Account, error) {
 	return account, err
 }
 
-// demonstration is what a first start made.
+// demonstration is the result of a first start.
 type demonstration struct {
-	key    auth.Secret // empty: the output is no place for it, so none was made
+	key    auth.Secret // empty if the output may not show secrets
 	marker string
 	lock   *turnstile.Lock // held until the key is printed
 }
 
 func (d *demonstration) unlock() {
 	d.lock.Unlock()
-	_ = d.lock.Close() // nothing was written to it
+	_ = d.lock.Close() // the file is empty
 }

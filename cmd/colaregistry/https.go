@@ -8,11 +8,10 @@ import (
 	"sync"
 )
 
-// isHTTPS reports whether users reach the server by https. Its cookies are Secure only then.
+// isHTTPS reports whether users reach the server by https. Only then are cookies Secure.
 func isHTTPS(publicURL string) bool { return strings.HasPrefix(publicURL, "https://") }
 
-// warnPlainCookies warns at the start if cookies will lack Secure although other machines reach the
-// server.
+// warnPlainCookies warns if cookies will lack Secure although other machines can reach the server.
 func warnPlainCookies(log *slog.Logger, publicURL string, listening net.Addr) {
 	if !isHTTPS(publicURL) && !isLoopback(listening) {
 		log.Warn("cookies lack Secure because --public-url is not https; "+
@@ -20,8 +19,8 @@ func warnPlainCookies(log *slog.Logger, publicURL string, listening net.Addr) {
 	}
 }
 
-// strictTransport tells browsers to use https for a year, on every response, if the public URL is
-// https. If it is not, the first request that reached a proxy by https is warned of.
+// strictTransport adds HSTS for a year to every response if the public URL is https. Otherwise it
+// warns once when a request reached a proxy by https.
 func strictTransport(publicURL string, log *slog.Logger, next http.Handler) http.Handler {
 	if isHTTPS(publicURL) {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

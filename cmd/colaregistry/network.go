@@ -8,13 +8,13 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// networkFlags configure who is connected.
+// networkFlags configure connections and client addresses.
 type networkFlags struct {
-	TrustedProxies []string `name:"trusted-proxy" placeholder:"CIDR" help:"Network of proxies in front, such as 10.0.0.0/8, whose X-Forwarded-For names the client; may be repeated. Without it the client is whoever is connected."`
-	MaxConnections int      `name:"max-connections" default:"10000" placeholder:"N" help:"Most connections open at one time (${default}); fewer if the process may not open as many files. At the limit idle connections are closed, and new ones wait."`
+	TrustedProxies []string `name:"trusted-proxy" placeholder:"CIDR" help:"Network of reverse proxies, such as 10.0.0.0/8, whose X-Forwarded-For names the client; may be repeated. Without it, the client is the connected peer."`
+	MaxConnections int      `name:"max-connections" default:"10000" placeholder:"N" help:"Maximum open connections (${default}); fewer if the limit on open files is lower. At the limit, idle connections are closed and new ones wait."`
 }
 
-// reservedFiles is how many of the files that a process may open are kept for the database, the index and the log.
+// reservedFiles is how many file descriptors are reserved for the database, the index and the log.
 const reservedFiles = 256
 
 func (f *networkFlags) check() error {
@@ -22,7 +22,7 @@ func (f *networkFlags) check() error {
 		return err
 	}
 	if f.MaxConnections < 1 {
-		return errors.New("--max-connections: at least one connection is needed")
+		return errors.New("--max-connections must be at least 1")
 	}
 	return nil
 }
@@ -36,7 +36,7 @@ func (f *networkFlags) proxies() (web.Proxies, error) {
 			network, err = netip.PrefixFrom(address, address.BitLen()), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--trusted-proxy: %q is not a network such as 10.0.0.0/8, or an address", given)
+			return nil, fmt.Errorf("--trusted-proxy: %q is neither an address nor a network such as 10.0.0.0/8", given)
 		}
 		networks = append(networks, network.Masked())
 	}
@@ -50,7 +50,7 @@ func (f *networkFlags) connections(env *environment) int {
 		return f.MaxConnections
 	}
 	most := max(1, int(files)-reservedFiles)
-	env.log.Warn("fewer connections are accepted than --max-connections: raise the limit on open files (ulimit -n)",
+	env.log.Warn("the limit on open files allows fewer connections than --max-connections; raise it (ulimit -n)",
 		"connections", most, "files", files)
 	return most
 }

@@ -23,7 +23,7 @@ type oauthFlags struct {
 	Audiences   []string `name:"oidc-audience" placeholder:"AUDIENCE" help:"What a token must be for, any of several; the public URL and /mcp when left out."`
 	Apps        string   `name:"oidc-apps" default:"allowlist" enum:"allowlist,any" placeholder:"allowlist|any" help:"Which apps may act for accounts: those registered (see app register), or any client of the issuers (${default})."`
 	Scopes      []string `name:"oidc-scope" placeholder:"SCOPE" help:"A scope that apps ask the issuer for when they connect, where it wants one; may be repeated."`
-	LinkEmail   []string `name:"oidc-link-email" placeholder:"[ISSUER=]POLICY" help:"Which verified email addresses link a new sign-in to an existing account: verified (the default), verified:DOMAIN:DOMAIN for those of the listed domains, or never. For one issuer with ISSUER=; may be repeated."`
+	LinkEmail   []string `name:"oidc-link-email" placeholder:"[ISSUER=]POLICY" help:"Which verified email addresses link a new sign-in to an existing account: verified (the default), verified:DOMAIN:DOMAIN for the listed domains only, or never. Prefix ISSUER= to set the policy of one issuer; may be repeated."`
 	ScopePrefix string   `name:"oidc-scope-prefix" placeholder:"PREFIX" help:"What stands before the names of this service's scopes at issuers that name them in full, such as api://registry/."`
 }
 
@@ -64,8 +64,7 @@ func (f *oauthFlags) resource(publicURL string) auth.Resource {
 	return r
 }
 
-// linkPolicies returns the link policy of every issuer, of access tokens and for signing in to the
-// dashboard.
+// linkPolicies returns the link policies of all issuers, for access tokens and dashboard sign-ins.
 func (c *serveCommand) linkPolicies() (auth.LinkPolicies, error) {
 	issuers := append(slices.Clone(c.Issuers), c.SignInIssuers...)
 	if len(issuers) == 0 && len(c.LinkEmail) > 0 {

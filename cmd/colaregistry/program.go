@@ -27,7 +27,7 @@ type cli struct {
 	Account accountCommand `cmd:"" help:"Make, list and change accounts."`
 	Key     keyCommand     `cmd:"" help:"Make, list and revoke API keys."`
 	App     appCommand     `cmd:"" help:"Register, list and disable the apps that may act for accounts with access tokens, and end accounts' links to them."`
-	Secret  secretCommand  `cmd:"" help:"Create and rotate the keys that encrypt secrets in the database."`
+	Secret  secretCommand  `cmd:"" help:"Manage the keys that encrypt secrets in the database."`
 	Demo    demoCommand    `cmd:"" help:"Write demonstration records as JSON lines."`
 	Copy    copyCommand    `cmd:"" help:"Copy a whole registry into another database: records, accounts, keys and the ledger."`
 	Migrate migrateCommand `cmd:"" help:"Bring the database schema up to this version of the program."`

@@ -21,12 +21,12 @@ import (
 type alertsReceive struct {
 	Listen string        `default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address to listen on (${default})."`
 	Secret string        `required:"" placeholder:"whsec_…" help:"Secret that the webhooks are signed with, as it was shown when the destination was made. Better given in the environment."`
-	Count  int           `placeholder:"N" help:"Exit after this many different messages, challenges not counted; run until interrupted when left out."`
+	Count  int           `placeholder:"N" help:"Exit after this many distinct messages, not counting challenges; by default, run until interrupted."`
 	Within time.Duration `placeholder:"DURATION" help:"Fail when they have not come within this time; wait for ever when left out."`
 }
 
 const (
-	maxReceived = 1 << 20 // bytes of a message: 25 labels take some 12 KB
+	maxReceived = 1 << 20 // bytes of a message: 25 labels take about 12 KB
 	closeWithin = 2 * time.Second
 )
 
@@ -80,8 +80,9 @@ type receiver struct {
 	seen map[string]bool // by webhook-id
 }
 
-// ServeHTTP checks the signature of a webhook and prints a line about it. A message that comes again is accepted, and said to be a
-// repetition. A challenge is answered with its token, and does not count.
+// ServeHTTP verifies the signature of a webhook and prints a line about it. It accepts a repeated
+// message and marks the line as a repetition. It answers a challenge with its token; challenges
+// don't count.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReceived))
 	if err == nil {
@@ -103,7 +104,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.take(req.Header.Get(webhooks.HeaderWebhookID), body)
 }
 
-// challengeIn returns the token of a message that is a challenge.
+// challengeIn returns the token of a challenge, or "" for any other message.
 func challengeIn(body []byte) string {
 	var m struct {
 		Type string `json:"type"`

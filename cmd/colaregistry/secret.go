@@ -17,12 +17,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// secretFlags name the file with the keys that secrets in the database and in cookies are encrypted with.
+// secretFlags name the file with the keys that encrypt secrets in the database and in cookies.
 type secretFlags struct {
-	SecretKeyFile string `name:"secret-key-file" placeholder:"FILE" help:"Keys that encrypt webhook secrets and sign-in attempts; the same file for every process. Created beside the embedded database when missing; required with PostgreSQL (see secret create)."`
+	SecretKeyFile string `name:"secret-key-file" placeholder:"FILE" help:"Keys that encrypt webhook secrets and sign-in attempts; the same file for every process. Created next to the embedded database if missing; required with PostgreSQL (see secret create)."`
 }
 
-// file returns the path of the key file. made says that the program creates it: the one beside an SQLite file.
+// file returns the path of the key file. made is true if the program creates the file, next to an
+// SQLite database.
 func (f secretFlags) file(s storeFlags) (path string, made bool, err error) {
 	if f.SecretKeyFile != "" {
 		return f.SecretKeyFile, false, nil
@@ -38,7 +39,7 @@ func (f secretFlags) file(s storeFlags) (path string, made bool, err error) {
 	return strings.TrimSuffix(p.path, ".db") + ".key", true, nil
 }
 
-// keyring loads the keys of the deployment. Beside an SQLite file it creates them when there are none.
+// keyring loads the keys of the deployment. With an SQLite database it creates missing ones.
 func (f secretFlags) keyring(s storeFlags) (*keyring.Keyring, error) {
 	file, made, err := f.file(s)
 	if err != nil {
@@ -57,7 +58,7 @@ func (f secretFlags) keyring(s storeFlags) (*keyring.Keyring, error) {
 	return keyring.LoadOrCreate(file)
 }
 
-// flagError names the flag that an error is about; it returns nil for none.
+// flagError adds the name of a flag to an error; it returns nil for nil.
 func flagError(flag string, err error) error {
 	if err == nil {
 		return nil
@@ -65,8 +66,8 @@ func flagError(flag string, err error) error {
 	return fmt.Errorf("%s: %w", flag, err)
 }
 
-// vault returns what opens the secrets in a database. It fails unless the keys are those of the database: the first start with keys
-// makes them so.
+// vault returns the vault for the secrets of a database. The first call binds the database to the
+// keys; later calls fail unless the keys match.
 func (f secretFlags) vault(ctx context.Context, s storeFlags, st store.SealedSecrets, keys *keyring.Keyring) (*vault.Vault, error) {
 	file, _, err := f.file(s)
 	if err != nil {
@@ -78,21 +79,21 @@ func (f secretFlags) vault(ctx context.Context, s storeFlags, st store.SealedSec
 		return nil, err
 	}
 	if err := v.VerifyCheck(check); err != nil {
-		return nil, fmt.Errorf("%s is not the key file of this database: it was first started with key %s, and the file holds %s. "+
-			"Give the right file with --secret-key-file (%w)", file, vault.KeyOf(check), strings.Join(v.KeyIDs(), ", "), err)
+		return nil, fmt.Errorf("%s is not the key file of this database, which is bound to key %s; the file contains %s. "+
+			"Set the right file with --secret-key-file (%w)", file, vault.KeyOf(check), strings.Join(v.KeyIDs(), ", "), err)
 	}
 	inUse, err := st.SecretKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if lost := lostKeys(inUse, v); len(lost) > 0 {
-		return nil, fmt.Errorf("%s lacks the key %s, under which %s in the database are sealed. Put the key back, or see `colaregistry secret reseal --help`",
-			file, lost[0], amount(inUse[lost[0]], "secret", "secrets"))
+		return nil, fmt.Errorf("%s lacks the key %s, which encrypts %s in the database. Restore the key, or see "+
+			"`colaregistry secret reseal --help`", file, lost[0], amount(inUse[lost[0]], "secret", "secrets"))
 	}
 	return v, nil
 }
 
-// lostKeys returns the ids of keys that secrets are sealed under and the vault lacks.
+// lostKeys returns the IDs of keys in use that the vault lacks.
 func lostKeys(inUse map[string]int, v *vault.Vault) (lost []string) {
 	known := v.KeyIDs()
 	for _, id := range slices.Sorted(maps.Keys(inUse)) {
@@ -103,7 +104,8 @@ func lostKeys(inUse map[string]int, v *vault.Vault) (lost []string) {
 	return lost
 }
 
-// sealClear seals what an earlier version of the program stored in clear. Doing it again, also while such a version still runs, is right.
+// sealClear encrypts secrets that an earlier version of the program stored in clear text. It may
+// run repeatedly, even while such a version still runs.
 func sealClear(env *environment, st store.SealedSecrets, v *vault.Vault) error {
 	sealed, err := st.RewriteSecrets(env, vault.Prefix, func(s store.SealedSecret) (string, error) {
 		return v.Reseal(purposeOf(s), s.Destination, s.Text)
@@ -113,7 +115,7 @@ func sealClear(env *environment, st store.SealedSecrets, v *vault.Vault) error {
 	}
 	hashed, err := st.HashLinks(env)
 	if err == nil && sealed+hashed > 0 {
-		env.log.Info("secrets of an earlier version are sealed", "secrets", sealed, "links", hashed)
+		env.log.Info("encrypted secrets of an earlier version", "secrets", sealed, "links", hashed)
 	}
 	return err
 }
@@ -126,18 +128,18 @@ func purposeOf(s store.SealedSecret) vault.Purpose {
 }
 
 type secretCommand struct {
-	Create secretCreate `cmd:"" help:"Create the key file of a deployment. It is needed once, before the first start with PostgreSQL."`
-	Rotate secretRotate `cmd:"" help:"Add a new key to a key file. It encrypts from then on; the others still decrypt."`
-	Reseal secretReseal `cmd:"" help:"Encrypt every secret in the database under the first key of the key file, so that the others can be removed."`
-	Status secretStatus `cmd:"" help:"Show the keys in use, and how many secrets each encrypts. The exit code is 1 when one is missing from the key file."`
+	Create secretCreate `cmd:"" help:"Create the key file of a deployment, once, before the first start with PostgreSQL."`
+	Rotate secretRotate `cmd:"" help:"Add a new first key to a key file. New secrets are encrypted under it; the other keys still decrypt."`
+	Reseal secretReseal `cmd:"" help:"Re-encrypt every secret in the database under the first key of the key file, so that the others can be removed."`
+	Status secretStatus `cmd:"" help:"Show the keys and how many secrets each encrypts. The exit code is 1 if the key file lacks a key in use."`
 }
 
 type secretCreate struct {
-	File      string `arg:"" help:"File to create. An existing one is never replaced."`
-	IfMissing bool   `help:"Succeed when the file exists already, for start scripts."`
+	File      string `arg:"" help:"File to create. An existing file is never replaced."`
+	IfMissing bool   `help:"Succeed if the file already exists, for start scripts."`
 }
 
-// Run creates the file.
+// Run creates the key file.
 func (c *secretCreate) Run(env *environment) error {
 	if err := os.MkdirAll(filepath.Dir(c.File), 0o700); err != nil {
 		return err
@@ -148,7 +150,7 @@ func (c *secretCreate) Run(env *environment) error {
 		_, err := keyring.Load(c.File)
 		return err
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%s exists already; without its keys, the secrets sealed under them cannot be read", c.File)
+		return fmt.Errorf("%s already exists; replacing it would make the secrets under its keys unreadable", c.File)
 	case err != nil:
 		return err
 	}
@@ -156,7 +158,7 @@ func (c *secretCreate) Run(env *environment) error {
 	if err != nil {
 		path = c.File
 	}
-	_, err = fmt.Fprintf(env.stdout, "Created %s. Give it to every process with --secret-key-file, and back it up with the database.\n", path)
+	_, err = fmt.Fprintf(env.stdout, "Created %s. Pass it to every process with --secret-key-file, and back it up separately from the database.\n", path)
 	return err
 }
 
@@ -164,23 +166,25 @@ type secretRotate struct {
 	File string `arg:"" help:"Key file to add a key to."`
 }
 
-// Run adds a key.
+// Run adds a key to the file.
 func (c *secretRotate) Run(env *environment) error {
 	id, err := keyring.AddFirst(c.File)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.stdout, "Added key %s to %s. Put the file where every process reads it and back it up, then run: colaregistry secret reseal\n", id, c.File)
+	_, err = fmt.Fprintf(env.stdout, "Added key %s to %s. Distribute the file to every process and back it up. "+
+		"Then run: colaregistry secret reseal\n", id, c.File)
 	return err
 }
 
 type secretReseal struct {
 	storeFlags
 	secretFlags
-	ForgetLost bool `help:"Delete the secrets whose key is lost, instead of failing. Their owners have to replace them; until then their webhooks are not sent."`
+	ForgetLost bool `help:"Delete secrets whose key is lost, instead of failing. Their owners must replace them; until then, their webhooks are not sent."`
 }
 
-// Run encrypts every secret under the first key. The check value comes last, so that a run that is cut off can be repeated.
+// Run encrypts every secret under the first key. It replaces the check value last, so an interrupted
+// run can be repeated.
 func (c *secretReseal) Run(env *environment) (err error) {
 	st, v, err := c.open(env)
 	if err != nil {
@@ -202,15 +206,15 @@ func (c *secretReseal) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	told := fmt.Sprintf("%s sealed again under key %s.", amount(resealed-forgotten, "secret is", "secrets are"), v.KeyIDs()[0])
+	summary := fmt.Sprintf("Encrypted %s under key %s.", amount(resealed-forgotten, "secret", "secrets"), v.KeyIDs()[0])
 	if c.ForgetLost {
-		told += fmt.Sprintf(" %s deleted.", amount(forgotten, "secret was", "secrets were"))
+		summary += fmt.Sprintf(" Deleted %s.", amount(forgotten, "unreadable secret", "unreadable secrets"))
 	}
-	_, err = fmt.Fprintln(env.stdout, told)
+	_, err = fmt.Fprintln(env.stdout, summary)
 	return err
 }
 
-// open opens the database and its keys, without asking whether they belong together unless they have to.
+// open opens the database and its keys. With ForgetLost it does not check that they match.
 func (c *secretReseal) open(env *environment) (database, *vault.Vault, error) {
 	st, err := c.openExisting(env)
 	if err != nil {
@@ -236,7 +240,7 @@ type secretStatus struct {
 	secretFlags
 }
 
-// Run shows the keys.
+// Run prints a line for each key.
 func (c *secretStatus) Run(env *environment) (err error) {
 	st, err := c.openExisting(env)
 	if err != nil {
@@ -265,7 +269,7 @@ func (c *secretStatus) Run(env *environment) (err error) {
 		fmt.Fprintf(table, "%s\t%s\tMISSING from the key file\n", id, amount(inUse[id], "secret", "secrets"))
 	}
 	if n := inUse[""]; n > 0 {
-		fmt.Fprintf(table, "in clear\t%s\tsealed by the next start of serve\n", amount(n, "secret", "secrets"))
+		fmt.Fprintf(table, "in clear text\t%s\tencrypted at the next start of serve\n", amount(n, "secret", "secrets"))
 	}
 	if err := table.Flush(); err != nil {
 		return err

@@ -13,9 +13,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// secretFile is the path of a file that holds the value of another flag: the flag --NAME-file of
-// this type fills --NAME. Files keep secrets out of command lines and environments, which other
-// programs on the machine can read.
+// secretFile is the path of a file with the value of another flag: a flag --NAME-file of this type
+// fills --NAME. Files keep secrets out of command lines and environments, which other programs on
+// the machine can read.
 type secretFile string
 
 const (
@@ -23,7 +23,7 @@ const (
 	maxSecretFile    = 64 << 10
 )
 
-// readSecretFiles fills the flags of a command whose values are in files.
+// readSecretFiles fills the flags of a command that have their values in files.
 func readSecretFiles(flags []*kong.Flag, log *slog.Logger) error {
 	byName := map[string]*kong.Flag{}
 	for _, f := range flags {
@@ -53,8 +53,7 @@ func readSecretFiles(flags []*kong.Flag, log *slog.Logger) error {
 	return errors.Join(errs...)
 }
 
-// secretPaths returns the paths that a flag of type secretFile has; none for other flags. An empty
-// path is none.
+// secretPaths returns the non-empty paths of a flag of type secretFile; nil for other flags.
 func secretPaths(f *kong.Flag) (paths []string) {
 	switch target := f.Target.Interface().(type) {
 	case secretFile:
@@ -69,7 +68,7 @@ func secretPaths(f *kong.Flag) (paths []string) {
 	return paths
 }
 
-// set gives a string flag its value, or appends to a flag that takes several.
+// set sets a string flag, or appends to a flag with several values.
 func set(target reflect.Value, value string) {
 	if target.Kind() == reflect.Slice {
 		target.Set(reflect.Append(target, reflect.ValueOf(value)))
@@ -78,8 +77,8 @@ func set(target reflect.Value, value string) {
 	target.SetString(value)
 }
 
-// readSecret returns the one line that a file holds. It warns if other users of the machine can
-// read the file.
+// readSecret returns the only line of a file. It warns if other users of the machine can read the
+// file.
 func readSecret(path string, log *slog.Logger) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -93,21 +92,21 @@ func readSecret(path string, log *slog.Logger) (string, error) {
 	secret := strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
 	switch {
 	case len(content) > maxSecretFile:
-		return "", fmt.Errorf("%s has more than %d bytes; a secret is one line", path, maxSecretFile)
+		return "", fmt.Errorf("%s has more than %d bytes; it must be one line", path, maxSecretFile)
 	case secret == "":
-		return "", fmt.Errorf("%s is empty; write the secret into it, on one line", path)
+		return "", fmt.Errorf("%s is empty; write the secret to it, on one line", path)
 	case strings.ContainsAny(secret, "\r\n"):
-		return "", fmt.Errorf("%s has several lines; a secret is one line", path)
+		return "", fmt.Errorf("%s has several lines; it must be one line", path)
 	}
 	if info, err := file.Stat(); err == nil && info.Mode().Perm()&0o007 != 0 && !isMounted(path) {
-		log.Warn("other users of this machine can read a secret; run chmod o= on the file",
+		log.Warn("other users of this machine can read a secret file; run chmod o= on it",
 			"file", path, "mode", info.Mode().Perm().String())
 	}
 	return secret, nil
 }
 
-// isMounted reports whether a container engine has mounted a secret. It does so readable by all,
-// for the container alone.
+// isMounted reports whether a container engine mounted the secret. Engines make it readable by every
+// user, but only in the container.
 func isMounted(path string) bool {
 	absolute, err := filepath.Abs(path)
 	return err == nil && strings.HasPrefix(absolute, "/run/secrets/")

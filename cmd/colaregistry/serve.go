@@ -121,8 +121,8 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	return s.serve(env, limited)
 }
 
-// tune sets up the runtime for a large index and short requests, unless the environment has settings of its own. It returns
-// the number of processors of the machine or its container, which GOMAXPROCS exceeds from then on.
+// tune configures the runtime for a large index and short requests, unless the environment already
+// does. It returns the number of processors of the machine or container; GOMAXPROCS may be larger.
 func tune() (processors int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -148,7 +148,7 @@ type server struct {
 	courier  *alerts.Courier   // nil with it
 }
 
-// deployment is what a server runs on.
+// deployment groups the dependencies and settings of a server.
 type deployment struct {
 	store      store.Store
 	keys       *keyring.Keyring
@@ -159,7 +159,7 @@ type deployment struct {
 	admin      *admin
 }
 
-// hosts returns the names that the server is reached by.
+// hosts returns the host names of the server.
 func (c *serveCommand) hosts(d deployment) []string {
 	return append(ownHosts(d.publicURL, d.listening), c.AllowedHosts...)
 }
@@ -274,8 +274,8 @@ func byPerson(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// ownHosts returns the names by which clients may call a server: those of its public URL and listen address, and the names
-// of this machine if it listens on a loopback address.
+// ownHosts returns the host names by which clients may call a server: those of its public URL and
+// listen address, and the names of this machine if it listens on a loopback address.
 func ownHosts(publicURL string, listening net.Addr) (hosts []string) {
 	if u, err := url.Parse(publicURL); err == nil {
 		hosts = append(hosts, u.Hostname())

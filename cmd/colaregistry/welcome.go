@@ -14,23 +14,24 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// welcome is what a server prints once, when it is ready.
+// welcome is the text that a server prints once, when it is ready.
 type welcome struct {
 	publicURL string
-	dataFlag  string // names the data folder to commands; empty for the default
-	demo      bool   // there is a demonstration account to sign in to
-	link      string // signs in to it; empty: it is not printed
+	dataFlag  string // flag for commands that names the data folder; empty for the default
+	demo      bool   // the demonstration account exists
+	link      string // signs in to it; empty if it may not be printed
 	key       auth.Secret
 }
 
-// isPrivate reports whether standard output may show secrets: only this machine reaches the server,
-// or the output is a terminal. The output of any other server ends up in the logs of a container or
-// a service.
+// isPrivate reports whether standard output may show secrets: the server listens on a loopback
+// address, or the output is a terminal. Otherwise the output ends up in the logs of a container or a
+// service.
 func isPrivate(env *environment, listening net.Addr) bool {
 	return isLoopback(listening) || interactive(env.stdout)
 }
 
-// welcome prints where the server is and how to use it. made is what a first start made, or nil.
+// welcome prints the addresses of the server and how to use it. made is the result of a first start,
+// or nil.
 func (c *serveCommand) welcome(
 	env *environment, st store.Store, publicURL string, made *demonstration, private bool, index *search.Index,
 ) error {
@@ -40,7 +41,7 @@ func (c *serveCommand) welcome(
 		w.key = made.key
 	}
 	if err := c.addLink(env, st, &w, private); err != nil {
-		env.log.Warn("no sign-in link was made; run account link to make one", "error", err)
+		env.log.Warn("could not create a sign-in link; run account link to create one", "error", err)
 	}
 	text := w.later(index.View().Stats().Labels)
 	if made != nil {
@@ -55,7 +56,7 @@ func (c *serveCommand) welcome(
 	return nil
 }
 
-// addLink adds a link that signs in to the demonstration account, unless there is none or people
+// addLink adds a sign-in link for the demonstration account, unless that does not exist or people
 // sign in with an issuer.
 func (c *serveCommand) addLink(env *environment, st store.Store, w *welcome, private bool) error {
 	if !c.embedded() || c.Demo == "never" || len(c.SignInClients) > 0 {
@@ -73,7 +74,8 @@ func (c *serveCommand) addLink(env *environment, st store.Store, w *welcome, pri
 	return err
 }
 
-// dataFlag returns the flag, after a space, that commands need to find the data of this server.
+// dataFlag returns the flag that commands need to find the data of this server, with a leading
+// space; "" for the default folder.
 func (c *serveCommand) dataFlag() string {
 	if c.DataDir == "./data" {
 		return ""
@@ -81,13 +83,13 @@ func (c *serveCommand) dataFlag() string {
 	return " --data-dir '" + strings.ReplaceAll(c.DataDir, "'", `'\''`) + "'"
 }
 
-// first is the text of a first start. label is the ID of a label that there is.
+// first returns the text of a first start. label is the TTB ID of an existing label.
 func (w *welcome) first(label string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nThe registry is ready, with demonstration data.\n\n%s", w.links())
 	key := "KEY"
 	if w.key == "" {
-		fmt.Fprintf(&b, "  API key     run this to make one:\n              %s\n", w.keyCommand())
+		fmt.Fprintf(&b, "  API key     run this to create one:\n              %s\n", w.keyCommand())
 	} else {
 		key = w.key.Reveal()
 		fmt.Fprintf(&b, "  API key     %s   (account %s, tier pro; not shown again)\n", key, demoEmail)
@@ -96,15 +98,15 @@ func (w *welcome) first(label string) string {
 	for _, path := range []string{"/colas?brand_name=oak&product_type=wine&per_page=3", "/colas/" + label, "/usage"} {
 		fmt.Fprintf(&b, "  curl -H 'X-API-Key: %s' '%s/api/v1%s'\n", key, w.publicURL, path)
 	}
-	b.WriteString("\nStop with Ctrl-C; the next start keeps everything.\n")
+	b.WriteString("\nStop with Ctrl-C; the next start keeps the data.\n")
 	return b.String()
 }
 
-// later is the text of any other start.
+// later returns the text of any other start.
 func (w *welcome) later(labels int) string {
 	text := "\nThe registry is ready.\n\n" + w.links()
 	if labels == 0 {
-		text += "\nIt is empty. Fill it with import; make an account with account create and a key with key create.\n"
+		text += "\nIt is empty. Fill it with import; create an account with account create and a key with key create.\n"
 	}
 	return text
 }
@@ -118,9 +120,9 @@ func (w *welcome) links() string {
 	switch {
 	case w.link != "":
 		fmt.Fprintf(&b, "  Dashboard   %s\n", w.link)
-		fmt.Fprintf(&b, "              (signs in to the account %s; works once, within 15 minutes: account link makes another)\n", demoEmail)
+		fmt.Fprintf(&b, "              (signs in to the account %s; works once, within 15 minutes; account link creates another)\n", demoEmail)
 	case w.demo:
-		fmt.Fprintf(&b, "  Dashboard   %s/   (run this to make a sign-in link)\n", w.publicURL)
+		fmt.Fprintf(&b, "  Dashboard   %s/   (run this to create a sign-in link)\n", w.publicURL)
 		fmt.Fprintf(&b, "              %s\n", w.linkCommand())
 	default:
 		fmt.Fprintf(&b, "  Dashboard   %s/\n", w.publicURL)

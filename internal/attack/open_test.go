@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// bound is what keeps the cost of an unauthenticated request low.
+// bound describes how the cost of an unauthenticated request is limited.
 type bound struct {
-	Words string // as docs/SECURITY.md has them
-	Reads int    // times a second that a flood may have the server go to the database, whatever its size
+	Words string // as in docs/SECURITY.md
+	Reads int    // most database accesses a second that a flood of any size may cause
 }
 
 var (
 	inMemory = bound{"answered from memory", 0}
 	drawn    = bound{"200 label reads a second; drawn by a bounded pool, then cached", 250}
-	sealed   = bound{"kept in a sealed cookie; the issuer is asked once for all", 0}
-	looked   = bound{"unknown tokens are looked up together, in batches", 120}
-	probed   = bound{"the database is asked at most ten times a second", 20}
+	sealed   = bound{"stored in an encrypted cookie; concurrent requests share one call to the issuer", 0}
+	looked   = bound{"unknown tokens are looked up in batches", 120}
+	probed   = bound{"at most ten database queries a second", 20}
 )
 
 // open lists every route that answers without credentials, with its bound. docs/SECURITY.md has the same list.
@@ -53,15 +53,15 @@ var open = map[string]bound{
 	"POST /unsubscribe/{token}":                     looked,
 }
 
-// stranger asks a route without credentials, with tokens that nobody made.
+// stranger requests a route without credentials, with unknown tokens.
 func (w *world) stranger(client *http.Client, method, route string) answer {
 	w.t.Helper()
 	request := w.path(strings.ReplaceAll(route, "{token}", strings.ToLower(rand.Text()+rand.Text())))
 	return w.send(client, method, request, nil, nil)
 }
 
-// closed reports whether a route says no more to a stranger than that credentials are missing. A token in the path is a
-// credential, so a route that takes one is open to guessing.
+// closed reports whether an answer only says that credentials are missing. A token in the path is
+// a credential, so a route that takes one is open to guessing.
 func closed(method, route string, a answer) bool {
 	switch {
 	case strings.Contains(route, "{token}"):
@@ -74,10 +74,10 @@ func closed(method, route string, a answer) bool {
 	return slices.Contains([]int{http.StatusUnauthorized, http.StatusMethodNotAllowed}, a.Status)
 }
 
-// TestOpenRoutesAreBounded asks every route without credentials. Those that answer are in the list of open routes, and a flood
-// of requests costs the database no more than their bound.
+// TestOpenRoutesAreBounded requests every route without credentials. Routes that answer must be
+// listed in open, and a flood of requests must stay within their bound.
 func TestOpenRoutesAreBounded(t *testing.T) {
-	w := newBareWorld(t, startOnPostgres, "--alerts", "off") // which would ask the database, too
+	w := newBareWorld(t, startOnPostgres, "--alerts", "off") // alerts would use the database, too
 	client := &http.Client{
 		Transport:     &http.Transport{MaxIdleConnsPerHost: flooders},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -90,7 +90,7 @@ func TestOpenRoutesAreBounded(t *testing.T) {
 		name := v[0] + " " + v[1]
 		a := w.stranger(client, v[0], v[1])
 		if b, listed := open[name]; !listed && !closed(v[0], v[1], a) {
-			t.Errorf("%s answers %d without credentials: list it with what bounds its cost", name, a.Status)
+			t.Errorf("%s answers %d without credentials: add it to open, with its bound", name, a.Status)
 		} else if row := fmt.Sprintf("| `%s` | %s |", name, b.Words); listed && !strings.Contains(string(doc), row) {
 			t.Errorf("docs/SECURITY.md lacks the row %s", row)
 		}
@@ -101,12 +101,12 @@ func TestOpenRoutesAreBounded(t *testing.T) {
 const (
 	flooders = 16
 	flooding = 640 // requests to a route
-	// background is how many connections a second the server may take from its pools by itself.
+	// background is how many connections a second the server may take from its pools on its own.
 	background = 40
 )
 
-// floods asks each open route, and some closed ones, many times at once, and compares how often the server went to the database
-// with the bound.
+// floods requests each open route, and some closed ones, many times at once, and compares the
+// number of database accesses with the bound.
 func (w *world) floods(client *http.Client) {
 	w.t.Helper()
 	floods := maps.Clone(open)
@@ -127,7 +127,7 @@ func (w *world) floods(client *http.Client) {
 		all.Wait()
 		reads, took := w.acquires()-before, time.Since(began)
 		if most := (took.Seconds() + 1) * float64(background+b.Reads); reads > most {
-			w.t.Errorf("%s: %d requests went to the database %.0f times in %v, more than %.0f", name, flooding, reads, took, most)
+			w.t.Errorf("%s: %d requests caused %.0f database accesses in %v, more than %.0f", name, flooding, reads, took, most)
 		}
 	}
 }

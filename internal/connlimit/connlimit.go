@@ -12,12 +12,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// silentFor is how long a new connection may be silent before it may be closed to make room for others.
+// silentFor is how long a new connection may send no data before it can be closed to make room.
 const silentFor = 2 * time.Second
 
-// Listener is a listener with a limit on open connections. At the limit, Accept closes the connection that has been
-// idle for longest to make room for a new one, or else the one that has been open for longest without a request. While
-// there is neither, the next connection waits in Accept and others in the system's backlog; none is refused or reset.
+// Listener is a listener with a limit on open connections. At the limit, Accept makes room by closing
+// the connection idle the longest, or else the oldest one without a request. If neither exists, the
+// next connection waits in Accept and others in the system's backlog; they are not refused or reset.
 //
 // The server's ConnState must be Track.
 type Listener struct {
@@ -27,22 +27,23 @@ type Listener struct {
 
 	mu      sync.Mutex
 	changed *sync.Cond  // with mu
-	wake    *time.Timer // signals changed when a silent connection may be closed
+	wake    *time.Timer // signals changed when a silent connection can be closed
 	closed  bool
-	open    int                        // connections that were admitted
-	silent  *list.List                 // of quiet: without a request yet, oldest first
-	idle    *list.List                 // of quiet: between two requests, longest idle first
+	open    int                        // admitted connections
+	silent  *list.List                 // of quiet: before the first request, oldest first
+	idle    *list.List                 // of quiet: between requests, longest idle first
 	places  map[net.Conn]*list.Element // in silent or idle
-	leaving map[net.Conn]struct{}      // closed to make room, and still open to the server
+	leaving map[net.Conn]struct{}      // closed to make room, but not yet reported by the server
 }
 
-// quiet is a connection that no request is under way on.
+// quiet is a connection without a request in progress.
 type quiet struct {
 	net.Conn
 	since time.Time
 }
 
-// New returns a listener that keeps at most so many connections open. With a registerer they are counted.
+// New returns a listener with at most the given number of open connections. With a registerer, it
+// exports metrics.
 func New(l net.Listener, most int, metrics prometheus.Registerer) *Listener {
 	c := &Listener{
 		Listener: l, most: most, now: time.Now, silent: list.New(), idle: list.New(),
@@ -50,7 +51,7 @@ func New(l net.Listener, most int, metrics prometheus.Registerer) *Listener {
 	}
 	c.changed = sync.NewCond(&c.mu)
 	c.wake = time.AfterFunc(time.Hour, func() {
-		c.mu.Lock() // whoever resets the timer holds it until it waits
+		c.mu.Lock() // held by the goroutine that resets the timer until it waits
 		defer c.mu.Unlock()
 		c.changed.Broadcast()
 	})
@@ -59,7 +60,7 @@ func New(l net.Listener, most int, metrics prometheus.Registerer) *Listener {
 		Name: "colaregistry_http_connections", Help: "Open connections to the public listener.",
 	}, c.count)
 	promauto.With(metrics).NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "colaregistry_http_connections_max", Help: "Most connections that the public listener keeps open.",
+		Name: "colaregistry_http_connections_max", Help: "Maximum open connections to the public listener.",
 	}, func() float64 { return float64(most) })
 	return c
 }
@@ -70,7 +71,7 @@ func (l *Listener) count() float64 {
 	return float64(l.open)
 }
 
-// Accept returns the next connection once there is room for it.
+// Accept waits for room and returns the next connection.
 func (l *Listener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
@@ -83,7 +84,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// admit waits until there is room for a connection and takes it; false when the listener was closed.
+// admit waits for room and reserves it; it reports false if the listener was closed.
 func (l *Listener) admit(conn net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +102,7 @@ func (l *Listener) admit(conn net.Conn) bool {
 	return true
 }
 
-// makeRoom closes a quiet connection, or sees to it that it is called again when one may be closed.
+// makeRoom closes a quiet connection, or sets the timer for when one can be closed.
 func (l *Listener) makeRoom() {
 	oldest := l.idle.Front()
 	if oldest == nil {
@@ -117,24 +118,24 @@ func (l *Listener) makeRoom() {
 	}
 	l.forget(q.Conn)
 	l.leaving[q.Conn] = struct{}{}
-	_ = q.Close() // the server notices, and Track hears of it as closed
+	_ = q.Close() // the server notices and calls Track with StateClosed
 }
 
-// forget takes a connection off the lists of quiet ones.
+// forget removes a connection from the lists of quiet ones.
 func (l *Listener) forget(conn net.Conn) {
 	if place := l.places[conn]; place != nil {
-		l.silent.Remove(place) // from the list that it is in; the other leaves it alone
+		l.silent.Remove(place) // a no-op for elements of the other list
 		l.idle.Remove(place)
 		delete(l.places, conn)
 	}
 }
 
-// Track is called by the server when the state of a connection changes.
+// Track is the ConnState callback of the server.
 func (l *Listener) Track(conn net.Conn, state http.ConnState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch state {
-	case http.StateNew: // Accept has noted it
+	case http.StateNew: // counted by Accept
 		return
 	case http.StateActive:
 		l.forget(conn)
@@ -149,7 +150,7 @@ func (l *Listener) Track(conn net.Conn, state http.ConnState) {
 	l.changed.Broadcast()
 }
 
-// Close closes the listener, and ends an Accept that waits for room.
+// Close closes the listener and unblocks Accept.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	l.closed = true

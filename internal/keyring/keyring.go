@@ -1,8 +1,8 @@
 // Package keyring encrypts small secrets under keys from a file.
 //
-// A key file holds one key a line, each 32 random bytes in base64; blank lines and lines that start with # are ignored. The
-// first key seals, and every key opens, so a key is rotated by adding a new first line and, once everything is sealed under
-// it, deleting the old one. Every process of a deployment uses the same file.
+// A key file has one key per line: 32 random bytes in base64. Blank lines and lines that start with # are ignored. The
+// first key seals, and every key opens. To rotate a key, add a new first line, reseal everything, and delete the old
+// line. Every process of a deployment uses the same file.
 package keyring
 
 import (
@@ -24,7 +24,7 @@ import (
 const (
 	keySize = 32
 	idSize  = 4
-	// sealedVersion is the first byte of everything sealed. The key's id, the nonce and the ciphertext follow.
+	// sealedVersion is the first byte of sealed data. The key ID, the nonce and the ciphertext follow.
 	sealedVersion = 1
 	header        = 1 + idSize
 )
@@ -32,13 +32,13 @@ const (
 // Errors of Box.Open.
 var (
 	ErrUnknownKey = errors.New("sealed under a key that is not in the key file")
-	ErrDamaged    = errors.New("the sealed data is damaged, or belongs elsewhere")
+	ErrDamaged    = errors.New("the sealed data is damaged or bound to another place")
 )
 
 // ID identifies a key without revealing it.
 type ID [idSize]byte
 
-// String returns the id in hexadecimal.
+// String returns the ID in hexadecimal.
 func (id ID) String() string { return fmt.Sprintf("%x", id[:]) }
 
 // Keyring holds the keys of a file. It is immutable.
@@ -52,11 +52,12 @@ type key struct {
 // NewKey returns a random key as a line of a key file, without the line break.
 func NewKey() string {
 	secret := make([]byte, keySize)
-	rand.Read(secret) // never fails: crypto/rand ends the program instead
+	rand.Read(secret) // never fails: crypto/rand crashes the program instead
 	return base64.StdEncoding.EncodeToString(secret)
 }
 
-// Parse reads the content of a key file. It fails when the file holds no key, a malformed one, or one twice.
+// Parse reads the content of a key file. It fails if the file has no key, a malformed key or a
+// duplicate.
 func Parse(content []byte) (*Keyring, error) {
 	k := &Keyring{}
 	seen := map[ID]bool{}
@@ -67,7 +68,7 @@ func Parse(content []byte) (*Keyring, error) {
 		}
 		secret, err := base64.StdEncoding.Strict().DecodeString(line)
 		if err != nil || len(secret) != keySize {
-			return nil, fmt.Errorf("line %d is not a key: want %d bytes in base64", n+1, keySize) // and never the line itself
+			return nil, fmt.Errorf("line %d is not a key: want %d bytes in base64", n+1, keySize) // never quote the line itself
 		}
 		added := key{newID(secret), secret}
 		if seen[added.id] {
@@ -77,7 +78,7 @@ func Parse(content []byte) (*Keyring, error) {
 		k.keys = append(k.keys, added)
 	}
 	if len(k.keys) == 0 {
-		return nil, errors.New("no key in it")
+		return nil, errors.New("the file has no key")
 	}
 	return k, nil
 }
@@ -88,7 +89,7 @@ func newID(secret []byte) (id ID) {
 	return id
 }
 
-// Load reads a key file. The error wraps fs.ErrNotExist when there is none.
+// Load reads a key file. The error wraps fs.ErrNotExist if the file is missing.
 func Load(path string) (*Keyring, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -105,8 +106,8 @@ func Load(path string) (*Keyring, error) {
 const fileComment = "# Keys of a colaregistry deployment. The first one encrypts, every one decrypts.\n" +
 	"# Back this file up with the database: without it, webhook secrets are lost.\n"
 
-// Create writes a key file with one new key, readable by its owner only, and syncs it to disk. The file appears under its name
-// when it is complete. The error wraps fs.ErrExist when there is a file already.
+// Create writes a key file with one new key, readable by its owner only, and syncs it to disk. The
+// file appears under its name once it is complete. The error wraps fs.ErrExist if the file exists.
 func Create(path string) error {
 	// Unlike a rename, a link never replaces a file.
 	if err := write(path, fileComment+NewKey()+"\n", os.Link); err != nil {
@@ -135,7 +136,7 @@ func AddFirst(path string) (ID, error) {
 	return k.keys[0].id, nil
 }
 
-// write writes a file under another name, syncs it, and has place give it its name.
+// write writes a temporary file, syncs it, and calls place to give it its name.
 func write(path, content string, place func(from, to string) error) error {
 	dir := filepath.Dir(path)
 	file, err := os.CreateTemp(dir, ".key-*") // mode 0600
@@ -161,7 +162,8 @@ func syncDir(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// LoadOrCreate loads a key file, creating it first when there is none. Processes that start together agree on one key.
+// LoadOrCreate loads a key file and creates a missing one. Processes that start together agree on one
+// key.
 func LoadOrCreate(path string) (*Keyring, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := Create(path); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -171,7 +173,7 @@ func LoadOrCreate(path string) (*Keyring, error) {
 	return Load(path)
 }
 
-// IDs returns the ids of the keys, the sealing one first.
+// IDs returns the IDs of the keys, the sealing key first.
 func (k *Keyring) IDs() []ID {
 	ids := make([]ID, len(k.keys))
 	for i, key := range k.keys {
@@ -180,14 +182,14 @@ func (k *Keyring) IDs() []ID {
 	return ids
 }
 
-// Box seals and opens secrets of one purpose. Its methods may be called concurrently.
+// Box seals and opens secrets of one purpose. It is safe for concurrent use.
 type Box struct {
 	first ID
 	aeads map[ID]cipher.AEAD
 }
 
-// Box returns the box of a purpose. Each purpose has encryption keys of its own, derived from those of the keyring, so what
-// was sealed for one purpose cannot be opened for another.
+// Box returns the box of a purpose. Each purpose has its own encryption keys, derived from those of the
+// keyring, so data sealed for one purpose can't be opened for another.
 func (k *Keyring) Box(purpose string) *Box {
 	b := &Box{first: k.keys[0].id, aeads: make(map[ID]cipher.AEAD, len(k.keys))}
 	for _, key := range k.keys {
@@ -199,28 +201,28 @@ func (k *Keyring) Box(purpose string) *Box {
 func newAEAD(secret []byte, purpose string) cipher.AEAD {
 	derived, err := hkdf.Key(sha256.New, secret, nil, purpose, keySize)
 	if err != nil {
-		panic(err) // only for a length that SHA-256 cannot give
+		panic(err) // only for a length beyond HKDF's limit
 	}
 	block, err := aes.NewCipher(derived)
 	if err != nil {
-		panic(err) // only for a length that AES does not have
+		panic(err) // only for an invalid key length
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		panic(err) // only for a block size that GCM does not have
+		panic(err) // only for an invalid block size
 	}
 	return aead
 }
 
-// Seal encrypts a secret with AES-256-GCM under the first key. bound is data that Open must be given again, such as the id of
-// the row that holds the secret; it may be nil.
+// Seal encrypts a secret with AES-256-GCM under the first key. bound is additional data that must be
+// passed to Open again, such as the ID of the row that stores the secret; it may be nil.
 func (b *Box) Seal(secret, bound []byte) []byte {
 	sealed := append(make([]byte, 0, header+len(secret)+b.aeads[b.first].Overhead()), sealedVersion)
 	sealed = append(sealed, b.first[:]...)
 	return b.aeads[b.first].Seal(sealed, nil, secret, bound)
 }
 
-// Open decrypts what Seal returned. It fails with ErrUnknownKey or ErrDamaged.
+// Open decrypts sealed data. It fails with ErrUnknownKey or ErrDamaged.
 func (b *Box) Open(sealed, bound []byte) ([]byte, error) {
 	id, ok := KeyOf(sealed)
 	if !ok {
@@ -237,13 +239,13 @@ func (b *Box) Open(sealed, bound []byte) ([]byte, error) {
 	return secret, nil
 }
 
-// Current reports whether something was sealed under the first key, so that a rotation can leave it as it is.
+// Current reports whether data was sealed under the first key, so that a rotation can skip it.
 func (b *Box) Current(sealed []byte) bool {
 	id, ok := KeyOf(sealed)
 	return ok && id == b.first
 }
 
-// KeyOf returns the id of the key that something was sealed under; ok is false for what is not sealed data.
+// KeyOf returns the ID of the key that sealed the data; ok is false if it is not sealed data.
 func KeyOf(sealed []byte) (id ID, ok bool) {
 	if len(sealed) < header || !bytes.HasPrefix(sealed, []byte{sealedVersion}) {
 		return id, false

@@ -28,8 +28,8 @@ var build struct {
 	err  error
 }
 
-// Main runs the tests and deletes the compiled program afterwards. TestMain of a package that uses Start or Run calls it:
-// os.Exit(program.Main(m.Run)).
+// Main runs the tests and deletes the compiled program afterwards. Packages that use Start or Run call
+// it from TestMain: os.Exit(program.Main(m.Run)).
 func Main(run func() int) int {
 	defer func() { os.RemoveAll(build.dir) }()
 	return run()
@@ -92,7 +92,7 @@ func Start(t testing.TB, o Options) *Server {
 	return s
 }
 
-// Launch starts a server without waiting for it, for tests of a start that fails or takes long.
+// Launch starts a server without waiting for it, for tests of starts that fail or take long.
 func Launch(t testing.TB, o Options) *Server {
 	t.Helper()
 	if o.Address == "" {
@@ -120,7 +120,7 @@ func Launch(t testing.TB, o Options) *Server {
 	return s
 }
 
-// storeFlags tell a command where the server's data is.
+// storeFlags returns the flags that name the server's data.
 func (s *Server) storeFlags() []string {
 	flags := []string{"--data-dir", s.Dir}
 	if s.options.DatabaseURL != "" {
@@ -129,7 +129,8 @@ func (s *Server) storeFlags() []string {
 	return flags
 }
 
-// keyFile returns the key file of a server on a database URL; it is empty where the server creates its own or has none.
+// keyFile returns the key file of a server with a database URL; it is empty if the server creates its
+// own or has none.
 func (s *Server) keyFile() string {
 	if s.options.DatabaseURL == "" || s.options.NoKeyFile {
 		return ""
@@ -148,7 +149,8 @@ func (s *Server) Stop() {
 	s.daemon = nil
 }
 
-// ExitError waits until a launched server exits by itself, and returns its error. The test fails if it keeps running.
+// ExitError waits until a launched server exits on its own, and returns its error. The test fails if
+// it keeps running.
 func (s *Server) ExitError() error {
 	s.t.Helper()
 	select {
@@ -164,10 +166,10 @@ func (s *Server) ExitError() error {
 	return errors.New(err.Error() + "\n" + s.Log())
 }
 
-// Output returns everything the server has written to standard output.
+// Output returns the standard output of the server so far.
 func (s *Server) Output() string { return s.out.String() }
 
-// Log returns everything the server has written to standard error.
+// Log returns the standard error of the server so far.
 func (s *Server) Log() string { return s.log.String() }
 
 // AwaitOutput waits until the server has written text to standard output.
@@ -207,7 +209,7 @@ func (s *Server) Try(args ...string) (string, error) {
 	return strings.TrimSpace(out), nil
 }
 
-// output collects what a child process writes.
+// output collects the output of a child process.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer

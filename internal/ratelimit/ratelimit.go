@@ -1,4 +1,4 @@
-// Package ratelimit limits how often each of many keys may do something, in bounded memory.
+// Package ratelimit provides per-key token buckets in bounded memory.
 package ratelimit
 
 import (
@@ -18,8 +18,9 @@ type Limiter[K comparable] struct {
 	buckets *lru.Cache[K, *rate.Limiter]
 }
 
-// New returns a Limiter whose buckets hold burst tokens and regain one every so often. It remembers at most keys
-// buckets, all of which must be positive; beyond that, the key used longest ago starts over with a full bucket.
+// New returns a Limiter whose buckets have burst tokens and regain one per interval. It stores at most
+// the given number of buckets; beyond that, the least recently used key starts over with a full one.
+// All arguments must be positive.
 func New[K comparable](burst int, every time.Duration, keys int, now cola.Clock) *Limiter[K] {
 	buckets, err := lru.New[K, *rate.Limiter](keys)
 	if err != nil {
@@ -28,8 +29,8 @@ func New[K comparable](burst int, every time.Duration, keys int, now cola.Clock)
 	return &Limiter[K]{every: rate.Every(every), burst: burst, now: now, buckets: buckets}
 }
 
-// Take takes n tokens from a key's bucket and returns 0, or takes none and returns how long until it holds n. n must not
-// exceed the burst.
+// Take takes n tokens from a key's bucket and returns 0. If the bucket has fewer, Take leaves it
+// unchanged and returns how long to wait for n. n must not exceed the burst.
 func (l *Limiter[K]) Take(key K, n int) (wait time.Duration) {
 	now := l.now()
 	spent := l.bucket(key).ReserveN(now, n)

@@ -1,8 +1,8 @@
-// Package security records security events: credentials that failed, were made, changed or revoked. Each is a line of the
-// log with event=security, and a count. No event holds a secret, a token or an email address.
+// Package security records security events: failed, created, changed and revoked credentials. Each is a log line with
+// event=security, and a count. Events contain no secrets, tokens or email addresses.
 //
-// Failed credentials are summed up in one line a minute, so that a flood does not fill the log, and limited by client
-// address. The limit only ever refuses credentials that are already known to be wrong: addresses are shared.
+// Failed credentials are summarized in one line a minute, so that a flood does not fill the log, and limited by client
+// address. Because addresses are shared, the limit applies only to credentials that are already known to be wrong.
 package security
 
 import (
@@ -18,30 +18,30 @@ import (
 // Kind is a kind of event.
 type Kind string
 
-// The kinds of event.
+// Kinds of events.
 const (
-	FailedCredential Kind = "failed_credential" // a credential was sent that proves nothing
+	FailedCredential Kind = "failed_credential" // an invalid credential was sent
 	NewIdentity      Kind = "new_identity"      // an issuer's identity got an account
-	NewKey           Kind = "new_key"           // an API key was made
+	NewKey           Kind = "new_key"           // an API key was created
 	RevokedKey       Kind = "revoked_key"       // an API key was revoked
-	NewSignIn        Kind = "new_sign_in"       // a browser was signed in
+	NewSignIn        Kind = "new_sign_in"       // a browser signed in
 	NewConnection    Kind = "new_connection"    // an app acted for an account for the first time
-	ChangedScope     Kind = "changed_scope"     // an app came back with other scopes
+	ChangedScope     Kind = "changed_scope"     // an app came back with different scopes
 )
 
 func kinds() []Kind {
 	return []Kind{FailedCredential, NewIdentity, NewKey, RevokedKey, NewSignIn, NewConnection, ChangedScope}
 }
 
-// Options configure Events. All may be left out.
+// Options configure Events. All are optional.
 type Options struct {
 	Logger  *slog.Logger          // nil discards
-	Metrics prometheus.Registerer // gets the metrics, for one Events only; nil: not measured
+	Metrics prometheus.Registerer // for metrics, for one Events only; nil: no metrics
 	Now     cola.Clock            // nil: time.Now
 }
 
-// Events records security events. A nil *Events records nothing and limits nothing. It is safe for concurrent use. Run
-// must be called for failed credentials to be logged.
+// Events records security events. A nil *Events neither records nor limits. It is safe for concurrent
+// use. Failed credentials are logged only while Run runs.
 type Events struct {
 	log      *slog.Logger
 	counts   map[Kind]prometheus.Counter

@@ -16,28 +16,28 @@ import (
 )
 
 const (
-	// failuresPerMinute is how many wrong credentials an address may send before it is told to slow down.
+	// failuresPerMinute is how many invalid credentials an address may send before it is limited.
 	failuresPerMinute = 30
-	limitedAddresses  = 50_000 // that are remembered
-	// ReasonFailedCredentials is the reason, in the details of a quota_exceeded error, of a refusal by this limit.
+	limitedAddresses  = 50_000 // in memory
+	// ReasonFailedCredentials is the value of details.reason in a quota_exceeded error by this limit.
 	ReasonFailedCredentials = "failed_credentials"
 
 	reportEvery    = time.Minute
-	reportedMost   = 10_000 // addresses that are told apart in a report
-	busiestInLines = 5      // addresses that a report names
+	reportedMost   = 10_000 // distinct addresses in a report
+	busiestInLines = 5      // addresses named in a report
 )
 
-// Secret is what was sent that proves nothing.
+// Secret is a kind of invalid credential.
 type Secret string
 
-// The secrets that strangers can send.
+// Kinds of secrets.
 const (
 	Key          Secret = "key"
-	Token        Secret = "token" // of an app
+	Token        Secret = "token" // access token of an app
 	Session      Secret = "session"
 	SignInLink   Secret = "sign_in_link"
 	Feed         Secret = "feed"
-	Subscription Secret = "subscription" // the token of a link in an email
+	Subscription Secret = "subscription" // token of a link in an email
 )
 
 // failures counts failed credentials.
@@ -58,8 +58,8 @@ func newFailures(now cola.Clock) failures {
 	return failures{limit: limit, by: map[netip.Prefix]int{}, secrets: map[Secret]int{}}
 }
 
-// Failed records that a credential failed and returns the error that answers the request: refusal, or a 429 when too many
-// failed that came from its address.
+// Failed records a failed credential and returns the error for the response: refusal, or a 429 if its
+// address sent too many invalid ones.
 func (e *Events) Failed(ctx context.Context, s Secret, refusal error) error {
 	if e == nil {
 		return refusal
@@ -74,14 +74,14 @@ func (e *Events) Failed(ctx context.Context, s Secret, refusal error) error {
 	seconds := int64((wait + time.Second - 1) / time.Second)
 	return &cola.Error{
 		Code: cola.CodeQuotaExceeded,
-		Message: fmt.Sprintf("Too many invalid credentials were sent from this address. Check the credential and try again in %d seconds. "+
+		Message: fmt.Sprintf("Too many invalid credentials from this address. Check the credential and try again in %d seconds. "+
 			"Valid credentials are accepted at any time.", seconds),
 		Details:    map[string]any{"reason": ReasonFailedCredentials, "retry_after": seconds},
 		RetryAfter: wait,
 	}
 }
 
-// network returns what is limited as one: an IPv4 address, or the /64 that a single host has of IPv6.
+// network returns the unit that is limited: an IPv4 address, or the /64 of an IPv6 host.
 func network(client netip.Addr) netip.Prefix {
 	bits := client.BitLen()
 	if client.Is6() {
@@ -101,7 +101,7 @@ func (f *failures) note(from netip.Prefix, s Secret) {
 	}
 }
 
-// Run logs failed credentials once a minute until the context ends, and then what is left.
+// Run logs failed credentials once a minute and when the context ends.
 func (e *Events) Run(ctx context.Context) {
 	every := time.NewTicker(reportEvery)
 	defer every.Stop()
@@ -116,7 +116,7 @@ func (e *Events) Run(ctx context.Context) {
 	}
 }
 
-// report logs the credentials that failed since the last report, if any.
+// report logs the failed credentials since the last report, if any.
 func (e *Events) report(ctx context.Context) {
 	f := &e.failures
 	f.mu.Lock()

@@ -1,6 +1,6 @@
-// Package strictjson reads JSON from strangers without losing anything: duplicate names stay visible, names are case
-// sensitive, and size is bounded before anything is decoded. encoding/json takes the last of two equal names in any
-// letter case, so two readers of the same bytes could disagree.
+// Package strictjson reads untrusted JSON: it preserves duplicate names, treats names as case sensitive, and checks the
+// size before decoding. encoding/json ignores letter case and takes the last of two equal names, so two readers of the
+// same bytes could disagree.
 package strictjson
 
 import (
@@ -11,18 +11,18 @@ import (
 	"unicode/utf8"
 )
 
-// MaxValues is the most values that callers accept in one document from a stranger. Decoding takes about 4 µs a value.
+// MaxValues is the usual limit on values in an untrusted document. Decoding takes about 4 µs per value.
 const MaxValues = 2_000
 
-// Why Bounded refuses a document.
+// Errors of Bounded.
 var (
 	ErrDepth  = errors.New("nested too deeply")
 	ErrValues = errors.New("too many values")
 )
 
-// Bounded returns ErrDepth if b nests objects and arrays deeper than depth levels, and ErrValues if it holds more than
-// values members and elements. It stops at the first value too many and decodes nothing, so a hostile document costs no
-// more than its allowed part. Text that is not JSON may pass: see Valid.
+// Bounded returns ErrDepth if b nests objects and arrays deeper than depth levels, and ErrValues if it has more than
+// the given number of members and elements. It does not decode, and stops at the first excess value, so a hostile
+// document costs no more than an allowed one. Invalid JSON may pass; see Valid.
 func Bounded(b []byte, depth, values int) error {
 	level, seen := 0, 0
 	for i := 0; i < len(b); i++ {
@@ -37,7 +37,7 @@ func Bounded(b []byte, depth, values int) error {
 		case '}', ']':
 			level--
 			continue
-		case ',': // each value but the first of its object or array follows a comma
+		case ',': // every value except the first of an object or array follows a comma
 		default:
 			continue
 		}
@@ -48,7 +48,8 @@ func Bounded(b []byte, depth, values int) error {
 	return nil
 }
 
-// endOfString returns the index of the quote that ends the string starting at i, or at least len(b) if there is none.
+// endOfString returns the index of the closing quote of the string that starts at i, or at least len(b)
+// if it is missing.
 func endOfString(b []byte, i int) int {
 	for i++; i < len(b) && b[i] != '"'; i++ {
 		if b[i] == '\\' {

@@ -21,7 +21,7 @@ func (r receiver) Send(_ context.Context, m alerts.Message) alerts.Sent {
 	return sent
 }
 
-// Endpoint makes a webhook whose endpoint has confirmed, for all searches of an account, and returns its UUID.
+// Endpoint creates a confirmed webhook for all searches of an account and returns its UUID.
 func (r *Registry) Endpoint(t testing.TB, account cola.AccountID, address string) string {
 	t.Helper()
 	made, err := r.Store.CreateDestination(t.Context(), store.NewDestination{
@@ -33,7 +33,7 @@ func (r *Registry) Endpoint(t testing.TB, account cola.AccountID, address string
 	return made.UUID
 }
 
-// Code returns the code of the latest challenge that an endpoint was sent.
+// Code returns the code of the latest challenge of an endpoint.
 func (r *Registry) Code(t testing.TB, account cola.AccountID, destination string) string {
 	t.Helper()
 	d, err := r.Store.Destination(t.Context(), account, destination)

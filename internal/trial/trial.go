@@ -38,7 +38,7 @@ const labels = 300
 type Registry struct {
 	*registry.Service
 	Store store.Store
-	Vault *vault.Vault // seals what the store keeps
+	Vault *vault.Vault // encrypts stored secrets
 
 	clock atomic.Int64
 }

@@ -1,14 +1,14 @@
-// Package vault seals what the database must not hold in clear, and makes the links in email.
+// Package vault encrypts secrets for the database and creates the tokens of links in email.
 //
 // A sealed text names its key:
 //
 //	sealed:1f2e3d4c:AR8uPUw…
 //
-// so that a query can count by key, and a deployment can tell that a key is missing before it needs it. Each text is bound to
-// its purpose and to the destination it belongs to: moved to another row, it does not open.
+// so that a query can count secrets by key, and a start can detect a missing key. Each text is bound to its purpose and
+// its destination: it does not open in another row.
 //
-// Links in email are not stored at all. Their token is the sealed identity of the destination, so they work as long as the
-// key that made them is in the key file.
+// Links in email are not stored. Their token is the sealed identity of the destination, so they work as long as the key
+// that sealed them is in the key file.
 package vault
 
 import (
@@ -26,13 +26,13 @@ import (
 	"github.com/colaregistry/colaregistry/internal/keyring"
 )
 
-// Prefix starts every sealed text. The key's id and a colon follow.
+// Prefix starts every sealed text. The key ID and a colon follow.
 const Prefix = "sealed:"
 
-// reloadEvery bounds how often the key file is read again: anyone can send a link that names an unknown key.
+// reloadEvery limits how often the key file is reloaded: anyone can send a link that names an unknown key.
 const reloadEvery = time.Second
 
-// Purpose says what a text is for. What was sealed for one purpose does not open for another.
+// Purpose is the use of a text. A text sealed for one purpose does not open for another.
 type Purpose string
 
 // The purposes.
@@ -48,8 +48,8 @@ const (
 type Options struct {
 	Keys *keyring.Keyring
 
-	// Reload reads the key file again. It is called when something was sealed under a key that Keys lacks, so that a process
-	// learns of a key that was added after it started. Nil: keys never change.
+	// Reload reads the key file again. It is called for data sealed under an unknown key, so that a process finds a key
+	// that was added after it started. Nil: keys never change.
 	Reload func() (*keyring.Keyring, error)
 	Now    func() time.Time // nil: time.Now
 }
@@ -75,7 +75,7 @@ func New(o Options) *Vault {
 	return v
 }
 
-// use makes keys the current ones. The lock is held, unless v is new.
+// use replaces the keys. The caller holds the lock, unless v is new.
 func (v *Vault) use(keys *keyring.Keyring) {
 	v.keys, v.boxes = keys, map[Purpose]*keyring.Box{}
 	for _, p := range []Purpose{Secret, Challenge, link, check} {
@@ -83,7 +83,7 @@ func (v *Vault) use(keys *keyring.Keyring) {
 	}
 }
 
-// KeyIDs returns the ids of the keys in hexadecimal, the sealing one first.
+// KeyIDs returns the IDs of the keys in hexadecimal, the sealing key first.
 func (v *Vault) KeyIDs() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -94,10 +94,10 @@ func (v *Vault) KeyIDs() []string {
 	return ids
 }
 
-// Current returns what starts every text that is sealed under the first key.
+// Current returns the prefix of texts sealed under the first key.
 func (v *Vault) Current() string { return Prefix + v.KeyIDs()[0] + ":" }
 
-// IsSealed reports whether a text is sealed. Earlier versions of the program stored secrets in clear.
+// IsSealed reports whether a text is sealed. Earlier versions stored secrets in clear text.
 func IsSealed(text string) bool { return strings.HasPrefix(text, Prefix) }
 
 func (v *Vault) box(p Purpose) *keyring.Box {
@@ -106,15 +106,15 @@ func (v *Vault) box(p Purpose) *keyring.Box {
 	return v.boxes[p]
 }
 
-// Seal encrypts a text of a destination, named by its UUID, under the first key.
+// Seal encrypts a text of a destination, given by its UUID, under the first key.
 func (v *Vault) Seal(p Purpose, destination, text string) string {
 	sealed := v.box(p).Seal([]byte(text), []byte(destination))
 	id, _ := keyring.KeyOf(sealed)
 	return Prefix + id.String() + ":" + base64.RawURLEncoding.EncodeToString(sealed)
 }
 
-// Open returns a text that Seal sealed for the same purpose and destination. A text in clear, from an earlier version, is
-// returned as it is. The error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
+// Open decrypts a text sealed for the same purpose and destination. It returns a clear text from an
+// earlier version unchanged. The error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
 func (v *Vault) Open(p Purpose, destination, kept string) (string, error) {
 	if !IsSealed(kept) {
 		return kept, nil
@@ -131,7 +131,7 @@ func (v *Vault) Open(p Purpose, destination, kept string) (string, error) {
 	return string(text), nil
 }
 
-// open opens sealed data, reading the key file again when it names an unknown key.
+// open decrypts sealed data. If the key is unknown, it reloads the key file.
 func (v *Vault) open(p Purpose, sealed, bound []byte) ([]byte, error) {
 	text, err := v.box(p).Open(sealed, bound)
 	if errors.Is(err, keyring.ErrUnknownKey) && v.reloaded() {
@@ -140,7 +140,8 @@ func (v *Vault) open(p Purpose, sealed, bound []byte) ([]byte, error) {
 	return text, err
 }
 
-// reloaded reads the key file again and reports whether it could. A broken file leaves the keys as they are.
+// reloaded reloads the key file and reports whether it succeeded. A broken file leaves the keys
+// unchanged.
 func (v *Vault) reloaded() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -157,7 +158,7 @@ func (v *Vault) reloaded() bool {
 	return true
 }
 
-// Reseal returns a text of a destination sealed under the first key, whatever sealed it before.
+// Reseal returns a text of a destination sealed under the first key.
 func (v *Vault) Reseal(p Purpose, destination, kept string) (string, error) {
 	text, err := v.Open(p, destination, kept)
 	if err != nil {
@@ -166,16 +167,16 @@ func (v *Vault) Reseal(p Purpose, destination, kept string) (string, error) {
 	return v.Seal(p, destination, text), nil
 }
 
-// NewCheck returns a value to keep in the database, by which later starts recognise the keys.
+// NewCheck returns a check value for the database, by which later starts recognize the keys.
 func (v *Vault) NewCheck() string { return v.Seal(check, "", "colaregistry") }
 
-// VerifyCheck fails unless the key that made a check value is among the keys.
+// VerifyCheck fails unless the keys include the one that sealed the check value.
 func (v *Vault) VerifyCheck(kept string) error {
 	_, err := v.Open(check, "", kept)
 	return err
 }
 
-// KeyOf returns the id of the key that a text is sealed under, in hexadecimal; it is empty for a text in clear.
+// KeyOf returns the ID of the key that sealed a text, in hexadecimal; "" for a clear text.
 func KeyOf(kept string) string {
 	if !IsSealed(kept) {
 		return ""
@@ -184,10 +185,11 @@ func KeyOf(kept string) string {
 	return id
 }
 
-// linkSize is the length of what a link holds: an account's id and a destination's UUID.
+// linkSize is the length of a link's content: an account ID and a destination's UUID.
 const linkSize = 8 + 16
 
-// Link returns a token for links in email about a destination. Every call returns another one, and all of them work.
+// Link returns a token for links in email about a destination. Every call returns a different token;
+// all of them are valid.
 func (v *Vault) Link(account cola.AccountID, destination string) (string, error) {
 	id, err := uuid.Parse(destination)
 	if err != nil {
@@ -197,10 +199,10 @@ func (v *Vault) Link(account cola.AccountID, destination string) (string, error)
 	return base64.RawURLEncoding.EncodeToString(v.box(link).Seal(append(about, id[:]...), nil)), nil
 }
 
-// OpenLink returns what the token of a link is about. ok is false for a token that Link did not make.
+// OpenLink returns the account and the destination of a link's token. ok is false for a forged token.
 func (v *Vault) OpenLink(token string) (account cola.AccountID, destination string, ok bool) {
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || strings.ContainsAny(token, "\r\n") { // which the decoder skips
+	if err != nil || strings.ContainsAny(token, "\r\n") { // the decoder would skip these
 		return 0, "", false
 	}
 	about, err := v.open(link, sealed, nil)

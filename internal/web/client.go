@@ -8,19 +8,19 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Proxies are the networks whose X-Forwarded-For headers are believed.
+// Proxies are the networks whose X-Forwarded-For headers are trusted.
 type Proxies []netip.Prefix
 
-// Identify puts the address of each request's client into its context: see cola.ClientFrom.
+// Identify adds the client address to the context of each request; see cola.ClientFrom.
 func (p Proxies) Identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(cola.WithClient(r.Context(), p.client(r))))
 	})
 }
 
-// client returns the peer's address. Behind trusted proxies that is the rightmost address in X-Forwarded-For that is not
-// a trusted proxy's: each proxy appends the peer it saw, and whatever stands to the left of that, a client may have made
-// up. Where an entry is no address, the proxy that reported it is the client.
+// client returns the client address: the peer or, behind trusted proxies, the rightmost address in
+// X-Forwarded-For that is not a trusted proxy's. Each proxy appends its peer, so a client may have forged
+// everything further left. If an entry is not an address, the proxy that reported it is the client.
 func (p Proxies) client(r *http.Request) netip.Addr {
 	client, ok := parseAddress(r.RemoteAddr)
 	lines := r.Header.Values("X-Forwarded-For")
@@ -37,7 +37,7 @@ func (p Proxies) client(r *http.Request) netip.Addr {
 	return client
 }
 
-// lastEntry cuts the last entry off a comma-separated list; more reports whether others are left.
+// lastEntry splits the last entry off a comma-separated list; more reports whether others are left.
 func lastEntry(list string) (entry, rest string, more bool) {
 	comma := strings.LastIndexByte(list, ',')
 	if comma < 0 {
@@ -55,7 +55,7 @@ func (p Proxies) trusts(address netip.Addr) bool {
 	return false
 }
 
-// parseAddress reads an IP address, which may have a port.
+// parseAddress parses an IP address with an optional port.
 func parseAddress(text string) (netip.Addr, bool) {
 	text = strings.TrimSpace(text)
 	if withPort, err := netip.ParseAddrPort(text); err == nil {

@@ -50,7 +50,7 @@ type ErrorBody struct {
 type ErrorInfo struct {
 	Code    cola.Code      `json:"code" enum:"unauthorized,not_found,quota_exceeded,validation_error,insufficient_scope,search_too_broad,watchlist_limit_reached,idempotency_key_reused,method_not_allowed,request_timeout,payload_too_large,unsupported_media_type,forbidden,account_suspended,destination_limit_reached,destination_exists,not_active,internal_error,unavailable" doc:"Kind of error, for programs." example:"validation_error"`
 	Message string         `json:"message" doc:"What was wrong and what to do, for people." example:"Invalid parameters: per_page. See details for what each accepts."`
-	Details map[string]any `json:"details" doc:"More on the error; may be empty. A validation_error has an array of messages under each parameter's name. A quota_exceeded has reason: detail_views, list_records, burst, messages (at /mcp), failed_credentials, requests (of one feed or emailed link) or confirmations. An internal_error has request_id."`
+	Details map[string]any `json:"details" doc:"More on the error; may be empty. A validation_error has an array of messages under each parameter's name. A quota_exceeded has reason: detail_views, list_records, burst, messages (at /mcp), failed_credentials, requests (of a feed or emailed link), confirmations or manual_runs. An internal_error has request_id."`
 }
 
 // Envelope renders an error that is safe to show.

@@ -39,7 +39,7 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	WriteJSON(w, StatusOf(shown.Code), b)
 }
 
-// PrepareFailure sets the headers of an error that is safe to show, whatever form its body takes.
+// PrepareFailure sets the headers of an error that is safe to show, for a body in any format.
 func PrepareFailure(w http.ResponseWriter, r *http.Request, shown *cola.Error) {
 	h := w.Header()
 	h.Set("Cache-Control", "private, no-store")
