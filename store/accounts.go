@@ -10,7 +10,7 @@ import (
 // Account is who pays and is metered.
 type Account struct {
 	ID        cola.AccountID
-	Email     string // unique without regard to ASCII letter case; or the Name of an identity
+	Email     string // unique regardless of ASCII letter case; or the Name of an identity
 	Tier      cola.Tier
 	CreatedAt time.Time // UTC, whole microseconds
 
@@ -18,7 +18,7 @@ type Account struct {
 	SuspendedBecause string    // for the account holder to read
 	ActiveLimit      int       // searches that may run by themselves
 
-	NewIdentity bool // set by AccountOf alone: this call gave the identity its account
+	NewIdentity bool // set only by AccountOf: the call linked a new identity
 }
 
 // noReason is told where nobody has written down why an account is suspended.
@@ -37,8 +37,8 @@ func (a Account) Suspended() string {
 
 // Accounts keeps accounts.
 type Accounts interface {
-	// CreateAccount creates an account. It fails with ErrExists when another one has the email
-	// address, and with ErrMalformed when CheckEmail rejects the address.
+	// CreateAccount creates an account. It fails with ErrExists if another account has the email
+	// address, and with ErrMalformed if CheckEmail rejects it.
 	CreateAccount(ctx context.Context, email string, tier cola.Tier) (Account, error)
 	// Account returns the account with an id, or ErrNotFound.
 	Account(ctx context.Context, id cola.AccountID) (Account, error)

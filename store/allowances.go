@@ -6,10 +6,10 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Allowance is something that an account gets for free, up to a limit on each UTC day.
+// Allowance is a free use of the service with a limit per account and UTC day.
 //
-// Counts are exact under concurrency, across processes. They outlive what they were used for: deleting a search or a run
-// gives nothing back. Days before yesterday are forgotten.
+// Counts are exact, even across processes. Deleting a search or a run does not reduce them. Counts of
+// days before yesterday are deleted.
 type Allowance string
 
 // The allowances.
@@ -19,10 +19,10 @@ const (
 	AllowPreviewLabels Allowance = "preview_labels" // counted by Allowances.NamePreviewLabels
 )
 
-// Allowances counts what previews of saved searches name.
+// Allowances counts the labels that previews of saved searches name.
 type Allowances interface {
-	// NamePreviewLabels returns the labels, of those given and in their order, that a preview may name to an account on a
-	// day: labels that were named to the account that day already, and new ones while fewer than limit distinct labels were
-	// named. It records the new ones. It writes nothing when there are none.
+	// NamePreviewLabels returns the given labels that a preview may name to an account on a day, in order: labels that
+	// were already named to the account that day, and new ones up to limit distinct labels. It records the new ones and
+	// does not write if there are none.
 	NamePreviewLabels(ctx context.Context, account cola.AccountID, day cola.Date, labels []cola.TTBID, limit int) ([]cola.TTBID, error)
 }

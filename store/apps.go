@@ -29,11 +29,11 @@ func IsIdentityName(email string) bool {
 // identities.
 type Identities interface {
 	// AccountOf returns the account of an identity. A new identity gets the account with the
-	// verified email address, in any ASCII letter case, or a new account on the free tier, in one
-	// transaction: concurrent calls, in any process, create one account. verified is empty when the
-	// issuer vouches for no address, or for none that may link to an account; a new account is then
-	// named by Identity.Name. Such an account takes a verified address later, unless another
-	// account has it. It fails with ErrMalformed when Check does.
+	// verified email address, in any ASCII letter case, or a new account on the free tier. Concurrent
+	// calls, in any process, create only one account. verified is empty if the issuer verified no
+	// address that may link; a new account is then named by Identity.Name. Such an account takes a
+	// verified address later, unless another account has it. It fails with ErrMalformed if Check
+	// does.
 	AccountOf(ctx context.Context, who Identity, verified string) (Account, error)
 	// AddIdentity gives an identity to an account: AccountOf returns it from then on, whatever address comes with the identity.
 	// One that has another account leaves it, as it is and with all that it has. It is no error when it has this one. It fails with
@@ -89,16 +89,16 @@ type Link struct {
 	LastUsedAt time.Time    // zero when nothing was asked with it; may lag by a minute
 	RevokedAt  time.Time    // zero while it holds
 
-	Change LinkChange // set by Connect alone: what this call changed
+	Change LinkChange // set only by Connect: the change of that call
 }
 
-// LinkChange is what a connection changed.
+// LinkChange is a change of a link by Connect.
 type LinkChange string
 
-// The changes of a link.
+// Changes of a link.
 const (
 	LinkMade     LinkChange = "made"
-	LinkRescoped LinkChange = "rescoped" // it had other scopes
+	LinkRescoped LinkChange = "rescoped" // it had different scopes
 )
 
 // Effective returns the scopes that the latest token gave the link: those that it brought and the app may hold.

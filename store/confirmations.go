@@ -12,33 +12,35 @@ import (
 // AsksKept is for how long a store remembers that people were asked to confirm an address.
 const AsksKept = 25 * time.Hour
 
-// Ask asks the recipient of a destination to confirm it, unless that was done often enough. The owner of an email address gets an
+// Ask is a request to confirm a destination, subject to limits. The owner of an email address gets an
 // email, an endpoint a challenge.
 type Ask struct {
 	Due    time.Time // when the message is due
 	Limits AskLimits
 }
 
-// AskLimits bound how often recipients are asked: they may have nothing to do with us. They count over all processes, by the
-// store's clock. Requests still count when their destination is gone. Endpoints are counted by host.
+// AskLimits bound how often recipients are asked, since they may not know us. They apply over all
+// processes, by the store's clock. Requests count even if their destination was deleted. Endpoints are
+// counted by host.
 type AskLimits struct {
 	Again     time.Duration // window of ByBoth
 	ByBoth    int           // times an account may ask the same address or host; 0: once
 	Within    time.Duration // window of the other two, AsksKept at most
-	ByAccount int           // times an account may ask anyone, at least one
-	OfAddress int           // times an address or host may be asked for all accounts, at least one
+	ByAccount int           // times an account may ask any recipient, at least one
+	OfAddress int           // times an address or host may be asked by all accounts, at least one
 }
 
-// Recipient returns what requests to confirm a destination are counted by: its folded email address, or the host of its URL.
+// Recipient returns the key by which requests to confirm a destination are counted: its folded email
+// address, or the host of its URL.
 func Recipient(kind, address string) string {
 	if kind != cola.KindWebhook {
 		return cola.FoldAddress(kind, address)
 	}
-	host := address // a text that is no URL
+	host := address // not a URL
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
 		host = u.Hostname()
 	}
-	return "host " + strings.TrimSuffix(strings.ToLower(host), ".") // no email address has a space
+	return "host " + strings.TrimSuffix(strings.ToLower(host), ".") // email addresses have no space
 }
 
 // AskLimit says which of the AskLimits is meant.

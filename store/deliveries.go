@@ -17,8 +17,8 @@ type Deliveries interface {
 	// them, in any process, until the hold has passed on the database's clock. Deliveries that others hold are left out; so are, until they are
 	// not any more, those of suspended accounts, and runs for destinations that are not active. Fewer than limit mean that no more are due.
 	ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration) ([]DueDelivery, error)
-	// RunContent returns a run with its search and the labels that messages name: the first by id, as many as RecordRuns
-	// granted. All of it is as it is now, from one consistent state. ErrNotFound when there is no such run any more.
+	// RunContent returns the current state of a run, its search and the labels that messages name: the first by ID, as
+	// many as RecordRuns granted. It reads one consistent snapshot and fails with ErrNotFound if the run is gone.
 	RunContent(ctx context.Context, run int64) (RunContent, error)
 	// RecordAttempt notes an attempt of a delivery that was claimed, in one transaction: the attempt, the delivery's new state, what is
 	// known of its destination, and when it is paused with it, that its other deliveries are skipped and that the account is told, if it has an e-mail
@@ -70,7 +70,7 @@ type DueDelivery struct {
 	FirstAttemptAt time.Time // since it was made, or asked for again; zero when there was none
 }
 
-// RunContent is what a message about a run says.
+// RunContent is the content of a message about a run.
 type RunContent struct {
 	Account cola.AccountID
 	Search  cola.SavedSearch // without its addresses
@@ -90,6 +90,6 @@ type Attempt struct {
 	// Pause is the reason for which the destination is not sent to any more: cola.ReasonFailing pauses it, cola.ReasonGone
 	// disables it; empty: it stays as it is.
 	Pause string
-	// Verified says that an endpoint has answered its challenge, which makes it active.
+	// Verified is true if an endpoint answered its challenge, which makes it active.
 	Verified bool
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// SecretKind is a kind of secret that anyone can send.
+// SecretKind is a kind of secret in requests.
 type SecretKind string
 
-// The kinds of secret, with what names one in KnownSecrets. A hash stands for its bytes.
+// Kinds of secrets, with their names in KnownSecrets: the bytes of a hash, or a text.
 const (
 	SecretKey         SecretKind = "key"          // KeyHash
 	SecretSession     SecretKind = "session"      // name of a session
@@ -22,14 +22,14 @@ func SecretKinds() []SecretKind {
 	return []SecretKind{SecretKey, SecretSession, SecretSignInLink, SecretFeed, SecretDestination}
 }
 
-// SecretFinder finds out which of many secrets exist, at the cost of one query.
+// SecretFinder checks the existence of many secrets in one query.
 type SecretFinder interface {
-	// KnownSecrets returns those of the named secrets of a kind that have a row, in no order, whether they still hold or
-	// not. A name that cannot be kept has none.
+	// KnownSecrets returns the names of a kind that have a row, in no particular order, even if the secret is no longer
+	// valid. Names that cannot be stored have no row.
 	KnownSecrets(ctx context.Context, kind SecretKind, names []string) ([]string, error)
 }
 
-// KeepableTexts returns those of the texts that something can be kept under.
+// KeepableTexts returns the texts that can be stored.
 func KeepableTexts(texts []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return checkKeyText("name", text) != nil })
 }

@@ -190,7 +190,7 @@ type StoredAsked struct {
 type StoredRun struct {
 	Search int64
 	UpTo   cola.Revision // up to which it looked at arrivals; 0: not noted
-	Named  int           // labels that messages name, the first by id
+	Named  int           // how many labels messages name, the first by ID
 	cola.SavedSearchRun
 }
 

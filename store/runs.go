@@ -37,17 +37,17 @@ type Runs interface {
 	// program cannot read whole is returned too, with Fault saying why: it must not be run, and must not stop the others.
 	ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]DueSearch, error)
 
-	// RecordRuns records runs of claimed searches and lets the searches go. Each run is one transaction: the run, the matches
-	// that no earlier run of the search has, how many labels messages may name, the new mark, and when the search is due next.
+	// RecordRuns records runs of claimed searches and releases the searches. Each run is one transaction: the run, its new
+	// matches, how many labels messages may name, the new mark, and the next due time.
 	//
-	// A run is left out, whole, when its search was changed, deleted, let go, recorded or taken over after it was claimed, or
-	// when the revision of its new mark is not in the database's past (see HasRevision). A hold that has passed still counts
-	// while nobody has taken it over.
+	// A run is skipped entirely if its search was changed, deleted, released, recorded or taken over after the claim, or
+	// if the revision of its new mark is not in the database's past (see HasRevision). An expired hold still counts until
+	// another process takes it over.
 	//
-	// Labels that messages may name are counted as AllowMessageLabels of the account, on the UTC day of the run.
+	// Labels that messages may name count against AllowMessageLabels of the account, on the UTC day of the run.
 	//
-	// The outcomes are in the order of the runs. On an error they are those that are known, of the first runs; runs that were
-	// recorded without a known outcome are not recorded again.
+	// The outcomes are in the order of the runs. On an error, they are the known outcomes of the first runs; retrying does
+	// not record a run twice.
 	RecordRuns(ctx context.Context, runs []RunRecord) ([]RunOutcome, error)
 
 	// PutOff notes that a search that was claimed could not be run, and holds it on, for what wait says of how many times in a row that has
@@ -63,12 +63,12 @@ type Runs interface {
 	// keep up. Those that are paused for a reason of their account's do not count. It returns the zero time when none is due ever.
 	NextDue(ctx context.Context) (time.Time, error)
 
-	// AskRun makes an account's search due at an instant, with or without a schedule, and returns it without its addresses. The
-	// next run puts it back to its schedule. Nothing changes, and nothing is counted, when the search is due already or is
-	// being run. Else the run is counted as AllowManualRuns, on the UTC day of the instant.
+	// AskRun makes an account's search due at an instant, with or without a schedule, and returns it without its addresses.
+	// The next run returns it to its schedule. The run counts against AllowManualRuns on the UTC day of the instant. If
+	// the search is already due or running, AskRun has no effect.
 	//
-	// It fails with ErrNotFound when the account has no such search, with ErrNotActive when the search is paused for a reason
-	// of the account's, and with ErrLimit, as a LimitError, when limit runs were counted that day.
+	// It fails with ErrNotFound if the account has no such search, with ErrNotActive if the search was paused because of
+	// the account, and with ErrLimit, as a LimitError, if limit runs were counted that day.
 	AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time, limit int) (cola.SavedSearch, error)
 
 	// RunsOf returns a page of an account's search's runs, newest first, and how many there are; ErrNotFound when there is no
@@ -122,9 +122,9 @@ type RunRecord struct {
 	From, To cola.Date      // approval dates of its window, inclusive
 	Matches  []RunMatch
 
-	Manual            bool // somebody asked for it
-	MaxNamed          int  // labels that messages about it may name
-	MaxNamedOfAccount int  // labels that messages about all runs of its account on its UTC day may name
+	Manual            bool // requested by the account
+	MaxNamed          int  // most labels that messages about it may name
+	MaxNamedOfAccount int  // most labels that messages about all runs of its account on its UTC day may name
 }
 
 // RunMatch is a label that a run found.

@@ -2,28 +2,27 @@ package store
 
 import "context"
 
-// SealedSecrets keeps what package vault sealed: the secrets of webhooks, those they replaced, and challenges. The store never sees them in
-// clear, except those that an earlier version of the program wrote.
+// SealedSecrets stores secrets sealed by package vault: current and replaced webhook secrets, and
+// challenges. The store never sees them in clear text, except for those from an earlier version.
 type SealedSecrets interface {
-	// KeyCheck returns the value by which starts recognize the keys. Unless there is one, it stores first: processes that start
-	// together agree on one. With an empty first it only reads; the value is empty when there is none.
+	// KeyCheck returns the check value by which the server recognizes its keys. If there is none, it stores first, so
+	// processes that start together agree on one value. With an empty first it only reads.
 	KeyCheck(ctx context.Context, first string) (string, error)
-	// ReplaceKeyCheck stores another value.
+	// ReplaceKeyCheck replaces the check value.
 	ReplaceKeyCheck(ctx context.Context, check string) error
-	// SecretKeys counts the stored secrets by the id of the key that sealed them; those in clear count under "".
+	// SecretKeys counts the stored secrets by the ID of the key that sealed them, and clear-text ones under "".
 	SecretKeys(ctx context.Context) (map[string]int, error)
-	// RewriteSecrets calls rewrite with every secret that does not start with but, and stores what it returns. It returns how many
-	// were changed; an empty text forgets a secret. It works through the destinations in short transactions that hold them, so it may run beside anything; rewrite
-	// must not block. On an error, what was rewritten before stays.
+	// RewriteSecrets calls rewrite for every secret without the prefix but, stores the result, and returns the number of
+	// changes. An empty result deletes the secret. It locks destinations in short transactions, so it may run at any time;
+	// rewrite must not block. After an error, earlier changes stay.
 	RewriteSecrets(ctx context.Context, but string, rewrite func(SealedSecret) (string, error)) (int, error)
-	// HashLinks replaces the tokens of links that an earlier version stored in clear by their SHA-256, and returns how many. It does
-	// nothing when there are none.
+	// HashLinks replaces clear-text tokens of links, from an earlier version, with their SHA-256, and returns their number.
 	HashLinks(ctx context.Context) (int, error)
 }
 
 // SealedSecret is a stored secret.
 type SealedSecret struct {
 	Destination string // UUID
-	Challenge   bool   // it is a challenge, not a secret that webhooks are signed with
+	Challenge   bool   // it is a challenge, not a signing secret
 	Text        string
 }

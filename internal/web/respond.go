@@ -32,7 +32,7 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	PrepareFailure(w, r, shown)
 	b, err := cola.AppendJSON(nil, Envelope(shown))
 	if err != nil {
-		// The details hold what JSON cannot say. The error itself is still told.
+		// The details are not valid JSON. Send the error without them.
 		event.Fault = errors.Join(event.Fault, err)
 		b, _ = cola.AppendJSON(nil, Envelope(&cola.Error{Code: shown.Code, Message: shown.Message}))
 	}

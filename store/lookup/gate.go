@@ -16,14 +16,14 @@ const (
 	pace       = 10 * time.Millisecond // between the starts of two batches
 	batchMost  = 256
 	findWithin = 3 * time.Second // for one batch
-	foundMost  = 100_000         // secrets that are remembered; an entry is under 200 bytes
-	// voidFor is how long a secret counts as unknown that has a row and does not hold: an expired session, the feed of a
-	// suspended account. It bounds the queries that such a secret causes.
+	foundMost  = 100_000         // secrets in memory; an entry is under 200 bytes
+	// voidFor is how long an existing but invalid secret counts as unknown, such as an expired session or the feed of a
+	// suspended account. It bounds the queries for such a secret.
 	voidFor  = time.Second
 	voidMost = 10_000
 )
 
-// gate lets secrets of one kind through that exist.
+// gate admits existing secrets of one kind.
 type gate struct {
 	find           func(ctx context.Context, names []string) ([]string, error)
 	found          *lru.Cache[string, struct{}]
@@ -33,13 +33,13 @@ type gate struct {
 	mu      sync.Mutex
 	waiting []*question // in order of arrival
 	open    map[string]*question
-	running bool // a goroutine takes batches of what waits
+	running bool // a goroutine processes the queue
 }
 
-// question is a secret that the next batches ask about. Several requests may wait for its answer.
+// question is a secret to look up in a batch. Several requests may wait for its answer.
 type question struct {
 	name     string
-	askers   int // that still wait; guarded by the gate's mutex
+	askers   int // waiting requests; guarded by the gate's mutex
 	answered chan struct{}
 	err      error // nil: it exists. Set before answered is closed
 }
@@ -59,7 +59,8 @@ func cache[V any](size int) *lru.Cache[string, V] {
 	return c
 }
 
-// admit returns nil if a secret exists, ErrNotFound if it does not, and any other error if that could not be found out.
+// admit returns nil if a secret exists, ErrNotFound if it does not, and another error if the lookup
+// failed.
 func (g *gate) admit(ctx context.Context, name string) error {
 	if until, ok := g.voided.Get(name); ok && time.Now().Before(until) {
 		return store.ErrNotFound
@@ -79,14 +80,14 @@ func (g *gate) admit(ctx context.Context, name string) error {
 	}
 }
 
-// void makes a secret that exists and does not hold unknown for a moment.
+// void makes an existing but invalid secret count as unknown for voidFor.
 func (g *gate) void(name string) {
 	g.found.Remove(name)
 	g.voided.Add(name, time.Now().Add(voidFor))
 }
 
-// ask puts a question into the queue, unless it waits there already. A question that was sent to the database is not
-// joined: the secret may have been made since.
+// ask adds a question to the queue, or joins a queued one. It does not join a question that was already
+// sent to the database, because the secret may have been created since.
 func (g *gate) ask(name string) *question {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -104,7 +105,7 @@ func (g *gate) ask(name string) *question {
 	return q
 }
 
-// run asks batches until none waits.
+// run processes batches until the queue is empty.
 func (g *gate) run() {
 	for {
 		started := time.Now()
@@ -117,7 +118,8 @@ func (g *gate) run() {
 	}
 }
 
-// take removes the oldest questions from the queue, dropping those whose askers have gone; nil when none is left.
+// take removes the oldest questions from the queue and drops those without askers. It returns nil if the
+// queue is empty.
 func (g *gate) take() (batch []*question) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -133,7 +135,7 @@ func (g *gate) take() (batch []*question) {
 	return batch
 }
 
-// answer asks the database about a batch.
+// answer looks up a batch in the database.
 func (g *gate) answer(batch []*question) {
 	names := make([]string, len(batch))
 	for i, q := range batch {

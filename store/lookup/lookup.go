@@ -1,9 +1,9 @@
-// Package lookup bounds what wrong secrets cost the database.
+// Package lookup bounds the database load of wrong secrets.
 //
-// Anyone can send keys, cookies and tokens that were never issued, as fast as the network carries them. A Store answers
-// for the secrets that this process has found before, and asks the database about all others together: one query at a
-// time for each kind of secret, at most one every 10 ms, about at most 256 secrets. A flood therefore costs 100 small
-// queries a second for each kind it uses, whatever its rate.
+// Anyone can send keys, cookies and tokens that were never issued, at network speed. A Store passes secrets that this
+// process found before directly to the database, and looks up all others in batches: one query at a time for each kind
+// of secret, at most one every 10 ms, with at most 256 secrets. A flood at any rate therefore costs at most 100 small
+// queries a second for each kind.
 //
 //	request ──► found before? ──► the database's own answer, as without this package
 //	                │ no
@@ -11,10 +11,9 @@
 //	            wait for the next batch ──► no row: ErrNotFound
 //	                                   └──► a row: the database's own answer
 //
-// There is no cache of wrong secrets. A batch starts after the requests in it arrived, so a secret that was made a moment
-// ago, in any process, works at once, and knowing that a cached refusal still holds would take as many queries as
-// batches do. A secret that is not known waits for its turn: with 10,000 connections, about 0.4 s at worst. It is never
-// refused because of others.
+// Wrong secrets are not cached. A batch starts after its requests arrived, so a secret that any process just created
+// works at once; verifying cached refusals would take as many queries as the batches do. An unknown secret waits for its
+// turn, about 0.4 s at worst with 10,000 connections. It is never refused because of others.
 package lookup
 
 import (
@@ -33,14 +32,15 @@ type Store struct {
 	gates map[store.SecretKind]*gate
 }
 
-// New returns st with its secrets looked up in batches. With a registerer the lookups are counted, for one Store only.
+// New returns st with batched lookups of secrets. With a registerer, it exports metrics, for one Store
+// only.
 func New(st store.Store, metrics prometheus.Registerer) *Store {
 	factory := promauto.With(metrics)
 	asked := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "colaregistry_secret_lookups_total", Help: "Secrets that the database was asked about, by kind.",
+		Name: "colaregistry_secret_lookups_total", Help: "Secrets looked up in the database, by kind.",
 	}, []string{"kind"})
 	queries := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "colaregistry_secret_lookup_queries_total", Help: "Queries that asked the database about secrets, by kind.",
+		Name: "colaregistry_secret_lookup_queries_total", Help: "Database queries for secrets, by kind.",
 	}, []string{"kind"})
 	s := &Store{st, map[store.SecretKind]*gate{}}
 	for _, kind := range store.SecretKinds() {
@@ -104,7 +104,7 @@ func (s *Store) DestinationByLink(ctx context.Context, hash []byte) (d store.Des
 	return d, err
 }
 
-// pass runs use if the named secret exists, and fails with ErrNotFound otherwise.
+// pass calls use if the named secret exists; otherwise it fails with ErrNotFound.
 func (s *Store) pass(ctx context.Context, kind store.SecretKind, name string, use func() error) error {
 	g := s.gates[kind]
 	if err := g.admit(ctx, name); err != nil {

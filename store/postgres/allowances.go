@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// countAllowances adds what accounts use of an allowance, each on a day. It locks the rows, in the order of the arrays.
+	// countAllowances adds uses of an allowance by accounts, each on a day. It locks the rows in the order of the arrays.
 	countAllowances = `INSERT INTO daily_allowances (account_id, day, allowance, used) SELECT u.account, u.day, $3, u.units
 			FROM unnest($1::bigint[], $2::date[], $4::integer[]) WITH ORDINALITY AS u (account, day, units, n) ORDER BY n
 		ON CONFLICT (account_id, day, allowance) DO UPDATE SET used = daily_allowances.used + excluded.used RETURNING account_id, day, used`
@@ -25,7 +25,7 @@ const (
 		SELECT ctid FROM daily_allowances WHERE day < ` + yesterday + ` LIMIT $2 FOR UPDATE SKIP LOCKED))`
 	forgetPreviewed = `DELETE FROM previewed_labels WHERE ctid = ANY (ARRAY(
 		SELECT ctid FROM previewed_labels WHERE day < ` + yesterday + ` LIMIT $2 FOR UPDATE SKIP LOCKED))`
-	// daysForgottenAtOnce is how many rows one statement forgets.
+	// daysForgottenAtOnce is how many rows one statement deletes.
 	daysForgottenAtOnce = 1_000
 )
 
@@ -35,8 +35,8 @@ type accountDate struct {
 	day     cola.Date
 }
 
-// useAllowances adds units to what accounts used of an allowance, each account and day once, and returns the sums. Callers that
-// wait for each other's rows pass them in ascending order.
+// useAllowances adds units to the use of an allowance, for distinct accounts and days, and returns the
+// sums. Pass concurrent updates in ascending order to avoid deadlocks.
 func useAllowances(ctx context.Context, tx pgx.Tx, a store.Allowance, of []accountDate, units []int) (map[accountDate]int, error) {
 	type used struct {
 		accountDate
@@ -55,13 +55,13 @@ func useAllowances(ctx context.Context, tx pgx.Tx, a store.Allowance, of []accou
 	return sums, err
 }
 
-// useAllowance is useAllowances of one account.
+// useAllowance is useAllowances for one account.
 func useAllowance(ctx context.Context, tx pgx.Tx, a store.Allowance, of accountDate, units int) (int, error) {
 	sums, err := useAllowances(ctx, tx, a, []accountDate{of}, []int{units})
 	return sums[of], err
 }
 
-// NamePreviewLabels implements store.Allowances. Whoever names new labels holds the row that counts them.
+// NamePreviewLabels implements store.Allowances. It locks the count to record new labels.
 func (s *Store) NamePreviewLabels(ctx context.Context, account cola.AccountID, day cola.Date, labels []cola.TTBID, limit int) ([]cola.TTBID, error) {
 	var n records.Naming
 	err := s.read(ctx, "read labels of previews", func() error {
@@ -75,7 +75,7 @@ func (s *Store) NamePreviewLabels(ctx context.Context, account cola.AccountID, d
 	}
 	err = s.transact(ctx, "name labels of a preview", func(tx pgx.Tx) error {
 		of := accountDate{account, day}
-		if _, err := useAllowance(ctx, tx, store.AllowPreviewLabels, of, 0); err != nil { // holds the row
+		if _, err := useAllowance(ctx, tx, store.AllowPreviewLabels, of, 0); err != nil { // locks the row
 			return err
 		}
 		if n, err = naming(ctx, tx, account, day, labels, limit); err != nil || len(n.New) == 0 {
@@ -93,7 +93,7 @@ func (s *Store) NamePreviewLabels(ctx context.Context, account cola.AccountID, d
 	return n.Labels, nil
 }
 
-// naming decides which labels a preview may name, as things are.
+// naming decides which labels a preview may name, from the current counts.
 func naming(ctx context.Context, q querier, account cola.AccountID, day cola.Date, labels []cola.TTBID, limit int) (n records.Naming, err error) {
 	var used int
 	err = q.QueryRow(ctx, usedAllowance, int64(account), day.Time(), string(store.AllowPreviewLabels)).Scan(fields{&used})
@@ -105,7 +105,7 @@ func naming(ctx context.Context, q querier, account cola.AccountID, day cola.Dat
 	return records.NewNaming(labels, known, used, limit), err
 }
 
-// forgetDays forgets allowances, and the labels that previews named, of days before yesterday.
+// forgetDays deletes allowances and previewed labels of days before yesterday.
 func (s *Store) forgetDays(ctx context.Context) error {
 	for _, forget := range []string{forgetAllowances, forgetPreviewed} {
 		for {

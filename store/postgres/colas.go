@@ -119,7 +119,7 @@ func queueColas(b *pgx.Batch, ids []cola.TTBID) {
 	}
 }
 
-// bigints returns ids as an array parameter takes them.
+// bigints returns IDs as an array parameter.
 func bigints(ids []cola.TTBID) []int64 {
 	list := make([]int64, len(ids))
 	for i, id := range ids {

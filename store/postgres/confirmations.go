@@ -55,8 +55,8 @@ func (s *Store) AskToConfirm(ctx context.Context, account cola.AccountID, uuid s
 	return d, nil
 }
 
-// ask asks the recipient of a destination to confirm it, unless that was done often enough. Its account is held; the recipient is
-// from then on, and the clock is read when it is.
+// ask adds a request to confirm a destination, unless a limit is reached. The caller has locked the
+// account. ask locks the recipient and reads the clock afterwards.
 func (s *Store) ask(ctx context.Context, tx pgx.Tx, d *store.Destination, ask *store.Ask) (cola.Delivery, error) {
 	if err := records.CheckAskable(d); err != nil {
 		return cola.Delivery{}, err
@@ -82,7 +82,8 @@ func (s *Store) ask(ctx context.Context, tx pgx.Tx, d *store.Destination, ask *s
 	return addMessage(ctx, tx, d, cola.EventConfirm, ask.Due)
 }
 
-// addressLock makes the second half of a recipient's lock. Two recipients may share one: they then wait for each other.
+// addressLock returns the second key of a recipient's advisory lock. Recipients with the same key wait
+// for each other.
 func addressLock(recipient string) int32 {
 	h := fnv.New32a()
 	h.Write([]byte(recipient))

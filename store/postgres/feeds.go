@@ -101,12 +101,13 @@ func readOwned(ctx context.Context, q querier, query string, args ...any) (owned
 	return one(rows, err, func(s *ownedSearch) fields { return append(fields{&s.id, &s.account}, savedSearchColumns(&s.row)...) })
 }
 
-// namedRunColumns are those of a run with the labels that messages name.
+// namedRunColumns are the columns of a run with the number of labels that messages name.
 func namedRunColumns(r *store.StoredRun) fields {
 	return append(fields{&r.Search, &r.Named}, runColumns(&r.SavedSearchRun)...)
 }
 
-// withLabels returns runs, each with the labels that messages name, most in all. Labels that are gone are left out.
+// withLabels returns runs with the labels that messages name, at most most in total, without labels
+// that are gone.
 func withLabels(ctx context.Context, q querier, runs []store.StoredRun, most int) ([]store.RunLabels, error) {
 	b := &pgx.Batch{}
 	for _, r := range runs {

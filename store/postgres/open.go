@@ -39,7 +39,7 @@ const (
 var (
 	commonSettings = map[string]string{
 		"default_transaction_isolation": "read committed", // of statements outside transactions
-		"colaregistry.opens_secrets":    "on",             // lets this version claim deliveries: see the migration "secrets"
+		"colaregistry.opens_secrets":    "on",             // lets this version claim deliveries; see the migration "secrets"
 		"tcp_keepalives_idle":           "10",
 		"tcp_keepalives_interval":       "5",
 		"tcp_keepalives_count":          "3",

@@ -51,7 +51,7 @@ type recording struct {
 	runs     []store.RunRecord
 	outcomes []store.RunOutcome
 	held     []heldSearch  // whose runs are recorded
-	named    []int         // labels that messages about the run may name, of each held search
+	named    []int         // how many labels messages about the run may name, for each held search
 	index    map[int64]int // of the outcome, by the run's number
 }
 
@@ -147,7 +147,7 @@ func (r *recording) keepMatches(ctx context.Context, tx pgx.Tx) error {
 	return flush()
 }
 
-// grantNames works out how many of the labels that each run found messages may name.
+// grantNames decides how many labels of each run messages may name.
 func (r *recording) grantNames(ctx context.Context, tx pgx.Tx) error {
 	r.named = make([]int, len(r.held))
 	wanted := map[accountDate]int{}

@@ -16,8 +16,8 @@ import (
 // A claim names the search's hold; everything that ends the claim counts the hold on, and so does, by a trigger, every change of what
 // the search looks for or of its schedule.
 //
-// Locks are taken in this order, so nobody waits in a circle: an account, its searches ascending by id, its rows of daily
-// allowances ascending by account. Recording, releasing and asking for runs lock no account; claiming waits for nobody.
+// To avoid deadlocks, locks are taken in this order: an account, its searches by ascending ID, rows of daily allowances
+// by ascending account. Recording, releasing and requesting runs lock no account; claiming does not wait for locks.
 
 var claimDue = `UPDATE saved_searches s SET hold = hold + 1, held_until = coalesce($3::timestamptz, clock_timestamp()) + make_interval(secs => $4)
 	WHERE id IN (
@@ -138,7 +138,7 @@ func (s *Store) NextDue(ctx context.Context) (due time.Time, err error) {
 	return due, err
 }
 
-// AskRun implements store.Runs. A search that is held is due already: nothing changes, and its claim stays.
+// AskRun implements store.Runs. A held search is already due, so it and its claim stay unchanged.
 func (s *Store) AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time, limit int) (found cola.SavedSearch, err error) {
 	err = s.transact(ctx, "ask for a run", func(tx pgx.Tx) error {
 		type state struct{ paused, due bool }

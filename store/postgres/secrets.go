@@ -13,7 +13,7 @@ const (
 	keepKeyCheck    = `UPDATE meta SET key_check = $1 WHERE key_check IS NULL`
 	selectKeyCheck  = `SELECT coalesce(key_check, '') FROM meta`
 	replaceKeyCheck = `UPDATE meta SET key_check = $1`
-	// sealedKey is the id of the key that a secret is sealed under, or an empty text for one in clear.
+	// sealedKey is the ID of the key that sealed a secret; empty for clear text.
 	sealedKey  = `CASE WHEN u.text LIKE 'sealed:%' THEN substr(u.text, 8, 8) ELSE '' END`
 	secretKeys = `SELECT ` + sealedKey + `, count(*) FROM (SELECT secret AS text FROM destinations UNION ALL SELECT old_secret FROM destinations
 		UNION ALL SELECT challenge FROM destinations) u WHERE u.text IS NOT NULL GROUP BY 1`

@@ -121,8 +121,8 @@ func await(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// forget deletes old rows of every table that grows with time. Transactions of the ledger and page views do not: recently
-// deleted rows lie where the oldest ones are looked for, and pile up while a long reader runs.
+// forget deletes old rows of every table that grows over time. Ledger transactions and page views don't
+// do this: dead rows are at the start of the index and pile up while a long reader runs.
 func (u *upkeep) forget(ctx context.Context) {
 	tick := time.NewTicker(forgetEvery)
 	defer tick.Stop()

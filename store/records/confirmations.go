@@ -9,15 +9,14 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Asked are the requests to confirm a destination that may be in the way of another one: of the latest, those that fill a limit.
-// Zero: none.
+// Asked are the times of earlier requests to confirm that reach a limit; zero if it is not reached.
 type Asked struct {
 	Again     time.Time // of the account to the recipient
 	ByAccount time.Time // of the account
 	OfAddress time.Time // to the recipient
 }
 
-// Check fails with a store.AskedError while any of them is in the way.
+// Check fails with a store.AskedError while a limit is reached.
 func (a Asked) Check(l store.AskLimits, now time.Time) error {
 	var longest store.AskedError
 	for _, one := range []struct {
@@ -35,7 +34,7 @@ func (a Asked) Check(l store.AskLimits, now time.Time) error {
 	return nil
 }
 
-// CheckAskable refuses, with store.ErrNotActive, to ask the recipient of a destination that has no address.
+// CheckAskable fails with store.ErrNotActive if a destination has no address.
 func CheckAskable(d *store.Destination) error {
 	if !d.Address.OK {
 		return store.ErrNotActive

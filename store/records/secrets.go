@@ -6,17 +6,17 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// SecretsAtOnce is how many destinations RewriteSecrets holds at a time.
+// SecretsAtOnce is how many destinations RewriteSecrets locks at a time.
 const SecretsAtOnce = 100
 
-// DestinationSecrets are the secrets of a destination; those it does not have are empty.
+// DestinationSecrets are the secrets of a destination; missing ones are empty.
 type DestinationSecrets struct {
 	ID                          int64
 	UUID                        string
 	Current, Old, LastChallenge string
 }
 
-// Rewrite replaces each secret that does not start with but, and returns how many it changed.
+// Rewrite replaces each secret without the prefix but, and returns the number of changes.
 func (d *DestinationSecrets) Rewrite(but string, rewrite func(store.SealedSecret) (string, error)) (changed int, err error) {
 	for _, s := range []struct {
 		text      *string

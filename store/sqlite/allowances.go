@@ -14,15 +14,15 @@ const (
 	usedAllowance   = `SELECT coalesce((SELECT used FROM daily_allowances WHERE account_id = ? AND day = ? AND allowance = ?), 0)`
 	knownPreviewed  = `SELECT ttb_id FROM previewed_labels WHERE account_id = ? AND day = ? AND ttb_id IN (SELECT value FROM json_each(?))`
 	insertPreviewed = `INSERT INTO previewed_labels (account_id, day, ttb_id) SELECT ?, ?, value FROM json_each(?)`
-	// Each write forgets more old rows than it adds, so that they do not pile up.
+	// Each write deletes more old rows than it adds, so that they do not pile up.
 	forgetAllowances = `DELETE FROM daily_allowances WHERE (account_id, day, allowance) IN (
 		SELECT account_id, day, allowance FROM daily_allowances WHERE day < ? ORDER BY day LIMIT 8)`
 	forgetPreviewed = `DELETE FROM previewed_labels WHERE (account_id, day, ttb_id) IN (
 		SELECT account_id, day, ttb_id FROM previewed_labels WHERE day < ? ORDER BY day LIMIT 64)`
 )
 
-// useAllowance adds units to what an account used of an allowance on a day, and returns the sum. It runs within a transaction
-// that writes, and forgets old days.
+// useAllowance adds units to an account's use of an allowance on a day, and returns the sum. It runs in
+// a write transaction and deletes old days.
 func (s *Store) useAllowance(ctx context.Context, account cola.AccountID, day cola.Date, a store.Allowance, units int) (used int, err error) {
 	if err := s.forgetDays(ctx, forgetAllowances); err != nil {
 		return 0, err
@@ -31,7 +31,7 @@ func (s *Store) useAllowance(ctx context.Context, account cola.AccountID, day co
 	return used, err
 }
 
-// forgetDays forgets some rows of days before yesterday.
+// forgetDays deletes some rows of days before yesterday.
 func (s *Store) forgetDays(ctx context.Context, forget string) error {
 	yesterday := cola.DateOf(s.instant()).AddDays(-1)
 	return s.ledger.exec(ctx, forget, encode(&yesterday))
@@ -71,7 +71,7 @@ func (s *Store) NamePreviewLabels(ctx context.Context, account cola.AccountID, d
 	return n.Labels, nil
 }
 
-// naming decides which labels a preview may name, as things are.
+// naming decides which labels a preview may name, from the current counts.
 func naming(ctx context.Context, q querier, account cola.AccountID, day cola.Date, labels []cola.TTBID, limit int) (n records.Naming, err error) {
 	var used int
 	if err := q.row(ctx, usedAllowance, int64(account), encode(&day), string(store.AllowPreviewLabels)).Scan(&used); err != nil {

@@ -38,8 +38,8 @@ func (s *Store) AskToConfirm(ctx context.Context, account cola.AccountID, uuid s
 	return d, nil
 }
 
-// ask asks the recipient of a destination to confirm it, unless that was done often enough, within a transaction that writes: there
-// is one at a time.
+// ask adds a request to confirm a destination, unless a limit is reached. It runs in a write
+// transaction, of which there is one at a time.
 func (s *Store) ask(ctx context.Context, d *store.Destination, ask *store.Ask) (cola.Delivery, error) {
 	if err := records.CheckAskable(d); err != nil {
 		return cola.Delivery{}, err

@@ -106,12 +106,13 @@ func searchAfter(row scanner, first any) (cola.SavedSearch, error) {
 	return r.Search()
 }
 
-// scanNamedRun reads a run with the labels that messages name.
+// scanNamedRun reads a run with the number of labels that messages name.
 func scanNamedRun(row scanner) (r store.StoredRun, err error) {
 	return r, row.Scan(append([]any{&r.Search, &r.Named}, runTargets(&r.SavedSearchRun)...)...)
 }
 
-// withLabels returns runs, each with the labels that messages name, most in all. Labels that are gone are left out.
+// withLabels returns runs with the labels that messages name, at most most in total, without labels
+// that are gone.
 func withLabels(ctx context.Context, q querier, runs []store.StoredRun, most int) ([]store.RunLabels, error) {
 	list := make([]store.RunLabels, len(runs))
 	var ids []cola.TTBID

@@ -17,7 +17,7 @@ const (
 	knownDestinations = `SELECT link_hash FROM destinations WHERE link_hash IN (SELECT unhex(value) FROM json_each(?))`
 )
 
-// knownQuery returns the query for a kind of secret, and whether its names are texts and not hashes.
+// knownQuery returns the query for a kind of secret, and whether its names are text rather than hashes.
 func knownQuery(kind store.SecretKind) (query string, texts bool, err error) {
 	switch kind {
 	case store.SecretKey:

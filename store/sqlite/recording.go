@@ -99,7 +99,7 @@ func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcom
 	return o, s.ledger.exec(ctx, countMatches, o.New, o.Late, named, o.Run)
 }
 
-// grantNames returns how many of the labels that a run found messages may name.
+// grantNames returns how many labels of a run messages may name.
 func (s *Store) grantNames(ctx context.Context, account cola.AccountID, r *store.RunRecord, found int) (int, error) {
 	wanted := min(found, r.MaxNamed)
 	if wanted <= 0 {

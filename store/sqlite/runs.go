@@ -133,7 +133,7 @@ func (s *Store) NextDue(ctx context.Context) (due time.Time, err error) {
 	return due, failed(operation, err)
 }
 
-// AskRun implements store.Runs. A search that is held is due already: nothing changes, and its claim stays.
+// AskRun implements store.Runs. A held search is already due, so it and its claim stay unchanged.
 func (s *Store) AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time, limit int) (found cola.SavedSearch, err error) {
 	err = s.transact(ctx, "ask for a run", func(ctx context.Context) error {
 		var paused, already bool

@@ -12,7 +12,7 @@ const (
 	keepKeyCheck    = `UPDATE meta SET key_check = ? WHERE key_check IS NULL`
 	selectKeyCheck  = `SELECT coalesce(key_check, '') FROM meta`
 	replaceKeyCheck = `UPDATE meta SET key_check = ?`
-	// sealedKey is the id of the key that a secret is sealed under, or an empty text for one in clear.
+	// sealedKey is the ID of the key that sealed a secret; empty for clear text.
 	sealedKey  = `CASE WHEN u.text LIKE 'sealed:%' THEN substr(u.text, 8, 8) ELSE '' END`
 	secretKeys = `SELECT ` + sealedKey + `, count(*) FROM (SELECT secret AS text FROM destinations UNION ALL SELECT old_secret FROM destinations
 		UNION ALL SELECT challenge FROM destinations) u WHERE u.text IS NOT NULL GROUP BY 1`
@@ -115,13 +115,13 @@ func (s *Store) HashLinks(ctx context.Context) (hashed int, err error) {
 	return hashed, err
 }
 
-// transactErasing is transact for work that replaces secrets in clear: SQLite overwrites what it frees in the file.
+// transactErasing is transact for replacing clear-text secrets: SQLite overwrites the freed pages.
 func (s *Store) transactErasing(ctx context.Context, operation string, work func(ctx context.Context) error) error {
 	return s.transact(ctx, operation, func(ctx context.Context) error {
 		if err := s.ledger.setPragma(ctx, "secure_delete = ON"); err != nil {
 			return err
 		}
-		defer func() { _ = s.ledger.setPragma(ctx, "secure_delete = OFF") }() // it is only slower otherwise
+		defer func() { _ = s.ledger.setPragma(ctx, "secure_delete = OFF") }() // if it fails, writes are only slower
 		return work(ctx)
 	})
 }

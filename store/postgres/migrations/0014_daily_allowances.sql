@@ -1,4 +1,4 @@
--- What accounts get for free on a UTC day, and how many labels the messages of each run name.
+-- Free daily allowances of accounts, and the number of labels that messages about each run name.
 
 -- +goose Up
 
@@ -10,7 +10,7 @@ CREATE TABLE daily_allowances (
     PRIMARY KEY (account_id, day, allowance)
 );
 
-COMMENT ON TABLE daily_allowances IS 'What accounts used of what they get for free on a UTC day.';
+COMMENT ON TABLE daily_allowances IS 'Use of the free allowances of accounts, per UTC day.';
 COMMENT ON COLUMN daily_allowances.allowance IS 'manual_runs, message_labels or preview_labels.';
 
 CREATE INDEX daily_allowances_by_day ON daily_allowances (day);
@@ -26,10 +26,10 @@ COMMENT ON TABLE previewed_labels IS 'The distinct labels that previews named to
 
 CREATE INDEX previewed_labels_by_day ON previewed_labels (day);
 
--- Existing runs, and those that processes of the version before record, keep the most labels that any run may name.
+-- Existing runs, and runs recorded by processes of the previous version, name the maximum number of labels.
 ALTER TABLE saved_search_runs
     ADD COLUMN manual       boolean NOT NULL DEFAULT FALSE,
     ADD COLUMN named_labels integer NOT NULL DEFAULT 25;
 
-COMMENT ON COLUMN saved_search_runs.manual IS 'Whether the account asked for the run.';
-COMMENT ON COLUMN saved_search_runs.named_labels IS 'The first so many labels of the run, by TTB id, are named by messages and feeds.';
+COMMENT ON COLUMN saved_search_runs.manual IS 'Whether the account requested the run.';
+COMMENT ON COLUMN saved_search_runs.named_labels IS 'How many labels of the run, the first by TTB ID, messages and feeds name.';

@@ -1,10 +1,10 @@
--- Endpoints confirm before they get messages, and secrets are sealed.
+-- Endpoints must confirm before they get messages. Secrets are encrypted.
 
 -- +goose Up
 
 ALTER TABLE meta ADD COLUMN key_check text;
 
-COMMENT ON COLUMN meta.key_check IS 'By which starts recognize the keys that seal secrets.';
+COMMENT ON COLUMN meta.key_check IS 'Check value by which the server recognizes the keys that encrypt secrets.';
 
 ALTER TABLE destinations
     ADD COLUMN link_hash       bytea CHECK (octet_length(link_hash) = 32),
@@ -12,21 +12,21 @@ ALTER TABLE destinations
     ADD COLUMN challenge       text,
     ADD COLUMN challenge_tries integer NOT NULL DEFAULT 0;
 
-COMMENT ON COLUMN destinations.token IS 'No longer used: it repeats the uuid.';
-COMMENT ON COLUMN destinations.secret IS 'Sealed. Webhooks are signed with it; until old_secret_until with old_secret as well.';
-COMMENT ON COLUMN destinations.link_hash IS 'SHA-256 of the token of links in email of earlier versions; NULL: none.';
-COMMENT ON COLUMN destinations.verified_at IS 'When the endpoint confirmed; NULL: not yet, or it is an email address.';
-COMMENT ON COLUMN destinations.challenge IS 'Latest that the endpoint was sent, sealed.';
+COMMENT ON COLUMN destinations.token IS 'No longer used; a copy of the uuid.';
+COMMENT ON COLUMN destinations.secret IS 'Secret that signs webhooks, encrypted. Until old_secret_until, old_secret signs as well.';
+COMMENT ON COLUMN destinations.link_hash IS 'SHA-256 of the token of links in email from earlier versions; NULL: none.';
+COMMENT ON COLUMN destinations.verified_at IS 'When the endpoint confirmed; NULL if it has not, and for email addresses.';
+COMMENT ON COLUMN destinations.challenge IS 'Latest challenge of the endpoint, encrypted.';
 COMMENT ON COLUMN destinations.challenge_tries IS 'Codes entered for the challenge.';
 COMMENT ON COLUMN destinations.state IS 'active, unconfirmed, pending, paused or disabled; reason says why it is one of the latter two.';
 
 CREATE UNIQUE INDEX destinations_by_link ON destinations (link_hash) WHERE link_hash IS NOT NULL;
 
--- An endpoint that has taken a message has shown that it wants them.
+-- An endpoint that accepted a message counts as confirmed.
 UPDATE destinations SET verified_at = last_delivered_at WHERE kind = 'webhook';
 UPDATE destinations SET state = 'pending', reason = NULL, failing_since = NULL WHERE kind = 'webhook' AND verified_at IS NULL;
 
--- Whoever writes, and whichever version of the program: an endpoint that has not confirmed is pending.
+-- An unconfirmed endpoint is always pending, even if an earlier version of the program writes it.
 -- +goose StatementBegin
 CREATE FUNCTION hold_endpoints() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -45,8 +45,8 @@ $$;
 CREATE TRIGGER new_endpoints_are_pending BEFORE INSERT ON destinations FOR EACH ROW EXECUTE FUNCTION hold_endpoints();
 CREATE TRIGGER endpoints_stay_pending BEFORE UPDATE OF state ON destinations FOR EACH ROW EXECUTE FUNCTION hold_endpoints();
 
--- The version before cannot sign with sealed secrets or make links, so its processes claim no deliveries while they are replaced.
--- Later versions say with this setting that they can.
+-- The previous version can't sign with encrypted secrets or create links, so its processes must not claim deliveries during the
+-- upgrade. Newer versions identify themselves with this setting.
 -- +goose StatementBegin
 CREATE FUNCTION refuse_claims() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

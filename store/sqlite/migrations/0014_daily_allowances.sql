@@ -1,4 +1,4 @@
--- What accounts get for free on a UTC day, and how many labels the messages of each run name.
+-- Free daily allowances of accounts, and the number of labels that messages about each run name.
 
 -- +goose Up
 
@@ -22,8 +22,8 @@ CREATE TABLE previewed_labels (
 
 CREATE INDEX previewed_labels_by_day ON previewed_labels (day);
 
-ALTER TABLE saved_search_runs ADD COLUMN manual INTEGER NOT NULL DEFAULT 0; -- whether the account asked for the run
+ALTER TABLE saved_search_runs ADD COLUMN manual INTEGER NOT NULL DEFAULT 0; -- whether the account requested the run
 
--- The first so many labels of a run, by TTB id, are named by messages and feeds. Existing runs, and those that processes of the
--- version before record, keep the most that any run may name.
+-- How many labels of a run, the first by TTB ID, messages and feeds name. Existing runs, and runs recorded by processes of the
+-- previous version, name the maximum.
 ALTER TABLE saved_search_runs ADD COLUMN named_labels INTEGER NOT NULL DEFAULT 25;

@@ -1,22 +1,22 @@
--- Endpoints confirm before they get messages, and secrets are sealed.
+-- Endpoints must confirm before they get messages. Secrets are encrypted.
 
 -- +goose Up
 
-ALTER TABLE meta ADD COLUMN key_check TEXT; -- by which starts recognize the keys that seal secrets
+ALTER TABLE meta ADD COLUMN key_check TEXT; -- check value by which the server recognizes the keys that encrypt secrets
 
--- secret, old_secret and challenge hold sealed texts. token is no longer used: it repeats the uuid.
-ALTER TABLE destinations ADD COLUMN link_hash BLOB;      -- SHA-256 of the token of links in email of earlier versions; NULL: none
-ALTER TABLE destinations ADD COLUMN verified_at INTEGER; -- when the endpoint confirmed; NULL: not yet, or it is an email address
-ALTER TABLE destinations ADD COLUMN challenge TEXT;      -- latest that the endpoint was sent
+-- secret, old_secret and challenge are encrypted. token is no longer used; it is a copy of the uuid.
+ALTER TABLE destinations ADD COLUMN link_hash BLOB;      -- SHA-256 of the token of links in email from earlier versions; NULL: none
+ALTER TABLE destinations ADD COLUMN verified_at INTEGER; -- when the endpoint confirmed; NULL if it has not, and for email addresses
+ALTER TABLE destinations ADD COLUMN challenge TEXT;      -- latest challenge of the endpoint
 ALTER TABLE destinations ADD COLUMN challenge_tries INTEGER NOT NULL DEFAULT 0; -- codes entered for it
 
 CREATE UNIQUE INDEX destinations_by_link ON destinations (link_hash) WHERE link_hash IS NOT NULL;
 
--- An endpoint that has taken a message has shown that it wants them.
+-- An endpoint that accepted a message counts as confirmed.
 UPDATE destinations SET verified_at = last_delivered_at WHERE kind = 'webhook';
 UPDATE destinations SET state = 'pending', reason = NULL, failing_since = NULL WHERE kind = 'webhook' AND verified_at IS NULL;
 
--- Whoever writes, and whichever version of the program: an endpoint that has not confirmed is pending.
+-- An unconfirmed endpoint is always pending, even if an earlier version of the program writes it.
 -- +goose StatementBegin
 CREATE TRIGGER new_endpoints_are_pending AFTER INSERT ON destinations
 BEGIN
