@@ -32,7 +32,7 @@ lint: tools ## formatting, vet, staticcheck, module file, OpenAPI, known vulnera
 openapi-lint: tools ## lint the committed OpenAPI document
 	npx --yes $(REDOCLY) lint httpapi/openapi.json
 
-vuln: ## look for known vulnerabilities; warn if the database is unreachable (COLAREGISTRY_VULNDB=file:///mirror)
+vuln: ## scan for known vulnerabilities; warn if the database is unreachable (COLAREGISTRY_VULNDB=file:///mirror)
 	@./scripts/vulnerabilities $(GOVULNCHECK)
 
 vuln-strict: ## the same, but fail if the database is unreachable: required for a release

@@ -46,8 +46,8 @@ func TestStrictTransport(t *testing.T) {
 	}
 }
 
-// TestPlainCookiesAreWarnedOf: an operator learns that cookies lack Secure, at the start and once
-// from requests.
+// TestPlainCookiesAreWarnedOf checks the warnings that cookies lack Secure: at startup, and once for
+// requests.
 func TestPlainCookiesAreWarnedOf(t *testing.T) {
 	forwarded := http.Header{"X-Forwarded-Proto": {"https"}}
 	for name, tt := range map[string]struct {
