@@ -34,7 +34,7 @@ openapi-lint: tools ## lint the committed OpenAPI document; a warning fails it
 	npx --yes $(REDOCLY) lint --extends recommended-strict httpapi/openapi.json
 	npx --yes $(SPECTRAL) lint --fail-severity hint httpapi/openapi.json
 
-vuln: ## look for known vulnerabilities; warn if the database is unreachable (COLAREGISTRY_VULNDB=file:///mirror)
+vuln: ## scan for known vulnerabilities; warn if the database is unreachable (COLAREGISTRY_VULNDB=file:///mirror)
 	@./scripts/vulnerabilities $(GOVULNCHECK)
 
 vuln-strict: ## the same, but fail if the database is unreachable: required for a release

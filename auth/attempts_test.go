@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/keyring"
 )
 
-// TestStartedSignInsStoreNothing: a stranger who starts a sign-in costs the store nothing, and
-// neither does one who comes back with an answer that nobody gave.
+// TestStartedSignInsStoreNothing checks that starting a sign-in, or returning with a forged answer,
+// does not use the store.
 func TestStartedSignInsStoreNothing(t *testing.T) {
 	d := newDesk(t, nil)
 	for range 50 {
@@ -41,7 +41,7 @@ func TestStartedSignInsStoreNothing(t *testing.T) {
 	}
 }
 
-// TestAttemptCookies: what a browser is told to keep, and what can be read of it.
+// TestAttemptCookies checks the attributes of the cookies, and that their content is unreadable.
 func TestAttemptCookies(t *testing.T) {
 	for public, want := range map[string]struct {
 		prefix string
@@ -66,8 +66,8 @@ func TestAttemptCookies(t *testing.T) {
 	}
 }
 
-// TestAttemptsOfOtherProcesses: a sign-in that was started at one process is finished at another
-// that has the same key file, also after the key was rotated, and at none that has not.
+// TestAttemptsOfOtherProcesses checks that another process can finish a sign-in if it has the same key
+// file, even after a rotation, and only then.
 func TestAttemptsOfOtherProcesses(t *testing.T) {
 	first, second := keyring.NewKey(), keyring.NewKey()
 	for name, tt := range map[string]struct {
@@ -154,8 +154,8 @@ func TestTossedCookies(t *testing.T) {
 	}
 }
 
-// TestReplayedSignIn: who has copied both the cookie and the answer comes too late, because the
-// issuer has redeemed the code.
+// TestReplayedSignIn checks that copies of the cookie and the answer are useless, because the issuer
+// has already redeemed the code.
 func TestReplayedSignIn(t *testing.T) {
 	d := newDesk(t, nil)
 	b, thief := d.browser(), d.browser()
@@ -195,9 +195,8 @@ func TestAttemptsAndClocks(t *testing.T) {
 	}
 }
 
-// TestAttemptsAreBounded: however long the pages are that people want to return to and whatever
-// their browsers send, the cookies stay within what proxies accept, and a new sign-in can be
-// started.
+// TestAttemptsAreBounded checks that with long return pages and any cookies in requests, the cookies
+// stay within the limits of proxies, and a new sign-in can be started.
 func TestAttemptsAreBounded(t *testing.T) {
 	d := newDesk(t, nil)
 	b := d.browser()
@@ -223,8 +222,8 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSessionsOfTheVersionBefore: a session that holds attempts, as earlier versions wrote them, is
-// still that of who is signed in.
+// TestSessionsOfTheVersionBefore checks that a session with attempts, as earlier versions wrote it, is
+// still signed in.
 func TestSessionsOfTheVersionBefore(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	c := b.signIn(t, "ann")

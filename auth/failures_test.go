@@ -29,8 +29,8 @@ func limited(t *testing.T, events *security.Events) context.Context {
 // still is a clock that stands still, so that an address stays limited.
 func still() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
-// TestLimitedAddress checks what an address that sent too many wrong credentials is answered: only what proves nothing is
-// refused with a 429.
+// TestLimitedAddress checks that an address that sent too many invalid credentials gets a 429 only for
+// further invalid ones.
 func TestLimitedAddress(t *testing.T) {
 	b := newBench(t, nil)
 	events := security.New(security.Options{Now: still})

@@ -79,8 +79,8 @@ func FuzzReadClaims(f *testing.F) {
 	})
 }
 
-// FuzzAccountOfClaims: whatever address an issuer calls verified, a new identity gets an account
-// with that address in some ASCII letter case, or one that has no address.
+// FuzzAccountOfClaims checks that for any verified address, a new identity gets an account with that
+// address in some ASCII letter case, or one without an address.
 func FuzzAccountOfClaims(f *testing.F) {
 	st, err := sqlite.Open(f.Context(), filepath.Join(f.TempDir(), "registry.db"), sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -33,7 +33,7 @@ func TestChallengeAnswer(t *testing.T) {
 	for body, want := range map[string]bool{
 		token: true, token + "\r\n": true, `{"challenge": "` + token + `"}`: true, ` {"ok": true, "challenge": "` + token + `"} `: true,
 		"": false, "ok": false, token[:20]: false, strings.ToLower(token): false, "x" + token: false, `{"challenge": 1}`: false,
-		// An endpoint that sends back whatever it gets has not agreed to anything.
+		// An endpoint that echoes its requests has not agreed.
 		`{"type": "destination.confirm", "data": {"challenge": "` + token + `"}}`: false,
 		`"` + token + `"`: false, `[{"challenge": "` + token + `"}]`: false,
 	} {
@@ -43,7 +43,8 @@ func TestChallengeAnswer(t *testing.T) {
 	}
 }
 
-// FuzzChallenge: a body answers a challenge only if it holds the token, and a code fits only if its letters do.
+// FuzzChallenge checks that a body answers a challenge only if it contains the token, and that a code
+// matches only by its letters.
 func FuzzChallenge(f *testing.F) {
 	const c Challenge = "KX7OBIFAABCDEFGHIJKLMNOPQR"
 	f.Add([]byte(c))

@@ -115,7 +115,7 @@ func TestOnlyPagesOfTheirOwnSpend(t *testing.T) {
 	}
 }
 
-// TestDocumentsSpend: the headers of a reader who opens a page change nothing about its cost.
+// TestDocumentsSpend checks that a person who opens a page is charged, with any headers.
 func TestDocumentsSpend(t *testing.T) {
 	s := mustSite(t)
 	label := s.someLabel()

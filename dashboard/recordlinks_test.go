@@ -81,8 +81,8 @@ func TestNoLinksToOurselves(t *testing.T) {
 	}
 }
 
-// FuzzRecordLinks: whatever a record holds, browsers and this package agree which host a link leads
-// to, and it is not our own.
+// FuzzRecordLinks checks that for any address in a record, browsers and this package agree on the host
+// of the link, and that it is not our own.
 func FuzzRecordLinks(f *testing.F) {
 	for _, seed := range []string{trial.PublicURL + "/images/1-1", "https://ttb.example/a.jpg",
 		`https://a\@registry.example/`, "http://[::1]:80/", "https://127.1/"} {

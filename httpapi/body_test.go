@@ -200,7 +200,8 @@ func TestMethodsOfSavedSearches(t *testing.T) {
 	}
 }
 
-// TestBodyWithManyValues checks that a body within 64 KiB that holds thousands of values is refused before it is decoded.
+// TestBodyWithManyValues checks that a body with thousands of values, within 64 KiB, is refused before
+// it is decoded.
 func TestBodyWithManyValues(t *testing.T) {
 	many := `{"name":"a","filters":{` + strings.Repeat(`"a":1,`, 5_000) + `"a":1}}`
 	if problem := notAnObject([]byte(many), "{}"); !strings.Contains(problem, "too many values") {

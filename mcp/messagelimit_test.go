@@ -43,7 +43,7 @@ func TestMessageLimits(t *testing.T) {
 	}
 }
 
-// TestAccountMessageLimit checks that many keys of one account do not multiply what it may send.
+// TestAccountMessageLimit checks that many keys of one account share a limit.
 func TestAccountMessageLimit(t *testing.T) {
 	l := newMessageLimits(stopped)
 	passed := 0
@@ -111,7 +111,8 @@ func TestMessageFlood(t *testing.T) {
 	}
 }
 
-// TestMessageBounds checks what a message may hold: only tool calls may be long, and none may hold many values.
+// TestMessageBounds checks the limits on messages: only tool calls may be long, and no message may have
+// too many values.
 func TestMessageBounds(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	message := func(method, params string) string {
@@ -152,7 +153,7 @@ func TestBridgeAtTheLimit(t *testing.T) {
 	}
 }
 
-// BenchmarkParse measures what hostile messages of 1 MiB cost to refuse, and the longest that is accepted.
+// BenchmarkParse measures refusing hostile messages of 1 MiB, and parsing the longest accepted one.
 func BenchmarkParse(b *testing.B) {
 	for name, body := range map[string]string{
 		"members": `{"jsonrpc":"2.0","id":1,"method":"ping","params":{` + strings.Repeat(`"a":0,`, 90_000) + `"b":"` + strings.Repeat("x", 500_000) + `"}}`,

@@ -49,7 +49,7 @@ func TestRunASavedSearch(t *testing.T) {
 	}
 }
 
-// TestManualRunsADay: an account asks for a number of runs a UTC day, and is told when it may ask again.
+// TestManualRunsADay checks the limit on manual runs per UTC day and its Retry-After.
 func TestManualRunsADay(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "manual@example.com", cola.TierPro)

@@ -26,7 +26,7 @@ func enter(code string) cola.DestinationConfirmParams {
 	return cola.DestinationConfirmParams{Code: code}
 }
 
-// TestEndpointIsConfirmed: a pending endpoint is sent nothing until its code is entered.
+// TestEndpointIsConfirmed checks that a pending endpoint gets no messages until its code is entered.
 func TestEndpointIsConfirmed(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "endpoint@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
@@ -74,7 +74,7 @@ func TestEndpointIsConfirmed(t *testing.T) {
 	}
 }
 
-// TestCodesAreFew: ten codes may be entered for a challenge, and the right one is of no use after that.
+// TestCodesAreFew checks that after ten wrong codes for a challenge, even the right one is refused.
 func TestCodesAreFew(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "guess@example.com", cola.TierPro)

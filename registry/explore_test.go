@@ -285,7 +285,7 @@ func TestFreeRequestsOfTheDashboard(t *testing.T) {
 // request is one of a caller.
 type request func(cola.Caller) (cola.QuotaState, error)
 
-// freeRequests returns requests that cost nothing, one of them for a label that the holder reads once for it.
+// freeRequests returns free requests. One of them is for a label that the account first reads at a cost.
 func freeRequests(t *testing.T, w *world, holder cola.Caller, id string) map[string]request {
 	t.Helper()
 	read, _, err := w.Cola(t.Context(), holder, id, "")

@@ -145,7 +145,7 @@ func TestLagIsMeasured(t *testing.T) {
 	}
 }
 
-// TestImageFaultsNameNoImage: an error, which comes into the log, names the label and nothing else of the path.
+// TestImageFaultsNameNoImage checks that a logged error has the label but no other part of the path.
 func TestImageFaultsNameNoImage(t *testing.T) {
 	w := mustWorld(t, 1)
 	id := w.newest(t, w.mustCaller(t, "image@example.com", cola.TierPro), cola.SearchParams{})[0].TTBID.String()

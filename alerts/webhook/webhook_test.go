@@ -214,7 +214,7 @@ func TestSendTest(t *testing.T) {
 	}
 }
 
-// TestChallenge: the endpoint confirms by answering with the token, and by nothing else.
+// TestChallenge checks that only an answer with the token confirms an endpoint.
 func TestChallenge(t *testing.T) {
 	challenge := cola.NewChallenge()
 	for _, tt := range []struct {

@@ -33,8 +33,8 @@ func lookalikes() map[string]string {
 	}
 }
 
-// TestLookalikeAddresses: an address that only looks like the victim's never reaches the victim's
-// account, neither by an access token nor by a sign-in to the dashboard.
+// TestLookalikeAddresses checks that an address that only resembles the victim's never reaches the
+// victim's account, by access token or dashboard sign-in.
 func TestLookalikeAddresses(t *testing.T) {
 	i := newIssuer(t)
 	onBoth(t, program.Options{Flags: i.flags()}, func(t *testing.T, s *site) {
@@ -69,8 +69,8 @@ func TestLookalikeAddresses(t *testing.T) {
 	})
 }
 
-// TestSquattedAddress: an account that an attacker makes under a lookalike before the victim
-// arrives stays the attacker's alone.
+// TestSquattedAddress checks that an attacker's account under a lookalike address stays separate from
+// the account that the victim creates later.
 func TestSquattedAddress(t *testing.T) {
 	i := newIssuer(t)
 	onBoth(t, program.Options{Flags: i.flags()}, func(t *testing.T, s *site) {
@@ -89,9 +89,8 @@ func TestSquattedAddress(t *testing.T) {
 	})
 }
 
-// TestLinkPolicy: with a policy other than verified, an issuer's word for an address links no
-// account, neither by an access token nor by a sign-in to the dashboard; except, where domains are
-// listed, for addresses of these.
+// TestLinkPolicy checks that with policies other than verified, a verified address links no account,
+// by access token or dashboard sign-in, unless its domain is listed.
 func TestLinkPolicy(t *testing.T) {
 	i := newIssuer(t)
 	for policy, links := range map[string]bool{
@@ -115,8 +114,8 @@ func TestLinkPolicy(t *testing.T) {
 	}
 }
 
-// TestLinkPolicyOfNobody: a policy for an issuer that is not configured, most likely a typing
-// error, stops the start.
+// TestLinkPolicyOfNobody checks that the server refuses to start with a policy for an unconfigured
+// issuer, which is probably a typo.
 func TestLinkPolicyOfNobody(t *testing.T) {
 	i := newIssuer(t)
 	s := program.Launch(t, program.Options{Flags: append(i.flags(), "--oidc-link-email", i.URL+"/=never")})

@@ -17,8 +17,8 @@ var hidden = []string{"T0SECRET", "B0SECRET", "carol@", "holder@", "whsec_", "/f
 // pathParameter is a variable in a path of the OpenAPI document.
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
 
-// TestAppReadsDestinations has an app without the write scope ask every operation of the REST API and every tool: none shows where
-// alerts are sent.
+// TestAppReadsDestinations calls every REST operation and tool as an app without the write scope, and
+// checks that no answer reveals the addresses of destinations.
 func TestAppReadsDestinations(t *testing.T) {
 	issuer := newIssuer(t)
 	o := program.Options{Flags: append(issuer.flags(), "--smtp", "smtp://127.0.0.1:1", "--mail-from", "alerts@example.com", "--alerts", "off")}
@@ -71,8 +71,8 @@ func showsNothing(t *testing.T, what string, got answer) {
 	}
 }
 
-// furnishDestinations gives an account a webhook, an email destination, a delivery and a saved search with a feed, and returns an id
-// for each area of the API.
+// furnishDestinations adds a webhook, an email destination, a delivery and a saved search with a feed
+// to an account, and returns an ID for each area of the API.
 func (s *site) furnishDestinations(key string) map[string]string {
 	s.t.Helper()
 	made := func(path string, body any) map[string]any {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBuildContextHoldsNoSecrets: whatever git leaves out, such as .env and the folders of data and
-// secrets, stays out of container images and their build caches, too.
+// TestBuildContextHoldsNoSecrets checks that files ignored by git, such as .env, data and secrets, also
+// stay out of container images and build caches.
 func TestBuildContextHoldsNoSecrets(t *testing.T) {
 	lines := func(file string) (patterns []string) {
 		content, err := os.ReadFile(file)

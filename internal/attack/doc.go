@@ -1,3 +1,3 @@
-// Package attack runs attacks against the real server over both databases. Each test is an attack that once succeeded, or a
-// class of attack that must stay impossible; docs/SECURITY.md lists them with the expected outcome.
+// Package attack attacks the real server over both databases. Each test is an attack that once succeeded or a class of
+// attacks that must stay impossible; docs/SECURITY.md lists them with the expected outcomes.
 package attack

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,9 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestEmbeddedPagesSpendNothing opens every page of the dashboard as a browser does when another
-// page embeds it, fetches it or loads it ahead. The ledger must not move. The pages come from the
-// router, so that new ones are attacked, too.
+// TestEmbeddedPagesSpendNothing opens every dashboard page as a browser does when another page embeds,
+// fetches or prefetches it, and checks that the account is not charged. The router lists the pages, so
+// new pages are covered.
 func TestEmbeddedPagesSpendNothing(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		a := s.account("reader@example.com", cola.TierPro)
@@ -28,7 +26,7 @@ func TestEmbeddedPagesSpendNothing(t *testing.T) {
 			charged := strings.HasPrefix(page, "/explore") && page != "/explore" || strings.Contains(page, "/explain?")
 			for i, header := range embedding() {
 				if i > 1 && !charged {
-					break // all headers on all pages would outrun the pace of pages
+					break // all headers on all pages would exceed the pace of pages
 				}
 				header.Set("Sec-Fetch-Site", "same-origin")
 				status := s.send(browser, http.MethodGet, page, header, nil).Status
@@ -43,7 +41,7 @@ func TestEmbeddedPagesSpendNothing(t *testing.T) {
 	})
 }
 
-// embedding returns the headers of requests that browsers make without a reader who opens the page.
+// embedding returns headers of requests that browsers make without a person opening the page.
 func embedding() (headers []http.Header) {
 	headers = append(headers, http.Header{"Sec-Purpose": {"prefetch"}, "Sec-Fetch-Dest": {"document"}})
 	for _, dest := range []string{"image", "iframe", "frame", "embed", "object", "empty", "script", "style",
@@ -56,8 +54,7 @@ func embedding() (headers []http.Header) {
 	return append(headers, http.Header{"Accept": {"image/avif,image/webp,image/*,*/*;q=0.8"}})
 }
 
-// pages returns an address of every page of the dashboard, with labels, permits and saved searches
-// that there are.
+// pages returns an address of every dashboard page, with existing labels, permits and saved searches.
 func (s *site) pages(key string) (pages []string) {
 	s.t.Helper()
 	label := s.rest(key, http.MethodGet, "/colas?per_page=1", nil).JSON(s.t)["data"].([]any)[0].(map[string]any)
@@ -80,8 +77,8 @@ func (s *site) pages(key string) (pages []string) {
 
 var variable = regexp.MustCompile(`\{[a-z_]+\}`)
 
-// TestHostileImageAddress imports a label whose addresses lead to charged pages of this server. Its
-// page neither loads them nor links to them.
+// TestHostileImageAddress imports a label with addresses of charged pages of this server, and checks
+// that the label's page neither loads nor links to them.
 func TestHostileImageAddress(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		s.account("reader@example.com", cola.TierPro)
@@ -102,7 +99,6 @@ func TestHostileImageAddress(t *testing.T) {
 			images = append(images, map[string]any{"ttb_image_id": "20001001000001-" + port,
 				"container_position": "front", "image_url": address})
 		}
-		file := filepath.Join(t.TempDir(), "hostile.jsonl")
 		label, err := json.Marshal(map[string]any{
 			"ttb_id": "20001001000001", "brand_name": "HOSTILE", "product_type": "wine",
 			"permit_number": "BWN-HOSTILE-1",
@@ -112,10 +108,7 @@ func TestHostileImageAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, label, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s.Run("import", "colas", file)
+		s.importLabels(label)
 		browser := s.signIn("reader@example.com")
 		page := s.send(browser, http.MethodGet, "/explore/20001001000001", nil, nil)
 		if page.Status != http.StatusOK || !strings.Contains(string(page.Body), "HOSTILE") {

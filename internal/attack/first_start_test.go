@@ -16,9 +16,9 @@ import (
 
 var printedSecret = regexp.MustCompile(`lar_\w+|/sign-in/link/\S+`)
 
-// TestFirstStartPrintsNoSecrets starts a server that other machines reach, with its output in a
-// pipe as in a container. Neither the first start nor a later one prints a credential; both print
-// the commands that make them, which work.
+// TestFirstStartPrintsNoSecrets starts a server that other machines can reach, with its output in a
+// pipe as in a container. Neither the first nor a later start may print a credential; both must print
+// working commands that create them.
 func TestFirstStartPrintsNoSecrets(t *testing.T) {
 	dir := t.TempDir()
 	markFirstStart(t, dir)
@@ -47,7 +47,7 @@ func TestFirstStartPrintsNoSecrets(t *testing.T) {
 	}
 }
 
-// TestFirstStartOnLoopback prints the key and the link: only this machine reaches the server.
+// TestFirstStartOnLoopback checks that a server on a loopback address prints the key and the link.
 func TestFirstStartOnLoopback(t *testing.T) {
 	dir := t.TempDir()
 	markFirstStart(t, dir)
@@ -61,8 +61,8 @@ func TestFirstStartOnLoopback(t *testing.T) {
 	}
 }
 
-// markFirstStart makes the next start in an empty folder a first start with few labels, as if one
-// had been cut off.
+// markFirstStart makes the next start in an empty folder a first start with few labels, as after an
+// interrupted first start.
 func markFirstStart(t *testing.T, dir string) {
 	t.Helper()
 	b, err := json.Marshal(demo.Options{Colas: 50, Seed: 1, AsOf: cola.DateOf(time.Now())})

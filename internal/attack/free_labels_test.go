@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,11 +21,11 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// withoutAlerts starts a server that leaves runs and messages to the command that a test calls.
+// withoutAlerts starts a server that leaves runs and messages to the command in the test.
 var withoutAlerts = program.Options{Flags: []string{"--alerts", "off", "--webhook-allow-private"}}
 
-// TestManualRunsDeliverNoLabels runs three unscheduled searches, one for each product type, by hand: together they find every
-// new label. Their messages and feeds must name none, also when a message is replayed.
+// TestManualRunsDeliverNoLabels runs three unscheduled searches manually, one per product type; together
+// they find every new label. Messages, replays and feeds must not name any.
 func TestManualRunsDeliverNoLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("runs@example.com", cola.TierPro), s.receiver("runs@example.com")
@@ -49,7 +48,7 @@ func TestManualRunsDeliverNoLabels(t *testing.T) {
 		found := 0
 		for _, m := range hook.messages() {
 			found += m.Data.Run.MatchCount
-			if len(m.Data.Labels) > 0 || labelID.MatchString(m.body) {
+			if len(m.Data.Labels) > 0 || ttbID.MatchString(m.body) {
 				t.Errorf("a message about a manual run names labels: %s", m.body)
 			}
 		}
@@ -57,7 +56,7 @@ func TestManualRunsDeliverNoLabels(t *testing.T) {
 			t.Errorf("messages count %d labels, want %d", found, want)
 		}
 		for _, search := range searches {
-			if feed := s.feed(a, search); labelID.MatchString(feed) || !strings.Contains(feed, "20 new labels") {
+			if feed := s.feed(a, search); ttbID.MatchString(feed) || !strings.Contains(feed, "20 new labels") {
 				t.Errorf("the feed of a manual run names labels, or lacks the count: %s", feed)
 			}
 		}
@@ -67,8 +66,8 @@ func TestManualRunsDeliverNoLabels(t *testing.T) {
 	})
 }
 
-// TestScheduledMessagesNameFewLabels has a run find more labels than messages and feeds may name, and then makes further
-// searches run on the same day.
+// TestScheduledMessagesNameFewLabels lets a run find more labels than messages and feeds may name, and
+// then runs further searches on the same day.
 func TestScheduledMessagesNameFewLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("alerts@example.com", cola.TierPro), s.receiver("alerts@example.com")
@@ -121,7 +120,7 @@ func TestScheduledMessagesNameFewLabels(t *testing.T) {
 	})
 }
 
-// TestMatchesCostListRecords reads what a run found by every way there is.
+// TestMatchesCostListRecords reads the labels of a run in every possible way.
 func TestMatchesCostListRecords(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a := s.account("matches@example.com", cola.TierStarter)
@@ -178,7 +177,7 @@ func (s *site) checkCutMatches(of string) {
 	if n := len(distinct(string(cut.Body))); n != 3 || meta["has_more"] != true || cut.Header.Get("X-List-Records-Remaining") != "0" {
 		s.t.Errorf("with 3 list records left: %d matches, %v, %v", n, meta, cut.Header)
 	}
-	if refused := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil); refused.Status != http.StatusTooManyRequests || labelID.Match(refused.Body) {
+	if refused := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil); refused.Status != http.StatusTooManyRequests || ttbID.Match(refused.Body) {
 		s.t.Errorf("with none left: %d %s", refused.Status, refused.Body)
 	}
 	if other := s.rest(poor.Key.Reveal(), http.MethodGet, "/saved-searches/"+of+"/matches", nil); other.Status != http.StatusNotFound {
@@ -186,7 +185,7 @@ func (s *site) checkCutMatches(of string) {
 	}
 }
 
-// TestManualRunsADay asks for 30 runs at once, and again after the searches were deleted.
+// TestManualRunsADay requests 30 runs at once, and another after the searches were deleted.
 func TestManualRunsADay(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		const asked = 30
@@ -225,7 +224,7 @@ func TestManualRunsADay(t *testing.T) {
 	})
 }
 
-// checkNoManualRuns holds an answer to be that of an account without manual runs.
+// checkNoManualRuns checks the refusal of a manual run beyond the daily limit.
 func (s *site) checkNoManualRuns(got answer) {
 	s.t.Helper()
 	var body struct {
@@ -240,19 +239,16 @@ func (s *site) checkNoManualRuns(got answer) {
 	}
 }
 
-// labelID matches the TTB id of a label.
-var labelID = regexp.MustCompile(`\b\d{14}\b`)
-
-// distinct returns the TTB ids in a text.
+// distinct returns the TTB IDs in a text.
 func distinct(text string) map[string]bool {
 	ids := map[string]bool{}
-	for _, id := range labelID.FindAllString(text, -1) {
+	for _, id := range ttbID.FindAllString(text, -1) {
 		ids[id] = true
 	}
 	return ids
 }
 
-// save makes a saved search and returns its UUID.
+// save creates a saved search and returns its UUID.
 func (s *site) save(a *traffic.Account, name string, filters map[string]any, schedule any) string {
 	s.t.Helper()
 	made := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches", map[string]any{"name": name, "filters": filters, "schedule": schedule})
@@ -278,7 +274,7 @@ func (s *site) list(a *traffic.Account, path string) (rows []map[string]any) {
 	return rows
 }
 
-// feed makes a feed of a search and reads it.
+// feed creates a feed of a search and reads it.
 func (s *site) feed(a *traffic.Account, search string) string {
 	s.t.Helper()
 	made := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+search+"/feed", nil)
@@ -287,7 +283,7 @@ func (s *site) feed(a *traffic.Account, search string) string {
 	return string(s.send(http.DefaultClient, http.MethodGet, "/feeds/"+token, nil, nil).Body)
 }
 
-// arrive has new labels of a brand approved today, so many of each type.
+// arrive adds new labels of a brand, approved today, each for every given type.
 func (s *site) arrive(brand string, each int, types ...cola.ProductType) {
 	s.t.Helper()
 	for _, kind := range types {
@@ -295,7 +291,8 @@ func (s *site) arrive(brand string, each int, types ...cola.ProductType) {
 	}
 }
 
-// arriveAt has new labels of a brand and a type approved today, whose ids end with the numbers from first on.
+// arriveAt adds new labels of a brand and a type, approved today, with IDs that end in the numbers from
+// first on.
 func (s *site) arriveAt(first int, brand string, labels int, kind cola.ProductType) {
 	s.t.Helper()
 	patches := make([]cola.Patch[cola.Cola], labels)
@@ -311,13 +308,13 @@ func (s *site) arriveAt(first int, brand string, labels int, kind cola.ProductTy
 	}
 }
 
-// tick runs the searches that are due at an instant, and sends their messages.
+// tick runs the searches due at an instant, and sends their messages.
 func (s *site) tick(at time.Time) {
 	s.t.Helper()
 	s.Run("alerts", "tick", "--webhook-allow-private", "--at", at.UTC().Format(time.RFC3339Nano))
 }
 
-// receiver takes the webhooks of an account.
+// receiver records the webhooks of an account.
 type receiver struct {
 	mu    sync.Mutex
 	taken []message
@@ -335,7 +332,7 @@ type message struct {
 	body string
 }
 
-// receiver makes an active webhook of an account.
+// receiver adds an active webhook to an account.
 func (s *site) receiver(email string) *receiver {
 	s.t.Helper()
 	r := &receiver{}

@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestPreviewsNameFewLabels previews a search for each of many brands, as a script with a session does that splits filters until
-// every label is among the first of a preview. The counts keep coming; the names end.
+// TestPreviewsNameFewLabels previews a search for each of many brands, like a script that splits filters
+// until every label is among the first of a preview. Counts must continue; labels must end.
 func TestPreviewsNameFewLabels(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--alerts", "off"}}, func(t *testing.T, s *site) {
 		a := s.account("previews@example.com", cola.TierFree)
@@ -35,7 +35,7 @@ func TestPreviewsNameFewLabels(t *testing.T) {
 			t.Errorf("%d of %d labels were named, want %d", len(named), brands*each, cola.MaxDailyPreviewLabels)
 		}
 		counted := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/preview", map[string]any{"filters": map[string]any{"brand_name": "quarry"}})
-		if data, _ := counted.JSON(t)["data"].(map[string]any); data["total"] != float64(brands*each) || labelID.Match(counted.Body) {
+		if data, _ := counted.JSON(t)["data"].(map[string]any); data["total"] != float64(brands*each) || ttbID.Match(counted.Body) {
 			t.Errorf("the API's preview: %d %s", counted.Status, counted.Body)
 		}
 		if used := s.used(a); used != (cola.Used{}) {
@@ -59,7 +59,7 @@ func (s *site) awaitPreview(browser *http.Client, brand string, labels int) stri
 		if page.Status == http.StatusOK && found != nil && strings.ReplaceAll(found[1], ",", "") == fmt.Sprint(labels) {
 			return string(page.Body)
 		}
-		time.Sleep(200 * time.Millisecond) // previews come at the rate of pages
+		time.Sleep(200 * time.Millisecond) // previews count against the pace of pages
 	}
 	s.t.Fatalf("preview of %s: %d %s", brand, page.Status, page.Body)
 	return ""

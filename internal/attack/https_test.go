@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// responses are requests that reach every edge, and errors of each.
+// responses returns responses and errors of every edge.
 func (s *site) responses(key string) map[string]answer {
 	header, all := http.Header{"X-Api-Key": {key}}, map[string]answer{}
 	stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -30,8 +30,8 @@ func (s *site) responses(key string) map[string]answer {
 	return all
 }
 
-// TestStrictTransport: every response tells browsers to stay on https if the public URL is https,
-// and none if it is not.
+// TestStrictTransport checks that every response has HSTS if the public URL is https, and no response
+// has it otherwise.
 func TestStrictTransport(t *testing.T) {
 	for public, want := range map[string]string{"https://registry.example": "max-age=31536000",
 		"http://registry.example": ""} {
@@ -46,8 +46,8 @@ func TestStrictTransport(t *testing.T) {
 	}
 }
 
-// TestPlainCookiesAreWarnedOf: an operator learns that cookies lack Secure, at the start and once
-// from requests.
+// TestPlainCookiesAreWarnedOf checks the warnings that cookies lack Secure: at startup, and once for
+// requests.
 func TestPlainCookiesAreWarnedOf(t *testing.T) {
 	forwarded := http.Header{"X-Forwarded-Proto": {"https"}}
 	for name, tt := range map[string]struct {

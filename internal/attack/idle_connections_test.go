@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestIdleConnections opens more connections than the server keeps, and sends nothing: others are served all the same,
-// and the probe of operators is.
+// TestIdleConnections opens more silent connections than the limit. Other clients and the admin
+// listener's probe must still be served.
 func TestIdleConnections(t *testing.T) {
 	admin := program.Address(t)
 	flags := []string{"--max-connections", "20", "--admin-listen", admin}
@@ -25,7 +25,7 @@ func TestIdleConnections(t *testing.T) {
 			}
 			defer conn.Close()
 		}
-		if a := read(t, get(t, "http://"+admin+"/readyz")); a.Status != http.StatusOK {
+		if a := get(t, "http://"+admin+"/readyz"); a.Status != http.StatusOK {
 			t.Errorf("/readyz for operators: %d %s", a.Status, a.Body)
 		}
 		if open := s.metric(admin, "colaregistry_http_connections"); open > 20 {
@@ -40,11 +40,12 @@ func TestIdleConnections(t *testing.T) {
 	})
 }
 
-func get(t *testing.T, url string) *http.Response {
+// get requests a URL outside the server under attack, such as its admin listener.
+func get(t *testing.T, url string) answer {
 	t.Helper()
 	resp, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp
+	return read(t, resp)
 }

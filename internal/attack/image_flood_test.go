@@ -14,9 +14,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestImageFlood asks for hundreds of distinct label images at once, without credentials. The
-// server draws a few, queues some, refuses the rest, and goes on answering requests that are paid
-// for. Requests that leave free their places.
+// TestImageFlood requests hundreds of distinct label images at once, without credentials. The server
+// must draw a few, queue some, refuse the rest, and continue to answer metered requests. Canceled
+// requests must free their places.
 func TestImageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		a := s.account("holder@example.com", cola.TierPro)
@@ -48,7 +48,7 @@ func TestImageFlood(t *testing.T) {
 		select {
 		case after := <-refused:
 			if after == "" {
-				t.Error("a refused request is not told when to try again")
+				t.Error("a refused request has no Retry-After")
 			}
 		case <-time.After(20 * time.Second):
 			t.Error("no request was refused: the queue has no bound")
@@ -71,7 +71,7 @@ func TestImageFlood(t *testing.T) {
 	})
 }
 
-// images returns the paths of so many distinct label images.
+// images returns the paths of n distinct label images.
 func (s *site) images(key string, n int) (paths []string) {
 	s.t.Helper()
 	for page := 1; len(paths) < n; page++ {

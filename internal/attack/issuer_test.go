@@ -26,7 +26,7 @@ import (
 // audience is the audience of the access tokens that a vouching issuer signs.
 const audience = "registry"
 
-// vouching is an OpenID Connect issuer that signs whatever claims a test asks for.
+// vouching is an OpenID Connect issuer that signs any claims.
 type vouching struct {
 	*httptest.Server
 	t      *testing.T
@@ -167,8 +167,8 @@ func newBrowser(t *testing.T) *http.Client {
 
 var awayTo = regexp.MustCompile(`<meta http-equiv="refresh" content="0;url=([^"]+)">`)
 
-// beginSignIn presses the button of the first issuer, and returns the issuer's address that the
-// browser is sent to; nil if it is not.
+// beginSignIn clicks the button of the first issuer, and returns the issuer's address that the browser
+// is redirected to, or nil.
 func (s *site) beginSignIn(browser *http.Client, returnTo string) (*url.URL, answer) {
 	s.t.Helper()
 	form := url.Values{"issuer": {"0"}, "return": {returnTo}}.Encode()
@@ -185,8 +185,7 @@ func (s *site) beginSignIn(browser *http.Client, returnTo string) (*url.URL, ans
 	return authorize, page
 }
 
-// signInAt signs a person in to the dashboard with the issuer, and returns the page that the
-// browser ends up on.
+// signInAt signs a person in to the dashboard with the issuer, and returns the final page.
 func (s *site) signInAt(browser *http.Client, i *vouching, claims map[string]any) answer {
 	s.t.Helper()
 	authorize, page := s.beginSignIn(browser, "/usage")
@@ -196,7 +195,7 @@ func (s *site) signInAt(browser *http.Client, i *vouching, claims map[string]any
 	return s.send(browser, http.MethodGet, i.approve(authorize, claims), nil, nil)
 }
 
-// accountOf returns the account that a subject of the issuer has; zero if it has none.
+// accountOf returns the account of a subject of the issuer, or zero.
 func (s *site) accountOf(i *vouching, subject string) (id cola.AccountID) {
 	s.t.Helper()
 	all, err := s.Store.IdentitiesOf(s.t.Context(), 0)

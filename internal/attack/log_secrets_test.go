@@ -21,8 +21,8 @@ import (
 // code.
 const secretPart = "Zx7_SECRET-9q"
 
-// TestServerLogHoldsNoSecrets sends a secret in the path and the query of every route. The server's
-// own log must not hold it.
+// TestServerLogHoldsNoSecrets sends a secret in the path and the query of every route. It must not
+// appear in the server's log.
 func TestServerLogHoldsNoSecrets(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--log-level", "debug"}}, func(t *testing.T, s *site) {
 		s.sendSecrets(s.URL)
@@ -55,8 +55,8 @@ func TestProxyLogHoldsNoSecrets(t *testing.T) {
 	}
 }
 
-// TestProxyLimitsClients: a client that floods HAProxy gets 429 with Retry-After, and heads that
-// are too large are refused.
+// TestProxyLimitsClients checks that HAProxy answers a flooding client with 429 and Retry-After, and
+// rejects oversized headers.
 func TestProxyLimitsClients(t *testing.T) {
 	s := startOnSQLite(t, program.Options{})
 	proxy, _ := s.startProxy("sc_http_req_rate(0) gt 2000", "sc_http_req_rate(0) gt 20")
@@ -75,8 +75,8 @@ func TestProxyLimitsClients(t *testing.T) {
 	}
 }
 
-// sendSecrets sends a secret to every route of the server, in place of each variable and in the
-// query, and returns the number of requests.
+// sendSecrets sends a secret to every route of the server, as each path variable and in the query, and
+// returns the number of requests.
 func (s *site) sendSecrets(to string) (sent int) {
 	s.t.Helper()
 	var spec struct{ Paths map[string]any }
@@ -108,8 +108,8 @@ func (s *site) sendSecrets(to string) (sent int) {
 	return sent
 }
 
-// sendTo sends a request to any server and does not follow redirects. A response that breaks off is
-// the zero answer.
+// sendTo sends a request to any server without following redirects. For an incomplete response it
+// returns the zero answer.
 func (s *site) sendTo(server, method, path string, header http.Header) answer {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, server, nil)
@@ -187,7 +187,7 @@ func (s *site) startProxy(old, replace string) (url, log string) {
 	return url, log
 }
 
-// linesOf waits until a log file has so many lines, and returns them.
+// linesOf waits until a log file has the given number of lines, and returns them.
 func linesOf(t *testing.T, file string, most int) string {
 	t.Helper()
 	for range 200 {
@@ -204,7 +204,7 @@ func linesOf(t *testing.T, file string, most int) string {
 	return ""
 }
 
-// linesWith returns the lines that hold a text.
+// linesWith returns the lines that contain a text.
 func linesWith(text, part string) string {
 	var found strings.Builder
 	for line := range strings.Lines(text) {

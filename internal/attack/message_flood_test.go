@@ -19,9 +19,9 @@ func (s *site) tell(key, message string) answer {
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-// TestMessageFlood sends messages that count in no burst as fast as it can with one key: the flood is refused, and another
-// account is served. Long messages count for several; they use up most of the limit first, since a commit of the ledger
-// for each message takes a slow disk long.
+// TestMessageFlood sends messages outside the rate limit at full speed with one key. The flood must be
+// refused and another account served. Long messages count as several, and use up most of the limit
+// first, because a ledger commit per message takes long on a slow disk.
 func TestMessageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		attacker, other := s.account("attacker@example.com", cola.TierFree), s.account("other@example.com", cola.TierFree)
@@ -45,7 +45,7 @@ func TestMessageFlood(t *testing.T) {
 		flood.Wait()
 		a := refused.Load()
 		if a == nil {
-			t.Fatal("800 messages were answered")
+			t.Fatal("800 messages were accepted")
 		}
 		data := a.JSON(t)["error"].(map[string]any)["data"].(map[string]any)["error"].(map[string]any)
 		if a.Status != http.StatusTooManyRequests || a.Header.Get("Retry-After") == "" || data["code"] != "quota_exceeded" ||
@@ -61,7 +61,8 @@ func TestMessageFlood(t *testing.T) {
 	})
 }
 
-// TestHostileMessages sends messages that are costly to decode. BenchmarkParse of package mcp measures what refusing costs.
+// TestHostileMessages sends messages that are costly to decode. BenchmarkParse in package mcp measures
+// the cost of refusing them.
 func TestHostileMessages(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		key := s.account("attacker@example.com", cola.TierPro).Key.Reveal()

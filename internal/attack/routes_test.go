@@ -15,18 +15,18 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// free lists the only requests that may show labels without a charge, with the number of labels that each may show.
+// free lists the only requests that may show labels without a charge, with their maximum number of labels.
 var free = map[string]int{
 	"GET /feeds/{token}":           25,
 	"POST /saved-searches/preview": 5, // and 100 distinct labels a day
-	// The form shows the same preview with what was typed, without JavaScript.
+	// Without JavaScript, the form shows the same preview.
 	"GET /saved-searches/new":          5,
 	"POST /saved-searches/new":         5,
 	"GET /saved-searches/{uuid}/edit":  5,
 	"POST /saved-searches/{uuid}/edit": 5,
 }
 
-// bodies are what requests carry that need a body to get anywhere. Forms are url.Values.
+// bodies are the bodies of requests that need one. Forms are url.Values.
 var bodies = map[string]any{
 	"POST /api/v1/saved-searches":         map[string]any{"name": "Wine", "filters": map[string]any{"type_wine": true}},
 	"POST /api/v1/saved-searches/preview": map[string]any{"filters": map[string]any{"type_wine": true}},
@@ -38,7 +38,7 @@ var bodies = map[string]any{
 	"POST /saved-searches/{uuid}/edit":    url.Values{"filters.type_wine": {"true"}, "preview": {"true"}},
 }
 
-// queries are what GET requests need to show labels.
+// queries are the query strings that GET requests need to show labels.
 var queries = map[string]string{
 	"GET /explore":                       "?approval_date_from=2005-01-01",
 	"GET /api/v1/colas":                  "?approval_date_from=2005-01-01",
@@ -46,10 +46,10 @@ var queries = map[string]string{
 	"GET /saved-searches/new":            "?q=quokka",
 }
 
-// ttbID is what a label in an answer is recognized by.
+// ttbID matches the TTB ID of a label.
 var ttbID = regexp.MustCompile(`\b\d{14}\b`)
 
-// shown returns the labels in an answer that the request did not name.
+// shown returns the labels in an answer that are not in the request.
 func (w *world) shown(request string, a answer) (ids []string) {
 	for _, id := range ttbID.FindAllString(string(a.Body), -1) {
 		if w.labels[id] && !strings.Contains(request, id) {
@@ -60,7 +60,7 @@ func (w *world) shown(request string, a answer) (ids []string) {
 	return slices.Compact(ids)
 }
 
-// spent returns what the account has used, as the ledger has it.
+// spent returns the usage of the account from the ledger.
 func (w *world) spent() cola.Used {
 	w.t.Helper()
 	state, err := w.Store.AccountUsage(w.t.Context(), w.account.ID)
@@ -70,7 +70,7 @@ func (w *world) spent() cola.Used {
 	return state.Used
 }
 
-// as sends a request to a route with the credentials that it takes: the key, or the browser of the dashboard.
+// as sends a request to a route with the key or, for the dashboard, the signed-in browser.
 func (w *world) as(method, route string) (request string, a answer) {
 	w.t.Helper()
 	request = w.path(route) + queries[method+" "+route]
@@ -80,7 +80,7 @@ func (w *world) as(method, route string) (request string, a answer) {
 		}
 		wait, err := time.ParseDuration(cmp.Or(a.Header.Get("Retry-After"), "x") + "s")
 		if err != nil || wait > time.Minute {
-			return request, a // no burst: the route has a limit of its own
+			return request, a // not the rate limit: the route has its own limit
 		}
 		time.Sleep(wait)
 	}
@@ -99,27 +99,27 @@ func (w *world) once(method, route, request string) answer {
 	return w.send(w.browser, method, request, header, body)
 }
 
-// destructive reports whether a request ends something that other requests need.
+// destructive reports whether a request ends a resource that other requests need.
 func destructive(method, route string) bool {
 	return method == http.MethodDelete || route == "/sign-out" || strings.HasPrefix(route, "/unsubscribe") ||
 		method == http.MethodPost && ending.MatchString(route)
 }
 
-// ending matches the routes that end something, or replace it.
+// ending matches routes that end or replace a resource.
 var ending = regexp.MustCompile(`/(delete|end|end-others|feed|pause|revoke|rotate|secret)$`)
 
-// methods are those that a route is asked with.
+// methods returns the methods to try for a route.
 func (w *world) methods(documented map[string]map[string]any, route string) []string {
 	all := []string{http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodDelete}
 	operations, ok := documented[strings.TrimPrefix(route, "/api/v1")]
 	if !ok || !strings.HasPrefix(route, "/api/v1/") {
 		return all
 	}
-	// Asking for methods that there are not would fill the account's rate limit.
+	// Undocumented methods would use up the account's rate limit.
 	return slices.DeleteFunc(all, func(method string) bool { return operations[strings.ToLower(method)] == nil })
 }
 
-// visits lists all routes with each method that they may take, in an order in which none ends what a later one needs.
+// visits lists all routes with each of their methods, destructive requests last.
 func (w *world) visits() (visits [][2]string) {
 	w.t.Helper()
 	var api struct{ Paths map[string]map[string]any }
@@ -138,8 +138,8 @@ func (w *world) visits() (visits [][2]string) {
 	return visits
 }
 
-// TestLabelsAreCharged asks every route with every method, and /mcp for everything that it offers. Nothing shows a label to an
-// account whose ledger did not move, except the free routes. It fails for a new route that does.
+// TestLabelsAreCharged requests every route with every method, and every tool, resource and prompt at
+// /mcp. Only the routes in free may show labels without a charge, so an uncharged new route fails.
 func TestLabelsAreCharged(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		showed := map[string]int{}
@@ -165,7 +165,7 @@ func TestLabelsAreCharged(t *testing.T) {
 	})
 }
 
-// toolArguments are those with which each tool shows labels, if it ever does. A tool that is not here fails the test.
+// toolArguments are arguments with which each tool shows labels, if it can. A missing tool fails the test.
 var toolArguments = map[string]string{
 	"search_colas":            `{"approval_date_from":"2005-01-01"}`,
 	"get_cola":                `{"ttb_id":"{ttb_id}"}`,
@@ -193,7 +193,7 @@ func (w *world) ask(method, params string) (string, answer) {
 	}, message)
 }
 
-// listed returns a field of each member of a list that an assistant can ask for.
+// listed returns a field of each member of an MCP list.
 func (w *world) listed(method, list, field string) (names []string) {
 	w.t.Helper()
 	_, a := w.ask(method, `{}`)
@@ -208,7 +208,7 @@ func (w *world) listed(method, list, field string) (names []string) {
 	return names
 }
 
-// messages lists everything that an assistant can ask for that may show labels.
+// messages lists every MCP request that may show labels.
 func (w *world) messages() (messages [][2]string) {
 	w.t.Helper()
 	for _, tool := range w.listed("tools/list", "tools", "name") {

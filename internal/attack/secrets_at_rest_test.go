@@ -22,8 +22,8 @@ import (
 // linkToken is the token of a link that confirms an email address.
 var linkToken = regexp.MustCompile(`/confirm/([\w-]+)`)
 
-// TestSecretsAtRest reads the whole database as a thief would: it holds neither the secret of a webhook, nor one that was replaced, nor
-// a challenge, its code, or the token of a link in email.
+// TestSecretsAtRest reads the whole database as a thief would. It must not contain webhook secrets,
+// current or replaced, challenges, their codes, or tokens of links in email.
 func TestSecretsAtRest(t *testing.T) {
 	post := mailtest.Start(t)
 	o := program.Options{Flags: []string{"--smtp", post.URL(), "--mail-from", "alerts@example.com", "--webhook-allow-private"}}
@@ -52,18 +52,18 @@ func TestSecretsAtRest(t *testing.T) {
 	})
 }
 
-// holdsNone checks that the database holds none of some secrets in clear.
+// holdsNone checks that the database contains none of the secrets in clear text.
 func (s *site) holdsNone(secrets map[string]string) {
 	s.t.Helper()
 	content := s.stolen()
 	for what, secret := range secrets {
 		if bytes.Contains(content, []byte(strings.TrimPrefix(secret, "whsec_"))) {
-			s.t.Errorf("the database holds the %s in clear", what)
+			s.t.Errorf("the database has the %s in clear text", what)
 		}
 	}
 }
 
-// stolen returns everything that the database holds: the bytes of its files, or every text and bytea of every table.
+// stolen returns the whole content of the database: the bytes of its files, or every text and bytea column.
 func (s *site) stolen() (content []byte) {
 	s.t.Helper()
 	if s.DatabaseURL == "" {
@@ -100,7 +100,8 @@ func (s *site) stolen() (content []byte) {
 	return content
 }
 
-// TestWrongKeyFile: a server refuses to start with keys that are not those of the database, and on PostgreSQL without any.
+// TestWrongKeyFile checks that a server refuses to start with keys of another database, or on PostgreSQL
+// without keys.
 func TestWrongKeyFile(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		s.Stop()
@@ -124,7 +125,7 @@ func TestWrongKeyFile(t *testing.T) {
 	})
 }
 
-// awaitTrue waits for something that takes seconds.
+// awaitTrue waits for a condition, up to 30 seconds.
 func awaitTrue(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for range 600 {
@@ -136,7 +137,7 @@ func awaitTrue(t *testing.T, what string, is func() bool) {
 	t.Fatalf("%s: not within 30 seconds", what)
 }
 
-// destination makes a destination and returns it as the API does.
+// destination creates a destination and returns it.
 func (s *site) destination(key, kind, address string) map[string]any {
 	s.t.Helper()
 	got := s.rest(key, http.MethodPost, "/destinations", map[string]any{"kind": kind, "address": address})

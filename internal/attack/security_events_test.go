@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// post sends a form of a page, with the hidden fields that the page has.
+// post submits the form of a page, including its hidden fields.
 func (s *site) post(browser *http.Client, page string, fields url.Values) answer {
 	s.t.Helper()
 	shown := s.send(browser, http.MethodGet, page, nil, nil)
@@ -23,8 +23,8 @@ func (s *site) post(browser *http.Client, page string, fields url.Values) answer
 	return s.send(browser, http.MethodPost, page, header, fields.Encode())
 }
 
-// TestSecurityEvents checks that an intruder who gets in leaves traces: a sign-in, a key that is made and one that is
-// revoked are in the log with the client's address, and no line holds a secret or an email address.
+// TestSecurityEvents checks that an intruder leaves traces: a sign-in and created and revoked keys are
+// logged with the client's address, without secrets or email addresses.
 func TestSecurityEvents(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--trusted-proxy", "127.0.0.1"}}, func(t *testing.T, s *site) {
 		s.account("holder@example.com", cola.TierPro)
@@ -54,13 +54,13 @@ func TestSecurityEvents(t *testing.T) {
 		}
 		for _, private := range []string{secret, secret[4:16], "holder@example.com", "intruder"} {
 			if strings.Contains(log, private) {
-				t.Errorf("the log holds %s", private)
+				t.Errorf("the log contains %s", private)
 			}
 		}
 	})
 }
 
-// forwarded sends requests as a proxy does for a client.
+// forwarded sends requests as a proxy for a client.
 type forwarded string
 
 // RoundTrip implements http.RoundTripper.

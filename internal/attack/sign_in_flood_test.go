@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestSignInFlood: strangers who start thousands of sign-ins neither keep anybody from signing in,
-// nor fill the database, nor make the server ask the issuer more often.
+// TestSignInFlood starts thousands of sign-ins. They must not prevent others from signing in, fill the
+// database, or cause more requests to the issuer.
 func TestSignInFlood(t *testing.T) {
 	const strangers, honest, workers = 2_000, 20, 8
 	i := newIssuer(t)
@@ -39,10 +39,10 @@ func TestSignInFlood(t *testing.T) {
 		}
 		all.Wait()
 		if n := s.count("sessions"); n != honest {
-			t.Errorf("%d sessions are kept, want one for each of the %d who signed in", n, honest)
+			t.Errorf("%d sessions are stored, want one for each of the %d people who signed in", n, honest)
 		}
 		if n := i.asked.Load(); n > 10 {
-			t.Errorf("the issuer was asked for its documents %d times", n)
+			t.Errorf("the issuer got %d requests for its documents", n)
 		}
 	})
 }

@@ -38,18 +38,19 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// labels is the number of demonstration labels that every site holds.
+// labels is the number of demonstration labels of every site.
 const labels = 2_000
 
 // site is a server under attack, with its database open beside it.
 type site struct {
 	*program.Server
 	Store store.Store
-	db    *sql.DB // to look at rows
+	db    *sql.DB // for direct queries
 	t     *testing.T
 }
 
-// onBoth runs an attack against a server on SQLite and one on PostgreSQL, each with its own copy of the demonstration labels.
+// onBoth runs an attack against a server on SQLite and one on PostgreSQL, each with its own copy of the
+// demonstration labels.
 func onBoth(t *testing.T, o program.Options, attack func(t *testing.T, s *site)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { attack(t, startOnSQLite(t, o)) })
@@ -147,7 +148,7 @@ var onPostgres = template{open: func(t *testing.T) (string, store.Store, error) 
 	return url, st, err
 }}
 
-// account makes an account with an API key.
+// account creates an account with an API key.
 func (s *site) account(email string, tier cola.Tier) *traffic.Account {
 	s.t.Helper()
 	a, err := traffic.NewAccount(s.t.Context(), s.Store, email, tier, cola.Used{})
@@ -155,6 +156,16 @@ func (s *site) account(email string, tier cola.Tier) *traffic.Account {
 		s.t.Fatal(err)
 	}
 	return a
+}
+
+// importLabels imports labels in JSON, one per line.
+func (s *site) importLabels(lines []byte) {
+	s.t.Helper()
+	file := filepath.Join(s.t.TempDir(), "labels.jsonl")
+	if err := os.WriteFile(file, lines, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	s.Run("import", "colas", file)
 }
 
 // answer is a response, read to its end.
@@ -238,7 +249,7 @@ func (s *site) signIn(email string) *http.Client {
 	return browser
 }
 
-// used returns what the account has used this month, as the ledger has it.
+// used returns the usage of the account this month.
 func (s *site) used(a *traffic.Account) cola.Used {
 	s.t.Helper()
 	stats := s.rest(a.Key.Reveal(), http.MethodGet, "/usage", nil).JSON(s.t)["data"].(map[string]any)

@@ -6,8 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,14 +15,14 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// endpoint is a host that webhooks are aimed at. It records what it gets.
+// endpoint is a webhook receiver that records its requests.
 type endpoint struct {
 	*httptest.Server
 
 	mu     sync.Mutex
 	got    []map[string]any
 	status int
-	echoes bool // it answers challenges with their token
+	echoes bool // answer challenges with their token
 }
 
 func newEndpoint(t *testing.T, status int) *endpoint {
@@ -50,7 +48,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(e.status)
 }
 
-// of returns the messages of a type that the endpoint got.
+// of returns the received messages of a type.
 func (e *endpoint) of(kind string) (messages []map[string]any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -62,7 +60,7 @@ func (e *endpoint) of(kind string) (messages []map[string]any) {
 	return messages
 }
 
-// all returns how many requests the endpoint got.
+// all returns the number of received requests.
 func (e *endpoint) all() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -77,8 +75,8 @@ func (e *endpoint) await(t *testing.T, kind string) map[string]any {
 	return messages[len(messages)-1]
 }
 
-// TestWebhookFlood names a host that never agreed in a dozen requests, and has a search find labels. The host gets a handful of
-// challenges, and no alert.
+// TestWebhookFlood creates a dozen webhooks to a host that never agreed, and lets a search find labels.
+// The host may get a few challenges, but no alert.
 func TestWebhookFlood(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		victim := newEndpoint(t, http.StatusOK)
@@ -123,26 +121,23 @@ func TestWebhookFlood(t *testing.T) {
 	})
 }
 
-// findNews has a search of an account find a label that arrived, and what it found sent.
+// findNews lets a saved search of an account find a new label, and sends the message.
 func (s *site) findNews(key string) {
 	s.t.Helper()
 	search := map[string]any{"name": "Herons", "filters": map[string]any{"brand_name": "heron"}, "schedule": map[string]any{"cadence": "daily"}}
 	if got := s.rest(key, http.MethodPost, "/saved-searches", search); got.Status != http.StatusCreated {
 		s.t.Fatalf("%d %s", got.Status, got.Body)
 	}
-	file := filepath.Join(s.t.TempDir(), "news.jsonl")
 	news := fmt.Sprintf(`{"ttb_id":"99365001000017","brand_name":"BLUE HERON","product_type":"wine","permit_number":"CA-W-1","approval_date":"%s"}`, cola.DateOf(time.Now()))
-	if err := os.WriteFile(file, []byte(news), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	s.Run("import", "colas", file)
-	told := s.Run("alerts", "tick", "--webhook-allow-private", "--at", time.Now().AddDate(0, 0, 2).UTC().Format(time.RFC3339))
-	if !strings.Contains(told, "found 1 label") {
-		s.t.Fatalf("the search %s", told)
+	s.importLabels([]byte(news))
+	report := s.Run("alerts", "tick", "--webhook-allow-private", "--at", time.Now().AddDate(0, 0, 2).UTC().Format(time.RFC3339))
+	if !strings.Contains(report, "found 1 label") {
+		s.t.Fatalf("alerts tick: %s", report)
 	}
 }
 
-// TestEndpointConfirms: an endpoint that answers the challenge gets messages, and so does one whose code the account holder enters.
+// TestEndpointConfirms checks both ways to confirm: an endpoint answers the challenge, or the account
+// holder enters the code.
 func TestEndpointConfirms(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		echoing, mute := newEndpoint(t, http.StatusOK), newEndpoint(t, http.StatusOK)

@@ -2,11 +2,8 @@ package attack
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -21,8 +18,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/traffic"
 )
 
-// world is a server with an account that has one of everything: a saved search with a run and matches, destinations,
-// deliveries, a feed, keys, and a browser that is signed in.
+// world is a server with an account that has one resource of each kind: a saved search with a run and
+// matches, destinations, deliveries, a feed, keys, and a signed-in browser.
 type world struct {
 	*site
 	account *traffic.Account
@@ -56,7 +53,7 @@ func newWorld(t *testing.T, start func(*testing.T, program.Options) *site) *worl
 	receiver.echoes = true
 	hook := w.create("/destinations", map[string]any{"kind": "webhook", "address": receiver.URL + "/hook"})["uuid"].(string)
 	w.ids["destinations/{uuid}"] = hook
-	w.eventually("the endpoint confirms", func() bool {
+	awaitTrue(w.t, "the endpoint confirms", func() bool {
 		d := w.data(http.MethodGet, "/destinations/"+hook, nil, http.StatusOK).(map[string]any)
 		return d["state"] == cola.DestinationActive
 	})
@@ -66,7 +63,7 @@ func newWorld(t *testing.T, start func(*testing.T, program.Options) *site) *worl
 	return w
 }
 
-// newBareWorld is a world whose account has nothing but a key.
+// newBareWorld returns a world with an account that has only a key.
 func newBareWorld(t *testing.T, start func(*testing.T, program.Options) *site, flags ...string) *world {
 	t.Helper()
 	admin := program.Address(t)
@@ -79,7 +76,7 @@ func newBareWorld(t *testing.T, start func(*testing.T, program.Options) *site, f
 	return w
 }
 
-// look finds records to ask for.
+// look finds records to request.
 func (w *world) look() {
 	w.t.Helper()
 	found := w.data(http.MethodGet, "/colas?approval_date_from=2005-01-01&per_page=50", nil, http.StatusOK).([]any)
@@ -94,22 +91,15 @@ func (w *world) look() {
 	w.ids["{ava_id}"] = avas[0].(map[string]any)["ava_id"].(string)
 }
 
-// create makes a resource over REST and returns it.
+// create creates a resource over REST and returns it.
 func (w *world) create(path string, body map[string]any) map[string]any {
 	w.t.Helper()
 	return w.data(http.MethodPost, path, body, http.StatusCreated).(map[string]any)
 }
 
-// data calls the REST API, which must answer with a status, and returns the answer's data.
+// data calls the REST API, expects a status, and returns the data of the answer.
 func (w *world) data(method, path string, body any, status int) any {
 	w.t.Helper()
-	if body != nil {
-		content, err := json.Marshal(body)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		body = content
-	}
 	a := w.rest(w.account.Key.Reveal(), method, path, body)
 	if a.Status != status {
 		w.t.Fatalf("%s %s: %d %s", method, path, a.Status, a.Body)
@@ -117,7 +107,7 @@ func (w *world) data(method, path string, body any, status int) any {
 	return a.JSON(w.t)["data"]
 }
 
-// news imports labels approved today, which the saved search finds.
+// news imports labels approved today that the saved search finds.
 func (w *world) news(n int) {
 	w.t.Helper()
 	var lines bytes.Buffer
@@ -127,17 +117,13 @@ func (w *world) news(n int) {
 		fmt.Fprintf(&lines, `{"ttb_id":%q,"brand_name":"QUOKKA %d","product_type":"wine","permit_number":"BWN-OR-16677","approval_date":%q}`+"\n",
 			id, i+1, cola.DateOf(time.Now()))
 	}
-	file := filepath.Join(w.t.TempDir(), "news.jsonl")
-	if err := os.WriteFile(file, lines.Bytes(), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-	w.Run("import", "colas", file)
-	w.eventually("the server shows the news", func() bool {
+	w.importLabels(lines.Bytes())
+	awaitTrue(w.t, "the server shows the news", func() bool {
 		return len(w.data(http.MethodGet, "/colas?brand_name=quokka&per_page=1", nil, http.StatusOK).([]any)) == 1
 	})
 }
 
-// tick runs the saved search as of tomorrow and sends what it found.
+// tick runs the saved search as of tomorrow and sends its message.
 func (w *world) tick(flags []string) {
 	w.t.Helper()
 	at := time.Now().UTC().AddDate(0, 0, 1).Truncate(24 * time.Hour).Add(7 * time.Hour)
@@ -146,7 +132,7 @@ func (w *world) tick(flags []string) {
 
 var tokenInMail = regexp.MustCompile(`/(confirm|unsubscribe)/([\w-]+)`)
 
-// collect notes the ids of what was made.
+// collect stores the IDs of the created resources.
 func (w *world) collect(mail *mailtest.Server) {
 	w.t.Helper()
 	search := "/saved-searches/" + w.ids["saved-searches/{uuid}"]
@@ -157,14 +143,14 @@ func (w *world) collect(mail *mailtest.Server) {
 	w.ids["{run}"] = fmt.Sprint(runs[0].(map[string]any)["id"])
 	feed := w.data(http.MethodPost, search+"/feed", nil, http.StatusCreated).(map[string]any)
 	w.ids["feeds/{token}"] = filepath.Base(feed["url"].(string))
-	w.eventually("a delivery is listed", func() bool {
+	awaitTrue(w.t, "a delivery is listed", func() bool {
 		sent := w.data(http.MethodGet, "/deliveries", nil, http.StatusOK).([]any)
 		if len(sent) > 0 {
 			w.ids["deliveries/{id}"] = fmt.Sprint(sent[0].(map[string]any)["id"])
 		}
 		return len(sent) > 0
 	})
-	w.eventually("an email arrives", func() bool { return len(mail.Messages()) > 0 })
+	awaitTrue(w.t, "an email arrives", func() bool { return len(mail.Messages()) > 0 })
 	for _, m := range mail.Messages() {
 		for _, token := range tokenInMail.FindAllStringSubmatch(fmt.Sprint(m.Header)+m.Text, -1) {
 			w.ids[token[1]+"/{token}"] = token[2]
@@ -174,21 +160,9 @@ func (w *world) collect(mail *mailtest.Server) {
 	w.ids["keys/{id}"] = fmt.Sprint(w.account.KeyID)
 }
 
-// eventually waits until a condition holds.
-func (w *world) eventually(what string, holds func() bool) {
-	w.t.Helper()
-	for range 200 {
-		if holds() {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	w.t.Fatalf("never: %s", what)
-}
-
 var parameter = regexp.MustCompile(`\{[a-z_]+\}|\*$`)
 
-// path fills the parameters of a route's pattern with what the world has. Unknown ones get a value that no record has.
+// path fills the parameters of a route's pattern with IDs of the world, or with a nonexistent ID.
 func (w *world) path(pattern string) string {
 	area, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(pattern, "/api/v1"), "/"), "/")
 	return parameter.ReplaceAllStringFunc(pattern, func(name string) string {
@@ -204,24 +178,15 @@ func (w *world) path(pattern string) string {
 	})
 }
 
-// metrics returns what the admin listener says.
+// metrics returns the metrics of the admin listener.
 func (w *world) metrics() string {
 	w.t.Helper()
-	resp, err := http.Get(w.admin + "/metrics")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	content, err := io.ReadAll(resp.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return string(content)
+	return string(get(w.t, w.admin+"/metrics").Body)
 }
 
 var routeMetric = regexp.MustCompile(`colaregistry_http_response_bytes_total\{route="([^"]+)"\}`)
 
-// routes lists the patterns of all routes of the server, as its metrics have them.
+// routes lists the patterns of all routes of the server, from its metrics.
 func (w *world) routes() (patterns []string) {
 	w.t.Helper()
 	for _, m := range routeMetric.FindAllStringSubmatch(w.metrics(), -1) {

@@ -185,7 +185,7 @@ func TestCloseEndsWaiting(t *testing.T) {
 	}
 }
 
-// TestManyConnections opens and closes many connections at once, and checks that none is lost count of.
+// TestManyConnections opens and closes many connections at once, and checks their count.
 func TestManyConnections(t *testing.T) {
 	s := serve(t, 8)
 	done := make(chan error)

@@ -42,7 +42,7 @@ func TestVulnerabilityScan(t *testing.T) {
 	}
 }
 
-// TestVulnerabilityScannerUnreachable: a tool that cannot be installed has looked nothing up.
+// TestVulnerabilityScannerUnreachable checks that the outcome is unknown if the tool can't be installed.
 func TestVulnerabilityScannerUnreachable(t *testing.T) {
 	t.Setenv("GOPROXY", "off")
 	if out, summary, exit := scan(t, t.TempDir(), "--strict",

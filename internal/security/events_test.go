@@ -76,7 +76,7 @@ func TestNilRecordsNothing(t *testing.T) {
 	}
 }
 
-// TestFailuresAreLimitedByAddress checks who shares a limit: an IPv4 address has its own, an IPv6 /64 one for all.
+// TestFailuresAreLimitedByAddress checks that an IPv4 address and an IPv6 /64 each have one limit.
 func TestFailuresAreLimitedByAddress(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	e := New(Options{Now: func() time.Time { return now }})

@@ -47,7 +47,7 @@ func size(v any) (depth, values int) {
 	return depth + 1, values
 }
 
-// FuzzBounded checks that Bounded agrees with a full decoder on what a document holds.
+// FuzzBounded checks that Bounded agrees with a full decoder on depth and number of values.
 func FuzzBounded(f *testing.F) {
 	for _, seed := range []string{`{"a":1,"b":{"c":[2,[]]}}`, `["\\\"[",{}]`, `[[[1]],2]`, `{"":""}`, `"\u0022,["`, `[1,`, `,,`} {
 		f.Add([]byte(seed))
@@ -70,8 +70,8 @@ func FuzzBounded(f *testing.F) {
 	})
 }
 
-// BenchmarkBounded measures hostile documents of 1 MiB: what must be refused at once, and one long string, which is read
-// to its end.
+// BenchmarkBounded measures hostile documents of 1 MiB: some that must be refused at once, and one long
+// string that is read to its end.
 func BenchmarkBounded(b *testing.B) {
 	const size = 1 << 20
 	for name, text := range map[string]string{

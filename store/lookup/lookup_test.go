@@ -141,7 +141,7 @@ func TestFloodCostsFewQueries(t *testing.T) {
 	})
 }
 
-// TestFoundSecretsAreReadDirectly checks that what was found costs one query and waits for none.
+// TestFoundSecretsAreReadDirectly checks that a known secret costs one query and does not wait.
 func TestFoundSecretsAreReadDirectly(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		f := newFake()
@@ -226,7 +226,7 @@ func TestSameSecretIsAskedOnce(t *testing.T) {
 	})
 }
 
-// TestGoneRequestsAreDropped checks that nothing is asked for clients that went away while they waited.
+// TestGoneRequestsAreDropped checks that requests canceled while waiting cause no lookup.
 func TestGoneRequestsAreDropped(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		f := newFake()
@@ -255,7 +255,7 @@ func TestGoneRequestsAreDropped(t *testing.T) {
 	})
 }
 
-// TestFailedLookups checks that a database that fails or is silent refuses nobody for good.
+// TestFailedLookups checks that lookups recover after the database failed or hung.
 func TestFailedLookups(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		f := newFake()

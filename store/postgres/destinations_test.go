@@ -17,8 +17,8 @@ func TestSchemaBeforeDeliveries(t *testing.T) {
 	storetest.CheckRowsBeforeDeliveries(t, mustOpen(t, url, Options{Logger: quiet()}))
 }
 
-// TestSchemaBeforeSecrets: endpoints that took a message stay active, and processes of the version before, which cannot sign with
-// sealed secrets, claim nothing.
+// TestSchemaBeforeSecrets checks that endpoints that accepted a message stay active, and that processes
+// of the previous version, which can't sign with sealed secrets, claim no deliveries.
 func TestSchemaBeforeSecrets(t *testing.T) {
 	const created = "to_timestamp(1763640000)"
 	url := oldDatabase(t, 14, storetest.RowsBeforeSecrets(created), `SELECT setval(pg_get_serial_sequence('accounts', 'id'), 1)`)

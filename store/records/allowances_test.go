@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestGranted: what an allowance grants in all is the limit, or all that was wanted when that is less.
+// TestGranted checks that an allowance grants the limit in total, or all wanted units if fewer.
 func TestGranted(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 1_000 {
@@ -23,7 +23,8 @@ func TestGranted(t *testing.T) {
 	}
 }
 
-// TestNaming: whatever previews ask for, they name no more distinct labels than the limit, and a label that was named stays so.
+// TestNaming checks that any previews name at most the limit of distinct labels, and that labels named
+// before can be named again.
 func TestNaming(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 300 {

@@ -17,7 +17,8 @@ func TestSchemaBeforeDeliveries(t *testing.T) {
 	storetest.CheckRowsBeforeDeliveries(t, mustOpen(t, path, Options{Logger: quiet()}))
 }
 
-// TestSchemaBeforeSecrets: endpoints that took a message stay active, and nothing stays in clear.
+// TestSchemaBeforeSecrets checks that endpoints that accepted a message stay active, and that no secret
+// stays in clear text.
 func TestSchemaBeforeSecrets(t *testing.T) {
 	const created = "1763640000000000"
 	path := oldDatabase(t, 14, storetest.RowsBeforeSecrets(created))

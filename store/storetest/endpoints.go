@@ -129,9 +129,9 @@ func endpointsAreAskedByHost(t *testing.T, st store.Store, c *clock) {
 
 const earlierToken = "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365"
 
-// RowsBeforeSecrets returns statements that write, into the schema that knew nothing of sealed secrets, an account with an email
-// destination, an endpoint that has taken a message, one that has not, and one that is paused and has not. created is an instant as
-// the backend writes it.
+// RowsBeforeSecrets returns statements that write to the schema before sealed secrets: an account with
+// an email destination and three endpoints. One has accepted a message; of the other two, one is
+// paused. created is an instant in the format of the backend.
 func RowsBeforeSecrets(created string) string {
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (1, 'ann@example.com', 'ann@example.com', 'pro', %[1]s);
 		INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, reason, token, secret, old_secret, created_at, last_delivered_at) VALUES
@@ -141,8 +141,8 @@ func RowsBeforeSecrets(created string) string {
 			('paused', 1, 'webhook', '%[3]s/3', '%[3]s/3', 'paused', 'holder', 'd', 'whsec_paused', NULL, %[1]s, NULL)`, created, earlierToken, hook)
 }
 
-// CheckRowsBeforeSecrets holds a store to what becomes of them, and of what a process of the version before writes: run executes a
-// statement as that one would.
+// CheckRowsBeforeSecrets checks the migration of these rows, and later writes by a process of the
+// previous version: run executes a statement as that version would.
 func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run func(statement string) error) {
 	states := func() map[string]string {
 		states := map[string]string{}
