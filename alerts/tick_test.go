@@ -137,7 +137,7 @@ func TestTickCutOff(t *testing.T) {
 func TestTickWithBadSearches(t *testing.T) {
 	for name, spoil := range map[string]func(*fakeStore, *fakeSearch){
 		"filters of a newer version":  func(_ *fakeStore, s *fakeSearch) { s.fault = errors.New(`unknown field "colour"`) },
-		"a schedule without a day":    func(_ *fakeStore, s *fakeSearch) { s.search.Schedule.Cadence = cola.CadenceWeekly },
+		"a schedule without a day":    func(_ *fakeStore, s *fakeSearch) { s.search.Schedule.Cadence = cola.CadenceMonthly },
 		"an unknown cadence":          func(_ *fakeStore, s *fakeSearch) { s.search.Schedule.Cadence = "fortnightly" },
 		"a mark ahead of the labels":  func(_ *fakeStore, s *fakeSearch) { s.mark.Revision += 1_000_000 },
 		"matches that cannot be kept": func(f *fakeStore, s *fakeSearch) { f.before = refuses(f, s) },

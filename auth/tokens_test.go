@@ -56,7 +56,7 @@ func TestKeysWorkBesideTokens(t *testing.T) {
 		{"token as both", http.Header{"X-Api-Key": {token}, "Authorization": {"Bearer " + token}}, "", "not an API key"},
 		{"token and key", http.Header{"X-Api-Key": {secret.Reveal()}, "Authorization": {"Bearer " + token}}, "", "different credentials"},
 		{"two tokens", http.Header{"Authorization": {"Bearer " + token, "Bearer " + b.token()}}, "", "different credentials"},
-		{"DPoP", http.Header{"Authorization": {"DPoP " + token}}, "", `must read "Bearer" followed by an API key or an access token`},
+		{"DPoP", http.Header{"Authorization": {"DPoP " + token}}, "", `must be "Bearer" followed by the key or an access token`},
 		{"nothing", http.Header{}, "", "an access token"},
 		{"mistyped key", http.Header{"Authorization": {"Bearer " + secret.Reveal()[:39] + "-"}}, "", "API key"},
 	}

@@ -153,7 +153,7 @@ func (r Report) Summary() string {
 }
 
 // WriteTo writes the report for a person to read: refused rows a line each as file:line: reason, what was odd, whether
-// it was history, and last the Summary.
+// it was history, and last the Summary. Failures are left to whoever shows the error of Import.
 func (r Report) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	for _, refusal := range r.Refusals {
@@ -164,9 +164,6 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 	}
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", warning)
-	}
-	for i := range r.Failures {
-		fmt.Fprintf(&b, "failed: %s\n", r.Failures[i].Error())
 	}
 	if r.Kind == Colas && r.Read > 0 {
 		fmt.Fprintf(&b, "without approval date: %d of the labels%s\n", r.Undated, undatedHint(r.Undated))

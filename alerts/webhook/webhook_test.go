@@ -132,9 +132,9 @@ const wantBody = `{"type":"saved_search.ran","timestamp":"2026-11-16T06:00:02Z",
 	`"saved_search":{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11","name":"Herons & <friends>","manage_url":"https://labels.example/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"},` +
 	`"run":{"id":1841,"ran_at":"2026-11-16T06:00:02Z","date_from":"2026-11-09","date_to":"2026-11-16","match_count":3,"late_count":1,"manual":false},` +
 	`"labels":[{"ttb_id":"26282001000009","brand_name":"BLUE HERON","product_name":"RÉSERVE","product_type":"wine","class_name":"TABLE RED WINE","origin_name":null,"permit_number":"BWN-OR-16677",` +
-	`"application_status":null,"approval_date":"2026-11-12","image_count":null,"has_barcode":true,"late":false,"met":["brand_name","type_wine"]},` +
+	`"application_status":null,"approval_date":"2026-11-12","image_count":0,"has_barcode":true,"late":false,"met":["brand_name","type_wine"]},` +
 	`{"ttb_id":"26262001000018","brand_name":"GREY HERON","product_name":null,"product_type":"wine","class_name":null,"origin_name":null,"permit_number":"BWN-OR-16677",` +
-	`"application_status":null,"approval_date":null,"image_count":null,"has_barcode":false,"late":true,"met":[]}],` +
+	`"application_status":null,"approval_date":null,"image_count":0,"has_barcode":false,"late":true,"met":[]}],` +
 	`"more":1,"matches_url":"https://labels.example/api/v1/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/runs/1841/matches"}}`
 
 // verify checks a signature as receivers do, the age of its timestamp included.

@@ -30,7 +30,9 @@ func TestContractDecisions(t *testing.T) {
 		s := startServer(t, h)
 		h.run(t, "import", "colas", file)
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "contract@example.com", cola.TierPro)
-		get := func(query string) answer { return s.get(t, "/colas?approval_date_from=2005-01-01&brand_name=contract&"+query, secret.Reveal()) }
+		get := func(query string) answer {
+			return s.get(t, "/colas?approval_date_from=2005-01-01&brand_name=contract&"+query, secret.Reveal())
+		}
 		eventually(t, func() bool { return len(get("").ids()) == 4 })
 		const state, country, beer, german = "24001998000001", "24001998000002", "24001998000003", "24001998000004"
 		for query, want := range map[string]string{

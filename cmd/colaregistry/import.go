@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -56,19 +55,13 @@ func (c *importCommand) Run(env *environment) (err error) {
 	if _, writeErr := report.WriteTo(env.stdout); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}
-	if told(err) {
+	if errors.Is(err, ingest.ErrRefused) { // the report lists the rows, and nobody prints the error
+		for i := range report.Failures {
+			fmt.Fprintf(env.stderr, "colaregistry: %v\n", &report.Failures[i])
+		}
 		return errors.Join(err, exitError(exitFailed))
 	}
 	return err
-}
-
-// told reports whether the report lists every cause of an import's error: refused rows and unreadable files.
-func told(err error) bool {
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !told(err) })
-	}
-	_, unreadable := errors.AsType[*ingest.SourceError](err)
-	return unreadable || errors.Is(err, ingest.ErrRefused)
 }
 
 // openAdmin opens the listener for operators, if there is to be one, and says where it is.

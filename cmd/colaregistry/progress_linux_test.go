@@ -60,19 +60,23 @@ func mustTerminal(t *testing.T, width uint16) (screen, terminal *os.File) {
 	return screen, terminal
 }
 
-// TestUnreadableFileIsReportedOnce: what the report says of a file is not said again as the error of the command.
+// TestUnreadableFileIsReportedOnce, also when rows of another file are refused, which the report lists.
 func TestUnreadableFileIsReportedOnce(t *testing.T) {
 	dir := t.TempDir()
-	file := filepath.Join(dir, "labels.json")
-	if err := os.WriteFile(file, []byte("no labels"), 0o600); err != nil {
-		t.Fatal(err)
+	file, refused := filepath.Join(dir, "labels.json"), filepath.Join(dir, "refused.json")
+	for name, content := range map[string]string{file: "no labels", refused: `{"ttb_id":"24001001000001"}`} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	var stdout, stderr strings.Builder
-	p := program{args: []string{"import", "colas", "--data-dir", dir, file}, stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr}
-	if code := p.run(t.Context()); code != exitFailed {
-		t.Errorf("exit code %d", code)
-	}
-	if said := stdout.String() + stderr.String(); strings.Count(said, file) != 1 {
-		t.Errorf("the file is named other than once:\n%s", said)
+	for _, files := range [][]string{{file}, {file, refused}} {
+		var stdout, stderr strings.Builder
+		p := program{args: append([]string{"import", "colas", "--data-dir", dir}, files...), stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr}
+		if code := p.run(t.Context()); code != exitFailed {
+			t.Errorf("exit code %d", code)
+		}
+		if said := stdout.String() + stderr.String(); strings.Count(said, file) != 1 || !strings.Contains(stderr.String(), file) {
+			t.Errorf("the file is named other than once:\n%s", said)
+		}
 	}
 }

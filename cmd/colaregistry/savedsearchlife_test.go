@@ -53,7 +53,7 @@ func TestLifeOfASavedSearch(t *testing.T) {
 		}
 		changed := s.mustAnswer(t, 200, "PATCH", location, key, `{"name":"Elms","filters":{"brand_name":"elm"},"schedule":{"active":true,"cadence":"daily"}}`)
 		if again := s.mustAnswer(t, 200, "GET", location, key, ""); !cmp.Equal(changed.json, again.json) || again.at("data", "filters", "brand_name") != "elm" ||
-			again.at("data", "schedule", "day") != nil || again.at("data", "schedule", "next_run_at") == nil {
+			again.at("data", "schedule", "day") != 0.0 || again.at("data", "schedule", "next_run_at") == nil {
 			t.Errorf("changed: %s, read: %s", changed.body, again.body)
 		}
 		s.mustAnswer(t, 400, "PATCH", location, key, `{"filters":{}}`)
