@@ -10,7 +10,8 @@ import (
 )
 
 // costsMatches is what reading matches costs.
-const costsMatches = "One list record for each match returned. When fewer remain, the page is cut to what remains."
+const costsMatches = "One list record for each match returned. When fewer remain, the page is cut to what remains and `truncated_by_quota` is true. " +
+	"To read the rest, request the same page again after the quota resets or on a larger plan; all its matches count. The next page would skip the rows that were cut."
 
 // runOperations are the runs of saved searches and their matches, a manual run, and why a search finds a label.
 func runOperations(svc Service) []operation {

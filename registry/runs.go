@@ -51,8 +51,8 @@ func (s *Service) SavedSearchRun(ctx context.Context, c cola.Caller, id, run str
 }
 
 // SavedSearchMatches returns a page of the matches of a search of the caller's account, latest run first, and by TTB id
-// within a run. It costs a list record for each match returned; a page is cut to the list records that are left. It fails
-// with CodeNotFound also for another account's search.
+// within a run. It costs a list record for each match returned; a page is cut to the list records that are left, and
+// TruncatedByQuota says so. It fails with CodeNotFound also for another account's search.
 func (s *Service) SavedSearchMatches(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	return s.matchesOf(ctx, c, id, 0, p)
 }
@@ -98,7 +98,7 @@ func (s *Service) matchesOf(ctx context.Context, c cola.Caller, id string, run i
 		return none, grant.State, err
 	}
 	if grant.Units < len(list.Rows) {
-		list.Rows, list.Meta.HasMore = list.Rows[:grant.Units], true
+		list.Rows, list.Meta.HasMore, list.Meta.TruncatedByQuota = list.Rows[:grant.Units], true, true
 	}
 	return list, grant.State, nil
 }
