@@ -23,7 +23,7 @@ type bound struct {
 
 var (
 	inMemory = bound{"answered from memory", 0}
-	drawn    = bound{"200 label reads a second; drawn by a bounded pool, then cached", 250}
+	drawn    = bound{"200 label reads a second, none for unknown IDs and cached drawings; drawn by a bounded pool", 250}
 	sealed   = bound{"kept in a sealed cookie; the issuer is asked once for all", 0}
 	looked   = bound{"unknown tokens are looked up together, in batches", 120}
 	probed   = bound{"the database is asked at most ten times a second", 20}
