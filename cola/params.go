@@ -182,6 +182,8 @@ type PageMeta struct {
 	Page    int  `json:"page" doc:"This page's number." example:"1"`
 	PerPage int  `json:"per_page" doc:"Rows a page." example:"20"`
 	HasMore bool `json:"has_more" doc:"Whether rows follow this page." example:"true"`
+	// TruncatedByQuota distinguishes a page that the quota cut from one whose rows continue on the next page.
+	TruncatedByQuota bool `json:"truncated_by_quota" doc:"Whether this page was cut because the month's list records are used up; always false on free lists. The next page would skip rows: request this page again next month or on a larger plan." example:"false"`
 }
 
 // DefaultsApplied tells that the default date window narrowed a search.

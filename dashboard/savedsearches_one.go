@@ -245,6 +245,7 @@ type runLabelsPage struct {
 	Run    string
 	Rows   []runRow
 	Pager  pager
+	Cut    bool // fewer labels than the page has room for: the month's list records are used up
 }
 
 // runRow is a label that a run found.
@@ -273,6 +274,10 @@ func (v *visit) runLabels() error {
 	p := runLabelsPage{
 		Search: found.Value, Run: run,
 		Pager: pageAt(v.r.URL, list.Meta.Page, list.Meta.PerPage, list.Meta.Total, len(list.Rows)),
+		Cut:   list.Meta.TruncatedByQuota,
+	}
+	if p.Cut {
+		p.Pager.Next = "" // it would skip the labels that were cut
 	}
 	for _, l := range list.Rows {
 		row := runRow{RunLabel: l, Met: met(l.Met)}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -240,6 +241,34 @@ func TestRunsOfASearch(t *testing.T) {
 		s.get(path+"/runs/"+other+"/labels").shows(t, http.StatusNotFound)
 	}
 	s.costs(before, len(shown), 0)
+}
+
+// longRuns is a registry whose runs have three pages of labels. If cut, the account has too few list records left for a page.
+type longRuns struct {
+	*registry.Service
+	cut bool
+}
+
+func (l longRuns) RunLabels(ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams) (registry.PageList[registry.RunLabel], cola.QuotaState, error) {
+	list, state, err := l.Service.RunLabels(ctx, c, id, run, p)
+	if err == nil {
+		list.Rows, list.Meta.Total, list.Meta.HasMore, list.Meta.TruncatedByQuota = list.Rows[:1], 60, true, l.cut
+	}
+	return list, state, err
+}
+
+// TestCutLabelsOfARun: a page that the quota cut says so, and does not lead past the labels that were cut.
+func TestCutLabelsOfARun(t *testing.T) {
+	s := mustSite(t)
+	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
+	run := s.mustRun(path)
+	for _, cut := range []bool{false, true} {
+		page := s.without(longRuns{s.registry.Service, cut}, s.browsers).get(fmt.Sprint(path, "/runs/", run.ID, "/labels"))
+		page.wellMade(t)
+		if warned, leads := strings.Contains(page.body, "This page was cut"), strings.Contains(page.body, "page=2"); page.StatusCode != http.StatusOK || warned != cut || leads == cut {
+			t.Errorf("cut %t: %d, warned %t, leads to the next page %t", cut, page.StatusCode, warned, leads)
+		}
+	}
 }
 
 // TestTooManyManualRuns: the page of a search says when the account has no manual runs left.

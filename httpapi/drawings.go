@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
@@ -16,6 +17,8 @@ const (
 	readingImages   = 4        // concurrent reads of label records for images
 	imageReadRate   = 200      // such reads a second
 	waitingReads    = 256      // image requests waiting for such a read
+	keptTags        = 16 << 10 // pictures whose tag is kept
+	recentTag       = time.Minute
 )
 
 // defaultDrawings leaves one processor for metered requests.
@@ -44,6 +47,13 @@ type drawing struct {
 
 func newDrawings(running, waiting, keep int) *drawings {
 	return &drawings{gate: newGate(running, waiting), pending: map[string]*drawing{}, kept: newKeptBytes(keep)}
+}
+
+// find returns the drawing of a key if it is kept.
+func (d *drawings) find(key string) ([]byte, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.kept.get(key)
 }
 
 // get returns the drawing of a key, calling draw if it is not cached. It fails with CodeUnavailable
@@ -167,4 +177,38 @@ func (k *keptBytes) add(key string, content []byte) {
 	}
 	k.held += size
 	k.lru.Add(key, content)
+}
+
+// pictureTags remembers the tags of the pictures asked for last, so that a kept drawing is found without reading its record.
+// It is safe for concurrent use.
+type pictureTags struct {
+	mu  sync.Mutex
+	lru *simplelru.LRU[string, taggedPicture]
+}
+
+type taggedPicture struct {
+	tag  string
+	read time.Time // when the record was read
+}
+
+func newPictureTags() *pictureTags {
+	lru, err := simplelru.NewLRU[string, taggedPicture](keptTags, nil)
+	if err != nil {
+		panic(err) // its size is at least 1
+	}
+	return &pictureTags{lru: lru}
+}
+
+// get returns the latest tag of a picture, or "". recent says that the record was read within recentTag.
+func (p *pictureTags) get(picture string) (tag string, recent bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known, ok := p.lru.Get(picture)
+	return known.tag, ok && time.Since(known.read) < recentTag
+}
+
+func (p *pictureTags) add(picture, tag string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lru.Add(picture, taggedPicture{tag, time.Now()})
 }

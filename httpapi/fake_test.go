@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,6 +47,8 @@ type fake struct {
 	preview  cola.SavedSearchFilters
 	deleted  string // the latest one
 	sending  sending
+
+	imageReads atomic.Int64 // calls of DrawableImage
 }
 
 const (
@@ -233,7 +236,15 @@ func (f *fake) AVAs(_ context.Context, _ cola.Caller, p cola.AVAParams) (registr
 	return rowsFor(f, err, f.ava.AVA)
 }
 
+func (f *fake) LabelOfImage(id string) (cola.TTBID, error) {
+	if number, _, _ := strings.Cut(id, "-"); number != f.label.TTBID.String() {
+		return 0, cola.Errorf(cola.CodeNotFound, "No image %s is drawn here.", cola.Quoted(id))
+	}
+	return f.label.TTBID, nil
+}
+
 func (f *fake) DrawableImage(_ context.Context, id string) (cola.Cola, cola.Image, error) {
+	f.imageReads.Add(1)
 	if f.err != nil {
 		return cola.Cola{}, cola.Image{}, f.err
 	}

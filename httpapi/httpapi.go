@@ -60,6 +60,7 @@ type Service interface {
 	destinationService
 	recipientService
 
+	LabelOfImage(imageID string) (cola.TTBID, error)
 	DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error)
 	Ready(context.Context) error
 }
@@ -98,6 +99,7 @@ type api struct {
 	imageReads gate // for reading label records for images
 	imagePace  *rate.Limiter
 	drawings   *drawings
+	tags       *pictureTags
 	buffers    sync.Pool // of *bytes.Buffer
 	imageQuery decoder[imageParams]
 	spec       document // the OpenAPI document
@@ -125,7 +127,7 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 		opts:       o,
 		ops:        operations(svc),
 		imageReads: newGate(readingImages, waitingReads), imagePace: rate.NewLimiter(imageReadRate, imageReadRate/4),
-		drawings:   newDrawings(o.MaxDrawings, waitingDrawings, keptDrawings),
+		drawings: newDrawings(o.MaxDrawings, waitingDrawings, keptDrawings), tags: newPictureTags(),
 		buffers:    sync.Pool{New: newBuffer},
 		imageQuery: newDecoder[imageParams](),
 	}

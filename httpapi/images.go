@@ -34,7 +34,19 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 		web.Fail(w, r, err)
 		return
 	}
+	if _, err := a.svc.LabelOfImage(id); err != nil { // before a place among those who read
+		web.Fail(w, r, err)
+		return
+	}
+	key := id + "." + format.name
+	known, recent := a.tags.get(key)
+	if recent && a.sendKept(w, r, known, format) {
+		return
+	}
 	label, img, err := a.drawableImage(r.Context(), id)
+	if cola.CodeOf(err) == cola.CodeUnavailable && known != "" && a.sendKept(w, r, known, format) {
+		return // out of date perhaps, but better than none
+	}
 	if err != nil {
 		web.Fail(w, r, err)
 		return
@@ -44,15 +56,33 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 		web.Fail(w, r, err)
 		return
 	}
+	a.tags.add(key, tag)
+	if notModified(w, r, tag) {
+		return
+	}
+	a.sendDrawing(w, r, tag, &label, &img, format)
+}
+
+// notModified sends the headers of every picture, and the rest if the client has the picture.
+func notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
 	h.Set("Etag", tag)
 	h.Add("Vary", "Accept")
 	h.Set("Cache-Control", "public, max-age=3600")
 	if tagMatches(ifNoneMatch(r), tag) {
 		w.WriteHeader(http.StatusNotModified)
-		return
+		return true
 	}
-	a.sendDrawing(w, r, tag, &label, &img, format)
+	return false
+}
+
+// sendKept answers without the record, with a drawing that is kept. It reports false, and sends nothing, if it is not.
+func (a *api) sendKept(w http.ResponseWriter, r *http.Request, tag string, p picture) bool {
+	content, ok := a.drawings.find(tag)
+	if ok && !notModified(w, r, tag) {
+		sendPicture(w, p, content)
+	}
+	return ok
 }
 
 // drawableImage reads an image and its label. The route needs no credentials, so concurrency and rate
@@ -88,6 +118,10 @@ func (a *api) sendDrawing(w http.ResponseWriter, r *http.Request, tag string, la
 		web.Fail(w, r, err)
 		return
 	}
+	sendPicture(w, p, content)
+}
+
+func sendPicture(w http.ResponseWriter, p picture, content []byte) {
 	h := w.Header()
 	h.Set("Content-Type", p.contentType)
 	h.Set("Content-Length", strconv.Itoa(len(content)))

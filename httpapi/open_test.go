@@ -11,6 +11,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/labelart"
@@ -122,7 +124,9 @@ func TestImageOfImpossibleSize(t *testing.T) {
 	}
 }
 
-func TestImageTag(t *testing.T) {
+func TestImageTag(t *testing.T) { synctest.Test(t, testImageTag) }
+
+func testImageTag(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
 	tag := send(t, h, "GET", imagePath+".svg").Header.Get("Etag")
@@ -134,6 +138,7 @@ func TestImageTag(t *testing.T) {
 		t.Error("both formats have the same tag")
 	}
 	f.label.BrandName = "ANOTHER"
+	time.Sleep(recentTag)
 	if changed := send(t, h, "GET", imagePath+".svg", "If-None-Match: "+tag); changed.StatusCode != http.StatusOK || changed.Header.Get("Etag") == tag {
 		t.Errorf("a changed record: %d, ETag %q", changed.StatusCode, changed.Header.Get("Etag"))
 	}
@@ -147,6 +152,7 @@ func TestImageQueueFull(t *testing.T) {
 		"drawings": {imageReads: newGate(1, 1), imagePace: rate.NewLimiter(rate.Inf, 1), drawings: &drawings{gate: full, pending: map[string]*drawing{}, kept: newKeptBytes(0)}},
 	} {
 		a.svc, a.opts, a.imageQuery, a.buffers.New = newFake(), Options{}.withDefaults(), newDecoder[imageParams](), newBuffer
+		a.tags = newPictureTags()
 		a.recorder = web.NewRecorder(slog.New(slog.DiscardHandler), nil, nil, a.routeLabel)
 		w := httptest.NewRecorder()
 		a.routes().ServeHTTP(w, httptest.NewRequest("GET", imagePath, nil))
@@ -154,6 +160,56 @@ func TestImageQueueFull(t *testing.T) {
 			t.Errorf("no place for %s: %d %v", name, w.Code, w.Header())
 		}
 	}
+}
+
+// TestKeptImages: a drawing that is kept takes no read and no place, nor does an ID that no label has. After a while the record
+// is read again; if it can't be, the kept drawing does.
+func TestKeptImages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		a := &api{
+			svc: f, opts: Options{}.withDefaults(), imageQuery: newDecoder[imageParams](), drawings: newDrawings(1, 1, keptDrawings), tags: newPictureTags(),
+			imageReads: newGate(1, 0), imagePace: rate.NewLimiter(rate.Inf, 1),
+		}
+		a.buffers.New, a.recorder = newBuffer, web.NewRecorder(slog.New(slog.DiscardHandler), nil, nil, a.routeLabel)
+		routes := a.routes()
+		ask := func(path string, header ...string) (status int, reads int64) {
+			before := f.imageReads.Load()
+			r, w := httptest.NewRequest("GET", path, nil), httptest.NewRecorder()
+			if len(header) > 0 {
+				r.Header.Set("If-None-Match", header[0])
+			}
+			routes.ServeHTTP(w, r)
+			if w.Code == http.StatusOK && (w.Header().Get("Etag") == "" || w.Header().Get("Content-Type") != "image/svg+xml" || w.Body.Len() == 0) {
+				t.Errorf("%s: %v and %d bytes", path, w.Header(), w.Body.Len())
+			}
+			return w.Code, f.imageReads.Load() - before
+		}
+		check := func(when, path string, wantStatus int, wantReads int64, header ...string) {
+			t.Helper()
+			if status, reads := ask(path, header...); status != wantStatus || reads != wantReads {
+				t.Errorf("%s, %s: %d and %d reads, want %d and %d", when, path, status, reads, wantStatus, wantReads)
+			}
+		}
+		const other, missing = "/images/11054001000049-9", "/images/99999999999999-1"
+		check("at first", imagePath, 200, 1)
+		check("then", imagePath, 200, 0)
+		check("with its tag", imagePath, 304, 0, "*")
+		if !a.imageReads.reserve() {
+			t.Fatal("no place to read")
+		}
+		for _, when := range []string{"every place is taken", "and the tag is old"} {
+			check(when, imagePath, 200, 0)
+			check(when, imagePath+".svg", 200, 0)
+			check(when, missing, 404, 0)
+			check(when, other, 503, 0)
+			check(when, imagePath+".png", 503, 0)
+			time.Sleep(recentTag)
+		}
+		a.imageReads.free()
+		check("read again", imagePath, 200, 1)
+		check("read again", other, 404, 1)
+	})
 }
 
 func TestReady(t *testing.T) {

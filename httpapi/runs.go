@@ -10,7 +10,8 @@ import (
 )
 
 // costsMatches describes the cost of reading matches.
-const costsMatches = "One list record per match returned. If fewer remain, the page is shortened."
+const costsMatches = "One list record per match returned. If fewer remain, the page is cut and `truncated_by_quota` is true. " +
+	"To read the rest, request the same page again after the quota resets or on a larger plan; all its matches are charged. The next page would skip the rows that were cut."
 
 // runOperations list runs and matches, start a manual run, and explain why a search matches a label.
 func runOperations(svc Service) []operation {

@@ -115,24 +115,34 @@ func noCola(id string) error {
 	return cola.Errorf(cola.CodeNotFound, "No COLA has the id %s.%s", cola.Quoted(id), hint)
 }
 
-// DrawableImage returns an image that this server draws at /images/{imageID}, and its label. Only
-// demonstration labels have such images. It needs no caller, so with a built index it rejects unknown
-// IDs without reading the database.
-func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error) {
-	notFound := cola.Errorf(cola.CodeNotFound, "No image %s is drawn here.", cola.Quoted(imageID))
+// LabelOfImage returns the ID of the label that an image belongs to, without reading the database. It fails with CodeNotFound
+// if imageID names no label, or, once the index is built, none that the index holds.
+func (s *Service) LabelOfImage(imageID string) (cola.TTBID, error) {
 	number, _, _ := strings.Cut(imageID, "-")
 	id, ok := cola.ParseTTBID(number)
-	if !ok {
-		return cola.Cola{}, cola.Image{}, notFound
+	if ok && s.ready.Load() {
+		_, ok = s.index.View().Label(id)
 	}
-	if s.ready.Load() {
-		if _, held := s.index.View().Label(id); !held {
-			return cola.Cola{}, cola.Image{}, notFound
-		}
+	if !ok {
+		return 0, noImage(imageID)
+	}
+	return id, nil
+}
+
+func noImage(id string) error {
+	return cola.Errorf(cola.CodeNotFound, "No image %s is drawn here.", cola.Quoted(id))
+}
+
+// DrawableImage returns an image that this server draws at /images/{imageID}, and its label; only demonstration labels have
+// such images. It needs no caller, so an ID that LabelOfImage rejects costs no read of the database.
+func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error) {
+	id, err := s.LabelOfImage(imageID)
+	if err != nil {
+		return cola.Cola{}, cola.Image{}, err
 	}
 	label, err := s.label(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return cola.Cola{}, cola.Image{}, notFound
+		return cola.Cola{}, cola.Image{}, noImage(imageID)
 	}
 	if err != nil {
 		return cola.Cola{}, cola.Image{}, storeError(err, "read COLA "+id.String()+" of an image")
@@ -142,7 +152,7 @@ func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola,
 			return label, image, nil
 		}
 	}
-	return cola.Cola{}, cola.Image{}, notFound
+	return cola.Cola{}, cola.Image{}, noImage(imageID)
 }
 
 // readWithin is how long a request waits for the database to read what is to be charged for then.

@@ -51,8 +51,8 @@ func (s *Service) SavedSearchRun(ctx context.Context, c cola.Caller, id, run str
 }
 
 // SavedSearchMatches returns a page of the matches of a search of the caller's account, latest run
-// first, and by TTB ID within a run. It costs one list record per match; the page is shortened if
-// fewer remain. It fails with CodeNotFound also for another account's search.
+// first, and by TTB ID within a run. It costs one list record per match; if fewer remain, the page is
+// cut and TruncatedByQuota is true. It fails with CodeNotFound also for another account's search.
 func (s *Service) SavedSearchMatches(ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	return s.matchesOf(ctx, c, id, 0, p)
 }
@@ -99,7 +99,7 @@ func (s *Service) matchesOf(ctx context.Context, c cola.Caller, id string, run i
 		return none, grant.State, err
 	}
 	if grant.Units < len(list.Rows) {
-		list.Rows, list.Meta.HasMore = list.Rows[:grant.Units], true
+		list.Rows, list.Meta.HasMore, list.Meta.TruncatedByQuota = list.Rows[:grant.Units], true, true
 	}
 	return list, grant.State, nil
 }

@@ -104,11 +104,11 @@ func TestMatchesCost(t *testing.T) {
 	limit := cola.TierFree.Limits().ListRecords
 	w.spend(t, c, limit-7)
 	list, state, err := read(cola.SavedSearchListParams{PerPage: cola.Some(4), Page: cola.Some(3)})
-	if err != nil || len(list.Rows) != 1 || state.ListRecordsRemaining() != 6 || state.Charged != 1 {
+	if err != nil || len(list.Rows) != 1 || list.Meta.TruncatedByQuota || state.ListRecordsRemaining() != 6 || state.Charged != 1 {
 		t.Errorf("%d rows, %+v, %v", len(list.Rows), state, err)
 	}
 	list, state, err = read(cola.SavedSearchListParams{})
-	if err != nil || len(list.Rows) != 6 || !list.Meta.HasMore || list.Meta.Total != 9 || state.ListRecordsRemaining() != 0 {
+	if err != nil || len(list.Rows) != 6 || !list.Meta.HasMore || !list.Meta.TruncatedByQuota || list.Meta.Total != 9 || state.ListRecordsRemaining() != 0 {
 		t.Errorf("cut: %d rows, %+v, %+v, %v", len(list.Rows), list.Meta, state, err)
 	}
 	if _, state, err := read(cola.SavedSearchListParams{}); code(err) != cola.CodeQuotaExceeded || !state.Known() {

@@ -73,7 +73,7 @@ func (c *alertsTick) Run(env *environment) (err error) {
 
 // openSenders loads the keys of the database and returns the senders.
 func (c *alertsTick) openSenders(env *environment, st database, publicURL string) (map[string]alerts.Sender, error) {
-	keys, err := c.keyring(c.storeFlags)
+	keys, err := c.keyring(c.storeFlags, env.log)
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -39,12 +39,25 @@ func (f secretFlags) file(s storeFlags) (path string, made bool, err error) {
 	return strings.TrimSuffix(p.path, ".db") + ".key", true, nil
 }
 
-// keyring loads the keys of the deployment. With an SQLite database it creates missing ones.
-func (f secretFlags) keyring(s storeFlags) (*keyring.Keyring, error) {
+// keyring loads the keys of the deployment. With an SQLite database it creates missing ones. It warns
+// if other users of the machine can read the file.
+func (f secretFlags) keyring(s storeFlags, log *slog.Logger) (*keyring.Keyring, error) {
 	file, made, err := f.file(s)
 	if err != nil {
 		return nil, err
 	}
+	keys, err := loadKeys(file, made)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(file); err == nil {
+		warnReadable(file, info, log)
+	}
+	return keys, nil
+}
+
+// loadKeys loads a key file. If made, the program creates it when it is missing.
+func loadKeys(file string, made bool) (*keyring.Keyring, error) {
 	if !made {
 		keys, err := keyring.Load(file)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -68,13 +81,13 @@ func flagError(flag string, err error) error {
 
 // vault returns the vault for the secrets of a database. The first call binds the database to the
 // keys; later calls fail unless the keys match.
-func (f secretFlags) vault(ctx context.Context, s storeFlags, st store.SealedSecrets, keys *keyring.Keyring) (*vault.Vault, error) {
+func (f secretFlags) vault(env *environment, s storeFlags, st store.SealedSecrets, keys *keyring.Keyring) (*vault.Vault, error) {
 	file, _, err := f.file(s)
 	if err != nil {
 		return nil, err
 	}
-	v := vault.New(vault.Options{Keys: keys, Reload: func() (*keyring.Keyring, error) { return keyring.Load(file) }})
-	check, err := st.KeyCheck(ctx, v.NewCheck())
+	v := vault.New(vault.Options{Keys: keys, Log: env.log, Reload: func() (*keyring.Keyring, error) { return keyring.Load(file) }})
+	check, err := st.KeyCheck(env, v.NewCheck())
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +95,7 @@ func (f secretFlags) vault(ctx context.Context, s storeFlags, st store.SealedSec
 		return nil, fmt.Errorf("%s is not the key file of this database, which is bound to key %s; the file contains %s. "+
 			"Set the right file with --secret-key-file (%w)", file, vault.KeyOf(check), strings.Join(v.KeyIDs(), ", "), err)
 	}
-	inUse, err := st.SecretKeys(ctx)
+	inUse, err := st.SecretKeys(env)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +233,7 @@ func (c *secretReseal) open(env *environment) (database, *vault.Vault, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	keys, err := c.keyring(c.storeFlags)
+	keys, err := c.keyring(c.storeFlags, env.log)
 	var v *vault.Vault
 	switch {
 	case err != nil:
@@ -247,7 +260,7 @@ func (c *secretStatus) Run(env *environment) (err error) {
 		return err
 	}
 	defer closing(st, &err)
-	keys, err := c.keyring(c.storeFlags)
+	keys, err := c.keyring(c.storeFlags, env.log)
 	if err != nil {
 		return err
 	}

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -98,11 +100,19 @@ func readSecret(path string, log *slog.Logger) (string, error) {
 	case strings.ContainsAny(secret, "\r\n"):
 		return "", fmt.Errorf("%s has several lines; it must be one line", path)
 	}
-	if info, err := file.Stat(); err == nil && info.Mode().Perm()&0o007 != 0 && !isMounted(path) {
-		log.Warn("other users of this machine can read a secret file; run chmod o= on it",
-			"file", path, "mode", info.Mode().Perm().String())
+	if info, err := file.Stat(); err == nil {
+		warnReadable(path, info, log)
 	}
 	return secret, nil
+}
+
+// warnReadable warns if other users of the machine can read a file with a secret.
+func warnReadable(path string, info fs.FileInfo, log *slog.Logger) {
+	if runtime.GOOS == "windows" || info.Mode().Perm()&0o007 == 0 || isMounted(path) {
+		return // on Windows the mode says nothing about other users
+	}
+	log.Warn("other users of this machine can read a secret; run chmod o= on the file",
+		"file", path, "mode", info.Mode().Perm().String())
 }
 
 // isMounted reports whether a container engine mounted the secret. Engines make it readable by every

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/colaregistry/colaregistry/internal/keyring"
 )
 
 // writeSecret returns the path of a file with this content and mode.
@@ -83,6 +85,27 @@ func TestSecretFileProblems(t *testing.T) {
 	if _, _, err := parsed(t, "key", "list", "--database-url-file", path); err == nil ||
 		!strings.Contains(err.Error(), "both") {
 		t.Errorf("a flag and the environment: %v", err)
+	}
+}
+
+// TestKeyFileReadableByOthers: a key file that other users can read is warned of, as other secret files are.
+func TestKeyFileReadableByOthers(t *testing.T) {
+	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o604: true, 0o644: true} {
+		var log bytes.Buffer
+		path := writeSecret(t, keyring.NewKey()+"\n", mode)
+		_, err := secretFlags{SecretKeyFile: path}.keyring(storeFlags{}, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil || (strings.Count(log.String(), path) == 1) != warned {
+			t.Errorf("%s: %v, log %q; warned %t", mode, err, &log, warned)
+		}
+	}
+	info, err := os.Stat(writeSecret(t, "x", 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	warnReadable("/run/secrets/colaregistry.key", info, slog.New(slog.NewTextHandler(&log, nil)))
+	if log.Len() > 0 {
+		t.Errorf("a file that a container engine mounts: %s", &log)
 	}
 }
 

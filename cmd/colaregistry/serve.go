@@ -85,7 +85,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer admin.close() // last of all, so that the end can be seen
-	keys, err := c.keyring(c.storeFlags)
+	keys, err := c.keyring(c.storeFlags, env.log)
 	if err != nil {
 		return err
 	}

@@ -71,6 +71,46 @@ func TestImageFlood(t *testing.T) {
 	})
 }
 
+// TestMissingImageFlood asks for one image of a label that does not exist, with more requests at once than may wait for the
+// database. Pictures that were asked for before, and new ones, are served meanwhile.
+func TestMissingImageFlood(t *testing.T) {
+	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
+		images := s.images(s.account("missing@example.com", cola.TierPro).Key.Reveal(), 40)
+		if first := s.send(http.DefaultClient, http.MethodGet, images[0], nil, nil); first.Status != http.StatusOK {
+			t.Fatalf("before the flood: %d %s", first.Status, first.Body)
+		}
+		const flooders = 400
+		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: flooders}}
+		defer client.CloseIdleConnections()
+		var flood sync.WaitGroup
+		end := make(chan struct{})
+		for range flooders {
+			flood.Go(func() {
+				for {
+					select {
+					case <-end:
+						return
+					default:
+					}
+					if missing := s.send(client, http.MethodGet, "/images/99999999999999-1", nil, nil); missing.Status != http.StatusNotFound {
+						t.Errorf("a missing image: %d %s", missing.Status, missing.Body)
+						return
+					}
+				}
+			})
+		}
+		for _, path := range images {
+			for _, one := range []string{images[0], path} {
+				if got := s.send(http.DefaultClient, http.MethodGet, one, nil, nil); got.Status != http.StatusOK {
+					t.Errorf("%s during the flood: %d %s", one, got.Status, got.Body)
+				}
+			}
+		}
+		close(end)
+		flood.Wait()
+	})
+}
+
 // images returns the paths of n distinct label images.
 func (s *site) images(key string, n int) (paths []string) {
 	s.t.Helper()

@@ -23,7 +23,7 @@ type bound struct {
 
 var (
 	inMemory = bound{"answered from memory", 0}
-	drawn    = bound{"200 label reads a second; drawn by a bounded pool, then cached", 250}
+	drawn    = bound{"200 label reads a second, none for unknown IDs and cached drawings; drawn by a bounded pool", 250}
 	sealed   = bound{"stored in an encrypted cookie; concurrent requests share one call to the issuer", 0}
 	looked   = bound{"unknown tokens are looked up in batches", 120}
 	probed   = bound{"at most ten database queries a second", 20}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,10 @@ type tool struct {
 }
 
 type property struct {
-	Enum []any `json:"enum"`
+	Enum  []any `json:"enum"`
+	Items struct {
+		Enum []any `json:"enum"`
+	} `json:"items"`
 }
 
 // toolCall is a call of a tool.
@@ -46,6 +50,21 @@ type toolCall struct {
 type toolOutcome struct {
 	Structured any    `json:"structured"`
 	Error      string `json:"error"`
+}
+
+// operationsOf are the REST operations whose parameters the read tools take.
+var operationsOf = map[string][]string{
+	"search_colas":            {"searchColas"},
+	"get_cola":                {"getCola"},
+	"lookup_barcode":          {"lookUpBarcode"},
+	"search_permittees":       {"searchPermittees"},
+	"get_permittee":           {"getPermittee"},
+	"get_usage":               {"getUsage"},
+	"list_saved_searches":     {"listSavedSearches"},
+	"get_processing_times":    {"listProcessingTimes", "listFormulaProcessingTimes", "listRegistrationProcessingTimes"},
+	"list_production_reports": {"listProductionReports"},
+	"search_avas":             {"listAVAs"},
+	"get_ava":                 {"getAVA"},
 }
 
 // companions are further arguments that an argument needs.
@@ -161,21 +180,26 @@ func (b *bench) toolCalls(t *testing.T, tools map[string]tool) (calls []toolCall
 }
 
 // example returns a value for an argument: one that is known to exist, else the first that its schema admits, else the example
-// of the REST parameter with its name.
+// of the REST parameter that it stands for.
 func (b *bench) example(t *testing.T, tl tool, argument string) any {
 	t.Helper()
 	if value, ok := b.known[argument]; ok {
 		return value
 	}
-	if enum := tl.Input.Properties[argument].Enum; len(enum) > 0 {
-		return enum[0]
+	p := tl.Input.Properties[argument]
+	if len(p.Enum) > 0 {
+		return p.Enum[0]
 	}
-	for _, op := range readOperations(t) {
-		if example, ok := op.examples[argument]; ok {
+	if len(p.Items.Enum) > 0 {
+		return p.Items.Enum[:1]
+	}
+	operations := readOperations(t)
+	for _, id := range operationsOf[tl.Name] {
+		if example, ok := operations[id].examples[argument]; ok {
 			return example
 		}
 	}
-	t.Fatalf("no REST parameter has an example for the argument %s of %s: add one to bench.known", argument, tl.Name)
+	t.Fatalf("no REST parameter has an example for the argument %s of %s: add its operation to operationsOf, or a value to bench.known", argument, tl.Name)
 	return nil
 }
 
@@ -249,4 +273,40 @@ func mustSchema(t *testing.T, tl tool) *jsonschema.Schema {
 		t.Fatalf("the output schema of %s: %v", tl.Name, err)
 	}
 	return schema
+}
+
+// TestExampleArguments: every argument of the read tools gets a value, from the operation that the tool stands for.
+func TestExampleArguments(t *testing.T) {
+	files, err := filepath.Glob("../../mcp/testdata/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := map[string]tool{}
+	for _, file := range files {
+		var one tool
+		readJSON(t, file, &one)
+		if one.Annotations.ReadOnly {
+			tools[one.Name] = one
+		}
+	}
+	if len(tools) != len(operationsOf) {
+		t.Errorf("%d read tools, and the operations of %d", len(tools), len(operationsOf))
+	}
+	b := &bench{known: map[string]string{"cursor": "AQAB"}}
+	values := map[string]any{}
+	for _, call := range b.toolCalls(t, tools) {
+		for argument, value := range call.Arguments {
+			if call.Name == call.Tool+" "+argument {
+				values[call.Name] = value
+			}
+		}
+	}
+	for name, want := range map[string]any{
+		"search_colas category": []any{"Beer"}, "get_processing_times category": "Alcohol", "search_avas state": "CA",
+		"get_processing_times commodity": "Wine", "get_processing_times formula_type": "Formula Approval",
+	} {
+		if !reflect.DeepEqual(values[name], want) {
+			t.Errorf("%s is %v, want %v", name, values[name], want)
+		}
+	}
 }

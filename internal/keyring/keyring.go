@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 const (
@@ -110,24 +111,44 @@ const fileComment = "# Keys of a colaregistry deployment. The first one encrypts
 // file appears under its name once it is complete. The error wraps fs.ErrExist if the file exists.
 func Create(path string) error {
 	// Unlike a rename, a link never replaces a file.
-	if err := write(path, fileComment+NewKey()+"\n", os.Link); err != nil {
+	if err := write(path, fileComment+NewKey()+"\n", os.Link, nil); err != nil {
 		return fmt.Errorf("create key file: %w", err)
 	}
 	return nil
 }
 
 // AddFirst adds a new key to a key file, before the others, and returns its id. The other keys stay and still open what they
-// sealed.
-func AddFirst(path string) (ID, error) {
+// sealed. The file keeps its owner, group and mode. A symbolic link stays one, and the file it leads to is replaced.
+func AddFirst(path string) (ID, error) { return addFirst(path, os.Rename) }
+
+func addFirst(path string, rename func(from, to string) error) (ID, error) {
 	k, err := Load(path)
 	if err != nil {
 		return ID{}, err
+	}
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ID{}, fmt.Errorf("add key: %w", err)
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return ID{}, fmt.Errorf("add key: %w", err)
 	}
 	content := fileComment + NewKey() + "\n"
 	for _, key := range k.keys {
 		content += base64.StdEncoding.EncodeToString(key.secret) + "\n"
 	}
-	if err := write(path, content, os.Rename); err != nil {
+	err = write(target, content, rename, func(file *os.File) error {
+		if err := keepOwner(file, info); err != nil {
+			return err
+		}
+		return file.Chmod(info.Mode().Perm())
+	})
+	if errors.Is(err, syscall.EBUSY) {
+		err = fmt.Errorf("%s is mounted by itself, so it cannot be replaced from here. Rotate the file on the host and restart "+
+			"the containers that mount it, or mount its folder instead: %w", target, err)
+	}
+	if err != nil {
 		return ID{}, fmt.Errorf("add key: %w", err)
 	}
 	if k, err = Load(path); err != nil {
@@ -136,14 +157,20 @@ func AddFirst(path string) (ID, error) {
 	return k.keys[0].id, nil
 }
 
-// write writes a temporary file, syncs it, and calls place to give it its name.
-func write(path, content string, place func(from, to string) error) error {
+// write writes a temporary file, syncs it, and calls place to give it its name. The file is readable by its owner only, unless
+// prepare, which may be nil, changes that before anything is written.
+func write(path, content string, place func(from, to string) error, prepare func(*os.File) error) error {
 	dir := filepath.Dir(path)
 	file, err := os.CreateTemp(dir, ".key-*") // mode 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(file.Name())
+	if prepare != nil {
+		if err := prepare(file); err != nil {
+			return errors.Join(err, file.Close())
+		}
+	}
 	_, err = file.WriteString(content)
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
 		err = place(file.Name(), path)

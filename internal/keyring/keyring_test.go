@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -152,5 +153,43 @@ func TestAddFirst(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v; want a file for its owner only", info.Mode(), err)
+	}
+}
+
+// TestAddFirstThroughLink: links to the key file stay, and the file they lead to keeps its mode.
+func TestAddFirstThroughLink(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "keys", "secret.key"), filepath.Join(dir, "current.key")
+	if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), Create(path), os.Chmod(path, 0o640), os.Symlink("keys/secret.key", link)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := AddFirst(link); err != nil {
+		t.Fatal(err)
+	}
+	if to, err := os.Readlink(link); err != nil || to != "keys/secret.key" {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
+	if k, err := Load(path); err != nil || len(k.IDs()) != 2 {
+		t.Errorf("the file behind the link: %v", err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %v; want the mode it had", info.Mode(), err)
+	}
+}
+
+// TestAddFirstToBusyFile: the error of a mounted file says what to do, and nothing is left behind.
+func TestAddFirstToBusyFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret.key")
+	if err := Create(path); err != nil {
+		t.Fatal(err)
+	}
+	_, err := addFirst(path, func(from, to string) error {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: syscall.EBUSY}
+	})
+	if !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(), "Rotate the file on the host") {
+		t.Errorf("%v, want advice", err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -52,24 +53,30 @@ type Options struct {
 	// that was added after it started. Nil: keys never change.
 	Reload func() (*keyring.Keyring, error)
 	Now    func() time.Time // nil: time.Now
+	Log    *slog.Logger     // gets errors of Reload, each once until it changes; nil: slog.Default
 }
 
 // Vault seals and opens texts. It is safe for concurrent use.
 type Vault struct {
 	reload func() (*keyring.Keyring, error)
 	now    func() time.Time
+	log    *slog.Logger
 
 	mu         sync.Mutex
 	keys       *keyring.Keyring
 	boxes      map[Purpose]*keyring.Box
 	reloadedAt time.Time
+	failed     string // the error of the latest reload, already logged; empty if it succeeded
 }
 
 // New returns a Vault.
 func New(o Options) *Vault {
-	v := &Vault{reload: o.Reload, now: o.Now}
+	v := &Vault{reload: o.Reload, now: o.Now, log: o.Log}
 	if v.now == nil {
 		v.now = time.Now
+	}
+	if v.log == nil {
+		v.log = slog.Default()
 	}
 	v.use(o.Keys)
 	return v
@@ -152,8 +159,13 @@ func (v *Vault) reloaded() bool {
 	v.reloadedAt = now
 	keys, err := v.reload()
 	if err != nil {
+		if v.failed != err.Error() {
+			v.failed = err.Error()
+			v.log.Error("cannot read the key file again; the keys stay as they are", "error", err)
+		}
 		return false
 	}
+	v.failed = ""
 	v.use(keys)
 	return true
 }

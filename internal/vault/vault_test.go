@@ -1,7 +1,9 @@
 package vault
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +82,38 @@ func TestRotation(t *testing.T) {
 	}
 	if got, err := New(Options{Keys: mustKeys(t, after)}).Open(Secret, one, resealed); err != nil || got != "early" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestReloadFailure: an unreadable key file is logged once, and again after it was readable.
+func TestReloadFailure(t *testing.T) {
+	before, after := keyring.NewKey(), keyring.NewKey()
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	failure := errors.New("permission denied")
+	var log bytes.Buffer
+	running := New(Options{
+		Keys: mustKeys(t, before), Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Reload: func() (*keyring.Keyring, error) { return mustKeys(t, before), failure },
+	})
+	late := New(Options{Keys: mustKeys(t, after, before)}).Seal(Secret, one, "late")
+	open := func() {
+		now = now.Add(reloadEvery)
+		if _, err := running.Open(Secret, one, late); !errors.Is(err, keyring.ErrUnknownKey) {
+			t.Errorf("%v, want ErrUnknownKey", err)
+		}
+	}
+	for range 3 {
+		open()
+	}
+	if n := strings.Count(log.String(), "permission denied"); n != 1 {
+		t.Errorf("logged %d times, want once: %s", n, &log)
+	}
+	failure = nil
+	open()
+	failure = errors.New("permission denied")
+	open()
+	if n := strings.Count(log.String(), "permission denied"); n != 2 {
+		t.Errorf("logged %d times, want once for each failure: %s", n, &log)
 	}
 }
 
