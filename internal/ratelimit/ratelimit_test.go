@@ -63,3 +63,33 @@ func TestConcurrent(t *testing.T) {
 		}
 	})
 }
+
+// TestOverload checks that callers who are refused change nothing: no more is granted than the rate allows, and the
+// wait afterwards is that of one token.
+func TestOverload(t *testing.T) {
+	const burst, every, callers = 10, 5 * time.Millisecond, 64
+	l := New[string](burst, every, 4, time.Now)
+	var granted atomic.Int64
+	var all sync.WaitGroup
+	begun := time.Now()
+	for range callers {
+		all.Go(func() {
+			for time.Since(begun) < 300*time.Millisecond {
+				if wait := l.Take("a", 1); wait == 0 {
+					granted.Add(1)
+				} else if wait > every {
+					t.Errorf("wait %v for one token, want at most %v", wait, every)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	most := burst + int64(time.Since(begun)/every) + 1
+	if n := granted.Load(); n > most || n < burst {
+		t.Errorf("%d were granted, want %d to %d", n, burst, most)
+	}
+	if wait := l.Take("a", 1); wait > every {
+		t.Errorf("after the overload: wait %v, want at most %v", wait, every)
+	}
+}
