@@ -41,7 +41,8 @@ type attempt struct {
 // attempts keeps each attempt in a cookie of its browser, sealed under a key that all processes
 // share. The server stores nothing, so that strangers who start sign-ins use up neither space nor a
 // limit that others need. A cookie is deleted when the issuer sends the browser back. A copy of it
-// is worth no more: the issuer accepts the authorization code that belongs to it once.
+// is worth no more: each process exchanges an attempt once (see exchanges), and the issuer accepts the
+// authorization code that belongs to it once.
 type attempts struct {
 	box   *keyring.Box
 	https bool

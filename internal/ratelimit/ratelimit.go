@@ -46,6 +46,13 @@ func (l *Limiter[K]) Take(key K, n int) (wait time.Duration) {
 	return max(1, time.Duration(math.Ceil(missing/float64(l.every)*float64(time.Second))))
 }
 
+// Return gives back n tokens that were taken. A bucket never holds more than the burst.
+func (l *Limiter[K]) Return(key K, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bucket(key).AllowN(l.now(), -n) // the bucket is cut to the burst when it is next looked at
+}
+
 func (l *Limiter[K]) bucket(key K) *rate.Limiter {
 	if known, ok := l.buckets.Get(key); ok {
 		return known

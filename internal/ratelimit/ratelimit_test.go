@@ -31,6 +31,23 @@ func TestLimiter(t *testing.T) {
 	take("a", 1, 2*time.Second)
 }
 
+func TestReturn(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	l := New[string](3, 2*time.Second, 10, func() time.Time { return now })
+	if l.Take("a", 3) != 0 || l.Take("a", 1) == 0 {
+		t.Fatal("the bucket does not hold 3")
+	}
+	l.Return("a", 2)
+	if l.Take("a", 3) != 2*time.Second || l.Take("a", 2) != 0 {
+		t.Error("two tokens that were returned cannot be taken")
+	}
+	l.Return("a", 3)
+	l.Return("a", 3)
+	if l.Take("a", 3) != 0 || l.Take("a", 1) != 2*time.Second {
+		t.Error("the bucket holds more than its burst")
+	}
+}
+
 // TestMemory checks that forgotten keys start over, so memory stays bounded.
 func TestMemory(t *testing.T) {
 	l := New[int](1, time.Hour, 4, time.Now)
