@@ -117,7 +117,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	defer s.close()
 	s.onReady = func() error { return c.welcome(env, st, publicURL, made, private, s.index) }
 	limited := connlimit.New(listener, c.connections(env), admin.registerer())
-	s.http.ConnState = limited.Track
+	limited.Attach(s.http)
 	return s.serve(env, limited)
 }
 
