@@ -39,6 +39,7 @@ type Purpose string
 const (
 	Secret    Purpose = "webhook secret"
 	Challenge Purpose = "endpoint challenge"
+	Attempt   Purpose = "sign-in attempt"
 
 	link  Purpose = "email link"
 	check Purpose = "key check"
@@ -78,7 +79,7 @@ func New(o Options) *Vault {
 // use makes keys the current ones. The lock is held, unless v is new.
 func (v *Vault) use(keys *keyring.Keyring) {
 	v.keys, v.boxes = keys, map[Purpose]*keyring.Box{}
-	for _, p := range []Purpose{Secret, Challenge, link, check} {
+	for _, p := range []Purpose{Secret, Challenge, Attempt, link, check} {
 		v.boxes[p] = keys.Box(string(p))
 	}
 }
@@ -133,29 +134,48 @@ func (v *Vault) Open(p Purpose, destination, kept string) (string, error) {
 
 // open opens sealed data, reading the key file again when it names an unknown key.
 func (v *Vault) open(p Purpose, sealed, bound []byte) ([]byte, error) {
-	text, err := v.box(p).Open(sealed, bound)
-	if errors.Is(err, keyring.ErrUnknownKey) && v.reloaded() {
-		return v.box(p).Open(sealed, bound)
+	box := v.box(p)
+	text, err := box.Open(sealed, bound)
+	if !errors.Is(err, keyring.ErrUnknownKey) {
+		return text, err
 	}
-	return text, err
+	v.readAgain()
+	current := v.box(p)
+	if current == box {
+		return nil, err
+	}
+	return current.Open(sealed, bound) // with keys that this call has read, or another one meanwhile
 }
 
-// reloaded reads the key file again and reports whether it could. A broken file leaves the keys as they are.
-func (v *Vault) reloaded() bool {
+// readAgain reads the key file again, unless that was done just now. A broken file leaves the keys as they are.
+func (v *Vault) readAgain() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.now()
 	if v.reload == nil || !v.reloadedAt.IsZero() && now.Sub(v.reloadedAt) < reloadEvery {
-		return false
+		return
 	}
 	v.reloadedAt = now
-	keys, err := v.reload()
-	if err != nil {
-		return false
+	if keys, err := v.reload(); err == nil {
+		v.use(keys)
 	}
-	v.use(keys)
-	return true
 }
+
+// Box seals and opens data of one purpose that is not stored in the database. It is safe for concurrent use.
+type Box struct {
+	v *Vault
+	p Purpose
+}
+
+// Box returns the box of a purpose.
+func (v *Vault) Box(p Purpose) Box { return Box{v, p} }
+
+// Seal encrypts a secret under the first key. Open must be given the same bound data.
+func (b Box) Seal(secret, bound []byte) []byte { return b.v.box(b.p).Seal(secret, bound) }
+
+// Open decrypts what Seal returned, here or in another process. It reads the key file again when it meets an unknown key. The
+// error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
+func (b Box) Open(sealed, bound []byte) ([]byte, error) { return b.v.open(b.p, sealed, bound) }
 
 // Reseal returns a text of a destination sealed under the first key, whatever sealed it before.
 func (v *Vault) Reseal(p Purpose, destination, kept string) (string, error) {

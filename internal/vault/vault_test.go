@@ -3,6 +3,8 @@ package vault
 import (
 	"errors"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,6 +82,36 @@ func TestRotation(t *testing.T) {
 	}
 	if got, err := New(Options{Keys: mustKeys(t, after)}).Open(Secret, one, resealed); err != nil || got != "early" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestConcurrentRotation checks that all who meet a new key at the same time can open what it sealed, although the file is
+// read once.
+func TestConcurrentRotation(t *testing.T) {
+	before, after := keyring.NewKey(), keyring.NewKey()
+	late := New(Options{Keys: mustKeys(t, after, before)}).Box(Attempt).Seal([]byte("late"), []byte("bound"))
+	file := mustKeys(t, after, before)
+	for range 200 {
+		var reads atomic.Int32
+		running := New(Options{Keys: mustKeys(t, before), Reload: func() (*keyring.Keyring, error) {
+			reads.Add(1)
+			return file, nil
+		}})
+		start := make(chan struct{})
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				<-start
+				if got, err := running.Box(Attempt).Open(late, []byte("bound")); err != nil || string(got) != "late" {
+					t.Errorf("%q, %v", got, err)
+				}
+			})
+		}
+		close(start)
+		all.Wait()
+		if reads.Load() != 1 {
+			t.Errorf("the file was read %d times", reads.Load())
+		}
 	}
 }
 
