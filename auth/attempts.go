@@ -24,8 +24,7 @@ const (
 	// mostAttemptsRead bounds the cookies that are looked at, whatever a browser sends.
 	mostAttemptsRead = 20
 
-	attemptCookie  = "colaregistry-attempt-"
-	attemptPurpose = "sign-in attempt"
+	attemptCookie = "colaregistry-attempt-"
 )
 
 // attempt is a sign-in that a browser has started with an issuer and not finished.
@@ -38,13 +37,20 @@ type attempt struct {
 	Until    time.Time `json:"until"`
 }
 
+// Sealer seals data under keys that all processes share, and opens it. The same bound data must be given to both. Open fails
+// with an error that wraps keyring.ErrUnknownKey when it lacks the key.
+type Sealer interface {
+	Seal(secret, bound []byte) []byte
+	Open(sealed, bound []byte) ([]byte, error)
+}
+
 // attempts keeps each attempt in a cookie of its browser, sealed under a key that all processes
 // share. The server stores nothing, so that strangers who start sign-ins use up neither space nor a
 // limit that others need. A cookie is deleted when the issuer sends the browser back. A copy of it
 // is worth no more: each process exchanges an attempt once (see exchanges), and the issuer accepts the
 // authorization code that belongs to it once.
 type attempts struct {
-	box   *keyring.Box
+	box   Sealer
 	https bool
 	now   cola.Clock
 }

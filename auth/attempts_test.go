@@ -82,11 +82,11 @@ func TestAttemptsOfOtherProcesses(t *testing.T) {
 		"a rotated key": {[]string{second, first}, ""},
 		"another key":   {[]string{second}, cola.CodeUnauthorized},
 	} {
-		d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Keys = newKeys(t, first) })
+		d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Attempts = sealer(newKeys(t, first)) })
 		b := d.browser()
 		answer := d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")
 		b.desk = newDesk(t, func(other *desk, o *BrowserOptions) {
-			o.Keys, o.Store, o.Client = newKeys(t, tt.keys...), d.store, &http.Client{Transport: providers{d.provider, d.other}}
+			o.Attempts, o.Store, o.Client = sealer(newKeys(t, tt.keys...)), d.store, &http.Client{Transport: providers{d.provider, d.other}}
 			other.provider.secret = d.provider.secret
 		})
 		if _, err := b.finish(answer); cola.CodeOf(err) != tt.want {
