@@ -24,8 +24,7 @@ const (
 	// mostAttemptsRead bounds how many cookies of a request are read.
 	mostAttemptsRead = 20
 
-	attemptCookie  = "colaregistry-attempt-"
-	attemptPurpose = "sign-in attempt"
+	attemptCookie = "colaregistry-attempt-"
 )
 
 // attempt is an unfinished sign-in with an issuer.
@@ -38,12 +37,19 @@ type attempt struct {
 	Until    time.Time `json:"until"`
 }
 
+// Sealer encrypts data under keys that all processes share, and decrypts it. Both calls need the same
+// bound data. Open fails with an error that wraps keyring.ErrUnknownKey if it lacks the key.
+type Sealer interface {
+	Seal(secret, bound []byte) []byte
+	Open(sealed, bound []byte) ([]byte, error)
+}
+
 // attempts stores each attempt in a cookie of its browser, encrypted under a key that all processes
 // share. The server has no state, so strangers who start sign-ins use up neither storage nor a limit
-// that others need. The callback deletes the cookie. A copy of the cookie is useless, because the
-// issuer accepts the matching authorization code only once.
+// that others need. The callback deletes the cookie. A copy of the cookie is useless: each process
+// exchanges an attempt once (see exchanges), and the issuer accepts the matching code only once.
 type attempts struct {
-	box   *keyring.Box
+	box   Sealer
 	https bool
 	now   cola.Clock
 }

@@ -18,7 +18,7 @@ import (
 // does not use the store.
 func TestStartedSignInsStoreNothing(t *testing.T) {
 	d := newDesk(t, nil)
-	for range 50 {
+	for n := range 50 {
 		b := d.browser()
 		redirect, err := url.Parse(b.begin(t, "0", "/"))
 		if err != nil {
@@ -27,14 +27,18 @@ func TestStartedSignInsStoreNothing(t *testing.T) {
 		if _, err := b.finish(url.Values{"state": {"made-up"}, "code": {"x"}}); cola.CodeOf(err) != cola.CodeUnauthorized {
 			t.Errorf("a made-up answer: %v", err)
 		}
-		if _, err := b.finish(url.Values{"state": redirect.Query()["state"], "code": {"x"}}); cola.CodeOf(err) != cola.CodeUnauthorized {
+		want := cola.CodeUnauthorized
+		if n >= exchangesByAddress {
+			want = cola.CodeQuotaExceeded
+		}
+		if _, err := b.finish(url.Values{"state": redirect.Query()["state"], "code": {"x"}}); cola.CodeOf(err) != want {
 			t.Errorf("a made-up code: %v", err)
 		}
 	}
 	if len(d.store.calls) != 0 || len(d.store.sessions) != 0 {
 		t.Errorf("the store was asked: %v", d.store.calls)
 	}
-	for path, most := range map[string]int{"/.well-known/openid-configuration": 1, "/keys": 0, "/token": 50} {
+	for path, most := range map[string]int{"/.well-known/openid-configuration": 1, "/keys": 0, "/token": exchangesByAddress} {
 		if n := d.provider.asked[path]; n > most {
 			t.Errorf("the issuer was asked %d times for %s, want at most %d", n, path, most)
 		}
@@ -78,11 +82,11 @@ func TestAttemptsOfOtherProcesses(t *testing.T) {
 		"a rotated key": {[]string{second, first}, ""},
 		"another key":   {[]string{second}, cola.CodeUnauthorized},
 	} {
-		d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Keys = newKeys(t, first) })
+		d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Attempts = sealer(newKeys(t, first)) })
 		b := d.browser()
 		answer := d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")
 		b.desk = newDesk(t, func(other *desk, o *BrowserOptions) {
-			o.Keys, o.Store, o.Client = newKeys(t, tt.keys...), d.store, &http.Client{Transport: providers{d.provider, d.other}}
+			o.Attempts, o.Store, o.Client = sealer(newKeys(t, tt.keys...)), d.store, &http.Client{Transport: providers{d.provider, d.other}}
 			other.provider.secret = d.provider.secret
 		})
 		if _, err := b.finish(answer); cola.CodeOf(err) != tt.want {

@@ -251,6 +251,8 @@ func newKeys(t testing.TB, lines ...string) *keyring.Keyring {
 	return keys
 }
 
+func sealer(keys *keyring.Keyring) Sealer { return keys.Box("sign-in attempt") }
+
 func newDesk(t testing.TB, change func(*desk, *BrowserOptions)) *desk {
 	t.Helper()
 	d := &desk{clock: &madeClock{at: time.Date(2024, 3, 1, 9, 0, 0, 0, time.UTC)}, log: &lockedBuffer{}}
@@ -258,7 +260,7 @@ func newDesk(t testing.TB, change func(*desk, *BrowserOptions)) *desk {
 	d.provider, d.other = newProvider(t, ourIssuer, d.clock.now), newProvider(t, otherIssuer, d.clock.now)
 	d.provider.secret = "hush"
 	o := BrowserOptions{
-		Store: d.store, Keys: newKeys(t), PublicURL: ourURL, Now: d.clock.now, Client: &http.Client{Transport: providers{d.provider, d.other}},
+		Store: d.store, Attempts: sealer(newKeys(t)), PublicURL: ourURL, Now: d.clock.now, Client: &http.Client{Transport: providers{d.provider, d.other}},
 		Logger: slog.New(slog.NewTextHandler(d.log, nil)),
 	}
 	if change != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -49,12 +48,12 @@ type BrowserStore interface {
 	store.Sessions
 }
 
-// BrowserOptions configure sessions of browsers and the issuers for signing in. Store, Keys and
+// BrowserOptions configure sessions of browsers and the issuers for signing in. Store, Attempts and
 // PublicURL must be set.
 type BrowserOptions struct {
 	Store     BrowserStore
 	PublicURL string                // scheme and host that users reach the service at; with https cookies are for https only
-	Keys      *keyring.Keyring      // encrypt sign-in attempts; the same in every process
+	Attempts  Sealer                // encrypts sign-in attempts
 	Issuers   []SignInIssuer        // may be empty: then links are the only way to sign in
 	LinkEmail LinkPolicies          // which verified email addresses link to accounts
 	Client    *http.Client          // to ask issuers with; what it leaves open is as with nil, which is one of ours
@@ -104,11 +103,11 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	if b.onFault == nil {
 		b.onFault = b.plainFault
 	}
-	if o.Keys == nil {
+	if o.Attempts == nil {
 		return nil, errors.New("no keys to encrypt sign-in attempts with")
 	}
 	https := public.Scheme == "https"
-	b.attempts = attempts{box: o.Keys.Box(attemptPurpose), https: https, now: o.Now}
+	b.attempts = attempts{box: o.Attempts, https: https, now: o.Now}
 	b.sessions = newSessions(o.Store, https, o.Now)
 	if b.issuers, err = newSignInIssuers(o, b.public+SignInCallbackPath); err != nil {
 		return nil, err

@@ -206,7 +206,7 @@ func TestBrowserOptions(t *testing.T) {
 		"no keys":            {PublicURL: ourURL},
 	} {
 		if want != "no keys" {
-			o.Keys = newKeys(t)
+			o.Attempts = sealer(newKeys(t))
 		}
 		if _, err := NewBrowsers(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", o, err, want)

@@ -46,10 +46,13 @@ func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redir
 // Finish signs in the person that an issuer sent back with this query, and returns the page to
 // continue on; browser is the User-Agent. It fails with CodeUnauthorized and the reason, or with
 // CodeUnavailable if the issuer or the store does not answer. The attempt is over either way; a
-// failed one does not end an existing sign-in.
+// failed one does not end an existing sign-in. Only an attempt that has to wait for the issuer stays:
+// then it fails with CodeQuotaExceeded or CodeUnavailable, and the same query may be tried again.
 func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string) (returnTo string, err error) {
 	defer func() { b.counts.WithLabelValues(byIssuer, resultOf(err, resultAccepted)).Inc() }()
-	a, issuer, err := b.attempt(sessionOf(ctx), query)
+	s := sessionOf(ctx)
+	cookies := s.cookies
+	a, issuer, err := b.attempt(s, query)
 	if err != nil {
 		return "", err
 	}
@@ -61,9 +64,20 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	if err != nil {
 		return "", err
 	}
+	done, err := issuer.limit.begin(ctx, a.State)
+	switch {
+	case errors.Is(err, errNoAttempt):
+		return "", overAttempt()
+	case errors.Is(err, errBusy):
+		s.cookies = cookies
+		return "", issuer.busy()
+	case err != nil:
+		s.cookies = cookies
+		return "", err
+	}
 	asking, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	who, err := issuer.redeem(asking, told, a, code)
+	who, err := issuer.redeem(asking, told, a, code, done)
 	if err != nil {
 		if ctx.Err() != nil {
 			return "", fmt.Errorf("ask issuer: %w", ctx.Err()) // nobody waits for the answer
@@ -91,8 +105,7 @@ func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer
 			"give every process the same file (--secret-key-file)", "error", err)
 	}
 	if err != nil {
-		return attempt{}, nil, unauthorized("This sign-in took too long, is already complete, or was started in " +
-			"another browser. Start again on the sign-in page.")
+		return attempt{}, nil, overAttempt()
 	}
 	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.URL == a.Issuer })
 	if at < 0 {
@@ -100,6 +113,11 @@ func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer
 			"Choose another on the sign-in page.")
 	}
 	return a, b.issuers[at], nil
+}
+
+func overAttempt() error {
+	return unauthorized("This sign-in took too long, is already complete, or was started in another browser. " +
+		"Start again on the sign-in page.")
 }
 
 // single returns the value of a parameter that is given once, and nothing for any other.
@@ -134,19 +152,24 @@ func (i *signInIssuer) refused(reason string) error {
 	case "login_required", "interaction_required", "consent_required", "account_selection_required":
 		return unauthorized("%s wants you to sign in there first. Begin again on the sign-in page.", i.Name)
 	}
-	i.log.Warn("an issuer did not sign somebody in", "issuer", i.URL, "reason", cola.Quoted(reason))
+	const message = "an issuer did not sign somebody in"
+	i.answers.warn(message, message, "issuer", i.URL, "reason", cola.Quoted(reason))
 	return i.away()
 }
 
 // untrusted is what somebody is told whom an answer of the issuer does not sign in. The reason is ours, a sentence's part.
 func (i *signInIssuer) untrusted(reason string) error {
-	i.log.Warn("the answer of an issuer signs nobody in", "issuer", i.URL, "reason", reason)
+	const message = "the answer of an issuer signs nobody in"
+	i.answers.warn(message+reason, message, "issuer", i.URL, "reason", reason)
 	return unauthorized("The answer of %s could not be trusted (%s), so you were not signed in. Sign in again; if it stays so, tell the operator of this service.", i.Name, reason)
 }
 
-// redeem has the issuer say who brought a code.
-func (i *signInIssuer) redeem(ctx context.Context, told *endpoints, a attempt, code string) (person, error) {
+// redeem has the issuer say who brought a code. It calls done with whether the issuer accepted the code.
+func (i *signInIssuer) redeem(
+	ctx context.Context, told *endpoints, a attempt, code string, done func(accepted bool),
+) (person, error) {
 	token, err := told.oauth.Exchange(oidc.ClientContext(ctx, i.giving), code, oauth2.VerifierOption(a.Verifier))
+	done(err == nil)
 	if err != nil {
 		return person{}, i.notRedeemed(err)
 	}
@@ -166,10 +189,12 @@ func (i *signInIssuer) redeem(ctx context.Context, told *endpoints, a attempt, c
 func (i *signInIssuer) notRedeemed(err error) error {
 	var answer *oauth2.RetrieveError
 	if !errors.As(err, &answer) {
-		i.log.Warn("an issuer to sign in with cannot be asked", "issuer", i.URL, "error", shortened(err.Error()))
+		const message = "an issuer to sign in with cannot be asked"
+		i.answers.warn(message, message, "issuer", i.URL, "error", shortened(err.Error()))
 		return i.away()
 	}
-	i.log.Warn("an issuer has not taken a code that it gave", "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
+	const message = "an issuer has not taken a code"
+	i.answers.warn(message+cut(answer.ErrorCode, 100), message, "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
 	if answer.ErrorCode == "invalid_grant" && answer.Response.StatusCode < http.StatusInternalServerError {
 		return unauthorized("%s says that this sign-in took too long or was finished already. Begin again on the sign-in page.", i.Name)
 	}

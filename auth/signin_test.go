@@ -242,11 +242,11 @@ func TestUnknownIssuers(t *testing.T) {
 // TestIssuerTakenOut: who comes back from an issuer that is configured no more is told so.
 func TestIssuerTakenOut(t *testing.T) {
 	keys := newKeys(t)
-	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Keys = keys })
+	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Attempts = sealer(keys) })
 	b := d.browser()
 	answer := d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")
 	later := newDesk(t, func(new *desk, o *BrowserOptions) {
-		o.Store, o.Keys, o.Issuers = d.store, keys, []SignInIssuer{new.other.settings()}
+		o.Store, o.Attempts, o.Issuers = d.store, sealer(keys), []SignInIssuer{new.other.settings()}
 	})
 	b.desk = later
 	if _, err := b.finish(answer); cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "no longer") {

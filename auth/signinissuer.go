@@ -42,6 +42,8 @@ type signInIssuer struct {
 	keys     *issuer
 	now      cola.Clock
 	log      *slog.Logger
+	answers  *occasionalLog // of what browsers bring back
+	limit    *exchanges
 
 	under singleflight.Group
 	mu    sync.Mutex
@@ -79,6 +81,7 @@ func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, e
 		all = append(all, &signInIssuer{
 			SignInIssuer: i, key: strconv.Itoa(n), links: o.LinkEmail.of(i.URL), callback: callback,
 			asking: asking, giving: &giving, now: o.Now, log: o.Logger,
+			answers: newOccasionalLog(o.Logger, o.Now), limit: newExchanges(o.Now),
 			keys: &issuer{url: i.URL, fetch: source{i.URL, asking}.fetch, now: o.Now, log: o.Logger, metrics: measured},
 		})
 	}
@@ -156,6 +159,16 @@ func (i *signInIssuer) away() error {
 		Code:       cola.CodeUnavailable,
 		Message:    fmt.Sprintf("The sign-in service %s cannot be used right now. Try again in a minute; if it stays so, tell the operator of this service.", i.Name),
 		RetryAfter: askEveryWithout,
+	}
+}
+
+// busy is the error of a sign-in that must wait for others.
+func (i *signInIssuer) busy() error {
+	return &cola.Error{
+		Code: cola.CodeUnavailable,
+		Message: fmt.Sprintf("Too many people are signing in with %s right now. Reload this page in a few seconds.",
+			i.Name),
+		RetryAfter: exchangeWait,
 	}
 }
 

@@ -108,6 +108,9 @@ func (e *edge) anybody(serve func(*visit) error) http.HandlerFunc {
 			// A page for anybody is shown also where the account cannot be told, or was asked for too often.
 			v.signedIn = e.pace.take(paced{signIn: v.caller.Credential.ID}) == nil && v.recognise() == nil
 		}
+		if !v.signedIn {
+			web.Hurry(w, r)
+		}
 		v.finish(serve(v))
 	}
 }
@@ -117,6 +120,7 @@ func (e *edge) holder(serve func(*visit) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{edge: e, w: w, r: r}
 		if v.caller, v.signedIn = e.browsers.Caller(r.Context()); !v.signedIn {
+			web.Hurry(w, r)
 			v.finish(v.askToSignIn(""))
 			return
 		}

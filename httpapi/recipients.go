@@ -79,6 +79,7 @@ func (a *api) askConfirm(w http.ResponseWriter, r *http.Request) {
 // unsubscribe ends messages to whoever has the token: by the button of the page, or by the one click of a mail program (RFC 8058), which comes from
 // anywhere, without cookies or an origin, and shows no page.
 func (a *api) unsubscribe(w http.ResponseWriter, r *http.Request) {
+	web.Hurry(w, r)
 	token, oneClick := pathValue(r, "token"), isOneClick(r)
 	s, err := a.svc.Unsubscribe(r.Context(), token)
 	switch {
@@ -95,6 +96,7 @@ func (a *api) unsubscribe(w http.ResponseWriter, r *http.Request) {
 
 // confirm has messages sent to whoever has the token.
 func (a *api) confirm(w http.ResponseWriter, r *http.Request) {
+	web.Hurry(w, r)
 	token := pathValue(r, "token")
 	s, err := a.svc.Confirm(r.Context(), token)
 	if err != nil {
@@ -106,8 +108,11 @@ func (a *api) confirm(w http.ResponseWriter, r *http.Request) {
 
 // isOneClick reports whether a POST is the one of RFC 8058, as a form of either kind. What cannot be read is none.
 func isOneClick(r *http.Request) bool {
-	const most = 4 << 10
-	r.Body = io.NopCloser(io.LimitReader(r.Body, most))
+	body, err := web.ReadBody(r, 4<<10, "A form has %d bytes at most.")
+	if err != nil {
+		return false
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	return strings.EqualFold(r.PostFormValue("List-Unsubscribe"), "One-Click")
 }
 

@@ -23,7 +23,6 @@ import (
 	"github.com/colaregistry/colaregistry/dashboard"
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/connlimit"
-	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/internal/web"
@@ -110,14 +109,14 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := newServer(c, env, deployment{st, keys, v, publicURL, listener.Addr(), processors, admin})
+	s, err := newServer(c, env, deployment{st, v, publicURL, listener.Addr(), processors, admin})
 	if err != nil {
 		return err
 	}
 	defer s.close()
 	s.onReady = func() error { return c.welcome(env, st, publicURL, made, private, s.index) }
 	limited := connlimit.New(listener, c.connections(env), admin.registerer())
-	s.http.ConnState = limited.Track
+	limited.Attach(s.http)
 	return s.serve(env, limited)
 }
 
@@ -151,7 +150,6 @@ type server struct {
 // deployment groups the dependencies and settings of a server.
 type deployment struct {
 	store      store.Store
-	keys       *keyring.Keyring
 	vault      *vault.Vault
 	publicURL  string
 	listening  net.Addr
@@ -225,7 +223,7 @@ func (s *server) people(c *serveCommand, d deployment, links auth.LinkPolicies) 
 		return nil, err
 	}
 	s.browsers, err = auth.NewBrowsers(auth.BrowserOptions{
-		Store: d.store, Keys: d.keys, PublicURL: d.publicURL, Issuers: issuers, LinkEmail: links,
+		Store: d.store, Attempts: d.vault.Box(vault.Attempt), PublicURL: d.publicURL, Issuers: issuers, LinkEmail: links,
 		Logger: s.env.log, Metrics: d.admin.registerer(), Events: s.events, OnFault: dashboard.ShowFault,
 	})
 	if err != nil {

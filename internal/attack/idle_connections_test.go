@@ -1,14 +1,18 @@
 package attack
 
 import (
+	"bufio"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/program"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // TestIdleConnections opens more silent connections than the limit. Other clients and the admin
@@ -37,6 +41,76 @@ func TestIdleConnections(t *testing.T) {
 				t.Errorf("a request beside idle connections: %d", a.Status)
 			}
 		}
+	})
+}
+
+// TestSlowBodies opens more connections than the server keeps, and sends a body over each of them byte by byte: others are
+// served all the same, and strangers have little time for a form.
+func TestSlowBodies(t *testing.T) {
+	const fast = 25 * time.Second // a body has 30 s otherwise
+	admin := program.Address(t)
+	flags := []string{"--max-connections", "20", "--admin-listen", admin}
+	onBoth(t, program.Options{Flags: flags}, func(t *testing.T, s *site) {
+		key := s.account("holder@example.com", cola.TierPro).Key.Reveal()
+		address := strings.TrimPrefix(s.URL, "http://")
+		slow := func(head string) net.Conn {
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.Close() })
+			fmt.Fprintf(conn, "POST %s\r\nHost: %s\r\nContent-Length: 1000\r\n\r\n{", head, address)
+			return conn
+		}
+		stop := make(chan struct{})
+		var sending sync.WaitGroup
+		for range 30 {
+			conn := slow("/api/v1/saved-searches HTTP/1.1\r\nContent-Type: application/json\r\nX-Api-Key: " + key)
+			sending.Go(func() {
+				for {
+					select {
+					case <-stop:
+						conn.Close()
+						return
+					case <-time.After(200 * time.Millisecond):
+						fmt.Fprint(conn, " ") // fails once the connection was closed
+					}
+				}
+			})
+		}
+		if open := s.metric(admin, "colaregistry_http_connections"); open > 20 {
+			t.Errorf("%v connections are open", open)
+		}
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Minute}
+		for range 3 {
+			begun := time.Now()
+			a := s.send(client, http.MethodGet, "/api/v1/usage", http.Header{"X-Api-Key": {key}}, nil)
+			if took := time.Since(begun); a.Status != http.StatusOK || took > fast {
+				t.Errorf("a request beside slow ones: %d after %v", a.Status, took)
+			}
+		}
+		close(stop)
+		sending.Wait()
+		var forms sync.WaitGroup
+		for path, status := range map[string]int{
+			"/sign-in": http.StatusRequestTimeout, "/sign-out": http.StatusSeeOther, "/keys": http.StatusMethodNotAllowed,
+			"/unsubscribe/" + wrongText(1): web.StatusClientGone, "/confirm/" + wrongText(2): http.StatusNotFound,
+		} {
+			conn, begun := slow(path+" HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded"), time.Now()
+			forms.Go(func() {
+				_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+				answered, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Error(path, err)
+					return
+				}
+				answered.Body.Close()
+				if took := time.Since(begun); took > fast || answered.StatusCode != status {
+					t.Errorf("a slow form to %s: %s after %v, want status %d", path, answered.Status, took, status)
+				}
+			})
+		}
+		forms.Wait()
 	})
 }
 

@@ -32,6 +32,7 @@ type vouching struct {
 	t      *testing.T
 	signer jose.Signer
 	asked  atomic.Int32 // requests for the discovery document and the keys
+	given  atomic.Int32 // requests to redeem a code
 
 	mu    sync.Mutex
 	codes map[string]map[string]any // ID token claims by authorization code
@@ -80,6 +81,7 @@ func (i *vouching) answer(w http.ResponseWriter, body any) {
 
 // redeem is the token endpoint. A code works once.
 func (i *vouching) redeem(w http.ResponseWriter, r *http.Request) {
+	i.given.Add(1)
 	i.mu.Lock()
 	claims := i.codes[r.PostFormValue("code")]
 	delete(i.codes, r.PostFormValue("code"))
@@ -163,6 +165,14 @@ func newBrowser(t *testing.T) *http.Client {
 		t.Fatal(err)
 	}
 	return &http.Client{Jar: jar}
+}
+
+// browserAt returns a browser without cookies at a client address, behind a proxy that the server must trust.
+func browserAt(t *testing.T, address string) *http.Client {
+	t.Helper()
+	browser := newBrowser(t)
+	browser.Transport = forwarded(address)
+	return browser
 }
 
 var awayTo = regexp.MustCompile(`<meta http-equiv="refresh" content="0;url=([^"]+)">`)

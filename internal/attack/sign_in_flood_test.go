@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/colaregistry/colaregistry/internal/program"
 )
@@ -43,6 +44,84 @@ func TestSignInFlood(t *testing.T) {
 		}
 		if n := i.asked.Load(); n > 10 {
 			t.Errorf("the issuer got %d requests for its documents", n)
+		}
+	})
+}
+
+// TestCallbackFlood sends callbacks with made-up codes from one address: with one cookie over and over, and with sign-ins
+// that were just started. The issuer is asked a few times only, and people at another address sign in meanwhile.
+func TestCallbackFlood(t *testing.T) {
+	const strangers, honest, workers = 400, 20, 8
+	i := newIssuer(t)
+	flags := append(i.flags(), "--trusted-proxy", "127.0.0.1")
+	onBoth(t, program.Options{Flags: flags}, func(t *testing.T, s *site) {
+		flooding := func() *http.Client {
+			browser := browserAt(t, "203.0.113.7")
+			browser.CheckRedirect = noRedirects.CheckRedirect
+			return browser
+		}
+		// start starts a sign-in and returns its callback with a made-up code, and its cookie.
+		start := func(browser *http.Client) (callback string, cookie http.Header) {
+			authorize, page := s.beginSignIn(browser, "/")
+			if authorize == nil {
+				t.Errorf("a sign-in cannot be started: %d %s", page.Status, page.Body)
+				return "/sign-in/callback", nil
+			}
+			cookie = http.Header{}
+			for _, line := range page.Header.Values("Set-Cookie") {
+				pair, _, _ := strings.Cut(line, ";")
+				cookie.Add("Cookie", pair)
+			}
+			return "/sign-in/callback?code=junk&state=" + authorize.Query().Get("state"), cookie
+		}
+		for name, send := range map[string]func() answer{
+			"one cookie": func() func() answer {
+				callback, cookie := start(flooding())
+				return func() answer { return s.send(flooding(), http.MethodGet, callback, cookie, nil) }
+			}(),
+			"new sign-ins": func() answer {
+				browser := flooding()
+				callback, _ := start(browser)
+				return s.send(browser, http.MethodGet, callback, nil, nil)
+			},
+		} {
+			i.given.Store(0)
+			begun := time.Now()
+			var all sync.WaitGroup
+			var sent, limited atomic.Int32
+			for range workers {
+				all.Go(func() {
+					for sent.Add(1) <= strangers {
+						if send().Status == http.StatusTooManyRequests {
+							limited.Add(1)
+						}
+					}
+				})
+			}
+			for n := range honest {
+				for sent.Load() < int32(n*strangers/honest) {
+					time.Sleep(time.Millisecond) // keeps the pace of the flood
+				}
+				subject := fmt.Sprintf("person%d", n)
+				email := subject + "@example.com"
+				if page := s.signInAt(browserAt(t, "203.0.113.8"), i, person(subject, email)); !strings.Contains(string(page.Body), email) {
+					t.Errorf("%s: %s is not signed in: %d\n%s", name, subject, page.Status, page.Body)
+				}
+			}
+			all.Wait()
+			junk, most := i.given.Load()-honest, 10+int32(time.Since(begun)/(6*time.Second))+1
+			if name == "one cookie" {
+				most = 1
+			}
+			if junk < 0 || junk > most {
+				t.Errorf("%s: the issuer was asked about %d made-up codes, want at most %d", name, junk, most)
+			}
+			if name == "new sign-ins" && limited.Load() == 0 {
+				t.Errorf("%s: no callback was limited", name)
+			}
+		}
+		if n := strings.Count(s.Log(), "has not taken a code"); n > 3 {
+			t.Errorf("%d warnings about made-up codes", n)
 		}
 	})
 }

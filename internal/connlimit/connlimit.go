@@ -3,6 +3,8 @@ package connlimit
 
 import (
 	"container/list"
+	"context"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -12,14 +14,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// silentFor is how long a new connection may send no data before it can be closed to make room.
-const silentFor = 2 * time.Second
+// slowFor is how long a client may take to send a request, and again to send its body, before the
+// connection can be closed to make room.
+const slowFor = 2 * time.Second
 
 // Listener is a listener with a limit on open connections. At the limit, Accept makes room by closing
-// the connection idle the longest, or else the oldest one without a request. If neither exists, the
-// next connection waits in Accept and others in the system's backlog; they are not refused or reset.
+// the connection idle the longest, or else the one that the server has waited for longest: for its
+// first request, or for the rest of a body. If there is none, the next connection waits in Accept and
+// others in the system's backlog; they are not refused or reset.
 //
-// The server's ConnState must be Track.
+// Attach must be called with the server.
 type Listener struct {
 	net.Listener
 	most int
@@ -27,17 +31,18 @@ type Listener struct {
 
 	mu      sync.Mutex
 	changed *sync.Cond  // with mu
-	wake    *time.Timer // signals changed when a silent connection can be closed
+	wake    *time.Timer // signals changed when a slow connection may be closed
 	closed  bool
-	open    int                        // admitted connections
-	silent  *list.List                 // of quiet: before the first request, oldest first
-	idle    *list.List                 // of quiet: between requests, longest idle first
-	places  map[net.Conn]*list.Element // in silent or idle
-	leaving map[net.Conn]struct{}      // closed to make room, but not yet reported by the server
+	open    int                        // connections that were admitted
+	silent  *list.List                 // of waiting: without a request yet, oldest first
+	sending *list.List                 // of waiting: amid a body, longest first
+	idle    *list.List                 // of waiting: between two requests, longest idle first
+	places  map[net.Conn]*list.Element // in silent, sending or idle
+	leaving map[net.Conn]struct{}      // closed to make room, and still open to the server
 }
 
-// quiet is a connection without a request in progress.
-type quiet struct {
+// waiting is a connection whose client must send something next.
+type waiting struct {
 	net.Conn
 	since time.Time
 }
@@ -46,7 +51,7 @@ type quiet struct {
 // exports metrics.
 func New(l net.Listener, most int, metrics prometheus.Registerer) *Listener {
 	c := &Listener{
-		Listener: l, most: most, now: time.Now, silent: list.New(), idle: list.New(),
+		Listener: l, most: most, now: time.Now, silent: list.New(), sending: list.New(), idle: list.New(),
 		places: map[net.Conn]*list.Element{}, leaving: map[net.Conn]struct{}{},
 	}
 	c.changed = sync.NewCond(&c.mu)
@@ -98,40 +103,100 @@ func (l *Listener) admit(conn net.Conn) bool {
 		return false
 	}
 	l.open++
-	l.places[conn] = l.silent.PushBack(quiet{conn, l.now()})
+	l.places[conn] = l.silent.PushBack(waiting{conn, l.now()})
 	return true
 }
 
-// makeRoom closes a quiet connection, or sets the timer for when one can be closed.
+// makeRoom closes a connection, or sets the timer for when one can be closed.
 func (l *Listener) makeRoom() {
-	oldest := l.idle.Front()
-	if oldest == nil {
-		oldest = l.silent.Front()
+	slowest := l.idle.Front()
+	if slowest == nil {
+		slowest = earlier(l.silent.Front(), l.sending.Front())
 	}
-	if oldest == nil {
+	if slowest == nil {
 		return
 	}
-	q := oldest.Value.(quiet)
-	if left := silentFor - l.now().Sub(q.since); l.idle.Len() == 0 && left > 0 {
+	w := slowest.Value.(waiting)
+	if left := slowFor - l.now().Sub(w.since); l.idle.Len() == 0 && left > 0 {
 		l.wake.Reset(left)
 		return
 	}
-	l.forget(q.Conn)
-	l.leaving[q.Conn] = struct{}{}
-	_ = q.Close() // the server notices and calls Track with StateClosed
+	l.forget(w.Conn)
+	l.leaving[w.Conn] = struct{}{}
+	_ = w.Close() // the server notices, and track hears of it as closed
 }
 
-// forget removes a connection from the lists of quiet ones.
+// earlier returns the element that has waited for longer; either may be nil.
+func earlier(a, b *list.Element) *list.Element {
+	if a == nil || b != nil && b.Value.(waiting).since.Before(a.Value.(waiting).since) {
+		return b
+	}
+	return a
+}
+
+// forget takes a connection off the lists.
 func (l *Listener) forget(conn net.Conn) {
 	if place := l.places[conn]; place != nil {
-		l.silent.Remove(place) // a no-op for elements of the other list
-		l.idle.Remove(place)
+		for _, from := range []*list.List{l.silent, l.sending, l.idle} {
+			from.Remove(place) // does nothing unless it is the element's list
+		}
 		delete(l.places, conn)
 	}
 }
 
-// Track is the ConnState callback of the server.
-func (l *Listener) Track(conn net.Conn, state http.ConnState) {
+// Attach makes a server that is not running yet report its connections to the listener.
+func (l *Listener) Attach(s *http.Server) {
+	s.ConnState = l.track
+	s.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return context.WithValue(ctx, connKey{}, conn)
+	}
+	s.Handler = l.watch(s.Handler)
+}
+
+type connKey struct{}
+
+// watch lists the connections of requests whose body is not read yet.
+func (l *Listener) watch(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if conn, ok := r.Context().Value(connKey{}).(net.Conn); ok && r.Body != nil && r.Body != http.NoBody {
+			l.await(conn)
+			r.Body = &body{r.Body, l, conn}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// await lists a connection as sending until its body ends or track is called. Where the handler leaves the body, net/http
+// waits for it.
+func (l *Listener) await(conn net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, gone := l.leaving[conn]; !gone {
+		l.places[conn] = l.sending.PushBack(waiting{conn, l.now()})
+		l.changed.Broadcast()
+	}
+}
+
+// body is the body of a request.
+type body struct {
+	io.ReadCloser
+	l    *Listener
+	conn net.Conn
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.l.mu.Lock()
+		defer b.l.mu.Unlock()
+		b.l.forget(b.conn)
+	}
+	return n, err
+}
+
+// track is called by the server when the state of a connection changes.
+func (l *Listener) track(conn net.Conn, state http.ConnState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch state {
@@ -141,7 +206,8 @@ func (l *Listener) Track(conn net.Conn, state http.ConnState) {
 		l.forget(conn)
 		return
 	case http.StateIdle:
-		l.places[conn] = l.idle.PushBack(quiet{conn, l.now()})
+		l.forget(conn)
+		l.places[conn] = l.idle.PushBack(waiting{conn, l.now()})
 	case http.StateHijacked, http.StateClosed:
 		l.forget(conn)
 		delete(l.leaving, conn)

@@ -38,11 +38,18 @@ func serve(t *testing.T, most int) *site {
 	s := &site{Listener: New(l, most, nil), held: make(chan struct{}, 100), release: make(chan struct{}), ended: make(chan error, 1)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) {})
-	mux.HandleFunc("/hold", func(http.ResponseWriter, *http.Request) {
+	mux.HandleFunc("/hold", func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
 		s.held <- struct{}{}
 		<-s.release
 	})
-	s.server = &http.Server{Handler: mux, ConnState: s.Track, ReadHeaderTimeout: patience}
+	mux.HandleFunc("/read", func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.ReadAll(r.Body); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	})
+	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: patience}
+	s.Attach(s.server)
 	go func() { s.ended <- s.server.Serve(s.Listener) }()
 	t.Cleanup(func() {
 		s.server.Close()
@@ -172,6 +179,77 @@ func TestSilentMakesRoom(t *testing.T) {
 	}
 }
 
+// TestSlowBodiesMakeRoom checks that connections that send a body byte by byte cannot keep others out, and that the one that
+// has sent it for longest is closed.
+func TestSlowBodiesMakeRoom(t *testing.T) {
+	s := serve(t, 3)
+	busy := s.dial(t)
+	busy.send("/hold")
+	<-s.held
+	var slow []*client
+	for _, path := range []string{"/", "/read"} { // also where the handler leaves the body to net/http
+		c := s.dial(t)
+		fmt.Fprint(c, "POST "+path+" HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\na")
+		slow = append(slow, c)
+		s.await(t, 1+len(slow))
+		time.Sleep(20 * time.Millisecond)
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(100 * time.Millisecond):
+				for _, c := range slow {
+					fmt.Fprint(c, "a") // does not win time
+				}
+			}
+		}
+	}()
+	begun := time.Now()
+	if err := s.dial(t).get(); err != nil {
+		t.Fatalf("a connection beside slow ones: %v", err)
+	}
+	if took := time.Since(begun); took > 3*slowFor {
+		t.Errorf("a connection beside slow ones waited %v", took)
+	}
+	close(stop)
+	<-stopped
+	if slow[0].answer() == nil {
+		t.Error("the connection that was slow for longest is open")
+	}
+	rest := make([]byte, 100)
+	if _, err := slow[1].Write(rest); err != nil {
+		t.Error(err)
+	}
+	if err := slow[1].answer(); err != nil {
+		t.Errorf("the other slow connection: %v", err)
+	}
+	close(s.release)
+	if err := busy.answer(); err != nil {
+		t.Errorf("a connection at work: %v", err)
+	}
+}
+
+// TestReadBodies checks that a connection whose body was read is left alone while its request is served.
+func TestReadBodies(t *testing.T) {
+	s := serve(t, 1)
+	c := s.dial(t)
+	fmt.Fprint(c, "POST /hold HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
+	<-s.held
+	next := s.dial(t)
+	next.send("/")
+	time.Sleep(slowFor + slowFor/4)
+	close(s.release)
+	for _, c := range []*client{c, next} {
+		if err := c.answer(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestCloseEndsWaiting checks that a server can end at its limit.
 func TestCloseEndsWaiting(t *testing.T) {
 	s := serve(t, 1)
@@ -209,7 +287,7 @@ func TestManyConnections(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	s.await(t, 0)
-	if len(s.places) != 0 || len(s.leaving) != 0 || s.idle.Len()+s.silent.Len() != 0 {
+	if len(s.places) != 0 || len(s.leaving) != 0 || s.idle.Len()+s.silent.Len()+s.sending.Len() != 0 {
 		t.Errorf("%d places, %d leaving", len(s.places), len(s.leaving))
 	}
 }

@@ -2,6 +2,8 @@
 package ratelimit
 
 import (
+	"math"
+	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -12,9 +14,11 @@ import (
 
 // Limiter holds a token bucket for each key. It is safe for concurrent use.
 type Limiter[K comparable] struct {
-	every   rate.Limit
-	burst   int
-	now     cola.Clock
+	every rate.Limit
+	burst int
+	now   cola.Clock
+
+	mu      sync.Mutex
 	buckets *lru.Cache[K, *rate.Limiter]
 }
 
@@ -32,12 +36,22 @@ func New[K comparable](burst int, every time.Duration, keys int, now cola.Clock)
 // Take takes n tokens from a key's bucket and returns 0. If the bucket has fewer, Take leaves it
 // unchanged and returns how long to wait for n. n must not exceed the burst.
 func (l *Limiter[K]) Take(key K, n int) (wait time.Duration) {
-	now := l.now()
-	spent := l.bucket(key).ReserveN(now, n)
-	if wait = spent.DelayFrom(now); wait > 0 {
-		spent.CancelAt(now)
+	// The lock covers the clock as well: a bucket that is given an earlier time regains the same tokens twice.
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, bucket := l.now(), l.bucket(key)
+	if bucket.AllowN(now, n) {
+		return 0
 	}
-	return wait
+	missing := float64(n) - bucket.TokensAt(now)
+	return max(1, time.Duration(math.Ceil(missing/float64(l.every)*float64(time.Second))))
+}
+
+// Return gives back n tokens that were taken. A bucket never holds more than the burst.
+func (l *Limiter[K]) Return(key K, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bucket(key).AllowN(l.now(), -n) // the bucket is cut to the burst when it is next looked at
 }
 
 func (l *Limiter[K]) bucket(key K) *rate.Limiter {
@@ -45,8 +59,6 @@ func (l *Limiter[K]) bucket(key K) *rate.Limiter {
 		return known
 	}
 	full := rate.NewLimiter(l.every, l.burst)
-	if known, ok, _ := l.buckets.PeekOrAdd(key, full); ok {
-		return known
-	}
+	l.buckets.Add(key, full)
 	return full
 }

@@ -31,6 +31,23 @@ func TestLimiter(t *testing.T) {
 	take("a", 1, 2*time.Second)
 }
 
+func TestReturn(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	l := New[string](3, 2*time.Second, 10, func() time.Time { return now })
+	if l.Take("a", 3) != 0 || l.Take("a", 1) == 0 {
+		t.Fatal("the bucket does not hold 3")
+	}
+	l.Return("a", 2)
+	if l.Take("a", 3) != 2*time.Second || l.Take("a", 2) != 0 {
+		t.Error("two tokens that were returned cannot be taken")
+	}
+	l.Return("a", 3)
+	l.Return("a", 3)
+	if l.Take("a", 3) != 0 || l.Take("a", 1) != 2*time.Second {
+		t.Error("the bucket holds more than its burst")
+	}
+}
+
 // TestMemory checks that forgotten keys start over, so memory stays bounded.
 func TestMemory(t *testing.T) {
 	l := New[int](1, time.Hour, 4, time.Now)
@@ -62,4 +79,34 @@ func TestConcurrent(t *testing.T) {
 			t.Errorf("%d passed, want 50", passed.Load())
 		}
 	})
+}
+
+// TestOverload checks that callers who are refused change nothing: no more is granted than the rate allows, and the
+// wait afterwards is that of one token.
+func TestOverload(t *testing.T) {
+	const burst, every, callers = 10, 5 * time.Millisecond, 64
+	l := New[string](burst, every, 4, time.Now)
+	var granted atomic.Int64
+	var all sync.WaitGroup
+	begun := time.Now()
+	for range callers {
+		all.Go(func() {
+			for time.Since(begun) < 300*time.Millisecond {
+				if wait := l.Take("a", 1); wait == 0 {
+					granted.Add(1)
+				} else if wait > every {
+					t.Errorf("wait %v for one token, want at most %v", wait, every)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	most := burst + int64(time.Since(begun)/every) + 1
+	if n := granted.Load(); n > most || n < burst {
+		t.Errorf("%d were granted, want %d to %d", n, burst, most)
+	}
+	if wait := l.Take("a", 1); wait > every {
+		t.Errorf("after the overload: wait %v, want at most %v", wait, every)
+	}
 }

@@ -65,7 +65,7 @@ func (e *Events) Failed(ctx context.Context, s Secret, refusal error) error {
 		return refusal
 	}
 	e.counts[FailedCredential].Inc()
-	from := network(cola.ClientFrom(ctx))
+	from := Network(cola.ClientFrom(ctx))
 	e.failures.note(from, s)
 	wait := e.failures.limit.Take(from, 1)
 	if wait == 0 {
@@ -81,13 +81,14 @@ func (e *Events) Failed(ctx context.Context, s Secret, refusal error) error {
 	}
 }
 
-// network returns the unit that is limited: an IPv4 address, or the /64 of an IPv6 host.
-func network(client netip.Addr) netip.Prefix {
+// Network returns the unit that is limited: an IPv4 address, or the /64 of an IPv6 host. It is the zero
+// Prefix for an invalid address.
+func Network(client netip.Addr) netip.Prefix {
 	bits := client.BitLen()
 	if client.Is6() {
 		bits = 64
 	}
-	prefix, _ := client.Prefix(bits) // the zero Prefix for an unknown client
+	prefix, _ := client.Prefix(bits)
 	return prefix
 }
 

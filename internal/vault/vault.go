@@ -40,6 +40,7 @@ type Purpose string
 const (
 	Secret    Purpose = "webhook secret"
 	Challenge Purpose = "endpoint challenge"
+	Attempt   Purpose = "sign-in attempt"
 
 	link  Purpose = "email link"
 	check Purpose = "key check"
@@ -85,7 +86,7 @@ func New(o Options) *Vault {
 // use replaces the keys. The caller holds the lock, unless v is new.
 func (v *Vault) use(keys *keyring.Keyring) {
 	v.keys, v.boxes = keys, map[Purpose]*keyring.Box{}
-	for _, p := range []Purpose{Secret, Challenge, link, check} {
+	for _, p := range []Purpose{Secret, Challenge, Attempt, link, check} {
 		v.boxes[p] = keys.Box(string(p))
 	}
 }
@@ -140,21 +141,27 @@ func (v *Vault) Open(p Purpose, destination, kept string) (string, error) {
 
 // open decrypts sealed data. If the key is unknown, it reloads the key file.
 func (v *Vault) open(p Purpose, sealed, bound []byte) ([]byte, error) {
-	text, err := v.box(p).Open(sealed, bound)
-	if errors.Is(err, keyring.ErrUnknownKey) && v.reloaded() {
-		return v.box(p).Open(sealed, bound)
+	box := v.box(p)
+	text, err := box.Open(sealed, bound)
+	if !errors.Is(err, keyring.ErrUnknownKey) {
+		return text, err
 	}
-	return text, err
+	v.readAgain()
+	current := v.box(p)
+	if current == box {
+		return nil, err
+	}
+	return current.Open(sealed, bound) // with keys that this call has read, or another one meanwhile
 }
 
-// reloaded reloads the key file and reports whether it succeeded. A broken file leaves the keys
+// readAgain reloads the key file, unless that was done just now. A broken file leaves the keys
 // unchanged.
-func (v *Vault) reloaded() bool {
+func (v *Vault) readAgain() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.now()
 	if v.reload == nil || !v.reloadedAt.IsZero() && now.Sub(v.reloadedAt) < reloadEvery {
-		return false
+		return
 	}
 	v.reloadedAt = now
 	keys, err := v.reload()
@@ -163,14 +170,29 @@ func (v *Vault) reloaded() bool {
 			v.failed = err.Error()
 			v.log.Error("cannot read the key file again; the keys stay as they are", "error", err)
 		}
-		return false
+		return
 	}
 	v.failed = ""
 	v.use(keys)
-	return true
 }
 
-// Reseal returns a text of a destination sealed under the first key.
+// Box seals and opens data of one purpose that is not stored in the database. It is safe for concurrent use.
+type Box struct {
+	v *Vault
+	p Purpose
+}
+
+// Box returns the box of a purpose.
+func (v *Vault) Box(p Purpose) Box { return Box{v, p} }
+
+// Seal encrypts a secret under the first key. Open must be given the same bound data.
+func (b Box) Seal(secret, bound []byte) []byte { return b.v.box(b.p).Seal(secret, bound) }
+
+// Open decrypts what Seal returned, here or in another process. It reads the key file again when it meets an unknown key. The
+// error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
+func (b Box) Open(sealed, bound []byte) ([]byte, error) { return b.v.open(b.p, sealed, bound) }
+
+// Reseal returns a text of a destination sealed under the first key, whatever sealed it before.
 func (v *Vault) Reseal(p Purpose, destination, kept string) (string, error) {
 	text, err := v.Open(p, destination, kept)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -114,6 +116,36 @@ func TestReloadFailure(t *testing.T) {
 	open()
 	if n := strings.Count(log.String(), "permission denied"); n != 2 {
 		t.Errorf("logged %d times, want once for each failure: %s", n, &log)
+	}
+}
+
+// TestConcurrentRotation checks that all who meet a new key at the same time can open what it sealed, although the file is
+// read once.
+func TestConcurrentRotation(t *testing.T) {
+	before, after := keyring.NewKey(), keyring.NewKey()
+	late := New(Options{Keys: mustKeys(t, after, before)}).Box(Attempt).Seal([]byte("late"), []byte("bound"))
+	file := mustKeys(t, after, before)
+	for range 200 {
+		var reads atomic.Int32
+		running := New(Options{Keys: mustKeys(t, before), Reload: func() (*keyring.Keyring, error) {
+			reads.Add(1)
+			return file, nil
+		}})
+		start := make(chan struct{})
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				<-start
+				if got, err := running.Box(Attempt).Open(late, []byte("bound")); err != nil || string(got) != "late" {
+					t.Errorf("%q, %v", got, err)
+				}
+			})
+		}
+		close(start)
+		all.Wait()
+		if reads.Load() != 1 {
+			t.Errorf("the file was read %d times", reads.Load())
+		}
 	}
 }
 

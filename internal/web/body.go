@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -17,7 +18,11 @@ func ReadBody(r *http.Request, most int64, tooLarge string) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
 	switch {
 	case err == nil:
-		EventOf(r.Context()).bodyRead = true
+		event := EventOf(r.Context())
+		event.bodyRead = true
+		if event.unhurry != nil {
+			event.unhurry()
+		}
 		return body, nil
 	case isTooLarge(err):
 		return nil, cola.Errorf(cola.CodePayloadTooLarge, tooLarge, most)
@@ -27,6 +32,25 @@ func ReadBody(r *http.Request, most int64, tooLarge string) ([]byte, error) {
 		return nil, cola.Errorf(cola.CodeRequestTimeout, "The body did not come in time; nothing was done. Send the whole request again.")
 	}
 	return nil, cola.Errorf(cola.CodeValidation, "The body could not be read to its end.")
+}
+
+const (
+	// formWait is how long the body of a form may take whose sender proved nothing.
+	formWait = 5 * time.Second
+	// afterForm is the deadline once the body is there. net/http reads ahead while a request is served, and a deadline that
+	// passes then ends the context of the request.
+	afterForm = 30 * time.Second
+)
+
+// Hurry shortens the time that the server gives the body of a request from a stranger, until ReadBody has read it.
+func Hurry(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength == 0 {
+		return
+	}
+	control := http.NewResponseController(w)
+	if control.SetReadDeadline(time.Now().Add(formWait)) == nil { // fails in tests without a connection
+		EventOf(r.Context()).unhurry = func() { _ = control.SetReadDeadline(time.Now().Add(afterForm)) }
+	}
 }
 
 func isTooLarge(err error) bool {

@@ -29,6 +29,7 @@ type Event struct {
 
 	resource auth.Resource // that challenges tell of
 	bodyRead bool          // to its end
+	unhurry  func()        // ends what Hurry did; may be nil
 	bodyLost bool          // it did not come in time, or ended early
 }
 
