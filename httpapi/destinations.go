@@ -179,7 +179,7 @@ func resendConfirmation(svc Service) operation {
 	return operation{
 		ID: "resendConfirmation", Method: http.MethodPost, Path: oneDestinationPath + "/confirmation", Tag: tagDestinations, Summary: "Ask a recipient to confirm",
 		Description: "Sends a `pending` endpoint another challenge, or the owner of an email address another request: one that is `unconfirmed`, or has unsubscribed. " +
-			"An account can ask ten times in 24 hours, for five challenges an hour to a host, and once an hour for an email address. Over all accounts a host gets 50 challenges in 24 hours, an email address three requests." + needsScope,
+			"An account can ask ten times in 24 hours, for five challenges an hour to a host, and once an hour for an email address. Over all accounts a URL gets 50 challenges in 24 hours, an email address three requests." + needsScope,
 		PathParam: destinationID(),
 		Later:     true,
 		Response:  reflect.TypeFor[dataOf[cola.Delivery]](),

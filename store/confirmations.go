@@ -1,7 +1,9 @@
 package store
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -20,16 +22,37 @@ type Ask struct {
 }
 
 // AskLimits bound how often recipients are asked: they may have nothing to do with us. They count over all processes, by the
-// store's clock. Requests still count when their destination is gone. Endpoints are counted by host.
+// store's clock. Requests still count when their destination is gone. Of an account, endpoints are counted by host, over all
+// accounts by URL: many accounts share the host of a platform, and must not use up each other's requests.
 type AskLimits struct {
 	Again     time.Duration // window of ByBoth
 	ByBoth    int           // times an account may ask the same address or host; 0: once
 	Within    time.Duration // window of the other two, AsksKept at most
 	ByAccount int           // times an account may ask anyone, at least one
-	OfAddress int           // times an address or host may be asked for all accounts, at least one
+	OfAddress int           // times an address or URL may be asked for all accounts, at least one
 }
 
-// Recipient returns what requests to confirm a destination are counted by: its folded email address, or the host of its URL.
+// AskedAddress returns what all requests to confirm a destination are counted by, over all accounts: its folded email address, or
+// the SHA-256 of its URL in one spelling. The URL itself may be a credential, and requests outlive their destination.
+func AskedAddress(kind, address string) string {
+	u, err := url.Parse(address)
+	if kind != cola.KindWebhook || err != nil || u.Host == "" {
+		return cola.FoldAddress(kind, address)
+	}
+	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	host, port := strings.TrimSuffix(u.Hostname(), "."), strings.TrimLeft(u.Port(), "0")
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	u.Host = net.JoinHostPort(host, port)
+	u.User, u.Fragment, u.RawFragment, u.ForceQuery = nil, "", "", false
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return fmt.Sprintf("url %x", sha256.Sum256([]byte(u.String())))
+}
+
+// Recipient returns what the requests of one account are counted by: the folded email address, or the host of the URL.
 func Recipient(kind, address string) string {
 	if kind != cola.KindWebhook {
 		return cola.FoldAddress(kind, address)

@@ -123,6 +123,30 @@ func TestWebhookFlood(t *testing.T) {
 	})
 }
 
+// TestSharedHostIsNotLocked: ten accounts ask a platform's host as often as they may, and another account's endpoint there still gets
+// its challenge.
+func TestSharedHostIsNotLocked(t *testing.T) {
+	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
+		platform := newEndpoint(t, http.StatusOK)
+		for n := range 10 {
+			key := s.account(fmt.Sprintf("flood%d@example.com", n), cola.TierFree).Key.Reveal()
+			for k := range 5 {
+				s.destination(key, "webhook", fmt.Sprintf("%s/%d/%d", platform.URL, n, k))
+			}
+		}
+		customer := s.account("customer@example.com", cola.TierFree).Key.Reveal()
+		made := s.destination(customer, "webhook", platform.URL+"/customer")
+		awaitTrue(t, "the challenge", func() bool {
+			for _, m := range platform.of(cola.EventConfirm) {
+				if m["data"].(map[string]any)["destination"].(map[string]any)["uuid"] == made["uuid"] {
+					return true
+				}
+			}
+			return false
+		})
+	})
+}
+
 // findNews has a search of an account find a label that arrived, and what it found sent.
 func (s *site) findNews(key string) {
 	s.t.Helper()

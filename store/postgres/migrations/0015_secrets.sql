@@ -20,6 +20,12 @@ COMMENT ON COLUMN destinations.challenge IS 'Latest that the endpoint was sent, 
 COMMENT ON COLUMN destinations.challenge_tries IS 'Codes entered for the challenge.';
 COMMENT ON COLUMN destinations.state IS 'active, unconfirmed, pending, paused or disabled; reason says why it is one of the latter two.';
 
+ALTER TABLE confirmations_asked ADD COLUMN recipient text;
+
+COMMENT ON TABLE confirmations_asked IS 'When people and endpoints were asked to confirm. It outlives destinations, and is forgotten after a day.';
+COMMENT ON COLUMN confirmations_asked.address_folded IS 'Email address or SHA-256 of a URL, by which the requests of all accounts are counted.';
+COMMENT ON COLUMN confirmations_asked.recipient IS 'Email address or host, by which those of one account are counted. NULL: address_folded.';
+
 CREATE UNIQUE INDEX destinations_by_link ON destinations (link_hash) WHERE link_hash IS NOT NULL;
 
 -- An endpoint that has taken a message has shown that it wants them.

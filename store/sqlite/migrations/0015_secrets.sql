@@ -10,6 +10,9 @@ ALTER TABLE destinations ADD COLUMN verified_at INTEGER; -- when the endpoint co
 ALTER TABLE destinations ADD COLUMN challenge TEXT;      -- latest that the endpoint was sent
 ALTER TABLE destinations ADD COLUMN challenge_tries INTEGER NOT NULL DEFAULT 0; -- codes entered for it
 
+-- Email address or host, by which the requests of one account are counted; NULL: address_folded, by which those of all are.
+ALTER TABLE confirmations_asked ADD COLUMN recipient TEXT;
+
 CREATE UNIQUE INDEX destinations_by_link ON destinations (link_hash) WHERE link_hash IS NOT NULL;
 
 -- An endpoint that has taken a message has shown that it wants them.
