@@ -16,6 +16,8 @@ import (
 // our mail server does not answer.
 //
 // A host is protected from us, too: over all accounts, a courier has few requests to it in flight, and sends a bounded number a minute.
+// Many accounts share the host of a platform, so one of them gets a share of either, and what is slow there is slow for that account
+// only.
 //
 // A message that is put off keeps its hold, and is tried when that has passed. It has not failed.
 const (
@@ -25,6 +27,8 @@ const (
 	// hostAtOnce is how many requests to one host a courier has in flight, and DefaultHostRate how many it sends to it in a minute.
 	hostAtOnce      = 4
 	DefaultHostRate = 120
+	// hostShares is how many accounts it takes to use up a host: each gets one of so many shares of the places and of the rate.
+	hostShares = 4
 	// slowFor is how long something counts as slow: less than a hold, so that what is put off is tried again in full.
 	slowFor = time.Minute
 	// turnEvery is how often a message checks whether it is its turn.
@@ -39,7 +43,7 @@ type crowd struct {
 	mu    sync.Mutex
 	onWay map[cola.AccountID]int
 	hosts map[host]*hostUse
-	slow  map[any]time.Time // account, host, kind or target: until when it counts as slow
+	slow  map[any]time.Time // account, host, guest, kind or target: until when it counts as slow
 }
 
 func newCrowd(now func() time.Time, hostRate int) *crowd {
@@ -56,11 +60,50 @@ func hostOf(d store.DueDelivery) host {
 	return host(store.Recipient(d.Kind, d.Destination.Address.V))
 }
 
-// hostUse counts requests to a host.
+// guest is an account at a host.
+type guest struct {
+	account cola.AccountID
+	host    host
+}
+
+func guestOf(d store.DueDelivery) guest { return guest{d.Destination.Account, hostOf(d)} }
+
+// share is what one account may have of a number that a host has.
+func share(all int) int { return max(1, all/hostShares) }
+
+// hostUse counts requests to a host: those of all, and those of each account.
 type hostUse struct {
-	onWay int
 	since time.Time // start of the minute
-	begun int       // since then
+	all   use
+	by    map[cola.AccountID]use
+}
+
+// use counts requests.
+type use struct {
+	onWay int
+	begun int // in the present minute
+}
+
+// add counts requests of an account that are on their way, and begun.
+func (u *hostUse) add(account cola.AccountID, onWay, begun int) {
+	one := u.by[account]
+	one.onWay, one.begun = one.onWay+onWay, one.begun+begun
+	if u.by[account] = one; one == (use{}) {
+		delete(u.by, account)
+	}
+	u.all.onWay, u.all.begun = u.all.onWay+onWay, u.all.begun+begun
+}
+
+// restart begins a minute.
+func (u *hostUse) restart(now time.Time) {
+	u.since, u.all.begun = now, 0
+	for account, one := range u.by {
+		if one.begun = 0; one.onWay == 0 {
+			delete(u.by, account)
+			continue
+		}
+		u.by[account] = one
+	}
 }
 
 // target is what a delivery goes to.
@@ -90,7 +133,7 @@ func (c *crowd) enter(ctx context.Context, d store.DueDelivery) bool {
 type turn struct {
 	comes  bool
 	putOff bool // not before its hold has passed
-	full   any  // else: the account or host that has no place
+	full   any  // else: the account, host or guest that has no place
 }
 
 // step takes a place for a delivery if there is one.
@@ -98,7 +141,7 @@ func (c *crowd) step(d store.DueDelivery) turn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	account, to := d.Destination.Account, hostOf(d)
-	if c.isSlow(d.Kind) || c.isSlow(targetOf(d)) || c.isSlow(to) {
+	if c.isSlow(d.Kind) || c.isSlow(targetOf(d)) || c.isSlow(to) || c.isSlow(guestOf(d)) {
 		return turn{putOff: true}
 	}
 	places, slow := accountAtOnce, c.isSlow(account)
@@ -109,15 +152,17 @@ func (c *crowd) step(d store.DueDelivery) turn {
 		return turn{putOff: slow, full: account}
 	}
 	if to != "" {
-		use := c.use(to)
+		at := c.use(to)
+		own := at.by[account]
 		switch {
-		case use.begun >= c.hostRate:
+		case at.all.begun >= c.hostRate, own.begun >= share(c.hostRate):
 			return turn{putOff: true}
-		case use.onWay >= hostAtOnce:
+		case own.onWay >= share(hostAtOnce):
+			return turn{full: guestOf(d)}
+		case at.all.onWay >= hostAtOnce:
 			return turn{full: to}
 		}
-		use.onWay++
-		use.begun++
+		at.add(account, 1, 1)
 	}
 	c.onWay[account]++
 	return turn{comes: true}
@@ -128,16 +173,16 @@ func (c *crowd) use(to host) *hostUse {
 	now := c.now()
 	if use := c.hosts[to]; use != nil {
 		if now.Sub(use.since) >= time.Minute {
-			use.since, use.begun = now, 0
+			use.restart(now)
 		}
 		return use
 	}
 	for other, use := range c.hosts {
-		if use.onWay == 0 && now.Sub(use.since) >= time.Minute {
+		if use.all.onWay == 0 && now.Sub(use.since) >= time.Minute {
 			delete(c.hosts, other)
 		}
 	}
-	c.hosts[to] = &hostUse{since: now}
+	c.hosts[to] = &hostUse{since: now, by: map[cola.AccountID]use{}}
 	return c.hosts[to]
 }
 
@@ -150,7 +195,7 @@ func (c *crowd) leave(d store.DueDelivery) {
 		delete(c.onWay, account)
 	}
 	if to := hostOf(d); to != "" {
-		c.hosts[to].onWay--
+		c.hosts[to].add(account, -1, 0)
 	}
 }
 
@@ -178,6 +223,9 @@ func (c *crowd) noteAttempt(a store.Attempt, sent Sent) {
 	default:
 		c.noteSlow(targetOf(a.Due))
 		c.noteSlow(a.Due.Destination.Account)
+		if at := guestOf(a.Due); at.host != "" {
+			c.noteSlow(at)
+		}
 	}
 }
 

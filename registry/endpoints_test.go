@@ -164,6 +164,34 @@ func TestURLsAreAskedRarely(t *testing.T) {
 	}
 }
 
+// TestTestMessagesAreFew: a destination gets ten test messages a minute, and one that is refused a message uses up no other's.
+func TestTestMessagesAreFew(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "flood@example.com", cola.TierPro)
+	first, second := w.mustHook(t, c, hook), w.mustHook(t, c, hook+"/2")
+	for range 10 {
+		if _, _, err := w.TestDestination(t.Context(), c, first.UUID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, state, err := w.TestDestination(t.Context(), c, first.UUID)
+	var refusal *cola.Error
+	if !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded || refusal.RetryAfter != 6*time.Second ||
+		refusal.Details["reason"] != registry.ReasonTests || !state.Known() {
+		t.Errorf("the eleventh: %+v", err)
+	}
+	if _, _, err := w.TestDestination(t.Context(), c, second.UUID); err != nil {
+		t.Errorf("another destination: %v", err)
+	}
+	w.advance(6 * time.Second)
+	if _, _, err := w.TestDestination(t.Context(), c, first.UUID); err != nil {
+		t.Errorf("six seconds later: %v", err)
+	}
+	if _, _, err := w.TestDestination(t.Context(), c, first.UUID); code(err) != cola.CodeQuotaExceeded {
+		t.Errorf("and at once again: %v", err)
+	}
+}
+
 // reaches reports whether values of a type hold one of another.
 func reaches(from, to reflect.Type) bool {
 	if from == to {

@@ -147,6 +147,39 @@ func TestSharedHostIsNotLocked(t *testing.T) {
 	})
 }
 
+// TestTestMessageFlood asks for a dozen test messages to one endpoint. It gets ten, and its account another message elsewhere.
+func TestTestMessageFlood(t *testing.T) {
+	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
+		e := newEndpoint(t, http.StatusOK)
+		e.echoes = true
+		key := s.account("flood@example.com", cola.TierPro).Key.Reveal()
+		var paths []string
+		for n := range 2 {
+			path := "/destinations/" + s.destination(key, "webhook", fmt.Sprintf("%s/%d", e.URL, n))["uuid"].(string)
+			awaitTrue(t, "the answer", func() bool {
+				time.Sleep(500 * time.Millisecond) // every look counts in the rate limit
+				return s.rest(key, http.MethodGet, path, nil).JSON(t)["data"].(map[string]any)["state"] == cola.DestinationActive
+			})
+			paths = append(paths, path)
+		}
+		taken := 0
+		for range 12 {
+			switch got := s.rest(key, http.MethodPost, paths[0]+"/test", nil); {
+			case got.Status == http.StatusAccepted:
+				taken++
+			case got.Status != http.StatusTooManyRequests || got.Header.Get("Retry-After") == "":
+				t.Errorf("%d %s", got.Status, got.Body)
+			}
+		}
+		if taken < 10 || taken > 11 { // one more every six seconds
+			t.Errorf("%d test messages are taken, want 10", taken)
+		}
+		if got := s.rest(key, http.MethodPost, paths[1]+"/test", nil); got.Status != http.StatusAccepted {
+			t.Errorf("another destination: %d %s", got.Status, got.Body)
+		}
+	})
+}
+
 // findNews has a search of an account find a label that arrived, and what it found sent.
 func (s *site) findNews(key string) {
 	s.t.Helper()
