@@ -29,6 +29,11 @@ func TestSchemaBeforeSecrets(t *testing.T) {
 	storetest.CheckRowsBeforeSecrets(t, s, created, func(statement string) error {
 		_, err := db.Exec(statement)
 		return err
+	}, func(uuid string) (token string) {
+		if err := db.QueryRow(`SELECT token FROM destinations WHERE uuid = ?`, uuid).Scan(&token); err != nil {
+			t.Fatal(err)
+		}
+		return token
 	})
 	if _, err := s.RewriteSecrets(t.Context(), "sealed:", func(store.SealedSecret) (string, error) { return "sealed:00000000:x", nil }); err != nil {
 		t.Fatal(err)

@@ -20,8 +20,10 @@ const (
 		WHERE id > ?1 AND (substr(secret, 1, length(?2)) <> ?2 OR substr(old_secret, 1, length(?2)) <> ?2 OR substr(challenge, 1, length(?2)) <> ?2)
 		ORDER BY id LIMIT ?3`
 	rewriteSecrets = `UPDATE destinations SET secret = nullif(?2, ''), old_secret = nullif(?3, ''), challenge = nullif(?4, '') WHERE id = ?1`
-	linksToHash    = `SELECT id, token FROM destinations WHERE token <> uuid LIMIT ?`
-	hashLink       = `UPDATE destinations SET link_hash = ?2, token = uuid WHERE id = ?1`
+	// clearLink is the condition of a destination whose token an earlier version made.
+	clearLink   = `token NOT LIKE 'unused:%'`
+	linksToHash = `SELECT id, token FROM destinations WHERE ` + clearLink + ` LIMIT ?`
+	hashLink    = `UPDATE destinations SET link_hash = ?2, token = 'unused:' || lower(hex(randomblob(20))) WHERE id = ?1`
 )
 
 // KeyCheck implements store.SealedSecrets.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -147,8 +148,8 @@ func RowsBeforeSecrets(created string) string {
 }
 
 // CheckRowsBeforeSecrets holds a store to what becomes of them, and of what a process of the version before writes: run executes a
-// statement as that one would.
-func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run func(statement string) error) {
+// statement as that one would, and tokenOf reads the token of a destination.
+func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run func(statement string) error, tokenOf func(uuid string) string) {
 	states := func() map[string]string {
 		states := map[string]string{}
 		for _, d := range mustDestinations(t, st, 1) {
@@ -163,12 +164,36 @@ func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run fu
 	mustDo(t, run(`UPDATE destinations SET state = 'active', reason = NULL WHERE uuid = 'paused'`))
 	mustDo(t, run(fmt.Sprintf(`INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, secret, created_at) VALUES
 		('new', 1, 'webhook', '%[2]s/4', '%[2]s/4', 'active', 'whsec_new', %[1]s)`, created, hook)))
-	want["new"] = cola.DestinationPending
+	mustDo(t, run(fmt.Sprintf(`INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, token, created_at) VALUES
+		('named', 1, 'email', 'y@example.com', 'y@example.com', 'unconfirmed', 'chosen', %[1]s)`, created)))
+	want["new"], want["named"] = cola.DestinationPending, cola.DestinationUnconfirmed
 	same(t, "states after the version before wrote", want, states())
 
+	tokens := func() (stored []string) {
+		t.Helper()
+		for _, d := range mustDestinations(t, st, 1) {
+			stored = append(stored, tokenOf(d.UUID))
+		}
+		return stored
+	}
+	for _, uuid := range []string{"new", "named"} {
+		if token := tokenOf(uuid); !strings.HasPrefix(token, "unused:") || strings.Contains(token, uuid) || strings.Contains(token, "chosen") {
+			t.Errorf("the token of %s, which the version before wrote, is %s; want one that nobody knows", uuid, token)
+		}
+	}
 	for _, hashed := range []int{5, 0} { // with the account's own address
 		n, err := st.HashLinks(t.Context())
 		same(t, "tokens hashed", hashed, must(t, n, err))
+	}
+	seen := map[string]bool{earlierToken: true, "b": true, "c": true, "d": true}
+	for _, d := range mustDestinations(t, st, 1) {
+		seen[d.UUID] = true
+	}
+	for _, token := range tokens() {
+		if seen[token] || len(token) < len("unused:")+32 {
+			t.Errorf("a destination has the token %q, which can be known", token)
+		}
+		seen[token] = true
 	}
 	hash := sha256.Sum256([]byte(earlierToken))
 	found, err := st.DestinationByLink(t.Context(), hash[:])

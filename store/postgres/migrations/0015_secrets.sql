@@ -12,7 +12,8 @@ ALTER TABLE destinations
     ADD COLUMN challenge       text,
     ADD COLUMN challenge_tries integer NOT NULL DEFAULT 0;
 
-COMMENT ON COLUMN destinations.token IS 'No longer used: it repeats the uuid.';
+-- The version before still looks links up by this column, so it must hold nothing that anyone can know.
+COMMENT ON COLUMN destinations.token IS 'No longer used: unused: and a random text. Others are tokens of earlier versions that are yet to be hashed.';
 COMMENT ON COLUMN destinations.secret IS 'Sealed. Webhooks are signed with it; until old_secret_until with old_secret as well.';
 COMMENT ON COLUMN destinations.link_hash IS 'SHA-256 of the token of links in email of earlier versions; NULL: none.';
 COMMENT ON COLUMN destinations.verified_at IS 'When the endpoint confirmed; NULL: not yet, or it is an email address.';
@@ -37,7 +38,7 @@ UPDATE destinations SET state = 'pending', reason = NULL, failing_since = NULL W
 CREATE FUNCTION hold_endpoints() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
-        NEW.token = NEW.uuid;
+        NEW.token = 'unused:' || gen_random_uuid();
     END IF;
     IF NEW.kind = 'webhook' AND NEW.verified_at IS NULL AND NEW.state <> 'pending' THEN
         NEW.state = 'pending';

@@ -4,7 +4,8 @@
 
 ALTER TABLE meta ADD COLUMN key_check TEXT; -- by which starts recognize the keys that seal secrets
 
--- secret, old_secret and challenge hold sealed texts. token is no longer used: it repeats the uuid.
+-- secret, old_secret and challenge hold sealed texts. token is no longer used: it holds unused: and a random text, since the version
+-- before still looks links up by it. Others are tokens of earlier versions that are yet to be hashed.
 ALTER TABLE destinations ADD COLUMN link_hash BLOB;      -- SHA-256 of the token of links in email of earlier versions; NULL: none
 ALTER TABLE destinations ADD COLUMN verified_at INTEGER; -- when the endpoint confirmed; NULL: not yet, or it is an email address
 ALTER TABLE destinations ADD COLUMN challenge TEXT;      -- latest that the endpoint was sent
@@ -23,7 +24,7 @@ UPDATE destinations SET state = 'pending', reason = NULL, failing_since = NULL W
 -- +goose StatementBegin
 CREATE TRIGGER new_endpoints_are_pending AFTER INSERT ON destinations
 BEGIN
-    UPDATE destinations SET token = uuid, state = iif(kind = 'webhook' AND verified_at IS NULL, 'pending', state),
+    UPDATE destinations SET token = 'unused:' || lower(hex(randomblob(20))), state = iif(kind = 'webhook' AND verified_at IS NULL, 'pending', state),
         reason = iif(kind = 'webhook' AND verified_at IS NULL, NULL, reason) WHERE id = new.id;
 END;
 -- +goose StatementEnd
