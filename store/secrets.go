@@ -10,7 +10,8 @@ type SealedSecrets interface {
 	KeyCheck(ctx context.Context, first string) (string, error)
 	// ReplaceKeyCheck stores another value.
 	ReplaceKeyCheck(ctx context.Context, check string) error
-	// SecretKeys counts the stored secrets by the id of the key that sealed them; those in clear count under "".
+	// SecretKeys counts the stored secrets by the id of the key that sealed them; those in clear count under "", with the tokens that
+	// HashLinks is yet to replace.
 	SecretKeys(ctx context.Context) (map[string]int, error)
 	// RewriteSecrets calls rewrite with every secret that does not start with but, and stores what it returns. It returns how many
 	// were changed; an empty text forgets a secret. It works through the destinations in short transactions that hold them, so it may run beside anything; rewrite

@@ -19,29 +19,52 @@ import (
 // ofTheVersionBefore brings the home's database to the schema before this program's, and returns that version.
 func (h home) ofTheVersionBefore(t *testing.T) int64 {
 	t.Helper()
+	return h.upTo(t, 0)
+}
+
+// upTo brings the home's database to a version of the schema, zero for the one before this program's, and returns it.
+func (h home) upTo(t *testing.T, version int64) int64 {
+	t.Helper()
 	p, err := h.place()
 	if err != nil {
 		t.Fatal(err)
 	}
-	driver, name, dialect, migrations := "pgx", p.url, goose.DialectPostgres, "postgres"
+	dialect, migrations := goose.DialectPostgres, "postgres"
 	if p.path != "" {
-		driver, name, dialect, migrations = "sqlite", p.path, goose.DialectSQLite3, "sqlite"
+		dialect, migrations = goose.DialectSQLite3, "sqlite"
 	}
-	db, err := sql.Open(driver, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := h.sql(t)
 	defer db.Close()
 	g, err := goose.NewProvider(dialect, db, os.DirFS(filepath.Join("..", "..", "store", migrations, "migrations")), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := g.ListSources()
-	before := all[len(all)-2].Version
-	if _, err := g.UpTo(t.Context(), before); err != nil {
+	if version == 0 {
+		version = all[len(all)-2].Version
+	}
+	if _, err := g.UpTo(t.Context(), version); err != nil {
 		t.Fatal(err)
 	}
-	return before
+	return version
+}
+
+// sql opens the home's database as it is.
+func (h home) sql(t *testing.T) *sql.DB {
+	t.Helper()
+	p, err := h.place()
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver, name := "pgx", p.url
+	if p.path != "" {
+		driver, name = "sqlite", p.path
+	}
+	db, err := sql.Open(driver, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
 }
 
 // requireVersion checks that the home's schema has a version.

@@ -197,6 +197,9 @@ func (c *secretReseal) Run(env *environment) (err error) {
 		return text, err
 	})
 	if err == nil {
+		_, err = st.HashLinks(env)
+	}
+	if err == nil {
 		err = st.ReplaceKeyCheck(env, v.NewCheck())
 	}
 	if err != nil {

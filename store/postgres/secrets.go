@@ -13,10 +13,10 @@ const (
 	keepKeyCheck    = `UPDATE meta SET key_check = $1 WHERE key_check IS NULL`
 	selectKeyCheck  = `SELECT coalesce(key_check, '') FROM meta`
 	replaceKeyCheck = `UPDATE meta SET key_check = $1`
-	// sealedKey is the id of the key that a secret is sealed under, or an empty text for one in clear.
+	// sealedKey is the id of the key that a secret is sealed under, or an empty text for one in clear, links included.
 	sealedKey  = `CASE WHEN u.text LIKE 'sealed:%' THEN substr(u.text, 8, 8) ELSE '' END`
 	secretKeys = `SELECT ` + sealedKey + `, count(*) FROM (SELECT secret AS text FROM destinations UNION ALL SELECT old_secret FROM destinations
-		UNION ALL SELECT challenge FROM destinations) u WHERE u.text IS NOT NULL GROUP BY 1`
+		UNION ALL SELECT challenge FROM destinations UNION ALL SELECT token FROM destinations WHERE ` + clearLink + `) u WHERE u.text IS NOT NULL GROUP BY 1`
 	secretsToRewrite = `SELECT id, uuid, coalesce(secret, ''), coalesce(old_secret, ''), coalesce(challenge, '') FROM destinations
 		WHERE id > $1 AND (NOT starts_with(secret, $2) OR NOT starts_with(old_secret, $2) OR NOT starts_with(challenge, $2))
 		ORDER BY id LIMIT $3 FOR NO KEY UPDATE`

@@ -169,6 +169,8 @@ func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run fu
 	want["new"], want["named"] = cola.DestinationPending, cola.DestinationUnconfirmed
 	same(t, "states after the version before wrote", want, states())
 
+	inClear, err := st.SecretKeys(t.Context())
+	same(t, "secrets and links in clear", map[string]int{"": 5 + 5}, must(t, inClear, err))
 	tokens := func() (stored []string) {
 		t.Helper()
 		for _, d := range mustDestinations(t, st, 1) {
