@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"crypto/sha256"
+	"time"
 
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
@@ -21,9 +22,11 @@ const (
 		ORDER BY id LIMIT ?3`
 	rewriteSecrets = `UPDATE destinations SET secret = nullif(?2, ''), old_secret = nullif(?3, ''), challenge = nullif(?4, '') WHERE id = ?1`
 	// clearLink is the condition of a destination whose token an earlier version made.
-	clearLink   = `token NOT LIKE 'unused:%'`
-	linksToHash = `SELECT id, token FROM destinations WHERE ` + clearLink + ` LIMIT ?`
-	hashLink    = `UPDATE destinations SET link_hash = ?2, token = 'unused:' || lower(hex(randomblob(20))) WHERE id = ?1`
+	clearLink      = `token NOT LIKE 'unused:%'`
+	selectToVacuum = `SELECT to_vacuum FROM meta`
+	noteVacuum     = `UPDATE meta SET to_vacuum = 0`
+	linksToHash    = `SELECT id, token FROM destinations WHERE ` + clearLink + ` LIMIT ?`
+	hashLink       = `UPDATE destinations SET link_hash = ?2, token = 'unused:' || lower(hex(randomblob(20))) WHERE id = ?1`
 )
 
 // KeyCheck implements store.SealedSecrets.
@@ -114,7 +117,31 @@ func (s *Store) HashLinks(ctx context.Context) (hashed int, err error) {
 			hashed += len(list)
 		}
 	}
+	if err == nil {
+		err = s.eraseFree(ctx)
+	}
 	return hashed, err
+}
+
+// eraseFree rewrites the file once after an upgrade from a version that stored secrets in clear: copies of them may be left in
+// pages and parts of pages that are no longer used. A failure, as on a full disk, is logged, and the next start tries again.
+func (s *Store) eraseFree(ctx context.Context) error {
+	var due bool
+	if err := s.start(); err != nil {
+		return failed("erase free pages", err)
+	}
+	defer s.done()
+	if err := s.read.row(ctx, selectToVacuum).Scan(&due); err != nil || !due {
+		return failed("erase free pages", err)
+	}
+	begun := time.Now()
+	s.logger.Info("the database is rewritten once, since its free pages may hold secrets of an earlier version")
+	if err := s.upkeep.vacuum(ctx); err != nil {
+		s.logger.Warn("free pages of the database may hold secrets of an earlier version; the next start tries again to rewrite it", "error", err)
+		return ctx.Err()
+	}
+	s.logger.Info("the database is rewritten", "took", time.Since(begun).Round(time.Millisecond))
+	return s.transact(ctx, "note rewriting", func(ctx context.Context) error { return s.ledger.exec(ctx, noteVacuum) })
 }
 
 // transactErasing is transact for work that replaces secrets in clear: SQLite overwrites what it frees in the file.

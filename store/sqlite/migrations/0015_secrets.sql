@@ -4,6 +4,10 @@
 
 ALTER TABLE meta ADD COLUMN key_check TEXT; -- by which starts recognize the keys that seal secrets
 
+-- 1 while free bytes of the file may hold secrets in clear: rows were moved about. A start that seals what is in use rewrites the file.
+ALTER TABLE meta ADD COLUMN to_vacuum INTEGER NOT NULL DEFAULT 0;
+UPDATE meta SET to_vacuum = EXISTS (SELECT 1 FROM destinations);
+
 -- secret, old_secret and challenge hold sealed texts. token is no longer used: it holds unused: and a random text, since the version
 -- before still looks links up by it. Others are tokens of earlier versions that are yet to be hashed.
 ALTER TABLE destinations ADD COLUMN link_hash BLOB;      -- SHA-256 of the token of links in email of earlier versions; NULL: none
