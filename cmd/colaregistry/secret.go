@@ -118,6 +118,15 @@ func sealClear(env *environment, st store.SealedSecrets, v *vault.Vault) error {
 	return err
 }
 
+// refold repairs addresses that a version which folded them by Unicode wrote after the migration. Doing it again is right, as sealClear is.
+func refold(env *environment, st store.Accounts) error {
+	n, err := st.RefoldAddresses(env)
+	if err == nil && n > 0 {
+		env.log.Warn("addresses that an earlier version wrote are folded again", "addresses", n)
+	}
+	return err
+}
+
 func purposeOf(s store.SealedSecret) vault.Purpose {
 	if s.Challenge {
 		return vault.Challenge
