@@ -15,7 +15,8 @@ import (
 // receiver was slow, other messages to it are put off for a while. The same goes for a whole kind when the delay was ours, as when
 // our mail server does not answer.
 //
-// Hosts are protected, too: over all accounts, a courier limits requests to one host, in flight and per minute.
+// Hosts are protected, too: over all accounts, a courier limits requests to one host, in flight and per minute. Many accounts share the
+// host of a platform, so each gets only a share of both limits, and a slow endpoint there delays only its own account.
 //
 // A message that is put off keeps its hold and is tried once that expires. This is not a failed attempt.
 const (
@@ -25,6 +26,8 @@ const (
 	// hostAtOnce limits the requests to one host in flight, and DefaultHostRate those per minute.
 	hostAtOnce      = 4
 	DefaultHostRate = 120
+	// hostShares divides a host's limits: one account gets at most this fraction of its places and of its rate.
+	hostShares = 4
 	// slowFor is how long an account, host, kind or target counts as slow. It is shorter than a hold, so a message that
 	// was put off can be tried at full speed afterwards.
 	slowFor = time.Minute
@@ -40,7 +43,7 @@ type crowd struct {
 	mu    sync.Mutex
 	onWay map[cola.AccountID]int
 	hosts map[host]*hostUse
-	slow  map[any]time.Time // account, host, kind or target: until when it counts as slow
+	slow  map[any]time.Time // account, host, guest, kind or target: until when it counts as slow
 }
 
 func newCrowd(now func() time.Time, hostRate int) *crowd {
@@ -57,11 +60,50 @@ func hostOf(d store.DueDelivery) host {
 	return host(store.Recipient(d.Kind, d.Destination.Address.V))
 }
 
-// hostUse counts requests to a host.
+// guest is an account at a host.
+type guest struct {
+	account cola.AccountID
+	host    host
+}
+
+func guestOf(d store.DueDelivery) guest { return guest{d.Destination.Account, hostOf(d)} }
+
+// share is what one account may have of a number that a host has.
+func share(all int) int { return max(1, all/hostShares) }
+
+// hostUse counts requests to a host: those of all, and those of each account.
 type hostUse struct {
-	onWay int
 	since time.Time // start of the current minute
-	begun int       // since then
+	all   use
+	by    map[cola.AccountID]use
+}
+
+// use counts requests.
+type use struct {
+	onWay int // in flight
+	begun int // started in the current minute
+}
+
+// add adds to an account's counts of requests in flight and started.
+func (u *hostUse) add(account cola.AccountID, onWay, begun int) {
+	one := u.by[account]
+	one.onWay, one.begun = one.onWay+onWay, one.begun+begun
+	if u.by[account] = one; one == (use{}) {
+		delete(u.by, account)
+	}
+	u.all.onWay, u.all.begun = u.all.onWay+onWay, u.all.begun+begun
+}
+
+// restart begins a new minute.
+func (u *hostUse) restart(now time.Time) {
+	u.since, u.all.begun = now, 0
+	for account, one := range u.by {
+		if one.begun = 0; one.onWay == 0 {
+			delete(u.by, account)
+			continue
+		}
+		u.by[account] = one
+	}
 }
 
 // target is what a delivery goes to.
@@ -91,7 +133,7 @@ func (c *crowd) enter(ctx context.Context, d store.DueDelivery) bool {
 type turn struct {
 	comes  bool
 	putOff bool // not before its hold expires
-	full   any  // otherwise, the account or host without a free place
+	full   any  // otherwise, the account, host or guest without a free place
 }
 
 // step takes a place for a delivery if one is free.
@@ -99,7 +141,7 @@ func (c *crowd) step(d store.DueDelivery) turn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	account, to := d.Destination.Account, hostOf(d)
-	if c.isSlow(d.Kind) || c.isSlow(targetOf(d)) || c.isSlow(to) {
+	if c.isSlow(d.Kind) || c.isSlow(targetOf(d)) || c.isSlow(to) || c.isSlow(guestOf(d)) {
 		return turn{putOff: true}
 	}
 	places, slow := accountAtOnce, c.isSlow(account)
@@ -110,15 +152,17 @@ func (c *crowd) step(d store.DueDelivery) turn {
 		return turn{putOff: slow, full: account}
 	}
 	if to != "" {
-		use := c.use(to)
+		at := c.use(to)
+		own := at.by[account]
 		switch {
-		case use.begun >= c.hostRate:
+		case at.all.begun >= c.hostRate, own.begun >= share(c.hostRate):
 			return turn{putOff: true}
-		case use.onWay >= hostAtOnce:
+		case own.onWay >= share(hostAtOnce):
+			return turn{full: guestOf(d)}
+		case at.all.onWay >= hostAtOnce:
 			return turn{full: to}
 		}
-		use.onWay++
-		use.begun++
+		at.add(account, 1, 1)
 	}
 	c.onWay[account]++
 	return turn{comes: true}
@@ -129,16 +173,16 @@ func (c *crowd) use(to host) *hostUse {
 	now := c.now()
 	if use := c.hosts[to]; use != nil {
 		if now.Sub(use.since) >= time.Minute {
-			use.since, use.begun = now, 0
+			use.restart(now)
 		}
 		return use
 	}
 	for other, use := range c.hosts {
-		if use.onWay == 0 && now.Sub(use.since) >= time.Minute {
+		if use.all.onWay == 0 && now.Sub(use.since) >= time.Minute {
 			delete(c.hosts, other)
 		}
 	}
-	c.hosts[to] = &hostUse{since: now}
+	c.hosts[to] = &hostUse{since: now, by: map[cola.AccountID]use{}}
 	return c.hosts[to]
 }
 
@@ -151,7 +195,7 @@ func (c *crowd) leave(d store.DueDelivery) {
 		delete(c.onWay, account)
 	}
 	if to := hostOf(d); to != "" {
-		c.hosts[to].onWay--
+		c.hosts[to].add(account, -1, 0)
 	}
 }
 
@@ -179,6 +223,9 @@ func (c *crowd) noteAttempt(a store.Attempt, sent Sent) {
 	default:
 		c.noteSlow(targetOf(a.Due))
 		c.noteSlow(a.Due.Destination.Account)
+		if at := guestOf(a.Due); at.host != "" {
+			c.noteSlow(at)
+		}
 	}
 }
 

@@ -115,6 +115,72 @@ func TestHostsAreSpared(t *testing.T) {
 	})
 }
 
+// TestHostsAreShared: an account that floods the host of a platform, or has slow endpoints there, holds up no other account's messages to
+// it.
+func TestHostsAreShared(t *testing.T) {
+	for name, takes := range map[string]time.Duration{"flood": 0, "slow endpoints": 15 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+				const greedy, endpoints, messages = cola.AccountID(1_000_000), 20, 600
+				var mu sync.Mutex
+				var begun []time.Time
+				inFlight, most := 0, 0
+				s := &fakeSender{answer: func(ctx context.Context, m Message) Sent {
+					if m.Destination.Account != greedy {
+						return Sent{Status: 200}
+					}
+					mu.Lock()
+					begun = append(begun, time.Now())
+					inFlight++
+					most = max(most, inFlight)
+					mu.Unlock()
+					rest(ctx, takes)
+					mu.Lock()
+					defer mu.Unlock()
+					inFlight--
+					return Sent{Status: 200}
+				}}
+				add := func(account cola.AccountID, endpoint string) int64 {
+					d := f.add(cola.KindWebhook, cola.EventTest, time.Now())
+					d.Destination.Account, d.Destination.UUID = account, endpoint
+					d.Destination.Address = cola.Some("https://platform.example/" + endpoint)
+					return d.ID
+				}
+				for n := range messages {
+					add(greedy, fmt.Sprint("greedy ", n%endpoints))
+				}
+				c, _ := courierWith(f, s)
+				end := running(t, c)
+				defer end()
+				for n := range 20 {
+					time.Sleep(time.Duration(1+n*7) * time.Second)
+					due, id := time.Now(), add(cola.AccountID(1+n), fmt.Sprint("modest ", n))
+					for f.stateOf(id) != cola.DeliveryDelivered && time.Since(due) < 5*time.Minute {
+						time.Sleep(100 * time.Millisecond)
+					}
+					if late := time.Since(due); late > 4*deliverEvery {
+						t.Errorf("message %d of another account is delivered after %v", n, late)
+					}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if most > share(hostAtOnce) {
+					t.Errorf("%d requests of an account were in flight, want %d at most", most, share(hostAtOnce))
+				}
+				limit := 2 * share(DefaultHostRate) // a minute of the limit may end just when another begins
+				for i := limit; i < len(begun); i++ {
+					if begun[i].Sub(begun[i-limit]) < time.Minute {
+						t.Fatalf("%d requests of an account in %v", limit+1, begun[i].Sub(begun[i-limit]))
+					}
+				}
+				if len(begun) == 0 {
+					t.Error("nothing of the greedy account is sent")
+				}
+			})
+		})
+	}
+}
+
 // stateOf returns the state of a delivery.
 func (f *fakeDeliveries) stateOf(id int64) string {
 	f.mu.Lock()

@@ -115,6 +115,18 @@ func TestTestMessage(t *testing.T) {
 	s.get(sent).shows(t, http.StatusOK, "failed", "The receiver answered 404.")
 }
 
+// TestTooManyTestMessages: the page of a destination says when it got as many test messages as it may.
+func TestTooManyTestMessages(t *testing.T) {
+	s := mustSite(t)
+	path, _ := s.mustWebhook(typedWebhook())
+	for range 10 {
+		s.post(path+"/test", nil).leads(t)
+	}
+	s.post(path+"/test", nil).shows(t, http.StatusTooManyRequests, "at most 10 test messages a minute", "Try again in 6 seconds")
+	s.registry.Pass(6 * time.Second)
+	s.post(path+"/test", nil).leads(t)
+}
+
 // TestDeliveriesOfOthers: another account's delivery is as one that there is not.
 func TestDeliveriesOfOthers(t *testing.T) {
 	s := mustSite(t)

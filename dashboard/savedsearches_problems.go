@@ -21,7 +21,7 @@ func refused(err error) (problems map[string][]string, sentence string, ok bool)
 		return nil, "", false
 	case refusal.Code == cola.CodeIdempotencyKeyReused:
 		return nil, "You have saved another search from this form already. To save this one beside it, save once more.", true
-	case refusal.Code == cola.CodeQuotaExceeded && (refusal.Details["reason"] == "confirmations" || refusal.Details["reason"] == registry.ReasonManualRuns):
+	case refusal.Code == cola.CodeQuotaExceeded && slices.Contains([]any{"confirmations", registry.ReasonManualRuns, registry.ReasonTests}, refusal.Details["reason"]):
 		return nil, refusal.Message, true
 	case !ok:
 		return nil, "", false

@@ -161,13 +161,13 @@ func rotateSecret(svc Service) operation {
 func testDestination(svc Service) operation {
 	return operation{
 		ID: "testDestination", Method: http.MethodPost, Path: oneDestinationPath + "/test", Tag: tagDestinations, Summary: "Send a message for trials",
-		Description: "Sends a message of the event `destination.test` soon after the answer, signed and delivered like any other. `/deliveries/{id}` tells what became of it." + needsScope,
+		Description: "Sends a message of the event `destination.test` soon after the answer, signed and delivered like any other. `/deliveries/{id}` tells what became of it. A destination gets at most ten of them a minute." + needsScope,
 		PathParam:   destinationID(),
 		Later:       true,
 		Response:    reflect.TypeFor[dataOf[cola.Delivery]](),
 		Example:     dataOf[cola.Delivery]{exampleNewDelivery(cola.EventTest)},
 		Cost:        free,
-		Errors:      []string{"InsufficientScope", "DestinationNotActive"},
+		Errors:      []string{"InsufficientScope", "DestinationNotActive", "TestedTooOften"},
 		call:        one(svc, withUUID(svc.TestDestination), accepted[cola.Delivery]),
 	}
 }
@@ -179,7 +179,7 @@ func resendConfirmation(svc Service) operation {
 	return operation{
 		ID: "resendConfirmation", Method: http.MethodPost, Path: oneDestinationPath + "/confirmation", Tag: tagDestinations, Summary: "Ask a recipient to confirm",
 		Description: "Sends a `pending` endpoint another challenge, or the owner of an email address another request: one that is `unconfirmed`, or has unsubscribed. " +
-			"Limits of an account: ten requests in 24 hours, five challenges an hour to a host, one request an hour to an email address. Limits over all accounts: 50 challenges in 24 hours to a host, three requests in 24 hours to an email address." + needsScope,
+			"Limits of an account: ten requests in 24 hours, five challenges an hour to a host, one request an hour to an email address. Limits over all accounts: 50 challenges in 24 hours to a URL, three requests in 24 hours to an email address." + needsScope,
 		PathParam: destinationID(),
 		Later:     true,
 		Response:  reflect.TypeFor[dataOf[cola.Delivery]](),

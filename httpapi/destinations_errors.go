@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // destinationErrors are the errors that only destinations and deliveries are answered with.
@@ -13,6 +14,11 @@ func destinationErrors() []errorKind {
 	asked["asked"] = &cola.Error{
 		Code: cola.CodeQuotaExceeded, Message: "The owner of this address was asked within the last hour. Try again in 42 minutes.",
 		Details: map[string]any{"reason": "confirmations", "retry_after": 2520}, RetryAfter: 42 * time.Minute,
+	}
+	tested := quotaExamples()
+	tested["tested"] = &cola.Error{
+		Code: cola.CodeQuotaExceeded, Message: "A destination gets at most 10 test messages a minute. Try again in 6 seconds.",
+		Details: map[string]any{"reason": registry.ReasonTests, "limit": 10, "retry_after": 6}, RetryAfter: 6 * time.Second,
 	}
 	return []errorKind{
 		{status: http.StatusConflict, name: "DestinationConflict", description: "The account has the destination already, or as many as it may.", headers: everyAnswer(),
@@ -30,7 +36,10 @@ func destinationErrors() []errorKind {
 				Message: "The destination is paused. To make it active again, send PATCH /destinations/" + exampleDestinationUUID + " with {\"active\": true}.",
 			}}},
 		{status: http.StatusTooManyRequests, name: "AskedTooOften",
-			description: "Too many requests to confirm (details.reason is confirmations): from the account, to the host or address, or both. Or, as for every operation, the rate limit was reached (burst). Retry-After is set.",
+			description: "Too many requests to confirm (details.reason is confirmations): from the account, or to the host, URL or address. Or, as for every operation, the rate limit was reached (burst). Retry-After is set.",
 			headers:     append([]string{"Retry-After"}, everyAnswer()...), examples: asked},
+		{status: http.StatusTooManyRequests, name: "TestedTooOften",
+			description: "The destination got ten test messages within a minute (details.reason is tests). Or, as everywhere, too many requests came in 60 seconds. Retry-After is set.",
+			headers:     append([]string{"Retry-After"}, everyAnswer()...), examples: tested},
 	}
 }

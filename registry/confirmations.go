@@ -15,18 +15,18 @@ import (
 // Limits on requests to confirm a destination. Recipients may not know us, so they must not be asked
 // often.
 const (
-	askedWithin = 24 * time.Hour // window of the limits per account and per recipient
+	askedWithin = 24 * time.Hour // window of the limits per account and per address or URL
 	maxAsked    = 10             // requests of an account, to any recipient
 
 	// An email address may be asked once an hour by an account, and three times a day by all.
 	askAddressAgain = time.Hour
 	maxAskedAddress = 3
 
-	// A host has many endpoints, of many accounts where it belongs to a platform: five challenges an hour by an account, fifty a day by
-	// all.
+	// A host gets five challenges an hour from an account, and a URL fifty a day from all. All accounts together have no limit for a
+	// host: ten of them would use up that of a platform, and lock everybody else out. The courier paces what is sent to a host.
 	askHostAgain    = time.Hour
 	maxAskedByOne   = 5
-	maxAskedHost    = 50
+	maxAskedURL     = 50
 	reasonAskLimits = "confirmations" // value of details.reason
 )
 
@@ -34,7 +34,7 @@ const (
 func (s *Service) ask(kind string) store.Ask {
 	l := store.AskLimits{Again: askAddressAgain, ByBoth: 1, Within: askedWithin, ByAccount: maxAsked, OfAddress: maxAskedAddress}
 	if kind == cola.KindWebhook {
-		l.Again, l.ByBoth, l.OfAddress = askHostAgain, maxAskedByOne, maxAskedHost
+		l.Again, l.ByBoth, l.OfAddress = askHostAgain, maxAskedByOne, maxAskedURL
 	}
 	return store.Ask{Due: s.now(), Limits: l}
 }
@@ -67,7 +67,7 @@ func askLimitWords(kind string, limit store.AskLimit) string {
 	case limit == store.LimitAgain:
 		return "The owner of this address was asked within the last hour."
 	case limit == store.LimitOfAddress && webhook:
-		return fmt.Sprintf("A host is sent at most %d challenges in 24 hours.", maxAskedHost)
+		return fmt.Sprintf("One URL is sent at most %d challenges in 24 hours.", maxAskedURL)
 	case limit == store.LimitOfAddress:
 		return fmt.Sprintf("An address is asked to confirm at most %d times in 24 hours.", maxAskedAddress)
 	}

@@ -128,11 +128,15 @@ func (s *Service) RotateSecret(ctx context.Context, c cola.Caller, id string) (c
 }
 
 // TestDestination has a message for trials sent to a destination of the caller's account. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, and with CodeNotActive when nothing is sent there.
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, with CodeNotActive when nothing is
+// sent there, and with CodeQuotaExceeded after ten within a minute.
 func (s *Service) TestDestination(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
 	d, state, err := s.beginChanging(ctx, c, id)
 	if err == nil {
 		err = s.checkSendable(ctx, d)
+	}
+	if err == nil {
+		err = s.tests.take(d.UUID)
 	}
 	if err != nil {
 		return cola.Delivery{}, state, err

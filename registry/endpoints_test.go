@@ -135,6 +135,63 @@ func TestHostsAreAskedRarely(t *testing.T) {
 	}
 }
 
+// TestURLsAreAskedRarely: over all accounts a URL gets 50 challenges a day, however it is written, and other URLs of its host as many as
+// are asked for.
+func TestURLsAreAskedRarely(t *testing.T) {
+	w := mustWorld(t, 0)
+	ask := func(c cola.Caller, address string) error {
+		d, _, err := w.CreateDestination(t.Context(), c, webhookTo(address))
+		if err == nil {
+			_, err = w.DeleteDestination(t.Context(), c, d.UUID)
+		}
+		return err
+	}
+	urls := []string{"https://hooks.example.com/catch", "https://HOOKS.example.com:443/catch"}
+	for n := range 10 {
+		c := w.mustWriter(t, fmt.Sprintf("flood%d@example.com", n), cola.TierFree)
+		for k := range 5 {
+			if err := ask(c, urls[k%len(urls)]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	customer := w.mustWriter(t, "customer@example.com", cola.TierFree)
+	if err := ask(customer, "https://hooks.example.com/catch/mine"); err != nil {
+		t.Errorf("another URL of the host: %v", err)
+	}
+	if err := ask(customer, urls[0]); code(err) != cola.CodeQuotaExceeded || !strings.Contains(err.Error(), "One URL") {
+		t.Errorf("the 51st challenge to a URL: %v", err)
+	}
+}
+
+// TestTestMessagesAreFew: a destination gets ten test messages a minute, and one that is refused a message uses up no other's.
+func TestTestMessagesAreFew(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "flood@example.com", cola.TierPro)
+	first, second := w.mustHook(t, c, hook), w.mustHook(t, c, hook+"/2")
+	for range 10 {
+		if _, _, err := w.TestDestination(t.Context(), c, first.UUID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, state, err := w.TestDestination(t.Context(), c, first.UUID)
+	var refusal *cola.Error
+	if !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded || refusal.RetryAfter != 6*time.Second ||
+		refusal.Details["reason"] != registry.ReasonTests || !state.Known() {
+		t.Errorf("the eleventh: %+v", err)
+	}
+	if _, _, err := w.TestDestination(t.Context(), c, second.UUID); err != nil {
+		t.Errorf("another destination: %v", err)
+	}
+	w.advance(6 * time.Second)
+	if _, _, err := w.TestDestination(t.Context(), c, first.UUID); err != nil {
+		t.Errorf("six seconds later: %v", err)
+	}
+	if _, _, err := w.TestDestination(t.Context(), c, first.UUID); code(err) != cola.CodeQuotaExceeded {
+		t.Errorf("and at once again: %v", err)
+	}
+}
+
 // reaches reports whether values of a type hold one of another.
 func reaches(from, to reflect.Type) bool {
 	if from == to {

@@ -83,6 +83,7 @@ type Service struct {
 	metrics    *metrics
 	events     *security.Events
 	tokens     tokenLimit
+	tests      testLimit
 	vault      *vault.Vault
 	seen       sightings // of its follower
 	pings      pings
@@ -102,7 +103,7 @@ func New(o Options) *Service {
 		sends: cola.DestinationRules{SendsMail: o.SendsMail, PrivateWebhooks: o.PrivateWebhooks},
 	}
 	s.pings = pings{store: o.Store, now: o.Now}
-	s.events, s.tokens = o.Events, newTokenLimit(o.Now)
+	s.events, s.tokens, s.tests = o.Events, newTokenLimit(o.Now), newTestLimit(o.Now)
 	s.metrics = newMetrics(o.Metrics, s)
 	s.refusals = newRefusals(o.Store, o.Now, o.Logger, newRefusalMetrics(o.Metrics))
 	s.ledger = notingLedger{o.Ledger, s.refusals}

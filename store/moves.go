@@ -179,11 +179,12 @@ type StoredCreation struct {
 	Until       time.Time
 }
 
-// StoredAsked is a request to confirm an e-mail address.
+// StoredAsked is a request to confirm a destination.
 type StoredAsked struct {
-	Account cola.AccountID
-	Address string // as it is compared
-	At      time.Time
+	Account   cola.AccountID
+	Address   string // see AskedAddress
+	Recipient string // see Recipient
+	At        time.Time
 }
 
 // StoredRun is a run of the search with an id.

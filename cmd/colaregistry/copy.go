@@ -36,6 +36,9 @@ func (c *copyCommand) Run(env *environment) (err error) {
 		return fmt.Errorf("--from: %w", err)
 	}
 	defer closing(source, &err)
+	if err := refuseClear(env, source); err != nil {
+		return fmt.Errorf("--from: %w", err)
+	}
 	leaveRoom()
 	sent, err := c.fill(env, source, to)
 	if err != nil {
@@ -56,6 +59,17 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	check, err := target.KeyCheck(env, "")
 	if err == nil && check != "" {
 		fmt.Fprintf(env.stdout, "Secrets are copied encrypted. Start the copy with the key file of the original, which contains key %s (--secret-key-file).\n", vault.KeyOf(check))
+	}
+	return err
+}
+
+// refuseClear fails when a database holds secrets in clear, as one does that was migrated and not served since. A copy would hold them
+// too, and lose the tokens of links in email.
+func refuseClear(env *environment, source database) error {
+	keys, err := source.SecretKeys(env)
+	if n := keys[""]; err == nil && n > 0 {
+		err = fmt.Errorf("it still holds %s of an earlier version in clear. Seal them first: run `colaregistry secret reseal` on it, or start and stop `colaregistry serve`",
+			amount(n, "secret", "secrets"))
 	}
 	return err
 }

@@ -2,11 +2,17 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"os"
+	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
 // TestCopyComparesEverything: the checksum of a copy tells when anything of a record differs, whatever its kind.
@@ -32,6 +38,61 @@ func TestCopyComparesEverything(t *testing.T) {
 		if bytes.Equal(sumOf(t, fresh()), sumOf(t, changed)) {
 			t.Errorf("the checksum does not tell that something of %s differs", name)
 		}
+	}
+}
+
+// TestCopyRefusesClearSecrets: a database that was migrated and not served since holds secrets in clear. It is not copied until they are
+// sealed, and links in email lead to the copy then.
+func TestCopyRefusesClearSecrets(t *testing.T) {
+	for name, open := range map[string]func(*testing.T) home{"sqlite": embedded, "postgres": onPostgres} {
+		t.Run(name, func(t *testing.T) {
+			const token = "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365"
+			h := open(t)
+			source, created := h.DatabaseURL, "to_timestamp(1763640000)"
+			if source == "" {
+				source, created = "sqlite:"+filepath.Join(h.DataDir, "registry.db"), "1763640000000000"
+			}
+			h.upTo(t, 14)
+			db := h.sql(t)
+			defer db.Close()
+			for _, statement := range []string{
+				`INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ('ann@example.com', 'ann@example.com', 'pro', ` + created + `)`,
+				`INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, token, created_at)
+					VALUES ('mailbox', 1, 'email', 'x@example.com', 'x@example.com', 'active', '` + token + `', ` + created + `)`,
+			} {
+				if _, err := db.Exec(statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h.run(t, "migrate")
+			target := filepath.Join(t.TempDir(), "copy.db")
+			args := []string{"copy", "--from", source, "--to", "sqlite:" + target}
+			var out, errs bytes.Buffer
+			code := program{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}.run(t.Context())
+			if _, err := os.Stat(target); code != exitFailed || !strings.Contains(errs.String(), "colaregistry secret reseal") || err == nil {
+				t.Errorf("a copy with clear secrets: exit code %d, %s", code, errs.String())
+			}
+			reseal := []string{"secret", "reseal"}
+			if h.keyFile != "" {
+				if err := keyring.Create(h.keyFile); err != nil {
+					t.Fatal(err)
+				}
+				reseal = append(reseal, "--secret-key-file", h.keyFile)
+			}
+			h.run(t, reseal...)
+			if code := (program{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}).run(t.Context()); code != 0 {
+				t.Fatalf("a copy of sealed secrets: exit code %d, %s", code, errs.String())
+			}
+			st, err := sqlite.Open(t.Context(), target, sqlite.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer st.Close()
+			hash := sha256.Sum256([]byte(token))
+			if d, err := st.DestinationByLink(t.Context(), hash[:]); err != nil || d.UUID != "mailbox" {
+				t.Errorf("the link leads to %+v, %v", d, err)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -19,29 +20,52 @@ import (
 // ofTheVersionBefore brings the home's database to the schema before this program's, and returns that version.
 func (h home) ofTheVersionBefore(t *testing.T) int64 {
 	t.Helper()
+	return h.upTo(t, 0)
+}
+
+// upTo brings the home's database to a version of the schema, zero for the one before this program's, and returns it.
+func (h home) upTo(t *testing.T, version int64) int64 {
+	t.Helper()
 	p, err := h.place()
 	if err != nil {
 		t.Fatal(err)
 	}
-	driver, name, dialect, migrations := "pgx", p.url, goose.DialectPostgres, "postgres"
+	dialect, migrations := goose.DialectPostgres, "postgres"
 	if p.path != "" {
-		driver, name, dialect, migrations = "sqlite", p.path, goose.DialectSQLite3, "sqlite"
+		dialect, migrations = goose.DialectSQLite3, "sqlite"
 	}
-	db, err := sql.Open(driver, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := h.sql(t)
 	defer db.Close()
 	g, err := goose.NewProvider(dialect, db, os.DirFS(filepath.Join("..", "..", "store", migrations, "migrations")), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := g.ListSources()
-	before := all[len(all)-2].Version
-	if _, err := g.UpTo(t.Context(), before); err != nil {
+	if version == 0 {
+		version = all[len(all)-2].Version
+	}
+	if _, err := g.UpTo(t.Context(), version); err != nil {
 		t.Fatal(err)
 	}
-	return before
+	return version
+}
+
+// sql opens the home's database as it is.
+func (h home) sql(t *testing.T) *sql.DB {
+	t.Helper()
+	p, err := h.place()
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver, name := "pgx", p.url
+	if p.path != "" {
+		driver, name = "sqlite", p.path
+	}
+	db, err := sql.Open(driver, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
 }
 
 // requireVersion checks that the home's schema has a version.
@@ -171,4 +195,17 @@ func (h home) requireRefused(t *testing.T, version int64, command string, args [
 		}
 	}
 	h.requireVersion(t, command, version)
+}
+
+// TestServeRefoldsAddresses: a start repairs the address of an account that a process which folds by Unicode made after the migration.
+func TestServeRefoldsAddresses(t *testing.T) {
+	h := embedded(t)
+	h.run(t, "migrate")
+	db := h.sql(t)
+	_, err := db.Exec(`INSERT INTO accounts (email, email_folded, tier, created_at) VALUES (?, 'mike@github.com', 'free', 1)`, "mi\u212ae@github.com")
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	startServer(t, h, "--demo", "never").stop(t)
+	h.run(t, "account", "create", "--email", "mike@github.com", "--tier", "free")
 }

@@ -133,6 +133,15 @@ func sealClear(env *environment, st store.SealedSecrets, v *vault.Vault) error {
 	return err
 }
 
+// refold repairs addresses that a version which folded them by Unicode wrote after the migration. Doing it again is right, as sealClear is.
+func refold(env *environment, st store.Accounts) error {
+	n, err := st.RefoldAddresses(env)
+	if err == nil && n > 0 {
+		env.log.Warn("addresses that an earlier version wrote are folded again", "addresses", n)
+	}
+	return err
+}
+
 func purposeOf(s store.SealedSecret) vault.Purpose {
 	if s.Challenge {
 		return vault.Challenge
@@ -213,6 +222,9 @@ func (c *secretReseal) Run(env *environment) (err error) {
 		}
 		return text, err
 	})
+	if err == nil {
+		_, err = st.HashLinks(env)
+	}
 	if err == nil {
 		err = st.ReplaceKeyCheck(env, v.NewCheck())
 	}

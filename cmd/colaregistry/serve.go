@@ -106,6 +106,9 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err == nil {
 		err = sealClear(env, st, v)
 	}
+	if err == nil {
+		err = refold(env, st)
+	}
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func TestHostileImageAddress(t *testing.T) {
 			"/images/.." + target,
 		} {
 			images = append(images, map[string]any{"ttb_image_id": "20001001000001-" + port,
-				"container_position": "front", "image_url": address})
+				"container_position": "front", "extension_type": "jpg", "image_url": address})
 		}
 		label, err := json.Marshal(map[string]any{
 			"ttb_id": "20001001000001", "brand_name": "HOSTILE", "product_type": "wine",

@@ -121,6 +121,64 @@ func TestWebhookFlood(t *testing.T) {
 	})
 }
 
+// TestSharedHostIsNotLocked checks that an endpoint at a platform's host still gets its challenge after ten other accounts have
+// reached their limits for that host.
+func TestSharedHostIsNotLocked(t *testing.T) {
+	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
+		platform := newEndpoint(t, http.StatusOK)
+		for n := range 10 {
+			key := s.account(fmt.Sprintf("flood%d@example.com", n), cola.TierFree).Key.Reveal()
+			for k := range 5 {
+				s.destination(key, "webhook", fmt.Sprintf("%s/%d/%d", platform.URL, n, k))
+			}
+		}
+		customer := s.account("customer@example.com", cola.TierFree).Key.Reveal()
+		made := s.destination(customer, "webhook", platform.URL+"/customer")
+		awaitTrue(t, "the challenge", func() bool {
+			for _, m := range platform.of(cola.EventConfirm) {
+				if m["data"].(map[string]any)["destination"].(map[string]any)["uuid"] == made["uuid"] {
+					return true
+				}
+			}
+			return false
+		})
+	})
+}
+
+// TestTestMessageFlood checks that only ten of twelve test messages to one endpoint are accepted, and that the limit does not apply to
+// another endpoint of the same account.
+func TestTestMessageFlood(t *testing.T) {
+	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
+		e := newEndpoint(t, http.StatusOK)
+		e.echoes = true
+		key := s.account("flood@example.com", cola.TierPro).Key.Reveal()
+		var paths []string
+		for n := range 2 {
+			path := "/destinations/" + s.destination(key, "webhook", fmt.Sprintf("%s/%d", e.URL, n))["uuid"].(string)
+			awaitTrue(t, "the answer", func() bool {
+				time.Sleep(500 * time.Millisecond) // each request counts toward the rate limit
+				return s.rest(key, http.MethodGet, path, nil).JSON(t)["data"].(map[string]any)["state"] == cola.DestinationActive
+			})
+			paths = append(paths, path)
+		}
+		accepted := 0
+		for range 12 {
+			switch got := s.rest(key, http.MethodPost, paths[0]+"/test", nil); {
+			case got.Status == http.StatusAccepted:
+				accepted++
+			case got.Status != http.StatusTooManyRequests || got.Header.Get("Retry-After") == "":
+				t.Errorf("%d %s", got.Status, got.Body)
+			}
+		}
+		if accepted < 10 || accepted > 11 { // one more every six seconds
+			t.Errorf("%d test messages accepted, want 10", accepted)
+		}
+		if got := s.rest(key, http.MethodPost, paths[1]+"/test", nil); got.Status != http.StatusAccepted {
+			t.Errorf("another destination: %d %s", got.Status, got.Body)
+		}
+	})
+}
+
 // findNews lets a saved search of an account find a new label, and sends the message.
 func (s *site) findNews(key string) {
 	s.t.Helper()

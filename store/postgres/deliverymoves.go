@@ -9,7 +9,7 @@ import (
 
 // The columns that are filled of what is sent.
 var (
-	filledDestination = []string{"id", "search_id", "uuid", "account_id", "kind", "address", "address_folded", "send_empty", "state", "reason", "token",
+	filledDestination = []string{"id", "search_id", "uuid", "account_id", "kind", "address", "address_folded", "send_empty", "state", "reason",
 		"link_hash", "verified_at", "secret", "old_secret", "old_secret_until", "challenge", "challenge_tries", "created_at", "last_delivered_at", "failing_since"}
 	filledDelivery = []string{"id", "message_id", "account_id", "destination_id", "search_id", "run_id", "event", "kind", "state", "error", "attempts",
 		"created_at", "first_attempt_at", "next_attempt_at", "settled_at"}
@@ -67,6 +67,6 @@ func (f *filler) addDestination(d *store.StoredDestination) {
 	}
 	secrets := &d.Secrets
 	f.add(f.destinations, d.ID, orNull(d.Search, d.Search != 0), d.UUID, int64(d.Account), d.Kind, address, folded, d.SendEmpty, d.State,
-		encode(&d.Reason), d.UUID, orNull(d.LinkHash, d.LinkHash != nil), encode(&d.VerifiedAt), orNull(secrets.Current, secrets.Current != ""), orNull(secrets.Old, secrets.Old != ""), encode(&secrets.OldUntil),
+		encode(&d.Reason), orNull(d.LinkHash, d.LinkHash != nil), encode(&d.VerifiedAt), orNull(secrets.Current, secrets.Current != ""), orNull(secrets.Old, secrets.Old != ""), encode(&secrets.OldUntil),
 		orNull(d.Challenge.Sealed, d.Challenge.Sealed != ""), int64(d.Challenge.Tries), d.CreatedAt.Time(), encode(&d.LastDeliveredAt), encode(&d.FailingSince))
 }

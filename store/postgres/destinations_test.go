@@ -31,6 +31,11 @@ func TestSchemaBeforeSecrets(t *testing.T) {
 	storetest.CheckRowsBeforeSecrets(t, s, created, func(statement string) error {
 		_, err := db.Exec(statement)
 		return err
+	}, func(uuid string) (token string) {
+		if err := db.QueryRow(`SELECT token FROM destinations WHERE uuid = $1`, uuid).Scan(&token); err != nil {
+			t.Fatal(err)
+		}
+		return token
 	})
 	due := time.Now()
 	if _, err := s.AddTest(t.Context(), 1, "taken", due); err != nil {

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"database/sql"
 	"slices"
 	"testing"
 	"time"
@@ -53,6 +54,25 @@ func TestAccountsOfTheVersionBefore(t *testing.T) {
 func TestSchemaBeforeEmailFolding(t *testing.T) {
 	url := oldDatabase(t, 12, storetest.RowsBeforeEmailFolding("to_timestamp(1763640000)"), `SELECT setval(pg_get_serial_sequence('accounts', 'id'), 3)`)
 	storetest.CheckRowsBeforeEmailFolding(t, mustOpen(t, url, Options{Logger: quiet()}))
+}
+
+// TestAddressesAreRefolded: so are those that a process of such a version writes after the migration.
+func TestAddressesAreRefolded(t *testing.T) {
+	url := migratedDatabase(t)
+	s := mustOpen(t, url, Options{Logger: quiet()})
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec(`SET client_encoding TO 'UTF8'`); err != nil {
+		t.Fatal(err)
+	}
+	storetest.CheckRefolding(t, s, "to_timestamp(1763640000)", func(statement string) error {
+		_, err := db.Exec(statement)
+		return err
+	})
 }
 
 // TestDatabaseClockOfLinks: without a clock of the caller's, all instants of identities, apps and links are of the database's.

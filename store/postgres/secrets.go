@@ -13,15 +13,17 @@ const (
 	keepKeyCheck    = `UPDATE meta SET key_check = $1 WHERE key_check IS NULL`
 	selectKeyCheck  = `SELECT coalesce(key_check, '') FROM meta`
 	replaceKeyCheck = `UPDATE meta SET key_check = $1`
-	// sealedKey is the ID of the key that sealed a secret; empty for clear text.
+	// sealedKey is the ID of the key that sealed a secret; empty for clear text, link tokens included.
 	sealedKey  = `CASE WHEN u.text LIKE 'sealed:%' THEN substr(u.text, 8, 8) ELSE '' END`
 	secretKeys = `SELECT ` + sealedKey + `, count(*) FROM (SELECT secret AS text FROM destinations UNION ALL SELECT old_secret FROM destinations
-		UNION ALL SELECT challenge FROM destinations) u WHERE u.text IS NOT NULL GROUP BY 1`
+		UNION ALL SELECT challenge FROM destinations UNION ALL SELECT token FROM destinations WHERE ` + clearLink + `) u WHERE u.text IS NOT NULL GROUP BY 1`
 	secretsToRewrite = `SELECT id, uuid, coalesce(secret, ''), coalesce(old_secret, ''), coalesce(challenge, '') FROM destinations
 		WHERE id > $1 AND (NOT starts_with(secret, $2) OR NOT starts_with(old_secret, $2) OR NOT starts_with(challenge, $2))
 		ORDER BY id LIMIT $3 FOR NO KEY UPDATE`
 	rewriteSecrets = `UPDATE destinations SET secret = nullif($2, ''), old_secret = nullif($3, ''), challenge = nullif($4, '') WHERE id = $1`
-	hashLinks      = `UPDATE destinations SET link_hash = sha256(convert_to(token, 'UTF8')), token = uuid WHERE token <> uuid`
+	// clearLink is the condition of a destination whose token an earlier version made.
+	clearLink = `NOT starts_with(token, 'unused:')`
+	hashLinks = `UPDATE destinations SET link_hash = sha256(convert_to(token, 'UTF8')), token = 'unused:' || gen_random_uuid() WHERE ` + clearLink
 )
 
 // KeyCheck implements store.SealedSecrets.

@@ -10,7 +10,7 @@ import (
 
 const (
 	attemptNames      = `delivery_id, n, at, took, status, error`
-	filledDestination = `id, search_id, uuid, account_id, kind, address, address_folded, send_empty, state, reason, token, link_hash, verified_at, secret,
+	filledDestination = `id, search_id, uuid, account_id, kind, address, address_folded, send_empty, state, reason, link_hash, verified_at, secret,
 		old_secret, old_secret_until, challenge, challenge_tries, created_at, last_delivered_at, failing_since`
 	filledDelivery = `id, message_id, account_id, destination_id, search_id, run_id, event, kind, state, error, attempts, created_at, first_attempt_at,
 		next_attempt_at, settled_at`
@@ -67,8 +67,8 @@ func (s *Store) fillDestination(ctx context.Context, d *store.StoredDestination)
 		address, folded = d.Address.V, cola.FoldAddress(d.Kind, d.Address.V)
 	}
 	secrets := &d.Secrets
-	return s.records.exec(ctx, `INSERT INTO destinations (`+filledDestination+`) VALUES (`+placeholders(21)+`)`,
-		d.ID, orNull(d.Search, d.Search != 0), d.UUID, int64(d.Account), d.Kind, address, folded, bit(d.SendEmpty), d.State, encode(&d.Reason), d.UUID,
+	return s.records.exec(ctx, `INSERT INTO destinations (`+filledDestination+`) VALUES (`+placeholders(20)+`)`,
+		d.ID, orNull(d.Search, d.Search != 0), d.UUID, int64(d.Account), d.Kind, address, folded, bit(d.SendEmpty), d.State, encode(&d.Reason),
 		d.LinkHash, encode(&d.VerifiedAt), orNull(secrets.Current, secrets.Current != ""), orNull(secrets.Old, secrets.Old != ""), encode(&secrets.OldUntil),
 		orNull(d.Challenge.Sealed, d.Challenge.Sealed != ""), d.Challenge.Tries, int64(d.CreatedAt), encode(&d.LastDeliveredAt), encode(&d.FailingSince))
 }

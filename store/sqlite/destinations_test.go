@@ -2,9 +2,12 @@ package sqlite
 
 import (
 	"bytes"
+	"crypto/rand"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/colaregistry/colaregistry/store"
@@ -30,6 +33,11 @@ func TestSchemaBeforeSecrets(t *testing.T) {
 	storetest.CheckRowsBeforeSecrets(t, s, created, func(statement string) error {
 		_, err := db.Exec(statement)
 		return err
+	}, func(uuid string) (token string) {
+		if err := db.QueryRow(`SELECT token FROM destinations WHERE uuid = ?`, uuid).Scan(&token); err != nil {
+			t.Fatal(err)
+		}
+		return token
 	})
 	if _, err := s.RewriteSecrets(t.Context(), "sealed:", func(store.SealedSecret) (string, error) { return "sealed:00000000:x", nil }); err != nil {
 		t.Fatal(err)
@@ -46,4 +54,53 @@ func TestSchemaBeforeSecrets(t *testing.T) {
 			t.Errorf("the file still holds %s…", clear)
 		}
 	}
+}
+
+// TestClearSecretsLeaveTheFile: after the upgrade no page of the file, used or free, holds a secret or a token that an earlier version
+// stored in clear, however it moved them about.
+func TestClearSecretsLeaveTheFile(t *testing.T) {
+	const destinations = 800
+	clear := make([]string, destinations)
+	rows := make([]string, destinations)
+	for n := range clear {
+		clear[n] = strings.ToLower(rand.Text())
+		rows[n] = fmt.Sprintf("('d%[1]d', 1, 'webhook', 'https://example.com/%[1]d', 'https://example.com/%[1]d', 'active', 'T%[2]s', 'whsec_%[2]s', 1, 1)", n, clear[n])
+	}
+	path := oldDatabase(t, 14, `INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (1, 'ann@example.com', 'ann@example.com', 'pro', 1);
+		INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, token, secret, created_at, last_delivered_at) VALUES `+strings.Join(rows, ", ")+`;
+		DELETE FROM destinations WHERE id % 7 = 0; UPDATE destinations SET uuid = uuid || '-and-a-longer-one-that-moves-the-row' WHERE id % 3 = 0`)
+	s := mustOpen(t, path, Options{Logger: quiet()})
+	for range 2 { // as at every start
+		if _, err := s.RewriteSecrets(t.Context(), "sealed:", func(store.SealedSecret) (string, error) { return "sealed:00000000:x", nil }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.HashLinks(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(when string) {
+		t.Helper()
+		var content []byte
+		for _, file := range []string{path, path + walFile} {
+			b, err := os.ReadFile(file)
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+			content = append(content, b...)
+		}
+		left := 0
+		for _, text := range clear {
+			if bytes.Contains(content, []byte(text)) {
+				left++
+			}
+		}
+		if left > 0 {
+			t.Errorf("%s: the file still holds %d of %d", when, left, destinations)
+		}
+	}
+	check("while it is open")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check("once it is closed")
 }

@@ -52,3 +52,18 @@ func TestSchemaBeforeEmailFolding(t *testing.T) {
 	path := oldDatabase(t, 12, storetest.RowsBeforeEmailFolding("1763640000000000"))
 	storetest.CheckRowsBeforeEmailFolding(t, mustOpen(t, path, Options{Logger: quiet()}))
 }
+
+// TestAddressesAreRefolded: so are those that a process of such a version writes after the migration.
+func TestAddressesAreRefolded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "registry.db")
+	s := mustOpen(t, path, Options{Logger: quiet()})
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	storetest.CheckRefolding(t, s, "1763640000000000", func(statement string) error {
+		_, err := db.Exec(statement)
+		return err
+	})
+}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"crypto/sha256"
+	"time"
 
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
@@ -12,16 +13,20 @@ const (
 	keepKeyCheck    = `UPDATE meta SET key_check = ? WHERE key_check IS NULL`
 	selectKeyCheck  = `SELECT coalesce(key_check, '') FROM meta`
 	replaceKeyCheck = `UPDATE meta SET key_check = ?`
-	// sealedKey is the ID of the key that sealed a secret; empty for clear text.
+	// sealedKey is the ID of the key that sealed a secret; empty for clear text, link tokens included.
 	sealedKey  = `CASE WHEN u.text LIKE 'sealed:%' THEN substr(u.text, 8, 8) ELSE '' END`
 	secretKeys = `SELECT ` + sealedKey + `, count(*) FROM (SELECT secret AS text FROM destinations UNION ALL SELECT old_secret FROM destinations
-		UNION ALL SELECT challenge FROM destinations) u WHERE u.text IS NOT NULL GROUP BY 1`
+		UNION ALL SELECT challenge FROM destinations UNION ALL SELECT token FROM destinations WHERE ` + clearLink + `) u WHERE u.text IS NOT NULL GROUP BY 1`
 	secretsToRewrite = `SELECT id, uuid, coalesce(secret, ''), coalesce(old_secret, ''), coalesce(challenge, '') FROM destinations
 		WHERE id > ?1 AND (substr(secret, 1, length(?2)) <> ?2 OR substr(old_secret, 1, length(?2)) <> ?2 OR substr(challenge, 1, length(?2)) <> ?2)
 		ORDER BY id LIMIT ?3`
 	rewriteSecrets = `UPDATE destinations SET secret = nullif(?2, ''), old_secret = nullif(?3, ''), challenge = nullif(?4, '') WHERE id = ?1`
-	linksToHash    = `SELECT id, token FROM destinations WHERE token <> uuid LIMIT ?`
-	hashLink       = `UPDATE destinations SET link_hash = ?2, token = uuid WHERE id = ?1`
+	// clearLink is the condition of a destination whose token an earlier version made.
+	clearLink      = `token NOT LIKE 'unused:%'`
+	selectToVacuum = `SELECT to_vacuum FROM meta`
+	noteVacuum     = `UPDATE meta SET to_vacuum = 0`
+	linksToHash    = `SELECT id, token FROM destinations WHERE ` + clearLink + ` LIMIT ?`
+	hashLink       = `UPDATE destinations SET link_hash = ?2, token = 'unused:' || lower(hex(randomblob(20))) WHERE id = ?1`
 )
 
 // KeyCheck implements store.SealedSecrets.
@@ -112,7 +117,31 @@ func (s *Store) HashLinks(ctx context.Context) (hashed int, err error) {
 			hashed += len(list)
 		}
 	}
+	if err == nil {
+		err = s.eraseFree(ctx)
+	}
 	return hashed, err
+}
+
+// eraseFree rewrites the file once after an upgrade from a version that stored secrets in clear text, since free space in the file may
+// hold copies. A failure, such as a full disk, is logged; the next start tries again.
+func (s *Store) eraseFree(ctx context.Context) error {
+	var due bool
+	if err := s.start(); err != nil {
+		return failed("erase free pages", err)
+	}
+	defer s.done()
+	if err := s.read.row(ctx, selectToVacuum).Scan(&due); err != nil || !due {
+		return failed("erase free pages", err)
+	}
+	begun := time.Now()
+	s.logger.Info("rewriting the database file once: its free pages may hold secrets of an earlier version")
+	if err := s.upkeep.vacuum(ctx); err != nil {
+		s.logger.Warn("cannot rewrite the database file, whose free pages may hold secrets of an earlier version; the next start tries again", "error", err)
+		return ctx.Err()
+	}
+	s.logger.Info("database file rewritten", "took", time.Since(begun).Round(time.Millisecond))
+	return s.transact(ctx, "note rewriting", func(ctx context.Context) error { return s.ledger.exec(ctx, noteVacuum) })
 }
 
 // transactErasing is transact for replacing clear-text secrets: SQLite overwrites the freed pages.

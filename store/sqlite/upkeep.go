@@ -111,6 +111,26 @@ func (u *upkeep) relieve(ctx context.Context, atLeast int) error {
 	return err
 }
 
+// vacuum rewrites the whole file and empties the journal, while writers wait.
+func (u *upkeep) vacuum(ctx context.Context) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err := u.gate.Enter(ctx); err != nil {
+		return err
+	}
+	defer u.gate.Leave()
+	if _, err := u.db.ExecContext(ctx, `VACUUM`); err != nil {
+		return err
+	}
+	var busy bool
+	var pages, moved int
+	err := u.db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &moved)
+	if err == nil && busy {
+		err = errors.New("a reader keeps the journal in use")
+	}
+	return err
+}
+
 // checkpoint runs SQLite's checkpoint in a mode and returns how many pages remain to be moved.
 func (u *upkeep) checkpoint(ctx context.Context, mode string) (backlog int, err error) {
 	var busy, pages, moved int

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ func testEndpoints(t *testing.T, open Opener) {
 		{"an endpoint that has not confirmed stays pending", endpointStaysPending},
 		{"an endpoint confirms by its answer", endpointConfirms},
 		{"a pending endpoint is sent challenges only", pendingIsSentChallenges},
-		{"endpoints are asked by host", endpointsAreAskedByHost},
+		{"endpoints are asked by host and by URL", endpointsAreAskedByHost},
 	})
 }
 
@@ -99,8 +100,9 @@ func pendingIsSentChallenges(t *testing.T, st store.Store, _ *clock) {
 	same(t, "replayed once it has confirmed", 1, must(t, n, err))
 }
 
-func endpointsAreAskedByHost(t *testing.T, st store.Store, c *clock) {
+func endpointsAreAskedByHost(t *testing.T, st store.Store, clock *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	c, d := mustAccount(t, st, "c@example.com", cola.TierFree), mustAccount(t, st, "d@example.com", cola.TierFree)
 	limits := store.AskLimits{Again: time.Hour, ByBoth: 2, Within: 24 * time.Hour, ByAccount: everyID, OfAddress: 3}
 	ask := func(account cola.AccountID, address string) error {
 		n := pendingHook(account, address)
@@ -119,12 +121,16 @@ func endpointsAreAskedByHost(t *testing.T, st store.Store, c *clock) {
 		{"one too many", a.ID, "https://victim.example/3", store.LimitAgain, time.Hour},
 		{"another host", a.ID, "https://other.example/", "", 0},
 		{"another account", b.ID, "https://victim.example/", "", 0},
-		{"one too many of all", b.ID, "https://victim.example/4", store.LimitOfAddress, 24 * time.Hour},
+		{"another URL of another account", b.ID, "https://victim.example/4", "", 0},
+		{"a third account", c.ID, "https://victim.example/4", "", 0},
+		{"the same URL", c.ID, "https://USER@victim.example.:443/4#x", "", 0},
+		{"one too many of all", d.ID, "https://victim.example/4", store.LimitOfAddress, 24 * time.Hour},
+		{"another URL of the host", d.ID, "https://victim.example/5", "", 0},
 	} {
 		wantAsked(t, k.what, ask(k.account, k.address), k.limit, k.wait)
 	}
-	c.advance(24 * time.Hour)
-	mustDo(t, ask(b.ID, "https://victim.example/4"))
+	clock.advance(24 * time.Hour)
+	mustDo(t, ask(d.ID, "https://victim.example/4"))
 }
 
 const earlierToken = "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365"
@@ -142,8 +148,8 @@ func RowsBeforeSecrets(created string) string {
 }
 
 // CheckRowsBeforeSecrets checks the migration of these rows, and later writes by a process of the
-// previous version: run executes a statement as that version would.
-func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run func(statement string) error) {
+// previous version: run executes a statement as that version would, and tokenOf reads a destination's token.
+func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run func(statement string) error, tokenOf func(uuid string) string) {
 	states := func() map[string]string {
 		states := map[string]string{}
 		for _, d := range mustDestinations(t, st, 1) {
@@ -158,12 +164,38 @@ func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run fu
 	mustDo(t, run(`UPDATE destinations SET state = 'active', reason = NULL WHERE uuid = 'paused'`))
 	mustDo(t, run(fmt.Sprintf(`INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, secret, created_at) VALUES
 		('new', 1, 'webhook', '%[2]s/4', '%[2]s/4', 'active', 'whsec_new', %[1]s)`, created, hook)))
-	want["new"] = cola.DestinationPending
+	mustDo(t, run(fmt.Sprintf(`INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, token, created_at) VALUES
+		('named', 1, 'email', 'y@example.com', 'y@example.com', 'unconfirmed', 'chosen', %[1]s)`, created)))
+	want["new"], want["named"] = cola.DestinationPending, cola.DestinationUnconfirmed
 	same(t, "states after the version before wrote", want, states())
 
+	inClear, err := st.SecretKeys(t.Context())
+	same(t, "secrets and links in clear", map[string]int{"": 5 + 5}, must(t, inClear, err))
+	tokens := func() (stored []string) {
+		t.Helper()
+		for _, d := range mustDestinations(t, st, 1) {
+			stored = append(stored, tokenOf(d.UUID))
+		}
+		return stored
+	}
+	for _, uuid := range []string{"new", "named"} {
+		if token := tokenOf(uuid); !strings.HasPrefix(token, "unused:") || strings.Contains(token, uuid) || strings.Contains(token, "chosen") {
+			t.Errorf("the token of %s, which the version before wrote, is %s; want one that nobody knows", uuid, token)
+		}
+	}
 	for _, hashed := range []int{5, 0} { // with the account's own address
 		n, err := st.HashLinks(t.Context())
 		same(t, "tokens hashed", hashed, must(t, n, err))
+	}
+	seen := map[string]bool{earlierToken: true, "b": true, "c": true, "d": true}
+	for _, d := range mustDestinations(t, st, 1) {
+		seen[d.UUID] = true
+	}
+	for _, token := range tokens() {
+		if seen[token] || len(token) < len("unused:")+32 {
+			t.Errorf("a destination has the token %q, which can be known", token)
+		}
+		seen[token] = true
 	}
 	hash := sha256.Sum256([]byte(earlierToken))
 	found, err := st.DestinationByLink(t.Context(), hash[:])

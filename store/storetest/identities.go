@@ -115,6 +115,44 @@ func RowsBeforeEmailFolding(created string) string {
 		created, kelvin, umlaut, anIssuer)
 }
 
+// CheckRefolding holds a store to repairing what a process that folds by Unicode writes after the migration. run executes a statement as
+// that one would.
+func CheckRefolding(t *testing.T, st store.Store, created string, run func(statement string) error) {
+	t.Helper()
+	const kelvin, again = "Mi\u212ae@GitHub.com", "mi\u212aE@github.com"
+	add := func(email, folded string) cola.AccountID {
+		t.Helper()
+		mustDo(t, run(fmt.Sprintf(`INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ('%s', '%s', 'free', %s)`, email, folded, created)))
+		list, err := st.Accounts(t.Context())
+		must(t, list, err)
+		return list[len(list)-1].ID
+	}
+	first := add(kelvin, "mike@github.com")
+	named := add(anIssuer+"#\u00c4", anIssuer+"#\u00c4")
+	for _, d := range []string{kelvin, again} { // which one account has twice, once the first is repaired
+		mustDo(t, run(fmt.Sprintf(`INSERT INTO destinations (account_id, kind, address, address_folded, created_at) VALUES (%d, 'email', '%s', 'mike@github.com', %s)`, first, d, created)))
+		n, err := st.RefoldAddresses(t.Context())
+		want := 2 // the account and its destination
+		if d == again {
+			want = 0
+		}
+		same(t, "refolded with "+d, want, must(t, n, err))
+	}
+	second := add(again, "mike@github.com")
+	for _, want := range []int{1, 0} {
+		n, err := st.RefoldAddresses(t.Context())
+		same(t, "refolded of the second account", want, must(t, n, err))
+	}
+	for email, want := range map[string]cola.AccountID{kelvin: first, again: first, anIssuer + "#\u00c4": named} {
+		found, err := st.AccountByEmail(t.Context(), email)
+		same(t, "account of "+email, want, must(t, found, err).ID)
+	}
+	mike := mustAccountOf(t, st, anIssuer, "mike", "mike@github.com")
+	if mike.ID <= second || mike.Email != "mike@github.com" {
+		t.Errorf("the ASCII address belongs to %+v, want a new account", mike)
+	}
+}
+
 // CheckRowsBeforeEmailFolding checks that each of these accounts is found by its own address, and
 // that the ASCII address is free.
 func CheckRowsBeforeEmailFolding(t *testing.T, st store.Store) {

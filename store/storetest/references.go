@@ -39,7 +39,7 @@ func avasMergeInOrder(t *testing.T, st store.Store, _ *clock) {
 		AVA: cola.AVA{AVAID: "sonoma|2", Name: "Sonoma", AKA: "O'Sonoma 100%", States: []string{"CA", "OR"}, Counties: []string{"Napa, \"upper\""},
 			EstablishedDate: mustDate(t, "1984-11-23"), RemovedDate: mustDate(t, "2001-01-02"), ValidEndDate: mustDate(t, "2001-01-01")},
 		ValidStartDate: mustDate(t, "1990-09-11"),
-		ParentAVAs: []string{"North Coast"}, ChildAVAs: []string{"A", "B"}, Petitioner: "P", CFRAuthor: "C", CFRIndex: "9.20",
+		ParentAVAs:     []string{"North Coast"}, ChildAVAs: []string{"A", "B"}, Petitioner: "P", CFRAuthor: "C", CFRIndex: "9.20",
 	}
 	first, current, other, twin := ava("sonoma|1", "Sonoma"), ava("sonoma|3", "Sonoma"), ava("alta", "Alta"), ava("sonoma|0", "Sonoma")
 	first.ValidEndDate = mustDate(t, "1990-09-10")

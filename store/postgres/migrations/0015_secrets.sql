@@ -12,13 +12,20 @@ ALTER TABLE destinations
     ADD COLUMN challenge       text,
     ADD COLUMN challenge_tries integer NOT NULL DEFAULT 0;
 
-COMMENT ON COLUMN destinations.token IS 'No longer used; a copy of the uuid.';
+-- The previous version still looks up links by token, so no value in it may be guessable.
+COMMENT ON COLUMN destinations.token IS 'No longer used: unused: and random text. Other values are link tokens of earlier versions, not hashed yet.';
 COMMENT ON COLUMN destinations.secret IS 'Secret that signs webhooks, encrypted. Until old_secret_until, old_secret signs as well.';
 COMMENT ON COLUMN destinations.link_hash IS 'SHA-256 of the token of links in email from earlier versions; NULL: none.';
 COMMENT ON COLUMN destinations.verified_at IS 'When the endpoint confirmed; NULL if it has not, and for email addresses.';
 COMMENT ON COLUMN destinations.challenge IS 'Latest challenge of the endpoint, encrypted.';
 COMMENT ON COLUMN destinations.challenge_tries IS 'Codes entered for the challenge.';
 COMMENT ON COLUMN destinations.state IS 'active, unconfirmed, pending, paused or disabled; reason says why it is one of the latter two.';
+
+ALTER TABLE confirmations_asked ADD COLUMN recipient text;
+
+COMMENT ON TABLE confirmations_asked IS 'When people and endpoints were asked to confirm. It outlives destinations, and is forgotten after a day.';
+COMMENT ON COLUMN confirmations_asked.address_folded IS 'Email address or SHA-256 of a URL, by which the requests of all accounts are counted.';
+COMMENT ON COLUMN confirmations_asked.recipient IS 'Email address or host, by which those of one account are counted. NULL: address_folded.';
 
 CREATE UNIQUE INDEX destinations_by_link ON destinations (link_hash) WHERE link_hash IS NOT NULL;
 
@@ -31,7 +38,7 @@ UPDATE destinations SET state = 'pending', reason = NULL, failing_since = NULL W
 CREATE FUNCTION hold_endpoints() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
-        NEW.token = NEW.uuid;
+        NEW.token = 'unused:' || gen_random_uuid();
     END IF;
     IF NEW.kind = 'webhook' AND NEW.verified_at IS NULL AND NEW.state <> 'pending' THEN
         NEW.state = 'pending';
