@@ -60,7 +60,7 @@ func hostOf(d store.DueDelivery) host {
 	return host(store.Recipient(d.Kind, d.Destination.Address.V))
 }
 
-// guest is an account at a host.
+// guest is one account's use of a host.
 type guest struct {
 	account cola.AccountID
 	host    host
@@ -68,10 +68,10 @@ type guest struct {
 
 func guestOf(d store.DueDelivery) guest { return guest{d.Destination.Account, hostOf(d)} }
 
-// share is what one account may have of a number that a host has.
+// share returns one account's part of a host's limit.
 func share(all int) int { return max(1, all/hostShares) }
 
-// hostUse counts requests to a host: those of all, and those of each account.
+// hostUse counts requests to a host, in total and by account.
 type hostUse struct {
 	since time.Time // start of the current minute
 	all   use

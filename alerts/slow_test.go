@@ -115,8 +115,8 @@ func TestHostsAreSpared(t *testing.T) {
 	})
 }
 
-// TestHostsAreShared: an account that floods the host of a platform, or has slow endpoints there, holds up no other account's messages to
-// it.
+// TestHostsAreShared checks that an account that floods a platform's host, or has slow endpoints there, does not delay messages that
+// other accounts send to it.
 func TestHostsAreShared(t *testing.T) {
 	for name, takes := range map[string]time.Duration{"flood": 0, "slow endpoints": 15 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -159,22 +159,22 @@ func TestHostsAreShared(t *testing.T) {
 						time.Sleep(100 * time.Millisecond)
 					}
 					if late := time.Since(due); late > 4*deliverEvery {
-						t.Errorf("message %d of another account is delivered after %v", n, late)
+						t.Errorf("message %d of another account delivered after %v", n, late)
 					}
 				}
 				mu.Lock()
 				defer mu.Unlock()
 				if most > share(hostAtOnce) {
-					t.Errorf("%d requests of an account were in flight, want %d at most", most, share(hostAtOnce))
+					t.Errorf("%d requests of an account in flight, want at most %d", most, share(hostAtOnce))
 				}
-				limit := 2 * share(DefaultHostRate) // a minute of the limit may end just when another begins
+				limit := 2 * share(DefaultHostRate) // the limit's minutes need not start with ours
 				for i := limit; i < len(begun); i++ {
 					if begun[i].Sub(begun[i-limit]) < time.Minute {
 						t.Fatalf("%d requests of an account in %v", limit+1, begun[i].Sub(begun[i-limit]))
 					}
 				}
 				if len(begun) == 0 {
-					t.Error("nothing of the greedy account is sent")
+					t.Error("no message of the greedy account was sent")
 				}
 			})
 		})

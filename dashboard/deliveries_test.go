@@ -115,7 +115,7 @@ func TestTestMessage(t *testing.T) {
 	s.get(sent).shows(t, http.StatusOK, "failed", "The receiver answered 404.")
 }
 
-// TestTooManyTestMessages: the page of a destination says when it got as many test messages as it may.
+// TestTooManyTestMessages checks that a destination's page explains the limit of test messages and when to retry.
 func TestTooManyTestMessages(t *testing.T) {
 	s := mustSite(t)
 	path, _ := s.mustWebhook(typedWebhook())

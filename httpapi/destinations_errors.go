@@ -17,7 +17,7 @@ func destinationErrors() []errorKind {
 	}
 	tested := quotaExamples()
 	tested["tested"] = &cola.Error{
-		Code: cola.CodeQuotaExceeded, Message: "A destination gets at most 10 test messages a minute. Try again in 6 seconds.",
+		Code: cola.CodeQuotaExceeded, Message: "A destination can be sent at most 10 test messages a minute. Try again in 6 seconds.",
 		Details: map[string]any{"reason": registry.ReasonTests, "limit": 10, "retry_after": 6}, RetryAfter: 6 * time.Second,
 	}
 	return []errorKind{
@@ -39,7 +39,7 @@ func destinationErrors() []errorKind {
 			description: "Too many requests to confirm (details.reason is confirmations): from the account, or to the host, URL or address. Or, as for every operation, the rate limit was reached (burst). Retry-After is set.",
 			headers:     append([]string{"Retry-After"}, everyAnswer()...), examples: asked},
 		{status: http.StatusTooManyRequests, name: "TestedTooOften",
-			description: "The destination got ten test messages within a minute (details.reason is tests). Or, as everywhere, too many requests came in 60 seconds. Retry-After is set.",
+			description: "Ten test messages were sent to the destination within a minute (details.reason is tests). Or, as for every operation, the rate limit was reached (burst). Retry-After is set.",
 			headers:     append([]string{"Retry-After"}, everyAnswer()...), examples: tested},
 	}
 }

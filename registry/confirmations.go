@@ -22,8 +22,8 @@ const (
 	askAddressAgain = time.Hour
 	maxAskedAddress = 3
 
-	// A host gets five challenges an hour from an account, and a URL fifty a day from all. All accounts together have no limit for a
-	// host: ten of them would use up that of a platform, and lock everybody else out. The courier paces what is sent to a host.
+	// An account can send a host five challenges an hour, and all accounts can send a URL fifty a day. A host has no limit over all
+	// accounts: ten of them would exhaust a platform's, and lock everyone else out. The courier limits the rate of requests to a host.
 	askHostAgain    = time.Hour
 	maxAskedByOne   = 5
 	maxAskedURL     = 50
@@ -67,7 +67,7 @@ func askLimitWords(kind string, limit store.AskLimit) string {
 	case limit == store.LimitAgain:
 		return "The owner of this address was asked within the last hour."
 	case limit == store.LimitOfAddress && webhook:
-		return fmt.Sprintf("One URL is sent at most %d challenges in 24 hours.", maxAskedURL)
+		return fmt.Sprintf("A URL can be sent at most %d challenges in 24 hours.", maxAskedURL)
 	case limit == store.LimitOfAddress:
 		return fmt.Sprintf("An address is asked to confirm at most %d times in 24 hours.", maxAskedAddress)
 	}

@@ -128,8 +128,8 @@ func (s *Service) RotateSecret(ctx context.Context, c cola.Caller, id string) (c
 }
 
 // TestDestination has a message for trials sent to a destination of the caller's account. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, with CodeNotActive when nothing is
-// sent there, and with CodeQuotaExceeded after ten within a minute.
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound, also for another account's; with CodeNotActive if the destination
+// gets no messages; and with CodeQuotaExceeded after ten test messages within a minute.
 func (s *Service) TestDestination(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error) {
 	d, state, err := s.beginChanging(ctx, c, id)
 	if err == nil {

@@ -135,8 +135,8 @@ func TestHostsAreAskedRarely(t *testing.T) {
 	}
 }
 
-// TestURLsAreAskedRarely: over all accounts a URL gets 50 challenges a day, however it is written, and other URLs of its host as many as
-// are asked for.
+// TestURLsAreAskedRarely checks that a URL gets at most 50 challenges a day from all accounts, however it is spelled, and that the limit
+// does not apply to other URLs of its host.
 func TestURLsAreAskedRarely(t *testing.T) {
 	w := mustWorld(t, 0)
 	ask := func(c cola.Caller, address string) error {
@@ -159,12 +159,12 @@ func TestURLsAreAskedRarely(t *testing.T) {
 	if err := ask(customer, "https://hooks.example.com/catch/mine"); err != nil {
 		t.Errorf("another URL of the host: %v", err)
 	}
-	if err := ask(customer, urls[0]); code(err) != cola.CodeQuotaExceeded || !strings.Contains(err.Error(), "One URL") {
+	if err := ask(customer, urls[0]); code(err) != cola.CodeQuotaExceeded || !strings.Contains(err.Error(), "A URL") {
 		t.Errorf("the 51st challenge to a URL: %v", err)
 	}
 }
 
-// TestTestMessagesAreFew: a destination gets ten test messages a minute, and one that is refused a message uses up no other's.
+// TestTestMessagesAreFew checks that a destination gets at most ten test messages a minute, and that each has its own limit.
 func TestTestMessagesAreFew(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "flood@example.com", cola.TierPro)
@@ -188,7 +188,7 @@ func TestTestMessagesAreFew(t *testing.T) {
 		t.Errorf("six seconds later: %v", err)
 	}
 	if _, _, err := w.TestDestination(t.Context(), c, first.UUID); code(err) != cola.CodeQuotaExceeded {
-		t.Errorf("and at once again: %v", err)
+		t.Errorf("immediately again: %v", err)
 	}
 }
 

@@ -11,21 +11,21 @@ import (
 
 const (
 	testsAMinute = 10     // test messages to one destination, in each process
-	limitedTests = 20_000 // destinations that are remembered
+	limitedTests = 20_000 // destinations remembered
 )
 
-// ReasonTests is the reason in the details of a refusal for too many test messages.
+// ReasonTests is details.reason of the error for too many test messages.
 const ReasonTests = "tests"
 
-// testLimit bounds the test messages to each destination, by its UUID. Their sender names the moment, so a burst of them would fill
-// the places and the rate of a host that other accounts use too.
+// testLimit limits the test messages to each destination, by its UUID. Users can send them at any moment, so without a limit a burst
+// would use up the rate of a host that other accounts share.
 type testLimit struct{ *ratelimit.Limiter[string] }
 
 func newTestLimit(now cola.Clock) testLimit {
 	return testLimit{ratelimit.New[string](testsAMinute, time.Minute/testsAMinute, limitedTests, now)}
 }
 
-// take counts a test message, or refuses it.
+// take counts a test message, or returns a CodeQuotaExceeded error.
 func (l testLimit) take(destination string) error {
 	wait := l.Take(destination, 1)
 	if wait == 0 {
@@ -34,7 +34,7 @@ func (l testLimit) take(destination string) error {
 	seconds := int(math.Ceil(wait.Seconds()))
 	return &cola.Error{
 		Code:       cola.CodeQuotaExceeded,
-		Message:    fmt.Sprintf("A destination gets at most %d test messages a minute. Try again in %d seconds.", testsAMinute, seconds),
+		Message:    fmt.Sprintf("A destination can be sent at most %d test messages a minute. Try again in %d seconds.", testsAMinute, seconds),
 		Details:    map[string]any{"reason": ReasonTests, "limit": testsAMinute, "retry_after": seconds},
 		RetryAfter: wait,
 	}

@@ -47,9 +47,9 @@ type Accounts interface {
 	AccountByEmail(ctx context.Context, email string) (Account, error)
 	// Accounts returns every account by id.
 	Accounts(ctx context.Context) ([]Account, error)
-	// RefoldAddresses repairs the form in which addresses of accounts and of email destinations are compared, where a version that
-	// folded by Unicode wrote it, and returns how many it repaired. An account that has the same address as another one is found by it
-	// no longer; a destination that the account has twice stays as it is. It does nothing where all is right.
+	// RefoldAddresses repairs folded addresses of accounts and email destinations that a version with Unicode folding wrote, and
+	// returns their number. If another account has the address, the repaired account can no longer be found by it; a destination that
+	// the account already has stays as it is. RefoldAddresses is idempotent.
 	RefoldAddresses(ctx context.Context) (int, error)
 	// SetTier changes an account's tier from the next request on, or fails with ErrNotFound.
 	SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) error

@@ -63,12 +63,12 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	return err
 }
 
-// refuseClear fails when a database holds secrets in clear, as one does that was migrated and not served since. A copy would hold them
-// too, and lose the tokens of links in email.
+// refuseClear returns an error if a database holds clear-text secrets, as it does between its migration and the next serve. A copy would
+// hold them too, and lose the link tokens of earlier email.
 func refuseClear(env *environment, source database) error {
 	keys, err := source.SecretKeys(env)
 	if n := keys[""]; err == nil && n > 0 {
-		err = fmt.Errorf("it still holds %s of an earlier version in clear. Seal them first: run `colaregistry secret reseal` on it, or start and stop `colaregistry serve`",
+		err = fmt.Errorf("it still holds %s of an earlier version in clear text. Encrypt them first: run `colaregistry secret reseal` on it, or start and stop `colaregistry serve`",
 			amount(n, "secret", "secrets"))
 	}
 	return err

@@ -41,8 +41,8 @@ func TestCopyComparesEverything(t *testing.T) {
 	}
 }
 
-// TestCopyRefusesClearSecrets: a database that was migrated and not served since holds secrets in clear. It is not copied until they are
-// sealed, and links in email lead to the copy then.
+// TestCopyRefusesClearSecrets checks that a database with clear-text secrets, migrated but not served since, can't be copied until they
+// are encrypted, and that links in earlier email work on the copy.
 func TestCopyRefusesClearSecrets(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) home{"sqlite": embedded, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestCopyRefusesClearSecrets(t *testing.T) {
 			var out, errs bytes.Buffer
 			code := program{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}.run(t.Context())
 			if _, err := os.Stat(target); code != exitFailed || !strings.Contains(errs.String(), "colaregistry secret reseal") || err == nil {
-				t.Errorf("a copy with clear secrets: exit code %d, %s", code, errs.String())
+				t.Errorf("a copy with clear-text secrets: exit code %d, %s", code, errs.String())
 			}
 			reseal := []string{"secret", "reseal"}
 			if h.keyFile != "" {
@@ -81,7 +81,7 @@ func TestCopyRefusesClearSecrets(t *testing.T) {
 			}
 			h.run(t, reseal...)
 			if code := (program{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}).run(t.Context()); code != 0 {
-				t.Fatalf("a copy of sealed secrets: exit code %d, %s", code, errs.String())
+				t.Fatalf("a copy with encrypted secrets: exit code %d, %s", code, errs.String())
 			}
 			st, err := sqlite.Open(t.Context(), target, sqlite.Options{})
 			if err != nil {
@@ -90,7 +90,7 @@ func TestCopyRefusesClearSecrets(t *testing.T) {
 			defer st.Close()
 			hash := sha256.Sum256([]byte(token))
 			if d, err := st.DestinationByLink(t.Context(), hash[:]); err != nil || d.UUID != "mailbox" {
-				t.Errorf("the link leads to %+v, %v", d, err)
+				t.Errorf("destination of the link: %+v, %v", d, err)
 			}
 		})
 	}

@@ -23,7 +23,7 @@ func (h home) ofTheVersionBefore(t *testing.T) int64 {
 	return h.upTo(t, 0)
 }
 
-// upTo brings the home's database to a version of the schema, zero for the one before this program's, and returns it.
+// upTo migrates the home's database to a schema version and returns it. Zero stands for the version before the current one.
 func (h home) upTo(t *testing.T, version int64) int64 {
 	t.Helper()
 	p, err := h.place()
@@ -50,7 +50,7 @@ func (h home) upTo(t *testing.T, version int64) int64 {
 	return version
 }
 
-// sql opens the home's database as it is.
+// sql opens the home's database without migrating it.
 func (h home) sql(t *testing.T) *sql.DB {
 	t.Helper()
 	p, err := h.place()
@@ -197,7 +197,8 @@ func (h home) requireRefused(t *testing.T, version int64, command string, args [
 	h.requireVersion(t, command, version)
 }
 
-// TestServeRefoldsAddresses: a start repairs the address of an account that a process which folds by Unicode made after the migration.
+// TestServeRefoldsAddresses checks that serve repairs the address of an account that a process with Unicode folding created after the
+// migration.
 func TestServeRefoldsAddresses(t *testing.T) {
 	h := embedded(t)
 	h.run(t, "migrate")

@@ -133,11 +133,11 @@ func sealClear(env *environment, st store.SealedSecrets, v *vault.Vault) error {
 	return err
 }
 
-// refold repairs addresses that a version which folded them by Unicode wrote after the migration. Doing it again is right, as sealClear is.
+// refold repairs addresses that a version with Unicode folding wrote after the migration. It is idempotent, like sealClear.
 func refold(env *environment, st store.Accounts) error {
 	n, err := st.RefoldAddresses(env)
 	if err == nil && n > 0 {
-		env.log.Warn("addresses that an earlier version wrote are folded again", "addresses", n)
+		env.log.Warn("repaired folded addresses that an earlier version had written", "addresses", n)
 	}
 	return err
 }

@@ -15,7 +15,7 @@ const (
 	selectAccounts = `SELECT ` + accountNames + ` FROM accounts a`
 	accountByID    = selectAccounts + ` WHERE a.id = $1`
 	accountByEmail = selectAccounts + ` WHERE a.email_folded = $1`
-	// refoldAccounts ends an address that is taken with the id, after a space: no address has one.
+	// refoldAccounts appends a space and the ID to an address that is taken: no address contains a space.
 	refoldAccounts = `UPDATE accounts AS a SET email_folded = lower(email COLLATE "C") || CASE WHEN EXISTS
 			(SELECT 1 FROM accounts o WHERE o.email_folded = lower(a.email COLLATE "C")) THEN ' ' || id ELSE '' END
 		WHERE email_folded NOT IN (lower(email COLLATE "C"), lower(email COLLATE "C") || ' ' || id) AND email NOT LIKE '%://%#%'`
@@ -145,7 +145,7 @@ func (s *Store) instant(ctx context.Context, tx pgx.Tx) (now time.Time, err erro
 	return now, err
 }
 
-// RefoldAddresses implements store.Accounts. An account or destination that is made meanwhile may take an address first: it is tried again.
+// RefoldAddresses implements store.Accounts. It retries if a concurrent insert takes an address first.
 func (s *Store) RefoldAddresses(ctx context.Context) (refolded int, err error) {
 	for range attempts {
 		err = s.transact(ctx, "refold addresses", func(tx pgx.Tx) error {

@@ -21,7 +21,7 @@ const (
 		WHERE id > $1 AND (NOT starts_with(secret, $2) OR NOT starts_with(old_secret, $2) OR NOT starts_with(challenge, $2))
 		ORDER BY id LIMIT $3 FOR NO KEY UPDATE`
 	rewriteSecrets = `UPDATE destinations SET secret = nullif($2, ''), old_secret = nullif($3, ''), challenge = nullif($4, '') WHERE id = $1`
-	// clearLink is the condition of a destination whose token an earlier version made.
+	// clearLink selects destinations whose token an earlier version wrote.
 	clearLink = `NOT starts_with(token, 'unused:')`
 	hashLinks = `UPDATE destinations SET link_hash = sha256(convert_to(token, 'UTF8')), token = 'unused:' || gen_random_uuid() WHERE ` + clearLink
 )

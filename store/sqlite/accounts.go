@@ -15,7 +15,7 @@ const (
 	selectAccounts = `SELECT ` + accountNames + ` FROM accounts a`
 	accountByID    = selectAccounts + ` WHERE a.id = ?`
 	accountByEmail = selectAccounts + ` WHERE a.email_folded = ?`
-	// refoldAccounts ends an address that is taken with the id, after a space: no address has one.
+	// refoldAccounts appends a space and the ID to an address that is taken: no address contains a space.
 	refoldAccounts = `UPDATE accounts AS a SET email_folded = lower(email) || CASE WHEN EXISTS
 			(SELECT 1 FROM accounts o WHERE o.email_folded = lower(a.email)) THEN ' ' || id ELSE '' END
 		WHERE email_folded NOT IN (lower(email), lower(email) || ' ' || id) AND email NOT LIKE '%://%#%'`

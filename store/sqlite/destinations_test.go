@@ -56,8 +56,8 @@ func TestSchemaBeforeSecrets(t *testing.T) {
 	}
 }
 
-// TestClearSecretsLeaveTheFile: after the upgrade no page of the file, used or free, holds a secret or a token that an earlier version
-// stored in clear, however it moved them about.
+// TestClearSecretsLeaveTheFile checks that after the upgrade no page of the file, used or free, holds a clear-text secret or token of an
+// earlier version, even after rows were deleted and moved.
 func TestClearSecretsLeaveTheFile(t *testing.T) {
 	const destinations = 800
 	clear := make([]string, destinations)
@@ -70,7 +70,7 @@ func TestClearSecretsLeaveTheFile(t *testing.T) {
 		INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, token, secret, created_at, last_delivered_at) VALUES `+strings.Join(rows, ", ")+`;
 		DELETE FROM destinations WHERE id % 7 = 0; UPDATE destinations SET uuid = uuid || '-and-a-longer-one-that-moves-the-row' WHERE id % 3 = 0`)
 	s := mustOpen(t, path, Options{Logger: quiet()})
-	for range 2 { // as at every start
+	for range 2 { // every start does this
 		if _, err := s.RewriteSecrets(t.Context(), "sealed:", func(store.SealedSecret) (string, error) { return "sealed:00000000:x", nil }); err != nil {
 			t.Fatal(err)
 		}

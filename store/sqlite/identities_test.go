@@ -53,7 +53,7 @@ func TestSchemaBeforeEmailFolding(t *testing.T) {
 	storetest.CheckRowsBeforeEmailFolding(t, mustOpen(t, path, Options{Logger: quiet()}))
 }
 
-// TestAddressesAreRefolded: so are those that a process of such a version writes after the migration.
+// TestAddressesAreRefolded checks the repair of addresses that a process with Unicode folding writes after the migration.
 func TestAddressesAreRefolded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	s := mustOpen(t, path, Options{Logger: quiet()})

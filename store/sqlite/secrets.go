@@ -21,7 +21,7 @@ const (
 		WHERE id > ?1 AND (substr(secret, 1, length(?2)) <> ?2 OR substr(old_secret, 1, length(?2)) <> ?2 OR substr(challenge, 1, length(?2)) <> ?2)
 		ORDER BY id LIMIT ?3`
 	rewriteSecrets = `UPDATE destinations SET secret = nullif(?2, ''), old_secret = nullif(?3, ''), challenge = nullif(?4, '') WHERE id = ?1`
-	// clearLink is the condition of a destination whose token an earlier version made.
+	// clearLink selects destinations whose token an earlier version wrote.
 	clearLink      = `token NOT LIKE 'unused:%'`
 	selectToVacuum = `SELECT to_vacuum FROM meta`
 	noteVacuum     = `UPDATE meta SET to_vacuum = 0`

@@ -180,7 +180,7 @@ func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run fu
 	}
 	for _, uuid := range []string{"new", "named"} {
 		if token := tokenOf(uuid); !strings.HasPrefix(token, "unused:") || strings.Contains(token, uuid) || strings.Contains(token, "chosen") {
-			t.Errorf("the token of %s, which the version before wrote, is %s; want one that nobody knows", uuid, token)
+			t.Errorf("token of %s, written by the previous version: %s; want a random one", uuid, token)
 		}
 	}
 	for _, hashed := range []int{5, 0} { // with the account's own address
@@ -193,7 +193,7 @@ func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run fu
 	}
 	for _, token := range tokens() {
 		if seen[token] || len(token) < len("unused:")+32 {
-			t.Errorf("a destination has the token %q, which can be known", token)
+			t.Errorf("a destination has the guessable token %q", token)
 		}
 		seen[token] = true
 	}

@@ -115,8 +115,8 @@ func RowsBeforeEmailFolding(created string) string {
 		created, kelvin, umlaut, anIssuer)
 }
 
-// CheckRefolding holds a store to repairing what a process that folds by Unicode writes after the migration. run executes a statement as
-// that one would.
+// CheckRefolding checks that a store repairs addresses that a process with Unicode folding writes after the migration. run executes a
+// statement as that process would.
 func CheckRefolding(t *testing.T, st store.Store, created string, run func(statement string) error) {
 	t.Helper()
 	const kelvin, again = "Mi\u212ae@GitHub.com", "mi\u212aE@github.com"
@@ -129,7 +129,7 @@ func CheckRefolding(t *testing.T, st store.Store, created string, run func(state
 	}
 	first := add(kelvin, "mike@github.com")
 	named := add(anIssuer+"#\u00c4", anIssuer+"#\u00c4")
-	for _, d := range []string{kelvin, again} { // which one account has twice, once the first is repaired
+	for _, d := range []string{kelvin, again} { // the account has it twice once the first is repaired
 		mustDo(t, run(fmt.Sprintf(`INSERT INTO destinations (account_id, kind, address, address_folded, created_at) VALUES (%d, 'email', '%s', 'mike@github.com', %s)`, first, d, created)))
 		n, err := st.RefoldAddresses(t.Context())
 		want := 2 // the account and its destination

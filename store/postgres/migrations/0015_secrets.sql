@@ -23,9 +23,9 @@ COMMENT ON COLUMN destinations.state IS 'active, unconfirmed, pending, paused or
 
 ALTER TABLE confirmations_asked ADD COLUMN recipient text;
 
-COMMENT ON TABLE confirmations_asked IS 'When people and endpoints were asked to confirm. It outlives destinations, and is forgotten after a day.';
-COMMENT ON COLUMN confirmations_asked.address_folded IS 'Email address or SHA-256 of a URL, by which the requests of all accounts are counted.';
-COMMENT ON COLUMN confirmations_asked.recipient IS 'Email address or host, by which those of one account are counted. NULL: address_folded.';
+COMMENT ON TABLE confirmations_asked IS 'When people and endpoints were asked to confirm. Rows outlive destinations and are deleted after a day.';
+COMMENT ON COLUMN confirmations_asked.address_folded IS 'Key of the limit over all accounts: an email address, or the SHA-256 of a URL.';
+COMMENT ON COLUMN confirmations_asked.recipient IS 'Key of the limit for one account: an email address or host. NULL: address_folded.';
 
 CREATE UNIQUE INDEX destinations_by_link ON destinations (link_hash) WHERE link_hash IS NOT NULL;
 

@@ -15,7 +15,7 @@ ALTER TABLE destinations ADD COLUMN verified_at INTEGER; -- when the endpoint co
 ALTER TABLE destinations ADD COLUMN challenge TEXT;      -- latest challenge of the endpoint
 ALTER TABLE destinations ADD COLUMN challenge_tries INTEGER NOT NULL DEFAULT 0; -- codes entered for it
 
--- Email address or host, by which the requests of one account are counted; NULL: address_folded, by which those of all are.
+-- Key of the limit for one account: an email address or host. NULL: address_folded, the key of the limit over all accounts.
 ALTER TABLE confirmations_asked ADD COLUMN recipient TEXT;
 
 CREATE UNIQUE INDEX destinations_by_link ON destinations (link_hash) WHERE link_hash IS NOT NULL;
