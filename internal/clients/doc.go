@@ -7,5 +7,5 @@
 // clients call every read tool with the examples of its published schema. A page in Chromium calls the
 // server from another origin.
 //
-// Calls and their order are in steps_test.go, known failures in expected_test.go.
+// Calls and their order are in steps_test.go. Every call must succeed.
 package clients

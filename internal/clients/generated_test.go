@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +104,16 @@ func writeModule(dir string) error {
 	})
 }
 
+// report fails the test for every call that failed.
+func report(t testing.TB, client string, outcomes map[string]error) {
+	t.Helper()
+	for _, call := range slices.Sorted(maps.Keys(outcomes)) {
+		if err := outcomes[call]; err != nil {
+			t.Errorf("%s: %s: %.2000v", client, call, err)
+		}
+	}
+}
+
 // callHeyAPI calls every operation through the client of hey-api, by way of Prism.
 func (b *bench) callHeyAPI(t *testing.T) {
 	begun := time.Now()
@@ -109,7 +121,7 @@ func (b *bench) callHeyAPI(t *testing.T) {
 	prism := b.startPrism(t, b.URL+"/api/v1")
 	bridge := "http://" + serve(t, b.kit.Command(t.Context(), b.kit.Script("bridge.mjs")))
 	outcomes, _ := b.walk(t, "hey-api", func(r request) response { return viaBridge(t, bridge, prism, r) })
-	judge(t, "hey-api", outcomes)
+	report(t, "hey-api", outcomes)
 	b.add(t, "@hey-api/openapi-ts", fmt.Sprintf("called %d operations", len(outcomes)), begun)
 	b.add(t, "@stoplight/prism-cli", fmt.Sprintf("checked the requests and responses of %d operations", len(outcomes)), begun)
 }
@@ -185,7 +197,7 @@ func (b *bench) callOgen(t *testing.T) {
 	begun := time.Now()
 	address := serve(t, b.inModule(t.Context(), filepath.Join(b.goDir, "bin", "ogenproxy"), b.URL+"/api/v1"))
 	outcomes, through := b.walk(t, "ogen", over(t, "http://"+address+"/api/v1"))
-	judge(t, "ogen", outcomes)
+	report(t, "ogen", outcomes)
 	operations, key, direct := readOperations(t), b.newKey("direct"), over(t, b.URL+"/api/v1")
 	for _, s := range steps {
 		if !s.fixed {

@@ -111,8 +111,8 @@ func (b *bench) callTools(t *testing.T) {
 		t.Run(client.account, func(t *testing.T) {
 			begun := time.Now()
 			outcomes := b.runCalls(t, calls, b.newKey(client.account), client.command)
-			failed := judge(t, client.name, problems(t, tools, calls, outcomes))
-			b.add(t, client.name, fmt.Sprintf("made %d calls of %d tools; %d failed as expected", len(calls), len(tools), failed), begun)
+			report(t, client.name, problems(t, tools, calls, outcomes))
+			b.add(t, client.name, fmt.Sprintf("made %d calls of %d tools", len(calls), len(tools)), begun)
 		})
 	}
 }

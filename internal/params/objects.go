@@ -15,7 +15,6 @@ type parameter struct {
 	index    []int   // from the parameter struct
 	object   *object // that it is itself; nil: it has a value
 	list     bool    // may be given several times, and holds comma-separated values
-	text     bool    // takes any text
 	set      func(field reflect.Value, value string) (problem string)
 	min, max string // bounds as documented; empty when open
 	wanted   string // its JSON type, as kindOf names it; empty for an object
