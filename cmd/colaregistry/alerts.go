@@ -73,11 +73,7 @@ func (c *alertsTick) Run(env *environment) (err error) {
 
 // openSenders loads the keys of the database and returns the senders.
 func (c *alertsTick) openSenders(env *environment, st database, publicURL string) (map[string]alerts.Sender, error) {
-	keys, err := c.keyring(c.storeFlags, env.log)
-	if err != nil {
-		return nil, err
-	}
-	v, err := c.vault(env, c.storeFlags, st, keys)
+	v, err := c.vault(env, c.storeFlags, st)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -39,36 +38,61 @@ func (f secretFlags) file(s storeFlags) (path string, made bool, err error) {
 	return strings.TrimSuffix(p.path, ".db") + ".key", true, nil
 }
 
-// keyring loads the keys of the deployment. With an SQLite database it creates missing ones. It warns
-// if other users of the machine can read the file.
-func (f secretFlags) keyring(s storeFlags, log *slog.Logger) (*keyring.Keyring, error) {
+// checkKeyFile returns an error if the key file that the user named can't be read. Commands that change a
+// database call it before they open one.
+func (f secretFlags) checkKeyFile(s storeFlags) error {
 	file, made, err := f.file(s)
+	if err == nil && !made {
+		_, err = loadKeys(file)
+	}
+	return err
+}
+
+// keyring loads the keys of a database. It creates a missing key file next to an SQLite database that is
+// not bound to keys yet. It warns if other users of the machine can read the file.
+func (f secretFlags) keyring(env *environment, s storeFlags, st store.SealedSecrets) (*keyring.Keyring, error) {
+	file, made, err := f.file(s)
+	if err == nil && made {
+		err = createKeys(env, st, file)
+	}
 	if err != nil {
 		return nil, err
 	}
-	keys, err := loadKeys(file, made)
+	keys, err := loadKeys(file)
 	if err != nil {
 		return nil, err
 	}
 	if info, err := os.Stat(file); err == nil {
-		warnReadable(file, info, log)
+		warnReadable(file, info, env.log)
 	}
 	return keys, nil
 }
 
-// loadKeys loads a key file. If made, the program creates it when it is missing.
-func loadKeys(file string, made bool) (*keyring.Keyring, error) {
-	if !made {
-		keys, err := keyring.Load(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w\nCreate it with: colaregistry secret create %s", err, file)
-		}
-		return keys, flagError("--secret-key-file", err)
+// createKeys creates a missing key file. If the database is bound to keys, it returns an error instead:
+// they are needed, and new ones would not help.
+func createKeys(env *environment, st store.SealedSecrets, file string) error {
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return nil, err
+	check, err := st.KeyCheck(env, "")
+	switch {
+	case err != nil:
+		return err
+	case check != "":
+		return fmt.Errorf("%s is missing: it contains key %s, to which this database is bound. Restore it from a backup, or name it with --secret-key-file. "+
+			"If it is lost, run `colaregistry secret create %[1]s` and then `colaregistry secret reseal --forget-lost %[2]s`", file, vault.KeyOf(check))
 	}
-	return keyring.LoadOrCreate(file)
+	_, err = keyring.LoadOrCreate(file)
+	return err
+}
+
+// loadKeys loads a key file.
+func loadKeys(file string) (*keyring.Keyring, error) {
+	keys, err := keyring.Load(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w\nCreate it with: colaregistry secret create %s", err, file)
+	}
+	return keys, flagError("--secret-key-file", err)
 }
 
 // flagError adds the name of a flag to an error; it returns nil for nil.
@@ -80,9 +104,13 @@ func flagError(flag string, err error) error {
 }
 
 // vault returns the vault for the secrets of a database. The first call binds the database to the
-// keys; later calls fail unless the keys match.
-func (f secretFlags) vault(env *environment, s storeFlags, st store.SealedSecrets, keys *keyring.Keyring) (*vault.Vault, error) {
+// keys; later calls fail unless the keys match. Lost keys may be missing.
+func (f secretFlags) vault(env *environment, s storeFlags, st store.SealedSecrets, lost ...string) (*vault.Vault, error) {
 	file, _, err := f.file(s)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := f.keyring(env, s, st)
 	if err != nil {
 		return nil, err
 	}
@@ -91,30 +119,32 @@ func (f secretFlags) vault(env *environment, s storeFlags, st store.SealedSecret
 	if err != nil {
 		return nil, err
 	}
-	if err := v.VerifyCheck(check); err != nil {
-		return nil, fmt.Errorf("%s is not the key file of this database, which is bound to key %s; the file contains %s. "+
-			"Set the right file with --secret-key-file (%w)", file, vault.KeyOf(check), strings.Join(v.KeyIDs(), ", "), err)
+	if err := v.VerifyCheck(check); err != nil && !slices.Contains(lost, vault.KeyOf(check)) {
+		return nil, fmt.Errorf("%s lacks key %s, to which this database is bound; it contains %s. Name the right file with --secret-key-file, "+
+			"or restore the key if it was removed before `colaregistry secret reseal` (%w)", file, vault.KeyOf(check), strings.Join(v.KeyIDs(), ", "), err)
 	}
 	inUse, err := st.SecretKeys(env)
 	if err != nil {
 		return nil, err
 	}
-	if lost := lostKeys(inUse, v); len(lost) > 0 {
-		return nil, fmt.Errorf("%s lacks the key %s, which encrypts %s in the database. Restore the key, or see "+
-			"`colaregistry secret reseal --help`", file, lost[0], amount(inUse[lost[0]], "secret", "secrets"))
+	for _, id := range missingKeys(inUse, v) {
+		if !slices.Contains(lost, id) {
+			return nil, fmt.Errorf("%s lacks key %s, which encrypts %s in the database. Restore the key, or see "+
+				"`colaregistry secret reseal --help`", file, id, amount(inUse[id], "secret", "secrets"))
+		}
 	}
 	return v, nil
 }
 
-// lostKeys returns the IDs of keys in use that the vault lacks.
-func lostKeys(inUse map[string]int, v *vault.Vault) (lost []string) {
+// missingKeys returns the IDs of keys in use that the vault lacks.
+func missingKeys(inUse map[string]int, v *vault.Vault) (missing []string) {
 	known := v.KeyIDs()
 	for _, id := range slices.Sorted(maps.Keys(inUse)) {
 		if id != "" && !slices.Contains(known, id) {
-			lost = append(lost, id)
+			missing = append(missing, id)
 		}
 	}
-	return lost
+	return missing
 }
 
 // sealClear encrypts secrets that an earlier version of the program stored in clear text. It may
@@ -194,7 +224,7 @@ func (c *secretRotate) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.stdout, "Added key %s to %s. Distribute the file to every process and back it up. "+
+	_, err = fmt.Fprintf(env.stdout, "Added key %s to %s. Back it up, and restart every process with it. "+
 		"Then run: colaregistry secret reseal\n", id, c.File)
 	return err
 }
@@ -202,21 +232,30 @@ func (c *secretRotate) Run(env *environment) error {
 type secretReseal struct {
 	storeFlags
 	secretFlags
-	ForgetLost bool `help:"Delete secrets whose key is lost, instead of failing. Their owners must replace them; until then, their webhooks are not sent."`
+	ForgetLost []string `placeholder:"KEY" help:"IDs of lost keys: delete the secrets that they encrypt instead of failing. Their owners must replace them; until then, their webhooks are not sent."`
 }
 
 // Run encrypts every secret under the first key. It replaces the check value last, so an interrupted
 // run can be repeated.
 func (c *secretReseal) Run(env *environment) (err error) {
-	st, v, err := c.open(env)
+	st, err := c.openExisting(env)
 	if err != nil {
 		return err
 	}
 	defer closing(st, &err)
+	v, err := c.vault(env, c.storeFlags, st, c.ForgetLost...)
+	if err != nil {
+		return err
+	}
+	for _, id := range c.ForgetLost {
+		if slices.Contains(v.KeyIDs(), id) {
+			return fmt.Errorf("--forget-lost: key %s is in the key file, so it is not lost", id)
+		}
+	}
 	forgotten := 0
 	resealed, err := st.RewriteSecrets(env, v.Current(), func(s store.SealedSecret) (string, error) {
 		text, err := v.Reseal(purposeOf(s), s.Destination, s.Text)
-		if c.ForgetLost && errors.Is(err, keyring.ErrUnknownKey) {
+		if errors.Is(err, keyring.ErrUnknownKey) && slices.Contains(c.ForgetLost, vault.KeyOf(s.Text)) {
 			forgotten++
 			return "", nil
 		}
@@ -232,32 +271,11 @@ func (c *secretReseal) Run(env *environment) (err error) {
 		return err
 	}
 	summary := fmt.Sprintf("Encrypted %s under key %s.", amount(resealed-forgotten, "secret", "secrets"), v.KeyIDs()[0])
-	if c.ForgetLost {
+	if len(c.ForgetLost) > 0 {
 		summary += fmt.Sprintf(" Deleted %s.", amount(forgotten, "unreadable secret", "unreadable secrets"))
 	}
 	_, err = fmt.Fprintln(env.stdout, summary)
 	return err
-}
-
-// open opens the database and its keys. With ForgetLost it does not check that they match.
-func (c *secretReseal) open(env *environment) (database, *vault.Vault, error) {
-	st, err := c.openExisting(env)
-	if err != nil {
-		return nil, nil, err
-	}
-	keys, err := c.keyring(c.storeFlags, env.log)
-	var v *vault.Vault
-	switch {
-	case err != nil:
-	case c.ForgetLost:
-		v = vault.New(vault.Options{Keys: keys})
-	default:
-		v, err = c.vault(env, c.storeFlags, st, keys)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, st.Close())
-	}
-	return st, v, nil
 }
 
 type secretStatus struct {
@@ -272,7 +290,7 @@ func (c *secretStatus) Run(env *environment) (err error) {
 		return err
 	}
 	defer closing(st, &err)
-	keys, err := c.keyring(c.storeFlags, env.log)
+	keys, err := c.keyring(env, c.storeFlags, st)
 	if err != nil {
 		return err
 	}
@@ -289,8 +307,8 @@ func (c *secretStatus) Run(env *environment) (err error) {
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\n", id, amount(inUse[id], "secret", "secrets"), use)
 	}
-	lost := lostKeys(inUse, v)
-	for _, id := range lost {
+	missing := missingKeys(inUse, v)
+	for _, id := range missing {
 		fmt.Fprintf(table, "%s\t%s\tMISSING from the key file\n", id, amount(inUse[id], "secret", "secrets"))
 	}
 	if n := inUse[""]; n > 0 {
@@ -299,7 +317,7 @@ func (c *secretStatus) Run(env *environment) (err error) {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	if len(lost) > 0 {
+	if len(missing) > 0 {
 		return exitError(exitFailed)
 	}
 	return nil

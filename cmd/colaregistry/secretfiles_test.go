@@ -88,12 +88,13 @@ func TestSecretFileProblems(t *testing.T) {
 	}
 }
 
-// TestKeyFileReadableByOthers: a key file that other users can read is warned of, as other secret files are.
+// TestKeyFileReadableByOthers checks the warning about key files that other users can read.
 func TestKeyFileReadableByOthers(t *testing.T) {
 	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o604: true, 0o644: true} {
 		var log bytes.Buffer
 		path := writeSecret(t, keyring.NewKey()+"\n", mode)
-		_, err := secretFlags{SecretKeyFile: path}.keyring(storeFlags{}, slog.New(slog.NewTextHandler(&log, nil)))
+		env := &environment{Context: t.Context(), log: slog.New(slog.NewTextHandler(&log, nil))}
+		_, err := secretFlags{SecretKeyFile: path}.keyring(env, storeFlags{}, nil)
 		if err != nil || (strings.Count(log.String(), path) == 1) != warned {
 			t.Errorf("%s: %v, log %q; warned %t", mode, err, &log, warned)
 		}

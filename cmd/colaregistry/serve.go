@@ -84,8 +84,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer admin.close() // last of all, so that the end can be seen
-	keys, err := c.keyring(c.storeFlags, env.log)
-	if err != nil {
+	if err := c.checkKeyFile(c.storeFlags); err != nil {
 		return err
 	}
 	st, err := c.open(env, admin.registerer())
@@ -102,7 +101,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	v, err := c.vault(env, c.storeFlags, st, keys)
+	v, err := c.vault(env, c.storeFlags, st)
 	if err == nil {
 		err = sealClear(env, st, v)
 	}

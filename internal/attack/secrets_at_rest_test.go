@@ -111,7 +111,7 @@ func TestWrongKeyFile(t *testing.T) {
 		}
 		o := program.Options{Dir: s.Dir, DatabaseURL: s.DatabaseURL, NoKeyFile: true, Flags: []string{"--secret-key-file", other}}
 		err := program.Launch(t, o).ExitError()
-		if err == nil || !strings.Contains(err.Error(), "is not the key file of this database") {
+		if err == nil || !strings.Contains(err.Error(), "to which this database is bound") {
 			t.Errorf("with another key file: %v", err)
 		}
 		if s.DatabaseURL != "" {
