@@ -74,7 +74,7 @@ func FuzzReadClaims(f *testing.F) {
 			t.Fatalf("%q is read as %+v", payload, c)
 		}
 		if c.email != "" && plain["email"] != c.email {
-			t.Fatalf("%q has the e-mail address %q", payload, c.email)
+			t.Fatalf("%q has the email address %q", payload, c.email)
 		}
 	})
 }

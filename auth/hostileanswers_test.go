@@ -94,7 +94,7 @@ func hostileTokens(t *testing.T) []answer {
 		{name: "no ID token", setup: func(d *desk) { d.provider.set(func(p *provider) { p.raw = "x" }) }, want: "missing or garbled"},
 		{name: "huge ID token", setup: idToken(claim("x", strings.Repeat("x", maxToken))), want: "missing or garbled"},
 		{name: "JSON in place of a token", setup: func(d *desk) { d.provider.set(func(p *provider) { p.raw = `{"payload":"x","signatures":[]}` }) }, want: "missing or garbled"},
-		{name: "address not verified", setup: idToken(claim("email", "boss@example.com"), claim("email_verified", false)), want: "has not verified your e-mail address"},
+		{name: "address not verified", setup: idToken(claim("email", "boss@example.com"), claim("email_verified", false)), want: "has not verified your email address"},
 		{name: "address not verified, in text", setup: idToken(claim("email", "boss@example.com"), claim("email_verified", "false")), want: "has not verified"},
 	}
 }

@@ -106,7 +106,7 @@ func (i *signInIssuer) addressed(who person, o object) (person, error) {
 	}
 	who.email = i.links.linking(o.verifiedEmail())
 	if said := string(o["email_verified"]); who.addressed && (said == `false` || said == `"false"`) {
-		return person{}, unauthorized("%s has not verified your e-mail address, so it cannot tell which account is yours. Verify it there, then sign in again.", i.Name)
+		return person{}, unauthorized("%s has not verified your email address, so it cannot tell which account is yours. Verify it there, then sign in again.", i.Name)
 	}
 	return who, nil
 }

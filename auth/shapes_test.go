@@ -97,7 +97,7 @@ func shapesTyped() []shape {
 			client: "dynamic-client", identity: "acc-1",
 		},
 		{
-			name:   "type with its tree, scopes as an array, e-mail verified by a text",
+			name:   "type with its tree, scopes as an array, email verified by a text",
 			header: `{"alg":"ES256","typ":"application/AT+JWT","kid":%q}`,
 			claims: `{"iss":%q,"sub":"1","aud":"cola-api","client_id":"c","azp":"c","scope":["saved_searches:write","a b"],"email":"Ann@Example.com","email_verified":"true","nonce":"n"`,
 			client: "c", identity: "1", email: "Ann@Example.com", scopes: write,
@@ -122,7 +122,7 @@ func TestShapesOfIssuers(t *testing.T) {
 			}
 			who := store.Identity{Issuer: ourIssuer, Subject: tt.identity}
 			if account, ok := b.store.accounts[who]; !ok || account != got.Account || b.store.emails[account] != tt.email {
-				t.Errorf("account %d of %v with e-mails %v, want %q", got.Account, b.store.accounts, b.store.emails, tt.email)
+				t.Errorf("account %d of %v with emails %v, want %q", got.Account, b.store.accounts, b.store.emails, tt.email)
 			}
 		})
 	}
@@ -210,7 +210,7 @@ func TestVerifiedEmail(t *testing.T) {
 				t.Fatal(err)
 			}
 			if email := b.store.emails[got.Account]; email != tt.want {
-				t.Errorf("e-mail = %q, want %q", email, tt.want)
+				t.Errorf("email = %q, want %q", email, tt.want)
 			}
 		})
 	}

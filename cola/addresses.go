@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// Lengths of what e-mail addresses and names of hosts are made of, in bytes (RFC 5321 and 1035).
+// Lengths of what email addresses and names of hosts are made of, in bytes (RFC 5321 and 1035).
 const (
 	maxMailbox   = 254
 	maxLocalPart = 64

@@ -9,7 +9,7 @@ import (
 
 // DestinationRules say which destinations a server sends to.
 type DestinationRules struct {
-	SendsMail       bool // it sends e-mail
+	SendsMail       bool // it sends email
 	PrivateWebhooks bool // webhooks may go to private addresses, and without encryption
 }
 
@@ -36,7 +36,7 @@ func (p DestinationParams) Normalize(rules DestinationRules) (Destination, error
 	address := f.textUpTo("address", p.Address, maxAddressLength)
 	switch {
 	case d.Kind == KindEmail && !rules.SendsMail:
-		f.problems.Add("kind", "This server sends no e-mail; use a webhook, or the feed of a saved search.")
+		f.problems.Add("kind", "This server sends no email; use a webhook, or the feed of a saved search.")
 	case address == "":
 	case d.Kind == KindEmail:
 		d.Address = Some(f.mailbox("address", address))

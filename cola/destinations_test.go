@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// public is what a server that sends e-mail, and nothing to its own network, allows.
+// public is what a server that sends email, and nothing to its own network, allows.
 var public = DestinationRules{SendsMail: true}
 
 func TestDestinationParams(t *testing.T) {
@@ -19,7 +19,7 @@ func TestDestinationParams(t *testing.T) {
 		params DestinationParams
 		want   Destination
 	}{
-		"e-mail": {
+		"email": {
 			DestinationParams{Kind: "email", Address: " Mr.Oak+labels@Example.co.uk "},
 			Destination{Kind: KindEmail, Address: Some("Mr.Oak+labels@Example.co.uk")},
 		},
@@ -50,9 +50,9 @@ func TestDestinationProblems(t *testing.T) {
 			DestinationParams{Kind: "fax", Address: "\x00", SavedSearch: "oaks", Decoded: Decoded{Problems: Problems{"adress": {"There is no such parameter."}}}}, public,
 			map[string]string{"kind": `"fax" is not allowed; allowed: email, webhook.`, "address": "control character", "saved_search": `"oaks" is not a UUID`, "adress": "There is no such"},
 		},
-		"e-mail where none is sent":  {DestinationParams{Kind: "email", Address: "a@example.com"}, DestinationRules{}, map[string]string{"kind": "This server sends no e-mail; use a webhook"}},
-		"an e-mail address as a URL": {DestinationParams{Kind: "webhook", Address: "a@example.com"}, public, map[string]string{"address": "is not a URL"}},
-		"a URL as an e-mail address": {DestinationParams{Kind: "email", Address: "https://example.com/"}, public, map[string]string{"address": "is not an email address"}},
+		"email where none is sent":  {DestinationParams{Kind: "email", Address: "a@example.com"}, DestinationRules{}, map[string]string{"kind": "This server sends no email; use a webhook"}},
+		"an email address as a URL": {DestinationParams{Kind: "webhook", Address: "a@example.com"}, public, map[string]string{"address": "is not a URL"}},
+		"a URL as an email address": {DestinationParams{Kind: "email", Address: "https://example.com/"}, public, map[string]string{"address": "is not an email address"}},
 		"no kind, and an address":    {DestinationParams{Address: "a@example.com"}, public, map[string]string{"kind": "A kind is required"}},
 		"a UUID without hyphens": {
 			DestinationParams{Kind: "email", Address: "a@example.com", SavedSearch: "0b9f8c0e6a554f0e9a392f1f0f9f6d11"}, public, map[string]string{"saved_search": "is not a UUID"},
@@ -102,7 +102,7 @@ func TestMailboxes(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 		if !good && CodeOf(err) != CodeValidation {
-			t.Errorf("%s is taken for an e-mail address: %v", address, got.Address)
+			t.Errorf("%s is taken for an email address: %v", address, got.Address)
 		}
 	}
 }

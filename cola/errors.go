@@ -44,7 +44,7 @@ type Error struct {
 	Message string         // one or two sentences: what was wrong and what to do
 	Details map[string]any // may be nil; shown as an object either way
 
-	RetryAfter time.Duration // for burst refusals and CodeUnavailable: when to try again; zero elsewhere
+	RetryAfter time.Duration // of rate limits and CodeUnavailable: when to try again; zero elsewhere
 	UpgradeURL string        // for quota refusals: where a larger plan is had; empty elsewhere
 }
 
@@ -122,3 +122,30 @@ func Unavailable() *Error {
 		RetryAfter: UnavailableRetry,
 	}
 }
+
+// TooMany returns the CodeQuotaExceeded error of a rate limit. The message is followed by when to try
+// again. Details hold the reason, the wait in seconds (retry_after) and, unless it is zero, the limit.
+func TooMany(reason string, limit int, wait time.Duration, message string) *Error {
+	details := map[string]any{"reason": reason, "retry_after": roundUp(wait, time.Second)}
+	if limit != 0 {
+		details["limit"] = limit
+	}
+	return &Error{Code: CodeQuotaExceeded, Message: message + " Try again in " + WaitWords(wait) + ".", Details: details, RetryAfter: wait}
+}
+
+// WaitWords returns a wait in words, rounded up: "1 second", "42 minutes", "3 hours".
+func WaitWords(wait time.Duration) string {
+	n, unit := roundUp(wait, time.Second), "second"
+	switch {
+	case wait > 2*time.Hour:
+		n, unit = roundUp(wait, time.Hour), "hour"
+	case wait > 2*time.Minute:
+		n, unit = roundUp(wait, time.Minute), "minute"
+	}
+	if n != 1 {
+		unit += "s"
+	}
+	return fmt.Sprintf("%d %s", n, unit)
+}
+
+func roundUp(d, unit time.Duration) int { return int((d + unit - 1) / unit) }

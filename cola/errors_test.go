@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -71,5 +72,22 @@ func TestMergeKeepsTheOther(t *testing.T) {
 	a.Add("q", "two")
 	if len(b["q"]) != 1 {
 		t.Errorf("merging changed what was merged: %v", b)
+	}
+}
+
+func TestTooMany(t *testing.T) {
+	for wait, words := range map[time.Duration]string{
+		1: "1 second", time.Second: "1 second", 1001 * time.Millisecond: "2 seconds", 2 * time.Minute: "120 seconds",
+		121 * time.Second: "3 minutes", 42 * time.Minute: "42 minutes", 24 * time.Hour: "24 hours",
+	} {
+		err := TooMany("burst", 10, wait, "Too many.")
+		want := &Error{Code: CodeQuotaExceeded, Message: "Too many. Try again in " + words + ".", RetryAfter: wait,
+			Details: map[string]any{"reason": "burst", "limit": 10, "retry_after": int((wait + time.Second - 1) / time.Second)}}
+		if diff := cmp.Diff(want, err); diff != "" {
+			t.Errorf("%v: %s", wait, diff)
+		}
+	}
+	if _, ok := TooMany("burst", 0, 1, "").Details["limit"]; ok {
+		t.Error("a limit that is not known is in the details")
 	}
 }

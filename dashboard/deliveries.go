@@ -24,7 +24,7 @@ type deliveryRow struct {
 	To    string // address of its destination; empty when that is gone
 	Path  string // of the page of the destination; empty when it is not that one's own
 	Class string // of its state
-	Stuck bool   // it waits to be sent by e-mail, and none is sent
+	Stuck bool   // it waits to be sent by email, and none is sent
 }
 
 // rows describes deliveries.

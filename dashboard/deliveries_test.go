@@ -172,12 +172,12 @@ func TestDeliveriesOfManySearches(t *testing.T) {
 	chosen.wellMade(t)
 }
 
-// mailless is a service that sends no e-mail, over a registry that says otherwise.
+// mailless is a service that sends no email, over a registry that says otherwise.
 type mailless struct{ Service }
 
 func (mailless) SendsMail() bool { return false }
 
-// TestNoMailIsSentHere: where no e-mail is sent, no page promises an attempt to send one; messages to webhooks are due as ever.
+// TestNoMailIsSentHere: where no email is sent, no page promises an attempt to send one; messages to webhooks are due as ever.
 func TestNoMailIsSentHere(t *testing.T) {
 	s := mustSite(t)
 	search := s.mustSaved(wideSearch())
@@ -187,7 +187,7 @@ func TestNoMailIsSentHere(t *testing.T) {
 	if err != nil || len(list.Rows) != 2 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	due := map[bool]string{true: "due ", false: "no e-mail is sent here"}
+	due := map[bool]string{true: "due ", false: "no email is sent here"}
 	for _, sends := range []bool{true, false} {
 		if !sends {
 			s.handler = New(mailless{s.registry.Service}, s.browsers, Options{PublicURL: trial.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
@@ -199,13 +199,13 @@ func TestNoMailIsSentHere(t *testing.T) {
 			table.lacks(t, due[said != "due "])
 			page := s.get(fmt.Sprint("/deliveries/", d.ID))
 			page.shows(t, http.StatusOK, "Next attempt", "pending")
-			if strings.Contains(page.text, "none: no e-mail is sent here") != (said != "due ") {
+			if strings.Contains(page.text, "none: no email is sent here") != (said != "due ") {
 				t.Errorf("of the %s the page says:\n%s", d.Kind, page.body)
 			}
 		}
 		for path, stuck := range map[string]bool{search: !sends, hookPath: false} {
-			if table := cutOut(s.get(path).text, "Latest deliveries", "</table>"); strings.Contains(table, "no e-mail is sent here") != stuck {
-				t.Errorf("%s where e-mail is sent: %t:\n%s", path, sends, table)
+			if table := cutOut(s.get(path).text, "Latest deliveries", "</table>"); strings.Contains(table, "no email is sent here") != stuck {
+				t.Errorf("%s where email is sent: %t:\n%s", path, sends, table)
 			}
 		}
 	}

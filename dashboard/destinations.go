@@ -12,7 +12,7 @@ import (
 
 // destinationService is what the pages of destinations and deliveries ask.
 type destinationService interface {
-	// SendsMail reports whether messages to e-mail addresses are sent.
+	// SendsMail reports whether messages to email addresses are sent.
 	SendsMail() bool
 	Destinations(context.Context, cola.Caller, cola.SavedSearchListParams) (registry.PageList[cola.Destination], cola.QuotaState, error)
 	Destination(ctx context.Context, c cola.Caller, id, ifNoneMatch string) (registry.Tagged[cola.Destination], cola.QuotaState, error)
@@ -65,12 +65,12 @@ func destinationPath(uuid string) string { return destinationsPath + "/" + url.P
 type destinationRow struct {
 	cola.Destination
 	Name        string // its address
-	Own         bool   // it is the account's own e-mail address
+	Own         bool   // it is the account's own email address
 	For         string // name of the search that it is for; empty: of all
 	Class       string // of its state
 	Why         string // it is in its state
 	Short       string // the same in a few words
-	Unreachable bool   // it is an e-mail address, and none is sent
+	Unreachable bool   // it is an email address, and none is sent
 	Form        string // token of a form that is good for one sending
 }
 
@@ -95,7 +95,7 @@ func (v *visit) destinationRow(d cola.Destination, searches map[string]string) d
 	return row
 }
 
-// isOwn reports whether a destination is the account's own e-mail address for all searches, which every account has and keeps.
+// isOwn reports whether a destination is the account's own email address for all searches, which every account has and keeps.
 func (v *visit) isOwn(d cola.Destination) bool {
 	return d.Kind == cola.KindEmail && !d.SavedSearch.OK &&
 		(!d.Address.OK || cola.FoldAddress(d.Kind, d.Address.V) == cola.FoldAddress(d.Kind, v.account.Email))
@@ -148,7 +148,7 @@ type named struct {
 	all          []cola.Destination
 	destinations map[string]string // address by id
 	searches     map[string]string // name by id
-	noMail       bool              // no e-mail is sent
+	noMail       bool              // no email is sent
 }
 
 // destinationNames reads the destinations of the account: an account has few.

@@ -46,7 +46,7 @@ func (v *visit) showDestination(status int, refusal string, problems []string) e
 	return v.show(status, "destination", page{Title: p.Name, Data: p, Call: v.call(http.MethodGet, destinationPath(d.UUID), freeAlways)})
 }
 
-// ownAddress reports whether a destination goes to the account's own e-mail address, which nobody else need agree to, for whatever searches.
+// ownAddress reports whether a destination goes to the account's own email address, which nobody else need agree to, for whatever searches.
 func (v *visit) ownAddress(d cola.Destination) bool {
 	d.SavedSearch = cola.Opt[string]{}
 	return v.isOwn(d)

@@ -166,7 +166,7 @@ func TestOwnAddress(t *testing.T) {
 	s.get(own).shows(t, http.StatusOK, "active")
 }
 
-// TestOthersAreAsked: an e-mail address of somebody else is asked to agree, and not often.
+// TestOthersAreAsked: an email address of somebody else is asked to agree, and not often.
 func TestOthersAreAsked(t *testing.T) {
 	s := mustSite(t)
 	path := s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).leads(t)
@@ -207,7 +207,7 @@ func TestDestinationProblems(t *testing.T) {
 		"no id":           {typedWebhook("saved_search", "<script>"), []string{"is not a UUID"}},
 		"no box":          {typedWebhook("send_empty", "perhaps"), []string{"write true or false"}},
 		"unknown":         {typedWebhook("secret", "whsec_x"), []string{"There is no such parameter"}},
-		"e-mail or a URL": {typedWebhook("kind", "email"), []string{"is not an email address", hook}},
+		"email or a URL": {typedWebhook("kind", "email"), []string{"is not an email address", hook}},
 		"endless":         {typedWebhook("address", "https://a.example/"+strings.Repeat("x", 2000)), []string{"at most 1000"}},
 	} {
 		a := s.post("/destinations/new", tt.form)

@@ -66,7 +66,7 @@ func (v *visit) finishSignIn() error {
 type linkPage struct {
 	Email  string
 	Action string
-	Other  string // e-mail address that is signed in now, if it is another one
+	Other  string // email address that is signed in now, if it is another one
 }
 
 func (v *visit) signInLink() error {

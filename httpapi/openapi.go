@@ -49,7 +49,7 @@ func describe(ops []operation, publicURL string) description {
 			{Name: tagPermittees, Description: "Wineries, breweries, distilleries, importers and other permit holders."},
 			{Name: tagAccount, Description: "What the account has used."},
 			{Name: tagSearches, Description: "Searches that an account keeps, and alerts."},
-			{Name: tagDestinations, Description: "Where messages of saved searches are sent, by e-mail or webhook, and what became of each."},
+			{Name: tagDestinations, Description: "Where messages of saved searches are sent, by email or webhook, and what became of each."},
 			{Name: tagReference, Description: "Processing times, production reports and American Viticultural Areas; free of quota."},
 		},
 		Security: []map[string][]string{{"apiKey": {}}, {"bearer": {}}},

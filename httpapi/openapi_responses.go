@@ -125,7 +125,7 @@ func quotaExamples() map[string]*cola.Error {
 		},
 		"failed_credentials": {
 			Code:       cola.CodeQuotaExceeded,
-			Message:    "Too many invalid credentials from this address. Check the credential and try again in 2 seconds. Valid credentials are accepted at any time.",
+			Message:    "Too many invalid credentials from this address. Check the credential; valid ones are accepted at any time. Try again in 2 seconds.",
 			Details:    map[string]any{"reason": "failed_credentials", "retry_after": 2},
 			RetryAfter: 2 * time.Second,
 		},

@@ -37,7 +37,7 @@ func hintOf(e *cola.Error, t *tool, state cola.QuotaState) string {
 	case cola.CodeNotFound:
 		return "Nothing was charged. " + t.notFound
 	case cola.CodeUnavailable:
-		return fmt.Sprintf("Nothing was charged. Wait %d seconds and call again, once.", web.RetrySeconds(e.RetryAfter))
+		return fmt.Sprintf("Nothing was charged. Wait %s and call again, once.", cola.WaitWords(e.RetryAfter))
 	case cola.CodeInternal:
 		return "This is a fault of the service, not of the arguments. Call again once. If it fails again, give the user the request_id in error.details."
 	case cola.CodeQuotaExceeded:
@@ -50,7 +50,7 @@ func hintOf(e *cola.Error, t *tool, state cola.QuotaState) string {
 // is not.
 func quotaHint(e *cola.Error, state cola.QuotaState) string {
 	if e.RetryAfter > 0 {
-		return fmt.Sprintf("Wait %d seconds before calling this or any other tool again.", web.RetrySeconds(e.RetryAfter))
+		return fmt.Sprintf("Wait %s before calling this or any other tool again.", cola.WaitWords(e.RetryAfter))
 	}
 	hint := "Do not call again before error.details.reset. Tell the user that the month's quota is used up"
 	if e.UpgradeURL != "" && !state.Tier.Largest() {

@@ -49,13 +49,7 @@ func (l messageLimits) take(c cola.Caller, length int64) *cola.Error {
 	if wait == 0 {
 		return nil
 	}
-	seconds := web.RetrySeconds(wait)
-	return &cola.Error{
-		Code:       cola.CodeQuotaExceeded,
-		Message:    fmt.Sprintf("%s accepts at most %d messages a minute. Try again in %d seconds.", Path, limit, seconds),
-		Details:    map[string]any{"reason": reasonMessages, "limit": limit, "retry_after": seconds},
-		RetryAfter: wait,
-	}
+	return cola.TooMany(reasonMessages, limit, wait, fmt.Sprintf("%s accepts at most %d messages a minute.", Path, limit))
 }
 
 // refuseMessage answers a request over the message limits. To keep that cheap, it does not read the

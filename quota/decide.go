@@ -170,18 +170,9 @@ func (d *decision) burst() error {
 }
 
 func burstError(q cola.QuotaState, wait time.Duration) error {
-	seconds := retrySeconds(wait)
-	return &cola.Error{
-		Code: cola.CodeQuotaExceeded,
-		Message: fmt.Sprintf("The plan %q allows %d requests in any 60 seconds. Try again in %d seconds.",
-			q.Tier, q.Limits.PerMinute, seconds),
-		Details:    map[string]any{"reason": reasonBurst, "limit": q.Limits.PerMinute, "retry_after": seconds},
-		RetryAfter: wait,
-	}
+	limit := q.Limits.PerMinute
+	return cola.TooMany(reasonBurst, limit, wait, fmt.Sprintf("The plan %q allows %d requests in any 60 seconds.", q.Tier, limit))
 }
-
-// retrySeconds rounds up: a caller that waits this long is let through.
-func retrySeconds(wait time.Duration) int { return int((wait + time.Second - 1) / time.Second) }
 
 func (d *decision) exhausted(m cola.Meter, used, limit int) error {
 	reset := d.quota.Period.End()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -50,13 +49,7 @@ func askError(kind string, err error) error {
 	if !ok {
 		return err
 	}
-	minutes := int(math.Ceil(reached.Wait.Minutes()))
-	return &cola.Error{
-		Code:       cola.CodeQuotaExceeded,
-		Message:    fmt.Sprintf("%s Try again in %d minutes.", askLimitWords(kind, reached.Limit), minutes),
-		Details:    map[string]any{"reason": reasonAskLimits, "retry_after": int(math.Ceil(reached.Wait.Seconds()))},
-		RetryAfter: reached.Wait,
-	}
+	return cola.TooMany(reasonAskLimits, 0, reached.Wait, askLimitWords(kind, reached.Limit))
 }
 
 func askLimitWords(kind string, limit store.AskLimit) string {

@@ -47,7 +47,7 @@ func TestDeliveries(t *testing.T) {
 		params cola.DeliveryListParams
 		want   int
 	}{
-		{c, cola.DeliveryListParams{}, 4}, // the account's own e-mail address gets them, too
+		{c, cola.DeliveryListParams{}, 4}, // the account's own email address gets them, too
 		{c, cola.DeliveryListParams{State: "PENDING", Destination: w.mustOwn(t, c).UUID}, 2},
 		{c, cola.DeliveryListParams{State: cola.DeliveryFailed}, 0},
 		{c, cola.DeliveryListParams{SavedSearch: made.UUID}, 0},
@@ -169,7 +169,7 @@ func TestSecretIsReplaced(t *testing.T) {
 		before = got.Secret.V
 	}
 	if _, _, err := w.RotateSecret(t.Context(), c, w.mustOwn(t, c).UUID); code(err) != cola.CodeValidation {
-		t.Errorf("of an e-mail address: %v", err)
+		t.Errorf("of an email address: %v", err)
 	}
 }
 

@@ -66,7 +66,7 @@ func (s *Service) update(ctx context.Context, d store.Destination, unknown strin
 }
 
 // DeleteDestination forgets a destination of the caller's account, with all that was and is to be sent there. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, and with CodeValidation for the account's own e-mail
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's, and with CodeValidation for the account's own email
 // address, which can be paused. CodeUnavailable may leave unknown whether it was deleted.
 func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	d, state, err := s.beginChanging(ctx, c, id)
@@ -74,7 +74,7 @@ func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id strin
 		return state, err
 	}
 	if d.Own {
-		return state, notFor("It is the account's own e-mail address, which stays. To have nothing sent there, send PATCH /destinations/" + d.UUID + " with {\"active\": false}.")
+		return state, notFor("It is the account's own email address, which stays. To have nothing sent there, send PATCH /destinations/" + d.UUID + " with {\"active\": false}.")
 	}
 	err = within(ctx, saveWithin, func(ctx context.Context) error {
 		return s.store.DeleteDestination(ctx, d.Account, d.UUID)

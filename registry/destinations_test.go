@@ -396,13 +396,13 @@ func TestRefusedDestinations(t *testing.T) {
 	}
 }
 
-// TestNoMailIsSent: a server without e-mail says so, and still takes webhooks, also to its own network when it may.
+// TestNoMailIsSent: a server without email says so, and still takes webhooks, also to its own network when it may.
 func TestNoMailIsSent(t *testing.T) {
 	w := mustWorldOf(t, 0, func(o *registry.Options) { o.SendsMail, o.PrivateWebhooks = false, true })
 	c := w.mustWriter(t, "nomail@example.com", cola.TierPro)
 	_, _, err := w.CreateDestination(t.Context(), c, mailTo("stranger@example.com"))
 	if code(err) != cola.CodeValidation || !strings.Contains(fmt.Sprint(err.(*cola.Error).Details["kind"]), "This server sends no e") {
-		t.Errorf("an e-mail address: %v", err)
+		t.Errorf("an email address: %v", err)
 	}
 	own := w.mustOwn(t, c)
 	if _, _, err := w.TestDestination(t.Context(), c, own.UUID); code(err) != cola.CodeNotActive || !strings.Contains(err.Error(), "sends no email") {

@@ -150,5 +150,5 @@ func (s *Service) SearchRoll(ctx context.Context, c cola.Caller) (SearchRoll, co
 	return roll, state, nil
 }
 
-// SendsMail reports whether messages to e-mail addresses are sent, by this process or another one.
+// SendsMail reports whether messages to email addresses are sent, by this process or another one.
 func (s *Service) SendsMail() bool { return s.sends.SendsMail }

@@ -61,7 +61,7 @@ type Options struct {
 	Now       cola.Clock // the present, for default date windows and is_active
 	Logger    *slog.Logger
 
-	SendsMail       bool // e-mail is sent, by this process or another one
+	SendsMail       bool // email is sent, by this process or another one
 	PrivateWebhooks bool // webhooks may go to private addresses, and without encryption
 
 	// Metrics is where the service registers what it measures, once for each registerer; nil: nothing is measured.

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Subscription is what whoever gets e-mail of an account's searches is shown of it, by a link in a message. It names no account.
+// Subscription is what whoever gets email of an account's searches is shown of it, by a link in a message. It names no account.
 type Subscription struct {
 	Address string // with most of it left out; empty when there is none
 	Search  string // name of the only search that it is of; empty: all of the account
@@ -28,7 +28,7 @@ func (s Subscription) Confirmed() bool { return !s.Ended() && s.State != cola.De
 // What somebody is told when the outcome of a request is not known.
 const maybeSubscribed = "It cannot be told right now whether that was done. Try again in a few seconds: done twice is as good as done once."
 
-// Subscription returns what a link in an e-mail is about, by its token. It fails with CodeNotFound when there is no such e-mail destination any more.
+// Subscription returns what a link in an email is about, by its token. It fails with CodeNotFound when there is no such email destination any more.
 func (s *Service) Subscription(ctx context.Context, token string) (Subscription, error) {
 	d, err := s.subscribed(ctx, token)
 	if err != nil {
@@ -37,19 +37,19 @@ func (s *Service) Subscription(ctx context.Context, token string) (Subscription,
 	return s.subscription(ctx, d)
 }
 
-// Unsubscribe ends what a link in an e-mail is about, by its token: nothing more is sent there until its owner agrees to it again. It fails with
-// CodeNotFound when there is no such e-mail destination any more.
+// Unsubscribe ends what a link in an email is about, by its token: nothing more is sent there until its owner agrees to it again. It fails with
+// CodeNotFound when there is no such email destination any more.
 func (s *Service) Unsubscribe(ctx context.Context, token string) (Subscription, error) {
 	return s.resubscribe(ctx, token, cola.Destination.Unsubscribed)
 }
 
-// Confirm agrees to what a link in an e-mail is about, by its token, for the first time or after Unsubscribe. It fails with CodeNotFound when
-// there is no such e-mail destination any more.
+// Confirm agrees to what a link in an email is about, by its token, for the first time or after Unsubscribe. It fails with CodeNotFound when
+// there is no such email destination any more.
 func (s *Service) Confirm(ctx context.Context, token string) (Subscription, error) {
 	return s.resubscribe(ctx, token, cola.Destination.Confirmed)
 }
 
-// resubscribe changes the e-mail destination with a token.
+// resubscribe changes the email destination with a token.
 func (s *Service) resubscribe(ctx context.Context, token string, change func(cola.Destination) cola.Destination) (Subscription, error) {
 	d, err := s.subscribed(ctx, token)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Service) subscribed(ctx context.Context, token string) (d store.Destina
 	return d, nil
 }
 
-// subscription returns what is shown of an e-mail destination.
+// subscription returns what is shown of an email destination.
 func (s *Service) subscription(ctx context.Context, d store.Destination) (Subscription, error) {
 	shown := Subscription{Address: cola.MaskEmail(d.Address.V), State: d.State, Reason: d.Reason.V}
 	if !d.SavedSearch.OK {

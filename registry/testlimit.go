@@ -2,7 +2,6 @@ package registry
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -31,11 +30,5 @@ func (l testLimit) take(destination string) error {
 	if wait == 0 {
 		return nil
 	}
-	seconds := int(math.Ceil(wait.Seconds()))
-	return &cola.Error{
-		Code:       cola.CodeQuotaExceeded,
-		Message:    fmt.Sprintf("A destination can be sent at most %d test messages a minute. Try again in %d seconds.", testsAMinute, seconds),
-		Details:    map[string]any{"reason": ReasonTests, "limit": testsAMinute, "retry_after": seconds},
-		RetryAfter: wait,
-	}
+	return cola.TooMany(ReasonTests, testsAMinute, wait, fmt.Sprintf("A destination can be sent at most %d test messages a minute.", testsAMinute))
 }

@@ -32,11 +32,5 @@ func (l tokenLimit) take(token string) error {
 	if wait == 0 {
 		return nil
 	}
-	seconds := int((wait + time.Second - 1) / time.Second)
-	return &cola.Error{
-		Code:       cola.CodeQuotaExceeded,
-		Message:    fmt.Sprintf("This address can be requested %d times a minute. Try again in %d seconds.", requestsByToken, seconds),
-		Details:    map[string]any{"reason": reasonToken, "limit": requestsByToken, "retry_after": seconds},
-		RetryAfter: wait,
-	}
+	return cola.TooMany(reasonToken, requestsByToken, wait, fmt.Sprintf("This address can be requested %d times a minute.", requestsByToken))
 }

@@ -15,11 +15,11 @@ type Identity struct {
 	Subject string // never given to another by that issuer
 }
 
-// Name stands for the e-mail address of an account that was made for an identity whose issuer told no verified one. No address
+// Name stands for the email address of an account that was made for an identity whose issuer told no verified one. No address
 // looks like it.
 func (i Identity) Name() string { return i.Issuer + "#" + i.Subject }
 
-// IsIdentityName reports whether the e-mail address of an account is the Name of an identity.
+// IsIdentityName reports whether the email address of an account is the Name of an identity.
 func IsIdentityName(email string) bool {
 	_, after, isURL := strings.Cut(email, "://")
 	return isURL && strings.Contains(after, "#")

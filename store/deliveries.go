@@ -21,7 +21,7 @@ type Deliveries interface {
 	// many as RecordRuns granted. It reads one consistent snapshot and fails with ErrNotFound if the run is gone.
 	RunContent(ctx context.Context, run int64) (RunContent, error)
 	// RecordAttempt notes an attempt of a delivery that was claimed, in one transaction: the attempt, the delivery's new state, what is
-	// known of its destination, and when it is paused with it, that its other deliveries are skipped and that the account is told, if it has an e-mail
+	// known of its destination, and when it is paused with it, that its other deliveries are skipped and that the account is told, if it has an email
 	// address, at another one than the destination's. The delivery is let go. It returns false, and nothing is written, when the delivery is gone, or
 	// was let go, noted, taken over or asked for again. One that was skipped meanwhile is noted as it came out; one that was to be tried again is
 	// skipped when its destination is paused or disabled.
@@ -63,7 +63,7 @@ type DueDelivery struct {
 	Kind           string
 	Run            int64       // 0: it tells of none
 	Destination    Destination // where it goes, or what it is about
-	AccountEmail   string      // empty when the account has no e-mail address
+	AccountEmail   string      // empty when the account has no email address
 	Attempts       int         // so far
 	CreatedAt      time.Time
 	DueAt          time.Time // since when it is due

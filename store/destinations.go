@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Destinations keeps where messages of saved searches are sent. Every account has one for its own e-mail address from the start, made in
+// Destinations keeps where messages of saved searches are sent. Every account has one for its own email address from the start, made in
 // the transaction that makes the account. Deleting a search deletes its destinations, and deleting a destination what was and is to be
 // sent there: the schema sees to both.
 type Destinations interface {

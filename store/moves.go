@@ -86,7 +86,7 @@ type Item struct {
 	Key         StoredKey
 	App         App
 	Identity    AccountIdentity
-	Link        Link // neither its e-mail nor anything of its app but the id counts
+	Link        Link // neither its email nor anything of its app but the id counts
 	SignIn      SignIn
 	Search      StoredSearch
 	Run         StoredRun
@@ -116,7 +116,7 @@ func (i *Item) Records() int {
 		len(r.RegistrationProcessingTimes) + len(r.CategoryAliases)
 }
 
-// StoredKey is a key with the hash that finds it. Its e-mail is that of the account, and counts for nothing.
+// StoredKey is a key with the hash that finds it. Its email is that of the account, and counts for nothing.
 type StoredKey struct {
 	Key
 	Hash KeyHash

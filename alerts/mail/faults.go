@@ -13,8 +13,8 @@ import (
 const (
 	faultNotSent = "The mail could not be sent: a fault of this service, not of the address."
 	faultUnmade  = "The message could not be made: this version of the service does not know what it is to tell."
-	faultAddress = "It is no e-mail address that mail can be sent to."
-	faultNobody  = "The account has no e-mail address."
+	faultAddress = "It is no email address that mail can be sent to."
+	faultNobody  = "The account has no email address."
 )
 
 // sentBy says what an error of the server means. What the server says about the recipient, or about the message, counts against the destination;

@@ -1,4 +1,4 @@
-// Package mail sends messages of saved searches by e-mail, through a server that takes mail and passes it on (a relay).
+// Package mail sends messages of saved searches by email, through a server that takes mail and passes it on (a relay).
 package mail
 
 import (
@@ -30,7 +30,7 @@ type Options struct {
 	Logger    *slog.Logger
 }
 
-// Sender sends e-mail. It is safe for concurrent use, and holds no connection between messages.
+// Sender sends email. It is safe for concurrent use, and holds no connection between messages.
 type Sender struct {
 	link    func(account cola.AccountID, destination string) (token string, err error)
 	server  server
@@ -81,16 +81,16 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
 	err := s.post(ctx, letter)
 	if err == nil {
 		if s.failing.CompareAndSwap(true, false) {
-			s.log.Info("e-mail is taken again")
+			s.log.Info("email is taken again")
 		}
 		return alerts.Sent{Status: 250}
 	}
 	sent = sentBy(err)
 	switch told := strings.ReplaceAll(err.Error(), recipient(m), "RECIPIENT"); {
 	case !sent.Ours:
-		s.log.Warn("e-mail refused", "delivery", m.ID, "account", m.Destination.Account, "status", sent.Status, "final", sent.Final, "error", told)
+		s.log.Warn("email refused", "delivery", m.ID, "account", m.Destination.Account, "status", sent.Status, "final", sent.Final, "error", told)
 	case ctx.Err() == nil && s.failing.CompareAndSwap(false, true):
-		s.log.Error("e-mail cannot be sent; it is tried again", "server", s.server.name(), "error", told)
+		s.log.Error("email cannot be sent; it is tried again", "server", s.server.name(), "error", told)
 	}
 	return sent
 }

@@ -85,7 +85,7 @@ func (s *Sender) paused(m alerts.Message, p *page) {
 func destinationName(m alerts.Message) (full, short string) {
 	address := plain(m.Destination.Address.V, 1000)
 	if address == "" {
-		return "your e-mail address", "your e-mail address"
+		return "your email address", "your email address"
 	}
 	if u, err := url.Parse(address); err == nil && m.Destination.Kind == cola.KindWebhook && u.Host != "" {
 		return u.Redacted(), u.Hostname()

@@ -11,7 +11,7 @@ import (
 
 type accountCommand struct {
 	Create      accountCreate      `cmd:"" help:"Make an account."`
-	List        accountList        `cmd:"" help:"List the accounts, a line each: id, e-mail, tier, created, and if it is suspended since when and why."`
+	List        accountList        `cmd:"" help:"List the accounts, a line each: id, email, tier, created, and if it is suspended since when and why."`
 	Link        accountLink        `cmd:"" help:"Make a link that signs a browser in to the dashboard once, within 15 minutes, and print it, alone, on standard output."`
 	SetTier     accountSetTier     `cmd:"" name:"set-tier" help:"Change an account's tier, from its next request on."`
 	SetAlerts   accountSetAlerts   `cmd:"" name:"set-alerts" help:"Change how many saved searches of an account may run by themselves, up to 10. Those made last wait until there is room."`
@@ -65,7 +65,7 @@ func (c *accountList) Run(env *environment) error {
 
 type accountSetTier struct {
 	storeFlags
-	Account string `required:"" placeholder:"E" help:"E-mail address of the account."`
+	Account string `required:"" placeholder:"E" help:"Email address of the account."`
 	Tier    string `required:"" enum:"free,starter,pro" placeholder:"TIER" help:"One of ${enum}."`
 }
 

@@ -42,7 +42,7 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	}
 	if publicURL == "" {
 		if publicURL = "http://127.0.0.1:8080"; c.SMTP != "" {
-			return errors.New("--smtp needs --public-url: links in e-mail, such as the one that ends it, lead there")
+			return errors.New("--smtp needs --public-url: links in email, such as the one that ends it, lead there")
 		}
 	}
 	st, err := c.openExisting(env)

@@ -116,7 +116,7 @@ func (c *appDisable) Run(env *environment) error {
 
 type appLinks struct {
 	storeFlags
-	Account string `placeholder:"E" help:"E-mail address of one account; all accounts when left out."`
+	Account string `placeholder:"E" help:"Email address of one account; all accounts when left out."`
 }
 
 // Run prints a line a link.

@@ -52,7 +52,7 @@ const linkGoodFor = 15 * time.Minute
 
 type accountLink struct {
 	storeFlags
-	Account   string `required:"" placeholder:"E" help:"E-mail address of the account."`
+	Account   string `required:"" placeholder:"E" help:"Email address of the account."`
 	PublicURL string `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Scheme and host that users reach the server at (${default})."`
 }
 

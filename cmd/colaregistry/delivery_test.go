@@ -19,7 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// startSender starts a server that sends e-mail through a mail server, and webhooks to this machine.
+// startSender starts a server that sends email through a mail server, and webhooks to this machine.
 func startSender(t *testing.T, h home, post *mailtest.Server) *serverProcess {
 	t.Helper()
 	return startServer(t, h, "--webhook-allow-private", "--smtp", post.URL(), "--mail-from", "Label alerts <alerts@registry.example>")
@@ -54,7 +54,7 @@ func makeDue(t *testing.T, st store.Store, account cola.AccountID, uuid string) 
 }
 
 // TestDeliveries has two servers share what is due: each message is taken once, verified by the library of Standard Webhooks, after an
-// attempt that the receiver refused; and an e-mail comes for each run, which its link ends.
+// attempt that the receiver refused; and an email comes for each run, which its link ends.
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h home) {

@@ -26,7 +26,7 @@ type engineOptions struct {
 	publicURL, upgradeURL string
 	snapshot              string // file that the index is saved in
 	metrics               prometheus.Registerer
-	sendsMail             bool // some process sends e-mail
+	sendsMail             bool // some process sends email
 	privateWebhooks       bool
 	events                *security.Events
 	vault                 *vault.Vault // nil if destinations are neither created nor confirmed

@@ -9,7 +9,7 @@ import (
 
 type accountAddIdentity struct {
 	storeFlags
-	Account string `required:"" placeholder:"E" help:"E-mail address of the account."`
+	Account string `required:"" placeholder:"E" help:"Email address of the account."`
 	Issuer  string `required:"" env:"COLAREGISTRY_OIDC_ISSUER" placeholder:"URL" help:"Issuer that the identity signs in at, exactly as its tokens name it (iss)."`
 	Subject string `required:"" placeholder:"S" help:"What the issuer calls the identity (sub), exactly."`
 }
@@ -73,7 +73,7 @@ func identityLine(h store.HeldIdentity) string {
 
 type accountIdentities struct {
 	storeFlags
-	Account string `placeholder:"E" help:"E-mail address of one account; all accounts when left out."`
+	Account string `placeholder:"E" help:"Email address of one account; all accounts when left out."`
 }
 
 // Run prints a line an identity.

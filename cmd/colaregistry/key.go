@@ -17,7 +17,7 @@ type keyCommand struct {
 
 type keyCreate struct {
 	storeFlags
-	Account string `required:"" placeholder:"E" help:"E-mail address of the account."`
+	Account string `required:"" placeholder:"E" help:"Email address of the account."`
 	Name    string `required:"" placeholder:"N" help:"What to recognise the key by, up to 100 characters."`
 }
 

@@ -14,7 +14,7 @@ const maxReason = 300
 
 type accountSuspend struct {
 	storeFlags
-	Account string `required:"" placeholder:"E" help:"E-mail address of the account."`
+	Account string `required:"" placeholder:"E" help:"Email address of the account."`
 	Reason  string `required:"" placeholder:"TEXT" help:"Why, in a sentence that the account holder reads in every refusal."`
 }
 
@@ -41,7 +41,7 @@ func sentence(text string) (string, error) {
 
 type accountRestore struct {
 	storeFlags
-	Account string `required:"" placeholder:"E" help:"E-mail address of the account."`
+	Account string `required:"" placeholder:"E" help:"Email address of the account."`
 }
 
 // Run restores the account and prints its line.
@@ -51,7 +51,7 @@ func (c *accountRestore) Run(env *environment) error {
 
 type accountSetAlerts struct {
 	storeFlags
-	Account string `required:"" placeholder:"E" help:"E-mail address of the account."`
+	Account string `required:"" placeholder:"E" help:"Email address of the account."`
 	Limit   int    `required:"" placeholder:"N" help:"How many, 0 to 10."`
 }
 
@@ -63,7 +63,7 @@ func (c *accountSetAlerts) Run(env *environment) error {
 	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error { return st.SetActiveLimit(env, id, c.Limit) })
 }
 
-// changeAccount does something to the account with an e-mail address and prints its line as it is then.
+// changeAccount does something to the account with an email address and prints its line as it is then.
 func (f *storeFlags) changeAccount(env *environment, email string, change func(store.Store, cola.AccountID) error) (err error) {
 	st, err := f.openExisting(env)
 	if err != nil {

@@ -71,14 +71,7 @@ func (e *Events) Failed(ctx context.Context, s Secret, refusal error) error {
 	if wait == 0 {
 		return refusal
 	}
-	seconds := int64((wait + time.Second - 1) / time.Second)
-	return &cola.Error{
-		Code: cola.CodeQuotaExceeded,
-		Message: fmt.Sprintf("Too many invalid credentials from this address. Check the credential and try again in %d seconds. "+
-			"Valid credentials are accepted at any time.", seconds),
-		Details:    map[string]any{"reason": ReasonFailedCredentials, "retry_after": seconds},
-		RetryAfter: wait,
-	}
+	return cola.TooMany(ReasonFailedCredentials, 0, wait, "Too many invalid credentials from this address. Check the credential; valid ones are accepted at any time.")
 }
 
 // Network returns the unit that is limited: an IPv4 address, or the /64 of an IPv6 host. It is the zero

@@ -19,7 +19,7 @@ import (
 
 const (
 	// sendable are deliveries of each kind that is asked for that somebody gets: nobody is sent what a suspended account is told, what is for an
-	// account without an e-mail address, or what goes to a destination that is not active.
+	// account without an email address, or what goes to a destination that is not active.
 	sendable = ` FROM deliveries v JOIN destinations d ON d.id = v.destination_id JOIN accounts a ON a.id = d.account_id
 		WHERE v.kind = k.kind AND a.suspended_at IS NULL AND (d.state = '` + cola.DestinationActive + `' OR v.event NOT IN ('` + cola.EventRan + `', '` + cola.EventTest + `'))
 			AND (a.email NOT LIKE '%://%#%' OR d.address IS NOT NULL AND v.event <> '` + cola.EventPaused + `')`

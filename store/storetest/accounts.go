@@ -13,7 +13,7 @@ import (
 func testAccounts(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"an account comes back", accountComesBack},
-		{"an e-mail address has one account, in any case", emailIsUnique},
+		{"an email address has one account, in any case", emailIsUnique},
 		{"a tier changes", tierChanges},
 	})
 }

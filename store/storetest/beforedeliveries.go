@@ -10,7 +10,7 @@ import (
 )
 
 // RowsBeforeDeliveries returns statements that write, into the schema that knew nothing of deliveries, two accounts, one of them without an
-// e-mail address, and searches of the first: one that runs, one that does not although it says when, and one that never did, with a label that they have looked at. The
+// email address, and searches of the first: one that runs, one that does not although it says when, and one that never did, with a label that they have looked at. The
 // instants of 2025-11-20 12:00:00 and 14:46:40 UTC are given as the backend writes them.
 func RowsBeforeDeliveries(created, due string) string {
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES

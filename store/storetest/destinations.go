@@ -39,7 +39,7 @@ func newHook(account cola.AccountID, address string) store.NewDestination {
 		MaxDestinations: cola.MaxDestinations}
 }
 
-// newMailbox returns an e-mail address to be made a destination for all searches of an account.
+// newMailbox returns an email address to be made a destination for all searches of an account.
 func newMailbox(account cola.AccountID, address string) store.NewDestination {
 	return store.NewDestination{Account: account, Kind: cola.KindEmail, Address: address, State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations}
 }

@@ -137,7 +137,7 @@ func entering(n int) (who store.Identity, verified string) {
 	return store.Identity{Issuer: anIssuer, Subject: fmt.Sprint(n)}, fmt.Sprintf("a%d@example.com", n/6)
 }
 
-// beginning is the e-mail address of an account that processes wait for before they begin.
+// beginning is the email address of an account that processes wait for before they begin.
 const beginning = "begin@example.com"
 
 // childEnter comes in with every identity, once it is told to begin, saying each time with which account.

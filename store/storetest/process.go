@@ -82,7 +82,7 @@ func play(ctx context.Context, role string, out io.Writer, open func(ctx context
 func opened(created bool, id string) string { return fmt.Sprintf("open created=%v id=%s", created, id) }
 
 const (
-	// chargedAccount is the e-mail address of the account that processes charge, and chargeLimit what they charge it up to.
+	// chargedAccount is the email address of the account that processes charge, and chargeLimit what they charge it up to.
 	chargedAccount = "a@example.com"
 	chargeLimit    = 1_500
 )

@@ -15,7 +15,7 @@ func testTelling(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"a run comes to be sent when it is recorded", runIsTold},
 		{"a run is told to the destinations of its search", runIsToldTo},
-		{"an account without an e-mail address is told elsewhere", namelessIsTold},
+		{"an account without an email address is told elsewhere", namelessIsTold},
 		{"a destination of a search comes in place of the account's", ownComesInPlace},
 		{"runs that are recorded together are told", manyAreTold},
 		{"a run that is left out is told to nobody", leftOutIsNotTold},
