@@ -38,6 +38,9 @@ func (f *networkFlags) proxies() (web.Proxies, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--trusted-proxy: %q is neither an address nor a network such as 10.0.0.0/8", given)
 		}
+		if network.Bits() == 0 {
+			return nil, fmt.Errorf("--trusted-proxy: %s contains every address, so any client could claim another's; list the networks of the proxies only", given)
+		}
 		networks = append(networks, network.Masked())
 	}
 	return networks, nil

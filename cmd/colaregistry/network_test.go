@@ -9,13 +9,13 @@ import (
 func TestTrustedProxies(t *testing.T) {
 	for given, want := range map[string]string{
 		"10.0.0.0/8": "[10.0.0.0/8]", "10.1.2.3/8": "[10.0.0.0/8]", "192.0.2.1": "[192.0.2.1/32]", "::1": "[::1/128]", "2001:db8::/32": "[2001:db8::/32]",
-		"": "", "proxy": "", "10.0.0.0/33": "", "10.0.0.0/8,": "", "http://10.0.0.1": "",
+		"": "", "proxy": "", "10.0.0.0/33": "", "0.0.0.0/0": "", "::/0": "", "10.0.0.0/8,": "", "http://10.0.0.1": "",
 	} {
 		f := networkFlags{TrustedProxies: []string{given}, MaxConnections: 1}
 		networks, err := f.proxies()
 		if want == "" {
 			if err == nil || f.check() == nil {
-				t.Errorf("%q is taken for %v", given, networks)
+				t.Errorf("%q is accepted as %v", given, networks)
 			}
 			continue
 		}

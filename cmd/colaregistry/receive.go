@@ -19,7 +19,7 @@ import (
 
 // alertsReceive is a receiver of webhooks for trials: what a developer writes for production does the same and more.
 type alertsReceive struct {
-	Listen string        `default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address to listen on (${default})."`
+	Listen string        `default:"127.0.0.1:9090" env:"COLAREGISTRY_RECEIVE_LISTEN" placeholder:"ADDR" help:"Address to listen on (${default})."`
 	Secret string        `required:"" placeholder:"whsec_…" help:"Secret that the webhooks are signed with, as it was shown when the destination was made. Better given in the environment."`
 	Count  int           `placeholder:"N" help:"Exit after this many distinct messages, not counting challenges; by default, run until interrupted."`
 	Within time.Duration `placeholder:"DURATION" help:"Fail when they have not come within this time; wait for ever when left out."`
