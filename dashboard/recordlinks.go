@@ -43,7 +43,10 @@ func ownHosts(o Options) (hosts []string) {
 // picture returns the image at an address.
 func (l recordLinks) picture(address string) picture {
 	p := picture{Text: plainText(address), Href: l.href(address)}
-	if strings.HasPrefix(p.Href, "/") || strings.HasPrefix(p.Href, "https:") {
+	switch {
+	case strings.HasPrefix(p.Href, "/"):
+		p.Src = p.Href + ".svg" // cheaper to draw than the format that the record states
+	case strings.HasPrefix(p.Href, "https:"):
 		p.Src = p.Href // the content security policy blocks other schemes
 	}
 	return p

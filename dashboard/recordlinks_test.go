@@ -20,7 +20,7 @@ func testLinks() recordLinks {
 // only. Links lead to http and https. No address of this server outside /images/ is either.
 func TestPictures(t *testing.T) {
 	for address, want := range map[string]picture{
-		trial.PublicURL + "/images/1105-1":               {Src: "/images/1105-1", Href: "/images/1105-1"},
+		trial.PublicURL + "/images/1105-1":               {Src: "/images/1105-1.svg", Href: "/images/1105-1"},
 		"https://e.example/a.jpg?x=1&y=2":                {Src: "https://e.example/a.jpg?x=1&y=2", Href: "https://e.example/a.jpg?x=1&y=2"},
 		"https://192.0.2.9/a.jpg":                        {Src: "https://192.0.2.9/a.jpg", Href: "https://192.0.2.9/a.jpg"},
 		"http://ttb.example/a.jpg":                       {Href: "http://ttb.example/a.jpg"},

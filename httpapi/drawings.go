@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/colaregistry/colaregistry/internal/labelart"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
@@ -187,8 +188,9 @@ type pictureTags struct {
 }
 
 type taggedPicture struct {
-	tag  string
-	read time.Time // when the record was read
+	tag    string
+	format labelart.Format
+	read   time.Time // when the record was read
 }
 
 func newPictureTags() *pictureTags {
@@ -199,16 +201,16 @@ func newPictureTags() *pictureTags {
 	return &pictureTags{lru: lru}
 }
 
-// get returns the latest tag of a picture, or "". recent says that the record was read within recentTag.
-func (p *pictureTags) get(picture string) (tag string, recent bool) {
+// get returns the latest tag of a picture; zero if it is unknown. recent is true if the record was read within recentTag.
+func (p *pictureTags) get(picture string) (known taggedPicture, recent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, ok := p.lru.Get(picture)
-	return known.tag, ok && time.Since(known.read) < recentTag
+	return known, ok && time.Since(known.read) < recentTag
 }
 
-func (p *pictureTags) add(picture, tag string) {
+func (p *pictureTags) add(picture, tag string, format labelart.Format) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lru.Add(picture, taggedPicture{tag, time.Now()})
+	p.lru.Add(picture, taggedPicture{tag, format, time.Now()})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"path"
 	"strconv"
@@ -16,18 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// picture is an image format and its encoder.
-type picture struct {
-	name        string
-	contentType string
-	draw        func(io.Writer, *cola.Cola, *cola.Image) error
-}
-
-func asSVG() picture { return picture{"svg", "image/svg+xml", labelart.SVG} }
-func asPNG() picture { return picture{"png", "image/png", labelart.PNG} }
-
-// image serves one image of a demonstration label. The format is the extension's, else the one that ?format= names, else
-// what Accept prefers, else SVG.
+// image serves one image of a demonstration label. The path's extension or else ?format= names the format;
+// without either, it is the one that the record states.
 func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	id, format, err := a.pictureOf(r)
 	if err != nil {
@@ -38,25 +27,28 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 		web.Fail(w, r, err)
 		return
 	}
-	key := id + "." + format.name
+	key := id + "." + string(format)
 	known, recent := a.tags.get(key)
-	if recent && a.sendKept(w, r, known, format) {
+	if recent && a.sendKept(w, r, known) {
 		return
 	}
 	label, img, err := a.drawableImage(r.Context(), id)
-	if cola.CodeOf(err) == cola.CodeUnavailable && known != "" && a.sendKept(w, r, known, format) {
-		return // out of date perhaps, but better than none
+	if cola.CodeOf(err) == cola.CodeUnavailable && a.sendKept(w, r, known) {
+		return // perhaps outdated, but better than none
 	}
 	if err != nil {
 		web.Fail(w, r, err)
 		return
+	}
+	if format == "" {
+		format = labelart.FormatOf(&img)
 	}
 	tag, err := a.pictureTag(&label, &img, format)
 	if err != nil {
 		web.Fail(w, r, err)
 		return
 	}
-	a.tags.add(key, tag)
+	a.tags.add(key, tag, format)
 	if notModified(w, r, tag) {
 		return
 	}
@@ -67,7 +59,6 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 func notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
 	h.Set("Etag", tag)
-	h.Add("Vary", "Accept")
 	h.Set("Cache-Control", "public, max-age=3600")
 	if tagMatches(ifNoneMatch(r), tag) {
 		w.WriteHeader(http.StatusNotModified)
@@ -76,11 +67,12 @@ func notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	return false
 }
 
-// sendKept answers without the record, with a drawing that is kept. It reports false, and sends nothing, if it is not.
-func (a *api) sendKept(w http.ResponseWriter, r *http.Request, tag string, p picture) bool {
-	content, ok := a.drawings.find(tag)
-	if ok && !notModified(w, r, tag) {
-		sendPicture(w, p, content)
+// sendKept answers with a cached drawing, without the record. If the drawing is not cached, it returns false
+// and sends nothing.
+func (a *api) sendKept(w http.ResponseWriter, r *http.Request, known taggedPicture) bool {
+	content, ok := a.drawings.find(known.tag)
+	if ok && !notModified(w, r, known.tag) {
+		sendPicture(w, known.format, content)
 	}
 	return ok
 }
@@ -108,30 +100,30 @@ func drawable(img cola.Image) bool {
 }
 
 // sendDrawing sends the drawing that tag identifies.
-func (a *api) sendDrawing(w http.ResponseWriter, r *http.Request, tag string, label *cola.Cola, img *cola.Image, p picture) {
+func (a *api) sendDrawing(w http.ResponseWriter, r *http.Request, tag string, label *cola.Cola, img *cola.Image, f labelart.Format) {
 	content, err := a.drawings.get(r.Context(), tag, func() ([]byte, error) {
 		var drawn bytes.Buffer
-		err := p.draw(&drawn, label, img)
+		err := labelart.Draw(&drawn, f, label, img)
 		return bytes.Clone(drawn.Bytes()), err // without spare capacity: it may be cached
 	})
 	if err != nil {
 		web.Fail(w, r, err)
 		return
 	}
-	sendPicture(w, p, content)
+	sendPicture(w, f, content)
 }
 
-func sendPicture(w http.ResponseWriter, p picture, content []byte) {
+func sendPicture(w http.ResponseWriter, f labelart.Format, content []byte) {
 	h := w.Header()
-	h.Set("Content-Type", p.contentType)
+	h.Set("Content-Type", f.ContentType())
 	h.Set("Content-Length", strconv.Itoa(len(content)))
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 	w.Write(content)
 }
 
 // pictureTag returns the entity tag of a drawing, which the record and the program version determine.
-func (a *api) pictureTag(label *cola.Cola, img *cola.Image, p picture) (string, error) {
-	b, err := json.Marshal([]any{label, img, p.name, a.opts.Version})
+func (a *api) pictureTag(label *cola.Cola, img *cola.Image, f labelart.Format) (string, error) {
+	b, err := json.Marshal([]any{label, img, f, a.opts.Version})
 	if err != nil {
 		return "", err
 	}
@@ -141,79 +133,21 @@ func (a *api) pictureTag(label *cola.Cola, img *cola.Image, p picture) (string, 
 // imageParams are the query parameters of /images/{image}.
 type imageParams struct {
 	cola.Decoded
-	Format string `json:"format" enum:"svg,png" doc:"Format of the picture, unless the path ends in one." example:"png"`
+	Format string `json:"format" enum:"jpg,png,svg" doc:"Format of the image, unless the path ends in one. The default is the extension_type of its record." example:"png"`
 }
 
-// pictureOf returns the requested image and its format.
-func (a *api) pictureOf(r *http.Request) (id string, format picture, err error) {
+// pictureOf returns the requested image and its format, empty for that of the record.
+func (a *api) pictureOf(r *http.Request) (id string, format labelart.Format, err error) {
 	asked := a.imageQuery.decode(r.URL.RawQuery)
 	id = pathValue(r, "image")
-	extension := path.Ext(id)
-	wanted := strings.TrimPrefix(extension, ".")
-	switch extension {
-	case ".svg", ".png":
-		id = strings.TrimSuffix(id, extension)
-	default:
-		wanted = strings.ToLower(strings.TrimSpace(asked.Format))
+	if f, ok := labelart.ParseFormat(strings.TrimPrefix(path.Ext(id), ".")); ok {
+		return strings.TrimSuffix(id, path.Ext(id)), f, asked.Problems.Err()
 	}
-	switch wanted {
-	case "":
-		format = preferred(r.Header.Values("Accept"))
-	case "svg":
-		format = asSVG()
-	case "png":
-		format = asPNG()
-	default:
-		asked.Problems.Add("format", "%s is not a format; it is svg or png.", params.Quoted(asked.Format))
+	if wanted := strings.TrimSpace(asked.Format); wanted != "" {
+		var ok bool
+		if format, ok = labelart.ParseFormat(wanted); !ok {
+			asked.Problems.Add("format", "%s is not a format; use jpg, png or svg.", params.Quoted(asked.Format))
+		}
 	}
 	return id, format, asked.Problems.Err()
-}
-
-// preferred picks PNG when it is accepted and SVG is not, or is accepted with a higher weight.
-func preferred(accept []string) picture {
-	weight := func(contentType string) float64 {
-		best, exact := 0.0, -1
-		for part := range strings.SplitSeq(strings.Join(accept, ","), ",") {
-			kind, rest, _ := strings.Cut(strings.TrimSpace(part), ";")
-			specific := matchMedia(strings.TrimSpace(kind), contentType)
-			if specific <= exact {
-				continue
-			}
-			best, exact = quality(rest), specific
-		}
-		return best
-	}
-	if len(accept) > 0 && weight("image/png") > weight("image/svg+xml") {
-		return asPNG()
-	}
-	return asSVG()
-}
-
-// matchMedia returns how exactly a media range matches a type: 2 by name, 1 by main type, 0 as */*, -1 not at all.
-func matchMedia(mediaRange, contentType string) int {
-	main, _, _ := strings.Cut(contentType, "/")
-	switch strings.ToLower(mediaRange) {
-	case contentType:
-		return 2
-	case main + "/*":
-		return 1
-	case "*/*":
-		return 0
-	}
-	return -1
-}
-
-// quality returns the weight among the parameters of a media range; 1 if there is none.
-func quality(parameters string) float64 {
-	for p := range strings.SplitSeq(parameters, ";") {
-		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
-		if strings.EqualFold(strings.TrimSpace(name), "q") {
-			q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			if err != nil {
-				return 0
-			}
-			return q
-		}
-	}
-	return 1
 }

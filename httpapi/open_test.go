@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"image/png"
+	"image"
+	_ "image/jpeg"
+	_ "image/png"
 	"io"
 	"log/slog"
 	"net/http"
@@ -25,47 +27,49 @@ const imagePath = "/images/11054001000049-1"
 
 func TestImageFormat(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
-	tests := []struct{ target, accept, want string }{
-		{imagePath, "", "svg"},
-		{imagePath + ".svg", "image/png", "svg"},
-		{imagePath + ".png", "image/svg+xml", "png"},
-		{imagePath + ".png?format=svg", "", "png"},
-		{imagePath + "?format=png", "image/svg+xml", "png"},
-		{imagePath + "?format=PNG", "", "png"},
-		{imagePath + "?format=svg", "image/png", "svg"},
-		{imagePath, "image/png", "png"},
-		{imagePath, "image/avif,image/webp,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5", "svg"},
-		{imagePath, "image/*", "svg"},
-		{imagePath, "*/*", "svg"},
-		{imagePath, "text/html, image/svg+xml;q=0.4, image/png;q=0.5", "png"},
-		{imagePath, "image/svg+xml;q=0, image/*", "png"},
-		{imagePath, "image/png;q=nonsense", "svg"},
-		{imagePath, "text/html", "svg"},
-		{"/images/%31%31054001000049-1", "", "svg"},
+	tests := []struct{ target, stated, want string }{
+		{imagePath, "jpg", "jpeg"},
+		{imagePath, "jpeg", "jpeg"},
+		{imagePath, "JPG", "jpeg"},
+		{imagePath, "png", "png"},
+		{imagePath, "tif", "png"},
+		{imagePath, "", "png"},
+		{imagePath + ".svg", "png", "svg"},
+		{imagePath + ".png", "jpg", "png"},
+		{imagePath + ".jpg", "png", "jpeg"},
+		{imagePath + ".png?format=svg", "jpg", "png"},
+		{imagePath + "?format=png", "jpg", "png"},
+		{imagePath + "?format=PNG", "jpg", "png"},
+		{imagePath + "?format=svg", "jpg", "svg"},
+		{"/images/%31%31054001000049-1", "jpg", "jpeg"},
 	}
-	h := mustServe(t, newFake(), io.Discard)
 	for _, tt := range tests {
-		resp := send(t, h, "GET", tt.target, "Accept: "+tt.accept)
-		spec.Validate(t, httptest.NewRequest("GET", tt.target, nil), resp)
-		want := map[string]string{"svg": "image/svg+xml", "png": "image/png"}[tt.want]
-		if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != want {
-			t.Errorf("%s accepting %q: %d %s, want %s", tt.target, tt.accept, resp.StatusCode, got, want)
-			continue
+		f := newFake()
+		f.label.Images[0].ExtensionType = cola.Text(tt.stated)
+		h := mustServe(t, f, io.Discard)
+		for _, time := range []string{"first", "second"} { // drawn, then cached
+			resp := send(t, h, "GET", tt.target)
+			spec.Validate(t, httptest.NewRequest("GET", tt.target, nil), resp)
+			want := map[string]string{"jpeg": "image/jpeg", "svg": "image/svg+xml", "png": "image/png"}[tt.want]
+			if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != want {
+				t.Errorf("%s time, %s of a %s: %d %s, want %s", time, tt.target, tt.stated, resp.StatusCode, got, want)
+				continue
+			}
+			if resp.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(resp.Header.Get("Content-Security-Policy"), "sandbox") {
+				t.Errorf("%s: headers %v", tt.target, resp.Header)
+			}
+			checkPicture(t, tt.want, resp)
 		}
-		if resp.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(resp.Header.Get("Content-Security-Policy"), "sandbox") {
-			t.Errorf("%s: headers %v", tt.target, resp.Header)
-		}
-		checkPicture(t, tt.want, resp)
 	}
 }
 
 // checkPicture fails unless the answer is a picture of 300 by 400, as the record states.
 func checkPicture(t *testing.T, format string, resp *http.Response) {
 	t.Helper()
-	if format == "png" {
-		config, err := png.DecodeConfig(resp.Body)
-		if err != nil || config.Width != 300 || config.Height != 400 {
-			t.Errorf("PNG of %d by %d, %v", config.Width, config.Height, err)
+	if format != "svg" {
+		config, drawn, err := image.DecodeConfig(resp.Body)
+		if err != nil || drawn != format || config.Width != 300 || config.Height != 400 {
+			t.Errorf("%s of %d by %d, %v; want %s", drawn, config.Width, config.Height, err, format)
 		}
 		return
 	}
@@ -162,8 +166,8 @@ func TestImageQueueFull(t *testing.T) {
 	}
 }
 
-// TestKeptImages: a drawing that is kept takes no read and no place, nor does an ID that no label has. After a while the record
-// is read again; if it can't be, the kept drawing does.
+// TestKeptImages checks that cached drawings and unknown IDs need no read and no place in a queue. After a while the record is
+// read again; if that fails, the cached drawing is sent.
 func TestKeptImages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -192,14 +196,13 @@ func TestKeptImages(t *testing.T) {
 			}
 		}
 		const other, missing = "/images/11054001000049-9", "/images/99999999999999-1"
-		check("at first", imagePath, 200, 1)
-		check("then", imagePath, 200, 0)
-		check("with its tag", imagePath, 304, 0, "*")
+		check("at first", imagePath+".svg", 200, 1)
+		check("then", imagePath+".svg", 200, 0)
+		check("with its tag", imagePath+".svg", 304, 0, "*")
 		if !a.imageReads.reserve() {
 			t.Fatal("no place to read")
 		}
 		for _, when := range []string{"every place is taken", "and the tag is old"} {
-			check(when, imagePath, 200, 0)
 			check(when, imagePath+".svg", 200, 0)
 			check(when, missing, 404, 0)
 			check(when, other, 503, 0)
@@ -207,7 +210,7 @@ func TestKeptImages(t *testing.T) {
 			time.Sleep(recentTag)
 		}
 		a.imageReads.free()
-		check("read again", imagePath, 200, 1)
+		check("read again", imagePath+".svg", 200, 1)
 		check("read again", other, 404, 1)
 	})
 }

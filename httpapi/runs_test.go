@@ -47,12 +47,12 @@ func TestRuns(t *testing.T) {
 	}{
 		{
 			search + "/runs?page=2&per_page=1", exampleUUID,
-			`{"data":[{"id":5,"ran_at":"2026-11-20T12:00:00Z","date_from":"2026-11-19","date_to":"2026-11-20","match_count":2,"late_count":1,"manual":false}],"meta":{"total":41,"page":2,"per_page":1,"has_more":true}}`,
+			`{"data":[{"id":5,"ran_at":"2026-11-20T12:00:00Z","date_from":"2026-11-19","date_to":"2026-11-20","match_count":2,"late_count":1,"manual":false}],"meta":{"total":41,"page":2,"per_page":1,"has_more":true,"truncated_by_quota":false}}`,
 		},
-		{search + "/matches", exampleUUID, `{"data":[],"meta":{"total":41,"page":1,"per_page":20,"has_more":true}}`},
+		{search + "/matches", exampleUUID, `{"data":[],"meta":{"total":41,"page":1,"per_page":20,"has_more":true,"truncated_by_quota":false}}`},
 		{
 			search + "/runs/1%2F2/matches", exampleUUID + " 1/2",
-			`{"data":[{"run_id":5,"ttb_id":"26282001000009","late":true,"met":["brand_name","type_wine"]}],"meta":{"total":41,"page":1,"per_page":20,"has_more":true}}`,
+			`{"data":[{"run_id":5,"ttb_id":"26282001000009","late":true,"met":["brand_name","type_wine"]}],"meta":{"total":41,"page":1,"per_page":20,"has_more":true,"truncated_by_quota":false}}`,
 		},
 	} {
 		f := newFake()

@@ -88,7 +88,7 @@ func newImage(d *dice, id cola.TTBID, index int, position cola.Text, p *product)
 		TTBImageID:        name,
 		ImageIndex:        index,
 		ContainerPosition: position,
-		ExtensionType:     pick(d, []cola.Text{"jpg", "jpg", "jpg", "jpg", "jpeg", "png", "png", "tif"}),
+		ExtensionType:     pick(d, []cola.Text{"jpg", "jpg", "jpg", "jpg", "jpeg", "png", "png", "png"}),
 		WidthPixels:       cola.Some(w * dpi / 20),
 		HeightPixels:      cola.Some(h * dpi / 20),
 		WidthInches:       cola.Some(float64(w) / 20),

@@ -3,6 +3,7 @@ package labelart
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -10,23 +11,57 @@ import (
 // MaxSide is the longest side that is drawn, in pixels.
 const MaxSide = 4096
 
-// SVG draws one image of a label as SVG in the pixel size that the image states, or in a usual one when it states none. It
-// fails for a size that is not from 1 to MaxSide on both sides, and when the writer does.
-func SVG(w io.Writer, c *cola.Cola, img *cola.Image) error {
-	d, err := layOut(c, img)
-	if err != nil {
-		return err
+// Format is a file format of drawings, named by its file extension.
+type Format string
+
+// The formats.
+const (
+	JPEG Format = "jpg"
+	PNG  Format = "png"
+	SVG  Format = "svg"
+)
+
+// ParseFormat returns the format that a file extension names, in any letter case.
+func ParseFormat(extension string) (f Format, ok bool) {
+	switch f = Format(strings.ToLower(extension)); f {
+	case "jpeg":
+		return JPEG, true
+	case JPEG, PNG, SVG:
+		return f, true
 	}
-	return d.writeSVG(w)
+	return "", false
 }
 
-// PNG draws one image of a label as PNG; see SVG.
-func PNG(w io.Writer, c *cola.Cola, img *cola.Image) error {
+// FormatOf returns the format that an image's record states, or PNG if Draw can't write that.
+func FormatOf(img *cola.Image) Format {
+	if f, ok := ParseFormat(string(img.ExtensionType)); ok {
+		return f
+	}
+	return PNG
+}
+
+// ContentType returns the media type of the format.
+func (f Format) ContentType() string {
+	switch f {
+	case JPEG:
+		return "image/jpeg"
+	case SVG:
+		return "image/svg+xml"
+	}
+	return "image/png"
+}
+
+// Draw writes one image of a label, in the pixel size that its record states or else in a usual one. It
+// fails if a side is not from 1 to MaxSide, or if the writer fails.
+func Draw(w io.Writer, f Format, c *cola.Cola, img *cola.Image) error {
 	d, err := layOut(c, img)
 	if err != nil {
 		return err
 	}
-	return d.writePNG(w)
+	if f == SVG {
+		return d.writeSVG(w)
+	}
+	return d.writeRaster(w, f)
 }
 
 // layOut composes the drawing of an image.

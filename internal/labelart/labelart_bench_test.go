@@ -3,28 +3,21 @@ package labelart
 import (
 	"io"
 	"testing"
-
-	"github.com/colaregistry/colaregistry/cola"
 )
 
-func BenchmarkSVG(b *testing.B) { benchmark(b, SVG) }
-func BenchmarkPNG(b *testing.B) { benchmark(b, PNG) }
+func BenchmarkDraw(b *testing.B)        { benchmark(b, 900, 1200) }
+func BenchmarkDrawLargest(b *testing.B) { benchmark(b, MaxSide, MaxSide) }
 
-func benchmark(b *testing.B, draw func(io.Writer, *cola.Cola, *cola.Image) error) {
-	c, img := withBarcode("UPC-A", "036000291452", 900, 1200)
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := draw(io.Discard, c, img); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkLargestPNG(b *testing.B) {
-	c, img := withBarcode("UPC-A", "036000291452", MaxSide, MaxSide)
-	for b.Loop() {
-		if err := PNG(io.Discard, c, img); err != nil {
-			b.Fatal(err)
-		}
+func benchmark(b *testing.B, width, height int) {
+	c, img := withBarcode("UPC-A", "036000291452", width, height)
+	for _, f := range []Format{JPEG, PNG, SVG} {
+		b.Run(string(f), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := Draw(io.Discard, f, c, img); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

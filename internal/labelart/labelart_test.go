@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"image"
+	"image/draw"
 	"image/png"
 	"io"
 	"strings"
@@ -36,7 +38,7 @@ func sampleLabels(n int) []*cola.Cola {
 func mustPNG(t testing.TB, c *cola.Cola, img *cola.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := PNG(&b, c, img); err != nil {
+	if err := Draw(&b, PNG, c, img); err != nil {
 		t.Fatalf("PNG: %v", err)
 	}
 	return b.Bytes()
@@ -45,7 +47,7 @@ func mustPNG(t testing.TB, c *cola.Cola, img *cola.Image) []byte {
 func mustSVG(t testing.TB, c *cola.Cola, img *cola.Image) string {
 	t.Helper()
 	var b strings.Builder
-	if err := SVG(&b, c, img); err != nil {
+	if err := Draw(&b, SVG, c, img); err != nil {
 		t.Fatalf("SVG: %v", err)
 	}
 	return b.String()
@@ -96,6 +98,49 @@ func mustBeXML(t fataler, svg string) []xml.Token {
 	}
 }
 
+// TestStatedFormats checks that every image of demonstration data states a format that is drawn, with its true size and a
+// barcode that still scans.
+func TestStatedFormats(t *testing.T) {
+	drawn := map[string]int{}
+	for _, c := range sampleLabels(40) {
+		for i := range c.Images {
+			img := &c.Images[i]
+			var b bytes.Buffer
+			if err := Draw(&b, FormatOf(img), c, img); err != nil {
+				t.Fatal(err)
+			}
+			picture, format, err := image.Decode(&b)
+			want := map[cola.Text]string{"jpg": "jpeg", "jpeg": "jpeg", "png": "png"}[img.ExtensionType]
+			if err != nil || format != want || picture.Bounds().Dx() != img.WidthPixels.V || picture.Bounds().Dy() != img.HeightPixels.V {
+				t.Errorf("%s states %s, %d by %d: drawn as %s of %v, %v", img.TTBImageID, img.ExtensionType, img.WidthPixels.V, img.HeightPixels.V, format, picture, err)
+				continue
+			}
+			drawn[format]++
+			if want := mustScan(t, c, img); format == "jpeg" && want != "" {
+				pixels := image.NewRGBA(picture.Bounds())
+				draw.Draw(pixels, pixels.Rect, picture, image.Point{}, draw.Src)
+				if scan(pixels, false) != want && scan(pixels, true) != want {
+					t.Errorf("%s: the barcode %s does not scan in the JPEG", img.TTBImageID, want)
+				}
+			}
+		}
+	}
+	if drawn["jpeg"] < 20 || drawn["png"] < 10 {
+		t.Errorf("drawn: %v", drawn)
+	}
+}
+
+func TestParseFormat(t *testing.T) {
+	for given, want := range map[string]Format{"jpg": JPEG, "JPEG": JPEG, "png": PNG, "Svg": SVG, "tif": "", "": "", ".png": ""} {
+		if got, ok := ParseFormat(given); got != want || ok != (want != "") {
+			t.Errorf("%q: %q, %t", given, got, ok)
+		}
+	}
+	if got := FormatOf(&cola.Image{ExtensionType: "tif"}); got != PNG {
+		t.Errorf("a TIFF is drawn as %s", got)
+	}
+}
+
 func TestDrawsInTheStatedSize(t *testing.T) {
 	for _, position := range []cola.Text{"front", "back", "neck", "strip", "other", "", "lid"} {
 		for _, size := range [][2]int{{1, 1}, {2, 700}, {700, 2}, {17, 23}, {160, 90}, {450, 600}, {800, 250}} {
@@ -125,9 +170,9 @@ func TestUsualSizeWhenNoneIsStated(t *testing.T) {
 func TestRefusesSizes(t *testing.T) {
 	for _, size := range [][2]int{{0, 10}, {10, 0}, {-5, 10}, {MaxSide + 1, 10}, {10, MaxSide + 1}, {1 << 40, 1 << 40}} {
 		c, img := label(cola.Wine, "front", size[0], size[1])
-		for name, draw := range map[string]func(io.Writer, *cola.Cola, *cola.Image) error{"SVG": SVG, "PNG": PNG} {
+		for _, name := range []Format{JPEG, PNG, SVG} {
 			var b bytes.Buffer
-			err := draw(&b, c, img)
+			err := Draw(&b, name, c, img)
 			if err == nil || !strings.Contains(err.Error(), "4096") || !strings.Contains(err.Error(), img.TTBImageID) {
 				t.Errorf("%s of %v: error %v, want one that names the image and the limit", name, size, err)
 			}
@@ -147,11 +192,10 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
 func TestReportsTheWritersError(t *testing.T) {
 	c, img := label(cola.Wine, "front", 300, 400)
-	if err := SVG(brokenWriter{}, c, img); !errors.Is(err, errBroken) {
-		t.Errorf("SVG: %v, want the writer's error", err)
-	}
-	if err := PNG(brokenWriter{}, c, img); !errors.Is(err, errBroken) {
-		t.Errorf("PNG: %v, want the writer's error", err)
+	for _, f := range []Format{JPEG, PNG, SVG} {
+		if err := Draw(brokenWriter{}, f, c, img); !errors.Is(err, errBroken) {
+			t.Errorf("%s: %v, want the writer's error", f, err)
+		}
 	}
 }
 

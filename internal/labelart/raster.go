@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image"
 	"image/draw"
+	"image/jpeg"
 	"image/png"
 	"io"
 	"math"
@@ -12,10 +13,17 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// writePNG writes the drawing as PNG.
-func (d *drawing) writePNG(w io.Writer) error {
-	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := encoder.Encode(w, d.raster()); err != nil {
+// jpegQuality keeps small print and barcodes readable.
+const jpegQuality = 90
+
+// writeRaster writes the drawing as JPEG or PNG.
+func (d *drawing) writeRaster(w io.Writer, f Format) (err error) {
+	if f == JPEG {
+		err = jpeg.Encode(w, d.raster(), &jpeg.Options{Quality: jpegQuality})
+	} else {
+		err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(w, d.raster())
+	}
+	if err != nil {
 		return fmt.Errorf("write label image: %w", err)
 	}
 	return nil
