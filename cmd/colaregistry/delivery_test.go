@@ -33,7 +33,7 @@ func (s *serverProcess) watch(t *testing.T, key, brand string, searches int, rec
 	for i := range uuids {
 		made := s.create(t, key, fmt.Sprintf(`{"name":"%s %d","filters":{"brand_name":"%s"},"schedule":{"cadence":"daily"}}`, brand, i, brand))
 		uuids[i], _ = made.at("data", "uuid").(string)
-		receiver.destination(t, s, key, uuids[i], fmt.Sprintf("/%s/%d", brand, i))
+		receiver.destination(t, s, key, uuids[i], "/"+uuids[i])
 	}
 	receiver.confirm(t, s, key, tick)
 	return uuids
@@ -171,15 +171,13 @@ func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server
 	}
 }
 
-// TestSenderKilled kills the process that sends while receivers hold its messages. Others send them, with the same ids, when the holds have passed; none is
-// lost, and none is told to a search twice under another id.
+// TestSenderKilled kills the process that sends while receivers hold its messages. Once the claims expire, other processes
+// send them with the same IDs; no message is lost, and no run is sent twice under different IDs.
 func TestSenderKilled(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h home) {
-		const searches = 4 // as many as are in flight to one host
-		s := startServer(t, h, "--alerts", "off", "--webhook-allow-private")
-		_, secret, _ := mustAccount(t, mustOpen(t, h), "killed@example.com", cola.TierPro)
-		key := secret.Reveal()
+		const searches = 4 // of one account each: the most requests in flight to a host
+		s, st := startServer(t, h, "--alerts", "off", "--webhook-allow-private"), mustOpen(t, h)
 		reached := make(chan struct{}, 100)
 		receiver := newHooked(t, func(_ string, n int) int {
 			reached <- struct{}{}
@@ -189,7 +187,11 @@ func TestSenderKilled(t *testing.T) {
 			}
 			return http.StatusOK
 		})
-		uuids := s.watch(t, key, "numbat", searches, receiver, func() { h.run(t, "alerts", "tick", "--webhook-allow-private") })
+		var uuids []string
+		for n := range searches {
+			_, secret, _ := mustAccount(t, st, fmt.Sprintf("killed%d@example.com", n), cola.TierPro)
+			uuids = append(uuids, s.watch(t, secret.Reveal(), "numbat", 1, receiver, func() { h.run(t, "alerts", "tick", "--webhook-allow-private") })...)
+		}
 		h.run(t, "import", "colas", mustNews(t, "NUMBAT", 1, 2, cola.DateOf(time.Now())))
 		tick := append([]string{"alerts", "tick", "--webhook-allow-private", "--hold", "6s", "--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339)}, slices.Concat(h.flags(), h.keyFlags(t))...)
 		killed := command(tick...)
