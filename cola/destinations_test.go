@@ -53,7 +53,7 @@ func TestDestinationProblems(t *testing.T) {
 		"email where none is sent":  {DestinationParams{Kind: "email", Address: "a@example.com"}, DestinationRules{}, map[string]string{"kind": "This server sends no email; use a webhook"}},
 		"an email address as a URL": {DestinationParams{Kind: "webhook", Address: "a@example.com"}, public, map[string]string{"address": "is not a URL"}},
 		"a URL as an email address": {DestinationParams{Kind: "email", Address: "https://example.com/"}, public, map[string]string{"address": "is not an email address"}},
-		"no kind, and an address":    {DestinationParams{Address: "a@example.com"}, public, map[string]string{"kind": "A kind is required"}},
+		"no kind, and an address":   {DestinationParams{Address: "a@example.com"}, public, map[string]string{"kind": "A kind is required"}},
 		"a UUID without hyphens": {
 			DestinationParams{Kind: "email", Address: "a@example.com", SavedSearch: "0b9f8c0e6a554f0e9a392f1f0f9f6d11"}, public, map[string]string{"saved_search": "is not a UUID"},
 		},

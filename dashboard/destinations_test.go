@@ -198,17 +198,17 @@ func TestDestinationProblems(t *testing.T) {
 		form url.Values
 		says []string
 	}{
-		"nothing":         {url.Values{}, []string{"A kind is required", `href="#address"`}},
-		"another kind":    {typedWebhook("kind", "fax"), []string{`"fax" is not allowed`}},
-		"private":         {typedWebhook("address", "https://127.0.0.1/"), []string{"https://127.0.0.1/", `aria-invalid="true"`}},
-		"with a script":   {typedWebhook("kind", "email", "address", `a@a.example"><script>alert(1)</script>`), []string{`value="a@a.example"><script>`, "is not an email address"}},
-		"NUL":             {typedWebhook("address", "https://a.example/\x00"), []string{"control character"}},
-		"no such search":  {typedWebhook("saved_search", "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"), []string{"has no saved search with the id", `href="#saved_search"`}},
-		"no id":           {typedWebhook("saved_search", "<script>"), []string{"is not a UUID"}},
-		"no box":          {typedWebhook("send_empty", "perhaps"), []string{"write true or false"}},
-		"unknown":         {typedWebhook("secret", "whsec_x"), []string{"There is no such parameter"}},
+		"nothing":        {url.Values{}, []string{"A kind is required", `href="#address"`}},
+		"another kind":   {typedWebhook("kind", "fax"), []string{`"fax" is not allowed`}},
+		"private":        {typedWebhook("address", "https://127.0.0.1/"), []string{"https://127.0.0.1/", `aria-invalid="true"`}},
+		"with a script":  {typedWebhook("kind", "email", "address", `a@a.example"><script>alert(1)</script>`), []string{`value="a@a.example"><script>`, "is not an email address"}},
+		"NUL":            {typedWebhook("address", "https://a.example/\x00"), []string{"control character"}},
+		"no such search": {typedWebhook("saved_search", "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"), []string{"has no saved search with the id", `href="#saved_search"`}},
+		"no id":          {typedWebhook("saved_search", "<script>"), []string{"is not a UUID"}},
+		"no box":         {typedWebhook("send_empty", "perhaps"), []string{"write true or false"}},
+		"unknown":        {typedWebhook("secret", "whsec_x"), []string{"There is no such parameter"}},
 		"email or a URL": {typedWebhook("kind", "email"), []string{"is not an email address", hook}},
-		"endless":         {typedWebhook("address", "https://a.example/"+strings.Repeat("x", 2000)), []string{"at most 1000"}},
+		"endless":        {typedWebhook("address", "https://a.example/"+strings.Repeat("x", 2000)), []string{"at most 1000"}},
 	} {
 		a := s.post("/destinations/new", tt.form)
 		t.Log(name)

@@ -55,7 +55,7 @@ func planned() map[string]string {
 		"replacing of a permittee":  replacePermittee,
 		"changed labels":            changedColas,
 		"changed permittees":        selectChangedPermittees,
-		"account by email":         accountByEmail,
+		"account by email":          accountByEmail,
 		"known keys":                knownKeys,
 		"known sessions":            knownSessions,
 		"known links":               knownSignInLinks,

@@ -49,7 +49,7 @@ func planned() map[string]string {
 		"changed labels":           changedColas,
 		"changed barcodes":         changedBarcodes,
 		"changed permittees":       selectChangedPermittees,
-		"account by email":        accountByEmail,
+		"account by email":         accountByEmail,
 		"known keys":               knownKeys,
 		"known sessions":           knownSessions,
 		"known links":              knownSignInLinks,
