@@ -167,15 +167,14 @@ func (f *findings) page(v Opt[int], further string) int {
 	return f.integer("page", v, 1, 1, MaxPage)
 }
 
-// bounds settles a pair of inclusive bounds, each a finite number from 0 to most.
-func (f *findings) bounds(nameMin string, low Opt[float64], nameMax string, high Opt[float64], most float64) (lo, hi Opt[float64]) {
-	lo, hi = f.bound(nameMin, low, most), f.bound(nameMax, high, most)
-	if lo.OK && hi.OK && lo.V > hi.V {
-		f.problems.Add(nameMin, "%s is above %s, which is %s; nothing lies between.", plain(lo.V), nameMax, plain(hi.V))
+// ordered adds a problem if a lower bound is above the upper one.
+func (f *findings) ordered(nameMin string, low Opt[float64], nameMax string, high Opt[float64]) {
+	if low.OK && high.OK && low.V > high.V {
+		f.problems.Add(nameMin, "%s is above %s, which is %s; nothing lies between.", plain(low.V), nameMax, plain(high.V))
 	}
-	return lo, hi
 }
 
+// bound settles an inclusive bound, a finite number from 0 to most.
 func (f *findings) bound(name string, v Opt[float64], most float64) Opt[float64] {
 	switch {
 	case !v.OK:

@@ -2,29 +2,27 @@ package cola
 
 import "strconv"
 
-// fingerprint hashes settled parameters, less page, per_page and cursor. What does not change the result does not count:
+// fingerprint hashes settled parameters, except page, per_page and cursor. What does not change the result does not count:
 // letter case, accents, the order of several values, white space around a value, and a volume unit without a volume.
 //
 // The value must be the same in every process and, while a filter keeps its meaning, in every version of the program, because
-// clients keep cursors across deployments. So each parameter counts under its name, and only when it is given. fold settles
-// free text: FoldText, or asSent for the cursors of versions that told letter case apart.
-func (p SearchParams) fingerprint(fold func(string) string) uint64 {
+// clients keep cursors across deployments. So each parameter counts under its name, and only if it is given. early gives the
+// value that versions computed which distinguished letter case.
+func (p SearchParams) fingerprint(early bool) uint64 {
 	h := fnvOffset
-	h = h.text("q", fold(p.Q)).list("product_type", p.ProductType).list("category", p.Category)
-	h = h.text("derived_subcategory", FoldPath(p.DerivedSubcategory)).text("origin", FoldText(p.Origin))
-	h = h.text("domestic_or_imported", p.DomesticOrImported).text("status", p.Status)
-	h = h.text("brand_name", fold(p.BrandName)).text("permit_number", p.PermitNumber).text("barcode_value", p.BarcodeValue)
-	h = h.text("approval_date_from", p.ApprovalDateFrom.String()).text("approval_date_to", p.ApprovalDateTo.String())
-	h = h.number("abv_min", p.ABVMin).number("abv_max", p.ABVMax)
-	h = h.number("volume_min", p.VolumeMin).number("volume_max", p.VolumeMax)
-	if p.VolumeMin.OK || p.VolumeMax.OK {
-		h = h.text("volume_unit", p.VolumeUnit)
+	for i := range filters {
+		f := &filters[i]
+		if f.Param == "" || f.Kind == UnitFilter && !p.VolumeMin.OK && !p.VolumeMax.OK {
+			continue
+		}
+		v := valueAt(f.param(&p))
+		if f.fold != nil && !(early && f.unfolded) {
+			v.text = f.fold(v.text)
+		}
+		h = h.text(f.Param, v.text).list(f.Param, v.words).number(f.Param, v.number).text(f.Param, v.date.String())
 	}
-	return uint64(h.list("container_type", p.ContainerType))
+	return uint64(h)
 }
-
-// asSent folds nothing.
-func asSent(s string) string { return s }
 
 // fnv is a running FNV-1a hash.
 type fnv uint64

@@ -1,7 +1,6 @@
 package cola
 
 import (
-	"math"
 	"strings"
 	"time"
 )
@@ -19,7 +18,7 @@ func (p SearchParams) Normalize(now time.Time) (ColaSearch, error) {
 	s := ColaSearch{
 		Query:       settled.query(f),
 		PerPage:     f.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
-		Fingerprint: settled.fingerprint(FoldText),
+		Fingerprint: settled.fingerprint(false),
 	}
 	s.DefaultWindow = settled.defaultWindow()
 	if s.DefaultWindow {
@@ -41,35 +40,45 @@ func (s *ColaSearch) windowFrom(first Date) {
 	s.From, s.To = first, first.AddDays(DefaultWindowDays)
 }
 
-// settle returns the parameters with every value in the form it is compared in. Settled parameters settle to themselves.
+// settle returns the parameters with every value in the form it is compared in. It is idempotent.
 func (p SearchParams) settle(f *findings) SearchParams {
-	s := SearchParams{
-		Q:                  f.text("q", p.Q),
-		ProductType:        f.choices("product_type", p.ProductType, ProductTypes()),
-		Category:           f.choices("category", p.Category, CategoryRoots()),
-		DerivedSubcategory: SettlePath(f.text("derived_subcategory", p.DerivedSubcategory)),
-		Origin:             f.text("origin", p.Origin),
-		DomesticOrImported: f.choice("domestic_or_imported", p.DomesticOrImported, []string{Domestic, Imported}),
-		Status:             f.choice("status", p.Status, Statuses()),
-		BrandName:          f.text("brand_name", p.BrandName),
-		PermitNumber:       SettlePermit(f.text("permit_number", p.PermitNumber)),
-		BarcodeValue:       f.text("barcode_value", p.BarcodeValue),
-		ApprovalDateFrom:   p.ApprovalDateFrom,
-		ApprovalDateTo:     p.ApprovalDateTo,
-		VolumeUnit:         f.choice("volume_unit", p.VolumeUnit, VolumeUnits()),
-		ContainerType:      f.choices("container_type", p.ContainerType, ContainerTypes()),
-		Cursor:             f.text("cursor", p.Cursor),
+	s := SearchParams{Cursor: f.text("cursor", p.Cursor)}
+	for i := range filters {
+		if c := &filters[i]; c.Param != "" {
+			c.check(f, c.Param, c.settle, valueAt(c.param(&p))).writeTo(c.param(&s))
+		}
 	}
 	if from, to := p.ApprovalDateFrom, p.ApprovalDateTo; from != 0 && to != 0 && from > to {
 		f.problems.Add("approval_date_from", "%s is after approval_date_to, which is %s; no day lies between.", from, to)
 	}
-	s.ABVMin, s.ABVMax = f.bounds("abv_min", p.ABVMin, "abv_max", p.ABVMax, 100)
-	s.VolumeMin, s.VolumeMax = f.bounds("volume_min", p.VolumeMin, "volume_max", p.VolumeMax, math.MaxFloat64)
+	f.ordered("abv_min", s.ABVMin, "abv_max", s.ABVMax)
+	f.ordered("volume_min", s.VolumeMin, "volume_max", s.VolumeMax)
 	if p.VolumeMin.OK || p.VolumeMax.OK {
 		f.needUnit("volume_unit", p.VolumeUnit)
 	}
 	return s
 }
+
+// check returns a value in the form it is compared in, under the name by which problems are reported.
+func (f *Filter) check(found *findings, name string, settle func(*findings, string, string) string, v filterValue) filterValue {
+	switch f.Kind {
+	case TextFilter:
+		if settle == nil {
+			settle = (*findings).text
+		}
+		v.text = settle(found, name, v.text)
+	case ChoiceFilter, UnitFilter:
+		v.text = found.choice(name, v.text, f.Words)
+	case ListFilter:
+		v.words = found.choices(name, v.words, f.Words)
+	case MinFilter, MaxFilter:
+		v.number = found.bound(name, v.number, f.Max)
+	}
+	return v
+}
+
+func (f *findings) path(name, value string) string   { return SettlePath(f.text(name, value)) }
+func (f *findings) permit(name, value string) string { return SettlePermit(f.text(name, value)) }
 
 // needUnit notes that the unit of a volume is not given.
 func (f *findings) needUnit(name, unit string) {
@@ -79,27 +88,17 @@ func (f *findings) needUnit(name, unit string) {
 }
 
 // query returns what settled parameters ask for, without the default window.
-func (p SearchParams) query(f *findings) Query {
-	q := Query{
-		Text:         p.Q,
-		ProductTypes: p.ProductType,
-		Categories:   p.Category,
-		CategoryPath: p.DerivedSubcategory,
-		Domestic:     p.DomesticOrImported,
-		Status:       p.Status,
-		BrandName:    p.BrandName,
-		PermitNumber: p.PermitNumber,
-		Barcode:      p.BarcodeValue,
-		From:         p.ApprovalDateFrom,
-		To:           p.ApprovalDateTo,
-		ABVMin:       p.ABVMin,
-		ABVMax:       p.ABVMax,
-		VolumeMin:    f.milliliters("volume_min", p.VolumeMin, p.VolumeUnit),
-		VolumeMax:    f.milliliters("volume_max", p.VolumeMax, p.VolumeUnit),
-		Containers:   p.ContainerType,
-	}
-	if p.Origin != "" {
-		q.OriginNames = OriginNames(p.Origin)
+func (p SearchParams) query(found *findings) (q Query) {
+	for i := range filters {
+		f := &filters[i]
+		if f.Param == "" {
+			continue
+		}
+		v := valueAt(f.param(&p))
+		if f.measured {
+			v.number = found.milliliters(f.Param, v.number, p.VolumeUnit)
+		}
+		f.set(&q, v)
 	}
 	return q
 }
@@ -140,7 +139,7 @@ func (s *ColaSearch) resume(f *findings, p *SearchParams, page Opt[int]) {
 	case err != nil:
 		f.problems.Add("cursor", "%s is not a cursor of this service; send next_cursor unchanged, or leave cursor out to start over.", shown(p.Cursor))
 		return
-	case c.Fingerprint != s.Fingerprint && c.Fingerprint != p.fingerprint(asSent) || c.DefaultWindow != s.DefaultWindow:
+	case c.Fingerprint != s.Fingerprint && c.Fingerprint != p.fingerprint(true) || c.DefaultWindow != s.DefaultWindow:
 		f.problems.Add("cursor", "The cursor belongs to a search with other filters; keep the filters, or leave cursor out to start over.")
 		return
 	}

@@ -1,8 +1,6 @@
 package cola
 
 import (
-	"math"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -72,25 +70,29 @@ func (f *findings) key(name, value string) {
 	}
 }
 
-// settle returns the filters with every value in the form it is kept in. Settled filters settle to themselves.
-func (p SavedSearchFilters) settle(f *findings) SavedSearchFilters {
-	s := p
-	for _, o := range slices.Concat(s.types(), s.roots(), s.origins(), s.containers()) {
-		if !o.on.V {
-			*o.on = Opt[bool]{}
+// settle returns the filters with every value in the form it is stored in. It is idempotent.
+func (p SavedSearchFilters) settle(f *findings) (s SavedSearchFilters) {
+	for i := range filters {
+		c := &filters[i]
+		if c.Saved == nil {
+			continue
 		}
+		v, settle := c.saved(&p), c.settleSaved
+		if settle == nil {
+			settle = c.settle
+		}
+		if !c.boolean() {
+			v = c.check(f, "filters."+c.Saved[0], settle, v)
+		}
+		c.save(&s, v)
 	}
-	s.Query = f.searchable("filters.query", p.Query)
-	s.BrandName = f.text("filters.brand_name", p.BrandName)
-	s.BarcodeValue = f.text("filters.barcode_value", p.BarcodeValue)
-	s.ApplicationStatus = f.choice("filters.application_status", p.ApplicationStatus, Statuses())
-	s.DerivedCategory = SettlePath(f.text("filters.derived_category", p.DerivedCategory))
-	s.Country = f.words("filters.country", p.Country)
-	s.USState = f.stateWord("filters.us_state", p.USState)
-	s.PermitNumberText = f.text("filters.permit_number_text", p.PermitNumberText)
-	s.ApplicantUSState = f.stateCode("filters.applicant_us_state", p.ApplicantUSState)
-	s.ABVMin, s.ABVMax = f.bounds("filters.abv_min", p.ABVMin, "filters.abv_max", p.ABVMax, 100)
-	s.settleVolume(f)
+	f.ordered("filters.abv_min", s.ABVMin, "filters.abv_max", s.ABVMax)
+	f.ordered("filters.volume_min", s.VolumeMin, "filters.volume_max", s.VolumeMax)
+	if p.VolumeMin.OK || p.VolumeMax.OK {
+		f.needUnit("filters.volume_unit", p.VolumeUnit)
+	}
+	f.milliliters("filters.volume_min", s.VolumeMin, s.VolumeUnit)
+	f.milliliters("filters.volume_max", s.VolumeMax, s.VolumeUnit)
 	return s
 }
 
@@ -102,17 +104,6 @@ func (f *findings) searchable(name, value string) string {
 		return ""
 	}
 	return value
-}
-
-func (s *SavedSearchFilters) settleVolume(f *findings) {
-	given, unit := s.VolumeMin.OK || s.VolumeMax.OK, s.VolumeUnit
-	s.VolumeUnit = f.choice("filters.volume_unit", unit, VolumeUnits())
-	s.VolumeMin, s.VolumeMax = f.bounds("filters.volume_min", s.VolumeMin, "filters.volume_max", s.VolumeMax, math.MaxFloat64)
-	if given {
-		f.needUnit("filters.volume_unit", unit)
-	}
-	f.milliliters("filters.volume_min", s.VolumeMin, s.VolumeUnit)
-	f.milliliters("filters.volume_max", s.VolumeMax, s.VolumeUnit)
 }
 
 // stateWord settles a word that means a US state, or several; it stays as sent.

@@ -179,9 +179,11 @@ type broadness struct {
 
 func broadnesses() []broadness {
 	on := Some(true)
-	every := func(options []option) {
-		for _, o := range options {
-			*o.on = on
+	every := func(f *SavedSearchFilters, groups ...string) {
+		for _, c := range Filters() {
+			if slices.Contains(groups, c.Group) {
+				c.save(f, filterValue{words: c.Words})
+			}
 		}
 	}
 	with := func(change func(f *SavedSearchFilters)) SavedSearchFilters {
@@ -196,15 +198,12 @@ func broadnesses() []broadness {
 		{"a volume of 0 and more", SavedSearchFilters{VolumeMin: Some(0.0), VolumeUnit: "pints"}, false},
 		{"a unit", SavedSearchFilters{VolumeUnit: "pints"}, false},
 		{"false ones", SavedSearchFilters{TypeWine: Some(false), ContainerCan: Some(false)}, false},
-		{"every type", with(func(f *SavedSearchFilters) { every(f.types()) }), false},
-		{"every root", with(func(f *SavedSearchFilters) { every(f.roots()) }), false},
-		{"both origins", with(func(f *SavedSearchFilters) { every(f.origins()) }), false},
-		{"every container", with(func(f *SavedSearchFilters) { every(f.containers()) }), false},
+		{"every type", with(func(f *SavedSearchFilters) { every(f, GroupType) }), false},
+		{"every root", with(func(f *SavedSearchFilters) { every(f, GroupCategory) }), false},
+		{"both origins", with(func(f *SavedSearchFilters) { every(f, GroupOrigin) }), false},
+		{"every container", with(func(f *SavedSearchFilters) { every(f, GroupContainer) }), false},
 		{"all of that", with(func(f *SavedSearchFilters) {
-			every(f.types())
-			every(f.roots())
-			every(f.origins())
-			every(f.containers())
+			every(f, GroupType, GroupCategory, GroupOrigin, GroupContainer)
 			f.ApplicationStatus, f.ABVMin = "approved", Some(0.0)
 		}), false},
 
@@ -220,7 +219,7 @@ func broadnesses() []broadness {
 		{"two types", SavedSearchFilters{TypeWine: on, TypeMaltBeverage: on}, true},
 		{"an origin", SavedSearchFilters{OriginImported: on}, true},
 		{"a container", SavedSearchFilters{ContainerPod: on}, true},
-		{"every container but one", with(func(f *SavedSearchFilters) { every(f.containers()[1:]) }), true},
+		{"every container but one", with(func(f *SavedSearchFilters) { every(f, GroupContainer); f.ContainerBag = Opt[bool]{} }), true},
 		{"abv above 0", SavedSearchFilters{ABVMin: Some(0.5)}, true},
 		{"abv below 100", SavedSearchFilters{ABVMax: Some(99.5)}, true},
 		{"no alcohol", SavedSearchFilters{ABVMax: Some(0.0)}, true},

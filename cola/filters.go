@@ -1,0 +1,330 @@
+package cola
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Filter describes one filter of label searches. Everything that treats filters alike loops over
+// Filters: normalization, cursor fingerprints, saved searches, explanations, facets, forms, chips and
+// emails. CONTRIBUTING.md lists the steps to add one.
+type Filter struct {
+	Param string     // name in SearchParams; empty if only saved searches have the filter
+	Saved []string   // names in SavedSearchFilters: one, or a boolean for each of Words; nil if searches only have it
+	Kind  FilterKind // how its value is written
+	Words []string   // allowed values; nil for any
+	Max   float64    // highest value of a bound
+	Group string     // of the booleans in saved searches: a label must match any of them
+
+	Label  string // of its field in forms
+	Hint   string // what the field accepts, if Label does not say it
+	Phrase string // what it asks for; %s is the value
+	Noun   string // the field of a record that it compares
+
+	// Unknown is true if the field is unknown for some labels. The filter never matches those.
+	Unknown bool
+
+	field       string                                      // of Query, in the form of the parameter; see also apply
+	apply       func(q *Query, v filterValue)               // sets the condition, if field alone doesn't
+	settle      func(f *findings, name, text string) string // of a text; findings.text if nil
+	settleSaved func(f *findings, name, text string) string // the same in saved searches; settle if nil
+	fold        func(string) string                         // returns equal texts for equal meanings; nil: settled texts
+	unfolded    bool                                        // cursors of early versions did not fold the text
+	broad       bool                                        // does not narrow a saved search enough to run it
+	measured    bool                                        // a bound in the unit of the UnitFilter
+
+	paramIndex, queryIndex []int   // of the fields of the structs, set by indexed
+	savedIndex             [][]int // of each of Saved
+}
+
+// FilterKind is how the value of a filter is written.
+type FilterKind uint8
+
+// The kinds of filters. A MinFilter and its MaxFilter are neighbors in Filters.
+const (
+	TextFilter   FilterKind = iota // free text
+	ChoiceFilter                   // one of Words
+	ListFilter                     // any of Words
+	DateFilter                     // inclusive bound
+	MinFilter                      // inclusive lower bound, a number
+	MaxFilter                      // inclusive upper bound, a number
+	UnitFilter                     // unit of other bounds
+)
+
+// filters is in the order in which fingerprints hash them.
+var filters = indexed([]Filter{
+	{
+		Param: "q", Saved: []string{"query"}, Noun: "words", Phrase: "“%s”", Label: "Words",
+		Hint:  `Every word must match. Use "quotes" for a phrase and oak* for a prefix.`,
+		field: "Text", settleSaved: (*findings).searchable, fold: FoldText, unfolded: true,
+	},
+	{
+		Param: "product_type", Saved: []string{"type_wine", "type_malt_beverage", "type_distilled_spirit"},
+		Kind: ListFilter, Words: []string{string(Wine), string(MaltBeverage), string(DistilledSpirits)}, Group: GroupType,
+		Noun: "product type", Phrase: "%s", Label: "Product type", field: "ProductTypes",
+	},
+	{
+		Param: "category", Saved: []string{"derived_beer", "derived_wine", "derived_liquor"},
+		Kind: ListFilter, Words: CategoryRoots(), Group: GroupCategory,
+		Noun: "category", Phrase: "category %s", Label: "Category", Unknown: true, field: "Categories",
+	},
+	{
+		Param: "derived_subcategory", Saved: []string{"derived_category"}, Noun: "category", Phrase: "category %s",
+		Label: "Category path", Hint: "Such as Wine > Red Wine. Includes everything below it.", Unknown: true,
+		field: "CategoryPath", settle: (*findings).path, fold: FoldPath,
+	},
+	{
+		Param: "origin", Saved: []string{"country"}, Noun: "origin", Phrase: "from %s",
+		Label: "Origin", Hint: "A country or US state, such as France, french or Kentucky.",
+		settleSaved: (*findings).words, fold: FoldText,
+		apply: func(q *Query, v filterValue) { q.OriginNames = OriginNames(v.text) },
+	},
+	{
+		Saved: []string{"us_state"}, Noun: "US state of origin", Phrase: "from %s",
+		Label: "US state of origin", Hint: "Its name or two letters.", settle: (*findings).stateWord,
+		apply: func(q *Query, v filterValue) { q.narrowToStates(statesCalled(v.text)) },
+	},
+	{
+		Param: "domestic_or_imported", Saved: []string{"origin_domestic", "origin_imported"},
+		Kind: ChoiceFilter, Words: []string{Domestic, Imported}, Group: GroupOrigin,
+		Noun: "domestic_or_imported", Phrase: "%s", Label: "Domestic or imported", Unknown: true, field: "Domestic",
+	},
+	{
+		Param: "status", Saved: []string{"application_status"}, Kind: ChoiceFilter, Words: Statuses(),
+		Noun: "status", Phrase: "status %s", Label: "Status", field: "Status", broad: true,
+	},
+	{
+		Param: "brand_name", Saved: []string{"brand_name"}, Noun: "brand name", Phrase: "brand contains “%s”",
+		Label: "Brand name contains", field: "BrandName", fold: FoldText, unfolded: true,
+	},
+	{
+		Param: "permit_number", Noun: "permit number", Phrase: "permit %s",
+		Label: "Permit number", Hint: "The whole number.", field: "PermitNumber", settle: (*findings).permit,
+	},
+	{
+		Saved: []string{"permit_number_text"}, Noun: "permit number", Phrase: "permit contains “%s”",
+		Label: "Permit number contains", Hint: "Such as CA-W.", field: "PermitPart",
+	},
+	{
+		Saved: []string{"applicant_us_state"}, Noun: "applicant’s state", Phrase: "applicant in %s",
+		Label: "Applicant’s US state", Hint: "Its name or two letters.", field: "AddressState", settle: (*findings).stateCode,
+	},
+	{
+		Param: "barcode_value", Saved: []string{"barcode_value"}, Noun: "barcode", Phrase: "barcode %s",
+		Label: "Barcode", Hint: "All digits of the main barcode; spaces and hyphens are ignored.", field: "Barcode",
+	},
+	{
+		Param: "approval_date_from", Kind: DateFilter, Noun: "approval date", Phrase: "approved from %s",
+		Label: "Approved from", field: "From",
+	},
+	{
+		Param: "approval_date_to", Kind: DateFilter, Noun: "approval date", Phrase: "approved until %s",
+		Label: "Approved until", field: "To",
+	},
+	{
+		Param: "abv_min", Saved: []string{"abv_min"}, Kind: MinFilter, Max: 100, Noun: "ABV", Phrase: "at least %s% ABV",
+		Label: "ABV at least, %", Unknown: true, field: "ABVMin",
+	},
+	{
+		Param: "abv_max", Saved: []string{"abv_max"}, Kind: MaxFilter, Max: 100, Noun: "ABV", Phrase: "at most %s% ABV",
+		Label: "ABV at most, %", Unknown: true, field: "ABVMax",
+	},
+	{
+		Param: "volume_min", Saved: []string{"volume_min"}, Kind: MinFilter, Max: math.MaxFloat64, Noun: "volume", Phrase: "at least %s",
+		Label: "Volume at least", Unknown: true, field: "VolumeMin", measured: true,
+	},
+	{
+		Param: "volume_max", Saved: []string{"volume_max"}, Kind: MaxFilter, Max: math.MaxFloat64, Noun: "volume", Phrase: "at most %s",
+		Label: "Volume at most", Unknown: true, field: "VolumeMax", measured: true,
+	},
+	{
+		Param: "volume_unit", Saved: []string{"volume_unit"}, Kind: UnitFilter, Words: VolumeUnits(), Noun: "unit", Phrase: "in %s",
+		Label: "Unit of volume",
+	},
+	{
+		Param: "container_type", Saved: []string{
+			"container_bag", "container_bottle", "container_box", "container_can", "container_carton",
+			"container_cask", "container_jug", "container_keg", "container_pod", "container_pouch",
+		},
+		Kind: ListFilter, Words: ContainerTypes(), Group: GroupContainer,
+		Noun: "container type", Phrase: "%s", Label: "Container", Unknown: true, field: "Containers",
+	},
+})
+
+// indexed looks up the struct fields of filters. It panics if a name has no field.
+func indexed(filters []Filter) []Filter {
+	for i := range filters {
+		f := &filters[i]
+		if f.Param != "" {
+			f.paramIndex = indexOf[SearchParams](f.Param)
+		}
+		for _, name := range f.Saved {
+			f.savedIndex = append(f.savedIndex, indexOf[SavedSearchFilters](name))
+		}
+		if f.field != "" {
+			field, ok := reflect.TypeFor[Query]().FieldByName(f.field)
+			if !ok {
+				panic("cola: Query has no field " + f.field)
+			}
+			f.queryIndex = field.Index
+		}
+	}
+	return filters
+}
+
+func indexOf[T any](name string) []int {
+	i := FieldIndex[T](name)
+	if i < 0 {
+		panic("cola: no filter is called " + name)
+	}
+	return FieldsOf[T]()[i].Index
+}
+
+// fieldAt returns a pointer to a field of a struct.
+func fieldAt[T any](s *T, index []int) any {
+	return reflect.ValueOf(s).Elem().FieldByIndex(index).Addr().Interface()
+}
+
+// Filters returns all filters. Callers must not change them.
+func Filters() []Filter { return filters }
+
+// FilterOf returns the filter with the name in SearchParams.
+func FilterOf(param string) (f *Filter, ok bool) {
+	i := slices.IndexFunc(filters, func(f Filter) bool { return f.Param == param && param != "" })
+	if i < 0 {
+		return nil, false
+	}
+	return &filters[i], true
+}
+
+// SavedFilter returns the filter with the name in SavedSearchFilters. word is the value that a boolean stands for, else empty.
+func SavedFilter(name string) (f *Filter, word string, ok bool) {
+	for i := range filters {
+		f := &filters[i]
+		if n := slices.Index(f.Saved, name); n >= 0 {
+			if f.boolean() {
+				word = f.Words[n]
+			}
+			return f, word, true
+		}
+	}
+	return nil, "", false
+}
+
+// Asks says in words what the filter asks for with a value.
+func (f *Filter) Asks(value string) string { return strings.ReplaceAll(f.Phrase, "%s", value) }
+
+// boolean reports whether saved searches have a boolean for each word.
+func (f *Filter) boolean() bool { return len(f.Saved) > 1 }
+
+// filterValue is the value of a filter; the kind tells which field holds it.
+type filterValue struct {
+	text   string       // also of choices and units
+	words  []string     // of lists, and of choices that saved searches have as booleans
+	number Opt[float64] // of bounds
+	date   Date
+}
+
+func (v filterValue) given() bool {
+	return v.text != "" || len(v.words) > 0 || v.number.OK || v.date != 0
+}
+
+// String returns the value as people write it: "wine or malt beverage".
+func (v filterValue) String() string {
+	switch {
+	case len(v.words) > 1:
+		last := len(v.words) - 1
+		return strings.Join(v.words[:last], ", ") + " or " + v.words[last]
+	case len(v.words) == 1:
+		return v.words[0]
+	case v.number.OK:
+		return plain(v.number.V)
+	case v.date != 0:
+		return v.date.String()
+	}
+	return v.text
+}
+
+// valueAt reads a value from a field of a struct.
+func valueAt(field any) (v filterValue) {
+	switch field := field.(type) {
+	case *string:
+		v.text = *field
+	case *[]string:
+		v.words = *field
+	case *Opt[float64]:
+		v.number = *field
+	case *Date:
+		v.date = *field
+	default:
+		panic(fmt.Sprintf("cola: no filter has a value of %T", field))
+	}
+	return v
+}
+
+// writeTo writes the value to a field of a struct.
+func (v filterValue) writeTo(field any) {
+	switch field := field.(type) {
+	case *string:
+		*field = v.text
+	case *[]string:
+		*field = v.words
+	case *Opt[float64]:
+		*field = v.number
+	case *Date:
+		*field = v.date
+	default:
+		panic(fmt.Sprintf("cola: no filter has a value of %T", field))
+	}
+}
+
+// param returns a pointer to the filter's field of the parameters.
+func (f *Filter) param(p *SearchParams) any { return fieldAt(p, f.paramIndex) }
+
+// saved returns the filter's value in a saved search.
+func (f *Filter) saved(s *SavedSearchFilters) (v filterValue) {
+	if !f.boolean() {
+		return valueAt(fieldAt(s, f.savedIndex[0]))
+	}
+	for i, index := range f.savedIndex {
+		if fieldAt(s, index).(*Opt[bool]).V {
+			v.words = append(v.words, f.Words[i])
+		}
+	}
+	return v
+}
+
+// save writes the filter's value to a saved search.
+func (f *Filter) save(s *SavedSearchFilters, v filterValue) {
+	if !f.boolean() {
+		v.writeTo(fieldAt(s, f.savedIndex[0]))
+		return
+	}
+	if v.text != "" {
+		v.words = []string{v.text}
+	}
+	for i, index := range f.savedIndex {
+		if slices.ContainsFunc(v.words, func(word string) bool { return sameWord(word, f.Words[i]) }) {
+			*fieldAt(s, index).(*Opt[bool]) = Some(true)
+		}
+	}
+}
+
+// set adds the filter's condition to a query. Bounds of a volume are in milliliters.
+func (f *Filter) set(q *Query, v filterValue) {
+	switch {
+	case !v.given() || f.Kind == UnitFilter:
+	case f.apply != nil:
+		f.apply(q, v)
+	case f.Kind == ChoiceFilter && v.text == "": // booleans of a saved search; all of them are no condition
+		if len(v.words) == 1 {
+			v.text = v.words[0]
+			v.writeTo(fieldAt(q, f.queryIndex))
+		}
+	default:
+		v.writeTo(fieldAt(q, f.queryIndex))
+	}
+}
