@@ -163,15 +163,6 @@ func sealClear(env *environment, st store.SealedSecrets, v *vault.Vault) error {
 	return err
 }
 
-// refold repairs addresses that a version with Unicode folding wrote after the migration. It is idempotent, like sealClear.
-func refold(env *environment, st store.Accounts) error {
-	n, err := st.RefoldAddresses(env)
-	if err == nil && n > 0 {
-		env.log.Warn("repaired folded addresses that an earlier version had written", "addresses", n)
-	}
-	return err
-}
-
 func purposeOf(s store.SealedSecret) vault.Purpose {
 	if s.Challenge {
 		return vault.Challenge

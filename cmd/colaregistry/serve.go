@@ -105,9 +105,6 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err == nil {
 		err = sealClear(env, st, v)
 	}
-	if err == nil {
-		err = refold(env, st)
-	}
 	if err != nil {
 		return err
 	}
