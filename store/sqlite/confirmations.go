@@ -17,7 +17,7 @@ const (
 		(SELECT asked_at FROM confirmations_asked WHERE address_folded = ?2 ORDER BY asked_at DESC LIMIT 1 OFFSET ?4 - 1),
 		EXISTS (SELECT 1 FROM confirmations_asked WHERE account_id = ?1 AND address_folded = ?2 AND asked_at > ?6)`
 	selectConfirmed = `SELECT address FROM destinations WHERE account_id = ? AND kind = 'webhook' AND verified_at IS NOT NULL`
-	insertAsked = `INSERT INTO confirmations_asked (account_id, address_folded, asked_at) VALUES (?, ?, ?)`
+	insertAsked     = `INSERT INTO confirmations_asked (account_id, address_folded, asked_at) VALUES (?, ?, ?)`
 	// forgetAsked looks at the oldest few only: more than one for each new one, so that they do not pile up.
 	forgetAsked = `DELETE FROM confirmations_asked WHERE id IN (SELECT id FROM confirmations_asked WHERE asked_at <= ? ORDER BY asked_at LIMIT 8)`
 )
