@@ -19,6 +19,8 @@ COPY --from=build --chown=65532:65532 /out/keys /keys
 USER 65532:65532
 VOLUME /data
 EXPOSE 8080
+# SQLite needs a writable directory for temporary files.
+ENV SQLITE_TMPDIR=/data
 ENV COLAREGISTRY_DATA_DIR=/data COLAREGISTRY_LISTEN=0.0.0.0:8080 COLAREGISTRY_PUBLIC_URL=http://localhost:8080
 ENTRYPOINT ["/colaregistry"]
 CMD ["serve"]

@@ -16,7 +16,8 @@ import (
 // our mail server does not answer.
 //
 // Hosts are protected, too: over all accounts, a courier limits requests to one host, in flight and per minute. Many accounts share the
-// host of a platform, so each gets only a share of both limits, and a slow endpoint there delays only its own account.
+// host of a platform, so both limits are divided among those that use it, with one share left for the next: a few accounts can't
+// exhaust a host. A slow endpoint there delays only its own account.
 //
 // A message that is put off keeps its hold and is tried once that expires. This is not a failed attempt.
 const (
@@ -26,9 +27,7 @@ const (
 	// hostAtOnce limits the requests to one host in flight, and DefaultHostRate those per minute.
 	hostAtOnce      = 4
 	DefaultHostRate = 120
-	// hostShares divides a host's limits: one account gets at most this fraction of its places and of its rate.
-	hostShares = 4
-	// slowFor is how long an account, host, kind or target counts as slow. It is shorter than a hold, so a message that
+	// slowFor is how long an account, guest, kind or target counts as slow. It is shorter than a hold, so a message that
 	// was put off can be tried at full speed afterwards.
 	slowFor = time.Minute
 	// turnEvery is how often a waiting message checks for a free place.
@@ -43,7 +42,7 @@ type crowd struct {
 	mu    sync.Mutex
 	onWay map[cola.AccountID]int
 	hosts map[host]*hostUse
-	slow  map[any]time.Time // account, host, guest, kind or target: until when it counts as slow
+	slow  map[any]time.Time // account, guest, kind or target: until when it counts as slow
 }
 
 func newCrowd(now func() time.Time, hostRate int) *crowd {
@@ -68,15 +67,16 @@ type guest struct {
 
 func guestOf(d store.DueDelivery) guest { return guest{d.Destination.Account, hostOf(d)} }
 
-// share returns one account's part of a host's limit.
-func share(all int) int { return max(1, all/hostShares) }
-
 // hostUse counts requests to a host, in total and by account.
 type hostUse struct {
-	since time.Time // start of the current minute
-	all   use
-	by    map[cola.AccountID]use
+	since   time.Time // start of the current minute
+	all     use
+	by      map[cola.AccountID]use
+	earlier int // accounts in the previous minute
 }
+
+// share returns one account's part of a limit of the host.
+func (u *hostUse) share(limit int) int { return max(1, limit/(max(len(u.by), u.earlier, 1)+1)) }
 
 // use counts requests.
 type use struct {
@@ -96,7 +96,7 @@ func (u *hostUse) add(account cola.AccountID, onWay, begun int) {
 
 // restart begins a new minute.
 func (u *hostUse) restart(now time.Time) {
-	u.since, u.all.begun = now, 0
+	u.since, u.all.begun, u.earlier = now, 0, len(u.by)
 	for account, one := range u.by {
 		if one.begun = 0; one.onWay == 0 {
 			delete(u.by, account)
@@ -120,7 +120,9 @@ func (c *crowd) enter(ctx context.Context, d store.DueDelivery) bool {
 			return turn.comes
 		}
 		if c.now().After(until) {
-			c.noteSlow(turn.full)
+			if _, shared := turn.full.(host); !shared { // other accounts fill it
+				c.noteSlow(turn.full)
+			}
 			return false
 		}
 		if !rest(ctx, turnEvery) {
@@ -141,7 +143,7 @@ func (c *crowd) step(d store.DueDelivery) turn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	account, to := d.Destination.Account, hostOf(d)
-	if c.isSlow(d.Kind) || c.isSlow(targetOf(d)) || c.isSlow(to) || c.isSlow(guestOf(d)) {
+	if c.isSlow(d.Kind) || c.isSlow(targetOf(d)) || c.isSlow(guestOf(d)) {
 		return turn{putOff: true}
 	}
 	places, slow := accountAtOnce, c.isSlow(account)
@@ -155,9 +157,9 @@ func (c *crowd) step(d store.DueDelivery) turn {
 		at := c.use(to)
 		own := at.by[account]
 		switch {
-		case at.all.begun >= c.hostRate, own.begun >= share(c.hostRate):
+		case at.all.begun >= c.hostRate, own.begun >= at.share(c.hostRate):
 			return turn{putOff: true}
-		case own.onWay >= share(hostAtOnce):
+		case own.onWay >= at.share(hostAtOnce):
 			return turn{full: guestOf(d)}
 		case at.all.onWay >= hostAtOnce:
 			return turn{full: to}

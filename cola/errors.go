@@ -44,7 +44,7 @@ type Error struct {
 	Message string         // one or two sentences: what was wrong and what to do
 	Details map[string]any // may be nil; shown as an object either way
 
-	RetryAfter time.Duration // of rate limits and CodeUnavailable: when to try again; zero elsewhere
+	RetryAfter time.Duration // how long to wait; set for rate limits and CodeUnavailable
 	UpgradeURL string        // for quota refusals: where a larger plan is had; empty elsewhere
 }
 
@@ -123,8 +123,8 @@ func Unavailable() *Error {
 	}
 }
 
-// TooMany returns the CodeQuotaExceeded error of a rate limit. The message is followed by when to try
-// again. Details hold the reason, the wait in seconds (retry_after) and, unless it is zero, the limit.
+// TooMany returns the CodeQuotaExceeded error of a rate limit. It appends how long to wait to the
+// message. Details contain the reason, the wait in seconds (retry_after) and, unless it is zero, the limit.
 func TooMany(reason string, limit int, wait time.Duration, message string) *Error {
 	details := map[string]any{"reason": reason, "retry_after": roundUp(wait, time.Second)}
 	if limit != 0 {

@@ -122,7 +122,7 @@ func TestTooManyTestMessages(t *testing.T) {
 	for range 10 {
 		s.post(path+"/test", nil).leads(t)
 	}
-	s.post(path+"/test", nil).shows(t, http.StatusTooManyRequests, "at most 10 test messages a minute", "Try again in 6 seconds")
+	s.post(path+"/test", nil).shows(t, http.StatusTooManyRequests, "limited to 10 test messages a minute", "Try again in 6 seconds")
 	s.registry.Pass(6 * time.Second)
 	s.post(path+"/test", nil).leads(t)
 }

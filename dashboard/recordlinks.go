@@ -4,8 +4,11 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
+
+	"github.com/colaregistry/colaregistry/internal/labelart"
 )
 
 // recordLinks turns addresses in records into links and images. Third parties wrote them, so they may
@@ -43,11 +46,11 @@ func ownHosts(o Options) (hosts []string) {
 // picture returns the image at an address.
 func (l recordLinks) picture(address string) picture {
 	p := picture{Text: plainText(address), Href: l.href(address)}
-	switch {
-	case strings.HasPrefix(p.Href, "/"):
-		p.Src = p.Href + ".svg" // cheaper to draw than the format that the record states
-	case strings.HasPrefix(p.Href, "https:"):
+	if strings.HasPrefix(p.Href, "/") || strings.HasPrefix(p.Href, "https:") {
 		p.Src = p.Href // the content security policy blocks other schemes
+	}
+	if _, named := labelart.ParseFormat(strings.TrimPrefix(path.Ext(p.Href), ".")); strings.HasPrefix(p.Href, "/") && !named {
+		p.Src += ".svg" // cheaper to draw than the format that the record states
 	}
 	return p
 }

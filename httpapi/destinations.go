@@ -161,7 +161,7 @@ func rotateSecret(svc Service) operation {
 func testDestination(svc Service) operation {
 	return operation{
 		ID: "testDestination", Method: http.MethodPost, Path: oneDestinationPath + "/test", Tag: tagDestinations, Summary: "Send a message for trials",
-		Description: "Sends a message of the event `destination.test` soon after the answer, signed and delivered like any other. `/deliveries/{id}` tells what became of it. A destination gets at most ten of them a minute." + needsScope,
+		Description: "Sends a message of the event `destination.test` soon after the answer, signed and delivered like any other. `/deliveries/{id}` tells what became of it. Limit: 10 per minute per destination." + needsScope,
 		PathParam:   destinationID(),
 		Later:       true,
 		Response:    reflect.TypeFor[dataOf[cola.Delivery]](),

@@ -17,7 +17,7 @@ func destinationErrors() []errorKind {
 	}
 	tested := quotaExamples()
 	tested["tested"] = &cola.Error{
-		Code: cola.CodeQuotaExceeded, Message: "A destination can be sent at most 10 test messages a minute. Try again in 6 seconds.",
+		Code: cola.CodeQuotaExceeded, Message: "Each destination is limited to 10 test messages a minute. Try again in 6 seconds.",
 		Details: map[string]any{"reason": registry.ReasonTests, "limit": 10, "retry_after": 6}, RetryAfter: 6 * time.Second,
 	}
 	return []errorKind{

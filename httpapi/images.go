@@ -133,7 +133,7 @@ func (a *api) pictureTag(label *cola.Cola, img *cola.Image, f labelart.Format) (
 // imageParams are the query parameters of /images/{image}.
 type imageParams struct {
 	cola.Decoded
-	Format string `json:"format" enum:"jpg,png,svg" doc:"Format of the image, unless the path ends in one. The default is the extension_type of its record." example:"png"`
+	Format string `json:"format" enum:"jpg,png,svg" doc:"Image format, unless the path has an extension. Default: the record's extension_type." example:"png"`
 }
 
 // pictureOf returns the requested image and its format, empty for that of the record.
@@ -146,7 +146,7 @@ func (a *api) pictureOf(r *http.Request) (id string, format labelart.Format, err
 	if wanted := strings.TrimSpace(asked.Format); wanted != "" {
 		var ok bool
 		if format, ok = labelart.ParseFormat(wanted); !ok {
-			asked.Problems.Add("format", "%s is not a format; use jpg, png or svg.", params.Quoted(asked.Format))
+			asked.Problems.Add("format", "%s is not a supported format; use jpg, png or svg.", params.Quoted(asked.Format))
 		}
 	}
 	return id, format, asked.Problems.Err()

@@ -47,12 +47,12 @@ func TestImageFormat(t *testing.T) {
 		f := newFake()
 		f.label.Images[0].ExtensionType = cola.Text(tt.stated)
 		h := mustServe(t, f, io.Discard)
-		for _, time := range []string{"first", "second"} { // drawn, then cached
+		for _, attempt := range []string{"first", "second"} { // drawn, then cached
 			resp := send(t, h, "GET", tt.target)
 			spec.Validate(t, httptest.NewRequest("GET", tt.target, nil), resp)
 			want := map[string]string{"jpeg": "image/jpeg", "svg": "image/svg+xml", "png": "image/png"}[tt.want]
 			if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != want {
-				t.Errorf("%s time, %s of a %s: %d %s, want %s", time, tt.target, tt.stated, resp.StatusCode, got, want)
+				t.Errorf("%s attempt, %s of a %s: %d %s, want %s", attempt, tt.target, tt.stated, resp.StatusCode, got, want)
 				continue
 			}
 			if resp.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(resp.Header.Get("Content-Security-Policy"), "sandbox") {

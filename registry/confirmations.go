@@ -14,18 +14,17 @@ import (
 // Limits on requests to confirm a destination. Recipients may not know us, so they must not be asked
 // often.
 const (
-	askedWithin = 24 * time.Hour // window of the limits per account and per address or URL
+	askedWithin = 24 * time.Hour // window of the limits per account and per recipient
 	maxAsked    = 10             // requests of an account, to any recipient
 
 	// An email address may be asked once an hour by an account, and three times a day by all.
 	askAddressAgain = time.Hour
 	maxAskedAddress = 3
 
-	// An account can send a host five challenges an hour, and all accounts can send a URL fifty a day. A host has no limit over all
-	// accounts: ten of them would exhaust a platform's, and lock everyone else out. The courier limits the rate of requests to a host.
+	// A host may be sent five challenges an hour by an account, and fifty a day by all; see store.AskLimits for the exceptions.
 	askHostAgain    = time.Hour
 	maxAskedByOne   = 5
-	maxAskedURL     = 50
+	maxAskedHost    = 50
 	reasonAskLimits = "confirmations" // value of details.reason
 )
 
@@ -33,7 +32,7 @@ const (
 func (s *Service) ask(kind string) store.Ask {
 	l := store.AskLimits{Again: askAddressAgain, ByBoth: 1, Within: askedWithin, ByAccount: maxAsked, OfAddress: maxAskedAddress}
 	if kind == cola.KindWebhook {
-		l.Again, l.ByBoth, l.OfAddress = askHostAgain, maxAskedByOne, maxAskedURL
+		l.Again, l.ByBoth, l.OfAddress = askHostAgain, maxAskedByOne, maxAskedHost
 	}
 	return store.Ask{Due: s.now(), Limits: l}
 }
@@ -60,7 +59,7 @@ func askLimitWords(kind string, limit store.AskLimit) string {
 	case limit == store.LimitAgain:
 		return "The owner of this address was asked within the last hour."
 	case limit == store.LimitOfAddress && webhook:
-		return fmt.Sprintf("A URL can be sent at most %d challenges in 24 hours.", maxAskedURL)
+		return fmt.Sprintf("All accounts together may send a host %d challenges in 24 hours.", maxAskedHost)
 	case limit == store.LimitOfAddress:
 		return fmt.Sprintf("An address is asked to confirm at most %d times in 24 hours.", maxAskedAddress)
 	}

@@ -50,7 +50,14 @@ func (s *Service) ReplayDelivery(ctx context.Context, c cola.Caller, id string) 
 		return cola.Delivery{}, state, err
 	}
 	var again cola.Delivery
-	err = within(ctx, saveWithin, func(ctx context.Context) (err error) {
+	err = within(ctx, saveWithin, func(ctx context.Context) error {
+		was, err := s.store.DeliveryOf(ctx, c.Account, number)
+		if err == nil && was.Event == cola.EventTest {
+			err = s.tests.take(was.Destination)
+		}
+		if err != nil {
+			return err
+		}
 		again, err = s.store.Replay(ctx, c.Account, number, s.now())
 		return err
 	})

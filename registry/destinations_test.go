@@ -401,7 +401,7 @@ func TestNoMailIsSent(t *testing.T) {
 	w := mustWorldOf(t, 0, func(o *registry.Options) { o.SendsMail, o.PrivateWebhooks = false, true })
 	c := w.mustWriter(t, "nomail@example.com", cola.TierPro)
 	_, _, err := w.CreateDestination(t.Context(), c, mailTo("stranger@example.com"))
-	if code(err) != cola.CodeValidation || !strings.Contains(fmt.Sprint(err.(*cola.Error).Details["kind"]), "This server sends no e") {
+	if code(err) != cola.CodeValidation || !strings.Contains(fmt.Sprint(err.(*cola.Error).Details["kind"]), "sends no email") {
 		t.Errorf("an email address: %v", err)
 	}
 	own := w.mustOwn(t, c)

@@ -135,32 +135,32 @@ func TestHostsAreAskedRarely(t *testing.T) {
 	}
 }
 
-// TestURLsAreAskedRarely checks that a URL gets at most 50 challenges a day from all accounts, however it is spelled, and that the limit
-// does not apply to other URLs of its host.
-func TestURLsAreAskedRarely(t *testing.T) {
+// TestSharedHosts checks that accounts that exhaust a host's challenges for the day leave other accounts their first one, and as
+// many as they need once it is confirmed.
+func TestSharedHosts(t *testing.T) {
 	w := mustWorld(t, 0)
-	ask := func(c cola.Caller, address string) error {
-		d, _, err := w.CreateDestination(t.Context(), c, webhookTo(address))
-		if err == nil {
-			_, err = w.DeleteDestination(t.Context(), c, d.UUID)
-		}
+	ask := func(c cola.Caller, n int) error {
+		_, _, err := w.CreateDestination(t.Context(), c, webhookTo(fmt.Sprintf("https://hooks.example.com/%d/%d", c.Account, n)))
 		return err
 	}
-	urls := []string{"https://hooks.example.com/catch", "https://HOOKS.example.com:443/catch"}
 	for n := range 10 {
 		c := w.mustWriter(t, fmt.Sprintf("flood%d@example.com", n), cola.TierFree)
 		for k := range 5 {
-			if err := ask(c, urls[k%len(urls)]); err != nil {
+			if err := ask(c, k); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	customer := w.mustWriter(t, "customer@example.com", cola.TierFree)
-	if err := ask(customer, "https://hooks.example.com/catch/mine"); err != nil {
-		t.Errorf("another URL of the host: %v", err)
+	if err := ask(customer, 1); err != nil {
+		t.Fatalf("the first challenge: %v", err)
 	}
-	if err := ask(customer, urls[0]); code(err) != cola.CodeQuotaExceeded || !strings.Contains(err.Error(), "A URL") {
-		t.Errorf("the 51st challenge to a URL: %v", err)
+	if err := ask(customer, 2); code(err) != cola.CodeQuotaExceeded {
+		t.Errorf("the second, without a confirmed endpoint: %v", err)
+	}
+	w.mustHook(t, customer, "https://hooks.example.com/confirmed")
+	if err := ask(customer, 2); err != nil {
+		t.Errorf("the second, with a confirmed endpoint: %v", err)
 	}
 }
 

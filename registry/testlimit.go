@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	testsAMinute = 10     // test messages to one destination, in each process
-	limitedTests = 20_000 // destinations remembered
+	testsPerMinute  = 10     // test messages to one destination, in each process
+	maxTestLimiters = 20_000 // destinations remembered
 )
 
 // ReasonTests is details.reason of the error for too many test messages.
 const ReasonTests = "tests"
 
-// testLimit limits the test messages to each destination, by its UUID. Users can send them at any moment, so without a limit a burst
-// would use up the rate of a host that other accounts share.
+// testLimit limits the test messages to each destination, by its UUID. Replays of test
+// messages count, too. Users can send them at any moment, so they need a limit of their own.
 type testLimit struct{ *ratelimit.Limiter[string] }
 
 func newTestLimit(now cola.Clock) testLimit {
-	return testLimit{ratelimit.New[string](testsAMinute, time.Minute/testsAMinute, limitedTests, now)}
+	return testLimit{ratelimit.New[string](testsPerMinute, time.Minute/testsPerMinute, maxTestLimiters, now)}
 }
 
 // take counts a test message, or returns a CodeQuotaExceeded error.
@@ -30,5 +30,5 @@ func (l testLimit) take(destination string) error {
 	if wait == 0 {
 		return nil
 	}
-	return cola.TooMany(ReasonTests, testsAMinute, wait, fmt.Sprintf("A destination can be sent at most %d test messages a minute.", testsAMinute))
+	return cola.TooMany(ReasonTests, testsPerMinute, wait, fmt.Sprintf("Each destination is limited to %d test messages a minute.", testsPerMinute))
 }

@@ -47,10 +47,6 @@ type Accounts interface {
 	AccountByEmail(ctx context.Context, email string) (Account, error)
 	// Accounts returns every account by id.
 	Accounts(ctx context.Context) ([]Account, error)
-	// RefoldAddresses repairs folded addresses of accounts and email destinations that a version with Unicode folding wrote, and
-	// returns their number. If another account has the address, the repaired account can no longer be found by it; a destination that
-	// the account already has stays as it is. RefoldAddresses is idempotent.
-	RefoldAddresses(ctx context.Context) (int, error)
 	// SetTier changes an account's tier from the next request on, or fails with ErrNotFound.
 	SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) error
 	// Suspend has an account's credentials refused and its searches not run from now on, for a reason that the account holder reads. Nothing

@@ -1,9 +1,7 @@
 package store
 
 import (
-	"crypto/sha256"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -23,39 +21,21 @@ type Ask struct {
 
 // AskLimits bound how often recipients are asked, since they may not know us. They apply over all
 // processes, by the store's clock. Requests count even if their destination was deleted. Endpoints are
-// counted by host for one account, and by URL over all accounts: many accounts share the host of a
-// platform and must not use up each other's requests.
+// counted by host.
+//
+// OfAddress does not apply to an account's first challenge to a host within the window, nor to hosts at
+// which it has a confirmed endpoint: accounts share the hosts of platforms, and must not be able to lock
+// each other out.
 type AskLimits struct {
 	Again     time.Duration // window of ByBoth
 	ByBoth    int           // times an account may ask the same address or host; 0: once
 	Within    time.Duration // window of the other two, AsksKept at most
 	ByAccount int           // times an account may ask any recipient, at least one
-	OfAddress int           // times an address or URL may be asked by all accounts, at least one
+	OfAddress int           // times an address or host may be asked by all accounts, at least one
 }
 
-// AskedAddress returns the key by which requests to confirm a destination are counted over all accounts:
-// its folded email address, or the SHA-256 of its normalized URL. The URL itself may be a credential,
-// and requests outlive their destination.
-func AskedAddress(kind, address string) string {
-	u, err := url.Parse(address)
-	if kind != cola.KindWebhook || err != nil || u.Host == "" {
-		return cola.FoldAddress(kind, address)
-	}
-	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
-	host, port := strings.TrimSuffix(u.Hostname(), "."), strings.TrimLeft(u.Port(), "0")
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	u.Host = net.JoinHostPort(host, port)
-	u.User, u.Fragment, u.RawFragment, u.ForceQuery = nil, "", "", false
-	if u.Path == "" {
-		u.Path = "/"
-	}
-	return fmt.Sprintf("url %x", sha256.Sum256([]byte(u.String())))
-}
-
-// Recipient returns the key by which one account's requests are counted: the folded email address, or
-// the host of the URL.
+// Recipient returns the key by which requests to confirm a destination are counted: its folded email
+// address, or the host of its URL.
 func Recipient(kind, address string) string {
 	if kind != cola.KindWebhook {
 		return cola.FoldAddress(kind, address)

@@ -181,10 +181,9 @@ type StoredCreation struct {
 
 // StoredAsked is a request to confirm a destination.
 type StoredAsked struct {
-	Account   cola.AccountID
-	Address   string // see AskedAddress
-	Recipient string // see Recipient
-	At        time.Time
+	Account cola.AccountID
+	Address string // see Recipient
+	At      time.Time
 }
 
 // StoredRun is a run of the search with an id.

@@ -18,6 +18,7 @@ type SealedSecrets interface {
 	// rewrite must not block. After an error, earlier changes stay.
 	RewriteSecrets(ctx context.Context, but string, rewrite func(SealedSecret) (string, error)) (int, error)
 	// HashLinks replaces clear-text tokens of links, from an earlier version, with their SHA-256, and returns their number.
+	// After an upgrade it also erases clear-text secrets from free space, if the database has any.
 	HashLinks(ctx context.Context) (int, error)
 }
 

@@ -13,7 +13,7 @@ import (
 const (
 	faultNotSent = "The mail could not be sent: a fault of this service, not of the address."
 	faultUnmade  = "The message could not be made: this version of the service does not know what it is to tell."
-	faultAddress = "It is no email address that mail can be sent to."
+	faultAddress = "Mail can't be sent to this address."
 	faultNobody  = "The account has no email address."
 )
 

@@ -23,7 +23,7 @@ func (s *Sender) letter(m alerts.Message) (*gomail.Msg, alerts.Sent) {
 	}
 	c, err := s.compose(m)
 	if err != nil {
-		s.log.Error("email cannot be made", "delivery", m.ID, "event", m.Event, "error", err)
+		s.log.Error("cannot compose email", "delivery", m.ID, "event", m.Event, "error", err)
 		return nil, alerts.Sent{Fault: faultUnmade, Ours: true}
 	}
 	l := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithEncoding(gomail.EncodingQP))

@@ -81,7 +81,7 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
 	err := s.post(ctx, letter)
 	if err == nil {
 		if s.failing.CompareAndSwap(true, false) {
-			s.log.Info("email is taken again")
+			s.log.Info("mail server accepts email again")
 		}
 		return alerts.Sent{Status: 250}
 	}
@@ -90,7 +90,7 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
 	case !sent.Ours:
 		s.log.Warn("email refused", "delivery", m.ID, "account", m.Destination.Account, "status", sent.Status, "final", sent.Final, "error", told)
 	case ctx.Err() == nil && s.failing.CompareAndSwap(false, true):
-		s.log.Error("email cannot be sent; it is tried again", "server", s.server.name(), "error", told)
+		s.log.Error("cannot send email; retrying", "server", s.server.name(), "error", told)
 	}
 	return sent
 }

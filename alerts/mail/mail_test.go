@@ -129,7 +129,7 @@ func TestServerAway(t *testing.T) {
 		if sent := s.Send(t.Context(), ran(0, 0)); sent.Fault != "" {
 			t.Errorf("%s: and then %+v", name, sent)
 		}
-		if log := out.String(); strings.Count(log, "cannot be sent") != 1 || strings.Count(log, "taken again") != 1 || strings.Contains(log, "p@ss") {
+		if log := out.String(); strings.Count(log, "level=ERROR") != 1 || strings.Count(log, "level=INFO") != 1 || strings.Contains(log, "p@ss") {
 			t.Errorf("%s: the log says\n%s", name, log)
 		}
 	}

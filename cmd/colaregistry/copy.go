@@ -64,11 +64,11 @@ func (c *copyCommand) Run(env *environment) (err error) {
 }
 
 // refuseClear returns an error if a database holds clear-text secrets, as it does between its migration and the next serve. A copy would
-// hold them too, and lose the link tokens of earlier email.
+// hold them too, and lose the link tokens of earlier email. It relies on a stopped server, like the copy.
 func refuseClear(env *environment, source database) error {
 	keys, err := source.SecretKeys(env)
 	if n := keys[""]; err == nil && n > 0 {
-		err = fmt.Errorf("it still holds %s of an earlier version in clear text. Encrypt them first: run `colaregistry secret reseal` on it, or start and stop `colaregistry serve`",
+		err = fmt.Errorf("the database still stores %s from an earlier version in clear text; run `colaregistry secret reseal` first, or start and stop `colaregistry serve`",
 			amount(n, "secret", "secrets"))
 	}
 	return err

@@ -176,7 +176,7 @@ func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server
 func TestSenderKilled(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h home) {
-		const searches = 4 // of one account each: the most requests in flight to a host
+		const searches = 4 // one per account; a host gets at most this many requests at once
 		s, st := startServer(t, h, "--alerts", "off", "--webhook-allow-private"), mustOpen(t, h)
 		reached := make(chan struct{}, 100)
 		receiver := newHooked(t, func(_ string, n int) int {

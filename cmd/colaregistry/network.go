@@ -39,7 +39,7 @@ func (f *networkFlags) proxies() (web.Proxies, error) {
 			return nil, fmt.Errorf("--trusted-proxy: %q is neither an address nor a network such as 10.0.0.0/8", given)
 		}
 		if network.Bits() == 0 {
-			return nil, fmt.Errorf("--trusted-proxy: %s contains every address, so any client could claim another's; list the networks of the proxies only", given)
+			return nil, fmt.Errorf("--trusted-proxy: %s includes every address, so any client could spoof its IP; list only your proxies' networks", given)
 		}
 		networks = append(networks, network.Masked())
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -195,18 +194,4 @@ func (h home) requireRefused(t *testing.T, version int64, command string, args [
 		}
 	}
 	h.requireVersion(t, command, version)
-}
-
-// TestServeRefoldsAddresses checks that serve repairs the address of an account that a process with Unicode folding created after the
-// migration.
-func TestServeRefoldsAddresses(t *testing.T) {
-	h := embedded(t)
-	h.run(t, "migrate")
-	db := h.sql(t)
-	_, err := db.Exec(`INSERT INTO accounts (email, email_folded, tier, created_at) VALUES (?, 'mike@github.com', 'free', 1)`, "mi\u212ae@github.com")
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	startServer(t, h, "--demo", "never").stop(t)
-	h.run(t, "account", "create", "--email", "mike@github.com", "--tier", "free")
 }

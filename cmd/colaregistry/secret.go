@@ -38,12 +38,15 @@ func (f secretFlags) file(s storeFlags) (path string, made bool, err error) {
 	return strings.TrimSuffix(p.path, ".db") + ".key", true, nil
 }
 
-// checkKeyFile returns an error if the key file that the user named can't be read. Commands that change a
-// database call it before they open one.
+// checkKeyFile returns an error if the key file exists but can't be read, or if one that the user named is missing. serve
+// calls it before it migrates a database.
 func (f secretFlags) checkKeyFile(s storeFlags) error {
 	file, made, err := f.file(s)
-	if err == nil && !made {
-		_, err = loadKeys(file)
+	if err != nil {
+		return err
+	}
+	if _, err = loadKeys(file); made && errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	return err
 }
@@ -69,7 +72,7 @@ func (f secretFlags) keyring(env *environment, s storeFlags, st store.SealedSecr
 }
 
 // createKeys creates a missing key file. If the database is bound to keys, it returns an error instead:
-// they are needed, and new ones would not help.
+// new keys can't decrypt its secrets.
 func createKeys(env *environment, st store.SealedSecrets, file string) error {
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -79,11 +82,13 @@ func createKeys(env *environment, st store.SealedSecrets, file string) error {
 	case err != nil:
 		return err
 	case check != "":
-		return fmt.Errorf("%s is missing: it contains key %s, to which this database is bound. Restore it from a backup, or name it with --secret-key-file. "+
+		return fmt.Errorf("%s is missing. This database is bound to key %s. Restore the file from a backup, or pass its path with --secret-key-file. "+
 			"If it is lost, run `colaregistry secret create %[1]s` and then `colaregistry secret reseal --forget-lost %[2]s`", file, vault.KeyOf(check))
 	}
-	_, err = keyring.LoadOrCreate(file)
-	return err
+	if err := keyring.Create(file); !errors.Is(err, fs.ErrExist) { // another process may have created it
+		return err
+	}
+	return nil
 }
 
 // loadKeys loads a key file.
@@ -92,7 +97,7 @@ func loadKeys(file string) (*keyring.Keyring, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w\nCreate it with: colaregistry secret create %s", err, file)
 	}
-	return keys, flagError("--secret-key-file", err)
+	return keys, err
 }
 
 // flagError adds the name of a flag to an error; it returns nil for nil.
@@ -104,7 +109,7 @@ func flagError(flag string, err error) error {
 }
 
 // vault returns the vault for the secrets of a database. The first call binds the database to the
-// keys; later calls fail unless the keys match. Lost keys may be missing.
+// keys; later calls fail unless the keys match. Keys listed in lost may be missing from the file.
 func (f secretFlags) vault(env *environment, s storeFlags, st store.SealedSecrets, lost ...string) (*vault.Vault, error) {
 	file, _, err := f.file(s)
 	if err != nil {
@@ -120,7 +125,7 @@ func (f secretFlags) vault(env *environment, s storeFlags, st store.SealedSecret
 		return nil, err
 	}
 	if err := v.VerifyCheck(check); err != nil && !slices.Contains(lost, vault.KeyOf(check)) {
-		return nil, fmt.Errorf("%s lacks key %s, to which this database is bound; it contains %s. Name the right file with --secret-key-file, "+
+		return nil, fmt.Errorf("%s lacks key %s, to which this database is bound; it contains %s. Pass the right file with --secret-key-file, "+
 			"or restore the key if it was removed before `colaregistry secret reseal` (%w)", file, vault.KeyOf(check), strings.Join(v.KeyIDs(), ", "), err)
 	}
 	inUse, err := st.SecretKeys(env)
@@ -159,15 +164,6 @@ func sealClear(env *environment, st store.SealedSecrets, v *vault.Vault) error {
 	hashed, err := st.HashLinks(env)
 	if err == nil && sealed+hashed > 0 {
 		env.log.Info("encrypted secrets of an earlier version", "secrets", sealed, "links", hashed)
-	}
-	return err
-}
-
-// refold repairs addresses that a version with Unicode folding wrote after the migration. It is idempotent, like sealClear.
-func refold(env *environment, st store.Accounts) error {
-	n, err := st.RefoldAddresses(env)
-	if err == nil && n > 0 {
-		env.log.Warn("repaired folded addresses that an earlier version had written", "addresses", n)
 	}
 	return err
 }
@@ -224,7 +220,7 @@ func (c *secretRotate) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.stdout, "Added key %s to %s. Back it up, and restart every process with it. "+
+	_, err = fmt.Fprintf(env.stdout, "Added key %s to %s. Back up the file, distribute it, and restart every process. "+
 		"Then run: colaregistry secret reseal\n", id, c.File)
 	return err
 }
@@ -232,7 +228,7 @@ func (c *secretRotate) Run(env *environment) error {
 type secretReseal struct {
 	storeFlags
 	secretFlags
-	ForgetLost []string `placeholder:"KEY" help:"IDs of lost keys: delete the secrets that they encrypt instead of failing. Their owners must replace them; until then, their webhooks are not sent."`
+	ForgetLost []string `placeholder:"KEY" help:"Delete secrets encrypted under these lost keys instead of failing. Their owners must replace them; until then, their webhooks are not sent."`
 }
 
 // Run encrypts every secret under the first key. It replaces the check value last, so an interrupted
@@ -306,6 +302,13 @@ func (c *secretStatus) Run(env *environment) (err error) {
 			use = "encrypts and decrypts"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\n", id, amount(inUse[id], "secret", "secrets"), use)
+	}
+	check, err := st.KeyCheck(env, "")
+	if err != nil {
+		return err
+	}
+	if bound := vault.KeyOf(check); bound != "" {
+		inUse[bound] += 0 // listed even if it encrypts no secret
 	}
 	missing := missingKeys(inUse, v)
 	for _, id := range missing {

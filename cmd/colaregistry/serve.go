@@ -105,9 +105,6 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err == nil {
 		err = sealClear(env, st, v)
 	}
-	if err == nil {
-		err = refold(env, st)
-	}
 	if err != nil {
 		return err
 	}
@@ -244,7 +241,7 @@ func (s *server) alert(c *serveCommand, st store.Store, v *vault.Vault, publicUR
 		return err
 	}
 	if c.SMTP == "" {
-		s.env.log.Info("no email is sent by this process: alerts are told by webhooks and feeds (see --smtp)")
+		s.env.log.Info("this process doesn't send email; alerts go out by webhook and feed only (see --smtp)")
 	}
 	if c.SMTP != "" && web.IsLocalURL(publicURL) {
 		s.env.log.Warn("links in email, such as the unsubscribe link, open only on this machine; set --public-url", "public_url", publicURL)

@@ -112,7 +112,7 @@ func TestStatedFormats(t *testing.T) {
 			picture, format, err := image.Decode(&b)
 			want := map[cola.Text]string{"jpg": "jpeg", "jpeg": "jpeg", "png": "png"}[img.ExtensionType]
 			if err != nil || format != want || picture.Bounds().Dx() != img.WidthPixels.V || picture.Bounds().Dy() != img.HeightPixels.V {
-				t.Errorf("%s states %s, %d by %d: drawn as %s of %v, %v", img.TTBImageID, img.ExtensionType, img.WidthPixels.V, img.HeightPixels.V, format, picture, err)
+				t.Errorf("%s states %s, %d by %d: drawn as %s of %v, %v", img.TTBImageID, img.ExtensionType, img.WidthPixels.V, img.HeightPixels.V, format, picture.Bounds(), err)
 				continue
 			}
 			drawn[format]++

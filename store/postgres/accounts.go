@@ -15,13 +15,6 @@ const (
 	selectAccounts = `SELECT ` + accountNames + ` FROM accounts a`
 	accountByID    = selectAccounts + ` WHERE a.id = $1`
 	accountByEmail = selectAccounts + ` WHERE a.email_folded = $1`
-	// refoldAccounts appends a space and the ID to an address that is taken: no address contains a space.
-	refoldAccounts = `UPDATE accounts AS a SET email_folded = lower(email COLLATE "C") || CASE WHEN EXISTS
-			(SELECT 1 FROM accounts o WHERE o.email_folded = lower(a.email COLLATE "C")) THEN ' ' || id ELSE '' END
-		WHERE email_folded NOT IN (lower(email COLLATE "C"), lower(email COLLATE "C") || ' ' || id) AND email NOT LIKE '%://%#%'`
-	refoldDestinations = `UPDATE destinations AS d SET address_folded = lower(address COLLATE "C")
-		WHERE kind = 'email' AND address_folded <> lower(address COLLATE "C") AND NOT EXISTS (SELECT 1 FROM destinations o WHERE o.account_id = d.account_id
-			AND o.kind = d.kind AND o.address_folded = lower(d.address COLLATE "C") AND coalesce(o.search_id, 0) = coalesce(d.search_id, 0))`
 	insertAccount  = `INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ($1, $2, $3, coalesce($4, clock_timestamp()))`
 	suspendAccount = `UPDATE accounts SET suspended_at = coalesce(suspended_at, $2, clock_timestamp()), suspended_because = $3 WHERE id = $1`
 	restoreAccount = `UPDATE accounts SET suspended_at = NULL, suspended_because = NULL WHERE id = $1`
@@ -143,25 +136,4 @@ func (s *Store) clock() *time.Time {
 func (s *Store) instant(ctx context.Context, tx pgx.Tx) (now time.Time, err error) {
 	err = tx.QueryRow(ctx, selectClock, s.clock()).Scan(fields{&now})
 	return now, err
-}
-
-// RefoldAddresses implements store.Accounts. It retries if a concurrent insert takes an address first.
-func (s *Store) RefoldAddresses(ctx context.Context) (refolded int, err error) {
-	for range attempts {
-		err = s.transact(ctx, "refold addresses", func(tx pgx.Tx) error {
-			refolded = 0
-			for _, refold := range []string{refoldAccounts, refoldDestinations} {
-				done, err := tx.Exec(ctx, refold)
-				if err != nil {
-					return err
-				}
-				refolded += int(done.RowsAffected())
-			}
-			return nil
-		})
-		if !isDuplicate(err) {
-			break
-		}
-	}
-	return refolded, err
 }

@@ -25,11 +25,13 @@ const (
 const (
 	lockAddress = `SELECT pg_advisory_xact_lock($1, $2)`
 	selectAsked = `SELECT coalesce($5::timestamptz, clock_timestamp()),
-		(SELECT asked_at FROM confirmations_asked WHERE account_id = $1 AND coalesce(recipient, address_folded) = $7 ORDER BY asked_at DESC
-			LIMIT 1 OFFSET $6::bigint - 1),
+		(SELECT asked_at FROM confirmations_asked WHERE account_id = $1 AND address_folded = $2 ORDER BY asked_at DESC LIMIT 1 OFFSET $6::bigint - 1),
 		(SELECT asked_at FROM confirmations_asked WHERE account_id = $1 ORDER BY asked_at DESC LIMIT 1 OFFSET $3::bigint - 1),
-		(SELECT asked_at FROM confirmations_asked WHERE address_folded = $2 ORDER BY asked_at DESC LIMIT 1 OFFSET $4::bigint - 1)`
-	insertAsked = `INSERT INTO confirmations_asked (account_id, address_folded, recipient, asked_at) VALUES ($1, $2, $3, $4)`
+		(SELECT asked_at FROM confirmations_asked WHERE address_folded = $2 ORDER BY asked_at DESC LIMIT 1 OFFSET $4::bigint - 1),
+		EXISTS (SELECT 1 FROM confirmations_asked WHERE account_id = $1 AND address_folded = $2
+			AND asked_at > coalesce($5::timestamptz, clock_timestamp()) - make_interval(secs => $7)),
+		ARRAY(SELECT address FROM destinations WHERE account_id = $1 AND kind = 'webhook' AND verified_at IS NOT NULL)`
+	insertAsked = `INSERT INTO confirmations_asked (account_id, address_folded, asked_at) VALUES ($1, $2, $3)`
 	forgetAsked = `DELETE FROM confirmations_asked WHERE id IN (
 		SELECT id FROM confirmations_asked WHERE asked_at <= coalesce($1::timestamptz, clock_timestamp()) - make_interval(secs => $2)
 		ORDER BY asked_at LIMIT $3 FOR UPDATE SKIP LOCKED)`
@@ -57,25 +59,25 @@ func (s *Store) AskToConfirm(ctx context.Context, account cola.AccountID, uuid s
 }
 
 // ask adds a request to confirm a destination, unless a limit is reached. The caller has locked the
-// account. ask locks the address and reads the clock afterwards.
+// account. ask locks the recipient and reads the clock afterwards.
 func (s *Store) ask(ctx context.Context, tx pgx.Tx, d *store.Destination, ask *store.Ask) (cola.Delivery, error) {
 	if err := records.CheckAskable(d); err != nil {
 		return cola.Delivery{}, err
 	}
-	address, recipient := store.AskedAddress(d.Kind, d.Address.V), store.Recipient(d.Kind, d.Address.V)
-	if _, err := tx.Exec(ctx, lockAddress, addressLocks, addressLock(address)); err != nil {
+	recipient := store.Recipient(d.Kind, d.Address.V)
+	if _, err := tx.Exec(ctx, lockAddress, addressLocks, addressLock(recipient)); err != nil {
 		return cola.Delivery{}, err
 	}
 	var now time.Time
 	var asked records.Asked
-	err := tx.QueryRow(ctx, selectAsked, int64(d.Account), address, int64(ask.Limits.ByAccount), int64(ask.Limits.OfAddress), s.clock(),
-		int64(max(1, ask.Limits.ByBoth)), recipient).
-		Scan(fields{&now, &asked.Again, &asked.ByAccount, &asked.OfAddress})
+	err := tx.QueryRow(ctx, selectAsked, int64(d.Account), recipient, int64(ask.Limits.ByAccount), int64(ask.Limits.OfAddress), s.clock(),
+		int64(max(1, ask.Limits.ByBoth)), ask.Limits.Within.Seconds()).
+		Scan(fields{&now, &asked.Again, &asked.ByAccount, &asked.OfAddress, &asked.AskedBefore, &asked.Confirmed})
 	if err == nil {
-		err = asked.Check(ask.Limits, now)
+		err = asked.Check(d.Kind, recipient, ask.Limits, now)
 	}
 	if err == nil {
-		_, err = tx.Exec(ctx, insertAsked, int64(d.Account), address, recipient, now)
+		_, err = tx.Exec(ctx, insertAsked, int64(d.Account), recipient, now)
 	}
 	if err != nil {
 		return cola.Delivery{}, err
@@ -83,11 +85,11 @@ func (s *Store) ask(ctx context.Context, tx pgx.Tx, d *store.Destination, ask *s
 	return addMessage(ctx, tx, d, cola.EventConfirm, ask.Due)
 }
 
-// addressLock returns the second key of an address's advisory lock. Addresses with the same key wait
+// addressLock returns the second key of a recipient's advisory lock. Recipients with the same key wait
 // for each other.
-func addressLock(address string) int32 {
+func addressLock(recipient string) int32 {
 	h := fnv.New32a()
-	h.Write([]byte(address))
+	h.Write([]byte(recipient))
 	return int32(h.Sum32())
 }
 

@@ -90,7 +90,7 @@ func newFiller(ctx context.Context, tx pgx.Tx) *filler {
 	f.deliveries = table("deliveries", filledDelivery...)
 	f.attempts = table("delivery_attempts", filledAttempt...)
 	f.creations = table("saved_search_creations", "account_id", "once_key", "fingerprint", "uuid", "kept_until")
-	f.asked = table("confirmations_asked", "account_id", "address_folded", "recipient", "asked_at")
+	f.asked = table("confirmations_asked", "account_id", "address_folded", "asked_at")
 	f.months = table("usage_months", "account_id", "period", "detail_views", "list_records")
 	f.days = table("usage_days", "account_id", "day", "channel", "credential_kind", "credential_id", "meter", "units", "requests")
 	f.bursts = table("burst_windows", "account_id", "granted_at", "requests")

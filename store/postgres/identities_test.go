@@ -56,8 +56,8 @@ func TestSchemaBeforeEmailFolding(t *testing.T) {
 	storetest.CheckRowsBeforeEmailFolding(t, mustOpen(t, url, Options{Logger: quiet()}))
 }
 
-// TestAddressesAreRefolded checks the repair of addresses that a process with Unicode folding writes after the migration.
-func TestAddressesAreRefolded(t *testing.T) {
+// TestAddressesOfEarlierVersions checks how addresses are folded that a process with Unicode folding writes after the migration.
+func TestAddressesOfEarlierVersions(t *testing.T) {
 	url := migratedDatabase(t)
 	s := mustOpen(t, url, Options{Logger: quiet()})
 	db, err := sql.Open("pgx", url)
@@ -69,7 +69,7 @@ func TestAddressesAreRefolded(t *testing.T) {
 	if _, err := db.Exec(`SET client_encoding TO 'UTF8'`); err != nil {
 		t.Fatal(err)
 	}
-	storetest.CheckRefolding(t, s, "to_timestamp(1763640000)", func(statement string) error {
+	storetest.CheckFolding(t, s, "to_timestamp(1763640000)", func(statement string) error {
 		_, err := db.Exec(statement)
 		return err
 	})

@@ -11,15 +11,15 @@ func (d dumper) creations() error {
 }
 
 func (d dumper) asked() error {
-	return d.rows(store.ItemAsked, `SELECT account_id, address_folded, coalesce(recipient, address_folded), asked_at FROM confirmations_asked ORDER BY id`, func(i *store.Item) fields {
-		return fields{&i.Asked.Account, &i.Asked.Address, &i.Asked.Recipient, &i.Asked.At}
+	return d.rows(store.ItemAsked, `SELECT account_id, address_folded, asked_at FROM confirmations_asked ORDER BY id`, func(i *store.Item) fields {
+		return fields{&i.Asked.Account, &i.Asked.Address, &i.Asked.At}
 	}, nil)
 }
 
 // addRequest adds one item about what is remembered of requests.
 func (f *filler) addRequest(i *store.Item) {
 	if i.Kind == store.ItemAsked {
-		f.add(f.asked, int64(i.Asked.Account), i.Asked.Address, i.Asked.Recipient, i.Asked.At)
+		f.add(f.asked, int64(i.Asked.Account), i.Asked.Address, i.Asked.At)
 		return
 	}
 	c := &i.Creation

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,10 +15,16 @@ type Asked struct {
 	Again     time.Time // of the account to the recipient
 	ByAccount time.Time // of the account
 	OfAddress time.Time // to the recipient
+
+	AskedBefore bool     // the account asked the recipient within the window
+	Confirmed   []string // addresses of the account's confirmed endpoints
 }
 
-// Check fails with a store.AskedError while a limit is reached.
-func (a Asked) Check(l store.AskLimits, now time.Time) error {
+// Check fails with a store.AskedError while a limit on asking a recipient is reached.
+func (a Asked) Check(kind, recipient string, l store.AskLimits, now time.Time) error {
+	if kind == cola.KindWebhook && (!a.AskedBefore || a.knows(recipient)) {
+		a.OfAddress = time.Time{}
+	}
 	var longest store.AskedError
 	for _, one := range []struct {
 		limit store.AskLimit
@@ -32,6 +39,13 @@ func (a Asked) Check(l store.AskLimits, now time.Time) error {
 		return longest
 	}
 	return nil
+}
+
+// knows reports whether the account has a confirmed endpoint at a host.
+func (a Asked) knows(recipient string) bool {
+	return slices.ContainsFunc(a.Confirmed, func(address string) bool {
+		return store.Recipient(cola.KindWebhook, address) == recipient
+	})
 }
 
 // CheckAskable fails with store.ErrNotActive if a destination has no address.

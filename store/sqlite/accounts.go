@@ -15,13 +15,6 @@ const (
 	selectAccounts = `SELECT ` + accountNames + ` FROM accounts a`
 	accountByID    = selectAccounts + ` WHERE a.id = ?`
 	accountByEmail = selectAccounts + ` WHERE a.email_folded = ?`
-	// refoldAccounts appends a space and the ID to an address that is taken: no address contains a space.
-	refoldAccounts = `UPDATE accounts AS a SET email_folded = lower(email) || CASE WHEN EXISTS
-			(SELECT 1 FROM accounts o WHERE o.email_folded = lower(a.email)) THEN ' ' || id ELSE '' END
-		WHERE email_folded NOT IN (lower(email), lower(email) || ' ' || id) AND email NOT LIKE '%://%#%'`
-	refoldDestinations = `UPDATE destinations AS d SET address_folded = lower(address)
-		WHERE kind = 'email' AND address_folded <> lower(address) AND NOT EXISTS (SELECT 1 FROM destinations o WHERE o.account_id = d.account_id
-			AND o.kind = d.kind AND o.address_folded = lower(d.address) AND coalesce(o.search_id, 0) = coalesce(d.search_id, 0))`
 	suspendAccount = `UPDATE accounts SET suspended_at = coalesce(suspended_at, ?), suspended_because = ? WHERE id = ?`
 	restoreAccount = `UPDATE accounts SET suspended_at = NULL, suspended_because = NULL WHERE id = ?`
 	setActiveLimit = `UPDATE accounts SET active_limit = ? WHERE id = ?`
@@ -140,18 +133,3 @@ func (s *Store) settleAccount(ctx context.Context, operation string, id cola.Acc
 
 // instant returns the time as the database keeps it: UTC, whole microseconds.
 func (s *Store) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
-
-// RefoldAddresses implements store.Accounts.
-func (s *Store) RefoldAddresses(ctx context.Context) (refolded int, err error) {
-	err = s.transact(ctx, "refold addresses", func(ctx context.Context) error {
-		for _, refold := range []string{refoldAccounts, refoldDestinations} {
-			n, err := s.ledger.affect(ctx, refold)
-			if err != nil {
-				return err
-			}
-			refolded += int(n)
-		}
-		return nil
-	})
-	return refolded, err
-}

@@ -12,11 +12,12 @@ import (
 
 const (
 	selectAsked = `SELECT
-		(SELECT asked_at FROM confirmations_asked WHERE account_id = ?1 AND coalesce(recipient, address_folded) = ?6 ORDER BY asked_at DESC
-			LIMIT 1 OFFSET ?5 - 1),
+		(SELECT asked_at FROM confirmations_asked WHERE account_id = ?1 AND address_folded = ?2 ORDER BY asked_at DESC LIMIT 1 OFFSET ?5 - 1),
 		(SELECT asked_at FROM confirmations_asked WHERE account_id = ?1 ORDER BY asked_at DESC LIMIT 1 OFFSET ?3 - 1),
-		(SELECT asked_at FROM confirmations_asked WHERE address_folded = ?2 ORDER BY asked_at DESC LIMIT 1 OFFSET ?4 - 1)`
-	insertAsked = `INSERT INTO confirmations_asked (account_id, address_folded, recipient, asked_at) VALUES (?, ?, ?, ?)`
+		(SELECT asked_at FROM confirmations_asked WHERE address_folded = ?2 ORDER BY asked_at DESC LIMIT 1 OFFSET ?4 - 1),
+		EXISTS (SELECT 1 FROM confirmations_asked WHERE account_id = ?1 AND address_folded = ?2 AND asked_at > ?6)`
+	selectConfirmed = `SELECT address FROM destinations WHERE account_id = ? AND kind = 'webhook' AND verified_at IS NOT NULL`
+	insertAsked     = `INSERT INTO confirmations_asked (account_id, address_folded, asked_at) VALUES (?, ?, ?)`
 	// forgetAsked looks at the oldest few only: more than one for each new one, so that they do not pile up.
 	forgetAsked = `DELETE FROM confirmations_asked WHERE id IN (SELECT id FROM confirmations_asked WHERE asked_at <= ? ORDER BY asked_at LIMIT 8)`
 )
@@ -45,18 +46,23 @@ func (s *Store) ask(ctx context.Context, d *store.Destination, ask *store.Ask) (
 	if err := records.CheckAskable(d); err != nil {
 		return cola.Delivery{}, err
 	}
-	now, address, recipient := s.instant(), store.AskedAddress(d.Kind, d.Address.V), store.Recipient(d.Kind, d.Address.V)
+	now, recipient := s.instant(), store.Recipient(d.Kind, d.Address.V)
 	var asked records.Asked
-	err := s.ledger.row(ctx, selectAsked, int64(d.Account), address, ask.Limits.ByAccount, ask.Limits.OfAddress, max(1, ask.Limits.ByBoth), recipient).
-		Scan(target{&asked.Again}, target{&asked.ByAccount}, target{&asked.OfAddress})
+	err := s.ledger.row(ctx, selectAsked, int64(d.Account), recipient, ask.Limits.ByAccount, ask.Limits.OfAddress, max(1, ask.Limits.ByBoth),
+		now.Add(-ask.Limits.Within).UnixMicro()).
+		Scan(target{&asked.Again}, target{&asked.ByAccount}, target{&asked.OfAddress}, &asked.AskedBefore)
 	if err == nil {
-		err = asked.Check(ask.Limits, now)
+		rows, err2 := s.ledger.query(ctx, selectConfirmed, int64(d.Account))
+		asked.Confirmed, err = collect(rows, err2, func(row scanner) (address string, err error) { return address, row.Scan(&address) })
+	}
+	if err == nil {
+		err = asked.Check(d.Kind, recipient, ask.Limits, now)
 	}
 	if err == nil {
 		err = s.ledger.exec(ctx, forgetAsked, now.Add(-store.AsksKept).UnixMicro())
 	}
 	if err == nil {
-		err = s.ledger.exec(ctx, insertAsked, int64(d.Account), address, recipient, now.UnixMicro())
+		err = s.ledger.exec(ctx, insertAsked, int64(d.Account), recipient, now.UnixMicro())
 	}
 	if err != nil {
 		return cola.Delivery{}, err

@@ -53,8 +53,8 @@ func TestSchemaBeforeEmailFolding(t *testing.T) {
 	storetest.CheckRowsBeforeEmailFolding(t, mustOpen(t, path, Options{Logger: quiet()}))
 }
 
-// TestAddressesAreRefolded checks the repair of addresses that a process with Unicode folding writes after the migration.
-func TestAddressesAreRefolded(t *testing.T) {
+// TestAddressesOfEarlierVersions checks how addresses are folded that a process with Unicode folding writes after the migration.
+func TestAddressesOfEarlierVersions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	s := mustOpen(t, path, Options{Logger: quiet()})
 	db, err := sql.Open("sqlite", path)
@@ -62,7 +62,7 @@ func TestAddressesAreRefolded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	storetest.CheckRefolding(t, s, "1763640000000000", func(statement string) error {
+	storetest.CheckFolding(t, s, "1763640000000000", func(statement string) error {
 		_, err := db.Exec(statement)
 		return err
 	})

@@ -20,16 +20,16 @@ func dumpCreations(ctx context.Context, q querier, yield func(*store.Item) error
 }
 
 func dumpAsked(ctx context.Context, q querier, yield func(*store.Item) error) error {
-	const query = `SELECT account_id, address_folded, coalesce(recipient, address_folded), asked_at FROM confirmations_asked ORDER BY id`
+	const query = `SELECT account_id, address_folded, asked_at FROM confirmations_asked ORDER BY id`
 	return dumpRows(ctx, q, yield, store.ItemAsked, query, func(row scanner, i *store.Item) error {
-		return row.Scan(&i.Asked.Account, &i.Asked.Address, &i.Asked.Recipient, target{&i.Asked.At})
+		return row.Scan(&i.Asked.Account, &i.Asked.Address, target{&i.Asked.At})
 	})
 }
 
 // fillRequest writes one item about what is remembered of requests.
 func (s *Store) fillRequest(ctx context.Context, i *store.Item) error {
 	if i.Kind == store.ItemAsked {
-		return s.records.exec(ctx, insertAsked, int64(i.Asked.Account), i.Asked.Address, i.Asked.Recipient, encode(&i.Asked.At))
+		return s.records.exec(ctx, insertAsked, int64(i.Asked.Account), i.Asked.Address, encode(&i.Asked.At))
 	}
 	c := &i.Creation
 	return s.records.exec(ctx, upsertCreation, int64(c.Account), c.Key, c.Fingerprint[:], c.UUID, encode(&c.Until))

@@ -135,9 +135,9 @@ func (s *Store) eraseFree(ctx context.Context) error {
 		return failed("erase free pages", err)
 	}
 	begun := time.Now()
-	s.logger.Info("rewriting the database file once: its free pages may hold secrets of an earlier version")
+	s.logger.Info("rewriting the database file: its free pages may contain clear-text secrets")
 	if err := s.upkeep.vacuum(ctx); err != nil {
-		s.logger.Warn("cannot rewrite the database file, whose free pages may hold secrets of an earlier version; the next start tries again", "error", err)
+		s.logger.Warn("cannot rewrite the database file, whose free pages may contain clear-text secrets; the next start tries again", "error", err)
 		return ctx.Err()
 	}
 	s.logger.Info("database file rewritten", "took", time.Since(begun).Round(time.Millisecond))

@@ -234,7 +234,6 @@ func afterCloseOfSearches(ctx context.Context, st store.Store, errs map[string]e
 	errs["ReplaceKeyCheck"] = st.ReplaceKeyCheck(ctx, "x")
 	_, errs["SecretKeys"] = st.SecretKeys(ctx)
 	_, errs["RewriteSecrets"] = st.RewriteSecrets(ctx, "x", nil)
-	_, errs["RefoldAddresses"] = st.RefoldAddresses(ctx)
 	_, errs["HashLinks"] = st.HashLinks(ctx)
 }
 

@@ -13,7 +13,7 @@ ALTER TABLE destinations
     ADD COLUMN challenge_tries integer NOT NULL DEFAULT 0;
 
 -- The previous version still looks up links by token, so no value in it may be guessable.
-COMMENT ON COLUMN destinations.token IS 'No longer used: unused: and random text. Other values are link tokens of earlier versions, not hashed yet.';
+COMMENT ON COLUMN destinations.token IS 'No longer used. Holds "unused:" and random text; any other value is an unhashed link token from an earlier version.';
 COMMENT ON COLUMN destinations.secret IS 'Secret that signs webhooks, encrypted. Until old_secret_until, old_secret signs as well.';
 COMMENT ON COLUMN destinations.link_hash IS 'SHA-256 of the token of links in email from earlier versions; NULL: none.';
 COMMENT ON COLUMN destinations.verified_at IS 'When the endpoint confirmed; NULL if it has not, and for email addresses.';
@@ -21,11 +21,8 @@ COMMENT ON COLUMN destinations.challenge IS 'Latest challenge of the endpoint, e
 COMMENT ON COLUMN destinations.challenge_tries IS 'Codes entered for the challenge.';
 COMMENT ON COLUMN destinations.state IS 'active, unconfirmed, pending, paused or disabled; reason says why it is one of the latter two.';
 
-ALTER TABLE confirmations_asked ADD COLUMN recipient text;
-
 COMMENT ON TABLE confirmations_asked IS 'When people and endpoints were asked to confirm. Rows outlive destinations and are deleted after a day.';
-COMMENT ON COLUMN confirmations_asked.address_folded IS 'Key of the limit over all accounts: an email address, or the SHA-256 of a URL.';
-COMMENT ON COLUMN confirmations_asked.recipient IS 'Key of the limit for one account: an email address or host. NULL: address_folded.';
+COMMENT ON COLUMN confirmations_asked.address_folded IS 'Email address or host, by which requests are counted.';
 
 CREATE UNIQUE INDEX destinations_by_link ON destinations (link_hash) WHERE link_hash IS NOT NULL;
 
