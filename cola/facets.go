@@ -1,6 +1,7 @@
 package cola
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,98 +38,138 @@ type FacetValue struct {
 	Chosen bool   // the search has it
 }
 
-// Choose returns the search with this value, and no other, for a facet. It begins at the first page. A year that is none leaves the search
-// without the facet.
+// Choose returns the search with this value, and no other, for a facet. It begins at the first page. An invalid year leaves the
+// search without the facet.
 func (p SearchParams) Choose(facet, value string) SearchParams {
 	p = p.Without(facet)
-	switch facet {
-	case FacetProductType:
-		p.ProductType = []string{value}
-	case FacetStatus:
-		p.Status = value
-	case FacetCategory:
-		p.DerivedSubcategory = value
-	case FacetOrigin:
-		p.Origin = value
-	case FacetContainer:
-		p.ContainerType = []string{value}
-	case FacetYear:
+	if facet == FacetYear {
 		if first, last, ok := daysOfYear(value); ok {
 			p.ApprovalDateFrom, p.ApprovalDateTo = first, last
 		}
+		return p
+	}
+	if f, ok := facetFilter(facet); ok {
+		v := filterValue{text: value}
+		if f.Kind == ListFilter {
+			v = filterValue{words: []string{value}}
+		}
+		v.writeTo(f.param(&p))
 	}
 	return p
 }
 
-// Without returns the search with nothing for a facet. It begins at the first page. What a search without dates, or without a status, looks
-// at may be the default date window.
+// Without returns the search without a facet. It begins at the first page. A search without dates or status may be limited to the
+// default date window.
 func (p SearchParams) Without(facet string) SearchParams {
 	p.Cursor, p.Page = "", Opt[int]{}
-	switch facet {
-	case FacetProductType:
-		p.ProductType = nil
-	case FacetStatus:
-		p.Status = ""
-	case FacetCategory:
-		p.DerivedSubcategory = ""
-	case FacetOrigin:
-		p.Origin = ""
-	case FacetContainer:
-		p.ContainerType = nil
-	case FacetYear:
+	if facet == FacetYear {
 		p.ApprovalDateFrom, p.ApprovalDateTo = 0, 0
+	} else if f, ok := facetFilter(facet); ok {
+		filterValue{}.writeTo(f.param(&p))
 	}
 	return p
 }
 
-// Toggle returns the search with the value taken away when it has it, and otherwise added to those that it has, or chosen in their place where
-// a search has one value only. It begins at the first page.
+// Toggle returns the search without the value if it has it. Otherwise it adds the value, or replaces the only value that the
+// facet can have. It begins at the first page.
 func (p SearchParams) Toggle(facet, value string) SearchParams {
-	if !p.Chosen(facet, value) {
-		next := p.Choose(facet, value)
-		switch facet {
-		case FacetProductType:
-			next.ProductType = append(slices.Clone(p.ProductType), value)
-		case FacetContainer:
-			next.ContainerType = append(slices.Clone(p.ContainerType), value)
+	f, ok := facetFilter(facet)
+	switch chosen := p.Chosen(facet, value); {
+	case ok && f.Kind == ListFilter:
+		have := slices.Clone(valueAt(f.param(&p)).words)
+		if chosen {
+			have = slices.DeleteFunc(have, func(v string) bool { return sameWord(v, value) })
+		} else {
+			have = append(have, value)
 		}
-		return next
+		p = p.Without(facet)
+		if len(have) > 0 {
+			filterValue{words: have}.writeTo(f.param(&p))
+		}
+		return p
+	case chosen:
+		return p.Without(facet)
 	}
-	next := p.Without(facet)
-	others := func(have []string) []string {
-		return slices.DeleteFunc(slices.Clone(have), func(v string) bool { return sameWord(v, value) })
-	}
-	switch facet {
-	case FacetProductType:
-		next.ProductType = others(p.ProductType)
-	case FacetContainer:
-		next.ContainerType = others(p.ContainerType)
-	}
-	return next
+	return p.Choose(facet, value)
 }
 
-// Chosen reports whether the search has a value for a facet: alone, or among others where it may have several. An origin is chosen by any
-// word that means the same, and a category path by itself: former paths are not known here.
+// Chosen reports whether the search has a value for a facet. An origin is chosen by any word with the same meaning, a category
+// path by itself only: former paths are unknown here.
 func (p SearchParams) Chosen(facet, value string) bool {
-	is := func(have string) bool { return sameWord(have, value) }
-	switch facet {
-	case FacetProductType:
-		return slices.ContainsFunc(p.ProductType, is)
-	case FacetStatus:
-		return p.Status != "" && is(p.Status)
-	case FacetCategory:
-		path := FoldPath(p.DerivedSubcategory)
-		return path != "" && path == FoldPath(value)
-	case FacetOrigin:
-		names := OriginNames(p.Origin)
-		return names != nil && slices.Equal(names, OriginNames(value))
-	case FacetContainer:
-		return slices.ContainsFunc(p.ContainerType, is)
-	case FacetYear:
+	if facet == FacetYear {
 		first, last, ok := daysOfYear(value)
 		return ok && p.ApprovalDateFrom == first && p.ApprovalDateTo == last
 	}
-	return false
+	f, ok := facetFilter(facet)
+	if !ok {
+		return false
+	}
+	have := valueAt(f.param(&p))
+	switch {
+	case facet == FacetOrigin:
+		names := OriginNames(have.text)
+		return names != nil && slices.Equal(names, OriginNames(value))
+	case facet == FacetCategory:
+		path := FoldPath(have.text)
+		return path != "" && path == FoldPath(value)
+	case f.Kind == ListFilter:
+		return slices.ContainsFunc(have.words, func(word string) bool { return sameWord(word, value) })
+	}
+	return have.text != "" && sameWord(have.text, value)
+}
+
+// facetFilter returns the filter of a facet other than the year.
+func facetFilter(facet string) (f *Filter, ok bool) {
+	if facet == FacetYear || !slices.Contains(Facets(), facet) {
+		return nil, false
+	}
+	return FilterOf(facet)
+}
+
+// FacetSearch is a search whose facets are to be counted.
+type FacetSearch struct {
+	Params  SearchParams
+	Query   Query // what Params ask for
+	Queries []FacetQuery
+}
+
+// FacetQuery is the query whose labels a facet counts: the search with a value of the facet chosen, without the condition on the
+// facet itself. Choosing a value may change the dates.
+type FacetQuery struct {
+	Facet  string
+	Status string // the chosen status, since it decides on the dates; empty for other facets
+	Query  Query
+}
+
+// FacetSearch returns the queries that count the facets of the search, or a validation Error.
+func (p SearchParams) FacetSearch(now time.Time) (FacetSearch, error) {
+	s, err := p.Normalize(now)
+	found := FacetSearch{Params: p, Query: s.Query}
+	for _, one := range []struct {
+		facet  string
+		values []string // one that stands for all, except for statuses
+	}{
+		{FacetProductType, ProductTypes()[:1]}, {FacetStatus, Statuses()}, {FacetCategory, CategoryRoots()[:1]},
+		{FacetOrigin, []string{"FRANCE"}}, {FacetContainer, ContainerTypes()[:1]}, {FacetYear, []string{"2000"}},
+	} {
+		for _, value := range one.values {
+			if err != nil {
+				return FacetSearch{}, err
+			}
+			s, err = p.Choose(one.facet, value).Normalize(now)
+			q := FacetQuery{Facet: one.facet, Query: s.Query}
+			if f, ok := facetFilter(one.facet); ok {
+				reflect.ValueOf(&q.Query).Elem().FieldByIndex(f.queryIndex).SetZero()
+			} else {
+				q.Query.From, q.Query.To = 0, 0
+			}
+			if one.facet == FacetStatus {
+				q.Status = value
+			}
+			found.Queries = append(found.Queries, q)
+		}
+	}
+	return found, err
 }
 
 // sameWord reports whether two values are the same word of a fixed list, as Normalize takes them.

@@ -19,16 +19,17 @@ type Filter struct {
 	Max   float64    // highest value of a bound
 	Group string     // of the booleans in saved searches: a label must match any of them
 
-	Label  string // of its field in forms
-	Hint   string // what the field accepts, if Label does not say it
-	Phrase string // what it asks for; %s is the value
-	Noun   string // the field of a record that it compares
+	Section string // of forms with many fields
+	Label   string // of its field in forms
+	Hint    string // what the field accepts, if Label does not say it
+	Phrase  string // what it asks for; %s is the value
+	Noun    string // the field of a record that it compares
 
 	// Unknown is true if the field is unknown for some labels. The filter never matches those.
 	Unknown bool
 
-	field       string                                      // of Query, in the form of the parameter; see also apply
-	apply       func(q *Query, v filterValue)               // sets the condition, if field alone doesn't
+	field       string                                      // of Query
+	apply       func(q *Query, v filterValue)               // sets field, if the value needs a conversion
 	settle      func(f *findings, name, text string) string // of a text; findings.text if nil
 	settleSaved func(f *findings, name, text string) string // the same in saved searches; settle if nil
 	fold        func(string) string                         // returns equal texts for equal meanings; nil: settled texts
@@ -57,47 +58,47 @@ const (
 // filters is in the order in which fingerprints hash them.
 var filters = indexed([]Filter{
 	{
-		Param: "q", Saved: []string{"query"}, Noun: "words", Phrase: "“%s”", Label: "Words",
+		Section: "Words and names", Param: "q", Saved: []string{"query"}, Noun: "words", Phrase: "“%s”", Label: "Words",
 		Hint:  `Every word must match. Use "quotes" for a phrase and oak* for a prefix.`,
 		field: "Text", settleSaved: (*findings).searchable, fold: FoldText, unfolded: true,
 	},
 	{
-		Param: "product_type", Saved: []string{"type_wine", "type_malt_beverage", "type_distilled_spirit"},
+		Section: "Product", Param: "product_type", Saved: []string{"type_wine", "type_malt_beverage", "type_distilled_spirit"},
 		Kind: ListFilter, Words: []string{string(Wine), string(MaltBeverage), string(DistilledSpirits)}, Group: GroupType,
 		Noun: "product type", Phrase: "%s", Label: "Product type", field: "ProductTypes",
 	},
 	{
-		Param: "category", Saved: []string{"derived_beer", "derived_wine", "derived_liquor"},
+		Section: "Product", Param: "category", Saved: []string{"derived_beer", "derived_wine", "derived_liquor"},
 		Kind: ListFilter, Words: CategoryRoots(), Group: GroupCategory,
 		Noun: "category", Phrase: "category %s", Label: "Category", Unknown: true, field: "Categories",
 	},
 	{
-		Param: "derived_subcategory", Saved: []string{"derived_category"}, Noun: "category", Phrase: "category %s",
+		Section: "Product", Param: "derived_subcategory", Saved: []string{"derived_category"}, Noun: "category", Phrase: "category %s",
 		Label: "Category path", Hint: "Such as Wine > Red Wine. Includes everything below it.", Unknown: true,
 		field: "CategoryPath", settle: (*findings).path, fold: FoldPath,
 	},
 	{
-		Param: "origin", Saved: []string{"country"}, Noun: "origin", Phrase: "from %s",
+		Section: "Place", Param: "origin", Saved: []string{"country"}, Noun: "origin", Phrase: "from %s",
 		Label: "Origin", Hint: "A country or US state, such as France, french or Kentucky.",
-		settleSaved: (*findings).words, fold: FoldText,
+		field: "OriginNames", settleSaved: (*findings).words, fold: FoldText,
 		apply: func(q *Query, v filterValue) { q.OriginNames = OriginNames(v.text) },
 	},
 	{
-		Saved: []string{"us_state"}, Noun: "US state of origin", Phrase: "from %s",
+		Section: "Place", Saved: []string{"us_state"}, Noun: "US state of origin", Phrase: "from %s",
 		Label: "US state of origin", Hint: "Its name or two letters.", settle: (*findings).stateWord,
 		apply: func(q *Query, v filterValue) { q.narrowToStates(statesCalled(v.text)) },
 	},
 	{
-		Param: "domestic_or_imported", Saved: []string{"origin_domestic", "origin_imported"},
+		Section: "Place", Param: "domestic_or_imported", Saved: []string{"origin_domestic", "origin_imported"},
 		Kind: ChoiceFilter, Words: []string{Domestic, Imported}, Group: GroupOrigin,
 		Noun: "domestic_or_imported", Phrase: "%s", Label: "Domestic or imported", Unknown: true, field: "Domestic",
 	},
 	{
-		Param: "status", Saved: []string{"application_status"}, Kind: ChoiceFilter, Words: Statuses(),
+		Section: "Numbers and status", Param: "status", Saved: []string{"application_status"}, Kind: ChoiceFilter, Words: Statuses(),
 		Noun: "status", Phrase: "status %s", Label: "Status", field: "Status", broad: true,
 	},
 	{
-		Param: "brand_name", Saved: []string{"brand_name"}, Noun: "brand name", Phrase: "brand contains “%s”",
+		Section: "Words and names", Param: "brand_name", Saved: []string{"brand_name"}, Noun: "brand name", Phrase: "brand contains “%s”",
 		Label: "Brand name contains", field: "BrandName", fold: FoldText, unfolded: true,
 	},
 	{
@@ -105,15 +106,15 @@ var filters = indexed([]Filter{
 		Label: "Permit number", Hint: "The whole number.", field: "PermitNumber", settle: (*findings).permit,
 	},
 	{
-		Saved: []string{"permit_number_text"}, Noun: "permit number", Phrase: "permit contains “%s”",
+		Section: "Numbers and status", Saved: []string{"permit_number_text"}, Noun: "permit number", Phrase: "permit contains “%s”",
 		Label: "Permit number contains", Hint: "Such as CA-W.", field: "PermitPart",
 	},
 	{
-		Saved: []string{"applicant_us_state"}, Noun: "applicant’s state", Phrase: "applicant in %s",
+		Section: "Place", Saved: []string{"applicant_us_state"}, Noun: "applicant’s state", Phrase: "applicant in %s",
 		Label: "Applicant’s US state", Hint: "Its name or two letters.", field: "AddressState", settle: (*findings).stateCode,
 	},
 	{
-		Param: "barcode_value", Saved: []string{"barcode_value"}, Noun: "barcode", Phrase: "barcode %s",
+		Section: "Numbers and status", Param: "barcode_value", Saved: []string{"barcode_value"}, Noun: "barcode", Phrase: "barcode %s",
 		Label: "Barcode", Hint: "All digits of the main barcode; spaces and hyphens are ignored.", field: "Barcode",
 	},
 	{
@@ -125,27 +126,27 @@ var filters = indexed([]Filter{
 		Label: "Approved until", field: "To",
 	},
 	{
-		Param: "abv_min", Saved: []string{"abv_min"}, Kind: MinFilter, Max: 100, Noun: "ABV", Phrase: "at least %s% ABV",
+		Section: "Alcohol and volume", Param: "abv_min", Saved: []string{"abv_min"}, Kind: MinFilter, Max: 100, Noun: "ABV", Phrase: "at least %s% ABV",
 		Label: "ABV at least, %", Unknown: true, field: "ABVMin",
 	},
 	{
-		Param: "abv_max", Saved: []string{"abv_max"}, Kind: MaxFilter, Max: 100, Noun: "ABV", Phrase: "at most %s% ABV",
+		Section: "Alcohol and volume", Param: "abv_max", Saved: []string{"abv_max"}, Kind: MaxFilter, Max: 100, Noun: "ABV", Phrase: "at most %s% ABV",
 		Label: "ABV at most, %", Unknown: true, field: "ABVMax",
 	},
 	{
-		Param: "volume_min", Saved: []string{"volume_min"}, Kind: MinFilter, Max: math.MaxFloat64, Noun: "volume", Phrase: "at least %s",
+		Section: "Alcohol and volume", Param: "volume_min", Saved: []string{"volume_min"}, Kind: MinFilter, Max: math.MaxFloat64, Noun: "volume", Phrase: "at least %s",
 		Label: "Volume at least", Unknown: true, field: "VolumeMin", measured: true,
 	},
 	{
-		Param: "volume_max", Saved: []string{"volume_max"}, Kind: MaxFilter, Max: math.MaxFloat64, Noun: "volume", Phrase: "at most %s",
+		Section: "Alcohol and volume", Param: "volume_max", Saved: []string{"volume_max"}, Kind: MaxFilter, Max: math.MaxFloat64, Noun: "volume", Phrase: "at most %s",
 		Label: "Volume at most", Unknown: true, field: "VolumeMax", measured: true,
 	},
 	{
-		Param: "volume_unit", Saved: []string{"volume_unit"}, Kind: UnitFilter, Words: VolumeUnits(), Noun: "unit", Phrase: "in %s",
+		Section: "Alcohol and volume", Param: "volume_unit", Saved: []string{"volume_unit"}, Kind: UnitFilter, Words: VolumeUnits(), Noun: "unit", Phrase: "in %s",
 		Label: "Unit of volume",
 	},
 	{
-		Param: "container_type", Saved: []string{
+		Section: "Container", Param: "container_type", Saved: []string{
 			"container_bag", "container_bottle", "container_box", "container_can", "container_carton",
 			"container_cask", "container_jug", "container_keg", "container_pod", "container_pouch",
 		},
@@ -216,6 +217,62 @@ func SavedFilter(name string) (f *Filter, word string, ok bool) {
 
 // Asks says in words what the filter asks for with a value.
 func (f *Filter) Asks(value string) string { return strings.ReplaceAll(f.Phrase, "%s", value) }
+
+// Asked is a filter of a search and its value, as people read it.
+type Asked struct {
+	*Filter
+	Value string // with its unit: "1.5 liters"
+}
+
+// String says in words what the filter asks for.
+func (a Asked) String() string { return a.Asks(a.Value) }
+
+// Asked returns the filters that settled filters have. Both origins together are none.
+func (f SavedSearchFilters) Asked() (all []Asked) {
+	for i := range filters {
+		c := &filters[i]
+		if c.Saved == nil || c.Kind == UnitFilter {
+			continue
+		}
+		v := c.saved(&f)
+		if v.given() && !(c.Kind == ChoiceFilter && c.boolean() && len(v.words) == len(c.Words)) {
+			all = append(all, Asked{c, c.withUnit(v.String(), f.VolumeUnit)})
+		}
+	}
+	return all
+}
+
+func (f *Filter) withUnit(value, unit string) string {
+	if f.measured {
+		value += " " + unit
+	}
+	return value
+}
+
+// Asked returns a filter of the search with one of its values, which may be any text. ok is false if no filter has the name.
+func (p SearchParams) Asked(param, value string) (a Asked, ok bool) {
+	f, ok := FilterOf(param)
+	if !ok {
+		return a, false
+	}
+	return Asked{f, f.withUnit(value, p.VolumeUnit)}, true
+}
+
+// ForSavedSearch returns the filters that a saved search has, too. They are not settled.
+func (p SearchParams) ForSavedSearch() (s SavedSearchFilters) {
+	for i := range filters {
+		f := &filters[i]
+		if f.Param == "" || f.Saved == nil {
+			continue
+		}
+		v := valueAt(f.param(&p))
+		if word, ok := oneOf(v.text, f.Words); ok {
+			v.text = word
+		}
+		f.save(&s, v)
+	}
+	return s
+}
 
 // boolean reports whether saved searches have a boolean for each word.
 func (f *Filter) boolean() bool { return len(f.Saved) > 1 }

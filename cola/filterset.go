@@ -43,6 +43,24 @@ func (s FilterSet) Names() []string {
 	return names
 }
 
+// Words names the filters of the set for people: a boolean by what it asks for, others by the field that they compare.
+func (s FilterSet) Words() (words []string) {
+	for _, name := range s.Names() {
+		f, value, ok := SavedFilter(name)
+		if !ok || f.Kind == UnitFilter {
+			continue
+		}
+		word := f.Noun
+		if value != "" {
+			word = f.Asks(value)
+		}
+		if !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
 // MarshalJSON writes the names.
 func (s FilterSet) MarshalJSON() ([]byte, error) { return json.Marshal(s.Names()) }
 

@@ -33,6 +33,13 @@ func (f *findings) err() error { return f.problems.Err() }
 // text settles free text: white space around it is dropped.
 func (f *findings) text(name, value string) string { return f.textUpTo(name, value, maxTextLength) }
 
+// AcceptsText reports whether a text is valid as the value of any text parameter.
+func AcceptsText(value string) bool {
+	var f findings
+	f.text("", value)
+	return len(f.problems) == 0
+}
+
 // textUpTo settles free text of so many characters at most.
 func (f *findings) textUpTo(name, value string, most int) string {
 	value = strings.TrimSpace(value)

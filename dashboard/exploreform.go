@@ -143,7 +143,8 @@ type exploreForm struct {
 func (s askedSearch) form(problems map[string][]string) exploreForm {
 	f := exploreForm{values: s.values, Problems: problems}
 	for name := range problems {
-		f.Open = f.Open || name != "q" && isExploreField(name)
+		_, filter := cola.FilterOf(name)
+		f.Open = f.Open || filter && name != "q"
 	}
 	return f
 }
@@ -152,7 +153,7 @@ func (s askedSearch) form(problems map[string][]string) exploreForm {
 type exploreField struct {
 	Name, Label, Hint string
 	Value             string
-	Kind              string // of input
+	Kind              string // text, date, number, choice or unit
 	Most              int    // characters
 	Problems          []string
 	Options           []option
@@ -176,61 +177,53 @@ func (f exploreField) Strange() string {
 	return f.Value
 }
 
-// The fields of the form by what they take; all but q are among the folded filters.
-func exploreTexts() []string {
-	return []string{"q", "brand_name", "permit_number", "barcode_value", "origin", "derived_subcategory"}
-}
-func exploreDates() []string   { return []string{"approval_date_from", "approval_date_to"} }
-func exploreNumbers() []string { return []string{"abv_min", "abv_max", "volume_min", "volume_max"} }
-
-func exploreChoices() map[string][]string {
-	return map[string][]string{
-		"product_type": cola.ProductTypes(), "category": cola.CategoryRoots(), "container_type": cola.ContainerTypes(),
-		"status": cola.Statuses(), "domestic_or_imported": {cola.Domestic, cola.Imported}, "volume_unit": cola.VolumeUnits(),
-	}
-}
-
-func isExploreField(name string) bool {
-	return slices.Contains(slices.Concat(exploreTexts(), exploreDates(), exploreNumbers()), name) || exploreChoices()[name] != nil
-}
-
-// exploreLabel is what a parameter is called on the page.
+// exploreLabel returns what a parameter is called on the page.
 func exploreLabel(name string) string {
-	labels := map[string]string{
-		"q": "Search labels", "product_type": "Product type", "category": "Category", "container_type": "Container", "brand_name": "Brand has",
-		"derived_subcategory": "Category path", "origin": "Origin", "domestic_or_imported": "Made", "status": "Status", "permit_number": "Permit number",
-		"barcode_value": "Main barcode", "approval_date_from": "Approved from", "approval_date_to": "Approved until", "abv_min": "ABV from, %", "abv_max": "ABV to, %",
-		"volume_min": "Contents from", "volume_max": "Contents to", "volume_unit": "Unit of the contents",
-		"page": "Page", "per_page": "Labels on a page", "cursor": "Place in the list", wholeAddress: "The address",
+	if f, ok := cola.FilterOf(name); ok {
+		return f.Label
 	}
+	labels := map[string]string{"page": "Page", "per_page": "Labels on a page", "cursor": "Place in the list", wholeAddress: "The address"}
 	return cmp.Or(labels[name], name)
 }
 
-// exploreHint says what a field takes where its name does not.
-func exploreHint(name string) string {
-	hints := map[string]string{
-		"q":                    `Every word must match; "words in quotes" stand together, and oak* finds what begins with oak.`,
-		"derived_subcategory":  "Such as Wine > Red Wine; with all that is within.",
-		"origin":               "A country or state: france, french, Kentucky.",
-		"domestic_or_imported": "In the United States or abroad.",
-		"permit_number":        "The whole number.",
-		"barcode_value":        "The whole number; spaces do not matter.",
+// Checks returns the fields with boxes to check.
+func (f exploreForm) Checks() []exploreField { return f.fields(true) }
+
+// Fields returns the other fields, except q.
+func (f exploreForm) Fields() []exploreField { return f.fields(false) }
+
+func (f exploreForm) fields(checks bool) (fields []exploreField) {
+	for _, c := range cola.Filters() {
+		if c.Param != "" && c.Param != "q" && (c.Kind == cola.ListFilter) == checks {
+			fields = append(fields, f.Field(c.Param))
+		}
 	}
-	return hints[name]
+	return fields
 }
 
 // Field returns a field with what was filled in.
 func (f exploreForm) Field(name string) exploreField {
-	one := exploreField{Name: name, Label: exploreLabel(name), Hint: exploreHint(name), Kind: "text", Most: 200, Problems: f.Problems[name]}
+	filter, ok := cola.FilterOf(name)
+	if !ok {
+		return exploreField{Name: name}
+	}
+	one := exploreField{Name: name, Label: filter.Label, Hint: filter.Hint, Kind: "text", Most: 200, Problems: f.Problems[name]}
 	sent := f.values[name]
 	one.Value = strings.ToValidUTF8(strings.Join(sent, " "), "\uFFFD")
-	if slices.Contains(exploreDates(), name) {
-		// A browser leaves out what is no date from a field for one, so that nobody would see what was wrong.
+	switch filter.Kind {
+	case cola.DateFilter:
+		// A date field would drop a value that is not a date, and hide what is wrong.
 		if _, err := cola.ParseDate(one.Value); err == nil || one.Value == "" {
 			one.Kind = "date"
 		}
+	case cola.MinFilter, cola.MaxFilter:
+		one.Kind = "number"
+	case cola.ChoiceFilter:
+		one.Kind = "choice"
+	case cola.UnitFilter:
+		one.Kind = "unit"
 	}
-	for _, word := range exploreChoices()[name] {
+	for _, word := range filter.Words {
 		one.Options = append(one.Options, option{Value: word, Label: word, Chosen: slices.ContainsFunc(sent, func(s string) bool { return hasWord(s, word) })})
 	}
 	return one
@@ -250,7 +243,8 @@ func hasWord(value, word string) bool {
 func (f exploreForm) Told() []formProblem {
 	var told []formProblem
 	for name, messages := range f.Problems {
-		told = append(told, formProblem{name, exploreLabel(name), messages, isExploreField(name)})
+		_, field := cola.FilterOf(name)
+		told = append(told, formProblem{name, exploreLabel(name), messages, field})
 	}
 	slices.SortFunc(told, func(a, b formProblem) int {
 		if a.Field != b.Field {

@@ -155,44 +155,14 @@ func chipsOf(p cola.SearchParams) []filterChip {
 	values := queryOf(p)
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
 		for _, value := range values[f.Name] {
-			if f.Name == "volume_unit" {
-				continue // said with the bounds
+			asked, ok := p.Asked(f.Name, shortened(plainText(value), shownName))
+			if !ok || asked.Kind == cola.UnitFilter { // the bounds have the unit
+				continue
 			}
-			chips = append(chips, filterChip{chipWords(p, f.Name, shortened(plainText(value), shownName)), exploreAddress(lessOf(values, f.Name, value))})
+			chips = append(chips, filterChip{asked.String(), exploreAddress(lessOf(values, f.Name, value))})
 		}
 	}
 	return chips
-}
-
-// chipWords says in words what a filter asks for.
-func chipWords(p cola.SearchParams, name, value string) string {
-	switch name {
-	case "q":
-		return "“" + value + "”"
-	case "origin":
-		return "origin " + value
-	case "brand_name":
-		return "brand has “" + value + "”"
-	case "permit_number":
-		return "permit " + value
-	case "barcode_value":
-		return "main barcode " + value
-	case "approval_date_from":
-		return "approved from " + value
-	case "approval_date_to":
-		return "approved until " + value
-	case "abv_min":
-		return "at least " + value + " % ABV"
-	case "abv_max":
-		return "at most " + value + " % ABV"
-	case "volume_min":
-		return "at least " + value + " " + p.VolumeUnit
-	case "volume_max":
-		return "at most " + value + " " + p.VolumeUnit
-	case "category":
-		return "category " + value
-	}
-	return value
 }
 
 // lessOf returns the parameters without one value. The unit of volumes goes with the last of them.
@@ -230,21 +200,14 @@ type facetLink struct {
 }
 
 func facetTitle(name string) string {
-	switch name {
-	case cola.FacetProductType:
-		return "Product type"
-	case cola.FacetStatus:
-		return "Status"
-	case cola.FacetCategory:
-		return "Category"
-	case cola.FacetOrigin:
-		return "Origin"
-	case cola.FacetContainer:
-		return "Container"
-	case cola.FacetYear:
+	if name == cola.FacetYear {
 		return "Year of approval"
 	}
-	return name
+	f, ok := cola.FilterOf(name)
+	if !ok {
+		return name
+	}
+	return strings.ToUpper(f.Noun[:1]) + f.Noun[1:]
 }
 
 // facetGroups prepares the facets that have values.

@@ -56,15 +56,15 @@ func (v *visit) explainSearch() error {
 
 // soughtText says what a filter looks for.
 func soughtText(f cola.FilterFinding) string {
-	text := legible(plainValue(f.Sought))
-	switch f.Filter {
-	case "abv_min", "volume_min":
-		return "at least " + text
-	case "abv_max", "volume_max":
-		return "at most " + text
-	}
 	if f.Sought == true {
 		return "any such label"
+	}
+	text := legible(plainValue(f.Sought))
+	switch filter, _, _ := cola.SavedFilter(f.Filter); filter.Kind {
+	case cola.MinFilter:
+		return "at least " + text
+	case cola.MaxFilter:
+		return "at most " + text
 	}
 	return text
 }

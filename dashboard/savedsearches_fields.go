@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,35 +16,52 @@ type searchField struct {
 	Mode              string // of the keyboard that a phone shows
 	List              string // id of the list of words that it may have
 	Most              int    // characters that it takes
+	Chosen            bool   // it is chosen from Options
 
 	Value    string
 	Problems []string
 	Options  []option // of a field that is chosen from
 }
 
-// searchTexts are the fields that a text is typed into. They are named as the API names them, but for the two that make up schedule.day.
-var searchTexts = map[string]searchField{
-	"name":                       {Label: "Name", Hint: "What you recognise the search by, in messages too.", Most: 200},
-	"filters.query":              {Label: "Words", Hint: "All of them occur in brand, product, class, permit or applicant. “In quotes” they stand side by side; oak* finds oaken.", Most: 200},
-	"filters.brand_name":         {Label: "Brand name contains", Most: 200},
-	"filters.derived_category":   {Label: "Category path", Hint: "Such as Wine > Red Wine; what is below it is found, too.", List: "categories", Most: 200},
-	"filters.country":            {Label: "Country of origin", Hint: "Its name or adjective: France, french.", List: "origins", Most: 200},
-	"filters.us_state":           {Label: "US state of origin", Hint: "Its name or two letters.", Most: 200},
-	"filters.applicant_us_state": {Label: "US state of the applicant", Hint: "Its name or two letters.", Most: 200},
-	"filters.permit_number_text": {Label: "Permit number contains", Hint: "Such as CA-W.", Most: 200},
-	"filters.abv_min":            {Label: "Alcohol at least, %", Mode: "decimal"},
-	"filters.abv_max":            {Label: "Alcohol at most, %", Mode: "decimal"},
-	"filters.volume_min":         {Label: "Contents at least", Mode: "decimal"},
-	"filters.volume_max":         {Label: "Contents at most", Mode: "decimal"},
-	"filters.barcode_value":      {Label: "Barcode", Hint: "The main one; digits, with spaces or hyphens if you like.", Mode: "numeric", Most: 200},
-	"schedule.monthday":          {Label: "Day of the month", Hint: "1 to 28; 1 when empty.", Mode: "numeric"},
+// otherFields are the fields that are not filters. They are named as the API names them, except for the two that make up
+// schedule.day.
+var otherFields = map[string]searchField{
+	"name":              {Label: "Name", Hint: "How you recognize the search, also in messages.", Most: 200},
+	"schedule.monthday": {Label: "Day of the month", Hint: "1 to 28. The default is 1.", Mode: "numeric"},
+	"schedule.weekday":  {Label: "Day of the week"},
+	"schedule.cadence":  {Label: "Schedule"},
+	"schedule.active":   {Label: "Active"},
+	"schedule":          {Label: "Schedule"},
+	"filters":           {Label: "Filters"},
 }
 
-// otherLabels name the fields that are chosen from.
-var otherLabels = map[string]string{
-	"filters.volume_unit": "Unit", "filters.application_status": "Status", "schedule.cadence": "Runs by itself", "schedule.weekday": "Day of the week",
-	"schedule.active": "Active", "filters": "Filters", "schedule": "Schedule",
+// fieldOf returns the empty field of a name; ok is false if there is none.
+func fieldOf(name string) (field searchField, ok bool) {
+	if field, ok = otherFields[name]; ok {
+		field.Name = name
+		return field, true
+	}
+	bare := strings.TrimPrefix(name, "filters.")
+	f, word, ok := cola.SavedFilter(bare)
+	if !ok || bare == name {
+		return searchField{Name: name}, false
+	}
+	field = searchField{Name: name, Label: f.Label, Hint: f.Hint}
+	switch {
+	case word != "":
+		field.Label = word
+	case f.Kind == cola.MinFilter || f.Kind == cola.MaxFilter:
+		field.Mode = "decimal"
+	case f.Kind == cola.ChoiceFilter || f.Kind == cola.UnitFilter:
+		field.Chosen = true
+	default:
+		field.Most, field.List = 200, wordLists[bare]
+	}
+	return field, true
 }
+
+// wordLists are the lists of words that labels have, by field.
+var wordLists = map[string]string{"derived_category": "categories", "country": "origins"}
 
 // ID is the id of the field in the page.
 func (f searchField) ID() string { return fieldID(f.Name) }
@@ -77,12 +95,13 @@ type boxGroup struct {
 	Boxes  []searchBox
 }
 
-// boxNames are the boxes of the form by group, with their labels.
-var boxNames = map[string][][2]string{
-	"Kind":         {{"type_wine", "Wine"}, {"type_malt_beverage", "Malt beverages"}, {"type_distilled_spirit", "Distilled spirits"}},
-	"Category":     {{"derived_beer", "Beer"}, {"derived_wine", "Wine"}, {"derived_liquor", "Liquor"}},
-	"Made in":      {{"origin_domestic", "the United States"}, {"origin_imported", "other countries"}},
-	"Container is": {{"container_bottle", "bottle"}, {"container_can", "can"}, {"container_keg", "keg"}, {"container_box", "box"}, {"container_cask", "cask"}, {"container_pouch", "pouch"}, {"container_pod", "pod"}, {"container_carton", "carton"}, {"container_bag", "bag"}, {"container_jug", "jug"}},
+// formSection is the filters of one section of the form.
+type formSection struct {
+	Title  string
+	Folded bool // it can be folded, and is unless it has values or problems
+	Open   bool
+	Groups []boxGroup
+	Fields []searchField
 }
 
 // told is one thing that is wrong with a form.
@@ -112,59 +131,59 @@ func (f *searchForm) Text(name string) string {
 // Is reports whether a field has a value.
 func (f *searchForm) Is(name, value string) bool { return f.Typed.Get(name) == value }
 
-// Field returns a field that a text is typed into.
+// Field returns a field with what was typed.
 func (f *searchForm) Field(name string) searchField {
-	field := searchTexts[name]
-	field.Name, field.Value, field.Problems = name, f.Text(name), f.Problems[name]
-	return field
-}
-
-// Choice returns a field that is chosen from.
-func (f *searchForm) Choice(name string) searchField {
-	field := searchField{Name: name, Label: otherLabels[name], Value: f.Text(name), Problems: f.Problems[name]}
-	switch name {
-	case "filters.volume_unit":
-		field.Options = append([]option{{Label: "choose"}}, optionsOf(field.Value, cola.VolumeUnits()...)...)
-	case "filters.application_status":
-		field.Options = append([]option{{Label: "any"}}, optionsOf(field.Value, cola.Statuses()...)...)
-	case "schedule.weekday":
+	field, _ := fieldOf(name)
+	field.Value, field.Problems = f.Text(name), f.Problems[name]
+	filter, _, ok := cola.SavedFilter(strings.TrimPrefix(name, "filters."))
+	switch {
+	case name == "schedule.weekday":
 		for day := range 7 {
 			value := strconv.Itoa((day + 1) % 7) // from Monday on
 			field.Options = append(field.Options, option{Value: value, Label: time.Weekday((day + 1) % 7).String(), Chosen: value == field.Value})
 		}
+	case ok && field.Chosen:
+		none := map[bool]string{true: "choose", false: "any"}[filter.Kind == cola.UnitFilter]
+		field.Options = append([]option{{Label: none}}, optionsOf(field.Value, filter.Words...)...)
 	}
 	return field
 }
 
-// Group returns the boxes of a group.
-func (f *searchForm) Group(legend string) boxGroup {
-	g := boxGroup{Legend: legend}
-	for _, box := range boxNames[legend] {
-		name := "filters." + box[0]
-		g.Boxes = append(g.Boxes, searchBox{name, box[1], f.Is(name, "true")})
+// Sections returns the fields of all filters.
+func (f *searchForm) Sections() (sections []formSection) {
+	at := map[string]int{}
+	for _, c := range cola.Filters() {
+		if c.Saved == nil {
+			continue
+		}
+		n, ok := at[c.Section]
+		if !ok {
+			n, at[c.Section] = len(sections), len(sections)
+			sections = append(sections, formSection{Title: c.Section, Folded: n > 1})
+		}
+		s := &sections[n]
+		if len(c.Saved) == 1 {
+			s.Fields = append(s.Fields, f.Field("filters."+c.Saved[0]))
+		} else {
+			s.Groups = append(s.Groups, f.group(c))
+		}
+		s.Open = s.Open || f.has(c)
+	}
+	return sections
+}
+
+// group returns the boxes of a filter.
+func (f *searchForm) group(c cola.Filter) boxGroup {
+	g := boxGroup{Legend: c.Label}
+	for i, name := range c.Saved {
+		g.Boxes = append(g.Boxes, searchBox{"filters." + name, c.Words[i], f.Is("filters."+name, "true")})
 	}
 	return g
 }
 
-// Opens reports whether something is typed into one of some fields, or wrong with it. A name that ends with an underscore means all that begin so.
-func (f *searchForm) Opens(names ...string) bool {
-	set := func(field string) bool {
-		for _, name := range names {
-			if field == "filters."+name || strings.HasSuffix(name, "_") && strings.HasPrefix(field, "filters."+name) {
-				return true
-			}
-		}
-		return false
-	}
-	for field, values := range f.Typed {
-		if set(field) && strings.Join(values, "") != "" {
-			return true
-		}
-	}
-	for field := range f.Problems {
-		if set(field) {
-			return true
-		}
-	}
-	return false
+// has reports whether something is typed into a field of a filter, or wrong with it.
+func (f *searchForm) has(c cola.Filter) bool {
+	return slices.ContainsFunc(c.Saved, func(name string) bool {
+		return strings.Join(f.Typed["filters."+name], "") != "" || f.Problems["filters."+name] != nil
+	})
 }

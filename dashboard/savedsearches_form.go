@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -293,17 +294,7 @@ func (v *visit) formCall(f *searchForm, filters cola.SavedSearchFilters) *apiCal
 // typedOf fills the form with a search.
 func typedOf(s cola.SavedSearch) url.Values {
 	typed := url.Values{"name": {s.Name}}
-	for _, part := range s.Filters.Parts() {
-		typed.Set("filters."+part.Filter, plainValue(part.Sought))
-	}
-	for name, on := range map[string]bool{"origin_domestic": s.Filters.OriginDomestic.V, "origin_imported": s.Filters.OriginImported.V} {
-		if on { // both together are no part
-			typed.Set("filters."+name, "true")
-		}
-	}
-	if s.Filters.VolumeUnit != "" {
-		typed.Set("filters.volume_unit", s.Filters.VolumeUnit)
-	}
+	fillFilters(typed, s.Filters)
 	if plan := s.Schedule; plan != nil {
 		typed.Set("schedule.cadence", plan.Cadence)
 		typed.Set("schedule.active", strconv.FormatBool(plan.Active))
@@ -315,6 +306,27 @@ func typedOf(s cola.SavedSearch) url.Values {
 		}
 	}
 	return typed
+}
+
+// fillFilters sets the fields of filters that are given.
+func fillFilters(typed url.Values, f cola.SavedSearchFilters) {
+	all := reflect.ValueOf(f)
+	for _, field := range cola.FieldsOf[cola.SavedSearchFilters]() {
+		switch value := all.FieldByIndex(field.Index).Interface().(type) {
+		case string:
+			if value != "" {
+				typed.Set("filters."+field.Name, value)
+			}
+		case cola.Opt[float64]:
+			if value.OK {
+				typed.Set("filters."+field.Name, decimalOf(value.V))
+			}
+		case cola.Opt[bool]:
+			if value.V {
+				typed.Set("filters."+field.Name, "true")
+			}
+		}
+	}
 }
 
 // plainValue writes the value of a filter as people type it.

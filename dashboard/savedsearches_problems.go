@@ -99,10 +99,7 @@ func tellAll(problems map[string][]string, label func(name string) (string, bool
 // Told lists what is wrong with the fields of the form.
 func (f *searchForm) Told() []told {
 	return tellAll(f.Problems, func(name string) (string, bool) {
-		if field, ok := searchTexts[name]; ok {
-			return field.Label, true
-		}
-		words, ok := otherLabels[name]
-		return words, ok && name != "filters" && name != "schedule"
+		field, ok := fieldOf(name)
+		return field.Label, ok && name != "filters" && name != "schedule"
 	})
 }

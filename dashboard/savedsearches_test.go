@@ -61,9 +61,9 @@ func TestSavedSearchIsMade(t *testing.T) {
 	s.get("/saved-searches").shows(t, http.StatusOK, "No saved search yet", "0 of 10", "/saved-searches/new")
 	s.get("/saved-searches/new").shows(t, http.StatusOK, "New saved search", "Fill in what to look for")
 	path := s.mustSaved(typedSearch("filters.abv_min", "12", "schedule.cadence", "weekly", "schedule.weekday", "1"))
-	s.get(path).shows(t, http.StatusOK, "Saved. It runs every Monday, first on 23 November, 06:00 UTC.", "All wine", "active", "at least 12 % alcohol", "It has not run yet", ann)
+	s.get(path).shows(t, http.StatusOK, "Saved. It runs every Monday, first on 23 November, 06:00 UTC.", "All wine", "active", "ABV at least, %</dt>", "It has not run yet", ann)
 	s.get(path).lacks(t, "Saved. It runs")
-	s.get("/saved-searches").shows(t, http.StatusOK, path, "All wine", "wine · at least 12 % alcohol", "every Monday", "1 of 10", "curl", "/api/v1/saved-searches'")
+	s.get("/saved-searches").shows(t, http.StatusOK, path, "All wine", "wine · at least 12% ABV", "every Monday", "1 of 10", "curl", "/api/v1/saved-searches'")
 	for _, form := range []url.Values{
 		typedSearch("name", "Kept", "schedule.cadence", ""), typedSearch("name", "Later", "schedule.cadence", "monthly", "schedule.monthday", "3", "schedule.active", ""),
 	} {
@@ -160,7 +160,7 @@ func TestSearchIsChanged(t *testing.T) {
 		t.Errorf("leads to %s", next)
 	}
 	page := s.get(path)
-	page.shows(t, http.StatusOK, "Gins", "“gin”", "every day", "paused")
+	page.shows(t, http.StatusOK, "Gins", ">gin<", "every day", "paused")
 	page.lacks(t, "oak", "at least 12", "liters")
 	s.post(path+"/edit", url.Values{"name": {""}, "filters.query": {"gin"}}).shows(t, http.StatusBadRequest, "A name to recognise the search by is required")
 	s.post(path+"/edit", url.Values{"name": {"Gins"}, "filters.query": {"gin"}}).leads(t)
@@ -230,7 +230,7 @@ func TestRunsOfASearch(t *testing.T) {
 
 	shown := found[:min(len(found), cola.DefaultPerPage)]
 	page = s.get(fmt.Sprint(path, "/runs/", run.ID, "/labels"))
-	page.shows(t, http.StatusOK, plural(run.MatchCount, "new label", "new labels"), "strength", "/matches'", plural(len(shown), "list record", "list records"))
+	page.shows(t, http.StatusOK, plural(run.MatchCount, "new label", "new labels"), "ABV", "/matches'", plural(len(shown), "list record", "list records"))
 	page.wellMade(t)
 	for _, l := range shown {
 		page.shows(t, http.StatusOK, l.TTBID.String(), l.Label.BrandName, string(l.Label.ApplicationStatus))
@@ -422,7 +422,7 @@ func TestWhyALabelIsFound(t *testing.T) {
 	page.shows(t, http.StatusOK, fmt.Sprintf("Run %d found it.", run.ID), "at most 99", "not met", "This cost a list record; "+count(left)+" are left this month.", "/explain/"+found[0].TTBID.String())
 	page.wellMade(t)
 	s.post(path+"/edit", typedSearch("filters.brand_name", "zzzz")).leads(t)
-	s.get(path+"/explain?ttb_id="+found[0].TTBID.String()).shows(t, http.StatusOK, "it does not meet brand.")
+	s.get(path+"/explain?ttb_id="+found[0].TTBID.String()).shows(t, http.StatusOK, "it does not meet brand name.")
 	for _, none := range []string{"1", "x", "99999999999999", "%00", "<script>"} {
 		if a := s.get(path + "/explain?ttb_id=" + none); a.StatusCode != http.StatusNotFound || strings.Contains(a.body, "<script>") {
 			t.Errorf("%s: %d\n%s", none, a.StatusCode, a.body)

@@ -30,12 +30,13 @@ func (s *Service) Explore(ctx context.Context, c cola.Caller, p cola.SearchParam
 		return Explored{}, state, err
 	}
 	begun := time.Now()
-	facets, err := view.Facets(p, s.now())
+	facets, err := p.FacetSearch(s.now())
 	if err != nil {
 		return Explored{}, state, fmt.Errorf("count facets of a search that was made: %w", err)
 	}
+	counted := view.Facets(facets)
 	s.metrics.searched(facetCounts, begun)
-	return Explored{ColaPage: page, Facets: facets, Images: s.mainImages(ctx, page.Colas)}, state, nil
+	return Explored{ColaPage: page, Facets: counted, Images: s.mainImages(ctx, page.Colas)}, state, nil
 }
 
 // mainImages returns the addresses of the main images of labels, as far as they can be read in time.

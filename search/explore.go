@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -18,38 +17,23 @@ const (
 )
 
 // Facets counts what a search finds by the values of every facet. The count of a value is the total of the search that
-// cola.SearchParams.Choose makes with it, as of now, default date window and transitions of categories included. Values with the most
-// labels come first, but statuses in the order of cola.Statuses and years newest first. The error is what is wrong with the parameters.
-func (v *View) Facets(p cola.SearchParams, now time.Time) ([]cola.Facet, error) {
-	s, err := p.Normalize(now)
-	if err != nil {
-		return nil, err
-	}
-	e := &explorer{view: v, params: p, now: now, query: s.Query, bases: map[chosenFacet]*facetBase{}}
-	for _, ask := range []struct {
-		facet  string
-		values []string // of which any stands for the others, but for statuses, which decide on the dates
-	}{
-		{cola.FacetProductType, cola.ProductTypes()[:1]}, {cola.FacetStatus, cola.Statuses()}, {cola.FacetCategory, cola.CategoryRoots()[:1]},
-		{cola.FacetOrigin, []string{"FRANCE"}}, {cola.FacetContainer, cola.ContainerTypes()[:1]}, {cola.FacetYear, []string{"2000"}},
-	} {
-		for _, value := range ask.values {
-			if err := e.ask(ask.facet, value); err != nil {
-				return nil, err
-			}
-		}
+// cola.SearchParams.Choose makes with it, including the default date window and transitions of categories. Values with the most
+// labels come first, but statuses in the order of cola.Statuses and years newest first.
+func (v *View) Facets(s cola.FacetSearch) []cola.Facet {
+	e := &explorer{view: v, params: s.Params, query: s.Query, bases: map[chosenFacet]*facetBase{}}
+	for _, q := range s.Queries {
+		e.ask(q)
 	}
 	for _, b := range e.counted {
 		v.count(&b.query, &b.facetCounts, &b.asText)
 	}
-	return e.facets(), nil
+	return e.facets()
 }
 
 // explorer works out the facets of one search.
 type explorer struct {
 	view    *View
 	params  cola.SearchParams
-	now     time.Time
 	query   cola.Query // what the search asks for
 	counted []*facetBase
 	bases   map[chosenFacet]*facetBase
@@ -73,38 +57,18 @@ func (b *facetBase) label(f int, value string) int {
 	return found(b.values[f][facetKey(value)], b.asText.values[f][facetKey(value)])
 }
 
-// ask has a facet counted, as it is when a value of it is chosen. Facets with the same base are counted together.
-func (e *explorer) ask(facet, value string) error {
-	s, err := e.params.Choose(facet, value).Normalize(e.now)
-	if err != nil {
-		return err
-	}
-	base := &facetBase{query: s.Query}
-	key := chosenFacet{facet: facet}
-	switch facet {
-	case cola.FacetProductType:
-		base.query.ProductTypes = nil
-	case cola.FacetStatus:
-		base.query.Status, key.status = "", value
-	case cola.FacetCategory:
-		base.query.CategoryPath = ""
-	case cola.FacetOrigin:
-		base.query.OriginNames = nil
-	case cola.FacetContainer:
-		base.query.Containers = nil
-	case cola.FacetYear:
-		base.query.From, base.query.To = 0, 0
-	}
+// ask has a facet counted. Facets with the same query are counted together.
+func (e *explorer) ask(q cola.FacetQuery) {
+	base := &facetBase{query: q.Query}
 	same := func(b *facetBase) bool { return reflect.DeepEqual(b.query, base.query) }
 	if i := slices.IndexFunc(e.counted, same); i >= 0 {
 		base = e.counted[i]
 	} else {
 		e.counted = append(e.counted, base)
 	}
-	base.want(facet)
-	base.asText.want(facet)
-	e.bases[key] = base
-	return nil
+	base.want(q.Facet)
+	base.asText.want(q.Facet)
+	e.bases[chosenFacet{q.Facet, q.Status}] = base
 }
 
 // want has a facet counted.
@@ -223,8 +187,7 @@ func (e *explorer) categories(counts map[string]*pathCount) cola.Facet {
 // leadsTo reports whether a search for a path is one for the folded path. It is none where the path is a former one, as transitions that go
 // around in a circle leave some, or where no parameter can hold it.
 func (e *explorer) leadsTo(path, folded string) bool {
-	s, err := cola.SearchParams{DerivedSubcategory: path}.Normalize(e.now)
-	return err == nil && cola.FoldPath(cola.ResolveCategory(s.CategoryPath, e.view.aliases)) == folded
+	return cola.AcceptsText(path) && cola.FoldPath(cola.ResolveCategory(cola.SettlePath(path), e.view.aliases)) == folded
 }
 
 // origins returns the origins with the most labels, and the one that is chosen. Each counts what is found when it is asked for: a country has
@@ -248,11 +211,11 @@ func (e *explorer) origins(b *facetBase) cola.Facet {
 	}
 	var chosen []cola.FacetValue
 	for name := range names {
-		s, err := cola.SearchParams{Origin: name}.Normalize(e.now)
-		if err != nil || s.OriginNames == nil || !slices.Contains(s.OriginNames, name) {
+		places := cola.OriginNames(strings.TrimSpace(name))
+		if !cola.AcceptsText(name) || !slices.Contains(places, name) {
 			continue // no parameter can mean it
 		}
-		v := cola.FacetValue{Value: name, Count: count(s.OriginNames), Chosen: slices.Equal(s.OriginNames, e.query.OriginNames)}
+		v := cola.FacetValue{Value: name, Count: count(places), Chosen: slices.Equal(places, e.query.OriginNames)}
 		if v.Chosen {
 			chosen = append(chosen, v)
 		} else {

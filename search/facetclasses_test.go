@@ -11,11 +11,11 @@ func facets(edit func(p *cola.SearchParams, i int)) func(*View, int) int {
 	return func(v *View, i int) (values int) {
 		p := cola.SearchParams{ApprovalDateFrom: 1}
 		edit(&p, i)
-		found, err := v.Facets(p, cola.NewDate(2026, 11, 20).Time())
+		s, err := p.FacetSearch(cola.NewDate(2026, 11, 20).Time())
 		if err != nil {
 			panic(err)
 		}
-		for _, f := range found {
+		for _, f := range v.Facets(s) {
 			values += len(f.Values) + f.More
 		}
 		return values

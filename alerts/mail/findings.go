@@ -85,7 +85,7 @@ func window(r cola.SavedSearchRun) string {
 // labelOf says a label in words.
 func labelOf(l store.MatchedLabel) found {
 	c := l.Label
-	f := found{TTBID: c.TTBID.String(), Late: l.Match.Late, Met: met(l.Match.Met)}
+	f := found{TTBID: c.TTBID.String(), Late: l.Match.Late, Met: strings.Join(l.Match.Met.Words(), ", ")}
 	f.Name = plain(c.BrandName, mostOfField)
 	if product := plain(string(c.ProductName), mostOfField); product != "" {
 		f.Name = strings.TrimPrefix(f.Name+" – "+product, " – ")

@@ -2,7 +2,6 @@ package mail
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -68,28 +67,4 @@ func days(from, to cola.Date) string {
 		return fmt.Sprintf("from %s to %s", a.Format("2 January"), day(to))
 	}
 	return fmt.Sprintf("from %d to %s", a.Day(), day(to))
-}
-
-// filterWords are filters in words, where their names do not do. An empty one is said with another.
-var filterWords = map[string]string{
-	"query": "words", "type_malt_beverage": "malt beverage", "type_wine": "wine", "type_distilled_spirit": "distilled spirits",
-	"derived_beer": "category beer", "derived_wine": "category wine", "derived_liquor": "category liquor", "derived_category": "category",
-	"origin_domestic": "domestic", "origin_imported": "imported", "us_state": "state of origin", "country": "country of origin",
-	"barcode_value": "barcode", "application_status": "status", "permit_number_text": "permit number", "applicant_us_state": "state of the applicant",
-	"abv_min": "alcohol", "abv_max": "alcohol", "volume_min": "volume", "volume_max": "volume", "volume_unit": "",
-}
-
-// met writes which filters a label met.
-func met(s cola.FilterSet) string {
-	var words []string
-	for _, name := range s.Names() {
-		word, known := filterWords[name]
-		if !known {
-			word = strings.ReplaceAll(strings.TrimPrefix(name, "container_"), "_", " ")
-		}
-		if word != "" && !slices.Contains(words, word) {
-			words = append(words, word)
-		}
-	}
-	return strings.Join(words, ", ")
 }

@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -37,24 +36,5 @@ func TestPlain(t *testing.T) {
 		if got := plain(text, 6); got != want {
 			t.Errorf("%q is written %q, want %q", text, got, want)
 		}
-	}
-}
-
-// TestMet: every filter there is has words, and what says the same is said once.
-func TestMet(t *testing.T) {
-	for _, name := range cola.FilterNames() {
-		words := met(cola.FilterSetOf(name))
-		if name == "volume_unit" {
-			if words != "" {
-				t.Errorf("a unit alone is met: %q", words)
-			}
-			continue
-		}
-		if words == "" || strings.ContainsAny(words, "_,") {
-			t.Errorf("%s is written %q", name, words)
-		}
-	}
-	if got := met(cola.FilterSetOf("brand_name", "abv_min", "abv_max", "volume_unit", "volume_max", "container_keg")); got != "brand name, alcohol, volume, keg" {
-		t.Errorf("met: %q", got)
 	}
 }

@@ -1,0 +1,135 @@
+package cola
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// setExample sets a field of parameters or saved filters to the example in its tag.
+func setExample[T any](t *testing.T, s *T, name string) {
+	t.Helper()
+	field := reflect.TypeFor[T]().FieldByIndex(FieldsOf[T]()[FieldIndex[T](name)].Index)
+	example := field.Tag.Get("example")
+	switch at := reflect.ValueOf(s).Elem().FieldByIndex(field.Index).Addr().Interface().(type) {
+	case *string:
+		*at = example
+	case *[]string:
+		*at = strings.Split(example, ",")
+	case *Opt[bool]:
+		*at = Some(true)
+	case *Opt[float64]:
+		v, err := strconv.ParseFloat(example, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*at = Some(v)
+	case *Date:
+		d, err := ParseDate(example)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*at = d
+	default:
+		t.Fatalf("no example for a field of %T", at)
+	}
+}
+
+// TestEverySearchParamIsAFilter checks that each parameter of a search changes the query and the fingerprint of cursors, and that
+// people can read it.
+func TestEverySearchParamIsAFilter(t *testing.T) {
+	for _, field := range FieldsOf[SearchParams]() {
+		if slices.Contains([]string{"page", "per_page", "cursor"}, field.Name) {
+			continue
+		}
+		base := SearchParams{VolumeUnit: "liters"}
+		if field.Name == "volume_unit" {
+			base.VolumeMin = Some(1.0)
+		}
+		p := base
+		setExample(t, &p, field.Name)
+		before, after := mustNormalize(t, base), mustNormalize(t, p)
+		if cmp.Equal(before.Query, after.Query) {
+			t.Errorf("%s does not change the query", field.Name)
+		}
+		if before.Fingerprint == after.Fingerprint {
+			t.Errorf("%s does not change the fingerprint", field.Name)
+		}
+		f, ok := FilterOf(field.Name)
+		if !ok || f.Label == "" || f.Noun == "" || !strings.Contains(f.Phrase, "%s") {
+			t.Errorf("%s has no words: %+v", field.Name, f)
+		}
+	}
+}
+
+// TestEverySavedFilterIsAFilter checks that each filter of a saved search changes its query, is a part of it, and that people can
+// read it.
+func TestEverySavedFilterIsAFilter(t *testing.T) {
+	var names []string
+	for _, f := range Filters() {
+		names = append(names, f.Saved...)
+		if len(f.Saved) > 1 && len(f.Saved) != len(f.Words) {
+			t.Errorf("%d booleans stand for %d words of %s", len(f.Saved), len(f.Words), f.Noun)
+		}
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff(slices.Sorted(slices.Values(FilterNames())), names); diff != "" {
+		t.Errorf("names of the bits and of the table (-bits +table):\n%s", diff)
+	}
+	for _, field := range FieldsOf[SavedSearchFilters]() {
+		base := SavedSearchFilters{VolumeUnit: "liters"}
+		f, _, ok := SavedFilter(field.Name)
+		if !ok {
+			t.Errorf("%s is not a filter", field.Name)
+			continue
+		}
+		if f.Kind == UnitFilter {
+			base.VolumeMin = Some(1.0)
+		}
+		s := base
+		setExample(t, &s, field.Name)
+		if cmp.Equal(base.AsQuery(), s.AsQuery()) {
+			t.Errorf("%s does not change the query", field.Name)
+		}
+		if f.Kind == UnitFilter {
+			continue
+		}
+		if parts := s.Parts(); len(parts) != 1 || parts[0].Filter != field.Name || parts[0].Alone != s && !f.measured && parts[0].Alone.VolumeUnit != "" {
+			t.Errorf("%s has the parts %+v", field.Name, parts)
+		}
+		if asked := s.Asked(); len(asked) != 1 || asked[0].Label == "" || strings.TrimSpace(asked[0].Value) == "" || strings.Contains(asked[0].String(), "%s") || f.Section == "" {
+			t.Errorf("%s asks for %+v", field.Name, asked)
+		}
+		if words := FilterSetOf(field.Name).Words(); len(words) != 1 || words[0] == "" || strings.ContainsAny(words[0], "_,%") {
+			t.Errorf("%s is called %q", field.Name, words)
+		}
+	}
+}
+
+func TestFilterSetWords(t *testing.T) {
+	set := FilterSetOf("brand_name", "abv_min", "abv_max", "volume_unit", "volume_max", "container_keg", "derived_wine", "origin_imported")
+	want := []string{"brand name", "category Wine", "imported", "ABV", "volume", "keg"}
+	if diff := cmp.Diff(want, set.Words()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestForSavedSearch checks which filters of a search a saved search takes over, and how.
+func TestForSavedSearch(t *testing.T) {
+	p := SearchParams{
+		Q: "oak", ProductType: []string{"WINE", "malt  beverage"}, Category: []string{"beer"}, Origin: "france", DomesticOrImported: " Imported",
+		Status: "APPROVED", PermitNumber: "CA-W-1", ABVMin: Some(12.0), VolumeMin: Some(1.0), VolumeUnit: "Liters", ContainerType: []string{"can"},
+		ApprovalDateFrom: 1,
+	}
+	want := SavedSearchFilters{
+		Query: "oak", TypeWine: Some(true), TypeMaltBeverage: Some(true), DerivedBeer: Some(true), Country: "france", OriginImported: Some(true),
+		ApplicationStatus: "approved", ABVMin: Some(12.0), VolumeMin: Some(1.0), VolumeUnit: "liters", ContainerCan: Some(true),
+	}
+	if diff := cmp.Diff(want, p.ForSavedSearch()); diff != "" {
+		t.Error(diff)
+	}
+}
