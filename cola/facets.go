@@ -1,7 +1,6 @@
 package cola
 
 import (
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,7 +158,7 @@ func (p SearchParams) FacetSearch(now time.Time) (FacetSearch, error) {
 			s, err = p.Choose(one.facet, value).Normalize(now)
 			q := FacetQuery{Facet: one.facet, Query: s.Query}
 			if f, ok := facetFilter(one.facet); ok {
-				reflect.ValueOf(&q.Query).Elem().FieldByIndex(f.queryIndex).SetZero()
+				f.Clear(&q.Query)
 			} else {
 				q.Query.From, q.Query.To = 0, 0
 			}

@@ -85,7 +85,7 @@ var filters = indexed([]Filter{
 	},
 	{
 		Section: "Place", Saved: []string{"us_state"}, Noun: "US state of origin", Phrase: "from %s",
-		Label: "US state of origin", Hint: "Its name or two letters.", settle: (*findings).stateWord,
+		Label: "US state of origin", Hint: "Its name or two letters.", field: "OriginNames", settle: (*findings).stateWord,
 		apply: func(q *Query, v filterValue) { q.narrowToStates(statesCalled(v.text)) },
 	},
 	{
@@ -272,6 +272,44 @@ func (p SearchParams) ForSavedSearch() (s SavedSearchFilters) {
 		f.save(&s, v)
 	}
 	return s
+}
+
+// Given reports whether a query has the filter's condition.
+func (f *Filter) Given(q *Query) bool {
+	return f.queryIndex != nil && !f.condition(q).IsZero()
+}
+
+// Clear removes the filter's condition from a query.
+func (f *Filter) Clear(q *Query) {
+	if f.queryIndex != nil {
+		f.condition(q).SetZero()
+	}
+}
+
+func (f *Filter) condition(q *Query) reflect.Value {
+	return reflect.ValueOf(q).Elem().FieldByIndex(f.queryIndex)
+}
+
+// Known returns variants of a query that together match the labels whose field is known, each label once. It returns nil for
+// filters that can't express that.
+func (f *Filter) Known(q Query) (variants []Query) {
+	var values []filterValue
+	switch f.Kind {
+	case ListFilter:
+		values = []filterValue{{words: f.Words}}
+	case ChoiceFilter:
+		for _, word := range f.Words {
+			values = append(values, filterValue{text: word})
+		}
+	case MinFilter:
+		values = []filterValue{{number: Some(0.0)}}
+	}
+	for _, v := range values {
+		variant := q
+		f.set(&variant, v)
+		variants = append(variants, variant)
+	}
+	return variants
 }
 
 // boolean reports whether saved searches have a boolean for each word.

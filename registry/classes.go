@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -67,9 +68,7 @@ func classOfText(text string) class {
 	return byText
 }
 
-// filtered reports whether a query narrows by anything but dates and names.
+// filtered reports whether a query has a filter other than dates.
 func filtered(q *cola.Query) bool {
-	lists := len(q.ProductTypes) + len(q.Categories) + len(q.OriginNames) + len(q.Containers)
-	words := len(q.CategoryPath) + len(q.Domestic) + len(q.Status) + len(q.AddressState)
-	return lists+words > 0 || q.ABVMin.OK || q.ABVMax.OK || q.VolumeMin.OK || q.VolumeMax.OK
+	return slices.ContainsFunc(cola.Filters(), func(f cola.Filter) bool { return f.Kind != cola.DateFilter && f.Given(q) })
 }

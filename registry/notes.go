@@ -50,69 +50,32 @@ func countOf(view *search.View, q cola.Query) int {
 	return view.Search(cola.ColaSearch{Query: q, Page: 1}).Total
 }
 
-// fieldFilter is a filter on a field that may be unknown: a label without a value never matches it.
-type fieldFilter struct {
-	field string
-	given func(q *cola.Query) bool
-	lift  func(q *cola.Query)   // removes the filter
-	known []func(q *cola.Query) // filters that together match every known value, each value once
-}
-
-func fieldFilters() []fieldFilter {
-	zero := cola.Some(0.0)
-	return []fieldFilter{
-		{
-			field: "ABV",
-			given: func(q *cola.Query) bool { return q.ABVMin.OK || q.ABVMax.OK },
-			lift:  func(q *cola.Query) { q.ABVMin, q.ABVMax = cola.Opt[float64]{}, cola.Opt[float64]{} },
-			known: []func(*cola.Query){func(q *cola.Query) { q.ABVMin = zero }},
-		},
-		{
-			field: "volume",
-			given: func(q *cola.Query) bool { return q.VolumeMin.OK || q.VolumeMax.OK },
-			lift:  func(q *cola.Query) { q.VolumeMin, q.VolumeMax = cola.Opt[float64]{}, cola.Opt[float64]{} },
-			known: []func(*cola.Query){func(q *cola.Query) { q.VolumeMin = zero }},
-		},
-		{
-			field: "container type",
-			given: func(q *cola.Query) bool { return len(q.Containers) > 0 },
-			lift:  func(q *cola.Query) { q.Containers = nil },
-			known: []func(*cola.Query){func(q *cola.Query) { q.Containers = cola.ContainerTypes() }},
-		},
-		{
-			field: "category",
-			given: func(q *cola.Query) bool { return len(q.Categories) > 0 || q.CategoryPath != "" },
-			lift:  func(q *cola.Query) { q.Categories, q.CategoryPath = nil, "" },
-			known: []func(*cola.Query){func(q *cola.Query) { q.Categories = cola.CategoryRoots() }},
-		},
-		{
-			field: "domestic_or_imported",
-			given: func(q *cola.Query) bool { return q.Domestic != "" },
-			lift:  func(q *cola.Query) { q.Domestic = "" },
-			known: []func(*cola.Query){
-				func(q *cola.Query) { q.Domestic = cola.Domestic },
-				func(q *cola.Query) { q.Domestic = cola.Imported },
-			},
-		},
-	}
-}
-
-// unknownFieldNotes returns a note for each filter that leaves out labels only because the field is unknown for them.
+// unknownFieldNotes returns a note for each field that is unknown for labels that match all other filters.
 func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
-	for _, f := range fieldFilters() {
-		if !f.given(&q) {
-			continue
+	var fields []string
+	for _, f := range cola.Filters() {
+		if f.Unknown && f.Given(&q) && !slices.Contains(fields, f.Noun) {
+			fields = append(fields, f.Noun)
 		}
-		lifted := q
-		f.lift(&lifted)
+	}
+	for _, field := range fields {
+		lifted, known := q, []cola.Query(nil)
+		for _, f := range cola.Filters() {
+			if f.Unknown && f.Noun == field {
+				f.Clear(&lifted)
+			}
+		}
+		for _, f := range cola.Filters() {
+			if f.Unknown && f.Noun == field && known == nil {
+				known = f.Known(lifted)
+			}
+		}
 		n := countOf(view, lifted)
-		for _, known := range f.known {
-			some := lifted
-			known(&some)
-			n -= countOf(view, some)
+		for _, k := range known {
+			n -= countOf(view, k)
 		}
 		if n > 0 {
-			notes = append(notes, fmt.Sprintf("%s every other filter, but the %s is unknown.", matching(n), f.field))
+			notes = append(notes, fmt.Sprintf("%s every other filter, but the %s is unknown.", matching(n), field))
 		}
 	}
 	return notes
