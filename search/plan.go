@@ -266,17 +266,15 @@ func (p *plan) within(paths ...string) {
 }
 
 func (p *plan) addRanges(q *query, _ int) {
-	p.between(&p.l.abv, q.ABVMin, q.ABVMax)
-	if !p.never {
-		p.between(&p.l.volume, q.VolumeMin, q.VolumeMax)
-	}
+	p.between(rangeABV, q.ABVMin, q.ABVMax)
+	p.between(rangeVolume, q.VolumeMin, q.VolumeMax)
 }
 
-func (p *plan) between(r *ranges, least, most cola.Opt[float64]) {
-	if !least.OK && !most.OK {
+func (p *plan) between(r int, least, most cola.Opt[float64]) {
+	if p.never || !least.OK && !most.OK {
 		return
 	}
-	w, ok := r.match(least, most, p.sc, p.span)
+	w, ok := p.l.ranges[r].match(least, most, p.sc, p.span)
 	if !ok {
 		p.never = true
 		return

@@ -22,6 +22,15 @@ const (
 
 var facetColumns = [facetCount]int{colType, colOrigin, colStatus, colDomestic, colContainer, colState}
 
+// The columns that are filtered by bounds.
+const (
+	rangeABV = iota
+	rangeVolume
+	rangeCount
+)
+
+var rangeColumns = [rangeCount]int{numABV, numVolume}
+
 // segment is an immutable set of labels in result order with everything that finds them. A label's number within it is its
 // place in the order.
 type segment struct {
@@ -31,8 +40,7 @@ type segment struct {
 	permits    substrings
 	facets     [facetCount]facet
 	categories categories
-	abv        ranges
-	volume     ranges
+	ranges     [rangeCount]ranges
 	codes      codes
 	byPermit   []uint32 // values of the permit column by cola.SettlePermit of them
 	bytes      int64
@@ -59,9 +67,11 @@ func buildSegment(ctx context.Context, t *table, names naming) (*segment, error)
 		func() { s.brands = s.buildSubstrings(colBrand, limitFull) },
 		func() { s.permits = s.buildSubstrings(colPermit, limitPermits) },
 		func() { s.categories = buildCategories(t) },
-		func() { s.abv, s.volume = buildRanges(t, numABV), buildRanges(t, numVolume) },
 		func() { s.codes = buildCodes(t) },
 		s.sortPermits,
+	}
+	for r, column := range rangeColumns {
+		steps = append(steps, func() { s.ranges[r] = buildRanges(t, column) })
 	}
 	for f, column := range facetColumns {
 		var together []string
@@ -152,8 +162,9 @@ func (s *segment) carry(c carrier) {
 		s.facets[i].carry(c)
 	}
 	s.categories.carry(c)
-	s.abv.carry(c)
-	s.volume.carry(c)
+	for i := range s.ranges {
+		s.ranges[i].carry(c)
+	}
 	s.codes.carry(c)
 	carry(c, &s.byPermit)
 }
