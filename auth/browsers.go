@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alexedwards/scs/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -23,7 +22,7 @@ import (
 const (
 	// SignInFor is how long a sign-in holds at most, from when it was made.
 	SignInFor = 14 * 24 * time.Hour
-	// SignInIdle is how long a sign-in holds without a request, give or take seenEvery.
+	// SignInIdle is how long a sign-in holds without a request, give or take lastSeenEvery.
 	SignInIdle = 24 * time.Hour
 	// AttemptFor is how long a sign-in with an issuer may take, and how long the session of a browser
 	// that is not signed in lasts.
@@ -76,7 +75,7 @@ type Browsers struct {
 	public   string // URL, without a slash at the end
 	issuers  []*signInIssuer
 	attempts attempts
-	sessions *scs.SessionManager
+	https    bool
 	now      cola.Clock
 	log      *slog.Logger
 	onFault  func(http.ResponseWriter, *http.Request, error)
@@ -106,9 +105,8 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	if o.Attempts == nil {
 		return nil, errors.New("no keys to encrypt sign-in attempts with")
 	}
-	https := public.Scheme == "https"
-	b.attempts = attempts{box: o.Attempts, https: https, now: o.Now}
-	b.sessions = newSessions(o.Store, https, o.Now)
+	b.https = public.Scheme == "https"
+	b.attempts = attempts{box: o.Attempts, https: b.https, now: o.Now}
 	if b.issuers, err = newSignInIssuers(o, b.public+SignInCallbackPath); err != nil {
 		return nil, err
 	}
@@ -119,12 +117,12 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 // meanwhile the ledger tells.
 func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 	s, ok := ctx.Value(sessionKey{}).(*session)
-	if !ok || s.kept.SignIn == nil {
+	if !ok || s.data.SignIn == nil {
 		return cola.Caller{}, false
 	}
 	return cola.Caller{
-		Account:    s.kept.SignIn.Account,
-		Credential: cola.Credential{Kind: cola.CredentialSignIn, ID: s.kept.SignIn.ID},
+		Account:    s.data.SignIn.Account,
+		Credential: cola.Credential{Kind: cola.CredentialSignIn, ID: s.data.SignIn.ID},
 		Channel:    cola.ChannelDashboard,
 		Scopes:     cola.Scopes(), // an account holder may do all that the account may
 	}, true
@@ -134,14 +132,14 @@ func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 // beyond four the oldest is forgotten, and the end of what has more than 2,000 bytes.
 func (b *Browsers) Put(ctx context.Context, key, value string) {
 	s := sessionOf(ctx)
-	s.kept.put(key, value)
+	s.data.put(key, value)
 	s.changed = true
 }
 
 // Pop returns what Put kept under a key, and forgets it.
 func (b *Browsers) Pop(ctx context.Context, key string) string {
 	s := sessionOf(ctx)
-	value, found := s.kept.pop(key)
+	value, found := s.data.pop(key)
 	s.changed = s.changed || found
 	return value
 }
@@ -151,21 +149,19 @@ func (b *Browsers) Pop(ctx context.Context, key string) string {
 // the browser stays signed in.
 func (b *Browsers) SignOut(ctx context.Context) (redirect string, err error) {
 	s := sessionOf(ctx)
-	was := s.kept.SignIn
+	was := s.data.SignIn
 	if was != nil {
-		ending, cancel := context.WithTimeout(ctx, findWithin)
-		defer cancel()
-		if err := b.store.EndSignIn(ending, was.Account, was.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return "", storeError(ctx, ending, "end sign-in", err)
+		if err := b.endSignIn(ctx, was); err != nil {
+			return "", err
 		}
 	}
-	if b.sessions.Token(ctx) == "" {
-		return "", nil // there is nothing to forget
+	if s.token == "" && was == nil {
+		return "", nil // there is no session to end
 	}
-	if err := b.sessions.Destroy(ctx); err != nil {
+	if err := b.dropSession(ctx, s); err != nil {
 		return "", err
 	}
-	s.kept, s.changed = kept{}, true
+	s.data, s.changed = sessionData{}, true
 	if was == nil || was.SignOutAt == "" {
 		return "", nil
 	}
@@ -182,40 +178,47 @@ type entry struct {
 	idToken   string // to sign out with
 }
 
-// enter signs an account holder in. The browser gets a new token before its session says so, so that a token which others may know leads
-// to nothing; and it forgets what was kept for who was signed in before.
+// enter signs an account holder in with a new session, so that a token that others may know leads
+// nowhere. The old session ends, with its notices and its sign-in.
 func (b *Browsers) enter(ctx context.Context, e entry) error {
 	s := sessionOf(ctx)
-	making, cancel := context.WithTimeout(ctx, findWithin)
-	defer cancel()
-	made, err := b.store.CreateSignIn(making, store.SignIn{
-		Account: e.account.ID, Via: e.via, Browser: shownBrowser(e.browser), ExpiresAt: b.now().Add(SignInFor),
-	})
-	if err != nil {
-		return storeError(ctx, making, "create sign-in", err)
-	}
-	if err := b.sessions.RenewToken(ctx); err != nil {
-		b.end(ctx, made.Account, made.ID)
+	var made store.SignIn
+	if err := within(ctx, "create sign-in", func(ctx context.Context) (err error) {
+		made, err = b.store.CreateSignIn(ctx, store.SignIn{
+			Account: e.account.ID, Via: e.via, Browser: shownBrowser(e.browser), ExpiresAt: b.now().Add(SignInFor),
+		})
+		return err
+	}); err != nil {
 		return err
 	}
-	if was := s.kept.SignIn; was != nil {
-		b.end(ctx, was.Account, was.ID) // no browser has it any more
+	entered := &signedIn{
+		ID: made.ID, Account: made.Account, Until: made.ExpiresAt, SignOutAt: e.signOutAt, ClientID: e.clientID, IDToken: e.idToken,
+	}
+	if err := b.dropSession(ctx, s); err != nil {
+		b.abandonSignIn(ctx, entered)
+		return err
+	}
+	if was := s.data.SignIn; was != nil {
+		b.abandonSignIn(ctx, was)
 	}
 	b.events.Record(ctx, security.NewSignIn, made.Account, cola.Credential{Kind: cola.CredentialSignIn, ID: made.ID})
-	s.changed = true
-	s.kept = kept{SignIn: &signedIn{
-		ID: made.ID, Account: made.Account, Until: made.ExpiresAt, SignOutAt: e.signOutAt, ClientID: e.clientID, IDToken: e.idToken,
-	}}
+	s.data, s.changed = sessionData{SignIn: entered}, true
 	return nil
 }
 
-// end ends a sign-in that nobody can use. It expires by itself where that fails.
-func (b *Browsers) end(ctx context.Context, account cola.AccountID, id int64) {
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), findWithin)
-	defer cancel()
-	if err := b.store.EndSignIn(ending, account, id); err != nil && !errors.Is(err, store.ErrNotFound) {
-		b.log.Warn("a sign-in that no browser has any more could not be ended; it expires by itself", "account", account, "error", err)
+// abandonSignIn ends a sign-in that no browser can use. If that fails, the sign-in expires later.
+func (b *Browsers) abandonSignIn(ctx context.Context, in *signedIn) {
+	if err := b.endSignIn(context.WithoutCancel(ctx), in); err != nil {
+		b.log.Warn("could not end a sign-in that no browser has any more; it expires by itself", "account", in.Account, "error", err)
 	}
+}
+
+func (b *Browsers) endSignIn(ctx context.Context, in *signedIn) error {
+	err := within(ctx, "end sign-in", func(ctx context.Context) error { return b.store.EndSignIn(ctx, in.Account, in.ID) })
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // mostBrowser bounds what is kept of what a browser says it is, in bytes.

@@ -16,9 +16,8 @@ const FormFor = 2 * time.Hour
 // the session has ended while somebody typed. It fails with CodeUnavailable when the store does not answer.
 func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	token = rand.Text()
-	kept := sessionStore{b.store, b.now}
-	err = kept.within(ctx, "open form", func(ctx context.Context) error {
-		return kept.KeepSession(ctx, formName(ctx, b, token), nil, b.now().Add(FormFor))
+	err = within(ctx, "open form", func(ctx context.Context) error {
+		return b.store.KeepSession(ctx, formName(ctx, b, token), nil, b.now().Add(FormFor))
 	})
 	return token, err
 }
@@ -26,9 +25,8 @@ func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 // TakeForm reports whether a form with a token is sent for the first time by the account that has opened it. Of those who send it at the same time, to any
 // process, one is told so. It fails with CodeUnavailable when the store does not answer; then the form may have been taken.
 func (b *Browsers) TakeForm(ctx context.Context, token string) (first bool, err error) {
-	kept := sessionStore{b.store, b.now}
-	err = kept.within(ctx, "take form", func(ctx context.Context) (err error) {
-		first, err = kept.DropSession(ctx, formName(ctx, b, token))
+	err = within(ctx, "take form", func(ctx context.Context) (err error) {
+		first, err = b.store.DropSession(ctx, formName(ctx, b, token))
 		return err
 	})
 	return first && err == nil, err

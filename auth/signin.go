@@ -203,11 +203,12 @@ func (i *signInIssuer) notRedeemed(err error) error {
 
 // accountOf returns the account of a person, creating it if necessary.
 func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (store.Account, error) {
-	finding, cancel := context.WithTimeout(ctx, findWithin)
-	defer cancel()
-	account, err := b.store.AccountOf(finding, store.Identity{Issuer: issuer, Subject: who.subject}, who.email)
-	if err != nil {
-		return store.Account{}, storeError(ctx, finding, "find the account of a sign-in", err)
+	var account store.Account
+	if err := within(ctx, "find the account of a sign-in", func(ctx context.Context) (err error) {
+		account, err = b.store.AccountOf(ctx, store.Identity{Issuer: issuer, Subject: who.subject}, who.email)
+		return err
+	}); err != nil {
+		return store.Account{}, err
 	}
 	recordIdentity(ctx, b.events, account, issuer)
 	b.warned.warnApart(b.log, b.now(), account, issuer, who.email, "ID")

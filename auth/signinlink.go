@@ -21,6 +21,12 @@ func newSecretText() string {
 	return base64.RawURLEncoding.EncodeToString(secret)
 }
 
+// isSecretText reports whether a text has the form of those that newSecretText returns.
+func isSecretText(text string) bool {
+	secret, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	return err == nil && len(secret) == secretBytes
+}
+
 // NewSignInLink makes a link that signs an account holder in once. Its address is the public URL, SignInLinkPath and the token; the store
 // gets the hash.
 func NewSignInLink() (token string, hash store.SignInLinkHash) {
@@ -50,17 +56,16 @@ func (b *Browsers) UseLink(ctx context.Context, token, browser string) (err erro
 // byLink returns the account of a link that find finds.
 func (b *Browsers) byLink(ctx context.Context, token string, find func(context.Context, store.SignInLinkHash) (store.Account, error)) (store.Account, error) {
 	spent := unauthorized("This sign-in link was used already, has expired or is not whole. A link works once, for a few minutes: ask for a new one.")
-	if secret, err := base64.RawURLEncoding.Strict().DecodeString(token); err != nil || len(secret) != secretBytes {
+	if !isSecretText(token) {
 		return store.Account{}, b.events.Failed(ctx, security.SignInLink, spent)
 	}
-	finding, cancel := context.WithTimeout(ctx, findWithin)
-	defer cancel()
-	account, err := find(finding, sha256.Sum256([]byte(token)))
-	switch {
-	case errors.Is(err, store.ErrNotFound):
+	var account store.Account
+	err := within(ctx, "find sign-in link", func(ctx context.Context) (err error) {
+		account, err = find(ctx, sha256.Sum256([]byte(token)))
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
 		return store.Account{}, b.events.Failed(ctx, security.SignInLink, spent)
-	case err != nil:
-		return store.Account{}, storeError(ctx, finding, "find sign-in link", err)
 	}
-	return account, nil
+	return account, err
 }
