@@ -11,11 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -44,11 +42,7 @@ type signInIssuer struct {
 	log      *slog.Logger
 	answers  *occasionalLog // of what browsers bring back
 	limit    *exchanges
-
-	under singleflight.Group
-	mu    sync.Mutex
-	found *endpoints // nil: none yet
-	tried time.Time  // when the last attempt to discover them failed; zero when it did not
+	found    published[*endpoints]
 }
 
 // endpoints is what an issuer tells of itself.
@@ -57,7 +51,6 @@ type endpoints struct {
 	userInfo    string // empty: none
 	signOut     string // its end_session_endpoint; empty: none
 	namesItself bool   // it says in its answers who it is (RFC 9207)
-	at          time.Time
 }
 
 func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, err error) {
@@ -78,12 +71,14 @@ func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, e
 		if u, err := url.Parse(i.URL); i.Name == "" && err == nil {
 			i.Name = u.Host
 		}
-		all = append(all, &signInIssuer{
+		in := &signInIssuer{
 			SignInIssuer: i, key: strconv.Itoa(n), links: o.LinkEmail.of(i.URL), callback: callback,
 			asking: asking, giving: &giving, now: o.Now, log: o.Logger,
 			answers: newOccasionalLog(o.Logger, o.Now), limit: newExchanges(o.Now),
-			keys: &issuer{url: i.URL, fetch: source{i.URL, asking}.fetch, now: o.Now, log: o.Logger, metrics: measured},
-		})
+			keys: newIssuer(i.URL, asking, o.Now, o.Logger, measured),
+		}
+		in.found = published[*endpoints]{name: "endpoints", issuer: i.URL, fetch: in.discover, now: o.Now, log: o.Logger}
+		all = append(all, in)
 	}
 	return all, nil
 }
@@ -104,11 +99,8 @@ func (b *Browsers) Check(ctx context.Context) error {
 	found := make([]error, len(b.issuers))
 	for n, i := range b.issuers {
 		all.Go(func() {
-			select {
-			case answer := <-i.ask():
-				found[n] = answer.Err
-			case <-ctx.Done():
-				found[n] = fmt.Errorf("ask issuer %s: %w", i.URL, ctx.Err())
+			if _, err := i.found.refresh(ctx); err != nil {
+				found[n] = fmt.Errorf("ask issuer %s: %w", i.URL, err)
 			}
 		})
 	}
@@ -116,41 +108,16 @@ func (b *Browsers) Check(ctx context.Context) error {
 	return errors.Join(found...)
 }
 
-// known returns what the issuer has told of itself, or nil. When it is not known, or was told some time ago, the issuer is asked, unless
-// that failed just now.
-func (i *signInIssuer) known() *endpoints {
-	i.mu.Lock()
-	found, tried, now := i.found, i.tried, i.now()
-	i.mu.Unlock()
-	if found != nil && now.Sub(found.at) >= keepFor {
-		found = nil
-	}
-	if (found == nil || now.Sub(found.at) >= refreshAfter) && (tried.IsZero() || now.Sub(tried) >= askEveryWithout) {
-		i.ask()
-	}
-	return found
-}
-
-// endpoints returns what the issuer tells of itself, or an unavailable error. It waits only when that is not known.
+// endpoints returns the issuer's endpoints, or an unavailable error.
 func (i *signInIssuer) endpoints(ctx context.Context) (*endpoints, error) {
-	if found := i.known(); found != nil {
-		return found, nil
-	}
-	i.mu.Lock()
-	pausing := !i.tried.IsZero() && i.now().Sub(i.tried) < askEveryWithout
-	i.mu.Unlock()
-	if pausing {
-		return nil, i.away()
-	}
-	select {
-	case answer := <-i.ask():
-		if answer.Err != nil {
-			return nil, i.away()
-		}
-		return answer.Val.(*endpoints), nil
-	case <-ctx.Done():
+	found, err := i.found.get(ctx)
+	switch {
+	case err == nil:
+		return found.value, nil
+	case ctx.Err() != nil:
 		return nil, fmt.Errorf("ask issuer: %w", ctx.Err())
 	}
+	return nil, i.away()
 }
 
 // away is what somebody is told who cannot be signed in because of the issuer. Why the log tells.
@@ -172,30 +139,8 @@ func (i *signInIssuer) busy() error {
 	}
 }
 
-// ask asks the issuer about itself, once for all who ask at the same time. It goes on when they have gone.
-func (i *signInIssuer) ask() <-chan singleflight.Result {
-	return i.under.DoChan("", func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), askWithin)
-		defer cancel()
-		found, err := i.discover(ctx)
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		if err != nil {
-			i.tried = i.now()
-			i.log.Warn("an issuer to sign in with cannot be used", "issuer", i.URL, "error", err)
-			return nil, fmt.Errorf("ask issuer %s: %w", i.URL, err)
-		}
-		i.found, i.tried = found, time.Time{}
-		return found, nil
-	})
-}
-
 // discover asks the issuer for its discovery document, and refuses one that leads to where secrets are not safe.
 func (i *signInIssuer) discover(ctx context.Context) (*endpoints, error) {
-	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, i.asking), i.URL)
-	if err != nil {
-		return nil, fmt.Errorf("discover: %s", shortened(strconv.Quote(err.Error()))) // it may hold the whole answer
-	}
 	var told struct {
 		Authorization string   `json:"authorization_endpoint"`
 		Token         string   `json:"token_endpoint"`
@@ -205,8 +150,8 @@ func (i *signInIssuer) discover(ctx context.Context) (*endpoints, error) {
 		Scopes        []string `json:"scopes_supported"`
 		NamesItself   bool     `json:"authorization_response_iss_parameter_supported"`
 	}
-	if err := provider.Claims(&told); err != nil {
-		return nil, fmt.Errorf("discover: %w", err)
+	if err := discover(ctx, i.asking, i.URL, &told); err != nil {
+		return nil, err
 	}
 	for _, e := range []struct {
 		name, address string
@@ -228,7 +173,7 @@ func (i *signInIssuer) discover(ctx context.Context) (*endpoints, error) {
 			ClientID: i.ClientID, ClientSecret: i.ClientSecret, RedirectURL: i.callback, Scopes: scopesToAsk(told.Scopes),
 			Endpoint: oauth2.Endpoint{AuthURL: told.Authorization, TokenURL: told.Token, AuthStyle: style},
 		},
-		userInfo: told.UserInfo, signOut: told.EndSession, namesItself: told.NamesItself, at: i.now(),
+		userInfo: told.UserInfo, signOut: told.EndSession, namesItself: told.NamesItself,
 	}, nil
 }
 

@@ -117,7 +117,7 @@ func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 	}
 	client := askingClient(o.Client)
 	for _, u := range o.Issuers {
-		t.issuers[u] = &issuer{url: u, fetch: source{u, client}.fetch, now: o.Now, log: o.Logger, metrics: t.metrics}
+		t.issuers[u] = newIssuer(u, client, o.Now, o.Logger, t.metrics)
 	}
 	return t, nil
 }

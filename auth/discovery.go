@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -22,28 +23,44 @@ const (
 	shownError    = 300 // bytes of an error that may hold an answer
 )
 
-// source is where an issuer publishes its keys.
-type source struct {
-	issuer string
-	client *http.Client
+// discover reads the discovery document of an issuer into a struct.
+func discover(ctx context.Context, client *http.Client, issuer string, into any) error {
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), issuer)
+	if err != nil {
+		return fmt.Errorf("discover: %s", shortened(strconv.Quote(err.Error()))) // it may hold the whole answer
+	}
+	if err := provider.Claims(into); err != nil {
+		return fmt.Errorf("discover: %w", err)
+	}
+	return nil
 }
 
-// fetch asks the issuer where its keys are and gets them. It discovers the place each time, since issuers move.
-func (s source) fetch(ctx context.Context) ([]signingKey, error) {
-	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, s.client), s.issuer)
-	if err != nil {
-		return nil, fmt.Errorf("discover: %s", shortened(err.Error())) // it may hold the whole answer
-	}
-	var discovered struct {
+// fetchKeys returns the keys that an issuer publishes. It discovers their address each time, since
+// issuers move.
+func fetchKeys(ctx context.Context, client *http.Client, issuer string) (keySet, error) {
+	var document struct {
 		JWKSURI string `json:"jwks_uri"`
 	}
-	if err := provider.Claims(&discovered); err != nil {
-		return nil, fmt.Errorf("discover: %w", err)
+	if err := discover(ctx, client, issuer, &document); err != nil {
+		return nil, err
 	}
-	if at, err := url.Parse(discovered.JWKSURI); err != nil || !isSafe(at) {
-		return nil, fmt.Errorf("the jwks_uri %s is not an https URL", cola.Quoted(discovered.JWKSURI))
+	if at, err := url.Parse(document.JWKSURI); err != nil || !isSafe(at) {
+		return nil, fmt.Errorf("the jwks_uri %s is not an https URL", cola.Quoted(document.JWKSURI))
 	}
-	body, err := s.get(ctx, discovered.JWKSURI)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, document.JWKSURI, nil)
+	if err != nil {
+		return nil, fmt.Errorf("get keys: %w", err)
+	}
+	request.Header.Set("Accept", "application/jwk-set+json, application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("get keys: %w", err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("get keys: answered %s", response.Status)
+	}
+	body, err := io.ReadAll(response.Body) // the client bounds it
 	if err != nil {
 		return nil, fmt.Errorf("get keys: %w", err)
 	}
@@ -52,23 +69,6 @@ func (s source) fetch(ctx context.Context) ([]signingKey, error) {
 		return nil, fmt.Errorf("read keys: %w", err)
 	}
 	return keys, nil
-}
-
-func (s source) get(ctx context.Context, address string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Accept", "application/jwk-set+json, application/json")
-	response, err := s.client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("answered %s", response.Status)
-	}
-	return io.ReadAll(response.Body) // the client bounds it
 }
 
 func shortened(s string) string {

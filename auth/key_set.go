@@ -1,6 +1,8 @@
 package auth
 
 import (
+	"context"
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
@@ -8,8 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
+	"github.com/coreos/go-oidc/v3/oidc"
 	jose "github.com/go-jose/go-jose/v4"
 )
 
@@ -27,22 +29,19 @@ var (
 	errSignature = errors.New("the signature is wrong")
 )
 
-// keySet is what an issuer signs with, as it said at one time. It never changes.
-type keySet struct {
-	keys []signingKey
-	at   time.Time
-}
+// keySet is what an issuer signs with.
+type keySet []signingKey
 
 // signingKey is a public key that proves signatures.
 type signingKey struct {
 	id     string
-	alg    string // the only algorithm it is for; empty when the issuer does not say
-	public any    // *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey
+	alg    string           // the only algorithm it is for; empty when the issuer does not say
+	public crypto.PublicKey // *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey
 }
 
 // parseKeySet reads a JWK Set. Keys that are not for signatures, or that cannot be read, are left out: they may be of a kind that
 // is yet to be invented, and the others are good.
-func parseKeySet(data []byte) (keys []signingKey, err error) {
+func parseKeySet(data []byte) (keys keySet, err error) {
 	var set struct {
 		Keys *[]json.RawMessage `json:"keys"`
 	}
@@ -101,31 +100,27 @@ func (k signingKey) fits(alg jose.SignatureAlgorithm) bool {
 	return false
 }
 
-// verify returns the payload of a token that a key of the set has signed: the key that it names or, when it names none, any that
-// fits. It fails with errNoKey when a later set may have the key.
-func (s *keySet) verify(t accessToken) ([]byte, error) {
-	signed, err := jose.ParseSigned(t.raw, []jose.SignatureAlgorithm{t.alg})
-	if err != nil {
-		return nil, errSignature
-	}
-	named, tries := false, 0
-	for _, k := range s.keys {
+// verify returns the payload of a token that a key of the set has signed: the key that the token names
+// or, if it names none, any that fits. It fails with errNoKey if a later set may have the key.
+func (s keySet) verify(ctx context.Context, t accessToken) ([]byte, error) {
+	named := false
+	var fitting []crypto.PublicKey
+	for _, k := range s {
 		if t.kid != "" && t.kid != k.id {
 			continue
 		}
 		named = true
-		if tries == mostTries || !k.fits(t.alg) {
-			continue
-		}
-		tries++
-		if payload, err := signed.Verify(k.public); err == nil {
-			return payload, nil
+		if len(fitting) < mostTries && k.fits(t.alg) {
+			fitting = append(fitting, k.public)
 		}
 	}
+	payload, err := (&oidc.StaticKeySet{PublicKeys: fitting}).VerifySignature(ctx, t.raw)
 	switch {
+	case err == nil:
+		return payload, nil
 	case t.kid == "" || !named:
 		return nil, errNoKey
-	case tries == 0:
+	case len(fitting) == 0:
 		return nil, errAlgorithm
 	}
 	return nil, errSignature
