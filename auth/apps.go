@@ -13,7 +13,7 @@ import (
 
 // admit finds the account and its link to the app that a proven token is of, and makes them when they are new. An app that may
 // not act makes none.
-func (t *Tokens) admit(ctx context.Context, issuer string, c claims) (g grant, err error) {
+func (t *Tokens) admit(ctx context.Context, issuer string, c tokenClaims) (g grant, err error) {
 	err = within(ctx, "find who a token is of", func(ctx context.Context) error {
 		app, err := t.app(ctx, issuer, c.client)
 		if err != nil {
@@ -25,7 +25,7 @@ func (t *Tokens) admit(ctx context.Context, issuer string, c claims) (g grant, e
 			return err
 		}
 		recordIdentity(ctx, t.events, account, issuer)
-		t.warned.warnApart(t.log, t.now(), account, issuer, c.email, "access")
+		t.occasional.warnDuplicate(account, issuer, c.email, "access")
 		link, err := t.store.Connect(ctx, account.ID, app.ID, c.scopes)
 		if err != nil {
 			return err

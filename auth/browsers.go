@@ -71,17 +71,17 @@ type BrowserOptions struct {
 // an account. The sign-in is the credential: whether it still holds is asked by the ledger with every request, as of a key. So what
 // is left in a session of a sign-in that was ended is worth nothing.
 type Browsers struct {
-	store    BrowserStore
-	public   string // URL, without a slash at the end
-	issuers  []*signInIssuer
-	attempts attempts
-	https    bool
-	now      cola.Clock
-	log      *slog.Logger
-	onFault  func(http.ResponseWriter, *http.Request, error)
-	warned   *warnings
-	counts   *prometheus.CounterVec // of sign-ins
-	events   *security.Events
+	store      BrowserStore
+	public     string // URL, without a slash at the end
+	issuers    []*signInIssuer
+	attempts   attempts
+	https      bool
+	now        cola.Clock
+	log        *slog.Logger
+	occasional *occasionalLog
+	onFault    func(http.ResponseWriter, *http.Request, error)
+	counts     *prometheus.CounterVec // of sign-ins
+	events     *security.Events
 }
 
 // NewBrowsers returns Browsers with these options, or an error that says what is wrong with them. It asks nobody yet.
@@ -97,7 +97,9 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	b := &Browsers{
-		store: o.Store, public: public.Scheme + "://" + public.Host, now: o.Now, log: o.Logger, onFault: o.OnFault, warned: newWarnings(), counts: newSignInCounts(o.Metrics), events: o.Events,
+		store: o.Store, public: public.Scheme + "://" + public.Host, https: public.Scheme == "https", now: o.Now,
+		log: o.Logger, occasional: newOccasionalLog(o.Logger, o.Now), onFault: o.OnFault,
+		counts: newSignInCounts(o.Metrics), events: o.Events,
 	}
 	if b.onFault == nil {
 		b.onFault = b.plainFault
@@ -105,7 +107,6 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	if o.Attempts == nil {
 		return nil, errors.New("no keys to encrypt sign-in attempts with")
 	}
-	b.https = public.Scheme == "https"
 	b.attempts = attempts{box: o.Attempts, https: b.https, now: o.Now}
 	if b.issuers, err = newSignInIssuers(o, b.public+SignInCallbackPath); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func (i *issuer) verify(ctx context.Context, t accessToken, read func(payload []
 	proof := &proof{issuer: i, token: t, read: read}
 	_, err := oidc.NewVerifier(i.url, proof, &oidc.Config{
 		SupportedSigningAlgs: []string{string(t.alg)},
-		SkipClientIDCheck:    true, SkipExpiryCheck: true, // readClaims checks the audience and the times, with names in their exact case
+		SkipClientIDCheck:    true, SkipExpiryCheck: true, // readTokenClaims checks the audience and the times, with names in their exact case
 	}).Verify(ctx, t.raw)
 	switch {
 	case proof.err != nil:

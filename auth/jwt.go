@@ -53,11 +53,11 @@ func parseToken(raw string) (accessToken, error) {
 	if _, err := decodePart(parts, 2); err != nil {
 		return accessToken{}, err
 	}
-	claims, err := parseObject(payload)
+	c, err := parseClaims(payload)
 	if err != nil {
 		return accessToken{}, unreadableClaims(err)
 	}
-	if t.issuer, err = claims.text("iss"); err != nil || t.issuer == "" {
+	if t.issuer, err = c.text("iss"); err != nil || t.issuer == "" {
 		return accessToken{}, unauthorized("The access token names no issuer (iss).")
 	}
 	return t, nil
@@ -75,7 +75,7 @@ func decodePart(parts []string, i int) ([]byte, error) {
 // readHeader takes from the header what it may say, which is little: where a key is to be had (jwk, jku, x5c, x5u) is not for a
 // token to tell.
 func (t *accessToken) readHeader(data []byte) error {
-	header, err := parseObject(data)
+	header, err := parseClaims(data)
 	if err != nil {
 		return unauthorized("The access token's header cannot be read: %v.", err)
 	}
@@ -97,7 +97,7 @@ func (t *accessToken) readHeader(data []byte) error {
 	return t.readType(header)
 }
 
-func (t *accessToken) readType(header object) error {
+func (t *accessToken) readType(header claims) error {
 	if _, given := header["typ"]; !given {
 		return nil
 	}

@@ -64,20 +64,20 @@ type TokenOptions struct {
 // reads. Other refusals are not cached: a forged token costs at most five signature checks and causes
 // no additional key fetches.
 type Tokens struct {
-	store   TokenStore
-	issuers map[string]*issuer // by URL
-	urls    []string           // of the issuers
-	ours    names
-	anyApp  bool
-	links   LinkPolicies
-	now     cola.Clock
-	log     *slog.Logger
-	metrics *tokenMetrics
-	events  *security.Events
-	refused *ratelimit.Limiter[tokenHash]
-	known   *lru.Cache[tokenHash, grant]
-	warned  *warnings
-	checks  singleflight.Group // by hash: requests that bring a new token at the same time have it checked once
+	store      TokenStore
+	issuers    map[string]*issuer // by URL
+	urls       []string           // of the issuers
+	ours       names
+	anyApp     bool
+	links      LinkPolicies
+	now        cola.Clock
+	log        *slog.Logger
+	occasional *occasionalLog
+	metrics    *tokenMetrics
+	events     *security.Events
+	refused    *ratelimit.Limiter[tokenHash]
+	known      *lru.Cache[tokenHash, grant]
+	checks     singleflight.Group // by hash: requests that bring a new token at the same time have it checked once
 }
 
 // tokenHash is the SHA-256 of a token. Tokens themselves are not kept.
@@ -113,7 +113,8 @@ func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 	t := &Tokens{
 		store: st, issuers: map[string]*issuer{}, urls: o.Issuers, ours: names{o.Audiences, o.ScopePrefix},
 		anyApp: o.AnyApp, links: o.LinkEmail, now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), events: o.Events,
-		known: known, refused: ratelimit.New[tokenHash](refusedAtOnce, refusedEvery, cachedTokens, o.Now), warned: newWarnings(),
+		known: known, refused: ratelimit.New[tokenHash](refusedAtOnce, refusedEvery, cachedTokens, o.Now),
+		occasional: newOccasionalLog(o.Logger, o.Now),
 	}
 	client := askingClient(o.Client)
 	for _, u := range o.Issuers {
@@ -242,11 +243,11 @@ func (t *Tokens) recovered(err *error) {
 // Only a token without a valid signature counts as a failed credential. An expired token was valid:
 // its app must get the 401 that makes it renew the token, even if many apps share its address.
 func (t *Tokens) check(ctx context.Context, from *issuer, token accessToken) (grant, error) {
-	var c claims
+	var c tokenClaims
 	proven := false
 	err := from.verify(ctx, token, func(payload []byte) (err error) {
 		proven = true
-		c, err = readClaims(payload, token.typed, t.ours, t.now())
+		c, err = readTokenClaims(payload, token.typed, t.ours, t.now())
 		return err
 	})
 	switch {

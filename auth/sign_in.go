@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -100,8 +101,8 @@ func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer
 	if removal != nil {
 		s.cookies = append(s.cookies, removal)
 	}
-	if errors.Is(err, keyring.ErrUnknownKey) && b.warned.due(0, b.now()) { // 0 is not an account
-		b.log.Warn("a sign-in attempt is encrypted under a key that this process's key file lacks; "+
+	if errors.Is(err, keyring.ErrUnknownKey) {
+		b.occasional.warn("unknown key", "a sign-in attempt is encrypted under a key that this process's key file lacks; "+
 			"give every process the same file (--secret-key-file)", "error", err)
 	}
 	if err != nil {
@@ -153,14 +154,14 @@ func (i *signInIssuer) refused(reason string) error {
 		return unauthorized("%s wants you to sign in there first. Begin again on the sign-in page.", i.Name)
 	}
 	const message = "an issuer did not sign somebody in"
-	i.answers.warn(message, message, "issuer", i.URL, "reason", cola.Quoted(reason))
+	i.occasional.warn(message, message, "issuer", i.URL, "reason", cola.Quoted(reason))
 	return i.away()
 }
 
 // untrusted is what somebody is told whom an answer of the issuer does not sign in. The reason is ours, a sentence's part.
 func (i *signInIssuer) untrusted(reason string) error {
 	const message = "the answer of an issuer signs nobody in"
-	i.answers.warn(message+reason, message, "issuer", i.URL, "reason", reason)
+	i.occasional.warn(message+reason, message, "issuer", i.URL, "reason", reason)
 	return unauthorized("The answer of %s could not be trusted (%s), so you were not signed in. Sign in again; if it stays so, tell the operator of this service.", i.Name, reason)
 }
 
@@ -190,11 +191,11 @@ func (i *signInIssuer) notRedeemed(err error) error {
 	var answer *oauth2.RetrieveError
 	if !errors.As(err, &answer) {
 		const message = "an issuer to sign in with cannot be asked"
-		i.answers.warn(message, message, "issuer", i.URL, "error", shortened(err.Error()))
+		i.occasional.warn(message, message, "issuer", i.URL, "error", shortened(err.Error()))
 		return i.away()
 	}
 	const message = "an issuer has not taken a code"
-	i.answers.warn(message+cut(answer.ErrorCode, 100), message, "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
+	i.occasional.warn(message+cut(answer.ErrorCode, 100), message, "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
 	if answer.ErrorCode == "invalid_grant" && answer.Response.StatusCode < http.StatusInternalServerError {
 		return unauthorized("%s says that this sign-in took too long or was finished already. Begin again on the sign-in page.", i.Name)
 	}
@@ -211,6 +212,36 @@ func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (st
 		return store.Account{}, err
 	}
 	recordIdentity(ctx, b.events, account, issuer)
-	b.warned.warnApart(b.log, b.now(), account, issuer, who.email, "ID")
+	b.occasional.warnDuplicate(account, issuer, who.email, "ID")
 	return account, nil
 }
+
+// mostReturnTo bounds the addresses that a sign-in leads back to, in bytes.
+const mostReturnTo = 1_000
+
+// localPage returns an address that leads to a page of this service whatever reads it, or the home page for any other. Browsers take a
+// backslash for a slash, pass over tabs and line breaks, and read two slashes as the beginning of a host, so none of these are let through,
+// encoded or not.
+func localPage(address string) string {
+	if len(address) > mostReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsFunc(address, isOddInAddress) {
+		return homePath
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Opaque != "" {
+		return homePath
+	}
+	whole := u.Path + "/" // decoded
+	if strings.Contains(u.Path, "//") || strings.ContainsFunc(u.Path, isControl) || strings.Contains(whole, "/./") || strings.Contains(whole, "/../") {
+		return homePath
+	}
+	return address
+}
+
+// LocalPage is what a sign-in leads back to for an address that a browser brought: the address, when it is one of a page here, or the home page.
+func LocalPage(address string) string { return localPage(address) }
+
+// isOddInAddress reports whether a character has to be encoded in an address.
+func isOddInAddress(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }
+
+// isControl reports whether a character must not be in a path even when it is encoded.
+func isControl(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }

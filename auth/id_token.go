@@ -54,7 +54,7 @@ func (i *signInIssuer) identify(ctx context.Context, raw, nonce string) (person,
 
 // readPerson reads the claims of an ID token whose signature is proven.
 func (i *signInIssuer) readPerson(payload []byte, nonce string) (who person, err error) {
-	o, err := parseObject(payload)
+	o, err := parseClaims(payload)
 	if err != nil {
 		return person{}, i.untrusted("its ID token cannot be read")
 	}
@@ -78,7 +78,7 @@ func (i *signInIssuer) readPerson(payload []byte, nonce string) (who person, err
 }
 
 // checkTimes refuses an ID token that is not valid now. It was made a moment ago, so a wrong time is most likely a wrong clock.
-func (i *signInIssuer) checkTimes(o object, now time.Time) error {
+func (i *signInIssuer) checkTimes(o claims, now time.Time) error {
 	expires, limited, err := o.instant("exp")
 	if err != nil || !limited {
 		return i.untrusted("its ID token does not say when it expires")
@@ -99,7 +99,7 @@ func (i *signInIssuer) checkTimes(o object, now time.Time) error {
 // does not link counts as missing. An address that the issuer marks as unverified is refused:
 // without it, a person with an account would get a second one, and they can verify it at the issuer.
 // If the issuer doesn't say, the address counts as missing, as in access tokens.
-func (i *signInIssuer) addressed(who person, o object) (person, error) {
+func (i *signInIssuer) addressed(who person, o claims) (person, error) {
 	who.addressed = o.has("email")
 	if claimed, err := o.text("email"); err == nil && !i.links.allows(claimed) {
 		return who, nil
@@ -138,7 +138,7 @@ func (i *signInIssuer) askAddress(ctx context.Context, at, accessToken string, w
 	if err != nil {
 		return person{}, i.away()
 	}
-	o, err := parseObject(body)
+	o, err := parseClaims(body)
 	if err != nil {
 		return person{}, i.untrusted("what it tells of you cannot be read")
 	}

@@ -32,17 +32,17 @@ type IssuerChoice struct{ Key, Name string } // Key is what Begin knows it by
 // signInIssuer is an issuer to sign in with, and what it tells of itself.
 type signInIssuer struct {
 	SignInIssuer
-	key      string
-	links    LinkPolicy
-	callback string       // where it sends browsers back to
-	asking   *http.Client // for documents
-	giving   *http.Client // for requests that carry secrets: they follow no redirect
-	keys     *issuer
-	now      cola.Clock
-	log      *slog.Logger
-	answers  *occasionalLog // of what browsers bring back
-	limit    *exchanges
-	found    published[*endpoints]
+	key        string
+	links      LinkPolicy
+	callback   string       // where it sends browsers back to
+	asking     *http.Client // for documents
+	giving     *http.Client // for requests that carry secrets: they follow no redirect
+	keys       *issuer
+	now        cola.Clock
+	log        *slog.Logger
+	occasional *occasionalLog
+	limit      *exchanges
+	found      published[*endpoints]
 }
 
 // endpoints is what an issuer tells of itself.
@@ -74,7 +74,7 @@ func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, e
 		in := &signInIssuer{
 			SignInIssuer: i, key: strconv.Itoa(n), links: o.LinkEmail.of(i.URL), callback: callback,
 			asking: asking, giving: &giving, now: o.Now, log: o.Logger,
-			answers: newOccasionalLog(o.Logger, o.Now), limit: newExchanges(o.Now),
+			occasional: newOccasionalLog(o.Logger, o.Now), limit: newExchanges(o.Now),
 			keys: newIssuer(i.URL, asking, o.Now, o.Logger, measured),
 		}
 		in.found = published[*endpoints]{name: "endpoints", issuer: i.URL, fetch: in.discover, now: o.Now, log: o.Logger}
