@@ -12,7 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
-// claims is a JSON object by its members' exact names, none of which is given twice: two readers of a token must not read two things.
+// claims are the members of a JSON object in a token, by their exact names. Duplicate names are
+// rejected, so that all readers of a token read the same.
 type claims map[string]json.RawMessage
 
 // mostLevels and mostValues bound the JSON that is decoded before a token's signature is checked.
@@ -22,7 +23,7 @@ const (
 	mostValues = 1_000
 )
 
-// parseClaims reads one JSON object, and nothing else. Its errors tell nothing of what it holds.
+// parseClaims parses a JSON object. Its errors reveal nothing of the content.
 func parseClaims(data []byte) (claims, error) {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -46,7 +47,7 @@ func parseClaims(data []byte) (claims, error) {
 
 var errNoObject = errors.New("it is not a JSON object")
 
-// text returns the string with a name, and an empty one when there is none.
+// text returns a string claim, or "" if it is missing.
 func (o claims) text(name string) (string, error) {
 	raw, given := o[name]
 	if !given {
@@ -59,7 +60,7 @@ func (o claims) text(name string) (string, error) {
 	return s, nil
 }
 
-// texts returns the strings with a name: those of an array, or the only one.
+// texts returns the strings of a claim that is an array of strings or a single one.
 func (o claims) texts(name string) (list []string, err error) {
 	raw, given := o[name]
 	if !given {
@@ -81,10 +82,10 @@ func (o claims) texts(name string) (list []string, err error) {
 	return list, nil
 }
 
-// lastSecond is the end of the year 9999. What lies beyond is most likely in milliseconds.
+// lastSecond is the end of the year 9999. Later times are most likely in milliseconds.
 const lastSecond = 253402300799
 
-// instant returns the time with a name, which JSON has in seconds since 1970; given is false when there is none.
+// instant returns a claim that is a time in seconds since 1970; given is false if it is missing.
 func (o claims) instant(name string) (at time.Time, given bool, err error) {
 	raw, given := o[name]
 	if !given {

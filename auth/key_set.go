@@ -16,31 +16,30 @@ import (
 )
 
 const (
-	// leastRSA is the least modulus of an RSA key, in bits: shorter ones must not sign (RFC 7518).
+	// leastRSA is the minimum size of an RSA key in bits (RFC 7518).
 	leastRSA = 2048
-	// mostTries bounds how many keys one token is tried with.
+	// mostTries is how many keys are tried for one token.
 	mostTries = 5
 )
 
-// Why no key of a set proves a signature.
+// Errors of keySet.verify.
 var (
 	errNoKey     = errors.New("no such key")
 	errAlgorithm = errors.New("the key is not for this algorithm")
 	errSignature = errors.New("the signature is wrong")
 )
 
-// keySet is what an issuer signs with.
+// keySet holds the public keys of an issuer.
 type keySet []signingKey
 
-// signingKey is a public key that proves signatures.
+// signingKey is a public key that verifies signatures.
 type signingKey struct {
 	id     string
 	alg    string           // the only algorithm it is for; empty when the issuer does not say
 	public crypto.PublicKey // *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey
 }
 
-// parseKeySet reads a JWK Set. Keys that are not for signatures, or that cannot be read, are left out: they may be of a kind that
-// is yet to be invented, and the others are good.
+// parseKeySet parses a JWK Set. It skips keys that are not for signatures or of an unknown kind.
 func parseKeySet(data []byte) (keys keySet, err error) {
 	var set struct {
 		Keys *[]json.RawMessage `json:"keys"`
@@ -59,7 +58,7 @@ func parseKeySet(data []byte) (keys keySet, err error) {
 	return keys, nil
 }
 
-// parseKey reads a JWK; ok is false when it is not a public key for signatures.
+// parseKey parses a JWK; ok is false if it is not a public key for signatures.
 func parseKey(raw json.RawMessage) (k signingKey, ok bool) {
 	var jwk jose.JSONWebKey
 	var permits struct {
@@ -83,7 +82,7 @@ func parseKey(raw json.RawMessage) (k signingKey, ok bool) {
 	return signingKey{id: jwk.KeyID, alg: jwk.Algorithm, public: jwk.Key}, ok
 }
 
-// fits reports whether the key is one for the algorithm.
+// fits reports whether the key may verify signatures of an algorithm.
 func (k signingKey) fits(alg jose.SignatureAlgorithm) bool {
 	if k.alg != "" && k.alg != string(alg) {
 		return false
