@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// admit finds the account and its link to the app that a proven token is of, and makes them when they are new. An app that may
-// not act makes none.
+// admit finds the account and connection of a verified token, and creates them if they are new. It creates
+// none for an app that may not act.
 func (t *Tokens) admit(ctx context.Context, issuer string, c tokenClaims) (g grant, err error) {
 	err = within(ctx, "find who a token is of", func(ctx context.Context) error {
 		app, err := t.app(ctx, issuer, c.client)

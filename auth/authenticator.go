@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// KeyFinder is what Authenticator needs of a store.
+// KeyFinder is the part of the store that Authenticator uses.
 type KeyFinder interface {
 	KeyByHash(ctx context.Context, hash store.KeyHash) (store.Key, error)
 }
@@ -47,7 +47,7 @@ func within(ctx context.Context, operation string, do func(context.Context) erro
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// cachedKeys bounds the cache; an entry is under 200 bytes.
+// cachedKeys is the size of the cache; an entry has less than 200 bytes.
 const cachedKeys = 100_000
 
 // Authenticator identifies who makes a request.
@@ -142,7 +142,7 @@ func (a *Authenticator) identify(ctx context.Context, secret Secret) (identity, 
 	return id, nil
 }
 
-// credential returns the one secret that the headers carry; bearer is true when all that carry it are Authorization.
+// credential returns the secret in the headers; bearer is true if only Authorization carries it.
 func (a *Authenticator) credential(h http.Header) (secret string, bearer bool, err error) {
 	var given []string
 	for _, v := range h.Values("X-API-Key") {
@@ -169,7 +169,7 @@ func (a *Authenticator) credential(h http.Header) (secret string, bearer bool, e
 	return given[0], bearer, nil
 }
 
-// taken says what the Authorization header may carry.
+// taken describes what the Authorization header may carry.
 func (a *Authenticator) taken() string {
 	if a.tokens == nil {
 		return "the key"

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// The results that are counted.
+// Results that are counted.
 const (
 	resultCached      = "cached"      // the token was known to be good
 	resultAccepted    = "accepted"    // it was found to be
@@ -19,13 +19,13 @@ const (
 	resultFetched     = "ok"
 )
 
-// tokenMetrics is what is measured of access tokens.
+// tokenMetrics are the metrics of access tokens.
 type tokenMetrics struct {
 	checks  *prometheus.CounterVec // by result
 	fetches *prometheus.CounterVec // by result
 }
 
-// newTokenMetrics registers the metrics; with a nil registerer they are counted and never seen.
+// newTokenMetrics registers the metrics, unless the registerer is nil.
 func newTokenMetrics(r prometheus.Registerer) *tokenMetrics {
 	factory := promauto.With(r)
 	m := &tokenMetrics{
@@ -45,12 +45,12 @@ func newTokenMetrics(r prometheus.Registerer) *tokenMetrics {
 	return m
 }
 
-// checked counts a token; one whose caller went away before the answer is not counted.
+// checked counts a token, unless its caller left before the response.
 func (m *tokenMetrics) checked(result string, err error) {
 	m.checks.WithLabelValues(resultOf(err, result)).Inc()
 }
 
-// fetched counts an attempt to get keys.
+// fetched counts an attempt to fetch keys.
 func (m *tokenMetrics) fetched(err error) {
 	result := resultFetched
 	if err != nil {
@@ -59,13 +59,13 @@ func (m *tokenMetrics) fetched(err error) {
 	m.fetches.WithLabelValues(result).Inc()
 }
 
-// The ways to sign in that are counted.
+// Ways to sign in that are counted.
 const (
 	byLink   = "link"
 	byIssuer = "issuer"
 )
 
-// newSignInCounts registers what is measured of sign-ins; with a nil registerer they are counted and never seen.
+// newSignInCounts registers the metric of sign-ins, unless the registerer is nil.
 func newSignInCounts(r prometheus.Registerer) *prometheus.CounterVec {
 	counts := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_sign_ins_total", Help: "Attempts to sign in to the dashboard, by how they ended.",
@@ -78,7 +78,7 @@ func newSignInCounts(r prometheus.Registerer) *prometheus.CounterVec {
 	return counts
 }
 
-// resultOf returns what an attempt with an error is counted as, and accepted for none.
+// resultOf returns the result to count for an error, or accepted for nil.
 func resultOf(err error, accepted string) string {
 	var refusal *cola.Error
 	switch {

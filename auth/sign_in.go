@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mostCode bounds the codes that issuers send back, in bytes.
+// mostCode is the maximum length of a code in bytes.
 const mostCode = 4 << 10
 
 // Begin starts a sign-in with the issuer that has the given key, and returns the address to redirect
@@ -121,7 +121,7 @@ func overAttempt() error {
 		"Start again on the sign-in page.")
 }
 
-// single returns the value of a parameter that is given once, and nothing for any other.
+// single returns the value of a parameter that occurs once, else "".
 func single(query url.Values, name string) string {
 	if len(query[name]) != 1 {
 		return ""
@@ -129,9 +129,9 @@ func single(query url.Values, name string) string {
 	return query[name][0]
 }
 
-// code returns the code of an answer that is the issuer's.
+// code returns the code in a response of the issuer.
 func (i *signInIssuer) code(query url.Values, namesItself bool) (string, error) {
-	// An answer of another issuer would have us take its code to this one (RFC 9207).
+	// A code of another issuer must not be sent to this one (RFC 9207).
 	if given := query["iss"]; (len(given) > 0 || namesItself) && (len(given) != 1 || given[0] != i.URL) {
 		return "", i.untrusted("it is not the answer of the service that was asked")
 	}
@@ -145,7 +145,7 @@ func (i *signInIssuer) code(query url.Values, namesItself bool) (string, error) 
 	return code, nil
 }
 
-// refused is what somebody is told whom the issuer sends back with an error. Only errors that are known are shown.
+// refused is the error for a person whom the issuer sends back with an error. Only known errors are shown.
 func (i *signInIssuer) refused(reason string) error {
 	switch reason {
 	case "access_denied":
@@ -158,14 +158,14 @@ func (i *signInIssuer) refused(reason string) error {
 	return i.away()
 }
 
-// untrusted is what somebody is told whom an answer of the issuer does not sign in. The reason is ours, a sentence's part.
+// untrusted is the error for a response of the issuer that fails a check. reason is part of a sentence.
 func (i *signInIssuer) untrusted(reason string) error {
 	const message = "the answer of an issuer signs nobody in"
 	i.occasional.warn(message+reason, message, "issuer", i.URL, "reason", reason)
 	return unauthorized("The answer of %s could not be trusted (%s), so you were not signed in. Sign in again; if it stays so, tell the operator of this service.", i.Name, reason)
 }
 
-// redeem has the issuer say who brought a code. It calls done with whether the issuer accepted the code.
+// redeem exchanges a code for the identity of the person. It calls done with whether the issuer accepted the code.
 func (i *signInIssuer) redeem(
 	ctx context.Context, told *endpoints, a attempt, code string, done func(accepted bool),
 ) (person, error) {
@@ -185,8 +185,8 @@ func (i *signInIssuer) redeem(
 	return who, err
 }
 
-// notRedeemed tells what became of a code that the issuer did not take. What the issuer says besides its error's name stays there: it
-// may hold anything.
+// notRedeemed returns the error for a code that the issuer rejected. It shows and logs only the error code of
+// the issuer, since the rest may hold anything.
 func (i *signInIssuer) notRedeemed(err error) error {
 	var answer *oauth2.RetrieveError
 	if !errors.As(err, &answer) {
@@ -216,12 +216,12 @@ func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (st
 	return account, nil
 }
 
-// mostReturnTo bounds the addresses that a sign-in leads back to, in bytes.
+// mostReturnTo is the maximum length of the address that a sign-in returns to, in bytes.
 const mostReturnTo = 1_000
 
-// localPage returns an address that leads to a page of this service whatever reads it, or the home page for any other. Browsers take a
-// backslash for a slash, pass over tabs and line breaks, and read two slashes as the beginning of a host, so none of these are let through,
-// encoded or not.
+// localPage returns an address if it leads to a page of this service in every browser, else the home page.
+// Browsers read a backslash as a slash, skip tabs and line breaks, and read two slashes as the start of a
+// host, so it accepts none of these, encoded or not.
 func localPage(address string) string {
 	if len(address) > mostReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsFunc(address, isOddInAddress) {
 		return homePath
@@ -237,11 +237,11 @@ func localPage(address string) string {
 	return address
 }
 
-// LocalPage is what a sign-in leads back to for an address that a browser brought: the address, when it is one of a page here, or the home page.
+// LocalPage returns the page that a sign-in returns to for an address from a browser.
 func LocalPage(address string) string { return localPage(address) }
 
-// isOddInAddress reports whether a character has to be encoded in an address.
+// isOddInAddress reports whether a character must be encoded in an address.
 func isOddInAddress(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }
 
-// isControl reports whether a character must not be in a path even when it is encoded.
+// isControl reports whether a character is not allowed in a path, even encoded.
 func isControl(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }

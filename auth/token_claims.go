@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// leeway is how far the clocks of an issuer and of this service may be apart.
+	// leeway is the accepted difference between the clocks of an issuer and of this service.
 	leeway = 30 * time.Second
-	// maxName bounds subjects, as OpenID Connect does, and client ids, in bytes.
+	// maxName is the maximum length of subjects (as in OpenID Connect) and client IDs, in bytes.
 	maxName = 255
 )
 
-// tokenClaims is what an access token says, once its signature is proven.
+// tokenClaims are the claims of a verified access token.
 type tokenClaims struct {
 	subject string
 	client  string       // the app that it was issued to
@@ -26,14 +26,14 @@ type tokenClaims struct {
 	expires time.Time
 }
 
-// names are what a service is called by its issuers.
+// names are the names of this service at its issuers.
 type names struct {
 	audiences   []string // any of which a token must be for
 	scopePrefix string   // that may stand before a scope
 }
 
-// readTokenClaims reads a payload whose signature is proven, and refuses it when the token is not an access token for one of our
-// audiences at this time. typed says that the header named it an access token.
+// readTokenClaims reads a verified payload. It rejects anything but a current access token for one of our
+// audiences. typed is true if the header declares an access token.
 func readTokenClaims(payload []byte, typed bool, ours names, now time.Time) (c tokenClaims, err error) {
 	o, err := parseClaims(payload)
 	if err != nil {
@@ -61,11 +61,11 @@ func readTokenClaims(payload []byte, typed bool, ours names, now time.Time) (c t
 	return c, nil
 }
 
-// checkUse refuses tokens that issuers sign with the same keys for another use, and those that only the holder of some key may
-// use, which we do not ask for.
+// checkUse rejects tokens that issuers sign with the same keys for other purposes, and tokens bound to a
+// client's key, which this service does not check.
 //
-// A type in the header is the issuer's word that it is an access token, and no other kind of token may have it (RFC 9068). Many
-// issuers give none. Then a scope must show it, and nothing may be there that ID tokens have.
+// The type in the header declares an access token; no other kind may carry it (RFC 9068). Many issuers
+// omit it. Then the token needs a scope, and must not have claims of ID tokens.
 func (o claims) checkUse(typed bool) error {
 	if o.has("cnf") {
 		return unauthorized("The access token is bound to a key of its client (cnf: DPoP or mutual TLS), which this service does not " +
@@ -108,7 +108,7 @@ func (o claims) checkAudience(ours []string) error {
 	return unauthorized("The access token is for another audience: it must be for %s.", quotedList(ours))
 }
 
-// quotedList joins what an operator has configured for a message.
+// quotedList joins configured values for a message.
 func quotedList(list []string) string {
 	quoted := make([]string, len(list))
 	for i, s := range list {
@@ -117,7 +117,7 @@ func quotedList(list []string) string {
 	return strings.Join(quoted, " or ")
 }
 
-// checkTimes returns when the token expires.
+// checkTimes returns the expiry of the token, or an error if the token is not valid now.
 func (o claims) checkTimes(now time.Time) (expires time.Time, err error) {
 	expires, limited, err := o.instant("exp")
 	if err != nil {
@@ -149,7 +149,7 @@ func (o claims) subject() (string, error) {
 	return s, nil
 }
 
-// client returns the client id, which issuers give under different names, and some under two.
+// client returns the client ID. Issuers use different claims for it, and some use two.
 func (o claims) client() (id string, err error) {
 	for _, name := range []string{"client_id", "azp", "appid", "cid"} {
 		if !o.has(name) {
@@ -170,12 +170,13 @@ func (o claims) client() (id string, err error) {
 	return id, nil
 }
 
-// isName reports whether s can be kept as a subject or a client id.
+// isName reports whether s can be stored as a subject or client ID.
 func isName(s string) bool {
 	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// scopes returns the scopes we know of, sorted, with the prefix or without. Issuers give them as one string with spaces or as an array, under either name.
+// scopes returns the scopes that this service knows, sorted, without the prefix. Issuers send scopes as a
+// string with spaces or as an array, in either claim.
 func (o claims) scopes(prefix string) (known []cola.Scope, err error) {
 	name := "scope"
 	if !o.has(name) {
