@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 
@@ -12,31 +11,33 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// admit finds the account and its link to the app that a proven token is of, and makes them when they are new. An app that may
-// not act makes none.
-func (t *Tokens) admit(ctx context.Context, issuer string, c claims) (grant, error) {
-	finding, cancel := context.WithTimeout(ctx, findWithin)
-	defer cancel()
-	app, err := t.app(finding, issuer, c.client)
-	if err != nil {
-		return grant{}, storeError(ctx, finding, "find connected app", err)
-	}
-	c.email = t.links.of(issuer).linking(c.email)
-	account, err := t.store.AccountOf(finding, store.Identity{Issuer: issuer, Subject: c.subject}, c.email)
-	if err != nil {
-		return grant{}, storeError(ctx, finding, "find the account of a token", err)
-	}
-	recordIdentity(ctx, t.events, account, issuer)
-	t.warned.warnApart(t.log, t.now(), account, issuer, c.email, "access")
-	link, err := t.store.Connect(finding, account.ID, app.ID, c.scopes)
-	if err != nil {
-		return grant{}, storeError(ctx, finding, "connect app", err)
-	}
-	t.recordLink(ctx, link)
-	if !link.RevokedAt.IsZero() {
-		return grant{}, unauthorized("The access of the app %s was revoked by the account holder.", cola.Quoted(c.client))
-	}
-	return grant{account: account.ID, link: link.ID, scopes: common(c.scopes, app.Scopes), withheld: except(c.scopes, app.Scopes)}, nil
+// admit finds the account and connection of a verified token, and creates them if they are new. It creates
+// none for an app that may not act.
+func (t *Tokens) admit(ctx context.Context, issuer string, c tokenClaims) (g grant, err error) {
+	err = within(ctx, "find who a token is of", func(ctx context.Context) error {
+		app, err := t.app(ctx, issuer, c.client)
+		if err != nil {
+			return err
+		}
+		c.email = t.links.of(issuer).linking(c.email)
+		account, err := t.store.AccountOf(ctx, store.Identity{Issuer: issuer, Subject: c.subject}, c.email)
+		if err != nil {
+			return err
+		}
+		recordIdentity(ctx, t.events, account, issuer)
+		t.occasional.warnDuplicate(account, issuer, c.email, "access")
+		link, err := t.store.Connect(ctx, account.ID, app.ID, c.scopes)
+		if err != nil {
+			return err
+		}
+		t.recordLink(ctx, link)
+		if !link.RevokedAt.IsZero() {
+			return unauthorized("The access of the app %s was revoked by the account holder.", cola.Quoted(c.client))
+		}
+		g = grant{account: account.ID, link: link.ID, scopes: common(c.scopes, app.Scopes), withheld: except(c.scopes, app.Scopes)}
+		return nil
+	})
+	return g, err
 }
 
 // recordLink records the change that Connect made.
@@ -96,17 +97,4 @@ func except(a, b []cola.Scope) (rest []cola.Scope) {
 		}
 	}
 	return rest
-}
-
-// storeError returns what a caller is told of an error of the store. A store that did not answer in time, while the caller still
-// waits, is one that cannot be asked.
-func storeError(ctx, finding context.Context, operation string, err error) error {
-	var refusal *cola.Error
-	switch {
-	case errors.As(err, &refusal):
-		return err
-	case errors.Is(err, store.ErrUnavailable), finding.Err() != nil && ctx.Err() == nil:
-		return cola.Unavailable()
-	}
-	return fmt.Errorf("%s: %w", operation, err)
 }

@@ -60,24 +60,12 @@ func (k attempts) name(state string) string {
 	return k.prefix() + base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// prefix returns the prefix of the cookie names. Browsers accept __Host- cookies only from this host
-// over https, so neither a neighboring host nor an attacker on the network can plant an attempt.
-func (k attempts) prefix() string {
-	if k.https {
-		return "__Host-" + attemptCookie
-	}
-	return attemptCookie
-}
+// prefix returns the prefix of the cookie names.
+func (k attempts) prefix() string { return cookieName(attemptCookie, k.https) }
 
-// cookie returns a cookie to set; a negative age deletes it.
-func (k attempts) cookie(name, value string, age time.Duration) *http.Cookie {
-	return &http.Cookie{
-		Name: name, Value: value, Path: "/", MaxAge: int(age / time.Second),
-		HttpOnly: true, Secure: k.https, SameSite: http.SameSiteLaxMode,
-	}
+func (k attempts) removal(name string) *http.Cookie {
+	return newCookie(name, "", -time.Second, k.https)
 }
-
-func (k attempts) removal(name string) *http.Cookie { return k.cookie(name, "", -time.Second) }
 
 // seal returns the cookie that stores an attempt.
 func (k attempts) seal(a attempt) *http.Cookie {
@@ -86,7 +74,8 @@ func (k attempts) seal(a attempt) *http.Cookie {
 		panic(err) // it has only text and a time
 	}
 	name := k.name(a.State)
-	return k.cookie(name, base64.RawURLEncoding.EncodeToString(k.box.Seal(content, []byte(name))), AttemptFor)
+	value := base64.RawURLEncoding.EncodeToString(k.box.Seal(content, []byte(name)))
+	return newCookie(name, value, AttemptFor, k.https)
 }
 
 // errNoAttempt means that a cookie contains no attempt, or an expired one.

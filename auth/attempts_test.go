@@ -226,19 +226,15 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSessionsOfTheVersionBefore checks that a session with attempts, as earlier versions wrote it, is
-// still signed in.
+// TestSessionsOfTheVersionBefore checks that a session with its end and attempts, as earlier versions
+// wrote it, is still signed in.
 func TestSessionsOfTheVersionBefore(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	c := b.signIn(t, "ann")
-	old := strings.Replace(b.session(t), `"sign_in":`, `"attempts":[{"state":"s","nonce":"n","verifier":"v","issuer":"`+ourIssuer+`","return_to":"/","until":"2030-01-01T00:00:00Z"}],"sign_in":`, 1)
-	sealed, err := seal(b.cookie(), []byte(old))
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := strings.Replace(b.session(t), `"sign_in":`, `"end":"2030-01-01T00:00:00Z","attempts":[{"state":"s","nonce":"n","verifier":"v","issuer":"`+ourIssuer+`","return_to":"/","until":"2030-01-01T00:00:00Z"}],"sign_in":`, 1)
 	b.store.set(func(s *browserStore) {
 		row := s.sessions[sessionName(b.cookie())]
-		row.data = sealed
+		row.data = seal(b.cookie(), []byte(old))
 		s.sessions[sessionName(b.cookie())] = row
 	})
 	if got := b.caller(); got.Account != c.Account || c.Account == 0 {

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// KeyFinder is what Authenticator needs of a store.
+// KeyFinder is the part of the store that Authenticator uses.
 type KeyFinder interface {
 	KeyByHash(ctx context.Context, hash store.KeyHash) (store.Key, error)
 }
@@ -27,10 +28,26 @@ func (u unproven) Unwrap() error { return u.error }
 
 func unprovenf(format string, args ...any) error { return unproven{unauthorized(format, args...)} }
 
-// findWithin is how long a request waits for the store to find its key.
-const findWithin = 3 * time.Second
+// storeTimeout is how long a request waits for the store.
+const storeTimeout = 3 * time.Second
 
-// cachedKeys bounds the cache; an entry is under 200 bytes.
+// within makes calls to the store and bounds how long they take together. A store that doesn't answer
+// in time, while the caller still waits, is unavailable.
+func within(ctx context.Context, operation string, do func(context.Context) error) error {
+	calling, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	err := do(calling)
+	var refusal *cola.Error
+	switch {
+	case err == nil || errors.As(err, &refusal):
+		return err
+	case errors.Is(err, store.ErrUnavailable), calling.Err() != nil && ctx.Err() == nil:
+		return cola.Unavailable()
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}
+
+// cachedKeys is the size of the cache; an entry has less than 200 bytes.
 const cachedKeys = 100_000
 
 // Authenticator identifies who makes a request.
@@ -109,21 +126,23 @@ func (a *Authenticator) identify(ctx context.Context, secret Secret) (identity, 
 	if id, ok := a.known.Get(hash); ok {
 		return id, nil
 	}
-	finding, cancel := context.WithTimeout(ctx, findWithin)
-	defer cancel()
-	key, err := a.keys.KeyByHash(finding, hash)
+	var key store.Key
+	err := within(ctx, "look up API key", func(ctx context.Context) (err error) {
+		key, err = a.keys.KeyByHash(ctx, hash)
+		return err
+	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return identity{}, unprovenf("Unknown API key. It may belong to another server.")
 	case err != nil:
-		return identity{}, storeError(ctx, finding, "look up API key", err)
+		return identity{}, err
 	}
 	id := identity{account: key.AccountID, key: key.ID}
 	a.known.Add(hash, id)
 	return id, nil
 }
 
-// credential returns the one secret that the headers carry; bearer is true when all that carry it are Authorization.
+// credential returns the secret in the headers; bearer is true if only Authorization carries it.
 func (a *Authenticator) credential(h http.Header) (secret string, bearer bool, err error) {
 	var given []string
 	for _, v := range h.Values("X-API-Key") {
@@ -150,7 +169,7 @@ func (a *Authenticator) credential(h http.Header) (secret string, bearer bool, e
 	return given[0], bearer, nil
 }
 
-// taken says what the Authorization header may carry.
+// taken describes what the Authorization header may carry.
 func (a *Authenticator) taken() string {
 	if a.tokens == nil {
 		return "the key"

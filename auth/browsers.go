@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alexedwards/scs/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -21,24 +20,24 @@ import (
 
 // How long browsers are remembered.
 const (
-	// SignInFor is how long a sign-in holds at most, from when it was made.
+	// SignInFor is the absolute lifetime of a sign-in.
 	SignInFor = 14 * 24 * time.Hour
-	// SignInIdle is how long a sign-in holds without a request, give or take seenEvery.
+	// SignInIdle is how long a sign-in lasts without a request, give or take lastSeenEvery.
 	SignInIdle = 24 * time.Hour
 	// AttemptFor is how long a sign-in with an issuer may take, and how long the session of a browser
 	// that is not signed in lasts.
 	AttemptFor = 10 * time.Minute
 )
 
-// Where the dashboard answers, below the public URL.
+// Paths of the dashboard, below the public URL.
 const (
 	SignInPath         = "/sign-in"
-	SignInCallbackPath = SignInPath + "/callback" // where issuers send browsers back to; to be registered there
-	SignInLinkPath     = SignInPath + "/link/"    // the token of a link follows
+	SignInCallbackPath = SignInPath + "/callback" // redirect URL to register with issuers
+	SignInLinkPath     = SignInPath + "/link/"    // followed by the token of a link
 	homePath           = "/"
 )
 
-// BrowserStore is what Browsers needs of a store.
+// BrowserStore is the part of the store that Browsers uses.
 type BrowserStore interface {
 	AccountOf(ctx context.Context, who store.Identity, verified string) (store.Account, error)
 	CreateSignIn(ctx context.Context, s store.SignIn) (store.SignIn, error)
@@ -52,40 +51,41 @@ type BrowserStore interface {
 // PublicURL must be set.
 type BrowserOptions struct {
 	Store     BrowserStore
-	PublicURL string                // scheme and host that users reach the service at; with https cookies are for https only
+	PublicURL string                // scheme and host of the service; with https, cookies are for https only
 	Attempts  Sealer                // encrypts sign-in attempts
-	Issuers   []SignInIssuer        // may be empty: then links are the only way to sign in
+	Issuers   []SignInIssuer        // may be empty: sign-in by links only
 	LinkEmail LinkPolicies          // which verified email addresses link to accounts
-	Client    *http.Client          // to ask issuers with; what it leaves open is as with nil, which is one of ours
+	Client    *http.Client          // for requests to issuers; nil: one of our own
 	Now       cola.Clock            // nil: time.Now
 	Logger    *slog.Logger          // nil discards
-	Metrics   prometheus.Registerer // gets the metrics, for one Browsers only; nil: not measured
+	Metrics   prometheus.Registerer // for one Browsers only; may be nil
 	Events    *security.Events      // records failed credentials, new identities and sign-ins; may be nil
-	// OnFault answers a request whose session cannot be read or kept; nothing was written before. The error is one to show, or of ours
-	// and to be logged. The request is as one of a browser that is not known. Nil: a line of text.
+	// OnFault responds to a request whose session can't be read or stored; nothing was written before. It
+	// shows a *cola.Error and logs any other. The request has no session. Nil: a line of text.
 	OnFault func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-// Browsers tells who uses a browser, and signs account holders in and out.
+// Browsers identifies account holders by their browsers' sessions, and signs them in and out.
 //
-// A browser that is signed in has a session in the store, under the hash of the random token in its cookie, which names a sign-in of
-// an account. The sign-in is the credential: whether it still holds is asked by the ledger with every request, as of a key. So what
-// is left in a session of a sign-in that was ended is worth nothing.
+// A signed-in browser has a session in the store, under the hash of the random token in its cookie. The
+// session names a sign-in of an account. The sign-in is the credential: the ledger checks it with every
+// request, as it checks a key, so the session of an ended sign-in is worthless.
 type Browsers struct {
-	store    BrowserStore
-	public   string // URL, without a slash at the end
-	issuers  []*signInIssuer
-	attempts attempts
-	sessions *scs.SessionManager
-	now      cola.Clock
-	log      *slog.Logger
-	onFault  func(http.ResponseWriter, *http.Request, error)
-	warned   *warnings
-	counts   *prometheus.CounterVec // of sign-ins
-	events   *security.Events
+	store      BrowserStore
+	public     string // URL without a trailing slash
+	issuers    []*signInIssuer
+	attempts   attempts
+	https      bool
+	now        cola.Clock
+	log        *slog.Logger
+	occasional *occasionalLog
+	onFault    func(http.ResponseWriter, *http.Request, error)
+	counts     *prometheus.CounterVec // of sign-ins
+	events     *security.Events
 }
 
-// NewBrowsers returns Browsers with these options, or an error that says what is wrong with them. It asks nobody yet.
+// NewBrowsers returns Browsers with these options, or an error if they are invalid. It does not contact
+// the issuers yet.
 func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	public, err := url.Parse(o.PublicURL)
 	if err != nil || public.Host == "" || (public.Scheme != "https" && public.Scheme != "http") || strings.Trim(public.Path, "/") != "" {
@@ -98,7 +98,9 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	b := &Browsers{
-		store: o.Store, public: public.Scheme + "://" + public.Host, now: o.Now, log: o.Logger, onFault: o.OnFault, warned: newWarnings(), counts: newSignInCounts(o.Metrics), events: o.Events,
+		store: o.Store, public: public.Scheme + "://" + public.Host, https: public.Scheme == "https", now: o.Now,
+		log: o.Logger, occasional: newOccasionalLog(o.Logger, o.Now), onFault: o.OnFault,
+		counts: newSignInCounts(o.Metrics), events: o.Events,
 	}
 	if b.onFault == nil {
 		b.onFault = b.plainFault
@@ -106,122 +108,124 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	if o.Attempts == nil {
 		return nil, errors.New("no keys to encrypt sign-in attempts with")
 	}
-	https := public.Scheme == "https"
-	b.attempts = attempts{box: o.Attempts, https: https, now: o.Now}
-	b.sessions = newSessions(o.Store, https, o.Now)
+	b.attempts = attempts{box: o.Attempts, https: b.https, now: o.Now}
 	if b.issuers, err = newSignInIssuers(o, b.public+SignInCallbackPath); err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
-// Caller returns who uses the browser of a request under Load; ok is false when nobody is signed in. Whether the sign-in was ended
-// meanwhile the ledger tells.
+// Caller returns the account holder who is signed in with the browser of a request; ok is false if nobody
+// is. The ledger decides whether the sign-in still holds.
 func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 	s, ok := ctx.Value(sessionKey{}).(*session)
-	if !ok || s.kept.SignIn == nil {
+	if !ok || s.data.SignIn == nil {
 		return cola.Caller{}, false
 	}
 	return cola.Caller{
-		Account:    s.kept.SignIn.Account,
-		Credential: cola.Credential{Kind: cola.CredentialSignIn, ID: s.kept.SignIn.ID},
+		Account:    s.data.SignIn.Account,
+		Credential: cola.Credential{Kind: cola.CredentialSignIn, ID: s.data.SignIn.ID},
 		Channel:    cola.ChannelDashboard,
-		Scopes:     cola.Scopes(), // an account holder may do all that the account may
+		Scopes:     cola.Scopes(), // all that the account may do
 	}, true
 }
 
-// Put keeps a text for a later request of the same browser, in place of one with the same key. Those of a browser are few and short:
-// beyond four the oldest is forgotten, and the end of what has more than 2,000 bytes.
+// Put stores a text for a later request of the same browser, and replaces one with the same key. A browser
+// has at most four; Put drops the oldest. Texts are cut at 2,000 bytes.
 func (b *Browsers) Put(ctx context.Context, key, value string) {
 	s := sessionOf(ctx)
-	s.kept.put(key, value)
+	s.data.put(key, value)
 	s.changed = true
 }
 
-// Pop returns what Put kept under a key, and forgets it.
+// Pop returns and deletes the text that Put stored under a key.
 func (b *Browsers) Pop(ctx context.Context, key string) string {
 	s := sessionOf(ctx)
-	value, found := s.kept.pop(key)
+	value, found := s.data.pop(key)
 	s.changed = s.changed || found
 	return value
 }
 
-// SignOut ends the sign-in of a browser and forgets all about the browser, whose cookie leads nowhere then. redirect is where the issuer
-// ends what it keeps of its own, when the sign-in came by one that has such a place; else it is empty. When the store does not answer
-// the browser stays signed in.
+// SignOut ends the sign-in and the session of a browser. redirect is the address at which the issuer ends
+// its own session, or "". If the store does not answer, the browser stays signed in.
 func (b *Browsers) SignOut(ctx context.Context) (redirect string, err error) {
 	s := sessionOf(ctx)
-	was := s.kept.SignIn
+	was := s.data.SignIn
 	if was != nil {
-		ending, cancel := context.WithTimeout(ctx, findWithin)
-		defer cancel()
-		if err := b.store.EndSignIn(ending, was.Account, was.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return "", storeError(ctx, ending, "end sign-in", err)
+		if err := b.endSignIn(ctx, was); err != nil {
+			return "", err
 		}
 	}
-	if b.sessions.Token(ctx) == "" {
-		return "", nil // there is nothing to forget
+	if s.token == "" && was == nil {
+		return "", nil // there is no session to end
 	}
-	if err := b.sessions.Destroy(ctx); err != nil {
+	if err := b.dropSession(ctx, s); err != nil {
 		return "", err
 	}
-	s.kept, s.changed = kept{}, true
+	s.data, s.changed = sessionData{}, true
 	if was == nil || was.SignOutAt == "" {
 		return "", nil
 	}
 	return was.signOut(b.public + SignInPath), nil
 }
 
-// entry is what proves who uses a browser.
+// entry is a successful authentication.
 type entry struct {
 	account   store.Account
 	via       string // URL of the issuer; empty: a link
-	browser   string // what the browser says it is
+	browser   string // User-Agent
 	signOutAt string // the issuer's end_session_endpoint; empty: none
-	clientID  string // that the issuer knows us by
+	clientID  string // of this service at the issuer
 	idToken   string // to sign out with
 }
 
-// enter signs an account holder in. The browser gets a new token before its session says so, so that a token which others may know leads
-// to nothing; and it forgets what was kept for who was signed in before.
+// enter signs an account holder in with a new session, so that a token that others may know leads
+// nowhere. The old session ends, with its notices and its sign-in.
 func (b *Browsers) enter(ctx context.Context, e entry) error {
 	s := sessionOf(ctx)
-	making, cancel := context.WithTimeout(ctx, findWithin)
-	defer cancel()
-	made, err := b.store.CreateSignIn(making, store.SignIn{
-		Account: e.account.ID, Via: e.via, Browser: shownBrowser(e.browser), ExpiresAt: b.now().Add(SignInFor),
-	})
-	if err != nil {
-		return storeError(ctx, making, "create sign-in", err)
-	}
-	if err := b.sessions.RenewToken(ctx); err != nil {
-		b.end(ctx, made.Account, made.ID)
+	var made store.SignIn
+	if err := within(ctx, "create sign-in", func(ctx context.Context) (err error) {
+		made, err = b.store.CreateSignIn(ctx, store.SignIn{
+			Account: e.account.ID, Via: e.via, Browser: shownBrowser(e.browser), ExpiresAt: b.now().Add(SignInFor),
+		})
+		return err
+	}); err != nil {
 		return err
 	}
-	if was := s.kept.SignIn; was != nil {
-		b.end(ctx, was.Account, was.ID) // no browser has it any more
+	entered := &signedIn{
+		ID: made.ID, Account: made.Account, Until: made.ExpiresAt, SignOutAt: e.signOutAt, ClientID: e.clientID, IDToken: e.idToken,
+	}
+	if err := b.dropSession(ctx, s); err != nil {
+		b.abandonSignIn(ctx, entered)
+		return err
+	}
+	if was := s.data.SignIn; was != nil {
+		b.abandonSignIn(ctx, was)
 	}
 	b.events.Record(ctx, security.NewSignIn, made.Account, cola.Credential{Kind: cola.CredentialSignIn, ID: made.ID})
-	s.changed = true
-	s.kept = kept{SignIn: &signedIn{
-		ID: made.ID, Account: made.Account, Until: made.ExpiresAt, SignOutAt: e.signOutAt, ClientID: e.clientID, IDToken: e.idToken,
-	}}
+	s.data, s.changed = sessionData{SignIn: entered}, true
 	return nil
 }
 
-// end ends a sign-in that nobody can use. It expires by itself where that fails.
-func (b *Browsers) end(ctx context.Context, account cola.AccountID, id int64) {
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), findWithin)
-	defer cancel()
-	if err := b.store.EndSignIn(ending, account, id); err != nil && !errors.Is(err, store.ErrNotFound) {
-		b.log.Warn("a sign-in that no browser has any more could not be ended; it expires by itself", "account", account, "error", err)
+// abandonSignIn ends a sign-in that no browser can use. If that fails, the sign-in expires later.
+func (b *Browsers) abandonSignIn(ctx context.Context, in *signedIn) {
+	if err := b.endSignIn(context.WithoutCancel(ctx), in); err != nil {
+		b.log.Warn("could not end a sign-in that no browser has any more; it expires by itself", "account", in.Account, "error", err)
 	}
 }
 
-// mostBrowser bounds what is kept of what a browser says it is, in bytes.
+func (b *Browsers) endSignIn(ctx context.Context, in *signedIn) error {
+	err := within(ctx, "end sign-in", func(ctx context.Context) error { return b.store.EndSignIn(ctx, in.Account, in.ID) })
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// mostBrowser is the maximum length of a stored User-Agent in bytes.
 const mostBrowser = 200
 
-// shownBrowser returns what a browser says it is as it can be kept and shown.
+// shownBrowser returns a User-Agent in a form that can be stored and shown.
 func shownBrowser(said string) string {
 	said = strings.ToValidUTF8(said, "")
 	said = strings.Map(func(r rune) rune {
@@ -233,7 +237,7 @@ func shownBrowser(said string) string {
 	return cut(strings.TrimSpace(said), mostBrowser)
 }
 
-// cut returns the beginning of a text that has so many bytes at most, in whole characters.
+// cut returns the first characters of a text, up to a number of bytes.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

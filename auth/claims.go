@@ -1,214 +1,99 @@
 package auth
 
 import (
-	"slices"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
+	"unicode/utf8"
 
-	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
+// claims are the members of a JSON object in a token, by their exact names. Duplicate names are
+// rejected, so that all readers of a token read the same.
+type claims map[string]json.RawMessage
+
+// mostLevels and mostValues bound the JSON that is decoded before a token's signature is checked.
+// Issuers list up to a few hundred groups.
 const (
-	// leeway is how far the clocks of an issuer and of this service may be apart.
-	leeway = 30 * time.Second
-	// maxName bounds subjects, as OpenID Connect does, and client ids, in bytes.
-	maxName = 255
+	mostLevels = 16
+	mostValues = 1_000
 )
 
-// claims is what an access token says, once its signature is proven.
-type claims struct {
-	subject string
-	client  string       // the app that it was issued to
-	scopes  []cola.Scope // that we know of, sorted
-	email   string       // that the issuer has verified, or empty
-	expires time.Time
+// parseClaims parses a JSON object. Its errors reveal nothing of the content.
+func parseClaims(data []byte) (claims, error) {
+	data = bytes.TrimSpace(data)
+	switch {
+	case !utf8.Valid(data):
+		return nil, errors.New("it is not valid UTF-8")
+	case strictjson.Bounded(data, mostLevels, mostValues) != nil:
+		return nil, errors.New("it has too many values")
+	case !strictjson.Valid(data) || data[0] != '{':
+		return nil, errNoObject
+	}
+	members, ambiguity := strictjson.Unambiguous(data, nil)
+	if ambiguity != nil {
+		return nil, errors.New("a name is given twice")
+	}
+	o := make(claims, len(members))
+	for _, m := range members {
+		o[m.Name] = m.Value
+	}
+	return o, nil
 }
 
-// names are what a service is called by its issuers.
-type names struct {
-	audiences   []string // any of which a token must be for
-	scopePrefix string   // that may stand before a scope
-}
+var errNoObject = errors.New("it is not a JSON object")
 
-// readClaims reads a payload whose signature is proven, and refuses it when the token is not an access token for one of our
-// audiences at this time. typed says that the header named it an access token.
-func readClaims(payload []byte, typed bool, ours names, now time.Time) (c claims, err error) {
-	o, err := parseObject(payload)
-	if err != nil {
-		return claims{}, unreadableClaims(err)
+// text returns a string claim, or "" if it is missing.
+func (o claims) text(name string) (string, error) {
+	raw, given := o[name]
+	if !given {
+		return "", nil
 	}
-	if err := o.checkUse(typed); err != nil {
-		return claims{}, err
-	}
-	if err := o.checkAudience(ours.audiences); err != nil {
-		return claims{}, err
-	}
-	if c.expires, err = o.checkTimes(now); err != nil {
-		return claims{}, err
-	}
-	if c.subject, err = o.subject(); err != nil {
-		return claims{}, err
-	}
-	if c.client, err = o.client(); err != nil {
-		return claims{}, err
-	}
-	if c.scopes, err = o.scopes(ours.scopePrefix); err != nil {
-		return claims{}, err
-	}
-	c.email = o.verifiedEmail()
-	return c, nil
-}
-
-// checkUse refuses tokens that issuers sign with the same keys for another use, and those that only the holder of some key may
-// use, which we do not ask for.
-//
-// A type in the header is the issuer's word that it is an access token, and no other kind of token may have it (RFC 9068). Many
-// issuers give none. Then a scope must show it, and nothing may be there that ID tokens have.
-func (o object) checkUse(typed bool) error {
-	if o.has("cnf") {
-		return unauthorized("The access token is bound to a key of its client (cnf: DPoP or mutual TLS), which this service does not " +
-			"check. Ask the issuer for a plain bearer token.")
-	}
-	if o.has("events") {
-		return unauthorized("The token is not an access token: it tells of security events (events).")
-	}
-	for _, c := range []struct{ name, want string }{{"typ", "Bearer"}, {"token_use", "access"}} { // of Keycloak, of Cognito
-		if use, err := o.text(c.name); o.has(c.name) && (err != nil || !strings.EqualFold(use, c.want)) {
-			return unauthorized("The token is not an access token: its %s claim must be %q.", c.name, c.want)
-		}
-	}
-	if typed {
-		return nil
-	}
-	for _, name := range []string{"nonce", "at_hash", "c_hash", "s_hash"} {
-		if o.has(name) {
-			return unauthorized("The token is an ID token (it has %s). Send the access token.", name)
-		}
-	}
-	if !o.has("scope") && !o.has("scp") {
-		return unauthorized("The token does not show that it is an access token: it needs the type at+jwt in its header, or a scope or scp claim.")
-	}
-	return nil
-}
-
-func (o object) has(name string) bool { _, given := o[name]; return given }
-
-func (o object) checkAudience(ours []string) error {
-	theirs, err := o.texts("aud")
-	if err != nil {
-		return unreadableClaims(err)
-	}
-	for _, a := range theirs {
-		if slices.Contains(ours, a) {
-			return nil
-		}
-	}
-	return unauthorized("The access token is for another audience: it must be for %s.", quotedList(ours))
-}
-
-// quotedList joins what an operator has configured for a message.
-func quotedList(list []string) string {
-	quoted := make([]string, len(list))
-	for i, s := range list {
-		quoted[i] = strconv.Quote(s)
-	}
-	return strings.Join(quoted, " or ")
-}
-
-// checkTimes returns when the token expires.
-func (o object) checkTimes(now time.Time) (expires time.Time, err error) {
-	expires, limited, err := o.instant("exp")
-	if err != nil {
-		return time.Time{}, unreadableClaims(err)
-	}
-	if !limited {
-		return time.Time{}, unauthorized("The access token does not say when it expires (exp).")
-	}
-	if !now.Before(expires.Add(leeway)) {
-		return time.Time{}, unauthorized("The access token has expired. Refresh it, or sign in again.")
-	}
-	for _, name := range []string{"nbf", "iat"} {
-		at, given, err := o.instant(name)
-		if err != nil {
-			return time.Time{}, unreadableClaims(err)
-		}
-		if given && at.Add(-leeway).After(now) {
-			return time.Time{}, unauthorized("The access token is of the future (%s): it is not valid yet, or the issuer's clock is ahead.", name)
-		}
-	}
-	return expires, nil
-}
-
-func (o object) subject() (string, error) {
-	s, err := o.text("sub")
-	if err != nil || !isName(s) {
-		return "", unauthorized("The access token must name its subject (sub): 1 to %d bytes without control characters.", maxName)
+	s, ok := strictjson.Text(raw)
+	if !ok {
+		return "", fmt.Errorf("%s is not a string", name)
 	}
 	return s, nil
 }
 
-// client returns the client id, which issuers give under different names, and some under two.
-func (o object) client() (id string, err error) {
-	for _, name := range []string{"client_id", "azp", "appid", "cid"} {
-		if !o.has(name) {
-			continue
-		}
-		given, err := o.text(name)
-		if err != nil || !isName(given) {
-			return "", unauthorized("The access token's %s is not a client id: 1 to %d bytes without control characters.", name, maxName)
-		}
-		if id != "" && given != id {
-			return "", unauthorized("The access token names different apps as its client (client_id, azp, appid, cid).")
-		}
-		id = given
+// texts returns the strings of a claim that is an array of strings or a single one.
+func (o claims) texts(name string) (list []string, err error) {
+	raw, given := o[name]
+	if !given {
+		return nil, nil
 	}
-	if id == "" {
-		return "", unauthorized("The access token does not name the app it was issued to (client_id, azp, appid or cid).")
+	if s, ok := strictjson.Text(raw); ok {
+		return []string{s}, nil
 	}
-	return id, nil
+	if raw[0] != '[' {
+		return nil, fmt.Errorf("%s is neither a string nor an array of strings", name)
+	}
+	for _, e := range strictjson.Elements(raw) {
+		s, ok := strictjson.Text(e)
+		if !ok {
+			return nil, fmt.Errorf("%s holds something other than strings", name)
+		}
+		list = append(list, s)
+	}
+	return list, nil
 }
 
-// isName reports whether s can be kept as a subject or a client id.
-func isName(s string) bool {
-	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, unicode.IsControl)
-}
+// lastSecond is the end of the year 9999. Later times are most likely in milliseconds.
+const lastSecond = 253402300799
 
-// scopes returns the scopes we know of, sorted, with the prefix or without. Issuers give them as one string with spaces or as an array, under either name.
-func (o object) scopes(prefix string) (known []cola.Scope, err error) {
-	name := "scope"
-	if !o.has(name) {
-		name = "scp"
+// instant returns a claim that is a time in seconds since 1970; given is false if it is missing.
+func (o claims) instant(name string) (at time.Time, given bool, err error) {
+	raw, given := o[name]
+	if !given {
+		return time.Time{}, false, nil
 	}
-	list, err := o.texts(name)
-	if err != nil {
-		return nil, unreadableClaims(err)
+	seconds, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || seconds < 0 || seconds > lastSecond {
+		return time.Time{}, true, fmt.Errorf("%s is not a time in seconds since 1970", name)
 	}
-	var given []string
-	for _, s := range list {
-		for scope := range strings.FieldsSeq(s) {
-			given = append(given, strings.TrimPrefix(scope, prefix))
-		}
-	}
-	for _, s := range cola.Scopes() {
-		if slices.Contains(given, string(s)) {
-			known = append(known, s)
-		}
-	}
-	slices.Sort(known)
-	return known, nil
-}
-
-// verifiedEmail returns the email address if the issuer marks it as verified, else "". The address
-// links a new identity to an account, so only plain addresses count.
-func (o object) verifiedEmail() string {
-	if verified := string(o["email_verified"]); verified != `true` && verified != `"true"` {
-		return ""
-	}
-	email, err := o.text("email")
-	if err != nil || cola.CheckEmail(email) != nil {
-		return ""
-	}
-	return email
+	return time.UnixMilli(int64(seconds * 1000)), true, nil
 }

@@ -45,7 +45,7 @@ func TestForms(t *testing.T) {
 	var firsts atomic.Int32
 	for range 8 {
 		all.Go(func() {
-			ctx := context.WithValue(t.Context(), sessionKey{}, &session{kept: kept{SignIn: &signedIn{ID: ann.caller().Credential.ID, Account: ann.caller().Account}}})
+			ctx := context.WithValue(t.Context(), sessionKey{}, &session{data: sessionData{SignIn: &signedIn{ID: ann.caller().Credential.ID, Account: ann.caller().Account}}})
 			if first, err := d.TakeForm(ctx, token); err != nil {
 				t.Error(err)
 			} else if first {

@@ -26,7 +26,7 @@ func TestHostileTokens(t *testing.T) {
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	b.tokens.log = logger
 	for _, i := range b.tokens.issuers {
-		i.log = logger
+		i.keys.log = logger
 	}
 	enc := newSigner(t, "RS256", "for-encryption")
 	b.issuer.publish(b.key, newSigner(t, "RS256", "rsa"), enc.with(map[string]any{"use": "enc"}))

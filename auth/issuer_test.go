@@ -257,13 +257,13 @@ func TestSlowIssuer(t *testing.T) {
 func TestNewerKeysThatAreThere(t *testing.T) {
 	inTime(t, func(t *testing.T, b *bench) {
 		b.good(t)
-		i := b.tokens.issuers[ourIssuer]
-		old := i.set
+		keys := &b.tokens.issuers[ourIssuer].keys
+		old := keys.latest
 		if err := b.tokens.Check(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if set, err := i.newer(t.Context(), old); err != nil || set == old || set != i.set {
-			t.Errorf("newer = %p, %v; want %p", set, err, i.set)
+		if set, err := keys.newer(t.Context(), old); err != nil || set == old || set != keys.latest {
+			t.Errorf("newer = %p, %v; want %p", set, err, keys.latest)
 		}
 		b.wantFetches(t, 2)
 	})

@@ -8,10 +8,10 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// maxToken is how long an access token may be, in bytes. Issuers make them of one to four KiB.
+// maxToken is the maximum length of an access token in bytes. Issuers make tokens of one to four KiB.
 const maxToken = 16 << 10
 
-// accessToken is a token that has the form of one. Nothing of it is proven: it only says how to prove it.
+// accessToken is a well-formed token. None of it is verified: it only says how to verify it.
 type accessToken struct {
 	raw    string
 	alg    jose.SignatureAlgorithm // one of algorithms
@@ -20,7 +20,8 @@ type accessToken struct {
 	issuer string                  // that it says it is of
 }
 
-// algorithms returns those that tokens may be signed with. With all of them the key that proves a signature cannot make one.
+// algorithms returns the accepted signature algorithms. All are asymmetric: a key that verifies
+// a signature can't make one.
 func algorithms() []jose.SignatureAlgorithm {
 	return []jose.SignatureAlgorithm{
 		jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512,
@@ -28,7 +29,7 @@ func algorithms() []jose.SignatureAlgorithm {
 	}
 }
 
-// parseToken reads the form of a token, and refuses what costs more to look into than it can be worth.
+// parseToken parses the form of a token, within limits on its size.
 func parseToken(raw string) (accessToken, error) {
 	if len(raw) > maxToken {
 		return accessToken{}, unauthorized("The access token is too long: it may have %d bytes.", maxToken)
@@ -53,17 +54,17 @@ func parseToken(raw string) (accessToken, error) {
 	if _, err := decodePart(parts, 2); err != nil {
 		return accessToken{}, err
 	}
-	claims, err := parseObject(payload)
+	c, err := parseClaims(payload)
 	if err != nil {
 		return accessToken{}, unreadableClaims(err)
 	}
-	if t.issuer, err = claims.text("iss"); err != nil || t.issuer == "" {
+	if t.issuer, err = c.text("iss"); err != nil || t.issuer == "" {
 		return accessToken{}, unauthorized("The access token names no issuer (iss).")
 	}
 	return t, nil
 }
 
-// decodePart decodes a part of a token that is there and in the one way to write it.
+// decodePart decodes a part of a token. It accepts only the canonical encoding.
 func decodePart(parts []string, i int) ([]byte, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(parts[i])
 	if err != nil || parts[i] == "" || strings.ContainsAny(parts[i], "\r\n") { // the decoder skips line breaks
@@ -72,10 +73,10 @@ func decodePart(parts []string, i int) ([]byte, error) {
 	return b, nil
 }
 
-// readHeader takes from the header what it may say, which is little: where a key is to be had (jwk, jku, x5c, x5u) is not for a
-// token to tell.
+// readHeader reads the algorithm, key ID and type. It ignores keys in the header (jwk, jku, x5c, x5u): a
+// token must not choose its own key.
 func (t *accessToken) readHeader(data []byte) error {
-	header, err := parseObject(data)
+	header, err := parseClaims(data)
 	if err != nil {
 		return unauthorized("The access token's header cannot be read: %v.", err)
 	}
@@ -97,7 +98,7 @@ func (t *accessToken) readHeader(data []byte) error {
 	return t.readType(header)
 }
 
-func (t *accessToken) readType(header object) error {
+func (t *accessToken) readType(header claims) error {
 	if _, given := header["typ"]; !given {
 		return nil
 	}

@@ -1,8 +1,8 @@
-// Package auth turns credentials into a cola.Caller. It knows API keys, and access tokens that configured issuers have made for
-// connected apps; it never sees what a caller asks for.
+// Package auth authenticates requests: it turns API keys, access tokens of configured issuers and browser
+// sessions into a cola.Caller.
 //
-// Whether a credential still holds is decided again by the ledger in the transaction that charges the request, so a
-// revoked key, link or app stops everywhere on the next request although what a key or a token stands for is cached here.
+// The ledger checks every credential again in the transaction that charges the request. So a revoked key,
+// connection or app stops working with the next request, although this package caches lookups.
 package auth
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// An API key is the prefix, 30 random characters of base 62 (178 bits) and 6 characters of base 62 that hold the CRC-32 of
-// those 30, so that a mistyped key is told from a revoked one without a look into the database.
+// An API key is the prefix, 30 random characters of base 62 (178 bits), and the CRC-32 of those 30 in 6
+// characters of base 62. The checksum identifies mistyped keys without a database lookup.
 const (
 	KeyPrefix      = "lar_"
 	keyRandom      = 30
@@ -28,10 +28,10 @@ const (
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Secret is a whole API key. It is shown once, when it is made, and stored only as its hash.
+// Secret is a whole API key. It is shown once, when it is created; only its hash is stored.
 type Secret string
 
-// NewSecret makes an API key from the system's random source.
+// NewSecret returns a new random API key.
 func NewSecret() Secret {
 	body := make([]byte, 0, keyRandom)
 	var buf [64]byte
@@ -57,7 +57,7 @@ func checksum(body string) string {
 	return string(digits[:])
 }
 
-// ParseSecret checks the form and the checksum of what should be an API key.
+// ParseSecret checks the form and the checksum of an API key.
 func ParseSecret(s string) (Secret, error) {
 	if !strings.HasPrefix(s, KeyPrefix) {
 		return "", fmt.Errorf("an API key starts with %q", KeyPrefix)
@@ -71,10 +71,10 @@ func ParseSecret(s string) (Secret, error) {
 	return Secret(s), nil
 }
 
-// Hash returns what the store knows the key by.
+// Hash returns the hash that the store has for the key.
 func (s Secret) Hash() store.KeyHash { return sha256.Sum256([]byte(s)) }
 
-// Key returns the key's record, less what the store sets.
+// Key returns the key's record, without the fields that the store sets.
 func (s Secret) Key() store.Key {
 	return store.Key{Prefix: string(s[:shownPrefix]), LastFour: string(s[len(s)-shownLastChars:])}
 }

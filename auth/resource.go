@@ -9,25 +9,25 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Resource is what clients of OAuth are told of this server: where tokens for it are had, and what to ask for (RFC 9728 and, for
-// challenges, RFC 6750). The zero Resource takes API keys only. It is made of configuration, never of a request, so that nobody
-// can have a client sent elsewhere by a forged header.
+// Resource describes this server to OAuth clients: where to get tokens for it and which scopes to request
+// (RFC 9728 and, for challenges, RFC 6750). The zero Resource accepts API keys only. It comes from the
+// configuration, never from a request, so that forged headers can't redirect clients.
 type Resource struct {
 	ID       string   // its identifier: the URL of the endpoint for assistants, which they ask tokens for
 	Metadata string   // URL at which it is described
 	Issuers  []string // of tokens that are taken
-	// Scopes are what a client asks for when it connects; none where the issuer wants none. The scopes that this service knows are
-	// not among them: they are asked for by a challenge, when they are needed.
+	// Scopes are requested when a client connects; may be empty. They do not include this service's own
+	// scopes, which a challenge requests when they are needed.
 	Scopes []string
-	// ScopePrefix stands before the names of this service's scopes at issuers that want it, such as "api://registry/"; mostly empty.
+	// ScopePrefix is an optional prefix of this service's scopes at the issuer, such as "api://registry/".
 	ScopePrefix string
 }
 
-// realm names what credentials are for.
+// realm starts every challenge.
 const realm = `Bearer realm="colaregistry"`
 
-// Challenge returns the WWW-Authenticate of a refusal to a request with the headers sent: of one for the credentials, which names an
-// error only when some were sent, or of one for a scope, which tells the scopes to come back with. It is empty for any other.
+// Challenge returns the WWW-Authenticate header for a refusal, or "". If the credentials are refused, it
+// names an error only if the request sent some. If a scope is missing, it lists the scopes to request.
 func (r Resource) Challenge(sent http.Header, refusal *cola.Error) string {
 	parts := []string{realm}
 	add := func(name, value string) { parts = append(parts, fmt.Sprintf(`%s="%s"`, name, parameter(value))) }
@@ -60,8 +60,8 @@ func (r Resource) Challenge(sent http.Header, refusal *cola.Error) string {
 	return strings.Join(parts, ", ")
 }
 
-// parameter leaves out of a value what a parameter of a challenge cannot hold (RFC 6750, section 3): quotes and backslashes become
-// apostrophes, and what is not printable ASCII a question mark.
+// parameter replaces characters that a parameter of a challenge can't hold (RFC 6750, section 3): quotes and
+// backslashes by apostrophes, other than printable ASCII by question marks.
 func parameter(value string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

@@ -1,223 +1,238 @@
 package auth
 
 import (
-	"bytes"
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/alexedwards/scs/v2"
-
-	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
 
-const (
-	// seenEvery is how often it is noted that a browser is still there. Noting it with every request, as the library would, makes
-	// every page wait for a write.
-	seenEvery = time.Minute
-
-	mostNotices = 4
-	mostNotice  = 2_000 // bytes
-	// mostIDToken bounds the ID tokens that are kept to sign out with, in bytes: they go into a URL. Without one issuers ask who it is.
-	mostIDToken = 4 << 10
-)
-
-// kept is the content of a session, less than 40 KiB.
-type kept struct {
-	SignIn  *signedIn `json:"sign_in,omitempty"`
-	Notices []notice  `json:"notices,omitempty"` // the oldest first
-	Seen    time.Time `json:"seen,omitzero"`     // when the browser's last visit was stored
-}
-
-// signedIn is the sign-in of a browser.
-type signedIn struct {
-	ID        int64          `json:"id"`
-	Account   cola.AccountID `json:"account"`
-	Until     time.Time      `json:"until"`
-	SignOutAt string         `json:"sign_out_at,omitempty"` // the issuer's end_session_endpoint
-	ClientID  string         `json:"client_id,omitempty"`
-	IDToken   string         `json:"id_token,omitempty"`
-}
-
-// signOut returns where the issuer signs the browser out, and leads back to a page of ours from.
-func (s signedIn) signOut(back string) string {
-	at, err := url.Parse(s.SignOutAt)
-	if err != nil {
-		return ""
-	}
-	query := at.Query()
-	query.Set("client_id", s.ClientID)
-	query.Set("post_logout_redirect_uri", back)
-	if s.IDToken != "" {
-		query.Set("id_token_hint", s.IDToken)
-	}
-	at.RawQuery = query.Encode()
-	return at.String()
-}
-
-// notice is a text for a later request.
-type notice struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
-}
-
-func (k *kept) empty() bool { return k.SignIn == nil && len(k.Notices) == 0 }
-
-func (k *kept) put(key, value string) {
-	k.pop(key)
-	clean := func(text string) string { return cut(strings.ToValidUTF8(text, ""), mostNotice) }
-	k.Notices = append(k.Notices, notice{clean(key), clean(value)})
-	k.Notices = k.Notices[max(0, len(k.Notices)-mostNotices):]
-}
-
-func (k *kept) pop(key string) (value string, found bool) {
-	at := slices.IndexFunc(k.Notices, func(n notice) bool { return n.Key == key })
-	if at < 0 {
-		return "", false
-	}
-	value = k.Notices[at].Value
-	k.Notices = slices.Delete(k.Notices, at, at+1)
-	return value, true
-}
-
-// current clears the session if its sign-in has expired.
-func (k *kept) current(now time.Time) {
-	if k.SignIn != nil && !now.Before(k.SignIn.Until) {
-		*k = kept{}
-	}
-}
-
-// session is the state of the browser of one request. It belongs to the goroutine that answers the
-// request.
+// session is the session of the browser that sent a request. It belongs to the goroutine that handles
+// the request.
 type session struct {
-	kept    kept
-	changed bool // not stored yet
+	token   string      // from the browser's cookie, or new; empty if no session is stored
+	data    sessionData // as this request sees it
+	stored  sessionData // as this request last read or wrote it
+	changed bool        // data has to be stored
+	dropped bool        // the session that the browser's cookie leads to is gone
 
 	sent    []*http.Cookie // from the request
 	cookies []*http.Cookie // to set with the response, besides the session's own
-
-	token string // that the browser came with; empty: none that anything is kept under
-	read  kept   // what was kept under it when this request read it, or has kept since
 }
 
 type sessionKey struct{}
 
-// sessionOf returns the session of a request. That it is under Load is for the program to see to.
+// sessionOf returns the session of a request. It panics if the request didn't pass through Load.
 func sessionOf(ctx context.Context) *session {
 	s, ok := ctx.Value(sessionKey{}).(*session)
 	if !ok {
-		panic("auth: the request is not one under Browsers.Load")
+		panic("auth: the request did not pass through Browsers.Load")
 	}
 	return s
 }
 
-// keptName is what the library has what is kept under.
-const keptName = "kept"
-
-// newSessions returns the library's manager, which makes tokens and keeps what is under them. When something is written
-// and for how long is ours: see Load. It is not made by the library's New, which starts a goroutine that nothing ends.
-func newSessions(st store.Sessions, https bool, now cola.Clock) *scs.SessionManager {
-	m := &scs.SessionManager{
-		Store: sessionStore{st, now}, Codec: sessionCodec{}, Lifetime: SignInFor,
-		Cookie: scs.SessionCookie{Name: "colaregistry", Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode},
+// openSession returns the session of a request. An unknown or expired token opens an empty session.
+func (b *Browsers) openSession(r *http.Request) (*session, error) {
+	ctx := r.Context()
+	s := &session{sent: r.Cookies()}
+	if token := b.sentToken(r); token != "" {
+		data, found, err := b.readSession(ctx, token)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			s.token, s.data, s.stored = token, data, data.clone()
+		} else {
+			// An unknown cookie is treated as no cookie, even if the address sent many: a signed-out person
+			// must be able to sign in.
+			_ = b.events.Failed(ctx, security.Session, nil)
+		}
 	}
-	if https {
-		// With this prefix browsers take it from this host only, over https only: no neighbour can put one here.
-		m.Cookie.Name = "__Host-" + m.Cookie.Name
-		m.Cookie.Secure = true
+	if s.data.SignIn != nil && b.now().Sub(s.data.Seen) >= lastSeenEvery {
+		// Now rather than with the response: another request may change the session in the meantime.
+		s.changed = true
+		if _, err := b.saveSession(ctx, s); err != nil {
+			return nil, err
+		}
 	}
-	return m
+	return s, nil
 }
 
-// sessionStore is the store as the library wants it: by tokens, of which the store knows nothing.
-type sessionStore struct {
-	store.Sessions
-	now cola.Clock
+// saveSession stores a changed session and returns the cookie to set, or nil. It stores an empty
+// session by dropping it. A new session gets its token here, so no session is ever stored under a
+// token that the browser made up.
+//
+// Changes that other requests stored since this one read the session are merged. If another request
+// ended the session by signing in or out, the changes of this one are void. Another request can still
+// intervene between the read and the write here, but not during the seconds that an issuer takes to
+// answer.
+func (b *Browsers) saveSession(ctx context.Context, s *session) (*http.Cookie, error) {
+	if !s.changed {
+		return nil, nil
+	}
+	if s.token != "" {
+		theirs, found, err := b.readSession(ctx, s.token)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			s.changed = false
+			return nil, nil
+		}
+		s.data = merged(s.stored, s.data, theirs)
+	}
+	if s.data.empty() {
+		if err := b.dropSession(ctx, s); err != nil {
+			return nil, err
+		}
+		s.changed = false
+		if !s.dropped {
+			return nil, nil
+		}
+		return b.sessionCookie("", -time.Second), nil
+	}
+	token := s.token
+	if token == "" {
+		token = newSecretText()
+	}
+	s.data.Seen = b.now()
+	lifetime := AttemptFor
+	if s.data.SignIn != nil {
+		lifetime = s.data.SignIn.Until.Sub(s.data.Seen)
+	}
+	if err := b.writeSession(ctx, token, s.data, min(lifetime, SignInIdle)); err != nil {
+		return nil, err
+	}
+	s.token, s.changed, s.stored = token, false, s.data.clone()
+	return b.sessionCookie(token, lifetime+time.Second), nil
 }
 
-// FindCtx reads a session. Its errors, as those of the others, are what a caller is told. One that cannot be unsealed is none, since whoever comes with
-// its token could do nothing about it.
-func (s sessionStore) FindCtx(ctx context.Context, token string) (data []byte, found bool, err error) {
-	reading, cancel := context.WithTimeout(ctx, findWithin)
-	defer cancel()
-	sealed, err := s.Session(reading, sessionName(token))
+// dropSession removes the stored session, so that its token is worthless. If the session is saved
+// again, it gets a new token.
+func (b *Browsers) dropSession(ctx context.Context, s *session) error {
+	if s.token == "" {
+		return nil
+	}
+	err := within(ctx, "drop session", func(ctx context.Context) error {
+		_, err := b.store.DropSession(ctx, sessionName(s.token))
+		return err
+	})
+	if err == nil {
+		s.token, s.dropped = "", true
+	}
+	return err
+}
+
+// readSession returns the data of a stored session. Data that can't be decrypted or decoded counts as
+// empty: whoever has the token can't do anything about it.
+func (b *Browsers) readSession(ctx context.Context, token string) (data sessionData, found bool, err error) {
+	var sealed []byte
+	err = within(ctx, "read session", func(ctx context.Context) (err error) {
+		sealed, err = b.store.Session(ctx, sessionName(token))
+		return err
+	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return nil, false, nil
+		return sessionData{}, false, nil
 	case err != nil:
-		return nil, false, storeError(ctx, reading, "read session", err)
+		return sessionData{}, false, err
 	}
-	data, found = unseal(token, sealed)
-	return data, found, nil
+	plain, ok := unseal(token, sealed)
+	if !ok {
+		return sessionData{}, false, nil
+	}
+	if json.Unmarshal(plain, &data) != nil {
+		data = sessionData{}
+	}
+	data.expire(b.now())
+	return data, true, nil
 }
 
-// CommitCtx keeps a session until its end, or until it was idle for too long.
-func (s sessionStore) CommitCtx(ctx context.Context, token string, data []byte, end time.Time) error {
-	sealed, err := seal(token, data)
+func (b *Browsers) writeSession(ctx context.Context, token string, data sessionData, lifetime time.Duration) error {
+	plain, err := json.Marshal(data)
 	if err != nil {
-		return fmt.Errorf("seal session: %w", err)
+		return fmt.Errorf("encode session: %w", err)
 	}
-	if idle := s.now().Add(SignInIdle); idle.Before(end) {
-		end = idle
-	}
-	return s.within(ctx, "keep session", func(ctx context.Context) error { return s.KeepSession(ctx, sessionName(token), sealed, end) })
-}
-
-func (s sessionStore) DeleteCtx(ctx context.Context, token string) error {
-	return s.within(ctx, "drop session", func(ctx context.Context) error {
-		_, err := s.DropSession(ctx, sessionName(token))
-		return err
+	return within(ctx, "store session", func(ctx context.Context) error {
+		return b.store.KeepSession(ctx, sessionName(token), seal(token, plain), b.now().Add(lifetime))
 	})
 }
 
-func (s sessionStore) within(ctx context.Context, operation string, do func(context.Context) error) error {
-	doing, cancel := context.WithTimeout(ctx, findWithin)
-	defer cancel()
-	if err := do(doing); err != nil {
-		return storeError(ctx, doing, operation, err)
+// cookieName returns the name of a cookie. Browsers accept __Host- cookies only from this host over
+// https, so neither a neighboring host nor an attacker on the network can plant one.
+func cookieName(name string, https bool) string {
+	if https {
+		return "__Host-" + name
 	}
-	return nil
+	return name
 }
 
-// errWithoutContext is of the methods that the library calls only where there are none with a context.
-var errWithoutContext = errors.New("sessions are kept with a context only")
-
-func (s sessionStore) Find(string) ([]byte, bool, error)      { return nil, false, errWithoutContext }
-func (s sessionStore) Commit(string, []byte, time.Time) error { return errWithoutContext }
-func (s sessionStore) Delete(string) error                    { return errWithoutContext }
-
-// sessionCodec writes sessions as JSON, which other versions of the program can read.
-type sessionCodec struct{}
-
-// keptUntil is a session as it is written.
-type keptUntil struct {
-	End time.Time `json:"end"`
-	kept
+// newCookie returns a cookie to set; a negative age deletes it.
+func newCookie(name, value string, age time.Duration, https bool) *http.Cookie {
+	return &http.Cookie{
+		Name: name, Value: value, Path: "/", MaxAge: int(age / time.Second),
+		HttpOnly: true, Secure: https, SameSite: http.SameSiteLaxMode,
+	}
 }
 
-func (sessionCodec) Encode(end time.Time, values map[string]any) ([]byte, error) {
-	k, _ := values[keptName].(kept)
-	var out bytes.Buffer
-	to := json.NewEncoder(&out)
-	to.SetEscapeHTML(false) // several times as long, and not for a page
-	if err := to.Encode(keptUntil{end, k}); err != nil {
-		return nil, fmt.Errorf("write session: %w", err)
-	}
-	return out.Bytes(), nil
+func (b *Browsers) sessionCookie(token string, age time.Duration) *http.Cookie {
+	return newCookie(cookieName("colaregistry", b.https), token, age, b.https)
 }
 
-// Decode reads a session. One that cannot be read holds nothing, since whoever comes with it could do nothing about it.
-func (sessionCodec) Decode(data []byte) (end time.Time, values map[string]any, err error) {
-	var k keptUntil
-	if json.Unmarshal(data, &k) != nil {
-		return time.Time{}, map[string]any{}, nil
+// sentToken returns the token in the cookie of a request, or "" if it doesn't have the form of one.
+func (b *Browsers) sentToken(r *http.Request) string {
+	cookie, err := r.Cookie(b.sessionCookie("", 0).Name)
+	if err != nil || !isSecretText(cookie.Value) {
+		return ""
 	}
-	return k.End, map[string]any{keptName: k.kept}, nil
+	return cookie.Value
+}
+
+// Sessions are stored encrypted, under keys derived from the tokens in browsers' cookies. The tokens
+// are not stored, so the database, or a copy of it, reveals neither a token nor the content of a
+// session: ID tokens and notices for the next page.
+
+// sessionName returns the name that the session of a token is stored under.
+func sessionName(token string) string {
+	hash := sha256.Sum256([]byte(token))
+	return base64.RawURLEncoding.EncodeToString(hash[:])
+}
+
+// seal encrypts the data of the session of a token.
+func seal(token string, data []byte) []byte {
+	return sessionCipher(token).Seal(nil, nil, data, []byte(sessionName(token)))
+}
+
+// unseal decrypts data that seal encrypted for the same token; ok is false for any other data.
+func unseal(token string, sealed []byte) (data []byte, ok bool) {
+	data, err := sessionCipher(token).Open(nil, nil, sealed, []byte(sessionName(token)))
+	return data, err == nil
+}
+
+// sessionCipher returns AES-256-GCM under the key of a token. Each encryption has a random nonce; a key
+// encrypts at most a few hundred times a day.
+func sessionCipher(token string) cipher.AEAD {
+	key, err := hkdf.Key(sha256.New, []byte(token), nil, "colaregistry session", 32)
+	if err != nil {
+		panic(err) // only a longer key fails
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		panic(err) // only a key of another length fails
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err) // only another cipher fails
+	}
+	return aead
 }

@@ -27,13 +27,13 @@ const (
 	cachedTokens = 20_000      // bounds the cache; an entry is under 300 bytes
 	cachedFor    = time.Minute // after which a change of the app's scopes, or of the identity's account, shows
 
-	// Refused genuine tokens, whose app or connection may not act, are looked up refusedAtOnce times at once and then
+	// Valid tokens whose app or connection may not act are looked up refusedAtOnce times at once and then
 	// every refusedEvery.
 	refusedAtOnce = 10
 	refusedEvery  = time.Second
 )
 
-// TokenStore is what Tokens needs of a store.
+// TokenStore is the part of the store that Tokens uses.
 type TokenStore interface {
 	AccountOf(ctx context.Context, who store.Identity, verified string) (store.Account, error)
 	AppByClient(ctx context.Context, issuer, clientID string) (store.App, error)
@@ -41,12 +41,12 @@ type TokenStore interface {
 	Connect(ctx context.Context, account cola.AccountID, app int64, scopes []cola.Scope) (store.Link, error)
 }
 
-// TokenOptions say which access tokens are taken. Issuers and Audiences must be given.
+// TokenOptions configure Tokens. Issuers and Audiences must be set.
 type TokenOptions struct {
 	Issuers   []string // https URLs, exactly as their tokens name them; http for this very machine only
 	Audiences []string // any of which a token must be for
 	AnyApp    bool     // apps that are not registered may act too: they are when first seen, with every scope
-	// ScopePrefix may stand before our scopes' names in tokens, as some issuers name them in full; mostly empty.
+	// ScopePrefix is an optional prefix of our scopes' names in tokens, for issuers that use full names.
 	ScopePrefix string
 	LinkEmail   LinkPolicies          // which verified email addresses link to accounts
 	Client      *http.Client          // to ask issuers with; what it leaves open is as with nil, which is one of ours
@@ -56,46 +56,46 @@ type TokenOptions struct {
 	Events      *security.Events      // records new identities and connections; may be nil
 }
 
-// Tokens takes access tokens of configured issuers for accounts and connected apps. A token must be signed by one of them, be an
-// access token, be for one of the audiences, and be valid now.
+// Tokens accepts access tokens of configured issuers for accounts and connected apps. A token must be
+// signed by one of the issuers, be an access token for one of the audiences, and be valid now.
 //
-// The grant of a valid token is cached for a minute. The refusal of a genuine token, whose app or
-// connection may not act, is cached for up to a second if it keeps coming back, which bounds database
-// reads. Other refusals are not cached: a forged token costs at most five signature checks and causes
-// no additional key fetches.
+// The grant of a valid token is cached for a minute. The refusal of a valid token whose app or connection
+// may not act is cached for up to a second if it keeps coming back, which bounds database reads. Other
+// refusals are not cached: a forged token costs at most five signature checks and no additional fetch of
+// keys.
 type Tokens struct {
-	store   TokenStore
-	issuers map[string]*issuer // by URL
-	urls    []string           // of the issuers
-	ours    names
-	anyApp  bool
-	links   LinkPolicies
-	now     cola.Clock
-	log     *slog.Logger
-	metrics *tokenMetrics
-	events  *security.Events
-	refused *ratelimit.Limiter[tokenHash]
-	known   *lru.Cache[tokenHash, grant]
-	warned  *warnings
-	checks  singleflight.Group // by hash: requests that bring a new token at the same time have it checked once
+	store      TokenStore
+	issuers    map[string]*issuer // by URL
+	urls       []string           // of the issuers
+	ours       names
+	anyApp     bool
+	links      LinkPolicies
+	now        cola.Clock
+	log        *slog.Logger
+	occasional *occasionalLog
+	metrics    *tokenMetrics
+	events     *security.Events
+	refused    *ratelimit.Limiter[tokenHash]
+	known      *lru.Cache[tokenHash, grant]
+	checks     singleflight.Group // by hash: requests that bring a new token at the same time have it checked once
 }
 
-// tokenHash is the SHA-256 of a token. Tokens themselves are not kept.
+// tokenHash is the SHA-256 of a token. Tokens themselves are not stored.
 type tokenHash [sha256.Size]byte
 
-// grant is what a token stands for.
+// grant is the account and connection of a token.
 type grant struct {
 	account cola.AccountID
 	link    int64
 	scopes  []cola.Scope // that are effective; not to be changed
-	// withheld are those of the token that the app may not have; not to be changed
+	// withheld are scopes of the token that the app may not have; not to be changed
 	withheld []cola.Scope
 	refusal  error     // instead of all of the above
 	until    time.Time // when the token must be checked again
 }
 
-// NewTokens returns Tokens with these options, or an error that says what is wrong with them. It asks nobody yet: an issuer is
-// asked for its keys when the first token needs them.
+// NewTokens returns Tokens with these options, or an error if they are invalid. The keys of an issuer are
+// fetched with its first token.
 func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -113,11 +113,12 @@ func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 	t := &Tokens{
 		store: st, issuers: map[string]*issuer{}, urls: o.Issuers, ours: names{o.Audiences, o.ScopePrefix},
 		anyApp: o.AnyApp, links: o.LinkEmail, now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), events: o.Events,
-		known: known, refused: ratelimit.New[tokenHash](refusedAtOnce, refusedEvery, cachedTokens, o.Now), warned: newWarnings(),
+		known: known, refused: ratelimit.New[tokenHash](refusedAtOnce, refusedEvery, cachedTokens, o.Now),
+		occasional: newOccasionalLog(o.Logger, o.Now),
 	}
 	client := askingClient(o.Client)
 	for _, u := range o.Issuers {
-		t.issuers[u] = &issuer{url: u, fetch: source{u, client}.fetch, now: o.Now, log: o.Logger, metrics: t.metrics}
+		t.issuers[u] = newIssuer(u, client, o.Now, o.Logger, t.metrics)
 	}
 	return t, nil
 }
@@ -142,7 +143,7 @@ func (o TokenOptions) check() error {
 	return nil
 }
 
-// checkIssuer refuses what cannot be the URL of an issuer.
+// checkIssuer rejects URLs that are not valid for an issuer.
 func checkIssuer(s string) error {
 	u, err := url.Parse(s)
 	switch {
@@ -156,8 +157,8 @@ func checkIssuer(s string) error {
 	return nil
 }
 
-// Check asks every issuer for its keys now, and says which cannot be used and why. It is no reason not to start: they are asked
-// again when tokens come.
+// Check fetches the keys of every issuer now, and returns an error that says which issuers can't be used and
+// why. The service can start without them: they are asked again when tokens arrive.
 func (t *Tokens) Check(ctx context.Context) error {
 	var all sync.WaitGroup
 	found := make([]error, len(t.urls))
@@ -168,9 +169,9 @@ func (t *Tokens) Check(ctx context.Context) error {
 	return errors.Join(found...)
 }
 
-// caller returns who a token stands for. It fails with a cola.CodeUnauthorized error that says which check failed, with
-// CodeUnavailable when the issuer or the store cannot be asked, and with the context's. No error holds a part of the token
-// that is not proven.
+// caller returns the caller of a token. It fails with CodeUnauthorized and the failed check, with
+// CodeUnavailable if the issuer or the store does not answer, and with the context's error. Errors hold no
+// unverified part of the token.
 func (t *Tokens) caller(ctx context.Context, raw string, ch cola.Channel) (cola.Caller, error) {
 	g, result, err := t.grant(ctx, raw)
 	if ctx.Err() == nil || err == nil {
@@ -206,8 +207,8 @@ func (t *Tokens) grant(ctx context.Context, raw string) (g grant, result string,
 	return g, resultAccepted, err
 }
 
-// checkOnce checks a token, together with other requests that bring it. The work goes on when the request has gone: others may
-// wait for it, and its parts are bounded in time.
+// checkOnce checks a token once for all requests that bring it at the same time. The work continues after a
+// request has gone: others may wait for it, and its parts have timeouts.
 func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken) (grant, error) {
 	hash := tokenHash(sha256.Sum256([]byte(token.raw)))
 	answer := t.checks.DoChan(string(hash[:]), func() (_ any, err error) {
@@ -229,7 +230,8 @@ func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken)
 	}
 }
 
-// recovered turns a panic into an error. The check has a goroutine of its own, where a panic would end the program.
+// recovered turns a panic into an error. The check runs in its own goroutine, where a panic would end the
+// program.
 func (t *Tokens) recovered(err *error) {
 	if p := recover(); p != nil {
 		t.log.Error("the check of an access token panicked", "stack", string(debug.Stack()))
@@ -237,16 +239,16 @@ func (t *Tokens) recovered(err *error) {
 	}
 }
 
-// check proves a token and finds what it stands for. Nothing is written before everything about the token has held.
+// check verifies a token and finds its grant. It writes nothing before every check has passed.
 //
 // Only a token without a valid signature counts as a failed credential. An expired token was valid:
 // its app must get the 401 that makes it renew the token, even if many apps share its address.
 func (t *Tokens) check(ctx context.Context, from *issuer, token accessToken) (grant, error) {
-	var c claims
+	var c tokenClaims
 	proven := false
 	err := from.verify(ctx, token, func(payload []byte) (err error) {
 		proven = true
-		c, err = readClaims(payload, token.typed, t.ours, t.now())
+		c, err = readTokenClaims(payload, token.typed, t.ours, t.now())
 		return err
 	})
 	switch {

@@ -96,9 +96,12 @@ func (l *Ledger) Close() {
 	})
 }
 
-// Precheck refuses a request without asking the store when this process knows that the caller's window is full, or that the
-// store does not commit. It may know the first for at most a second after the store said it; nil means that Charge has to
-// be asked.
+// Precheck refuses a request without asking the store if this process knows that the caller's window is
+// full, or that the store does not commit. It knows of a full window for at most a second. A nil error
+// means that Charge has to be asked.
+//
+// Charge prechecks every request. Call Precheck as well before expensive work, so that a refused request
+// costs neither the work nor a transaction: the window can fill, and the store go down, in between.
 func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 	if !q.Peek {
 		state, err = l.full.check(q.Caller.Account, time.Now())

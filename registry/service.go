@@ -167,8 +167,8 @@ func chargeOf(c cola.Caller, m cola.Meter, units int) quota.Request {
 	return quota.Request{Caller: c, Meter: m, Units: units, Peek: c.Channel == cola.ChannelDashboard && m == cola.MeterNone}
 }
 
-// begin refuses what need not be worked on: a request before the index is built, or of a caller whose window is full. What it will
-// cost is not known yet, so one from the dashboard is worked on as if it were free; the charge decides.
+// begin refuses requests before any work on them: until the index is built, or if the caller's window is
+// full. The cost is not known yet, so it treats a request from the dashboard as free; the charge decides.
 func (s *Service) begin(c cola.Caller) (cola.QuotaState, error) {
 	if err := s.built(); err != nil {
 		return cola.QuotaState{}, err

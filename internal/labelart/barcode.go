@@ -2,6 +2,7 @@ package labelart
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -36,85 +37,59 @@ func newSymbol(kind, value string) *symbol {
 	return &symbol{digits: clean(value, 40)}
 }
 
-// The bars of the digits. Of the three sets, b mirrors c, which is a with dark and light exchanged.
-var setA = [10]string{"0001101", "0011001", "0010011", "0111101", "0100011", "0110001", "0101111", "0111011", "0110111", "0001011"}
-
-func barsA(d byte) string { return setA[d-'0'] }
-
-func barsC(d byte) string {
-	return strings.Map(func(r rune) rune { return '0' + '1' - r }, setA[d-'0'])
-}
-
-func barsB(d byte) string {
-	c := []byte(barsC(d))
-	for i, j := 0, len(c)-1; i < j; i, j = i+1, j-1 {
-		c[i], c[j] = c[j], c[i]
-	}
-	return string(c)
-}
-
-// ean13Sets says, by the first digit of an EAN-13, which of the next six are in set b.
+// ean13Sets says, by the first digit of an EAN-13, in which sets of bars the next six are.
 var ean13Sets = [10]string{"aaaaaa", "aababb", "aabbab", "aabbba", "abaabb", "abbaab", "abbbaa", "ababab", "ababba", "abbaba"}
+
+// upceSets says the same of the six digits of a UPC-E of number system 0, by its check digit. Number
+// system 1 exchanges the sets.
+var upceSets = [10]string{"bbbaaa", "bbabaa", "bbaaba", "bbaaab", "babbaa", "baabba", "baaabb", "bababa", "babaab", "baabab"}
+
+var exchangeSets = strings.NewReplacer("a", "b", "b", "a")
 
 func ean13Symbol(digits, shown string) *symbol {
 	s := &symbol{digits: shown, quiet: [2]int{11, 9}}
-	s.guard("101")
-	for i := range 6 {
-		d := digits[i+1]
-		if ean13Sets[digits[0]-'0'][i] == 'b' {
-			s.data(barsB(d))
-		} else {
-			s.data(barsA(d))
-		}
-	}
-	s.guard("01010")
-	for i := range 6 {
-		s.data(barsC(digits[i+7]))
-	}
-	s.guard("101")
-	return s
+	return s.guard("101").data(digits[1:7], ean13Sets[digits[0]-'0']).guard("01010").data(digits[7:], "cccccc").guard("101")
 }
 
 func ean8Symbol(digits string) *symbol {
 	s := &symbol{digits: digits, quiet: [2]int{9, 9}}
-	s.guard("101")
-	for i := range 4 {
-		s.data(barsA(digits[i]))
-	}
-	s.guard("01010")
-	for i := range 4 {
-		s.data(barsC(digits[i+4]))
-	}
-	s.guard("101")
-	return s
+	return s.guard("101").data(digits[:4], "aaaa").guard("01010").data(digits[4:], "cccc").guard("101")
 }
-
-// upceSets says, by the check digit of a UPC-E of number system 0, which digits are in set b. Number system 1 exchanges
-// the sets.
-var upceSets = [10]string{"bbbaaa", "bbabaa", "bbaaba", "bbaaab", "babbaa", "baabba", "baaabb", "bababa", "babaab", "baabab"}
 
 func upceSymbol(digits string) *symbol {
 	s := &symbol{digits: digits, quiet: [2]int{9, 9}}
-	s.guard("101")
-	for i := range 6 {
-		if (upceSets[digits[7]-'0'][i] == 'b') == (digits[0] == '0') {
-			s.data(barsB(digits[i+1]))
-		} else {
-			s.data(barsA(digits[i+1]))
-		}
+	sets := upceSets[digits[7]-'0']
+	if digits[0] == '1' {
+		sets = exchangeSets.Replace(sets)
 	}
-	s.guard("010101")
+	return s.guard("101").data(digits[1:7], sets).guard("010101")
+}
+
+func (s *symbol) guard(bars string) *symbol {
+	s.bars += bars
+	s.guards += strings.Repeat("1", len(bars))
 	return s
 }
 
-func (s *symbol) guard(bars string) {
-	s.bars += bars
-	s.guards += strings.Repeat("1", len(bars))
-}
+// barsA are the bars of the digits in set a. Set c exchanges dark and light, and set b is c backwards.
+var barsA = [10]string{"0001101", "0011001", "0010011", "0111101", "0100011", "0110001", "0101111", "0111011", "0110111", "0001011"}
 
-func (s *symbol) data(bars string) {
-	s.bars += bars
-	s.guards += strings.Repeat("0", len(bars))
+// data appends the bars of digits, each in its set.
+func (s *symbol) data(digits, sets string) *symbol {
+	for i := range len(digits) {
+		bars := []byte(barsA[digits[i]-'0'])
+		if sets[i] != 'a' {
+			for j := range bars {
+				bars[j] ^= '0' ^ '1'
+			}
+		}
+		if sets[i] == 'b' {
+			slices.Reverse(bars)
+		}
+		s.bars += string(bars)
+		s.guards += strings.Repeat("0", len(bars))
+	}
+	return s
 }
 
 // Barcodes are black on white whatever the label's colours are.
@@ -143,7 +118,7 @@ func (p *page) bars(b box, upright bool) {
 		module = math.Min(module, stated)
 	}
 	if s.bars == "" || module < 1 {
-		p.valueOnly(b, upright)
+		p.set(b, s.digits, p.ink, manner{face: sans, most: b.side() * 0.2, lines: 1, track: 0.1, turned: upright})
 		return
 	}
 	w := module * float64(modules)
@@ -182,25 +157,14 @@ func (b box) along(upright bool, x, y, w, h float64) box {
 
 // digitsBelow sets the barcode's digits in the light band below the bars.
 func (p *page) digitsBelow(b box, upright bool) {
-	m := manner{face: sans, most: b.side() * 0.86, lines: 1, track: 0.24, leading: 1}
+	m := manner{face: sans, most: b.side() * 0.86, lines: 1, track: 0.24, leading: 1, turned: upright}
 	// The digits stand on white, so that they do not touch the longer bars behind them.
 	size := m.most
 	width := m.face.measure(p.barcode.digits, m.track)*size + size*0.6
+	ground := box{b.x + (b.w-width)/2, b.y, width, b.h}
 	if upright {
-		p.fill(white, rectangle(box{b.x, b.y + (b.h-width)/2, b.w, width}))
-		p.setTurned(b, p.barcode.digits, black, m)
-		return
+		ground = box{b.x, b.y + (b.h-width)/2, b.w, width}
 	}
-	p.fill(white, rectangle(box{b.x + (b.w-width)/2, b.y, width, b.h}))
+	p.fill(white, rectangle(ground))
 	p.set(b, p.barcode.digits, black, m)
-}
-
-// valueOnly sets the value of a barcode without bars.
-func (p *page) valueOnly(b box, upright bool) {
-	m := manner{face: sans, most: b.side() * 0.2, lines: 1, track: 0.1}
-	if upright {
-		p.setTurned(b, p.barcode.digits, p.ink, m)
-		return
-	}
-	p.set(b, p.barcode.digits, p.ink, m)
 }

@@ -1,9 +1,6 @@
 package labelart
 
-import (
-	"image/color"
-	"math"
-)
+import "image/color"
 
 // ink is a colour.
 type ink struct{ r, g, b uint8 }
@@ -11,24 +8,6 @@ type ink struct{ r, g, b uint8 }
 func hex(v uint32) ink { return ink{uint8(v >> 16), uint8(v >> 8), uint8(v)} }
 
 func (k ink) rgba() color.RGBA { return color.RGBA{k.r, k.g, k.b, 255} }
-
-// luminance is the brightness of a colour from 0 to 1 as WCAG defines it.
-func (k ink) luminance() float64 {
-	linear := func(v uint8) float64 {
-		c := float64(v) / 255
-		if c <= 0.04045 {
-			return c / 12.92
-		}
-		return math.Pow((c+0.055)/1.055, 2.4)
-	}
-	return 0.2126*linear(k.r) + 0.7152*linear(k.g) + 0.0722*linear(k.b)
-}
-
-// contrast is the WCAG contrast of two colours, from 1 to 21.
-func contrast(a, b ink) float64 {
-	x, y := a.luminance(), b.luminance()
-	return (math.Max(x, y) + 0.05) / (math.Min(x, y) + 0.05)
-}
 
 // shape is one thing in a drawing: a filled outline or a line of text.
 type shape struct {

@@ -120,6 +120,14 @@ func hollow(b box, thickness float64) outline {
 // roundness places the control points of a quarter of a circle.
 const roundness = 0.5522847498
 
+func circle(c point, r float64) outline { return ellipse(c, r, r) }
+
+// ring returns a circle with a hole.
+func ring(c point, r, thickness float64) outline {
+	inner := math.Max(0, r-thickness)
+	return append(circle(c, r), ellipse(c, inner, -inner)...) // upside down, it runs the other way round
+}
+
 func ellipse(c point, rx, ry float64) outline {
 	kx, ky := rx*roundness, ry*roundness
 	var o outline
@@ -130,34 +138,6 @@ func ellipse(c point, rx, ry float64) outline {
 	o.cube(c.x+kx, c.y-ry, c.x+rx, c.y-ky, c.x+rx, c.y)
 	o.close()
 	return o
-}
-
-func circle(c point, r float64) outline { return ellipse(c, r, r) }
-
-// ring returns a circle with a hole.
-func ring(c point, r, thickness float64) outline {
-	inner := math.Max(0, r-thickness)
-	o, hole := circle(c, r), circle(c, inner)
-	return append(o, reversed(hole)...)
-}
-
-// reversed returns the outline of one closed part, run the other way round.
-func reversed(o outline) outline {
-	var r outline
-	at := o[len(o)-2] // the last segment before the close ends where the part began or where it will
-	end := at.p[len(at.points())-1]
-	r.move(end.x, end.y)
-	for i := len(o) - 2; i > 0; i-- {
-		before := o[i-1]
-		to := before.p[len(before.points())-1]
-		if o[i].command == cubeTo {
-			r.cube(o[i].p[1].x, o[i].p[1].y, o[i].p[0].x, o[i].p[0].y, to.x, to.y)
-		} else {
-			r.line(to.x, to.y)
-		}
-	}
-	r.close()
-	return r
 }
 
 // star returns a star of n rays.

@@ -8,6 +8,7 @@ import (
 	"image/draw"
 	"image/png"
 	"io"
+	"math"
 	"strings"
 	"testing"
 
@@ -266,6 +267,24 @@ func TestTextStaysOnTheLabel(t *testing.T) {
 			}
 		}
 	}
+}
+
+// luminance is the brightness of a colour from 0 to 1 as WCAG defines it.
+func (k ink) luminance() float64 {
+	linear := func(v uint8) float64 {
+		c := float64(v) / 255
+		if c <= 0.04045 {
+			return c / 12.92
+		}
+		return math.Pow((c+0.055)/1.055, 2.4)
+	}
+	return 0.2126*linear(k.r) + 0.7152*linear(k.g) + 0.0722*linear(k.b)
+}
+
+// contrast is the WCAG contrast of two colours, from 1 to 21.
+func contrast(a, b ink) float64 {
+	x, y := a.luminance(), b.luminance()
+	return (math.Max(x, y) + 0.05) / (math.Min(x, y) + 0.05)
 }
 
 func TestPalettesAreLegible(t *testing.T) {

@@ -1,6 +1,9 @@
 package labelart
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // neck draws the label round a bottle's neck: the brand between two ornaments.
 func (p *page) neck(b box) {
@@ -66,12 +69,12 @@ func (p *page) stripPart(b box, i int, short float64) {
 	if i%4 == 3 && p.vintage != "" {
 		text = p.vintage
 	}
-	m := manner{face: p.bold, most: short * 0.42, lines: 1, track: 0.08}
-	if b.h > b.w {
-		p.setTurned(b.inset(short*0.16, 0), text, p.shine, m)
-	} else {
-		p.set(b.inset(0, short*0.16), text, p.shine, m)
+	m := manner{face: p.bold, most: short * 0.42, lines: 1, track: 0.08, turned: b.h > b.w}
+	in := b.inset(0, short*0.16)
+	if m.turned {
+		in = b.inset(short*0.16, 0)
 	}
+	p.set(in, text, p.shine, m)
 }
 
 // other draws whatever else there is, such as a keg collar or a medal: a round emblem, or a small back where a barcode
@@ -97,13 +100,5 @@ func (p *page) medallion(b box) {
 		p.ornament(1.5, p.shine, p.panel),
 		p.line(1.2, p.brand, p.shine, manner{face: p.bold, most: r * 0.26, lines: 3, leading: 1.06}),
 		p.line(0.5, p.fanciful, p.shine, manner{face: p.light, most: r * 0.13, lines: 2}),
-		p.line(0.4, p.established+p.lone(p.established, p.vintage), p.shine, manner{face: sans, most: r * 0.1, lines: 1, track: 0.16}))
-}
-
-// lone returns b when a is empty.
-func (p *page) lone(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return ""
+		p.line(0.4, cmp.Or(p.established, p.vintage), p.shine, manner{face: sans, most: r * 0.1, lines: 1, track: 0.16}))
 }

@@ -2,6 +2,7 @@ package labelart
 
 import (
 	"fmt"
+	"html"
 	"io"
 	"math"
 	"strconv"
@@ -10,12 +11,8 @@ import (
 // writeSVG writes the drawing as SVG.
 func (d *drawing) writeSVG(w io.Writer) error {
 	b := make([]byte, 0, 16<<10)
-	b = append(b, `<svg xmlns="http://www.w3.org/2000/svg" width="`...)
-	b = strconv.AppendInt(b, int64(d.w), 10)
-	b = append(b, `" height="`...)
-	b = strconv.AppendInt(b, int64(d.h), 10)
-	b = fmt.Appendf(b, `" viewBox="0 0 %d %d" role="img" font-kerning="none"><title>`, d.w, d.h)
-	b = append(appendEscaped(b, d.title), "</title>\n"...)
+	b = fmt.Appendf(b, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" role="img" font-kerning="none"><title>%[3]s</title>`+"\n",
+		d.w, d.h, html.EscapeString(d.title))
 	for i := range d.shapes {
 		s := &d.shapes[i]
 		if s.text != "" {
@@ -39,48 +36,25 @@ func (s *shape) appendPath(b []byte) []byte {
 			if j > 0 {
 				b = append(b, ' ')
 			}
-			b = appendNumber(append(appendNumber(b, p.x), ' '), p.y)
+			b = strconv.AppendFloat(b, rounded(p.x), 'f', -1, 64)
+			b = strconv.AppendFloat(append(b, ' '), rounded(p.y), 'f', -1, 64)
 		}
 	}
 	return append(b, "\"/>\n"...)
 }
 
 func (s *shape) appendText(b []byte) []byte {
-	b = append(b, `<text x="`...)
-	b = append(appendNumber(b, s.at.x), `" y="`...)
-	b = append(appendNumber(b, s.at.y), `" `...)
-	b = append(b, svgFamilies[s.face]...)
-	b = append(appendNumber(append(b, ` font-size="`...), s.size), '"')
+	b = fmt.Appendf(b, `<text x="%v" y="%v" %s font-size="%v"`, rounded(s.at.x), rounded(s.at.y), svgFamilies[s.face], rounded(s.size))
 	if s.track != 0 {
-		b = append(appendNumber(append(b, ` letter-spacing="`...), s.track*s.size), '"')
+		b = fmt.Appendf(b, ` letter-spacing="%v"`, rounded(s.track*s.size))
 	}
 	if s.turned {
-		b = append(appendNumber(append(b, ` transform="rotate(-90 `...), s.at.x), ' ')
-		b = append(appendNumber(b, s.at.y), `)"`...)
+		b = fmt.Appendf(b, ` transform="rotate(-90 %v %v)"`, rounded(s.at.x), rounded(s.at.y))
 	}
-	b = append(appendNumber(append(b, ` textLength="`...), s.width+s.track*s.size), '"') // it counts the space after the last letter
-	b = fmt.Appendf(b, ` lengthAdjust="spacingAndGlyphs" fill="#%02x%02x%02x">`, s.fill.r, s.fill.g, s.fill.b)
-	return append(appendEscaped(b, s.text), "</text>\n"...)
+	// The length includes the space after the last letter.
+	return fmt.Appendf(b, ` textLength="%v" lengthAdjust="spacingAndGlyphs" fill="#%02x%02x%02x">%s</text>`+"\n",
+		rounded(s.width+s.track*s.size), s.fill.r, s.fill.g, s.fill.b, html.EscapeString(s.text))
 }
 
-// appendNumber writes a coordinate to a hundredth of a pixel.
-func appendNumber(b []byte, v float64) []byte {
-	return strconv.AppendFloat(b, math.Round(v*100)/100, 'f', -1, 64)
-}
-
-// appendEscaped writes text as XML character data. What XML cannot hold at all has been taken out of it before.
-func appendEscaped(b []byte, s string) []byte {
-	for i := range len(s) {
-		switch c := s[i]; c {
-		case '&':
-			b = append(b, "&amp;"...)
-		case '<':
-			b = append(b, "&lt;"...)
-		case '>':
-			b = append(b, "&gt;"...)
-		default:
-			b = append(b, c)
-		}
-	}
-	return b
-}
+// rounded returns a coordinate to a hundredth of a pixel.
+func rounded(v float64) float64 { return math.Round(v*100) / 100 }

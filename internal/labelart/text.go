@@ -44,6 +44,7 @@ type manner struct {
 	leading float64 // line height in ems; 0 for 1.18
 	align   align
 	top     bool // from the top of the box, rather than in its middle
+	turned  bool // one line that reads upwards
 }
 
 type align uint8
@@ -64,15 +65,29 @@ func (m *manner) lineHeight() float64 {
 // smallest is the size below which text is left out: it would be a smudge.
 const smallest = 1.5
 
-// set sets text in a box, in the largest size in which it fits, and returns the height it took. Text that does not fit in
-// the smallest legible size is cut off.
-func (p *page) set(b box, text string, k ink, m manner) float64 {
+// set sets text in a box, in the largest size in which it fits. Text that does not fit in the smallest
+// legible size is cut off.
+func (p *page) set(b box, text string, k ink, m manner) {
 	if text == "" || b.w <= 0 || b.h <= 0 {
-		return 0
+		return
 	}
-	size, lines := fit(text, b, &m)
+	room := b
+	if m.turned {
+		room = box{0, 0, b.h, b.w}
+	}
+	size, lines := fit(text, room, &m)
 	if len(lines) == 0 {
-		return 0
+		return
+	}
+	put := func(line string, x, y, width float64) {
+		p.shapes = append(p.shapes, shape{fill: k, text: line, setting: setting{
+			face: m.face, size: size, track: m.track, at: point{x, y}, width: width, turned: m.turned,
+		}})
+	}
+	if m.turned {
+		width := m.face.measure(lines[0], m.track) * size
+		put(lines[0], b.x+b.w/2+0.34*size, b.y+(b.h+width)/2, width)
+		return
 	}
 	height := float64(len(lines)) * m.lineHeight() * size
 	y := b.y
@@ -90,25 +105,9 @@ func (p *page) set(b box, text string, k ink, m manner) float64 {
 		case right:
 			x += b.w - width
 		}
-		p.shapes = append(p.shapes, shape{fill: k, text: line, setting: setting{face: m.face, size: size, track: m.track, at: point{x, y}, width: width}})
+		put(line, x, y, width)
 		y += m.lineHeight() * size
 	}
-	return height
-}
-
-// setTurned sets one line that reads upwards.
-func (p *page) setTurned(b box, text string, k ink, m manner) {
-	if text == "" || b.w <= 0 || b.h <= 0 {
-		return
-	}
-	m.lines = 1
-	size, lines := fit(text, box{0, 0, b.h, b.w}, &m)
-	if len(lines) == 0 {
-		return
-	}
-	width := m.face.measure(lines[0], m.track) * size
-	at := point{b.x + b.w/2 + 0.34*size, b.y + (b.h+width)/2}
-	p.shapes = append(p.shapes, shape{fill: k, text: lines[0], setting: setting{face: m.face, size: size, track: m.track, at: at, width: width, turned: true}})
 }
 
 // fit returns the largest size, and the lines, in which a text fits a box. It returns no lines when there are none.
@@ -132,7 +131,8 @@ func fit(text string, b box, m *manner) (size float64, lines []string) {
 		return low, cut(text, b, m)
 	}
 	for range 12 {
-		if middle := (low + high) / 2; wrapFits(fits, middle) {
+		middle := (low + high) / 2
+		if _, ok := fits(middle); ok {
 			low = middle
 		} else {
 			high = middle
@@ -140,11 +140,6 @@ func fit(text string, b box, m *manner) (size float64, lines []string) {
 	}
 	lines, _ = fits(low)
 	return low, balance(lines, text, b.w/low, m)
-}
-
-func wrapFits(fits func(float64) ([]string, bool), size float64) bool {
-	_, ok := fits(size)
-	return ok
 }
 
 // wrap breaks a text into lines no wider than width, in ems. It returns nil when a word alone is wider.

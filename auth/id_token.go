@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// person is who an issuer says has signed in.
+// person is the person who signed in, according to the issuer.
 type person struct {
 	subject   string
 	email     string // that the issuer has verified, or empty
@@ -20,8 +20,8 @@ type person struct {
 	idToken   string // that says so; empty when it is too long to be kept
 }
 
-// identify checks an ID token that the issuer has just given for a code, and returns whom it names. It is checked as access tokens are,
-// and must be for this service and answer the attempt with the nonce.
+// identify verifies an ID token that the issuer has just returned for a code, as access tokens are verified.
+// The token must also be for this service and carry the nonce of the attempt.
 func (i *signInIssuer) identify(ctx context.Context, raw, nonce string) (person, error) {
 	token, err := parseToken(raw)
 	switch {
@@ -52,9 +52,9 @@ func (i *signInIssuer) identify(ctx context.Context, raw, nonce string) (person,
 	return who, nil
 }
 
-// readPerson reads the claims of an ID token whose signature is proven.
+// readPerson reads the claims of a verified ID token.
 func (i *signInIssuer) readPerson(payload []byte, nonce string) (who person, err error) {
-	o, err := parseObject(payload)
+	o, err := parseClaims(payload)
 	if err != nil {
 		return person{}, i.untrusted("its ID token cannot be read")
 	}
@@ -77,8 +77,9 @@ func (i *signInIssuer) readPerson(payload []byte, nonce string) (who person, err
 	return i.addressed(who, o)
 }
 
-// checkTimes refuses an ID token that is not valid now. It was made a moment ago, so a wrong time is most likely a wrong clock.
-func (i *signInIssuer) checkTimes(o object, now time.Time) error {
+// checkTimes rejects an ID token that is not valid now. It was issued a moment ago, so the likely cause is a
+// wrong clock.
+func (i *signInIssuer) checkTimes(o claims, now time.Time) error {
 	expires, limited, err := o.instant("exp")
 	if err != nil || !limited {
 		return i.untrusted("its ID token does not say when it expires")
@@ -99,7 +100,7 @@ func (i *signInIssuer) checkTimes(o object, now time.Time) error {
 // does not link counts as missing. An address that the issuer marks as unverified is refused:
 // without it, a person with an account would get a second one, and they can verify it at the issuer.
 // If the issuer doesn't say, the address counts as missing, as in access tokens.
-func (i *signInIssuer) addressed(who person, o object) (person, error) {
+func (i *signInIssuer) addressed(who person, o claims) (person, error) {
 	who.addressed = o.has("email")
 	if claimed, err := o.text("email"); err == nil && !i.links.allows(claimed) {
 		return who, nil
@@ -111,8 +112,9 @@ func (i *signInIssuer) addressed(who person, o object) (person, error) {
 	return who, nil
 }
 
-// askAddress asks the issuer for the address of a person: many do not put it into ID tokens. An issuer that answers without one is taken
-// at its word, one that does not answer signs nobody in, since a person who has an account would get a second one.
+// askAddress asks the issuer for the email address of a person, which many issuers leave out of ID tokens. A
+// response without an address is accepted. If the issuer does not answer, the sign-in fails: without the
+// address, a person with an account would get a second one.
 func (i *signInIssuer) askAddress(ctx context.Context, at, accessToken string, who person) (person, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
@@ -138,7 +140,7 @@ func (i *signInIssuer) askAddress(ctx context.Context, at, accessToken string, w
 	if err != nil {
 		return person{}, i.away()
 	}
-	o, err := parseObject(body)
+	o, err := parseClaims(body)
 	if err != nil {
 		return person{}, i.untrusted("what it tells of you cannot be read")
 	}
@@ -148,8 +150,8 @@ func (i *signInIssuer) askAddress(ctx context.Context, at, accessToken string, w
 	return i.addressed(who, o)
 }
 
-// refusedForNow tells whether a status is of an issuer that would answer the same question otherwise: asked later, or once its clock agrees with that of who
-// signed the token. To go on without an address would make a second account of somebody who has one.
+// refusedForNow reports whether the same request may succeed later: after a pause, or when the clocks of the
+// issuer's servers agree. Without the address, a person with an account would get a second one.
 func refusedForNow(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusUnauthorized
 }

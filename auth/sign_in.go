@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -16,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mostCode bounds the codes that issuers send back, in bytes.
+// mostCode is the maximum length of a code in bytes.
 const mostCode = 4 << 10
 
 // Begin starts a sign-in with the issuer that has the given key, and returns the address to redirect
@@ -100,8 +101,8 @@ func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer
 	if removal != nil {
 		s.cookies = append(s.cookies, removal)
 	}
-	if errors.Is(err, keyring.ErrUnknownKey) && b.warned.due(0, b.now()) { // 0 is not an account
-		b.log.Warn("a sign-in attempt is encrypted under a key that this process's key file lacks; "+
+	if errors.Is(err, keyring.ErrUnknownKey) {
+		b.occasional.warn("unknown key", "a sign-in attempt is encrypted under a key that this process's key file lacks; "+
 			"give every process the same file (--secret-key-file)", "error", err)
 	}
 	if err != nil {
@@ -120,7 +121,7 @@ func overAttempt() error {
 		"Start again on the sign-in page.")
 }
 
-// single returns the value of a parameter that is given once, and nothing for any other.
+// single returns the value of a parameter that occurs once, else "".
 func single(query url.Values, name string) string {
 	if len(query[name]) != 1 {
 		return ""
@@ -128,9 +129,9 @@ func single(query url.Values, name string) string {
 	return query[name][0]
 }
 
-// code returns the code of an answer that is the issuer's.
+// code returns the code in a response of the issuer.
 func (i *signInIssuer) code(query url.Values, namesItself bool) (string, error) {
-	// An answer of another issuer would have us take its code to this one (RFC 9207).
+	// A code of another issuer must not be sent to this one (RFC 9207).
 	if given := query["iss"]; (len(given) > 0 || namesItself) && (len(given) != 1 || given[0] != i.URL) {
 		return "", i.untrusted("it is not the answer of the service that was asked")
 	}
@@ -144,7 +145,7 @@ func (i *signInIssuer) code(query url.Values, namesItself bool) (string, error) 
 	return code, nil
 }
 
-// refused is what somebody is told whom the issuer sends back with an error. Only errors that are known are shown.
+// refused is the error for a person whom the issuer sends back with an error. Only known errors are shown.
 func (i *signInIssuer) refused(reason string) error {
 	switch reason {
 	case "access_denied":
@@ -153,18 +154,18 @@ func (i *signInIssuer) refused(reason string) error {
 		return unauthorized("%s wants you to sign in there first. Begin again on the sign-in page.", i.Name)
 	}
 	const message = "an issuer did not sign somebody in"
-	i.answers.warn(message, message, "issuer", i.URL, "reason", cola.Quoted(reason))
+	i.occasional.warn(message, message, "issuer", i.URL, "reason", cola.Quoted(reason))
 	return i.away()
 }
 
-// untrusted is what somebody is told whom an answer of the issuer does not sign in. The reason is ours, a sentence's part.
+// untrusted is the error for a response of the issuer that fails a check. reason is part of a sentence.
 func (i *signInIssuer) untrusted(reason string) error {
 	const message = "the answer of an issuer signs nobody in"
-	i.answers.warn(message+reason, message, "issuer", i.URL, "reason", reason)
+	i.occasional.warn(message+reason, message, "issuer", i.URL, "reason", reason)
 	return unauthorized("The answer of %s could not be trusted (%s), so you were not signed in. Sign in again; if it stays so, tell the operator of this service.", i.Name, reason)
 }
 
-// redeem has the issuer say who brought a code. It calls done with whether the issuer accepted the code.
+// redeem exchanges a code for the identity of the person. It calls done with whether the issuer accepted the code.
 func (i *signInIssuer) redeem(
 	ctx context.Context, told *endpoints, a attempt, code string, done func(accepted bool),
 ) (person, error) {
@@ -184,17 +185,17 @@ func (i *signInIssuer) redeem(
 	return who, err
 }
 
-// notRedeemed tells what became of a code that the issuer did not take. What the issuer says besides its error's name stays there: it
-// may hold anything.
+// notRedeemed returns the error for a code that the issuer rejected. It shows and logs only the error code of
+// the issuer, since the rest may hold anything.
 func (i *signInIssuer) notRedeemed(err error) error {
 	var answer *oauth2.RetrieveError
 	if !errors.As(err, &answer) {
 		const message = "an issuer to sign in with cannot be asked"
-		i.answers.warn(message, message, "issuer", i.URL, "error", shortened(err.Error()))
+		i.occasional.warn(message, message, "issuer", i.URL, "error", shortened(err.Error()))
 		return i.away()
 	}
 	const message = "an issuer has not taken a code"
-	i.answers.warn(message+cut(answer.ErrorCode, 100), message, "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
+	i.occasional.warn(message+cut(answer.ErrorCode, 100), message, "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
 	if answer.ErrorCode == "invalid_grant" && answer.Response.StatusCode < http.StatusInternalServerError {
 		return unauthorized("%s says that this sign-in took too long or was finished already. Begin again on the sign-in page.", i.Name)
 	}
@@ -203,13 +204,44 @@ func (i *signInIssuer) notRedeemed(err error) error {
 
 // accountOf returns the account of a person, creating it if necessary.
 func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (store.Account, error) {
-	finding, cancel := context.WithTimeout(ctx, findWithin)
-	defer cancel()
-	account, err := b.store.AccountOf(finding, store.Identity{Issuer: issuer, Subject: who.subject}, who.email)
-	if err != nil {
-		return store.Account{}, storeError(ctx, finding, "find the account of a sign-in", err)
+	var account store.Account
+	if err := within(ctx, "find the account of a sign-in", func(ctx context.Context) (err error) {
+		account, err = b.store.AccountOf(ctx, store.Identity{Issuer: issuer, Subject: who.subject}, who.email)
+		return err
+	}); err != nil {
+		return store.Account{}, err
 	}
 	recordIdentity(ctx, b.events, account, issuer)
-	b.warned.warnApart(b.log, b.now(), account, issuer, who.email, "ID")
+	b.occasional.warnDuplicate(account, issuer, who.email, "ID")
 	return account, nil
 }
+
+// mostReturnTo is the maximum length of the address that a sign-in returns to, in bytes.
+const mostReturnTo = 1_000
+
+// localPage returns an address if it leads to a page of this service in every browser, else the home page.
+// Browsers read a backslash as a slash, skip tabs and line breaks, and read two slashes as the start of a
+// host, so it accepts none of these, encoded or not.
+func localPage(address string) string {
+	if len(address) > mostReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsFunc(address, isOddInAddress) {
+		return homePath
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Opaque != "" {
+		return homePath
+	}
+	whole := u.Path + "/" // decoded
+	if strings.Contains(u.Path, "//") || strings.ContainsFunc(u.Path, isControl) || strings.Contains(whole, "/./") || strings.Contains(whole, "/../") {
+		return homePath
+	}
+	return address
+}
+
+// LocalPage returns the page that a sign-in returns to for an address from a browser.
+func LocalPage(address string) string { return localPage(address) }
+
+// isOddInAddress reports whether a character must be encoded in an address.
+func isOddInAddress(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }
+
+// isControl reports whether a character is not allowed in a path, even encoded.
+func isControl(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }

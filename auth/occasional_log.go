@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -8,11 +9,12 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 const (
 	loggedEvery = time.Minute // of each kind of line
-	loggedKinds = 100         // that are remembered
+	loggedKinds = 1_000       // that are remembered
 )
 
 // occasionalLog logs one warning of each kind a minute, for events that strangers can cause. The next
@@ -55,4 +57,16 @@ func (l *occasionalLog) warn(kind, message string, args ...any) {
 		args = append(args, "omitted", k.omitted)
 	}
 	l.log.Warn(message, args...)
+}
+
+// warnDuplicate warns the operator of a person who may have two accounts: the account of an identity has
+// no email address, and the verified address in its token belongs to another account. Only an operator
+// knows which of the two to keep.
+func (l *occasionalLog) warnDuplicate(account store.Account, issuer, verified, kind string) {
+	if verified == "" || !store.IsIdentityName(account.Email) {
+		return
+	}
+	l.warn(fmt.Sprint("duplicate of account ", account.ID), "the verified address in an "+kind+" token belongs to another account than the token; "+
+		"if both are one person's, give the identity to the other account: account identities, account add-identity",
+		"account", account.ID, "issuer", issuer)
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestAccountsApartAreToldOf: the log names the account that has no address although one comes with its tokens, once a minute.
-func TestAccountsApartAreToldOf(t *testing.T) {
+// TestDuplicateAccounts checks that the log names an account without an address whose tokens carry one,
+// once a minute.
+func TestDuplicateAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		b := newBench(t, func(o *TokenOptions) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -55,15 +56,22 @@ func TestAccountsApartAreToldOf(t *testing.T) {
 	})
 }
 
-// TestWarningsAreBounded: the longest ago is forgotten.
-func TestWarningsAreBounded(t *testing.T) {
-	w, now := newWarnings(), time.Unix(0, 0)
-	for id := range cola.AccountID(warnedAccounts + 1) {
-		if !w.due(id, now) || w.due(id, now) {
-			t.Fatalf("account %d: want it due once", id)
+// TestOccasionalLogIsBounded checks that a kind is logged once a minute, and that the log forgets the
+// kind that it logged the longest ago.
+func TestOccasionalLogIsBounded(t *testing.T) {
+	lines := &lockedBuffer{}
+	l := newOccasionalLog(slog.New(slog.NewTextHandler(lines, nil)), (&madeClock{}).now)
+	logged := func(kind int) bool {
+		before := len(lines.text())
+		l.warn(fmt.Sprint(kind), "message")
+		return len(lines.text()) > before
+	}
+	for kind := range loggedKinds + 1 {
+		if !logged(kind) || logged(kind) {
+			t.Fatalf("kind %d: want one line", kind)
 		}
 	}
-	if !w.due(0, now) || w.due(warnedAccounts, now) {
-		t.Error("want the first account forgotten, and the last one not")
+	if !logged(0) || logged(loggedKinds) {
+		t.Error("want the first kind forgotten, and the last one not")
 	}
 }

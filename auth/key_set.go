@@ -1,6 +1,8 @@
 package auth
 
 import (
+	"context"
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
@@ -8,41 +10,37 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
+	"github.com/coreos/go-oidc/v3/oidc"
 	jose "github.com/go-jose/go-jose/v4"
 )
 
 const (
-	// leastRSA is the least modulus of an RSA key, in bits: shorter ones must not sign (RFC 7518).
+	// leastRSA is the minimum size of an RSA key in bits (RFC 7518).
 	leastRSA = 2048
-	// mostTries bounds how many keys one token is tried with.
+	// mostTries is how many keys are tried for one token.
 	mostTries = 5
 )
 
-// Why no key of a set proves a signature.
+// Errors of keySet.verify.
 var (
 	errNoKey     = errors.New("no such key")
 	errAlgorithm = errors.New("the key is not for this algorithm")
 	errSignature = errors.New("the signature is wrong")
 )
 
-// keySet is what an issuer signs with, as it said at one time. It never changes.
-type keySet struct {
-	keys []signingKey
-	at   time.Time
-}
+// keySet holds the public keys of an issuer.
+type keySet []signingKey
 
-// signingKey is a public key that proves signatures.
+// signingKey is a public key that verifies signatures.
 type signingKey struct {
 	id     string
-	alg    string // the only algorithm it is for; empty when the issuer does not say
-	public any    // *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey
+	alg    string           // the only algorithm it is for; empty when the issuer does not say
+	public crypto.PublicKey // *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey
 }
 
-// parseKeySet reads a JWK Set. Keys that are not for signatures, or that cannot be read, are left out: they may be of a kind that
-// is yet to be invented, and the others are good.
-func parseKeySet(data []byte) (keys []signingKey, err error) {
+// parseKeySet parses a JWK Set. It skips keys that are not for signatures or of an unknown kind.
+func parseKeySet(data []byte) (keys keySet, err error) {
 	var set struct {
 		Keys *[]json.RawMessage `json:"keys"`
 	}
@@ -60,7 +58,7 @@ func parseKeySet(data []byte) (keys []signingKey, err error) {
 	return keys, nil
 }
 
-// parseKey reads a JWK; ok is false when it is not a public key for signatures.
+// parseKey parses a JWK; ok is false if it is not a public key for signatures.
 func parseKey(raw json.RawMessage) (k signingKey, ok bool) {
 	var jwk jose.JSONWebKey
 	var permits struct {
@@ -84,7 +82,7 @@ func parseKey(raw json.RawMessage) (k signingKey, ok bool) {
 	return signingKey{id: jwk.KeyID, alg: jwk.Algorithm, public: jwk.Key}, ok
 }
 
-// fits reports whether the key is one for the algorithm.
+// fits reports whether the key may verify signatures of an algorithm.
 func (k signingKey) fits(alg jose.SignatureAlgorithm) bool {
 	if k.alg != "" && k.alg != string(alg) {
 		return false
@@ -101,31 +99,27 @@ func (k signingKey) fits(alg jose.SignatureAlgorithm) bool {
 	return false
 }
 
-// verify returns the payload of a token that a key of the set has signed: the key that it names or, when it names none, any that
-// fits. It fails with errNoKey when a later set may have the key.
-func (s *keySet) verify(t accessToken) ([]byte, error) {
-	signed, err := jose.ParseSigned(t.raw, []jose.SignatureAlgorithm{t.alg})
-	if err != nil {
-		return nil, errSignature
-	}
-	named, tries := false, 0
-	for _, k := range s.keys {
+// verify returns the payload of a token that a key of the set has signed: the key that the token names
+// or, if it names none, any that fits. It fails with errNoKey if a later set may have the key.
+func (s keySet) verify(ctx context.Context, t accessToken) ([]byte, error) {
+	named := false
+	var fitting []crypto.PublicKey
+	for _, k := range s {
 		if t.kid != "" && t.kid != k.id {
 			continue
 		}
 		named = true
-		if tries == mostTries || !k.fits(t.alg) {
-			continue
-		}
-		tries++
-		if payload, err := signed.Verify(k.public); err == nil {
-			return payload, nil
+		if len(fitting) < mostTries && k.fits(t.alg) {
+			fitting = append(fitting, k.public)
 		}
 	}
+	payload, err := (&oidc.StaticKeySet{PublicKeys: fitting}).VerifySignature(ctx, t.raw)
 	switch {
+	case err == nil:
+		return payload, nil
 	case t.kid == "" || !named:
 		return nil, errNoKey
-	case tries == 0:
+	case len(fitting) == 0:
 		return nil, errAlgorithm
 	}
 	return nil, errSignature

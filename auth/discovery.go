@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -17,33 +18,49 @@ import (
 
 const (
 	askWithin     = 5 * time.Second // for discovery and keys together
-	mostBody      = 1 << 20         // bytes of what an issuer answers
+	mostBody      = 1 << 20         // bytes of a response
 	mostRedirects = 3
-	shownError    = 300 // bytes of an error that may hold an answer
+	shownError    = 300 // bytes of an error that may quote a response
 )
 
-// source is where an issuer publishes its keys.
-type source struct {
-	issuer string
-	client *http.Client
+// discover reads the discovery document of an issuer into a struct.
+func discover(ctx context.Context, client *http.Client, issuer string, into any) error {
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), issuer)
+	if err != nil {
+		return fmt.Errorf("discover: %s", shortened(strconv.Quote(err.Error()))) // it may quote the whole response
+	}
+	if err := provider.Claims(into); err != nil {
+		return fmt.Errorf("discover: %w", err)
+	}
+	return nil
 }
 
-// fetch asks the issuer where its keys are and gets them. It discovers the place each time, since issuers move.
-func (s source) fetch(ctx context.Context) ([]signingKey, error) {
-	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, s.client), s.issuer)
-	if err != nil {
-		return nil, fmt.Errorf("discover: %s", shortened(err.Error())) // it may hold the whole answer
-	}
-	var discovered struct {
+// fetchKeys returns the keys that an issuer publishes. It discovers their address each time, since
+// issuers move.
+func fetchKeys(ctx context.Context, client *http.Client, issuer string) (keySet, error) {
+	var document struct {
 		JWKSURI string `json:"jwks_uri"`
 	}
-	if err := provider.Claims(&discovered); err != nil {
-		return nil, fmt.Errorf("discover: %w", err)
+	if err := discover(ctx, client, issuer, &document); err != nil {
+		return nil, err
 	}
-	if at, err := url.Parse(discovered.JWKSURI); err != nil || !isSafe(at) {
-		return nil, fmt.Errorf("the jwks_uri %s is not an https URL", cola.Quoted(discovered.JWKSURI))
+	if at, err := url.Parse(document.JWKSURI); err != nil || !isSafe(at) {
+		return nil, fmt.Errorf("the jwks_uri %s is not an https URL", cola.Quoted(document.JWKSURI))
 	}
-	body, err := s.get(ctx, discovered.JWKSURI)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, document.JWKSURI, nil)
+	if err != nil {
+		return nil, fmt.Errorf("get keys: %w", err)
+	}
+	request.Header.Set("Accept", "application/jwk-set+json, application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("get keys: %w", err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("get keys: answered %s", response.Status)
+	}
+	body, err := io.ReadAll(response.Body) // the client bounds it
 	if err != nil {
 		return nil, fmt.Errorf("get keys: %w", err)
 	}
@@ -54,23 +71,6 @@ func (s source) fetch(ctx context.Context) ([]signingKey, error) {
 	return keys, nil
 }
 
-func (s source) get(ctx context.Context, address string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Accept", "application/jwk-set+json, application/json")
-	response, err := s.client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("answered %s", response.Status)
-	}
-	return io.ReadAll(response.Body) // the client bounds it
-}
-
 func shortened(s string) string {
 	if len(s) > shownError {
 		return s[:shownError] + "…"
@@ -78,7 +78,7 @@ func shortened(s string) string {
 	return s
 }
 
-// isSafe reports whether what comes from an address can be trusted to be its owner's: by https, or from this very machine.
+// isSafe reports whether responses from an address are authentic: over https, or from this machine.
 func isSafe(u *url.URL) bool {
 	switch u.Scheme {
 	case "https":
@@ -90,12 +90,12 @@ func isSafe(u *url.URL) bool {
 	return false
 }
 
-// askingClient returns the client to ask issuers with. What the given one leaves open is as ours; the size of answers is bounded
-// with either.
+// askingClient returns the client for requests to issuers: the given one with defaults, or our own. It
+// bounds the size of responses.
 func askingClient(given *http.Client) *http.Client {
 	client := http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: askWithin,
-		DisableKeepAlives: true, // it is asked a few times an hour
+		DisableKeepAlives: true, // a few requests an hour
 	}}
 	if given != nil {
 		client = *given
@@ -123,7 +123,7 @@ func checkRedirect(next *http.Request, so []*http.Request) error {
 	return nil
 }
 
-// boundedTransport cuts bodies off after mostBody bytes, with an error.
+// boundedTransport fails reading bodies longer than mostBody.
 type boundedTransport struct{ next http.RoundTripper }
 
 func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -140,7 +140,7 @@ type boundedBody struct {
 }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)]) // one more tells whether there is more
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)]) // one more byte shows that the body is too long
 	if n > b.left {
 		return 0, fmt.Errorf("the answer is longer than %d bytes", mostBody)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestObjectTakesNoValueForAnother: what is not of the kind that is asked for is an error, null as well, and is never empty.
-func TestObjectTakesNoValueForAnother(t *testing.T) {
+// TestClaimsTakeNoValueForAnother: what is not of the kind that is asked for is an error, null as well, and is never empty.
+func TestClaimsTakeNoValueForAnother(t *testing.T) {
 	tests := []struct {
 		value string // empty: there is none
 		text  any    // nil: an error
@@ -37,7 +37,7 @@ func TestObjectTakesNoValueForAnother(t *testing.T) {
 			if tt.value != "" {
 				data = `{"A": "other", "a" : ` + tt.value + ` }`
 			}
-			o, err := parseObject([]byte(data))
+			o, err := parseClaims([]byte(data))
 			if err != nil {
 				t.Fatal(err)
 			}

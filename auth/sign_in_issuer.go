@@ -11,60 +11,53 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
 
 // SignInIssuer is an issuer that account holders may sign in with.
 type SignInIssuer struct {
-	URL          string // exactly as its tokens name it; https, or http on this very machine
-	ClientID     string // that this service is registered with there
-	ClientSecret string // empty: this service is a public client there
-	Name         string // that people know it by; empty: the URL's host
+	URL          string // exactly as in its tokens; https, or http on this machine
+	ClientID     string // of this service at the issuer
+	ClientSecret string // empty for a public client
+	Name         string // shown to people; empty: the URL's host
 }
 
-// IssuerChoice is an issuer to choose on the page where account holders sign in.
-type IssuerChoice struct{ Key, Name string } // Key is what Begin knows it by
+// IssuerChoice is an issuer on the sign-in page. Key is the argument of Begin.
+type IssuerChoice struct{ Key, Name string }
 
-// signInIssuer is an issuer to sign in with, and what it tells of itself.
+// signInIssuer is an issuer to sign in with, with its cached keys and endpoints.
 type signInIssuer struct {
 	SignInIssuer
-	key      string
-	links    LinkPolicy
-	callback string       // where it sends browsers back to
-	asking   *http.Client // for documents
-	giving   *http.Client // for requests that carry secrets: they follow no redirect
-	keys     *issuer
-	now      cola.Clock
-	log      *slog.Logger
-	answers  *occasionalLog // of what browsers bring back
-	limit    *exchanges
-
-	under singleflight.Group
-	mu    sync.Mutex
-	found *endpoints // nil: none yet
-	tried time.Time  // when the last attempt to discover them failed; zero when it did not
+	key        string
+	links      LinkPolicy
+	callback   string       // redirect URL
+	asking     *http.Client // fetches documents
+	giving     *http.Client // sends secrets; follows no redirects
+	keys       *issuer
+	now        cola.Clock
+	log        *slog.Logger
+	occasional *occasionalLog
+	limit      *exchanges
+	found      published[*endpoints]
 }
 
-// endpoints is what an issuer tells of itself.
+// endpoints is the part of an issuer's discovery document that signing in needs.
 type endpoints struct {
 	oauth       oauth2.Config
 	userInfo    string // empty: none
 	signOut     string // its end_session_endpoint; empty: none
-	namesItself bool   // it says in its answers who it is (RFC 9207)
-	at          time.Time
+	namesItself bool   // its redirects carry iss (RFC 9207)
 }
 
 func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, err error) {
 	asking := askingClient(o.Client)
 	giving := *asking
 	giving.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	measured := newTokenMetrics(nil) // those of access tokens say nothing of sign-ins
+	measured := newTokenMetrics(nil) // the metrics cover access tokens only
 	for n, i := range o.Issuers {
 		if err := checkIssuer(i.URL); err != nil {
 			return nil, err
@@ -78,12 +71,14 @@ func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, e
 		if u, err := url.Parse(i.URL); i.Name == "" && err == nil {
 			i.Name = u.Host
 		}
-		all = append(all, &signInIssuer{
+		in := &signInIssuer{
 			SignInIssuer: i, key: strconv.Itoa(n), links: o.LinkEmail.of(i.URL), callback: callback,
 			asking: asking, giving: &giving, now: o.Now, log: o.Logger,
-			answers: newOccasionalLog(o.Logger, o.Now), limit: newExchanges(o.Now),
-			keys: &issuer{url: i.URL, fetch: source{i.URL, asking}.fetch, now: o.Now, log: o.Logger, metrics: measured},
-		})
+			occasional: newOccasionalLog(o.Logger, o.Now), limit: newExchanges(o.Now),
+			keys: newIssuer(i.URL, asking, o.Now, o.Logger, measured),
+		}
+		in.found = published[*endpoints]{name: "endpoints", issuer: i.URL, fetch: in.discover, now: o.Now, log: o.Logger}
+		all = append(all, in)
 	}
 	return all, nil
 }
@@ -97,18 +92,15 @@ func (b *Browsers) Issuers() []IssuerChoice {
 	return all
 }
 
-// Check asks every issuer about itself now, and says which cannot be used and why. It is no reason not to start: they are asked again when
-// somebody wants to sign in.
+// Check fetches the endpoints of every issuer now, and returns an error that says which issuers can't be
+// used and why. The service can start without them: they are asked again when somebody signs in.
 func (b *Browsers) Check(ctx context.Context) error {
 	var all sync.WaitGroup
 	found := make([]error, len(b.issuers))
 	for n, i := range b.issuers {
 		all.Go(func() {
-			select {
-			case answer := <-i.ask():
-				found[n] = answer.Err
-			case <-ctx.Done():
-				found[n] = fmt.Errorf("ask issuer %s: %w", i.URL, ctx.Err())
+			if _, err := i.found.refresh(ctx); err != nil {
+				found[n] = fmt.Errorf("ask issuer %s: %w", i.URL, err)
 			}
 		})
 	}
@@ -116,44 +108,19 @@ func (b *Browsers) Check(ctx context.Context) error {
 	return errors.Join(found...)
 }
 
-// known returns what the issuer has told of itself, or nil. When it is not known, or was told some time ago, the issuer is asked, unless
-// that failed just now.
-func (i *signInIssuer) known() *endpoints {
-	i.mu.Lock()
-	found, tried, now := i.found, i.tried, i.now()
-	i.mu.Unlock()
-	if found != nil && now.Sub(found.at) >= keepFor {
-		found = nil
-	}
-	if (found == nil || now.Sub(found.at) >= refreshAfter) && (tried.IsZero() || now.Sub(tried) >= askEveryWithout) {
-		i.ask()
-	}
-	return found
-}
-
-// endpoints returns what the issuer tells of itself, or an unavailable error. It waits only when that is not known.
+// endpoints returns the issuer's endpoints, or an unavailable error.
 func (i *signInIssuer) endpoints(ctx context.Context) (*endpoints, error) {
-	if found := i.known(); found != nil {
-		return found, nil
-	}
-	i.mu.Lock()
-	pausing := !i.tried.IsZero() && i.now().Sub(i.tried) < askEveryWithout
-	i.mu.Unlock()
-	if pausing {
-		return nil, i.away()
-	}
-	select {
-	case answer := <-i.ask():
-		if answer.Err != nil {
-			return nil, i.away()
-		}
-		return answer.Val.(*endpoints), nil
-	case <-ctx.Done():
+	found, err := i.found.get(ctx)
+	switch {
+	case err == nil:
+		return found.value, nil
+	case ctx.Err() != nil:
 		return nil, fmt.Errorf("ask issuer: %w", ctx.Err())
 	}
+	return nil, i.away()
 }
 
-// away is what somebody is told who cannot be signed in because of the issuer. Why the log tells.
+// away is the error of a sign-in that the issuer prevents. The log has the reason.
 func (i *signInIssuer) away() error {
 	return &cola.Error{
 		Code:       cola.CodeUnavailable,
@@ -172,30 +139,8 @@ func (i *signInIssuer) busy() error {
 	}
 }
 
-// ask asks the issuer about itself, once for all who ask at the same time. It goes on when they have gone.
-func (i *signInIssuer) ask() <-chan singleflight.Result {
-	return i.under.DoChan("", func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), askWithin)
-		defer cancel()
-		found, err := i.discover(ctx)
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		if err != nil {
-			i.tried = i.now()
-			i.log.Warn("an issuer to sign in with cannot be used", "issuer", i.URL, "error", err)
-			return nil, fmt.Errorf("ask issuer %s: %w", i.URL, err)
-		}
-		i.found, i.tried = found, time.Time{}
-		return found, nil
-	})
-}
-
-// discover asks the issuer for its discovery document, and refuses one that leads to where secrets are not safe.
+// discover fetches the endpoints. It rejects those that secrets must not be sent to.
 func (i *signInIssuer) discover(ctx context.Context) (*endpoints, error) {
-	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, i.asking), i.URL)
-	if err != nil {
-		return nil, fmt.Errorf("discover: %s", shortened(strconv.Quote(err.Error()))) // it may hold the whole answer
-	}
 	var told struct {
 		Authorization string   `json:"authorization_endpoint"`
 		Token         string   `json:"token_endpoint"`
@@ -205,8 +150,8 @@ func (i *signInIssuer) discover(ctx context.Context) (*endpoints, error) {
 		Scopes        []string `json:"scopes_supported"`
 		NamesItself   bool     `json:"authorization_response_iss_parameter_supported"`
 	}
-	if err := provider.Claims(&told); err != nil {
-		return nil, fmt.Errorf("discover: %w", err)
+	if err := discover(ctx, i.asking, i.URL, &told); err != nil {
+		return nil, err
 	}
 	for _, e := range []struct {
 		name, address string
@@ -228,14 +173,15 @@ func (i *signInIssuer) discover(ctx context.Context) (*endpoints, error) {
 			ClientID: i.ClientID, ClientSecret: i.ClientSecret, RedirectURL: i.callback, Scopes: scopesToAsk(told.Scopes),
 			Endpoint: oauth2.Endpoint{AuthURL: told.Authorization, TokenURL: told.Token, AuthStyle: style},
 		},
-		userInfo: told.UserInfo, signOut: told.EndSession, namesItself: told.NamesItself, at: i.now(),
+		userInfo: told.UserInfo, signOut: told.EndSession, namesItself: told.NamesItself,
 	}, nil
 }
 
-// mostEndpoint bounds the addresses of endpoints, in bytes.
+// mostEndpoint is the maximum length of an endpoint's address in bytes.
 const mostEndpoint = 1_000
 
-// checkEndpoint refuses an address that browsers or secrets must not be sent to. Plain http is for issuers that are on this machine themselves.
+// checkEndpoint rejects an address that browsers or secrets must not be sent to. Only an issuer on this
+// machine may use plain http.
 func (i *signInIssuer) checkEndpoint(address string) error {
 	u, err := url.Parse(address)
 	switch {
@@ -243,7 +189,7 @@ func (i *signInIssuer) checkEndpoint(address string) error {
 		return errors.New("is not a URL of an endpoint")
 	case !isSafe(u), u.Scheme == "http" && strings.HasPrefix(i.URL, "https:"):
 		return errors.New("is not an https URL")
-	case strings.ContainsFunc(u.Host, func(r rune) bool { // it goes into a Content-Security-Policy
+	case strings.ContainsFunc(u.Host, func(r rune) bool { // the host goes into a Content-Security-Policy
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(".-_:[]", r)
 	}):
 		return errors.New("has a host that is none")
@@ -251,12 +197,12 @@ func (i *signInIssuer) checkEndpoint(address string) error {
 	return nil
 }
 
-// authStyle returns how this service proves itself to the issuer.
+// authStyle returns how this service authenticates to the issuer.
 func (i *signInIssuer) authStyle(methods []string) (oauth2.AuthStyle, error) {
 	switch {
 	case i.ClientSecret == "":
-		return oauth2.AuthStyleInParams, nil // only says which client it is
-	case len(methods) == 0 || slices.Contains(methods, "client_secret_basic"): // what is left out means it
+		return oauth2.AuthStyleInParams, nil // sends the client ID only
+	case len(methods) == 0 || slices.Contains(methods, "client_secret_basic"): // the default
 		return oauth2.AuthStyleInHeader, nil
 	case slices.Contains(methods, "client_secret_post"):
 		return oauth2.AuthStyleInParams, nil
@@ -264,7 +210,7 @@ func (i *signInIssuer) authStyle(methods []string) (oauth2.AuthStyle, error) {
 	return 0, errors.New("it takes no client secret (token_endpoint_auth_methods_supported has neither client_secret_basic nor client_secret_post)")
 }
 
-// scopesToAsk returns the scopes to ask for. Some issuers refuse who asks for what they do not have.
+// scopesToAsk returns the scopes to request. Some issuers reject unsupported scopes.
 func scopesToAsk(supported []string) []string {
 	if len(supported) > 0 && !slices.Contains(supported, "email") {
 		return []string{oidc.ScopeOpenID}

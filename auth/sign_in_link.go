@@ -11,18 +11,24 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// secretBytes is how much chance is in every secret that a browser proves something with.
+// secretBytes is the length of the secrets that browsers hold: tokens of sessions and links.
 const secretBytes = 32
 
-// newSecretText returns a secret of its own, in base64url.
+// newSecretText returns a new random secret in base64url.
 func newSecretText() string {
 	secret := make([]byte, secretBytes)
 	rand.Read(secret) // never fails: crypto/rand ends the program instead
 	return base64.RawURLEncoding.EncodeToString(secret)
 }
 
-// NewSignInLink makes a link that signs an account holder in once. Its address is the public URL, SignInLinkPath and the token; the store
-// gets the hash.
+// isSecretText reports whether a text has the form of a secret.
+func isSecretText(text string) bool {
+	secret, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	return err == nil && len(secret) == secretBytes
+}
+
+// NewSignInLink returns the token of a link that signs an account holder in once, and the hash to store.
+// The address of the link is the public URL, SignInLinkPath and the token.
 func NewSignInLink() (token string, hash store.SignInLinkHash) {
 	token = newSecretText()
 	return token, sha256.Sum256([]byte(token))
@@ -36,8 +42,8 @@ func (b *Browsers) LinkAccount(ctx context.Context, token string) (email string,
 	return account.Email, err
 }
 
-// UseLink signs in by a link, which is used up then; browser is what the browser says it is. Of those who use one at the same time one
-// is signed in, and the others get the error of LinkAccount.
+// UseLink signs in with a link and uses it up; browser is the User-Agent. If several requests use a link
+// at the same time, one of them signs in and the others get the error of LinkAccount.
 func (b *Browsers) UseLink(ctx context.Context, token, browser string) (err error) {
 	defer func() { b.counts.WithLabelValues(byLink, resultOf(err, resultAccepted)).Inc() }()
 	account, err := b.byLink(ctx, token, b.store.UseSignInLink)
@@ -47,20 +53,19 @@ func (b *Browsers) UseLink(ctx context.Context, token, browser string) (err erro
 	return b.enter(ctx, entry{account: account, browser: browser})
 }
 
-// byLink returns the account of a link that find finds.
+// byLink returns the account that find returns for a link.
 func (b *Browsers) byLink(ctx context.Context, token string, find func(context.Context, store.SignInLinkHash) (store.Account, error)) (store.Account, error) {
 	spent := unauthorized("This sign-in link was used already, has expired or is not whole. A link works once, for a few minutes: ask for a new one.")
-	if secret, err := base64.RawURLEncoding.Strict().DecodeString(token); err != nil || len(secret) != secretBytes {
+	if !isSecretText(token) {
 		return store.Account{}, b.events.Failed(ctx, security.SignInLink, spent)
 	}
-	finding, cancel := context.WithTimeout(ctx, findWithin)
-	defer cancel()
-	account, err := find(finding, sha256.Sum256([]byte(token)))
-	switch {
-	case errors.Is(err, store.ErrNotFound):
+	var account store.Account
+	err := within(ctx, "find sign-in link", func(ctx context.Context) (err error) {
+		account, err = find(ctx, sha256.Sum256([]byte(token)))
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
 		return store.Account{}, b.events.Failed(ctx, security.SignInLink, spent)
-	case err != nil:
-		return store.Account{}, storeError(ctx, finding, "find sign-in link", err)
 	}
-	return account, nil
+	return account, err
 }
