@@ -151,7 +151,7 @@ func (e *edge) answer(w http.ResponseWriter, r *http.Request, x *exchange) {
 	got := &captured{header: http.Header{}}
 	sent := r.Header.Clone()
 	sent.Del(protocol.HeaderSessionID) // there are no sessions, whatever a client has kept
-	e.protocol.Handle(got, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: sent, Body: mustJSON(x.passed), Context: r.Context()})
+	e.protocol.Handle(got, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: sent, Body: x.passed(), Context: r.Context()})
 	if !x.handled {
 		e.reword(r.Context(), x, got)
 	}
