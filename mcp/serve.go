@@ -129,9 +129,7 @@ func (e *edge) tell(w http.ResponseWriter, r *http.Request, x *exchange, err err
 	if x.event.Code == "" {
 		x.event.Code = cola.CodeValidation
 	}
-	if err := wrong.write(w, x.message); err != nil {
-		web.Fail(w, r, err)
-	}
+	web.WriteJSON(w, wrong.status(x.modern), wrong.answer(x.id))
 }
 
 // answer lets the protocol answer a message. What a message costs is known before the answer is sent, so that the headers can
