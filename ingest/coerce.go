@@ -16,12 +16,11 @@ type textForm struct {
 }
 
 // setText reads a text into a field. An empty one clears it.
-func setText(field any, b []byte, form textForm) error {
-	s := ""
+func setText(field any, s string, form textForm) error {
 	if form.prose {
-		s = strings.TrimSpace(string(b))
+		s = strings.TrimSpace(s)
 	} else {
-		s = settle(b)
+		s = settle(s)
 	}
 	if s == "" {
 		return setNull(field)
@@ -109,7 +108,7 @@ func setNumber(field any, s string, form textForm) error {
 		if form.zip {
 			s = padZIP(s)
 		}
-		return setText(field, []byte(s), form)
+		return setText(field, s, form)
 	case *cola.TTBID:
 		if len(s) == 13 {
 			s = "0" + s // a number has no leading zero, and ids of 2000 to 2009 have one

@@ -108,7 +108,7 @@ func TestColaRefusals(t *testing.T) {
 		{`{` + newRow + `,"application_status":"aproved"}`, "did you mean approved?"},
 		{`{` + newRow + `,"llm_category_path":"Cheese > Brie"}`, `llm_category_path: "Cheese > Brie" is under none of Beer, Wine, Liquor`},
 		{`{` + newRow + `,"llm_category_path":"wines>red"}`, `"wines > red" is under none of Beer, Wine, Liquor (did you mean Wine?)`},
-		{`{` + newRow + `,"abv":tru}`, `not valid JSON: 't' at byte`},
+		{`{` + newRow + `,"abv":tru}`, `not valid JSON: invalid character '}' in literal true (expecting 'e') at byte`},
 		{`{` + newRow + `,"abv":1}}`, "not valid JSON: text after the record"},
 		{`{` + newRow + `,"abv":1`, "the record is cut off"},
 		{`[1]`, "is an array, where an object is due"},

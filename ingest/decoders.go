@@ -40,12 +40,9 @@ func jsonDecoder[R, T any](s *schema, finish finishFunc[R, T]) func() decodeFunc
 			}
 			*row = *new(R)
 			r.begin(notes)
-			r.lex.reset(bytes.TrimLeft(raw, "\x1e")) // of a JSON text sequence
+			r.reset(bytes.TrimLeft(raw, "\x1e")) // of a JSON text sequence
 			carried, err := r.object(s, value, place{})
-			if err == nil {
-				err = r.lex.end()
-			}
-			if err != nil {
+			if err = r.end(err); err != nil {
 				return err.Error()
 			}
 			finish(r, row, carried, patch)
@@ -136,17 +133,15 @@ func (r *recordReader) cell(f *schemaField, field any, text []byte) {
 	case string(text) == clearCell:
 		err = setNull(field)
 	case text[0] == '[' && isList(field):
-		r.lex.reset(text)
-		if err = r.array(f, field, place{}); err == nil {
-			err = r.lex.end()
-		}
+		r.reset(text)
+		err = r.end(r.array(f, field, place{}))
 	default:
-		form := f.form
+		form, value := f.form, string(text)
 		form.lists = "|,"
 		if form.zip {
-			text = []byte(padZIP(string(text)))
+			value = padZIP(value)
 		}
-		err = setText(field, text, form)
+		err = setText(field, value, form)
 	}
 	if err != nil {
 		r.problems.add(f.name, err)

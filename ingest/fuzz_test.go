@@ -19,42 +19,32 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// FuzzJSONLexer: what is accepted is what encoding/json accepts.
-func FuzzJSONLexer(f *testing.F) {
+// FuzzJSONDecoder: a row that is accepted is what encoding/json accepts, and its text reads the same.
+func FuzzJSONDecoder(f *testing.F) {
 	for _, seed := range []string{
-		`{"a":[1,-0.5e+10,true,null,"x\u00e9\ud83c\udf77\n"]}`, `01`, `"\ud800"`, `[1,]`, `{"a"}`, `nul`, "\"\t\"", ` [ ] `, `-`, `1.`, `"\x"`,
+		`[1,-0.5e+10,true,null,"x\u00e9\ud83c\udf77\n"]`, `01`, `"\ud800"`, `[1,]`, `{"a"}`, `nul`, "\"\t\"", ` [ ] `, `-`, `1.`, `"\x"`,
+		`"x"`, `"\u00e9\ud83c\udf77\n\/"`, `"\ud800\ud83c\udf77"`, `"\udf77\ud83c"`, `""`, `1,"unknown":2`, `{"a":{}}`, `1}`, `1} {`,
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if !utf8.Valid(text) || bytes.Count(text, []byte{'['})+bytes.Count(text, []byte{'{'}) > maxDepth {
+		if !utf8.Valid(text) || bytes.Count(text, []byte{'['})+bytes.Count(text, []byte{'{'}) >= maxDepth {
 			t.Skip()
 		}
-		var lex jsonLexer
-		lex.reset(text)
-		err := lex.skip()
-		if err == nil {
-			err = lex.end()
+		row := slices.Concat([]byte(`{"ttb_id":24001001000001,"unknown":`), text, []byte("}"))
+		var patch cola.Patch[cola.Cola]
+		problem := jsonDecoder(colaSchema, same(settleCola))()(row, &patch, notes{})
+		if valid := json.Valid(row); valid != (problem == "") && !strings.Contains(problem, "ttb_id") {
+			t.Fatalf("%q: valid %t, but %q", row, valid, problem)
 		}
-		if valid := json.Valid(text); valid != (err == nil) {
-			t.Fatalf("%q: valid %t, but %v", text, valid, err)
-		}
-	})
-}
-
-// FuzzJSONString: a string reads as encoding/json reads it.
-func FuzzJSONString(f *testing.F) {
-	for _, seed := range []string{`"x"`, `"\u00e9\ud83c\udf77\n\/"`, `"\ud800\ud83c\udf77"`, `"\udf77\ud83c"`, `""`} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
 		var want string
-		if len(text) == 0 || text[0] != '"' || !utf8.Valid(text) || json.Unmarshal(text, &want) != nil {
-			t.Skip()
+		if json.Unmarshal(text, &want) != nil || strings.TrimSpace(want) == "" {
+			return
 		}
-		var lex jsonLexer
-		lex.reset(text)
-		if got, err := lex.str(); err != nil || string(got) != want {
+		r, got := newRecordReader(), ""
+		r.reset(text)
+		field := schemaField{form: textForm{prose: true}}
+		if err := r.end(r.value(&field, &got, place{})); err != nil || got != strings.TrimSpace(want) {
 			t.Fatalf("%q: %q %v, want %q", text, got, err, want)
 		}
 	})

@@ -51,7 +51,7 @@ func (r *jsonRows) next(dst []byte) ([]byte, rawRow, error) {
 			line := in.line
 			r.state = inTail
 			r.scan.begin(dst)
-			return r.arrayRow(dst, line, r.scan.object(nil))
+			return r.arrayRow(dst, line, r.scan.value(nil))
 		case r.state == inTail:
 			if err := r.scan.tail(); err != nil {
 				return dst, rawRow{}, in.broken("%w", err)
@@ -106,7 +106,7 @@ func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err erro
 		return dst, rawRow{line: line, problem: "not a JSON object"}, true, nil
 	}
 	r.scan.begin(dst)
-	switch err := r.scan.object(containers); {
+	switch err := r.scan.value(containers); {
 	case errors.Is(err, errWrapper):
 		r.state, r.first, r.wraps = inWrapper, true, true
 		if c, _ := in.peek(); c == '[' {
@@ -167,12 +167,12 @@ func (r *jsonRows) element(dst []byte) (text []byte, row rawRow, more bool, err 
 		return dst, rawRow{}, false, nil
 	case '{':
 		r.scan.begin(dst)
-		text, row, err = r.arrayRow(dst, line, r.scan.object(nil))
+		text, row, err = r.arrayRow(dst, line, r.scan.value(nil))
 		return text, row, err == nil, err
 	}
 	r.scan.begin(dst)
 	r.scan.discard = true
-	if err := r.scan.value(); err != nil {
+	if err := r.scan.value(nil); err != nil {
 		return dst, rawRow{}, false, in.broken("%w within an array", err)
 	}
 	return dst, rawRow{line: line, problem: fmt.Sprintf("not a JSON object (it begins with %q)", c)}, true, nil

@@ -63,6 +63,8 @@ func TestJSONRows(t *testing.T) {
 			"line 2: '{' between the records of an array, where a comma is due"}},
 		{"array with the wrong bracket", "[{\"a\":[1}]", []string{
 			"line 1: not valid JSON, in the record that begins at line 1 of an array"}},
+		{"array with a value that is none", "[{\"a\":NaN},\n{\"a\":2}]", []string{`1: {"a":NaN}`, `2: {"a":2}`}},
+		{"an object cut off after a comma", "{\"a\":1,\n{\"a\":2}\n{\"a\":3}", []string{"1! " + syntax, `2: {"a":2}`, `3: {"a":3}`}},
 		{"arrays one after the other", "[{\"a\":1}]\n[{\"a\":2}]", []string{`1: {"a":1}`, `2: {"a":2}`}},
 		{"brackets without end", "{\"a\":" + strings.Repeat("[", 2000) + "\n{\"a\":1}", []string{"1! " + errScanDepth.Error(), `2: {"a":1}`}},
 		{"the API's list", "{\"data\":[{\"a\":1},\n{\"a\":2}],\"meta\":{\"total\":2,\"x\":[{}]}}", []string{`1: {"a":1}`, `2: {"a":2}`}},

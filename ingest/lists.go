@@ -37,41 +37,34 @@ func (r *recordReader) array(f *schemaField, field any, in place) error {
 		})
 	}
 	r.problems.add(in.name(f.name), fmt.Errorf("is an array, where %s is due", due(field)))
-	return r.lex.skip()
+	return r.skip()
 }
 
 // elements reads an array of objects, each by read, which is told where it stands.
 func (r *recordReader) elements(name string, read func(in place) error) error {
-	more, err := r.lex.enter()
-	for i := 0; more && err == nil; i++ {
-		if i >= maxListItems {
-			return fmt.Errorf("%s has more than %d entries", name, maxListItems)
-		}
-		if err := read(place{name, i}); err != nil {
-			return err
-		}
-		more, err = r.lex.after(']')
-	}
-	return err
+	return r.each(name, func(i int) error { return read(place{name, i}) })
 }
 
 // texts reads an array of texts. Nulls and empty texts are left out; numbers are taken by their digits.
 func (r *recordReader) texts(f *schemaField, list *[]string, in place) error {
 	*list = []string{}
-	more, err := r.lex.enter()
-	for more && err == nil {
-		if len(*list) >= maxListItems {
-			return fmt.Errorf("%s has more than %d entries", in.name(f.name), maxListItems)
-		}
+	element := &schemaField{name: f.name}
+	return r.each(in.name(f.name), func(int) error {
 		var text string
-		element := schemaField{name: f.name}
-		if err := r.value(&element, &text, in); err != nil {
-			return err
-		}
+		err := r.value(element, &text, in)
 		if text != "" {
 			*list = append(*list, text)
 		}
-		more, err = r.lex.after(']')
-	}
-	return err
+		return err
+	})
+}
+
+// each reads an array, each of its values by read.
+func (r *recordReader) each(name string, read func(i int) error) error {
+	return r.nested(']', func(i int) error {
+		if i >= maxListItems {
+			return fmt.Errorf("%s has more than %d entries", name, maxListItems)
+		}
+		return read(i)
+	})
 }

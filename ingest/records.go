@@ -1,9 +1,12 @@
 package ingest
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -53,7 +56,8 @@ func (p place) name(field string) string {
 // recordReader decodes JSON objects and CSV records into records of the types that schemas describe. It is used by one
 // goroutine.
 type recordReader struct {
-	lex      jsonLexer
+	dec      jsontext.Decoder // of raw
+	raw      bytes.Buffer
 	problems problems
 	notes    notes
 	cells    []csvField
@@ -71,9 +75,9 @@ func newRecordReader() *recordReader {
 }
 
 // noteUnknown notes a key that is no field.
-func (r *recordReader) noteUnknown(s *schema, in place, key []byte) {
+func (r *recordReader) noteUnknown(s *schema, in place, key string) {
 	if in.list == "" {
-		if warning, ok := r.unknown[string(key)]; ok {
+		if warning, ok := r.unknown[key]; ok {
 			r.notes.add(warning)
 			return
 		}
@@ -81,93 +85,81 @@ func (r *recordReader) noteUnknown(s *schema, in place, key []byte) {
 	if len(r.unknown) >= maxNotes {
 		return
 	}
-	id := string(key)
+	id := key
 	if in.list != "" {
 		id = in.list + "[]." + id
 	}
 	warning, ok := r.unknown[id]
 	if !ok {
-		warning = s.unknownKey(in.list, string(key))
+		warning = s.unknownKey(in.list, key)
 		r.unknown[id] = warning
 	}
 	r.notes.add(warning)
 }
 
-// object reads an object into record, a pointer's element, and returns which fields it carried. What is wrong with a value
-// goes to problems, named as of that place; the error is about the object's syntax.
-func (r *recordReader) object(s *schema, record reflect.Value, in place) (cola.Fields, error) {
-	var carried cola.Fields
-	kind, err := r.lex.kind()
+// object reads an object into record, a pointer's element, and returns which fields it carried. Wrong values go to problems,
+// named as of that place; the error is about the text's syntax.
+func (r *recordReader) object(s *schema, record reflect.Value, in place) (carried cola.Fields, err error) {
+	if kind := r.dec.PeekKind(); kind != '{' {
+		r.problems.add(in.name(""), fmt.Errorf("is %s, where an object is due", kindNames[kind]))
+		return 0, r.skip()
+	}
+	err = r.nested('}', func(int) error {
+		member, err := r.member(s, record, in)
+		carried |= member
+		return err
+	})
+	return carried, err
+}
+
+// member reads a key and its value into record.
+func (r *recordReader) member(s *schema, record reflect.Value, in place) (carried cola.Fields, err error) {
+	token, err := r.token()
 	if err != nil {
 		return 0, err
 	}
-	if kind != jsonObject {
-		r.problems.add(in.name(""), fmt.Errorf("is %s, where an object is due", kind))
-		return 0, r.lex.skip()
+	key := token.String()
+	i, ok := s.byName[key]
+	switch {
+	case !ok && s.within[key] != nil:
+		return r.object(s.within[key], record, in)
+	case !ok:
+		r.noteUnknown(s, in, strings.Clone(key)) // a clone, so that known keys stay on the stack
+		return 0, r.skip()
+	case s.fields[i].omit:
+		return 0, r.skip()
 	}
-	more, err := r.lex.enter()
-	for more && err == nil {
-		var key []byte
-		if key, err = r.lex.key(); err != nil {
-			return 0, err
-		}
-		i, ok := s.byName[string(key)]
-		switch {
-		case !ok && s.within[string(key)] != nil:
-			var more cola.Fields
-			more, err = r.object(s.within[string(key)], record, in)
-			carried |= more
-		case !ok:
-			r.noteUnknown(s, in, key)
-			err = r.lex.skip()
-		case s.fields[i].omit:
-			err = r.lex.skip()
-		default:
-			f := &s.fields[i]
-			carried = carried.With(i)
-			err = r.value(f, record.FieldByIndex(f.index).Addr().Interface(), in)
-		}
-		if err != nil {
-			return 0, err
-		}
-		more, err = r.lex.after('}')
-	}
-	return carried, err
+	f := &s.fields[i]
+	return carried.With(i), r.value(f, record.FieldByIndex(f.index).Addr().Interface(), in)
 }
 
 // value reads a JSON value into a field.
 func (r *recordReader) value(f *schemaField, field any, in place) error {
-	kind, err := r.lex.kind()
+	kind := r.dec.PeekKind()
+	switch kind {
+	case '[':
+		return r.array(f, field, in)
+	case '{':
+		r.problems.add(in.name(f.name), fmt.Errorf("is an object, where %s is due", due(field)))
+		return r.skip()
+	}
+	token, err := r.token()
 	if err != nil {
 		return err
 	}
-	var text []byte
 	var wrong error
 	switch kind {
-	case jsonString:
-		if text, err = r.lex.str(); err == nil {
-			wrong = setText(field, text, f.form)
-		}
-	case jsonNumber:
-		if text, err = r.lex.number(); err == nil {
-			wrong = setNumber(field, string(text), f.form)
-		}
-	case jsonBool:
-		if text, err = r.lex.word(); err == nil {
-			wrong = setBool(field, len(text) == len("true"))
-		}
-	case jsonNull:
-		if _, err = r.lex.word(); err == nil {
-			wrong = setNull(field)
-		}
-	case jsonArray:
-		return r.array(f, field, in)
+	case '"':
+		wrong = setText(field, token.String(), f.form)
+	case '0':
+		wrong = setNumber(field, token.String(), f.form)
+	case 'n':
+		wrong = setNull(field)
 	default:
-		wrong = fmt.Errorf("is an object, where %s is due", due(field))
-		err = r.lex.skip()
+		wrong = setBool(field, kind == 't')
 	}
-	if wrong != nil && err == nil {
+	if wrong != nil {
 		r.problems.add(in.name(f.name), wrong)
 	}
-	return err
+	return nil
 }

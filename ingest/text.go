@@ -9,40 +9,24 @@ import (
 
 // settle returns a text as it is stored: no white space around it, and every run of white space within, line ends included,
 // as one space.
-func settle(b []byte) string {
-	if tidy(b) {
-		return string(b)
+func settle(s string) string {
+	if tidy(s) {
+		return s
 	}
-	return strings.Join(strings.Fields(string(b)), " ")
+	return strings.Join(strings.Fields(s), " ")
 }
 
 // tidy reports whether settling changes nothing.
-func tidy(b []byte) bool {
+func tidy(s string) bool {
 	space := true // as if one stood before the text
-	for i := 0; i < len(b); i++ {
-		c := b[i]
-		if c >= utf8.RuneSelf {
-			return tidyUnicode(string(b))
-		}
-		isSpace := c == ' '
-		if isSpace && space || c >= '\t' && c <= '\r' {
-			return false
-		}
-		space = isSpace
-	}
-	return !space || len(b) == 0
-}
-
-func tidyUnicode(s string) bool {
-	space := true
 	for _, r := range s {
-		isSpace := unicode.IsSpace(r)
-		if isSpace && (space || r != ' ') {
+		isSpace := r == ' '
+		if isSpace && space || !isSpace && unicode.IsSpace(r) {
 			return false
 		}
 		space = isSpace
 	}
-	return !space
+	return !space || s == ""
 }
 
 // splitList returns the values of a list written as one text, settled, without empty ones. They are separated by the first of
@@ -56,7 +40,7 @@ func splitList(s, separators string) []string {
 	}
 	list := make([]string, 0, strings.Count(s, separator)+1)
 	for value := range strings.SplitSeq(s, separator) {
-		if value = settle([]byte(value)); value != "" {
+		if value = settle(value); value != "" {
 			list = append(list, value)
 		}
 	}

@@ -3,7 +3,13 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 
 	protocol "github.com/mark3labs/mcp-go/mcp"
 
@@ -17,29 +23,63 @@ const (
 	maxMessageBytes = 1 << 20  // of a tool call
 	maxPlainBytes   = 64 << 10 // of any other message
 	maxDepth        = 32       // of nested objects and arrays; messages of the protocol need less than a third
+	maxID           = 1 << 53  // the largest number that every client writes and reads without loss
 
 	messageTooLong = "The message has more than %d bytes, the limit."
 )
 
-// message is one JSON-RPC message, as far as this package reads it. What mcp-go reads in the same bytes is the same: a message
-// that could be read in two ways, by a name given twice or in another letter case, is refused.
+// message is one JSON-RPC message. A message that could be read in two ways, by a name given twice or in another letter case,
+// is refused, and mcp-go gets what was read here, so both act on the same message.
 type message struct {
 	id        json.RawMessage // nil: a notification
 	method    string
+	params    messageParams
 	target    string              // what is called, got or read: the name of a tool or prompt, the URI of a resource, a level
-	cursor    string              // where a list is to go on
-	reference json.RawMessage     // what a completion is for; nil: not told
-	completed json.RawMessage     // the argument that is completed
 	arguments []strictjson.Member // of the call, in the order sent
 	malformed bool                // arguments are there and no object
 	modern    bool                // of a revision without a handshake
-	passed    object              // what of it is passed on to mcp-go
 }
+
+// messageParams are the parameters that methods have. mcp-go gets them all but the arguments, which only this package reads:
+// mcp-go would read their numbers as floating-point ones.
+type messageParams struct {
+	Name            string          `json:"name,omitzero"`
+	URI             string          `json:"uri,omitzero"`
+	Cursor          string          `json:"cursor,omitzero"`
+	Level           json.RawMessage `json:"level,omitzero"`
+	ProtocolVersion string          `json:"protocolVersion,omitzero"`
+	RequestState    string          `json:"requestState,omitzero"`
+	Arguments       json.RawMessage `json:"arguments,omitzero"`
+	Ref             *completed      `json:"ref,omitzero"`      // what a completion is for
+	Argument        *completed      `json:"argument,omitzero"` // what it completes
+	Context         jsonObject      `json:"context,omitzero"`
+	Capabilities    jsonObject      `json:"capabilities,omitzero"`
+	ClientInfo      jsonObject      `json:"clientInfo,omitzero"`
+	Task            jsonObject      `json:"task,omitzero"`
+	InputResponses  jsonObject      `json:"inputResponses,omitzero"`
+	Meta            jsonObject      `json:"_meta,omitzero"`
+}
+
+// completed is either parameter of a completion.
+type completed struct {
+	Type  string `json:"type,omitzero"`
+	Name  string `json:"name,omitzero"`
+	URI   string `json:"uri,omitzero"`
+	Value string `json:"value,omitzero"`
+}
+
+type jsonObject map[string]json.RawMessage
+
+// The types of what has arguments to complete.
+const (
+	promptReference   = "ref/prompt"
+	resourceReference = "ref/resource"
+)
 
 // spellings are the names that mean something, in the only spelling that does.
 var spellings = map[string][]string{
 	"message":  {"jsonrpc", "id", "method", "params", "result", "error"},
-	"params":   {"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion", "capabilities", "clientInfo", "task", "_meta"},
+	"params":   {"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion", "capabilities", "clientInfo", "task", "requestState", "inputResponses", "_meta"},
 	"ref":      {"type", "name", "uri"},
 	"argument": {"name", "value"},
 	"_meta":    {protocol.MetaKeyProtocolVersion, protocol.MetaKeyClientCapabilities, protocol.MetaKeyClientInfo},
@@ -47,114 +87,184 @@ var spellings = map[string][]string{
 
 // parse reads a message. Its error is a *rpcError, or a *cola.Error for an HTTP response if the message
 // is too long for its method. It checks limits before decoding.
-func parse(body []byte) (message, error) {
+func parse(body []byte) (m message, err error) {
 	switch strictjson.Bounded(body, maxDepth, strictjson.MaxValues) {
 	case strictjson.ErrDepth:
-		return message{}, invalidMessage("The message is nested too deeply; the limit is %d levels.", maxDepth)
+		return m, invalidMessage("The message is nested too deeply; the limit is %d levels.", maxDepth)
 	case strictjson.ErrValues:
-		return message{}, invalidMessage("The message has too many values; the limit is %d.", strictjson.MaxValues)
+		return m, invalidMessage("The message has too many values; the limit is %d.", strictjson.MaxValues)
 	}
 	body = bytes.TrimSpace(body)
 	switch {
 	case !strictjson.Valid(body):
-		return message{}, &rpcError{Code: protocol.PARSE_ERROR, Message: "The body is not JSON."}
+		return m, &rpcError{Code: protocol.PARSE_ERROR, Message: "The body is not JSON."}
 	case body[0] == '[':
-		return message{}, invalidMessage("Batches are not accepted; send each message in a request of its own.")
+		return m, invalidMessage("Batches are not accepted; send each message in a request of its own.")
 	case body[0] != '{':
-		return message{}, invalidMessage("The body is not a JSON-RPC message: it is no object.")
+		return m, invalidMessage("The body is not a JSON-RPC message: it is no object.")
 	}
-	var m message
-	if err := m.read(body); err != nil {
-		return m, err
-	}
-	return m, nil
+	err = m.read(body)
+	return m, err
 }
 
 // read decodes a message. It fails as parse does.
 func (m *message) read(body json.RawMessage) error {
-	all, err := unambiguous("message", body)
-	if err != nil {
-		return err
+	all, wrong := unambiguous("message", body)
+	if wrong != nil {
+		return wrong
 	}
-	version, _ := strictjson.Text(strictjson.Find(all, "jsonrpc"))
-	var ok bool
-	if m.id, ok = readID(all); !ok {
+	m.id = strictjson.Find(all, "id")
+	if !isID(m.id) {
+		m.id = nil
 		return invalidMessage("The id of a message is a text or a whole number from -2^53 to 2^53; a message that wants no answer has none.")
 	}
-	switch m.method, ok = strictjson.Text(strictjson.Find(all, "method")); {
+	version, _ := strictjson.Text(strictjson.Find(all, "jsonrpc"))
+	m.method, _ = strictjson.Text(strictjson.Find(all, "method"))
+	given := strictjson.Find(all, "params")
+	switch {
 	case version != protocol.JSONRPC_VERSION:
 		return invalidMessage(`The message is not JSON-RPC 2.0; "jsonrpc" is "2.0".`)
-	case !ok || m.method == "":
+	case m.method == "":
 		return invalidMessage(`The message has no "method": this server asks nothing, so there is nothing to answer.`)
 	case len(body) > maxPlainBytes && m.method != string(protocol.MethodToolsCall):
 		return cola.Errorf(cola.CodePayloadTooLarge, messageTooLong, maxPlainBytes)
+	case given != nil && given[0] != '{' && given[0] != 'n':
+		return invalidMessage(`The "params" of a message are an object, such as {"name": "get_usage"}.`)
+	case given != nil && given[0] == '{':
+		wrong = m.readParams(given)
 	}
-	for _, one := range all {
-		value := any(one.Value)
-		switch {
-		case one.Name != "params" || one.Value[0] == 'n':
-		case one.Value[0] != '{':
-			return invalidMessage(`The "params" of a message are an object, such as {"name": "get_usage"}.`)
-		default:
-			var wrong *rpcError
-			if value, wrong = m.readParams(one.Value); wrong != nil {
-				return wrong
-			}
-		}
-		m.passed = append(m.passed, field{one.Name, value})
+	if wrong == nil {
+		wrong = m.misdirected()
 	}
-	if wrong := m.misdirected(); wrong != nil {
+	if wrong != nil {
 		return wrong
 	}
 	return nil
 }
 
-// readParams takes the parameters apart, and returns those that are passed on: arguments are read here alone. mcp-go would read
-// numbers as floating-point ones, and refuse in words of its own what is no text.
-func (m *message) readParams(given json.RawMessage) (passed object, err *rpcError) {
-	all, err := unambiguous("params", given)
-	if err != nil {
-		return nil, err
-	}
-	if meta := strictjson.Find(all, "_meta"); meta != nil && meta[0] == '{' {
-		members, err := unambiguous("_meta", meta)
-		if err != nil {
-			return nil, err
-		}
-		version, _ := strictjson.Text(strictjson.Find(members, protocol.MetaKeyProtocolVersion))
-		m.modern = protocol.IsModernProtocol(version)
-	}
-	if err := checkKinds("params", all, kinds); err != nil {
-		return nil, err
-	}
-	m.target, _ = strictjson.Text(strictjson.Find(all, m.targetName()))
-	m.cursor, _ = strictjson.Text(strictjson.Find(all, "cursor"))
-	m.reference, m.completed = strictjson.Find(all, "ref"), strictjson.Find(all, "argument")
+// readParams decodes the parameters. null is an absent one.
+func (m *message) readParams(given json.RawMessage) *rpcError {
+	all, wrong := unambiguous("params", given)
 	for _, one := range all {
-		if one.Name != "arguments" {
-			passed = append(passed, field{one.Name, one.Value})
-			continue
-		}
-		switch one.Value[0] {
-		case '{':
-			m.arguments = strictjson.Members(one.Value)
-		case 'n':
-		default:
-			m.malformed = true
+		if wrong == nil && spellings[one.Name] != nil && one.Value[0] == '{' {
+			_, wrong = unambiguous(one.Name, one.Value)
 		}
 	}
-	return passed, nil
-}
-
-// targetName returns the name of the parameter that says what a message is for.
-func (m *message) targetName() string {
+	if wrong != nil {
+		return wrong
+	}
+	p := &m.params
+	err := json.Unmarshal(given, p) // it goes on after a value of another type
+	revision, _ := strictjson.Text(p.Meta[protocol.MetaKeyProtocolVersion])
+	m.modern = protocol.IsModernProtocol(revision)
+	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return wrongType(mistyped)
+	}
 	switch m.method {
 	case string(protocol.MethodResourcesRead):
-		return "uri"
+		m.target = p.URI
 	case string(protocol.MethodSetLogLevel):
-		return "level"
+		m.target, _ = strictjson.Text(p.Level)
+	default:
+		m.target = p.Name
 	}
-	return "name"
+	if sent := p.Arguments; sent != nil && sent[0] == '{' {
+		m.arguments = strictjson.Members(sent)
+	} else {
+		m.malformed = sent != nil && sent[0] != 'n'
+	}
+	p.Arguments = nil
+	return nil
+}
+
+// wrongType reports a parameter of the wrong type. mcp-go would name Go's types.
+func wrongType(err *json.UnmarshalTypeError) *rpcError {
+	in, name := "params", err.Field
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		in, name = name[:i], name[i+1:]
+	}
+	wanted := "an object"
+	if err.Type.Kind() == reflect.String {
+		wanted = "a text"
+	}
+	return invalidParams("The %s in %s must be %s.", name, in, wanted)
+}
+
+// misdirected tells what a message with parameters of the right types asks for in vain: a further page of a list that has one,
+// or the completion of nothing.
+func (m *message) misdirected() *rpcError {
+	switch m.method {
+	case string(protocol.MethodToolsList), string(protocol.MethodResourcesList), string(protocol.MethodResourcesTemplatesList), string(protocol.MethodPromptsList):
+		if m.params.Cursor != "" {
+			return invalidParams("There is no such page: the list has one, and gives out no cursor. Leave cursor out.")
+		}
+	case string(protocol.MethodCompletionComplete):
+		return m.params.checkCompletion()
+	}
+	return nil
+}
+
+func (p *messageParams) checkCompletion() *rpcError {
+	types := []string{promptReference, resourceReference}
+	switch {
+	case p.Ref == nil:
+		return invalidParams(`The params have no ref; send an object, such as {"type": "ref/prompt", "name": "brand_clearance"}.`)
+	case p.Argument == nil:
+		return invalidParams(`The params have no argument; send an object, such as {"name": "class", "value": "red"}.`)
+	case !slices.Contains(types, p.Ref.Type):
+		return invalidParams("The type of ref is %s.", strings.Join(types, " or "))
+	case p.Argument.Name == "":
+		return invalidParams("The argument has no name: there is nothing to complete.")
+	}
+	return nil
+}
+
+// The beginnings of the messages that mcp-go gets and of its answers to them. It would write some ids in another form than they
+// were sent in, so it gets one of ours.
+const (
+	passedID   = 1
+	answerHead = `{"jsonrpc":"2.0","id":`
+)
+
+var passedHead = fmt.Appendf(nil, "%s%d,", answerHead, passedID)
+
+// passed returns the message as mcp-go gets it.
+func (m *message) passed() []byte {
+	return mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", passedID}, {"method", m.method}, {"params", m.params}})
+}
+
+// withID returns an answer of mcp-go with the id of the message.
+func (m *message) withID(answer []byte) []byte {
+	if rest, ok := bytes.CutPrefix(answer, passedHead); ok {
+		return slices.Concat([]byte(answerHead), m.id, []byte(","), rest)
+	}
+	return answer
+}
+
+// values turns the arguments of a call into text, with what is wrong with them as JSON.
+func (m *message) values(f flattener) (values []params.Value, problems cola.Problems) {
+	if m.malformed {
+		problems.Add("arguments", "They are no object; send them by name, such as {\"q\": \"oak\"}.")
+		return nil, problems
+	}
+	return f.Values(m.arguments)
+}
+
+// flattener makes text of JSON; a params.Reader does.
+type flattener interface {
+	Values(members []strictjson.Member) ([]params.Value, cola.Problems)
+}
+
+// isID reports whether a value is an id, or absent. null is not the absence of an id.
+func isID(id json.RawMessage) bool {
+	if id == nil || id[0] == '"' {
+		return true
+	}
+	if n, err := strconv.ParseInt(string(id), 10, 64); err == nil {
+		return n >= -maxID && n <= maxID
+	}
+	f, err := strconv.ParseFloat(string(id), 64) // such as 1.0
+	return err == nil && f == math.Trunc(f) && math.Abs(f) < maxID
 }
 
 // unambiguous returns the members of an object, unless two have one name, or one has a name that means something in another
@@ -172,4 +282,8 @@ func unambiguous(what string, object json.RawMessage) ([]strictjson.Member, *rpc
 
 func invalidMessage(format string, args ...any) *rpcError {
 	return &rpcError{Code: protocol.INVALID_REQUEST, Message: fmt.Sprintf(format, args...)}
+}
+
+func invalidParams(format string, args ...any) *rpcError {
+	return &rpcError{Code: protocol.INVALID_PARAMS, Message: fmt.Sprintf(format, args...)}
 }

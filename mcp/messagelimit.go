@@ -58,7 +58,5 @@ func (e *edge) refuseMessage(w http.ResponseWriter, r *http.Request, x *exchange
 	x.event.Code = refusal.Code
 	web.PrepareFailure(w, r, refusal)
 	wrong := &rpcError{Code: refusedCode, Message: refusal.Message, Data: web.Envelope(refusal), httpStatus: web.StatusOf(refusal.Code)}
-	if err := wrong.write(w, x.message); err != nil {
-		web.Fail(w, r, err)
-	}
+	web.WriteJSON(w, wrong.status(x.modern), wrong.answer(x.id))
 }

@@ -74,20 +74,10 @@ func (e *rpcError) status(modern bool) int {
 	return http.StatusOK
 }
 
-// write answers a message with the error.
-func (e *rpcError) write(w http.ResponseWriter, m message) error {
-	id := m.id
-	if id == nil {
+// answer returns the answer to the message with an id. A nil id is one that could not be read.
+func (e *rpcError) answer(id json.RawMessage) []byte {
+	if len(id) == 0 {
 		id = json.RawMessage("null")
 	}
-	b, err := cola.AppendJSON(nil, struct {
-		JSONRPC string          `json:"jsonrpc"`
-		ID      json.RawMessage `json:"id"`
-		Error   *rpcError       `json:"error"`
-	}{protocol.JSONRPC_VERSION, id, e})
-	if err != nil {
-		return err
-	}
-	web.WriteJSON(w, e.status(m.modern), b)
-	return nil
+	return mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", id}, {"error", e}})
 }

@@ -129,9 +129,7 @@ func (e *edge) tell(w http.ResponseWriter, r *http.Request, x *exchange, err err
 	if x.event.Code == "" {
 		x.event.Code = cola.CodeValidation
 	}
-	if err := wrong.write(w, x.message); err != nil {
-		web.Fail(w, r, err)
-	}
+	web.WriteJSON(w, wrong.status(x.modern), wrong.answer(x.id))
 }
 
 // answer lets the protocol answer a message. What a message costs is known before the answer is sent, so that the headers can
@@ -151,7 +149,7 @@ func (e *edge) answer(w http.ResponseWriter, r *http.Request, x *exchange) {
 	got := &captured{header: http.Header{}}
 	sent := r.Header.Clone()
 	sent.Del(protocol.HeaderSessionID) // there are no sessions, whatever a client has kept
-	e.protocol.Handle(got, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: sent, Body: mustJSON(x.passed), Context: r.Context()})
+	e.protocol.Handle(got, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: sent, Body: x.passed(), Context: r.Context()})
 	if !x.handled {
 		e.reword(r.Context(), x, got)
 	}

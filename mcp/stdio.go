@@ -55,16 +55,20 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		case line.err != nil:
 			return fmt.Errorf("read a message: %w", line.err)
 		case line.tooLong:
-			lines.write(errorLine(nil, invalidMessage(messageTooLong, maxMessageBytes)))
+			lines.write(invalidMessage(messageTooLong, maxMessageBytes).answer(nil))
 			continue
-		case len(line.text) == 0 || calls.cancelled(line.text):
+		case len(line.text) == 0:
+			continue
+		}
+		head := headOf(line.text)
+		if calls.cancelled(head) {
 			continue
 		}
 		slots <- struct{}{}
-		call, end := calls.begin(ctx, line.text)
+		call, end := calls.begin(ctx, string(head.ID))
 		running.Go(func() {
 			defer func() { end(); <-slots }()
-			if answer := b.exchange(call, line.text); call.Err() == nil {
+			if answer := b.exchange(call, head, line.text); call.Err() == nil {
 				lines.write(answer)
 			}
 		})
@@ -75,8 +79,7 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 // exchange sends one message and returns the line that answers it; none where nothing is to be answered.
-func (b *Bridge) exchange(ctx context.Context, sent []byte) []byte {
-	head := headOf(sent)
+func (b *Bridge) exchange(ctx context.Context, head head, sent []byte) []byte {
 	status, contentType, body, err := b.post(ctx, head, sent)
 	switch {
 	case err != nil && ctx.Err() == nil:
@@ -163,14 +166,7 @@ func (h head) answer(e *rpcError) []byte {
 	if len(h.ID) == 0 && h.Method != "" {
 		return nil
 	}
-	return errorLine(h.ID, e)
-}
-
-func errorLine(id json.RawMessage, e *rpcError) []byte {
-	if len(id) == 0 {
-		id = json.RawMessage("null")
-	}
-	return mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", id}, {"error", e}})
+	return e.answer(h.ID)
 }
 
 // calls are those under way, by their ids: an assistant may cancel one.
@@ -180,9 +176,8 @@ type calls struct {
 }
 
 // begin returns the context of a call, and what ends it.
-func (c *calls) begin(ctx context.Context, sent []byte) (context.Context, func()) {
+func (c *calls) begin(ctx context.Context, id string) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	id := string(headOf(sent).ID)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.cancel[id] = cancel
@@ -195,11 +190,10 @@ func (c *calls) begin(ctx context.Context, sent []byte) (context.Context, func()
 }
 
 // cancelled carries out a message that cancels a call; it reports false for any other.
-func (c *calls) cancelled(sent []byte) bool {
+func (c *calls) cancelled(h head) bool {
 	var cancelling struct {
 		ID json.RawMessage `json:"requestId"`
 	}
-	h := headOf(sent)
 	if h.Method != string(protocol.MethodNotificationCancelled) || json.Unmarshal(h.Params, &cancelling) != nil {
 		return false
 	}

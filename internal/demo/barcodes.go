@@ -34,19 +34,19 @@ func (c code) modules() int {
 // barcodeFor returns the barcode of a product, or none. The company part is the permittee's at home and the producing
 // country's abroad; the item part is the product's.
 func barcodeFor(d *dice, p *product, key productKey) code {
-	if d.chance(0.16) || p.contents.kind == "keg" || p.contents.kind == "cask" {
+	if d.chance(0.16) || p.contents.Kind == "keg" || p.contents.Kind == "cask" {
 		return code{}
 	}
 	company := int(mix(uint64(p.brand.holder)+1) % 89_999)
 	item := int(mix(uint64(key.brand)<<20^uint64(key.number)+kindNumber(key.kind)) % 100_000)
-	if c := p.brand.country; c == nil || c.gs1[0] < "1" || d.chance(0.3) { // Canada has UPC numbers too
-		if p.contents.kind == "can" && d.chance(0.07) {
+	if c := p.brand.country; c == nil || c.GS1[0] < "1" || d.chance(0.3) { // Canada has UPC numbers too
+		if p.contents.Kind == "can" && d.chance(0.07) {
 			return upceCode(company, item)
 		}
 		system := "0678"[company%4 : company%4+1]
 		return checked(upcA, system+padded(10_000+company, 5)+padded(item, 5))
 	}
-	country := pick(d, p.brand.country.gs1)
+	country := pick(d, p.brand.country.GS1)
 	if d.chance(0.05) {
 		return checked(ean8, country+padded(item%10_000, 4))
 	}

@@ -74,46 +74,36 @@ func newLine(o Options, kind cola.ProductType, holders []permittee) line {
 	for rank := range holders {
 		owners.add(holders[rank].affinity(kind) / (float64(rank) + 1 + flatten))
 	}
-	abroad := weighed(countries, func(c country) float64 { return c.weight(kind) })
+	abroad := weighed(table().Countries, func(c country) float64 { return *c.of(kind) })
 	for rank := range l.brands {
 		d := throw(o.Seed, streamBrand, uint64(rank)<<2|kindNumber(kind))
 		b := &l.brands[rank]
 		b.holder = int32(owners.draw(&d))
 		b.products = 1 + int32(colas*l.share(rank)/2.6)
 		b.place(&d, &holders[b.holder], abroad)
-		b.name = b.tongue.fill(&d, pick(&d, b.tongue.brands(kind)))
+		b.name = b.tongue.fill(&d, pick(&d, *b.tongue.of(kind)))
 		b.name = spelling(&d, b.name)
 		b.live(&d, rank, count, o.AsOf)
 	}
 	return l
 }
 
-func (c country) weight(kind cola.ProductType) float64 {
-	switch kind {
-	case cola.MaltBeverage:
-		return c.beer
-	case cola.DistilledSpirits:
-		return c.spirits
-	}
-	return c.wine
-}
-
 // place settles where a brand's products come from: importers bring them from abroad, the others make them at home, with
 // bought grapes or grain now and then.
 func (b *brand) place(d *dice, p *permittee, abroad weights) {
-	b.origin, b.tongue = p.home.origin, &english
+	b.origin, b.tongue = p.home.Origin, english()
 	switch {
 	case p.trade == importer, p.trade == wholesaler && d.chance(0.5):
-		b.country = &countries[abroad.draw(d)]
-		b.origin, b.tongue = b.country.origin, b.country.tongue
+		b.country = &table().Countries[abroad.draw(d)]
+		b.origin, b.tongue = b.country.Origin, table().Tongues[b.country.Tongue]
 		return
 	case p.trade == winery && d.chance(0.06), d.chance(0.02):
 		b.origin = originAmerican
 	case d.chance(0.03):
-		b.origin = pick(d, states).origin
+		b.origin = pick(d, table().States).Origin
 	}
 	if p.trade == winery && d.chance(0.09) {
-		b.tongue = pick(d, []*tongue{&french, &italian, &spanish, &german})
+		b.tongue = table().Tongues[pick(d, []string{"french", "italian", "spanish", "german"})]
 	}
 }
 

@@ -14,7 +14,7 @@ func describeContents(d *dice, c *cola.Cola, p *product) {
 	if p.kind == cola.Wine {
 		c.GrapeVarietals = slices.Clone(p.varietals)
 		if p.region != nil {
-			c.WineAppellation = cola.Text(p.region.name)
+			c.WineAppellation = cola.Text(p.region.Name)
 		}
 		if v := vintage(d, p, yearOf(c.ApplicationDate)); v != 0 {
 			c.WineVintageYear = cola.Some(v)
@@ -23,19 +23,19 @@ func describeContents(d *dice, c *cola.Cola, p *product) {
 	if d.chance(0.91) {
 		strength := p.abv
 		if p.kind == cola.Wine && d.chance(0.5) {
-			strength = min(max(p.abv+float64(d.between(-3, 3))/10, p.style.abv[0]), p.style.abv[1]) // vintages differ
+			strength = min(max(p.abv+float64(d.between(-3, 3))/10, p.style.ABV[0]), p.style.ABV[1]) // vintages differ
 		}
 		c.ABV = cola.Some(math.Round(strength*10) / 10)
 	}
 	if d.chance(0.93) {
-		c.Volume, c.VolumeUnit = cola.Some(p.contents.volume), p.contents.unit
+		c.Volume, c.VolumeUnit = cola.Some(p.contents.Volume), p.contents.Unit
 	}
 }
 
 // vintage returns the year of a wine that is applied for in a year, or 0 for a wine without one.
 func vintage(d *dice, p *product, year int) int {
 	none := 0.12
-	switch p.style.grapes {
+	switch p.style.Grapes {
 	case noGrapes:
 		return 0
 	case sparkling, fortified:
@@ -44,7 +44,7 @@ func vintage(d *dice, p *product, year int) int {
 	if d.chance(none) {
 		return 0
 	}
-	if p.style.grapes == reds {
+	if p.style.Grapes == reds {
 		return year - d.between(1, 4)
 	}
 	return year - d.between(1, 2)
@@ -52,10 +52,10 @@ func vintage(d *dice, p *product, year int) int {
 
 // enrich fills what is derived from the label's images.
 func (m *maker) enrich(d *dice, c *cola.Cola, p *product) {
-	c.LLMContainerType = p.contents.kind
+	c.LLMContainerType = p.contents.Kind
 	c.LLMCategoryPath = cola.Text(p.path)
 	if d.chance(0.72) {
-		c.LLMTastingNoteFlavors = some(d, p.style.flavors, 2, 4)
+		c.LLMTastingNoteFlavors = some(d, p.style.Flavors, 2, 4)
 	}
 	if d.chance(0.8) {
 		c.LLMProductDescription = describe(d, c, p)
@@ -64,12 +64,12 @@ func (m *maker) enrich(d *dice, c *cola.Cola, p *product) {
 		c.LLMBrandEstablishedYear = cola.Some(int(p.brand.established))
 	}
 	if d.chance(0.02) {
-		c.LLMArtworkCredit = cola.Text(title(pick(d, p.brand.tongue.given) + " " + pick(d, p.brand.tongue.surnames)))
+		c.LLMArtworkCredit = cola.Text(title(pick(d, p.brand.tongue.Given) + " " + pick(d, p.brand.tongue.Surnames)))
 	}
 	switch p.kind {
 	case cola.Wine:
-		if p.style.grapes != noGrapes && d.chance(0.2) {
-			c.LLMWineDesignation = cola.Text(pick(d, designations))
+		if p.style.Grapes != noGrapes && d.chance(0.2) {
+			c.LLMWineDesignation = cola.Text(pick(d, table().Lists["designations"]))
 		}
 	case cola.MaltBeverage:
 		enrichBeer(d, c, p)
@@ -82,32 +82,32 @@ func (m *maker) enrich(d *dice, c *cola.Cola, p *product) {
 }
 
 func enrichBeer(d *dice, c *cola.Cola, p *product) {
-	if p.style.ibu[1] == 0 {
+	if p.style.IBU[1] == 0 {
 		return
 	}
 	if d.chance(0.3) {
-		ibu := d.between(p.style.ibu[0], p.style.ibu[1])
+		ibu := d.between(p.style.IBU[0], p.style.IBU[1])
 		c.LLMBeerIBU = cola.Text(strconv.Itoa(ibu))
 		if d.chance(0.08) {
 			c.LLMBeerIBU += cola.Text("-" + strconv.Itoa(ibu+d.between(3, 10)))
 		}
 	}
 	if d.chance(0.34) {
-		c.LLMBeerHopsVarieties = some(d, hopVarieties, 1, 4)
+		c.LLMBeerHopsVarieties = some(d, table().Lists["hops"], 1, 4)
 	}
 }
 
 func enrichSpirits(d *dice, c *cola.Cola, p *product) {
-	if p.style.aged[1] > 0 && d.chance(0.5) {
-		if years := d.between(p.style.aged[0], p.style.aged[1]); years > 0 {
+	if p.style.Aged[1] > 0 && d.chance(0.5) {
+		if years := d.between(p.style.Aged[0], p.style.Aged[1]); years > 0 {
 			c.LLMLiquorAgedYears = cola.Some(years)
 		}
 	}
-	if p.style.aged[1] > 0 && d.chance(0.14) {
-		c.LLMLiquorFinishing = cola.Text(pick(d, finishes))
+	if p.style.Aged[1] > 0 && d.chance(0.14) {
+		c.LLMLiquorFinishing = cola.Text(pick(d, table().Lists["finishes"]))
 	}
-	if len(p.style.grains) > 0 && d.chance(0.45) {
-		c.LLMLiquorGrains = some(d, p.style.grains, 1, 3)
+	if len(p.style.Grains) > 0 && d.chance(0.45) {
+		c.LLMLiquorGrains = some(d, p.style.Grains, 1, 3)
 	}
 }
 
@@ -125,11 +125,11 @@ func describe(d *dice, c *cola.Cola, p *product) cola.Text {
 	if len(p.varietals) == 1 {
 		b = append(b, p.varietals[0]...)
 	} else {
-		b = append(b, cola.CategoryLeaf(p.style.path)...)
+		b = append(b, cola.CategoryLeaf(p.style.Path)...)
 	}
 	b = append(b, " from "...)
 	if p.region != nil {
-		b = append(b, title(p.region.name)...)
+		b = append(b, title(p.region.Name)...)
 	} else {
 		b = append(b, placeName(c.OriginName)...)
 	}

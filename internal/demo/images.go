@@ -45,7 +45,7 @@ func addImages(d *dice, c *cola.Cola, p *product) {
 
 // imagePositions returns where the images of a label belong, front first as applicants upload them.
 func imagePositions(d *dice, p *product) []cola.Text {
-	wrap := p.contents.kind == "can" || p.contents.kind == "pouch" || p.contents.kind == "pod"
+	wrap := p.contents.Kind == "can" || p.contents.Kind == "pouch" || p.contents.Kind == "pod"
 	positions := make([]cola.Text, 0, 5)
 	if !d.chance(0.025) {
 		positions = append(positions, "front")
@@ -53,14 +53,14 @@ func imagePositions(d *dice, p *product) []cola.Text {
 	if backs := 0.86; len(positions) == 0 || !wrap && d.chance(backs) || wrap && d.chance(0.3) {
 		positions = append(positions, "back")
 	}
-	bottle := p.contents.kind == "bottle"
+	bottle := p.contents.Kind == "bottle"
 	if bottle && d.chance(0.14) {
 		positions = append(positions, "neck")
 	}
 	if bottle && (p.kind == cola.DistilledSpirits && d.chance(0.2) || d.chance(0.05)) {
 		positions = append(positions, "strip")
 	}
-	if d.chance(0.08) || p.contents.kind == "keg" && d.chance(0.7) {
+	if d.chance(0.08) || p.contents.Kind == "keg" && d.chance(0.7) {
 		positions = append(positions, "other")
 	}
 	if len(positions) < 5 && d.chance(0.015) {
@@ -80,7 +80,7 @@ func codedPosition(positions []cola.Text) cola.Text {
 }
 
 func newImage(d *dice, id cola.TTBID, index int, position cola.Text, p *product) cola.Image {
-	w, h := sizeFor(position, p.contents.kind).draw(d)
+	w, h := sizeFor(position, p.contents.Kind).draw(d)
 	dpi := pick(d, resolutions)
 	pixels := w * dpi / 20 * (h * dpi / 20)
 	name := id.String() + "-" + strconv.Itoa(index+1)

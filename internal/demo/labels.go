@@ -122,7 +122,7 @@ func (m *maker) address(d *dice, c *cola.Cola, p *product) {
 		return
 	}
 	c.AddressRecipient = cola.Text(p.holder.company)
-	c.AddressZipCode, c.AddressState = cola.Text(p.holder.zip), cola.Text(p.holder.home.code)
+	c.AddressZipCode, c.AddressState = cola.Text(p.holder.zip), cola.Text(p.holder.home.Code)
 }
 
 // sequence numbers the applications of one day. TTB ids have the day as YYDDD, how it came in (001, electronically), and

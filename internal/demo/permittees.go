@@ -73,11 +73,11 @@ func newPermittees(o Options) []permittee {
 	holders := make([]permittee, permitteeCount(o.Colas))
 	taken := make(map[string]bool, len(holders))
 	homes := [wholesaler + 1]weights{
-		winery:     weighed(states, func(s state) float64 { return s.wine }),
-		importer:   weighed(states, func(s state) float64 { return s.wine + s.spirits }),
-		brewery:    weighed(states, func(s state) float64 { return s.beer }),
-		distillery: weighed(states, func(s state) float64 { return s.spirits }),
-		wholesaler: weighed(states, func(s state) float64 { return s.wine + s.beer }),
+		winery:     weighed(table().States, func(s state) float64 { return s.Wine }),
+		importer:   weighed(table().States, func(s state) float64 { return s.Wine + s.Spirits }),
+		brewery:    weighed(table().States, func(s state) float64 { return s.Beer }),
+		distillery: weighed(table().States, func(s state) float64 { return s.Spirits }),
+		wholesaler: weighed(table().States, func(s state) float64 { return s.Wine + s.Beer }),
 	}
 	for i := range holders {
 		d := throw(o.Seed, streamPermittee, uint64(i))
@@ -86,8 +86,8 @@ func newPermittees(o Options) []permittee {
 		if i < len(busiestTrades) {
 			p.trade = busiestTrades[i]
 		}
-		p.home = &states[homes[p.trade].draw(&d)]
-		p.zip = pick(&d, p.home.zip) + strconv.Itoa(d.between(10, 99))
+		p.home = &table().States[homes[p.trade].draw(&d)]
+		p.zip = pick(&d, p.home.ZIP) + strconv.Itoa(d.between(10, 99))
 		p.company, p.operating = companyNames(&d, p.trade)
 		p.known = d.chance(0.92)
 		p.listed = p.known && d.chance(0.8)
@@ -104,16 +104,16 @@ func newPermittees(o Options) []permittee {
 func companyNames(d *dice, t trade) (company, operating string) {
 	switch t {
 	case importer, wholesaler:
-		return english.fill(d, pick(d, english.importers)), ""
+		return english().fill(d, pick(d, english().Importers)), ""
 	case brewery:
-		company = english.fill(d, pick(d, english.beer))
+		company = english().fill(d, pick(d, english().Beer))
 	case distillery:
-		company = english.fill(d, pick(d, english.spirits))
+		company = english().fill(d, pick(d, english().Spirits))
 	default:
-		company = english.fill(d, pick(d, english.wine))
+		company = english().fill(d, pick(d, english().Wine))
 	}
 	if d.chance(0.45) {
-		return english.fill(d, pick(d, english.companies)), company
+		return english().fill(d, pick(d, english().Companies)), company
 	}
 	return company + pick(d, []string{", LLC", " LLC", ", INC.", " INC", ", LTD.", " L.P."}), ""
 }
@@ -121,7 +121,7 @@ func companyNames(d *dice, t trade) (company, operating string) {
 // permitNumber returns a permit number in one of TTB's forms for the trade: two to four parts.
 func permitNumber(d *dice, p *permittee) string {
 	n := strconv.Itoa(serial(d))
-	st := p.home.code
+	st := p.home.Code
 	switch p.trade {
 	case importer:
 		return st + "-I-" + n
@@ -190,7 +190,7 @@ func Permittees(o Options) []cola.Permittee {
 			PermitNumber:   p.number,
 			CompanyName:    cola.Text(p.company),
 			OperatingName:  cola.Text(p.operating),
-			CompanyState:   cola.Text(p.home.code),
+			CompanyState:   cola.Text(p.home.Code),
 			CompanyZipCode: cola.Text(p.zip),
 			PermitteeType:  cola.Text(cola.PermitteeTypeOf(p.number)),
 			Listed:         p.listed,

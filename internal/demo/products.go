@@ -38,38 +38,38 @@ func (w *world) product(key productKey) product {
 	m := w.menus[menuKey{key.kind, b.origin}]
 	p := product{kind: key.kind, brand: b, holder: &w.holders[b.holder], style: m.styles[m.draw(&d)], domestic: w.domestic[b.origin]}
 	p.class = p.style.classID(p.domestic)
-	p.abv = float64(int(10*(p.style.abv[0]+d.unit()*(p.style.abv[1]-p.style.abv[0]))+0.5)) / 10
-	if p.style.grapes == reds && p.abv > 14 {
+	p.abv = float64(int(10*(p.style.ABV[0]+d.unit()*(p.style.ABV[1]-p.style.ABV[0]))+0.5)) / 10
+	if p.style.Grapes == reds && p.abv > 14 {
 		p.class = "88" // TTB taxes and classes wine above 14 percent as dessert wine, whatever it tastes like
 	}
 	w.grow(&d, &p)
 	p.path = categoryPath(&d, &p)
 	p.fanciful = fancifulName(&d, &p)
-	p.contents = containersOf(key.kind)[w.containers[key.kind].draw(&d)]
+	p.contents = (*table().Containers.of(key.kind))[w.containers.of(key.kind).draw(&d)]
 	p.barcode = barcodeFor(&d, &p, key)
 	return p
 }
 
 // grow settles the appellation and the grapes of a wine.
 func (w *world) grow(d *dice, p *product) {
-	if p.style.grapes == noGrapes {
+	if p.style.Grapes == noGrapes {
 		return
 	}
 	var grown []*region
 	for _, r := range w.regions[p.brand.origin] {
-		if len(p.grapesOf(r)) > 0 && (!r.bubbles || p.style.grapes == sparkling) {
+		if len(p.grapesOf(r)) > 0 && (!r.Bubbles || p.style.Grapes == sparkling) {
 			grown = append(grown, r)
 		}
 	}
 	if len(grown) == 0 {
 		if d.chance(0.5) {
-			p.varietals = some(d, p.grapesOf(&anywhere), 1, 2)
+			p.varietals = some(d, p.grapesOf(&table().Anywhere), 1, 2)
 		}
 		return
 	}
 	if d.chance(0.72) {
 		p.region = pick(d, grown)
-		if leaf := strings.ToUpper(cola.CategoryLeaf(p.style.path)); leaf != p.region.name && p.style.only != nil {
+		if leaf := strings.ToUpper(cola.CategoryLeaf(p.style.Path)); leaf != p.region.Name && p.style.Only != nil {
 			p.region = grownAs(grown, leaf, p.region)
 		}
 	}
@@ -81,25 +81,22 @@ func (w *world) grow(d *dice, p *product) {
 	}
 }
 
-// anywhere is the region of wine from where no appellation is known.
-var anywhere = region{reds: eastReds, whites: eastWhites}
-
 // grapesOf returns the grapes of a region that the product's style is made of.
 func (p *product) grapesOf(r *region) []string {
-	switch p.style.grapes {
+	switch p.style.Grapes {
 	case whites, sparkling, fortified:
-		if len(r.whites) == 0 && p.style.grapes == fortified {
-			return r.reds
+		if len(r.Whites) == 0 && p.style.Grapes == fortified {
+			return r.Reds
 		}
-		return r.whites
+		return r.Whites
 	}
-	return r.reds
+	return r.Reds
 }
 
 // grownAs returns the region with a name, such as that of a sparkling wine's category, or another when there is none.
 func grownAs(regions []*region, name string, other *region) *region {
 	for _, r := range regions {
-		if r.name == name {
+		if r.Name == name {
 			return r
 		}
 	}
@@ -117,14 +114,14 @@ func varietalsTold(d *dice) int {
 // categoryPath returns the derived category: the style's, with the grape below it for still wine, cut short now and then
 // as a classifier does that is not sure of the leaf.
 func categoryPath(d *dice, p *product) string {
-	path := p.style.path
-	if p.style.grapes == reds || p.style.grapes == whites || p.style.grapes == roses {
+	path := p.style.Path
+	if p.style.Grapes == reds || p.style.Grapes == whites || p.style.Grapes == roses {
 		switch {
 		case len(p.varietals) == 1:
 			path += " > " + p.varietals[0]
-		case len(p.varietals) > 1 && p.style.grapes == reds:
+		case len(p.varietals) > 1 && p.style.Grapes == reds:
 			path += " > Red Blend"
-		case len(p.varietals) > 1 && p.style.grapes == whites:
+		case len(p.varietals) > 1 && p.style.Grapes == whites:
 			path += " > White Blend"
 		}
 	}
@@ -147,20 +144,15 @@ func fancifulName(d *dice, p *product) string {
 	var name string
 	switch at := d.unit(); {
 	case p.kind == cola.MaltBeverage && at < 0.62:
-		name = english.fill(d, pick(d, beerNames)) + " " + t.fill(d, pick(d, s.names))
-	case p.kind == cola.DistilledSpirits && at < 0.75, len(s.names) > 0 && at < 0.6, len(s.names) > 0 && p.kind == cola.MaltBeverage:
-		name = t.fill(d, pick(d, s.names))
+		name = english().fill(d, pick(d, table().Lists["beer names"])) + " " + t.fill(d, pick(d, s.Names))
+	case p.kind == cola.DistilledSpirits && at < 0.75, len(s.Names) > 0 && at < 0.6, len(s.Names) > 0 && p.kind == cola.MaltBeverage:
+		name = t.fill(d, pick(d, s.Names))
 	case len(p.varietals) == 1 && at < 0.3:
 		name = strings.ToUpper(p.varietals[0])
 	case len(p.varietals) == 1 && at < 0.42:
 		name = pick(d, []string{"RESERVE ", "ESTATE ", "OLD VINE ", "UNOAKED ", "BARREL SELECT "}) + strings.ToUpper(p.varietals[0])
 	default:
-		name = t.fill(d, pick(d, t.cuvees))
+		name = t.fill(d, pick(d, t.Cuvees))
 	}
 	return spelling(d, name)
-}
-
-// beerNames are the patterns of what stands before the style in a beer's name.
-var beerNames = []string{
-	"{a} {k}", "{a} {n}", "{n} {n}", "{k} {n}", "{g}'S", "{t} {n}", "{a}", "{k}", "{#} {m}", "{p}", "{c}", "THE {a} {k}", "{a} {t}", "{n}",
 }

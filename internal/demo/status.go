@@ -25,8 +25,8 @@ func settleApplication(d *dice, c *cola.Cola, p *product, earlier cola.TTBID) {
 	switch {
 	case p.domestic && d.chance(0.016):
 		c.ApplicationType = exemption
-		c.ForExemptionState = cola.Text(p.holder.home.code)
-	case p.contents.kind == "bottle" && d.chance(distinctiveShare(p.kind)):
+		c.ForExemptionState = cola.Text(p.holder.home.Code)
+	case p.contents.Kind == "bottle" && d.chance(distinctiveShare(p.kind)):
 		c.ApplicationType = bottleApproval
 		c.IsDistinctiveContainer = cola.Some(true)
 		c.ForDistinctiveCapacity = capacity(p.contents)
@@ -47,7 +47,7 @@ func distinctiveShare(kind cola.ProductType) float64 {
 
 // capacity writes the contents as applicants do: 750 MILLILITERS.
 func capacity(c container) cola.Text {
-	return cola.Text(strconv.FormatFloat(c.volume, 'f', -1, 64) + " " + strings.ToUpper(string(c.unit)))
+	return cola.Text(strconv.FormatFloat(c.Volume, 'f', -1, 64) + " " + strings.ToUpper(string(c.Unit)))
 }
 
 // settleStatus settles the dates after the application and what has become of the approval. Nothing is dated after last.

@@ -99,27 +99,6 @@ func FormulaProcessingTimes(o Options) []cola.FormulaProcessingTime {
 	return rows
 }
 
-// registrations are the kinds of original permits, the usual days to one, and how often a month has none to count.
-var registrations = []struct {
-	category, application string
-	days                  int
-	none                  float64
-}{
-	{"Alcohol", "Bonded Winery", 48, 0},
-	{"Alcohol", "Bonded Wine Cellar", 46, 0.02},
-	{"Alcohol", "Brewery", 45, 0},
-	{"Alcohol", "Distilled Spirits Plant", 66, 0},
-	{"Alcohol", "Importer (Alcohol)", 36, 0},
-	{"Alcohol", "Wholesaler (Alcohol)", 34, 0},
-	{"Alcohol", "Alcohol Fuel Plant", 30, 0.3},
-	{"Alcohol", "Specially Denatured Spirits", 28, 0.08},
-	{"Alcohol", "Tax Free Alcohol", 31, 0.08},
-	{"Tobacco", "Importer (Tobacco)", 90, 0.1},
-	{"Tobacco", "Manufacturer of Tobacco Products", 120, 0.4},
-	{"Tobacco", "Export Warehouse", 74, 0.5},
-	{"Firearms", "Firearms Tax Free", 11, 0.05},
-}
-
 // RegistrationProcessingTimes returns how long original permits took, by kind, monthly from 2019. It returns nothing for
 // options that fail Check.
 func RegistrationProcessingTimes(o Options) []cola.RegistrationProcessingTime {
@@ -128,16 +107,16 @@ func RegistrationProcessingTimes(o Options) []cola.RegistrationProcessingTime {
 	}
 	var rows []cola.RegistrationProcessingTime
 	for _, month := range monthsBetween(firstOfMonth(2019, time.January), o.AsOf) {
-		for i, kind := range registrations {
+		for i, kind := range table().Registrations {
 			d := throw(o.Seed, streamTimes, uint64(month)<<8|uint64(64+i))
 			row := cola.RegistrationProcessingTime{
-				Category:        kind.category,
-				ApplicationType: kind.application,
+				Category:        kind.Category,
+				ApplicationType: kind.Application,
 				ReportMonth:     month,
 				SnapshotDate:    monthEnd(month),
 			}
-			if !d.chance(kind.none) {
-				row.TurnaroundDaysMedian = cola.Some(d.between(kind.days*6/10, kind.days*15/10))
+			if !d.chance(kind.None) {
+				row.TurnaroundDaysMedian = cola.Some(d.between(kind.Days*6/10, kind.Days*15/10))
 			}
 			rows = append(rows, row)
 		}

@@ -1,58 +1,45 @@
 package demo
 
-import "github.com/colaregistry/colaregistry/cola"
-
 // tongue is a language to name brands in: words, syllables to coin names from, and patterns in which a verb in braces
 // stands for a word.
 //
 //	{s} surname  {g} given name  {c} coined name  {a} adjective  {n} land or thing  {t} tree or plant  {k} creature
 //	{p} place    {#} number word  {m} things, more than one
 type tongue struct {
-	surnames, given      []string
-	coin                 [3][]string // first, middle (may be empty) and last syllables
-	adjectives, things   []string
-	trees, creatures     []string
-	places, numbers      []string
-	several              []string // things in the plural
-	wine, beer, spirits  []string // patterns of brand names
-	cuvees               []string // patterns of fanciful names
-	companies, importers []string // patterns of company names; importers only where permittees are, in English
-}
-
-// brands returns the patterns of brand names for a commodity.
-func (t *tongue) brands(kind cola.ProductType) []string {
-	switch kind {
-	case cola.MaltBeverage:
-		return t.beer
-	case cola.DistilledSpirits:
-		return t.spirits
-	}
-	return t.wine
+	Surnames, Given      []string
+	Coin                 [3][]string // first, middle (may be empty) and last syllables
+	Adjectives, Things   []string
+	Trees, Creatures     []string
+	Places, Numbers      []string
+	Several              []string // things in the plural
+	Cuvees               []string // patterns of fanciful names
+	Companies, Importers []string // patterns of company names, only where permittees are: in English
+	perKind[[]string]             // patterns of brand names
 }
 
 // word returns any word that the verb stands for.
 func (t *tongue) word(d *dice, verb byte) string {
 	switch verb {
 	case 's':
-		return pick(d, t.surnames)
+		return pick(d, t.Surnames)
 	case 'g':
-		return pick(d, t.given)
+		return pick(d, t.Given)
 	case 'c':
-		return pick(d, t.coin[0]) + pick(d, t.coin[1]) + pick(d, t.coin[2])
+		return pick(d, t.Coin[0]) + pick(d, t.Coin[1]) + pick(d, t.Coin[2])
 	case 'a':
-		return pick(d, t.adjectives)
+		return pick(d, t.Adjectives)
 	case 'n':
-		return pick(d, t.things)
+		return pick(d, t.Things)
 	case 't':
-		return pick(d, t.trees)
+		return pick(d, t.Trees)
 	case 'k':
-		return pick(d, t.creatures)
+		return pick(d, t.Creatures)
 	case 'p':
-		return pick(d, t.places)
+		return pick(d, t.Places)
 	case 'm':
-		return pick(d, t.several)
+		return pick(d, t.Several)
 	case '#':
-		return pick(d, t.numbers)
+		return pick(d, t.Numbers)
 	}
 	panic("demo: no such word: " + string(verb))
 }

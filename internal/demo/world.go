@@ -7,15 +7,13 @@ import "github.com/colaregistry/colaregistry/cola"
 type world struct {
 	o           Options
 	holders     []permittee
-	wine        line
-	beer        line
-	spirits     line
+	lines       perKind[line]
 	regions     map[string][]*region
-	originNames map[string]cola.Text
-	classNames  map[string]cola.Text
-	domestic    map[string]bool // by origin code
+	originNames map[string]cola.Text // by origin code
+	classNames  map[string]cola.Text // by class and type code
+	domestic    map[string]bool      // by origin code
 	menus       map[menuKey]menu
-	containers  map[cola.ProductType]weights
+	containers  perKind[weights]
 }
 
 type menuKey struct {
@@ -27,40 +25,37 @@ func newWorld(o Options) *world {
 	w := &world{
 		o:           o,
 		holders:     newPermittees(o),
-		regions:     regionsByOrigin(),
-		originNames: originNames(),
-		classNames:  classNames(),
+		regions:     map[string][]*region{},
+		originNames: map[string]cola.Text{},
+		classNames:  map[string]cola.Text{},
 		domestic:    map[string]bool{},
 		menus:       map[menuKey]menu{},
-		containers:  map[cola.ProductType]weights{},
 	}
-	w.wine = newLine(o, cola.Wine, w.holders)
-	w.beer = newLine(o, cola.MaltBeverage, w.holders)
-	w.spirits = newLine(o, cola.DistilledSpirits, w.holders)
+	for i := range table().Regions {
+		r := &table().Regions[i]
+		w.regions[r.Origin] = append(w.regions[r.Origin], r)
+	}
 	for _, origin := range cola.Origins() {
-		w.domestic[origin.ID] = origin.Domestic
+		w.domestic[origin.ID], w.originNames[origin.ID] = origin.Domestic, cola.Text(origin.Name)
 	}
-	for _, l := range []*line{&w.wine, &w.beer, &w.spirits} {
+	for _, class := range cola.Classes() {
+		w.classNames[class.ID] = cola.Text(class.Name)
+	}
+	for _, c := range commodities {
+		l := w.lines.of(c.kind)
+		*l = newLine(o, c.kind, w.holders)
 		for i := range l.brands {
 			key := menuKey{l.kind, l.brands[i].origin}
 			if _, ok := w.menus[key]; !ok {
-				w.menus[key] = newMenu(stylesOf(l.kind), key.origin, w.domestic[key.origin])
+				w.menus[key] = newMenu(*table().Styles.of(l.kind), key.origin, w.domestic[key.origin])
 			}
 		}
-		w.containers[l.kind] = weighed(containersOf(l.kind), func(c container) float64 { return c.weight })
+		*w.containers.of(l.kind) = weighed(*table().Containers.of(l.kind), func(c container) float64 { return c.Weight })
 	}
 	return w
 }
 
-func (w *world) line(kind cola.ProductType) *line {
-	switch kind {
-	case cola.MaltBeverage:
-		return &w.beer
-	case cola.DistilledSpirits:
-		return &w.spirits
-	}
-	return &w.wine
-}
+func (w *world) line(kind cola.ProductType) *line { return w.lines.of(kind) }
 
 // brandFor draws the index of a brand of the commodity that files on the day.
 func (w *world) brandFor(d *dice, kind cola.ProductType, day cola.Date) int {
