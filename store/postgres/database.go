@@ -2,13 +2,18 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
+
+// grants are the requests of the last minute, which the windows of accounts hold.
+const grants = `(SELECT w.account_id, g.at AS granted_at, g.requests FROM burst_windows w, unnest(w.granted_at, w.requests) AS g (at, requests)) g`
 
 // database runs the statements of the control plane on the general pool.
 type database struct{ s *Store }
@@ -40,6 +45,21 @@ func (d database) View(ctx context.Context, operation string, read func(q sqlsto
 	return d.s.read(ctx, operation, func() error {
 		return d.s.view(ctx, func(q querier) error { return read(reader{q}) })
 	})
+}
+
+// ChangeReferences implements sqlstore.Database.
+func (d database) ChangeReferences(ctx context.Context, operation string, mode store.Mode,
+	work func(ctx context.Context, q sqlstore.Querier) (sqlstore.Change, error)) ([]store.Outcome, error) {
+	return d.s.upsert(ctx, operation, change{mode: mode, reference: true, plan: func(ctx context.Context, q querier) (plan, error) {
+		c, err := work(ctx, reader{q})
+		p := plan{outcomes: c.Outcomes}
+		if len(c.Statements) > 0 {
+			p.write = func(ctx context.Context, t pgx.Tx, _ cola.Revision) error {
+				return tx{reader{t}, t}.ExecAll(ctx, c.Statements...)
+			}
+		}
+		return p, err
+	}})
 }
 
 // Labels implements sqlstore.Database.
@@ -83,11 +103,16 @@ func (t tx) Exec(ctx context.Context, query string, args ...any) (int, error) {
 
 // ExecAll implements sqlstore.Tx.
 func (t tx) ExecAll(ctx context.Context, statements ...sqlstore.Statement) error {
-	b := &pgx.Batch{}
-	for _, s := range statements {
-		b.Queue(s.Query, arguments(s.Args)...)
+	for some := range slices.Chunk(statements, statementsSent) {
+		b := &pgx.Batch{}
+		for _, s := range some {
+			b.Queue(s.Query, arguments(s.Args)...)
+		}
+		if err := sent(t.tx.SendBatch(ctx, b), nil); err != nil {
+			return err
+		}
 	}
-	return sent(t.tx.SendBatch(ctx, b), nil)
+	return nil
 }
 
 // Hold implements sqlstore.Tx.

@@ -60,8 +60,8 @@ type filler struct {
 	windows sums[cola.AccountID, accountRow]
 	known   cola.Revision // the highest that the items tell of
 
-	of                                          map[store.ItemKind]*filledTable
-	permittees, colas, images, barcodes, bursts *filledTable
+	of                              map[store.ItemKind]*filledTable
+	colas, images, barcodes, bursts *filledTable
 }
 
 // filledTable is a table with the rows that are to be copied into it next.
@@ -79,10 +79,12 @@ func newFiller(ctx context.Context, tx pgx.Tx) *filler {
 		f.tables = append(f.tables, t)
 		return t
 	}
-	for _, t := range sqlstore.Tables() {
-		if t.Kind == store.ItemArrival { // after the labels
+	for _, t := range sqlstore.Tables(grants) {
+		switch t.Kind {
+		case store.ItemGrant:
 			f.bursts = table("burst_windows", "account_id", "granted_at", "requests")
-			f.permittees = table("permittees", append([]string{"permit_number", "revision", "from_labels"}, permitteeNames...)...)
+			continue
+		case store.ItemArrival: // after the labels
 			f.colas = table("colas", copiedCola...)
 			f.images = table("cola_images", copiedImage...)
 			f.barcodes = table("cola_barcodes", copiedBarcode...)
@@ -102,10 +104,7 @@ func (f *filler) fill(i *store.Item) error {
 			w.at, w.requests = append(w.at, i.Grant.At), append(w.requests, i.Grant.Requests)
 		})
 	case store.ItemReferences:
-		return f.fillReferences(i.References)
-	case store.ItemPermittee:
-		p := &i.Permittee
-		f.add(f.permittees, append([]any{p.PermitNumber, int64(1), p.FromLabels}, values(records.PermitteeColumns(&p.Permittee))...)...)
+		return tx{reader{f.tx}, f.tx}.ExecAll(f.ctx, sqlstore.FillReferences(i.References)...)
 	case store.ItemCola:
 		f.addCola(i.Cola)
 	default:
@@ -177,38 +176,4 @@ func (f *filler) finish(rev cola.Revision) error {
 	b.Queue(setBoth, int64(max(rev, f.known+1)))
 	b.Queue(notifyChange)
 	return sent(f.tx.SendBatch(f.ctx, b), nil)
-}
-
-func (f *filler) fillReferences(sets *store.ReferenceSets) error {
-	if err := fillSet(f, records.AVAs, sets.AVAs); err != nil {
-		return err
-	}
-	if err := f.fillReports(sets.ProductionReports); err != nil {
-		return err
-	}
-	if err := fillSet(f, records.ProcessingTimes, sets.ProcessingTimes); err != nil {
-		return err
-	}
-	if err := fillSet(f, records.FormulaProcessingTimes, sets.FormulaProcessingTimes); err != nil {
-		return err
-	}
-	if err := fillSet(f, records.RegistrationProcessingTimes, sets.RegistrationProcessingTimes); err != nil {
-		return err
-	}
-	return fillSet(f, records.CategoryAliases, sets.CategoryAliases)
-}
-
-func fillSet[T any](f *filler, set records.Set[T], rows []T) error {
-	return copyRows(f.ctx, f.tx, set.Table, records.Names(set.Columns(new(T))), len(rows), func(i int) []any { return values(set.Columns(&rows[i])) })
-}
-
-// fillReports numbers the rows of each report; they stand together.
-func (f *filler) fillReports(rows []cola.ProductionReport) error {
-	position := -1
-	return copyRows(f.ctx, f.tx, records.ProductionReports.Table, copiedReport, len(rows), func(i int) []any {
-		if position++; i > 0 && rows[i].Key() != rows[i-1].Key() {
-			position = 0
-		}
-		return append([]any{int64(position)}, values(records.ProductionReports.Columns(&rows[i]))...)
-	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
@@ -17,6 +18,8 @@ const (
 	// turn is how many searches or deliveries are claimed, released or forgotten in one transaction: a charge waits no longer than for an
 	// import.
 	turn = 100
+	// grants is the table of the requests of the last minute.
+	grants = "burst_grants"
 )
 
 // database runs the statements of the control plane: durable transactions on the ledger's connection, others on that of the records.
@@ -55,6 +58,26 @@ func (d database) View(ctx context.Context, operation string, read func(q sqlsto
 	}
 	defer d.s.done()
 	return failed(operation, d.s.read.view(ctx, func(q querier) error { return read(reader{q}) }))
+}
+
+// ChangeReferences implements sqlstore.Database.
+func (d database) ChangeReferences(ctx context.Context, operation string, mode store.Mode,
+	work func(ctx context.Context, q sqlstore.Querier) (sqlstore.Change, error)) ([]store.Outcome, error) {
+	return d.s.upsert(ctx, operation, change{mode: mode, reference: true, plan: func(ctx context.Context, q querier, _ int) (*plan, error) {
+		c, err := work(ctx, reader{q})
+		p := &plan{outcomes: c.Outcomes}
+		if len(c.Statements) > 0 {
+			p.steps = []step{statements(c.Statements)}
+		}
+		return p, err
+	}})
+}
+
+// statements are a step of a plan.
+type statements []sqlstore.Statement
+
+func (s statements) write(ctx context.Context, w *writer, _ cola.Revision) error {
+	return tx{reader{w}, w}.ExecAll(ctx, s...)
 }
 
 // Labels implements sqlstore.Database.

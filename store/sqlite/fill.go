@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
@@ -77,13 +76,8 @@ func (s *Store) fillSome(ctx context.Context, next func() (*store.Item, error, b
 func (s *Store) fill(ctx context.Context, i *store.Item) error {
 	w := s.records
 	switch i.Kind {
-	case store.ItemGrant:
-		return w.exec(ctx, `INSERT INTO burst_grants (account_id, granted_at, requests) VALUES (?, ?, ?)`,
-			int64(i.Grant.Account), i.Grant.At.UnixMicro(), i.Grant.Requests)
 	case store.ItemReferences:
-		return s.fillReferences(ctx, i.References)
-	case store.ItemPermittee:
-		return permitteeStep{StoredPermittee: i.Permittee}.write(ctx, w, 1)
+		return statements(sqlstore.FillReferences(i.References)).write(ctx, w, 1)
 	case store.ItemCola:
 		return colaStep{&records.ColaChange{Label: i.Cola, Images: true, Barcodes: true}}.write(ctx, w, 1)
 	}
@@ -110,52 +104,8 @@ type filledTable struct {
 
 var filled = func() map[store.ItemKind]filledTable {
 	tables := map[store.ItemKind]filledTable{}
-	for _, t := range sqlstore.Tables() {
+	for _, t := range sqlstore.Tables(grants) {
 		tables[t.Kind] = filledTable{t, t.Insert()}
 	}
 	return tables
 }()
-
-func (s *Store) fillReferences(ctx context.Context, sets *store.ReferenceSets) error {
-	if err := fillSet(ctx, s, records.AVAs, sets.AVAs); err != nil {
-		return err
-	}
-	if err := s.fillReports(ctx, sets.ProductionReports); err != nil {
-		return err
-	}
-	if err := fillSet(ctx, s, records.ProcessingTimes, sets.ProcessingTimes); err != nil {
-		return err
-	}
-	if err := fillSet(ctx, s, records.FormulaProcessingTimes, sets.FormulaProcessingTimes); err != nil {
-		return err
-	}
-	if err := fillSet(ctx, s, records.RegistrationProcessingTimes, sets.RegistrationProcessingTimes); err != nil {
-		return err
-	}
-	return fillSet(ctx, s, records.CategoryAliases, sets.CategoryAliases)
-}
-
-func fillSet[T any](ctx context.Context, s *Store, set records.Set[T], rows []T) error {
-	for i := range rows {
-		if err := s.records.exec(ctx, replaceRow(set), values(set.Columns(&rows[i]))...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fillReports writes whole reports; the rows of one stand together.
-func (s *Store) fillReports(ctx context.Context, rows []cola.ProductionReport) error {
-	for len(rows) > 0 {
-		key := rows[0].Key()
-		end := slices.IndexFunc(rows, func(r cola.ProductionReport) bool { return r.Key() != key })
-		if end < 0 {
-			end = len(rows)
-		}
-		if err := (reportStep{key, rows[:end]}).write(ctx, s.records, 1); err != nil {
-			return err
-		}
-		rows = rows[end:]
-	}
-	return nil
-}

@@ -46,6 +46,9 @@ type Database interface {
 	Read(ctx context.Context, operation string, read func(q Querier) error) error
 	// View is Read within one consistent state of the database. read must not wait for another connection.
 	View(ctx context.Context, operation string, read func(q Querier) error) error
+	// ChangeReferences plans a change of reference data and writes it, unless mode says otherwise. It may plan again if others changed
+	// records meanwhile.
+	ChangeReferences(ctx context.Context, operation string, mode store.Mode, plan func(ctx context.Context, q Querier) (Change, error)) ([]store.Outcome, error)
 	// Labels reads labels by their IDs, as far as they exist.
 	Labels(ctx context.Context, q Querier, ids []cola.TTBID) (map[cola.TTBID]*cola.Cola, error)
 	// Failed wraps an error with an operation that failed before it reached the database.
@@ -99,6 +102,8 @@ type Options struct {
 	Now func() time.Time // the clock of the database; nil: the server's
 	// ForgetWithWrites is how many old rows a write deletes for each that it adds; 0 leaves that to ForgetOld.
 	ForgetWithWrites int
+	// Grants is the table, or a subquery, of the requests of the last minute: account_id, granted_at and requests.
+	Grants string
 	// Turn is how many rows a transaction claims or releases at most, so that others needn't wait long; 0: no limit.
 	Turn int
 }

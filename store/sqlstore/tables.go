@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"maps"
 	"strings"
 	"time"
 
@@ -24,8 +23,8 @@ type Table struct {
 	Row func(i *store.Item) ([]any, error)
 }
 
-// Dump calls yield with every row of the table as an item.
-func (t Table) Dump(ctx context.Context, q Querier, yield func(*store.Item) error) error {
+// dump calls yield with every row of the table as an item.
+func (t Table) dump(ctx context.Context, q Querier, yield func(*store.Item) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	rows, err := q.Query(ctx, `SELECT `+strings.Join(t.Columns, ", ")+` FROM `+t.Name+` ORDER BY `+t.Order)
@@ -98,9 +97,9 @@ func table(kind store.ItemKind, name, columns, order string, fields func(i *stor
 	}
 }
 
-// Tables returns the tables of the control plane and the ledger's counters, in the order of store.ItemKinds. Each refers to earlier ones
-// only.
-func Tables() []Table {
+// Tables returns the tables of all kinds but labels and reference data, in the order of store.ItemKinds. Each refers to earlier ones
+// only. grants is the table, or subquery, of the requests of the last minute.
+func Tables(grants string) []Table {
 	return []Table{
 		accountTable(),
 		table(store.ItemKey, "api_keys", "id, account_id, hash, name, prefix, last_four, created_at, last_used_at, revoked_at, expires_at", "id", func(i *store.Item) []any {
@@ -144,40 +143,90 @@ func Tables() []Table {
 				d := &i.Day
 				return []any{&d.Account, &d.Day, &d.Channel, &d.Credential.Kind, &d.Credential.ID, &d.Meter, &d.Units, &d.Requests}
 			}),
+		table(store.ItemGrant, grants, "account_id, granted_at, requests", "account_id, granted_at", func(i *store.Item) []any {
+			return []any{&i.Grant.Account, &i.Grant.At, &i.Grant.Requests}
+		}),
 		table(store.ItemRefusal, "refusals", "account_id, minute, channel, credential_kind, credential_id, reason, count, last_at",
 			"account_id, minute, channel, credential_kind, credential_id, reason", func(i *store.Item) []any {
 				r := &i.Refusal
 				return []any{&r.Account, &r.Minute, &r.Channel, &r.Credential.Kind, &r.Credential.ID, &r.Reason, &r.Count, &r.LastAt}
 			}),
+		permitteeTable(),
 		table(store.ItemArrival, "cola_arrivals", "ttb_id, revision, approval_date", "ttb_id", func(i *store.Item) []any {
 			return []any{&i.Arrival.TTBID, &i.Arrival.At, &i.Arrival.ApprovalDate}
 		}),
 	}
 }
 
-// Sizes counts the records of each kind; counts has the queries for kinds without a Table.
-func Sizes(ctx context.Context, q Querier, counts map[store.ItemKind]string) (map[store.ItemKind]int, error) {
-	all := map[store.ItemKind]string{}
-	for _, t := range Tables() {
-		all[t.Kind] = `SELECT count(*) FROM ` + t.Name
+// Sizes implements store.Moves.
+func (s *Store) Sizes(ctx context.Context) (map[store.ItemKind]int, error) {
+	counts := map[store.ItemKind]string{store.ItemReferences: countReferences, store.ItemCola: `SELECT count(*) FROM colas`}
+	for _, t := range Tables(s.opts.Grants) {
+		counts[t.Kind] = `SELECT count(*) FROM ` + t.Name
 	}
-	maps.Copy(all, counts)
 	sizes := map[store.ItemKind]int{}
-	for kind, count := range all {
-		n, err := value[int](ctx, q, count)
-		if err != nil {
-			return nil, err
+	err := s.db.View(ctx, "count records", func(q Querier) (err error) {
+		for kind, count := range counts {
+			if sizes[kind], err = value[int](ctx, q, count); err != nil {
+				return err
+			}
 		}
-		sizes[kind] = n
-	}
-	return sizes, nil
+		return nil
+	})
+	return sizes, err
 }
 
-// CountReferences counts the rows of all reference sets.
-var CountReferences = `SELECT (SELECT count(*) FROM ` + strings.Join([]string{
+// countReferences counts the rows of all reference sets.
+var countReferences = `SELECT (SELECT count(*) FROM ` + strings.Join([]string{
 	records.AVAs.Table, records.ProductionReports.Table, records.ProcessingTimes.Table,
 	records.FormulaProcessingTimes.Table, records.RegistrationProcessingTimes.Table, records.CategoryAliases.Table,
 }, `) + (SELECT count(*) FROM `) + `)`
+
+// Dump calls yield with everything that a database holds, in the order of store.ItemKinds.
+func Dump(ctx context.Context, s *Store, q Querier, yield func(*store.Item) error) error {
+	of := map[store.ItemKind]func() error{
+		store.ItemReferences: func() error {
+			sets, err := readReferences(ctx, q)
+			if err != nil {
+				return err
+			}
+			return yield(&store.Item{Kind: store.ItemReferences, References: &sets})
+		},
+		store.ItemCola: func() error { return s.dumpLabels(ctx, q, yield) },
+	}
+	for _, t := range Tables(s.opts.Grants) {
+		of[t.Kind] = func() error { return t.dump(ctx, q, yield) }
+	}
+	for _, kind := range store.ItemKinds() {
+		if err := of[kind](); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// labelsDumped is how many labels are read at a time.
+const labelsDumped = 500
+
+// dumpLabels reads labels a chunk at a time, each with its images and barcodes.
+func (s *Store) dumpLabels(ctx context.Context, q Querier, yield func(*store.Item) error) error {
+	for last := cola.TTBID(0); ; {
+		ids, err := list(ctx, q, column[cola.TTBID], `SELECT ttb_id FROM colas WHERE ttb_id > $1 ORDER BY ttb_id LIMIT $2`, int64(last), labelsDumped)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		known, err := s.db.Labels(ctx, q, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := yield(&store.Item{Kind: store.ItemCola, Cola: known[id]}); err != nil {
+				return err
+			}
+		}
+		last = ids[len(ids)-1]
+	}
+}
 
 func accountTable() Table {
 	t := table(store.ItemAccount, "accounts", "id, email, tier, created_at, suspended_at, suspended_because, active_limit, email_folded", "id",
@@ -291,4 +340,13 @@ func monthTable() Table {
 			return fields(&i.Month, &period), nil
 		},
 	}
+}
+
+// permitteeTable writes permittees with revision 1: nobody has read them before.
+func permitteeTable() Table {
+	names := strings.Join(records.Names(records.PermitteeColumns(new(cola.Permittee))), ", ")
+	return table(store.ItemPermittee, "permittees", "permit_number, revision, from_labels, "+names, "permit_number", func(i *store.Item) []any {
+		p, first := &i.Permittee, int64(1)
+		return append([]any{&p.PermitNumber, &first, &p.FromLabels}, targets(records.PermitteeColumns(&p.Permittee))...)
+	})
 }
