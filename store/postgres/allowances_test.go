@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
 // TestAllowancesAreForgotten: upkeep forgets rows of days before yesterday, however many there are.
@@ -19,13 +20,13 @@ func TestAllowancesAreForgotten(t *testing.T) {
 	var n int
 	query(t, url, `WITH old AS (INSERT INTO previewed_labels (account_id, day, ttb_id)
 		SELECT $1::bigint, '2026-11-18'::date, n FROM generate_series(1, 2 * $2::int + 1) n RETURNING 1) SELECT count(*) FROM old`,
-		&n, int64(account.ID), daysForgottenAtOnce)
+		&n, int64(account.ID), oldAtOnce)
 	for _, day := range []cola.Date{cola.DateOf(now), cola.DateOf(now) - 1, cola.DateOf(now) - 2} {
 		if _, err := s.NamePreviewLabels(t.Context(), account.ID, day, []cola.TTBID{1e9}, 100); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.forgetDays(t.Context()); err != nil {
+	if err := sqlstore.ForgetOld(t.Context(), s.Store); err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range []string{"daily_allowances", "previewed_labels"} {

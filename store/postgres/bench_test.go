@@ -34,6 +34,10 @@ func BenchmarkRuns(b *testing.B) {
 	b.ReportMetric(float64(total)/b.Elapsed().Seconds(), "runs/s")
 }
 
+func BenchmarkHotPaths(b *testing.B) {
+	storetest.BenchmarkHotPaths(b, mustOpen(b, migratedDatabase(b), Options{Logger: quiet()}))
+}
+
 // BenchmarkUpsertColas imports labels that are new, 5,000 a call.
 func BenchmarkUpsertColas(b *testing.B) {
 	s := mustOpen(b, migratedDatabase(b), Options{Logger: quiet()})

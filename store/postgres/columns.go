@@ -50,6 +50,33 @@ func encode(field any) any {
 		return int64(*f)
 	case *bool:
 		return *f
+	case *int64:
+		return *f
+	case *cola.AccountID:
+		return int64(*f)
+	case *cola.Revision:
+		return int64(*f)
+	case *cola.FilterSet:
+		return int64(*f)
+	case *cola.Timestamp:
+		return f.Time()
+	case *cola.Tier:
+		return string(*f)
+	case *cola.Channel:
+		return string(*f)
+	case *cola.CredentialKind:
+		return string(*f)
+	case *cola.Meter:
+		return string(*f)
+	case *[]byte:
+		return orNull(*f, *f != nil)
+	case *store.KeyHash:
+		return f[:]
+	case **store.FeedHash:
+		if *f == nil {
+			return nil
+		}
+		return (*f)[:]
 	case *cola.Opt[int]:
 		return orNull(int64(f.V), f.OK)
 	case *cola.Opt[float64]:
@@ -165,6 +192,10 @@ func clearField(field any) error {
 	case *cola.TTBID:
 		*f = 0
 	case *cola.AccountID:
+		*f = 0
+	case *cola.Revision:
+		*f = 0
+	case *int64:
 		*f = 0
 	case *cola.Opt[int]:
 		*f = cola.Opt[int]{}

@@ -14,13 +14,11 @@ import (
 	"github.com/jackc/puddle/v2"
 
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
 // errClosed is what every method returns once the store is being closed.
 var errClosed = fmt.Errorf("the store is closed: %w", store.ErrUnavailable)
-
-// errOvertaken: others did the same at the same time. What they did shows in the next transaction.
-var errOvertaken = fmt.Errorf("others are changing the same rows: %w", store.ErrUnavailable)
 
 // SQLSTATEs that mean something of their own here.
 const (
@@ -124,7 +122,7 @@ func isDuplicate(err error) bool { return sqlState(err) == uniqueViolation }
 // mayWorkAgain reports whether a transaction failed only because of others at the same time.
 func mayWorkAgain(err error) bool {
 	code := sqlState(err)
-	return code == serializationFailure || code == deadlockDetected || errors.Is(err, errOvertaken)
+	return code == serializationFailure || code == deadlockDetected || errors.Is(err, sqlstore.ErrOvertaken)
 }
 
 // sqlState returns what the server said, or nothing when the error is not the server's.

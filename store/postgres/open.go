@@ -14,6 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
 const (
@@ -92,6 +94,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 		opts.Logger.Info("database schema migrated", "from", from, "to", to)
 	}
 	s := &Store{created: from == 0, now: opts.Now, logger: opts.Logger}
+	s.Store = sqlstore.New(database{s}, sqlstore.Options{Now: opts.Now, Grants: grants})
 	if err := s.connect(ctx, config, opts); err != nil {
 		s.release()
 		return nil, failedToOpen(ctx, operation, err)

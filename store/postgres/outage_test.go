@@ -12,6 +12,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
@@ -220,8 +221,8 @@ func TestTransactionsAreTriedAgain(t *testing.T) {
 		"a deadlock":                   {&pgconn.PgError{Code: deadlockDetected}, 1, 2, false, true},
 		"a serialization failure":      {&pgconn.PgError{Code: serializationFailure}, attempts - 1, attempts, false, true},
 		"a deadlock that does not end": {&pgconn.PgError{Code: deadlockDetected}, attempts, attempts, true, false},
-		"rows of others":               {errOvertaken, 1, 2, false, true},
-		"others who come without end":  {errOvertaken, attempts, attempts, true, false},
+		"rows of others":               {sqlstore.ErrOvertaken, 1, 2, false, true},
+		"others who come without end":  {sqlstore.ErrOvertaken, attempts, attempts, true, false},
 		"another error":                {&pgconn.PgError{Code: uniqueViolation}, 1, 1, false, false},
 	} {
 		tried := 0

@@ -15,6 +15,12 @@ import (
 )
 
 const (
+	lockClaimed = `SELECT u.n, s.id, s.account_id FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS u (uuid, hold, n)
+		JOIN saved_searches s ON s.uuid = u.uuid COLLATE "C" AND s.hold = u.hold ORDER BY s.id FOR NO KEY UPDATE OF s`
+	// countAllowances adds uses of an allowance by accounts, each on a day. It locks the rows in the order of the arrays.
+	countAllowances = `INSERT INTO daily_allowances (account_id, day, allowance, used) SELECT u.account, u.day, $3, u.units
+			FROM unnest($1::bigint[], $2::date[], $4::integer[]) WITH ORDINALITY AS u (account, day, units, n) ORDER BY n
+		ON CONFLICT (account_id, day, allowance) DO UPDATE SET used = daily_allowances.used + excluded.used RETURNING account_id, day, used`
 	// knownRevisions are those in this database's past. What comes next might be below another one.
 	knownRevisions = `SELECT revision FROM revisions WHERE revision = ANY($1)`
 	nextRuns       = `SELECT nextval(pg_get_serial_sequence('saved_search_runs', 'id')) FROM generate_series(1, $1)`
@@ -208,4 +214,53 @@ func (r *recording) queueMarks(b *pgx.Batch) {
 		}
 	}
 	b.Queue(moveMarks, searches, at, revisions, next)
+}
+
+// heldSearch is a search that is still held under the n-th of some claims, counted from 0.
+type heldSearch struct {
+	n       int
+	search  int64
+	account cola.AccountID
+}
+
+// lockHeld locks those of the claimed searches that are still held, and returns them ascending by their ids. One that was asked for
+// twice is returned once.
+func lockHeld(ctx context.Context, tx pgx.Tx, claimed []store.DueSearch) ([]heldSearch, error) {
+	uuids, holds := make([]string, len(claimed)), make([]int64, len(claimed))
+	for i := range claimed {
+		uuids[i], holds[i] = claimed[i].Search.UUID, claimed[i].Hold
+	}
+	rows, err := tx.Query(ctx, lockClaimed, uuids, holds)
+	held, err := collect(rows, err, func(h *heldSearch) fields { return fields{&h.n, &h.search, &h.account} })
+	for i := range held {
+		held[i].n--
+	}
+	slices.SortFunc(held, func(a, b heldSearch) int { return cmp.Or(cmp.Compare(a.search, b.search), cmp.Compare(a.n, b.n)) })
+	return slices.CompactFunc(held, func(a, b heldSearch) bool { return a.search == b.search }), err
+}
+
+// accountDate is a UTC day of an account.
+type accountDate struct {
+	account cola.AccountID
+	day     cola.Date
+}
+
+// useAllowances adds units to the use of an allowance, for distinct accounts and days, and returns the
+// sums. Pass concurrent updates in ascending order to avoid deadlocks.
+func useAllowances(ctx context.Context, tx pgx.Tx, a store.Allowance, of []accountDate, units []int) (map[accountDate]int, error) {
+	type used struct {
+		accountDate
+		used int
+	}
+	accounts, days, counts := make([]int64, len(of)), make([]time.Time, len(of)), make([]int32, len(of))
+	for i := range of {
+		accounts[i], days[i], counts[i] = int64(of[i].account), of[i].day.Time(), int32(units[i])
+	}
+	rows, err := tx.Query(ctx, countAllowances, accounts, days, string(a), counts)
+	list, err := collect(rows, err, func(u *used) fields { return fields{&u.account, &u.day, &u.used} })
+	sums := make(map[accountDate]int, len(list))
+	for _, u := range list {
+		sums[u.accountDate] = u.used
+	}
+	return sums, err
 }

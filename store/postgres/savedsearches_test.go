@@ -6,6 +6,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
@@ -39,8 +40,8 @@ func TestCreationsAreForgotten(t *testing.T) {
 	var n int
 	query(t, url, `WITH old AS (INSERT INTO saved_search_creations (account_id, once_key, fingerprint, uuid, kept_until)
 		SELECT $1::bigint, n::text, sha256(''), '', $2::timestamptz FROM generate_series(1, 2 * $3::int + 1) n RETURNING 1) SELECT count(*) FROM old`,
-		&n, int64(account.ID), now.Add(-time.Hour), creationsForgottenAtOnce)
-	if err := s.forgetCreations(t.Context()); err != nil {
+		&n, int64(account.ID), now.Add(-time.Hour), oldAtOnce)
+	if err := sqlstore.ForgetOld(t.Context(), s.Store); err != nil {
 		t.Fatal(err)
 	}
 	var left string

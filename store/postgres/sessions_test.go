@@ -7,7 +7,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
+
+// oldAtOnce is how many rows one statement of sqlstore.ForgetOld deletes.
+const oldAtOnce = 1_000
 
 // TestSessionsAreForgotten: those whose time is over, and links to sign in with, however many these are.
 func TestSessionsAreForgotten(t *testing.T) {
@@ -18,7 +22,7 @@ func TestSessionsAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const old = 2*forgottenSome + 1
+	const old = 2*oldAtOnce + 1
 	var n int
 	query(t, url, `WITH old AS (INSERT INTO sessions SELECT 'old' || n, '', $1::timestamptz FROM generate_series(1, $2::int) n RETURNING 1)
 		SELECT count(*) FROM old`, &n, now, old)
@@ -30,10 +34,7 @@ func TestSessionsAreForgotten(t *testing.T) {
 	if err := s.CreateSignInLink(t.Context(), account.ID, [32]byte{}, time.Microsecond); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.forgetSessions(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.forgetSignInLinks(t.Context()); err != nil {
+	if err := sqlstore.ForgetOld(t.Context(), s.Store); err != nil {
 		t.Fatal(err)
 	}
 	var left string

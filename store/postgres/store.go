@@ -16,10 +16,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
 // Store implements store.Store over a PostgreSQL database. Open makes it; whoever opens it closes it.
 type Store struct {
+	*sqlstore.Store // the control plane
+
 	id      string
 	created bool
 	now     func() time.Time // nil: the database's clock
@@ -123,4 +126,13 @@ func (s *Store) failed(ctx context.Context, operation string, err error) error {
 		return fmt.Errorf("%s: %w", operation, endedBy(ctx, err))
 	}
 	return failed(operation, err)
+}
+
+// clock returns the time for a statement that takes the database's clock where it is NULL.
+func (s *Store) clock() *time.Time {
+	if s.now == nil {
+		return nil
+	}
+	now := s.now().UTC().Truncate(time.Microsecond)
+	return &now
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -61,17 +60,6 @@ func (s *Store) transactUnsynced(ctx context.Context, operation string, work fun
 			return err
 		}
 		return work(tx)
-	})
-}
-
-// affectOne runs one statement that writes to one row, and fails with ErrNotFound when there was none.
-func (s *Store) affectOne(ctx context.Context, operation, query string, args ...any) error {
-	return s.transact(ctx, operation, func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, query, args...)
-		if err == nil && done.RowsAffected() == 0 {
-			err = store.ErrNotFound
-		}
-		return noSuchText(err)
 	})
 }
 
@@ -141,15 +129,6 @@ func (s *Store) view(ctx context.Context, read func(q querier) error) error {
 	return read(tx)
 }
 
-// ofAccount narrows a query down to the rows of one account by a column that has an index, unless the account is zero, and returns what
-// it is asked with.
-func ofAccount(query, column string, account cola.AccountID) (string, []any) {
-	if account == 0 {
-		return query, nil
-	}
-	return query + ` WHERE ` + column + ` = $1`, []any{int64(account)}
-}
-
 // collect reads all rows of a result, and closes it.
 func collect[T any](rows pgx.Rows, err error, columns func(*T) fields) ([]T, error) {
 	if err != nil {
@@ -166,18 +145,6 @@ func collect[T any](rows pgx.Rows, err error, columns func(*T) fields) ([]T, err
 		list = append(list, row)
 	}
 	return list, rows.Err()
-}
-
-// one reads the row of a result that has one, or fails with store.ErrNotFound.
-func one[T any](rows pgx.Rows, err error, columns func(*T) fields) (row T, _ error) {
-	list, err := collect(rows, err, columns)
-	switch {
-	case err != nil:
-		return row, err
-	case len(list) == 0:
-		return row, store.ErrNotFound
-	}
-	return list[0], nil
 }
 
 // sent closes what a batch of statements gave back, and returns the first error, of reading it or of the statements.

@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
 const (
@@ -133,9 +135,8 @@ func (u *upkeep) forget(ctx context.Context) {
 		case <-tick.C:
 		}
 		for what, forget := range map[string]func(context.Context) error{
-			"ledger batches": u.store.forgetBatches, "revisions": u.store.forgetRevisions, "creations of saved searches": u.store.forgetCreations,
-			"requests to confirm an address": u.store.forgetAsked, "sign-in links": u.store.forgetSignInLinks, "sessions": u.store.forgetSessions,
-			"daily allowances": u.store.forgetDays,
+			"ledger batches": u.store.forgetBatches, "revisions": u.store.forgetRevisions,
+			"rows": func(ctx context.Context) error { return sqlstore.ForgetOld(ctx, u.store.Store) },
 		} {
 			if err := forget(ctx); err != nil && ctx.Err() == nil {
 				u.store.logger.Warn("old "+what+" not deleted", "error", oneLine(err))

@@ -16,13 +16,14 @@ type Asked struct {
 	ByAccount time.Time // of the account
 	OfAddress time.Time // to the recipient
 
-	AskedBefore bool     // the account asked the recipient within the window
-	Confirmed   []string // addresses of the account's confirmed endpoints
+	Latest    time.Time // when the account last asked the recipient
+	Confirmed []string  // addresses of the account's confirmed endpoints
 }
 
 // Check fails with a store.AskedError while a limit on asking a recipient is reached.
 func (a Asked) Check(kind, recipient string, l store.AskLimits, now time.Time) error {
-	if kind == cola.KindWebhook && (!a.AskedBefore || a.knows(recipient)) {
+	first := a.Latest.IsZero() || now.Sub(a.Latest) >= l.Within
+	if kind == cola.KindWebhook && (first || a.knows(recipient)) {
 		a.OfAddress = time.Time{}
 	}
 	var longest store.AskedError

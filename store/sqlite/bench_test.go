@@ -35,6 +35,10 @@ func BenchmarkRuns(b *testing.B) {
 	b.ReportMetric(float64(total)/b.Elapsed().Seconds(), "runs/s")
 }
 
+func BenchmarkHotPaths(b *testing.B) {
+	storetest.BenchmarkHotPaths(b, mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()}))
+}
+
 // BenchmarkUpsertColas imports labels that are new, 500 a call.
 func BenchmarkUpsertColas(b *testing.B) {
 	s := mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
@@ -175,4 +176,13 @@ func (c *barcodeCursor) addTo(r *cola.IndexRecord) error {
 		}
 	}
 	return nil
+}
+
+// AllReferences implements store.References. What it returns is on the disk.
+func (s *Store) AllReferences(ctx context.Context) (store.ReferenceSets, error) {
+	sets, err := s.Store.AllReferences(ctx)
+	if err == nil {
+		err = failed("read reference data", s.journal.syncedTo(sets.Revision))
+	}
+	return sets, err
 }

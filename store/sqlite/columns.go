@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
@@ -48,6 +49,33 @@ func encode(field any) any {
 		return int64(*f)
 	case *bool:
 		return bit(*f)
+	case *int64:
+		return *f
+	case *cola.AccountID:
+		return int64(*f)
+	case *cola.Revision:
+		return int64(*f)
+	case *cola.FilterSet:
+		return int64(*f)
+	case *cola.Timestamp:
+		return int64(*f)
+	case *cola.Tier:
+		return string(*f)
+	case *cola.Channel:
+		return string(*f)
+	case *cola.CredentialKind:
+		return string(*f)
+	case *cola.Meter:
+		return string(*f)
+	case *[]byte:
+		return orNull(*f, *f != nil)
+	case *store.KeyHash:
+		return f[:]
+	case **store.FeedHash:
+		if *f == nil {
+			return nil
+		}
+		return (*f)[:]
 	case *cola.Opt[int]:
 		return orNull(int64(f.V), f.OK)
 	case *cola.Opt[float64]:
@@ -108,6 +136,8 @@ func (t target) Scan(src any) error {
 		return t.clear()
 	case string:
 		return t.text(v)
+	case []byte:
+		return t.bytes(v)
 	case int64:
 		return t.integer(v)
 	case float64:
@@ -127,10 +157,22 @@ func (t target) clear() error {
 		*f = ""
 	case *cola.Text:
 		*f = ""
+	case *cola.Tier:
+		*f = ""
 	case *cola.Date:
 		*f = 0
 	case *cola.TTBID:
 		*f = 0
+	case *cola.AccountID:
+		*f = 0
+	case *cola.Revision:
+		*f = 0
+	case *int64:
+		*f = 0
+	case *[]byte:
+		*f = nil
+	case **store.FeedHash:
+		*f = nil
 	case *cola.Opt[int]:
 		*f = cola.Opt[int]{}
 	case *cola.Opt[float64]:
@@ -163,6 +205,14 @@ func (t target) text(v string) error {
 		*f = cola.Text(v)
 	case *cola.ProductType:
 		*f = cola.ProductType(v)
+	case *cola.Tier:
+		*f = cola.Tier(v)
+	case *cola.Channel:
+		*f = cola.Channel(v)
+	case *cola.CredentialKind:
+		*f = cola.CredentialKind(v)
+	case *cola.Meter:
+		*f = cola.Meter(v)
 	case *cola.Opt[string]:
 		*f = cola.Some(v)
 	case *cola.Date:
@@ -185,10 +235,20 @@ func (t target) integer(v int64) error {
 	switch f := t.field.(type) {
 	case *int:
 		*f = int(v)
+	case *int64:
+		*f = v
 	case *bool:
 		*f = v != 0
 	case *cola.TTBID:
 		*f = cola.TTBID(v)
+	case *cola.AccountID:
+		*f = cola.AccountID(v)
+	case *cola.Revision:
+		*f = cola.Revision(v)
+	case *cola.FilterSet:
+		*f = cola.FilterSet(v)
+	case *cola.Timestamp:
+		*f = cola.Timestamp(v)
 	case *cola.Opt[int]:
 		*f = cola.Some(int(v))
 	case *cola.Opt[bool]:
@@ -201,6 +261,29 @@ func (t target) integer(v int64) error {
 		*f = time.UnixMicro(v).UTC()
 	default:
 		return t.mismatch(v)
+	}
+	return nil
+}
+
+// bytes copies a value that is only valid until the next row is read.
+func (t target) bytes(v []byte) error {
+	switch f := t.field.(type) {
+	case *[]byte:
+		*f = append([]byte{}, v...)
+	case *store.KeyHash:
+		return hash(v, f[:])
+	case **store.FeedHash:
+		*f = new(store.FeedHash)
+		return hash(v, (*f)[:])
+	default:
+		return t.mismatch(v)
+	}
+	return nil
+}
+
+func hash(v, into []byte) error {
+	if copy(into, v) != len(v) || len(v) != len(into) {
+		return fmt.Errorf("a hash of %d bytes has %d", len(into), len(v))
 	}
 	return nil
 }

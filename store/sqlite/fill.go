@@ -2,13 +2,14 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
 // fillChunk is how many items are written in one transaction: a single one for everything would make the journal as large
@@ -75,113 +76,36 @@ func (s *Store) fillSome(ctx context.Context, next func() (*store.Item, error, b
 func (s *Store) fill(ctx context.Context, i *store.Item) error {
 	w := s.records
 	switch i.Kind {
-	case store.ItemAccount:
-		return s.fillAccount(ctx, &i.Account)
-	case store.ItemKey:
-		k := &i.Key
-		return w.exec(ctx, `INSERT INTO api_keys
-			(id, account_id, hash, name, prefix, last_four, created_at, last_used_at, revoked_at, expires_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, k.ID, int64(k.AccountID), k.Hash[:], k.Name, k.Prefix, k.LastFour,
-			encode(&k.CreatedAt), encode(&k.LastUsedAt), encode(&k.RevokedAt), encode(&k.ExpiresAt))
-	case store.ItemApp, store.ItemIdentity, store.ItemLink:
-		return s.fillConnection(ctx, i)
-	case store.ItemSignIn:
-		return s.fillSignIn(ctx, &i.SignIn)
-	case store.ItemRefusal:
-		return s.fillRefusal(ctx, &i.Refusal)
-	case store.ItemDestination, store.ItemDelivery, store.ItemAttempt:
-		return s.fillDeliveries(ctx, i)
-	case store.ItemCreation, store.ItemAsked:
-		return s.fillRequest(ctx, i)
-	case store.ItemMonth:
-		return w.exec(ctx, `INSERT INTO usage_months (account_id, period, detail_views, list_records) VALUES (?, ?, ?, ?)`,
-			int64(i.Month.Account), i.Month.Period.String(), i.Month.Used.DetailViews, i.Month.Used.ListRecords)
-	case store.ItemDay:
-		d := &i.Day
-		return w.exec(ctx, `INSERT INTO usage_days
-			(account_id, day, channel, credential_kind, credential_id, meter, units, requests) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			int64(d.Account), d.Day.String(), string(d.Channel), string(d.Credential.Kind), d.Credential.ID, string(d.Meter), d.Units, d.Requests)
-	case store.ItemGrant:
-		return w.exec(ctx, `INSERT INTO burst_grants (account_id, granted_at, requests) VALUES (?, ?, ?)`,
-			int64(i.Grant.Account), i.Grant.At.UnixMicro(), i.Grant.Requests)
 	case store.ItemReferences:
-		return s.fillReferences(ctx, i.References)
-	case store.ItemPermittee:
-		return permitteeStep{StoredPermittee: i.Permittee}.write(ctx, w, 1)
+		return statements(sqlstore.FillReferences(i.References)).write(ctx, w, 1)
 	case store.ItemCola:
 		return colaStep{&records.ColaChange{Label: i.Cola, Images: true, Barcodes: true}}.write(ctx, w, 1)
 	}
-	return s.fillRuns(ctx, i)
-}
-
-// fillAccount writes an account. The destination that comes with it is not wanted: it has its own.
-func (s *Store) fillAccount(ctx context.Context, a *store.Account) error {
-	w := s.records
-	err := w.exec(ctx, `INSERT INTO accounts (id, email, email_folded, tier, created_at, suspended_at, suspended_because, active_limit)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, int64(a.ID), a.Email, store.FoldEmail(a.Email), string(a.Tier), encode(&a.CreatedAt),
-		encode(&a.SuspendedAt), orNull(a.SuspendedBecause, !a.SuspendedAt.IsZero()), a.ActiveLimit)
+	t, ok := filled[i.Kind]
+	if !ok {
+		return errors.New("no such kind of item")
+	}
+	row, err := t.Row(i)
 	if err != nil {
 		return err
 	}
-	return w.exec(ctx, `DELETE FROM destinations WHERE account_id = ?`, int64(a.ID))
+	if err := w.exec(ctx, t.insert, arguments(row)...); err != nil || i.Kind != store.ItemAccount {
+		return err
+	}
+	// The destination that comes with an account is not wanted: it has its own.
+	return w.exec(ctx, `DELETE FROM destinations WHERE account_id = ?`, int64(i.Account.ID))
 }
 
-// fillConnection writes one item about connected apps.
-func (s *Store) fillConnection(ctx context.Context, i *store.Item) error {
-	w := s.records
-	switch i.Kind {
-	case store.ItemApp:
-		a := &i.App
-		return w.exec(ctx, `INSERT INTO apps (id, issuer, client_id, name, scopes, created_at, disabled_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			a.ID, a.Issuer, a.ClientID, a.Name, encode(&a.Scopes), encode(&a.CreatedAt), encode(&a.DisabledAt))
-	case store.ItemIdentity:
-		return w.exec(ctx, insertIdentity, i.Identity.Issuer, i.Identity.Subject, int64(i.Identity.Account))
-	}
-	l := &i.Link
-	return w.exec(ctx, `INSERT INTO links (id, account_id, app_id, scopes, created_at, last_used_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		l.ID, int64(l.Account), l.App.ID, encode(&l.Scopes), encode(&l.CreatedAt), encode(&l.LastUsedAt), encode(&l.RevokedAt))
+// filledTable is a table with the statement that inserts a row.
+type filledTable struct {
+	sqlstore.Table
+	insert string
 }
 
-func (s *Store) fillReferences(ctx context.Context, sets *store.ReferenceSets) error {
-	if err := fillSet(ctx, s, records.AVAs, sets.AVAs); err != nil {
-		return err
+var filled = func() map[store.ItemKind]filledTable {
+	tables := map[store.ItemKind]filledTable{}
+	for _, t := range sqlstore.Tables(grants) {
+		tables[t.Kind] = filledTable{t, t.Insert()}
 	}
-	if err := s.fillReports(ctx, sets.ProductionReports); err != nil {
-		return err
-	}
-	if err := fillSet(ctx, s, records.ProcessingTimes, sets.ProcessingTimes); err != nil {
-		return err
-	}
-	if err := fillSet(ctx, s, records.FormulaProcessingTimes, sets.FormulaProcessingTimes); err != nil {
-		return err
-	}
-	if err := fillSet(ctx, s, records.RegistrationProcessingTimes, sets.RegistrationProcessingTimes); err != nil {
-		return err
-	}
-	return fillSet(ctx, s, records.CategoryAliases, sets.CategoryAliases)
-}
-
-func fillSet[T any](ctx context.Context, s *Store, set records.Set[T], rows []T) error {
-	for i := range rows {
-		if err := s.records.exec(ctx, replaceRow(set), values(set.Columns(&rows[i]))...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fillReports writes whole reports; the rows of one stand together.
-func (s *Store) fillReports(ctx context.Context, rows []cola.ProductionReport) error {
-	for len(rows) > 0 {
-		key := rows[0].Key()
-		end := slices.IndexFunc(rows, func(r cola.ProductionReport) bool { return r.Key() != key })
-		if end < 0 {
-			end = len(rows)
-		}
-		if err := (reportStep{key, rows[:end]}).write(ctx, s.records, 1); err != nil {
-			return err
-		}
-		rows = rows[end:]
-	}
-	return nil
-}
+	return tables
+}()

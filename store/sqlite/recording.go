@@ -9,6 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
 const (
@@ -105,7 +106,7 @@ func (s *Store) grantNames(ctx context.Context, account cola.AccountID, r *store
 	if wanted <= 0 {
 		return 0, nil
 	}
-	used, err := s.useAllowance(ctx, account, cola.DateOf(r.Mark.At.UTC()), store.AllowMessageLabels, wanted)
+	used, err := sqlstore.UseAllowance(ctx, s.Store, tx{reader{s.ledger}, s.ledger}, account, cola.DateOf(r.Mark.At.UTC()), store.AllowMessageLabels, wanted)
 	return records.Granted(wanted, used, r.MaxNamedOfAccount), err
 }
 

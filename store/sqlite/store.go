@@ -18,10 +18,13 @@ import (
 
 	"github.com/colaregistry/colaregistry/internal/turnstile"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
 // Store implements store.Store over one SQLite file. Open makes it; whoever opens it closes it.
 type Store struct {
+	*sqlstore.Store // the control plane
+
 	id      string
 	created bool
 	now     func() time.Time
@@ -135,16 +138,19 @@ func (s *Store) transactUnsynced(ctx context.Context, operation string, work fun
 	return failed(operation, err)
 }
 
-// affectOne runs one statement that writes to one row, and fails with ErrNotFound when there was none.
-func (s *Store) affectOne(ctx context.Context, operation, query string, args ...any) error {
+// transactErasing is transact for replacing clear-text secrets: SQLite overwrites the freed pages.
+func (s *Store) transactErasing(ctx context.Context, operation string, work func(ctx context.Context) error) error {
 	return s.transact(ctx, operation, func(ctx context.Context) error {
-		n, err := s.ledger.affect(ctx, query, args...)
-		if err == nil && n == 0 {
-			err = store.ErrNotFound
+		if err := s.ledger.setPragma(ctx, "secure_delete = ON"); err != nil {
+			return err
 		}
-		return err
+		defer func() { _ = s.ledger.setPragma(ctx, "secure_delete = OFF") }() // if it fails, writes are only slower
+		return work(ctx)
 	})
 }
+
+// instant returns the time as the database keeps it: UTC, whole microseconds.
+func (s *Store) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
 // relieve keeps the journal short after a write of records. That it could not is no fault of the write.
 func (s *Store) relieve(ctx context.Context) {

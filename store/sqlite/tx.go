@@ -6,7 +6,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/turnstile"
 )
 
@@ -100,7 +99,7 @@ func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) 
 	if stmt, ok := w.stmts[query]; ok {
 		return stmt, nil
 	}
-	stmt, err := w.conn.PrepareContext(ctx, query)
+	stmt, err := w.conn.PrepareContext(ctx, rewritten(query))
 	if err != nil {
 		return nil, err
 	}
@@ -157,14 +156,14 @@ func (v *view) query(ctx context.Context, query string, args ...any) (*sql.Rows,
 	if stmt, ok := v.prepared(ctx, query); ok {
 		return stmt.QueryContext(ctx, args...)
 	}
-	return v.tx.QueryContext(ctx, query, args...)
+	return v.tx.QueryContext(ctx, rewritten(query), args...)
 }
 
 func (v *view) row(ctx context.Context, query string, args ...any) *sql.Row {
 	if stmt, ok := v.prepared(ctx, query); ok {
 		return stmt.QueryRowContext(ctx, args...)
 	}
-	return v.tx.QueryRowContext(ctx, query, args...)
+	return v.tx.QueryRowContext(ctx, rewritten(query), args...)
 }
 
 // end gives the connection back.
@@ -205,7 +204,7 @@ func (r *readers) prepared(ctx context.Context, query string) (*sql.Stmt, error)
 	if stmt, ok := r.stmts.Load(query); ok {
 		return stmt.(*sql.Stmt), nil
 	}
-	stmt, err := r.db.PrepareContext(ctx, query)
+	stmt, err := r.db.PrepareContext(ctx, rewritten(query))
 	if err != nil {
 		return nil, err
 	}
@@ -214,15 +213,6 @@ func (r *readers) prepared(ctx context.Context, query string) (*sql.Stmt, error)
 		return first.(*sql.Stmt), nil
 	}
 	return stmt, nil
-}
-
-// ofAccount narrows a query down to the rows of one account by a column that has an index, unless the account is zero, and returns what
-// it is asked with.
-func ofAccount(query, column string, account cola.AccountID) (string, []any) {
-	if account == 0 {
-		return query, nil
-	}
-	return query + ` WHERE ` + column + ` = ?`, []any{int64(account)}
 }
 
 // scanner is a row, or the current one of many.

@@ -131,6 +131,40 @@ func (u *upkeep) vacuum(ctx context.Context) error {
 	return err
 }
 
+const (
+	selectToVacuum = `SELECT to_vacuum FROM meta`
+	noteVacuum     = `UPDATE meta SET to_vacuum = 0`
+)
+
+// HashLinks implements store.SealedSecrets.
+func (s *Store) HashLinks(ctx context.Context) (hashed int, err error) {
+	if hashed, err = s.Store.HashLinks(ctx); err == nil {
+		err = s.eraseFree(ctx)
+	}
+	return hashed, err
+}
+
+// eraseFree rewrites the file once after an upgrade from a version that stored secrets in clear text, since free space in the file may
+// hold copies. A failure, such as a full disk, is logged; the next start tries again.
+func (s *Store) eraseFree(ctx context.Context) error {
+	var due bool
+	if err := s.start(); err != nil {
+		return failed("erase free pages", err)
+	}
+	defer s.done()
+	if err := s.read.row(ctx, selectToVacuum).Scan(&due); err != nil || !due {
+		return failed("erase free pages", err)
+	}
+	begun := time.Now()
+	s.logger.Info("rewriting the database file: its free pages may contain clear-text secrets")
+	if err := s.upkeep.vacuum(ctx); err != nil {
+		s.logger.Warn("cannot rewrite the database file, whose free pages may contain clear-text secrets; the next start tries again", "error", err)
+		return ctx.Err()
+	}
+	s.logger.Info("database file rewritten", "took", time.Since(begun).Round(time.Millisecond))
+	return s.transact(ctx, "note rewriting", func(ctx context.Context) error { return s.ledger.exec(ctx, noteVacuum) })
+}
+
 // checkpoint runs SQLite's checkpoint in a mode and returns how many pages remain to be moved.
 func (u *upkeep) checkpoint(ctx context.Context, mode string) (backlog int, err error) {
 	var busy, pages, moved int

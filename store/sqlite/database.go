@@ -1,0 +1,231 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"regexp"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
+)
+
+const (
+	// forgottenWithWrites is how many old rows a write deletes for each that it adds: more than one, so that they don't pile up.
+	forgottenWithWrites = 8
+	// turn is how many searches or deliveries are claimed, released or forgotten in one transaction: a charge waits no longer than for an
+	// import.
+	turn = 100
+	// grants is the table of the requests of the last minute.
+	grants = "burst_grants"
+)
+
+// database runs the statements of the control plane: durable transactions on the ledger's connection, others on that of the records.
+type database struct{ s *Store }
+
+var _ sqlstore.Database = database{}
+
+// Transact implements sqlstore.Database.
+func (d database) Transact(ctx context.Context, operation string, work func(ctx context.Context, tx sqlstore.Tx) error) error {
+	return d.s.transact(ctx, operation, func(ctx context.Context) error { return work(ctx, tx{reader{d.s.ledger}, d.s.ledger}) })
+}
+
+// TransactUnsynced implements sqlstore.Database.
+func (d database) TransactUnsynced(ctx context.Context, operation string, work func(ctx context.Context, tx sqlstore.Tx) error) error {
+	return d.s.transactUnsynced(ctx, operation, func(ctx context.Context) error { return work(ctx, tx{reader{d.s.records}, d.s.records}) })
+}
+
+// TransactErasing implements sqlstore.Database.
+func (d database) TransactErasing(ctx context.Context, operation string, work func(ctx context.Context, tx sqlstore.Tx) error) error {
+	return d.s.transactErasing(ctx, operation, func(ctx context.Context) error { return work(ctx, tx{reader{d.s.ledger}, d.s.ledger}) })
+}
+
+// Read implements sqlstore.Database.
+func (d database) Read(_ context.Context, operation string, read func(q sqlstore.Querier) error) error {
+	if err := d.s.start(); err != nil {
+		return failed(operation, err)
+	}
+	defer d.s.done()
+	return failed(operation, read(reader{d.s.read}))
+}
+
+// View implements sqlstore.Database.
+func (d database) View(ctx context.Context, operation string, read func(q sqlstore.Querier) error) error {
+	if err := d.s.start(); err != nil {
+		return failed(operation, err)
+	}
+	defer d.s.done()
+	return failed(operation, d.s.read.view(ctx, func(q querier) error { return read(reader{q}) }))
+}
+
+// ChangeReferences implements sqlstore.Database.
+func (d database) ChangeReferences(ctx context.Context, operation string, mode store.Mode,
+	work func(ctx context.Context, q sqlstore.Querier) (sqlstore.Change, error)) ([]store.Outcome, error) {
+	return d.s.upsert(ctx, operation, change{mode: mode, reference: true, plan: func(ctx context.Context, q querier, _ int) (*plan, error) {
+		c, err := work(ctx, reader{q})
+		p := &plan{outcomes: c.Outcomes}
+		if len(c.Statements) > 0 {
+			p.steps = []step{statements(c.Statements)}
+		}
+		return p, err
+	}})
+}
+
+// statements are a step of a plan.
+type statements []sqlstore.Statement
+
+func (s statements) write(ctx context.Context, w *writer, _ cola.Revision) error {
+	return tx{reader{w}, w}.ExecAll(ctx, s...)
+}
+
+// Labels implements sqlstore.Database.
+func (d database) Labels(ctx context.Context, q sqlstore.Querier, ids []cola.TTBID) (map[cola.TTBID]*cola.Cola, error) {
+	known := make(map[cola.TTBID]*cola.Cola, len(ids))
+	return known, loadColas(ctx, q.(reader).q, ids, known)
+}
+
+// Failed implements sqlstore.Database.
+func (d database) Failed(operation string, err error) error { return failed(operation, err) }
+
+// IsDuplicate implements sqlstore.Database.
+func (d database) IsDuplicate(err error) bool { return isDuplicate(err) }
+
+// IsNotText implements sqlstore.Database. SQLite stores every text.
+func (d database) IsNotText(error) bool { return false }
+
+// reader implements sqlstore.Querier.
+type reader struct{ q querier }
+
+// Query implements sqlstore.Querier.
+func (r reader) Query(ctx context.Context, query string, args ...any) (sqlstore.Rows, error) {
+	list, err := r.q.query(ctx, query, arguments(args)...)
+	if err != nil {
+		return nil, err
+	}
+	return &rows{Rows: list}, nil
+}
+
+// tx implements sqlstore.Tx. There is one at a time, so it needs no locks.
+type tx struct {
+	reader
+	w *writer
+}
+
+// Exec implements sqlstore.Tx.
+func (t tx) Exec(ctx context.Context, query string, args ...any) (int, error) {
+	n, err := t.w.affect(ctx, query, arguments(args)...)
+	return int(n), err
+}
+
+// ExecAll implements sqlstore.Tx.
+func (t tx) ExecAll(ctx context.Context, statements ...sqlstore.Statement) error {
+	for _, s := range statements {
+		if _, err := t.Exec(ctx, s.Query, s.Args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Hold implements sqlstore.Tx.
+func (t tx) Hold(context.Context, string, ...any) error { return nil }
+
+// Lock implements sqlstore.Tx.
+func (t tx) Lock(context.Context, int32, int32) error { return nil }
+
+// rows implements sqlstore.Rows.
+type rows struct {
+	*sql.Rows
+	targets []target
+	into    []any // pointers to targets
+}
+
+// Scan implements sqlstore.Rows.
+func (r *rows) Scan(into ...any) error {
+	if len(r.targets) != len(into) {
+		r.targets, r.into = make([]target, len(into)), make([]any, len(into))
+		for i := range r.targets {
+			r.into[i] = &r.targets[i]
+		}
+	}
+	for i := range into {
+		r.targets[i].field = into[i]
+	}
+	return r.Rows.Scan(r.into...)
+}
+
+// Close implements sqlstore.Rows.
+func (r *rows) Close() { _ = r.Rows.Close() } // Err has reported what went wrong
+
+// arguments encodes arguments of sqlstore in place.
+func arguments(args []any) []any {
+	for i, arg := range args {
+		args[i] = argument(arg)
+	}
+	return args
+}
+
+func argument(arg any) any {
+	switch v := arg.(type) {
+	case nil, int, int64, float64, string, []byte:
+		return v
+	case bool:
+		return bit(v)
+	case time.Time:
+		return v.UnixMicro()
+	case *time.Time:
+		if v == nil {
+			return nil
+		}
+	case cola.Date:
+		return v.String()
+	case []int64:
+		return idList(v)
+	case []string:
+		return jsonList(v, func(s string) string { return s })
+	case [][]byte:
+		return jsonList(v, hex.EncodeToString)
+	}
+	return encode(arg)
+}
+
+// jsonList returns the JSON list that rewritten statements take.
+func jsonList[T any](list []T, text func(T) string) string {
+	b := []byte{'['}
+	for i, v := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = cola.AppendJSONString(b, text(v))
+	}
+	return string(append(b, ']'))
+}
+
+// dialect turns a statement for PostgreSQL into one for SQLite, in this order. An INNER JOIN is one whose tables SQLite is to read in
+// the order of the statement.
+var dialect = []struct {
+	from *regexp.Regexp
+	to   string
+}{
+	{regexp.MustCompile(`= ANY\((\$\d+)::bytea\[\]\)`), `IN (SELECT unhex(value) FROM json_each($1))`},
+	{regexp.MustCompile(`= ANY\((\$\d+)\)`), `IN (SELECT value FROM json_each($1))`},
+	{regexp.MustCompile(`make_interval\(secs => (\$\d+)\)`), `CAST(round($1 * 1e6) AS INTEGER)`},
+	{regexp.MustCompile(`\$(\d+)`), `?$1`},
+	{regexp.MustCompile(`::\w+`), ``},
+	{regexp.MustCompile(`\sFOR (NO KEY UPDATE|UPDATE|KEY SHARE|SHARE)( OF \w+)?( SKIP LOCKED)?`), ``},
+	{regexp.MustCompile(`clock_timestamp\(\)`), `NULL`},
+	{regexp.MustCompile(` COLLATE "C"`), ``},
+	{regexp.MustCompile(`\bleast\(`), `min(`},
+	{regexp.MustCompile(`\bgreatest\(`), `max(`},
+	{regexp.MustCompile(`\bINNER JOIN\b`), `CROSS JOIN`},
+}
+
+// rewritten returns a statement as SQLite takes it. Statements that have placeholders of SQLite's stay as they are.
+func rewritten(query string) string {
+	for _, d := range dialect {
+		query = d.from.ReplaceAllString(query, d.to)
+	}
+	return query
+}

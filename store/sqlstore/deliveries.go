@@ -1,0 +1,175 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
+)
+
+// Whoever changes deliveries, and would wait for others, locks their destination first: alone, or with others who only add to it. Claiming,
+// releasing and forgetting deliveries skips locked rows. Deleting a search locks it, and then all destinations of its account by
+// ascending ID; recording runs does the same with those that get a message. Triggers of the schema do both.
+
+const (
+	selectDeliveries = `SELECT v.id, v.message_id, v.event, d.uuid, v.kind, s.uuid, v.run_id, v.state, v.error, v.attempts, v.created_at,
+			v.next_attempt_at, v.settled_at
+		FROM deliveries v INNER JOIN destinations d ON d.id = v.destination_id LEFT JOIN saved_searches s ON s.id = v.search_id`
+	deliveryByID    = selectDeliveries + ` WHERE v.account_id = $1 AND v.id = $2`
+	countDeliveries = `SELECT count(*) FROM deliveries v`
+	selectAttempts  = `SELECT at, took, status, error FROM delivery_attempts WHERE delivery_id = $1 ORDER BY n`
+	insertMessage   = `INSERT INTO deliveries (account_id, destination_id, event, kind, created_at, next_attempt_at)
+		SELECT account_id, id, $3, kind, $4, $4 FROM destinations WHERE account_id = $1 AND uuid = $2 RETURNING id`
+
+	destinationOf = `SELECT d.id, d.state FROM deliveries v JOIN destinations d ON d.id = v.destination_id WHERE v.account_id = $1 AND v.id = $2
+		FOR NO KEY UPDATE OF d`
+	targetOf = `SELECT id, state FROM destinations WHERE account_id = $1 AND uuid = $2 FOR NO KEY UPDATE`
+	// replay starts the retries over, and ends claims.
+	replay = `UPDATE deliveries SET state = '` + cola.DeliveryPending + `', error = CASE state WHEN '` + cola.DeliverySkipped + `' THEN NULL ELSE error END,
+		first_attempt_at = NULL, next_attempt_at = $2, settled_at = NULL, hold = hold + 1, held_until = NULL`
+	replayOne         = replay + ` WHERE id = $1`
+	replayUndelivered = replay + ` WHERE id IN (SELECT id FROM deliveries WHERE destination_id = $1 AND event = '` + cola.EventRan + `'
+		AND state IN ('` + cola.DeliveryFailed + `', '` + cola.DeliverySkipped + `') ORDER BY id LIMIT $3)`
+	forgetDeliveries = `DELETE FROM deliveries WHERE id IN (
+		SELECT id FROM deliveries WHERE created_at < $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`
+)
+
+func deliveryColumns(d *cola.Delivery) []any {
+	return []any{&d.ID, &d.MessageID, &d.Event, &d.Destination, &d.Kind, &d.SavedSearch, &d.RunID, &d.State, &d.Error, &d.AttemptCount, &d.CreatedAt,
+		&d.NextAttemptAt, &d.SettledAt}
+}
+
+// those returns the condition that a filter puts on an account's deliveries, and its arguments.
+func those(account cola.AccountID, f store.DeliveryFilter) (where string, args []any) {
+	conditions, args := []string{`v.account_id = $1`}, []any{int64(account)}
+	for _, c := range []struct{ format, value string }{
+		{`v.destination_id = (SELECT id FROM destinations WHERE account_id = $1 AND uuid = $%d)`, f.Destination},
+		{`v.search_id = (SELECT id FROM saved_searches WHERE account_id = $1 AND uuid = $%d)`, f.SavedSearch},
+		{`v.state = $%d`, f.State},
+	} {
+		if c.value != "" {
+			args = append(args, c.value)
+			conditions = append(conditions, fmt.Sprintf(c.format, len(args)))
+		}
+	}
+	return ` WHERE ` + strings.Join(conditions, ` AND `), args
+}
+
+// DeliveriesOf implements store.Deliveries.
+func (s *Store) DeliveriesOf(ctx context.Context, account cola.AccountID, which store.DeliveryFilter, page store.Slice) (all []cola.Delivery, total int, err error) {
+	where, args := those(account, which)
+	query := fmt.Sprintf(`%s%s ORDER BY v.id DESC LIMIT $%d OFFSET $%d`, selectDeliveries, where, len(args)+1, len(args)+2)
+	err = s.db.View(ctx, "list deliveries", func(q Querier) (err error) {
+		all, total, err = listPage(ctx, q, deliveryColumns, countDeliveries+where, query, args, page)
+		if s.db.IsNotText(err) { // no row has such a UUID or state
+			all, total, err = nil, 0, nil
+		}
+		return err
+	})
+	return all, total, err
+}
+
+// DeliveryOf implements store.Deliveries.
+func (s *Store) DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (detail cola.DeliveryDetail, err error) {
+	err = s.db.View(ctx, "read delivery", func(q Querier) (err error) {
+		detail = cola.DeliveryDetail{Attempts: []cola.DeliveryAttempt{}}
+		if detail.Delivery, err = one(ctx, q, deliveryColumns, deliveryByID, int64(account), id); err != nil {
+			return err
+		}
+		attempts, err := list(ctx, q, func(a *cola.DeliveryAttempt) []any { return []any{&a.At, &a.DurationMS, &a.Status, &a.Error} }, selectAttempts, id)
+		for i := range attempts {
+			attempts[i].DurationMS /= 1000 // they are stored in microseconds
+		}
+		detail.Attempts = append(detail.Attempts, attempts...)
+		return err
+	})
+	return detail, err
+}
+
+// Replay implements store.Deliveries.
+func (s *Store) Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (d cola.Delivery, err error) {
+	err = s.db.Transact(ctx, "replay delivery", func(ctx context.Context, tx Tx) error {
+		if _, err := s.activeDestination(ctx, tx, destinationOf, int64(account), id); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, replayOne, id, due); err != nil {
+			return err
+		}
+		d, err = one(ctx, tx, deliveryColumns, deliveryByID, int64(account), id) // which may have been forgotten meanwhile
+		return err
+	})
+	if err != nil {
+		return cola.Delivery{}, err
+	}
+	return d, nil
+}
+
+// activeDestination returns the ID of the destination that a query locks. It fails with ErrNotFound if there is none, and with
+// ErrNotActive if it isn't active.
+func (s *Store) activeDestination(ctx context.Context, tx Tx, query string, args ...any) (int64, error) {
+	type target struct {
+		id    int64
+		state string
+	}
+	d, err := one(ctx, tx, func(d *target) []any { return []any{&d.id, &d.state} }, query, args...)
+	if err == nil && d.state != cola.DestinationActive {
+		err = store.ErrNotActive
+	}
+	return d.id, s.noSuchText(err)
+}
+
+// ReplayUndelivered implements store.Deliveries.
+func (s *Store) ReplayUndelivered(ctx context.Context, account cola.AccountID, destination string, due time.Time, limit int) (replayed int, err error) {
+	err = s.db.Transact(ctx, "replay deliveries", func(ctx context.Context, tx Tx) error {
+		id, err := s.activeDestination(ctx, tx, targetOf, int64(account), destination)
+		if err != nil {
+			return err
+		}
+		replayed, err = tx.Exec(ctx, replayUndelivered, id, due, limit)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return replayed, nil
+}
+
+// AddTest implements store.Deliveries.
+func (s *Store) AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (d cola.Delivery, err error) {
+	err = s.db.Transact(ctx, "add test", func(ctx context.Context, tx Tx) error {
+		to, err := s.findDestination(ctx, tx, shareDestination, int64(account), destination)
+		if err == nil {
+			err = records.CheckTestable(&to)
+		}
+		if err == nil {
+			d, err = addMessage(ctx, tx, &to, cola.EventTest, due)
+		}
+		return err
+	})
+	if err != nil {
+		return cola.Delivery{}, err
+	}
+	return d, nil
+}
+
+// ForgetDeliveries implements store.Deliveries.
+func (s *Store) ForgetDeliveries(ctx context.Context, before time.Time) (forgotten int, err error) {
+	limit := s.opts.turn(forgottenAtOnce)
+	for {
+		var n int
+		err := s.db.Transact(ctx, "forget deliveries", func(ctx context.Context, tx Tx) (err error) {
+			n, err = tx.Exec(ctx, forgetDeliveries, before, limit)
+			return err
+		})
+		if err != nil {
+			return forgotten, err
+		}
+		if forgotten += n; n < limit {
+			return forgotten, nil
+		}
+	}
+}

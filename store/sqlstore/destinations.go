@@ -1,0 +1,187 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
+)
+
+// Creating a destination locks the account first. Changing or deleting one, and recording an attempt to deliver, locks the destination
+// before any delivery of it. Recording runs and deleting a search lock searches first, and then destinations by ascending ID: triggers
+// of the schema do that.
+const (
+	// destinationNames are what destinationColumns takes, of destinationTables.
+	destinationNames = `d.uuid, d.account_id, o.uuid, d.kind, coalesce(d.address, CASE WHEN a.email NOT LIKE '%://%#%' THEN a.email END), d.address IS NULL,
+		d.send_empty, d.state, d.reason, d.verified_at, d.secret, d.old_secret, d.old_secret_until, d.challenge, d.challenge_tries,
+		d.created_at, d.last_delivered_at, d.failing_since`
+	destinationOwner  = ` JOIN accounts a ON a.id = d.account_id LEFT JOIN saved_searches o ON o.id = d.search_id`
+	destinationTables = `destinations d` + destinationOwner
+
+	selectDestinations     = `SELECT ` + destinationNames + ` FROM ` + destinationTables
+	destinationByUUID      = selectDestinations + ` WHERE d.account_id = $1 AND d.uuid = $2`
+	holdDestination        = destinationByUUID + ` FOR NO KEY UPDATE OF d`
+	shareDestination       = destinationByUUID + ` FOR SHARE OF d`
+	destinationByLink      = selectDestinations + ` WHERE d.link_hash = $1`
+	selectDestinationsPage = selectDestinations + ` WHERE d.account_id = $1 ORDER BY d.id LIMIT $2 OFFSET $3`
+	countDestinations      = `SELECT count(*) FROM destinations WHERE account_id = $1`
+	sameDestination        = `SELECT EXISTS (SELECT 1 FROM destinations d JOIN accounts a ON a.id = d.account_id
+		WHERE d.account_id = $1 AND d.kind = $2 AND coalesce(d.address_folded, a.email_folded) = $3 AND coalesce(d.search_id, 0) = $4)`
+	insertDestination = `INSERT INTO destinations (uuid, account_id, search_id, kind, address, address_folded, send_empty, state, secret, challenge,
+			verified_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+	updateDestination = `UPDATE destinations SET state = $3, reason = $4, send_empty = $5, failing_since = $6, secret = $7, old_secret = $8,
+		old_secret_until = $9, challenge = $10, challenge_tries = $11, verified_at = $12 WHERE account_id = $1 AND uuid = $2 RETURNING id`
+	deleteDestination = `DELETE FROM destinations WHERE account_id = $1 AND uuid = $2`
+	// skipPending settles pending messages to a destination, at an instant, with a text. Messages about the destination go elsewhere.
+	// Attempts under way go on, and their outcomes are recorded.
+	skipPending = `UPDATE deliveries SET state = '` + cola.DeliverySkipped + `', error = $3, next_attempt_at = NULL, settled_at = coalesce($2, clock_timestamp())
+		WHERE destination_id = $1 AND state = '` + cola.DeliveryPending + `' AND event <> '` + cola.EventPaused + `'`
+	setFeed = `UPDATE saved_searches SET feed_hash = $3 WHERE account_id = $1 AND uuid = $2`
+)
+
+// destinationColumns says where destinationNames are scanned to.
+func destinationColumns(d *store.Destination) []any {
+	return []any{&d.UUID, &d.Account, &d.SavedSearch, &d.Kind, &d.Address, &d.Own, &d.SendEmpty, &d.State, &d.Reason,
+		&d.VerifiedAt, &d.Secrets.Current, &d.Secrets.Old, &d.Secrets.OldUntil, &d.Challenge.Sealed, &d.Challenge.Tries, &d.CreatedAt, &d.LastDeliveredAt, &d.FailingSince}
+}
+
+// findDestination returns the destination of a query, or ErrNotFound: also for a text that the database can't store.
+func (s *Store) findDestination(ctx context.Context, q Querier, query string, args ...any) (store.Destination, error) {
+	d, err := one(ctx, q, destinationColumns, query, args...)
+	return d, s.noSuchText(err)
+}
+
+// CreateDestination implements store.Destinations.
+func (s *Store) CreateDestination(ctx context.Context, n store.NewDestination) (store.Destination, error) {
+	const operation = "create destination"
+	if err := n.Check(); err != nil {
+		return store.Destination{}, s.db.Failed(operation, err)
+	}
+	var made store.Destination
+	err := s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) (err error) {
+		if made, err = s.createDestination(ctx, tx, n); err == nil && n.Ask != nil {
+			_, err = s.ask(ctx, tx, &made, n.Ask)
+		}
+		return err
+	})
+	if err != nil {
+		return store.Destination{}, err
+	}
+	return made, nil
+}
+
+// createDestination creates a destination of an account, which it locks.
+func (s *Store) createDestination(ctx context.Context, tx Tx, n store.NewDestination) (made store.Destination, err error) {
+	if err := holdAccount(ctx, tx, n.Account); err != nil {
+		return made, err
+	}
+	var search int64
+	if n.SavedSearch != "" {
+		if search, err = value[int64](ctx, tx, searchID, int64(n.Account), n.SavedSearch); err != nil {
+			return made, s.noSuchText(err)
+		}
+	}
+	if err := roomForDestination(ctx, tx, n, search); err != nil {
+		return made, err
+	}
+	now, err := s.instant(ctx, tx)
+	if err != nil {
+		return made, err
+	}
+	var verified time.Time
+	if n.Verified() {
+		verified = now
+	}
+	id := records.UUIDOf(n)
+	_, err = tx.Exec(ctx, insertDestination, arguments([]any{id, int64(n.Account), orNull(&search), n.Kind, n.Address, cola.FoldAddress(n.Kind, n.Address),
+		n.SendEmpty, n.State, orNull(&n.Secret), orNull(&n.Challenge), &verified, now})...)
+	if err != nil {
+		return made, err
+	}
+	return s.findDestination(ctx, tx, destinationByUUID, int64(n.Account), id)
+}
+
+// roomForDestination fails with ErrExists if an account has the destination, for the search with the ID or with zero for all, and
+// with ErrLimit if it has as many as it may.
+func roomForDestination(ctx context.Context, tx Tx, n store.NewDestination, search int64) error {
+	exists, err := value[bool](ctx, tx, sameDestination, int64(n.Account), n.Kind, cola.FoldAddress(n.Kind, n.Address), search)
+	if err != nil {
+		return err
+	}
+	if exists {
+		return store.ErrExists
+	}
+	count, err := value[int](ctx, tx, countDestinations, int64(n.Account))
+	if err == nil && count >= n.MaxDestinations {
+		err = store.ErrLimit
+	}
+	return err
+}
+
+// Destination implements store.Destinations.
+func (s *Store) Destination(ctx context.Context, account cola.AccountID, uuid string) (store.Destination, error) {
+	return readOne(ctx, s, "read destination", destinationColumns, destinationByUUID, int64(account), uuid)
+}
+
+// DestinationByLink implements store.Destinations.
+func (s *Store) DestinationByLink(ctx context.Context, hash []byte) (store.Destination, error) {
+	return readOne(ctx, s, "find destination", destinationColumns, destinationByLink, hash)
+}
+
+// Destinations implements store.Destinations.
+func (s *Store) Destinations(ctx context.Context, account cola.AccountID, page store.Slice) (all []store.Destination, total int, err error) {
+	err = s.db.View(ctx, "list destinations", func(q Querier) (err error) {
+		all, total, err = listPage(ctx, q, destinationColumns, countDestinations, selectDestinationsPage, []any{int64(account)}, page)
+		return err
+	})
+	return all, total, err
+}
+
+// UpdateDestination implements store.Destinations.
+func (s *Store) UpdateDestination(ctx context.Context, account cola.AccountID, uuid string, change func(*store.Destination) error) (store.Destination, error) {
+	var changed store.Destination
+	err := s.db.Transact(ctx, "update destination", func(ctx context.Context, tx Tx) (err error) {
+		changed, err = s.updateDestination(ctx, tx, account, uuid, change)
+		return err
+	})
+	if err != nil {
+		return store.Destination{}, refused(err)
+	}
+	return changed, nil
+}
+
+// updateDestination changes a destination, which it locks before it reads it.
+func (s *Store) updateDestination(ctx context.Context, tx Tx, account cola.AccountID, uuid string, change func(*store.Destination) error) (store.Destination, error) {
+	d, err := s.findDestination(ctx, tx, holdDestination, int64(account), uuid)
+	if err != nil {
+		return d, err
+	}
+	if err := change(&d); err != nil {
+		return d, records.Refusal{Reason: err}
+	}
+	if err := d.Check(); err != nil {
+		return d, err
+	}
+	id, err := value[int64](ctx, tx, updateDestination, arguments([]any{int64(account), uuid, d.State, &d.Reason, d.SendEmpty, &d.FailingSince,
+		orNull(&d.Secrets.Current), orNull(&d.Secrets.Old), &d.Secrets.OldUntil, orNull(&d.Challenge.Sealed), d.Challenge.Tries, &d.VerifiedAt})...)
+	if text := d.Skipping(); err == nil && text != "" {
+		_, err = tx.Exec(ctx, skipPending, id, s.clock(), text)
+	}
+	if err != nil {
+		return d, err
+	}
+	return s.findDestination(ctx, tx, destinationByUUID, int64(account), uuid)
+}
+
+// DeleteDestination implements store.Destinations.
+func (s *Store) DeleteDestination(ctx context.Context, account cola.AccountID, uuid string) error {
+	return s.affectOne(ctx, "delete destination", deleteDestination, int64(account), uuid)
+}
+
+// SetFeed implements store.Destinations.
+func (s *Store) SetFeed(ctx context.Context, account cola.AccountID, uuid string, hash *store.FeedHash) error {
+	return s.affectOne(ctx, "set feed", setFeed, int64(account), uuid, &hash)
+}

@@ -1,0 +1,150 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
+)
+
+// A claim names the search's hold, which rises with everything that ends the claim. By a trigger it also rises with every change of the
+// search's filters or schedule.
+//
+// Recording, releasing and requesting runs lock searches by ascending ID, and then rows of daily allowances by ascending account, but no
+// account. Claiming doesn't wait for locks.
+
+var claimDue = `UPDATE saved_searches SET hold = hold + 1, held_until = coalesce($3::timestamptz, clock_timestamp()) + make_interval(secs => $4)
+	WHERE id IN (
+		SELECT id FROM saved_searches WHERE next_run_at <= $1 AND paused_because IS NULL AND (held_until IS NULL OR held_until <= coalesce($3::timestamptz, clock_timestamp()))
+		ORDER BY next_run_at, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
+	RETURNING id, account_id, mark_at, mark_revision, hold, ` + savedSearchNames
+
+const (
+	holdClaimed  = `SELECT id FROM saved_searches WHERE uuid = ANY($1) ORDER BY id FOR NO KEY UPDATE`
+	letGo        = `UPDATE saved_searches SET hold = hold + 1, held_until = NULL WHERE uuid = $1 AND hold = $2`
+	countFailure = `UPDATE saved_searches SET failures = failures + 1 WHERE uuid = $1 AND hold = $2 AND held_until IS NOT NULL RETURNING failures`
+	holdOn       = `UPDATE saved_searches SET held_until = coalesce($2::timestamptz, clock_timestamp()) + make_interval(secs => $3) WHERE uuid = $1`
+	selectDue    = `SELECT next_run_at FROM saved_searches WHERE next_run_at IS NOT NULL AND paused_because IS NULL ORDER BY next_run_at LIMIT 1`
+	isPaused     = `SELECT paused_because IS NOT NULL, coalesce(next_run_at <= $3, FALSE) FROM saved_searches WHERE account_id = $1 AND uuid = $2 FOR NO KEY UPDATE`
+	askRun       = `UPDATE saved_searches SET next_run_at = $3 WHERE account_id = $1 AND uuid = $2`
+)
+
+// claimedSearch is a search that was just claimed.
+type claimedSearch struct {
+	store.DueSearch
+	id  int64
+	row records.SavedSearch
+}
+
+// ClaimDue implements store.Runs.
+func (s *Store) ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]store.DueSearch, error) {
+	return inTurns(s, limit, func(most int) ([]store.DueSearch, error) {
+		var all []claimedSearch
+		err := s.db.Transact(ctx, "claim due searches", func(ctx context.Context, tx Tx) (err error) {
+			all, err = list(ctx, tx, func(c *claimedSearch) []any {
+				return append([]any{&c.id, &c.Account, &c.Mark.At, &c.Mark.Revision, &c.Hold}, savedSearchColumns(&c.row)...)
+			}, claimDue, due, most, s.clock(), hold.Seconds())
+			return err
+		})
+		slices.SortFunc(all, func(a, b claimedSearch) int {
+			return cmp.Or(a.row.NextRunAt.Compare(b.row.NextRunAt), cmp.Compare(a.id, b.id))
+		})
+		searches := make([]store.DueSearch, len(all))
+		for i := range all {
+			searches[i] = all[i].DueSearch
+			searches[i].Search, searches[i].Fault = all[i].row.Due()
+		}
+		return searches, err
+	})
+}
+
+// ReleaseDue implements store.Runs.
+func (s *Store) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error {
+	for some := range slices.Chunk(claimed, s.opts.turn(max(1, len(claimed)))) {
+		uuids, statements := make([]string, len(some)), make([]Statement, len(some))
+		for i := range some {
+			uuids[i] = some[i].Search.UUID
+			statements[i] = Statement{letGo, []any{some[i].Search.UUID, some[i].Hold}}
+		}
+		err := s.db.Transact(ctx, "let go of claimed searches", func(ctx context.Context, tx Tx) error {
+			if err := tx.Hold(ctx, holdClaimed, uuids); err != nil {
+				return err
+			}
+			return tx.ExecAll(ctx, statements...)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PutOff implements store.Runs.
+func (s *Store) PutOff(ctx context.Context, failed store.DueSearch, wait func(failures int) time.Duration) (lasts time.Duration, err error) {
+	err = s.db.Transact(ctx, "put off a search", func(ctx context.Context, tx Tx) error {
+		failures, err := value[int](ctx, tx, countFailure, failed.Search.UUID, failed.Hold)
+		if err != nil {
+			return s.noSuchText(err)
+		}
+		lasts = wait(failures)
+		_, err = tx.Exec(ctx, holdOn, failed.Search.UUID, s.clock(), lasts.Seconds())
+		return err
+	})
+	return lasts, err
+}
+
+// NextDue implements store.Runs.
+func (s *Store) NextDue(ctx context.Context) (due time.Time, err error) {
+	err = s.db.Read(ctx, "read what is due next", func(q Querier) error {
+		due, err = value[time.Time](ctx, q, selectDue)
+		if errors.Is(err, store.ErrNotFound) {
+			err = nil
+		}
+		return err
+	})
+	return due, err
+}
+
+// AskRun implements store.Runs. A held search is already due, so it and its claim stay unchanged.
+func (s *Store) AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time, limit int) (found cola.SavedSearch, err error) {
+	err = s.db.Transact(ctx, "ask for a run", func(ctx context.Context, tx Tx) error {
+		type state struct{ paused, due bool }
+		now, err := one(ctx, tx, func(s *state) []any { return []any{&s.paused, &s.due} }, isPaused, int64(account), uuid, due)
+		switch {
+		case err != nil:
+			return s.noSuchText(err)
+		case now.paused:
+			return store.ErrNotActive
+		case !now.due:
+			if err := s.makeDue(ctx, tx, account, uuid, due, limit); err != nil {
+				return err
+			}
+		}
+		row, err := s.readSearch(ctx, tx, account, uuid)
+		if err == nil {
+			found, err = row.Search()
+		}
+		return err
+	})
+	if err != nil {
+		return cola.SavedSearch{}, err
+	}
+	return found, nil
+}
+
+// makeDue counts a manual run of a search and makes the search due.
+func (s *Store) makeDue(ctx context.Context, tx Tx, account cola.AccountID, uuid string, due time.Time, limit int) error {
+	used, err := UseAllowance(ctx, s, tx, account, cola.DateOf(due.UTC()), store.AllowManualRuns, 1)
+	if err == nil && used > limit {
+		err = store.LimitError{Limit: limit} // takes the count back
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, askRun, int64(account), uuid, due)
+	}
+	return err
+}

@@ -1,0 +1,68 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	signInNames   = `id, account_id, via, browser, created_at, last_used_at, ended_at, expires_at`
+	selectSignIns = `SELECT ` + signInNames + ` FROM sign_ins
+		WHERE account_id = $1 AND ended_at IS NULL AND expires_at > coalesce($2, clock_timestamp()) ORDER BY id DESC`
+	insertSignIn = `INSERT INTO sign_ins (account_id, via, browser, created_at, expires_at)
+		SELECT id, $2, $3, coalesce($4, clock_timestamp()), $5 FROM accounts WHERE id = $1 RETURNING ` + signInNames
+	endSignIn       = `UPDATE sign_ins SET ended_at = coalesce(ended_at, $3, clock_timestamp()) WHERE account_id = $1 AND id = $2`
+	endOtherSignIns = `UPDATE sign_ins SET ended_at = $3 WHERE account_id = $1 AND id <> $2 AND ended_at IS NULL AND expires_at > $3`
+)
+
+func signInColumns(i *store.SignIn) []any {
+	return []any{&i.ID, &i.Account, &i.Via, &i.Browser, &i.CreatedAt, &i.LastUsedAt, &i.EndedAt, &i.ExpiresAt}
+}
+
+// CreateSignIn implements store.SignIns.
+func (s *Store) CreateSignIn(ctx context.Context, i store.SignIn) (store.SignIn, error) {
+	const operation = "create sign-in"
+	if err := i.Check(); err != nil {
+		return store.SignIn{}, s.db.Failed(operation, err)
+	}
+	var made store.SignIn
+	err := s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) (err error) {
+		made, err = one(ctx, tx, signInColumns, insertSignIn, int64(i.Account), i.Via, i.Browser, s.clock(), i.ExpiresAt)
+		return err
+	})
+	if err != nil {
+		return store.SignIn{}, err
+	}
+	return made, nil
+}
+
+// SignIns implements store.SignIns.
+func (s *Store) SignIns(ctx context.Context, account cola.AccountID) ([]store.SignIn, error) {
+	return readList(ctx, s, "list sign-ins", signInColumns, selectSignIns, int64(account), s.clock())
+}
+
+// EndSignIn implements store.SignIns.
+func (s *Store) EndSignIn(ctx context.Context, account cola.AccountID, id int64) error {
+	return s.affectOne(ctx, "end sign-in", endSignIn, int64(account), id, s.clock())
+}
+
+// EndOtherSignIns implements store.SignIns. It locks the account first, as a settlement does, which may note the use of several of them.
+func (s *Store) EndOtherSignIns(ctx context.Context, account cola.AccountID, but int64) (ended int, err error) {
+	err = s.db.Transact(ctx, "end other sign-ins", func(ctx context.Context, tx Tx) error {
+		if err := tx.Hold(ctx, lockAccount, int64(account)); err != nil {
+			return err
+		}
+		now, err := s.instant(ctx, tx)
+		if err != nil {
+			return err
+		}
+		ended, err = tx.Exec(ctx, endOtherSignIns, int64(account), but, now)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return ended, nil
+}

@@ -1,0 +1,269 @@
+// Package sqlstore implements the control plane of a store once for both databases: accounts, credentials, sessions, saved
+// searches, destinations and deliveries. The stores embed a Store and keep what differs for speed or exactness: the ledger,
+// labels, bulk writes and migrations.
+//
+// # Dialect
+//
+// Statements are written for PostgreSQL. The SQLite store rewrites the few words that differ when it prepares a statement:
+// placeholders, casts, row locks, arrays and the clock. A Database runs them. Its interface is narrower than database/sql because the
+// stores do more than run statements: PostgreSQL reads rows from their binary form, watches commits and retries transactions;
+// SQLite has one connection that writes and a pool that reads.
+//
+// # Arguments and columns
+//
+// An argument is an int, int64, float64, string, []byte, bool, time.Time or cola.Date, a list of int64, string or []byte, or a pointer
+// to a record's field, which is NULL when the field is unknown. A row is scanned into pointers to fields; NULL makes a field its
+// zero value.
+//
+// # Locks
+//
+// On PostgreSQL a transaction locks rows in this order: an account, its searches by ascending ID, destinations by ascending ID,
+// deliveries. SQLite has one writer at a time, so its statements lose their locking clauses, and Tx.Hold does nothing.
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
+)
+
+// Database runs the statements of a Store. Its errors name the operation.
+type Database interface {
+	// Transact runs work in one durable transaction and commits it, unless work fails. It may run work again when others got in
+	// the way.
+	Transact(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
+	// TransactUnsynced is Transact for what may be lost when the machine fails: its commit doesn't wait for the disk.
+	TransactUnsynced(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
+	// TransactErasing is Transact, but overwrites the space that it frees, so that replaced secrets can't be read from the disk.
+	TransactErasing(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
+	// Read runs a method that reads. It may run read again when a connection was lost.
+	Read(ctx context.Context, operation string, read func(q Querier) error) error
+	// View is Read within one consistent state of the database. read must not wait for another connection.
+	View(ctx context.Context, operation string, read func(q Querier) error) error
+	// ChangeReferences plans a change of reference data and writes it, unless mode says otherwise. It may plan again if others changed
+	// records meanwhile.
+	ChangeReferences(ctx context.Context, operation string, mode store.Mode, plan func(ctx context.Context, q Querier) (Change, error)) ([]store.Outcome, error)
+	// Labels reads labels by their IDs, as far as they exist.
+	Labels(ctx context.Context, q Querier, ids []cola.TTBID) (map[cola.TTBID]*cola.Cola, error)
+	// Failed wraps an error with an operation that failed before it reached the database.
+	Failed(operation string, err error) error
+	// IsDuplicate reports whether a row was refused because its key exists.
+	IsDuplicate(err error) bool
+	// IsNotText reports whether an argument was refused because the database can't store such a text.
+	IsNotText(err error) bool
+}
+
+// Querier reads.
+type Querier interface {
+	Query(ctx context.Context, query string, args ...any) (Rows, error)
+}
+
+// Tx is a transaction that writes.
+type Tx interface {
+	Querier
+	// Exec runs a statement and returns how many rows it touched.
+	Exec(ctx context.Context, query string, args ...any) (int, error)
+	// ExecAll runs statements in order, in one round trip where there are any.
+	ExecAll(ctx context.Context, statements ...Statement) error
+	// Hold locks the rows that a query selects until the transaction ends.
+	Hold(ctx context.Context, query string, args ...any) error
+	// Lock takes an advisory lock until the transaction ends.
+	Lock(ctx context.Context, class, key int32) error
+}
+
+// Statement is a statement with its arguments.
+type Statement struct {
+	Query string
+	Args  []any
+}
+
+// Rows are the rows of a query.
+type Rows interface {
+	Next() bool
+	Scan(into ...any) error
+	Err() error
+	Close()
+}
+
+// ErrOvertaken makes a transaction run again: others did the same at the same time, which the next run sees.
+var ErrOvertaken = fmt.Errorf("others are changing the same rows: %w", store.ErrUnavailable)
+
+// attempts bounds how often an operation is tried that others get in the way of.
+const attempts = 6
+
+// Options say how a database is used.
+type Options struct {
+	Now func() time.Time // the clock of the database; nil: the server's
+	// ForgetWithWrites is how many old rows a write deletes for each that it adds; 0 leaves that to ForgetOld.
+	ForgetWithWrites int
+	// Grants is the table, or a subquery, of the requests of the last minute: account_id, granted_at and requests.
+	Grants string
+	// Turn is how many rows a transaction claims or releases at most, so that others needn't wait long; 0: no limit.
+	Turn int
+}
+
+// turn returns how many of n rows a transaction may take.
+func (o Options) turn(n int) int {
+	if o.Turn == 0 {
+		return n
+	}
+	return min(o.Turn, n)
+}
+
+// Store implements the control plane of store.Store.
+type Store struct {
+	db   Database
+	opts Options
+}
+
+// New returns a Store over a database.
+func New(db Database, opts Options) *Store { return &Store{db: db, opts: opts} }
+
+// clock returns the time for a statement that takes the server's clock where it is NULL.
+func (s *Store) clock() *time.Time {
+	if s.opts.Now == nil {
+		return nil
+	}
+	now := s.opts.Now().UTC().Truncate(time.Microsecond)
+	return &now
+}
+
+// instant reads the clock within a transaction that holds its locks by then.
+func (s *Store) instant(ctx context.Context, q Querier) (time.Time, error) {
+	if now := s.clock(); now != nil {
+		return *now, nil
+	}
+	return value[time.Time](ctx, q, `SELECT clock_timestamp()`)
+}
+
+// affectOne runs one statement that writes to one row, and fails with ErrNotFound if there is none.
+func (s *Store) affectOne(ctx context.Context, operation, query string, args ...any) error {
+	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
+		return s.noSuchText(execOne(ctx, tx, query, args...))
+	})
+}
+
+// noSuchText turns the error for a text that the database can't store into ErrNotFound: no row has it.
+func (s *Store) noSuchText(err error) error {
+	if s.db.IsNotText(err) {
+		return store.ErrNotFound
+	}
+	return err
+}
+
+// execOne runs a statement, and fails with ErrNotFound if it touches no row.
+func execOne(ctx context.Context, tx Tx, query string, args ...any) error {
+	n, err := tx.Exec(ctx, query, args...)
+	if err == nil && n == 0 {
+		err = store.ErrNotFound
+	}
+	return err
+}
+
+// list reads all rows of a query.
+func list[T any](ctx context.Context, q Querier, columns func(*T) []any, query string, args ...any) ([]T, error) {
+	rows, err := q.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []T
+	var row T // every column is scanned anew in each row
+	into := columns(&row)
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		all = append(all, row)
+	}
+	return all, rows.Err()
+}
+
+// one reads the row of a query that gives one, or fails with ErrNotFound.
+func one[T any](ctx context.Context, q Querier, columns func(*T) []any, query string, args ...any) (row T, _ error) {
+	all, err := list(ctx, q, columns, query, args...)
+	switch {
+	case err != nil:
+		return row, err
+	case len(all) == 0:
+		return row, store.ErrNotFound
+	}
+	return all[0], nil
+}
+
+// value reads a row of one column, or fails with ErrNotFound.
+func value[T any](ctx context.Context, q Querier, query string, args ...any) (T, error) {
+	return one(ctx, q, column[T], query, args...)
+}
+
+func column[T any](v *T) []any { return []any{v} }
+
+// readOne is a method that reads one row.
+func readOne[T any](ctx context.Context, s *Store, operation string, columns func(*T) []any, query string, args ...any) (row T, err error) {
+	err = s.db.Read(ctx, operation, func(q Querier) (err error) {
+		row, err = one(ctx, q, columns, query, args...)
+		return s.noSuchText(err)
+	})
+	return row, err
+}
+
+// readList is a method that reads all rows of a query.
+func readList[T any](ctx context.Context, s *Store, operation string, columns func(*T) []any, query string, args ...any) (all []T, err error) {
+	err = s.db.Read(ctx, operation, func(q Querier) (err error) {
+		all, err = list(ctx, q, columns, query, args...)
+		return err
+	})
+	return all, err
+}
+
+// ofAccount narrows a query down to the rows of one account by an indexed column, unless the account is zero.
+func ofAccount(query, column string, account cola.AccountID) (string, []any) {
+	if account == 0 {
+		return query, nil
+	}
+	return query + ` WHERE ` + column + ` = $1`, []any{int64(account)}
+}
+
+// values returns arguments for the columns of a record.
+func values(columns []records.Column) []any { return targets(columns) }
+
+// targets returns what to scan a row into.
+func targets(columns []records.Column) []any {
+	into := make([]any, len(columns))
+	for i, c := range columns {
+		into[i] = c.Field
+	}
+	return into
+}
+
+// parameters lists n parameters, numbered from first on.
+func parameters(first, n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("$%d", first+i)
+	}
+	return strings.Join(all, ", ")
+}
+
+// assignments lists columns with their parameters, numbered from first on.
+func assignments(columns []records.Column, first int) string {
+	all := records.Names(columns)
+	for i := range all {
+		all[i] += fmt.Sprintf(" = $%d", first+i)
+	}
+	return strings.Join(all, ", ")
+}
+
+// refused returns the reason of a refusal by the caller's own function, and other errors as they are.
+func refused(err error) error {
+	if refusal, ok := errors.AsType[records.Refusal](err); ok {
+		return refusal.Reason
+	}
+	return err
+}

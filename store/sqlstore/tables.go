@@ -1,0 +1,341 @@
+package sqlstore
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
+)
+
+// Table says how the records of one kind are copied from one database to another.
+type Table struct {
+	Kind    store.ItemKind
+	Name    string
+	Columns []string // that are copied
+	Order   string   // in which they are read
+
+	// Fields says where a row of Columns is scanned to. settle, unless nil, completes the item.
+	Fields func(i *store.Item) (into []any, settle func() error)
+	// Row returns the arguments for Columns.
+	Row func(i *store.Item) ([]any, error)
+}
+
+// dump calls yield with every row of the table as an item.
+func (t Table) dump(ctx context.Context, q Querier, yield func(*store.Item) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	rows, err := q.Query(ctx, `SELECT `+strings.Join(t.Columns, ", ")+` FROM `+t.Name+` ORDER BY `+t.Order)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		i := &store.Item{Kind: t.Kind}
+		into, settle := t.Fields(i)
+		err := rows.Scan(into...)
+		if err == nil && settle != nil {
+			err = settle()
+		}
+		if err == nil {
+			err = yield(i)
+		}
+		if err != nil {
+			cancel() // or else Close reads the rest
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Insert returns the statement that inserts a row.
+func (t Table) Insert() string {
+	return `INSERT INTO ` + t.Name + ` (` + strings.Join(t.Columns, ", ") + `) VALUES (` + parameters(1, len(t.Columns)) + `)`
+}
+
+// null points to a field that is NULL while it is zero.
+type null struct {
+	field  any
+	isZero func() bool
+}
+
+func orNull[T comparable](field *T) null {
+	var zero T
+	return null{field, func() bool { return *field == zero }}
+}
+
+// into replaces nulls with the fields that they point to.
+func into(fields []any) []any {
+	for i, f := range fields {
+		if n, ok := f.(null); ok {
+			fields[i] = n.field
+		}
+	}
+	return fields
+}
+
+// arguments replaces nulls with the fields that they point to, or with NULL.
+func arguments(fields []any) []any {
+	for i, f := range fields {
+		if n, ok := f.(null); ok {
+			if fields[i] = n.field; n.isZero() {
+				fields[i] = nil
+			}
+		}
+	}
+	return fields
+}
+
+// table returns a Table whose rows are the same pointers to fields both ways.
+func table(kind store.ItemKind, name, columns, order string, fields func(i *store.Item) []any) Table {
+	return Table{
+		Kind: kind, Name: name, Columns: strings.Split(columns, ", "), Order: order,
+		Fields: func(i *store.Item) ([]any, func() error) { return into(fields(i)), nil },
+		Row:    func(i *store.Item) ([]any, error) { return arguments(fields(i)), nil },
+	}
+}
+
+// Tables returns the tables of all kinds but labels and reference data, in the order of store.ItemKinds. Each refers to earlier ones
+// only. grants is the table, or subquery, of the requests of the last minute.
+func Tables(grants string) []Table {
+	return []Table{
+		accountTable(),
+		table(store.ItemKey, "api_keys", "id, account_id, hash, name, prefix, last_four, created_at, last_used_at, revoked_at, expires_at", "id", func(i *store.Item) []any {
+			k := &i.Key
+			return []any{&k.ID, &k.AccountID, &k.Hash, &k.Name, &k.Prefix, &k.LastFour, &k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt}
+		}),
+		table(store.ItemApp, "apps", "id, issuer, client_id, name, scopes, created_at, disabled_at", "id", func(i *store.Item) []any { return appColumns(&i.App) }),
+		table(store.ItemIdentity, "identities", "account_id, issuer, subject", "issuer, subject", func(i *store.Item) []any {
+			return []any{&i.Identity.Account, &i.Identity.Issuer, &i.Identity.Subject}
+		}),
+		table(store.ItemLink, "links", "id, account_id, app_id, scopes, created_at, last_used_at, revoked_at", "id", func(i *store.Item) []any {
+			l := &i.Link
+			return []any{&l.ID, &l.Account, &l.App.ID, &l.Scopes, &l.CreatedAt, &l.LastUsedAt, &l.RevokedAt}
+		}),
+		table(store.ItemSignIn, "sign_ins", signInNames, "id", func(i *store.Item) []any { return signInColumns(&i.SignIn) }),
+		searchTable(),
+		table(store.ItemRun, "saved_search_runs", "id, search_id, upto, named_labels, ran_at, date_from, date_to, match_count, late_count, manual", "id", func(i *store.Item) []any {
+			r := &i.Run
+			return []any{&r.ID, &r.Search, orNull(&r.UpTo), &r.Named, &r.RanAt, &r.DateFrom, &r.DateTo, &r.MatchCount, &r.LateCount, &r.Manual}
+		}),
+		table(store.ItemMatch, "saved_search_matches", "search_id, run_id, ttb_id, late, met", "search_id, ttb_id", func(i *store.Item) []any {
+			m := &i.Match
+			return []any{&m.Search, &m.RunID, &m.TTBID, &m.Late, &m.Met}
+		}),
+		destinationTable(),
+		table(store.ItemDelivery, "deliveries", `id, message_id, account_id, destination_id, search_id, run_id, event, kind, state, error, attempts, created_at, `+
+			`first_attempt_at, next_attempt_at, settled_at`, "id", func(i *store.Item) []any {
+			d := &i.Delivery
+			return []any{&d.ID, &d.MessageID, &d.Account, &d.Destination, orNull(&d.Search), orNull(&d.Run), &d.Event, &d.Kind, &d.State, &d.Error, &d.AttemptCount, &d.CreatedAt,
+				&d.FirstAttemptAt, &d.NextAttemptAt, &d.SettledAt}
+		}),
+		attemptTable(),
+		table(store.ItemCreation, "saved_search_creations", "account_id, once_key, fingerprint, uuid, kept_until", "account_id, once_key", func(i *store.Item) []any {
+			c := &i.Creation
+			return []any{&c.Account, &c.Key, (*store.KeyHash)(&c.Fingerprint), &c.UUID, &c.Until}
+		}),
+		askedTable(),
+		monthTable(),
+		table(store.ItemDay, "usage_days", "account_id, day, channel, credential_kind, credential_id, meter, units, requests",
+			"account_id, day, channel, credential_kind, credential_id, meter", func(i *store.Item) []any {
+				d := &i.Day
+				return []any{&d.Account, &d.Day, &d.Channel, &d.Credential.Kind, &d.Credential.ID, &d.Meter, &d.Units, &d.Requests}
+			}),
+		table(store.ItemGrant, grants, "account_id, granted_at, requests", "account_id, granted_at", func(i *store.Item) []any {
+			return []any{&i.Grant.Account, &i.Grant.At, &i.Grant.Requests}
+		}),
+		table(store.ItemRefusal, "refusals", "account_id, minute, channel, credential_kind, credential_id, reason, count, last_at",
+			"account_id, minute, channel, credential_kind, credential_id, reason", func(i *store.Item) []any {
+				r := &i.Refusal
+				return []any{&r.Account, &r.Minute, &r.Channel, &r.Credential.Kind, &r.Credential.ID, &r.Reason, &r.Count, &r.LastAt}
+			}),
+		permitteeTable(),
+		table(store.ItemArrival, "cola_arrivals", "ttb_id, revision, approval_date", "ttb_id", func(i *store.Item) []any {
+			return []any{&i.Arrival.TTBID, &i.Arrival.At, &i.Arrival.ApprovalDate}
+		}),
+	}
+}
+
+// Sizes implements store.Moves.
+func (s *Store) Sizes(ctx context.Context) (map[store.ItemKind]int, error) {
+	counts := map[store.ItemKind]string{store.ItemReferences: countReferences, store.ItemCola: `SELECT count(*) FROM colas`}
+	for _, t := range Tables(s.opts.Grants) {
+		counts[t.Kind] = `SELECT count(*) FROM ` + t.Name
+	}
+	sizes := map[store.ItemKind]int{}
+	err := s.db.View(ctx, "count records", func(q Querier) (err error) {
+		for kind, count := range counts {
+			if sizes[kind], err = value[int](ctx, q, count); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return sizes, err
+}
+
+// countReferences counts the rows of all reference sets.
+var countReferences = `SELECT (SELECT count(*) FROM ` + strings.Join([]string{
+	records.AVAs.Table, records.ProductionReports.Table, records.ProcessingTimes.Table,
+	records.FormulaProcessingTimes.Table, records.RegistrationProcessingTimes.Table, records.CategoryAliases.Table,
+}, `) + (SELECT count(*) FROM `) + `)`
+
+// Dump calls yield with everything that a database holds, in the order of store.ItemKinds.
+func Dump(ctx context.Context, s *Store, q Querier, yield func(*store.Item) error) error {
+	of := map[store.ItemKind]func() error{
+		store.ItemReferences: func() error {
+			sets, err := readReferences(ctx, q)
+			if err != nil {
+				return err
+			}
+			return yield(&store.Item{Kind: store.ItemReferences, References: &sets})
+		},
+		store.ItemCola: func() error { return s.dumpLabels(ctx, q, yield) },
+	}
+	for _, t := range Tables(s.opts.Grants) {
+		of[t.Kind] = func() error { return t.dump(ctx, q, yield) }
+	}
+	for _, kind := range store.ItemKinds() {
+		if err := of[kind](); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// labelsDumped is how many labels are read at a time.
+const labelsDumped = 500
+
+// dumpLabels reads labels a chunk at a time, each with its images and barcodes.
+func (s *Store) dumpLabels(ctx context.Context, q Querier, yield func(*store.Item) error) error {
+	for last := cola.TTBID(0); ; {
+		ids, err := list(ctx, q, column[cola.TTBID], `SELECT ttb_id FROM colas WHERE ttb_id > $1 ORDER BY ttb_id LIMIT $2`, int64(last), labelsDumped)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		known, err := s.db.Labels(ctx, q, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := yield(&store.Item{Kind: store.ItemCola, Cola: known[id]}); err != nil {
+				return err
+			}
+		}
+		last = ids[len(ids)-1]
+	}
+}
+
+func accountTable() Table {
+	t := table(store.ItemAccount, "accounts", "id, email, tier, created_at, suspended_at, suspended_because, active_limit, email_folded", "id",
+		func(i *store.Item) []any { return append(accountColumns(&i.Account), new(string)) })
+	t.Row = func(i *store.Item) ([]any, error) {
+		a := &i.Account
+		folded := store.FoldEmail(a.Email)
+		return arguments([]any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, orNull(&a.SuspendedBecause), &a.ActiveLimit, &folded}), nil
+	}
+	return t
+}
+
+func searchTable() Table {
+	columns := append([]string{"id", "account_id", "mark_at", "mark_revision", "feed_hash"}, records.Names((&records.SavedSearch{}).Columns())...)
+	fields := func(s *store.StoredSearch, r *records.SavedSearch) []any {
+		return append([]any{&s.ID, &s.Account, &s.Mark.At, &s.Mark.Revision, &s.Feed}, targets(r.Columns())...)
+	}
+	return Table{
+		Kind: store.ItemSearch, Name: "saved_searches", Columns: columns, Order: "id",
+		Fields: func(i *store.Item) ([]any, func() error) {
+			row := &records.SavedSearch{}
+			return fields(&i.Search, row), func() error { return row.Store(&i.Search) }
+		},
+		Row: func(i *store.Item) ([]any, error) {
+			row, err := records.NewStoredSearch(&i.Search)
+			return fields(&i.Search, &row), err
+		},
+	}
+}
+
+func destinationTable() Table {
+	columns := []string{"id", "search_id", "link_hash", "uuid", "account_id", "kind", "address", "address_folded", "send_empty", "state", "reason", "verified_at",
+		"secret", "old_secret", "old_secret_until", "challenge", "challenge_tries", "created_at", "last_delivered_at", "failing_since"}
+	fields := func(d *store.StoredDestination, address, folded *cola.Opt[string]) []any {
+		return []any{&d.ID, orNull(&d.Search), &d.LinkHash, &d.UUID, &d.Account, &d.Kind, address, folded, &d.SendEmpty, &d.State, &d.Reason, &d.VerifiedAt,
+			orNull(&d.Secrets.Current), orNull(&d.Secrets.Old), &d.Secrets.OldUntil, orNull(&d.Challenge.Sealed), &d.Challenge.Tries, &d.CreatedAt, &d.LastDeliveredAt, &d.FailingSince}
+	}
+	return Table{
+		Kind: store.ItemDestination, Name: "destinations", Columns: columns, Order: "id",
+		Fields: func(i *store.Item) ([]any, func() error) {
+			d := &i.Destination
+			return into(fields(d, &d.Address, new(cola.Opt[string]))), func() error {
+				d.Own = !d.Address.OK
+				return nil
+			}
+		},
+		Row: func(i *store.Item) ([]any, error) {
+			d := &i.Destination
+			var address, folded cola.Opt[string] // none for the account's own
+			if !d.Own {
+				address, folded = d.Address, cola.Some(cola.FoldAddress(d.Kind, d.Address.V))
+			}
+			return arguments(fields(d, &address, &folded)), nil
+		},
+	}
+}
+
+func attemptTable() Table {
+	fields := func(a *store.StoredAttempt, took *int64) []any {
+		return []any{&a.Delivery, &a.N, &a.At, took, orNull(&a.Status), orNull(&a.Error)}
+	}
+	return Table{
+		Kind: store.ItemAttempt, Name: "delivery_attempts", Columns: strings.Split("delivery_id, n, at, took, status, error", ", "), Order: "delivery_id, n",
+		Fields: func(i *store.Item) ([]any, func() error) {
+			var took int64 // in microseconds
+			return into(fields(&i.Attempt, &took)), func() error {
+				i.Attempt.Took = time.Duration(took) * time.Microsecond
+				return nil
+			}
+		},
+		Row: func(i *store.Item) ([]any, error) {
+			took := i.Attempt.Took.Microseconds()
+			return arguments(fields(&i.Attempt, &took)), nil
+		},
+	}
+}
+
+func askedTable() Table {
+	return table(store.ItemAsked, "confirmations_asked", "account_id, address_folded, asked_at", "id", func(i *store.Item) []any {
+		return []any{&i.Asked.Account, &i.Asked.Address, &i.Asked.At}
+	})
+}
+
+func monthTable() Table {
+	fields := func(m *store.MonthUsage, period *string) []any {
+		return []any{&m.Account, period, &m.Used.DetailViews, &m.Used.ListRecords}
+	}
+	return Table{
+		Kind: store.ItemMonth, Name: "usage_months", Columns: strings.Split("account_id, period, detail_views, list_records", ", "), Order: "account_id, period",
+		Fields: func(i *store.Item) ([]any, func() error) {
+			var period string
+			return fields(&i.Month, &period), func() error {
+				first, err := cola.ParseDate(period + "-01")
+				i.Month.Period = cola.PeriodOf(first.Time())
+				return err
+			}
+		},
+		Row: func(i *store.Item) ([]any, error) {
+			period := i.Month.Period.String()
+			return fields(&i.Month, &period), nil
+		},
+	}
+}
+
+// permitteeTable writes permittees with revision 1: nobody has read them before.
+func permitteeTable() Table {
+	names := strings.Join(records.Names(records.PermitteeColumns(new(cola.Permittee))), ", ")
+	return table(store.ItemPermittee, "permittees", "permit_number, revision, from_labels, "+names, "permit_number", func(i *store.Item) []any {
+		p, first := &i.Permittee, int64(1)
+		return append([]any{&p.PermitNumber, &first, &p.FromLabels}, targets(records.PermitteeColumns(&p.Permittee))...)
+	})
+}
