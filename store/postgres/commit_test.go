@@ -26,7 +26,7 @@ func TestCancelledWaitsAreUnclear(t *testing.T) {
 	if _, _, err := Migrate(t.Context(), url, Options{Logger: quiet()}); err != nil { // which may take longer than a statement below
 		t.Fatal(err)
 	}
-	s := mustOpen(t, withParams(t, url, map[string]string{"statement_timeout": "50ms"}), Options{Logger: quiet()})
+	s := mustOpen(t, withParams(t, url, map[string]string{"statement_timeout": "500ms"}), Options{Logger: quiet()})
 	account, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func cancelWait(t *testing.T, url string, done <-chan error) {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		var cancelled int
 		query(t, url, `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
-			WHERE wait_event = 'SyncRep' AND query_start < clock_timestamp() - interval '300 milliseconds'`, &cancelled)
+			WHERE wait_event = 'SyncRep' AND query_start < clock_timestamp() - interval '1 second'`, &cancelled)
 		if cancelled > 0 {
 			return
 		}
