@@ -37,6 +37,7 @@ type message struct {
 	target    string              // what is called, got or read: the name of a tool or prompt, the URI of a resource, a level
 	arguments []strictjson.Member // of the call, in the order sent
 	malformed bool                // arguments are there and no object
+	revision  string              // of the protocol, if the message states it
 	modern    bool                // of a revision without a handshake
 }
 
@@ -155,8 +156,8 @@ func (m *message) readParams(given json.RawMessage) *rpcError {
 	}
 	p := &m.params
 	err := json.Unmarshal(given, p) // it goes on after a value of another type
-	revision, _ := strictjson.Text(p.Meta[protocol.MetaKeyProtocolVersion])
-	m.modern = protocol.IsModernProtocol(revision)
+	m.revision, _ = strictjson.Text(p.Meta[protocol.MetaKeyProtocolVersion])
+	m.modern = protocol.IsModernProtocol(m.revision)
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return wrongType(mistyped)
 	}
@@ -217,28 +218,6 @@ func (p *messageParams) checkCompletion() *rpcError {
 		return invalidParams("The argument has no name: there is nothing to complete.")
 	}
 	return nil
-}
-
-// The beginnings of the messages that mcp-go gets and of its answers to them. It would write some ids in another form than they
-// were sent in, so it gets one of ours.
-const (
-	passedID   = 1
-	answerHead = `{"jsonrpc":"2.0","id":`
-)
-
-var passedHead = fmt.Appendf(nil, "%s%d,", answerHead, passedID)
-
-// passed returns the message as mcp-go gets it.
-func (m *message) passed() []byte {
-	return mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", passedID}, {"method", m.method}, {"params", m.params}})
-}
-
-// withID returns an answer of mcp-go with the id of the message.
-func (m *message) withID(answer []byte) []byte {
-	if rest, ok := bytes.CutPrefix(answer, passedHead); ok {
-		return slices.Concat([]byte(answerHead), m.id, []byte(","), rest)
-	}
-	return answer
 }
 
 // values turns the arguments of a call into text, with what is wrong with them as JSON.
