@@ -225,7 +225,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// captured is an answer of a handler within this process.
+// captured is the response of a handler within this process.
 type captured struct {
 	header http.Header
 	status int
