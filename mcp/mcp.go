@@ -97,7 +97,7 @@ type edge struct {
 	tools    map[string]*tool
 	names    []string // of the tools, in their order
 	prompts  []string // their names
-	protocol *server.StreamableHTTPServer
+	protocol *server.MCPServer
 	limits   messageLimits
 	metrics  *metrics
 }

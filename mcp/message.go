@@ -28,15 +28,16 @@ const (
 	messageTooLong = "The message has more than %d bytes, the limit."
 )
 
-// message is one JSON-RPC message. A message that could be read in two ways, by a name given twice or in another letter case,
-// is refused, and mcp-go gets what was read here, so both act on the same message.
+// message is one JSON-RPC message. parse refuses one that could be read in two ways: a name given twice or in another letter
+// case. mcp-go gets the decoded parameters, so both act on the same message.
 type message struct {
 	id        json.RawMessage // nil: a notification
 	method    string
 	params    messageParams
 	target    string              // what is called, got or read: the name of a tool or prompt, the URI of a resource, a level
 	arguments []strictjson.Member // of the call, in the order sent
-	malformed bool                // arguments are there and no object
+	malformed bool                // the arguments are not an object
+	revision  string              // of the protocol, if the message states it
 	modern    bool                // of a revision without a handshake
 }
 
@@ -76,7 +77,7 @@ const (
 	resourceReference = "ref/resource"
 )
 
-// spellings are the names that mean something, in the only spelling that does.
+// spellings are the known names. In another letter case they are refused.
 var spellings = map[string][]string{
 	"message":  {"jsonrpc", "id", "method", "params", "result", "error"},
 	"params":   {"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion", "capabilities", "clientInfo", "task", "requestState", "inputResponses", "_meta"},
@@ -155,8 +156,8 @@ func (m *message) readParams(given json.RawMessage) *rpcError {
 	}
 	p := &m.params
 	err := json.Unmarshal(given, p) // it goes on after a value of another type
-	revision, _ := strictjson.Text(p.Meta[protocol.MetaKeyProtocolVersion])
-	m.modern = protocol.IsModernProtocol(revision)
+	m.revision, _ = strictjson.Text(p.Meta[protocol.MetaKeyProtocolVersion])
+	m.modern = protocol.IsModernProtocol(m.revision)
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return wrongType(mistyped)
 	}
@@ -190,8 +191,8 @@ func wrongType(err *json.UnmarshalTypeError) *rpcError {
 	return invalidParams("The %s in %s must be %s.", name, in, wanted)
 }
 
-// misdirected tells what a message with parameters of the right types asks for in vain: a further page of a list that has one,
-// or the completion of nothing.
+// misdirected reports a request that cannot be met although its parameters have the right types: a further page of a list that
+// has one, or a completion without a reference or argument.
 func (m *message) misdirected() *rpcError {
 	switch m.method {
 	case string(protocol.MethodToolsList), string(protocol.MethodResourcesList), string(protocol.MethodResourcesTemplatesList), string(protocol.MethodPromptsList):
@@ -219,29 +220,7 @@ func (p *messageParams) checkCompletion() *rpcError {
 	return nil
 }
 
-// The beginnings of the messages that mcp-go gets and of its answers to them. It would write some ids in another form than they
-// were sent in, so it gets one of ours.
-const (
-	passedID   = 1
-	answerHead = `{"jsonrpc":"2.0","id":`
-)
-
-var passedHead = fmt.Appendf(nil, "%s%d,", answerHead, passedID)
-
-// passed returns the message as mcp-go gets it.
-func (m *message) passed() []byte {
-	return mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", passedID}, {"method", m.method}, {"params", m.params}})
-}
-
-// withID returns an answer of mcp-go with the id of the message.
-func (m *message) withID(answer []byte) []byte {
-	if rest, ok := bytes.CutPrefix(answer, passedHead); ok {
-		return slices.Concat([]byte(answerHead), m.id, []byte(","), rest)
-	}
-	return answer
-}
-
-// values turns the arguments of a call into text, with what is wrong with them as JSON.
+// values turns the arguments of a call into text, and reports problems with their JSON.
 func (m *message) values(f flattener) (values []params.Value, problems cola.Problems) {
 	if m.malformed {
 		problems.Add("arguments", "They are no object; send them by name, such as {\"q\": \"oak\"}.")
@@ -250,12 +229,12 @@ func (m *message) values(f flattener) (values []params.Value, problems cola.Prob
 	return f.Values(m.arguments)
 }
 
-// flattener makes text of JSON; a params.Reader does.
+// flattener turns JSON into text; params.Reader implements it.
 type flattener interface {
 	Values(members []strictjson.Member) ([]params.Value, cola.Problems)
 }
 
-// isID reports whether a value is an id, or absent. null is not the absence of an id.
+// isID reports whether a value is an id or absent. null is neither.
 func isID(id json.RawMessage) bool {
 	if id == nil || id[0] == '"' {
 		return true
@@ -267,8 +246,8 @@ func isID(id json.RawMessage) bool {
 	return err == nil && f == math.Trunc(f) && math.Abs(f) < maxID
 }
 
-// unambiguous returns the members of an object, unless two have one name, or one has a name that means something in another
-// spelling.
+// unambiguous returns the members of an object. It fails if two have the same name, or one has a known name in another letter
+// case.
 func unambiguous(what string, object json.RawMessage) ([]strictjson.Member, *rpcError) {
 	all, ambiguity := strictjson.Unambiguous(object, spellings[what])
 	switch {

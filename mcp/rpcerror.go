@@ -60,7 +60,8 @@ func (e *rpcError) status(modern bool) int {
 		return e.httpStatus
 	}
 	switch e.Code {
-	case protocol.PARSE_ERROR, protocol.INVALID_REQUEST:
+	case protocol.PARSE_ERROR, protocol.INVALID_REQUEST, protocol.HEADER_MISMATCH, protocol.UNSUPPORTED_PROTOCOL_VERSION,
+		protocol.MISSING_REQUIRED_CLIENT_CAPABILITY:
 		return http.StatusBadRequest
 	case protocol.INVALID_PARAMS:
 		if modern {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	protocol "github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/web"
@@ -146,23 +145,20 @@ func (e *edge) answer(w http.ResponseWriter, r *http.Request, x *exchange) {
 	if e.answerAlone(w, r, x) {
 		return
 	}
-	got := &captured{header: http.Header{}}
-	sent := r.Header.Clone()
-	sent.Del(protocol.HeaderSessionID) // there are no sessions, whatever a client has kept
-	e.protocol.Handle(got, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: sent, Body: x.passed(), Context: r.Context()})
+	result, wrong := e.ask(r.Context(), x, r.Header)
 	if !x.handled {
-		e.reword(r.Context(), x, got)
+		e.reword(r.Context(), x, wrong)
 	}
+	web.SetQuota(w.Header(), x.state)
 	switch {
 	case x.failure != nil:
 		e.tell(w, r, x, x.failure)
-	case got.status == 0: // the caller went away meanwhile
+	case r.Context().Err() != nil:
 		w.WriteHeader(web.StatusClientGone)
+	case wrong != nil:
+		web.WriteJSON(w, wrong.status(x.modern), wrong.answer(x.id))
 	default:
-		web.SetQuota(w.Header(), x.state)
-		w.Header().Set("Content-Type", got.header.Get("Content-Type"))
-		w.WriteHeader(got.status)
-		w.Write(x.withID(got.body)) // an error means that the caller is gone
+		web.WriteJSON(w, http.StatusOK, mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", x.id}, {"result", result}}))
 	}
 }
 

@@ -179,6 +179,8 @@ func TestModernErrors(t *testing.T) {
 		{"a header of another method", "tools/call", `{"name":"get_usage"}`, modernHeaders("ping", "get_usage"), 400, protocol.HEADER_MISMATCH, 1},
 		{"no headers", "tools/call", `{"name":"get_usage"}`, nil, 400, protocol.HEADER_MISMATCH, 1},
 		{"a revision to come", "tools/call", `{"name":"get_usage"}`, []string{"Mcp-Protocol-Version: 2027-01-01"}, 400, protocol.HEADER_MISMATCH, 1},
+		{"a stream to resume", "tools/call", `{"name":"get_usage"}`, append(modernHeaders("tools/call", "get_usage"), "Last-Event-ID: 1"), 400, protocol.HEADER_MISMATCH, 1},
+		{"no header of the revision", "tools/call", `{"name":"get_usage"}`, modernHeaders("tools/call", "get_usage")[1:], 400, protocol.HEADER_MISMATCH, 1},
 		{"ping, which is gone", "ping", `{}`, modernHeaders("ping", ""), 404, -32601, 0},
 	}
 	for _, tt := range tests {
@@ -190,6 +192,18 @@ func TestModernErrors(t *testing.T) {
 			}
 			checkHeaders(t, got)
 		})
+	}
+}
+
+// TestRevisionToCome: a revision that is not served is refused with those that are.
+func TestRevisionToCome(t *testing.T) {
+	f := newFake()
+	params := strings.Replace(modern(`{"name":"get_usage"}`), "2026-07-28", "2030-01-01", 1)
+	headers := append(modernHeaders("tools/call", "get_usage")[1:], "Mcp-Protocol-Version: 2030-01-01")
+	got := rpc(t, mustServe(t, f, io.Discard), "tools/call", params, headers...)
+	if got.StatusCode != 400 || got.json.Error == nil || got.json.Error.Code != protocol.UNSUPPORTED_PROTOCOL_VERSION || f.used != (cola.Used{}) ||
+		!strings.Contains(got.body, `"supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26"]`) {
+		t.Errorf("%d %s", got.StatusCode, got.body)
 	}
 }
 

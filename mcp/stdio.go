@@ -224,3 +224,25 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(bytes.NewReader(got.body)),
 	}, nil
 }
+
+// captured is the response of a handler within this process.
+type captured struct {
+	header http.Header
+	status int
+	body   []byte
+}
+
+// Header implements http.ResponseWriter.
+func (c *captured) Header() http.Header { return c.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (c *captured) WriteHeader(status int) { c.status = status }
+
+// Write implements http.ResponseWriter.
+func (c *captured) Write(b []byte) (int, error) {
+	if c.status == 0 {
+		c.status = http.StatusOK
+	}
+	c.body = append(c.body, b...)
+	return len(b), nil
+}

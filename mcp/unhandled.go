@@ -12,12 +12,13 @@ import (
 
 // reword sees to a message that no handler has seen, because it is none that needs one, or because mcp-go has refused it. What it
 // asks for in a wrong way is told in our words, and counts in the burst if its method does.
-func (e *edge) reword(ctx context.Context, x *exchange, got *captured) {
+func (e *edge) reword(ctx context.Context, x *exchange, wrong *rpcError) {
 	var refusal *cola.Error
-	switch got.errorCode() {
-	case protocol.INVALID_PARAMS, protocol.RESOURCE_NOT_FOUND:
+	switch {
+	case wrong == nil:
+	case wrong.Code == protocol.INVALID_PARAMS, wrong.Code == protocol.RESOURCE_NOT_FOUND:
 		refusal = e.unknown(x)
-	case protocol.INVALID_REQUEST:
+	case wrong.Code == protocol.INVALID_REQUEST:
 		refusal = cola.Errorf(cola.CodeValidation, "The params of %s are not of the form that the protocol has for them.", cola.Quoted(x.method))
 	}
 	if x.counts() {

@@ -15,7 +15,7 @@ var tableFiles embed.FS
 
 // tables are the words and numbers that demonstration data is made of. They are shared and read-only.
 type tables struct {
-	Lists         map[string][]string // by name; where a list of words is due, "@name" stands for one
+	Lists         map[string][]string // by name; elsewhere, "@name" stands for one
 	Styles        perKind[[]style]
 	Containers    perKind[[]container]
 	Tongues       map[string]*tongue
@@ -29,10 +29,10 @@ type tables struct {
 	Registrations []registration
 
 	// AVAs are some fifty American Viticultural Areas as they really are: names, places, dates and sections of 27 CFR part 9.
-	// Parents and children are told where both are in the file. Three are boundaries that a later rule replaced.
+	// Parents and children are given where both are in the file. Three are boundaries that a later rule replaced.
 	AVAs []cola.AVADetail
-	// Aliases lead from category paths as they were called before to paths as they are now. Some lead to a path whose prefix
-	// has moved too, so a reader must follow them on.
+	// Aliases map former category paths to current ones. The prefix of some current paths has moved too, so a reader must follow
+	// aliases repeatedly.
 	Aliases []cola.CategoryAlias
 }
 
