@@ -105,7 +105,7 @@ func target(field any) any {
 	case *[]int:
 		return (*list[int])(f)
 	case *[]time.Time:
-		return (*times)(f)
+		return (*list[time.Time])(f)
 	}
 	return column{field}
 }
@@ -297,21 +297,15 @@ func (l *list[T]) SetDimensions(dimensions []pgtype.ArrayDimension) error {
 }
 
 // ScanIndex implements pgtype.ArraySetter.
-func (l *list[T]) ScanIndex(i int) any { return &(*l)[i] }
+func (l *list[T]) ScanIndex(i int) any { return element(&(*l)[i]) }
 
 // ScanIndexType implements pgtype.ArraySetter.
-func (l *list[T]) ScanIndexType() any { return new(T) }
+func (l *list[T]) ScanIndexType() any { return element(new(T)) }
 
-// times is a list of times, in UTC.
-type times []time.Time
-
-// SetDimensions implements pgtype.ArraySetter.
-func (l *times) SetDimensions(dimensions []pgtype.ArrayDimension) error {
-	return (*list[time.Time])(l).SetDimensions(dimensions)
+// element returns what pgx scans an element of a list into. Times are columns, which makes them UTC.
+func element(field any) any {
+	if t, ok := field.(*time.Time); ok {
+		return column{t}
+	}
+	return field
 }
-
-// ScanIndex implements pgtype.ArraySetter.
-func (l *times) ScanIndex(i int) any { return column{&(*l)[i]} }
-
-// ScanIndexType implements pgtype.ArraySetter.
-func (l *times) ScanIndexType() any { return column{new(time.Time)} }
