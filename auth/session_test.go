@@ -53,6 +53,33 @@ func TestSlowPagesUndoNothing(t *testing.T) {
 	})
 }
 
+// TestInAndOutAtOnce checks that a browser that is signed in and out by one request leaves no session.
+func TestInAndOutAtOnce(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		d := newDesk(t, nil)
+		b := d.browser()
+		if before {
+			b.signIn(t, "ann")
+		}
+		token := d.store.link(store.Account{ID: 77, Email: "eve@example.com"})
+		if err := b.do(func(ctx context.Context) error {
+			err := b.UseLink(ctx, token, "Firefox")
+			_, out := b.SignOut(ctx)
+			return errors.Join(err, out)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if len(d.store.sessions) != 0 || b.cookie() != "" || b.caller().Account != 0 {
+			t.Errorf("signed in before is %v: sessions %v and the cookie %q are left", before, d.store.sessions, b.cookie())
+		}
+		for id, in := range d.store.signIns {
+			if in.EndedAt.IsZero() {
+				t.Errorf("signed in before is %v: the sign-in %d holds", before, id)
+			}
+		}
+	}
+}
+
 // TestNotices: they survive until they are read, are few and short, and are nobody else's.
 func TestNotices(t *testing.T) {
 	d := newDesk(t, nil)

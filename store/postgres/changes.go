@@ -125,15 +125,23 @@ var (
 	changedColas = indexRows + ` WHERE c.revision > $1 ORDER BY c.ttb_id`
 )
 
-// colaReader reads index records off rows of labels joined with their barcodes. It makes no garbage but the texts, and of
-// those only what is new.
+// colaReader reads index records from rows of labels joined with their barcodes. It allocates only texts
+// that it has not seen.
 type colaReader struct {
-	yield    func(*cola.IndexRecord) error
-	record   cola.IndexRecord // the current label
-	mainType string
-	parts    []barcodePart // of the current label
-	columns  []records.Column
-	seen     []map[string]string // texts by column, while they are few enough to be worth looking up
+	yield   func(*cola.IndexRecord) error
+	record  cola.IndexRecord // the current label
+	parts   []barcodePart    // of the current label
+	kind    string           // of its main barcode
+	next    indexRow
+	targets []any               // in next
+	seen    []map[string]string // texts by column, while they are few enough to be worth looking up
+}
+
+// indexRow is a row: a label with one of its barcodes.
+type indexRow struct {
+	record  cola.IndexRecord
+	kind    string // of the main barcode
+	barcode barcodePart
 }
 
 type barcodePart struct {
@@ -147,52 +155,52 @@ const mostSeen = 4096
 
 func newColaReader(yield func(*cola.IndexRecord) error) *colaReader {
 	r := &colaReader{yield: yield}
-	r.columns = records.IndexColumns(&r.record, &r.mainType)
-	r.seen = make([]map[string]string, len(r.columns)+3)
-	for i := range r.seen {
-		r.seen[i] = map[string]string{}
+	row := targets(records.IndexColumns(&r.next.record, &r.next.kind))
+	row = append(row, &r.next.barcode.position, &r.next.barcode.value, &r.next.barcode.kind)
+	for i, field := range row {
+		r.targets = append(r.targets, &sharedColumn{column{field}, r, i})
+		r.seen = append(r.seen, map[string]string{})
 	}
 	return r
 }
 
+// sharedColumn is a column whose texts are shared between rows.
+type sharedColumn struct {
+	column
+	reader *colaReader
+	at     int
+}
+
+// ScanBytes implements pgtype.BytesScanner.
+func (c *sharedColumn) ScanBytes(v []byte) error {
+	switch f := c.field.(type) {
+	case *string:
+		*f = c.reader.text(c.at, v)
+	case *cola.Text:
+		*f = cola.Text(c.reader.text(c.at, v))
+	case *cola.ProductType:
+		*f = cola.ProductType(c.reader.text(c.at, v))
+	default:
+		return c.mismatch(v != nil)
+	}
+	return nil
+}
+
 // row takes one row: of another label, or with another barcode of the same.
 func (r *colaReader) row(rows pgx.Rows) error {
-	raw := rows.RawValues()
-	id, err := integer(raw[0])
-	if err != nil {
+	if err := rows.Scan(r.targets...); err != nil {
 		return err
 	}
-	if cola.TTBID(id) != r.record.Summary.TTBID {
+	if r.next.record.Summary.TTBID != r.record.Summary.TTBID {
 		if err := r.flush(); err != nil {
 			return err
 		}
-		if err := r.label(raw); err != nil {
-			return err
-		}
+		barcodes := r.record.Barcodes
+		r.record, r.kind = r.next.record, r.next.kind
+		r.record.Barcodes = barcodes // their memory is used again
 	}
-	n := len(r.columns)
-	if raw[n] == nil {
-		return nil // it has none
-	}
-	position, err := integer(raw[n])
-	r.parts = append(r.parts, barcodePart{int(position), r.text(n+1, raw[n+1]), r.text(n+2, raw[n+2])})
-	return err
-}
-
-func (r *colaReader) label(raw [][]byte) error {
-	for i, c := range r.columns {
-		switch f := c.Field.(type) {
-		case *string:
-			*f = r.text(i, raw[i])
-		case *cola.Text:
-			*f = cola.Text(r.text(i, raw[i]))
-		case *cola.ProductType:
-			*f = cola.ProductType(r.text(i, raw[i]))
-		default:
-			if err := decode(f, raw[i]); err != nil {
-				return fmt.Errorf("column %s: %w", c.Name, err)
-			}
-		}
+	if r.next.barcode.value != "" {
+		r.parts = append(r.parts, r.next.barcode)
 	}
 	return nil
 }
@@ -220,7 +228,7 @@ func (r *colaReader) flush() error {
 	}
 	r.record.Summary.HasBarcode = r.record.MainBarcode != ""
 	r.record.Barcodes = r.record.Barcodes[:0]
-	r.record.AddBarcode(r.record.MainBarcode, r.mainType)
+	r.record.AddBarcode(r.record.MainBarcode, r.kind)
 	slices.SortFunc(r.parts, func(a, b barcodePart) int { return cmp.Compare(a.position, b.position) })
 	for _, p := range r.parts {
 		r.record.AddBarcode(p.value, p.kind)

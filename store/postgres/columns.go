@@ -1,10 +1,9 @@
 package postgres
 
 import (
-	"encoding/binary"
+	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,7 +23,7 @@ func values(columns []records.Column) []any {
 	return list
 }
 
-// targets returns what to scan a row into.
+// targets returns the fields of columns.
 func targets(columns []records.Column) fields {
 	list := make(fields, len(columns))
 	for i, c := range columns {
@@ -110,281 +109,231 @@ func orNull[T any](v T, known bool) any {
 	return v
 }
 
-// fields are pointers to where the columns of one row are scanned to. NULL makes a field its zero value.
+// fields are pointers to the fields that the columns of a row are scanned into. NULL becomes the zero
+// value.
 type fields []any
 
-// ScanRow implements pgx.RowScanner: a row is read by the fields' types at once, from the binary form, with nothing
-// allocated but the texts.
+// ScanRow implements pgx.RowScanner.
 func (f fields) ScanRow(rows pgx.Rows) error {
-	raw, described := rows.RawValues(), rows.FieldDescriptions()
-	if len(raw) != len(f) {
-		return fmt.Errorf("%d columns for %d fields", len(raw), len(f))
-	}
+	into := make([]any, len(f))
 	for i := range f {
-		if described[i].Format != pgx.BinaryFormatCode && !isText(described[i].DataTypeOID) {
-			return fmt.Errorf("column %s does not come in binary", described[i].Name)
-		}
-		if err := decode(f[i], raw[i]); err != nil {
-			return fmt.Errorf("column %s: %w", described[i].Name, err)
-		}
+		into[i] = target(f[i])
 	}
-	return nil
+	return rows.Scan(into...)
 }
 
-// isText reports whether a type has the same form in binary and in text.
-func isText(oid uint32) bool { return oid == pgtype.TextOID || oid == pgtype.VarcharOID }
-
-// decode sets a field to a column's value; raw is nil for NULL.
-func decode(field any, raw []byte) error {
-	if raw == nil {
-		return clearField(field)
-	}
+// target returns what pgx scans a column into for a field.
+func target(field any) any {
 	switch f := field.(type) {
-	case *string:
-		*f = string(raw)
-	case *cola.Text:
-		*f = cola.Text(raw)
-	case *cola.ProductType:
-		*f = cola.ProductType(raw)
-	case *cola.Tier:
-		*f = cola.Tier(raw)
-	case *cola.Channel:
-		*f = cola.Channel(raw)
-	case *cola.CredentialKind:
-		*f = cola.CredentialKind(raw)
-	case *cola.Meter:
-		*f = cola.Meter(raw)
-	case *cola.Opt[string]:
-		*f = cola.Some(string(raw))
-	case *cola.Opt[float64]:
-		if len(raw) != 8 {
-			return mismatch(field, raw)
-		}
-		*f = cola.Some(math.Float64frombits(binary.BigEndian.Uint64(raw)))
-	case *bool, *cola.Opt[bool]:
-		return decodeBool(field, raw)
-	case *cola.Date, *time.Time, *cola.Timestamp, *cola.Opt[cola.Timestamp], *[]time.Time:
-		return decodeTime(field, raw)
-	case *[]byte:
-		*f = append([]byte{}, raw...) // the driver reads the next row to the same place
 	case *[]string:
-		return decodeArray(raw, f, func(element []byte) (string, error) { return string(element), nil })
+		return (*list[string])(f)
 	case *[]cola.Scope:
-		return decodeArray(raw, f, func(element []byte) (cola.Scope, error) { return cola.Scope(element), nil })
+		return (*list[cola.Scope])(f)
+	case *[]int:
+		return (*list[int])(f)
+	case *[]time.Time:
+		return (*list[time.Time])(f)
+	}
+	return column{field}
+}
+
+// column receives the value of one column for a field.
+type column struct{ field any }
+
+// errNull means that a field has no value for NULL.
+var errNull = errors.New("the column is NULL")
+
+// mismatch is the error for a value that a field can't hold.
+func (c column) mismatch(valid bool) error {
+	if !valid {
+		return fmt.Errorf("%T: %w", c.field, errNull)
+	}
+	return fmt.Errorf("%T can't hold a column of this type", c.field)
+}
+
+// ScanBytes implements pgtype.BytesScanner, for text and bytea. v is nil for NULL, and reused after the
+// call.
+func (c column) ScanBytes(v []byte) error {
+	switch f := c.field.(type) {
+	case *string:
+		*f = string(v)
+		return nil
+	case *cola.Text:
+		*f = cola.Text(v)
+		return nil
+	case *cola.Tier:
+		*f = cola.Tier(v)
+		return nil
+	case *cola.Opt[string]:
+		*f = cola.Opt[string]{V: string(v), OK: v != nil}
+		return nil
+	case *[]byte:
+		*f = bytes.Clone(v)
+		return nil
+	case **store.FeedHash:
+		if *f = nil; v == nil {
+			return nil
+		}
+		*f = new(store.FeedHash)
+		return copyHash((*f)[:], v)
+	}
+	if v == nil {
+		return c.mismatch(false)
+	}
+	switch f := c.field.(type) {
+	case *cola.ProductType:
+		*f = cola.ProductType(v)
+	case *cola.Channel:
+		*f = cola.Channel(v)
+	case *cola.CredentialKind:
+		*f = cola.CredentialKind(v)
+	case *cola.Meter:
+		*f = cola.Meter(v)
+	case *store.KeyHash:
+		return copyHash(f[:], v)
 	default:
-		return decodeInteger(field, raw)
+		return c.mismatch(true)
 	}
 	return nil
 }
 
-func clearField(field any) error {
-	switch f := field.(type) {
+func copyHash(into, v []byte) error {
+	if copy(into, v) != len(v) || len(v) != len(into) {
+		return fmt.Errorf("a hash has %d bytes, not %d", len(into), len(v))
+	}
+	return nil
+}
+
+// ScanInt64 implements pgtype.Int64Scanner.
+func (c column) ScanInt64(v pgtype.Int8) error {
+	switch f := c.field.(type) {
 	case *int:
-		*f = 0
-	case *string:
-		*f = ""
-	case *cola.Text:
-		*f = ""
-	case *cola.Tier:
-		*f = ""
-	case *cola.Date:
-		*f = 0
+		*f = int(v.Int64)
+		return nil
 	case *cola.TTBID:
-		*f = 0
+		*f = cola.TTBID(v.Int64)
+		return nil
 	case *cola.AccountID:
-		*f = 0
-	case *cola.Revision:
-		*f = 0
+		*f = cola.AccountID(v.Int64)
+		return nil
 	case *int64:
-		*f = 0
+		*f = v.Int64
+		return nil
+	case *cola.Revision:
+		*f = cola.Revision(v.Int64)
+		return nil
 	case *cola.Opt[int]:
-		*f = cola.Opt[int]{}
-	case *cola.Opt[float64]:
-		*f = cola.Opt[float64]{}
-	case *cola.Opt[bool]:
-		*f = cola.Opt[bool]{}
-	case *cola.Opt[string]:
-		*f = cola.Opt[string]{}
+		*f = cola.Opt[int]{V: int(v.Int64), OK: v.Valid}
+		return nil
 	case *cola.Opt[int64]:
-		*f = cola.Opt[int64]{}
+		*f = cola.Opt[int64]{V: v.Int64, OK: v.Valid}
+		return nil
+	}
+	if !v.Valid {
+		return c.mismatch(false)
+	}
+	f, ok := c.field.(*cola.FilterSet)
+	if !ok {
+		return c.mismatch(true)
+	}
+	*f = cola.FilterSet(v.Int64)
+	return nil
+}
+
+// ScanFloat64 implements pgtype.Float64Scanner.
+func (c column) ScanFloat64(v pgtype.Float8) error {
+	f, ok := c.field.(*cola.Opt[float64])
+	if !ok {
+		return c.mismatch(v.Valid)
+	}
+	*f = cola.Opt[float64]{V: v.Float64, OK: v.Valid}
+	return nil
+}
+
+// ScanBool implements pgtype.BoolScanner.
+func (c column) ScanBool(v pgtype.Bool) error {
+	switch f := c.field.(type) {
+	case *cola.Opt[bool]:
+		*f = cola.Opt[bool]{V: v.Bool, OK: v.Valid}
+		return nil
+	case *bool:
+		if *f = v.Bool; v.Valid {
+			return nil
+		}
+	}
+	return c.mismatch(v.Valid)
+}
+
+// ScanDate implements pgtype.DateScanner.
+func (c column) ScanDate(v pgtype.Date) error {
+	f, ok := c.field.(*cola.Date)
+	switch {
+	case !ok:
+		return c.mismatch(v.Valid)
+	case v.InfinityModifier != pgtype.Finite:
+		return errInfinite
+	case !v.Valid:
+		*f = 0
+	default:
+		*f = cola.DateOf(v.Time)
+	}
+	return nil
+}
+
+// errInfinite is the error for infinity as a date or time, which this package never writes.
+var errInfinite = errors.New("the time is infinite")
+
+// ScanTimestamptz implements pgtype.TimestamptzScanner.
+func (c column) ScanTimestamptz(v pgtype.Timestamptz) error {
+	if v.InfinityModifier != pgtype.Finite {
+		return errInfinite
+	}
+	at := v.Time.UTC()
+	switch f := c.field.(type) {
+	case *time.Time:
+		*f = at // zero for NULL
+		return nil
 	case *cola.Opt[cola.Timestamp]:
 		*f = cola.Opt[cola.Timestamp]{}
-	case *[]string:
-		*f = []string{}
-	case *[]cola.Scope:
-		*f = []cola.Scope{}
-	case *time.Time:
-		*f = time.Time{}
-	case *[]time.Time:
-		*f = nil
-	case *[]int:
-		*f = nil
-	case **store.FeedHash:
-		*f = nil
-	case *[]byte:
-		*f = nil
-	default:
-		return fmt.Errorf("%T cannot hold NULL", field)
-	}
-	return nil
-}
-
-func decodeBool(field any, raw []byte) error {
-	if len(raw) != 1 {
-		return mismatch(field, raw)
-	}
-	switch f := field.(type) {
-	case *bool:
-		*f = raw[0] != 0
-	case *cola.Opt[bool]:
-		*f = cola.Some(raw[0] != 0)
-	}
-	return nil
-}
-
-func decodeInteger(field any, raw []byte) error {
-	switch f := field.(type) {
-	case *[]int:
-		return decodeArray(raw, f, func(element []byte) (int, error) {
-			v, err := integer(element)
-			return int(v), err
-		})
-	case *store.KeyHash:
-		return decodeHash(raw, f[:])
-	case **store.FeedHash:
-		*f = new(store.FeedHash)
-		return decodeHash(raw, (*f)[:])
-	}
-	v, err := integer(raw)
-	if err != nil {
-		return err
-	}
-	switch f := field.(type) {
-	case *int:
-		*f = int(v)
-	case *int64:
-		*f = v
-	case *cola.TTBID:
-		*f = cola.TTBID(v)
-	case *cola.AccountID:
-		*f = cola.AccountID(v)
-	case *cola.Revision:
-		*f = cola.Revision(v)
-	case *cola.FilterSet:
-		*f = cola.FilterSet(v)
-	case *cola.Opt[int]:
-		*f = cola.Some(int(v))
-	case *cola.Opt[int64]:
-		*f = cola.Some(v)
-	default:
-		return mismatch(field, raw)
-	}
-	return nil
-}
-
-func decodeHash(raw, into []byte) error {
-	if len(raw) != len(into) {
-		return fmt.Errorf("%d bytes are no hash", len(raw))
-	}
-	copy(into, raw)
-	return nil
-}
-
-func integer(raw []byte) (int64, error) {
-	switch len(raw) {
-	case 4:
-		return int64(int32(binary.BigEndian.Uint32(raw))), nil
-	case 8:
-		return int64(binary.BigEndian.Uint64(raw)), nil
-	}
-	return 0, fmt.Errorf("%d bytes are no integer", len(raw))
-}
-
-const (
-	firstDay     cola.Date = 730120             // 2000-01-01, from which PostgreSQL counts days
-	firstInstant int64     = 946684800 * 1e6    // and microseconds
-	endOfTime              = "is without bound" // infinity, which nothing here writes
-)
-
-func decodeTime(field any, raw []byte) error {
-	switch f := field.(type) {
-	case *cola.Date:
-		v, err := integer(raw)
-		switch {
-		case err != nil || len(raw) != 4:
-			return mismatch(field, raw)
-		case v == math.MaxInt32 || v == math.MinInt32:
-			return fmt.Errorf("the date %s", endOfTime)
+		if v.Valid {
+			*f = cola.Some(cola.TimestampOf(at))
 		}
-		*f = firstDay + cola.Date(v)
 		return nil
-	case *time.Time:
-		var err error
-		*f, err = instant(raw)
-		return err
 	case *cola.Timestamp:
-		at, err := instant(raw)
-		*f = cola.TimestampOf(at)
-		return err
-	case *cola.Opt[cola.Timestamp]:
-		at, err := instant(raw)
-		*f = cola.Some(cola.TimestampOf(at))
-		return err
-	case *[]time.Time:
-		return decodeArray(raw, f, instant)
+		if *f = cola.TimestampOf(at); v.Valid {
+			return nil
+		}
 	}
-	return mismatch(field, raw)
+	return c.mismatch(v.Valid)
 }
 
-func instant(raw []byte) (time.Time, error) {
-	v, err := integer(raw)
-	switch {
-	case err != nil || len(raw) != 8:
-		return time.Time{}, mismatch(time.Time{}, raw)
-	case v == math.MaxInt64 || v == math.MinInt64:
-		return time.Time{}, fmt.Errorf("the instant %s", endOfTime)
-	}
-	return time.UnixMicro(v + firstInstant).UTC(), nil
-}
+// list receives an array of one dimension without NULL; NULL becomes an empty list.
+type list[T any] []T
 
-var errArray = errors.New("not an array of one dimension without NULL")
-
-// decodeArray reads an array of one dimension, or an empty one, into a new list: the old one may have been handed out.
-func decodeArray[T any](raw []byte, into *[]T, element func([]byte) (T, error)) error {
-	const header = 12 // number of dimensions, whether there are NULLs, type of the elements
-	if len(raw) < header {
-		return errArray
+// SetDimensions implements pgtype.ArraySetter. It makes a new list: the old one may be in use.
+func (l *list[T]) SetDimensions(dimensions []pgtype.ArrayDimension) error {
+	n := 0
+	switch len(dimensions) {
+	case 0:
+	case 1:
+		n = int(dimensions[0].Length)
+	default:
+		return errors.New("the array has several dimensions")
 	}
-	dimensions := binary.BigEndian.Uint32(raw)
-	raw = raw[header:]
-	if dimensions == 0 {
-		*into = []T{}
-		return nil
-	}
-	if dimensions > 1 || len(raw) < 8 { // length, first index
-		return errArray
-	}
-	length := binary.BigEndian.Uint32(raw)
-	list := make([]T, 0, min(length, uint32(len(raw)/4)))
-	raw = raw[8:]
-	for range length {
-		if len(raw) < 4 {
-			return errArray
-		}
-		size := binary.BigEndian.Uint32(raw) // of NULL it is larger than any
-		if raw = raw[4:]; uint64(size) > uint64(len(raw)) {
-			return errArray
-		}
-		v, err := element(raw[:size])
-		if err != nil {
-			return err
-		}
-		list, raw = append(list, v), raw[size:]
-	}
-	*into = list
+	*l = make([]T, n)
 	return nil
 }
 
-func mismatch(field any, raw []byte) error {
-	return fmt.Errorf("a column of %T cannot hold %d bytes", field, len(raw))
+// ScanIndex implements pgtype.ArraySetter.
+func (l *list[T]) ScanIndex(i int) any { return element(&(*l)[i]) }
+
+// ScanIndexType implements pgtype.ArraySetter.
+func (l *list[T]) ScanIndexType() any { return element(new(T)) }
+
+// element returns what pgx scans an element of a list into. Times are columns, which makes them UTC.
+func element(field any) any {
+	if t, ok := field.(*time.Time); ok {
+		return column{t}
+	}
+	return field
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 // inBinary returns a value as the server sends it.
@@ -18,6 +19,11 @@ func inBinary(t interface{ Fatal(...any) }, oid uint32, value any) []byte {
 		t.Fatal(err)
 	}
 	return raw
+}
+
+// scan scans a value that the server sent for a type into a field.
+func scan(field any, oid uint32, raw []byte) error {
+	return pgtype.NewMap().Scan(oid, pgtype.BinaryFormatCode, raw, target(field))
 }
 
 // TestColumnsRoundTrip: what a field holds survives being a column.
@@ -46,7 +52,7 @@ func TestColumnsRoundTrip(t *testing.T) {
 			{&got.times, pgtype.TimestamptzArrayOID, []time.Time{at, at}}, {&got.number, pgtype.Float8OID, number},
 			{&got.count, pgtype.Int4OID, count}, {&got.counts, pgtype.Int8ArrayOID, []int32{count, -count}},
 		} {
-			if err := decode(c.field, inBinary(t, c.oid, c.value)); err != nil {
+			if err := scan(c.field, c.oid, inBinary(t, c.oid, c.value)); err != nil {
 				t.Fatalf("%T: %v", c.field, err)
 			}
 		}
@@ -70,28 +76,55 @@ func TestWrongColumns(t *testing.T) {
 	var list []string
 	var known cola.Opt[float64]
 	var truth bool
+	var numbers []int
+	var hash store.KeyHash
 	infinite := pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
 	for name, c := range map[string]struct {
 		field any
-		raw   []byte
+		oid   uint32
+		value any // as it is sent, if it is bytes
 	}{
-		"text as a number":          {&n, []byte("1")},
-		"NULL as a truth":           {&truth, nil},
-		"a number as a truth":       {&truth, inBinary(t, pgtype.Int4OID, int32(1))},
-		"text as a date":            {&date, []byte("2024-01-02")},
-		"an instant as a date":      {&date, inBinary(t, pgtype.TimestamptzOID, time.Now())},
-		"a date as an instant":      {&at, inBinary(t, pgtype.DateOID, time.Now())},
-		"the end of time":           {&at, inBinary(t, pgtype.TimestamptzOID, infinite)},
-		"the last day":              {&date, inBinary(t, pgtype.DateOID, pgtype.Date{InfinityModifier: pgtype.NegativeInfinity, Valid: true})},
-		"a short number":            {&known, inBinary(t, pgtype.Float4OID, float32(1))},
-		"text as a list":            {&list, []byte(`{"a"}`)},
-		"a list cut off":            {&list, inBinary(t, pgtype.TextArrayOID, []string{"abc"})[:22]},
-		"a list with NULL":          {&list, inBinary(t, pgtype.TextArrayOID, []*string{nil})},
-		"a list of lists":           {&list, inBinary(t, pgtype.TextArrayOID, [][]string{{"a"}})},
-		"something of unknown type": {&struct{}{}, inBinary(t, pgtype.Int4OID, int32(1))},
+		"text as a number":          {&n, pgtype.TextOID, "1"},
+		"a number cut off":          {&n, pgtype.Int4OID, []byte("1")},
+		"NULL as a truth":           {&truth, pgtype.BoolOID, []byte(nil)},
+		"a number as a truth":       {&truth, pgtype.Int4OID, int32(1)},
+		"text as a date":            {&date, pgtype.TextOID, "2024-01-02"},
+		"an instant as a date":      {&date, pgtype.TimestamptzOID, time.Now()},
+		"a date as an instant":      {&at, pgtype.DateOID, time.Now()},
+		"the end of time":           {&at, pgtype.TimestamptzOID, infinite},
+		"the last day":              {&date, pgtype.DateOID, pgtype.Date{InfinityModifier: pgtype.NegativeInfinity, Valid: true}},
+		"an integer as a fraction":  {&known, pgtype.Int4OID, int32(1)},
+		"text as a list":            {&list, pgtype.TextArrayOID, []byte(`{"a"}`)},
+		"a list cut off":            {&list, pgtype.TextArrayOID, inBinary(t, pgtype.TextArrayOID, []string{"abc"})[:22]},
+		"a list with NULL":          {&list, pgtype.TextArrayOID, []*string{nil}},
+		"a list of lists":           {&list, pgtype.TextArrayOID, [][]string{{"a"}}},
+		"text as a list of numbers": {&numbers, pgtype.TextArrayOID, []string{"a"}},
+		"a short hash":              {&hash, pgtype.ByteaOID, []byte("1234")},
+		"something of unknown type": {&struct{}{}, pgtype.Int4OID, int32(1)},
 	} {
-		if err := decode(c.field, c.raw); err == nil {
+		raw, sent := c.value.([]byte)
+		if !sent {
+			raw = inBinary(t, c.oid, c.value)
+		}
+		if err := scan(c.field, c.oid, raw); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// TestNullColumns: NULL makes a field its zero value, and a list an empty one, whatever was in it.
+func TestNullColumns(t *testing.T) {
+	text, n, date, at, known, list := "x", 1, cola.Date(1), time.Now(), cola.Some(1.5), []string{"x"}
+	hash := &store.FeedHash{}
+	for field, oid := range map[any]uint32{
+		&text: pgtype.TextOID, &n: pgtype.Int8OID, &date: pgtype.DateOID, &at: pgtype.TimestamptzOID, &known: pgtype.Float8OID,
+		&list: pgtype.TextArrayOID, &hash: pgtype.ByteaOID,
+	} {
+		if err := scan(field, oid, nil); err != nil {
+			t.Errorf("%T: %v", field, err)
+		}
+	}
+	if text != "" || n != 0 || date != 0 || !at.IsZero() || known.OK || list == nil || len(list) != 0 || hash != nil {
+		t.Errorf("NULL is %q, %d, %v, %v, %v, %v, %v", text, n, date, at, known, list, hash)
 	}
 }
