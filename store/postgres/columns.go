@@ -13,6 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
 // values returns what the columns hold for the record they point into.
@@ -34,81 +35,7 @@ func targets(columns []records.Column) fields {
 }
 
 // encode returns what a column holds for a field: NULL for what is unknown.
-func encode(field any) any {
-	switch f := field.(type) {
-	case *string:
-		return *f
-	case *cola.ProductType:
-		return string(*f)
-	case *cola.Text:
-		return orNull(string(*f), *f != "")
-	case *cola.Date:
-		return orNull(f.Time(), *f != 0)
-	case *cola.TTBID:
-		return orNull(int64(*f), *f != 0)
-	case *int:
-		return int64(*f)
-	case *bool:
-		return *f
-	case *int64:
-		return *f
-	case *cola.AccountID:
-		return int64(*f)
-	case *cola.Revision:
-		return int64(*f)
-	case *cola.FilterSet:
-		return int64(*f)
-	case *cola.Timestamp:
-		return f.Time()
-	case *cola.Tier:
-		return string(*f)
-	case *cola.Channel:
-		return string(*f)
-	case *cola.CredentialKind:
-		return string(*f)
-	case *cola.Meter:
-		return string(*f)
-	case *[]byte:
-		return orNull(*f, *f != nil)
-	case *store.KeyHash:
-		return f[:]
-	case **store.FeedHash:
-		if *f == nil {
-			return nil
-		}
-		return (*f)[:]
-	case *cola.Opt[int]:
-		return orNull(int64(f.V), f.OK)
-	case *cola.Opt[float64]:
-		return orNull(f.V, f.OK)
-	case *cola.Opt[bool]:
-		return orNull(f.V, f.OK)
-	case *cola.Opt[string]:
-		return orNull(f.V, f.OK)
-	case *cola.Opt[int64]:
-		return orNull(f.V, f.OK)
-	case *cola.Opt[cola.Timestamp]:
-		return orNull(f.V.Time(), f.OK)
-	case *[]string:
-		return orNull(*f, len(*f) > 0)
-	case *[]cola.Scope:
-		list := make([]string, len(*f))
-		for i, scope := range *f {
-			list[i] = string(scope)
-		}
-		return orNull(list, len(list) > 0)
-	case *time.Time:
-		return orNull(*f, !f.IsZero())
-	}
-	panic(fmt.Sprintf("postgres: no column type for %T", field))
-}
-
-func orNull[T any](v T, known bool) any {
-	if !known {
-		return nil
-	}
-	return v
-}
+func encode(field any) any { return argument(sqlstore.Value(field)) }
 
 // fields are pointers to where the columns of one row are scanned to. NULL makes a field its zero value.
 type fields []any
@@ -179,52 +106,14 @@ func decode(field any, raw []byte) error {
 
 func clearField(field any) error {
 	switch f := field.(type) {
-	case *int:
-		*f = 0
-	case *string:
-		*f = ""
-	case *cola.Text:
-		*f = ""
-	case *cola.Tier:
-		*f = ""
-	case *cola.Date:
-		*f = 0
-	case *cola.TTBID:
-		*f = 0
-	case *cola.AccountID:
-		*f = 0
-	case *cola.Revision:
-		*f = 0
-	case *int64:
-		*f = 0
-	case *cola.Opt[int]:
-		*f = cola.Opt[int]{}
-	case *cola.Opt[float64]:
-		*f = cola.Opt[float64]{}
-	case *cola.Opt[bool]:
-		*f = cola.Opt[bool]{}
-	case *cola.Opt[string]:
-		*f = cola.Opt[string]{}
-	case *cola.Opt[int64]:
-		*f = cola.Opt[int64]{}
-	case *cola.Opt[cola.Timestamp]:
-		*f = cola.Opt[cola.Timestamp]{}
-	case *[]string:
-		*f = []string{}
-	case *[]cola.Scope:
-		*f = []cola.Scope{}
-	case *time.Time:
-		*f = time.Time{}
 	case *[]time.Time:
 		*f = nil
 	case *[]int:
 		*f = nil
-	case **store.FeedHash:
-		*f = nil
-	case *[]byte:
-		*f = nil
 	default:
-		return fmt.Errorf("%T cannot hold NULL", field)
+		if !sqlstore.Clear(field) {
+			return fmt.Errorf("%T cannot hold NULL", field)
+		}
 	}
 	return nil
 }

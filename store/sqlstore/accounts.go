@@ -18,7 +18,8 @@ const (
 	suspendAccount = `UPDATE accounts SET suspended_at = coalesce(suspended_at, $2, clock_timestamp()), suspended_because = $3 WHERE id = $1`
 	restoreAccount = `UPDATE accounts SET suspended_at = NULL, suspended_because = NULL WHERE id = $1`
 	setActiveLimit = `UPDATE accounts SET active_limit = $2 WHERE id = $1`
-	// refoldAccounts appends a space and the ID to an address that is taken: no address contains a space.
+	// refoldAccounts appends a space and the ID to an address that is taken: no address contains a
+	// space.
 	refoldAccounts = `UPDATE accounts AS a SET email_folded = lower(email COLLATE "C") || CASE WHEN EXISTS
 			(SELECT 1 FROM accounts o WHERE o.email_folded = lower(a.email COLLATE "C")) THEN ' ' || id ELSE '' END
 		WHERE email_folded NOT IN (lower(email COLLATE "C"), lower(email COLLATE "C") || ' ' || id) AND email NOT LIKE '%://%#%'`
@@ -93,9 +94,10 @@ func (s *Store) SetActiveLimit(ctx context.Context, id cola.AccountID, limit int
 	return s.settleAccount(ctx, "set limit of active searches", id, setActiveLimit, limit)
 }
 
-// settleAccount runs a statement that changes, and so locks, an account, and settles which of its searches are paused. The
-// statement's first parameter is the account.
-func (s *Store) settleAccount(ctx context.Context, operation string, id cola.AccountID, query string, args ...any) error {
+// settleAccount runs a statement that changes, and so locks, an account, and settles which of its
+// searches are paused. The statement's first parameter is the account.
+func (s *Store) settleAccount(ctx context.Context, operation string, id cola.AccountID, query string,
+	args ...any) error {
 	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
 		if err := execOne(ctx, tx, query, append([]any{int64(id)}, args...)...); err != nil {
 			return err
@@ -113,7 +115,8 @@ func holdAccount(ctx context.Context, tx Tx, account cola.AccountID) error {
 	return err
 }
 
-// RefoldAddresses implements store.Accounts. It retries if a concurrent insert takes an address first.
+// RefoldAddresses implements store.Accounts. It retries if a concurrent insert takes an address
+// first.
 func (s *Store) RefoldAddresses(ctx context.Context) (refolded int, err error) {
 	for range attempts {
 		err = s.db.Transact(ctx, "refold addresses", func(ctx context.Context, tx Tx) error {
