@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -57,27 +56,6 @@ func (s *Store) Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
 		return nil
 	})
 	return c, err
-}
-
-var resubmissions = fmt.Sprintf(`SELECT ttb_id FROM colas WHERE for_resubmission_ttb_id = $1 ORDER BY ttb_id LIMIT %d`, store.MaxResubmissions)
-
-// Resubmissions implements store.Colas.
-func (s *Store) Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID, error) {
-	var list []cola.TTBID
-	err := s.read(ctx, "read resubmissions", func() error {
-		rows, err := s.general.Query(ctx, resubmissions, int64(id))
-		list, err = collect(rows, err, func(id *cola.TTBID) fields { return fields{id} })
-		return err
-	})
-	return list, err
-}
-
-// HasColas implements store.Colas.
-func (s *Store) HasColas(ctx context.Context) (has bool, err error) {
-	err = s.read(ctx, "look for labels", func() error {
-		return s.general.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM colas)`).Scan(fields{&has})
-	})
-	return has, err
 }
 
 var (

@@ -12,6 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
 // values returns what the columns hold for the record they point into.
@@ -33,74 +34,7 @@ func targets(columns []records.Column) fields {
 }
 
 // encode returns what a column holds for a field: NULL for what is unknown.
-func encode(field any) any {
-	switch f := field.(type) {
-	case *string:
-		return *f
-	case *cola.ProductType:
-		return string(*f)
-	case *cola.Text:
-		return orNull(string(*f), *f != "")
-	case *cola.Date:
-		return orNull(f.Time(), *f != 0)
-	case *cola.TTBID:
-		return orNull(int64(*f), *f != 0)
-	case *int:
-		return int64(*f)
-	case *bool:
-		return *f
-	case *int64:
-		return *f
-	case *cola.AccountID:
-		return int64(*f)
-	case *cola.Revision:
-		return int64(*f)
-	case *cola.FilterSet:
-		return int64(*f)
-	case *cola.Timestamp:
-		return f.Time()
-	case *cola.Tier:
-		return string(*f)
-	case *cola.Channel:
-		return string(*f)
-	case *cola.CredentialKind:
-		return string(*f)
-	case *cola.Meter:
-		return string(*f)
-	case *[]byte:
-		return orNull(*f, *f != nil)
-	case *store.KeyHash:
-		return f[:]
-	case **store.FeedHash:
-		if *f == nil {
-			return nil
-		}
-		return (*f)[:]
-	case *cola.Opt[int]:
-		return orNull(int64(f.V), f.OK)
-	case *cola.Opt[float64]:
-		return orNull(f.V, f.OK)
-	case *cola.Opt[bool]:
-		return orNull(f.V, f.OK)
-	case *cola.Opt[string]:
-		return orNull(f.V, f.OK)
-	case *cola.Opt[int64]:
-		return orNull(f.V, f.OK)
-	case *cola.Opt[cola.Timestamp]:
-		return orNull(f.V.Time(), f.OK)
-	case *[]string:
-		return orNull(*f, len(*f) > 0)
-	case *[]cola.Scope:
-		list := make([]string, len(*f))
-		for i, scope := range *f {
-			list[i] = string(scope)
-		}
-		return orNull(list, len(list) > 0)
-	case *time.Time:
-		return orNull(*f, !f.IsZero())
-	}
-	panic(fmt.Sprintf("postgres: no column type for %T", field))
-}
+func encode(field any) any { return argument(sqlstore.Value(field)) }
 
 func orNull[T any](v T, known bool) any {
 	if !known {

@@ -21,17 +21,20 @@ type database struct{ s *Store }
 var _ sqlstore.Database = database{}
 
 // Transact implements sqlstore.Database.
-func (d database) Transact(ctx context.Context, operation string, work func(ctx context.Context, tx sqlstore.Tx) error) error {
+func (d database) Transact(ctx context.Context, operation string,
+	work func(ctx context.Context, tx sqlstore.Tx) error) error {
 	return d.s.transact(ctx, operation, func(t pgx.Tx) error { return work(ctx, tx{reader{t}, t}) })
 }
 
 // TransactUnsynced implements sqlstore.Database.
-func (d database) TransactUnsynced(ctx context.Context, operation string, work func(ctx context.Context, tx sqlstore.Tx) error) error {
+func (d database) TransactUnsynced(ctx context.Context, operation string,
+	work func(ctx context.Context, tx sqlstore.Tx) error) error {
 	return d.s.transactUnsynced(ctx, operation, func(t pgx.Tx) error { return work(ctx, tx{reader{t}, t}) })
 }
 
 // TransactErasing implements sqlstore.Database. What the server frees is for its operator to erase.
-func (d database) TransactErasing(ctx context.Context, operation string, work func(ctx context.Context, tx sqlstore.Tx) error) error {
+func (d database) TransactErasing(ctx context.Context, operation string,
+	work func(ctx context.Context, tx sqlstore.Tx) error) error {
 	return d.Transact(ctx, operation, work)
 }
 

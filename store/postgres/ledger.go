@@ -53,10 +53,6 @@ const (
 	noteSignInUses = `UPDATE sign_ins c` + setLastUses
 	setLastUses    = ` SET last_used_at = $1 FROM unnest($3::bigint[], $4::bigint[]) AS u (id, account)
 		WHERE c.id = u.id AND c.account_id = u.account AND (c.last_used_at IS NULL OR c.last_used_at <= $2 OR c.last_used_at > $1)`
-	selectDays = `SELECT day, channel, credential_kind, credential_id, meter, units, requests FROM usage_days
-		WHERE account_id = $1 AND day BETWEEN $2 AND $3 ORDER BY day, channel, credential_kind, credential_id, meter`
-	selectMonths = `SELECT account_id, period, detail_views, list_records FROM usage_months`
-	usedMonths   = selectMonths + ` WHERE account_id = $1 AND period BETWEEN $2 AND $3 AND (detail_views > 0 OR list_records > 0) ORDER BY period`
 )
 
 // Settle implements store.Ledger.
@@ -103,55 +99,6 @@ func (s *Store) unclear(err error) error {
 		s.reconnect()
 	}
 	return inDoubt(err)
-}
-
-// DailyUsage implements store.Ledger.
-func (s *Store) DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error) {
-	var list []store.DayUsage
-	err := s.read(ctx, "read daily usage", func() error {
-		rows, err := s.general.Query(ctx, selectDays, int64(id), first.Time(), last.Time())
-		list, err = collect(rows, err, dayColumns)
-		return err
-	})
-	return list, err
-}
-
-func dayColumns(d *store.DayUsage) fields {
-	return fields{&d.Day, &d.Channel, &d.Credential.Kind, &d.Credential.ID, &d.Meter, &d.Units, &d.Requests}
-}
-
-// MonthlyUsage implements store.Ledger.
-func (s *Store) MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error) {
-	var list []store.MonthUsage
-	err := s.read(ctx, "read monthly usage", func() (err error) {
-		list = nil // of an attempt before
-		return eachRow(ctx, s.general, usedMonths, []any{int64(id), first.String(), last.String()}, func(rows pgx.Rows) error {
-			var m storedMonth
-			if err := rows.Scan(m.columns()); err != nil {
-				return err
-			}
-			month, err := m.usage()
-			list = append(list, month)
-			return err
-		})
-	})
-	return list, err
-}
-
-// storedMonth is a row of selectMonths.
-type storedMonth struct {
-	store.MonthUsage
-	period string
-}
-
-func (m *storedMonth) columns() fields {
-	return fields{&m.Account, &m.period, &m.Used.DetailViews, &m.Used.ListRecords}
-}
-
-func (m *storedMonth) usage() (store.MonthUsage, error) {
-	first, err := cola.ParseDate(m.period + "-01")
-	m.Period = cola.PeriodOf(first.Time())
-	return m.MonthUsage, err
 }
 
 // tally sums up what the entries of a batch change, so that each table takes one statement.

@@ -16,8 +16,6 @@ import (
 // planned are the statements that are not to go through a whole table, by what they do.
 func planned() map[string]string {
 	statements := map[string]string{
-		"months of an account":     usedMonths,
-		"resubmissions":            resubmissions,
 		"use of sign-ins":          noteSignInUses,
 		"labels by id":             selectColas,
 		"images by label":          selectImages,
@@ -43,7 +41,6 @@ func planned() map[string]string {
 		"arrivals":                 selectArrivals,
 		"arrived labels":           arrivedColas,
 		"arrived permittees":       arrivedPermittees,
-		"days of an account":       selectDays,
 		"counting of months":       upsertMonths,
 		"counting of days":         upsertDays,
 		"windows":                  upsertWindows,
@@ -52,7 +49,6 @@ func planned() map[string]string {
 		"batch by id":              selectBatch,
 		"voiding of a batch":       voidKnown,
 		"forgetting of batches":    forgetBatches,
-		"revision by number":       hasRevision,
 		"forgetting of revisions":  forgetRevisions,
 	}
 	maps.Copy(statements, sqlstore.Statements())

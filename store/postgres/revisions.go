@@ -16,7 +16,6 @@ const (
 	lockRevision = `SELECT revision, coalesce($1, clock_timestamp()) FROM meta FOR UPDATE`
 	setRevision  = `UPDATE meta SET revision = $1`
 	setBoth      = `UPDATE meta SET revision = $1, reference_revision = $1`
-	hasRevision  = `SELECT EXISTS (SELECT 1 FROM revisions WHERE revision = $1)`
 	// forgetRevisions spares the one that was the latest at the given time.
 	forgetRevisions = `DELETE FROM revisions WHERE revision < (SELECT max(revision) FROM revisions
 		WHERE revision <= (extract(epoch FROM coalesce($1, clock_timestamp()) - make_interval(secs => $2)) * 1000000)::bigint)`
@@ -28,12 +27,6 @@ func (s *Store) nextRevision(ctx context.Context, tx pgx.Tx) (latest, next cola.
 	var now time.Time
 	err = tx.QueryRow(ctx, lockRevision, s.clock()).Scan(fields{&latest, &now})
 	return latest, max(latest+1, cola.Revision(now.UnixMicro())), err
-}
-
-// HasRevision implements store.Changes.
-func (s *Store) HasRevision(ctx context.Context, rev cola.Revision) (has bool, err error) {
-	err = s.read(ctx, "look up revision", func() error { return s.general.QueryRow(ctx, hasRevision, int64(rev)).Scan(fields{&has}) })
-	return has || rev == 0, err
 }
 
 // forgetRevisions forgets revisions that are old enough.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -138,7 +139,7 @@ func (u *upkeep) forget(ctx context.Context) {
 			"ledger batches": u.store.forgetBatches, "revisions": u.store.forgetRevisions,
 			"rows": func(ctx context.Context) error { return sqlstore.ForgetOld(ctx, u.store.Store) },
 		} {
-			if err := forget(ctx); err != nil && ctx.Err() == nil {
+			if err := forget(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errClosed) {
 				u.store.logger.Warn("old "+what+" not deleted", "error", oneLine(err))
 			}
 		}

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,31 +62,6 @@ func (s *Store) Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
 		return cola.Cola{}, failed(operation, store.ErrNotFound)
 	}
 	return *c, nil
-}
-
-var resubmissions = fmt.Sprintf(`SELECT ttb_id FROM colas WHERE for_resubmission_ttb_id = ? ORDER BY ttb_id LIMIT %d`, store.MaxResubmissions)
-
-// Resubmissions implements store.Colas.
-func (s *Store) Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID, error) {
-	const operation = "read resubmissions"
-	if err := s.start(); err != nil {
-		return nil, failed(operation, err)
-	}
-	defer s.done()
-	rows, err := s.read.query(ctx, resubmissions, int64(id))
-	list, err := collect(rows, err, func(row scanner) (id cola.TTBID, err error) { return id, row.Scan(target{&id}) })
-	return list, failed(operation, err)
-}
-
-// HasColas implements store.Colas.
-func (s *Store) HasColas(ctx context.Context) (has bool, err error) {
-	const operation = "look for labels"
-	if err := s.start(); err != nil {
-		return false, failed(operation, err)
-	}
-	defer s.done()
-	err = s.read.row(ctx, `SELECT EXISTS (SELECT 1 FROM colas)`).Scan(&has)
-	return has, failed(operation, err)
 }
 
 var (

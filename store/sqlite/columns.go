@@ -9,6 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
 // values returns what the columns hold for the record they point into.
@@ -33,97 +34,13 @@ func targets(columns []records.Column) []any {
 func placeholders(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
 // encode returns what a column holds for a field: NULL for what is unknown.
-func encode(field any) any {
-	switch f := field.(type) {
-	case *string:
-		return *f
-	case *cola.ProductType:
-		return string(*f)
-	case *cola.Text:
-		return orNull(string(*f), *f != "")
-	case *cola.Date:
-		return orNull(f.String(), *f != 0)
-	case *cola.TTBID:
-		return orNull(int64(*f), *f != 0)
-	case *int:
-		return int64(*f)
-	case *bool:
-		return bit(*f)
-	case *int64:
-		return *f
-	case *cola.AccountID:
-		return int64(*f)
-	case *cola.Revision:
-		return int64(*f)
-	case *cola.FilterSet:
-		return int64(*f)
-	case *cola.Timestamp:
-		return int64(*f)
-	case *cola.Tier:
-		return string(*f)
-	case *cola.Channel:
-		return string(*f)
-	case *cola.CredentialKind:
-		return string(*f)
-	case *cola.Meter:
-		return string(*f)
-	case *[]byte:
-		return orNull(*f, *f != nil)
-	case *store.KeyHash:
-		return f[:]
-	case **store.FeedHash:
-		if *f == nil {
-			return nil
-		}
-		return (*f)[:]
-	case *cola.Opt[int]:
-		return orNull(int64(f.V), f.OK)
-	case *cola.Opt[float64]:
-		return orNull(f.V, f.OK)
-	case *cola.Opt[bool]:
-		return orNull(bit(f.V), f.OK)
-	case *cola.Opt[string]:
-		return orNull(f.V, f.OK)
-	case *cola.Opt[int64]:
-		return orNull(f.V, f.OK)
-	case *cola.Opt[cola.Timestamp]:
-		return orNull(int64(f.V), f.OK)
-	case *[]string:
-		return orNull(encodeList(*f), len(*f) > 0)
-	case *[]cola.Scope:
-		return orNull(encodeList(*f), len(*f) > 0)
-	case *time.Time:
-		return orNull(f.UnixMicro(), !f.IsZero())
-	}
-	panic(fmt.Sprintf("sqlite: no column type for %T", field))
-}
-
-func orNull[T any](v T, known bool) any {
-	if !known {
-		return nil
-	}
-	return v
-}
+func encode(field any) any { return argument(sqlstore.Value(field)) }
 
 func bit(b bool) int64 {
 	if b {
 		return 1
 	}
 	return 0
-}
-
-func encodeList[T ~string](list []T) string {
-	if len(list) == 0 {
-		return ""
-	}
-	b := []byte{'['}
-	for i, s := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = cola.AppendJSONString(b, string(s))
-	}
-	return string(append(b, ']'))
 }
 
 // target is where one column of a row is scanned to.
@@ -150,48 +67,7 @@ func (t target) Scan(src any) error {
 }
 
 func (t target) clear() error {
-	switch f := t.field.(type) {
-	case *int:
-		*f = 0
-	case *string:
-		*f = ""
-	case *cola.Text:
-		*f = ""
-	case *cola.Tier:
-		*f = ""
-	case *cola.Date:
-		*f = 0
-	case *cola.TTBID:
-		*f = 0
-	case *cola.AccountID:
-		*f = 0
-	case *cola.Revision:
-		*f = 0
-	case *int64:
-		*f = 0
-	case *[]byte:
-		*f = nil
-	case **store.FeedHash:
-		*f = nil
-	case *cola.Opt[int]:
-		*f = cola.Opt[int]{}
-	case *cola.Opt[float64]:
-		*f = cola.Opt[float64]{}
-	case *cola.Opt[bool]:
-		*f = cola.Opt[bool]{}
-	case *cola.Opt[string]:
-		*f = cola.Opt[string]{}
-	case *cola.Opt[int64]:
-		*f = cola.Opt[int64]{}
-	case *cola.Opt[cola.Timestamp]:
-		*f = cola.Opt[cola.Timestamp]{}
-	case *[]string:
-		*f = []string{}
-	case *[]cola.Scope:
-		*f = []cola.Scope{}
-	case *time.Time:
-		*f = time.Time{}
-	default:
+	if !sqlstore.Clear(t.field) {
 		return t.mismatch(nil)
 	}
 	return nil

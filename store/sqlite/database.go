@@ -13,32 +13,37 @@ import (
 )
 
 const (
-	// forgottenWithWrites is how many old rows a write deletes for each that it adds: more than one, so that they don't pile up.
+	// forgottenWithWrites is how many old rows a write deletes for each that it adds: more than
+	// one, so that they don't pile up.
 	forgottenWithWrites = 8
-	// turn is how many searches or deliveries are claimed, released or forgotten in one transaction: a charge waits no longer than for an
-	// import.
+	// turn is how many searches or deliveries are claimed, released or forgotten in one
+	// transaction: a charge waits no longer than for an import.
 	turn = 100
 	// grants is the table of the requests of the last minute.
 	grants = "burst_grants"
 )
 
-// database runs the statements of the control plane: durable transactions on the ledger's connection, others on that of the records.
+// database runs the statements of the control plane: durable transactions on the ledger's
+// connection, others on that of the records.
 type database struct{ s *Store }
 
 var _ sqlstore.Database = database{}
 
 // Transact implements sqlstore.Database.
-func (d database) Transact(ctx context.Context, operation string, work func(ctx context.Context, tx sqlstore.Tx) error) error {
+func (d database) Transact(ctx context.Context, operation string,
+	work func(ctx context.Context, tx sqlstore.Tx) error) error {
 	return d.s.transact(ctx, operation, func(ctx context.Context) error { return work(ctx, tx{reader{d.s.ledger}, d.s.ledger}) })
 }
 
 // TransactUnsynced implements sqlstore.Database.
-func (d database) TransactUnsynced(ctx context.Context, operation string, work func(ctx context.Context, tx sqlstore.Tx) error) error {
+func (d database) TransactUnsynced(ctx context.Context, operation string,
+	work func(ctx context.Context, tx sqlstore.Tx) error) error {
 	return d.s.transactUnsynced(ctx, operation, func(ctx context.Context) error { return work(ctx, tx{reader{d.s.records}, d.s.records}) })
 }
 
 // TransactErasing implements sqlstore.Database.
-func (d database) TransactErasing(ctx context.Context, operation string, work func(ctx context.Context, tx sqlstore.Tx) error) error {
+func (d database) TransactErasing(ctx context.Context, operation string,
+	work func(ctx context.Context, tx sqlstore.Tx) error) error {
 	return d.s.transactErasing(ctx, operation, func(ctx context.Context) error { return work(ctx, tx{reader{d.s.ledger}, d.s.ledger}) })
 }
 
@@ -203,8 +208,8 @@ func jsonList[T any](list []T, text func(T) string) string {
 	return string(append(b, ']'))
 }
 
-// dialect turns a statement for PostgreSQL into one for SQLite, in this order. An INNER JOIN is one whose tables SQLite is to read in
-// the order of the statement.
+// dialect turns a statement for PostgreSQL into one for SQLite, in this order. An INNER JOIN is one
+// whose tables SQLite is to read in the order of the statement.
 var dialect = []struct {
 	from *regexp.Regexp
 	to   string
@@ -222,7 +227,8 @@ var dialect = []struct {
 	{regexp.MustCompile(`\bINNER JOIN\b`), `CROSS JOIN`},
 }
 
-// rewritten returns a statement as SQLite takes it. Statements that have placeholders of SQLite's stay as they are.
+// rewritten returns a statement as SQLite takes it. Statements that have placeholders of SQLite's
+// stay as they are.
 func rewritten(query string) string {
 	for _, d := range dialect {
 		query = d.from.ReplaceAllString(query, d.to)

@@ -18,11 +18,7 @@ const (
 
 const (
 	dropGrants = `DELETE FROM burst_grants WHERE account_id = ? AND granted_at <= ?`
-	selectDays = `SELECT day, channel, credential_kind, credential_id, meter, units, requests FROM usage_days
-		WHERE account_id = ? AND day BETWEEN ? AND ? ORDER BY day, channel, credential_kind, credential_id, meter`
-	selectMonths = `SELECT account_id, period || '-01', detail_views, list_records FROM usage_months`
-	usedMonths   = selectMonths + ` WHERE account_id = ? AND period BETWEEN ? AND ? AND (detail_views > 0 OR list_records > 0) ORDER BY period`
-	setLastUse   = ` SET last_used_at = ?1
+	setLastUse = ` SET last_used_at = ?1
 		WHERE id = ?2 AND account_id = ?3 AND (last_used_at IS NULL OR last_used_at <= ?4 OR last_used_at > ?1)`
 )
 
@@ -63,40 +59,6 @@ func (s *Store) AccountUsage(ctx context.Context, id cola.AccountID) (store.Acco
 		err = store.ErrNotFound
 	}
 	return state, failed(operation, err)
-}
-
-// DailyUsage implements store.Ledger.
-func (s *Store) DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error) {
-	const operation = "read daily usage"
-	if err := s.start(); err != nil {
-		return nil, failed(operation, err)
-	}
-	defer s.done()
-	rows, err := s.read.query(ctx, selectDays, int64(id), first.String(), last.String())
-	list, err := collect(rows, err, func(row scanner) (d store.DayUsage, err error) {
-		err = row.Scan(target{&d.Day}, &d.Channel, &d.Credential.Kind, &d.Credential.ID, &d.Meter, &d.Units, &d.Requests)
-		return d, err
-	})
-	return list, failed(operation, err)
-}
-
-// MonthlyUsage implements store.Ledger.
-func (s *Store) MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error) {
-	const operation = "read monthly usage"
-	if err := s.start(); err != nil {
-		return nil, failed(operation, err)
-	}
-	defer s.done()
-	rows, err := s.read.query(ctx, usedMonths, int64(id), first.String(), last.String())
-	list, err := collect(rows, err, scanMonth)
-	return list, failed(operation, err)
-}
-
-func scanMonth(row scanner) (m store.MonthUsage, err error) {
-	var first cola.Date
-	err = row.Scan(&m.Account, target{&first}, &m.Used.DetailViews, &m.Used.ListRecords)
-	m.Period = cola.PeriodOf(first.Time())
-	return m, err
 }
 
 // charge writes one entry.

@@ -46,7 +46,7 @@ var (
 
 // Permittees implements records.Reader.
 func (s stored) Permittees(ctx context.Context, numbers []string, found func(records.Permittee)) error {
-	rows, err := s.q.query(ctx, selectPermittees, encodeList(numbers))
+	rows, err := s.q.query(ctx, selectPermittees, argument(numbers))
 	if err != nil {
 		return err
 	}

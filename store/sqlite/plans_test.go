@@ -14,8 +14,6 @@ import (
 // planned are the statements that are not to go through a whole table, by what they do.
 func planned() map[string]string {
 	statements := map[string]string{
-		"months of an account":  usedMonths,
-		"resubmissions":         resubmissions,
 		"owner of a sign-in":    ownerOfSignIn,
 		"labels by id":          selectColas,
 		"images by label":       selectImages,
@@ -35,11 +33,9 @@ func planned() map[string]string {
 		"owner of a link":       ownerOfLink,
 		"state of an account":   selectState,
 		"grants of an account":  selectGrants,
-		"days of an account":    selectDays,
 		"batch by id":           selectBatch,
 		"forgetting of batches": forgetBatches,
 		"dropping of grants":    dropGrants,
-		"revision by number":    hasRevision,
 		"dropping of revisions": forgetRevisions,
 	}
 	maps.Copy(statements, sqlstore.Statements())

@@ -66,7 +66,11 @@ func (s *Store) recordSome(ctx context.Context, runs []store.RunRecord) (outcome
 // record records one run, unless its search is no longer held under the claim.
 func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcome, error) {
 	var none store.RunOutcome
-	at, next := r.Mark.At.UnixMicro(), orNull(int64(r.Next), r.Next != 0)
+	at := r.Mark.At.UnixMicro()
+	var next any
+	if r.Next != 0 {
+		next = int64(r.Next)
+	}
 	var search int64
 	var account cola.AccountID
 	err := s.ledger.row(ctx, recordRun, r.Due.Search.UUID, r.Due.Hold, at, int64(r.Mark.Revision), next).Scan(&search, &account)

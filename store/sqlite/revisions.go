@@ -13,7 +13,6 @@ const revisionsKept = 30 * 24 * time.Hour
 const (
 	setRevision = `UPDATE meta SET revision = ?1 WHERE revision = ?2`
 	setBoth     = `UPDATE meta SET revision = ?1, reference_revision = ?1 WHERE revision = ?2`
-	hasRevision = `SELECT EXISTS (SELECT 1 FROM revisions WHERE revision = ?)`
 	// forgetRevisions looks at the oldest few only. It spares the one that was the latest at the given time.
 	forgetRevisions = `DELETE FROM revisions WHERE revision IN (SELECT revision FROM revisions ORDER BY revision LIMIT 8)
 		AND revision < (SELECT max(revision) FROM revisions WHERE revision <= ?)`
@@ -41,15 +40,4 @@ func (s *Store) nextRevision(ctx context.Context, base cola.Revision, reference 
 // firstRevision takes the revision of a store that was filled, above one that what it was filled with tells of.
 func (s *Store) firstRevision(ctx context.Context, above cola.Revision) error {
 	return s.records.exec(ctx, setBoth, max(int64(above)+1, s.instant().UnixMicro()), 0)
-}
-
-// HasRevision implements store.Changes.
-func (s *Store) HasRevision(ctx context.Context, rev cola.Revision) (has bool, err error) {
-	const operation = "look up revision"
-	if err := s.start(); err != nil {
-		return false, failed(operation, err)
-	}
-	defer s.done()
-	err = s.read.row(ctx, hasRevision, int64(rev)).Scan(&has)
-	return has || rev == 0, failed(operation, err)
 }

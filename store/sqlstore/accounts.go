@@ -86,9 +86,10 @@ func (s *Store) SetActiveLimit(ctx context.Context, id cola.AccountID, limit int
 	return s.settleAccount(ctx, "set limit of active searches", id, setActiveLimit, limit)
 }
 
-// settleAccount runs a statement that changes, and so locks, an account, and settles which of its searches are paused. The
-// statement's first parameter is the account.
-func (s *Store) settleAccount(ctx context.Context, operation string, id cola.AccountID, query string, args ...any) error {
+// settleAccount runs a statement that changes, and so locks, an account, and settles which of its
+// searches are paused. The statement's first parameter is the account.
+func (s *Store) settleAccount(ctx context.Context, operation string, id cola.AccountID, query string,
+	args ...any) error {
 	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
 		if err := execOne(ctx, tx, query, append([]any{int64(id)}, args...)...); err != nil {
 			return err

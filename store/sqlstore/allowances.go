@@ -21,7 +21,8 @@ const (
 )
 
 // UseAllowance adds units to an account's use of an allowance on a day, and returns the sum.
-func UseAllowance(ctx context.Context, s *Store, tx Tx, account cola.AccountID, day cola.Date, a store.Allowance, units int) (int, error) {
+func UseAllowance(ctx context.Context, s *Store, tx Tx, account cola.AccountID, day cola.Date, a store.Allowance,
+	units int) (int, error) {
 	if err := s.forgetSome(ctx, tx, allowancesOver); err != nil {
 		return 0, err
 	}
@@ -29,7 +30,8 @@ func UseAllowance(ctx context.Context, s *Store, tx Tx, account cola.AccountID, 
 }
 
 // NamePreviewLabels implements store.Allowances. It locks the count to record new labels.
-func (s *Store) NamePreviewLabels(ctx context.Context, account cola.AccountID, day cola.Date, labels []cola.TTBID, limit int) ([]cola.TTBID, error) {
+func (s *Store) NamePreviewLabels(ctx context.Context, account cola.AccountID, day cola.Date, labels []cola.TTBID,
+	limit int) ([]cola.TTBID, error) {
 	const operation = "name labels of a preview"
 	var n records.Naming
 	err := s.db.View(ctx, operation, func(q Querier) (err error) {
@@ -65,15 +67,12 @@ func (s *Store) NamePreviewLabels(ctx context.Context, account cola.AccountID, d
 }
 
 // naming decides which labels a preview may name, from the current counts.
-func naming(ctx context.Context, q Querier, account cola.AccountID, day cola.Date, labels []cola.TTBID, limit int) (n records.Naming, err error) {
+func naming(ctx context.Context, q Querier, account cola.AccountID, day cola.Date, labels []cola.TTBID,
+	limit int) (n records.Naming, err error) {
 	used, err := value[int](ctx, q, usedAllowance, int64(account), day, string(store.AllowPreviewLabels))
 	if err != nil {
 		return n, err
 	}
-	ids := make([]int64, len(labels))
-	for i, id := range labels {
-		ids[i] = int64(id)
-	}
-	known, err := list(ctx, q, column[cola.TTBID], knownPreviewed, int64(account), day, ids)
+	known, err := list(ctx, q, column[cola.TTBID], knownPreviewed, int64(account), day, bigints(labels))
 	return records.NewNaming(labels, known, used, limit), err
 }

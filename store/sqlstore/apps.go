@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	selectApps  = `SELECT id, issuer, client_id, name, scopes, created_at, disabled_at FROM apps`
+	appNames    = `id, issuer, client_id, name, scopes, created_at, disabled_at`
+	selectApps  = `SELECT ` + appNames + ` FROM apps`
 	appByClient = selectApps + ` WHERE issuer = $1 AND client_id = $2`
 	insertApp   = `INSERT INTO apps (issuer, client_id, name, scopes, created_at)
 		VALUES ($1, $2, $3, $4, coalesce($5, clock_timestamp())) ON CONFLICT (issuer, client_id) DO `

@@ -13,11 +13,12 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// Claims of deliveries work as those of searches: a claim names the delivery's hold, which rises with everything that ends the claim.
+// Claims of deliveries work as those of searches: a claim names the delivery's hold, which rises
+// with everything that ends the claim.
 
 const (
-	// sendable are deliveries of a kind that have a recipient: not those of a suspended account, for an account without an email address,
-	// or to a destination that isn't active.
+	// sendable are deliveries of a kind that have a recipient: not those of a suspended account,
+	// for an account without an email address, or to a destination that isn't active.
 	sendable = ` FROM deliveries v INNER JOIN destinations d ON d.id = v.destination_id INNER JOIN accounts a ON a.id = d.account_id
 		WHERE v.kind = $1 AND a.suspended_at IS NULL AND (d.state = '` + cola.DestinationActive + `' OR v.event NOT IN ('` + cola.EventRan + `', '` + cola.EventTest + `'))
 			AND (a.email NOT LIKE '%://%#%' OR d.address IS NOT NULL AND v.event <> '` + cola.EventPaused + `')`
@@ -46,7 +47,8 @@ var (
 )
 
 // ClaimDeliveries implements store.Deliveries.
-func (s *Store) ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration) ([]store.DueDelivery, error) {
+func (s *Store) ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int,
+	hold time.Duration) ([]store.DueDelivery, error) {
 	return inTurns(s, limit, func(most int) (some []store.DueDelivery, err error) {
 		err = s.db.Transact(ctx, "claim deliveries", func(ctx context.Context, tx Tx) error {
 			some, err = s.claimDeliveries(ctx, tx, due, kinds, most, hold)
@@ -56,8 +58,8 @@ func (s *Store) ClaimDeliveries(ctx context.Context, due time.Time, kinds []stri
 	})
 }
 
-// inTurns claims up to limit rows, as many at a time as one transaction may. After an error the rows that were claimed are free again
-// when their hold has passed.
+// inTurns claims up to limit rows, as many at a time as one transaction may. After an error the
+// rows that were claimed are free again when their hold has passed.
 func inTurns[T any](s *Store, limit int, claim func(most int) ([]T, error)) ([]T, error) {
 	var all []T
 	for len(all) < limit {
@@ -79,7 +81,8 @@ type dueDelivery struct {
 	due time.Time
 }
 
-func (s *Store) claimDeliveries(ctx context.Context, tx Tx, due time.Time, kinds []string, limit int, hold time.Duration) ([]store.DueDelivery, error) {
+func (s *Store) claimDeliveries(ctx context.Context, tx Tx, due time.Time, kinds []string, limit int,
+	hold time.Duration) ([]store.DueDelivery, error) {
 	var all []dueDelivery
 	for _, kind := range kinds {
 		some, err := list(ctx, tx, func(d *dueDelivery) []any { return []any{&d.id, &d.due} }, dueDeliveries, kind, due, s.clock(), limit)
@@ -167,7 +170,8 @@ func recordAttempt(ctx context.Context, tx Tx, a *store.Attempt) (recorded bool,
 	return err == nil, err
 }
 
-// ReleaseDeliveries implements store.Deliveries. Whoever has a row locked records, replays or deletes it.
+// ReleaseDeliveries implements store.Deliveries. Whoever has a row locked records, replays or
+// deletes it.
 func (s *Store) ReleaseDeliveries(ctx context.Context, claimed []store.DueDelivery) error {
 	for some := range slices.Chunk(claimed, s.opts.turn(max(1, len(claimed)))) {
 		statements := make([]Statement, len(some))

@@ -10,8 +10,9 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// addressLocks is the class of the advisory locks on addresses that people are asked at; the key is made of an address. Whoever has one
-// asked holds the account and the destination, and waits for nobody once it has the lock.
+// addressLocks is the class of the advisory locks on addresses that people are asked at; the key is
+// made of an address. Whoever has one asked holds the account and the destination, and waits for
+// nobody once it has the lock.
 const addressLocks int32 = 0x61736b // "ask"
 
 const (
@@ -26,8 +27,10 @@ const (
 		SELECT id FROM confirmations_asked WHERE asked_at <= $1 ORDER BY asked_at LIMIT $2 FOR UPDATE SKIP LOCKED)`
 )
 
-// AskToConfirm implements store.Destinations. It locks the account first, as CreateDestination does.
-func (s *Store) AskToConfirm(ctx context.Context, account cola.AccountID, uuid string, ask store.Ask, change func(*store.Destination) error) (d cola.Delivery, err error) {
+// AskToConfirm implements store.Destinations. It locks the account first, as CreateDestination
+// does.
+func (s *Store) AskToConfirm(ctx context.Context, account cola.AccountID, uuid string, ask store.Ask,
+	change func(*store.Destination) error) (d cola.Delivery, err error) {
 	err = s.db.Transact(ctx, "ask to confirm", func(ctx context.Context, tx Tx) error {
 		if err := holdAccount(ctx, tx, account); err != nil {
 			return err

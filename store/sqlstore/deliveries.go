@@ -11,9 +11,10 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// Whoever changes deliveries, and would wait for others, locks their destination first: alone, or with others who only add to it. Claiming,
-// releasing and forgetting deliveries skips locked rows. Deleting a search locks it, and then all destinations of its account by
-// ascending ID; recording runs does the same with those that get a message. Triggers of the schema do both.
+// Whoever changes deliveries, and would wait for others, locks their destination first: alone, or
+// with others who only add to it. Claiming, releasing and forgetting deliveries skips locked rows.
+// Deleting a search locks it, and then all destinations of its account by ascending ID; recording
+// runs does the same with those that get a message. Triggers of the schema do both.
 
 const (
 	selectDeliveries = `SELECT v.id, v.message_id, v.event, d.uuid, v.kind, s.uuid, v.run_id, v.state, v.error, v.attempts, v.created_at,
@@ -60,7 +61,8 @@ func those(account cola.AccountID, f store.DeliveryFilter) (where string, args [
 }
 
 // DeliveriesOf implements store.Deliveries.
-func (s *Store) DeliveriesOf(ctx context.Context, account cola.AccountID, which store.DeliveryFilter, page store.Slice) (all []cola.Delivery, total int, err error) {
+func (s *Store) DeliveriesOf(ctx context.Context, account cola.AccountID, which store.DeliveryFilter,
+	page store.Slice) (all []cola.Delivery, total int, err error) {
 	where, args := those(account, which)
 	query := fmt.Sprintf(`%s%s ORDER BY v.id DESC LIMIT $%d OFFSET $%d`, selectDeliveries, where, len(args)+1, len(args)+2)
 	err = s.db.View(ctx, "list deliveries", func(q Querier) (err error) {
@@ -74,7 +76,8 @@ func (s *Store) DeliveriesOf(ctx context.Context, account cola.AccountID, which 
 }
 
 // DeliveryOf implements store.Deliveries.
-func (s *Store) DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (detail cola.DeliveryDetail, err error) {
+func (s *Store) DeliveryOf(ctx context.Context, account cola.AccountID,
+	id int64) (detail cola.DeliveryDetail, err error) {
 	err = s.db.View(ctx, "read delivery", func(q Querier) (err error) {
 		detail = cola.DeliveryDetail{Attempts: []cola.DeliveryAttempt{}}
 		if detail.Delivery, err = one(ctx, q, deliveryColumns, deliveryByID, int64(account), id); err != nil {
@@ -91,7 +94,8 @@ func (s *Store) DeliveryOf(ctx context.Context, account cola.AccountID, id int64
 }
 
 // Replay implements store.Deliveries.
-func (s *Store) Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (d cola.Delivery, err error) {
+func (s *Store) Replay(ctx context.Context, account cola.AccountID, id int64,
+	due time.Time) (d cola.Delivery, err error) {
 	err = s.db.Transact(ctx, "replay delivery", func(ctx context.Context, tx Tx) error {
 		if _, err := s.activeDestination(ctx, tx, destinationOf, int64(account), id); err != nil {
 			return err
@@ -108,8 +112,8 @@ func (s *Store) Replay(ctx context.Context, account cola.AccountID, id int64, du
 	return d, nil
 }
 
-// activeDestination returns the ID of the destination that a query locks. It fails with ErrNotFound if there is none, and with
-// ErrNotActive if it isn't active.
+// activeDestination returns the ID of the destination that a query locks. It fails with ErrNotFound
+// if there is none, and with ErrNotActive if it isn't active.
 func (s *Store) activeDestination(ctx context.Context, tx Tx, query string, args ...any) (int64, error) {
 	type target struct {
 		id    int64
@@ -123,7 +127,8 @@ func (s *Store) activeDestination(ctx context.Context, tx Tx, query string, args
 }
 
 // ReplayUndelivered implements store.Deliveries.
-func (s *Store) ReplayUndelivered(ctx context.Context, account cola.AccountID, destination string, due time.Time, limit int) (replayed int, err error) {
+func (s *Store) ReplayUndelivered(ctx context.Context, account cola.AccountID, destination string, due time.Time,
+	limit int) (replayed int, err error) {
 	err = s.db.Transact(ctx, "replay deliveries", func(ctx context.Context, tx Tx) error {
 		id, err := s.activeDestination(ctx, tx, targetOf, int64(account), destination)
 		if err != nil {
@@ -139,7 +144,8 @@ func (s *Store) ReplayUndelivered(ctx context.Context, account cola.AccountID, d
 }
 
 // AddTest implements store.Deliveries.
-func (s *Store) AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (d cola.Delivery, err error) {
+func (s *Store) AddTest(ctx context.Context, account cola.AccountID, destination string,
+	due time.Time) (d cola.Delivery, err error) {
 	err = s.db.Transact(ctx, "add test", func(ctx context.Context, tx Tx) error {
 		to, err := s.findDestination(ctx, tx, shareDestination, int64(account), destination)
 		if err == nil {

@@ -9,9 +9,10 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// Creating a destination locks the account first. Changing or deleting one, and recording an attempt to deliver, locks the destination
-// before any delivery of it. Recording runs and deleting a search lock searches first, and then destinations by ascending ID: triggers
-// of the schema do that.
+// Creating a destination locks the account first. Changing or deleting one, and recording an
+// attempt to deliver, locks the destination before any delivery of it. Recording runs and deleting
+// a search lock searches first, and then destinations by ascending ID: triggers of the schema do
+// that.
 const (
 	// destinationNames are what destinationColumns takes, of destinationTables.
 	destinationNames = `d.uuid, d.account_id, o.uuid, d.kind, coalesce(d.address, CASE WHEN a.email NOT LIKE '%://%#%' THEN a.email END), d.address IS NULL,
@@ -35,8 +36,9 @@ const (
 	updateDestination = `UPDATE destinations SET state = $3, reason = $4, send_empty = $5, failing_since = $6, secret = $7, old_secret = $8,
 		old_secret_until = $9, challenge = $10, challenge_tries = $11, verified_at = $12 WHERE account_id = $1 AND uuid = $2 RETURNING id`
 	deleteDestination = `DELETE FROM destinations WHERE account_id = $1 AND uuid = $2`
-	// skipPending settles pending messages to a destination, at an instant, with a text. Messages about the destination go elsewhere.
-	// Attempts under way go on, and their outcomes are recorded.
+	// skipPending settles pending messages to a destination, at an instant, with a text. Messages
+	// about the destination go elsewhere. Attempts under way go on, and their outcomes are
+	// recorded.
 	skipPending = `UPDATE deliveries SET state = '` + cola.DeliverySkipped + `', error = $3, next_attempt_at = NULL, settled_at = coalesce($2, clock_timestamp())
 		WHERE destination_id = $1 AND state = '` + cola.DeliveryPending + `' AND event <> '` + cola.EventPaused + `'`
 	setFeed = `UPDATE saved_searches SET feed_hash = $3 WHERE account_id = $1 AND uuid = $2`
@@ -48,7 +50,8 @@ func destinationColumns(d *store.Destination) []any {
 		&d.VerifiedAt, &d.Secrets.Current, &d.Secrets.Old, &d.Secrets.OldUntil, &d.Challenge.Sealed, &d.Challenge.Tries, &d.CreatedAt, &d.LastDeliveredAt, &d.FailingSince}
 }
 
-// findDestination returns the destination of a query, or ErrNotFound: also for a text that the database can't store.
+// findDestination returns the destination of a query, or ErrNotFound: also for a text that the
+// database can't store.
 func (s *Store) findDestination(ctx context.Context, q Querier, query string, args ...any) (store.Destination, error) {
 	d, err := one(ctx, q, destinationColumns, query, args...)
 	return d, s.noSuchText(err)
@@ -74,7 +77,8 @@ func (s *Store) CreateDestination(ctx context.Context, n store.NewDestination) (
 }
 
 // createDestination creates a destination of an account, which it locks.
-func (s *Store) createDestination(ctx context.Context, tx Tx, n store.NewDestination) (made store.Destination, err error) {
+func (s *Store) createDestination(ctx context.Context, tx Tx,
+	n store.NewDestination) (made store.Destination, err error) {
 	if err := holdAccount(ctx, tx, n.Account); err != nil {
 		return made, err
 	}
@@ -104,8 +108,8 @@ func (s *Store) createDestination(ctx context.Context, tx Tx, n store.NewDestina
 	return s.findDestination(ctx, tx, destinationByUUID, int64(n.Account), id)
 }
 
-// roomForDestination fails with ErrExists if an account has the destination, for the search with the ID or with zero for all, and
-// with ErrLimit if it has as many as it may.
+// roomForDestination fails with ErrExists if an account has the destination, for the search with
+// the ID or with zero for all, and with ErrLimit if it has as many as it may.
 func roomForDestination(ctx context.Context, tx Tx, n store.NewDestination, search int64) error {
 	exists, err := value[bool](ctx, tx, sameDestination, int64(n.Account), n.Kind, cola.FoldAddress(n.Kind, n.Address), search)
 	if err != nil {
@@ -132,7 +136,8 @@ func (s *Store) DestinationByLink(ctx context.Context, hash []byte) (store.Desti
 }
 
 // Destinations implements store.Destinations.
-func (s *Store) Destinations(ctx context.Context, account cola.AccountID, page store.Slice) (all []store.Destination, total int, err error) {
+func (s *Store) Destinations(ctx context.Context, account cola.AccountID,
+	page store.Slice) (all []store.Destination, total int, err error) {
 	err = s.db.View(ctx, "list destinations", func(q Querier) (err error) {
 		all, total, err = listPage(ctx, q, destinationColumns, countDestinations, selectDestinationsPage, []any{int64(account)}, page)
 		return err
@@ -141,7 +146,8 @@ func (s *Store) Destinations(ctx context.Context, account cola.AccountID, page s
 }
 
 // UpdateDestination implements store.Destinations.
-func (s *Store) UpdateDestination(ctx context.Context, account cola.AccountID, uuid string, change func(*store.Destination) error) (store.Destination, error) {
+func (s *Store) UpdateDestination(ctx context.Context, account cola.AccountID, uuid string,
+	change func(*store.Destination) error) (store.Destination, error) {
 	var changed store.Destination
 	err := s.db.Transact(ctx, "update destination", func(ctx context.Context, tx Tx) (err error) {
 		changed, err = s.updateDestination(ctx, tx, account, uuid, change)
@@ -154,7 +160,8 @@ func (s *Store) UpdateDestination(ctx context.Context, account cola.AccountID, u
 }
 
 // updateDestination changes a destination, which it locks before it reads it.
-func (s *Store) updateDestination(ctx context.Context, tx Tx, account cola.AccountID, uuid string, change func(*store.Destination) error) (store.Destination, error) {
+func (s *Store) updateDestination(ctx context.Context, tx Tx, account cola.AccountID, uuid string,
+	change func(*store.Destination) error) (store.Destination, error) {
 	d, err := s.findDestination(ctx, tx, holdDestination, int64(account), uuid)
 	if err != nil {
 		return d, err

@@ -94,7 +94,8 @@ func namedRunColumns(r *store.StoredRun) []any {
 
 // withLabels returns runs with the labels that messages name, at most most in total, without labels
 // that are gone.
-func (s *Store) withLabels(ctx context.Context, q Querier, runs []store.StoredRun, most int) ([]store.RunLabels, error) {
+func (s *Store) withLabels(ctx context.Context, q Querier, runs []store.StoredRun,
+	most int) ([]store.RunLabels, error) {
 	all := make([]store.RunLabels, len(runs))
 	var ids []cola.TTBID
 	for i, r := range runs {

@@ -30,7 +30,8 @@ var (
 // forgottenAtOnce is how many rows one statement of ForgetOld deletes.
 const forgottenAtOnce = 1_000
 
-// ForgetOld deletes all old rows, some at a time. It is for a database whose writes don't do that: see Options.ForgetWithWrites.
+// ForgetOld deletes all old rows, some at a time. It is for a database whose writes don't do that:
+// see Options.ForgetWithWrites.
 func ForgetOld(ctx context.Context, s *Store) error {
 	var errs []error
 	for _, o := range []old{sessionsOver, signInLinksOver, creationsOver, asksOver, allowancesOver, previewsOver} {
@@ -52,8 +53,8 @@ func (s *Store) forgetAll(ctx context.Context, o old) error {
 	}
 }
 
-// forgetSome deletes a few old rows with a write that adds one, if the database is to do so: more than it adds, so that they
-// don't pile up.
+// forgetSome deletes a few old rows with a write that adds one, if the database is to do so: more
+// than it adds, so that they don't pile up.
 func (s *Store) forgetSome(ctx context.Context, tx Tx, o old) error {
 	if s.opts.ForgetWithWrites == 0 {
 		return nil

@@ -8,11 +8,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// How an identity gets its account in one transaction, without a lock that others would wait for: the account's address is
-// inserted first and the identity last, both unless they exist. The database waits for whoever inserted the same one earlier. If
-// it exists in the end, the transaction is undone, with the account that nobody needs, and runs again: then it finds the other's
-// rows. A transaction holds the address that it inserted when it comes to the identity and waits for nothing after it, so
-// transactions can't deadlock. Giving an identity to an account locks the account first and the identity last, for the same reason.
+// How an identity gets its account in one transaction, without a lock that others would wait for:
+// the account's address is inserted first and the identity last, both unless they exist. The
+// database waits for whoever inserted the same one earlier. If it exists in the end, the
+// transaction is undone, with the account that nobody needs, and runs again: then it finds the
+// other's rows. A transaction holds the address that it inserted when it comes to the identity and
+// waits for nothing after it, so transactions can't deadlock. Giving an identity to an account
+// locks the account first and the identity last, for the same reason.
 const (
 	// accountOfIdentity also reports whether any account has the verified address.
 	accountOfIdentity = `SELECT ` + accountNames + `, EXISTS (SELECT 1 FROM accounts WHERE email_folded = $3)

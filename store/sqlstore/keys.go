@@ -24,7 +24,8 @@ func keyColumns(k *store.Key) []any {
 		&k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt}
 }
 
-// CreateKey implements store.Keys. It locks the account first, so that its keys are counted by one at a time.
+// CreateKey implements store.Keys. It locks the account first, so that its keys are counted by one
+// at a time.
 func (s *Store) CreateKey(ctx context.Context, key store.Key, hash store.KeyHash, most int) (store.Key, error) {
 	var made store.Key
 	err := s.db.Transact(ctx, "create key", func(ctx context.Context, tx Tx) error {
@@ -47,7 +48,8 @@ func (s *Store) CreateKey(ctx context.Context, key store.Key, hash store.KeyHash
 	return made, nil
 }
 
-// roomForKey fails with a LimitError if an account that is locked has as many valid keys as it may, not counting one of them.
+// roomForKey fails with a LimitError if an account that is locked has as many valid keys as it may,
+// not counting one of them.
 func roomForKey(ctx context.Context, tx Tx, account cola.AccountID, but int64, now time.Time, most int) error {
 	if most == 0 {
 		return nil
@@ -60,7 +62,8 @@ func roomForKey(ctx context.Context, tx Tx, account cola.AccountID, but int64, n
 }
 
 // keepKey inserts a new key and reads it back.
-func (s *Store) keepKey(ctx context.Context, tx Tx, key store.Key, hash store.KeyHash, now time.Time) (store.Key, error) {
+func (s *Store) keepKey(ctx context.Context, tx Tx, key store.Key, hash store.KeyHash,
+	now time.Time) (store.Key, error) {
 	_, err := tx.Exec(ctx, insertKey, int64(key.AccountID), hash[:], key.Name, key.Prefix, key.LastFour, now, &key.ExpiresAt)
 	if s.db.IsDuplicate(err) {
 		return store.Key{}, store.ErrExists
@@ -71,8 +74,10 @@ func (s *Store) keepKey(ctx context.Context, tx Tx, key store.Key, hash store.Ke
 	return one(ctx, tx, keyColumns, keyByHash, hash[:])
 }
 
-// ReplaceKey implements store.Keys. It locks the account first, as CreateKey does, and then the key.
-func (s *Store) ReplaceKey(ctx context.Context, account cola.AccountID, id int64, key store.Key, hash store.KeyHash, until time.Time, most int) (store.Key, error) {
+// ReplaceKey implements store.Keys. It locks the account first, as CreateKey does, and then the
+// key.
+func (s *Store) ReplaceKey(ctx context.Context, account cola.AccountID, id int64, key store.Key, hash store.KeyHash,
+	until time.Time, most int) (store.Key, error) {
 	var made store.Key
 	err := s.db.Transact(ctx, "replace key", func(ctx context.Context, tx Tx) error {
 		if err := holdAccount(ctx, tx, account); err != nil {

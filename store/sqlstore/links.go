@@ -26,7 +26,8 @@ func linkColumns(l *store.Link) []any {
 }
 
 // Connect implements store.Links.
-func (s *Store) Connect(ctx context.Context, account cola.AccountID, app int64, scopes []cola.Scope) (store.Link, error) {
+func (s *Store) Connect(ctx context.Context, account cola.AccountID, app int64,
+	scopes []cola.Scope) (store.Link, error) {
 	const operation = "connect app"
 	scopes, err := store.SortScopes(scopes)
 	if err != nil {

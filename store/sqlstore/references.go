@@ -11,14 +11,16 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// Change is what becomes of reference data: an outcome a row, and the statements that write it, if anything changes.
+// Change is what becomes of reference data: an outcome a row, and the statements that write it, if
+// anything changes.
 type Change struct {
 	Outcomes   []store.Outcome
 	Statements []Statement
 }
 
 // UpsertAVAs implements store.References.
-func (s *Store) UpsertAVAs(ctx context.Context, patches []cola.Patch[cola.AVADetail], mode store.Mode) ([]store.Outcome, error) {
+func (s *Store) UpsertAVAs(ctx context.Context, patches []cola.Patch[cola.AVADetail],
+	mode store.Mode) ([]store.Outcome, error) {
 	return upsertSet(ctx, s, "upsert AVAs", records.AVAs, len(patches), mode, func(i int, row *cola.AVADetail) {
 		patches[i].Apply(row)
 		row.AVAID = patches[i].Record.AVAID
@@ -26,27 +28,32 @@ func (s *Store) UpsertAVAs(ctx context.Context, patches []cola.Patch[cola.AVADet
 }
 
 // UpsertProcessingTimes implements store.References.
-func (s *Store) UpsertProcessingTimes(ctx context.Context, rows []cola.ProcessingTime, mode store.Mode) ([]store.Outcome, error) {
+func (s *Store) UpsertProcessingTimes(ctx context.Context, rows []cola.ProcessingTime,
+	mode store.Mode) ([]store.Outcome, error) {
 	return replaceRows(ctx, s, "upsert processing times", records.ProcessingTimes, rows, mode)
 }
 
 // UpsertFormulaProcessingTimes implements store.References.
-func (s *Store) UpsertFormulaProcessingTimes(ctx context.Context, rows []cola.FormulaProcessingTime, mode store.Mode) ([]store.Outcome, error) {
+func (s *Store) UpsertFormulaProcessingTimes(ctx context.Context, rows []cola.FormulaProcessingTime,
+	mode store.Mode) ([]store.Outcome, error) {
 	return replaceRows(ctx, s, "upsert formula processing times", records.FormulaProcessingTimes, rows, mode)
 }
 
 // UpsertRegistrationProcessingTimes implements store.References.
-func (s *Store) UpsertRegistrationProcessingTimes(ctx context.Context, rows []cola.RegistrationProcessingTime, mode store.Mode) ([]store.Outcome, error) {
+func (s *Store) UpsertRegistrationProcessingTimes(ctx context.Context, rows []cola.RegistrationProcessingTime,
+	mode store.Mode) ([]store.Outcome, error) {
 	return replaceRows(ctx, s, "upsert registration processing times", records.RegistrationProcessingTimes, rows, mode)
 }
 
 // UpsertCategoryAliases implements store.References.
-func (s *Store) UpsertCategoryAliases(ctx context.Context, rows []cola.CategoryAlias, mode store.Mode) ([]store.Outcome, error) {
+func (s *Store) UpsertCategoryAliases(ctx context.Context, rows []cola.CategoryAlias,
+	mode store.Mode) ([]store.Outcome, error) {
 	return replaceRows(ctx, s, "upsert category aliases", records.CategoryAliases, rows, mode)
 }
 
 // replaceRows upserts rows that replace the stored ones whole.
-func replaceRows[T any](ctx context.Context, s *Store, operation string, set records.Set[T], rows []T, mode store.Mode) ([]store.Outcome, error) {
+func replaceRows[T any](ctx context.Context, s *Store, operation string, set records.Set[T], rows []T,
+	mode store.Mode) ([]store.Outcome, error) {
 	return upsertSet(ctx, s, operation, set, len(rows), mode, func(i int, row *T) { *row = rows[i] })
 }
 
@@ -96,7 +103,8 @@ var insertReportRow = `INSERT INTO production_reports (position, ` + records.Pro
 	parameters(1, 1+len(records.ProductionReports.Columns(new(cola.ProductionReport)))) + `)`
 
 // ReplaceProductionReport implements store.References.
-func (s *Store) ReplaceProductionReport(ctx context.Context, key cola.ReportKey, rows []cola.ProductionReport, mode store.Mode) ([]store.Outcome, error) {
+func (s *Store) ReplaceProductionReport(ctx context.Context, key cola.ReportKey, rows []cola.ProductionReport,
+	mode store.Mode) ([]store.Outcome, error) {
 	const operation = "replace production report"
 	for i := range rows {
 		if rows[i].Key() != key {
@@ -116,7 +124,8 @@ func (s *Store) ReplaceProductionReport(ctx context.Context, key cola.ReportKey,
 	})
 }
 
-// reportRows returns the statements that insert the rows of reports, numbered within each; the rows of one stand together.
+// reportRows returns the statements that insert the rows of reports, numbered within each; the rows
+// of one stand together.
 func reportRows(rows []cola.ProductionReport) []Statement {
 	var all []Statement
 	for i, position := 0, 0; i < len(rows); i, position = i+1, position+1 {

@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// refusalLocks is the class of the advisory lock for writing refusals: one transaction at a time, because two that delete old refusals of
-// the same accounts could deadlock.
+// refusalLocks is the class of the advisory lock for writing refusals: one transaction at a time,
+// because two that delete old refusals of the same accounts could deadlock.
 const refusalLocks int32 = 0x72656675 // "refu"
 
 const (
@@ -19,7 +19,8 @@ const (
 	upsertRefusal  = `INSERT INTO refusals AS r (account_id, ` + refusalNames + `) SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM accounts WHERE id = $1
 		ON CONFLICT (account_id, minute, channel, credential_kind, credential_id, reason) DO UPDATE
 		SET count = r.count + excluded.count, last_at = greatest(r.last_at, excluded.last_at)`
-	// forgetRefusals reads only the index of the account's refusals, of which there are few more than are kept.
+	// forgetRefusals reads only the index of the account's refusals, of which there are few more
+	// than are kept.
 	forgetRefusals = `DELETE FROM refusals WHERE (account_id, minute, channel, credential_kind, credential_id, reason) IN (
 		SELECT account_id, minute, channel, credential_kind, credential_id, reason FROM refusals WHERE account_id = $1` + latestRefusals + `
 		LIMIT 1000000 OFFSET $2)`

@@ -35,14 +35,17 @@ const (
 
 func savedSearchColumns(r *records.SavedSearch) []any { return targets(r.Columns()) }
 
-// readSearch returns the row of an account's search, or ErrNotFound: also for a UUID that the database can't store.
-func (s *Store) readSearch(ctx context.Context, q Querier, account cola.AccountID, uuid string) (records.SavedSearch, error) {
+// readSearch returns the row of an account's search, or ErrNotFound: also for a UUID that the
+// database can't store.
+func (s *Store) readSearch(ctx context.Context, q Querier, account cola.AccountID,
+	uuid string) (records.SavedSearch, error) {
 	row, err := one(ctx, q, savedSearchColumns, selectSearch, int64(account), uuid)
 	return row, s.noSuchText(err)
 }
 
 // CreateSavedSearch implements store.SavedSearches.
-func (s *Store) CreateSavedSearch(ctx context.Context, n store.NewSavedSearch) (made cola.SavedSearch, repeated bool, err error) {
+func (s *Store) CreateSavedSearch(ctx context.Context,
+	n store.NewSavedSearch) (made cola.SavedSearch, repeated bool, err error) {
 	const operation = "create saved search"
 	if err := n.Check(); err != nil {
 		return cola.SavedSearch{}, false, s.db.Failed(operation, err)
@@ -61,9 +64,10 @@ func (s *Store) CreateSavedSearch(ctx context.Context, n store.NewSavedSearch) (
 	return made, repeated, nil
 }
 
-// createOnce creates a search unless its request has created one before. It locks the account before it reads the clock and
-// everything else.
-func (s *Store) createOnce(ctx context.Context, tx Tx, n store.NewSavedSearch, row *records.SavedSearch) (made cola.SavedSearch, repeated bool, err error) {
+// createOnce creates a search unless its request has created one before. It locks the account
+// before it reads the clock and everything else.
+func (s *Store) createOnce(ctx context.Context, tx Tx, n store.NewSavedSearch,
+	row *records.SavedSearch) (made cola.SavedSearch, repeated bool, err error) {
 	if err := holdAccount(ctx, tx, n.Account); err != nil {
 		return made, false, err
 	}
@@ -86,8 +90,10 @@ func (s *Store) createOnce(ctx context.Context, tx Tx, n store.NewSavedSearch, r
 	return made, false, err
 }
 
-// settledSearch settles which searches of an account that is locked are paused, and returns one of them.
-func (s *Store) settledSearch(ctx context.Context, tx Tx, account cola.AccountID, uuid string) (cola.SavedSearch, error) {
+// settledSearch settles which searches of an account that is locked are paused, and returns one of
+// them.
+func (s *Store) settledSearch(ctx context.Context, tx Tx, account cola.AccountID,
+	uuid string) (cola.SavedSearch, error) {
 	if err := settleSearches(ctx, tx, account); err != nil {
 		return cola.SavedSearch{}, err
 	}
@@ -98,8 +104,8 @@ func (s *Store) settledSearch(ctx context.Context, tx Tx, account cola.AccountID
 	return row.Search()
 }
 
-// roomForSearch fails with a LimitError if an account that is locked has as many searches as it may, or as many active ones and is
-// to have another one.
+// roomForSearch fails with a LimitError if an account that is locked has as many searches as it
+// may, or as many active ones and is to have another one.
 func roomForSearch(ctx context.Context, tx Tx, n store.NewSavedSearch, active bool) error {
 	count, err := value[int](ctx, tx, countSearches, int64(n.Account))
 	switch {
@@ -113,7 +119,8 @@ func roomForSearch(ctx context.Context, tx Tx, n store.NewSavedSearch, active bo
 	return nil
 }
 
-// roomForActive fails with a LimitError if an account that is locked has as many active schedules as it may.
+// roomForActive fails with a LimitError if an account that is locked has as many active schedules
+// as it may.
 func roomForActive(ctx context.Context, tx Tx, account cola.AccountID, most int) error {
 	type count struct{ limit, active int }
 	c, err := one(ctx, tx, func(c *count) []any { return []any{&c.limit, &c.active} }, countActive, int64(account))
@@ -124,7 +131,8 @@ func roomForActive(ctx context.Context, tx Tx, account cola.AccountID, most int)
 }
 
 // createdBefore returns the search that the same request has created before, or ErrNotFound.
-func (s *Store) createdBefore(ctx context.Context, tx Tx, n store.NewSavedSearch, now time.Time) (cola.SavedSearch, error) {
+func (s *Store) createdBefore(ctx context.Context, tx Tx, n store.NewSavedSearch,
+	now time.Time) (cola.SavedSearch, error) {
 	type creation struct {
 		uuid string
 		same bool // it asked for the same as the request at hand
@@ -161,7 +169,8 @@ func (s *Store) keepSavedSearch(ctx context.Context, tx Tx, n store.NewSavedSear
 }
 
 // SavedSearch implements store.SavedSearches.
-func (s *Store) SavedSearch(ctx context.Context, account cola.AccountID, uuid string) (found cola.SavedSearch, err error) {
+func (s *Store) SavedSearch(ctx context.Context, account cola.AccountID,
+	uuid string) (found cola.SavedSearch, err error) {
 	err = s.db.Read(ctx, "read saved search", func(q Querier) error {
 		row, err := s.readSearch(ctx, q, account, uuid)
 		if err == nil {
@@ -173,7 +182,8 @@ func (s *Store) SavedSearch(ctx context.Context, account cola.AccountID, uuid st
 }
 
 // SavedSearches implements store.SavedSearches.
-func (s *Store) SavedSearches(ctx context.Context, account cola.AccountID, offset, limit int) (page []cola.SavedSearch, total int, err error) {
+func (s *Store) SavedSearches(ctx context.Context, account cola.AccountID, offset,
+	limit int) (page []cola.SavedSearch, total int, err error) {
 	err = s.db.View(ctx, "list saved searches", func(q Querier) error {
 		found, count, err := listPage(ctx, q, savedSearchColumns, countSearches, selectSearchesPage, []any{int64(account)}, store.Slice{Offset: offset, Limit: limit})
 		page, total = make([]cola.SavedSearch, len(found)), count
@@ -189,7 +199,8 @@ func (s *Store) SavedSearches(ctx context.Context, account cola.AccountID, offse
 }
 
 // listPage reads a page of a list, and how long the list is.
-func listPage[T any](ctx context.Context, q Querier, columns func(*T) []any, count, query string, args []any, page store.Slice) ([]T, int, error) {
+func listPage[T any](ctx context.Context, q Querier, columns func(*T) []any, count, query string, args []any,
+	page store.Slice) ([]T, int, error) {
 	total, err := value[int](ctx, q, count, args...)
 	if err != nil {
 		return nil, 0, err
@@ -212,8 +223,9 @@ func (s *Store) UpdateSavedSearch(ctx context.Context, account cola.AccountID, u
 	return changed, nil
 }
 
-// updateSavedSearch changes a search. It locks the account, so that nobody else changes the search or makes another one active, and
-// the row, so that a run is recorded before it is read or after it is written.
+// updateSavedSearch changes a search. It locks the account, so that nobody else changes the search
+// or makes another one active, and the row, so that a run is recorded before it is read or after it
+// is written.
 func (s *Store) updateSavedSearch(ctx context.Context, tx Tx, account cola.AccountID, uuid string, maxActive int,
 	change func(cola.SavedSearch) (cola.SavedSearch, error),
 ) (cola.SavedSearch, error) {
@@ -235,8 +247,10 @@ func (s *Store) updateSavedSearch(ctx context.Context, tx Tx, account cola.Accou
 	return s.settledSearch(ctx, tx, account, uuid)
 }
 
-// holdSavedSearch locks an account, its active searches and one search, and returns that, or ErrNotFound.
-func (s *Store) holdSavedSearch(ctx context.Context, tx Tx, account cola.AccountID, uuid string) (row records.SavedSearch, err error) {
+// holdSavedSearch locks an account, its active searches and one search, and returns that, or
+// ErrNotFound.
+func (s *Store) holdSavedSearch(ctx context.Context, tx Tx, account cola.AccountID,
+	uuid string) (row records.SavedSearch, err error) {
 	if err := holdAccount(ctx, tx, account); err != nil {
 		return row, err
 	}
@@ -257,4 +271,24 @@ func (s *Store) DeleteSavedSearch(ctx context.Context, account cola.AccountID, u
 		}
 		return settleSearches(ctx, tx, account)
 	})
+}
+
+// Whoever settles which searches of an account are paused locks the account, and then, by ascending
+// ID, the searches that may change: the active ones and the one at hand, or all of them if the
+// account changes.
+const (
+	holdAllSearches    = `SELECT id FROM saved_searches WHERE account_id = $1 ORDER BY id FOR NO KEY UPDATE`
+	holdActiveSearches = `SELECT id FROM saved_searches WHERE account_id = $1 AND (active OR uuid = $2) ORDER BY id FOR NO KEY UPDATE`
+	settlePauses       = `UPDATE saved_searches AS s SET paused_because = r.because, hold = s.hold + 1, held_until = NULL
+		FROM (SELECT o.id, CASE WHEN a.suspended_at IS NOT NULL THEN '` + cola.PausedSuspended + `'
+				WHEN o.active AND row_number() OVER (PARTITION BY o.active ORDER BY o.id) > a.active_limit THEN '` + cola.PausedDowngraded + `' END AS because
+			FROM saved_searches o JOIN accounts a ON a.id = o.account_id WHERE o.account_id = $1) r
+		WHERE s.id = r.id AND s.paused_because IS DISTINCT FROM r.because`
+)
+
+// settleSearches notes which of an account's searches are paused for a reason of the account's, and
+// ends claims of those that change.
+func settleSearches(ctx context.Context, tx Tx, account cola.AccountID) error {
+	_, err := tx.Exec(ctx, settlePauses, int64(account))
+	return err
 }

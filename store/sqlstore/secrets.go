@@ -14,7 +14,8 @@ const (
 	keepKeyCheck    = `UPDATE meta SET key_check = $1 WHERE key_check IS NULL`
 	selectKeyCheck  = `SELECT coalesce(key_check, '') FROM meta`
 	replaceKeyCheck = `UPDATE meta SET key_check = $1`
-	// sealedKey is the ID of the key that sealed a secret; empty for clear text, link tokens included.
+	// sealedKey is the ID of the key that sealed a secret; empty for clear text, link tokens
+	// included.
 	sealedKey  = `CASE WHEN u.text LIKE 'sealed:%' THEN substr(u.text, 8, 8) ELSE '' END`
 	secretKeys = `SELECT ` + sealedKey + `, count(*) FROM (SELECT secret AS text FROM destinations UNION ALL SELECT old_secret FROM destinations
 		UNION ALL SELECT challenge FROM destinations UNION ALL SELECT token FROM destinations WHERE ` + clearLink + `) u WHERE u.text IS NOT NULL GROUP BY 1`
@@ -63,7 +64,8 @@ func (s *Store) SecretKeys(ctx context.Context) (map[string]int, error) {
 }
 
 // RewriteSecrets implements store.SealedSecrets.
-func (s *Store) RewriteSecrets(ctx context.Context, but string, rewrite func(store.SealedSecret) (string, error)) (changed int, err error) {
+func (s *Store) RewriteSecrets(ctx context.Context, but string,
+	rewrite func(store.SealedSecret) (string, error)) (changed int, err error) {
 	var after int64
 	for more := true; more && err == nil; {
 		var n int

@@ -8,9 +8,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Session writes aren't synced: a page view must wait neither for the disk nor for a standby. A machine that fails loses the latest
-// sessions, and their users sign in again. A dropped session that comes back this way lets nobody in, because the sign-in that it
-// names has ended durably.
+// Session writes aren't synced: a page view must wait neither for the disk nor for a standby. A
+// machine that fails loses the latest sessions, and their users sign in again. A dropped session
+// that comes back this way lets nobody in, because the sign-in that it names has ended durably.
 
 const (
 	selectSession = `SELECT data FROM sessions WHERE name = $1 AND expires_at > coalesce($2, clock_timestamp())`

@@ -1,24 +1,26 @@
-// Package sqlstore implements the control plane of a store once for both databases: accounts, credentials, sessions, saved
-// searches, destinations and deliveries. The stores embed a Store and keep what differs for speed or exactness: the ledger,
-// labels, bulk writes and migrations.
+// Package sqlstore implements the control plane of a store once for both databases: accounts,
+// credentials, sessions, saved searches, destinations and deliveries. The stores embed a Store and
+// keep what differs for speed or exactness: the ledger, labels, bulk writes and migrations.
 //
 // # Dialect
 //
-// Statements are written for PostgreSQL. The SQLite store rewrites the few words that differ when it prepares a statement:
-// placeholders, casts, row locks, arrays and the clock. A Database runs them. Its interface is narrower than database/sql because the
-// stores do more than run statements: PostgreSQL reads rows from their binary form, watches commits and retries transactions;
-// SQLite has one connection that writes and a pool that reads.
+// Statements are written for PostgreSQL. The SQLite store rewrites the few words that differ when
+// it prepares a statement: placeholders, casts, row locks, arrays and the clock. A Database runs
+// them. Its interface is narrower than database/sql because the stores do more than run statements:
+// PostgreSQL reads rows from their binary form, watches commits and retries transactions; SQLite
+// has one connection that writes and a pool that reads.
 //
 // # Arguments and columns
 //
-// An argument is an int, int64, float64, string, []byte, bool, time.Time or cola.Date, a list of int64, string or []byte, or a pointer
-// to a record's field, which is NULL when the field is unknown. A row is scanned into pointers to fields; NULL makes a field its
-// zero value.
+// An argument is an int, int64, float64, string, []byte, bool, time.Time or cola.Date, a list of
+// int64, string or []byte, or a pointer to a record's field, which is NULL when the field is
+// unknown. A row is scanned into pointers to fields; NULL makes a field its zero value.
 //
 // # Locks
 //
-// On PostgreSQL a transaction locks rows in this order: an account, its searches by ascending ID, destinations by ascending ID,
-// deliveries. SQLite has one writer at a time, so its statements lose their locking clauses, and Tx.Hold does nothing.
+// On PostgreSQL a transaction locks rows in this order: an account, its searches by ascending ID,
+// destinations by ascending ID, deliveries. SQLite has one writer at a time, so its statements lose
+// their locking clauses, and Tx.Hold does nothing.
 package sqlstore
 
 import (
@@ -35,19 +37,22 @@ import (
 
 // Database runs the statements of a Store. Its errors name the operation.
 type Database interface {
-	// Transact runs work in one durable transaction and commits it, unless work fails. It may run work again when others got in
-	// the way.
+	// Transact runs work in one durable transaction and commits it, unless work fails. It may run
+	// work again when others got in the way.
 	Transact(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
-	// TransactUnsynced is Transact for what may be lost when the machine fails: its commit doesn't wait for the disk.
+	// TransactUnsynced is Transact for what may be lost when the machine fails: its commit doesn't
+	// wait for the disk.
 	TransactUnsynced(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
-	// TransactErasing is Transact, but overwrites the space that it frees, so that replaced secrets can't be read from the disk.
+	// TransactErasing is Transact, but overwrites the space that it frees, so that replaced secrets
+	// can't be read from the disk.
 	TransactErasing(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
 	// Read runs a method that reads. It may run read again when a connection was lost.
 	Read(ctx context.Context, operation string, read func(q Querier) error) error
-	// View is Read within one consistent state of the database. read must not wait for another connection.
+	// View is Read within one consistent state of the database. read must not wait for another
+	// connection.
 	View(ctx context.Context, operation string, read func(q Querier) error) error
-	// ChangeReferences plans a change of reference data and writes it, unless mode says otherwise. It may plan again if others changed
-	// records meanwhile.
+	// ChangeReferences plans a change of reference data and writes it, unless mode says otherwise.
+	// It may plan again if others changed records meanwhile.
 	ChangeReferences(ctx context.Context, operation string, mode store.Mode, plan func(ctx context.Context, q Querier) (Change, error)) ([]store.Outcome, error)
 	// Labels reads labels by their IDs, as far as they exist.
 	Labels(ctx context.Context, q Querier, ids []cola.TTBID) (map[cola.TTBID]*cola.Cola, error)
@@ -55,7 +60,8 @@ type Database interface {
 	Failed(operation string, err error) error
 	// IsDuplicate reports whether a row was refused because its key exists.
 	IsDuplicate(err error) bool
-	// IsNotText reports whether an argument was refused because the database can't store such a text.
+	// IsNotText reports whether an argument was refused because the database can't store such a
+	// text.
 	IsNotText(err error) bool
 }
 
@@ -91,7 +97,8 @@ type Rows interface {
 	Close()
 }
 
-// ErrOvertaken makes a transaction run again: others did the same at the same time, which the next run sees.
+// ErrOvertaken makes a transaction run again: others did the same at the same time, which the next
+// run sees.
 var ErrOvertaken = fmt.Errorf("others are changing the same rows: %w", store.ErrUnavailable)
 
 // attempts bounds how often an operation is tried that others get in the way of.
@@ -100,11 +107,14 @@ const attempts = 6
 // Options say how a database is used.
 type Options struct {
 	Now func() time.Time // the clock of the database; nil: the server's
-	// ForgetWithWrites is how many old rows a write deletes for each that it adds; 0 leaves that to ForgetOld.
+	// ForgetWithWrites is how many old rows a write deletes for each that it adds; 0 leaves that to
+	// ForgetOld.
 	ForgetWithWrites int
-	// Grants is the table, or a subquery, of the requests of the last minute: account_id, granted_at and requests.
+	// Grants is the table, or a subquery, of the requests of the last minute: account_id,
+	// granted_at and requests.
 	Grants string
-	// Turn is how many rows a transaction claims or releases at most, so that others needn't wait long; 0: no limit.
+	// Turn is how many rows a transaction claims or releases at most, so that others needn't wait
+	// long; 0: no limit.
 	Turn int
 }
 
@@ -149,7 +159,8 @@ func (s *Store) affectOne(ctx context.Context, operation, query string, args ...
 	})
 }
 
-// noSuchText turns the error for a text that the database can't store into ErrNotFound: no row has it.
+// noSuchText turns the error for a text that the database can't store into ErrNotFound: no row has
+// it.
 func (s *Store) noSuchText(err error) error {
 	if s.db.IsNotText(err) {
 		return store.ErrNotFound
@@ -186,15 +197,23 @@ func list[T any](ctx context.Context, q Querier, columns func(*T) []any, query s
 }
 
 // one reads the row of a query that gives one, or fails with ErrNotFound.
-func one[T any](ctx context.Context, q Querier, columns func(*T) []any, query string, args ...any) (row T, _ error) {
-	all, err := list(ctx, q, columns, query, args...)
-	switch {
-	case err != nil:
+func one[T any](ctx context.Context, q Querier, columns func(*T) []any, query string, args ...any) (row T, err error) {
+	rows, err := q.Query(ctx, query, args...)
+	if err != nil {
 		return row, err
-	case len(all) == 0:
-		return row, store.ErrNotFound
 	}
-	return all[0], nil
+	found := rows.Next()
+	if found {
+		err = rows.Scan(columns(&row)...)
+	}
+	rows.Close()
+	if err == nil {
+		err = rows.Err()
+	}
+	if err == nil && !found {
+		err = store.ErrNotFound
+	}
+	return row, err
 }
 
 // value reads a row of one column, or fails with ErrNotFound.
@@ -205,7 +224,8 @@ func value[T any](ctx context.Context, q Querier, query string, args ...any) (T,
 func column[T any](v *T) []any { return []any{v} }
 
 // readOne is a method that reads one row.
-func readOne[T any](ctx context.Context, s *Store, operation string, columns func(*T) []any, query string, args ...any) (row T, err error) {
+func readOne[T any](ctx context.Context, s *Store, operation string, columns func(*T) []any, query string,
+	args ...any) (row T, err error) {
 	err = s.db.Read(ctx, operation, func(q Querier) (err error) {
 		row, err = one(ctx, q, columns, query, args...)
 		return s.noSuchText(err)
@@ -214,7 +234,8 @@ func readOne[T any](ctx context.Context, s *Store, operation string, columns fun
 }
 
 // readList is a method that reads all rows of a query.
-func readList[T any](ctx context.Context, s *Store, operation string, columns func(*T) []any, query string, args ...any) (all []T, err error) {
+func readList[T any](ctx context.Context, s *Store, operation string, columns func(*T) []any, query string,
+	args ...any) (all []T, err error) {
 	err = s.db.Read(ctx, operation, func(q Querier) (err error) {
 		all, err = list(ctx, q, columns, query, args...)
 		return err
@@ -222,7 +243,8 @@ func readList[T any](ctx context.Context, s *Store, operation string, columns fu
 	return all, err
 }
 
-// ofAccount narrows a query down to the rows of one account by an indexed column, unless the account is zero.
+// ofAccount narrows a query down to the rows of one account by an indexed column, unless the
+// account is zero.
 func ofAccount(query, column string, account cola.AccountID) (string, []any) {
 	if account == 0 {
 		return query, nil
@@ -260,7 +282,8 @@ func assignments(columns []records.Column, first int) string {
 	return strings.Join(all, ", ")
 }
 
-// refused returns the reason of a refusal by the caller's own function, and other errors as they are.
+// refused returns the reason of a refusal by the caller's own function, and other errors as they
+// are.
 func refused(err error) error {
 	if refusal, ok := errors.AsType[records.Refusal](err); ok {
 		return refusal.Reason

@@ -1,6 +1,7 @@
 package sqlstore
 
-// Statements returns the statements that must find their rows by an index, by what they do. The stores' tests check their plans.
+// Statements returns the statements that must find their rows by an index, by what they do. The
+// stores' tests check their plans.
 func Statements() map[string]string {
 	keysOfOne, _ := ofAccount(selectKeys, `k.account_id`, 1)
 	linksOfOne, _ := ofAccount(selectLinks, `l.account_id`, 1)
@@ -123,5 +124,10 @@ func Statements() map[string]string {
 		"setting of a feed":           setFeed,
 		"feed of a search":            hasFeed,
 		"requests asked":              selectAsked,
+		"months of an account":        usedMonths,
+		"resubmissions":               resubmissions,
+		"main images":                 selectMainImages,
+		"days of an account":          selectDays,
+		"revision by number":          hasRevision,
 	}
 }

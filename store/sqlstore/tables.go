@@ -97,59 +97,62 @@ func table(kind store.ItemKind, name, columns, order string, fields func(i *stor
 	}
 }
 
-// Tables returns the tables of all kinds but labels and reference data, in the order of store.ItemKinds. Each refers to earlier ones
-// only. grants is the table, or subquery, of the requests of the last minute.
+// Tables returns the tables of all kinds but labels and reference data, in the order of
+// store.ItemKinds. Each refers to earlier ones only. grants is the table, or subquery, of the
+// requests of the last minute.
 func Tables(grants string) []Table {
 	return []Table{
 		accountTable(),
-		table(store.ItemKey, "api_keys", "id, account_id, hash, name, prefix, last_four, created_at, last_used_at, revoked_at, expires_at", "id", func(i *store.Item) []any {
-			k := &i.Key
-			return []any{&k.ID, &k.AccountID, &k.Hash, &k.Name, &k.Prefix, &k.LastFour, &k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt}
-		}),
-		table(store.ItemApp, "apps", "id, issuer, client_id, name, scopes, created_at, disabled_at", "id", func(i *store.Item) []any { return appColumns(&i.App) }),
+		table(store.ItemKey, "api_keys",
+			"id, account_id, hash, name, prefix, last_four, created_at, last_used_at, revoked_at, expires_at", "id",
+			func(i *store.Item) []any {
+				k := &i.Key
+				return []any{&k.ID, &k.AccountID, &k.Hash, &k.Name, &k.Prefix, &k.LastFour,
+					&k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt}
+			}),
+		table(store.ItemApp, "apps", appNames, "id", func(i *store.Item) []any { return appColumns(&i.App) }),
 		table(store.ItemIdentity, "identities", "account_id, issuer, subject", "issuer, subject", func(i *store.Item) []any {
 			return []any{&i.Identity.Account, &i.Identity.Issuer, &i.Identity.Subject}
 		}),
-		table(store.ItemLink, "links", "id, account_id, app_id, scopes, created_at, last_used_at, revoked_at", "id", func(i *store.Item) []any {
-			l := &i.Link
-			return []any{&l.ID, &l.Account, &l.App.ID, &l.Scopes, &l.CreatedAt, &l.LastUsedAt, &l.RevokedAt}
-		}),
+		table(store.ItemLink, "links", "id, account_id, app_id, scopes, created_at, last_used_at, revoked_at", "id",
+			func(i *store.Item) []any {
+				l := &i.Link
+				return []any{&l.ID, &l.Account, &l.App.ID, &l.Scopes, &l.CreatedAt, &l.LastUsedAt, &l.RevokedAt}
+			}),
 		table(store.ItemSignIn, "sign_ins", signInNames, "id", func(i *store.Item) []any { return signInColumns(&i.SignIn) }),
 		searchTable(),
-		table(store.ItemRun, "saved_search_runs", "id, search_id, upto, named_labels, ran_at, date_from, date_to, match_count, late_count, manual", "id", func(i *store.Item) []any {
-			r := &i.Run
-			return []any{&r.ID, &r.Search, orNull(&r.UpTo), &r.Named, &r.RanAt, &r.DateFrom, &r.DateTo, &r.MatchCount, &r.LateCount, &r.Manual}
+		table(store.ItemRun, "saved_search_runs", runNames+", search_id, upto, named_labels", "id", func(i *store.Item) []any {
+			return append(runColumns(&i.Run.SavedSearchRun), &i.Run.Search, orNull(&i.Run.UpTo), &i.Run.Named)
 		}),
-		table(store.ItemMatch, "saved_search_matches", "search_id, run_id, ttb_id, late, met", "search_id, ttb_id", func(i *store.Item) []any {
-			m := &i.Match
-			return []any{&m.Search, &m.RunID, &m.TTBID, &m.Late, &m.Met}
+		table(store.ItemMatch, "saved_search_matches", "search_id, "+matchNames, "search_id, ttb_id", func(i *store.Item) []any {
+			return append([]any{&i.Match.Search}, matchColumns(&i.Match.SavedSearchMatch)...)
 		}),
 		destinationTable(),
-		table(store.ItemDelivery, "deliveries", `id, message_id, account_id, destination_id, search_id, run_id, event, kind, state, error, attempts, created_at, `+
-			`first_attempt_at, next_attempt_at, settled_at`, "id", func(i *store.Item) []any {
-			d := &i.Delivery
-			return []any{&d.ID, &d.MessageID, &d.Account, &d.Destination, orNull(&d.Search), orNull(&d.Run), &d.Event, &d.Kind, &d.State, &d.Error, &d.AttemptCount, &d.CreatedAt,
-				&d.FirstAttemptAt, &d.NextAttemptAt, &d.SettledAt}
-		}),
+		table(store.ItemDelivery, "deliveries", "id, message_id, account_id, destination_id, search_id, run_id, event, kind, "+
+			"state, error, attempts, created_at, first_attempt_at, next_attempt_at, settled_at", "id",
+			func(i *store.Item) []any {
+				d := &i.Delivery
+				return []any{&d.ID, &d.MessageID, &d.Account, &d.Destination, orNull(&d.Search), orNull(&d.Run), &d.Event, &d.Kind,
+					&d.State, &d.Error, &d.AttemptCount, &d.CreatedAt, &d.FirstAttemptAt, &d.NextAttemptAt, &d.SettledAt}
+			}),
 		attemptTable(),
-		table(store.ItemCreation, "saved_search_creations", "account_id, once_key, fingerprint, uuid, kept_until", "account_id, once_key", func(i *store.Item) []any {
-			c := &i.Creation
-			return []any{&c.Account, &c.Key, (*store.KeyHash)(&c.Fingerprint), &c.UUID, &c.Until}
-		}),
+		table(store.ItemCreation, "saved_search_creations", "account_id, once_key, fingerprint, uuid, kept_until",
+			"account_id, once_key", func(i *store.Item) []any {
+				c := &i.Creation
+				return []any{&c.Account, &c.Key, (*store.KeyHash)(&c.Fingerprint), &c.UUID, &c.Until}
+			}),
 		askedTable(),
 		monthTable(),
 		table(store.ItemDay, "usage_days", "account_id, day, channel, credential_kind, credential_id, meter, units, requests",
 			"account_id, day, channel, credential_kind, credential_id, meter", func(i *store.Item) []any {
-				d := &i.Day
-				return []any{&d.Account, &d.Day, &d.Channel, &d.Credential.Kind, &d.Credential.ID, &d.Meter, &d.Units, &d.Requests}
+				return append([]any{&i.Day.Account}, dayColumns(&i.Day.DayUsage)...)
 			}),
 		table(store.ItemGrant, grants, "account_id, granted_at, requests", "account_id, granted_at", func(i *store.Item) []any {
 			return []any{&i.Grant.Account, &i.Grant.At, &i.Grant.Requests}
 		}),
-		table(store.ItemRefusal, "refusals", "account_id, minute, channel, credential_kind, credential_id, reason, count, last_at",
+		table(store.ItemRefusal, "refusals", "account_id, "+refusalNames,
 			"account_id, minute, channel, credential_kind, credential_id, reason", func(i *store.Item) []any {
-				r := &i.Refusal
-				return []any{&r.Account, &r.Minute, &r.Channel, &r.Credential.Kind, &r.Credential.ID, &r.Reason, &r.Count, &r.LastAt}
+				return append([]any{&i.Refusal.Account}, refusalColumns(&i.Refusal.Refusal)...)
 			}),
 		permitteeTable(),
 		table(store.ItemArrival, "cola_arrivals", "ttb_id, revision, approval_date", "ttb_id", func(i *store.Item) []any {
@@ -229,12 +232,14 @@ func (s *Store) dumpLabels(ctx context.Context, q Querier, yield func(*store.Ite
 }
 
 func accountTable() Table {
-	t := table(store.ItemAccount, "accounts", "id, email, tier, created_at, suspended_at, suspended_because, active_limit, email_folded", "id",
+	t := table(store.ItemAccount, "accounts",
+		"id, email, tier, created_at, suspended_at, suspended_because, active_limit, email_folded", "id",
 		func(i *store.Item) []any { return append(accountColumns(&i.Account), new(string)) })
 	t.Row = func(i *store.Item) ([]any, error) {
 		a := &i.Account
 		folded := store.FoldEmail(a.Email)
-		return arguments([]any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, orNull(&a.SuspendedBecause), &a.ActiveLimit, &folded}), nil
+		return arguments([]any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, orNull(&a.SuspendedBecause),
+			&a.ActiveLimit, &folded}), nil
 	}
 	return t
 }
@@ -258,14 +263,15 @@ func searchTable() Table {
 }
 
 func destinationTable() Table {
-	columns := []string{"id", "search_id", "link_hash", "uuid", "account_id", "kind", "address", "address_folded", "send_empty", "state", "reason", "verified_at",
-		"secret", "old_secret", "old_secret_until", "challenge", "challenge_tries", "created_at", "last_delivered_at", "failing_since"}
+	const columns = `id, search_id, link_hash, uuid, account_id, kind, address, address_folded, send_empty, state, reason, ` +
+		`verified_at, secret, old_secret, old_secret_until, challenge, challenge_tries, created_at, last_delivered_at, failing_since`
 	fields := func(d *store.StoredDestination, address, folded *cola.Opt[string]) []any {
-		return []any{&d.ID, orNull(&d.Search), &d.LinkHash, &d.UUID, &d.Account, &d.Kind, address, folded, &d.SendEmpty, &d.State, &d.Reason, &d.VerifiedAt,
-			orNull(&d.Secrets.Current), orNull(&d.Secrets.Old), &d.Secrets.OldUntil, orNull(&d.Challenge.Sealed), &d.Challenge.Tries, &d.CreatedAt, &d.LastDeliveredAt, &d.FailingSince}
+		return []any{&d.ID, orNull(&d.Search), &d.LinkHash, &d.UUID, &d.Account, &d.Kind, address, folded, &d.SendEmpty, &d.State,
+			&d.Reason, &d.VerifiedAt, orNull(&d.Secrets.Current), orNull(&d.Secrets.Old), &d.Secrets.OldUntil,
+			orNull(&d.Challenge.Sealed), &d.Challenge.Tries, &d.CreatedAt, &d.LastDeliveredAt, &d.FailingSince}
 	}
 	return Table{
-		Kind: store.ItemDestination, Name: "destinations", Columns: columns, Order: "id",
+		Kind: store.ItemDestination, Name: "destinations", Columns: strings.Split(columns, ", "), Order: "id",
 		Fields: func(i *store.Item) ([]any, func() error) {
 			d := &i.Destination
 			return into(fields(d, &d.Address, new(cola.Opt[string]))), func() error {
@@ -289,7 +295,8 @@ func attemptTable() Table {
 		return []any{&a.Delivery, &a.N, &a.At, took, orNull(&a.Status), orNull(&a.Error)}
 	}
 	return Table{
-		Kind: store.ItemAttempt, Name: "delivery_attempts", Columns: strings.Split("delivery_id, n, at, took, status, error", ", "), Order: "delivery_id, n",
+		Kind: store.ItemAttempt, Name: "delivery_attempts", Order: "delivery_id, n",
+		Columns: []string{"delivery_id", "n", "at", "took", "status", "error"},
 		Fields: func(i *store.Item) ([]any, func() error) {
 			var took int64 // in microseconds
 			return into(fields(&i.Attempt, &took)), func() error {
@@ -311,22 +318,19 @@ func askedTable() Table {
 }
 
 func monthTable() Table {
-	fields := func(m *store.MonthUsage, period *string) []any {
-		return []any{&m.Account, period, &m.Used.DetailViews, &m.Used.ListRecords}
-	}
 	return Table{
-		Kind: store.ItemMonth, Name: "usage_months", Columns: strings.Split("account_id, period, detail_views, list_records", ", "), Order: "account_id, period",
+		Kind: store.ItemMonth, Name: "usage_months", Order: "account_id, period",
+		Columns: []string{"account_id", "period", "detail_views", "list_records"},
 		Fields: func(i *store.Item) ([]any, func() error) {
-			var period string
-			return fields(&i.Month, &period), func() error {
-				first, err := cola.ParseDate(period + "-01")
-				i.Month.Period = cola.PeriodOf(first.Time())
+			var m storedMonth
+			return monthColumns(&m), func() error {
+				err := m.settle()
+				i.Month = m.MonthUsage
 				return err
 			}
 		},
 		Row: func(i *store.Item) ([]any, error) {
-			period := i.Month.Period.String()
-			return fields(&i.Month, &period), nil
+			return monthColumns(&storedMonth{i.Month, i.Month.Period.String()}), nil
 		},
 	}
 }

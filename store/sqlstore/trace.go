@@ -18,7 +18,8 @@ const (
 )
 
 // Trace implements store.Runs.
-func (s *Store) Trace(ctx context.Context, account cola.AccountID, uuid string, label cola.TTBID) (trace store.Trace, err error) {
+func (s *Store) Trace(ctx context.Context, account cola.AccountID, uuid string,
+	label cola.TTBID) (trace store.Trace, err error) {
 	err = s.db.View(ctx, "trace label", func(q Querier) (err error) {
 		trace, err = s.traceLabel(ctx, q, account, uuid, label)
 		return err
@@ -29,7 +30,8 @@ func (s *Store) Trace(ctx context.Context, account cola.AccountID, uuid string, 
 	return trace, nil
 }
 
-func (s *Store) traceLabel(ctx context.Context, q Querier, account cola.AccountID, uuid string, label cola.TTBID) (t store.Trace, err error) {
+func (s *Store) traceLabel(ctx context.Context, q Querier, account cola.AccountID, uuid string,
+	label cola.TTBID) (t store.Trace, err error) {
 	type marked struct {
 		id   int64
 		mark store.Mark
