@@ -60,7 +60,7 @@ type BrowserOptions struct {
 	Logger    *slog.Logger          // nil discards
 	Metrics   prometheus.Registerer // for one Browsers only; may be nil
 	Events    *security.Events      // records failed credentials, new identities and sign-ins; may be nil
-	// OnFault responds to a request whose session can't be read or stored; nothing was written before. It
+	// OnFault responds to a request whose session can't be read or stored, before any output. It
 	// shows a *cola.Error and logs any other. The request has no session. Nil: a line of text.
 	OnFault func(w http.ResponseWriter, r *http.Request, err error)
 }
@@ -174,13 +174,13 @@ type entry struct {
 	account   store.Account
 	via       string // URL of the issuer; empty: a link
 	browser   string // User-Agent
-	signOutAt string // the issuer's end_session_endpoint; empty: none
+	signOutAt string // the issuer's end_session_endpoint, if any
 	clientID  string // of this service at the issuer
 	idToken   string // to sign out with
 }
 
 // enter signs an account holder in with a new session, so that a token that others may know leads
-// nowhere. The old session ends, with its notices and its sign-in.
+// to no session. The old session ends, with its notices and its sign-in.
 func (b *Browsers) enter(ctx context.Context, e entry) error {
 	s := sessionOf(ctx)
 	var made store.SignIn

@@ -16,7 +16,7 @@ import (
 type person struct {
 	subject   string
 	email     string // that the issuer has verified, or empty
-	addressed bool   // the issuer has told an address, verified or not
+	addressed bool   // the issuer stated an address, verified or not
 	idToken   string // that says so; empty when it is too long to be kept
 }
 
@@ -134,7 +134,7 @@ func (i *signInIssuer) askAddress(ctx context.Context, at, accessToken string, w
 		i.log.Warn("an issuer cannot be asked for an address", "issuer", i.URL, "status", response.StatusCode)
 		return person{}, i.away()
 	case response.StatusCode != http.StatusOK || kind != "application/json":
-		return who, nil // it tells nothing, or in a form that was not asked for
+		return who, nil // no address, or in a form that was not requested
 	}
 	body, err := io.ReadAll(response.Body) // the client bounds it
 	if err != nil {

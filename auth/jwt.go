@@ -15,7 +15,7 @@ const maxToken = 16 << 10
 type accessToken struct {
 	raw    string
 	alg    jose.SignatureAlgorithm // one of algorithms
-	kid    string                  // of the key it says it is signed with; empty when it says none
+	kid    string                  // of the signing key; may be empty
 	typed  bool                    // its header says that it is an access token
 	issuer string                  // that it says it is of
 }

@@ -81,7 +81,7 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	who, err := issuer.redeem(asking, told, a, code, done)
 	if err != nil {
 		if ctx.Err() != nil {
-			return "", fmt.Errorf("ask issuer: %w", ctx.Err()) // nobody waits for the answer
+			return "", fmt.Errorf("ask issuer: %w", ctx.Err()) // the visitor has left
 		}
 		return "", err
 	}

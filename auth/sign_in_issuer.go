@@ -48,8 +48,8 @@ type signInIssuer struct {
 // endpoints is the part of an issuer's discovery document that signing in needs.
 type endpoints struct {
 	oauth       oauth2.Config
-	userInfo    string // empty: none
-	signOut     string // its end_session_endpoint; empty: none
+	userInfo    string // may be empty
+	signOut     string // its end_session_endpoint; may be empty
 	namesItself bool   // its redirects carry iss (RFC 9207)
 }
 

@@ -2,7 +2,7 @@ package labelart
 
 import "math"
 
-// back draws a back label in a box: the story, who made it, and what the law asks for.
+// back draws a back label in a box: the story, the producer and the mandatory statements.
 func (p *page) back(b box) {
 	p.fill(p.paper, rectangle(b))
 	p.unit = b.side()
@@ -95,7 +95,7 @@ func (p *page) legal(b box) {
 	}
 }
 
-// statements sets who made the product and the government warning.
+// statements sets the producer and the government warning.
 func (p *page) statements(b box) {
 	s := p.unit
 	small := manner{face: sans, most: s * 0.036, lines: 4, align: left}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// symbol is a barcode: what its bars are, and its digits for people.
+// symbol is a barcode: its bars and its readable digits.
 type symbol struct {
 	bars   string // a module each: 1 dark, 0 light; empty for a value that has no bars here
 	guards string // for each module, 1 where bars are longer

@@ -81,7 +81,7 @@ func (t *typeface) advance(buffer *sfnt.Buffer, r rune) float64 {
 // measure returns the width of a text in ems, letters tracked apart by track ems.
 func (f face) measure(s string, track float64) float64 {
 	t := typefaces()[f]
-	var buffer *sfnt.Buffer // of some kilobytes: most texts need none
+	var buffer *sfnt.Buffer // has some kilobytes; few texts need it
 	width := 0.0
 	for _, r := range s {
 		if int(r) < len(t.latin) {

@@ -2,7 +2,7 @@ package labelart
 
 import "github.com/colaregistry/colaregistry/cola"
 
-// wideRatio is the width to height from which a front goes round its container and says what is on the back of others.
+// wideRatio is the aspect ratio from which a front wraps around its container and includes the back.
 const wideRatio = 1.6
 
 // front draws a front label. One that goes round a can has three panels.
@@ -50,7 +50,7 @@ func (p *page) brandLine(weight float64, k ink) item {
 	return p.line(weight, p.brand, k, manner{face: p.bold, most: p.unit * 0.16, lines: 3, track: 0.02, leading: 1.06})
 }
 
-// particulars are the items below the brand: what it is, where it is from, how old.
+// particulars are the items below the brand: kind, origin and age.
 func (p *page) particulars(k, faint ink) []item {
 	s := p.unit
 	quiet := manner{face: sans, most: s * 0.042, lines: 2, track: 0.14}
@@ -64,7 +64,7 @@ func (p *page) particulars(k, faint ink) []item {
 	}
 }
 
-// border draws the frame of the commodity around a box and returns what is inside it.
+// border draws the commodity's frame around a box and returns the inside.
 func (p *page) border(b box, k ink) box {
 	m := b.side() * 0.035
 	in := b.inset(m, m)

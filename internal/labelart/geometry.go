@@ -56,7 +56,7 @@ func (b box) square() box {
 	return box{c.x - s/2, c.y - s/2, s, s}
 }
 
-// command is what a segment of an outline does.
+// command is the kind of a segment.
 type command uint8
 
 const (

@@ -2,7 +2,7 @@ package labelart
 
 import "math"
 
-// motif draws an ornament in the middle of a box, in one colour and the colour of what it stands on.
+// motif draws an ornament in the middle of a box, in one colour and the colour of its ground.
 type motif func(p *page, b box, k, ground ink)
 
 var (

@@ -7,13 +7,13 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// page is a drawing in the making: the record, its theme and what it says.
+// page is an unfinished drawing: the record, its theme and its words.
 type page struct {
 	*drawing
 	theme
 	words
 	kind    cola.ProductType
-	barcode *symbol // on this image, nil when none
+	barcode *symbol // on this image; may be nil
 	upright bool    // the barcode reads upwards
 	side    string  // where the barcode stands, in the record's words
 	stated  float64 // its length in pixels as the record has it, 0 when it does not say
@@ -35,7 +35,7 @@ func newPage(c *cola.Cola, img *cola.Image, w, h int) *page {
 }
 
 // findBarcode picks the barcode of the image: the one that was read from it, or the record's main one on the back of a
-// label that lists none.
+// label without a list.
 func (p *page) findBarcode(c *cola.Cola, img *cola.Image) {
 	for i := range c.Barcodes {
 		b := &c.Barcodes[i]
@@ -92,7 +92,7 @@ func (p *page) stack(b box, items ...item) {
 	}
 }
 
-// line returns an item that sets a text, or none for an empty text.
+// line returns an item that sets a text; an empty text has an empty item.
 func (p *page) line(weight float64, text string, k ink, m manner) item {
 	if text == "" {
 		return item{}

@@ -117,7 +117,7 @@ func (o outline) area() image.Rectangle {
 			minY, maxY = math.Min(minY, p.y), math.Max(maxY, p.y)
 		}
 	}
-	if !(maxX-minX < 4*MaxSide && maxY-minY < 4*MaxSide) { // nothing, or not a number
+	if !(maxX-minX < 4*MaxSide && maxY-minY < 4*MaxSide) { // empty, or not a number
 		return image.Rectangle{}
 	}
 	return image.Rect(int(math.Floor(minX)), int(math.Floor(minY)), int(math.Ceil(maxX)), int(math.Ceil(maxY)))

@@ -7,7 +7,7 @@ import (
 )
 
 // clean returns text as a label can show it: white space made single spaces, control and formatting characters, halves of
-// surrogate pairs and what XML cannot hold left out, cut off after a number of characters.
+// surrogate pairs and characters invalid in XML left out, cut off after a number of characters.
 func clean(s string, most int) string {
 	var b strings.Builder
 	count, space := 0, false
@@ -110,7 +110,7 @@ func (p *page) set(b box, text string, k ink, m manner) {
 	}
 }
 
-// fit returns the largest size, and the lines, in which a text fits a box. It returns no lines when there are none.
+// fit returns the largest size, and the lines, in which a text fits a box, or no lines without room for any.
 func fit(text string, b box, m *manner) (size float64, lines []string) {
 	fits := func(size float64) ([]string, bool) {
 		lines := wrap(text, m.face, b.w/size, m.track)
@@ -189,7 +189,7 @@ func balance(lines []string, text string, width float64, m *manner) []string {
 	return lines
 }
 
-// cut returns what fits of a text in the smallest size, with an ellipsis, or nothing.
+// cut returns the part of a text that fits in the smallest size, with an ellipsis.
 func cut(text string, b box, m *manner) []string {
 	const size = smallest
 	lines := wrap(text, m.face, b.w/size, m.track)

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// words is what a label says, ready to be set.
+// words are the texts of a label, ready to be set.
 type words struct {
 	brand, fanciful    string
 	designation        string // kind of product
@@ -125,7 +125,7 @@ func contents(c *cola.Cola) string {
 	return clean(strconv.FormatFloat(c.Volume.V, 'f', -1, 64)+" "+unit, 40)
 }
 
-// details lists what the product is made of, a few of each.
+// details lists the ingredients, a few of each kind.
 func details(c *cola.Cola) string {
 	var parts []string
 	add := func(name string, values []string) {
@@ -150,7 +150,7 @@ func details(c *cola.Cola) string {
 	return clean(strings.Join(parts, "  ·  "), 200)
 }
 
-// producer says who made or imported the product.
+// producer names the producer or importer.
 func producer(c *cola.Cola) string {
 	who := clean(string(c.AddressRecipient), 90)
 	if who == "" {
