@@ -36,13 +36,6 @@ func targets(columns []records.Column) fields {
 // encode returns what a column holds for a field: NULL for what is unknown.
 func encode(field any) any { return argument(sqlstore.Value(field)) }
 
-func orNull[T any](v T, known bool) any {
-	if !known {
-		return nil
-	}
-	return v
-}
-
 // fields are pointers to the fields that the columns of a row are scanned into. NULL becomes the zero
 // value.
 type fields []any

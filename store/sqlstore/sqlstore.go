@@ -101,9 +101,6 @@ type Rows interface {
 // run sees.
 var ErrOvertaken = fmt.Errorf("others are changing the same rows: %w", store.ErrUnavailable)
 
-// attempts bounds how often an operation is tried that others get in the way of.
-const attempts = 6
-
 // Options say how a database is used.
 type Options struct {
 	Now func() time.Time // the clock of the database; nil: the server's
