@@ -143,19 +143,22 @@ type FacetQuery struct {
 // FacetSearch returns the queries that count the facets of the search, or a validation Error.
 func (p SearchParams) FacetSearch(now time.Time) (FacetSearch, error) {
 	s, err := p.Normalize(now)
+	if err != nil {
+		return FacetSearch{}, err
+	}
 	found := FacetSearch{Params: p, Query: s.Query}
 	for _, one := range []struct {
 		facet  string
-		values []string // one that stands for all, except for statuses
+		values []string // one is enough, except for statuses, which affect the dates
 	}{
 		{FacetProductType, ProductTypes()[:1]}, {FacetStatus, Statuses()}, {FacetCategory, CategoryRoots()[:1]},
 		{FacetOrigin, []string{"FRANCE"}}, {FacetContainer, ContainerTypes()[:1]}, {FacetYear, []string{"2000"}},
 	} {
 		for _, value := range one.values {
+			s, err := p.Choose(one.facet, value).Normalize(now)
 			if err != nil {
 				return FacetSearch{}, err
 			}
-			s, err = p.Choose(one.facet, value).Normalize(now)
 			q := FacetQuery{Facet: one.facet, Query: s.Query}
 			if f, ok := facetFilter(one.facet); ok {
 				f.Clear(&q.Query)
@@ -168,7 +171,7 @@ func (p SearchParams) FacetSearch(now time.Time) (FacetSearch, error) {
 			found.Queries = append(found.Queries, q)
 		}
 	}
-	return found, err
+	return found, nil
 }
 
 // sameWord reports whether two values are the same word of a fixed list, as Normalize takes them.

@@ -50,7 +50,7 @@ func (f SavedSearchFilters) Parts() (parts []FilterPart) {
 
 // options returns the booleans that are true, as parts.
 func (f *Filter) options(v filterValue) (parts []FilterPart) {
-	if f.Kind == ChoiceFilter && len(v.words) == len(f.Words) {
+	if f.excludesNothing(v) {
 		return nil
 	}
 	for _, word := range v.words {

@@ -55,10 +55,10 @@ const (
 	UnitFilter                     // unit of other bounds
 )
 
-// filters is in the order in which fingerprints hash them.
+// filters is in the order in which fingerprints hash them. us_state must follow origin, whose condition it narrows.
 var filters = indexed([]Filter{
 	{
-		Section: "Words and names", Param: "q", Saved: []string{"query"}, Noun: "words", Phrase: "“%s”", Label: "Words",
+		Section: "Keywords and names", Param: "q", Saved: []string{"query"}, Noun: "words", Phrase: "“%s”", Label: "Keywords",
 		Hint:  `Every word must match. Use "quotes" for a phrase and oak* for a prefix.`,
 		field: "Text", settleSaved: (*findings).searchable, fold: FoldText, unfolded: true,
 	},
@@ -74,76 +74,76 @@ var filters = indexed([]Filter{
 	},
 	{
 		Section: "Product", Param: "derived_subcategory", Saved: []string{"derived_category"}, Noun: "category", Phrase: "category %s",
-		Label: "Category path", Hint: "Such as Wine > Red Wine. Includes everything below it.", Unknown: true,
+		Label: "Category path", Hint: "Such as Wine > Red Wine. Includes subcategories.", Unknown: true,
 		field: "CategoryPath", settle: (*findings).path, fold: FoldPath,
 	},
 	{
 		Section: "Place", Param: "origin", Saved: []string{"country"}, Noun: "origin", Phrase: "from %s",
-		Label: "Origin", Hint: "A country or US state, such as France, french or Kentucky.",
+		Label: "Origin", Hint: "A country or US state, such as France, French or Kentucky.",
 		field: "OriginNames", settleSaved: (*findings).words, fold: FoldText,
 		apply: func(q *Query, v filterValue) { q.OriginNames = OriginNames(v.text) },
 	},
 	{
 		Section: "Place", Saved: []string{"us_state"}, Noun: "US state of origin", Phrase: "from %s",
-		Label: "US state of origin", Hint: "Its name or two letters.", field: "OriginNames", settle: (*findings).stateWord,
+		Label: "US state of origin", Hint: "Name or two-letter code.", field: "OriginNames", settle: (*findings).stateWord,
 		apply: func(q *Query, v filterValue) { q.narrowToStates(statesCalled(v.text)) },
 	},
 	{
 		Section: "Place", Param: "domestic_or_imported", Saved: []string{"origin_domestic", "origin_imported"},
 		Kind: ChoiceFilter, Words: []string{Domestic, Imported}, Group: GroupOrigin,
-		Noun: "domestic_or_imported", Phrase: "%s", Label: "Domestic or imported", Unknown: true, field: "Domestic",
+		Noun: "domestic or imported status", Phrase: "%s", Label: "Domestic or imported", Unknown: true, field: "Domestic",
 	},
 	{
-		Section: "Numbers and status", Param: "status", Saved: []string{"application_status"}, Kind: ChoiceFilter, Words: Statuses(),
+		Section: "Identifiers and status", Param: "status", Saved: []string{"application_status"}, Kind: ChoiceFilter, Words: Statuses(),
 		Noun: "status", Phrase: "status %s", Label: "Status", field: "Status", broad: true,
 	},
 	{
-		Section: "Words and names", Param: "brand_name", Saved: []string{"brand_name"}, Noun: "brand name", Phrase: "brand contains “%s”",
+		Section: "Keywords and names", Param: "brand_name", Saved: []string{"brand_name"}, Noun: "brand name", Phrase: "brand contains “%s”",
 		Label: "Brand name contains", field: "BrandName", fold: FoldText, unfolded: true,
 	},
 	{
 		Param: "permit_number", Noun: "permit number", Phrase: "permit %s",
-		Label: "Permit number", Hint: "The whole number.", field: "PermitNumber", settle: (*findings).permit,
+		Label: "Permit number", Hint: "Must match exactly.", field: "PermitNumber", settle: (*findings).permit,
 	},
 	{
-		Section: "Numbers and status", Saved: []string{"permit_number_text"}, Noun: "permit number", Phrase: "permit contains “%s”",
+		Section: "Identifiers and status", Saved: []string{"permit_number_text"}, Noun: "permit number", Phrase: "permit contains “%s”",
 		Label: "Permit number contains", Hint: "Such as CA-W.", field: "PermitPart",
 	},
 	{
 		Section: "Place", Saved: []string{"applicant_us_state"}, Noun: "applicant’s state", Phrase: "applicant in %s",
-		Label: "Applicant’s US state", Hint: "Its name or two letters.", field: "AddressState", settle: (*findings).stateCode,
+		Label: "Applicant’s US state", Hint: "Name or two-letter code.", field: "AddressState", settle: (*findings).stateCode,
 	},
 	{
-		Section: "Numbers and status", Param: "barcode_value", Saved: []string{"barcode_value"}, Noun: "barcode", Phrase: "barcode %s",
+		Section: "Identifiers and status", Param: "barcode_value", Saved: []string{"barcode_value"}, Noun: "barcode", Phrase: "barcode %s",
 		Label: "Barcode", Hint: "All digits of the main barcode; spaces and hyphens are ignored.", field: "Barcode",
 	},
 	{
-		Param: "approval_date_from", Kind: DateFilter, Noun: "approval date", Phrase: "approved from %s",
-		Label: "Approved from", field: "From",
+		Param: "approval_date_from", Kind: DateFilter, Noun: "approval date", Phrase: "approved on or after %s",
+		Label: "Approved on or after", field: "From",
 	},
 	{
-		Param: "approval_date_to", Kind: DateFilter, Noun: "approval date", Phrase: "approved until %s",
-		Label: "Approved until", field: "To",
+		Param: "approval_date_to", Kind: DateFilter, Noun: "approval date", Phrase: "approved on or before %s",
+		Label: "Approved on or before", field: "To",
 	},
 	{
 		Section: "Alcohol and volume", Param: "abv_min", Saved: []string{"abv_min"}, Kind: MinFilter, Max: 100, Noun: "ABV", Phrase: "at least %s% ABV",
-		Label: "ABV at least, %", Unknown: true, field: "ABVMin",
+		Label: "Minimum ABV (%)", Unknown: true, field: "ABVMin",
 	},
 	{
 		Section: "Alcohol and volume", Param: "abv_max", Saved: []string{"abv_max"}, Kind: MaxFilter, Max: 100, Noun: "ABV", Phrase: "at most %s% ABV",
-		Label: "ABV at most, %", Unknown: true, field: "ABVMax",
+		Label: "Maximum ABV (%)", Unknown: true, field: "ABVMax",
 	},
 	{
 		Section: "Alcohol and volume", Param: "volume_min", Saved: []string{"volume_min"}, Kind: MinFilter, Max: math.MaxFloat64, Noun: "volume", Phrase: "at least %s",
-		Label: "Volume at least", Unknown: true, field: "VolumeMin", measured: true,
+		Label: "Minimum volume", Unknown: true, field: "VolumeMin", measured: true,
 	},
 	{
 		Section: "Alcohol and volume", Param: "volume_max", Saved: []string{"volume_max"}, Kind: MaxFilter, Max: math.MaxFloat64, Noun: "volume", Phrase: "at most %s",
-		Label: "Volume at most", Unknown: true, field: "VolumeMax", measured: true,
+		Label: "Maximum volume", Unknown: true, field: "VolumeMax", measured: true,
 	},
 	{
 		Section: "Alcohol and volume", Param: "volume_unit", Saved: []string{"volume_unit"}, Kind: UnitFilter, Words: VolumeUnits(), Noun: "unit", Phrase: "in %s",
-		Label: "Unit of volume",
+		Label: "Volume unit",
 	},
 	{
 		Section: "Container", Param: "container_type", Saved: []string{
@@ -189,8 +189,8 @@ func fieldAt[T any](s *T, index []int) any {
 	return reflect.ValueOf(s).Elem().FieldByIndex(index).Addr().Interface()
 }
 
-// Filters returns all filters. Callers must not change them.
-func Filters() []Filter { return filters }
+// Filters returns all filters.
+func Filters() []Filter { return slices.Clone(filters) }
 
 // FilterOf returns the filter with the name in SearchParams.
 func FilterOf(param string) (f *Filter, ok bool) {
@@ -215,28 +215,28 @@ func SavedFilter(name string) (f *Filter, word string, ok bool) {
 	return nil, "", false
 }
 
-// Asks says in words what the filter asks for with a value.
-func (f *Filter) Asks(value string) string { return strings.ReplaceAll(f.Phrase, "%s", value) }
+// Describe says in words what the filter asks for with a value.
+func (f *Filter) Describe(value string) string { return strings.ReplaceAll(f.Phrase, "%s", value) }
 
-// Asked is a filter of a search and its value, as people read it.
-type Asked struct {
+// Condition is a filter of a search and its value, as people read it.
+type Condition struct {
 	*Filter
 	Value string // with its unit: "1.5 liters"
 }
 
 // String says in words what the filter asks for.
-func (a Asked) String() string { return a.Asks(a.Value) }
+func (c Condition) String() string { return c.Describe(c.Value) }
 
-// Asked returns the filters that settled filters have. Both origins together are none.
-func (f SavedSearchFilters) Asked() (all []Asked) {
+// Conditions returns the filters that settled filters have. It omits both origins together: they exclude no label.
+func (f SavedSearchFilters) Conditions() (all []Condition) {
 	for i := range filters {
 		c := &filters[i]
 		if c.Saved == nil || c.Kind == UnitFilter {
 			continue
 		}
 		v := c.saved(&f)
-		if v.given() && !(c.Kind == ChoiceFilter && c.boolean() && len(v.words) == len(c.Words)) {
-			all = append(all, Asked{c, c.withUnit(v.String(), f.VolumeUnit)})
+		if v.given() && !c.excludesNothing(v) {
+			all = append(all, Condition{c, c.withUnit(v.String(), f.VolumeUnit)})
 		}
 	}
 	return all
@@ -249,13 +249,13 @@ func (f *Filter) withUnit(value, unit string) string {
 	return value
 }
 
-// Asked returns a filter of the search with one of its values, which may be any text. ok is false if no filter has the name.
-func (p SearchParams) Asked(param, value string) (a Asked, ok bool) {
+// Condition returns a filter of the search with one of its values, which may be any text. ok is false if no filter has the name.
+func (p SearchParams) Condition(param, value string) (c Condition, ok bool) {
 	f, ok := FilterOf(param)
 	if !ok {
-		return a, false
+		return c, false
 	}
-	return Asked{f, f.withUnit(value, p.VolumeUnit)}, true
+	return Condition{f, f.withUnit(value, p.VolumeUnit)}, true
 }
 
 // ForSavedSearch returns the filters that a saved search has, too. They are not settled.
@@ -315,7 +315,7 @@ func (f *Filter) Known(q Query) (variants []Query) {
 // boolean reports whether saved searches have a boolean for each word.
 func (f *Filter) boolean() bool { return len(f.Saved) > 1 }
 
-// filterValue is the value of a filter; the kind tells which field holds it.
+// filterValue is the value of a filter. Its kind determines which field is set.
 type filterValue struct {
 	text   string       // also of choices and units
 	words  []string     // of lists, and of choices that saved searches have as booleans
@@ -408,17 +408,20 @@ func (f *Filter) save(s *SavedSearchFilters, v filterValue) {
 	}
 }
 
+// excludesNothing reports whether a value is all words of a choice: domestic and imported, which also match labels of unknown
+// origin.
+func (f *Filter) excludesNothing(v filterValue) bool {
+	return f.Kind == ChoiceFilter && len(v.words) == len(f.Words)
+}
+
 // set adds the filter's condition to a query. Bounds of a volume are in milliliters.
 func (f *Filter) set(q *Query, v filterValue) {
 	switch {
-	case !v.given() || f.Kind == UnitFilter:
+	case !v.given() || f.Kind == UnitFilter || f.excludesNothing(v):
 	case f.apply != nil:
 		f.apply(q, v)
-	case f.Kind == ChoiceFilter && v.text == "": // booleans of a saved search; all of them are no condition
-		if len(v.words) == 1 {
-			v.text = v.words[0]
-			v.writeTo(fieldAt(q, f.queryIndex))
-		}
+	case f.Kind == ChoiceFilter && v.text == "": // a boolean of a saved search
+		filterValue{text: v.words[0]}.writeTo(fieldAt(q, f.queryIndex))
 	default:
 		v.writeTo(fieldAt(q, f.queryIndex))
 	}

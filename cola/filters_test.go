@@ -101,7 +101,7 @@ func TestEverySavedFilterIsAFilter(t *testing.T) {
 		if parts := s.Parts(); len(parts) != 1 || parts[0].Filter != field.Name || parts[0].Alone != s && !f.measured && parts[0].Alone.VolumeUnit != "" {
 			t.Errorf("%s has the parts %+v", field.Name, parts)
 		}
-		if asked := s.Asked(); len(asked) != 1 || asked[0].Label == "" || strings.TrimSpace(asked[0].Value) == "" || strings.Contains(asked[0].String(), "%s") || f.Section == "" {
+		if asked := s.Conditions(); len(asked) != 1 || asked[0].Label == "" || strings.TrimSpace(asked[0].Value) == "" || strings.Contains(asked[0].String(), "%s") || f.Section == "" {
 			t.Errorf("%s asks for %+v", field.Name, asked)
 		}
 		if words := FilterSetOf(field.Name).Words(); len(words) != 1 || words[0] == "" || strings.ContainsAny(words[0], "_,%") {
@@ -131,5 +131,11 @@ func TestForSavedSearch(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, p.ForSavedSearch()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestFacetSearchOfInvalidParams(t *testing.T) {
+	if _, err := (SearchParams{Status: "gone"}).FacetSearch(testNow); CodeOf(err) != CodeValidation {
+		t.Errorf("%v", err)
 	}
 }

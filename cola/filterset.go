@@ -52,7 +52,7 @@ func (s FilterSet) Words() (words []string) {
 		}
 		word := f.Noun
 		if value != "" {
-			word = f.Asks(value)
+			word = f.Describe(value)
 		}
 		if !slices.Contains(words, word) {
 			words = append(words, word)

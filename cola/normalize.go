@@ -59,7 +59,7 @@ func (p SearchParams) settle(f *findings) SearchParams {
 	return s
 }
 
-// check returns a value in the form it is compared in, under the name by which problems are reported.
+// check normalizes a value and reports problems under name.
 func (f *Filter) check(found *findings, name string, settle func(*findings, string, string) string, v filterValue) filterValue {
 	switch f.Kind {
 	case TextFilter:

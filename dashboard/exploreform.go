@@ -179,10 +179,10 @@ func (f exploreField) Strange() string {
 
 // exploreLabel returns what a parameter is called on the page.
 func exploreLabel(name string) string {
-	if f, ok := cola.FilterOf(name); ok {
+	if f, ok := cola.FilterOf(name); ok && name != "q" {
 		return f.Label
 	}
-	labels := map[string]string{"page": "Page", "per_page": "Labels on a page", "cursor": "Place in the list", wholeAddress: "The address"}
+	labels := map[string]string{"q": "Search labels", "page": "Page", "per_page": "Labels on a page", "cursor": "Place in the list", wholeAddress: "The address"}
 	return cmp.Or(labels[name], name)
 }
 

@@ -155,7 +155,7 @@ func chipsOf(p cola.SearchParams) []filterChip {
 	values := queryOf(p)
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
 		for _, value := range values[f.Name] {
-			asked, ok := p.Asked(f.Name, shortened(plainText(value), shownName))
+			asked, ok := p.Condition(f.Name, shortened(plainText(value), shownName))
 			if !ok || asked.Kind == cola.UnitFilter { // the bounds have the unit
 				continue
 			}

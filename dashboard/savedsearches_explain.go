@@ -60,10 +60,11 @@ func soughtText(f cola.FilterFinding) string {
 		return "any such label"
 	}
 	text := legible(plainValue(f.Sought))
-	switch filter, _, _ := cola.SavedFilter(f.Filter); filter.Kind {
-	case cola.MinFilter:
+	filter, _, ok := cola.SavedFilter(f.Filter)
+	switch {
+	case ok && filter.Kind == cola.MinFilter:
 		return "at least " + text
-	case cola.MaxFilter:
+	case ok && filter.Kind == cola.MaxFilter:
 		return "at most " + text
 	}
 	return text

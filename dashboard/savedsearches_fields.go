@@ -51,11 +51,14 @@ func fieldOf(name string) (field searchField, ok bool) {
 	case word != "":
 		field.Label = word
 	case f.Kind == cola.MinFilter || f.Kind == cola.MaxFilter:
-		field.Mode = "decimal"
+		field.Mode, field.Hint = "decimal", "Excludes labels whose "+f.Noun+" is unknown."
 	case f.Kind == cola.ChoiceFilter || f.Kind == cola.UnitFilter:
 		field.Chosen = true
 	default:
 		field.Most, field.List = 200, wordLists[bare]
+		if bare == "barcode_value" {
+			field.Mode = "numeric"
+		}
 	}
 	return field, true
 }

@@ -61,7 +61,7 @@ func TestSavedSearchIsMade(t *testing.T) {
 	s.get("/saved-searches").shows(t, http.StatusOK, "No saved search yet", "0 of 10", "/saved-searches/new")
 	s.get("/saved-searches/new").shows(t, http.StatusOK, "New saved search", "Fill in what to look for")
 	path := s.mustSaved(typedSearch("filters.abv_min", "12", "schedule.cadence", "weekly", "schedule.weekday", "1"))
-	s.get(path).shows(t, http.StatusOK, "Saved. It runs every Monday, first on 23 November, 06:00 UTC.", "All wine", "active", "ABV at least, %</dt>", "It has not run yet", ann)
+	s.get(path).shows(t, http.StatusOK, "Saved. It runs every Monday, first on 23 November, 06:00 UTC.", "All wine", "active", "Minimum ABV (%)</dt><dd>12</dd>", "It has not run yet", ann)
 	s.get(path).lacks(t, "Saved. It runs")
 	s.get("/saved-searches").shows(t, http.StatusOK, path, "All wine", "wine · at least 12% ABV", "every Monday", "1 of 10", "curl", "/api/v1/saved-searches'")
 	for _, form := range []url.Values{

@@ -13,7 +13,7 @@ type sought struct{ Label, Text string }
 
 // looksFor returns the filters of a saved search.
 func looksFor(f cola.SavedSearchFilters) (all []sought) {
-	for _, a := range f.Asked() {
+	for _, a := range f.Conditions() {
 		all = append(all, sought{a.Label, legible(a.Value)})
 	}
 	return all
@@ -22,7 +22,7 @@ func looksFor(f cola.SavedSearchFilters) (all []sought) {
 // looksForLine says in one line what filters look for.
 func looksForLine(f cola.SavedSearchFilters) string {
 	var phrases []string
-	for _, a := range f.Asked() {
+	for _, a := range f.Conditions() {
 		phrases = append(phrases, legible(a.String()))
 	}
 	if len(phrases) == 0 {

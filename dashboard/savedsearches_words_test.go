@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/url"
 	"reflect"
 	"testing"
@@ -83,6 +84,20 @@ func TestSchedulesInWords(t *testing.T) {
 		got = append(got, rhythm(s))
 	}
 	want := []string{"", "every day", "every Sunday", "on the 1st of every month", "on the 11th of every month", "on the 22nd of every month", "on the 13th of every month", "on the 23rd of every month"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestWordsOffered checks that of too many category paths the short ones are offered, in order.
+func TestWordsOffered(t *testing.T) {
+	paths := []string{"Beer"}
+	for i := range mostWords {
+		paths = append(paths, fmt.Sprintf("Beer > Ale > %03d", i))
+	}
+	paths = append(paths, "Wine", "Wine > Red Wine")
+	got := offered(paths)
+	want := append(paths[:mostWords-2:mostWords-2], "Wine", "Wine > Red Wine")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

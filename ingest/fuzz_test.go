@@ -31,17 +31,16 @@ func FuzzJSONDecoder(f *testing.F) {
 		if !utf8.Valid(text) || bytes.Count(text, []byte{'['})+bytes.Count(text, []byte{'{'}) >= maxDepth {
 			t.Skip()
 		}
-		row := slices.Concat([]byte(`{"ttb_id":24001001000001,"unknown":`), text, []byte("}"))
-		var patch cola.Patch[cola.Cola]
-		problem := jsonDecoder(colaSchema, same(settleCola))()(row, &patch, notes{})
-		if valid := json.Valid(row); valid != (problem == "") && !strings.Contains(problem, "ttb_id") {
-			t.Fatalf("%q: valid %t, but %q", row, valid, problem)
+		r := newRecordReader()
+		r.reset(text)
+		if err := r.end(r.skip()); json.Valid(text) != (err == nil) {
+			t.Fatalf("%q: valid %t, but %v", text, json.Valid(text), err)
 		}
 		var want string
 		if json.Unmarshal(text, &want) != nil || strings.TrimSpace(want) == "" {
 			return
 		}
-		r, got := newRecordReader(), ""
+		got := ""
 		r.reset(text)
 		field := schemaField{form: textForm{prose: true}}
 		if err := r.end(r.value(&field, &got, place{})); err != nil || got != strings.TrimSpace(want) {

@@ -66,7 +66,7 @@ func (s *jsonScanner) rest(depth int, ended bool, wrappers []string) error {
 		between := c == ',' || c == ':'
 		closes := c == '}' || c == ']'
 		switch {
-		case between && (!ended || len(s.stack) == depth), ended && !between && !closes, keyDue && c != '"' && c != '}':
+		case between && (!ended || len(s.stack) == depth), ended && !between && !closes, closes && len(s.stack) == depth, keyDue && c != '"' && c != '}':
 			return errSyntax
 		case between:
 			s.emitByte(c)

@@ -44,28 +44,33 @@ type message struct {
 // messageParams are the parameters that methods have. mcp-go gets them all but the arguments, which only this package reads:
 // mcp-go would read their numbers as floating-point ones.
 type messageParams struct {
-	Name            string          `json:"name,omitzero"`
-	URI             string          `json:"uri,omitzero"`
-	Cursor          string          `json:"cursor,omitzero"`
-	Level           json.RawMessage `json:"level,omitzero"`
-	ProtocolVersion string          `json:"protocolVersion,omitzero"`
-	RequestState    string          `json:"requestState,omitzero"`
-	Arguments       json.RawMessage `json:"arguments,omitzero"`
-	Ref             *completed      `json:"ref,omitzero"`      // what a completion is for
-	Argument        *completed      `json:"argument,omitzero"` // what it completes
-	Context         jsonObject      `json:"context,omitzero"`
-	Capabilities    jsonObject      `json:"capabilities,omitzero"`
-	ClientInfo      jsonObject      `json:"clientInfo,omitzero"`
-	Task            jsonObject      `json:"task,omitzero"`
-	InputResponses  jsonObject      `json:"inputResponses,omitzero"`
-	Meta            jsonObject      `json:"_meta,omitzero"`
+	Name            string              `json:"name,omitzero"`
+	URI             string              `json:"uri,omitzero"`
+	Cursor          string              `json:"cursor,omitzero"`
+	Level           json.RawMessage     `json:"level,omitzero"`
+	ProtocolVersion string              `json:"protocolVersion,omitzero"`
+	RequestState    string              `json:"requestState,omitzero"`
+	Arguments       json.RawMessage     `json:"arguments,omitzero"`
+	Ref             *completionRef      `json:"ref,omitzero"`      // what a completion is for
+	Argument        *completionArgument `json:"argument,omitzero"` // what it completes
+	Context         jsonObject          `json:"context,omitzero"`
+	Capabilities    jsonObject          `json:"capabilities,omitzero"`
+	ClientInfo      jsonObject          `json:"clientInfo,omitzero"`
+	Task            jsonObject          `json:"task,omitzero"`
+	InputResponses  jsonObject          `json:"inputResponses,omitzero"`
+	Meta            jsonObject          `json:"_meta,omitzero"`
 }
 
-// completed is either parameter of a completion.
-type completed struct {
-	Type  string `json:"type,omitzero"`
+// completionRef names the prompt or resource of a completion.
+type completionRef struct {
+	Type string `json:"type,omitzero"`
+	Name string `json:"name,omitzero"`
+	URI  string `json:"uri,omitzero"`
+}
+
+// completionArgument is the argument that a completion completes, as far as it is typed.
+type completionArgument struct {
 	Name  string `json:"name,omitzero"`
-	URI   string `json:"uri,omitzero"`
 	Value string `json:"value,omitzero"`
 }
 
@@ -100,9 +105,9 @@ func parse(body []byte) (m message, err error) {
 	case !strictjson.Valid(body):
 		return m, &rpcError{Code: protocol.PARSE_ERROR, Message: "The body is not JSON."}
 	case body[0] == '[':
-		return m, invalidMessage("Batches are not accepted; send each message in a request of its own.")
+		return m, invalidMessage("Batches are not accepted; send each message in its own request.")
 	case body[0] != '{':
-		return m, invalidMessage("The body is not a JSON-RPC message: it is no object.")
+		return m, invalidMessage("The body is not a JSON-RPC message: it is not an object.")
 	}
 	err = m.read(body)
 	return m, err
@@ -147,7 +152,8 @@ func (m *message) read(body json.RawMessage) error {
 func (m *message) readParams(given json.RawMessage) *rpcError {
 	all, wrong := unambiguous("params", given)
 	for _, one := range all {
-		if wrong == nil && spellings[one.Name] != nil && one.Value[0] == '{' {
+		nested := one.Name == "ref" || one.Name == "argument" || one.Name == "_meta"
+		if wrong == nil && nested && one.Value[0] == '{' {
 			_, wrong = unambiguous(one.Name, one.Value)
 		}
 	}

@@ -52,30 +52,25 @@ func countOf(view *search.View, q cola.Query) int {
 
 // unknownFieldNotes returns a note for each field that is unknown for labels that match all other filters.
 func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
-	var fields []string
-	for _, f := range cola.Filters() {
-		if f.Unknown && f.Given(&q) && !slices.Contains(fields, f.Noun) {
-			fields = append(fields, f.Noun)
-		}
-	}
-	for _, field := range fields {
-		lifted, known := q, []cola.Query(nil)
-		for _, f := range cola.Filters() {
-			if f.Unknown && f.Noun == field {
-				f.Clear(&lifted)
+	all := slices.DeleteFunc(cola.Filters(), func(f cola.Filter) bool { return !f.Unknown })
+	for _, f := range all {
+		lifted, given := q, false
+		for _, other := range all {
+			if other.Noun == f.Noun {
+				given = given || other.Given(&q)
+				other.Clear(&lifted)
 			}
 		}
-		for _, f := range cola.Filters() {
-			if f.Unknown && f.Noun == field && known == nil {
-				known = f.Known(lifted)
-			}
+		known := f.Known(lifted)
+		if !given || known == nil {
+			continue
 		}
 		n := countOf(view, lifted)
 		for _, k := range known {
 			n -= countOf(view, k)
 		}
 		if n > 0 {
-			notes = append(notes, fmt.Sprintf("%s every other filter, but the %s is unknown.", matching(n), field))
+			notes = append(notes, fmt.Sprintf("%s every other filter, but the %s is unknown.", matching(n), f.Noun))
 		}
 	}
 	return notes

@@ -60,7 +60,10 @@ func appendValue(b []byte, value reflect.Value) []byte {
 	case *[]cola.Barcode:
 		return appendList(b, value, func(b []byte, v reflect.Value) []byte { return appendRecord(b, barcodeFields, v) })
 	}
-	return cola.AppendJSONString(b, value.String()) // cola.Text and other strings
+	if value.Kind() != reflect.String {
+		panic("demo: no JSON for a field of " + value.Type().String())
+	}
+	return cola.AppendJSONString(b, value.String())
 }
 
 func appendList(b []byte, list reflect.Value, appendItem func([]byte, reflect.Value) []byte) []byte {

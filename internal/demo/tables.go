@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bytes"
 	"embed"
 	"encoding/json"
 	"io/fs"
@@ -43,7 +44,9 @@ var table = sync.OnceValue(func() *tables {
 	for _, name := range names {
 		text, err := tableFiles.ReadFile(name)
 		if err == nil {
-			err = json.Unmarshal(text, t)
+			d := json.NewDecoder(bytes.NewReader(text))
+			d.DisallowUnknownFields()
+			err = d.Decode(t)
 		}
 		if err != nil {
 			panic("demo: " + name + ": " + err.Error())
