@@ -14,7 +14,7 @@ import (
 // admit finds the account and connection of a verified token, and creates them if they are new. It creates
 // none for an app that may not act.
 func (t *Tokens) admit(ctx context.Context, issuer string, c tokenClaims) (g grant, err error) {
-	err = within(ctx, "find who a token is of", func(ctx context.Context) error {
+	err = within(ctx, "find account of token", func(ctx context.Context) error {
 		app, err := t.app(ctx, issuer, c.client)
 		if err != nil {
 			return err

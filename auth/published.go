@@ -44,6 +44,7 @@ type edition[T any] struct {
 
 // fetching is a running fetch.
 type fetching[T any] struct {
+	at      time.Time     // when it began
 	done    chan struct{} // closed when the other fields are set
 	edition *edition[T]
 	err     error
@@ -143,8 +144,8 @@ func (p *published[T]) start() *fetching[T] {
 	if p.running != nil {
 		return p.running
 	}
-	f := &fetching[T]{done: make(chan struct{})}
-	p.running, p.tried = f, p.now()
+	f := &fetching[T]{done: make(chan struct{}), at: p.now()}
+	p.running, p.tried = f, f.at
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), askWithin)
 		defer cancel()
@@ -159,8 +160,10 @@ func (p *published[T]) finish(f *fetching[T], value T, err error) {
 	defer p.mu.Unlock()
 	defer close(f.done)
 	if f.err = err; err == nil {
-		f.edition = &edition[T]{value, p.tried}
+		f.edition = &edition[T]{value, f.at}
 		p.latest = f.edition
+	} else {
+		p.tried = p.now() // the pause begins after a slow failure
 	}
 	switch {
 	case err != nil:

@@ -7,8 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/colaregistry/colaregistry/internal/labelart"
 )
 
 // recordLinks turns addresses in records into links and images. Third parties wrote them, so they may
@@ -49,7 +47,7 @@ func (l recordLinks) picture(address string) picture {
 	if strings.HasPrefix(p.Href, "/") || strings.HasPrefix(p.Href, "https:") {
 		p.Src = p.Href // the content security policy blocks other schemes
 	}
-	if _, named := labelart.ParseFormat(strings.TrimPrefix(path.Ext(p.Href), ".")); strings.HasPrefix(p.Href, "/") && !named {
+	if strings.HasPrefix(p.Href, "/") && path.Ext(p.Href) == "" {
 		p.Src += ".svg" // cheaper to draw than the format that the record states
 	}
 	return p

@@ -110,7 +110,7 @@ func (f *filler) fill(i *store.Item) error {
 	default:
 		t, ok := f.of[i.Kind]
 		if !ok {
-			return errors.New("no such kind of item")
+			return errors.New("unknown item kind")
 		}
 		row, err := t.row(i)
 		if err != nil {

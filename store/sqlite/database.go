@@ -227,8 +227,8 @@ var dialect = []struct {
 	{regexp.MustCompile(`\bINNER JOIN\b`), `CROSS JOIN`},
 }
 
-// rewritten returns a statement as SQLite takes it. Statements that have placeholders of SQLite's
-// stay as they are.
+// rewritten returns a statement in SQLite's dialect. Statements written for SQLite stay the same, since they contain none of
+// these patterns.
 func rewritten(query string) string {
 	for _, d := range dialect {
 		query = d.from.ReplaceAllString(query, d.to)

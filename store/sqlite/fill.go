@@ -83,7 +83,7 @@ func (s *Store) fill(ctx context.Context, i *store.Item) error {
 	}
 	t, ok := filled[i.Kind]
 	if !ok {
-		return errors.New("no such kind of item")
+		return errors.New("unknown item kind")
 	}
 	row, err := t.Row(i)
 	if err != nil {

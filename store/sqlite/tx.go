@@ -90,7 +90,7 @@ func (w *writer) query(ctx context.Context, query string, args ...any) (*sql.Row
 func (w *writer) row(ctx context.Context, query string, args ...any) *sql.Row {
 	stmt, err := w.prepared(ctx, query)
 	if err != nil {
-		return w.conn.QueryRowContext(ctx, query, args...) // meets the same error, and carries it
+		return w.conn.QueryRowContext(ctx, rewritten(query), args...) // meets the same error, and carries it
 	}
 	return stmt.QueryRowContext(ctx, args...)
 }
@@ -185,7 +185,7 @@ func (r *readers) query(ctx context.Context, query string, args ...any) (*sql.Ro
 func (r *readers) row(ctx context.Context, query string, args ...any) *sql.Row {
 	stmt, err := r.prepared(ctx, query)
 	if err != nil {
-		return r.db.QueryRowContext(ctx, query, args...) // meets the same error, and carries it
+		return r.db.QueryRowContext(ctx, rewritten(query), args...) // meets the same error, and carries it
 	}
 	return stmt.QueryRowContext(ctx, args...)
 }

@@ -73,7 +73,7 @@ func (s *Store) Suspend(ctx context.Context, id cola.AccountID, because string) 
 	if err := store.CheckReason(because); err != nil {
 		return s.db.Failed(operation, err)
 	}
-	return s.settleAccount(ctx, operation, id, suspendAccount, s.clock(), because)
+	return s.settleAccount(ctx, operation, id, suspendAccount, s.clock, because)
 }
 
 // Restore implements store.Accounts.
@@ -91,7 +91,7 @@ func (s *Store) SetActiveLimit(ctx context.Context, id cola.AccountID, limit int
 func (s *Store) settleAccount(ctx context.Context, operation string, id cola.AccountID, query string,
 	args ...any) error {
 	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
-		if err := execOne(ctx, tx, query, append([]any{int64(id)}, args...)...); err != nil {
+		if err := execOne(ctx, tx, query, append([]any{int64(id)}, timed(args)...)...); err != nil {
 			return err
 		}
 		if err := tx.Hold(ctx, holdAllSearches, int64(id)); err != nil {

@@ -67,5 +67,5 @@ func (s *Store) Apps(ctx context.Context) ([]store.App, error) {
 
 // DisableApp implements store.Apps.
 func (s *Store) DisableApp(ctx context.Context, id int64) error {
-	return s.affectOne(ctx, "disable app", disableApp, id, s.clock())
+	return s.affectOne(ctx, "disable app", disableApp, id, s.clock)
 }

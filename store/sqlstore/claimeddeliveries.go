@@ -26,7 +26,7 @@ const (
 		ORDER BY v.next_attempt_at, v.id LIMIT $4 FOR NO KEY UPDATE OF v SKIP LOCKED`
 	oldestPending  = `SELECT v.next_attempt_at` + sendable + ` AND v.next_attempt_at IS NOT NULL ORDER BY v.next_attempt_at LIMIT 1`
 	holdDeliveries = `UPDATE deliveries SET hold = hold + 1, held_until = coalesce($2::timestamptz, clock_timestamp()) + make_interval(secs => $3)
-		WHERE id = ANY($1)`
+		WHERE id = ANY($1) RETURNING id`
 	claimedDeliveries = `SELECT v.id, v.hold, v.message_id, v.event, v.kind, coalesce(v.run_id, 0), v.attempts, v.created_at, v.next_attempt_at, v.first_attempt_at,
 			a.email, ` + destinationNames + ` FROM deliveries v INNER JOIN destinations d ON d.id = v.destination_id` + destinationOwner + ` WHERE v.id = ANY($1)`
 	letDeliveryGo = `UPDATE deliveries SET hold = hold + 1, held_until = NULL WHERE id IN (
@@ -101,10 +101,11 @@ func (s *Store) claimDeliveries(ctx context.Context, tx Tx, due time.Time, kinds
 	for i := range all {
 		ids[i] = all[i].id
 	}
-	if _, err := tx.Exec(ctx, holdDeliveries, ids, s.clock(), hold.Seconds()); err != nil {
+	held, err := list(ctx, tx, column[int64], holdDeliveries, ids, s.clock(), hold.Seconds())
+	if err != nil || len(held) == 0 { // a trigger refuses the claims of versions that can't send them
 		return nil, err
 	}
-	return readClaimed(ctx, tx, ids)
+	return readClaimed(ctx, tx, held)
 }
 
 // readClaimed reads deliveries that were just claimed, in the order in which they are due.
@@ -178,7 +179,7 @@ func (s *Store) ReleaseDeliveries(ctx context.Context, claimed []store.DueDelive
 		for i := range some {
 			statements[i] = Statement{letDeliveryGo, []any{some[i].ID, some[i].Hold}}
 		}
-		err := s.db.Transact(ctx, "let go of deliveries", func(ctx context.Context, tx Tx) error { return tx.ExecAll(ctx, statements...) })
+		err := s.db.Transact(ctx, "release deliveries", func(ctx context.Context, tx Tx) error { return tx.ExecAll(ctx, statements...) })
 		if err != nil {
 			return err
 		}
@@ -188,7 +189,7 @@ func (s *Store) ReleaseDeliveries(ctx context.Context, claimed []store.DueDelive
 
 // OldestPending implements store.Deliveries.
 func (s *Store) OldestPending(ctx context.Context, kinds []string) (oldest time.Time, err error) {
-	err = s.db.Read(ctx, "read what is to be sent", func(q Querier) error {
+	err = s.db.Read(ctx, "find oldest pending delivery", func(q Querier) error {
 		oldest = time.Time{}
 		for _, kind := range kinds {
 			due, err := value[time.Time](ctx, q, oldestPending, kind)

@@ -23,7 +23,7 @@ const (
 
 // HasFeed implements store.Destinations.
 func (s *Store) HasFeed(ctx context.Context, account cola.AccountID, uuid string) (bool, error) {
-	return readOne(ctx, s, "look for a feed", column[bool], hasFeed, int64(account), uuid)
+	return readOne(ctx, s, "check for feed", column[bool], hasFeed, int64(account), uuid)
 }
 
 // Feed implements store.Destinations.
@@ -51,7 +51,7 @@ func (s *Store) Feed(ctx context.Context, hash store.FeedHash, runs, labels int)
 
 // RunContent implements store.Deliveries.
 func (s *Store) RunContent(ctx context.Context, run int64) (content store.RunContent, err error) {
-	err = s.db.View(ctx, "read what a run found", func(q Querier) error {
+	err = s.db.View(ctx, "read run content", func(q Querier) error {
 		ran, err := one(ctx, q, namedRunColumns, runByID, run)
 		if err != nil {
 			return err

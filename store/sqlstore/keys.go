@@ -127,5 +127,5 @@ func (s *Store) Keys(ctx context.Context, account cola.AccountID) ([]store.Key, 
 
 // RevokeKey implements store.Keys.
 func (s *Store) RevokeKey(ctx context.Context, account cola.AccountID, id int64) error {
-	return s.affectOne(ctx, "revoke key", revokeKey, int64(account), id, s.clock())
+	return s.affectOne(ctx, "revoke key", revokeKey, int64(account), id, s.clock)
 }

@@ -48,7 +48,7 @@ func (s *Store) Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID,
 
 // HasColas implements store.Colas.
 func (s *Store) HasColas(ctx context.Context) (bool, error) {
-	return readOne(ctx, s, "look for labels", column[bool], `SELECT EXISTS (SELECT 1 FROM colas)`)
+	return readOne(ctx, s, "check for labels", column[bool], `SELECT EXISTS (SELECT 1 FROM colas)`)
 }
 
 // HasRevision implements store.Changes.

@@ -68,7 +68,7 @@ func (s *Store) Links(ctx context.Context, account cola.AccountID) ([]store.Link
 
 // RevokeLink implements store.Links.
 func (s *Store) RevokeLink(ctx context.Context, account cola.AccountID, id int64) error {
-	return s.affectOne(ctx, "revoke link", revokeLink, int64(account), id, s.clock())
+	return s.affectOne(ctx, "revoke link", revokeLink, int64(account), id, s.clock)
 }
 
 // RestoreLink implements store.Links.

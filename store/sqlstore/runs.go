@@ -71,7 +71,7 @@ func (s *Store) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error
 			uuids[i] = some[i].Search.UUID
 			statements[i] = Statement{letGo, []any{some[i].Search.UUID, some[i].Hold}}
 		}
-		err := s.db.Transact(ctx, "let go of claimed searches", func(ctx context.Context, tx Tx) error {
+		err := s.db.Transact(ctx, "release searches", func(ctx context.Context, tx Tx) error {
 			if err := tx.Hold(ctx, holdClaimed, uuids); err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func (s *Store) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error
 // PutOff implements store.Runs.
 func (s *Store) PutOff(ctx context.Context, failed store.DueSearch,
 	wait func(failures int) time.Duration) (lasts time.Duration, err error) {
-	err = s.db.Transact(ctx, "put off a search", func(ctx context.Context, tx Tx) error {
+	err = s.db.Transact(ctx, "postpone search", func(ctx context.Context, tx Tx) error {
 		failures, err := value[int](ctx, tx, countFailure, failed.Search.UUID, failed.Hold)
 		if err != nil {
 			return s.noSuchText(err)
@@ -101,7 +101,7 @@ func (s *Store) PutOff(ctx context.Context, failed store.DueSearch,
 
 // NextDue implements store.Runs.
 func (s *Store) NextDue(ctx context.Context) (due time.Time, err error) {
-	err = s.db.Read(ctx, "read what is due next", func(q Querier) error {
+	err = s.db.Read(ctx, "find next due search", func(q Querier) error {
 		due, err = value[time.Time](ctx, q, selectDue)
 		if errors.Is(err, store.ErrNotFound) {
 			err = nil
@@ -114,7 +114,7 @@ func (s *Store) NextDue(ctx context.Context) (due time.Time, err error) {
 // AskRun implements store.Runs. A held search is already due, so it and its claim stay unchanged.
 func (s *Store) AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time,
 	limit int) (found cola.SavedSearch, err error) {
-	err = s.db.Transact(ctx, "ask for a run", func(ctx context.Context, tx Tx) error {
+	err = s.db.Transact(ctx, "request run", func(ctx context.Context, tx Tx) error {
 		type state struct{ paused, due bool }
 		now, err := one(ctx, tx, func(s *state) []any { return []any{&s.paused, &s.due} }, isPaused, int64(account), uuid, due)
 		switch {

@@ -69,8 +69,9 @@ func (s *Store) RewriteSecrets(ctx context.Context, but string,
 	var after int64
 	for more := true; more && err == nil; {
 		var n int
-		err = s.db.TransactErasing(ctx, "rewrite secrets", func(ctx context.Context, tx Tx) error {
-			all, err := list(ctx, tx, func(d *records.DestinationSecrets) []any {
+		var all []records.DestinationSecrets // of the last run: the database may run it again
+		err = s.db.TransactErasing(ctx, "rewrite secrets", func(ctx context.Context, tx Tx) (err error) {
+			all, err = list(ctx, tx, func(d *records.DestinationSecrets) []any {
 				return []any{&d.ID, &d.UUID, &d.Current, &d.Old, &d.LastChallenge}
 			}, secretsToRewrite, after, but, records.SecretsAtOnce)
 			n = 0
@@ -81,13 +82,13 @@ func (s *Store) RewriteSecrets(ctx context.Context, but string,
 				}
 				n += some
 			}
-			if more = len(all) == records.SecretsAtOnce; more {
-				after = all[len(all)-1].ID
-			}
 			return err
 		})
 		if err == nil {
 			changed += n
+			if more = len(all) == records.SecretsAtOnce; more {
+				after = all[len(all)-1].ID
+			}
 		}
 	}
 	return changed, err

@@ -46,7 +46,7 @@ func (s *Store) SignIns(ctx context.Context, account cola.AccountID) ([]store.Si
 
 // EndSignIn implements store.SignIns.
 func (s *Store) EndSignIn(ctx context.Context, account cola.AccountID, id int64) error {
-	return s.affectOne(ctx, "end sign-in", endSignIn, int64(account), id, s.clock())
+	return s.affectOne(ctx, "end sign-in", endSignIn, int64(account), id, s.clock)
 }
 
 // EndOtherSignIns implements store.SignIns. It locks the account first, as a settlement does, which

@@ -27,6 +27,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -152,8 +153,19 @@ func (s *Store) instant(ctx context.Context, q Querier) (time.Time, error) {
 // affectOne runs one statement that writes to one row, and fails with ErrNotFound if there is none.
 func (s *Store) affectOne(ctx context.Context, operation, query string, args ...any) error {
 	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
-		return s.noSuchText(execOne(ctx, tx, query, args...))
+		return s.noSuchText(execOne(ctx, tx, query, timed(args)...))
 	})
+}
+
+// timed reads the clock for arguments that are clocks. A transaction calls it once it has its turn to write.
+func timed(args []any) []any {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if clock, ok := arg.(func() *time.Time); ok {
+			args[i] = clock()
+		}
+	}
+	return args
 }
 
 // noSuchText turns the error for a text that the database can't store into ErrNotFound: no row has
