@@ -100,6 +100,7 @@ func parse(body []byte) (m message, err error) {
 	case strictjson.ErrValues:
 		return m, invalidMessage("The message has too many values; the limit is %d.", strictjson.MaxValues)
 	}
+	length := len(body)
 	body = bytes.TrimSpace(body)
 	switch {
 	case !strictjson.Valid(body):
@@ -109,12 +110,12 @@ func parse(body []byte) (m message, err error) {
 	case body[0] != '{':
 		return m, invalidMessage("The body is not a JSON-RPC message: it is not an object.")
 	}
-	err = m.read(body)
+	err = m.read(body, length)
 	return m, err
 }
 
-// read decodes a message. It fails as parse does.
-func (m *message) read(body json.RawMessage) error {
+// read decodes a message, of so many bytes with the space around it. It fails as parse does.
+func (m *message) read(body json.RawMessage, length int) error {
 	all, wrong := unambiguous("message", body)
 	if wrong != nil {
 		return wrong
@@ -132,7 +133,7 @@ func (m *message) read(body json.RawMessage) error {
 		return invalidMessage(`The message is not JSON-RPC 2.0; "jsonrpc" is "2.0".`)
 	case m.method == "":
 		return invalidMessage(`The message has no "method": this server asks nothing, so there is nothing to answer.`)
-	case len(body) > maxPlainBytes && m.method != string(protocol.MethodToolsCall):
+	case length > maxPlainBytes && m.method != string(protocol.MethodToolsCall):
 		return cola.Errorf(cola.CodePayloadTooLarge, messageTooLong, maxPlainBytes)
 	case given != nil && given[0] != '{' && given[0] != 'n':
 		return invalidMessage(`The "params" of a message are an object, such as {"name": "get_usage"}.`)

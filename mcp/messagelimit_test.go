@@ -127,6 +127,7 @@ func TestMessageBounds(t *testing.T) {
 	}{
 		"ping of 64 KiB":     {message("ping", `{"a":"`+long[:maxPlainBytes-64]+`"}`), 200, `"result"`},
 		"longer ping":        {message("ping", `{"a":"`+long+`"}`), 413, `"payload_too_large"`},
+		"padded ping":        {message("ping", `{}`) + strings.Repeat(" ", maxPlainBytes), 413, `"payload_too_large"`},
 		"longer tool call":   {message("tools/call", `{"name":"get_usage","_meta":{"a":"`+long+`"}}`), 200, `"result"`},
 		"ping, many values":  {message("ping", `{"a":[`+many+`]}`), 400, `"code":-32600`},
 		"call, many values":  {message("tools/call", `{"name":"get_usage","arguments":{"a":[`+many+`]}}`), 400, `"code":-32600`},
