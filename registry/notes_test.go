@@ -49,7 +49,7 @@ func TestSearchNotes(t *testing.T) {
 		"unknown volume":     {cola.SearchParams{Q: "hapax", VolumeMax: cola.Some(1.0), VolumeUnit: "liters", ABVMin: cola.Some(90.0)}, nil},
 		"unknown container":  {cola.SearchParams{Q: "hapax", ContainerType: []string{"pod"}}, []string{"2 labels match every other filter, but the container type is unknown."}},
 		"unknown category":   {cola.SearchParams{Q: "hapax", Category: []string{"Beer"}}, []string{"the category is unknown"}},
-		"unknown provenance": {cola.SearchParams{Q: "hapax", DomesticOrImported: "imported"}, []string{"domestic_or_imported is unknown"}},
+		"unknown provenance": {cola.SearchParams{Q: "hapax", DomesticOrImported: "imported"}, []string{"the domestic or imported status is unknown"}},
 	} {
 		page, _, err := w.SearchColas(t.Context(), c, tt.params)
 		said := strings.Join(page.Notes, "\n")
