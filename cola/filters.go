@@ -286,6 +286,16 @@ func (f *Filter) Clear(q *Query) {
 	}
 }
 
+// IsFiltered reports whether a query has a filter other than dates.
+func (q *Query) IsFiltered() bool {
+	for i := range filters {
+		if f := &filters[i]; f.Kind != DateFilter && f.Given(q) {
+			return true
+		}
+	}
+	return false
+}
+
 func (f *Filter) condition(q *Query) reflect.Value {
 	return reflect.ValueOf(q).Elem().FieldByIndex(f.queryIndex)
 }

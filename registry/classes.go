@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -47,7 +46,7 @@ func classOf(q *cola.Query) class {
 		return byBrand
 	case q.PermitNumber != "" || q.PermitPart != "":
 		return byPermit
-	case filtered(q):
+	case q.IsFiltered():
 		return byFilters
 	}
 	return browse
@@ -66,9 +65,4 @@ func classOfText(text string) class {
 		return byPrefix
 	}
 	return byText
-}
-
-// filtered reports whether a query has a filter other than dates.
-func filtered(q *cola.Query) bool {
-	return slices.ContainsFunc(cola.Filters(), func(f cola.Filter) bool { return f.Kind != cola.DateFilter && f.Given(q) })
 }

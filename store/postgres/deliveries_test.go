@@ -26,6 +26,29 @@ func deadlocks(t *testing.T) int {
 	return strings.Count(pgtest.Shared(t).Log(), "deadlock detected")
 }
 
+// TestRefusedClaims checks that a process whose claims the database refuses gets no deliveries to send.
+func TestRefusedClaims(t *testing.T) {
+	url := migratedDatabase(t)
+	s := mustOpen(t, url, Options{Logger: quiet()})
+	if err := s.Fill(t.Context(), storetest.SampleSearches(10)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := storetest.RunSampleSearches(t.Context(), s, 1); err != nil {
+		t.Fatal(err)
+	}
+	fenced := mustOpen(t, withParams(t, url, map[string]string{"colaregistry.opens_secrets": "off"}), Options{Logger: quiet()})
+	later := time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		s    *Store
+		want int
+	}{{fenced, 0}, {s, 6}} {
+		claimed, err := c.s.ClaimDeliveries(t.Context(), later, []string{cola.KindEmail}, 100, time.Hour)
+		if err != nil || len(claimed) != c.want {
+			t.Errorf("claimed %d deliveries, %v; want %d", len(claimed), err, c.want)
+		}
+	}
+}
+
 // TestDeliveriesWaitForNobody: a delivery whose row somebody has locked, as whoever notes an attempt at it has, is left out rather than waited
 // for by those who claim, let go of and forget deliveries.
 func TestDeliveriesWaitForNobody(t *testing.T) {
