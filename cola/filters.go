@@ -1,9 +1,7 @@
 package cola
 
 import (
-	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 )
@@ -155,40 +153,6 @@ var filters = indexed([]Filter{
 	},
 })
 
-// indexed looks up the struct fields of filters. It panics if a name has no field.
-func indexed(filters []Filter) []Filter {
-	for i := range filters {
-		f := &filters[i]
-		if f.Param != "" {
-			f.paramIndex = indexOf[SearchParams](f.Param)
-		}
-		for _, name := range f.Saved {
-			f.savedIndex = append(f.savedIndex, indexOf[SavedSearchFilters](name))
-		}
-		if f.field != "" {
-			field, ok := reflect.TypeFor[Query]().FieldByName(f.field)
-			if !ok {
-				panic("cola: Query has no field " + f.field)
-			}
-			f.queryIndex = field.Index
-		}
-	}
-	return filters
-}
-
-func indexOf[T any](name string) []int {
-	i := FieldIndex[T](name)
-	if i < 0 {
-		panic("cola: no filter is called " + name)
-	}
-	return FieldsOf[T]()[i].Index
-}
-
-// fieldAt returns a pointer to a field of a struct.
-func fieldAt[T any](s *T, index []int) any {
-	return reflect.ValueOf(s).Elem().FieldByIndex(index).Addr().Interface()
-}
-
 // Filters returns all filters.
 func Filters() []Filter { return slices.Clone(filters) }
 
@@ -296,10 +260,6 @@ func (q *Query) IsFiltered() bool {
 	return false
 }
 
-func (f *Filter) condition(q *Query) reflect.Value {
-	return reflect.ValueOf(q).Elem().FieldByIndex(f.queryIndex)
-}
-
 // Known returns variants of a query that together match the labels whose field is known, each label once. It returns nil for
 // filters that can't express that.
 func (f *Filter) Known(q Query) (variants []Query) {
@@ -320,119 +280,4 @@ func (f *Filter) Known(q Query) (variants []Query) {
 		variants = append(variants, variant)
 	}
 	return variants
-}
-
-// boolean reports whether saved searches have a boolean for each word.
-func (f *Filter) boolean() bool { return len(f.Saved) > 1 }
-
-// filterValue is the value of a filter. Its kind determines which field is set.
-type filterValue struct {
-	text   string       // also of choices and units
-	words  []string     // of lists, and of choices that saved searches have as booleans
-	number Opt[float64] // of bounds
-	date   Date
-}
-
-func (v filterValue) given() bool {
-	return v.text != "" || len(v.words) > 0 || v.number.OK || v.date != 0
-}
-
-// String returns the value as people write it: "wine or malt beverage".
-func (v filterValue) String() string {
-	switch {
-	case len(v.words) > 1:
-		last := len(v.words) - 1
-		return strings.Join(v.words[:last], ", ") + " or " + v.words[last]
-	case len(v.words) == 1:
-		return v.words[0]
-	case v.number.OK:
-		return plain(v.number.V)
-	case v.date != 0:
-		return v.date.String()
-	}
-	return v.text
-}
-
-// valueAt reads a value from a field of a struct.
-func valueAt(field any) (v filterValue) {
-	switch field := field.(type) {
-	case *string:
-		v.text = *field
-	case *[]string:
-		v.words = *field
-	case *Opt[float64]:
-		v.number = *field
-	case *Date:
-		v.date = *field
-	default:
-		panic(fmt.Sprintf("cola: no filter has a value of %T", field))
-	}
-	return v
-}
-
-// writeTo writes the value to a field of a struct.
-func (v filterValue) writeTo(field any) {
-	switch field := field.(type) {
-	case *string:
-		*field = v.text
-	case *[]string:
-		*field = v.words
-	case *Opt[float64]:
-		*field = v.number
-	case *Date:
-		*field = v.date
-	default:
-		panic(fmt.Sprintf("cola: no filter has a value of %T", field))
-	}
-}
-
-// param returns a pointer to the filter's field of the parameters.
-func (f *Filter) param(p *SearchParams) any { return fieldAt(p, f.paramIndex) }
-
-// saved returns the filter's value in a saved search.
-func (f *Filter) saved(s *SavedSearchFilters) (v filterValue) {
-	if !f.boolean() {
-		return valueAt(fieldAt(s, f.savedIndex[0]))
-	}
-	for i, index := range f.savedIndex {
-		if fieldAt(s, index).(*Opt[bool]).V {
-			v.words = append(v.words, f.Words[i])
-		}
-	}
-	return v
-}
-
-// save writes the filter's value to a saved search.
-func (f *Filter) save(s *SavedSearchFilters, v filterValue) {
-	if !f.boolean() {
-		v.writeTo(fieldAt(s, f.savedIndex[0]))
-		return
-	}
-	if v.text != "" {
-		v.words = []string{v.text}
-	}
-	for i, index := range f.savedIndex {
-		if slices.ContainsFunc(v.words, func(word string) bool { return sameWord(word, f.Words[i]) }) {
-			*fieldAt(s, index).(*Opt[bool]) = Some(true)
-		}
-	}
-}
-
-// excludesNothing reports whether a value is all words of a choice: domestic and imported, which also match labels of unknown
-// origin.
-func (f *Filter) excludesNothing(v filterValue) bool {
-	return f.Kind == ChoiceFilter && len(v.words) == len(f.Words)
-}
-
-// set adds the filter's condition to a query. Bounds of a volume are in milliliters.
-func (f *Filter) set(q *Query, v filterValue) {
-	switch {
-	case !v.given() || f.Kind == UnitFilter || f.excludesNothing(v):
-	case f.apply != nil:
-		f.apply(q, v)
-	case f.Kind == ChoiceFilter && v.text == "": // a boolean of a saved search
-		filterValue{text: v.words[0]}.writeTo(fieldAt(q, f.queryIndex))
-	default:
-		v.writeTo(fieldAt(q, f.queryIndex))
-	}
 }
