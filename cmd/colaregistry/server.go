@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/dashboard"
+	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/security"
+	"github.com/colaregistry/colaregistry/internal/vault"
+	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/mcp"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/lookup"
+)
+
+// server is the wired program.
+type server struct {
+	*engine
+	env      *environment
+	http     *http.Server
+	onReady  func() error  // called once, when the index is built
+	delay    time.Duration // between the signal and the end of the listener
+	events   *security.Events
+	tokens   *auth.Tokens // nil when API keys are the only credentials
+	browsers *auth.Browsers
+	alerts   *alerts.Scheduler // nil when other processes run saved searches
+	courier  *alerts.Courier   // nil with it
+}
+
+// deployment groups the dependencies and settings of a server.
+type deployment struct {
+	store      store.Store
+	vault      *vault.Vault
+	publicURL  string
+	listening  net.Addr
+	processors int // of the machine or its container
+	admin      *admin
+}
+
+// hosts returns the host names of the server.
+func (c *serveCommand) hosts(d deployment) []string {
+	return append(ownHosts(d.publicURL, d.listening), c.AllowedHosts...)
+}
+
+func newServer(c *serveCommand, env *environment, d deployment) (*server, error) {
+	metrics := d.admin.registerer()
+	d.store = lookup.New(d.store, metrics)
+	events := security.New(security.Options{Logger: env.log, Metrics: metrics})
+	proxies, err := c.proxies()
+	if err != nil {
+		return nil, err
+	}
+	resource := c.resource(d.publicURL)
+	links, err := c.linkPolicies()
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := c.tokens(env, d.store, resource, links, metrics, events)
+	if err != nil {
+		return nil, err
+	}
+	upgradeURL := c.UpgradeURL
+	if upgradeURL == "" {
+		upgradeURL = d.publicURL + "/plans"
+	}
+	s := &server{env: env, delay: c.DrainDelay, events: events, tokens: tokens}
+	s.engine = newEngine(env, d.store, engineOptions{
+		publicURL: d.publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: metrics,
+		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault,
+	})
+	if c.Alerts == "on" {
+		if err := s.alert(c, d.store, d.vault, d.publicURL, metrics); err != nil {
+			return nil, err
+		}
+	}
+	d.admin.probe(s.service.Ready)
+	authenticator := auth.New(d.store, tokens, events)
+	rest := httpapi.New(s.service, authenticator, httpapi.Options{
+		PublicURL: d.publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
+		MaxDrawings: max(1, d.processors-1),
+	})
+	assistants := mcp.New(s.service, authenticator, mcp.Options{
+		PublicURL: d.publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
+		Hosts:   c.hosts(d),
+		Origins: append([]string{d.publicURL}, c.AllowedOrigins...),
+	})
+	people, err := s.people(c, d, links)
+	if err != nil {
+		return nil, err
+	}
+	s.http = &http.Server{
+		Handler:           proxies.Identify(strictTransport(d.publicURL, env.log, edges(rest, assistants, people))),
+		ReadHeaderTimeout: headerWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
+	}
+	return s, nil
+}
+
+// people returns the edge for account holders.
+func (s *server) people(c *serveCommand, d deployment, links auth.LinkPolicies) (http.Handler, error) {
+	issuers, err := c.signInIssuers(c.Issuers)
+	if err != nil {
+		return nil, err
+	}
+	s.browsers, err = auth.NewBrowsers(auth.BrowserOptions{
+		Store: d.store, Attempts: d.vault.Box(vault.Attempt), PublicURL: d.publicURL, Issuers: issuers, LinkEmail: links,
+		Logger: s.env.log, Metrics: d.admin.registerer(), Events: s.events, OnFault: dashboard.ShowFault,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--sign-in-issuer: %w", err)
+	}
+	return dashboard.New(s.service, s.browsers, dashboard.Options{
+		PublicURL: d.publicURL, Hosts: c.hosts(d), BillingURL: c.BillingURL, SignInForApps: len(c.Issuers) > 0,
+		Logger: s.env.log, Metrics: d.admin.registerer(),
+	}), nil
+}
+
+// alert makes the server run saved searches and send what they find.
+func (s *server) alert(c *serveCommand, st store.Store, v *vault.Vault, publicURL string, metrics prometheus.Registerer) error {
+	senders, err := c.senders(v, publicURL, s.env.log)
+	if err != nil {
+		return err
+	}
+	if c.SMTP == "" {
+		s.env.log.Info("this process doesn't send email; alerts go out by webhook and feed only (see --smtp)")
+	}
+	if c.SMTP != "" && web.IsLocalURL(publicURL) {
+		s.env.log.Warn("links in email, such as the unsubscribe link, open only on this machine; set --public-url", "public_url", publicURL)
+	}
+	runner := alerts.New(alerts.Options{Store: st, Logger: s.env.log, Metrics: metrics})
+	s.alerts = &alerts.Scheduler{Runner: runner, Now: time.Now, Logger: s.env.log}
+	s.courier = alerts.NewCourier(alerts.CourierOptions{Store: st, Senders: senders, Now: time.Now, Logger: s.env.log, Metrics: metrics})
+	return nil
+}
+
+// edges sends each request to its edge. No mux: paths of the REST API must arrive as they were sent.
+func edges(rest, assistants, people http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case mcp.Handles(r.URL.Path):
+			assistants.ServeHTTP(w, r)
+		case dashboard.Handles(r.URL.Path), byPerson(r) && !httpapi.Handles(r.URL.Path):
+			people.ServeHTTP(w, r)
+		default:
+			rest.ServeHTTP(w, r)
+		}
+	})
+}
+
+// byPerson reports whether a request is of somebody who looks for a page: they are told on one that there is none.
+func byPerson(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// ownHosts returns the host names by which clients may call a server: those of its public URL and
+// listen address, and the names of this machine if it listens on a loopback address.
+func ownHosts(publicURL string, listening net.Addr) (hosts []string) {
+	if u, err := url.Parse(publicURL); err == nil {
+		hosts = append(hosts, u.Hostname())
+	}
+	if host, _, err := net.SplitHostPort(listening.String()); err == nil {
+		if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {
+			hosts = append(hosts, host)
+		}
+	}
+	if isLoopback(listening) {
+		hosts = append(hosts, "localhost", "127.0.0.1", "::1")
+	}
+	return hosts
+}
+
+// serve answers requests until the context ends. Then it drains: the listener closes, requests that have begun are
+// answered, and the index snapshot is saved.
+func (s *server) serve(ctx context.Context, l net.Listener) error {
+	following, unfollow := context.WithCancel(context.WithoutCancel(ctx))
+	defer unfollow()
+	group, running := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := s.follower.Run(following); err != nil {
+			s.env.log.Warn("the next start reads every label", "error", err) // nothing is lost with the snapshot
+		}
+		return nil
+	})
+	group.Go(func() error {
+		s.events.Run(following)
+		return nil
+	})
+	group.Go(func() error {
+		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	group.Go(func() error {
+		if s.tokens != nil {
+			askIssuers(running, s.env, "access tokens cannot be checked yet", s.tokens.Check)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		askIssuers(running, s.env, "nobody can sign in to the dashboard with an issuer yet", s.browsers.Check)
+		return nil
+	})
+	group.Go(func() error {
+		select {
+		case <-s.ready:
+			return s.onReady()
+		case <-running.Done():
+			return nil
+		}
+	})
+	group.Go(func() error {
+		s.runSearches(running)
+		return nil
+	})
+	group.Go(func() error {
+		if s.courier != nil {
+			s.courier.Run(running)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-running.Done()
+		defer unfollow()
+		return s.drain(context.WithoutCancel(ctx))
+	})
+	return group.Wait()
+}
+
+// runSearches runs saved searches from when the server is ready until the context ends, if it is to run any.
+func (s *server) runSearches(ctx context.Context) {
+	if s.alerts == nil {
+		return
+	}
+	select {
+	case <-s.ready:
+		s.alerts.Run(ctx)
+	case <-ctx.Done():
+	}
+}
+
+// drain tells that the server is about to end, goes on for as long as those who send traffic take to notice, and then
+// answers what has begun. Connections are closed from the start, each after the answer under way: one that is kept alive
+// would be closed just as a request is sent over it.
+func (s *server) drain(ctx context.Context) error {
+	s.service.Drain()
+	s.http.SetKeepAlivesEnabled(false)
+	if s.delay > 0 {
+		s.env.log.Info("stopping: no longer ready, answering as usual", "for", s.delay)
+		time.Sleep(s.delay)
+	}
+	s.env.log.Info("stopping: answering what has begun")
+	ctx, cancel := context.WithTimeout(ctx, drainFor)
+	defer cancel()
+	return s.http.Shutdown(ctx)
+}
