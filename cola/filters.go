@@ -21,7 +21,7 @@ type Filter struct {
 	Label   string // of its field in forms
 	Hint    string // what the field accepts, if Label does not say it
 	Phrase  string // what it asks for; %s is the value
-	Noun    string // the field of a record that it compares
+	Noun    string // record field that it compares
 
 	// Unknown is true if the field is unknown for some labels. The filter never matches those.
 	Unknown bool

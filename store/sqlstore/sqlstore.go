@@ -4,11 +4,11 @@
 //
 // # Dialect
 //
-// Statements are written for PostgreSQL. The SQLite store rewrites the few words that differ when
-// it prepares a statement: placeholders, casts, row locks, arrays and the clock. A Database runs
-// them. Its interface is narrower than database/sql because the stores do more than run statements:
-// PostgreSQL reads rows from their binary form, watches commits and retries transactions; SQLite
-// has one connection that writes and a pool that reads.
+// Statements are written for PostgreSQL. The SQLite store rewrites the patterns that differ when it
+// prepares a statement (see dialect in store/sqlite/database.go). A Database runs them. Its interface
+// is narrower than database/sql because the stores do more than run statements: PostgreSQL reads rows
+// from their binary form, watches commits and retries transactions; SQLite has one connection that
+// writes and a pool that reads.
 //
 // # Arguments and columns
 //
@@ -20,7 +20,7 @@
 //
 // On PostgreSQL a transaction locks rows in this order: an account, its searches by ascending ID,
 // destinations by ascending ID, deliveries. SQLite has one writer at a time, so its statements lose
-// their locking clauses, and Tx.Hold does nothing.
+// their locking clauses, and Tx.Hold and Tx.Lock do nothing.
 package sqlstore
 
 import (
@@ -41,8 +41,8 @@ type Database interface {
 	// Transact runs work in one durable transaction and commits it, unless work fails. It may run
 	// work again when others got in the way.
 	Transact(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
-	// TransactUnsynced is Transact for what may be lost when the machine fails: its commit doesn't
-	// wait for the disk.
+	// TransactUnsynced is Transact for data that may be lost in a crash: its commit doesn't wait for
+	// the disk.
 	TransactUnsynced(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
 	// TransactErasing is Transact, but overwrites the space that it frees, so that replaced secrets
 	// can't be read from the disk.
@@ -98,8 +98,7 @@ type Rows interface {
 	Close()
 }
 
-// ErrOvertaken makes a transaction run again: others did the same at the same time, which the next
-// run sees.
+// ErrOvertaken reruns a transaction that conflicts with a concurrent one.
 var ErrOvertaken = fmt.Errorf("others are changing the same rows: %w", store.ErrUnavailable)
 
 // Options say how a database is used.
