@@ -10,7 +10,7 @@ TRANSLATED := modernc.org/sqlite/lib modernc.org/libc
 RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANSLATED),-gcflags='$(p)=-d=checkptr=0 -race=false')
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint openapi-lint vuln vuln-strict fuzz bench perf perf-sql cluster-test conformance clients screenshots generate run tools
+.PHONY: help test race lint openapi-lint vuln vuln-strict fuzz bench perf cluster-test conformance clients screenshots generate run tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,9 +61,6 @@ bench: ## all benchmarks, the index at 200,000 labels
 
 perf: ## the figures of docs/PERFORMANCE.md: 3,000,000 labels through the real program (a quarter of an hour, 6 GB of disk)
 	@./scripts/perf
-
-perf-sql: tools ## the service against plain SQL on PostgreSQL: 3,000,000 labels (half an hour, 20 GB of disk)
-	@./scripts/perf-sql
 
 generate: ## write the committed generated files anew
 	go test ./httpapi ./mcp -run Golden -update

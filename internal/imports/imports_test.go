@@ -49,7 +49,6 @@ var table = map[string][]string{
 	"internal/demo":          {"cola", "store", "ingest"},
 	"internal/perf":          {everything}, // measures the whole program
 	"internal/perf/measure":  {"auth", "cola", "store"},
-	"internal/perf/plainsql": {everything}, // compares it with plain SQL
 	"internal/traffic":       {"auth", "cola", "store", "quota"},
 	"internal/browser":       {everything}, // tries the dashboard in a real browser
 	"internal/trial":         {everything}, // runs a small registry for tests
