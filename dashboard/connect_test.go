@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
 func TestConnectWithKeys(t *testing.T) {
@@ -26,7 +26,7 @@ func TestConnectWithKeys(t *testing.T) {
 func TestConnectBySigningIn(t *testing.T) {
 	s := mustSite(t)
 	s.handler = New(s.registry.Service, s.browsers, Options{
-		PublicURL: trial.PublicURL + "/", SignInForApps: true, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now,
+		PublicURL: registrytest.PublicURL + "/", SignInForApps: true, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now,
 	})
 	a := s.get("/connect")
 	a.wellMade(t)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
 // mustSent has a search run and tell of it, with what goes wrong, and returns what it sent to a destination.
@@ -190,7 +190,7 @@ func TestNoMailIsSentHere(t *testing.T) {
 	due := map[bool]string{true: "due ", false: "no email is sent here"}
 	for _, sends := range []bool{true, false} {
 		if !sends {
-			s.handler = New(mailless{s.registry.Service}, s.browsers, Options{PublicURL: trial.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+			s.handler = New(mailless{s.registry.Service}, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 		}
 		for _, d := range list.Rows {
 			said := due[sends || d.Kind == cola.KindWebhook]

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -41,7 +41,7 @@ func (u unreadable) Load(next http.Handler) http.Handler {
 // without returns the site over another service and other browsers.
 func (s *site) without(svc Service, b Browsers) *site {
 	other := *s
-	other.handler = New(svc, b, Options{PublicURL: trial.PublicURL, Logger: quiet, Now: s.registry.Now})
+	other.handler = New(svc, b, Options{PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now})
 	return &other
 }
 

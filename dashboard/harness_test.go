@@ -15,7 +15,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
 // fakeBrowsers is Browsers whose every request comes from whom a header names. What is put is there for the next request.
@@ -103,7 +103,7 @@ func (f *fakeBrowsers) TakeForm(ctx context.Context, token string) (bool, error)
 // site is a dashboard over a real registry, and a visitor who is ann, with an account of the pro tier, unless said otherwise.
 type site struct {
 	t        *testing.T
-	registry *trial.Registry
+	registry *registrytest.Registry
 	browsers *fakeBrowsers
 	handler  http.Handler
 	as       string
@@ -115,9 +115,9 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func mustSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{t: t, registry: trial.New(t), browsers: &fakeBrowsers{callers: map[string]cola.Caller{}, put: map[string]string{}}, as: ann}
+	s := &site{t: t, registry: registrytest.New(t), browsers: &fakeBrowsers{callers: map[string]cola.Caller{}, put: map[string]string{}}, as: ann}
 	s.join(ann, cola.TierPro)
-	s.handler = New(s.registry.Service, s.browsers, Options{PublicURL: trial.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+	s.handler = New(s.registry.Service, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 	return s
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -109,7 +109,7 @@ func TestKeyIsNowhereElse(t *testing.T) {
 	s := mustSite(t)
 	var log bytes.Buffer
 	s.handler = New(s.registry.Service, s.browsers, Options{
-		PublicURL: trial.PublicURL, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: s.registry.Now,
+		PublicURL: registrytest.PublicURL, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: s.registry.Now,
 	})
 	token := s.get("/keys/new").token(t)
 	form := url.Values{"form": {token}, "name": {"mine"}}
@@ -300,7 +300,7 @@ func TestNewKeyIsShownWhateverElse(t *testing.T) {
 	s := mustSite(t)
 	s.makeKey("laptop", "")
 	key := s.held()[0]
-	s.handler = New(&forgetful{s.registry.Service, 2}, s.browsers, Options{PublicURL: trial.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+	s.handler = New(&forgetful{s.registry.Service, 2}, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 	token := s.get(keyPath(key, "rotate")).token(t)
 	made := s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}})
 	made.wellMade(t)

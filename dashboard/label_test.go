@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -31,7 +31,7 @@ func mustShowLabel(t *testing.T) (s *site, show func(cola.Cola) answer) {
 	t.Helper()
 	s = mustSite(t)
 	one := &oneLabel{Service: s.registry.Service}
-	s.handler = New(one, s.browsers, Options{PublicURL: trial.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+	s.handler = New(one, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 	return s, func(c cola.Cola) answer {
 		one.page = registry.LabelPage{Label: c}
 		s.registry.Pass(time.Second) // nobody looks at more in a moment

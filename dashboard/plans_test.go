@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
 func TestPlans(t *testing.T) {
@@ -25,7 +25,7 @@ func TestPlans(t *testing.T) {
 		t.Error("not one plan is the own one")
 	}
 	s.handler = New(s.registry.Service, s.browsers, Options{
-		PublicURL: trial.PublicURL, BillingURL: "https://billing.example/change?a=1&b=2", Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now,
+		PublicURL: registrytest.PublicURL, BillingURL: "https://billing.example/change?a=1&b=2", Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now,
 	})
 	paid := s.get("/plans")
 	paid.wellMade(t)

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
 func testLinks() recordLinks {
-	return recordLinks{trial.PublicURL, append(ownHosts(Options{
-		PublicURL: trial.PublicURL, Hosts: []string{"Other.Example", "192.0.2.7", "::ffff:192.0.2.8", "[2001:db8::1]"},
+	return recordLinks{registrytest.PublicURL, append(ownHosts(Options{
+		PublicURL: registrytest.PublicURL, Hosts: []string{"Other.Example", "192.0.2.7", "::ffff:192.0.2.8", "[2001:db8::1]"},
 	}), "by-name.example")}
 }
 
@@ -20,7 +20,7 @@ func testLinks() recordLinks {
 // only. Links lead to http and https. No address of this server outside /images/ is either.
 func TestPictures(t *testing.T) {
 	for address, want := range map[string]picture{
-		trial.PublicURL + "/images/1105-1":               {Src: "/images/1105-1.svg", Href: "/images/1105-1"},
+		registrytest.PublicURL + "/images/1105-1":        {Src: "/images/1105-1.svg", Href: "/images/1105-1"},
 		"https://e.example/a.jpg?x=1&y=2":                {Src: "https://e.example/a.jpg?x=1&y=2", Href: "https://e.example/a.jpg?x=1&y=2"},
 		"https://192.0.2.9/a.jpg":                        {Src: "https://192.0.2.9/a.jpg", Href: "https://192.0.2.9/a.jpg"},
 		"http://ttb.example/a.jpg":                       {Href: "http://ttb.example/a.jpg"},
@@ -47,13 +47,13 @@ func TestPictures(t *testing.T) {
 }
 
 func TestNoLinksToOurselves(t *testing.T) {
-	own := strings.TrimPrefix(trial.PublicURL, "https://")
+	own := strings.TrimPrefix(registrytest.PublicURL, "https://")
 	for _, address := range []string{
-		trial.PublicURL + "/explore/11054001000049", trial.PublicURL, trial.PublicURL + "/imagesx",
-		trial.PublicURL + "/images/..",
-		trial.PublicURL + "/images/../explore?q=oak", trial.PublicURL + "/images/%2e%2e/explore",
-		trial.PublicURL + `/images/..\explore`,
-		trial.PublicURL + "/images/.", trial.PublicURL + "/images/", trial.PublicURL + "/images/1?x=1",
+		registrytest.PublicURL + "/explore/11054001000049", registrytest.PublicURL, registrytest.PublicURL + "/imagesx",
+		registrytest.PublicURL + "/images/..",
+		registrytest.PublicURL + "/images/../explore?q=oak", registrytest.PublicURL + "/images/%2e%2e/explore",
+		registrytest.PublicURL + `/images/..\explore`,
+		registrytest.PublicURL + "/images/.", registrytest.PublicURL + "/images/", registrytest.PublicURL + "/images/1?x=1",
 		"http://" + own + "/explore",
 		"https://" + own + ":443/explore", "https://" + own + ":8443/explore",
 		"https://" + strings.ToUpper(own) + "/explore",
@@ -84,7 +84,7 @@ func TestNoLinksToOurselves(t *testing.T) {
 // FuzzRecordLinks checks that for any address in a record, browsers and this package agree on the host
 // of the link, and that it is not our own.
 func FuzzRecordLinks(f *testing.F) {
-	for _, seed := range []string{trial.PublicURL + "/images/1-1", "https://ttb.example/a.jpg",
+	for _, seed := range []string{registrytest.PublicURL + "/images/1-1", "https://ttb.example/a.jpg",
 		`https://a\@registry.example/`, "http://[::1]:80/", "https://127.1/"} {
 		f.Add(seed)
 	}

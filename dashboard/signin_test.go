@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
 // abroad is Browsers whose issuer is elsewhere.
@@ -27,7 +27,7 @@ func (abroad) SignOut(context.Context) (string, error) {
 // nobody knows all the places that an issuer has its people sign in at.
 func TestAway(t *testing.T) {
 	s := mustSite(t)
-	s.handler = New(s.registry.Service, abroad{s.browsers}, Options{PublicURL: trial.PublicURL, Logger: quiet, Now: s.registry.Now})
+	s.handler = New(s.registry.Service, abroad{s.browsers}, Options{PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now})
 	for _, path := range []string{"/sign-in", "/sign-out"} {
 		a := s.post(path, url.Values{"issuer": {"0"}})
 		a.shows(t, http.StatusOK, `<meta http-equiv="refresh" content="0;url=https://login.example.org/`)
@@ -114,7 +114,7 @@ func TestFormsOutliveSignIns(t *testing.T) {
 // TestTrustedOrigin: a form of our own origin is taken also where a proxy has the server called by another name; others are not.
 func TestTrustedOrigin(t *testing.T) {
 	s := mustSite(t)
-	for origin, want := range map[string]int{trial.PublicURL: http.StatusSeeOther, "https://evil.example": http.StatusForbidden, "null": http.StatusForbidden} {
+	for origin, want := range map[string]int{registrytest.PublicURL: http.StatusSeeOther, "https://evil.example": http.StatusForbidden, "null": http.StatusForbidden} {
 		r := httptest.NewRequest(http.MethodPost, "http://internal:8080/sign-out", nil)
 		r.Header.Set("Origin", origin)
 		s.send(r).shows(t, want)

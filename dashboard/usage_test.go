@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -70,7 +70,7 @@ func TestUsageIsTold(t *testing.T) {
 }
 
 func TestOutlooks(t *testing.T) {
-	november := cola.PeriodOf(trial.Begun)
+	november := cola.PeriodOf(registrytest.Begun)
 	last := cola.NewDate(2026, 11, 30)
 	for _, test := range []struct {
 		name                   string
@@ -160,7 +160,7 @@ func (r reporting) UsageReport(context.Context, cola.Caller) (registry.UsageRepo
 
 // tells has the site show a usage report.
 func (s *site) tells(r registry.UsageReport) {
-	s.handler = New(reporting{s.registry.Service, r}, s.browsers, Options{PublicURL: trial.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+	s.handler = New(reporting{s.registry.Service, r}, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 }
 
 // fullReport is one with as much in it as there can be.
@@ -190,7 +190,7 @@ func fullReport(name string) registry.UsageReport {
 	reasons := []string{registry.RefusedBurst, registry.RefusedDetailViews, registry.RefusedListRecords, registry.RefusedScope, registry.RefusedCredential, registry.RefusedSuspended, "<script>"}
 	for i := range 50 {
 		r.Refusals = append(r.Refusals, registry.Refusal{
-			LastAt: trial.Begun, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1}, Name: name, Reason: reasons[i%len(reasons)], Count: 1000,
+			LastAt: registrytest.Begun, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1}, Name: name, Reason: reasons[i%len(reasons)], Count: 1000,
 		})
 	}
 	return r

@@ -14,8 +14,8 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/internal/loadtest"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
-	"github.com/colaregistry/colaregistry/internal/traffic"
 )
 
 // pastGivingUp is a little longer than a batch is tried for: an outage of that length leaves batches in doubt.
@@ -244,7 +244,7 @@ func TestRollingRestart(t *testing.T) {
 		return append([]string{"--listen", address, "--drain-delay", "1s"}, withAdmin...)
 	}
 	for range 3 {
-		address, err := traffic.QuietAddress()
+		address, err := loadtest.QuietAddress()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,10 +256,10 @@ func TestRollingRestart(t *testing.T) {
 		s.awaitReady(t, key)
 	}
 	siege := besiege(t, h, servers...)
-	var endings []traffic.Ending
+	var endings []loadtest.Ending
 	for i, s := range servers {
 		siege.awaitMore(t, http.StatusOK, 20)
-		e := traffic.Ending{Process: i, At: time.Now()}
+		e := loadtest.Ending{Process: i, At: time.Now()}
 		s.stop(t)
 		e.Gone = time.Now()
 		endings = append(endings, e)

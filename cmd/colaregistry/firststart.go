@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
-	"github.com/colaregistry/colaregistry/internal/turnstile"
+	"github.com/colaregistry/colaregistry/internal/filelock"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -85,8 +85,8 @@ func (c *serveCommand) due(env *environment, st database, marker string) (demo.O
 }
 
 // lockFirstStart waits until no other process performs a first start.
-func (c *serveCommand) lockFirstStart(env *environment) (*turnstile.Lock, error) {
-	lock, err := turnstile.OpenLock(filepath.Join(c.DataDir, demoLock))
+func (c *serveCommand) lockFirstStart(env *environment) (*filelock.Lock, error) {
+	lock, err := filelock.OpenLock(filepath.Join(c.DataDir, demoLock))
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func demoAccount(env *environment, st store.Store) (store.Account, error) {
 type demonstration struct {
 	key    auth.Secret // empty if the output may not show secrets
 	marker string
-	lock   *turnstile.Lock // held until the key is printed
+	lock   *filelock.Lock // held until the key is printed
 }
 
 func (d *demonstration) unlock() {

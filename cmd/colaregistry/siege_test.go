@@ -10,8 +10,8 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/internal/loadtest"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
-	"github.com/colaregistry/colaregistry/internal/traffic"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -62,8 +62,8 @@ func (h home) elsewhere(t *testing.T) home {
 type siege struct {
 	home     home
 	servers  []*serverProcess
-	accounts []*traffic.Account
-	log      *traffic.Log
+	accounts []*loadtest.Account
+	log      *loadtest.Log
 	begun    time.Time
 	lift     func() // ends the load and waits for the last answer
 }
@@ -73,12 +73,12 @@ func besiege(t *testing.T, h home, servers ...*serverProcess) *siege {
 	t.Helper()
 	const accounts, pace = 20, 2.5
 	st := mustOpen(t, h)
-	s := &siege{home: h, servers: servers, log: &traffic.Log{}, begun: time.Now()}
+	s := &siege{home: h, servers: servers, log: &loadtest.Log{}, begun: time.Now()}
 	var err error
-	if s.accounts, err = traffic.NewCrowd(t.Context(), st, accounts); err != nil {
+	if s.accounts, err = loadtest.NewCrowd(t.Context(), st, accounts); err != nil {
 		t.Fatal(err)
 	}
-	material, err := traffic.ReadMaterial(t.Context(), st)
+	material, err := loadtest.ReadMaterial(t.Context(), st)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,11 +87,11 @@ func besiege(t *testing.T, h home, servers ...*serverProcess) *siege {
 		addresses = append(addresses, server.root())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	balancer := traffic.NewBalancer(s.log, addresses...)
+	balancer := loadtest.NewBalancer(s.log, addresses...)
 	balancer.Watch(ctx)
 	var load sync.WaitGroup
 	load.Go(func() {
-		traffic.Crowd{Accounts: s.accounts, Material: material, Balancer: balancer, Pace: pace}.Run(ctx)
+		loadtest.Crowd{Accounts: s.accounts, Material: material, Balancer: balancer, Pace: pace}.Run(ctx)
 	})
 	s.lift = func() { cancel(); load.Wait() }
 	t.Cleanup(s.lift)
@@ -120,7 +120,7 @@ func (s *siege) awaitMore(t *testing.T, status, more int) {
 
 // requireExact ends the load, waits until nothing is in doubt, and holds the ledger against the answers: it must be what was
 // answered, for every account, and no answer one that should not have been. It returns what the callers met.
-func (s *siege) requireExact(t *testing.T, quiet bool, endings ...traffic.Ending) traffic.Tally {
+func (s *siege) requireExact(t *testing.T, quiet bool, endings ...loadtest.Ending) loadtest.Tally {
 	t.Helper()
 	s.lift()
 	for _, server := range s.servers {
@@ -128,16 +128,16 @@ func (s *siege) requireExact(t *testing.T, quiet bool, endings ...traffic.Ending
 			return scrape(t, server.admin(t))["colaregistry_ledger_doubtful_batches"] == 0
 		})
 	}
-	tally := traffic.Tallies([]traffic.Phase{{From: s.begun, Quiet: quiet}}, time.Now(), s.log.Exchanges(), endings)[0]
+	tally := loadtest.Tallies([]loadtest.Phase{{From: s.begun, Quiet: quiet}}, time.Now(), s.log.Exchanges(), endings)[0]
 	for _, fault := range tally.Faults {
 		t.Error(fault)
 	}
-	statements, err := traffic.Audit(t.Context(), mustOpen(t, s.home), s.accounts, s.log.Exchanges(), endings, s.begun)
+	statements, err := loadtest.Audit(t.Context(), mustOpen(t, s.home), s.accounts, s.log.Exchanges(), endings, s.begun)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, statement := range statements {
-		if statement.Verdict != traffic.Exact {
+		if statement.Verdict != loadtest.Exact {
 			t.Errorf("%s: %v: %v", statement.Account.Email, statement.Verdict, statement.Problems)
 		}
 	}

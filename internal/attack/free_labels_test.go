@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/loadtest"
 	"github.com/colaregistry/colaregistry/internal/program"
-	"github.com/colaregistry/colaregistry/internal/traffic"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -163,7 +163,7 @@ func TestMatchesCostListRecords(t *testing.T) {
 func (s *site) checkCutMatches(of string) {
 	s.t.Helper()
 	spent := cola.Used{ListRecords: cola.TierFree.Limits().ListRecords - 3}
-	poor, err := traffic.NewAccount(s.t.Context(), s.Store, "poor@example.com", cola.TierFree, spent)
+	poor, err := loadtest.NewAccount(s.t.Context(), s.Store, "poor@example.com", cola.TierFree, spent)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func distinct(text string) map[string]bool {
 }
 
 // save creates a saved search and returns its UUID.
-func (s *site) save(a *traffic.Account, name string, filters map[string]any, schedule any) string {
+func (s *site) save(a *loadtest.Account, name string, filters map[string]any, schedule any) string {
 	s.t.Helper()
 	made := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches", map[string]any{"name": name, "filters": filters, "schedule": schedule})
 	if made.Status != http.StatusCreated {
@@ -258,7 +258,7 @@ func (s *site) save(a *traffic.Account, name string, filters map[string]any, sch
 	return made.JSON(s.t)["data"].(map[string]any)["uuid"].(string)
 }
 
-func (s *site) mustPost(a *traffic.Account, path string, want int) {
+func (s *site) mustPost(a *loadtest.Account, path string, want int) {
 	s.t.Helper()
 	if got := s.rest(a.Key.Reveal(), http.MethodPost, path, nil); got.Status != want {
 		s.t.Fatalf("POST %s: %d %s", path, got.Status, got.Body)
@@ -266,7 +266,7 @@ func (s *site) mustPost(a *traffic.Account, path string, want int) {
 }
 
 // list returns the first page of a list.
-func (s *site) list(a *traffic.Account, path string) (rows []map[string]any) {
+func (s *site) list(a *loadtest.Account, path string) (rows []map[string]any) {
 	s.t.Helper()
 	for _, row := range s.rest(a.Key.Reveal(), http.MethodGet, path, nil).JSON(s.t)["data"].([]any) {
 		rows = append(rows, row.(map[string]any))
@@ -275,7 +275,7 @@ func (s *site) list(a *traffic.Account, path string) (rows []map[string]any) {
 }
 
 // feed creates a feed of a search and reads it.
-func (s *site) feed(a *traffic.Account, search string) string {
+func (s *site) feed(a *loadtest.Account, search string) string {
 	s.t.Helper()
 	made := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+search+"/feed", nil)
 	url, _ := made.JSON(s.t)["data"].(map[string]any)["url"].(string)

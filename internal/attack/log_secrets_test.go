@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/dashboard"
-	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/nodetest"
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
@@ -173,9 +173,9 @@ func (s *site) startProxy(old, replace string) (url, log string) {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { lines.Close() })
-	cmd := kit.Command(s.t.Context(), haproxy, "-db", "-f", file)
+	cmd := nodetest.Command(s.t.Context(), haproxy, "-db", "-f", file)
 	cmd.Stdout = lines
-	daemon, err := kit.Launch(cmd, io.Discard)
+	daemon, err := nodetest.Launch(cmd, io.Discard)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -19,9 +19,9 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/internal/loadtest"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 	"github.com/colaregistry/colaregistry/internal/program"
-	"github.com/colaregistry/colaregistry/internal/traffic"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/postgres"
 	"github.com/colaregistry/colaregistry/store/sqlite"
@@ -149,9 +149,9 @@ var onPostgres = template{open: func(t *testing.T) (string, store.Store, error) 
 }}
 
 // account creates an account with an API key.
-func (s *site) account(email string, tier cola.Tier) *traffic.Account {
+func (s *site) account(email string, tier cola.Tier) *loadtest.Account {
 	s.t.Helper()
-	a, err := traffic.NewAccount(s.t.Context(), s.Store, email, tier, cola.Used{})
+	a, err := loadtest.NewAccount(s.t.Context(), s.Store, email, tier, cola.Used{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func (s *site) signIn(email string) *http.Client {
 }
 
 // used returns the usage of the account this month.
-func (s *site) used(a *traffic.Account) cola.Used {
+func (s *site) used(a *loadtest.Account) cola.Used {
 	s.t.Helper()
 	stats := s.rest(a.Key.Reveal(), http.MethodGet, "/usage", nil).JSON(s.t)["data"].(map[string]any)
 	of := func(meter string) int { return int(stats[meter].(map[string]any)["used"].(float64)) }

@@ -13,16 +13,16 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/internal/loadtest"
 	"github.com/colaregistry/colaregistry/internal/mailtest"
 	"github.com/colaregistry/colaregistry/internal/program"
-	"github.com/colaregistry/colaregistry/internal/traffic"
 )
 
 // world is a server with an account that has one resource of each kind: a saved search with a run and
 // matches, destinations, deliveries, a feed, keys, and a signed-in browser.
 type world struct {
 	*site
-	account *traffic.Account
+	account *loadtest.Account
 	browser *http.Client
 	admin   string            // URL of the admin listener
 	ids     map[string]string // values of path parameters, by area and name, such as "destinations/{uuid}"

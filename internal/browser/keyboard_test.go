@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
 // focused tells what has the focus: its words or its name, and whether that can be seen.
@@ -68,7 +68,7 @@ func TestKeyboard(t *testing.T) {
 	b.enter()
 	b.says("By hand", "lar_")
 
-	b.open(trial.PublicURL + "/explore")
+	b.open(registrytest.PublicURL + "/explore")
 	b.tabTo("q")
 	b.do(chromedp.KeyEvent("red"))
 	b.enter()
@@ -77,7 +77,7 @@ func TestKeyboard(t *testing.T) {
 		t.Errorf("searching leads to %s", b.at())
 	}
 
-	b.open(trial.PublicURL + "/saved-searches/new")
+	b.open(registrytest.PublicURL + "/saved-searches/new")
 	b.tabTo("name")
 	b.do(chromedp.KeyEvent("Red by hand"))
 	b.tabTo("filters.query")
@@ -97,7 +97,7 @@ func TestLocalTime(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
 	b := s.signIn(ann)
-	b.open(trial.PublicURL + "/account")
+	b.open(registrytest.PublicURL + "/account")
 	b.says("20 Nov 2026, 12:00 UTC")
 	title := ask(b, chromedp.Evaluate[string](`document.querySelector("main time[datetime*=T]").title`))
 	if !strings.Contains(title, "7:00") || !strings.Contains(title, "EST") {
@@ -113,11 +113,11 @@ func TestWithoutScript(t *testing.T) {
 	b.scriptless()
 	b.open(s.link(ann))
 	b.click("main form button")
-	b.open(trial.PublicURL + "/keys/new")
+	b.open(registrytest.PublicURL + "/keys/new")
 	b.fill("[name=name]", "No script")
 	b.click("main form .button")
 	b.says("No script", "lar_")
-	b.open(trial.PublicURL + "/saved-searches/new")
+	b.open(registrytest.PublicURL + "/saved-searches/new")
 	b.fill("[name=name]", "No script")
 	b.fill("[name='filters.query']", "red")
 	b.click("[name=preview]")
@@ -129,14 +129,14 @@ func TestPreviewThatFails(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
 	b := s.signIn(ann)
-	b.open(trial.PublicURL + "/saved-searches/new")
+	b.open(registrytest.PublicURL + "/saved-searches/new")
 	counted := until(`document.getElementById("preview-said").innerText.includes("of the last 30 days")`)
 	b.fill("[name='filters.query']", "red")
 	b.do(counted)
 	blocked := func(patterns ...*network.BlockPattern) {
 		b.do(command(network.SetBlockedURLs, network.SetBlockedURLsParams{URLPatterns: patterns}))
 	}
-	blocked(&network.BlockPattern{URLPattern: trial.PublicURL + "/saved-searches/preview", Block: true})
+	blocked(&network.BlockPattern{URLPattern: registrytest.PublicURL + "/saved-searches/preview", Block: true})
 	b.fill("[name='filters.query']", "white")
 	b.do(until(`document.getElementById("preview-said").innerText.includes("could not be counted just now")`), until(`!document.querySelector("#preview a")`))
 	blocked()

@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -37,7 +37,7 @@ func TestLongWords(t *testing.T) {
 	} {
 		for _, width := range []int64{wide, narrow} {
 			b.sized(width, "light")
-			b.open(trial.PublicURL + path)
+			b.open(registrytest.PublicURL + path)
 			for _, part := range []string{"html", within} {
 				if over := ask(b, chromedp.Evaluate[int](`(e => e.scrollWidth - e.clientWidth)(document.querySelector("`+part+`"))`)); over > 0 {
 					t.Errorf("%s, %d wide: %s has %d pixels to be scrolled to", path, width, part, over)

@@ -21,9 +21,9 @@ import (
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/dashboard"
-	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/nodetest"
 	"github.com/colaregistry/colaregistry/internal/program"
-	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
 // committed are the list of npm packages, what they resolve to, and the issuer.
@@ -33,17 +33,17 @@ var committed embed.FS
 
 var installed struct {
 	once sync.Once
-	kit  *kit.Kit
+	kit  *nodetest.Kit
 	err  error
 }
 
 // mustKit returns the installed packages.
-func mustKit(t *testing.T) *kit.Kit {
+func mustKit(t *testing.T) *nodetest.Kit {
 	t.Helper()
 	installed.once.Do(func() {
 		files, err := fs.Sub(committed, "kit")
 		if err == nil {
-			installed.kit, err = kit.Install(t.Context(), kit.Options{Files: files, Name: "colaregistry-browser", Dir: filepath.Join(folder, "kit")})
+			installed.kit, err = nodetest.Install(t.Context(), nodetest.Options{Files: files, Name: "colaregistry-browser", Dir: filepath.Join(folder, "kit")})
 		}
 		installed.err = err
 	})
@@ -73,7 +73,7 @@ func TestPins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := kit.CheckPins(files); err != nil {
+	if err := nodetest.CheckPins(files); err != nil {
 		t.Error(err)
 	}
 }
@@ -103,7 +103,7 @@ func TestPages(t *testing.T) {
 		{b, (*tab).open, had.pages()},
 		{b, (*tab).openFromElsewhere, had.pagesFromElsewhere()},
 		{stranger, (*tab).open, []namedPage{
-			{"sign-in", "/sign-in", 200}, {"sign-in-link", strings.TrimPrefix(s.link(ann), trial.PublicURL), 200}, {"link-used", "/sign-in/link/used", 401},
+			{"sign-in", "/sign-in", 200}, {"sign-in-link", strings.TrimPrefix(s.link(ann), registrytest.PublicURL), 200}, {"link-used", "/sign-in/link/used", 401},
 			{"plans-open", "/plans", 200},
 		}},
 	} {
@@ -154,7 +154,7 @@ func TestFormsAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := b.in(t)
-			b.open(trial.PublicURL + tt.path)
+			b.open(registrytest.PublicURL + tt.path)
 			for field, text := range tt.fields {
 				b.fill(field, text)
 			}
@@ -182,7 +182,7 @@ func TestFormOfAnEndedSession(t *testing.T) {
 	s.registry.Holder(t, ann, cola.TierFree)
 	axe := mustAxe(t)
 	b := s.signIn(ann)
-	b.open(trial.PublicURL + "/keys/new")
+	b.open(registrytest.PublicURL + "/keys/new")
 	b.fill("[name=name]", "Typed before")
 	b.do(command(network.ClearBrowserCookies, cdp.Empty{}))
 	b.click("main form .button")
@@ -217,7 +217,7 @@ func (s *site) try(b *tab, p namedPage, open func(b *tab, url string), axe strin
 		where := fmt.Sprintf("%s, %d wide, %s", p.name, view.width, view.scheme)
 		b.sized(view.width, view.scheme)
 		s.registry.Pass(time.Second) // pages have a pace, and nobody waits here
-		open(b, trial.PublicURL+p.path)
+		open(b, registrytest.PublicURL+p.path)
 		if status := ask(b, chromedp.Evaluate[int](answered)); status != p.status {
 			b.t.Errorf("%s: %d, want %d", where, status, p.status)
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/nodetest"
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
@@ -85,7 +85,7 @@ func startIssuer(t *testing.T, dashboard, app string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	issuer, err := kit.Launch(k.Command(context.Background(), k.Script("issuer.mjs"), url, port, dashboard, dashboard+"/mcp", app), log)
+	issuer, err := nodetest.Launch(k.Command(context.Background(), k.Script("issuer.mjs"), url, port, dashboard, dashboard+"/mcp", app), log)
 	if err != nil {
 		t.Fatal(err)
 	}

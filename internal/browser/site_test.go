@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/dashboard"
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/keyring"
-	"github.com/colaregistry/colaregistry/internal/trial"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
 // allHistory is the first day that labels are of.
@@ -28,7 +28,7 @@ const ann = "ann@example.com"
 // site is a small registry with every edge, whose clock stands, under a name of its own in the browser.
 type site struct {
 	t        *testing.T
-	registry *trial.Registry
+	registry *registrytest.Registry
 	browser  context.Context
 	holder   cola.Caller // ann, in another browser
 }
@@ -36,10 +36,10 @@ type site struct {
 // newSite starts a site with an account that has been used for some months.
 func newSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{t: t, registry: trial.New(t)}
+	s := &site{t: t, registry: registrytest.New(t)}
 	server := httptest.NewTLSServer(s.handler())
 	t.Cleanup(server.Close)
-	host := strings.TrimPrefix(trial.PublicURL, "https://")
+	host := strings.TrimPrefix(registrytest.PublicURL, "https://")
 	s.browser = newChromium(t, "MAP "+host+":443 "+strings.TrimPrefix(server.URL, "https://"))
 	return s
 }
@@ -53,13 +53,13 @@ func (s *site) handler() http.Handler {
 		s.t.Fatal(err)
 	}
 	browsers, err := auth.NewBrowsers(auth.BrowserOptions{
-		Store: s.registry.Store, Attempts: keys.Box("sign-in attempt"), PublicURL: trial.PublicURL, Now: s.registry.Now, OnFault: dashboard.ShowFault,
+		Store: s.registry.Store, Attempts: keys.Box("sign-in attempt"), PublicURL: registrytest.PublicURL, Now: s.registry.Now, OnFault: dashboard.ShowFault,
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	rest := httpapi.New(s.registry.Service, auth.New(s.registry.Store, nil, nil), httpapi.Options{PublicURL: trial.PublicURL, Logger: quiet})
-	people := dashboard.New(s.registry.Service, browsers, dashboard.Options{PublicURL: trial.PublicURL, Logger: quiet, Now: s.registry.Now})
+	rest := httpapi.New(s.registry.Service, auth.New(s.registry.Store, nil, nil), httpapi.Options{PublicURL: registrytest.PublicURL, Logger: quiet})
+	people := dashboard.New(s.registry.Service, browsers, dashboard.Options{PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if dashboard.Handles(r.URL.Path) {
 			people.ServeHTTP(w, r)
@@ -80,7 +80,7 @@ func (s *site) link(email string) string {
 	if err := s.registry.Store.CreateSignInLink(s.t.Context(), account.ID, hash, 15*time.Minute); err != nil {
 		s.t.Fatal(err)
 	}
-	return trial.PublicURL + auth.SignInLinkPath + token
+	return registrytest.PublicURL + auth.SignInLinkPath + token
 }
 
 // signIn opens a tab, of a browser of its own, that is signed in to an account.
@@ -89,7 +89,7 @@ func (s *site) signIn(email string) *tab {
 	b := newTab(s.t, s.browser, true)
 	b.open(s.link(email))
 	b.click("main form button")
-	if at := b.at(); at != trial.PublicURL+"/" {
+	if at := b.at(); at != registrytest.PublicURL+"/" {
 		s.t.Fatalf("the link leads to %s", at)
 	}
 	return b
@@ -158,7 +158,7 @@ func (s *site) use(laptop, nightly, app cola.Caller) (label cola.ColaSummary) {
 			label = page.Colas[0]
 		}
 	}
-	for day := 0; r.Now().Before(trial.Begun); day++ {
+	for day := 0; r.Now().Before(registrytest.Begun); day++ {
 		list(laptop, 10+day*7%60)
 		if day%2 == 0 {
 			list(nightly, 100)

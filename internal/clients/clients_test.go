@@ -16,8 +16,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/colaregistry/colaregistry/internal/kit"
 	"github.com/colaregistry/colaregistry/internal/mailtest"
+	"github.com/colaregistry/colaregistry/internal/nodetest"
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
@@ -41,7 +41,7 @@ type bench struct {
 	hook  *httptest.Server // takes webhooks, and the codes that confirm it
 	codes chan string
 	known map[string]string
-	kit   *kit.Kit
+	kit   *nodetest.Kit
 	goDir string // the module of the Go clients
 	table table
 
@@ -90,7 +90,7 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.kit, err = kit.Install(t.Context(), kit.Options{Files: files, Name: "colaregistry-clients", Dir: filepath.Join(t.TempDir(), "kit")}); err != nil {
+	if b.kit, err = nodetest.Install(t.Context(), nodetest.Options{Files: files, Name: "colaregistry-clients", Dir: filepath.Join(t.TempDir(), "kit")}); err != nil {
 		t.Fatal(err)
 	}
 	b.Server = program.Start(t, program.Options{Flags: []string{
@@ -117,14 +117,14 @@ func serve(t *testing.T, cmd *exec.Cmd) (address string) {
 		t.Fatal(err)
 	}
 	var log strings.Builder
-	daemon, err := kit.Launch(cmd, &log)
+	daemon, err := nodetest.Launch(cmd, &log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		daemon.Stop(10 * time.Second) // how these end means nothing
 		if t.Failed() && log.Len() > 0 {
-			t.Logf("%s:\n%s", filepath.Base(cmd.Path), kit.LastOf([]byte(log.String())))
+			t.Logf("%s:\n%s", filepath.Base(cmd.Path), nodetest.LastOf([]byte(log.String())))
 		}
 	})
 	if _, err := fmt.Fscanln(out, &address); err != nil {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/nodetest"
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
@@ -49,7 +49,7 @@ func (b *bench) generateTypeScript(t *testing.T, document string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := kit.Succeed(b.kit.Command(t.Context(), script, run.args...)); err != nil {
+		if _, err := nodetest.Succeed(b.kit.Command(t.Context(), script, run.args...)); err != nil {
 			t.Errorf("%s: %v", run.client, err)
 		}
 		b.add(t, run.client, run.did, begun)
@@ -71,7 +71,7 @@ func (b *bench) generateGo(t *testing.T, document string) {
 		{"go", "compiled both, and the programs that use them", []string{"build", "-o", "bin/", "./..."}},
 	} {
 		begun := time.Now()
-		if _, err := kit.Succeed(b.inModule(t.Context(), "go", run.args...)); err != nil {
+		if _, err := nodetest.Succeed(b.inModule(t.Context(), "go", run.args...)); err != nil {
 			t.Errorf("%s: %v", run.client, err)
 		}
 		b.add(t, run.client, run.did, begun)
@@ -80,7 +80,7 @@ func (b *bench) generateGo(t *testing.T, document string) {
 
 // inModule returns a child that runs in the module of the Go clients.
 func (b *bench) inModule(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := kit.Command(ctx, name, args...)
+	cmd := nodetest.Command(ctx, name, args...)
 	cmd.Dir = b.goDir
 	return cmd
 }
@@ -159,7 +159,7 @@ func (b *bench) startPrism(t *testing.T, upstream string) (base string) {
 	}
 	host, port, _ := strings.Cut(program.Address(t), ":")
 	var log strings.Builder
-	prism, err := kit.Launch(b.kit.Command(t.Context(), script, "proxy", "--errors", "--host", host, "--port", port, document, upstream), &log)
+	prism, err := nodetest.Launch(b.kit.Command(t.Context(), script, "proxy", "--errors", "--host", host, "--port", port, document, upstream), &log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func (b *bench) startPrism(t *testing.T, upstream string) (base string) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	prism.Stop(10 * time.Second)
-	t.Fatalf("Prism does not start:%s", kit.LastOf([]byte(log.String())))
+	t.Fatalf("Prism does not start:%s", nodetest.LastOf([]byte(log.String())))
 	return ""
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
 // tool is one of the endpoint for assistants, as a client sees it.
@@ -99,7 +99,7 @@ func (b *bench) callTools(t *testing.T) {
 		{"@ai-sdk/mcp", "ai-sdk", script("mcp-ai-sdk.mjs")},
 		{"@openai/agents", "openai-agents", script("mcp-openai-agents.mjs")},
 		{"github.com/modelcontextprotocol/go-sdk", "go-sdk", func(key, calls, outcomes string) *exec.Cmd {
-			return kit.Command(t.Context(), gosdk, "call", endpoint, key, calls, outcomes)
+			return nodetest.Command(t.Context(), gosdk, "call", endpoint, key, calls, outcomes)
 		}},
 		{"mcp-remote", "mcp-remote", func(key, calls, outcomes string) *exec.Cmd {
 			cmd := b.kit.Command(t.Context(), remote, endpoint, "--header", "X-API-Key:"+key, "--transport", "http-only", "--allow-http")
@@ -121,7 +121,7 @@ func (b *bench) callTools(t *testing.T) {
 func (b *bench) listTools(t *testing.T, gosdk, endpoint, key string) map[string]tool {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tools.json")
-	if _, err := kit.Succeed(kit.Command(t.Context(), gosdk, "tools", endpoint, key, file)); err != nil {
+	if _, err := nodetest.Succeed(nodetest.Command(t.Context(), gosdk, "tools", endpoint, key, file)); err != nil {
 		t.Fatal(err)
 	}
 	var listed []tool
@@ -235,7 +235,7 @@ func (b *bench) runCalls(t *testing.T, calls []toolCall, key string, command fun
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kit.Succeed(command(key, in, out)); err != nil {
+	if _, err := nodetest.Succeed(command(key, in, out)); err != nil {
 		t.Fatal(err)
 	}
 	readJSON(t, out, &outcomes)

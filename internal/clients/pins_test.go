@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
 // versionOf returns the pinned version of an npm package or Go module; empty for other programs.
@@ -31,7 +31,7 @@ func TestPins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := kit.CheckPins(files); err != nil {
+	if err := nodetest.CheckPins(files); err != nil {
 		t.Error(err)
 	}
 	sums, err := committed.ReadFile("gokit/go.sum.txt")

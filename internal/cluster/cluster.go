@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/internal/keyring"
+	"github.com/colaregistry/colaregistry/internal/loadtest"
 	"github.com/colaregistry/colaregistry/internal/perf/measure"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
-	"github.com/colaregistry/colaregistry/internal/traffic"
 	"github.com/colaregistry/colaregistry/store/postgres"
 )
 
@@ -39,8 +39,8 @@ type cluster struct {
 	standby   *pgtest.Server
 	database  string // name
 	processes []*process
-	accounts  []*traffic.Account
-	material  traffic.Material
+	accounts  []*loadtest.Account
+	material  loadtest.Material
 	out       io.Writer
 	log       *slog.Logger
 }
@@ -121,10 +121,10 @@ func (c *cluster) fill(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	if c.material, err = traffic.ReadMaterial(ctx, st); err != nil {
+	if c.material, err = loadtest.ReadMaterial(ctx, st); err != nil {
 		return err
 	}
-	if c.accounts, err = traffic.NewCrowd(ctx, st, c.options.accounts); err != nil {
+	if c.accounts, err = loadtest.NewCrowd(ctx, st, c.options.accounts); err != nil {
 		return err
 	}
 	return c.primary.SetSynchronous(ctx, "ANY 1 ("+c.standby.Name()+")")

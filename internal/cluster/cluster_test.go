@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/colaregistry/colaregistry/internal/traffic"
+	"github.com/colaregistry/colaregistry/internal/loadtest"
 )
 
 // TestShortRun is make cluster-test with everything in it, only shorter.
@@ -25,14 +25,14 @@ func TestShortRun(t *testing.T) {
 func TestReportFails(t *testing.T) {
 	good := func() *report {
 		return &report{
-			tallies:    []traffic.Tally{{OK: 1}, {OK: 1, Unavailable: 9, Unknown: 3}},
-			statements: []traffic.Statement{{Account: &traffic.Account{}, Verdict: traffic.Exact}, {Account: &traffic.Account{}, Verdict: traffic.Bounds}},
+			tallies:    []loadtest.Tally{{OK: 1}, {OK: 1, Unavailable: 9, Unknown: 3}},
+			statements: []loadtest.Statement{{Account: &loadtest.Account{}, Verdict: loadtest.Exact}, {Account: &loadtest.Account{}, Verdict: loadtest.Bounds}},
 		}
 	}
 	for name, spoil := range map[string]func(*report){
-		"lost":             func(r *report) { r.statements[1].Verdict = traffic.Lost },
-		"over":             func(r *report) { r.statements[1].Verdict = traffic.Over },
-		"nothing exact":    func(r *report) { r.statements[0].Verdict = traffic.Bounds },
+		"lost":             func(r *report) { r.statements[1].Verdict = loadtest.Lost },
+		"over":             func(r *report) { r.statements[1].Verdict = loadtest.Over },
+		"nothing exact":    func(r *report) { r.statements[0].Verdict = loadtest.Bounds },
 		"a fault":          func(r *report) { r.tallies[1].Faults = []string{"500"} },
 		"nothing answered": func(r *report) { r.tallies[0].OK = 0 },
 	} {

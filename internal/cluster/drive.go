@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/colaregistry/colaregistry/internal/loadtest"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
-	"github.com/colaregistry/colaregistry/internal/traffic"
 	"github.com/colaregistry/colaregistry/store/postgres"
 )
 
@@ -44,13 +44,13 @@ func acts() []act {
 // drive is a cluster under load.
 type drive struct {
 	*cluster
-	phases []traffic.Phase
+	phases []loadtest.Phase
 }
 
 // drive runs the acts under load, and holds the ledger against the books.
 func (c *cluster) drive(ctx context.Context) (*report, error) {
 	d := &drive{cluster: c}
-	log := &traffic.Log{}
+	log := &loadtest.Log{}
 	loading, unload := context.WithCancel(ctx)
 	defer unload()
 	watching, unwatch := context.WithCancel(ctx)
@@ -59,11 +59,11 @@ func (c *cluster) drive(ctx context.Context) (*report, error) {
 	for i, p := range c.processes {
 		addresses[i] = p.address()
 	}
-	balancer := traffic.NewBalancer(log, addresses...)
+	balancer := loadtest.NewBalancer(log, addresses...)
 	balancer.Watch(loading)
 	var load sync.WaitGroup
 	load.Go(func() {
-		traffic.Crowd{Accounts: c.accounts, Material: c.material, Balancer: balancer, Pace: pace}.Run(loading)
+		loadtest.Crowd{Accounts: c.accounts, Material: c.material, Balancer: balancer, Pace: pace}.Run(loading)
 	})
 	r := &report{begun: time.Now(), log: log}
 	var watch sync.WaitGroup
@@ -86,7 +86,7 @@ func (d *drive) perform(ctx context.Context) error {
 	for _, a := range all {
 		begun := time.Now()
 		d.log.Info(a.name)
-		d.phases = append(d.phases, traffic.Phase{Name: a.name, From: begun, Quiet: a.quiet})
+		d.phases = append(d.phases, loadtest.Phase{Name: a.name, From: begun, Quiet: a.quiet})
 		if err := a.do(d, ctx); err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
@@ -179,7 +179,7 @@ func (d *drive) losePrimary(ctx context.Context) error {
 
 // audit reads the ledger from the server that is left, without the help of any process.
 func (d *drive) audit(ctx context.Context, r *report) (err error) {
-	var endings []traffic.Ending
+	var endings []loadtest.Ending
 	for _, p := range d.processes {
 		ended, err := p.history()
 		if err != nil {
@@ -193,7 +193,7 @@ func (d *drive) audit(ctx context.Context, r *report) (err error) {
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	exchanges := r.log.Exchanges()
-	r.tallies = traffic.Tallies(d.phases, r.ended, exchanges, endings)
-	r.statements, err = traffic.Audit(ctx, st, d.accounts, exchanges, endings, r.begun)
+	r.tallies = loadtest.Tallies(d.phases, r.ended, exchanges, endings)
+	r.statements, err = loadtest.Audit(ctx, st, d.accounts, exchanges, endings, r.begun)
 	return err
 }

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/colaregistry/colaregistry/internal/traffic"
+	"github.com/colaregistry/colaregistry/internal/loadtest"
 )
 
 const (
@@ -38,9 +38,9 @@ type process struct {
 
 	mu      sync.Mutex
 	running *instance
-	wanted  bool             // something is to run
-	endings []traffic.Ending // of what ran
-	faults  []error          // ends that should not have been
+	wanted  bool              // something is to run
+	endings []loadtest.Ending // of what ran
+	faults  []error           // ends that should not have been
 }
 
 // instance is one run of the program.
@@ -59,10 +59,10 @@ func newProcess(number int, program, dir, database, keyFile string, log *slog.Lo
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if p.listen, err = traffic.QuietAddress(); err != nil {
+	if p.listen, err = loadtest.QuietAddress(); err != nil {
 		return nil, err
 	}
-	if p.admin, err = traffic.QuietAddress(); err != nil {
+	if p.admin, err = loadtest.QuietAddress(); err != nil {
 		return nil, err
 	}
 	p.flags = []string{"serve", "--demo", "never", "--log-level", "warn", "--drain-delay", drainDelay.String(),
@@ -113,7 +113,7 @@ func (p *process) supervise(r *instance) {
 func (p *process) noteEnd(r *instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := traffic.Ending{Process: p.number, At: r.told, Gone: time.Now(), Killed: killed(r.cmd), Clear: r.clear}
+	e := loadtest.Ending{Process: p.number, At: r.told, Gone: time.Now(), Killed: killed(r.cmd), Clear: r.clear}
 	if !p.wanted {
 		p.endings = append(p.endings, e)
 		if r.err != nil && !e.Killed {
@@ -171,7 +171,7 @@ func (p *process) close() {
 }
 
 // history returns how what ran has ended, and what of that should not have been.
-func (p *process) history() ([]traffic.Ending, error) {
+func (p *process) history() ([]loadtest.Ending, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.endings), errors.Join(p.faults...)

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/colaregistry/colaregistry/internal/traffic"
+	"github.com/colaregistry/colaregistry/internal/loadtest"
 )
 
 // faultsTold is how many faults of a phase are printed in full.
@@ -14,10 +14,10 @@ const faultsTold = 5
 
 // report is what came of a run.
 type report struct {
-	log          *traffic.Log
+	log          *loadtest.Log
 	begun, ended time.Time
-	tallies      []traffic.Tally
-	statements   []traffic.Statement
+	tallies      []loadtest.Tally
+	statements   []loadtest.Statement
 	mostInDoubt  int // batches at once
 }
 
@@ -25,15 +25,15 @@ type report struct {
 // everything is known.
 func (r *report) ok() bool {
 	verdicts := r.verdicts()
-	ok := verdicts[traffic.Lost] == 0 && verdicts[traffic.Over] == 0 && verdicts[traffic.Exact] > 0
+	ok := verdicts[loadtest.Lost] == 0 && verdicts[loadtest.Over] == 0 && verdicts[loadtest.Exact] > 0
 	for _, t := range r.tallies {
 		ok = ok && len(t.Faults) == 0 && t.OK > 0
 	}
 	return ok
 }
 
-func (r *report) verdicts() map[traffic.Verdict]int {
-	counts := map[traffic.Verdict]int{}
+func (r *report) verdicts() map[loadtest.Verdict]int {
+	counts := map[loadtest.Verdict]int{}
 	for _, s := range r.statements {
 		counts[s.Verdict]++
 	}
@@ -88,7 +88,7 @@ func (r *report) printProblems(out io.Writer) {
 }
 
 func (r *report) printSum(out io.Writer) {
-	var answered, charged, open traffic.Balance
+	var answered, charged, open loadtest.Balance
 	unknown, unresolved := 0, 0
 	for _, s := range r.statements {
 		answered, charged, open = answered.Plus(s.Answered), charged.Plus(s.Charged), open.Plus(s.Open)
@@ -99,5 +99,5 @@ func (r *report) printSum(out io.Writer) {
 	fmt.Fprintf(out, "Of unknown outcome, from processes that were killed: %d requests, and %d with 503; together at most %v.\n", unknown, unresolved, open)
 	fmt.Fprintf(out, "Batches in doubt: %d at once at most, 0 at the end.\n", r.mostInDoubt)
 	fmt.Fprintf(out, "Accounts: %d checked, %d exact, %d within bounds, %d lost, %d over.\n",
-		len(r.statements), verdicts[traffic.Exact], verdicts[traffic.Bounds], verdicts[traffic.Lost], verdicts[traffic.Over])
+		len(r.statements), verdicts[loadtest.Exact], verdicts[loadtest.Bounds], verdicts[loadtest.Lost], verdicts[loadtest.Over])
 }

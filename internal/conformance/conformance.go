@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
 // options of a run.
@@ -43,7 +43,7 @@ func partNames() (names []string) {
 // bench is what a run is made on.
 type bench struct {
 	dir    string
-	kit    *kit.Kit
+	kit    *nodetest.Kit
 	issuer *issuer
 	server *server
 	keyed  *recorder // the way to the server for those that can send no credentials

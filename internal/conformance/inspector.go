@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
 // eras are what the inspector calls the two families of revisions, and the revision that it speaks of each.
@@ -56,7 +56,7 @@ func spoke(revision string, exchanges []exchange) error {
 // inspection is a walk through all that the server offers in one era.
 type inspection struct {
 	*report
-	kit          *kit.Kit
+	kit          *nodetest.Kit
 	program, url string
 	era          string
 	known        map[string]string // what examples are filled with: values from earlier answers
@@ -72,9 +72,9 @@ func (in *inspection) all(ctx context.Context) error {
 }
 
 // ask runs the inspector for one method and returns what it printed.
-func (in *inspection) ask(ctx context.Context, method string, flags ...string) (kit.Output, error) {
+func (in *inspection) ask(ctx context.Context, method string, flags ...string) (nodetest.Output, error) {
 	all := []string{"--cli", in.url, "--transport", "http", "--protocol-era", in.era, "--format", "json", "--method", method}
-	return kit.Finish(in.kit.Command(ctx, in.program, append(all, flags...)...))
+	return nodetest.Finish(in.kit.Command(ctx, in.program, append(all, flags...)...))
 }
 
 // result runs the inspector for one method and reads the result of it into v; whether that worked is checked.

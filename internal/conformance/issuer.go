@@ -10,24 +10,24 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/colaregistry/colaregistry/internal/kit"
-	"github.com/colaregistry/colaregistry/internal/traffic"
+	"github.com/colaregistry/colaregistry/internal/loadtest"
+	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
 // issuer is a real authorization server. Everybody reaches it by way of a recorder, whose address is the issuer's name.
 type issuer struct {
 	recorder *recorder
-	process  *kit.Daemon
+	process  *nodetest.Daemon
 	log      *os.File
 }
 
 // startIssuer starts the issuer of tokens for a resource and waits until it answers.
-func startIssuer(ctx context.Context, k *kit.Kit, resource string, count *atomic.Int64) (i *issuer, err error) {
+func startIssuer(ctx context.Context, k *nodetest.Kit, resource string, count *atomic.Int64) (i *issuer, err error) {
 	i = &issuer{}
 	if i.recorder, err = newRecorder(ctx, count); err != nil {
 		return nil, err
 	}
-	address, err := traffic.QuietAddress()
+	address, err := loadtest.QuietAddress()
 	if err != nil {
 		return i, err
 	}
@@ -38,7 +38,7 @@ func startIssuer(ctx context.Context, k *kit.Kit, resource string, count *atomic
 	if err != nil {
 		return i, err
 	}
-	if i.process, err = kit.Launch(k.Command(ctx, k.Script("issuer.mjs"), i.url(), resource, port), i.log); err != nil {
+	if i.process, err = nodetest.Launch(k.Command(ctx, k.Script("issuer.mjs"), i.url(), resource, port), i.log); err != nil {
 		return i, err
 	}
 	i.recorder.forward(address, nil)
@@ -57,7 +57,7 @@ func (i *issuer) logged() string {
 	if err != nil {
 		return "\n" + err.Error()
 	}
-	return kit.LastOf(log)
+	return nodetest.LastOf(log)
 }
 
 // close ends the issuer.

@@ -5,7 +5,7 @@ import (
 	"embed"
 	"io/fs"
 
-	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
 // committed are the list of npm packages, what they resolve to, and the scripts and lists that go with them.
@@ -23,6 +23,6 @@ func kitFiles() fs.FS {
 }
 
 // installKit makes the kit at dir, of packages in a folder of the cache.
-func installKit(ctx context.Context, cache, dir string) (*kit.Kit, error) {
-	return kit.Install(ctx, kit.Options{Files: kitFiles(), Name: "colaregistry-conformance", Cache: cache, Dir: dir})
+func installKit(ctx context.Context, cache, dir string) (*nodetest.Kit, error) {
+	return nodetest.Install(ctx, nodetest.Options{Files: kitFiles(), Name: "colaregistry-conformance", Cache: cache, Dir: dir})
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
 // walker is an official client and the user that it acts for.
@@ -58,13 +58,13 @@ func (w walker) email() string { return w.user + "@example.com" }
 // walk runs a client and looks at what it did, and at what its tokens do.
 func (b *bench) walk(ctx context.Context, r *report, w walker) error {
 	begun := b.count.Load()
-	out, err := kit.Finish(b.kit.Command(ctx, b.kit.Script(w.script), "--url", b.resource(), "--user", w.user))
+	out, err := nodetest.Finish(b.kit.Command(ctx, b.kit.Script(w.script), "--url", b.resource(), "--user", w.user))
 	if err != nil {
 		return err
 	}
 	exchanges := slices.Concat(b.public.since(begun), b.issuer.recorder.since(begun))
 	slices.SortFunc(exchanges, func(x, y exchange) int { return cmp.Compare(x.at, y.at) })
-	r.expect(w.library+": it came to its end", out.Code == 0, "exit status %d%s", out.Code, kit.LastOf(bytes.TrimSpace(out.Stderr)))
+	r.expect(w.library+": it came to its end", out.Code == 0, "exit status %d%s", out.Code, nodetest.LastOf(bytes.TrimSpace(out.Stderr)))
 	steps := b.steps()
 	names, missing := taken(steps, exchanges)
 	for _, name := range names {

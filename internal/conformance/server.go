@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/loadtest"
+	"github.com/colaregistry/colaregistry/internal/nodetest"
 	"github.com/colaregistry/colaregistry/internal/perf/measure"
-	"github.com/colaregistry/colaregistry/internal/traffic"
 	"github.com/colaregistry/colaregistry/mcp"
 )
 
@@ -34,7 +34,7 @@ type server struct {
 	program string
 	address string // host and port
 	log     *os.File
-	process *kit.Daemon
+	process *nodetest.Daemon
 	stopped error // how it ended
 }
 
@@ -50,15 +50,15 @@ func buildServer(ctx context.Context, dir string) (s *server, err error) {
 
 // start starts the program behind a public URL, for pages of an origin and tokens of an issuer, and waits until it is ready.
 func (s *server) start(ctx context.Context, publicURL, origin, issuer string) (err error) {
-	if s.address, err = traffic.QuietAddress(); err != nil {
+	if s.address, err = loadtest.QuietAddress(); err != nil {
 		return err
 	}
 	if s.log, err = os.Create(filepath.Join(s.dir, "log")); err != nil {
 		return err
 	}
-	cmd := kit.Command(ctx, s.program, "serve", "--listen", s.address, "--data-dir", s.data(), "--public-url", publicURL, "--allowed-origin", origin,
+	cmd := nodetest.Command(ctx, s.program, "serve", "--listen", s.address, "--data-dir", s.data(), "--public-url", publicURL, "--allowed-origin", origin,
 		"--oidc-issuer", issuer, "--oidc-apps", "any", "--oidc-scope", readScope)
-	if s.process, err = kit.Launch(cmd, s.log); err != nil {
+	if s.process, err = nodetest.Launch(cmd, s.log); err != nil {
 		return errors.Join(err, s.log.Close())
 	}
 	return s.waitReady(ctx)
@@ -76,7 +76,7 @@ func (s *server) waitReady(ctx context.Context) error {
 
 // cli runs a command of the program on the server's data and returns what it printed.
 func (s *server) cli(ctx context.Context, args ...string) (string, error) {
-	printed, err := kit.Succeed(kit.Command(ctx, s.program, append(args, "--data-dir", s.data())...))
+	printed, err := nodetest.Succeed(nodetest.Command(ctx, s.program, append(args, "--data-dir", s.data())...))
 	return strings.TrimSpace(printed), err
 }
 
@@ -128,5 +128,5 @@ func (s *server) logged() string {
 	if err != nil {
 		return "\n" + err.Error()
 	}
-	return kit.LastOf(log)
+	return nodetest.LastOf(log)
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/colaregistry/colaregistry/internal/kit"
+	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
 // revisions of the protocol that the suite has requirements for, and the server serves.
@@ -63,7 +63,7 @@ func newBaseline(dir string) (b baseline, err error) {
 // runRevision runs the requirements of one revision and reports what the suite says of them.
 func (b *bench) runRevision(ctx context.Context, r *report, program string, base baseline, revision string) ([]result, error) {
 	dir := filepath.Join(b.dir, "suite-"+revision)
-	out, err := kit.Finish(b.kit.Command(ctx, program, "server", "--url", b.keyed.origin()+endpoint,
+	out, err := nodetest.Finish(b.kit.Command(ctx, program, "server", "--url", b.keyed.origin()+endpoint,
 		"--requirements", revision, "--expected-failures", base.file, "--output-dir", dir))
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func readResults(dir string, required []string) (all []result, err error) {
 }
 
 // required returns the scenarios that a revision requires of a server, as the suite lists them.
-func required(k *kit.Kit, revision string) ([]string, error) {
+func required(k *nodetest.Kit, revision string) ([]string, error) {
 	content, err := os.ReadFile(k.Script("node_modules", filepath.FromSlash(suitePackage), "requirements", revision+".yaml"))
 	if err != nil {
 		return nil, err
@@ -170,5 +170,5 @@ func verdict(printed string) string {
 	if i := strings.Index(printed, "Stale baseline entries"); i >= 0 {
 		return "\n" + strings.TrimSpace(printed[i:])
 	}
-	return kit.LastOf([]byte(printed))
+	return nodetest.LastOf([]byte(printed))
 }

@@ -28,7 +28,7 @@ var table = map[string][]string{
 	"store/records":   {"cola", "store"},
 	"store/lookup":    {"cola", "store"},
 	"store/sqlstore":  {"cola", "store", "store/records"},
-	"store/sqlite":    {"cola", "store", "store/records", "store/sqlstore", "internal/turnstile"},
+	"store/sqlite":    {"cola", "store", "store/records", "store/sqlstore", "internal/filelock"},
 	"store/postgres":  {"cola", "store", "store/records", "store/sqlstore"},
 	"search":          {"cola"},
 	"quota":           {"cola", "store"},
@@ -42,20 +42,20 @@ var table = map[string][]string{
 	"mcp":             {"cola", "registry", "auth", "internal/params", "internal/ratelimit", "internal/schemas", "internal/strictjson", "internal/web"},
 	"dashboard":       {"cola", "registry", "auth", "internal/params", "internal/ratelimit", "internal/web"},
 
-	"internal/security":      {"cola", "internal/ratelimit"},
-	"internal/vault":         {"cola", "internal/keyring"},
-	"internal/web":           {"cola", "auth"},
-	"internal/params":        {"cola", "internal/strictjson"},
-	"internal/demo":          {"cola", "store", "ingest"},
-	"internal/perf":          {everything}, // measures the whole program
-	"internal/perf/measure":  {"auth", "cola", "store"},
-	"internal/traffic":       {"auth", "cola", "store", "quota"},
-	"internal/browser":       {everything}, // tries the dashboard in a real browser
-	"internal/trial":         {everything}, // runs a small registry for tests
-	"internal/program":       {"internal/keyring", "internal/kit", "internal/traffic"},
-	"internal/attack":        {everything}, // attacks the whole program
-	"internal/cluster":       {everything}, // drives many processes through failures
-	"internal/conformance":   {everything}, // has the program tried by others
+	"internal/security":     {"cola", "internal/ratelimit"},
+	"internal/vault":        {"cola", "internal/keyring"},
+	"internal/web":          {"cola", "auth"},
+	"internal/params":       {"cola", "internal/strictjson"},
+	"internal/demo":         {"cola", "store", "ingest"},
+	"internal/perf":         {everything}, // measures the whole program
+	"internal/perf/measure": {"auth", "cola", "store"},
+	"internal/loadtest":     {"auth", "cola", "store", "quota"},
+	"internal/browser":      {everything}, // tries the dashboard in a real browser
+	"internal/registrytest": {everything}, // runs a small registry for tests
+	"internal/program":      {"internal/keyring", "internal/nodetest", "internal/loadtest"},
+	"internal/attack":       {everything}, // attacks the whole program
+	"internal/cluster":      {everything}, // drives many processes through failures
+	"internal/conformance":  {everything}, // has the program tried by others
 }
 
 // edges render answers; what they render comes from the registry alone.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/internal/keyring"
-	"github.com/colaregistry/colaregistry/internal/kit"
-	"github.com/colaregistry/colaregistry/internal/traffic"
+	"github.com/colaregistry/colaregistry/internal/loadtest"
+	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
 // stopWithin bounds how long a server may take to shut down.
@@ -42,7 +42,7 @@ func Path(t testing.TB) string {
 		if build.dir, build.err = os.MkdirTemp("", "colaregistry-program"); build.err != nil {
 			return
 		}
-		_, build.err = kit.Succeed(kit.Command(context.Background(), "go", "build", "-o", build.dir, "github.com/colaregistry/colaregistry/cmd/colaregistry"))
+		_, build.err = nodetest.Succeed(nodetest.Command(context.Background(), "go", "build", "-o", build.dir, "github.com/colaregistry/colaregistry/cmd/colaregistry"))
 	})
 	if build.err != nil {
 		t.Fatal(build.err)
@@ -68,14 +68,14 @@ type Server struct {
 
 	t        testing.TB
 	options  Options
-	daemon   *kit.Daemon
+	daemon   *nodetest.Daemon
 	out, log output
 }
 
 // Address returns a free address on loopback.
 func Address(t testing.TB) string {
 	t.Helper()
-	address, err := traffic.QuietAddress()
+	address, err := loadtest.QuietAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,11 +109,11 @@ func Launch(t testing.TB, o Options) *Server {
 		}
 		flags = append(flags, "--secret-key-file", file)
 	}
-	cmd := kit.Command(context.Background(), Path(t), append(flags, o.Flags...)...)
+	cmd := nodetest.Command(context.Background(), Path(t), append(flags, o.Flags...)...)
 	cmd.Env = append(os.Environ(), o.Env...)
 	cmd.Stdout = &s.out
 	var err error
-	if s.daemon, err = kit.Launch(cmd, &s.log); err != nil {
+	if s.daemon, err = nodetest.Launch(cmd, &s.log); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Stop)
@@ -197,12 +197,12 @@ func (s *Server) Run(args ...string) string {
 // Try is Run for commands that may fail.
 func (s *Server) Try(args ...string) (string, error) {
 	s.t.Helper()
-	cmd := kit.Command(s.t.Context(), Path(s.t), append(args, s.storeFlags()...)...)
+	cmd := nodetest.Command(s.t.Context(), Path(s.t), append(args, s.storeFlags()...)...)
 	cmd.Env = append(os.Environ(), s.options.Env...)
 	if file := s.keyFile(); file != "" {
 		cmd.Env = append(cmd.Env, "COLAREGISTRY_SECRET_KEY_FILE="+file)
 	}
-	out, err := kit.Succeed(cmd)
+	out, err := nodetest.Succeed(cmd)
 	if err != nil {
 		return "", fmt.Errorf("colaregistry %s: %w", strings.Join(args, " "), err)
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/colaregistry/colaregistry/internal/turnstile"
+	"github.com/colaregistry/colaregistry/internal/filelock"
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
@@ -149,12 +149,12 @@ const (
 	recordsLock = "-records.lock"
 )
 
-func openGate(path string) (*turnstile.Turnstile, error) {
-	return turnstile.Open(path+turnLock, path+writerLock)
+func openGate(path string) (*filelock.FairLock, error) {
+	return filelock.OpenFair(path+turnLock, path+writerLock)
 }
 
-func openChanging(path string) (*turnstile.Lock, error) {
-	return turnstile.OpenLock(path + recordsLock)
+func openChanging(path string) (*filelock.Lock, error) {
+	return filelock.OpenLock(path + recordsLock)
 }
 
 // Remove removes the database in a file and the files that belong to it, as far as they are there. No process may have it

@@ -177,7 +177,7 @@ func (s *Store) turnIsOver(taken time.Duration) bool {
 	if taken < shortest {
 		return false
 	}
-	if s.records.gate.Awaited() {
+	if s.records.gate.Contended() {
 		s.company = time.Now()
 		return true
 	}

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/colaregistry/colaregistry/internal/turnstile"
+	"github.com/colaregistry/colaregistry/internal/filelock"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
@@ -31,10 +31,10 @@ type Store struct {
 	logger  *slog.Logger
 
 	read     *readers
-	ledger   *writer         // accounts, credentials and the ledger
-	records  *writer         // labels, permittees and reference data, only under changing; and what need not be durable
-	changing *turnstile.Lock // held by whoever changes records, or the schema
-	company  time.Time       // when somebody last waited for a split write; under changing
+	ledger   *writer        // accounts, credentials and the ledger
+	records  *writer        // labels, permittees and reference data, only under changing; and what need not be durable
+	changing *filelock.Lock // held by whoever changes records, or the schema
+	company  time.Time      // when somebody last waited for a split write; under changing
 	journal  *journal
 	upkeep   *upkeep
 

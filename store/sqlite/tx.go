@@ -6,7 +6,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/colaregistry/colaregistry/internal/turnstile"
+	"github.com/colaregistry/colaregistry/internal/filelock"
 )
 
 // querier reads within one consistent state, or within the transaction that writes.
@@ -18,7 +18,7 @@ type querier interface {
 // writer is the connection that one kind of writing goes through, behind the turnstile that all writers of all processes
 // pass. SQLite's own write lock is polled for with sleeps; the turnstile is waited for in the kernel and in order.
 type writer struct {
-	gate  *turnstile.Turnstile
+	gate  *filelock.FairLock
 	db    *sql.DB
 	conn  *sql.Conn            // the only one of db
 	stmts map[string]*sql.Stmt // guarded by the gate
@@ -28,10 +28,10 @@ type writer struct {
 // transaction begins. From then on the context counts no more: the work is short, and a commit that is called off half way
 // would leave unknown what became of it.
 func (w *writer) transact(ctx context.Context, work func(ctx context.Context) error) error {
-	if err := w.gate.Enter(ctx); err != nil {
+	if err := w.gate.Lock(ctx); err != nil {
 		return err
 	}
-	defer w.gate.Leave()
+	defer w.gate.Unlock()
 	ctx = context.WithoutCancel(ctx)
 	if err := w.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/internal/turnstile"
+	"github.com/colaregistry/colaregistry/internal/filelock"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -32,7 +32,7 @@ const (
 // upkeep keeps the journal short.
 type upkeep struct {
 	db    *sql.DB
-	gate  *turnstile.Turnstile
+	gate  *filelock.FairLock
 	wrote atomic.Bool // something was committed since the background task last looked
 
 	mu    sync.Mutex // one checkpoint at a time
@@ -44,7 +44,7 @@ type upkeep struct {
 	over chan struct{}
 }
 
-func newUpkeep(db *sql.DB, gate *turnstile.Turnstile, logger *slog.Logger) *upkeep {
+func newUpkeep(db *sql.DB, gate *filelock.FairLock, logger *slog.Logger) *upkeep {
 	ctx, stop := context.WithCancel(context.Background())
 	u := &upkeep{db: db, gate: gate, importBacklog: importBacklog, stop: stop, over: make(chan struct{})}
 	go u.run(ctx, logger)
@@ -103,10 +103,10 @@ func (u *upkeep) relieve(ctx context.Context, atLeast int) error {
 		u.stuck = backlog // a long read stands in the way: try again when there is much more to move
 		return nil
 	}
-	if err := u.gate.Enter(ctx); err != nil {
+	if err := u.gate.Lock(ctx); err != nil {
 		return err
 	}
-	defer u.gate.Leave()
+	defer u.gate.Unlock()
 	_, err = u.checkpoint(ctx, "PASSIVE")
 	return err
 }
@@ -115,10 +115,10 @@ func (u *upkeep) relieve(ctx context.Context, atLeast int) error {
 func (u *upkeep) vacuum(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if err := u.gate.Enter(ctx); err != nil {
+	if err := u.gate.Lock(ctx); err != nil {
 		return err
 	}
-	defer u.gate.Leave()
+	defer u.gate.Unlock()
 	if _, err := u.db.ExecContext(ctx, `VACUUM`); err != nil {
 		return err
 	}

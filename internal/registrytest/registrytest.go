@@ -1,5 +1,5 @@
-// Package trial runs a small registry over an embedded database, for the tests of edges that want a real one rather than a fake.
-package trial
+// Package registrytest runs a small registry over an embedded database, for the tests of edges that want a real one rather than a fake.
+package registrytest
 
 import (
 	"context"

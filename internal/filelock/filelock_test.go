@@ -1,4 +1,4 @@
-package turnstile
+package filelock
 
 import (
 	"bufio"
@@ -15,15 +15,15 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childFolder, when set in the environment, makes the test binary another process that enters the turnstile in that folder,
+// childFolder, when set in the environment, makes the test binary another process that takes the lock in that folder,
 // says so, and stays until it is killed.
 const childFolder = "COLAREGISTRY_TEST_TURNSTILE"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childFolder); dir != "" {
-		t, err := Open(filepath.Join(dir, "queue"), filepath.Join(dir, "door"))
+		t, err := OpenFair(filepath.Join(dir, "queue"), filepath.Join(dir, "lock"))
 		if err == nil {
-			err = t.Enter(context.Background())
+			err = t.Lock(context.Background())
 		}
 		fmt.Println("inside", err)
 		select {}
@@ -31,9 +31,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func mustOpen(t *testing.T, dir string) *Turnstile {
+func mustOpen(t *testing.T, dir string) *FairLock {
 	t.Helper()
-	ts, err := Open(filepath.Join(dir, "queue"), filepath.Join(dir, "door"))
+	ts, err := OpenFair(filepath.Join(dir, "queue"), filepath.Join(dir, "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,14 +45,14 @@ func mustOpen(t *testing.T, dir string) *Turnstile {
 	return ts
 }
 
-func mustEnter(t *testing.T, ts *Turnstile) {
+func mustEnter(t *testing.T, ts *FairLock) {
 	t.Helper()
-	if err := ts.Enter(context.Background()); err != nil {
+	if err := ts.Lock(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestOneAtATime: goroutines that share a turnstile, and others that opened it for themselves, are never inside together.
+// TestOneAtATime: goroutines that share a FairLock, and others that opened it for themselves, never hold it together.
 func TestOneAtATime(t *testing.T) {
 	dir := t.TempDir()
 	shared := mustOpen(t, dir)
@@ -65,7 +65,7 @@ func TestOneAtATime(t *testing.T) {
 		}
 		wg.Go(func() {
 			for range 200 {
-				if err := ts.Enter(t.Context()); err != nil {
+				if err := ts.Lock(t.Context()); err != nil {
 					t.Errorf("Enter: %v", err)
 					return
 				}
@@ -74,7 +74,7 @@ func TestOneAtATime(t *testing.T) {
 				}
 				entries.Add(1)
 				inside.Add(-1)
-				ts.Leave()
+				ts.Unlock()
 			}
 		})
 	}
@@ -84,30 +84,30 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// TestAwaited: a holder learns of a waiter, whichever way the waiter opened the turnstile, and of no one else.
-func TestAwaited(t *testing.T) {
+// TestContended: the holder sees waiters in its own process and in others, and nobody else.
+func TestContended(t *testing.T) {
 	dir := t.TempDir()
 	a := mustOpen(t, dir)
 	if !a.Shared() {
 		t.Skip("files cannot be locked here")
 	}
-	for name, b := range map[string]*Turnstile{"another opening": mustOpen(t, dir), "the same opening": a} {
+	for name, b := range map[string]*FairLock{"another opening": mustOpen(t, dir), "the same opening": a} {
 		mustEnter(t, a)
-		if a.Awaited() {
+		if a.Contended() {
 			t.Errorf("%s: awaited by nobody", name)
 		}
 		in := make(chan error)
-		go func() { in <- b.Enter(context.Background()) }()
-		for !a.Awaited() { // the test hangs if it never is
+		go func() { in <- b.Lock(context.Background()) }()
+		for !a.Contended() { // the test hangs if it never is
 		}
-		a.Leave()
+		a.Unlock()
 		if err := <-in; err != nil {
 			t.Fatal(err)
 		}
-		if b.Awaited() {
+		if b.Contended() {
 			t.Errorf("%s: awaited although everybody has come in", name)
 		}
-		b.Leave()
+		b.Unlock()
 	}
 }
 
@@ -123,17 +123,17 @@ func TestLastHolderWaits(t *testing.T) {
 		order := make(chan string, 2)
 		done := make(chan error)
 		go func() {
-			err := b.Enter(context.Background())
+			err := b.Lock(context.Background())
 			order <- "b"
-			b.Leave()
+			b.Unlock()
 			done <- err
 		}()
-		for !a.Awaited() {
+		for !a.Contended() {
 		}
-		a.Leave()
+		a.Unlock()
 		mustEnter(t, a) // at once, as an import does
 		order <- "a"
-		a.Leave()
+		a.Unlock()
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
@@ -143,34 +143,34 @@ func TestLastHolderWaits(t *testing.T) {
 	}
 }
 
-// TestContextEnds: a wait is called off, and leaves the turnstile as it was.
+// TestContextEnds: a canceled wait leaves the lock as it was.
 func TestContextEnds(t *testing.T) {
 	dir := t.TempDir()
 	a, b := mustOpen(t, dir), mustOpen(t, dir)
 	ended, end := context.WithCancel(context.Background())
 	end()
-	if err := b.Enter(ended); !errors.Is(err, context.Canceled) {
+	if err := b.Lock(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("Enter with an ended context: %v, want context.Canceled", err)
 	}
-	for name, waiter := range map[string]*Turnstile{"another opening": b, "the same opening": a} {
+	for name, waiter := range map[string]*FairLock{"another opening": b, "the same opening": a} {
 		if waiter == b && !a.Shared() {
 			continue
 		}
 		mustEnter(t, a)
 		ctx, cancel := context.WithCancel(context.Background())
 		in := make(chan error)
-		go func() { in <- waiter.Enter(ctx) }()
-		for !a.Awaited() {
+		go func() { in <- waiter.Lock(ctx) }()
+		for !a.Contended() {
 		}
 		cancel()
 		if err := <-in; !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, want context.Canceled", name, err)
 		}
-		a.Leave()
+		a.Unlock()
 		mustEnter(t, waiter)
-		waiter.Leave()
+		waiter.Unlock()
 		mustEnter(t, a)
-		a.Leave()
+		a.Unlock()
 	}
 }
 
@@ -194,11 +194,11 @@ func TestHolderDies(t *testing.T) {
 	if err != nil || line != "inside <nil>\n" {
 		t.Errorf("the other process says %q, %v", line, err)
 	}
-	if free, err := ts.door.TryLock(); free || err != nil {
+	if free, err := ts.lock.TryLock(); free || err != nil {
 		t.Errorf("TryLock while another process is inside: %v, %v", free, err)
 	}
 	in := make(chan error)
-	go func() { in <- ts.Enter(context.Background()) }()
+	go func() { in <- ts.Lock(context.Background()) }()
 	if err := child.Process.Kill(); err != nil {
 		t.Error(err)
 	}
@@ -206,7 +206,7 @@ func TestHolderDies(t *testing.T) {
 	if err := <-in; err != nil {
 		t.Fatal(err)
 	}
-	ts.Leave()
+	ts.Unlock()
 }
 
 func TestLockNeedsItsFolder(t *testing.T) {

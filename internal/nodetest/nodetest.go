@@ -1,6 +1,6 @@
-// Package kit has the program tried by what others wrote: it installs pinned npm packages, with the Node.js that they want, and runs them as
+// Package nodetest has the program tried by what others wrote: it installs pinned npm packages, with the Node.js that they want, and runs them as
 // children that end with whoever started them.
-package kit
+package nodetest
 
 import (
 	"context"

@@ -1,10 +1,10 @@
-// Package traffic makes the requests of many callers against several processes, keeps books of what the callers were
+// Package loadtest makes the requests of many callers against several processes, keeps books of what the callers were
 // answered, and holds the ledger against these books. Nothing in the books is taken from the ledger's side, neither its rows
 // nor the quota headers. Only for a process that was killed its metrics tell which of its refusals may count (Ending.Clear).
 //
 // It is for tests of what happens when processes and databases fail, where the question is not whether everything was
 // answered but whether exactly that was charged.
-package traffic
+package loadtest
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package traffic
+package loadtest
 
 import (
 	"net/http"

@@ -1,0 +1,55 @@
+package filelock
+
+import (
+	"context"
+	"errors"
+)
+
+// FairLock is a Lock that processes get in the order in which they asked. It uses two locked files: a waiter holds the queue
+// until it gets the lock, so the last holder can't overtake it. The methods are safe for concurrent use; Contended and
+// Unlock are for the holder.
+type FairLock struct {
+	queue, lock *Lock
+}
+
+// OpenFair opens a fair lock on two files and creates them if they are missing. Each waiter needs a FairLock of its own.
+func OpenFair(queue, lock string) (*FairLock, error) {
+	q, err := OpenLock(queue)
+	if err != nil {
+		return nil, err
+	}
+	l, err := OpenLock(lock)
+	if err != nil {
+		return nil, errors.Join(err, q.Close())
+	}
+	return &FairLock{queue: q, lock: l}, nil
+}
+
+// Lock waits for the lock. If ctx ends first, Lock returns its error.
+func (f *FairLock) Lock(ctx context.Context) error {
+	if err := f.queue.Lock(ctx); err != nil {
+		return err
+	}
+	defer f.queue.Unlock()
+	return f.lock.Lock(ctx)
+}
+
+// Unlock releases the lock to the next waiter.
+func (f *FairLock) Unlock() { f.lock.Unlock() }
+
+// Contended reports whether somebody waits for the lock. It costs two system calls. On platforms without file locks it sees
+// only waiters that share this FairLock.
+func (f *FairLock) Contended() bool {
+	free, err := f.queue.TryLock()
+	if free {
+		f.queue.Unlock()
+	}
+	return err == nil && !free
+}
+
+// Shared reports whether the lock excludes other processes. It doesn't where the platform or the file system can't lock
+// files; there it only excludes goroutines that share this FairLock.
+func (f *FairLock) Shared() bool { return f.lock.Shared() }
+
+// Close closes the files. Nobody may hold the lock or wait for it.
+func (f *FairLock) Close() error { return errors.Join(f.queue.Close(), f.lock.Close()) }

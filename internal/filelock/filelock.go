@@ -1,0 +1,124 @@
+// Package filelock excludes other processes with locked files. Waiters block in the kernel instead of polling, and the
+// kernel releases the lock when its holder dies.
+//
+// SQLite's own lock goes to whoever retries at the right moment. A [FairLock] in front of it serves processes in order, and
+// a long-running holder, such as an import, can ask whether somebody waits and make way.
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+)
+
+// Lock excludes other processes by a locked file, whose content doesn't matter. It also excludes goroutines that share the
+// Lock.
+type Lock struct {
+	file    *os.File
+	held    chan struct{} // holds a token while a goroutine holds or awaits the file
+	private atomic.Bool   // the file can't be locked; only held excludes
+}
+
+// OpenLock opens a lock file. A missing one is created, readable by its owner only.
+func OpenLock(path string) (*Lock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	return &Lock{file: f, held: make(chan struct{}, 1)}, nil
+}
+
+// Lock waits for the lock. If ctx ends first, Lock returns its error.
+func (l *Lock) Lock(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case l.held <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	taken, err := l.take(false)
+	if err != nil {
+		<-l.held
+		return err
+	}
+	if taken {
+		return nil
+	}
+	return l.wait(ctx)
+}
+
+// wait blocks on the file. A blocked system call can't be canceled: if ctx ends first, a goroutine releases the lock once
+// it arrives and keeps the token until then.
+func (l *Lock) wait(ctx context.Context) error {
+	locked := make(chan error, 1)
+	go func() {
+		_, err := l.take(true)
+		locked <- err
+	}()
+	select {
+	case err := <-locked:
+		if err != nil {
+			<-l.held
+		}
+		return err
+	case <-ctx.Done():
+		go func() {
+			if err := <-locked; err != nil {
+				<-l.held
+				return
+			}
+			l.Unlock()
+		}()
+		return ctx.Err()
+	}
+}
+
+// TryLock takes the lock if it is free and reports whether it did.
+func (l *Lock) TryLock() (bool, error) {
+	select {
+	case l.held <- struct{}{}:
+	default:
+		return false, nil
+	}
+	taken, err := l.take(false)
+	if !taken || err != nil {
+		<-l.held
+	}
+	return taken, err
+}
+
+// Unlock releases the lock. Only the holder may call it.
+func (l *Lock) Unlock() {
+	if !l.private.Load() {
+		_ = unlockFile(l.file) // fails only for a bad descriptor, which holds no lock
+	}
+	<-l.held
+}
+
+// Shared reports whether the lock excludes other processes. It may turn false on first use: not every file system can lock
+// files.
+func (l *Lock) Shared() bool { return canLockFiles && !l.private.Load() }
+
+// Close closes the file. Nobody may hold the lock or wait for it.
+func (l *Lock) Close() error { return l.file.Close() }
+
+// take locks the file and waits for it if asked to. On a file system without locks it reports success: SQLite's own lock
+// still protects the database.
+func (l *Lock) take(wait bool) (bool, error) {
+	if l.private.Load() {
+		return true, nil
+	}
+	taken, err := lockFile(l.file, wait)
+	if errors.Is(err, errors.ErrUnsupported) {
+		l.private.Store(true)
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock %s: %w", l.file.Name(), err)
+	}
+	return taken, nil
+}
