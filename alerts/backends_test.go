@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/postgres"
@@ -141,7 +142,7 @@ func TestBackendsAsTheFake(t *testing.T) {
 func writeBoth(t *testing.T, r *rand.Rand, fake *fakeStore, real store.Store) {
 	t.Helper()
 	label := oak(1+r.IntN(60), cola.DateOf(fake.clock).AddDays(3-r.IntN(100)))
-	label.Summary.ProductType, label.Summary.BrandName = cola.ProductType(cola.ProductTypes()[r.IntN(3)]), brands[r.IntN(len(brands))]
+	label.Summary.ProductType, label.Summary.BrandName = vocabulary.ProductType(vocabulary.ProductTypes()[r.IntN(3)]), brands[r.IntN(len(brands))]
 	if l := fake.labels[label.Summary.TTBID]; l != nil {
 		s, _ := l.latest(fake.revision)
 		label.Summary.ApprovalDate = s.label.Summary.ApprovalDate
@@ -223,7 +224,7 @@ func TestRunnersBesideEachOther(t *testing.T) {
 
 func wineOak(number int, approved time.Time) cola.IndexRecord {
 	label := oak(number, cola.DateOf(approved))
-	label.Summary.ProductType = cola.Wine
+	label.Summary.ProductType = vocabulary.Wine
 	return label
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -22,7 +23,7 @@ type fakeStore struct {
 	labels   map[cola.TTBID]*fakeLabel
 	searches map[string]*fakeSearch
 	recorded []fakeRun
-	aliases  []cola.CategoryAlias
+	aliases  []vocabulary.CategoryAlias
 	reads    int // of labels that have arrived
 
 	// before and after are called, if set, around every call, which fails with what they return: without having done anything, or

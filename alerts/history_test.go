@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -122,7 +123,7 @@ var brands = []string{"OAK", "OAK HILL", "ELM"}
 func (w *world) write() {
 	id := cola.TTBID(26001001000000 + rapid.Int64Range(1, 12).Draw(w.T, "label"))
 	label := cola.IndexRecord{Summary: cola.ColaSummary{
-		TTBID: id, PermitNumber: "CA-W-1", ProductType: cola.Wine, BrandName: rapid.SampledFrom(brands).Draw(w.T, "brand"),
+		TTBID: id, PermitNumber: "CA-W-1", ProductType: vocabulary.Wine, BrandName: rapid.SampledFrom(brands).Draw(w.T, "brand"),
 	}}
 	if l := w.store.labels[id]; l != nil {
 		s, _ := l.latest(w.store.revision)

@@ -8,10 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // bottled is a label of a product type in a container.
-func bottled(number int, kind cola.ProductType, container string) cola.IndexRecord {
+func bottled(number int, kind vocabulary.ProductType, container string) cola.IndexRecord {
 	label := oak(number, day(11, 9))
 	label.Summary.ProductType, label.ContainerType = kind, container
 	label.ABV = cola.Some(13.0)
@@ -48,10 +49,10 @@ func TestMetFilters(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFakeStore(at(11, 9, 12))
 			f.save("one", tt.filters, daily)
-			f.write(bottled(1, cola.Wine, "bottle"), false)
-			f.write(bottled(2, cola.Wine, "can"), false)
-			f.write(bottled(3, cola.MaltBeverage, "can"), false)
-			f.write(bottled(4, cola.DistilledSpirits, "keg"), false)
+			f.write(bottled(1, vocabulary.Wine, "bottle"), false)
+			f.write(bottled(2, vocabulary.Wine, "can"), false)
+			f.write(bottled(3, vocabulary.MaltBeverage, "can"), false)
+			f.write(bottled(4, vocabulary.DistilledSpirits, "keg"), false)
 			f.clock = at(11, 10, 7)
 			mustTick(t, New(Options{Store: f}), f.clock)
 			var got []string
@@ -71,9 +72,9 @@ func TestMetInTheOrderOfResults(t *testing.T) {
 	f := newFakeStore(at(11, 9, 12))
 	f.save("one", cola.SavedSearchFilters{TypeWine: cola.Some(true), TypeMaltBeverage: cola.Some(true), BrandName: "oak"}, daily)
 	for i := range 60 {
-		label := bottled(60-i, cola.Wine, "can")
+		label := bottled(60-i, vocabulary.Wine, "can")
 		if label.Summary.ApprovalDate -= cola.Date(i * 7 % 40); label.Summary.TTBID%3 == 0 {
-			label.Summary.ProductType = cola.MaltBeverage
+			label.Summary.ProductType = vocabulary.MaltBeverage
 		}
 		f.write(label, false)
 	}

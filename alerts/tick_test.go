@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -310,7 +311,7 @@ func TestLongWait(t *testing.T) {
 // TestCategoryAliases: a search for a former path finds what has the present one.
 func TestCategoryAliases(t *testing.T) {
 	f := newFakeStore(at(11, 9, 12))
-	f.aliases = []cola.CategoryAlias{{Alias: "Wine > Red", Path: "Wine > Red Wine"}}
+	f.aliases = []vocabulary.CategoryAlias{{Alias: "Wine > Red", Path: "Wine > Red Wine"}}
 	f.save("one", cola.SavedSearchFilters{DerivedCategory: "Wine > Red"}, daily)
 	label := oak(1, day(11, 9))
 	label.CategoryPath = "Wine > Red Wine > Zweigelt"

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -229,7 +230,7 @@ const mostBrowser = 200
 func shownBrowser(said string) string {
 	said = strings.ToValidUTF8(said, "")
 	said = strings.Map(func(r rune) rune {
-		if cola.IsHidden(r) {
+		if vocabulary.IsInvisible(r) {
 			return -1
 		}
 		return r

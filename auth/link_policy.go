@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // LinkPolicy decides which verified email addresses of an issuer link its identities to accounts with
@@ -38,14 +39,14 @@ func ParseLinkPolicy(text string) (LinkPolicy, error) {
 			return LinkPolicy{}, fmt.Errorf(
 				"%s is not a valid domain; write non-ASCII domains in their xn-- form", strconv.Quote(domain))
 		}
-		p.domains = append(p.domains, cola.FoldASCII(domain))
+		p.domains = append(p.domains, vocabulary.FoldASCII(domain))
 	}
 	return p, nil
 }
 
 // allows reports whether a verified address links.
 func (p LinkPolicy) allows(email string) bool {
-	domain := cola.FoldASCII(email[strings.LastIndexByte(email, '@')+1:])
+	domain := vocabulary.FoldASCII(email[strings.LastIndexByte(email, '@')+1:])
 	return !p.never && (len(p.domains) == 0 || slices.Contains(p.domains, domain))
 }
 

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // Lengths of what email addresses and names of hosts are made of, in bytes (RFC 5321 and 1035).
@@ -25,16 +27,16 @@ const (
 func CheckEmail(text string) error {
 	for _, r := range text {
 		if r > unicode.MaxASCII {
-			return fmt.Errorf("%s contains %U, which is not ASCII; use an ASCII email address", shown(text), r)
+			return fmt.Errorf("%s contains %U, which is not ASCII; use an ASCII email address", vocabulary.Quote(text), r)
 		}
 	}
 	parsed, err := mail.ParseAddress(text)
 	switch {
 	case len(text) > maxMailbox:
-		return fmt.Errorf("%s is longer than the %d characters of an email address", shown(text), maxMailbox)
+		return fmt.Errorf("%s is longer than the %d characters of an email address", vocabulary.Quote(text), maxMailbox)
 	case err != nil || parsed.Address != text || strings.LastIndexByte(text, '@') > maxLocalPart:
 		return fmt.Errorf("%s is not an email address; write a plain address such as alerts@example.com",
-			shown(text))
+			vocabulary.Quote(text))
 	}
 	return nil
 }
@@ -43,7 +45,7 @@ func CheckEmail(text string) error {
 // addresses ignore ASCII letter case, URLs are exact.
 func FoldAddress(kind, address string) string {
 	if kind == KindEmail {
-		return FoldASCII(address)
+		return vocabulary.FoldASCII(address)
 	}
 	return address
 }
@@ -52,7 +54,7 @@ func FoldAddress(kind, address string) string {
 func (f *findings) mailbox(name, value string) string {
 	err := CheckEmail(value)
 	if err == nil && !isFullName(value[strings.LastIndexByte(value, '@')+1:]) {
-		err = fmt.Errorf("%s has no full host name; write an address such as alerts@example.com", shown(value))
+		err = fmt.Errorf("%s has no full host name; write an address such as alerts@example.com", vocabulary.Quote(value))
 	}
 	if err != nil {
 		f.problems.Add(name, "%s.", err)
@@ -67,7 +69,7 @@ func (f *findings) webhook(name, value string, private bool) string {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsFunc(value, unicode.IsSpace):
-		f.problems.Add(name, "%s is not a URL; write one that begins with https:// and has a host, such as https://hooks.example.com/labels.", shown(value))
+		f.problems.Add(name, "%s is not a URL; write one that begins with https:// and has a host, such as https://hooks.example.com/labels.", vocabulary.Quote(value))
 		return ""
 	case u.Scheme == "http" && !private:
 		f.problems.Add(name, "It begins with http://, so anybody on the way could read and change the messages; use https://.")
@@ -78,7 +80,7 @@ func (f *findings) webhook(name, value string, private bool) string {
 	if u.Fragment != "" || strings.HasSuffix(value, "#") {
 		f.problems.Add(name, "It has a fragment, which is never sent; leave out what follows the #.")
 	}
-	u.Host = FoldASCII(u.Host)
+	u.Host = vocabulary.FoldASCII(u.Host)
 	f.host(name, u, private)
 	settled := u.String()
 	if len(settled) > maxAddressLength {
@@ -97,14 +99,14 @@ func (f *findings) host(name string, u *url.URL, private bool) {
 	switch {
 	case err == nil && (private || IsPublic(address)):
 	case err == nil:
-		f.problems.Add(name, "The address %s is not on the public internet.", shown(host))
+		f.problems.Add(name, "The address %s is not on the public internet.", vocabulary.Quote(host))
 	case !isHost(host):
-		f.problems.Add(name, "%s is neither the name of a host nor an IP address; write other letters than a to z in their xn-- form.", shown(host))
+		f.problems.Add(name, "%s is neither the name of a host nor an IP address; write other letters than a to z in their xn-- form.", vocabulary.Quote(host))
 	case !private && (!isFullName(host) || strings.HasSuffix(host, ".localhost")):
-		f.problems.Add(name, "%s is not a host that is reached over the public internet.", shown(host))
+		f.problems.Add(name, "%s is not a host that is reached over the public internet.", vocabulary.Quote(host))
 	}
 	if port, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || port < 1 || port > 65535) {
-		f.problems.Add(name, "%s is not a port; allowed: 1 to 65535.", shown(u.Port()))
+		f.problems.Add(name, "%s is not a port; allowed: 1 to 65535.", vocabulary.Quote(u.Port()))
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"strings"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // CheckCola reports what is wrong with the values of a label, naming each field and its value. It holds for whole labels and
@@ -48,15 +50,15 @@ func (c *Cola) checkIdentity(f *faults) {
 	}
 	f.name("brand_name", c.BrandName)
 	f.name("product_name", string(c.ProductName))
-	f.oneOf("product_type", string(c.ProductType), ProductTypes())
+	f.oneOf("product_type", string(c.ProductType), vocabulary.ProductTypes())
 	f.name("class_id", string(c.ClassID))
 	f.name("class_name", string(c.ClassName))
 	f.name("origin_id", string(c.OriginID))
 	f.name("origin_name", string(c.OriginName))
-	f.oneOf("domestic_or_imported", string(c.DomesticOrImported), []string{Domestic, Imported})
+	f.oneOf("domestic_or_imported", string(c.DomesticOrImported), []string{vocabulary.Domestic, vocabulary.Imported})
 	f.name("permit_number", c.PermitNumber)
-	if c.PermitNumber != SettlePermit(c.PermitNumber) {
-		f.add("permit_number", "%s is not upper case without white space around", shown(c.PermitNumber))
+	if c.PermitNumber != vocabulary.NormalizePermit(c.PermitNumber) {
+		f.add("permit_number", "%s is not upper case without white space around", vocabulary.Quote(c.PermitNumber))
 	}
 	f.name("address_recipient", string(c.AddressRecipient))
 	f.name("address_zip_code", string(c.AddressZipCode))
@@ -64,7 +66,7 @@ func (c *Cola) checkIdentity(f *faults) {
 }
 
 func (c *Cola) checkApplication(f *faults) {
-	f.oneOf("application_status", string(c.ApplicationStatus), Statuses())
+	f.oneOf("application_status", string(c.ApplicationStatus), vocabulary.Statuses())
 	f.name("application_type", string(c.ApplicationType))
 	f.date("application_date", c.ApplicationDate)
 	f.date("approval_date", c.ApprovalDate)
@@ -86,7 +88,7 @@ func (c *Cola) checkProduct(f *faults) {
 	f.name("wine_appellation", string(c.WineAppellation))
 	f.amount("abv", c.ABV, 100)
 	f.amount("volume", c.Volume, math.MaxFloat64)
-	f.oneOf("volume_unit", string(c.VolumeUnit), VolumeUnits())
+	f.oneOf("volume_unit", string(c.VolumeUnit), vocabulary.VolumeUnits())
 }
 
 func (c *Cola) checkEnrichment(f *faults) {
@@ -150,8 +152,8 @@ func (c *Cola) checkBarcodes(f *faults) {
 
 func (b *Barcode) check(f *faults) {
 	f.name("barcode_type", string(b.BarcodeType))
-	if b.BarcodeType == "" && b.BarcodeValue != "" && barcodeTypeOf(b.BarcodeValue) == "" {
-		f.add("barcode_type", "is missing, and %s has not the digits of an EAN or UPC; state it, such as CODE-128", shown(b.BarcodeValue))
+	if b.BarcodeType == "" && b.BarcodeValue != "" && vocabulary.BarcodeType(b.BarcodeValue) == "" {
+		f.add("barcode_type", "is missing, and %s has not the digits of an EAN or UPC; state it, such as CODE-128", vocabulary.Quote(b.BarcodeValue))
 	}
 	f.required("barcode_value", b.BarcodeValue)
 	f.name("barcode_value", b.BarcodeValue)

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/internal/shareddata"
 )
 
 // fullCola is a label with every field known.
@@ -15,7 +18,7 @@ func fullCola() *Cola {
 	c := &Cola{
 		ColaSummary:     exampleSummary(),
 		ApplicationType: "LABEL APPROVAL", ApplicationDate: NewDate(2011, 2, 23), ExpirationDate: NewDate(2025, 10, 23),
-		LatestUpdateDate: NewDate(2025, 7, 16), ClassID: "80", OriginID: "64", DomesticOrImported: Imported,
+		LatestUpdateDate: NewDate(2025, 7, 16), ClassID: "80", OriginID: "64", DomesticOrImported: vocabulary.Imported,
 		IsDistinctiveContainer: Some(false), ForDistinctiveCapacity: "750 MILLILITERS", IsResubmission: Some(true),
 		ForResubmissionTTBID: 11024001000092, ForExemptionState: "NJ", AddressRecipient: "NIEDERHOFF IMPORTS INC",
 		AddressZipCode: "07927", AddressState: "NJ", GrapeVarietals: []string{"Zweigelt"}, WineVintageYear: Some(2009),
@@ -230,7 +233,7 @@ func TestCheckNew(t *testing.T) {
 }
 
 func TestRealLabelsAreRight(t *testing.T) {
-	f, err := os.Open(sharedData(t, "ttb/cola_records.jsonl"))
+	f, err := os.Open(shareddata.File(t, "ttb/cola_records.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,38 +1,6 @@
 package cola
 
-// ProductType is the commodity a label belongs to.
-type ProductType string
-
-// The product types.
-const (
-	Wine             ProductType = "wine"
-	MaltBeverage     ProductType = "malt beverage"
-	DistilledSpirits ProductType = "distilled spirits"
-)
-
-// ProductTypes lists every product type.
-func ProductTypes() []string {
-	return []string{string(Wine), string(MaltBeverage), string(DistilledSpirits)}
-}
-
-// The application statuses.
-const (
-	StatusApproved    = "approved"
-	StatusExpired     = "expired"
-	StatusSurrendered = "surrendered"
-	StatusRevoked     = "revoked"
-)
-
-// Statuses lists every application status.
-func Statuses() []string {
-	return []string{StatusApproved, StatusExpired, StatusSurrendered, StatusRevoked}
-}
-
-// Whether a label's product is made in the United States.
-const (
-	Domestic = "domestic"
-	Imported = "imported"
-)
+import "github.com/colaregistry/colaregistry/cola/vocabulary"
 
 // ContainerTypes lists every value of llm_container_type that can be searched for.
 func ContainerTypes() []string {
@@ -44,17 +12,17 @@ func ContainerPositions() []string { return []string{"front", "back", "neck", "s
 
 // ColaSummary is a label as lists show it.
 type ColaSummary struct {
-	TTBID             TTBID       `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"COLA identifier, 14 digits." example:"11054001000049"`
-	BrandName         string      `json:"brand_name" doc:"Brand name on the label." example:"LENZ MOSER"`
-	ProductName       Text        `json:"product_name" nullable:"true" doc:"Fanciful name." example:"PRESTIGE"`
-	ProductType       ProductType `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Commodity." example:"wine"`
-	ClassName         Text        `json:"class_name" nullable:"true" doc:"TTB class and type of the product." example:"TABLE RED WINE"`
-	OriginName        Text        `json:"origin_name" nullable:"true" doc:"Country or US state of origin." example:"AUSTRIA"`
-	PermitNumber      string      `json:"permit_number" doc:"Permit number of the applicant; see GET /permittees/{permit_number}." example:"NJ-I-721"`
-	ApplicationStatus Text        `json:"application_status" nullable:"true" enum:"approved,expired,surrendered,revoked" doc:"State of the approval." example:"surrendered"`
-	ApprovalDate      Date        `json:"approval_date" nullable:"true" format:"date" doc:"Day of approval; null when the source does not state it." example:"2011-03-18"`
-	ImageCount        int         `json:"image_count" minimum:"0" doc:"Number of label images; 0 when unknown." example:"2"`
-	HasBarcode        bool        `json:"has_barcode" doc:"Whether a barcode is known for the label." example:"true"`
+	TTBID             TTBID                  `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"COLA identifier, 14 digits." example:"11054001000049"`
+	BrandName         string                 `json:"brand_name" doc:"Brand name on the label." example:"LENZ MOSER"`
+	ProductName       Text                   `json:"product_name" nullable:"true" doc:"Fanciful name." example:"PRESTIGE"`
+	ProductType       vocabulary.ProductType `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Commodity." example:"wine"`
+	ClassName         Text                   `json:"class_name" nullable:"true" doc:"TTB class and type of the product." example:"TABLE RED WINE"`
+	OriginName        Text                   `json:"origin_name" nullable:"true" doc:"Country or US state of origin." example:"AUSTRIA"`
+	PermitNumber      string                 `json:"permit_number" doc:"Permit number of the applicant; see GET /permittees/{permit_number}." example:"NJ-I-721"`
+	ApplicationStatus Text                   `json:"application_status" nullable:"true" enum:"approved,expired,surrendered,revoked" doc:"State of the approval." example:"surrendered"`
+	ApprovalDate      Date                   `json:"approval_date" nullable:"true" format:"date" doc:"Day of approval; null when the source does not state it." example:"2011-03-18"`
+	ImageCount        int                    `json:"image_count" minimum:"0" doc:"Number of label images; 0 when unknown." example:"2"`
+	HasBarcode        bool                   `json:"has_barcode" doc:"Whether a barcode is known for the label." example:"true"`
 }
 
 // Cola is a label with all that is known of it: the payload of GET /colas/{ttb_id} and the record that a store keeps.
@@ -175,7 +143,7 @@ func (c *Cola) Derive() {
 	}
 	c.HasBarcode = c.BarcodeValue != ""
 	if c.LLMCategory == "" && c.LLMCategoryPath != "" {
-		c.LLMCategory = Text(CategoryLeaf(string(c.LLMCategoryPath)))
+		c.LLMCategory = Text(vocabulary.CategoryLeaf(string(c.LLMCategoryPath)))
 	}
 	for _, list := range []*[]string{&c.GrapeVarietals, &c.LLMTastingNoteFlavors, &c.LLMBeerHopsVarieties, &c.LLMLiquorGrains} {
 		if *list == nil {
@@ -258,7 +226,7 @@ func (r *IndexRecord) AddBarcode(value, kind string) {
 		return
 	}
 	if kind == "" {
-		kind = string(barcodeTypeOf(value))
+		kind = vocabulary.BarcodeType(value)
 	}
 	for _, b := range r.Barcodes {
 		if b.Value == value {

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // Values of the fields of images and barcodes that are never null, for a record that neither states nor implies them.
@@ -50,7 +52,7 @@ func (c *Cola) completeBarcodes() {
 		if !lacks(*b) {
 			continue
 		}
-		b.BarcodeType = cmp.Or(known(b.BarcodeType, unknownType), barcodeTypeOf(b.BarcodeValue), unknownType)
+		b.BarcodeType = cmp.Or(known(b.BarcodeType, unknownType), Text(vocabulary.BarcodeType(b.BarcodeValue)), unknownType)
 		b.TTBImageID = cmp.Or(known(b.TTBImageID, label), image, label)
 	}
 }
@@ -103,30 +105,6 @@ func extensionOf(address Text) Text {
 		if slices.Contains(imageExtensions(), extension) {
 			return Text(extension)
 		}
-	}
-	return ""
-}
-
-// barcodeTypeOf returns the symbology that the number of digits implies, empty for none. Eight digits are EAN-8 unless only
-// the check digit of UPC-E is right.
-func barcodeTypeOf(value string) Text {
-	var d [maxBarcodeDigits]byte
-	n, ok := barcodeDigits(value, &d)
-	if !ok {
-		return ""
-	}
-	switch n {
-	case 8:
-		if _, upce := expandUPCE([8]byte(d[:8])); upce && checkDigit(d[:7]) != d[7] {
-			return "UPC-E"
-		}
-		return "EAN-8"
-	case 12:
-		return "UPC-A"
-	case 13:
-		return "EAN-13"
-	case 14:
-		return "ITF-14"
 	}
 	return ""
 }

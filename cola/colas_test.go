@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -134,7 +135,7 @@ func TestIndexRecord(t *testing.T) {
 	c := Cola{
 		ColaSummary:        exampleSummary(),
 		ApplicationDate:    NewDate(2011, 2, 23),
-		DomesticOrImported: Imported,
+		DomesticOrImported: vocabulary.Imported,
 		AddressRecipient:   "NIEDERHOFF IMPORTS INC", AddressState: "NJ",
 		LLMContainerType: "bottle", LLMCategoryPath: "Wine > Red Wine",
 		OriginID: "64", ABV: Some(12.5), Volume: Some(750.0), VolumeUnit: "milliliters",

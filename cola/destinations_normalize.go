@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"math"
 	"strings"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // DestinationRules say which destinations a server sends to.
@@ -56,7 +58,7 @@ func (p DestinationParams) Normalize(rules DestinationRules) (Destination, error
 func (f *findings) uuid(name, value string) string {
 	value = strings.ToLower(strings.TrimSpace(value))
 	if value != "" && !isUUID(value) {
-		f.problems.Add(name, "%s is not a UUID, such as 0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11.", shown(value))
+		f.problems.Add(name, "%s is not a UUID, such as 0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11.", vocabulary.Quote(value))
 		return ""
 	}
 	return value

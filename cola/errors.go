@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // Code classifies an error that a caller sees. Each edge has one table from Code to its own error form.
@@ -57,7 +59,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 }
 
 // Quoted quotes a caller's text for a message, shortened when long: what anyone can send must not fill an answer.
-func Quoted(text string) string { return shown(text) }
+func Quoted(text string) string { return vocabulary.Quote(text) }
 
 // CodeOf returns the code of the Error in err's chain, CodeInternal for any other error, and "" for nil.
 func CodeOf(err error) Code {

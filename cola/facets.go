@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // The facets of a search, named by the parameter of SearchParams that narrows to one of their values.
@@ -26,7 +28,7 @@ func Facets() []string {
 // parameter itself does not count.
 type Facet struct {
 	Name   string       // one of Facets
-	Values []FacetValue // the most labels first, but statuses in the order of Statuses and years newest first
+	Values []FacetValue // the most labels first, but statuses in the order of vocabulary.Statuses and years newest first
 	More   int          // values that are left out, since they have the fewest labels
 }
 
@@ -106,11 +108,11 @@ func (p SearchParams) Chosen(facet, value string) bool {
 	have := valueAt(f.param(&p))
 	switch {
 	case facet == FacetOrigin:
-		names := OriginNames(have.text)
-		return names != nil && slices.Equal(names, OriginNames(value))
+		names := vocabulary.OriginNames(have.text)
+		return names != nil && slices.Equal(names, vocabulary.OriginNames(value))
 	case facet == FacetCategory:
-		path := FoldPath(have.text)
-		return path != "" && path == FoldPath(value)
+		path := vocabulary.FoldPath(have.text)
+		return path != "" && path == vocabulary.FoldPath(value)
 	case f.Kind == ListFilter:
 		return slices.ContainsFunc(have.words, func(word string) bool { return sameWord(word, value) })
 	}
@@ -151,7 +153,7 @@ func (p SearchParams) FacetSearch(now time.Time) (FacetSearch, error) {
 		facet  string
 		values []string // one is enough, except for statuses, which affect the dates
 	}{
-		{FacetProductType, ProductTypes()[:1]}, {FacetStatus, Statuses()}, {FacetCategory, CategoryRoots()[:1]},
+		{FacetProductType, vocabulary.ProductTypes()[:1]}, {FacetStatus, vocabulary.Statuses()}, {FacetCategory, vocabulary.CategoryRoots()[:1]},
 		{FacetOrigin, []string{"FRANCE"}}, {FacetContainer, ContainerTypes()[:1]}, {FacetYear, []string{"2000"}},
 	} {
 		for _, value := range one.values {

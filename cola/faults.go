@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // What a record may hold at most.
@@ -64,15 +66,15 @@ func (f *faults) text(field, value string, most int, controls string) {
 		return
 	}
 	if !utf8.ValidString(value) {
-		f.add(field, "%s is not valid UTF-8", shown(value))
+		f.add(field, "%s is not valid UTF-8", vocabulary.Quote(value))
 		return
 	}
 	bad := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(controls, r) }
 	if strings.ContainsFunc(value, bad) {
-		f.add(field, "%s holds a control character", shown(value))
+		f.add(field, "%s holds a control character", vocabulary.Quote(value))
 	}
 	if n := utf8.RuneCountInString(value); n > most {
-		f.add(field, "%s has %d characters, more than %d", shown(value), n, most)
+		f.add(field, "%s has %d characters, more than %d", vocabulary.Quote(value), n, most)
 	}
 }
 
@@ -91,22 +93,22 @@ func (f *faults) oneOf(field, value string, allowed []string) {
 	if value == "" || slices.Contains(allowed, value) {
 		return
 	}
-	f.add(field, "%s is not one of %s%s", shown(value), strings.Join(allowed, ", "), meant(value, allowed))
+	f.add(field, "%s is not one of %s%s", vocabulary.Quote(value), strings.Join(allowed, ", "), meant(value, allowed))
 }
 
 // category checks that a category path begins with a root of the taxonomy, as spelt there.
 func (f *faults) category(field, path string) {
 	root, _, _ := strings.Cut(path, ">")
 	root = strings.TrimSpace(root)
-	if path == "" || slices.Contains(CategoryRoots(), root) {
+	if path == "" || slices.Contains(vocabulary.CategoryRoots(), root) {
 		return
 	}
-	f.add(field, "%s is under none of %s%s", shown(path), strings.Join(CategoryRoots(), ", "), meant(root, CategoryRoots()))
+	f.add(field, "%s is under none of %s%s", vocabulary.Quote(path), strings.Join(vocabulary.CategoryRoots(), ", "), meant(root, vocabulary.CategoryRoots()))
 }
 
 // meant asks whether the nearest of the allowed words was meant, if one is near.
 func meant(word string, allowed []string) string {
-	near, ok := Nearest(word, allowed)
+	near, ok := vocabulary.Nearest(word, allowed)
 	if !ok {
 		return ""
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // Filter describes one filter of label searches. Everything that treats filters alike loops over
@@ -58,46 +60,46 @@ var filters = indexed([]Filter{
 	{
 		Section: "Keywords and names", Param: "q", Saved: []string{"query"}, Noun: "words", Phrase: "“%s”", Label: "Keywords",
 		Hint:  `Every word must match. Use "quotes" for a phrase and oak* for a prefix.`,
-		field: "Text", settleSaved: (*findings).searchable, fold: FoldText, unfolded: true,
+		field: "Text", settleSaved: (*findings).searchable, fold: vocabulary.FoldText, unfolded: true,
 	},
 	{
 		Section: "Product", Param: "product_type", Saved: []string{"type_wine", "type_malt_beverage", "type_distilled_spirit"},
-		Kind: ListFilter, Words: []string{string(Wine), string(MaltBeverage), string(DistilledSpirits)}, Group: GroupType,
+		Kind: ListFilter, Words: []string{string(vocabulary.Wine), string(vocabulary.MaltBeverage), string(vocabulary.DistilledSpirits)}, Group: GroupType,
 		Noun: "product type", Phrase: "%s", Label: "Product type", field: "ProductTypes",
 	},
 	{
 		Section: "Product", Param: "category", Saved: []string{"derived_beer", "derived_wine", "derived_liquor"},
-		Kind: ListFilter, Words: CategoryRoots(), Group: GroupCategory,
+		Kind: ListFilter, Words: vocabulary.CategoryRoots(), Group: GroupCategory,
 		Noun: "category", Phrase: "category %s", Label: "Category", Unknown: true, field: "Categories",
 	},
 	{
 		Section: "Product", Param: "derived_subcategory", Saved: []string{"derived_category"}, Noun: "category", Phrase: "category %s",
 		Label: "Category path", Hint: "Such as Wine > Red Wine. Includes subcategories.", Unknown: true,
-		field: "CategoryPath", settle: (*findings).path, fold: FoldPath,
+		field: "CategoryPath", settle: (*findings).path, fold: vocabulary.FoldPath,
 	},
 	{
 		Section: "Place", Param: "origin", Saved: []string{"country"}, Noun: "origin", Phrase: "from %s",
 		Label: "Origin", Hint: "A country or US state, such as France, French or Kentucky.",
-		field: "OriginNames", settleSaved: (*findings).words, fold: FoldText,
-		apply: func(q *Query, v filterValue) { q.OriginNames = OriginNames(v.text) },
+		field: "OriginNames", settleSaved: (*findings).words, fold: vocabulary.FoldText,
+		apply: func(q *Query, v filterValue) { q.OriginNames = vocabulary.OriginNames(v.text) },
 	},
 	{
 		Section: "Place", Saved: []string{"us_state"}, Noun: "US state of origin", Phrase: "from %s",
 		Label: "US state of origin", Hint: "Name or two-letter code.", field: "OriginNames", settle: (*findings).stateWord,
-		apply: func(q *Query, v filterValue) { q.narrowToStates(statesCalled(v.text)) },
+		apply: func(q *Query, v filterValue) { q.narrowToStates(vocabulary.StatesNamed(v.text)) },
 	},
 	{
 		Section: "Place", Param: "domestic_or_imported", Saved: []string{"origin_domestic", "origin_imported"},
-		Kind: ChoiceFilter, Words: []string{Domestic, Imported}, Group: GroupOrigin,
+		Kind: ChoiceFilter, Words: []string{vocabulary.Domestic, vocabulary.Imported}, Group: GroupOrigin,
 		Noun: "domestic or imported status", Phrase: "%s", Label: "Domestic or imported", Unknown: true, field: "Domestic",
 	},
 	{
-		Section: "Identifiers and status", Param: "status", Saved: []string{"application_status"}, Kind: ChoiceFilter, Words: Statuses(),
+		Section: "Identifiers and status", Param: "status", Saved: []string{"application_status"}, Kind: ChoiceFilter, Words: vocabulary.Statuses(),
 		Noun: "status", Phrase: "status %s", Label: "Status", field: "Status", broad: true,
 	},
 	{
 		Section: "Keywords and names", Param: "brand_name", Saved: []string{"brand_name"}, Noun: "brand name", Phrase: "brand contains “%s”",
-		Label: "Brand name contains", field: "BrandName", fold: FoldText, unfolded: true,
+		Label: "Brand name contains", field: "BrandName", fold: vocabulary.FoldText, unfolded: true,
 	},
 	{
 		Param: "permit_number", Noun: "permit number", Phrase: "permit %s",
@@ -140,7 +142,7 @@ var filters = indexed([]Filter{
 		Label: "Maximum volume", Unknown: true, field: "VolumeMax", measured: true,
 	},
 	{
-		Section: "Alcohol and volume", Param: "volume_unit", Saved: []string{"volume_unit"}, Kind: UnitFilter, Words: VolumeUnits(), Noun: "unit", Phrase: "in %s",
+		Section: "Alcohol and volume", Param: "volume_unit", Saved: []string{"volume_unit"}, Kind: UnitFilter, Words: vocabulary.VolumeUnits(), Noun: "unit", Phrase: "in %s",
 		Label: "Volume unit",
 	},
 	{

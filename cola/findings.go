@@ -7,12 +7,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // Lengths of parameters, in characters.
 const (
 	maxTextLength  = 200 // of any text parameter
-	maxShownLength = 60  // of a value repeated in a message
 	maxShownValues = 5   // of one parameter, wrong ones, told one by one
 )
 
@@ -47,7 +48,7 @@ func (f *findings) textUpTo(name, value string, most int) string {
 	case !utf8.ValidString(value):
 		f.problems.Add(name, "The text is not valid UTF-8.")
 	case strings.ContainsFunc(value, unicode.IsControl):
-		f.problems.Add(name, "%s holds a control character; only printable text is allowed.", shown(value))
+		f.problems.Add(name, "%s holds a control character; only printable text is allowed.", vocabulary.Quote(value))
 	case utf8.RuneCountInString(value) > most:
 		f.problems.Add(name, "The text has %d characters; at most %d are allowed.", utf8.RuneCountInString(value), most)
 	default:
@@ -61,8 +62,8 @@ func (f *findings) textUpTo(name, value string, most int) string {
 func (f *findings) legible(name, value string, most int, missing string) string {
 	value = f.textUpTo(name, value, most)
 	switch {
-	case strings.ContainsFunc(value, IsHidden):
-		f.problems.Add(name, "%s holds a character that nobody sees, such as one that turns the direction of writing; leave it out.", shown(value))
+	case strings.ContainsFunc(value, vocabulary.IsInvisible):
+		f.problems.Add(name, "%s holds a character that nobody sees, such as one that turns the direction of writing; leave it out.", vocabulary.Quote(value))
 		return ""
 	case !strings.ContainsFunc(value, isLegible):
 		f.require(name, missing)
@@ -117,10 +118,10 @@ func (f *findings) choices(name string, values, allowed []string) []string {
 
 func (f *findings) refuseChoice(name, value string, allowed []string) {
 	hint := ""
-	if near, ok := Nearest(value, allowed); ok {
+	if near, ok := vocabulary.Nearest(value, allowed); ok {
 		hint = " Did you mean " + near + "?"
 	}
-	f.problems.Add(name, "%s is not allowed; allowed: %s.%s", shown(value), strings.Join(allowed, ", "), hint)
+	f.problems.Add(name, "%s is not allowed; allowed: %s.%s", vocabulary.Quote(value), strings.Join(allowed, ", "), hint)
 }
 
 // Choice settles one of the allowed words, given in any letter case, for a parameter that no struct of parameters has. It
@@ -200,7 +201,7 @@ func (f *findings) bound(name string, v Opt[float64], most float64) Opt[float64]
 // state settles two letters, or the name or adjective of a US state, to the code in upper case. Two letters need not be those of a
 // state that is known here: records may have others.
 func (f *findings) state(name, value string) string {
-	if code := strings.ToUpper(strings.TrimSpace(value)); isStateCode(code) {
+	if code := strings.ToUpper(strings.TrimSpace(value)); vocabulary.IsStateCode(code) {
 		return code
 	}
 	return f.stateCode(name, value)
@@ -212,14 +213,6 @@ func (p *Problems) State(name, value string) string {
 	code := f.state(name, value)
 	*p = f.problems
 	return code
-}
-
-// shown quotes a value for a message, shortened when long.
-func shown(value string) string {
-	if utf8.RuneCountInString(value) > maxShownLength {
-		value = string([]rune(value)[:maxShownLength]) + "…"
-	}
-	return strconv.Quote(value)
 }
 
 // plain writes a number the way people do, unless that would be very long.

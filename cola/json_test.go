@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"pgregory.net/rapid"
 )
 
@@ -55,7 +56,7 @@ func FuzzColaSummaryAppendJSON(f *testing.F) {
 	f.Add(uint64(0), "\xff", "a\u2028", "<&>", int32(0), -1, false, false)
 	f.Fuzz(func(t *testing.T, id uint64, brand, product, status string, date int32, images int, counted, barcode bool) {
 		c := ColaSummary{
-			TTBID: TTBID(id % (maxTTBID + 1)), BrandName: brand, ProductName: Text(product), ProductType: Wine,
+			TTBID: TTBID(id % (maxTTBID + 1)), BrandName: brand, ProductName: Text(product), ProductType: vocabulary.Wine,
 			ClassName: Text(brand), OriginName: Text(product), PermitNumber: product, ApplicationStatus: Text(status),
 			ApprovalDate: Date(date) % (maxDate + 1), HasBarcode: barcode,
 		}
@@ -78,7 +79,7 @@ func summaryGenerator() *rapid.Generator[ColaSummary] {
 			TTBID:             TTBID(rapid.Uint64Range(0, maxTTBID).Draw(t, "id")),
 			BrandName:         text.Draw(t, "brand"),
 			ProductName:       Text(text.Draw(t, "product")),
-			ProductType:       ProductType(rapid.SampledFrom(ProductTypes()).Draw(t, "type")),
+			ProductType:       vocabulary.ProductType(rapid.SampledFrom(vocabulary.ProductTypes()).Draw(t, "type")),
 			ClassName:         Text(text.Draw(t, "class")),
 			OriginName:        Text(text.Draw(t, "origin")),
 			PermitNumber:      text.Draw(t, "permit"),
@@ -128,8 +129,8 @@ func TestTextEscapesLikeAString(t *testing.T) {
 
 func exampleSummary() ColaSummary {
 	return ColaSummary{
-		TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductName: "PRESTIGE", ProductType: Wine,
-		ClassName: "TABLE RED WINE", OriginName: "AUSTRIA", PermitNumber: "NJ-I-721", ApplicationStatus: StatusSurrendered,
+		TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductName: "PRESTIGE", ProductType: vocabulary.Wine,
+		ClassName: "TABLE RED WINE", OriginName: "AUSTRIA", PermitNumber: "NJ-I-721", ApplicationStatus: vocabulary.StatusSurrendered,
 		ApprovalDate: NewDate(2011, 3, 18), ImageCount: 2, HasBarcode: true,
 	}
 }

@@ -3,6 +3,8 @@ package cola
 import (
 	"strings"
 	"time"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // Normalize returns the search that the parameters ask for, or a validation Error that lists all problems. Words of fixed
@@ -77,13 +79,15 @@ func (f *Filter) check(found *findings, name string, settle func(*findings, stri
 	return v
 }
 
-func (f *findings) path(name, value string) string   { return SettlePath(f.text(name, value)) }
-func (f *findings) permit(name, value string) string { return SettlePermit(f.text(name, value)) }
+func (f *findings) path(name, value string) string { return vocabulary.NormalizePath(f.text(name, value)) }
+func (f *findings) permit(name, value string) string {
+	return vocabulary.NormalizePermit(f.text(name, value))
+}
 
 // needUnit notes that the unit of a volume is not given.
 func (f *findings) needUnit(name, unit string) {
 	if strings.TrimSpace(unit) == "" {
-		f.problems.Add(name, "A unit is required with volume_min and volume_max; allowed: %s.", strings.Join(VolumeUnits(), ", "))
+		f.problems.Add(name, "A unit is required with volume_min and volume_max; allowed: %s.", strings.Join(vocabulary.VolumeUnits(), ", "))
 	}
 }
 
@@ -108,7 +112,7 @@ func (f *findings) milliliters(name string, v Opt[float64], unit string) Opt[flo
 	if !v.OK || unit == "" {
 		return Opt[float64]{}
 	}
-	ml, ok := Milliliters(v.V, unit)
+	ml, ok := vocabulary.Milliliters(v.V, unit)
 	if !ok {
 		f.problems.Add(name, "%s %s is too large a volume.", plain(v.V), unit)
 		return Opt[float64]{}
@@ -122,7 +126,7 @@ func (p SearchParams) defaultWindow() bool {
 		return false
 	}
 	switch p.Status {
-	case StatusExpired, StatusSurrendered, StatusRevoked:
+	case vocabulary.StatusExpired, vocabulary.StatusSurrendered, vocabulary.StatusRevoked:
 		return false
 	}
 	_, isID := ParseTTBID(p.Q)
@@ -137,7 +141,7 @@ func (s *ColaSearch) resume(f *findings, p *SearchParams, page Opt[int]) {
 	c, err := DecodeCursor(p.Cursor)
 	switch {
 	case err != nil:
-		f.problems.Add("cursor", "%s is not a cursor of this service; send next_cursor unchanged, or leave cursor out to start over.", shown(p.Cursor))
+		f.problems.Add("cursor", "%s is not a cursor of this service; send next_cursor unchanged, or leave cursor out to start over.", vocabulary.Quote(p.Cursor))
 		return
 	case c.Fingerprint != s.Fingerprint && c.Fingerprint != p.fingerprint(true) || c.DefaultWindow != s.DefaultWindow:
 		f.problems.Add("cursor", "The cursor belongs to a search with other filters; keep the filters, or leave cursor out to start over.")

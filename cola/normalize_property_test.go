@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -28,17 +29,17 @@ func goodParams(t *rapid.T) SearchParams {
 		return low, high
 	}
 	p := SearchParams{
-		Q: text("q", "lenz moser", "11054001000049", "!", `"château x" oak*`), ProductType: words("product_type", ProductTypes()),
-		Category: words("category", CategoryRoots()), DerivedSubcategory: text("path", "Wine > Red Wine", "beer>ipa"),
+		Q: text("q", "lenz moser", "11054001000049", "!", `"château x" oak*`), ProductType: words("product_type", vocabulary.ProductTypes()),
+		Category: words("category", vocabulary.CategoryRoots()), DerivedSubcategory: text("path", "Wine > Red Wine", "beer>ipa"),
 		Origin: text("origin", "french", "USA", "narnia"), DomesticOrImported: text("domestic", "Imported", "domestic"),
-		Status: text("status", append(Statuses(), "REVOKED")...), BrandName: text("brand", "oak", " Maker's "),
+		Status: text("status", append(vocabulary.Statuses(), "REVOKED")...), BrandName: text("brand", "oak", " Maker's "),
 		PermitNumber: text("permit", "nj-i-721"), BarcodeValue: text("barcode", "0 36000 29145 2", "LOT 7"),
 		ContainerType: words("container", ContainerTypes()),
 	}
 	p.ABVMin, p.ABVMax = pair("abv", 100)
 	p.VolumeMin, p.VolumeMax = pair("volume", 1e12)
-	if p.VolumeUnit = text("unit", VolumeUnits()...); p.VolumeMin.OK || p.VolumeMax.OK {
-		p.VolumeUnit = rapid.SampledFrom(VolumeUnits()).Draw(t, "required unit")
+	if p.VolumeUnit = text("unit", vocabulary.VolumeUnits()...); p.VolumeMin.OK || p.VolumeMax.OK {
+		p.VolumeUnit = rapid.SampledFrom(vocabulary.VolumeUnits()).Draw(t, "required unit")
 	}
 	days := []Date{0, Date(rapid.Int32Range(1, int32(maxDate)).Draw(t, "from"))}
 	p.ApprovalDateFrom = rapid.SampledFrom(days).Draw(t, "from given")

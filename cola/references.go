@@ -84,9 +84,3 @@ type ReportKey struct {
 func (r ProductionReport) Key() ReportKey {
 	return ReportKey{Commodity: r.Commodity, ReportType: r.ReportType, ReportDate: r.ReportDate}
 }
-
-// CategoryAlias is a published transition: a path that was, and the path that took its place.
-type CategoryAlias struct {
-	Alias string `json:"alias"` // former path, levels joined by " > "
-	Path  string `json:"path"`  // current path
-}

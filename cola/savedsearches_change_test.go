@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -44,7 +45,7 @@ func scheduledAs(s SavedSearch, cadence string, day int, active bool) SavedSearc
 func TestChangeASavedSearch(t *testing.T) {
 	active, paused := kept(true), kept(false)
 	broad := unscheduled(kept(true))
-	broad.Filters = SavedSearchFilters{ApplicationStatus: StatusApproved}
+	broad.Filters = SavedSearchFilters{ApplicationStatus: vocabulary.StatusApproved}
 	legacy := kept(true) // narrow by a filter that this version of the program does not know
 	legacy.Filters = SavedSearchFilters{}
 	with := func(s SavedSearch, change func(*SavedSearch)) SavedSearch {
@@ -113,7 +114,7 @@ func (s SavedSearch) clone() *SavedSearch {
 
 func TestRefusedChangesOfASavedSearch(t *testing.T) {
 	active, none := kept(true), unscheduled(kept(true))
-	broad := &SavedSearchFilters{ApplicationStatus: StatusApproved}
+	broad := &SavedSearchFilters{ApplicationStatus: vocabulary.StatusApproved}
 	legacy := kept(false)
 	legacy.Filters = *broad
 	schedule := func(c ScheduleChangeParams) SavedSearchChangeParams { return SavedSearchChangeParams{Schedule: &c} }

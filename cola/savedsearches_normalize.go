@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // maxKeyLength is how many characters a caller's idempotency key may have.
@@ -64,7 +66,7 @@ func (f *findings) key(name, value string) {
 	hidden := func(r rune) bool { return r <= ' ' || r > '~' }
 	switch {
 	case strings.ContainsFunc(value, hidden):
-		f.problems.Add(name, "%s holds a character that is not visible ASCII; a UUID makes a good key.", shown(value))
+		f.problems.Add(name, "%s holds a character that is not visible ASCII; a UUID makes a good key.", vocabulary.Quote(value))
 	case len(value) > maxKeyLength:
 		f.problems.Add(name, "The key has %d characters; at most %d are allowed. A UUID makes a good key.", len(value), maxKeyLength)
 	}
@@ -100,7 +102,7 @@ func (p SavedSearchFilters) settle(f *findings) (s SavedSearchFilters) {
 func (f *findings) searchable(name, value string) string {
 	value = f.text(name, value)
 	if value != "" && !strings.ContainsFunc(value, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
-		f.problems.Add(name, "%s has no letter or digit, so it matches nothing.", shown(value))
+		f.problems.Add(name, "%s has no letter or digit, so it matches nothing.", vocabulary.Quote(value))
 		return ""
 	}
 	return value
@@ -109,7 +111,7 @@ func (f *findings) searchable(name, value string) string {
 // stateWord settles a word that means a US state, or several; it stays as sent.
 func (f *findings) stateWord(name, value string) string {
 	value = f.words(name, value)
-	if value != "" && len(statesCalled(value)) == 0 {
+	if value != "" && len(vocabulary.StatesNamed(value)) == 0 {
 		f.refuseState(name, value)
 		return ""
 	}
@@ -122,24 +124,24 @@ func (f *findings) stateCode(name, value string) string {
 	if value == "" {
 		return ""
 	}
-	found := statesCalled(value)
+	found := vocabulary.StatesNamed(value)
 	switch len(found) {
 	case 0:
 		f.refuseState(name, value)
 		return ""
 	case 1:
-		return found[0].code
+		return found[0].Code
 	}
-	f.problems.Add(name, "%s may mean several states; write two letters, such as CA.", shown(value))
+	f.problems.Add(name, "%s may mean several states; write two letters, such as CA.", vocabulary.Quote(value))
 	return ""
 }
 
 func (f *findings) refuseState(name, value string) {
 	hint := ""
-	if near, ok := nearestState(value); ok {
+	if near, ok := vocabulary.NearestState(value); ok {
 		hint = " Did you mean " + near + "?"
 	}
-	f.problems.Add(name, "%s is not a US state; write its name or two letters, such as california or CA.%s", shown(value), hint)
+	f.problems.Add(name, "%s is not a US state; write its name or two letters, such as california or CA.%s", vocabulary.Quote(value), hint)
 }
 
 // settle returns the schedule; when it is active, with its first run after now.

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"slices"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // AsQuery returns what settled filters ask for, on any date. Booleans of one group mean any of them;
@@ -25,10 +27,10 @@ func (f SavedSearchFilters) AsQuery() (q Query) {
 }
 
 // narrowToStates adds the condition that a label is from one of the states.
-func (q *Query) narrowToStates(states []usState) {
+func (q *Query) narrowToStates(states []vocabulary.State) {
 	names := []string{} // not nil: none matches nothing
 	for _, s := range states {
-		for _, name := range OriginNames(s.code) {
+		for _, name := range vocabulary.OriginNames(s.Code) {
 			if q.OriginNames == nil || slices.Contains(q.OriginNames, name) {
 				names = append(names, name)
 			}
@@ -39,7 +41,7 @@ func (q *Query) narrowToStates(states []usState) {
 
 // inMilliliters converts a settled bound.
 func inMilliliters(v Opt[float64], unit string) Opt[float64] {
-	ml, ok := Milliliters(v.V, unit)
+	ml, ok := vocabulary.Milliliters(v.V, unit)
 	if !v.OK || !ok {
 		return Opt[float64]{}
 	}

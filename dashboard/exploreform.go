@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
@@ -61,7 +62,7 @@ func searchValues(values url.Values) (known url.Values, hints []string) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if slices.Contains(names, name) {
 			known[name] = values[name]
-		} else if near, ok := cola.Nearest(name, names); ok {
+		} else if near, ok := vocabulary.Nearest(name, names); ok {
 			hints = append(hints, fmt.Sprintf("%s is not a filter and was ignored. Did you mean %s?", params.Quoted(name), near))
 		}
 	}

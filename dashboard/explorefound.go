@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -221,7 +222,7 @@ func facetGroups(p cola.SearchParams, facets []cola.Facet) []facetGroup {
 		for _, value := range f.Values {
 			label := value.Value
 			if f.Name == cola.FacetCategory && value.Value != p.DerivedSubcategory {
-				label = cmp.Or(cola.CategoryLeaf(label), label)
+				label = cmp.Or(vocabulary.CategoryLeaf(label), label)
 			}
 			g.Values = append(g.Values, facetLink{shortened(plainText(label), shownName), value.Count, value.Chosen, exploreAddress(queryOf(p.Toggle(f.Name, value.Value)))})
 		}
@@ -234,7 +235,7 @@ func facetGroups(p cola.SearchParams, facets []cola.Facet) []facetGroup {
 
 // pathAbove returns the levels of the category path of a search, each as the search within it.
 func pathAbove(p cola.SearchParams) []facetLink {
-	path := cola.SettlePath(p.DerivedSubcategory)
+	path := vocabulary.NormalizePath(p.DerivedSubcategory)
 	if path == "" {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -149,7 +150,7 @@ func labelBarcodeOf(b *cola.Barcode, images []cola.Image) labelBarcode {
 
 // barcodeHref returns the address of a search for all labels with a barcode. Words of a search that look like one are taken for one, unless they are a TTB id.
 func barcodeHref(value string) string {
-	if _, isID := cola.ParseTTBID(value); cola.BarcodeShaped(value) && !isID {
+	if _, isID := cola.ParseTTBID(value); vocabulary.BarcodeShaped(value) && !isID {
 		return allHistory("q", value)
 	}
 	return allHistory("barcode_value", value)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/registry"
 )
@@ -149,8 +150,8 @@ func hostile(id cola.TTBID) cola.Cola {
 	const script = `"><script>alert(1)</script><img src=x onerror=alert(2)>`
 	return cola.Cola{
 		ColaSummary: cola.ColaSummary{
-			TTBID: id, BrandName: "HOSTILE " + script, ProductName: cola.Text(strings.Repeat("LONG ", 2000)), ProductType: cola.Wine, PermitNumber: `X/1 "><script>`,
-			ApprovalDate: cola.NewDate(2026, time.November, 1), ApplicationStatus: cola.StatusApproved, ClassName: "TABLE\u202eDER WINE", OriginName: `'"><b>`,
+			TTBID: id, BrandName: "HOSTILE " + script, ProductName: cola.Text(strings.Repeat("LONG ", 2000)), ProductType: vocabulary.Wine, PermitNumber: `X/1 "><script>`,
+			ApprovalDate: cola.NewDate(2026, time.November, 1), ApplicationStatus: vocabulary.StatusApproved, ClassName: "TABLE\u202eDER WINE", OriginName: `'"><b>`,
 		},
 		LLMProductDescription: cola.Text(strings.Repeat("<i>", 3333)), QRCodeURL: "javascript:alert(1)", GrapeVarietals: []string{`</dd><script>`, "\u2066a"},
 		Images: []cola.Image{
@@ -223,7 +224,7 @@ func TestChains(t *testing.T) {
 	s := mustSite(t)
 	label := func(id, earlier cola.TTBID) cola.Cola {
 		return cola.Cola{
-			ColaSummary:    cola.ColaSummary{TTBID: id, BrandName: "CHAINED", ProductType: cola.Wine, PermitNumber: "NJ-I-721", ApprovalDate: cola.NewDate(2026, time.November, 1)},
+			ColaSummary:    cola.ColaSummary{TTBID: id, BrandName: "CHAINED", ProductType: vocabulary.Wine, PermitNumber: "NJ-I-721", ApprovalDate: cola.NewDate(2026, time.November, 1)},
 			IsResubmission: cola.Some(earlier != 0), ForResubmissionTTBID: earlier,
 		}
 	}
@@ -262,7 +263,7 @@ func TestPermittees(t *testing.T) {
 	plain.PermitNumber = "100%20 PROOF"
 	s.registry.Hold(t, odd, plain)
 	for _, number := range []string{odd.PermitNumber, plain.PermitNumber} {
-		settled := cola.SettlePermit(number)
+		settled := vocabulary.NormalizePermit(number)
 		before := s.used()
 		page := s.get("/explore/permittees/" + url.PathEscape(number))
 		page.shows(t, http.StatusOK, settled, "This page cost 1 detail view", "Latest labels", "HOSTILE", "/api/v1/permittees/"+url.PathEscape(settled)+"'",

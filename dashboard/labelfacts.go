@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // fact is one thing that is known of a record.
@@ -188,9 +189,9 @@ func pictureFacts(c *cola.Cola, links recordLinks) []fact {
 // madeWords says where a product was made.
 func madeWords(t cola.Text) cola.Text {
 	switch t {
-	case cola.Domestic:
+	case vocabulary.Domestic:
 		return "in the United States (domestic)"
-	case cola.Imported:
+	case vocabulary.Imported:
 		return "abroad (imported)"
 	}
 	return t

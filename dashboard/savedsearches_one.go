@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
@@ -45,7 +46,7 @@ func (v *visit) showSearch(status int, refusal string) error {
 	p := searchPage{Search: s, LooksFor: looksFor(s.Filters), State: stateOf(s.Schedule), Rhythm: rhythm(s.Schedule), Due: isDue(s.Schedule, v.now()), Refusal: refusal, SendsMail: v.svc.SendsMail()}
 	if words, err := v.svc.Words(v.ctx()); err == nil { // without the words of the records nothing is said
 		p.Strange = words.UnknownWords(s.Filters)
-		p.Reading = cola.OriginNote(s.Filters.Country, s.Filters.AsQuery().Domestic)
+		p.Reading = vocabulary.OriginNote(s.Filters.Country, s.Filters.AsQuery().Domestic)
 	}
 	if p.Runs, _, err = v.svc.SavedSearchRuns(v.ctx(), v.caller, id, v.listed()); err != nil {
 		return err

@@ -4,13 +4,14 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // legible returns a text of others without what nobody sees, such as characters that turn the direction of writing, and what is not UTF-8.
 func legible(text string) string {
 	return strings.Map(func(r rune) rune {
-		if cola.IsHidden(r) {
+		if vocabulary.IsInvisible(r) {
 			return -1
 		}
 		return r

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -94,7 +95,7 @@ func renderFeed(feed registry.Feed) ([]byte, error) {
 // visible returns a text without the characters that nobody sees, such as those that turn the direction of writing, but for white space.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
-		if cola.IsHidden(r) && !unicode.IsSpace(r) {
+		if vocabulary.IsInvisible(r) && !unicode.IsSpace(r) {
 			return -1
 		}
 		return r

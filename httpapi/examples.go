@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // The examples of answers. Each is what the example call of its operation could be answered with: its rows match the
@@ -13,8 +14,8 @@ import (
 func exampleColas() colaPage {
 	row := func(id cola.TTBID, product, class cola.Text, approved cola.Date, images int) cola.ColaSummary {
 		return cola.ColaSummary{
-			TTBID: id, BrandName: "RAVEN OAK", ProductName: product, ProductType: cola.Wine, ClassName: class,
-			OriginName: "OREGON", PermitNumber: "BWN-OR-16677", ApplicationStatus: cola.StatusApproved, ApprovalDate: approved,
+			TTBID: id, BrandName: "RAVEN OAK", ProductName: product, ProductType: vocabulary.Wine, ClassName: class,
+			OriginName: "OREGON", PermitNumber: "BWN-OR-16677", ApplicationStatus: vocabulary.StatusApproved, ApprovalDate: approved,
 			ImageCount: images, HasBarcode: images > 1,
 		}
 	}
@@ -35,12 +36,12 @@ func exampleLabel() cola.Cola {
 	const permit = "NJ-I-721"
 	label := cola.Cola{
 		ColaSummary: cola.ColaSummary{
-			TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductName: "PRESTIGE", ProductType: cola.Wine,
+			TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductName: "PRESTIGE", ProductType: vocabulary.Wine,
 			ClassName: "TABLE RED WINE", OriginName: "AUSTRIA", PermitNumber: permit,
-			ApplicationStatus: cola.StatusSurrendered, ApprovalDate: cola.NewDate(2011, 3, 18),
+			ApplicationStatus: vocabulary.StatusSurrendered, ApprovalDate: cola.NewDate(2011, 3, 18),
 		},
 		ApplicationType: "LABEL APPROVAL", ApplicationDate: cola.NewDate(2011, 2, 23), LatestUpdateDate: cola.NewDate(2025, 7, 16),
-		ClassID: "80", OriginID: "64", DomesticOrImported: cola.Imported,
+		ClassID: "80", OriginID: "64", DomesticOrImported: vocabulary.Imported,
 		IsDistinctiveContainer: cola.Some(false), IsResubmission: cola.Some(false),
 		AddressRecipient: "NIEDERHOFF IMPORTS INC", AddressZipCode: "07927", AddressState: "NJ",
 		GrapeVarietals: []string{"Zweigelt"}, WineVintageYear: cola.Some(2009), WineAppellation: "BURGENLAND",

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -58,7 +59,7 @@ const (
 
 func newFake() *fake {
 	label := cola.Cola{ColaSummary: cola.ColaSummary{
-		TTBID: 11054001000049, BrandName: `LENZ <&> "MOSER"`, ProductName: "PRESTIGE", ProductType: cola.Wine,
+		TTBID: 11054001000049, BrandName: `LENZ <&> "MOSER"`, ProductName: "PRESTIGE", ProductType: vocabulary.Wine,
 		ClassName: "TABLE RED WINE", OriginName: "AUSTRIA", PermitNumber: "NJ-I-721", ApplicationStatus: "surrendered",
 		ApprovalDate: cola.NewDate(2011, 3, 18),
 	}}

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/openapitest"
 	"github.com/colaregistry/colaregistry/registry"
 )
@@ -56,7 +57,7 @@ func TestFeed(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	f := newFake()
 	f.sending.feed.Runs[0].Run.MatchCount = 1_203
-	f.sending.feed.Runs[1].Labels[0].ApplicationStatus = cola.StatusSurrendered
+	f.sending.feed.Runs[1].Labels[0].ApplicationStatus = vocabulary.StatusSurrendered
 	resp := send(t, mustServe(t, f, io.Discard), "GET", feedTarget+"?utm_source=reader")
 	spec.Validate(t, httptest.NewRequest("GET", feedTarget, nil), resp)
 	content := mustRead(t, resp)

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // mustEncode is what encoding/json makes of a value, HTML left alone.
@@ -28,7 +29,7 @@ func drawSummary(t *rapid.T) cola.ColaSummary {
 	s := cola.ColaSummary{
 		TTBID:     cola.TTBID(rapid.Uint64Range(0, 99_999_999_999_999).Draw(t, "id")),
 		BrandName: text.Draw(t, "brand"), ProductName: cola.Text(text.Draw(t, "product")),
-		ProductType: cola.ProductType(rapid.SampledFrom(cola.ProductTypes()).Draw(t, "type")),
+		ProductType: vocabulary.ProductType(rapid.SampledFrom(vocabulary.ProductTypes()).Draw(t, "type")),
 		ClassName:   cola.Text(text.Draw(t, "class")), OriginName: cola.Text(text.Draw(t, "origin")),
 		PermitNumber: text.Draw(t, "permit"), ApplicationStatus: cola.Text(text.Draw(t, "status")),
 		ApprovalDate: cola.Date(rapid.IntRange(0, 3_000_000).Draw(t, "date")),

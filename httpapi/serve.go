@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/params"
 	"github.com/colaregistry/colaregistry/internal/web"
 )
@@ -79,7 +80,7 @@ func (a *api) noSuchPath(r *http.Request) error {
 		}
 	}
 	path := r.URL.Path
-	nearest, ok := cola.Nearest(strings.TrimPrefix(path, basePath), sortedKeys(full))
+	nearest, ok := vocabulary.Nearest(strings.TrimPrefix(path, basePath), sortedKeys(full))
 	if ok && full[nearest] != path {
 		return cola.Errorf(cola.CodeNotFound, "There is nothing at %s; did you mean %s?", params.Shown(path), full[nearest])
 	}

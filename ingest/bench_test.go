@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -27,11 +28,11 @@ func (takesAll) Cola(context.Context, cola.TTBID) (cola.Cola, error) { return co
 func fullLabel(n int) cola.Cola {
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
 		TTBID: cola.TTBID(24001001000000 + n), BrandName: "CHÂTEAU D'OAK CREEK", ProductName: "RÉSERVE SPÉCIALE",
-		ProductType: cola.Wine, ClassName: "TABLE RED WINE", OriginName: "FRANCE", PermitNumber: "NJ-I-721",
-		ApplicationStatus: cola.StatusApproved, ApprovalDate: cola.NewDate(2024, 2, 1),
+		ProductType: vocabulary.Wine, ClassName: "TABLE RED WINE", OriginName: "FRANCE", PermitNumber: "NJ-I-721",
+		ApplicationStatus: vocabulary.StatusApproved, ApprovalDate: cola.NewDate(2024, 2, 1),
 	}}
 	c.ApplicationType, c.ApplicationDate, c.ClassID, c.OriginID = "LABEL APPROVAL", cola.NewDate(2024, 1, 1), "80", "51"
-	c.DomesticOrImported, c.AddressRecipient, c.AddressState, c.AddressZipCode = cola.Imported, "NIEDERHOFF IMPORTS", "NJ", "07927"
+	c.DomesticOrImported, c.AddressRecipient, c.AddressState, c.AddressZipCode = vocabulary.Imported, "NIEDERHOFF IMPORTS", "NJ", "07927"
 	c.GrapeVarietals, c.WineVintageYear, c.WineAppellation = []string{"Merlot", "Syrah"}, cola.Some(2019), "BORDEAUX"
 	c.ABV, c.Volume, c.VolumeUnit = cola.Some(13.5), cola.Some(750.0), "milliliters"
 	c.LLMContainerType, c.LLMCategoryPath, c.LLMTastingNoteFlavors = "bottle", "Wine > Red Wine > Blend", []string{"cherry", "oak"}

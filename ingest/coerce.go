@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // textForm says where a text comes from, which decides what may be read into it.
@@ -30,8 +31,8 @@ func setText(field any, s string, form textForm) error {
 		*f = cola.Text(s)
 	case *string:
 		*f = s
-	case *cola.ProductType:
-		*f = cola.ProductType(s)
+	case *vocabulary.ProductType:
+		*f = vocabulary.ProductType(s)
 	case *[]string:
 		*f = splitList(s, form.lists)
 	case *cola.TTBID:
@@ -55,7 +56,7 @@ func setNull(field any) error {
 		*f = ""
 	case *string:
 		*f = ""
-	case *cola.ProductType:
+	case *vocabulary.ProductType:
 		*f = ""
 	case *[]string:
 		*f = nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -150,9 +151,9 @@ func finishCola(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.
 
 // settleCola brings a label's values into the form they are stored in and checks them.
 func settleCola(r *recordReader, c *cola.Cola, carried cola.Fields) {
-	c.PermitNumber = cola.SettlePermit(c.PermitNumber)
-	c.ProductType = cola.ProductType(strings.ToLower(string(c.ProductType)))
-	c.LLMCategoryPath = cola.Text(cola.SettleCategory(string(c.LLMCategoryPath)))
+	c.PermitNumber = vocabulary.NormalizePermit(c.PermitNumber)
+	c.ProductType = vocabulary.ProductType(strings.ToLower(string(c.ProductType)))
+	c.LLMCategoryPath = cola.Text(vocabulary.NormalizeCategory(string(c.LLMCategoryPath)))
 	for _, word := range []*cola.Text{&c.ApplicationStatus, &c.DomesticOrImported, &c.VolumeUnit, &c.LLMContainerType} {
 		lower(word)
 	}
@@ -193,7 +194,7 @@ func whyNotNew(patch *cola.Patch[cola.Cola]) string {
 		return "the label would lack what a label must have"
 	}
 	reason := "no such label is stored yet, and " + err.Error()
-	if _, ok := cola.ProductTypeOfClass(string(c.ClassID)); c.ProductType == "" && c.ClassID != "" && !ok {
+	if _, ok := vocabulary.ProductTypeOfClass(string(c.ClassID)); c.ProductType == "" && c.ClassID != "" && !ok {
 		reason += fmt.Sprintf("; class code %s does not tell the product type", quote(c.ClassID))
 	}
 	return reason

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // theID is the label of most tests here, and newRow what a row of it must carry to make it.
@@ -26,7 +27,7 @@ func TestColaValues(t *testing.T) {
 		{`"brand_name":"CH\u00c2TEAU \ud83c\udf77 \"X\""`, func(c *cola.Cola) { c.BrandName = `CHÂTEAU 🍷 "X"` }},
 		{`"llm_product_description":" Dry.\n\n  Serve cold. "`, func(c *cola.Cola) { c.LLMProductDescription = "Dry.\n\n  Serve cold." }},
 		{`"permit_number":" ca-w-1 "`, func(*cola.Cola) {}},
-		{`"product_type":"Malt Beverage"`, func(c *cola.Cola) { c.ProductType = cola.MaltBeverage }},
+		{`"product_type":"Malt Beverage"`, func(c *cola.Cola) { c.ProductType = vocabulary.MaltBeverage }},
 		{`"application_status":"Approved","domestic_or_imported":"DOMESTIC"`,
 			func(c *cola.Cola) { c.ApplicationStatus, c.DomesticOrImported = "approved", "domestic" }},
 		{`"class_id":80,"origin_id":"03","llm_beer_ibu":45`,
@@ -61,7 +62,7 @@ func TestColaValues(t *testing.T) {
 		{`"abv":1,"abv":2`, func(c *cola.Cola) { c.ABV = cola.Some(2.0) }},
 	} {
 		t.Run(test.row, func(t *testing.T) {
-			want := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: theID, BrandName: "A", ProductType: cola.Wine, PermitNumber: "CA-W-1"}}
+			want := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: theID, BrandName: "A", ProductType: vocabulary.Wine, PermitNumber: "CA-W-1"}}
 			test.want(&want)
 			want.Derive()
 			st := newFakeStore()

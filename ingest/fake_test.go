@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -20,7 +21,7 @@ type fakeStore struct {
 	avas       map[string]cola.AVADetail
 	reports    map[cola.ReportKey][]cola.ProductionReport
 	times      map[any]any
-	aliases    map[string]cola.CategoryAlias
+	aliases    map[string]vocabulary.CategoryAlias
 
 	batches int               // calls of UpsertColas
 	failAt  int               // call of UpsertColas that fails after half its patches; zero for none
@@ -34,7 +35,7 @@ type fakeStore struct {
 func newFakeStore() *fakeStore {
 	return &fakeStore{
 		colas: map[cola.TTBID]cola.Cola{}, permittees: map[string]cola.Permittee{}, avas: map[string]cola.AVADetail{},
-		reports: map[cola.ReportKey][]cola.ProductionReport{}, times: map[any]any{}, aliases: map[string]cola.CategoryAlias{},
+		reports: map[cola.ReportKey][]cola.ProductionReport{}, times: map[any]any{}, aliases: map[string]vocabulary.CategoryAlias{},
 	}
 }
 
@@ -208,10 +209,10 @@ func (f *fakeStore) UpsertRegistrationProcessingTimes(
 	return upsertRows(f.times, rows, key, mode), nil
 }
 
-func (f *fakeStore) UpsertCategoryAliases(_ context.Context, rows []cola.CategoryAlias, mode store.Mode) ([]store.Outcome, error) {
+func (f *fakeStore) UpsertCategoryAliases(_ context.Context, rows []vocabulary.CategoryAlias, mode store.Mode) ([]store.Outcome, error) {
 	var outcomes []store.Outcome
 	for _, row := range rows {
-		before, exists := f.aliases[cola.FoldPath(row.Alias)]
+		before, exists := f.aliases[vocabulary.FoldPath(row.Alias)]
 		switch {
 		case !exists:
 			outcomes = append(outcomes, store.Added)
@@ -221,7 +222,7 @@ func (f *fakeStore) UpsertCategoryAliases(_ context.Context, rows []cola.Categor
 			outcomes = append(outcomes, store.Changed)
 		}
 		if mode.Writes() {
-			f.aliases[cola.FoldPath(row.Alias)] = row
+			f.aliases[vocabulary.FoldPath(row.Alias)] = row
 		}
 	}
 	return outcomes, nil

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -194,7 +194,7 @@ func workFor(r *run, st Target, kind Kind) (work, error) {
 		names = append(names, string(k))
 	}
 	hint := ""
-	if nearest, ok := cola.Nearest(string(kind), names); ok {
+	if nearest, ok := vocabulary.Nearest(string(kind), names); ok {
 		hint = fmt.Sprintf("; did you mean %q?", nearest)
 	}
 	return nil, fmt.Errorf("%q is not a kind of import; the kinds are %s%s", kind, strings.Join(names, ", "), hint)

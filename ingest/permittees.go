@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // permitteeWork imports permittees.
@@ -68,7 +69,7 @@ func settlePermittee(r *recordReader, row *permitteeRow, carried cola.Fields, pa
 		return
 	}
 	p := &row.Permittee
-	p.PermitNumber = cola.SettlePermit(p.PermitNumber)
+	p.PermitNumber = vocabulary.NormalizePermit(p.PermitNumber)
 	p.CompanyState = cola.Text(strings.ToUpper(string(p.CompanyState)))
 	p.Listed = row.IsActive.Or(true)
 	if p.PermitNumber == "" {
@@ -86,7 +87,7 @@ var permitteeFields = cola.Fields(1)<<len(cola.FieldsOf[cola.Permittee]()) - 1
 func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 	list := &permitList{permits: map[string]struct{}{}}
 	finish := func(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
-		if kind := cola.PermitteeTypeOf(row.PermitNumber); kind != "" && row.PermitteeType == "" {
+		if kind := vocabulary.PermitteeTypeOf(row.PermitNumber); kind != "" && row.PermitteeType == "" {
 			row.PermitteeType = cola.Text(kind)
 			carried = carried.With(permitteeType)
 		}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // words draws texts as labels have them, settled and without what separates lists.
@@ -40,9 +41,9 @@ func drawLabel(t *rapid.T, id int) cola.Cola {
 	days := rapid.Int32Range(int32(cola.NewDate(1990, 1, 1)), int32(cola.NewDate(2030, 1, 1)))
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
 		TTBID: cola.TTBID(24001001000000 + id), BrandName: words.Draw(t, "brand"), ProductName: maybeText(t, "product"),
-		ProductType:       cola.ProductType(rapid.SampledFrom(cola.ProductTypes()).Draw(t, "type")),
+		ProductType:       vocabulary.ProductType(rapid.SampledFrom(vocabulary.ProductTypes()).Draw(t, "type")),
 		PermitNumber:      rapid.StringMatching(`[A-Z]{2}-[A-Z]-[0-9]{1,5}`).Draw(t, "permit"),
-		ApplicationStatus: cola.Text(rapid.SampledFrom(append(cola.Statuses(), "")).Draw(t, "status")),
+		ApplicationStatus: cola.Text(rapid.SampledFrom(append(vocabulary.Statuses(), "")).Draw(t, "status")),
 		ApprovalDate:      cola.Date(optional(t, days, "approval").V), ImageCount: rapid.IntRange(0, 9).Draw(t, "images"),
 	}}
 	c.ABV = optional(t, rapid.Float64Range(0, 100), "abv")

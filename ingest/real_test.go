@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // realData returns a file of the optional folder of real data, or skips the test where there is none.
@@ -47,7 +48,7 @@ func TestRealLabels(t *testing.T) {
 	}
 	label := st.colas[11054001000049]
 	if label.LatestUpdateDate.String() != "2025-07-16" || label.ApprovalDate.String() != "2011-03-18" ||
-		label.AddressZipCode != "07927" || label.ProductType != cola.Wine || label.DomesticOrImported != cola.Imported {
+		label.AddressZipCode != "07927" || label.ProductType != vocabulary.Wine || label.DomesticOrImported != vocabulary.Imported {
 		t.Errorf("label of both sources: %+v", label)
 	}
 	again := mustImport(t, st, Colas, FileSource(export), FileSource(records))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // schema knows the fields of a record type by their JSON names. It is read-only once made.
@@ -81,7 +82,7 @@ func (s *schema) unknownKey(list, key string) string {
 		list += "[]."
 	}
 	hint := ""
-	if nearest, ok := cola.Nearest(key, s.names()); ok {
+	if nearest, ok := vocabulary.Nearest(key, s.names()); ok {
 		hint = "; did you mean " + nearest + "?"
 	}
 	return fmt.Sprintf("unknown field %s is ignored%s", quote(list+key), hint)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/ingest"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/sqlite"
@@ -170,11 +171,11 @@ func TestSQLiteWholeLabel(t *testing.T) {
 // wholeLabel is a label with most of what there is.
 func wholeLabel(n int) cola.Cola {
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
-		TTBID: cola.TTBID(24001001000000 + n), BrandName: fmt.Sprintf("CHÂTEAU %d", n), ProductName: "RÉSERVE", ProductType: cola.Wine,
-		ClassName: "TABLE RED WINE", OriginName: "FRANCE", PermitNumber: "NJ-I-721", ApplicationStatus: cola.StatusApproved,
+		TTBID: cola.TTBID(24001001000000 + n), BrandName: fmt.Sprintf("CHÂTEAU %d", n), ProductName: "RÉSERVE", ProductType: vocabulary.Wine,
+		ClassName: "TABLE RED WINE", OriginName: "FRANCE", PermitNumber: "NJ-I-721", ApplicationStatus: vocabulary.StatusApproved,
 		ApprovalDate: cola.NewDate(2024, 2, 1),
 	}}
-	c.ClassID, c.OriginID, c.DomesticOrImported, c.ABV = "80", "51", cola.Imported, cola.Some(13.5)
+	c.ClassID, c.OriginID, c.DomesticOrImported, c.ABV = "80", "51", vocabulary.Imported, cola.Some(13.5)
 	c.Volume, c.VolumeUnit, c.GrapeVarietals = cola.Some(750.0), "milliliters", []string{"Merlot", "Syrah"}
 	c.LLMCategoryPath, c.LLMProductDescription = "Wine > Red Wine > Blend", "A dry red wine.\nServe at room temperature."
 	id := cola.Text(c.TTBID.String() + "-1")

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // row tells a label as the export's fields do, for comparison: id|permit|completed|fanciful|brand|origin|name|class|name.
@@ -115,7 +116,7 @@ func TestTTBExport(t *testing.T) {
 // originWithComma returns an origin whose name holds a comma.
 func originWithComma(t *testing.T) (code, name string) {
 	t.Helper()
-	for _, o := range cola.Origins() {
+	for _, o := range vocabulary.Origins() {
 		if strings.Contains(o.Name, ", ") {
 			return o.ID, o.Name
 		}
@@ -129,7 +130,7 @@ func TestTTBExportMeaning(t *testing.T) {
 		ttbHeader + "\n\n12345001000002,DSP-KY-1,1,01/02/2024,,B,51,FRANCE,101,STRAIGHT BOURBON WHISKY\n"
 	st := newFakeStore()
 	stored := cola.Cola{ColaSummary: cola.ColaSummary{
-		TTBID: 12345001000001, BrandName: "OLD", ProductName: "KEPT", ProductType: cola.MaltBeverage, PermitNumber: "X-1",
+		TTBID: 12345001000001, BrandName: "OLD", ProductName: "KEPT", ProductType: vocabulary.MaltBeverage, PermitNumber: "X-1",
 		ApprovalDate: cola.NewDate(2020, 1, 2),
 	}}
 	stored.Derive()
@@ -142,10 +143,10 @@ func TestTTBExportMeaning(t *testing.T) {
 	if first.ProductName != "KEPT" || first.ApprovalDate != cola.NewDate(2020, 1, 2) {
 		t.Errorf("the export blanked what it does not tell: %+v", first.ColaSummary)
 	}
-	if first.BrandName != "A" || first.ProductType != cola.Wine || first.DomesticOrImported != cola.Domestic {
+	if first.BrandName != "A" || first.ProductType != vocabulary.Wine || first.DomesticOrImported != vocabulary.Domestic {
 		t.Errorf("first: %+v %s", first.ColaSummary, first.DomesticOrImported)
 	}
-	if second.ProductType != cola.DistilledSpirits || second.DomesticOrImported != cola.Imported || second.ApprovalDate != 0 {
+	if second.ProductType != vocabulary.DistilledSpirits || second.DomesticOrImported != vocabulary.Imported || second.ApprovalDate != 0 {
 		t.Errorf("second: %+v %s", second.ColaSummary, second.DomesticOrImported)
 	}
 }

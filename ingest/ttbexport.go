@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // ttbDecoder decodes rows of TTB's registry export.
@@ -75,13 +76,13 @@ func ttbLabel(row ttbRow) (cola.Cola, error) {
 	label.OriginName = cola.Text(row[ttbOriginDesc])
 	label.ClassID = cola.Text(strings.ToUpper(unwrapText(row[ttbClass])))
 	label.ClassName = cola.Text(row[ttbClassDesc])
-	if kind, ok := cola.ProductTypeOfClass(string(label.ClassID)); ok {
+	if kind, ok := vocabulary.ProductTypeOfClass(string(label.ClassID)); ok {
 		label.ProductType = kind
 	}
 	if origin, ok := ttbOrigins[string(label.OriginID)]; ok {
-		label.DomesticOrImported = cola.Imported
+		label.DomesticOrImported = vocabulary.Imported
 		if origin.Domestic {
-			label.DomesticOrImported = cola.Domestic
+			label.DomesticOrImported = vocabulary.Domestic
 		}
 	}
 	return label, nil

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // maxTTBCells is up to how many cells a row is worth mending; ways to split it grow with their square.
@@ -204,16 +204,16 @@ func knownClass(cells []csvField) bool {
 
 // TTB's own tables, by code.
 var (
-	ttbOrigins = func() map[string]cola.Origin {
-		table := map[string]cola.Origin{}
-		for _, o := range cola.Origins() {
+	ttbOrigins = func() map[string]vocabulary.Origin {
+		table := map[string]vocabulary.Origin{}
+		for _, o := range vocabulary.Origins() {
 			table[o.ID] = o
 		}
 		return table
 	}()
 	ttbClasses = func() map[string]string {
 		table := map[string]string{}
-		for _, c := range cola.Classes() {
+		for _, c := range vocabulary.Classes() {
 			table[c.ID] = c.Name
 		}
 		return table

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // tokens estimates how many tokens a result is.
@@ -24,8 +25,8 @@ func TestLargestAnswers(t *testing.T) {
 		f.labels, f.permittees, f.reports, f.times = nil, nil, nil, nil
 		for i := range 100 {
 			f.labels = append(f.labels, cola.ColaSummary{
-				TTBID: cola.TTBID(11054001000000 + i), BrandName: string(huge(size)), ProductName: huge(size), ProductType: cola.DistilledSpirits, ClassName: huge(size),
-				OriginName: huge(size), PermitNumber: "DSP-KY-113", ApplicationStatus: cola.StatusSurrendered, ApprovalDate: cola.NewDate(2026, 11, 4), ImageCount: 500,
+				TTBID: cola.TTBID(11054001000000 + i), BrandName: string(huge(size)), ProductName: huge(size), ProductType: vocabulary.DistilledSpirits, ClassName: huge(size),
+				OriginName: huge(size), PermitNumber: "DSP-KY-113", ApplicationStatus: vocabulary.StatusSurrendered, ApprovalDate: cola.NewDate(2026, 11, 4), ImageCount: 500,
 			})
 			f.permittees = append(f.permittees, cola.PermitteeSummary{PermitNumber: string(huge(size)), CompanyName: huge(size), OperatingName: huge(size), PermitteeType: huge(size)})
 			f.reports = append(f.reports, cola.ProductionReport{Commodity: string(huge(size)), StatisticalGroup: huge(size), StatisticalCategory: huge(size), StatisticalDetail: huge(size), Value: cola.Some(1e15)})
@@ -143,8 +144,8 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// isHidden is cola.IsHidden, except that a line break is visible.
-func isHidden(r rune) bool { return r != '\n' && cola.IsHidden(r) }
+// isHidden is vocabulary.IsInvisible, except that a line break is visible.
+func isHidden(r rune) bool { return r != '\n' && vocabulary.IsInvisible(r) }
 
 // FuzzClean: what is cleaned is JSON still, of the same shape, and hides nothing; what has nothing to hide stays as it is.
 func FuzzClean(f *testing.F) {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // clean removes hidden characters from the texts in JSON: control characters, and characters that
@@ -24,7 +24,7 @@ func clean(b []byte) []byte {
 		r, n := utf8.DecodeRune(b[i:])
 		if n == 1 && r != utf8.RuneError && r != 0x7f {
 			out = append(out, b[i]) // everything below ' ' is escaped
-		} else if !cola.IsHidden(r) {
+		} else if !vocabulary.IsInvisible(r) {
 			out = append(out, b[i:i+n]...)
 		}
 		i += n
@@ -67,7 +67,7 @@ func escapedRune(b []byte) (n int, replacement []byte) {
 		return n, b[:n]
 	case r == '\u2028' || r == '\u2029':
 		return n, lineBreak
-	case cola.IsHidden(rune(r)):
+	case vocabulary.IsInvisible(rune(r)):
 		return n, nil
 	}
 	return n, b[:n]

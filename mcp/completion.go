@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	protocol "github.com/mark3labs/mcp-go/mcp"
-
-	"github.com/colaregistry/colaregistry/cola"
 )
 
 // maxCompletions is how many values the protocol allows in one answer.
@@ -29,11 +28,11 @@ func (c completion) CompletePromptArgument(ctx context.Context, prompt string, a
 func (c completion) words(ctx context.Context, argument string) (words []string) {
 	switch argument {
 	case "class":
-		for _, class := range cola.Classes() {
+		for _, class := range vocabulary.Classes() {
 			words = append(words, class.Name)
 		}
 	case "origin":
-		for _, origin := range cola.Origins() {
+		for _, origin := range vocabulary.Origins() {
 			words = append(words, origin.Name)
 		}
 	case "category", "state":

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -66,8 +67,8 @@ func newFake() *fake {
 	f := &fake{tier: cola.TierFree, limits: cola.TierFree.Limits(), label: exampleLabel()}
 	row := func(id cola.TTBID, product, class cola.Text, approved cola.Date) cola.ColaSummary {
 		return cola.ColaSummary{
-			TTBID: id, BrandName: "RAVEN & OAK", ProductName: product, ProductType: cola.Wine, ClassName: class, OriginName: "OREGON",
-			PermitNumber: "BWN-OR-16677", ApplicationStatus: cola.StatusApproved, ApprovalDate: approved, ImageCount: 1, HasBarcode: true,
+			TTBID: id, BrandName: "RAVEN & OAK", ProductName: product, ProductType: vocabulary.Wine, ClassName: class, OriginName: "OREGON",
+			PermitNumber: "BWN-OR-16677", ApplicationStatus: vocabulary.StatusApproved, ApprovalDate: approved, ImageCount: 1, HasBarcode: true,
 		}
 	}
 	f.company = "RAVEN & OAK WINERY LLC"
@@ -117,10 +118,10 @@ func newFake() *fake {
 func exampleLabel() cola.Cola {
 	label := cola.Cola{
 		ColaSummary: cola.ColaSummary{
-			TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductName: "PRESTIGE", ProductType: cola.Wine, ClassName: "TABLE RED WINE", OriginName: "AUSTRIA",
-			PermitNumber: "NJ-I-721", ApplicationStatus: cola.StatusSurrendered, ApprovalDate: cola.NewDate(2011, 3, 18),
+			TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductName: "PRESTIGE", ProductType: vocabulary.Wine, ClassName: "TABLE RED WINE", OriginName: "AUSTRIA",
+			PermitNumber: "NJ-I-721", ApplicationStatus: vocabulary.StatusSurrendered, ApprovalDate: cola.NewDate(2011, 3, 18),
 		},
-		ApplicationType: "LABEL APPROVAL", ApplicationDate: cola.NewDate(2011, 2, 23), ClassID: "80", OriginID: "64", DomesticOrImported: cola.Imported,
+		ApplicationType: "LABEL APPROVAL", ApplicationDate: cola.NewDate(2011, 2, 23), ClassID: "80", OriginID: "64", DomesticOrImported: vocabulary.Imported,
 		AddressRecipient: "NIEDERHOFF IMPORTS INC", AddressState: "NJ", GrapeVarietals: []string{"Zweigelt"}, WineVintageYear: cola.Some(2009),
 		WineAppellation: "BURGENLAND", ABV: cola.Some(12.5), Volume: cola.Some(750.0), VolumeUnit: "milliliters", LLMContainerType: "bottle",
 		LLMProductDescription: "A dry red wine from Burgenland.", LLMCategoryPath: "Wine > Red Wine > Zweigelt", LLMTastingNoteFlavors: []string{"cherry", "pepper"},

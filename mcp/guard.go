@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
@@ -23,7 +24,7 @@ func newGuard(hosts, origins []string) guard {
 		g.hosts[hostName(h)] = true
 	}
 	for _, o := range origins {
-		g.origins = append(g.origins, cola.FoldASCII(strings.TrimRight(o, "/")))
+		g.origins = append(g.origins, vocabulary.FoldASCII(strings.TrimRight(o, "/")))
 	}
 	return g
 }
@@ -33,7 +34,7 @@ func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	return cola.FoldASCII(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	return vocabulary.FoldASCII(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
 // admit rejects requests from other sites: of pages whose origin is not allowed, then of names that
@@ -81,7 +82,7 @@ func (g guard) knowsOrigin(sent []string) bool {
 		return true
 	}
 	for _, o := range g.origins {
-		if len(sent) == 1 && o == cola.FoldASCII(sent[0]) {
+		if len(sent) == 1 && o == vocabulary.FoldASCII(sent[0]) {
 			return true
 		}
 	}

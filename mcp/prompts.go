@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/params"
 	"github.com/colaregistry/colaregistry/registry"
 )
@@ -109,7 +110,7 @@ func checkTexts(values []params.Value, required []string, problems *cola.Problem
 		if n := utf8.RuneCountInString(v.Text); n > maxPromptText {
 			problems.Add(v.Name, "The text has %d characters; at most %d are allowed.", n, maxPromptText)
 		}
-		if strings.ContainsFunc(v.Text, cola.IsHidden) {
+		if strings.ContainsFunc(v.Text, vocabulary.IsInvisible) {
 			problems.Add(v.Name, "%s holds a control character; only printable text is allowed.", params.Quoted(v.Text))
 		}
 	}
@@ -194,14 +195,14 @@ func doubts(words registry.Words, class string, category, origin *string) string
 func unusualClass(class string) string {
 	part := strings.ToUpper(strings.Join(strings.Fields(class), " "))
 	var names []string
-	for _, c := range cola.Classes() {
+	for _, c := range vocabulary.Classes() {
 		if strings.Contains(c.Name, part) {
 			return ""
 		}
 		names = append(names, c.Name)
 	}
 	hint := ""
-	if near, ok := cola.Nearest(class, names); ok {
+	if near, ok := vocabulary.Nearest(class, names); ok {
 		hint = " Did you mean " + near + "?"
 	}
 	return fmt.Sprintf("The class %s is not among TTB's.%s %sfilters lists them.", cola.Quoted(class), hint, referenceScheme)

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // content reads a resource as JSON.
@@ -161,7 +162,7 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%v is completed to %v, want %s", asked, values, want)
 		}
 	}
-	if values, total := complete("origin", ""); len(values) != maxCompletions || int(total) != len(distinct(cola.Origins())) {
+	if values, total := complete("origin", ""); len(values) != maxCompletions || int(total) != len(distinct(vocabulary.Origins())) {
 		t.Errorf("%d origins of %v", len(values), total)
 	}
 	if values, _ := complete("class", "wine"); len(values) < 2 || !strings.HasPrefix(values[0], "WINE") && !strings.Contains(values[0], "WINE") {
@@ -176,7 +177,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-func distinct(origins []cola.Origin) map[string]bool {
+func distinct(origins []vocabulary.Origin) map[string]bool {
 	names := map[string]bool{}
 	for _, o := range origins {
 		names[o.Name] = true

@@ -9,6 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 const (
@@ -36,7 +37,7 @@ var references = []reference{
 					break
 				}
 			}
-			return object{{"roots", cola.CategoryRoots()}, {"total", len(words.Categories)}, {"paths", emptyRows(paths)}}, err
+			return object{{"roots", vocabulary.CategoryRoots()}, {"total", len(words.Categories)}, {"paths", emptyRows(paths)}}, err
 		},
 	},
 	{
@@ -71,10 +72,10 @@ func filterWords() object {
 		}
 	}
 	var classes, origins []object
-	for _, c := range cola.Classes() {
+	for _, c := range vocabulary.Classes() {
 		classes = append(classes, object{{"class_id", c.ID}, {"class_name", c.Name}, {"product_type", cola.Text(c.ProductType)}})
 	}
-	for _, o := range cola.Origins() {
+	for _, o := range vocabulary.Origins() {
 		origins = append(origins, object{{"origin_id", o.ID}, {"origin_name", o.Name}})
 	}
 	return object{{"filters", filters}, {"classes", classes}, {"origins", origins}}

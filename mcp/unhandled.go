@@ -7,6 +7,7 @@ import (
 	protocol "github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
@@ -62,7 +63,7 @@ func (e *edge) unknown(x *exchange) *cola.Error {
 
 // noneNamed tells that there is nothing of a name, or returns nil when there is.
 func noneNamed(kind, name string, names []string) *cola.Error {
-	nearest, ok := cola.Nearest(name, names)
+	nearest, ok := vocabulary.Nearest(name, names)
 	switch all := strings.Join(names, ", "); {
 	case ok && nearest == name:
 		return nil
@@ -82,7 +83,7 @@ func noResource(uri string) *cola.Error {
 		names = append(names, r.name)
 	}
 	name, isReference := strings.CutPrefix(uri, referenceScheme)
-	nearest, ok := cola.Nearest(name, names)
+	nearest, ok := vocabulary.Nearest(name, names)
 	switch {
 	case uri == "":
 		return cola.Errorf(cola.CodeValidation, "The message names no resource: it has no uri.")

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // class is a kind of question to the index, as far as what it costs goes. The classes are few and fixed: they are a label of
@@ -57,7 +58,7 @@ func classOfText(text string) class {
 		return byID
 	}
 	switch {
-	case cola.BarcodeShaped(text):
+	case vocabulary.BarcodeShaped(text):
 		return byBarcode
 	case strings.ContainsAny(text, `"“”„‟«»`):
 		return byPhrase

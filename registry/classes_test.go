@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 func TestClassOf(t *testing.T) {
@@ -33,8 +34,8 @@ func TestClassOf(t *testing.T) {
 		{cola.Query{Categories: []string{"Wine"}}, "filters"},
 		{cola.Query{CategoryPath: "Wine > Red Wine"}, "filters"},
 		{cola.Query{OriginNames: []string{"FRANCE"}}, "filters"},
-		{cola.Query{Domestic: cola.Imported}, "filters"},
-		{cola.Query{Status: cola.StatusApproved}, "filters"},
+		{cola.Query{Domestic: vocabulary.Imported}, "filters"},
+		{cola.Query{Status: vocabulary.StatusApproved}, "filters"},
 		{cola.Query{AddressState: "NJ"}, "filters"},
 		{cola.Query{Containers: []string{"can"}}, "filters"},
 		{cola.Query{ABVMin: cola.Some(0.)}, "filters"},
@@ -42,10 +43,10 @@ func TestClassOf(t *testing.T) {
 		{cola.Query{VolumeMin: cola.Some(700.)}, "filters"},
 		{cola.Query{VolumeMax: cola.Some(700.), From: from}, "filters"},
 
-		{cola.Query{Text: "oak", Barcode: "1", BrandName: "oak", PermitNumber: "A", Status: cola.StatusApproved}, "text"},
-		{cola.Query{Barcode: "1", BrandName: "oak", PermitNumber: "A", Status: cola.StatusApproved}, "barcode"},
-		{cola.Query{BrandName: "oak", PermitNumber: "A", Status: cola.StatusApproved}, "brand"},
-		{cola.Query{PermitNumber: "A", Status: cola.StatusApproved}, "permit"},
+		{cola.Query{Text: "oak", Barcode: "1", BrandName: "oak", PermitNumber: "A", Status: vocabulary.StatusApproved}, "text"},
+		{cola.Query{Barcode: "1", BrandName: "oak", PermitNumber: "A", Status: vocabulary.StatusApproved}, "barcode"},
+		{cola.Query{BrandName: "oak", PermitNumber: "A", Status: vocabulary.StatusApproved}, "brand"},
+		{cola.Query{PermitNumber: "A", Status: vocabulary.StatusApproved}, "permit"},
 	}
 	for _, tt := range tests {
 		if got := classOf(&tt.query).String(); got != tt.want {

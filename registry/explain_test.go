@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -32,8 +33,8 @@ func (f flaky) AskRun(ctx context.Context, a cola.AccountID, uuid string, due ti
 
 // bottle is a label of a domestic wine in bottles.
 func bottle(id cola.TTBID, brand string, approved cola.Date) cola.Cola {
-	c := cola.Cola{DomesticOrImported: cola.Domestic, LLMContainerType: "bottle", ABV: cola.Some(13.0)}
-	c.TTBID, c.BrandName, c.ProductType, c.PermitNumber, c.ApprovalDate = id, brand, cola.Wine, "CA-W-1", approved
+	c := cola.Cola{DomesticOrImported: vocabulary.Domestic, LLMContainerType: "bottle", ABV: cola.Some(13.0)}
+	c.TTBID, c.BrandName, c.ProductType, c.PermitNumber, c.ApprovalDate = id, brand, vocabulary.Wine, "CA-W-1", approved
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -91,7 +92,7 @@ func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (Labe
 		}
 		view := s.index.View()
 		page := LabelPage{Label: label}
-		if permittee, ok := view.Permittee(cola.SettlePermit(label.PermitNumber), s.today(), 0); ok {
+		if permittee, ok := view.Permittee(vocabulary.NormalizePermit(label.PermitNumber), s.today(), 0); ok {
 			page.Permittee = &permittee.PermitteeSummary
 		}
 		page.Chain, err = s.chain(ctx, view, &label)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -97,7 +98,7 @@ func (w *world) mustKeepLabels(t *testing.T, ids ...cola.TTBID) {
 	var patches []cola.Patch[cola.Cola]
 	for _, id := range ids {
 		var c cola.Cola
-		c.TTBID, c.BrandName, c.ProductType, c.PermitNumber = id, "OAK", cola.Wine, "NJ-I-721"
+		c.TTBID, c.BrandName, c.ProductType, c.PermitNumber = id, "OAK", vocabulary.Wine, "NJ-I-721"
 		patches = append(patches, cola.Patch[cola.Cola]{Record: c, Fields: cola.Fields(1)<<len(cola.FieldsOf[cola.Cola]()) - 1})
 	}
 	if _, err := w.store.UpsertColas(t.Context(), patches, store.Commit); err != nil {

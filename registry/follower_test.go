@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/demo"
 	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/registry"
@@ -24,7 +25,7 @@ func TestFollowerShowsWhatIsWritten(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustCaller(t, "follow@example.com", cola.TierPro)
 	label := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{
-		TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductType: cola.Wine, PermitNumber: "NJ-I-721", ApprovalDate: cola.DateOf(instant),
+		TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductType: vocabulary.Wine, PermitNumber: "NJ-I-721", ApprovalDate: cola.DateOf(instant),
 	}, AddressRecipient: "NIEDERHOFF IMPORTS"}, Fields: ^cola.Fields(0)}
 	must(t, func() error {
 		_, err := w.store.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{label}, store.Commit)

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -120,7 +121,7 @@ func TestLagIsMeasured(t *testing.T) {
 	before := w.gauge(t, "index_revision")
 	w.mute.Store(true)
 	label := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{
-		TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductType: cola.Wine, PermitNumber: "NJ-I-721",
+		TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductType: vocabulary.Wine, PermitNumber: "NJ-I-721",
 	}}, Fields: ^cola.Fields(0)}
 	must(t, func() error {
 		_, err := w.store.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{label}, store.Commit)

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/search"
 )
 
 // searchNotes returns what to tell the caller of a search beside its rows: how an ambiguous origin was read and, when no
 // label matches, what may be the reason.
 func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, total int) []string {
-	notes := noted(cola.OriginNote(p.Origin, q.Domestic))
+	notes := noted(vocabulary.OriginNote(p.Origin, q.Domestic))
 	if total > 0 {
 		return notes
 	}
@@ -83,15 +84,15 @@ func (w Words) UnknownOrigin(name, word string) string {
 		return ""
 	}
 	hint := ""
-	if !cola.IsOrigin(word) {
-		hint = meant(cola.NearestSpelling(word, w.originWords()))
+	if !vocabulary.IsOrigin(word) {
+		hint = meant(vocabulary.NearestSpelling(word, w.originWords()))
 	}
 	return fmt.Sprintf("No label has the %s %s.%s", name, cola.Quoted(word), hint)
 }
 
 // originWords returns the words that find labels by origin.
 func (w Words) originWords() []string {
-	words := slices.DeleteFunc(cola.OriginWords(), func(word string) bool { return !w.HasOrigin(word) })
+	words := slices.DeleteFunc(vocabulary.OriginWords(), func(word string) bool { return !w.HasOrigin(word) })
 	for _, name := range w.Origins() {
 		words = append(words, strings.ToLower(name))
 	}
@@ -100,10 +101,10 @@ func (w Words) originWords() []string {
 
 // UnknownCategory returns a sentence on a category path that no label has, empty otherwise.
 func (w Words) UnknownCategory(path string) string {
-	if cola.SettlePath(path) == "" || w.HasCategory(path) {
+	if vocabulary.NormalizePath(path) == "" || w.HasCategory(path) {
 		return ""
 	}
-	return fmt.Sprintf("No label has the category path %s.%s", cola.Quoted(path), meant(cola.Nearest(path, w.Categories)))
+	return fmt.Sprintf("No label has the category path %s.%s", cola.Quoted(path), meant(vocabulary.Nearest(path, w.Categories)))
 }
 
 // UnknownState returns a sentence on a US state that no label is from, empty otherwise. The state itself is known to be valid.
@@ -122,7 +123,7 @@ func (w Words) UnknownWords(f cola.SavedSearchFilters) []string {
 // SavedSearchNotes returns what to tell the owner of a saved search about its filters: how an ambiguous country was read, and
 // which words no label has yet.
 func (w Words) SavedSearchNotes(f cola.SavedSearchFilters) []string {
-	notes := noted(cola.OriginNote(f.Country, f.AsQuery().Domestic))
+	notes := noted(vocabulary.OriginNote(f.Country, f.AsQuery().Domestic))
 	for _, u := range w.UnknownWords(f) {
 		notes = append(notes, u+" The search finds nothing until a label has it.")
 	}
@@ -157,7 +158,7 @@ func (w ListWords) notes(filters ...listFilter) (notes []string) {
 		given++
 		if have, ok := w[f.name]; ok && !w.Has(f.name, f.value) {
 			notes = append(notes, fmt.Sprintf("No row has the %s %s; there are %s.%s",
-				f.name, cola.Quoted(f.value), listed(f.name, have), meant(cola.Nearest(f.value, have))))
+				f.name, cola.Quoted(f.value), listed(f.name, have), meant(vocabulary.Nearest(f.value, have))))
 		}
 	}
 	if given > 1 && notes == nil {

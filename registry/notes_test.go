@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
 // labelOf returns a label of this year that says hapax and nothing else, changed by edit.
 func labelOf(id cola.TTBID, edit func(c *cola.Cola)) cola.Cola {
 	var c cola.Cola
-	c.TTBID, c.BrandName, c.ProductType, c.PermitNumber = id, "HAPAX", cola.Wine, "NJ-I-721"
+	c.TTBID, c.BrandName, c.ProductType, c.PermitNumber = id, "HAPAX", vocabulary.Wine, "NJ-I-721"
 	c.ApprovalDate = cola.DateOf(instant)
 	edit(&c)
 	return c

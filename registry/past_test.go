@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/search"
@@ -120,7 +121,7 @@ func mustName(t *testing.T, st store.Store, name string, ids ...cola.TTBID) {
 	t.Helper()
 	for _, id := range ids {
 		label := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{
-			TTBID: 11054001000000 + id, BrandName: name, ProductType: cola.Wine, PermitNumber: "NJ-I-721",
+			TTBID: 11054001000000 + id, BrandName: name, ProductType: vocabulary.Wine, PermitNumber: "NJ-I-721",
 		}}, Fields: ^cola.Fields(0)}
 		_, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{label}, store.Commit)
 		must(t, func() error { return err })

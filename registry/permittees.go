@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // recentColas is how many labels a permittee's detail embeds.
@@ -56,7 +57,7 @@ func (s *Service) SearchPermitteesFit(ctx context.Context, c cola.Caller, p cola
 func (s *Service) Permittee(ctx context.Context, c cola.Caller, number, ifNoneMatch string) (Tagged[cola.PermitteeDetail], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch, func() (cola.PermitteeDetail, error) {
 		begun := time.Now()
-		detail, ok := s.index.View().Permittee(cola.SettlePermit(number), s.today(), recentColas)
+		detail, ok := s.index.View().Permittee(vocabulary.NormalizePermit(number), s.today(), recentColas)
 		s.metrics.searched(permitteeDetails, begun)
 		if !ok {
 			return detail, cola.Errorf(cola.CodeNotFound, "No permittee has the permit number %s.", cola.Quoted(number))

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -93,9 +94,9 @@ func TestFiltersThatFindNothing(t *testing.T) {
 func (w *world) mustKeepBothGeorgias(t *testing.T) {
 	t.Helper()
 	var patches []cola.Patch[cola.Cola]
-	for id, origin := range map[cola.TTBID]cola.Text{11054001000048: cola.Domestic, 11054001000049: cola.Imported} {
+	for id, origin := range map[cola.TTBID]cola.Text{11054001000048: vocabulary.Domestic, 11054001000049: vocabulary.Imported} {
 		c := cola.Cola{DomesticOrImported: origin}
-		c.TTBID, c.BrandName, c.ProductType, c.PermitNumber, c.OriginName = id, "TBILISI & SONS", cola.Wine, "NJ-I-721", "GEORGIA"
+		c.TTBID, c.BrandName, c.ProductType, c.PermitNumber, c.OriginName = id, "TBILISI & SONS", vocabulary.Wine, "NJ-I-721", "GEORGIA"
 		patches = append(patches, cola.Patch[cola.Cola]{Record: c, Fields: cola.Fields(1)<<len(cola.FieldsOf[cola.Cola]()) - 1})
 	}
 	if _, err := w.store.UpsertColas(t.Context(), patches, store.Commit); err != nil {
@@ -156,9 +157,9 @@ func filterCases(labels []cola.IndexRecord) []filterCase {
 		{`{"brand_name": " ` + brand[:len(brand)-1] + `"}`, func(r *cola.IndexRecord) bool { return strings.Contains(r.Summary.BrandName, brand[:len(brand)-1]) }},
 		{`{"barcode_value": "` + some.MainBarcode[:3] + " - " + some.MainBarcode[3:] + `"}`, func(r *cola.IndexRecord) bool { return r.MainBarcode == some.MainBarcode }},
 		{`{"permit_number_text": "` + strings.ToLower(permit) + `"}`, func(r *cola.IndexRecord) bool { return strings.Contains(r.Summary.PermitNumber, permit) }},
-		{`{"derived_category": "wine>red  wine"}`, func(r *cola.IndexRecord) bool { return cola.PathWithin(r.CategoryPath, "Wine > Red Wine") }},
-		{`{"origin_domestic": true}`, func(r *cola.IndexRecord) bool { return r.DomesticOrImported == cola.Domestic }},
-		{`{"origin_imported": true, "origin_domestic": false}`, func(r *cola.IndexRecord) bool { return r.DomesticOrImported == cola.Imported }},
+		{`{"derived_category": "wine>red  wine"}`, func(r *cola.IndexRecord) bool { return vocabulary.PathWithin(r.CategoryPath, "Wine > Red Wine") }},
+		{`{"origin_domestic": true}`, func(r *cola.IndexRecord) bool { return r.DomesticOrImported == vocabulary.Domestic }},
+		{`{"origin_imported": true, "origin_domestic": false}`, func(r *cola.IndexRecord) bool { return r.DomesticOrImported == vocabulary.Imported }},
 		{`{"applicant_us_state": "ca"}`, func(r *cola.IndexRecord) bool { return r.AddressState == "CA" }},
 		{`{"applicant_us_state": "New York"}`, func(r *cola.IndexRecord) bool { return r.AddressState == "NY" }},
 		{`{"abv_min": 40}`, func(r *cola.IndexRecord) bool { return r.ABV.OK && r.ABV.V >= 40 }},
@@ -167,7 +168,7 @@ func filterCases(labels []cola.IndexRecord) []filterCase {
 		{`{"volume_min": 1, "volume_unit": "liters"}`, func(r *cola.IndexRecord) bool { return milliliters(r) >= 1000 }},
 		{`{"volume_max": 0.75, "volume_unit": "LITERS"}`, func(r *cola.IndexRecord) bool { return milliliters(r) >= 0 && milliliters(r) <= 750 }},
 		{`{"type_wine": true, "abv_min": 14, "us_state": "california"}`, func(r *cola.IndexRecord) bool {
-			return r.Summary.ProductType == cola.Wine && r.ABV.V >= 14 && r.Summary.OriginName == "CALIFORNIA"
+			return r.Summary.ProductType == vocabulary.Wine && r.ABV.V >= 14 && r.Summary.OriginName == "CALIFORNIA"
 		}},
 	}
 	return slices.Concat(cases, placeCases(), optionCases())
@@ -175,7 +176,7 @@ func filterCases(labels []cola.IndexRecord) []filterCase {
 
 // milliliters returns a label's volume, or -1 when it is not known.
 func milliliters(r *cola.IndexRecord) float64 {
-	ml, ok := cola.Milliliters(r.Volume.V, r.VolumeUnit)
+	ml, ok := vocabulary.Milliliters(r.Volume.V, r.VolumeUnit)
 	if !ok || !r.Volume.OK {
 		return -1
 	}
@@ -190,9 +191,11 @@ func placeCases() []filterCase {
 		{`{"country": "French"}`, from("FRANCE")},
 		{`{"country": "georgia"}`, from("GEORGIA")},
 		{`{"country": "georgia", "origin_imported": true}`, func(r *cola.IndexRecord) bool {
-			return from("GEORGIA")(r) && r.DomesticOrImported == cola.Imported
+			return from("GEORGIA")(r) && r.DomesticOrImported == vocabulary.Imported
 		}},
-		{`{"us_state": "GA"}`, func(r *cola.IndexRecord) bool { return from("GEORGIA")(r) && r.DomesticOrImported == cola.Domestic }},
+		{`{"us_state": "GA"}`, func(r *cola.IndexRecord) bool {
+			return from("GEORGIA")(r) && r.DomesticOrImported == vocabulary.Domestic
+		}},
 		{`{"us_state": "washingtonian"}`, from("WASHINGTON", "DISTRICT OF COLUMBIA")},
 		{`{"us_state": "ca", "country": "united states"}`, from("CALIFORNIA")},
 		{`{"country": "scottish", "us_state": ""}`, from("SCOTLAND")},
@@ -204,17 +207,17 @@ func optionCases() []filterCase {
 	container := func(words ...string) func(*cola.IndexRecord) bool {
 		return func(r *cola.IndexRecord) bool { return slices.Contains(words, r.ContainerType) }
 	}
-	product := func(types ...cola.ProductType) func(*cola.IndexRecord) bool {
+	product := func(types ...vocabulary.ProductType) func(*cola.IndexRecord) bool {
 		return func(r *cola.IndexRecord) bool { return slices.Contains(types, r.Summary.ProductType) }
 	}
 	root := func(words ...string) func(*cola.IndexRecord) bool {
-		return func(r *cola.IndexRecord) bool { return slices.Contains(words, cola.CategoryRoot(r.CategoryPath)) }
+		return func(r *cola.IndexRecord) bool { return slices.Contains(words, vocabulary.CategoryRoot(r.CategoryPath)) }
 	}
 	cases := []filterCase{
-		{`{"type_wine": true}`, product(cola.Wine)},
-		{`{"type_malt_beverage": true, "type_wine": false}`, product(cola.MaltBeverage)},
-		{`{"type_distilled_spirit": true}`, product(cola.DistilledSpirits)},
-		{`{"type_distilled_spirit": true, "type_malt_beverage": true}`, product(cola.DistilledSpirits, cola.MaltBeverage)},
+		{`{"type_wine": true}`, product(vocabulary.Wine)},
+		{`{"type_malt_beverage": true, "type_wine": false}`, product(vocabulary.MaltBeverage)},
+		{`{"type_distilled_spirit": true}`, product(vocabulary.DistilledSpirits)},
+		{`{"type_distilled_spirit": true, "type_malt_beverage": true}`, product(vocabulary.DistilledSpirits, vocabulary.MaltBeverage)},
 		{`{"derived_beer": true}`, root("Beer")},
 		{`{"derived_wine": true}`, root("Wine")},
 		{`{"derived_liquor": true}`, root("Liquor")},
@@ -224,7 +227,7 @@ func optionCases() []filterCase {
 	for _, word := range cola.ContainerTypes() {
 		cases = append(cases, filterCase{`{"container_` + word + `": true}`, container(word)})
 	}
-	for _, status := range cola.Statuses() {
+	for _, status := range vocabulary.Statuses() {
 		cases = append(cases, filterCase{`{"application_status": "` + status + `"}`, func(r *cola.IndexRecord) bool {
 			return string(r.Summary.ApplicationStatus) == status
 		}})
@@ -243,7 +246,7 @@ func TestTheTwoGeorgias(t *testing.T) {
 		"georgia": {state, country}, "georgian": {state, country},
 	} {
 		for name, q := range map[string]cola.Query{
-			"origin": {OriginNames: cola.OriginNames(word)}, "country": cola.SavedSearchFilters{Country: word}.AsQuery(),
+			"origin": {OriginNames: vocabulary.OriginNames(word)}, "country": cola.SavedSearchFilters{Country: word}.AsQuery(),
 		} {
 			q.Text = "tbilisi"
 			if diff := cmp.Diff(want, w.idsFound(q)); diff != "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -36,7 +37,7 @@ func TestPreviewWithLabels(t *testing.T) {
 			t.Errorf("the counts differ (-want +got):\n%s", diff)
 		}
 		for _, l := range page.Labels {
-			if l.ProductType == cola.DistilledSpirits || l.ApprovalDate < counted.Days[cola.PreviewDays-1].Date {
+			if l.ProductType == vocabulary.DistilledSpirits || l.ApprovalDate < counted.Days[cola.PreviewDays-1].Date {
 				t.Errorf("%s is not counted", l.TTBID)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -14,7 +15,7 @@ import (
 // Words are what may be asked for, as far as it is known from the records. None of them costs anything to list.
 type Words struct {
 	Categories []string // category paths that labels have, and those above them
-	Places     []string // that labels are from, as cola.PlaceOf has them, upper case
+	Places     []string // that labels are from, as vocabulary.PlaceOf has them, upper case
 	States     []string // of permittees, two letters
 
 	Times             ListWords // of the processing times of labels
@@ -88,7 +89,7 @@ func wordsOf[T any](rows []T, each func(row *T, add func(filter, word string))) 
 func (w Words) Origins() []string {
 	var names []string
 	for _, place := range w.Places {
-		if name := cola.PlaceName(place); !slices.Contains(names, name) {
+		if name := vocabulary.PlaceName(place); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -96,7 +97,7 @@ func (w Words) Origins() []string {
 }
 
 // HasOrigin reports whether a label has an origin that a word means.
-func (w Words) HasOrigin(word string) bool { return w.hasOrigins(cola.OriginNames(word)) }
+func (w Words) HasOrigin(word string) bool { return w.hasOrigins(vocabulary.OriginNames(word)) }
 
 // HasUSState reports whether a label is from a US state, as the filter of that name of a saved search has it.
 func (w Words) HasUSState(word string) bool {
@@ -112,8 +113,8 @@ func (w Words) HasCategory(path string) bool {
 	if w.resolve != nil {
 		path = w.resolve(path)
 	}
-	folded := cola.FoldPath(path)
-	return slices.ContainsFunc(w.Categories, func(c string) bool { return cola.FoldPath(c) == folded })
+	folded := vocabulary.FoldPath(path)
+	return slices.ContainsFunc(w.Categories, func(c string) bool { return vocabulary.FoldPath(c) == folded })
 }
 
 // Has reports whether a row of the list has a word, as a filter of the list compares it: whatever its letter case and spacing.

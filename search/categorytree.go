@@ -3,7 +3,7 @@ package search
 import (
 	"strings"
 
-	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // categoryTree is what the category paths of a layer, transitions applied, are made of: a node for each path and each beginning of one.
@@ -14,7 +14,7 @@ type categoryTree struct {
 
 // categoryNode is one path.
 type categoryNode struct {
-	folded   string // as cola.FoldPath makes it
+	folded   string // as vocabulary.FoldPath makes it
 	spelling string // of the value with the most labels
 	labels   int    // of that value
 	parent   int32  // noNode for a root
@@ -43,7 +43,7 @@ func (s *segment) growTree(moved []movedCategory) *categoryTree {
 
 // add puts a path that so many labels have into the tree, and returns its node.
 func (t *categoryTree) add(path string, labels int, known map[string]int32) int32 {
-	spelling := cola.SettleCategory(path)
+	spelling := vocabulary.NormalizeCategory(path)
 	node := int32(noNode)
 	for folded := range eachNode(path) {
 		end := levelsEnd(spelling, 1+strings.Count(folded, categorySeparator))

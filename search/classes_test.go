@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // class is one class of query that the index promises to answer in under a millisecond.
@@ -95,8 +96,8 @@ func (a *asked) general() []class {
 		})},
 		{"barcode lookup", func(v *View, i int) int { r, _ := v.Barcode(a.code(i), 100); return r.TotalColas }},
 		{"everything at once", search(func(s *cola.ColaSearch, i int) {
-			s.Text, s.BrandName, s.Status = a.common[i%len(a.common)]+" w*", "an", cola.StatusApproved
-			s.ProductTypes, s.Containers, s.Categories = cola.ProductTypes()[:2], cola.ContainerTypes()[:5], cola.CategoryRoots()[:2]
+			s.Text, s.BrandName, s.Status = a.common[i%len(a.common)]+" w*", "an", vocabulary.StatusApproved
+			s.ProductTypes, s.Containers, s.Categories = vocabulary.ProductTypes()[:2], cola.ContainerTypes()[:5], vocabulary.CategoryRoots()[:2]
 			s.ABVMin, s.ABVMax, s.VolumeMin = cola.Some(5.0), cola.Some(14.0), cola.Some(300.0)
 		})},
 	}
@@ -139,7 +140,7 @@ func (a *asked) brands() []class {
 }
 
 func (a *asked) filters() []class {
-	american := cola.OriginNames("american")
+	american := vocabulary.OriginNames("american")
 	parts := []string{"ca", "-", "i", "ca-i-", "bwn", "dsp-ky", "12", "nj-i-7", "br-ca-1"}
 	return []class{
 		{"permit number", search(func(s *cola.ColaSearch, i int) { s.PermitNumber = a.label(i).PermitNumber })},
@@ -147,7 +148,7 @@ func (a *asked) filters() []class {
 		{"origin", search(func(s *cola.ColaSearch, i int) { s.OriginNames = []string{a.g.origins[i%len(a.g.origins)].Name} })},
 		{"origin: american", search(func(s *cola.ColaSearch, i int) { s.OriginNames = american })},
 		{"category path", search(func(s *cola.ColaSearch, i int) { s.CategoryPath = a.g.paths[i%len(a.g.paths)] })},
-		{"category roots", search(func(s *cola.ColaSearch, i int) { s.Categories = cola.CategoryRoots()[:1+i%3] })},
+		{"category roots", search(func(s *cola.ColaSearch, i int) { s.Categories = vocabulary.CategoryRoots()[:1+i%3] })},
 		{"abv range", search(func(s *cola.ColaSearch, i int) {
 			s.ABVMin, s.ABVMax = cola.Some(float64(i%10)), cola.Some(float64(10+i%40)+.5)
 		})},
@@ -155,9 +156,11 @@ func (a *asked) filters() []class {
 			s.VolumeMin, s.VolumeMax = cola.Some(float64(i%400)), cola.Some(float64(400+i%700))
 		})},
 		{"containers and types", search(func(s *cola.ColaSearch, i int) {
-			s.Containers, s.ProductTypes = cola.ContainerTypes()[:1+i%10], cola.ProductTypes()[:1+i%3]
+			s.Containers, s.ProductTypes = cola.ContainerTypes()[:1+i%10], vocabulary.ProductTypes()[:1+i%3]
 		})},
-		{"status and domestic", search(func(s *cola.ColaSearch, i int) { s.Status, s.Domestic = cola.Statuses()[i%4], cola.Imported })},
+		{"status and domestic", search(func(s *cola.ColaSearch, i int) {
+			s.Status, s.Domestic = vocabulary.Statuses()[i%4], vocabulary.Imported
+		})},
 		{"main barcode", search(func(s *cola.ColaSearch, i int) { s.Barcode = a.code(i) })},
 	}
 }

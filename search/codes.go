@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // codes finds documents by barcode: by number what is shaped like one, by its exact text anything else.
@@ -31,7 +32,7 @@ func buildCodes(t *table) (c codes) {
 	keys := make([][2]uint64, t.codes.len()) // of each distinct barcode; the same twice when there is one
 	for i := range keys {
 		value, _ := splitCode(t.codes.at(uint32(i)))
-		if gtins := cola.GTINs(value); gtins != nil {
+		if gtins := vocabulary.GTINs(value); gtins != nil {
 			keys[i] = [2]uint64{uint64(gtins[0]), uint64(gtins[len(gtins)-1])}
 		} else {
 			key := otherKey | uint64(names.id(value))
@@ -89,7 +90,7 @@ func (c *codes) fill(t *table, keys [][2]uint64) {
 // match returns the documents with a barcode that means the same as value, or with such a main barcode, ascending and each
 // once. They may be the index's own and must not be written to.
 func (c *codes) match(value string, onlyMain bool) (docs []uint32) {
-	gtins := cola.GTINs(value)
+	gtins := vocabulary.GTINs(value)
 	switch len(gtins) {
 	case 0:
 		if i, ok := c.names.find(value); ok {
@@ -136,7 +137,7 @@ func (c *codes) carry(to carrier) {
 func (t *table) barcode(row uint32, value string) (found cola.IndexBarcode) {
 	for _, r := range t.codes.row(row) {
 		v, kind := splitCode(t.codes.at(r))
-		if cola.SameBarcode(v, value) {
+		if vocabulary.SameBarcode(v, value) {
 			return cola.IndexBarcode{Value: v, Type: kind}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
@@ -16,7 +17,7 @@ func TestEveryConditionNarrows(t *testing.T) {
 	defer x.Close()
 	u := x.Begin()
 	u.Label(labelWith(11054001000001, func(c *cola.Cola) {
-		c.BrandName, c.PermitNumber, c.ProductType, c.ApplicationStatus, c.ApprovalDate = "ZZZ", "ZZ-9", cola.DistilledSpirits, cola.StatusRevoked, cola.NewDate(2010, 1, 1)
+		c.BrandName, c.PermitNumber, c.ProductType, c.ApplicationStatus, c.ApprovalDate = "ZZZ", "ZZ-9", vocabulary.DistilledSpirits, vocabulary.StatusRevoked, cola.NewDate(2010, 1, 1)
 		c.ABV, c.Volume, c.VolumeUnit = cola.Some(50.0), cola.Some(50.0), "milliliters"
 	}))
 	if err := u.Commit(Marks{Labels: 1}); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // draws makes random labels and queries from small sets of values, so that queries find some labels and not all.
@@ -74,7 +75,7 @@ func (d *draws) barcode() string {
 func (d *draws) label() cola.IndexRecord {
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
 		TTBID: d.id(), BrandName: d.name(3), ProductName: cola.Text(d.name(3)),
-		ProductType: pick(d, cola.Wine, cola.Wine, cola.MaltBeverage, cola.DistilledSpirits),
+		ProductType: pick(d, vocabulary.Wine, vocabulary.Wine, vocabulary.MaltBeverage, vocabulary.DistilledSpirits),
 		ClassName:   pick[cola.Text](d, "TABLE RED WINE", "BEER", "STRAIGHT BOURBON WHISKY", ""),
 		OriginName:  pick[cola.Text](d, "FRANCE", "CALIFORNIA", "Georgia", "OREGON", ""), PermitNumber: d.permit(),
 		ApplicationStatus: pick[cola.Text](d, "approved", "approved", "expired", "revoked", ""), ApprovalDate: d.date(),
@@ -191,8 +192,8 @@ func (d *draws) filter(q *cola.Query) {
 	case 2:
 		q.CategoryPath = pick(d, "wine > red wine", "Wine > Red", "Wine > Rouge", "Old", "Liquor > None", "beer > MARZEN")
 	case 3:
-		q.OriginNames = pick(d, []string{"FRANCE", "GEORGIA", "CANADA"}[d.IntN(3):], cola.OriginNames("georgia"), cola.OriginNames("GE"), cola.OriginNames("american"),
-			append(cola.OriginNames("american"), "FRANCE"), []string{"CALIFORNIA"})
+		q.OriginNames = pick(d, []string{"FRANCE", "GEORGIA", "CANADA"}[d.IntN(3):], vocabulary.OriginNames("georgia"), vocabulary.OriginNames("GE"), vocabulary.OriginNames("american"),
+			append(vocabulary.OriginNames("american"), "FRANCE"), []string{"CALIFORNIA"})
 	case 4:
 		q.Domestic = pick(d, "domestic", "imported")
 	case 5:

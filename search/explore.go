@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // What a facet shows at most; the values with the fewest labels are left out.
@@ -18,7 +19,7 @@ const (
 
 // Facets counts what a search finds by the values of every facet. The count of a value is the total of the search that
 // cola.SearchParams.Choose makes with it, including the default date window and transitions of categories. Values with the most
-// labels come first, but statuses in the order of cola.Statuses and years newest first.
+// labels come first, but statuses in the order of vocabulary.Statuses and years newest first.
 func (v *View) Facets(s cola.FacetSearch) []cola.Facet {
 	e := &explorer{view: v, params: s.Params, query: s.Query, bases: map[chosenFacet]*facetBase{}}
 	for _, q := range s.Queries {
@@ -93,8 +94,8 @@ func (e *explorer) facets() []cola.Facet {
 	statuses := func(value string) int { return e.bases[chosenFacet{cola.FacetStatus, value}].label(facetStatus, value) }
 	containers := func(value string) int { return base(cola.FacetContainer).label(facetContainer, value) }
 	return []cola.Facet{
-		e.words(cola.FacetProductType, cola.ProductTypes(), types),
-		{Name: cola.FacetStatus, Values: e.values(cola.FacetStatus, cola.Statuses(), statuses)},
+		e.words(cola.FacetProductType, vocabulary.ProductTypes(), types),
+		{Name: cola.FacetStatus, Values: e.values(cola.FacetStatus, vocabulary.Statuses(), statuses)},
 		e.categories(base(cola.FacetCategory).allPaths()),
 		e.origins(base(cola.FacetOrigin)),
 		e.words(cola.FacetContainer, cola.ContainerTypes(), containers),
@@ -162,7 +163,7 @@ func (e *explorer) categories(counts map[string]*pathCount) cola.Facet {
 	above, levels := "", 0
 	if e.query.CategoryPath != "" {
 		chosen := cola.FacetValue{Value: e.query.CategoryPath, Chosen: true}
-		above = cola.FoldPath(cola.ResolveCategory(chosen.Value, e.view.aliases))
+		above = vocabulary.FoldPath(vocabulary.ResolveCategory(chosen.Value, e.view.aliases))
 		levels = 1 + strings.Count(above, categorySeparator)
 		if at := counts[above]; at != nil {
 			chosen.Count = at.found
@@ -187,7 +188,7 @@ func (e *explorer) categories(counts map[string]*pathCount) cola.Facet {
 // leadsTo reports whether a search for a path is one for the folded path. It is none where the path is a former one, as transitions that go
 // around in a circle leave some, or where no parameter can hold it.
 func (e *explorer) leadsTo(path, folded string) bool {
-	return cola.AcceptsText(path) && cola.FoldPath(cola.ResolveCategory(cola.SettlePath(path), e.view.aliases)) == folded
+	return cola.AcceptsText(path) && vocabulary.FoldPath(vocabulary.ResolveCategory(vocabulary.NormalizePath(path), e.view.aliases)) == folded
 }
 
 // origins returns the origins with the most labels, and the one that is chosen. Each counts what is found when it is asked for: a country has
@@ -206,12 +207,12 @@ func (e *explorer) origins(b *facetBase) cola.Facet {
 	names := map[string]bool{}
 	for _, counts := range []map[string]int{b.values[facetOrigin], b.asText.values[facetOrigin]} {
 		for place := range counts {
-			names[cola.PlaceName(place)] = true
+			names[vocabulary.PlaceName(place)] = true
 		}
 	}
 	var chosen []cola.FacetValue
 	for name := range names {
-		places := cola.OriginNames(strings.TrimSpace(name))
+		places := vocabulary.OriginNames(strings.TrimSpace(name))
 		if !cola.AcceptsText(name) || !slices.Contains(places, name) {
 			continue // no parameter can mean it
 		}

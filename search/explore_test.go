@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // asOf is when the random searches are made: the default date window holds half of the random labels.
@@ -58,7 +59,7 @@ func (d *draws) params() (p cola.SearchParams) {
 		case 0:
 			p.Q = pick(d, d.id().String(), "oak*", "red wine", d.barcode(), "&")
 		case 1:
-			p.ProductType = pick(d, []string{"WINE"}, []string{"wine", "malt beverage"}, cola.ProductTypes())
+			p.ProductType = pick(d, []string{"WINE"}, []string{"wine", "malt beverage"}, vocabulary.ProductTypes())
 		case 2:
 			p.Category = pick(d, []string{"wine"}, []string{"Wine", "Beer"})
 		case 3, 4:
@@ -155,13 +156,13 @@ func (h *harness) checkComplete(p cola.SearchParams, f cola.Facet, shown map[str
 
 // spelt reports whether the facet has the category path in another spelling.
 func (h *harness) spelt(f cola.Facet, value string) bool {
-	return f.Name == cola.FacetCategory && slices.ContainsFunc(f.Values, func(v cola.FacetValue) bool { return cola.FoldPath(v.Value) == cola.FoldPath(value) })
+	return f.Name == cola.FacetCategory && slices.ContainsFunc(f.Values, func(v cola.FacetValue) bool { return vocabulary.FoldPath(v.Value) == vocabulary.FoldPath(value) })
 }
 
 // values returns the values that labels have for a facet, as far as a search offers them.
 func (r *registry) values(facet string, p cola.SearchParams) map[string]bool {
 	values := map[string]bool{}
-	aliases := cola.AliasTable(r.aliases)
+	aliases := vocabulary.AliasTable(r.aliases)
 	for _, l := range r.labels {
 		s := &l.Summary
 		switch facet {
@@ -178,8 +179,8 @@ func (r *registry) values(facet string, p cola.SearchParams) map[string]bool {
 				values[fmt.Sprint(s.ApprovalDate.Time().Year())] = true
 			}
 		case cola.FacetCategory:
-			above := cola.ResolveCategory(p.DerivedSubcategory, aliases)
-			if path := below(cola.ResolveCategory(l.CategoryPath, aliases), above); path != "" && cola.FoldPath(cola.ResolveCategory(path, aliases)) == cola.FoldPath(path) {
+			above := vocabulary.ResolveCategory(p.DerivedSubcategory, aliases)
+			if path := below(vocabulary.ResolveCategory(l.CategoryPath, aliases), above); path != "" && vocabulary.FoldPath(vocabulary.ResolveCategory(path, aliases)) == vocabulary.FoldPath(path) {
 				values[path] = true
 			}
 		}
@@ -190,7 +191,7 @@ func (r *registry) values(facet string, p cola.SearchParams) map[string]bool {
 
 // below returns the beginning of a path that lies one level below another one.
 func below(path, above string) string {
-	if path == "" || !cola.PathWithin(path, above) {
+	if path == "" || !vocabulary.PathWithin(path, above) {
 		return ""
 	}
 	levels := strings.Split(path, " > ")
@@ -220,7 +221,7 @@ func TestFacetsOfHostileLabels(t *testing.T) {
 			c.OriginName, c.LLMCategoryPath, c.LLMContainerType = cola.Text(l.origin), cola.Text(l.path), "amphora"
 		}))
 	}
-	u.Aliases([]cola.CategoryAlias{{Alias: "X > A", Path: "X > B"}, {Alias: "X > B > foo", Path: "X > A > foo"}, {Alias: "Old", Path: "Beer > Dark"}})
+	u.Aliases([]vocabulary.CategoryAlias{{Alias: "X > A", Path: "X > B"}, {Alias: "X > B > foo", Path: "X > A > foo"}, {Alias: "Old", Path: "Beer > Dark"}})
 	if err := u.Commit(Marks{Labels: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // facet finds documents by the value of a column of few distinct values, letter case aside.
@@ -138,7 +138,7 @@ const categorySeparator = " > "
 // eachNode returns the paths above a path, folded and from its root on, and the path itself.
 func eachNode(path string) iter.Seq[string] {
 	return func(yield func(node string) bool) {
-		folded := cola.FoldPath(path)
+		folded := vocabulary.FoldPath(path)
 		for i := 0; i < len(folded); i += len(categorySeparator) {
 			j := strings.Index(folded[i:], categorySeparator)
 			if j < 0 {
@@ -154,7 +154,7 @@ func eachNode(path string) iter.Seq[string] {
 
 // node returns the documents at a path or below.
 func (cs *categories) node(path string) list {
-	if i, ok := cs.nodes.find(cola.FoldPath(path)); ok {
+	if i, ok := cs.nodes.find(vocabulary.FoldPath(path)); ok {
 		return cs.lists.list(i)
 	}
 	return list{}

@@ -20,7 +20,7 @@ type holders struct {
 
 // holder is a permittee, or a permit number that so far only labels name. It never changes.
 type holder struct {
-	cola.Permittee      // PermitNumber is in cola.SettlePermit's form
+	cola.Permittee      // PermitNumber is in vocabulary.NormalizePermit's form
 	known          bool // a permittee rather than only a number
 }
 
@@ -73,7 +73,7 @@ func (v *View) approvalBy(number string, today cola.Date) (latest cola.Date) {
 	return latest
 }
 
-// find returns the holder of a permit number in cola.SettlePermit's form.
+// find returns the holder of a permit number in vocabulary.NormalizePermit's form.
 func (h *holders) find(number string) (uint32, bool) {
 	i := sort.Search(len(h.byNumber), func(i int) bool { return h.recs[h.byNumber[i]].PermitNumber >= number })
 	if i == len(h.byNumber) || h.recs[h.byNumber[i]].PermitNumber != number {

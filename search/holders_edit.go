@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // holdersEdit makes the holders of the next view from those of the last.
@@ -47,7 +48,7 @@ func (e *holdersEdit) holder(number string) uint32 {
 
 // put sets a permittee's record.
 func (e *holdersEdit) put(p *cola.Permittee) {
-	i := e.holder(cola.SettlePermit(p.PermitNumber))
+	i := e.holder(vocabulary.NormalizePermit(p.PermitNumber))
 	was := e.next.recs[i]
 	now := &holder{known: true, Permittee: copyPermittee(p, was.PermitNumber)}
 	e.next.recs[i] = now
@@ -108,7 +109,7 @@ func (e *holdersEdit) count(s *segment, each func(yield func(doc uint32)), sign 
 		f := &e.next.facts[of[v]-1]
 		applied, approval := t.num[numApplied].date(doc), t.num[numApproved].date(doc)
 		f.labels += uint32(sign)
-		if status.value(doc) == cola.StatusApproved {
+		if status.value(doc) == vocabulary.StatusApproved {
 			f.approved += uint32(sign)
 		}
 		if sign > 0 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // Permittees returns one page of the permittees that match: those with most labels first, then by permit number. A name or
@@ -98,7 +99,7 @@ func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 // Permittee returns a permittee by its permit number, in any letter case, as of a day, with its most recent labels: at most
 // recent of them, in result order. ok is false when there is no such permittee.
 func (v *View) Permittee(number string, today cola.Date, recent int) (d cola.PermitteeDetail, ok bool) {
-	number = cola.SettlePermit(number)
+	number = vocabulary.NormalizePermit(number)
 	i, ok := v.holders.find(number)
 	if !ok || !v.holders.recs[i].known {
 		return d, false

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // TestIndexAgreesWithFilter holds the index against the plain filter through builds, changes, renamings, folds and snapshots.
@@ -90,7 +91,7 @@ func (h *harness) commit(labels, permittees int) {
 		h.registry.permittees[p.PermitNumber] = p
 	}
 	if h.chance(20) {
-		h.registry.aliases = []cola.CategoryAlias{{Alias: "Wine > Rouge", Path: "Wine > Red Wine"}, {Alias: "Old", Path: "Beer > Ale"},
+		h.registry.aliases = []vocabulary.CategoryAlias{{Alias: "Wine > Rouge", Path: "Wine > Red Wine"}, {Alias: "Old", Path: "Beer > Ale"},
 			{Alias: "Wine > Red", Path: "Wine > Red Wine"}}[:h.IntN(4)]
 		u.Aliases(h.registry.aliases)
 	}
@@ -259,7 +260,7 @@ func (h *harness) checkBarcode() {
 	value := h.barcode()
 	var want []cola.ColaSummary
 	for _, l := range h.registry.search(&cola.Query{}, nil) {
-		if slices.ContainsFunc(l.Barcodes, func(b cola.IndexBarcode) bool { return cola.SameBarcode(b.Value, value) }) {
+		if slices.ContainsFunc(l.Barcodes, func(b cola.IndexBarcode) bool { return vocabulary.SameBarcode(b.Value, value) }) {
 			want = append(want, l.Summary)
 		}
 	}

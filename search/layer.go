@@ -1,8 +1,6 @@
 package search
 
-import (
-	"github.com/colaregistry/colaregistry/cola"
-)
+import "github.com/colaregistry/colaregistry/cola/vocabulary"
 
 // layer is a segment as one view sees it.
 type layer struct {
@@ -37,7 +35,7 @@ func (s *segment) moveCategories(aliases map[string]string) (moved []movedCatego
 	c := &s.t.text[colCategory]
 	for v := range uint32(c.len()) {
 		if was := c.at(v); was != "" {
-			if now := cola.ResolveCategory(was, aliases); cola.FoldPath(now) != cola.FoldPath(was) {
+			if now := vocabulary.ResolveCategory(was, aliases); vocabulary.FoldPath(now) != vocabulary.FoldPath(was) {
 				moved = append(moved, movedCategory{v, was, now})
 			}
 		}

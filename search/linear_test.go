@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // registry is the plain truth that the index is held against: records in maps, filtered one by one. It shares no code with
@@ -14,7 +15,7 @@ import (
 type registry struct {
 	labels     map[cola.TTBID]cola.IndexRecord
 	permittees map[string]cola.Permittee
-	aliases    []cola.CategoryAlias
+	aliases    []vocabulary.CategoryAlias
 	words      map[cola.TTBID][][]string // of the searched texts of labels looked at; forgotten when anything changes
 }
 
@@ -63,7 +64,7 @@ func (r *registry) searchAmong(q *cola.Query, want []phrase, among func(cola.TTB
 
 // filter returns the labels that match every filter but the text, and are wanted.
 func (r *registry) filter(q *cola.Query, wanted func(l *cola.IndexRecord) bool) (found []cola.IndexRecord) {
-	aliases := cola.AliasTable(r.aliases)
+	aliases := vocabulary.AliasTable(r.aliases)
 	for _, l := range r.labels {
 		if matches(q, &l, aliases) && wanted(&l) {
 			found = append(found, l)
@@ -74,7 +75,7 @@ func (r *registry) filter(q *cola.Query, wanted func(l *cola.IndexRecord) bool) 
 
 // carries reports whether a text is shaped like a barcode and the label has it.
 func carries(l *cola.IndexRecord, text string) bool {
-	return cola.BarcodeShaped(text) && slices.ContainsFunc(l.Barcodes, func(b cola.IndexBarcode) bool { return cola.SameBarcode(b.Value, text) })
+	return vocabulary.BarcodeShaped(text) && slices.ContainsFunc(l.Barcodes, func(b cola.IndexBarcode) bool { return vocabulary.SameBarcode(b.Value, text) })
 }
 
 // says reports whether the label's searched texts hold every phrase.
@@ -123,8 +124,10 @@ func holds(have []string, w phrase) bool {
 // matches holds every filter but the text against a label.
 func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool {
 	s := &l.Summary
-	ml, hasVolume := cola.Milliliters(l.Volume.V, l.VolumeUnit)
-	within := func(root string) bool { return cola.PathWithin(cola.ResolveCategory(l.CategoryPath, aliases), root) }
+	ml, hasVolume := vocabulary.Milliliters(l.Volume.V, l.VolumeUnit)
+	within := func(root string) bool {
+		return vocabulary.PathWithin(vocabulary.ResolveCategory(l.CategoryPath, aliases), root)
+	}
 	anyOf := func(want []string, have string) bool { return len(want) == 0 || slices.Contains(want, have) }
 	is := func(want, have string) bool { return want == "" || want == have }
 	between := func(least, most cola.Opt[float64], v float64, known bool) bool {
@@ -132,12 +135,12 @@ func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool
 	}
 	return anyOf(q.ProductTypes, string(s.ProductType)) &&
 		(len(q.Categories) == 0 || slices.ContainsFunc(q.Categories, within)) &&
-		(q.CategoryPath == "" || within(cola.ResolveCategory(q.CategoryPath, aliases))) &&
+		(q.CategoryPath == "" || within(vocabulary.ResolveCategory(q.CategoryPath, aliases))) &&
 		(q.OriginNames == nil || slices.Contains(q.OriginNames, placeOf(l))) &&
 		is(q.Domestic, l.DomesticOrImported) && is(q.Status, string(s.ApplicationStatus)) &&
 		hasPart(q.BrandName, s.BrandName) && hasPart(q.PermitPart, s.PermitNumber) &&
 		is(q.PermitNumber, s.PermitNumber) && is(q.AddressState, strings.ToUpper(l.AddressState)) &&
-		(q.Barcode == "" || l.MainBarcode != "" && cola.SameBarcode(q.Barcode, l.MainBarcode)) &&
+		(q.Barcode == "" || l.MainBarcode != "" && vocabulary.SameBarcode(q.Barcode, l.MainBarcode)) &&
 		(q.From == 0 || s.ApprovalDate != 0 && s.ApprovalDate >= q.From) &&
 		(q.To == 0 || s.ApprovalDate != 0 && s.ApprovalDate <= q.To) &&
 		between(q.ABVMin, q.ABVMax, l.ABV.V, l.ABV.OK) && between(q.VolumeMin, q.VolumeMax, ml, l.Volume.OK && hasVolume) &&
@@ -170,7 +173,7 @@ func (r *registry) rows(labels []cola.ColaSummary) []cola.ColaRow {
 	for i, label := range labels {
 		l := r.labels[label.TTBID]
 		rows[i] = cola.ColaRow{ColaSummary: label, CompanyName: r.permittees[label.PermitNumber].CompanyName, ABV: l.ABV}
-		ml, ok := cola.Milliliters(l.Volume.V, l.VolumeUnit)
+		ml, ok := vocabulary.Milliliters(l.Volume.V, l.VolumeUnit)
 		if ok && l.Volume.OK {
 			rows[i].VolumeML = cola.Some(ml)
 		}
@@ -192,7 +195,7 @@ func (r *registry) permitteeList(s *cola.PermitteeSearch) []cola.PermitteeSummar
 			continue
 		}
 		p.Colas++
-		if l.Summary.ApplicationStatus == cola.StatusApproved {
+		if l.Summary.ApplicationStatus == vocabulary.StatusApproved {
 			p.ColasApproved++
 		}
 		p.LastColaApplicationDate = max(p.LastColaApplicationDate, l.ApplicationDate)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // query is a search's query as far as it can be worked out for all layers together.
@@ -25,7 +26,7 @@ func (v *View) resolve(q *cola.Query) (r query, ok bool) {
 		return r, false
 	}
 	if q.CategoryPath != "" {
-		r.category = cola.ResolveCategory(q.CategoryPath, v.aliases)
+		r.category = vocabulary.ResolveCategory(q.CategoryPath, v.aliases)
 	}
 	if q.Text == "" {
 		return r, true
@@ -53,7 +54,7 @@ func (v *View) lookup(text string) (found [][]uint32, barcode bool) {
 			return found, false
 		}
 	}
-	if !cola.BarcodeShaped(text) || v.withCode(text, found) == 0 {
+	if !vocabulary.BarcodeShaped(text) || v.withCode(text, found) == 0 {
 		return nil, false
 	}
 	return found, true
@@ -215,7 +216,7 @@ func (p *plan) equal(f int, value string) {
 
 func (p *plan) addNames(q *query, _ int) {
 	if q.PermitNumber != "" {
-		p.gathered(p.l.permit(cola.SettlePermit(q.PermitNumber), p.lists()))
+		p.gathered(p.l.permit(vocabulary.NormalizePermit(q.PermitNumber), p.lists()))
 	}
 	if q.brand != "" && !p.never {
 		docsOf := func(v uint32) list { return p.l.texts.docsOf(colBrand, v) }
@@ -251,7 +252,7 @@ func (p *plan) within(paths ...string) {
 	w := p.sc.unite(p.l.t.n, p.span, lists)
 	for _, m := range p.l.moved {
 		holds := func(path string) bool {
-			return slices.ContainsFunc(paths, func(in string) bool { return cola.PathWithin(path, in) })
+			return slices.ContainsFunc(paths, func(in string) bool { return vocabulary.PathWithin(path, in) })
 		}
 		docs := p.l.categories.values.list(m.value)
 		switch now := holds(m.now); {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // rows collects labels as they come, until they are made a table.
@@ -44,11 +45,11 @@ func (r *rows) add(l *cola.IndexRecord) {
 		colPermit:    s.PermitNumber,
 		colRecipient: l.AddressRecipient,
 		colType:      string(s.ProductType),
-		colOrigin:    cola.PlaceOf(string(s.OriginName), l.OriginID, l.DomesticOrImported),
+		colOrigin:    vocabulary.PlaceOf(string(s.OriginName), l.OriginID, l.DomesticOrImported),
 		colStatus:    string(s.ApplicationStatus),
 		colDomestic:  l.DomesticOrImported,
 		colContainer: l.ContainerType,
-		colCategory:  cola.SettlePath(l.CategoryPath),
+		colCategory:  vocabulary.NormalizePath(l.CategoryPath),
 		colState:     l.AddressState,
 	} {
 		c := &r.text[i]
@@ -58,7 +59,7 @@ func (r *rows) add(l *cola.IndexRecord) {
 	r.number(numApplied, float64(l.ApplicationDate), l.ApplicationDate != 0)
 	r.number(numImages, float64(s.ImageCount), s.ImageCount != 0)
 	r.number(numABV, l.ABV.V, l.ABV.OK)
-	ml, ok := cola.Milliliters(l.Volume.V, l.VolumeUnit)
+	ml, ok := vocabulary.Milliliters(l.Volume.V, l.VolumeUnit)
 	r.number(numVolume, ml, ok && l.Volume.OK)
 	r.barcodes(l)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // TestBarcodeFallsBackToText: a text in the shape of a barcode is one if a label with it matches the filters, and words if none
@@ -15,9 +16,9 @@ func TestBarcodeFallsBackToText(t *testing.T) {
 	x := New(Options{ManualFold: true})
 	defer x.Close()
 	u := x.Begin()
-	u.Label(labelWith(11054001000001, func(c *cola.Cola) { c.BarcodeValue, c.ProductType = code, cola.Wine }))
-	u.Label(labelWith(11054001000002, func(c *cola.Cola) { c.ProductName, c.ProductType = "BATCH "+code, cola.MaltBeverage }))
-	u.Label(labelWith(11054001000003, func(c *cola.Cola) { c.ProductName, c.ProductType = "BATCH "+code, cola.Wine }))
+	u.Label(labelWith(11054001000001, func(c *cola.Cola) { c.BarcodeValue, c.ProductType = code, vocabulary.Wine }))
+	u.Label(labelWith(11054001000002, func(c *cola.Cola) { c.ProductName, c.ProductType = "BATCH "+code, vocabulary.MaltBeverage }))
+	u.Label(labelWith(11054001000003, func(c *cola.Cola) { c.ProductName, c.ProductType = "BATCH "+code, vocabulary.Wine }))
 	if err := u.Commit(Marks{Labels: 1}); err != nil {
 		t.Fatal(err)
 	}

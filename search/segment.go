@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // The columns that are filtered by exact value.
@@ -42,7 +43,7 @@ type segment struct {
 	categories categories
 	ranges     [rangeCount]ranges
 	codes      codes
-	byPermit   []uint32 // values of the permit column by cola.SettlePermit of them
+	byPermit   []uint32 // values of the permit column by vocabulary.NormalizePermit of them
 	bytes      int64
 }
 
@@ -76,7 +77,7 @@ func buildSegment(ctx context.Context, t *table, names naming) (*segment, error)
 	for f, column := range facetColumns {
 		var together []string
 		if f == facetOrigin {
-			together = cola.OriginNames("american") // the one word that stands for many values, most labels among them
+			together = vocabulary.OriginNames("american") // the one word that stands for many values, most labels among them
 		}
 		steps = append(steps, func() { s.facets[f] = buildFacet(t, column, together) })
 	}
@@ -97,7 +98,7 @@ func (s *segment) buildSubstrings(column, limit int) substrings {
 }
 
 func (s *segment) permitKey(value uint32) string {
-	return cola.SettlePermit(s.t.text[colPermit].at(value))
+	return vocabulary.NormalizePermit(s.t.text[colPermit].at(value))
 }
 
 func (s *segment) sortPermits() {
@@ -110,7 +111,7 @@ func (s *segment) sortPermits() {
 	})
 }
 
-// permit appends the documents with a permit number, which is in cola.SettlePermit's form.
+// permit appends the documents with a permit number, which is in vocabulary.NormalizePermit's form.
 func (s *segment) permit(number string, dst []list) []list {
 	i := sort.Search(len(s.byPermit), func(i int) bool { return s.permitKey(s.byPermit[i]) >= number })
 	for ; i < len(s.byPermit) && s.permitKey(s.byPermit[i]) == number; i++ {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // someIndex returns an index of a few labels in two segments, with dead ones, transitions and permittees.
@@ -27,7 +28,7 @@ func someIndex(t testing.TB) *Index {
 		}
 		p := d.permittee()
 		u.Permittee(&p)
-		u.Aliases([]cola.CategoryAlias{{Alias: "Wine > Red", Path: "Wine > Red Wine"}})
+		u.Aliases([]vocabulary.CategoryAlias{{Alias: "Wine > Red", Path: "Wine > Red Wine"}})
 		mustCommit(t, u, Marks{1, 2, 3})
 	}
 	return x

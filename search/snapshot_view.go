@@ -2,6 +2,7 @@ package search
 
 import (
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // header opens a snapshot.
@@ -80,9 +81,9 @@ func (s *saved) carry(c carrier) {
 func (s *saved) view() *View {
 	v := &View{marks: s.marks, layers: s.layers}
 	for i := uint32(0); int(i)+1 < s.aliases.len(); i += 2 {
-		v.published = append(v.published, cola.CategoryAlias{Alias: s.aliases.at(i), Path: s.aliases.at(i + 1)})
+		v.published = append(v.published, vocabulary.CategoryAlias{Alias: s.aliases.at(i), Path: s.aliases.at(i + 1)})
 	}
-	v.aliases = cola.AliasTable(v.published)
+	v.aliases = vocabulary.AliasTable(v.published)
 	edit := (&holders{}).edit()
 	for i, f := range s.flags {
 		text := func(field int) cola.Text { return cola.Text(s.holders.at(uint32(i*textsOfHolder + field))) }

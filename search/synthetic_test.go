@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // synthetic makes labels with the proportions of the real registry: skewed brands, permittees, classes and origins, names
@@ -16,8 +17,8 @@ type synthetic struct {
 	newest  cola.Date
 	words   []string
 	brands  []string
-	classes []cola.Class
-	origins []cola.Origin
+	classes []vocabulary.Class
+	origins []vocabulary.Origin
 	permits []cola.Permittee
 	paths   []string
 	codes   int
@@ -40,13 +41,13 @@ func newSynthetic(seed uint64, labels int) *synthetic {
 	for range max(1000, labels/10) {
 		g.brands = append(g.brands, strings.ToUpper(g.phrase(1+g.IntN(3))))
 	}
-	g.classes, g.origins = cola.Classes(), cola.Origins()
+	g.classes, g.origins = vocabulary.Classes(), vocabulary.Origins()
 	g.Shuffle(len(g.classes), func(i, j int) { g.classes[i], g.classes[j] = g.classes[j], g.classes[i] })
 	g.Shuffle(len(g.origins), func(i, j int) { g.origins[i], g.origins[j] = g.origins[j], g.origins[i] })
 	for i := range max(500, labels/30) {
 		g.permits = append(g.permits, g.permittee(i))
 	}
-	for _, root := range cola.CategoryRoots() {
+	for _, root := range vocabulary.CategoryRoots() {
 		for a := range 12 {
 			for b := range 10 {
 				g.paths = append(g.paths, fmt.Sprintf("%s > %s %d > %s %d", root, root, a, g.words[a*7], b))
@@ -85,7 +86,7 @@ func (g *synthetic) permittee(i int) cola.Permittee {
 	number := fmt.Sprintf(form, state, i+1)
 	return cola.Permittee{PermitNumber: number, CompanyName: cola.Text(strings.ToUpper(g.phrase(2)) + []string{" LLC", " INC", " COMPANY", " WINERY"}[g.IntN(4)]),
 		OperatingName: cola.Text(strings.ToUpper(g.phrase(g.IntN(3)))), CompanyState: cola.Text(state),
-		PermitteeType: cola.Text(cola.PermitteeTypeOf(number)), Listed: g.IntN(3) > 0}
+		PermitteeType: cola.Text(vocabulary.PermitteeTypeOf(number)), Listed: g.IntN(3) > 0}
 }
 
 // label makes label i of n, oldest first.
@@ -122,11 +123,11 @@ func (g *synthetic) details(c *cola.Cola) {
 	if g.IntN(6) > 0 {
 		c.LLMCategoryPath = cola.Text(g.paths[max(0, g.skewed(len(g.paths)))])
 		c.ABV = cola.Some(float64(40+g.IntN(160)) / 10)
-		if c.ProductType == cola.DistilledSpirits {
+		if c.ProductType == vocabulary.DistilledSpirits {
 			c.ABV = cola.Some(float64(350+g.IntN(200)) / 10)
 		}
 		c.Volume, c.VolumeUnit = cola.Some([]float64{750, 1500, 375, 1000, 50, 187, 200}[max(0, g.skewed(7))]), "milliliters"
-		if c.ProductType == cola.MaltBeverage {
+		if c.ProductType == vocabulary.MaltBeverage {
 			c.Volume, c.VolumeUnit = cola.Some([]float64{12, 16, 22, 32, 64, 19.2}[max(0, g.skewed(6))]), "fluid ounces"
 		}
 	}
@@ -140,7 +141,7 @@ func (g *synthetic) details(c *cola.Cola) {
 			code -= 97 * g.IntN(min(g.codes, 50))
 		}
 		digits := fmt.Sprintf("0%010d", code)
-		c.BarcodeValue, c.BarcodeType = cola.Text(digits+string(cola.CheckDigit(digits))), "UPC-A"
+		c.BarcodeValue, c.BarcodeType = cola.Text(digits+string(vocabulary.CheckDigit(digits))), "UPC-A"
 	}
 	c.HasBarcode = c.BarcodeValue != ""
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // The columns of text. Those up to lastSearched are what a full-text query looks in.
@@ -14,7 +15,7 @@ const (
 	colPermit
 	colRecipient
 	colType
-	colOrigin // as cola.PlaceOf has it
+	colOrigin // as vocabulary.PlaceOf has it
 	colStatus
 	colDomestic
 	colContainer
@@ -101,9 +102,9 @@ func (t *table) summary(row uint32) cola.ColaSummary {
 		TTBID:             cola.TTBID(t.ids[row]),
 		BrandName:         t.text[colBrand].value(row),
 		ProductName:       cola.Text(t.text[colProduct].value(row)),
-		ProductType:       cola.ProductType(t.text[colType].value(row)),
+		ProductType:       vocabulary.ProductType(t.text[colType].value(row)),
 		ClassName:         cola.Text(t.text[colClass].value(row)),
-		OriginName:        cola.Text(cola.PlaceName(t.text[colOrigin].value(row))),
+		OriginName:        cola.Text(vocabulary.PlaceName(t.text[colOrigin].value(row))),
 		PermitNumber:      t.text[colPermit].value(row),
 		ApplicationStatus: cola.Text(t.text[colStatus].value(row)),
 		ApprovalDate:      t.num[numApproved].date(row),

@@ -3,10 +3,10 @@ package search
 import (
 	"slices"
 
-	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// naming tells the names of the permittee with a permit number, in cola.SettlePermit's form; empty when it has none.
+// naming tells the names of the permittee with a permit number, in vocabulary.NormalizePermit's form; empty when it has none.
 type naming func(permit string) (company, operating string)
 
 // textsBuilder makes the texts of a table.
@@ -38,7 +38,7 @@ func (b *textsBuilder) nameCompanies(names naming) {
 	}
 	b.named = make([][2]uint32, permits.len())
 	for p := range b.named {
-		company, operating := names(cola.SettlePermit(permits.at(uint32(p))))
+		company, operating := names(vocabulary.NormalizePermit(permits.at(uint32(p))))
 		b.named[p] = [2]uint32{b.companies.id(company), b.companies.id(operating)}
 	}
 }

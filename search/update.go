@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // Update collects changes that are published together. It is not safe for concurrent use, and must be ended by Commit or
@@ -14,7 +15,7 @@ type Update struct {
 	rows       *rows
 	tables     []*table // rows that were set aside, oldest first
 	permittees map[string]cola.Permittee
-	aliases    []cola.CategoryAlias
+	aliases    []vocabulary.CategoryAlias
 	aliased    bool
 }
 
@@ -44,13 +45,13 @@ func (u *Update) setAside() {
 
 // Permittee adds a permittee, or replaces the one with its permit number. It copies what it keeps.
 func (u *Update) Permittee(p *cola.Permittee) {
-	number := cola.SettlePermit(p.PermitNumber)
+	number := vocabulary.NormalizePermit(p.PermitNumber)
 	u.permittees[number] = copyPermittee(p, number)
 }
 
 // Aliases replaces the published transitions of category paths.
-func (u *Update) Aliases(a []cola.CategoryAlias) {
-	u.aliases, u.aliased = append([]cola.CategoryAlias(nil), a...), true
+func (u *Update) Aliases(a []vocabulary.CategoryAlias) {
+	u.aliases, u.aliased = append([]vocabulary.CategoryAlias(nil), a...), true
 }
 
 // Abort ends the update without publishing anything. After Commit, or a second time, it does nothing.
@@ -91,7 +92,7 @@ func (u *Update) Commit(m Marks) error {
 func (u *Update) apply(v *View) (*View, error) {
 	next := *v
 	if u.aliased {
-		next.published, next.aliases = u.aliases, cola.AliasTable(u.aliases)
+		next.published, next.aliases = u.aliases, vocabulary.AliasTable(u.aliases)
 		next.layers = realias(v.layers, next.aliases)
 	}
 	if len(u.tables) == 0 && len(u.permittees) == 0 {

@@ -11,11 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 func labelWith(id cola.TTBID, edit func(c *cola.Cola)) *cola.IndexRecord {
-	c := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: id, BrandName: "LENZ MOSER", ProductType: cola.Wine, PermitNumber: "NJ-I-721",
-		ApplicationStatus: cola.StatusApproved, ApprovalDate: cola.NewDate(2025, 3, 1)}, ApplicationDate: cola.NewDate(2025, 2, 1)}
+	c := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: id, BrandName: "LENZ MOSER", ProductType: vocabulary.Wine, PermitNumber: "NJ-I-721",
+		ApplicationStatus: vocabulary.StatusApproved, ApprovalDate: cola.NewDate(2025, 3, 1)}, ApplicationDate: cola.NewDate(2025, 2, 1)}
 	if edit != nil {
 		edit(&c)
 	}
@@ -50,7 +51,7 @@ func TestCategoryPathsFoldAccents(t *testing.T) {
 	for id, path := range map[int]string{1: "Beer > Lager > Märzen", 2: "Beer > Lager > Marzen > Dunkel", 3: "Beer > Kölsch"} {
 		u.Label(labelWith(cola.TTBID(id), func(c *cola.Cola) { c.LLMCategoryPath = cola.Text(path) }))
 	}
-	u.Aliases([]cola.CategoryAlias{{Alias: "Beer > Köln", Path: "Beer > Kölsch"}})
+	u.Aliases([]vocabulary.CategoryAlias{{Alias: "Beer > Köln", Path: "Beer > Kölsch"}})
 	if err := u.Commit(Marks{Labels: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -121,13 +122,13 @@ func TestUpdateCopies(t *testing.T) {
 	name := []byte("LENZ MOSER")
 	p := cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: cola.Text(textOf(name))}
 	r := labelWith(1, func(c *cola.Cola) { c.BrandName = textOf(name); c.BarcodeValue = "QR-1" })
-	aliases := []cola.CategoryAlias{{Alias: "A", Path: "B"}}
+	aliases := []vocabulary.CategoryAlias{{Alias: "A", Path: "B"}}
 	u := x.Begin()
 	u.Label(r)
 	u.Permittee(&p)
 	u.Aliases(aliases)
 	copy(name, "XXXXXXXXXX")
-	aliases[0] = cola.CategoryAlias{}
+	aliases[0] = vocabulary.CategoryAlias{}
 	*r, p = cola.IndexRecord{}, cola.Permittee{}
 	mustCommit(t, u, Marks{})
 	got := x.View().Search(cola.ColaSearch{Page: 1, PerPage: 1}).Rows[0].BrandName
@@ -148,7 +149,7 @@ func TestAViewStaysAsItIs(t *testing.T) {
 	mustCommit(t, u, Marks{})
 	old := x.View()
 	u = x.Begin()
-	u.Label(labelWith(2, func(c *cola.Cola) { c.BrandName = "OTHER"; c.ApplicationStatus = cola.StatusRevoked }))
+	u.Label(labelWith(2, func(c *cola.Cola) { c.BrandName = "OTHER"; c.ApplicationStatus = vocabulary.StatusRevoked }))
 	u.Permittee(&cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: "NEW NAME"})
 	mustCommit(t, u, Marks{})
 	if err := x.Fold(context.Background()); err != nil {

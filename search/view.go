@@ -4,14 +4,15 @@ import (
 	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // View is the registry as of one publication. It never changes; any number of goroutines may search it without a lock.
 type View struct {
 	layers    []layer
 	holders   *holders
-	published []cola.CategoryAlias
-	aliases   map[string]string // of published, as cola.AliasTable makes them
+	published []vocabulary.CategoryAlias
+	aliases   map[string]string // of published, as vocabulary.AliasTable makes them
 	marks     Marks
 	scratches *scratches
 }
@@ -188,7 +189,7 @@ func (v *View) Rows(labels []cola.ColaSummary) []cola.ColaRow {
 	for n, label := range labels {
 		row := &rows[n]
 		row.ColaSummary = label
-		if i, ok := v.holders.find(cola.SettlePermit(label.PermitNumber)); ok {
+		if i, ok := v.holders.find(vocabulary.NormalizePermit(label.PermitNumber)); ok {
 			row.CompanyName = v.holders.recs[i].CompanyName
 		}
 		if i, doc, ok := v.find(label.TTBID); ok {

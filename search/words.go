@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // Categories returns the category paths that labels have, transitions applied, and every path above them, in alphabetical
@@ -15,9 +15,9 @@ func (v *View) Categories() []string {
 	for i := range v.layers {
 		c := &v.layers[i].t.text[colCategory]
 		for value := range uint32(c.len()) {
-			path := cola.ResolveCategory(c.at(value), v.aliases)
+			path := vocabulary.ResolveCategory(c.at(value), v.aliases)
 			for ; path != ""; path = above(path) {
-				folded := cola.FoldPath(path)
+				folded := vocabulary.FoldPath(path)
 				if _, met := paths[folded]; met {
 					break
 				}
@@ -29,9 +29,9 @@ func (v *View) Categories() []string {
 }
 
 // Resolve returns the current category path for one that may be former.
-func (v *View) Resolve(path string) string { return cola.ResolveCategory(path, v.aliases) }
+func (v *View) Resolve(path string) string { return vocabulary.ResolveCategory(path, v.aliases) }
 
-// Origins returns the places that labels are from, as cola.PlaceOf has them, upper case and sorted. A place whose last label
+// Origins returns the places that labels are from, as vocabulary.PlaceOf has them, upper case and sorted. A place whose last label
 // was changed or replaced stays until its segment is folded.
 func (v *View) Origins() []string {
 	met := map[string]bool{}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 func TestCategories(t *testing.T) {
@@ -19,7 +20,7 @@ func TestCategories(t *testing.T) {
 		for i, path := range paths {
 			u.Label(labelWith(cola.TTBID(10*round+i+1), func(c *cola.Cola) { c.LLMCategoryPath = cola.Text(path) }))
 		}
-		u.Aliases([]cola.CategoryAlias{{Alias: "Beer > Old Ale", Path: "Beer > Ale > Old"}})
+		u.Aliases([]vocabulary.CategoryAlias{{Alias: "Beer > Old Ale", Path: "Beer > Ale > Old"}})
 		mustCommit(t, u, Marks{Labels: cola.Revision(round + 1)})
 	}
 	want := []string{

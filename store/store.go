@@ -11,6 +11,7 @@ import (
 	"fmt"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 var (
@@ -152,7 +153,7 @@ type References interface {
 	UpsertProcessingTimes(ctx context.Context, rows []cola.ProcessingTime, mode Mode) ([]Outcome, error)
 	UpsertFormulaProcessingTimes(ctx context.Context, rows []cola.FormulaProcessingTime, mode Mode) ([]Outcome, error)
 	UpsertRegistrationProcessingTimes(ctx context.Context, rows []cola.RegistrationProcessingTime, mode Mode) ([]Outcome, error)
-	UpsertCategoryAliases(ctx context.Context, rows []cola.CategoryAlias, mode Mode) ([]Outcome, error)
+	UpsertCategoryAliases(ctx context.Context, rows []vocabulary.CategoryAlias, mode Mode) ([]Outcome, error)
 
 	// AllReferences reads every reference set from one consistent state and the revision it stands for.
 	AllReferences(ctx context.Context) (ReferenceSets, error)
@@ -166,7 +167,7 @@ type ReferenceSets struct {
 	ProcessingTimes             []cola.ProcessingTime             // newest snapshot first, then commodity
 	FormulaProcessingTimes      []cola.FormulaProcessingTime      // newest snapshot first, then commodity and formula type
 	RegistrationProcessingTimes []cola.RegistrationProcessingTime // newest month first, then category and application type
-	CategoryAliases             []cola.CategoryAlias              // by alias
+	CategoryAliases             []vocabulary.CategoryAlias        // by alias
 }
 
 // Changes lets a process follow what is written. Revisions are taken under a lock that is held to the commit, so whoever

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // MaxKeyText is how many bytes a text that something is found by may have: entries of an index are bounded.
@@ -19,7 +20,7 @@ func FoldEmail(email string) string {
 	if IsIdentityName(email) {
 		return email
 	}
-	return cola.FoldASCII(email)
+	return vocabulary.FoldASCII(email)
 }
 
 // CheckEmail fails with ErrMalformed for an email address that new accounts may not have. Accounts that

@@ -23,6 +23,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -242,7 +243,7 @@ func label(n int, brand string, change func(*store.MatchedLabel)) store.MatchedL
 	l := store.MatchedLabel{
 		Match: cola.SavedSearchMatch{RunID: 1841, TTBID: id, Met: cola.FilterSetOf("brand_name", "type_wine")},
 		Label: cola.ColaSummary{
-			TTBID: id, BrandName: brand, ProductName: "PRESTIGE", ProductType: cola.Wine, ClassName: "TABLE RED WINE", OriginName: "OREGON", PermitNumber: "BWN-OR-16677",
+			TTBID: id, BrandName: brand, ProductName: "PRESTIGE", ProductType: vocabulary.Wine, ClassName: "TABLE RED WINE", OriginName: "OREGON", PermitNumber: "BWN-OR-16677",
 			ApprovalDate: cola.NewDate(2026, 11, 12),
 		},
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // FuzzParseServer: whatever is wrong with a URL, what is said about it does not hold the password; and what is read can be spoken to.
@@ -40,7 +40,7 @@ func FuzzPlain(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, most int) {
 		most = max(1, most%200)
 		got := plain(text, most)
-		if utf8.RuneCountInString(got) > most || !utf8.ValidString(got) || strings.ContainsFunc(got, cola.IsHidden) || strings.ContainsAny(got, "\r\n\u2028\u2029") {
+		if utf8.RuneCountInString(got) > most || !utf8.ValidString(got) || strings.ContainsFunc(got, vocabulary.IsInvisible) || strings.ContainsAny(got, "\r\n\u2028\u2029") {
 			t.Errorf("%q is written %q", text, got)
 		}
 		if plain(got, most) != got {

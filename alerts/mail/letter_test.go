@@ -17,6 +17,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -197,7 +198,7 @@ func TestHostileNames(t *testing.T) {
 		if len(got.header) != 10 || got.header.Get("Bcc") != "" || len(raw) > 30_000 || len([]rune(got.subject)) > 120 {
 			t.Errorf("%q: %d bytes, headers %v", name, len(raw), got.header)
 		}
-		if strings.ContainsFunc(got.subject+got.text+got.html, func(r rune) bool { return r != '\n' && cola.IsHidden(r) || r == '\u2028' || r == '\u2029' }) {
+		if strings.ContainsFunc(got.subject+got.text+got.html, func(r rune) bool { return r != '\n' && vocabulary.IsInvisible(r) || r == '\u2028' || r == '\u2029' }) {
 			t.Errorf("%q: something is hidden in it", name)
 		}
 		if strings.Contains(got.html, "<script") || strings.Contains(got.html, "<a href=https://evil") {

@@ -12,9 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	gomail "github.com/wneessen/go-mail"
-
-	"github.com/colaregistry/colaregistry/cola"
 )
 
 const (
@@ -87,7 +86,7 @@ func loopback(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.IsLoopback()
 	}
-	return cola.FoldASCII(host) == "localhost"
+	return vocabulary.FoldASCII(host) == "localhost"
 }
 
 // name names the server in the log.

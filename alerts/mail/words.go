@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // plain returns a text as it may stand in a mail: on one line, without characters that nobody sees, such as those that turn the direction of
@@ -18,7 +19,7 @@ func plain(text string, most int) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case cola.IsHidden(r):
+		case vocabulary.IsInvisible(r):
 			return -1
 		}
 		return r

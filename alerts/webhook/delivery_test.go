@@ -14,6 +14,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
@@ -50,7 +51,7 @@ func try(t *testing.T, r *receiver, searches int) *trial {
 		must(t, err)
 	}
 	label := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{
-		TTBID: 26001001000001, BrandName: "OAK", ProductType: cola.Wine, PermitNumber: "CA-W-1", ApprovalDate: cola.DateOf(tr.clock),
+		TTBID: 26001001000001, BrandName: "OAK", ProductType: vocabulary.Wine, PermitNumber: "CA-W-1", ApprovalDate: cola.DateOf(tr.clock),
 	}}}
 	for i := range cola.FieldsOf[cola.Cola]() {
 		label.Fields = label.Fields.With(i)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/store"
@@ -121,9 +122,9 @@ func message(address string) alerts.Message {
 	content.Labels = []store.MatchedLabel{
 		{
 			Match: cola.SavedSearchMatch{RunID: 1841, TTBID: 26282001000009, Met: cola.FilterSetOf("brand_name", "type_wine")},
-			Label: cola.ColaSummary{TTBID: 26282001000009, BrandName: "BLUE HERON", ProductName: "RÉSERVE", ProductType: cola.Wine, ClassName: "TABLE RED WINE", PermitNumber: "BWN-OR-16677", ApprovalDate: cola.NewDate(2026, 11, 12), HasBarcode: true},
+			Label: cola.ColaSummary{TTBID: 26282001000009, BrandName: "BLUE HERON", ProductName: "RÉSERVE", ProductType: vocabulary.Wine, ClassName: "TABLE RED WINE", PermitNumber: "BWN-OR-16677", ApprovalDate: cola.NewDate(2026, 11, 12), HasBarcode: true},
 		},
-		{Match: cola.SavedSearchMatch{RunID: 1841, TTBID: 26262001000018, Late: true}, Label: cola.ColaSummary{TTBID: 26262001000018, BrandName: "GREY HERON", ProductType: cola.Wine, PermitNumber: "BWN-OR-16677"}},
+		{Match: cola.SavedSearchMatch{RunID: 1841, TTBID: 26262001000018, Late: true}, Label: cola.ColaSummary{TTBID: 26262001000018, BrandName: "GREY HERON", ProductType: vocabulary.Wine, PermitNumber: "BWN-OR-16677"}},
 	}
 	return alerts.Message{DueDelivery: due, Content: content}
 }

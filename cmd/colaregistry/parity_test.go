@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -250,7 +251,7 @@ func TestRowsAgreeWithDetails(t *testing.T) {
 		holder := s.get(t, "/permittees/"+url.PathEscape(row["permit_number"].(string)), s.key)
 		var volume any
 		if stated, ok := label["volume"].(float64); ok {
-			volume, _ = cola.Milliliters(stated, label["volume_unit"].(string))
+			volume, _ = vocabulary.Milliliters(stated, label["volume_unit"].(string))
 		}
 		want := map[string]any{"company_name": holder.at("data", "company_name"), "abv": label["abv"], "volume_ml": volume}
 		for name, value := range want {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/loadtest"
 	"github.com/colaregistry/colaregistry/internal/program"
 	"github.com/colaregistry/colaregistry/store"
@@ -29,7 +30,7 @@ var withoutAlerts = program.Options{Flags: []string{"--alerts", "off", "--webhoo
 func TestManualRunsDeliverNoLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("runs@example.com", cola.TierPro), s.receiver("runs@example.com")
-		types := map[string]cola.ProductType{"type_wine": cola.Wine, "type_malt_beverage": cola.MaltBeverage, "type_distilled_spirit": cola.DistilledSpirits}
+		types := map[string]vocabulary.ProductType{"type_wine": vocabulary.Wine, "type_malt_beverage": vocabulary.MaltBeverage, "type_distilled_spirit": vocabulary.DistilledSpirits}
 		var searches []string
 		for filter := range types {
 			searches = append(searches, s.save(a, filter, map[string]any{filter: true, "brand_name": "quarry"}, nil))
@@ -76,7 +77,7 @@ func TestScheduledMessagesNameFewLabels(t *testing.T) {
 		for n := range 2 * cola.MaxActiveSchedules {
 			searches = append(searches, s.save(a, fmt.Sprint("Alert ", n), map[string]any{"brand_name": "quarry"}, nil))
 		}
-		s.arrive("QUARRY", 40, cola.Wine)
+		s.arrive("QUARRY", 40, vocabulary.Wine)
 		activate := func(schedule any, searches ...string) {
 			for _, search := range searches {
 				if got := s.rest(a.Key.Reveal(), http.MethodPatch, "/saved-searches/"+search, map[string]any{"schedule": schedule}); got.Status != http.StatusOK {
@@ -125,7 +126,7 @@ func TestMatchesCostListRecords(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a := s.account("matches@example.com", cola.TierStarter)
 		search := s.save(a, "Quarry", map[string]any{"brand_name": "quarry"}, nil)
-		s.arrive("QUARRY", 30, cola.Wine)
+		s.arrive("QUARRY", 30, vocabulary.Wine)
 		s.mustPost(a, "/saved-searches/"+search+"/run", http.StatusAccepted)
 		s.tick(time.Now())
 		path := "/saved-searches/" + search
@@ -168,7 +169,7 @@ func (s *site) checkCutMatches(of string) {
 		s.t.Fatal(err)
 	}
 	search := s.save(poor, "Quarry", map[string]any{"brand_name": "quarry"}, nil)
-	s.arrive("QUARRY", 5, cola.MaltBeverage)
+	s.arrive("QUARRY", 5, vocabulary.MaltBeverage)
 	s.mustPost(poor, "/saved-searches/"+search+"/run", http.StatusAccepted)
 	s.tick(time.Now())
 	path := "/saved-searches/" + search + "/matches"
@@ -284,16 +285,16 @@ func (s *site) feed(a *loadtest.Account, search string) string {
 }
 
 // arrive adds new labels of a brand, approved today, each for every given type.
-func (s *site) arrive(brand string, each int, types ...cola.ProductType) {
+func (s *site) arrive(brand string, each int, types ...vocabulary.ProductType) {
 	s.t.Helper()
 	for _, kind := range types {
-		s.arriveAt(1_000*slices.Index(cola.ProductTypes(), string(kind)), brand, each, kind)
+		s.arriveAt(1_000*slices.Index(vocabulary.ProductTypes(), string(kind)), brand, each, kind)
 	}
 }
 
 // arriveAt adds new labels of a brand and a type, approved today, with IDs that end in the numbers from
 // first on.
-func (s *site) arriveAt(first int, brand string, labels int, kind cola.ProductType) {
+func (s *site) arriveAt(first int, brand string, labels int, kind vocabulary.ProductType) {
 	s.t.Helper()
 	patches := make([]cola.Patch[cola.Cola], labels)
 	for n := range patches {

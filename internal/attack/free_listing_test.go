@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
@@ -20,7 +21,7 @@ func TestPreviewsNameFewLabels(t *testing.T) {
 		a := s.account("previews@example.com", cola.TierFree)
 		const brands, each = 30, 4
 		for n := range brands {
-			s.arriveAt(n*each, fmt.Sprintf("QUARRY%02d", n), each, cola.Wine)
+			s.arriveAt(n*each, fmt.Sprintf("QUARRY%02d", n), each, vocabulary.Wine)
 		}
 		browser := s.signIn("previews@example.com")
 		s.awaitPreview(browser, fmt.Sprintf("quarry%02d", brands-1), each)

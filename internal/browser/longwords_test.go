@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/store"
@@ -20,7 +21,7 @@ func TestLongWords(t *testing.T) {
 	name := cola.Text(strings.Repeat("Unaussprechlichkeit", 8))
 	label := func(id, earlier cola.TTBID) cola.Cola {
 		return cola.Cola{
-			ColaSummary:    cola.ColaSummary{TTBID: id, BrandName: "CHAINED", ProductName: name, ProductType: cola.Wine, PermitNumber: "NJ-I-721"},
+			ColaSummary:    cola.ColaSummary{TTBID: id, BrandName: "CHAINED", ProductName: name, ProductType: vocabulary.Wine, PermitNumber: "NJ-I-721"},
 			IsResubmission: cola.Some(earlier != 0), ForResubmissionTTBID: earlier,
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/dashboard"
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/keyring"
@@ -150,7 +151,7 @@ func (s *site) use(laptop, nightly, app cola.Caller) (label cola.ColaSummary) {
 	t, r := s.t, s.registry
 	t.Helper()
 	list := func(c cola.Caller, n int) {
-		page, _, err := r.SearchColas(t.Context(), c, cola.SearchParams{Status: cola.StatusApproved, ApprovalDateFrom: allHistory, PerPage: cola.Some(n)})
+		page, _, err := r.SearchColas(t.Context(), c, cola.SearchParams{Status: vocabulary.StatusApproved, ApprovalDateFrom: allHistory, PerPage: cola.Some(n)})
 		if err != nil && cola.CodeOf(err) != cola.CodeQuotaExceeded {
 			t.Fatal(err)
 		}

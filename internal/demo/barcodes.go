@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // code is a barcode: its symbology and its digits, check digit included.
@@ -55,14 +56,14 @@ func barcodeFor(d *dice, p *product, key productKey) code {
 
 // checked appends the check digit.
 func checked(symbology cola.Text, digits string) code {
-	return code{symbology, digits + string(rune(cola.CheckDigit(digits)))}
+	return code{symbology, digits + string(rune(vocabulary.CheckDigit(digits)))}
 }
 
 // upceCode returns a UPC-E symbol: number system 0, a manufacturer of the form XX000 and an item below 1,000. Its check
 // digit is that of the UPC-A number it stands for.
 func upceCode(company, item int) code {
 	maker, number := padded(company%90+10, 2), padded(item%1000, 3)
-	check := cola.CheckDigit("0" + maker + "00000" + number)
+	check := vocabulary.CheckDigit("0" + maker + "00000" + number)
 	return code{upcE, "0" + maker + number + "0" + string(rune(check))}
 }
 

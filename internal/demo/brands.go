@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // brand is a name that a permittee files labels under.
@@ -23,49 +24,49 @@ type brand struct {
 
 // line is all brands of one commodity, the busiest first, and how often each files.
 type line struct {
-	kind   cola.ProductType
+	kind   vocabulary.ProductType
 	brands []brand
 	weights
 }
 
 // kindNumber tells the commodities apart where things of each are numbered.
-func kindNumber(kind cola.ProductType) uint64 {
+func kindNumber(kind vocabulary.ProductType) uint64 {
 	switch kind {
-	case cola.MaltBeverage:
+	case vocabulary.MaltBeverage:
 		return 1
-	case cola.DistilledSpirits:
+	case vocabulary.DistilledSpirits:
 		return 2
 	}
 	return 0
 }
 
 // lineShare is the commodity's part of all labels over the years; labelKind follows it year by year.
-func lineShare(kind cola.ProductType) float64 {
+func lineShare(kind vocabulary.ProductType) float64 {
 	switch kind {
-	case cola.MaltBeverage:
+	case vocabulary.MaltBeverage:
 		return 0.21
-	case cola.DistilledSpirits:
+	case vocabulary.DistilledSpirits:
 		return 0.19
 	}
 	return 0.60
 }
 
 // labelKind draws the commodity of a label received on a day: wine's share shrinks slowly, that of beer grows.
-func labelKind(d *dice, day cola.Date) cola.ProductType {
+func labelKind(d *dice, day cola.Date) vocabulary.ProductType {
 	years := float64(day-firstReceipt) / 365.25
 	wine := 0.645 - 0.004*years
 	beer := 0.175 + 0.003*years
 	switch at := d.unit(); {
 	case at < wine:
-		return cola.Wine
+		return vocabulary.Wine
 	case at < wine+beer:
-		return cola.MaltBeverage
+		return vocabulary.MaltBeverage
 	}
-	return cola.DistilledSpirits
+	return vocabulary.DistilledSpirits
 }
 
 // newLine makes the brands of a commodity and deals them out to the permittees.
-func newLine(o Options, kind cola.ProductType, holders []permittee) line {
+func newLine(o Options, kind vocabulary.ProductType, holders []permittee) line {
 	colas := float64(o.Colas) * lineShare(kind)
 	count := max(20, int(0.9*math.Pow(float64(o.Colas), 0.85)*lineShare(kind)))
 	l := line{kind: kind, brands: make([]brand, count), weights: ranked(count, 12+float64(count)/2500)}

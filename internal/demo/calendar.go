@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // receipts is how many applications come in on one day.
@@ -65,12 +66,12 @@ var processingDays = [...]int{
 }
 
 // medianDays returns the median processing time of a commodity's applications received on a day.
-func medianDays(kind cola.ProductType, day cola.Date) int {
+func medianDays(kind vocabulary.ProductType, day cola.Date) int {
 	median := processingDays[min(max(day.Time().Year()-2005, 0), len(processingDays)-1)]
 	switch kind {
-	case cola.DistilledSpirits:
+	case vocabulary.DistilledSpirits:
 		return median + 2
-	case cola.MaltBeverage:
+	case vocabulary.MaltBeverage:
 		return max(1, median-1)
 	}
 	return median
@@ -78,7 +79,7 @@ func medianDays(kind cola.ProductType, day cola.Date) int {
 
 // approvalDay returns the day on which an application is approved: around the median of its commodity and year, sometimes
 // much later, and never after the last day.
-func approvalDay(d *dice, kind cola.ProductType, received, last cola.Date) cola.Date {
+func approvalDay(d *dice, kind vocabulary.ProductType, received, last cola.Date) cola.Date {
 	median := medianDays(kind, received)
 	wait := d.between(median/2, median+median/2)
 	if d.chance(0.06) {

@@ -6,12 +6,13 @@ import (
 	"strconv"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // describeContents fills what is in the container. Applicants of wine state grapes, appellation and vintage themselves; the
 // rest is read off the label, and is missing where it could not be read.
 func describeContents(d *dice, c *cola.Cola, p *product) {
-	if p.kind == cola.Wine {
+	if p.kind == vocabulary.Wine {
 		c.GrapeVarietals = slices.Clone(p.varietals)
 		if p.region != nil {
 			c.WineAppellation = cola.Text(p.region.Name)
@@ -22,7 +23,7 @@ func describeContents(d *dice, c *cola.Cola, p *product) {
 	}
 	if d.chance(0.91) {
 		strength := p.abv
-		if p.kind == cola.Wine && d.chance(0.5) {
+		if p.kind == vocabulary.Wine && d.chance(0.5) {
 			strength = min(max(p.abv+float64(d.between(-3, 3))/10, p.style.ABV[0]), p.style.ABV[1]) // vintages differ
 		}
 		c.ABV = cola.Some(math.Round(strength*10) / 10)
@@ -67,11 +68,11 @@ func (m *maker) enrich(d *dice, c *cola.Cola, p *product) {
 		c.LLMArtworkCredit = cola.Text(title(pick(d, p.brand.tongue.Given) + " " + pick(d, p.brand.tongue.Surnames)))
 	}
 	switch p.kind {
-	case cola.Wine:
+	case vocabulary.Wine:
 		if p.style.Grapes != noGrapes && d.chance(0.2) {
 			c.LLMWineDesignation = cola.Text(pick(d, table().Lists["designations"]))
 		}
-	case cola.MaltBeverage:
+	case vocabulary.MaltBeverage:
 		enrichBeer(d, c, p)
 	default:
 		enrichSpirits(d, c, p)
@@ -111,10 +112,10 @@ func enrichSpirits(d *dice, c *cola.Cola, p *product) {
 	}
 }
 
-var characters = map[cola.ProductType][]string{
-	cola.Wine:             {"A bright", "A dry", "A medium-bodied", "A full-bodied", "A fresh", "A supple", "An elegant", "A structured", "A layered"},
-	cola.MaltBeverage:     {"A crisp", "A balanced", "A juicy", "A hop-forward", "A malty", "A refreshing", "A bold", "An easy-drinking"},
-	cola.DistilledSpirits: {"A smooth", "A rich", "A warming", "A bold", "A delicate", "A small-batch", "A complex", "An aromatic"},
+var characters = map[vocabulary.ProductType][]string{
+	vocabulary.Wine:             {"A bright", "A dry", "A medium-bodied", "A full-bodied", "A fresh", "A supple", "An elegant", "A structured", "A layered"},
+	vocabulary.MaltBeverage:     {"A crisp", "A balanced", "A juicy", "A hop-forward", "A malty", "A refreshing", "A bold", "An easy-drinking"},
+	vocabulary.DistilledSpirits: {"A smooth", "A rich", "A warming", "A bold", "A delicate", "A small-batch", "A complex", "An aromatic"},
 }
 
 // describe writes one sentence about the product.
@@ -125,7 +126,7 @@ func describe(d *dice, c *cola.Cola, p *product) cola.Text {
 	if len(p.varietals) == 1 {
 		b = append(b, p.varietals[0]...)
 	} else {
-		b = append(b, cola.CategoryLeaf(p.style.Path)...)
+		b = append(b, vocabulary.CategoryLeaf(p.style.Path)...)
 	}
 	b = append(b, " from "...)
 	if p.region != nil {

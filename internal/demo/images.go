@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // Sizes of labels in twentieths of an inch, and of scans in dots per inch. The resolutions are whole multiples of twenty,
@@ -57,7 +58,7 @@ func imagePositions(d *dice, p *product) []cola.Text {
 	if bottle && d.chance(0.14) {
 		positions = append(positions, "neck")
 	}
-	if bottle && (p.kind == cola.DistilledSpirits && d.chance(0.2) || d.chance(0.05)) {
+	if bottle && (p.kind == vocabulary.DistilledSpirits && d.chance(0.2) || d.chance(0.05)) {
 		positions = append(positions, "strip")
 	}
 	if d.chance(0.08) || p.contents.Kind == "keg" && d.chance(0.7) {

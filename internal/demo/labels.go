@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // Labels makes the labels of the options in the order of their receipt, which is that of their ids. A label is the
@@ -109,9 +110,9 @@ func (m *maker) identify(c *cola.Cola, p *product) {
 	c.ProductType = p.kind
 	c.ClassID, c.ClassName = cola.Text(p.class), m.classNames[p.class]
 	c.OriginID, c.OriginName = cola.Text(p.brand.origin), m.originNames[p.brand.origin]
-	c.DomesticOrImported = cola.Imported
+	c.DomesticOrImported = vocabulary.Imported
 	if p.domestic {
-		c.DomesticOrImported = cola.Domestic
+		c.DomesticOrImported = vocabulary.Domestic
 	}
 	c.PermitNumber = p.holder.number
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -24,13 +25,13 @@ func TestEveryLabelIsSound(t *testing.T) {
 		if err := cola.CheckCola(c); err != nil {
 			t.Fatalf("%s: %v", c.TTBID, err)
 		}
-		if kind, ok := cola.ProductTypeOfClass(string(c.ClassID)); !ok || kind != c.ProductType {
+		if kind, ok := vocabulary.ProductTypeOfClass(string(c.ClassID)); !ok || kind != c.ProductType {
 			t.Fatalf("%s: class %s is of %q, the label of %q", c.TTBID, c.ClassID, kind, c.ProductType)
 		}
 		if c.ClassName == "" || c.OriginName == "" {
 			t.Fatalf("%s: class %q %q, origin %q %q", c.TTBID, c.ClassID, c.ClassName, c.OriginID, c.OriginName)
 		}
-		if cola.PermitteeTypeOf(c.PermitNumber) == "" {
+		if vocabulary.PermitteeTypeOf(c.PermitNumber) == "" {
 			t.Fatalf("%s: permit %q is of no known kind", c.TTBID, c.PermitNumber)
 		}
 		again := *c
@@ -107,7 +108,7 @@ func TestNothingIsDatedAfterTheDay(t *testing.T) {
 			if c.ApprovalDate != 0 && (c.ApprovalDate < c.ApplicationDate || c.LatestUpdateDate < c.ApprovalDate) {
 				t.Fatalf("%s: applied %s, approved %s, updated %s", c.TTBID, c.ApplicationDate, c.ApprovalDate, c.LatestUpdateDate)
 			}
-			if (c.ApplicationStatus == cola.StatusExpired) != (c.ExpirationDate != 0) {
+			if (c.ApplicationStatus == vocabulary.StatusExpired) != (c.ExpirationDate != 0) {
 				t.Fatalf("%s: status %s, expiration %q", c.TTBID, c.ApplicationStatus, c.ExpirationDate)
 			}
 			if c.WineVintageYear.OK && c.WineVintageYear.V > yearOf(c.ApplicationDate) {
@@ -136,7 +137,7 @@ func TestBarcodes(t *testing.T) {
 		if c.BarcodeValue != "" {
 			carriers[string(c.BarcodeValue)]++
 			kinds[c.BarcodeType]++
-			if !cola.ValidGTIN(string(c.BarcodeValue)) {
+			if !vocabulary.ValidGTIN(string(c.BarcodeValue)) {
 				t.Fatalf("%s: %s %s has a wrong check digit", c.TTBID, c.BarcodeType, c.BarcodeValue)
 			}
 		}
@@ -172,7 +173,7 @@ func TestBarcodes(t *testing.T) {
 func TestUPCEStandsForAUPCA(t *testing.T) {
 	for company := range 90 {
 		c := upceCode(company, company*37)
-		if numbers := cola.GTINs(c.value); len(c.value) != 8 || len(numbers) != 2 {
+		if numbers := vocabulary.GTINs(c.value); len(c.value) != 8 || len(numbers) != 2 {
 			t.Errorf("%q does not expand to a UPC-A number: %v", c.value, numbers)
 		}
 	}

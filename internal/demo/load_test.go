@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/google/go-cmp/cmp"
 )
@@ -88,7 +89,7 @@ func (s *shelf) UpsertRegistrationProcessingTimes(_ context.Context, rows []cola
 	return s.write("registration times", len(rows))
 }
 
-func (s *shelf) UpsertCategoryAliases(_ context.Context, rows []cola.CategoryAlias, _ store.Mode) ([]store.Outcome, error) {
+func (s *shelf) UpsertCategoryAliases(_ context.Context, rows []vocabulary.CategoryAlias, _ store.Mode) ([]store.Outcome, error) {
 	return s.write("aliases", len(rows))
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // trade is what a permittee does.
@@ -37,25 +38,25 @@ type permittee struct {
 }
 
 // affinity is how much of a permittee's filing is for a commodity, relative to others of its trade.
-func (p *permittee) affinity(kind cola.ProductType) float64 {
+func (p *permittee) affinity(kind vocabulary.ProductType) float64 {
 	switch p.trade {
 	case winery:
-		if kind == cola.Wine {
+		if kind == vocabulary.Wine {
 			return 1
 		}
 	case brewery:
 		switch kind {
-		case cola.MaltBeverage:
+		case vocabulary.MaltBeverage:
 			return 1
-		case cola.Wine:
+		case vocabulary.Wine:
 			return 0.01 // ciders and sake
 		}
 	case distillery:
-		if kind == cola.DistilledSpirits {
+		if kind == vocabulary.DistilledSpirits {
 			return 1
 		}
 	case importer:
-		if kind == cola.MaltBeverage {
+		if kind == vocabulary.MaltBeverage {
 			return 0.2
 		}
 		return 0.9
@@ -192,7 +193,7 @@ func Permittees(o Options) []cola.Permittee {
 			OperatingName:  cola.Text(p.operating),
 			CompanyState:   cola.Text(p.home.Code),
 			CompanyZipCode: cola.Text(p.zip),
-			PermitteeType:  cola.Text(cola.PermitteeTypeOf(p.number)),
+			PermitteeType:  cola.Text(vocabulary.PermitteeTypeOf(p.number)),
 			Listed:         p.listed,
 		})
 	}

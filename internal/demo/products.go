@@ -3,12 +3,12 @@ package demo
 import (
 	"strings"
 
-	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // product is one item of a brand: what all its labels have in common, the barcode included.
 type product struct {
-	kind      cola.ProductType
+	kind      vocabulary.ProductType
 	brand     *brand
 	holder    *permittee
 	style     *style
@@ -25,7 +25,7 @@ type product struct {
 
 // productKey names a product: brands and their products are numbered.
 type productKey struct {
-	kind   cola.ProductType
+	kind   vocabulary.ProductType
 	brand  int32
 	number int32
 }
@@ -69,7 +69,7 @@ func (w *world) grow(d *dice, p *product) {
 	}
 	if d.chance(0.72) {
 		p.region = pick(d, grown)
-		if leaf := strings.ToUpper(cola.CategoryLeaf(p.style.Path)); leaf != p.region.Name && p.style.Only != nil {
+		if leaf := strings.ToUpper(vocabulary.CategoryLeaf(p.style.Path)); leaf != p.region.Name && p.style.Only != nil {
 			p.region = grownAs(grown, leaf, p.region)
 		}
 	}
@@ -143,9 +143,9 @@ func fancifulName(d *dice, p *product) string {
 	t, s := p.brand.tongue, p.style
 	var name string
 	switch at := d.unit(); {
-	case p.kind == cola.MaltBeverage && at < 0.62:
+	case p.kind == vocabulary.MaltBeverage && at < 0.62:
 		name = english().fill(d, pick(d, table().Lists["beer names"])) + " " + t.fill(d, pick(d, s.Names))
-	case p.kind == cola.DistilledSpirits && at < 0.75, len(s.Names) > 0 && at < 0.6, len(s.Names) > 0 && p.kind == cola.MaltBeverage:
+	case p.kind == vocabulary.DistilledSpirits && at < 0.75, len(s.Names) > 0 && at < 0.6, len(s.Names) > 0 && p.kind == vocabulary.MaltBeverage:
 		name = t.fill(d, pick(d, s.Names))
 	case len(p.varietals) == 1 && at < 0.3:
 		name = strings.ToUpper(p.varietals[0])

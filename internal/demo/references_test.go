@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -26,7 +27,7 @@ func TestPermittees(t *testing.T) {
 		holders[p.PermitNumber] = p
 		kinds[string(p.PermitteeType)]++
 		parts[strings.Count(p.PermitNumber, "-")+1]++
-		if p.PermitNumber != cola.SettlePermit(p.PermitNumber) || p.CompanyName == "" || len(p.CompanyState) != 2 || len(p.CompanyZipCode) != 5 {
+		if p.PermitNumber != vocabulary.NormalizePermit(p.PermitNumber) || p.CompanyName == "" || len(p.CompanyState) != 2 || len(p.CompanyZipCode) != 5 {
 			t.Fatalf("%+v", p)
 		}
 		if p.Listed {
@@ -178,7 +179,7 @@ func TestLabelsTakeAsLongAsTheTimesSay(t *testing.T) {
 	}
 	taken := map[int][]int{}
 	for c := range Labels(ordinary) {
-		if c.ProductType == cola.Wine && c.ApprovalDate != 0 {
+		if c.ProductType == vocabulary.Wine && c.ApprovalDate != 0 {
 			year := yearOf(c.ApplicationDate)
 			taken[year] = append(taken[year], int(c.ApprovalDate-c.ApplicationDate))
 		}

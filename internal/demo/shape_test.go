@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // shares counts in what part of the labels something holds.
@@ -24,16 +25,16 @@ func measure(o Options) *shares {
 	s := &shares{counts: map[string]int{}}
 	for c := range Labels(o) {
 		s.labels++
-		wine, beer, spirits := c.ProductType == cola.Wine, c.ProductType == cola.MaltBeverage, c.ProductType == cola.DistilledSpirits
+		wine, beer, spirits := c.ProductType == vocabulary.Wine, c.ProductType == vocabulary.MaltBeverage, c.ProductType == vocabulary.DistilledSpirits
 		s.note("wine", wine)
 		s.note("beer", beer)
 		s.note("spirits", spirits)
-		for _, status := range cola.Statuses() {
+		for _, status := range vocabulary.Statuses() {
 			s.note(status, string(c.ApplicationStatus) == status)
 		}
 		s.note("last year", c.ApprovalDate > o.AsOf-365)
 		s.note("before 2010", yearOf(c.ApplicationDate) < 2010)
-		s.note("imported", c.DomesticOrImported == cola.Imported)
+		s.note("imported", c.DomesticOrImported == vocabulary.Imported)
 		s.note("no fanciful name", c.ProductName == "")
 		s.note("no approval date", c.ApprovalDate == 0)
 		s.note("not enriched", c.LLMContainerType == "")
@@ -51,7 +52,7 @@ func measure(o Options) *shares {
 		for _, word := range []string{"OAK", "CREEK", "ESTATE", "CHÂTEAU", "CHATEAU"} {
 			s.note(word, strings.Contains(c.BrandName, word))
 		}
-		root := cola.CategoryRoot(string(c.LLMCategoryPath))
+		root := vocabulary.CategoryRoot(string(c.LLMCategoryPath))
 		s.note("category of another commodity", wine && root != "" && root != "Wine" || beer && root != "" && root != "Beer")
 	}
 	return s
@@ -123,19 +124,19 @@ func TestCategoriesVary(t *testing.T) {
 		if path == "" {
 			continue
 		}
-		if path != cola.SettlePath(path) {
+		if path != vocabulary.NormalizePath(path) {
 			t.Fatalf("%s: the path %q is not settled", c.TTBID, path)
 		}
 		paths[path] = true
 		depths[strings.Count(path, " > ")+1]++
-		roots[cola.CategoryRoot(path)]++
+		roots[vocabulary.CategoryRoot(path)]++
 	}
 	for depth := 1; depth <= 4; depth++ {
 		if depths[depth] == 0 {
 			t.Errorf("no category path is %d levels deep: %v", depth, depths)
 		}
 	}
-	for _, root := range cola.CategoryRoots() {
+	for _, root := range vocabulary.CategoryRoots() {
 		if roots[root] == 0 {
 			t.Errorf("no category is of the root %s", root)
 		}
@@ -143,17 +144,17 @@ func TestCategoriesVary(t *testing.T) {
 	if len(roots) != 3 || len(paths) < 80 {
 		t.Errorf("roots %v, %d paths", roots, len(paths))
 	}
-	table := cola.AliasTable(CategoryAliases(ordinary))
+	table := vocabulary.AliasTable(CategoryAliases(ordinary))
 	for path := range paths {
-		if current := cola.ResolveCategory(path, table); current != path {
+		if current := vocabulary.ResolveCategory(path, table); current != path {
 			t.Errorf("labels carry the former path %q of %q", path, current)
 		}
 	}
 	for alias := range table {
-		current := cola.ResolveCategory(alias, table)
+		current := vocabulary.ResolveCategory(alias, table)
 		found := false
 		for path := range paths {
-			found = found || cola.PathWithin(path, current)
+			found = found || vocabulary.PathWithin(path, current)
 		}
 		if !found {
 			t.Errorf("the alias %q leads to %q, where no label is", alias, current)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // The kinds of application, in TTB's words.
@@ -38,8 +39,8 @@ func settleApplication(d *dice, c *cola.Cola, p *product, earlier cola.TTBID) {
 }
 
 // distinctiveShare is the part of a commodity's bottles that need an approval of their own shape.
-func distinctiveShare(kind cola.ProductType) float64 {
-	if kind == cola.DistilledSpirits {
+func distinctiveShare(kind vocabulary.ProductType) float64 {
+	if kind == vocabulary.DistilledSpirits {
 		return 0.035
 	}
 	return 0.002
@@ -51,21 +52,21 @@ func capacity(c container) cola.Text {
 }
 
 // settleStatus settles the dates after the application and what has become of the approval. Nothing is dated after last.
-func settleStatus(d *dice, c *cola.Cola, kind cola.ProductType, last cola.Date) {
+func settleStatus(d *dice, c *cola.Cola, kind vocabulary.ProductType, last cola.Date) {
 	c.ApprovalDate = approvalDay(d, kind, c.ApplicationDate, last)
 	c.LatestUpdateDate = c.ApprovalDate
-	c.ApplicationStatus = cola.StatusApproved
+	c.ApplicationStatus = vocabulary.StatusApproved
 	age := int(last - c.ApprovalDate)
 	switch at := d.unit(); {
 	case age > 5*365 && at < 0.13:
-		c.ApplicationStatus = cola.StatusExpired
+		c.ApplicationStatus = vocabulary.StatusExpired
 		c.ExpirationDate = c.ApprovalDate.AddDays(d.between(3*365, age))
 		c.LatestUpdateDate = c.ExpirationDate
 	case age > 60 && at > 0.965:
-		c.ApplicationStatus = cola.StatusSurrendered
+		c.ApplicationStatus = vocabulary.StatusSurrendered
 		c.LatestUpdateDate = c.ApprovalDate.AddDays(d.between(30, age))
 	case age > 60 && at > 0.9645:
-		c.ApplicationStatus = cola.StatusRevoked
+		c.ApplicationStatus = vocabulary.StatusRevoked
 		c.LatestUpdateDate = c.ApprovalDate.AddDays(d.between(30, age))
 	case age > 90 && at > 0.93:
 		c.LatestUpdateDate = c.ApprovalDate.AddDays(d.between(1, age))

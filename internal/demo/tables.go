@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 //go:embed tables/*.json
@@ -34,7 +35,7 @@ type tables struct {
 	AVAs []cola.AVADetail
 	// Aliases map former category paths to current ones. The prefix of some current paths has moved too, so a reader must follow
 	// aliases repeatedly.
-	Aliases []cola.CategoryAlias
+	Aliases []vocabulary.CategoryAlias
 }
 
 // table returns the tables. A failure is a mistake in an embedded file, which every test would find.
@@ -82,11 +83,11 @@ func english() *tongue { return table().Tongues["english"] }
 // perKind has something for each commodity of labels.
 type perKind[T any] struct{ Wine, Beer, Spirits T }
 
-func (p *perKind[T]) of(kind cola.ProductType) *T {
+func (p *perKind[T]) of(kind vocabulary.ProductType) *T {
 	switch kind {
-	case cola.MaltBeverage:
+	case vocabulary.MaltBeverage:
 		return &p.Beer
-	case cola.DistilledSpirits:
+	case vocabulary.DistilledSpirits:
 		return &p.Spirits
 	}
 	return &p.Wine
@@ -149,6 +150,6 @@ type registration struct {
 func AVAs(Options) []cola.AVADetail { return append([]cola.AVADetail(nil), table().AVAs...) }
 
 // CategoryAliases returns transitions of the category taxonomy. They are the same for all options.
-func CategoryAliases(Options) []cola.CategoryAlias {
-	return append([]cola.CategoryAlias(nil), table().Aliases...)
+func CategoryAliases(Options) []vocabulary.CategoryAlias {
+	return append([]vocabulary.CategoryAlias(nil), table().Aliases...)
 }

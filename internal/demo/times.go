@@ -4,16 +4,17 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // commodities pairs the names of the processing times with the commodity of labels.
 var commodities = []struct {
 	name string
-	kind cola.ProductType
+	kind vocabulary.ProductType
 }{
-	{"Wine", cola.Wine},
-	{"Malt Beverage", cola.MaltBeverage},
-	{"Distilled Spirits", cola.DistilledSpirits},
+	{"Wine", vocabulary.Wine},
+	{"Malt Beverage", vocabulary.MaltBeverage},
+	{"Distilled Spirits", vocabulary.DistilledSpirits},
 }
 
 // firstTimes is the day from which processing times are published.

@@ -1,6 +1,9 @@
 package demo
 
-import "github.com/colaregistry/colaregistry/cola"
+import (
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+)
 
 // world is what all labels of one set of options have in common. It does not change once made, and its size grows far
 // slower than the number of labels.
@@ -17,7 +20,7 @@ type world struct {
 }
 
 type menuKey struct {
-	kind   cola.ProductType
+	kind   vocabulary.ProductType
 	origin string
 }
 
@@ -35,10 +38,10 @@ func newWorld(o Options) *world {
 		r := &table().Regions[i]
 		w.regions[r.Origin] = append(w.regions[r.Origin], r)
 	}
-	for _, origin := range cola.Origins() {
+	for _, origin := range vocabulary.Origins() {
 		w.domestic[origin.ID], w.originNames[origin.ID] = origin.Domestic, cola.Text(origin.Name)
 	}
-	for _, class := range cola.Classes() {
+	for _, class := range vocabulary.Classes() {
 		w.classNames[class.ID] = cola.Text(class.Name)
 	}
 	for _, c := range commodities {
@@ -55,10 +58,10 @@ func newWorld(o Options) *world {
 	return w
 }
 
-func (w *world) line(kind cola.ProductType) *line { return w.lines.of(kind) }
+func (w *world) line(kind vocabulary.ProductType) *line { return w.lines.of(kind) }
 
 // brandFor draws the index of a brand of the commodity that files on the day.
-func (w *world) brandFor(d *dice, kind cola.ProductType, day cola.Date) int {
+func (w *world) brandFor(d *dice, kind vocabulary.ProductType, day cola.Date) int {
 	l := w.line(kind)
 	for range 16 {
 		i := l.draw(d)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"pgregory.net/rapid"
 )
 
@@ -144,7 +145,7 @@ func readUPCE(w []int) string {
 
 // withBarcode returns a record whose back carries a barcode.
 func withBarcode(kind cola.Text, value string, w, h int) (*cola.Cola, *cola.Image) {
-	c, img := label(cola.Wine, "back", w, h)
+	c, img := label(vocabulary.Wine, "back", w, h)
 	c.Barcodes = []cola.Barcode{{BarcodeType: kind, BarcodeValue: value, TTBImageID: cola.Text(img.TTBImageID), RelativeImagePosition: "bottom right"}}
 	return c, img
 }
@@ -200,7 +201,7 @@ func TestBarcodesScan(t *testing.T) {
 func TestEveryNumberScans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		digits := rapid.StringMatching(`[0-9]{12}`).Draw(t, "digits")
-		value := digits + string(rune(cola.CheckDigit(digits)))
+		value := digits + string(rune(vocabulary.CheckDigit(digits)))
 		d := &page{drawing: &drawing{w: 260, h: 120}, barcode: newSymbol("EAN-13", value)}
 		d.fill(white, rectangle(d.bounds()))
 		d.bars(d.bounds(), false)

@@ -1,6 +1,6 @@
 package labelart
 
-import "github.com/colaregistry/colaregistry/cola"
+import "github.com/colaregistry/colaregistry/cola/vocabulary"
 
 // wideRatio is the aspect ratio from which a front wraps around its container and includes the back.
 const wideRatio = 1.6
@@ -33,7 +33,7 @@ func (p *page) face(b box) {
 	p.unit = b.side()
 	switch p.cut {
 	case 0:
-		if p.kind == cola.MaltBeverage {
+		if p.kind == vocabulary.MaltBeverage {
 			p.badge(b)
 		} else {
 			p.classic(b)
@@ -69,10 +69,10 @@ func (p *page) border(b box, k ink) box {
 	m := b.side() * 0.035
 	in := b.inset(m, m)
 	switch p.kind {
-	case cola.MaltBeverage:
+	case vocabulary.MaltBeverage:
 		p.fill(k, hollow(in, m*0.3))
 		return in.inset(m, m)
-	case cola.DistilledSpirits:
+	case vocabulary.DistilledSpirits:
 		p.fill(k, hollow(in, m*0.28))
 		inner := in.inset(m*0.7, m*0.7)
 		p.fill(k, hollow(inner, m*0.09))

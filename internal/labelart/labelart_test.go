@@ -13,11 +13,12 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/demo"
 )
 
 // label returns a record with one image of a position and size.
-func label(kind cola.ProductType, position cola.Text, w, h int) (*cola.Cola, *cola.Image) {
+func label(kind vocabulary.ProductType, position cola.Text, w, h int) (*cola.Cola, *cola.Image) {
 	c := &cola.Cola{}
 	c.TTBID, c.BrandName, c.ProductType, c.ProductName = 26001001000001, "MAKER & SON'S <ÉTOILE>", kind, "OLD VINE"
 	c.ClassName, c.OriginName, c.AddressRecipient = "TABLE RED WINE", "CALIFORNIA", "STONE RIDGE LLC"
@@ -145,8 +146,8 @@ func TestParseFormat(t *testing.T) {
 func TestDrawsInTheStatedSize(t *testing.T) {
 	for _, position := range []cola.Text{"front", "back", "neck", "strip", "other", "", "lid"} {
 		for _, size := range [][2]int{{1, 1}, {2, 700}, {700, 2}, {17, 23}, {160, 90}, {450, 600}, {800, 250}} {
-			for _, kind := range cola.ProductTypes() {
-				c, img := label(cola.ProductType(kind), position, size[0], size[1])
+			for _, kind := range vocabulary.ProductTypes() {
+				c, img := label(vocabulary.ProductType(kind), position, size[0], size[1])
 				config, err := png.DecodeConfig(bytes.NewReader(mustPNG(t, c, img)))
 				if err != nil || config.Width != size[0] || config.Height != size[1] {
 					t.Errorf("%s %q %v: the PNG is %dx%d, %v", kind, position, size, config.Width, config.Height, err)
@@ -154,14 +155,14 @@ func TestDrawsInTheStatedSize(t *testing.T) {
 			}
 		}
 	}
-	c, img := label(cola.Wine, "back", 640, 480)
+	c, img := label(vocabulary.Wine, "back", 640, 480)
 	if w, h, _ := svgText(t, mustSVG(t, c, img)); w != "640" || h != "480" {
 		t.Errorf("the SVG is %s by %s, want 640 by 480", w, h)
 	}
 }
 
 func TestUsualSizeWhenNoneIsStated(t *testing.T) {
-	c, img := label(cola.Wine, "strip", 0, 0)
+	c, img := label(vocabulary.Wine, "strip", 0, 0)
 	img.WidthPixels, img.HeightPixels = cola.Opt[int]{}, cola.Opt[int]{}
 	if w, h, _ := svgText(t, mustSVG(t, c, img)); w != "1200" || h != "180" {
 		t.Errorf("a strip without a size is drawn %s by %s, want 1200 by 180", w, h)
@@ -170,7 +171,7 @@ func TestUsualSizeWhenNoneIsStated(t *testing.T) {
 
 func TestRefusesSizes(t *testing.T) {
 	for _, size := range [][2]int{{0, 10}, {10, 0}, {-5, 10}, {MaxSide + 1, 10}, {10, MaxSide + 1}, {1 << 40, 1 << 40}} {
-		c, img := label(cola.Wine, "front", size[0], size[1])
+		c, img := label(vocabulary.Wine, "front", size[0], size[1])
 		for _, name := range []Format{JPEG, PNG, SVG} {
 			var b bytes.Buffer
 			err := Draw(&b, name, c, img)
@@ -192,7 +193,7 @@ var errBroken = errors.New("broken pipe")
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
 func TestReportsTheWritersError(t *testing.T) {
-	c, img := label(cola.Wine, "front", 300, 400)
+	c, img := label(vocabulary.Wine, "front", 300, 400)
 	for _, f := range []Format{JPEG, PNG, SVG} {
 		if err := Draw(brokenWriter{}, f, c, img); !errors.Is(err, errBroken) {
 			t.Errorf("%s: %v, want the writer's error", f, err)
@@ -201,7 +202,7 @@ func TestReportsTheWritersError(t *testing.T) {
 }
 
 func TestSaysWhatTheRecordSays(t *testing.T) {
-	c, img := label(cola.Wine, "front", 900, 1200)
+	c, img := label(vocabulary.Wine, "front", 900, 1200)
 	c.WineVintageYear, c.WineAppellation = cola.Some(2019), "NAPA VALLEY"
 	_, _, text := svgText(t, mustSVG(t, c, img))
 	for _, want := range []string{"SON'S", "<ÉTOILE>", "OLD VINE", "NAPA VALLEY", "2019", "13.5% ALC./VOL.", "750 ML"} {
@@ -232,7 +233,7 @@ func TestSameRecordSamePicture(t *testing.T) {
 func TestBrandsLookDifferent(t *testing.T) {
 	looks := map[string]bool{}
 	for _, brand := range []string{"ALDER", "BIRCH", "CEDAR", "DOGWOOD", "ELM", "FIR", "GINKGO", "HAZEL", "IRONWOOD", "JUNIPER"} {
-		c, _ := label(cola.MaltBeverage, "front", 600, 800)
+		c, _ := label(vocabulary.MaltBeverage, "front", 600, 800)
 		c.BrandName = brand
 		th := themeOf(c)
 		looks[string([]byte{th.paper.r, th.paper.g, th.paper.b, byte(th.cut)})] = true

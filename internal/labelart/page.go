@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // page is an unfinished drawing: the record, its theme and its words.
@@ -12,7 +13,7 @@ type page struct {
 	*drawing
 	theme
 	words
-	kind    cola.ProductType
+	kind    vocabulary.ProductType
 	barcode *symbol // on this image; may be nil
 	upright bool    // the barcode reads upwards
 	side    string  // where the barcode stands, in the record's words

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"pgregory.net/rapid"
 )
 
@@ -119,8 +120,8 @@ func TestAnyRecordDraws(t *testing.T) {
 		list := func(name string) []string { return rapid.SliceOfN(rapid.String(), 0, 8).Draw(t, name) }
 		c := &cola.Cola{}
 		c.BrandName, c.ProductName, c.ClassName, c.OriginName = hostile(t, "brand"), text("product"), text("class"), text("origin")
-		c.ProductType = cola.ProductType(rapid.SampledFrom(append(cola.ProductTypes(), "", "other")).Draw(t, "type"))
-		c.DomesticOrImported = rapid.SampledFrom([]cola.Text{"", cola.Domestic, cola.Imported}).Draw(t, "domestic")
+		c.ProductType = vocabulary.ProductType(rapid.SampledFrom(append(vocabulary.ProductTypes(), "", "other")).Draw(t, "type"))
+		c.DomesticOrImported = rapid.SampledFrom([]cola.Text{"", vocabulary.Domestic, vocabulary.Imported}).Draw(t, "domestic")
 		c.AddressRecipient, c.AddressState, c.AddressZipCode = text("recipient"), text("state"), text("zip")
 		c.WineAppellation, c.WineVintageYear, c.GrapeVarietals = text("appellation"), integer("vintage"), list("grapes")
 		c.LLMCategory, c.LLMProductDescription, c.LLMArtworkCredit = text("category"), text("description"), text("credit")

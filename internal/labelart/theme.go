@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // theme is the look that a brand's labels share.
@@ -60,10 +61,10 @@ func themeOf(c *cola.Cola) theme {
 	palettes, motifs := winePalettes, wineMotifs
 	bold, light := serifBold, serifItalic
 	switch c.ProductType {
-	case cola.MaltBeverage:
+	case vocabulary.MaltBeverage:
 		palettes, motifs = beerPalettes, beerMotifs
 		bold, light = sansBold, sans
-	case cola.DistilledSpirits:
+	case vocabulary.DistilledSpirits:
 		palettes, motifs = spiritPalettes, spiritMotifs
 		if brand>>40&3 == 0 {
 			bold = sansBold

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // words are the texts of a label, ready to be set.
@@ -42,9 +43,9 @@ func wordsOf(c *cola.Cola) words {
 		description: clean(string(c.LLMProductDescription), 420),
 		details:     details(c),
 		producer:    producer(c),
-		sulfites:    c.ProductType == cola.Wine,
+		sulfites:    c.ProductType == vocabulary.Wine,
 	}
-	imported := c.DomesticOrImported == cola.Imported
+	imported := c.DomesticOrImported == vocabulary.Imported
 	origin := clean(string(c.OriginName), 60)
 	w.place = clean(string(c.WineAppellation), 60)
 	if w.place == "" && origin != "AMERICAN" {
@@ -79,10 +80,10 @@ func wordsOf(c *cola.Cola) words {
 
 // designation names the kind of product as a label would, rather than in TTB's shorthand.
 func designation(c *cola.Cola) string {
-	if c.ProductType == cola.Wine && len(c.GrapeVarietals) == 1 {
+	if c.ProductType == vocabulary.Wine && len(c.GrapeVarietals) == 1 {
 		return clean(strings.ToUpper(c.GrapeVarietals[0]), 60)
 	}
-	if leaf := string(c.LLMCategory); leaf != "" && c.ProductType != cola.DistilledSpirits && c.LLMCategoryPath != c.LLMCategory {
+	if leaf := string(c.LLMCategory); leaf != "" && c.ProductType != vocabulary.DistilledSpirits && c.LLMCategoryPath != c.LLMCategory {
 		return clean(strings.ToUpper(leaf), 60)
 	}
 	name := string(c.ClassName)
@@ -103,7 +104,7 @@ func strength(c *cola.Cola) string {
 		return ""
 	}
 	s := strconv.FormatFloat(c.ABV.V, 'f', -1, 64) + "% ALC./VOL."
-	if c.ProductType == cola.DistilledSpirits {
+	if c.ProductType == vocabulary.DistilledSpirits {
 		s += " (" + strconv.FormatFloat(2*c.ABV.V, 'f', -1, 64) + " PROOF)"
 	}
 	return clean(s, 60)
@@ -156,8 +157,8 @@ func producer(c *cola.Cola) string {
 	if who == "" {
 		return ""
 	}
-	did := map[cola.ProductType]string{cola.Wine: "PRODUCED & BOTTLED BY ", cola.MaltBeverage: "BREWED & PACKAGED BY ", cola.DistilledSpirits: "DISTILLED & BOTTLED BY "}[c.ProductType]
-	if c.DomesticOrImported == cola.Imported {
+	did := map[vocabulary.ProductType]string{vocabulary.Wine: "PRODUCED & BOTTLED BY ", vocabulary.MaltBeverage: "BREWED & PACKAGED BY ", vocabulary.DistilledSpirits: "DISTILLED & BOTTLED BY "}[c.ProductType]
+	if c.DomesticOrImported == vocabulary.Imported {
 		did = "IMPORTED BY "
 	}
 	where := strings.TrimSpace(clean(string(c.AddressState), 20) + " " + clean(string(c.AddressZipCode), 12))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // parameter is one field of a parameter struct, or of an object within one.
@@ -177,7 +178,7 @@ func nested(prefix, name string) string {
 
 // unknown tells that the object has no parameter of a name, and which it has.
 func (o *object) unknown(name string) string {
-	if nearest, ok := cola.Nearest(name, o.names); ok {
+	if nearest, ok := vocabulary.Nearest(name, o.names); ok {
 		return didYouMean(o.prefix + nearest)
 	}
 	return Unknown(name, o.taker, o.names)
@@ -185,7 +186,7 @@ func (o *object) unknown(name string) string {
 
 // Unknown tells that taker has no parameter of a name, and which it has; names are sorted.
 func Unknown(name, taker string, names []string) string {
-	switch nearest, ok := cola.Nearest(name, names); {
+	switch nearest, ok := vocabulary.Nearest(name, names); {
 	case len(names) == 0:
 		return "There is no such parameter; " + taker + " takes none."
 	case ok:

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
@@ -178,8 +179,8 @@ func (c *sharedColumn) ScanBytes(v []byte) error {
 		*f = c.reader.text(c.at, v)
 	case *cola.Text:
 		*f = cola.Text(c.reader.text(c.at, v))
-	case *cola.ProductType:
-		*f = cola.ProductType(c.reader.text(c.at, v))
+	case *vocabulary.ProductType:
+		*f = vocabulary.ProductType(c.reader.text(c.at, v))
 	default:
 		return c.mismatch(v != nil)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
 	"github.com/colaregistry/colaregistry/store/sqlstore"
@@ -108,8 +109,8 @@ func (c column) ScanBytes(v []byte) error {
 		return c.mismatch(false)
 	}
 	switch f := c.field.(type) {
-	case *cola.ProductType:
-		*f = cola.ProductType(v)
+	case *vocabulary.ProductType:
+		*f = vocabulary.ProductType(v)
 	case *cola.Channel:
 		*f = cola.Channel(v)
 	case *cola.CredentialKind:

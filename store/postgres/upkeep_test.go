@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/storetest"
@@ -67,7 +68,7 @@ func TestWakeupsTellOfOthers(t *testing.T) {
 	if _, err := writing.UpsertColas(t.Context(), storetest.Samples(0, 3), store.Commit); err != nil { // changes nothing
 		t.Fatal(err)
 	}
-	if _, err := writing.UpsertCategoryAliases(t.Context(), []cola.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit); err != nil {
+	if _, err := writing.UpsertCategoryAliases(t.Context(), []vocabulary.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit); err != nil {
 		t.Fatal(err)
 	}
 	<-following.Wakeups()

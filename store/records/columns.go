@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // Column ties a column of a table to the field of one record that it keeps. Reading, writing and the comparison of two
@@ -35,7 +36,7 @@ func sameField(a, b any) bool {
 	switch a := a.(type) {
 	case *string:
 		return equal(a, b)
-	case *cola.ProductType:
+	case *vocabulary.ProductType:
 		return equal(a, b)
 	case *cola.Text:
 		return equal(a, b)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -63,7 +64,7 @@ func (ps *Permittees) SeenOn(c *cola.Cola) *Permittee {
 	p := old
 	if !old.Exists {
 		p.Exists, p.FromLabels = true, true
-		p.PermitteeType = cola.Text(cola.PermitteeTypeOf(c.PermitNumber))
+		p.PermitteeType = cola.Text(vocabulary.PermitteeTypeOf(c.PermitNumber))
 	}
 	fill(&p.CompanyName, c.AddressRecipient)
 	fill(&p.CompanyState, c.AddressState)

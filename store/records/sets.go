@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -80,9 +81,9 @@ var RegistrationProcessingTimes = Set[cola.RegistrationProcessingTime]{
 }
 
 // CategoryAliases is the set of former names of category paths.
-var CategoryAliases = Set[cola.CategoryAlias]{
+var CategoryAliases = Set[vocabulary.CategoryAlias]{
 	"category_aliases", 1, "alias",
-	func(a *cola.CategoryAlias) []Column { return []Column{{"alias", &a.Alias}, {"path", &a.Path}} },
+	func(a *vocabulary.CategoryAlias) []Column { return []Column{{"alias", &a.Alias}, {"path", &a.Path}} },
 }
 
 // ColumnList returns the names of the set's columns as SQL lists them.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
 	"github.com/colaregistry/colaregistry/store/sqlstore"
@@ -79,8 +80,8 @@ func (t target) text(v string) error {
 		*f = v
 	case *cola.Text:
 		*f = cola.Text(v)
-	case *cola.ProductType:
-		*f = cola.ProductType(v)
+	case *vocabulary.ProductType:
+		*f = vocabulary.ProductType(v)
 	case *cola.Tier:
 		*f = cola.Tier(v)
 	case *cola.Channel:

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -14,7 +15,7 @@ func Value(field any) any {
 	switch f := field.(type) {
 	case *string:
 		return *f
-	case *cola.ProductType:
+	case *vocabulary.ProductType:
 		return string(*f)
 	case *cola.Tier:
 		return string(*f)

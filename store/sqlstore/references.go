@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
 )
@@ -46,7 +47,7 @@ func (s *Store) UpsertRegistrationProcessingTimes(ctx context.Context, rows []co
 }
 
 // UpsertCategoryAliases implements store.References.
-func (s *Store) UpsertCategoryAliases(ctx context.Context, rows []cola.CategoryAlias,
+func (s *Store) UpsertCategoryAliases(ctx context.Context, rows []vocabulary.CategoryAlias,
 	mode store.Mode) ([]store.Outcome, error) {
 	return replaceRows(ctx, s, "upsert category aliases", records.CategoryAliases, rows, mode)
 }

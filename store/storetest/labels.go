@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -16,7 +17,7 @@ func label(n int) cola.Cola {
 	var c cola.Cola
 	c.TTBID = firstID + cola.TTBID(n)
 	c.BrandName = fmt.Sprintf("BRAND %d", n)
-	c.ProductType = cola.Wine
+	c.ProductType = vocabulary.Wine
 	c.PermitNumber = "NJ-I-721"
 	c.Derive()
 	return c
@@ -27,11 +28,11 @@ func fullLabel() cola.Cola {
 	date := func(s string) cola.Date { d, _ := cola.ParseDate(s); return d }
 	c := cola.Cola{
 		ColaSummary: cola.ColaSummary{
-			TTBID: firstID, BrandName: "LENZ MOSER", ProductName: "PRESTIGE", ProductType: cola.Wine, ClassName: "TABLE RED WINE",
+			TTBID: firstID, BrandName: "LENZ MOSER", ProductName: "PRESTIGE", ProductType: vocabulary.Wine, ClassName: "TABLE RED WINE",
 			OriginName: "AUSTRIA", PermitNumber: "NJ-I-721", ApplicationStatus: "surrendered", ApprovalDate: date("2011-03-18"),
 		},
 		ApplicationType: "LABEL APPROVAL", ApplicationDate: date("2011-02-23"), ExpirationDate: date("2025-10-23"),
-		LatestUpdateDate: date("2025-07-16"), ClassID: "80", OriginID: "64", DomesticOrImported: cola.Imported,
+		LatestUpdateDate: date("2025-07-16"), ClassID: "80", OriginID: "64", DomesticOrImported: vocabulary.Imported,
 		IsDistinctiveContainer: cola.Some(true), ForDistinctiveCapacity: "750 MILLILITERS", IsResubmission: cola.Some(true),
 		ForResubmissionTTBID: 11024001000092, ForExemptionState: "NJ", AddressRecipient: "NIEDERHOFF IMPORTS INC",
 		AddressZipCode: "07927", AddressState: "NJ", GrapeVarietals: []string{"Zweigelt", "Blaufränkisch"},

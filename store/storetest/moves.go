@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -107,7 +108,7 @@ func furnish(t *testing.T, st store.Store, c *clock) {
 		wholePermittee(cola.Permittee{PermitNumber: "CA-W-1", CompanyName: "ESTATE", Listed: true}))
 	outcomes, err := st.UpsertAVAs(t.Context(), []cola.Patch[cola.AVADetail]{allOf(ava("b", "B")), allOf(ava("a", "A"))}, store.Commit)
 	must(t, outcomes, err)
-	outcomes, err = st.UpsertCategoryAliases(t.Context(), []cola.CategoryAlias{{Alias: "Wine > Old", Path: "Wine > New"}}, store.Commit)
+	outcomes, err = st.UpsertCategoryAliases(t.Context(), []vocabulary.CategoryAlias{{Alias: "Wine > Old", Path: "Wine > New"}}, store.Commit)
 	must(t, outcomes, err)
 	outcomes, err = st.UpsertProcessingTimes(t.Context(), []cola.ProcessingTime{{Commodity: "wine", SnapshotDate: mustDate(t, "2026-01-02")}}, store.Commit)
 	must(t, outcomes, err)

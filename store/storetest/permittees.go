@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -45,7 +46,7 @@ func labelMakesPermittee(t *testing.T, st store.Store, _ *clock) {
 		applicant(2, "NJ-I-721", "ANOTHER NAME", "PA", ""))
 	samePermittees(t, st,
 		cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: "NIEDERHOFF IMPORTS INC", CompanyState: "NJ", CompanyZipCode: "07927",
-			PermitteeType: cola.Text(cola.PermitteeTypeOf("NJ-I-721"))},
+			PermitteeType: cola.Text(vocabulary.PermitteeTypeOf("NJ-I-721"))},
 		cola.Permittee{PermitNumber: "XX"})
 }
 
@@ -73,7 +74,7 @@ func listHasLastWord(t *testing.T, st store.Store, _ *clock) {
 	patch := only(listed, "permit_number", "company_name", "operating_name", "company_zip_code") // clears the ZIP code
 	mustPermittees(t, st, []store.Outcome{store.Changed}, patch)
 	want := listed
-	want.CompanyState, want.PermitteeType = "CA", cola.Text(cola.PermitteeTypeOf("CA-I-881"))
+	want.CompanyState, want.PermitteeType = "CA", cola.Text(vocabulary.PermitteeTypeOf("CA-I-881"))
 	samePermittees(t, st, want)
 
 	mustKeep(t, st, applicant(1, "CA-I-881", "NAME ON LABEL", "NV", "11111"))

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -120,12 +121,12 @@ func registrationTimes(t *testing.T, st store.Store, _ *clock) {
 }
 
 func categoryAliases(t *testing.T, st store.Store, _ *clock) {
-	rows := []cola.CategoryAlias{{Alias: "Wine > Rosé", Path: "Wine > Pink"}, {Alias: "Beer > 100%_Lager", Path: "Beer > Lager"}, {Alias: "beer > 100%_lager", Path: "X"}}
-	changed := cola.CategoryAlias{Alias: "Wine > Rosé", Path: "Wine > Rosé Wine"}
-	upsertTwice(t, func(r []cola.CategoryAlias, m store.Mode) ([]store.Outcome, error) {
+	rows := []vocabulary.CategoryAlias{{Alias: "Wine > Rosé", Path: "Wine > Pink"}, {Alias: "Beer > 100%_Lager", Path: "Beer > Lager"}, {Alias: "beer > 100%_lager", Path: "X"}}
+	changed := vocabulary.CategoryAlias{Alias: "Wine > Rosé", Path: "Wine > Rosé Wine"}
+	upsertTwice(t, func(r []vocabulary.CategoryAlias, m store.Mode) ([]store.Outcome, error) {
 		return st.UpsertCategoryAliases(t.Context(), r, m)
 	}, rows, changed)
-	same(t, "aliases", []cola.CategoryAlias{rows[1], changed, rows[2]}, mustReferences(t, st).CategoryAliases)
+	same(t, "aliases", []vocabulary.CategoryAlias{rows[1], changed, rows[2]}, mustReferences(t, st).CategoryAliases)
 }
 
 func referenceRevisions(t *testing.T, st store.Store, _ *clock) {
@@ -133,7 +134,7 @@ func referenceRevisions(t *testing.T, st store.Store, _ *clock) {
 	if rev, err := st.ReferenceRevision(t.Context()); err != nil || rev != 0 {
 		t.Errorf("reference revision %d, %v after a label; want 0", rev, err)
 	}
-	alias := []cola.CategoryAlias{{Alias: "a", Path: "b"}}
+	alias := []vocabulary.CategoryAlias{{Alias: "a", Path: "b"}}
 	_, err := st.UpsertCategoryAliases(t.Context(), alias, store.Commit)
 	latest := must(t, mustRevision(t, st), err)
 	rev, err := st.ReferenceRevision(t.Context())

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -91,7 +92,7 @@ func everyChangeTakesOne(t *testing.T, st store.Store, c *clock) {
 		outcomes, err = st.UpsertPermittees(t.Context(), []cola.Patch[cola.Permittee]{wholePermittee(cola.Permittee{PermitNumber: "CA-W-1"})}, store.Commit)
 		must(t, outcomes, err)
 		took("a permittee", want)
-		outcomes, err = st.UpsertCategoryAliases(t.Context(), []cola.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit)
+		outcomes, err = st.UpsertCategoryAliases(t.Context(), []vocabulary.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit)
 		must(t, outcomes, err)
 		took("reference data", want)
 		outcomes, err = st.UpsertColas(t.Context(), wholes(label(1)), store.DryRun)

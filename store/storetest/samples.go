@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -17,12 +18,12 @@ func Sample(n int) cola.Patch[cola.Cola] {
 	r := rand.New(rand.NewPCG(uint64(n), 7))
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
 		TTBID: SampleID(n), BrandName: fmt.Sprintf("BRAND OF OAK CREEK %d", r.IntN(50_000)),
-		ProductName: cola.Text(fmt.Sprintf("ESTATE RESERVE %d", r.IntN(1_000_000))), ProductType: cola.Wine,
+		ProductName: cola.Text(fmt.Sprintf("ESTATE RESERVE %d", r.IntN(1_000_000))), ProductType: vocabulary.Wine,
 		ClassName: "TABLE RED WINE", OriginName: "CALIFORNIA", PermitNumber: fmt.Sprintf("BWN-CA-%d", int(150_000*r.Float64()*r.Float64()*r.Float64())),
-		ApplicationStatus: cola.StatusApproved, ApprovalDate: cola.Date(732_000 + n%7_000),
+		ApplicationStatus: vocabulary.StatusApproved, ApprovalDate: cola.Date(732_000 + n%7_000),
 	}}
 	c.ApplicationType, c.ApplicationDate, c.LatestUpdateDate = "LABEL APPROVAL", c.ApprovalDate-20, c.ApprovalDate+400
-	c.ClassID, c.OriginID, c.DomesticOrImported = "80", "1B", cola.Domestic
+	c.ClassID, c.OriginID, c.DomesticOrImported = "80", "1B", vocabulary.Domestic
 	c.IsDistinctiveContainer, c.IsResubmission = cola.Some(false), cola.Some(false)
 	c.AddressRecipient, c.AddressZipCode, c.AddressState = cola.Text(c.PermitNumber+" CELLARS LLC"), "94558", "CA"
 	c.GrapeVarietals, c.WineVintageYear, c.WineAppellation = []string{"Cabernet Sauvignon", "Merlot"}, cola.Some(2019), "NAPA VALLEY"

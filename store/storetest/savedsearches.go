@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -92,7 +93,7 @@ func fullSearch() cola.SavedSearch {
 		UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11",
 		Name: "o'brien's \"ünïcode\" \U0001f377 100%_ <b> \u2028",
 		Filters: cola.SavedSearchFilters{
-			Query: `"table red" <&>`, BrandName: "château's", BarcodeValue: "0 36000 29145 2", ApplicationStatus: cola.StatusApproved,
+			Query: `"table red" <&>`, BrandName: "château's", BarcodeValue: "0 36000 29145 2", ApplicationStatus: vocabulary.StatusApproved,
 			TypeWine: on, DerivedLiquor: on, DerivedCategory: "Wine > Red Wine", OriginImported: on, Country: "côte d'ivoire", USState: "ohio",
 			PermitNumberText: "ca-w", ApplicantUSState: "NY", ABVMin: cola.Some(0.0), ABVMax: cola.Some(14.499999999999998),
 			VolumeUnit: "milliliters", VolumeMin: cola.Some(1e-7), VolumeMax: cola.Some(1e21), ContainerBottle: on, ContainerJug: on,

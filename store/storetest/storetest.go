@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -144,7 +145,7 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["MainImages"] = st.MainImages(ctx, []cola.TTBID{1})
 	_, errs["Resubmissions"] = st.Resubmissions(ctx, 1)
 	_, errs["UpsertPermittees"] = st.UpsertPermittees(ctx, []cola.Patch[cola.Permittee]{wholePermittee(cola.Permittee{PermitNumber: "CA-I-1"})}, store.Commit)
-	_, errs["UpsertCategoryAliases"] = st.UpsertCategoryAliases(ctx, []cola.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit)
+	_, errs["UpsertCategoryAliases"] = st.UpsertCategoryAliases(ctx, []vocabulary.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit)
 	_, errs["AllReferences"] = st.AllReferences(ctx)
 	_, errs["Revision"] = st.Revision(ctx)
 	_, errs["HasRevision"] = st.HasRevision(ctx, 0)

@@ -1,4 +1,4 @@
-package cola
+package vocabulary
 
 // countryCode gives the ISO 3166 codes of a country.
 type countryCode struct {

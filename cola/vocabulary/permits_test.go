@@ -1,4 +1,4 @@
-package cola
+package vocabulary
 
 import "testing"
 
@@ -37,10 +37,10 @@ func TestPermitteeTypeOf(t *testing.T) {
 	}
 }
 
-func TestSettlePermit(t *testing.T) {
+func TestNormalizePermit(t *testing.T) {
 	for in, want := range map[string]string{" nj-i-721\t": "NJ-I-721", "BR-ME-MAI-7": "BR-ME-MAI-7", "": "", "  ": ""} {
-		if got := SettlePermit(in); got != want {
-			t.Errorf("SettlePermit(%q) = %q, want %q", in, got, want)
+		if got := NormalizePermit(in); got != want {
+			t.Errorf("NormalizePermit(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

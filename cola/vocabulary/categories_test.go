@@ -1,4 +1,4 @@
-package cola
+package vocabulary
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestSettlePath(t *testing.T) {
+func TestNormalizePath(t *testing.T) {
 	for in, want := range map[string]string{
 		"Wine > Red Wine > Zweigelt": "Wine > Red Wine > Zweigelt",
 		"Wine>Red Wine":              "Wine > Red Wine",
@@ -22,13 +22,13 @@ func TestSettlePath(t *testing.T) {
 		"Wine > \u0301 > Red":        "Wine > Red", // a mark without a letter
 		"\u0301":                     "",
 	} {
-		if got := SettlePath(in); got != want {
-			t.Errorf("SettlePath(%q) = %q, want %q", in, got, want)
+		if got := NormalizePath(in); got != want {
+			t.Errorf("NormalizePath(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
 
-func TestSettleCategory(t *testing.T) {
+func TestNormalizeCategory(t *testing.T) {
 	for in, want := range map[string]string{
 		"beer>ale":           "Beer > ale",
 		"  LIQUOR >  Rum ":   "Liquor > Rum",
@@ -37,8 +37,8 @@ func TestSettleCategory(t *testing.T) {
 		"cheese>Brie":        "cheese > Brie",
 		" > ":                "",
 	} {
-		if got := SettleCategory(in); got != want {
-			t.Errorf("SettleCategory(%q) = %q, want %q", in, got, want)
+		if got := NormalizeCategory(in); got != want {
+			t.Errorf("NormalizeCategory(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func TestResolvingTwiceIsOnce(t *testing.T) {
 		if twice := ResolveCategory(once, table); twice != once {
 			t.Fatalf("%q resolves to %q, and that to %q, by %v", path, once, twice, table)
 		}
-		if SettlePath(once) != once {
+		if NormalizePath(once) != once {
 			t.Fatalf("%q resolves to %q, which is not settled", path, once)
 		}
 	})
@@ -185,8 +185,8 @@ func FuzzCategoryPath(f *testing.F) {
 	f.Add("A\u00a0>\u2003b", "\xff", "K > İ")
 	f.Add("Bière >\u0301 a \u0301> \u0301", "biere", "\u0301")
 	f.Fuzz(func(t *testing.T, path, prefix, target string) {
-		settled := SettlePath(path)
-		if again := SettlePath(settled); again != settled {
+		settled := NormalizePath(path)
+		if again := NormalizePath(settled); again != settled {
 			t.Fatalf("%q settles to %q, and that to %q", path, settled, again)
 		}
 		if !PathWithin(path, "") || !PathWithin(path, path) || !PathWithin(path+" > below", path) {

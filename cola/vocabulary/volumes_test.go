@@ -1,4 +1,4 @@
-package cola
+package vocabulary
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package cola
+package vocabulary
 
 import (
 	"slices"
@@ -6,24 +6,22 @@ import (
 	"sync"
 )
 
-// usState is a US state, or what addresses and origins name like one: the District of Columbia, Puerto Rico, the US Virgin
-// Islands and Guam.
-type usState struct {
-	code   string // two letters, upper case
-	origin string // its name among TTB's origins, upper case
+// State is a US state, the District of Columbia, Puerto Rico, the US Virgin Islands or Guam.
+type State struct {
+	Code   string // two letters, upper case
+	Origin string // its name among TTB's origins, upper case
 }
 
-// statesCalled returns the states that a word means: a code, a name or an adjective, regardless of letter case, accents and
-// punctuation. An adjective may mean several ("carolinian"); a code or a name means one. It returns nil for any other word,
-// names of the whole country included.
-func statesCalled(word string) []usState { return statesByWord()[foldPlace(word)] }
+// StatesNamed returns the states that a code, name or adjective means, ignoring letter case, accents and punctuation. Only an
+// adjective may mean several ("carolinian"). It returns nil for other words, including names of the whole country.
+func StatesNamed(word string) []State { return statesByWord()[foldPlace(word)] }
 
-// statesByWord indexes the table once.
-var statesByWord = sync.OnceValue(func() map[string][]usState {
-	index := map[string][]usState{}
+// statesByWord maps folded words to states.
+var statesByWord = sync.OnceValue(func() map[string][]State {
+	index := map[string][]State{}
 	for _, s := range states {
-		i := slices.IndexFunc(places[:], func(p place) bool { return p.name == s.origin }) // GEORGIA's first place is the state
-		for _, word := range append(places[i].called(), s.code) {
+		i := slices.IndexFunc(places[:], func(p place) bool { return p.name == s.Origin }) // GEORGIA's first place is the state
+		for _, word := range append(places[i].allNames(), s.Code) {
 			if key := foldPlace(word); !slices.Contains(index[key], s) {
 				index[key] = append(index[key], s)
 			}
@@ -32,17 +30,20 @@ var statesByWord = sync.OnceValue(func() map[string][]usState {
 	return index
 })
 
-// nearestState returns the name of the state that was probably meant, in lower case.
-func nearestState(word string) (name string, ok bool) {
+// States returns every state, in the order of their codes.
+func States() []State { return slices.Clone(states[:]) }
+
+// NearestState corrects a misspelled name of a state. The result is in lower case.
+func NearestState(word string) (name string, ok bool) {
 	names := make([]string, len(states))
 	for i, s := range states {
-		names[i] = strings.ToLower(s.origin)
+		names[i] = strings.ToLower(s.Origin)
 	}
 	return Nearest(strings.ToLower(word), names)
 }
 
-// states lists every state by code.
-var states = [...]usState{
+// states is sorted by code.
+var states = [...]State{
 	{"AK", "ALASKA"}, {"AL", "ALABAMA"}, {"AR", "ARKANSAS"}, {"AZ", "ARIZONA"}, {"CA", "CALIFORNIA"}, {"CO", "COLORADO"},
 	{"CT", "CONNECTICUT"}, {"DC", "DISTRICT OF COLUMBIA"}, {"DE", "DELAWARE"}, {"FL", "FLORIDA"}, {"GA", "GEORGIA"},
 	{"GU", "GUAM"}, {"HI", "HAWAII"}, {"IA", "IOWA"}, {"ID", "IDAHO"}, {"IL", "ILLINOIS"}, {"IN", "INDIANA"}, {"KS", "KANSAS"},

@@ -1,4 +1,4 @@
-package cola
+package vocabulary
 
 // place is one origin and the words that mean it.
 type place struct {

@@ -1,4 +1,4 @@
-package cola
+package vocabulary
 
 import (
 	"slices"
@@ -284,7 +284,7 @@ func TestCountryCodes(t *testing.T) {
 		"MULTIPLE COUNTRIES", "ADMIN CODE",
 	}
 	for _, p := range places {
-		has := slices.ContainsFunc(countryCodes[:], func(c countryCode) bool { return slices.Contains(OriginNames(c.alpha3), p.found()) })
+		has := slices.ContainsFunc(countryCodes[:], func(c countryCode) bool { return slices.Contains(OriginNames(c.alpha3), p.searched()) })
 		if p.country == "" && !has && !slices.Contains(without, p.name) {
 			t.Errorf("%s has no country code", p.name)
 		}

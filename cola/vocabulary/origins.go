@@ -1,4 +1,4 @@
-package cola
+package vocabulary
 
 import (
 	"fmt"
@@ -27,13 +27,14 @@ func Origins() []Origin {
 	return origins
 }
 
-// OriginNames returns the places (see PlaceOf) that a word means: a name, an adjective, a US postal code or an ISO 3166 code,
-// regardless of letter case, accents and punctuation. A two-letter code of both a state and a country means the state.
+// OriginNames returns the places (see PlaceOf) that a word means. The word is a name, an adjective, a US postal code or an ISO
+// 3166 code; letter case, accents and punctuation don't matter. A two-letter code of both a state and a country means the
+// state.
 //
-// A word may mean several places (carolinian), and a place may have several names in the data (IRAQ and, in TTB's table,
-// IRAQ OR REPUBLIC OF IRAQ); TTB's come first. The words and codes of the United States and of the United Kingdom also mean
-// their parts, because TTB lists those as origins: "american" finds a label from Kentucky and "british" one from Scotland.
-// An unknown word is returned as it is, since the data may hold an origin that TTB's table lacks. A blank word returns nil.
+// A word may mean several places ("carolinian"). A place may have several names in the data (IRAQ, and IRAQ OR REPUBLIC OF
+// IRAQ in TTB's table); TTB's name comes first. Words for the United States and the United Kingdom also mean their parts,
+// because TTB lists those as origins: "american" finds labels from Kentucky and "british" labels from Scotland. An unknown
+// word is returned in upper case, because the data may have origins that TTB's table lacks. A blank word returns nil.
 func OriginNames(word string) []string {
 	if names := originsByWord()[foldPlace(word)]; names != nil {
 		return slices.Clone(names)
@@ -45,20 +46,20 @@ func OriginNames(word string) []string {
 	return []string{strings.ToUpper(word)}
 }
 
-// IsOrigin reports whether a word is known to mean an origin.
+// IsOrigin reports whether OriginNames knows a word.
 func IsOrigin(word string) bool { return originsByWord()[foldPlace(word)] != nil }
 
-// Two places share the name GEORGIA. Searches tell them apart by a suffix that no name can have: a control character, the unit
-// separator, and TTB's code.
+// Two places share the name GEORGIA. Searches distinguish them by a suffix: the unit separator, which no name contains, and
+// TTB's code.
 const (
 	georgia        = "GEORGIA"
 	georgiaState   = georgia + "\x1f08"
 	georgiaCountry = georgia + "\x1f6E"
 )
 
-// PlaceOf returns the name that a label's origin is searched by: origin_name, and for GEORGIA which of the two places is meant.
-// TTB's origin code decides that; without it domestic_or_imported does. A GEORGIA of which neither is known stays GEORGIA:
-// the name finds it, the codes and "american" do not.
+// PlaceOf returns the searched form of a label's origin: its name, which for GEORGIA also says which place is meant. TTB's
+// origin code decides that, or else domestic_or_imported. Without either it stays GEORGIA, which searches find by name but
+// not by code or "american".
 func PlaceOf(originName, originID, domesticOrImported string) string {
 	if !strings.EqualFold(originName, georgia) {
 		return originName
@@ -72,7 +73,7 @@ func PlaceOf(originName, originID, domesticOrImported string) string {
 	return originName
 }
 
-// PlaceName returns the origin name of what PlaceOf returned.
+// PlaceName reverses PlaceOf: it returns the origin's name.
 func PlaceName(place string) string {
 	const suffix = len(georgiaState) - len(georgia)
 	if n := len(place) - suffix; n == len(georgia) && place[n] == georgiaState[len(georgia)] && strings.EqualFold(place[:n], georgia) {
@@ -81,22 +82,21 @@ func PlaceName(place string) string {
 	return place
 }
 
-// found returns what labels from the place are searched by: its name, or which GEORGIA it is.
-func (p place) found() string { return PlaceOf(p.name, p.id, "") }
+// searched returns PlaceOf for the place.
+func (p place) searched() string { return PlaceOf(p.name, p.id, "") }
 
-// OriginNote returns what to tell a caller about a word that more than one place goes by, empty for any other word. It says
-// how the word was read and how to ask for the other place. domestic is the filter domestic_or_imported of the same search,
-// which tells the two Georgias apart.
+// OriginNote explains an ambiguous word: how it was read and how to ask for the other place. It is empty for other words.
+// domestic is the search's domestic_or_imported filter, which distinguishes the two Georgias.
 func OriginNote(word, domestic string) string {
 	key := foldPlace(word)
 	if names := originsByWord()[key]; slices.Contains(names, georgiaState) && slices.Contains(names, georgiaCountry) {
 		if domestic != "" {
 			return ""
 		}
-		return fmt.Sprintf("%s means both the US state and the country. For one of them use GA or GE.", shown(strings.TrimSpace(word)))
+		return fmt.Sprintf("%s means both the US state and the country. For one of them use GA or GE.", Quote(strings.TrimSpace(word)))
 	}
 	code := strings.ToUpper(key)
-	state := slices.IndexFunc(states[:], func(s usState) bool { return s.code == code })
+	state := slices.IndexFunc(states[:], func(s State) bool { return s.Code == code })
 	country := slices.IndexFunc(countryCodes[:], func(c countryCode) bool { return c.alpha2 == code })
 	if state < 0 || country < 0 {
 		return ""
@@ -106,33 +106,33 @@ func OriginNote(word, domestic string) string {
 		return "" // the same place, such as Puerto Rico
 	}
 	return fmt.Sprintf("%s was read as %s; for %s use %s or %s.",
-		code, placeTitle(states[state].origin), placeTitle(c.name), c.name, c.alpha3)
+		code, placeTitle(states[state].Origin), placeTitle(c.name), c.name, c.alpha3)
 }
 
-// placeTitle writes the name of a place the way people do.
+// placeTitle returns the name of a place in title case.
 func placeTitle(name string) string {
 	words := strings.Fields(strings.ToLower(name))
 	for i, w := range words {
 		if i == 0 || w != "of" && w != "and" && w != "the" {
-			words[i] = strings.ToUpper(w[:1]) + w[1:] // the table is ASCII
+			words[i] = strings.ToUpper(w[:1]) + w[1:] // names in the table are ASCII
 		}
 	}
 	return strings.Join(words, " ")
 }
 
-// OriginWords returns every word that is known to mean an origin, codes aside, folded and sorted.
+// OriginWords returns every known name and adjective of an origin, without codes, folded and sorted.
 func OriginWords() []string {
 	isCode := map[string]bool{}
 	for _, c := range countryCodes {
 		isCode[strings.ToLower(c.alpha2)], isCode[strings.ToLower(c.alpha3)] = true, true
 	}
 	for _, s := range states {
-		isCode[strings.ToLower(s.code)] = true
+		isCode[strings.ToLower(s.Code)] = true
 	}
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(originsByWord())), func(word string) bool { return isCode[word] })
 }
 
-// originsByWord indexes the tables once: folded word to places.
+// originsByWord maps folded words to places.
 var originsByWord = sync.OnceValue(func() map[string][]string {
 	index := map[string][]string{}
 	add := func(word string, names []string) {
@@ -145,13 +145,13 @@ var originsByWord = sync.OnceValue(func() map[string][]string {
 	}
 	parts := map[string][]string{}
 	for _, p := range places {
-		for _, word := range p.called() {
-			add(word, []string{p.name, p.found()}) // a GEORGIA that is not told apart has the bare name
+		for _, word := range p.allNames() {
+			add(word, []string{p.name, p.searched()}) // an ambiguous GEORGIA has the bare name
 		}
-		parts[p.country] = append(parts[p.country], p.found())
+		parts[p.country] = append(parts[p.country], p.searched())
 	}
-	for _, p := range places { // after all of TTB's names
-		for _, word := range p.called() {
+	for _, p := range places { // after TTB's names, which come first
+		for _, word := range p.allNames() {
 			add(word, split(p.also, ";"))
 		}
 	}
@@ -164,8 +164,8 @@ var originsByWord = sync.OnceValue(func() map[string][]string {
 	return index
 })
 
-// addCodes adds the postal codes of states and the codes of countries to an index of words. A word that is there stays as it
-// is, so the codes of states win over those of countries.
+// addCodes adds the postal codes of states, then the codes of countries. It keeps existing entries, so states take
+// precedence over countries.
 func addCodes(index map[string][]string) {
 	add := func(code string, names []string) {
 		if key := foldPlace(code); index[key] == nil {
@@ -173,11 +173,11 @@ func addCodes(index map[string][]string) {
 		}
 	}
 	for _, s := range states {
-		names := index[foldPlace(s.origin)]
-		if s.origin == georgia {
+		names := index[foldPlace(s.Origin)]
+		if s.Origin == georgia {
 			names = []string{georgiaState}
 		}
-		add(s.code, names)
+		add(s.Code, names)
 	}
 	for _, c := range countryCodes {
 		names := index[foldPlace(c.name)]
@@ -189,12 +189,12 @@ func addCodes(index map[string][]string) {
 	}
 }
 
-// called returns every name and word for the place.
-func (p place) called() []string {
+// allNames returns every name and adjective of the place.
+func (p place) allNames() []string {
 	return slices.Concat([]string{p.name}, split(p.also, ";"), split(p.words, ","))
 }
 
-// split returns the trimmed items of a list in the table, none for an empty one.
+// split returns the trimmed items of a list in the table.
 func split(list, separator string) []string {
 	if list == "" {
 		return nil
@@ -206,13 +206,13 @@ func split(list, separator string) []string {
 	return items
 }
 
-// foldPlace returns the form in which names of places are compared: folded like any text, apostrophes and periods dropped,
-// other punctuation made white space, "&" and "saint" spelt one way, and no article in front.
+// foldPlace returns the form in which names of places are compared: folded, without apostrophes, periods and a leading
+// article. Other punctuation becomes a space, "&" becomes "and", and "saint" becomes "st".
 func foldPlace(s string) string {
 	var b strings.Builder
 	for _, r := range FoldText(s) {
 		switch {
-		case r == '.' || r == '\'' || r == '’' || r == 'ʻ': // the last is a letter
+		case r == '.' || r == '\'' || r == '’' || r == 'ʻ': // unicode.IsLetter('ʻ') is true
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
 			b.WriteRune(r)
 		case r == '&':

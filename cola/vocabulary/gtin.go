@@ -1,12 +1,11 @@
-package cola
+package vocabulary
 
 import "fmt"
 
-// GTIN is a global trade item number as a number: its digits, read as the 14-digit form with leading zeros. Labels in the
-// wild carry wrong check digits, so a GTIN is not known to be valid; two values are the same item when their digits are.
+// GTIN is the numeric value of a global trade item number. Two values identify the same item if their GTINs are equal. The
+// check digit may be wrong, as it is on some real labels.
 type GTIN uint64
 
-// Lengths of a barcode value, in digits.
 const (
 	minBarcodeDigits = 8
 	maxBarcodeDigits = 14
@@ -15,9 +14,9 @@ const (
 // String returns the 14 digits.
 func (g GTIN) String() string { return fmt.Sprintf("%014d", uint64(g)) }
 
-// barcodeDigits copies the digits of s to d. It fails when s holds anything but digits, spaces and hyphens, or when there
-// are not 8 to 14 digits. (UPC-E written without its number system or check digit has 6 or 7: it cannot be told from any
-// other short number, so it is not taken for a barcode.)
+// barcodeDigits copies the digits of s to d. ok is false if s has other characters than digits, spaces and hyphens, or not 8
+// to 14 digits. UPC-E without its number system or check digit has 6 or 7 digits; it looks like any other short number and
+// is rejected.
 func barcodeDigits(s string, d *[maxBarcodeDigits]byte) (n int, ok bool) {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -32,18 +31,16 @@ func barcodeDigits(s string, d *[maxBarcodeDigits]byte) (n int, ok bool) {
 	return n, n >= minBarcodeDigits
 }
 
-// BarcodeShaped reports whether s could be the digits of a barcode: 8 to 14 of them, with any spaces or hyphens between and
-// around.
+// BarcodeShaped reports whether s has 8 to 14 digits and otherwise only spaces and hyphens.
 func BarcodeShaped(s string) bool {
 	var d [maxBarcodeDigits]byte
 	_, ok := barcodeDigits(s, &d)
 	return ok
 }
 
-// GTINs returns the numbers that a barcode value may stand for, or nil when the value is not BarcodeShaped. The first is
-// always the digits themselves. Eight digits may also be a UPC-E symbol, whose zeros are left out: when its number system
-// and check digit allow it, the UPC-A number it abbreviates comes second. The check digit is asked for here, and only here,
-// because otherwise most EAN-8 values would stand for an unrelated second item.
+// GTINs returns the numbers a barcode value may mean, or nil if it is not BarcodeShaped. The first is the value itself. If
+// eight digits form a UPC-E symbol with a correct check digit, the UPC-A number that it abbreviates follows. Without the
+// check digit, most EAN-8 values would also mean an unrelated item.
 func GTINs(value string) []GTIN {
 	var d [maxBarcodeDigits]byte
 	n, ok := barcodeDigits(value, &d)
@@ -59,8 +56,7 @@ func GTINs(value string) []GTIN {
 	return numbers
 }
 
-// SameBarcode reports whether two barcode values mean the same item: they have a number in common or, for values that are
-// not numbers, are equal as they stand.
+// SameBarcode reports whether two barcode values mean the same item: they share a GTIN or are equal as text.
 func SameBarcode(a, b string) bool {
 	if a == b {
 		return true
@@ -76,8 +72,8 @@ func SameBarcode(a, b string) bool {
 	return false
 }
 
-// CheckDigit returns the GS1 check digit, '0' to '9', that belongs after the digits, or 0 when they are not all digits. The
-// weights are counted from the right, so it serves every length of GTIN.
+// CheckDigit returns the GS1 check digit, '0' to '9', for the digits before it, or 0 if they are not all digits. It works for
+// GTINs of any length.
 func CheckDigit(digits string) byte {
 	for i := range len(digits) {
 		if digits[i] < '0' || digits[i] > '9' {
@@ -87,8 +83,8 @@ func CheckDigit(digits string) byte {
 	return checkDigit([]byte(digits))
 }
 
-// ValidGTIN reports whether s is a GTIN-8, UPC-E, UPC-A, EAN-13 or GTIN-14, spaces and hyphens aside, whose check digit is
-// right.
+// ValidGTIN reports whether s is a GTIN-8, UPC-E, UPC-A, EAN-13 or GTIN-14 with a correct check digit. It ignores spaces and
+// hyphens.
 func ValidGTIN(s string) bool {
 	var d [maxBarcodeDigits]byte
 	n, ok := barcodeDigits(s, &d)
@@ -105,7 +101,7 @@ func ValidGTIN(s string) bool {
 	return ok
 }
 
-// checkDigit is CheckDigit of what is known to be digits.
+// checkDigit is CheckDigit for digits.
 func checkDigit(d []byte) byte {
 	sum := 0
 	for i, c := range d {
@@ -119,7 +115,7 @@ func checkDigit(d []byte) byte {
 }
 
 // expandUPCE returns the UPC-A number that a UPC-E symbol abbreviates. The last of the six middle digits says where the
-// zeros were. It fails when the number system is neither 0 nor 1, or the check digit is not that of the UPC-A number.
+// zeros were. ok is false if the number system is neither 0 nor 1, or the check digit is wrong for the UPC-A number.
 func expandUPCE(e [8]byte) (a [12]byte, ok bool) {
 	if e[0] > '1' {
 		return a, false
@@ -146,10 +142,34 @@ func expandUPCE(e [8]byte) (a [12]byte, ok bool) {
 	return a, checkDigit(a[:11]) == a[11]
 }
 
-// number reads at most 14 digits.
+// number converts at most 14 digits.
 func number(d []byte) (g GTIN) {
 	for _, c := range d {
 		g = g*10 + GTIN(c-'0')
 	}
 	return g
+}
+
+// BarcodeType guesses the symbology from the number of digits, or returns "". Eight digits are EAN-8 unless only UPC-E's
+// check digit fits.
+func BarcodeType(value string) string {
+	var d [maxBarcodeDigits]byte
+	n, ok := barcodeDigits(value, &d)
+	if !ok {
+		return ""
+	}
+	switch n {
+	case 8:
+		if _, upce := expandUPCE([8]byte(d[:8])); upce && checkDigit(d[:7]) != d[7] {
+			return "UPC-E"
+		}
+		return "EAN-8"
+	case 12:
+		return "UPC-A"
+	case 13:
+		return "EAN-13"
+	case 14:
+		return "ITF-14"
+	}
+	return ""
 }

@@ -1,4 +1,4 @@
-package cola
+package vocabulary
 
 import (
 	"strings"
@@ -13,8 +13,8 @@ func TestStates(t *testing.T) {
 		"ZZ": "", "ontario": "", "american": "", "usa": "", "": "", "!": "",
 	} {
 		var got []string
-		for _, s := range statesCalled(word) {
-			got = append(got, s.code)
+		for _, s := range StatesNamed(word) {
+			got = append(got, s.Code)
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q means %v, want %s", word, got, want)
@@ -24,8 +24,8 @@ func TestStates(t *testing.T) {
 		t.Errorf("%d states, want 50 and four others", len(states))
 	}
 	for _, s := range states {
-		for _, word := range []string{s.code, s.origin} {
-			if found := statesCalled(word); len(found) != 1 || found[0] != s {
+		for _, word := range []string{s.Code, s.Origin} {
+			if found := StatesNamed(word); len(found) != 1 || found[0] != s {
 				t.Errorf("%s means %v, want that state alone", word, found)
 			}
 		}
@@ -36,7 +36,7 @@ func TestStates(t *testing.T) {
 // itself.
 func TestEveryDomesticPlaceIsAState(t *testing.T) {
 	for _, o := range Origins() {
-		if o.Domestic && o.Name != "AMERICAN" && len(statesCalled(o.Name)) == 0 {
+		if o.Domestic && o.Name != "AMERICAN" && len(StatesNamed(o.Name)) == 0 {
 			t.Errorf("%s is no state", o.Name)
 		}
 	}

@@ -1,4 +1,4 @@
-package cola
+package vocabulary
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/colaregistry/colaregistry/internal/shareddata"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -61,7 +62,7 @@ func TestClassesMatchTTB(t *testing.T) {
 
 // TestRulesAgreeWithRealLabels holds what is read off codes against what fuller records state.
 func TestRulesAgreeWithRealLabels(t *testing.T) {
-	f, err := os.Open(sharedData(t, "ttb/cola_records.jsonl"))
+	f, err := os.Open(shareddata.File(t, "ttb/cola_records.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package cola
+package vocabulary
 
 import (
 	"math"
@@ -14,7 +14,7 @@ func VolumeUnits() []string {
 // usGallon is 231 cubic inches, in milliliters, by definition.
 const usGallon = 3785.411784
 
-// millilitersIn returns how many milliliters one unit holds, or 0 for an unknown unit. Any letter case will do.
+// millilitersIn returns the milliliters in a unit, or 0 for an unknown unit. It ignores letter case.
 func millilitersIn(unit string) float64 {
 	switch strings.ToLower(unit) {
 	case "milliliters":
@@ -35,8 +35,8 @@ func millilitersIn(unit string) float64 {
 	return 0
 }
 
-// Milliliters converts a volume, rounded to the nearest 0.001 ml, so that one volume told in two units compares equal in
-// spite of binary fractions. ok is false for an unknown unit, a negative or non-finite volume, and one too large to tell.
+// Milliliters converts a volume and rounds it to 0.001 ml, so that equal volumes in different units compare equal. ok is
+// false for an unknown unit and for a negative, non-finite or too large volume.
 func Milliliters(v float64, unit string) (ml float64, ok bool) {
 	per := millilitersIn(unit)
 	if per == 0 || !(v >= 0) {

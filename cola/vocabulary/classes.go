@@ -1,4 +1,64 @@
-package cola
+package vocabulary
+
+import (
+	"strings"
+)
+
+// Class is one of TTB's class/type codes.
+type Class struct {
+	ID          string      // such as "101" or "80A"
+	Name        string      // as TTB writes it
+	ProductType ProductType // empty if the code doesn't imply one
+}
+
+// Classes lists the known class/type codes in TTB's order. Labels may have others.
+func Classes() []Class {
+	classes := make([]Class, len(classTable))
+	for i, c := range classTable {
+		kind, _ := ProductTypeOfClass(c.id)
+		classes[i] = Class{ID: c.id, Name: c.name, ProductType: kind}
+	}
+	return classes
+}
+
+// ProductTypeOfClass returns the product type of a class/type code, known or not: TTB assigns ranges of numbers to each. Some
+// codes have a letter after the number (80A). ok is false for an invalid code and for numbers without a product type, such
+// as 990, mixes without alcohol.
+func ProductTypeOfClass(classID string) (kind ProductType, ok bool) {
+	n, ok := classNumber(classID)
+	if !ok {
+		return "", false
+	}
+	switch {
+	case n >= 80 && n <= 89, n == 931, n == 981: // sake is taxed as beer and labeled as wine
+		return Wine, true
+	case n >= 900 && n <= 909, n >= 951 && n <= 957:
+		return MaltBeverage, true
+	case n >= 100 && n <= 799, n >= 920 && n <= 949, n >= 970 && n <= 983: // 97x and 98x are 92x and 93x, imported
+		return DistilledSpirits, true
+	}
+	return "", false
+}
+
+// classNumber returns the number of a class/type code: one to three digits, optionally followed by a letter.
+func classNumber(id string) (n int, ok bool) {
+	id = strings.TrimSpace(id)
+	if len(id) > 1 {
+		if c := id[len(id)-1] &^ 0x20; c >= 'A' && c <= 'Z' {
+			id = id[:len(id)-1]
+		}
+	}
+	if id == "" || len(id) > 3 {
+		return 0, false
+	}
+	for i := range len(id) {
+		if id[i] < '0' || id[i] > '9' {
+			return 0, false
+		}
+		n = n*10 + int(id[i]-'0')
+	}
+	return n, true
+}
 
 // classTable lists TTB's class and type codes and their names, as TTB spells them. It is not complete: TTB publishes no
 // whole list, so a label may carry a code that is not here.

@@ -1,0 +1,202 @@
+package vocabulary
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxQuotedLength limits a quoted value, in characters.
+const maxQuotedLength = 60
+
+// Nearest corrects a misspelled word to one of the allowed words, ignoring letter case. It tries, in this order:
+//
+//  1. the word with the smallest edit distance, if at most a third of the letters differ;
+//  2. the shortest word that starts with the given one, if that has two letters or more;
+//  3. the shortest word that contains it ("spirits"), if it has four letters or more.
+//
+// Ties go to the first word. ok is false if no word is near.
+func Nearest(word string, allowed []string) (nearest string, ok bool) {
+	folded := []rune(strings.ToLower(strings.TrimSpace(word)))
+	if len(folded) == 0 || len(folded) > 64 {
+		return "", false
+	}
+	best := -1
+	for _, candidate := range allowed {
+		c := []rune(strings.ToLower(candidate))
+		limit := max(len(c), len(folded)) / 3
+		if d := editDistance(folded, c, limit); d <= limit && (best < 0 || d < best) {
+			nearest, best = candidate, d
+		}
+	}
+	if best >= 0 {
+		return nearest, true
+	}
+	if nearest, ok = shortest(allowed, string(folded), 2, strings.HasPrefix); ok {
+		return nearest, true
+	}
+	return shortest(allowed, string(folded), 4, strings.Contains)
+}
+
+// NearestSpelling corrects a word that may well be none of the candidates, so it is stricter than Nearest: the first letter
+// must be right, and a word of four letters may have one edit, of seven two, of ten or more three. Shorter words never
+// match. Ties go to the first candidate.
+func NearestSpelling(word string, candidates []string) (nearest string, ok bool) {
+	folded := []rune(FoldText(word))
+	if len(folded) < 4 || len(folded) > 64 {
+		return "", false
+	}
+	best := min((len(folded)-1)/3, 3) + 1
+	for _, candidate := range candidates {
+		c := []rune(FoldText(candidate))
+		if len(c) == 0 || c[0] != folded[0] {
+			continue
+		}
+		if d := editDistance(folded, c, best); d < best {
+			nearest, best, ok = candidate, d, true
+		}
+	}
+	return nearest, ok
+}
+
+// shortest returns the shortest candidate that matches part, or none if part has fewer than minLength bytes.
+func shortest(candidates []string, part string, minLength int, match func(s, part string) bool) (found string, ok bool) {
+	if len(part) < minLength {
+		return "", false
+	}
+	for _, c := range candidates {
+		if match(strings.ToLower(c), part) && (!ok || len(c) < len(found)) {
+			found, ok = c, true
+		}
+	}
+	return found, ok
+}
+
+// editDistance counts the insertions, deletions, substitutions and swaps of neighbors (each place edited once) that turn a
+// into b. It returns limit+1 without counting if the lengths differ by more than limit.
+func editDistance(a, b []rune, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	before, previous, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range previous {
+		previous[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(previous[j]+1, row[j-1]+1, previous[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, previous, row = previous, row, before
+	}
+	return previous[len(b)]
+}
+
+// Quote quotes a value for a message and shortens a long one.
+func Quote(value string) string {
+	if utf8.RuneCountInString(value) > maxQuotedLength {
+		value = string([]rune(value)[:maxQuotedLength]) + "…"
+	}
+	return strconv.Quote(value)
+}
+
+// FoldText returns the form in which names are compared: lower case, without Latin accents and combining marks, with white
+// space trimmed and collapsed to single spaces.
+func FoldText(s string) string {
+	if plainFolded(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	gap := false
+	for _, r := range s {
+		switch {
+		case unicode.IsSpace(r):
+			gap = b.Len() > 0
+			continue
+		case unicode.Is(unicode.Mn, r):
+			continue
+		}
+		if gap {
+			b.WriteByte(' ')
+			gap = false
+		}
+		b.WriteString(foldLetter(unicode.ToLower(r)))
+	}
+	return b.String()
+}
+
+// FoldASCII returns s with the letters A to Z in lower case and every other byte unchanged. Use it to
+// compare email addresses, host names and other identifiers. Unicode case mappings turn letters such
+// as the Kelvin sign into ASCII, so a different identifier could pass for the right one.
+func FoldASCII(s string) string {
+	if !strings.ContainsFunc(s, isUpperASCII) {
+		return s
+	}
+	b := []byte(s)
+	for i, c := range b {
+		if isUpperASCII(rune(c)) {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+func isUpperASCII(r rune) bool { return r >= 'A' && r <= 'Z' }
+
+// plainFolded reports whether s is ASCII and already folded.
+func plainFolded(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c >= utf8.RuneSelf, c >= 'A' && c <= 'Z', c < ' ':
+			return false
+		case c == ' ' && (i == 0 || i == len(s)-1 || s[i-1] == ' '):
+			return false
+		}
+	}
+	return true
+}
+
+// foldLetter returns a lower-case Latin letter without its accent, spells out ligatures, and returns other runes unchanged.
+// The standard library has no decomposition tables; letterFolds covers the languages that labels use.
+func foldLetter(r rune) string {
+	if r < 0xdf {
+		return string(r)
+	}
+	for _, f := range letterFolds {
+		if strings.ContainsRune(f.accented, r) {
+			return f.plain
+		}
+	}
+	return string(r)
+}
+
+var letterFolds = [...]struct{ plain, accented string }{
+	{"a", "àáâãäåāăąǎ"}, {"ae", "æ"}, {"c", "çćĉċč"}, {"d", "ďđð"}, {"e", "èéêëēĕėęěẽ"}, {"g", "ĝğġģ"}, {"h", "ĥħ"},
+	{"i", "ìíîïĩīĭįıǐ"}, {"j", "ĵ"}, {"k", "ķ"}, {"l", "ĺļľŀł"}, {"n", "ñńņňŉ"}, {"o", "òóôõöøōŏőǒơ"}, {"oe", "œ"},
+	{"r", "ŕŗř"}, {"s", "śŝşšș"}, {"ss", "ß"}, {"t", "ţťŧț"}, {"th", "þ"}, {"u", "ùúûüũūŭůűųǔư"}, {"w", "ŵẁẃẅ"},
+	{"y", "ýÿŷỳ"}, {"z", "źżž"},
+}
+
+// IsInvisible reports whether readers can't see a character: control characters, bidirectional controls, and characters that
+// can hide text. Joiners and variation selectors don't count, because scripts and emoji need them.
+func IsInvisible(r rune) bool {
+	switch {
+	case r == '\u200c' || r == '\u200d':
+		return false
+	case r >= 0xfe00 && r <= 0xfe0f: // variation selectors
+		return false
+	case r >= 0xe0100 && r <= 0xe01ef: // supplementary variation selectors can hide text
+		return true
+	}
+	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r)
+}

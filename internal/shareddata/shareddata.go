@@ -1,0 +1,50 @@
+// Package shareddata finds the optional folder of real TTB data for tests.
+package shareddata
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// File returns the path of a file in the data folder. It skips the test if the file is missing. The folder is
+// COLAREGISTRY_SHARED_DATA, by default shared/data beside the module.
+func File(t testing.TB, name string) string {
+	t.Helper()
+	paths := Files(t, name)
+	return paths[0]
+}
+
+// Files returns the paths in the data folder that match a pattern of [filepath.Glob]. It skips the test if there are none.
+func Files(t testing.TB, pattern string) []string {
+	t.Helper()
+	folder := os.Getenv("COLAREGISTRY_SHARED_DATA")
+	if folder == "" {
+		folder = filepath.Join(moduleRoot(t), "..", "shared", "data")
+	}
+	paths, err := filepath.Glob(filepath.Join(folder, filepath.FromSlash(pattern)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) == 0 {
+		t.Skipf("no real data %s; set COLAREGISTRY_SHARED_DATA to its folder", pattern)
+	}
+	return paths
+}
+
+func moduleRoot(t testing.TB) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			t.Fatal("no go.mod above the test")
+		}
+		dir = parent
+	}
+}
