@@ -27,16 +27,16 @@ const (
 func CheckEmail(text string) error {
 	for _, r := range text {
 		if r > unicode.MaxASCII {
-			return fmt.Errorf("%s contains %U, which is not ASCII; use an ASCII email address", vocabulary.Quote(text), r)
+			return fmt.Errorf("%s contains %U, which is not ASCII; use an ASCII email address", Quoted(text), r)
 		}
 	}
 	parsed, err := mail.ParseAddress(text)
 	switch {
 	case len(text) > maxMailbox:
-		return fmt.Errorf("%s is longer than the %d characters of an email address", vocabulary.Quote(text), maxMailbox)
+		return fmt.Errorf("%s is longer than the %d characters of an email address", Quoted(text), maxMailbox)
 	case err != nil || parsed.Address != text || strings.LastIndexByte(text, '@') > maxLocalPart:
 		return fmt.Errorf("%s is not an email address; write a plain address such as alerts@example.com",
-			vocabulary.Quote(text))
+			Quoted(text))
 	}
 	return nil
 }
@@ -51,13 +51,13 @@ func FoldAddress(kind, address string) string {
 }
 
 // mailbox checks an email address to send to: its host must be fully qualified.
-func (f *findings) mailbox(name, value string) string {
+func (p *Problems) mailbox(name, value string) string {
 	err := CheckEmail(value)
 	if err == nil && !isFullName(value[strings.LastIndexByte(value, '@')+1:]) {
-		err = fmt.Errorf("%s has no full host name; write an address such as alerts@example.com", vocabulary.Quote(value))
+		err = fmt.Errorf("%s has no full host name; write an address such as alerts@example.com", Quoted(value))
 	}
 	if err != nil {
-		f.problems.Add(name, "%s.", err)
+		p.Add(name, "%s.", err)
 		return ""
 	}
 	return value
@@ -65,48 +65,48 @@ func (f *findings) mailbox(name, value string) string {
 
 // webhook settles the URL of a webhook, with scheme and host in lower case. Unless private ones are allowed it is of https, and its host is not one
 // that cannot be on the public internet; whether the name of a host leads there is only seen when it is looked up.
-func (f *findings) webhook(name, value string, private bool) string {
+func (p *Problems) webhook(name, value string, private bool) string {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsFunc(value, unicode.IsSpace):
-		f.problems.Add(name, "%s is not a URL; write one that begins with https:// and has a host, such as https://hooks.example.com/labels.", vocabulary.Quote(value))
+		p.Add(name, "%s is not a URL; write one that begins with https:// and has a host, such as https://hooks.example.com/labels.", Quoted(value))
 		return ""
 	case u.Scheme == "http" && !private:
-		f.problems.Add(name, "It begins with http://, so anybody on the way could read and change the messages; use https://.")
+		p.Add(name, "It begins with http://, so anybody on the way could read and change the messages; use https://.")
 	}
 	if u.User != nil {
-		f.problems.Add(name, "It holds a user or a password; leave them out. Messages are signed, so the receiver can tell that they are ours.")
+		p.Add(name, "It holds a user or a password; leave them out. Messages are signed, so the receiver can tell that they are ours.")
 	}
 	if u.Fragment != "" || strings.HasSuffix(value, "#") {
-		f.problems.Add(name, "It has a fragment, which is never sent; leave out what follows the #.")
+		p.Add(name, "It has a fragment, which is never sent; leave out what follows the #.")
 	}
 	u.Host = vocabulary.FoldASCII(u.Host)
-	f.host(name, u, private)
+	p.host(name, u, private)
 	settled := u.String()
 	if len(settled) > maxAddressLength {
-		f.problems.Add(name, "The URL has %d characters when it is escaped; at most %d are allowed.", len(settled), maxAddressLength)
+		p.Add(name, "The URL has %d characters when it is escaped; at most %d are allowed.", len(settled), maxAddressLength)
 	}
-	if len(f.problems[name]) > 0 {
+	if len((*p)[name]) > 0 {
 		return ""
 	}
 	return settled
 }
 
 // host notes what is wrong with the host and the port of a URL.
-func (f *findings) host(name string, u *url.URL, private bool) {
+func (p *Problems) host(name string, u *url.URL, private bool) {
 	host := u.Hostname()
 	address, err := netip.ParseAddr(host)
 	switch {
 	case err == nil && (private || IsPublic(address)):
 	case err == nil:
-		f.problems.Add(name, "The address %s is not on the public internet.", vocabulary.Quote(host))
+		p.Add(name, "The address %s is not on the public internet.", Quoted(host))
 	case !isHost(host):
-		f.problems.Add(name, "%s is neither the name of a host nor an IP address; write other letters than a to z in their xn-- form.", vocabulary.Quote(host))
+		p.Add(name, "%s is neither the name of a host nor an IP address; write other letters than a to z in their xn-- form.", Quoted(host))
 	case !private && (!isFullName(host) || strings.HasSuffix(host, ".localhost")):
-		f.problems.Add(name, "%s is not a host that is reached over the public internet.", vocabulary.Quote(host))
+		p.Add(name, "%s is not a host that is reached over the public internet.", Quoted(host))
 	}
 	if port, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || port < 1 || port > 65535) {
-		f.problems.Add(name, "%s is not a port; allowed: 1 to 65535.", vocabulary.Quote(u.Port()))
+		p.Add(name, "%s is not a port; allowed: 1 to 65535.", Quoted(u.Port()))
 	}
 }
 

@@ -53,12 +53,12 @@ func (c Challenge) AnsweredBy(body []byte) bool {
 // Normalize returns the normalized parameters, or a validation Error with all problems at once.
 func (p DestinationConfirmParams) Normalize() (DestinationConfirmParams, error) {
 	const longest = 40
-	f := findingsFrom(p.Decoded)
+	problems := p.Decoded.problems()
 	if strings.TrimSpace(p.Code) == "" {
-		f.require("code", "Enter the code from the latest challenge that the endpoint received.")
+		problems.require("code", "Enter the code from the latest challenge that the endpoint received.")
 	}
-	code := f.textUpTo("code", p.Code, longest)
-	if err := f.err(); err != nil {
+	code := problems.textUpTo("code", p.Code, longest)
+	if err := problems.Err(); err != nil {
 		return DestinationConfirmParams{}, err
 	}
 	return DestinationConfirmParams{Code: code}, nil

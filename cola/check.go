@@ -11,7 +11,7 @@ import (
 // CheckCola reports what is wrong with the values of a label, naming each field and its value. It holds for whole labels and
 // for the carried part of a patch: a field that is unknown is not wrong. See CheckNew for what a new label must know.
 func CheckCola(c *Cola) error {
-	var f faults
+	var f recordErrors
 	c.checkIdentity(&f)
 	c.checkApplication(&f)
 	c.checkProduct(&f)
@@ -44,7 +44,7 @@ func CheckNew(c *Cola) error {
 	return errors.New("a label must have " + strings.Join(missing, ", "))
 }
 
-func (c *Cola) checkIdentity(f *faults) {
+func (c *Cola) checkIdentity(f *recordErrors) {
 	if c.TTBID > maxTTBID {
 		f.add("ttb_id", "%d has more than 14 digits", uint64(c.TTBID))
 	}
@@ -58,14 +58,14 @@ func (c *Cola) checkIdentity(f *faults) {
 	f.oneOf("domestic_or_imported", string(c.DomesticOrImported), []string{vocabulary.Domestic, vocabulary.Imported})
 	f.name("permit_number", c.PermitNumber)
 	if c.PermitNumber != vocabulary.NormalizePermit(c.PermitNumber) {
-		f.add("permit_number", "%s is not upper case without white space around", vocabulary.Quote(c.PermitNumber))
+		f.add("permit_number", "%s is not upper case without white space around", Quoted(c.PermitNumber))
 	}
 	f.name("address_recipient", string(c.AddressRecipient))
 	f.name("address_zip_code", string(c.AddressZipCode))
 	f.name("address_state", string(c.AddressState))
 }
 
-func (c *Cola) checkApplication(f *faults) {
+func (c *Cola) checkApplication(f *recordErrors) {
 	f.oneOf("application_status", string(c.ApplicationStatus), vocabulary.Statuses())
 	f.name("application_type", string(c.ApplicationType))
 	f.date("application_date", c.ApplicationDate)
@@ -82,7 +82,7 @@ func (c *Cola) checkApplication(f *faults) {
 	}
 }
 
-func (c *Cola) checkProduct(f *faults) {
+func (c *Cola) checkProduct(f *recordErrors) {
 	f.list("grape_varietals", c.GrapeVarietals)
 	f.year("wine_vintage_year", c.WineVintageYear, 1700) // very old wine has been approved
 	f.name("wine_appellation", string(c.WineAppellation))
@@ -91,7 +91,7 @@ func (c *Cola) checkProduct(f *faults) {
 	f.oneOf("volume_unit", string(c.VolumeUnit), vocabulary.VolumeUnits())
 }
 
-func (c *Cola) checkEnrichment(f *faults) {
+func (c *Cola) checkEnrichment(f *recordErrors) {
 	f.name("llm_container_type", string(c.LLMContainerType))
 	f.prose("llm_product_description", string(c.LLMProductDescription))
 	f.year("llm_brand_established_year", c.LLMBrandEstablishedYear, 1)
@@ -108,7 +108,7 @@ func (c *Cola) checkEnrichment(f *faults) {
 	f.list("llm_liquor_grains", c.LLMLiquorGrains)
 }
 
-func (c *Cola) checkImages(f *faults) {
+func (c *Cola) checkImages(f *recordErrors) {
 	f.count("image_count", Some(c.ImageCount), math.MaxInt32)
 	f.prose("main_image_url", string(c.MainImageURL))
 	f.length("images", len(c.Images))
@@ -119,7 +119,7 @@ func (c *Cola) checkImages(f *faults) {
 	f.in = ""
 }
 
-func (m *Image) check(f *faults) {
+func (m *Image) check(f *recordErrors) {
 	f.required("ttb_image_id", m.TTBImageID)
 	f.name("ttb_image_id", m.TTBImageID)
 	f.count("image_index", Some(m.ImageIndex), math.MaxInt32)
@@ -138,7 +138,7 @@ func (m *Image) check(f *faults) {
 	f.prose("image_url", string(m.ImageURL))
 }
 
-func (c *Cola) checkBarcodes(f *faults) {
+func (c *Cola) checkBarcodes(f *recordErrors) {
 	f.name("barcode_type", string(c.BarcodeType))
 	f.name("barcode_value", string(c.BarcodeValue))
 	f.prose("qrcode_url", string(c.QRCodeURL))
@@ -150,10 +150,10 @@ func (c *Cola) checkBarcodes(f *faults) {
 	f.in = ""
 }
 
-func (b *Barcode) check(f *faults) {
+func (b *Barcode) check(f *recordErrors) {
 	f.name("barcode_type", string(b.BarcodeType))
 	if b.BarcodeType == "" && b.BarcodeValue != "" && vocabulary.BarcodeType(b.BarcodeValue) == "" {
-		f.add("barcode_type", "is missing, and %s has not the digits of an EAN or UPC; state it, such as CODE-128", vocabulary.Quote(b.BarcodeValue))
+		f.add("barcode_type", "is missing, and %s has not the digits of an EAN or UPC; state it, such as CODE-128", Quoted(b.BarcodeValue))
 	}
 	f.required("barcode_value", b.BarcodeValue)
 	f.name("barcode_value", b.BarcodeValue)

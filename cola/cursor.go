@@ -90,10 +90,10 @@ func readCursor(flags byte, b []byte) (c Cursor, ok bool) {
 	return c, len(b) == 0 && c.Page >= 1 && c.TTBID >= 1 && c.TTBID <= maxTTBID
 }
 
-// uvarint reads a variable-length integer of at most most and returns the rest.
-func uvarint(b []byte, most uint64) (v uint64, rest []byte, ok bool) {
+// uvarint reads a variable-length integer of at most maximum and returns the rest.
+func uvarint(b []byte, maximum uint64) (v uint64, rest []byte, ok bool) {
 	v, n := binary.Uvarint(b)
-	if n <= 0 || v > most {
+	if n <= 0 || v > maximum {
 		return 0, nil, false
 	}
 	return v, b[n:], true

@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"math"
 	"strings"
-
-	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // DestinationRules say which destinations a server sends to.
@@ -24,41 +22,41 @@ func Kinds() []string { return []string{KindEmail, KindWebhook} }
 // Normalize checks the parameters and settles them into a destination, or returns a validation Error that tells all problems at
 // once. What the store sets, and the state, are left to whoever keeps it.
 func (p DestinationParams) Normalize(rules DestinationRules) (Destination, error) {
-	f := findingsFrom(p.Decoded)
+	problems := p.Decoded.problems()
 	d := Destination{
-		Kind:      f.choice("kind", p.Kind, Kinds()),
+		Kind:      problems.Choice("kind", p.Kind, Kinds()),
 		SendEmpty: p.SendEmpty.Or(false),
 	}
 	if strings.TrimSpace(p.Kind) == "" {
-		f.require("kind", "A kind is required; allowed: "+strings.Join(Kinds(), ", ")+".")
+		problems.require("kind", "A kind is required; allowed: "+strings.Join(Kinds(), ", ")+".")
 	}
 	if strings.TrimSpace(p.Address) == "" {
-		f.require("address", "An address is required: that of a mailbox for email, a URL for webhook.")
+		problems.require("address", "An address is required: that of a mailbox for email, a URL for webhook.")
 	}
-	address := f.textUpTo("address", p.Address, maxAddressLength)
+	address := problems.textUpTo("address", p.Address, maxAddressLength)
 	switch {
 	case d.Kind == KindEmail && !rules.SendsMail:
-		f.problems.Add("kind", "This server sends no email; use a webhook, or the feed of a saved search.")
+		problems.Add("kind", "This server sends no email; use a webhook, or the feed of a saved search.")
 	case address == "":
 	case d.Kind == KindEmail:
-		d.Address = Some(f.mailbox("address", address))
+		d.Address = Some(problems.mailbox("address", address))
 	case d.Kind == KindWebhook:
-		d.Address = Some(f.webhook("address", address, rules.PrivateWebhooks))
+		d.Address = Some(problems.webhook("address", address, rules.PrivateWebhooks))
 	}
-	if search := f.uuid("saved_search", p.SavedSearch); search != "" {
+	if search := problems.uuid("saved_search", p.SavedSearch); search != "" {
 		d.SavedSearch = Some(search)
 	}
-	if err := f.err(); err != nil {
+	if err := problems.Err(); err != nil {
 		return Destination{}, err
 	}
 	return d, nil
 }
 
 // uuid settles a UUID, written as they are, to lower case; an empty one is none.
-func (f *findings) uuid(name, value string) string {
+func (p *Problems) uuid(name, value string) string {
 	value = strings.ToLower(strings.TrimSpace(value))
 	if value != "" && !isUUID(value) {
-		f.problems.Add(name, "%s is not a UUID, such as 0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11.", vocabulary.Quote(value))
+		p.Add(name, "%s is not a UUID, such as 0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11.", Quoted(value))
 		return ""
 	}
 	return value
@@ -81,11 +79,11 @@ func isUUID(text string) bool {
 
 // Normalize returns the parameters settled, or a validation Error that tells all problems at once. A change of nothing is one.
 func (p DestinationChangeParams) Normalize() (DestinationChangeParams, error) {
-	f := findingsFrom(p.Decoded)
-	if len(f.problems) == 0 && !p.Active.OK && !p.SendEmpty.OK {
-		f.require("body", "It changes nothing. Send active or send_empty, such as {\"active\": true}.")
+	problems := p.Decoded.problems()
+	if len(*problems) == 0 && !p.Active.OK && !p.SendEmpty.OK {
+		problems.require("body", "It changes nothing. Send active or send_empty, such as {\"active\": true}.")
 	}
-	if err := f.err(); err != nil {
+	if err := problems.Err(); err != nil {
 		return DestinationChangeParams{}, err
 	}
 	return DestinationChangeParams{Active: p.Active, SendEmpty: p.SendEmpty}, nil
@@ -102,15 +100,15 @@ type DeliveryPage struct {
 // Normalize checks the parameters and settles them, or returns a validation Error that tells all problems at once. The list has no
 // last page, but a page number must fit 32 bits.
 func (p DeliveryListParams) Normalize() (DeliveryPage, error) {
-	f := findingsFrom(p.Decoded)
+	problems := p.Decoded.problems()
 	page := DeliveryPage{
-		Destination: f.uuid("destination", p.Destination),
-		SavedSearch: f.uuid("saved_search", p.SavedSearch),
-		State:       f.choice("state", p.State, DeliveryStates()),
-		Page:        f.integer("page", p.Page, 1, 1, math.MaxInt32),
-		PerPage:     f.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
+		Destination: problems.uuid("destination", p.Destination),
+		SavedSearch: problems.uuid("saved_search", p.SavedSearch),
+		State:       problems.Choice("state", p.State, DeliveryStates()),
+		Page:        problems.integer("page", p.Page, 1, 1, math.MaxInt32),
+		PerPage:     problems.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
 	}
-	if err := f.err(); err != nil {
+	if err := problems.Err(); err != nil {
 		return DeliveryPage{}, err
 	}
 	return page, nil

@@ -3,12 +3,9 @@ package cola
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"sort"
-	"strings"
+	"strconv"
 	"time"
-
-	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"unicode/utf8"
 )
 
 // Code classifies an error that a caller sees. Each edge has one table from Code to its own error form.
@@ -58,8 +55,16 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Quoted quotes a caller's text for a message, shortened when long: what anyone can send must not fill an answer.
-func Quoted(text string) string { return vocabulary.Quote(text) }
+// maxQuotedLength limits a quoted value, in characters.
+const maxQuotedLength = 60
+
+// Quoted quotes a caller's value for a message and shortens a long one, so that no caller can fill an answer.
+func Quoted(value string) string {
+	if utf8.RuneCountInString(value) > maxQuotedLength {
+		value = string([]rune(value)[:maxQuotedLength]) + "…"
+	}
+	return strconv.Quote(value)
+}
 
 // CodeOf returns the code of the Error in err's chain, CodeInternal for any other error, and "" for nil.
 func CodeOf(err error) Code {
@@ -71,46 +76,6 @@ func CodeOf(err error) Code {
 		return e.Code
 	}
 	return CodeInternal
-}
-
-// Problems collects what is wrong with the parameters of one request, by parameter name, so that all of it can be told at
-// once. The zero value is ready to use.
-type Problems map[string][]string
-
-// Add notes one problem of a parameter. The message is a sentence without the parameter's name.
-func (p *Problems) Add(parameter, format string, args ...any) {
-	if *p == nil {
-		*p = Problems{}
-	}
-	(*p)[parameter] = append((*p)[parameter], fmt.Sprintf(format, args...))
-}
-
-// Merge adds all problems of o.
-func (p *Problems) Merge(o Problems) {
-	for name, messages := range o {
-		for _, m := range messages {
-			p.Add(name, "%s", m)
-		}
-	}
-}
-
-// Err returns nil when there is no problem, otherwise a validation Error whose Details are {parameter: [messages]}.
-func (p Problems) Err() error {
-	if len(p) == 0 {
-		return nil
-	}
-	names := make([]string, 0, len(p))
-	details := make(map[string]any, len(p))
-	for name, messages := range p {
-		names = append(names, name)
-		details[name] = slices.Clone(messages)
-	}
-	sort.Strings(names)
-	return &Error{
-		Code:    CodeValidation,
-		Message: "Invalid parameters: " + strings.Join(names, ", ") + ". See details for what each accepts.",
-		Details: details,
-	}
 }
 
 // UnavailableRetry is how long a caller is told to wait when the database cannot commit.

@@ -30,8 +30,8 @@ type Filter struct {
 
 	field       string                                      // of Query
 	apply       func(q *Query, v filterValue)               // sets field, if the value needs a conversion
-	settle      func(f *findings, name, text string) string // of a text; findings.text if nil
-	settleSaved func(f *findings, name, text string) string // the same in saved searches; settle if nil
+	settle      func(p *Problems, name, text string) string // of a text; Problems.text if nil
+	settleSaved func(p *Problems, name, text string) string // the same in saved searches; settle if nil
 	fold        func(string) string                         // returns equal texts for equal meanings; nil: settled texts
 	unfolded    bool                                        // cursors of early versions did not fold the text
 	broad       bool                                        // does not narrow a saved search enough to run it
@@ -60,7 +60,7 @@ var filters = indexed([]Filter{
 	{
 		Section: "Keywords and names", Param: "q", Saved: []string{"query"}, Noun: "words", Phrase: "“%s”", Label: "Keywords",
 		Hint:  `Every word must match. Use "quotes" for a phrase and oak* for a prefix.`,
-		field: "Text", settleSaved: (*findings).searchable, fold: vocabulary.FoldText, unfolded: true,
+		field: "Text", settleSaved: (*Problems).searchable, fold: vocabulary.FoldText, unfolded: true,
 	},
 	{
 		Section: "Product", Param: "product_type", Saved: []string{"type_wine", "type_malt_beverage", "type_distilled_spirit"},
@@ -75,17 +75,17 @@ var filters = indexed([]Filter{
 	{
 		Section: "Product", Param: "derived_subcategory", Saved: []string{"derived_category"}, Noun: "category", Phrase: "category %s",
 		Label: "Category path", Hint: "Such as Wine > Red Wine. Includes subcategories.", Unknown: true,
-		field: "CategoryPath", settle: (*findings).path, fold: vocabulary.FoldPath,
+		field: "CategoryPath", settle: (*Problems).path, fold: vocabulary.FoldPath,
 	},
 	{
 		Section: "Place", Param: "origin", Saved: []string{"country"}, Noun: "origin", Phrase: "from %s",
 		Label: "Origin", Hint: "A country or US state, such as France, French or Kentucky.",
-		field: "OriginNames", settleSaved: (*findings).words, fold: vocabulary.FoldText,
+		field: "OriginNames", settleSaved: (*Problems).words, fold: vocabulary.FoldText,
 		apply: func(q *Query, v filterValue) { q.OriginNames = vocabulary.OriginNames(v.text) },
 	},
 	{
 		Section: "Place", Saved: []string{"us_state"}, Noun: "US state of origin", Phrase: "from %s",
-		Label: "US state of origin", Hint: "Name or two-letter code.", field: "OriginNames", settle: (*findings).stateWord,
+		Label: "US state of origin", Hint: "Name or two-letter code.", field: "OriginNames", settle: (*Problems).stateWord,
 		apply: func(q *Query, v filterValue) { q.narrowToStates(vocabulary.StatesNamed(v.text)) },
 	},
 	{
@@ -103,7 +103,7 @@ var filters = indexed([]Filter{
 	},
 	{
 		Param: "permit_number", Noun: "permit number", Phrase: "permit %s",
-		Label: "Permit number", Hint: "Must match exactly.", field: "PermitNumber", settle: (*findings).permit,
+		Label: "Permit number", Hint: "Must match exactly.", field: "PermitNumber", settle: (*Problems).permit,
 	},
 	{
 		Section: "Identifiers and status", Saved: []string{"permit_number_text"}, Noun: "permit number", Phrase: "permit contains “%s”",
@@ -111,7 +111,7 @@ var filters = indexed([]Filter{
 	},
 	{
 		Section: "Place", Saved: []string{"applicant_us_state"}, Noun: "applicant’s state", Phrase: "applicant in %s",
-		Label: "Applicant’s US state", Hint: "Name or two-letter code.", field: "AddressState", settle: (*findings).stateCode,
+		Label: "Applicant’s US state", Hint: "Name or two-letter code.", field: "AddressState", settle: (*Problems).stateCode,
 	},
 	{
 		Section: "Identifiers and status", Param: "barcode_value", Saved: []string{"barcode_value"}, Noun: "barcode", Phrase: "barcode %s",

@@ -15,11 +15,11 @@ import (
 //
 // Normalize does not parse q: any printable text is a query. One without a letter or digit matches nothing.
 func (p SearchParams) Normalize(now time.Time) (ColaSearch, error) {
-	f := findingsFrom(p.Decoded)
-	settled := p.settle(f)
+	problems := p.Decoded.problems()
+	settled := p.settle(problems)
 	s := ColaSearch{
-		Query:       settled.query(f),
-		PerPage:     f.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
+		Query:       settled.query(problems),
+		PerPage:     problems.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
 		Fingerprint: settled.fingerprint(false),
 	}
 	s.DefaultWindow = settled.defaultWindow()
@@ -27,11 +27,11 @@ func (p SearchParams) Normalize(now time.Time) (ColaSearch, error) {
 		s.windowFrom(DateOf(now).AddDays(-DefaultWindowDays))
 	}
 	if settled.Cursor == "" {
-		s.Page = f.page(p.Page, "To read further, send the next_cursor of page 100 as cursor, without page.")
-	} else if len(f.problems["cursor"]) == 0 {
-		s.resume(f, &settled, p.Page)
+		s.Page = problems.page(p.Page, "To read further, send the next_cursor of page 100 as cursor, without page.")
+	} else if len((*problems)["cursor"]) == 0 {
+		s.resume(problems, &settled, p.Page)
 	}
-	if err := f.err(); err != nil {
+	if err := problems.Err(); err != nil {
 		return ColaSearch{}, err
 	}
 	return s, nil
@@ -43,56 +43,58 @@ func (s *ColaSearch) windowFrom(first Date) {
 }
 
 // settle returns the parameters with every value in the form it is compared in. It is idempotent.
-func (p SearchParams) settle(f *findings) SearchParams {
-	s := SearchParams{Cursor: f.text("cursor", p.Cursor)}
+func (p SearchParams) settle(problems *Problems) SearchParams {
+	s := SearchParams{Cursor: problems.text("cursor", p.Cursor)}
 	for i := range filters {
 		if c := &filters[i]; c.Param != "" {
-			c.check(f, c.Param, c.settle, valueAt(c.param(&p))).writeTo(c.param(&s))
+			c.check(problems, c.Param, c.settle, valueAt(c.param(&p))).writeTo(c.param(&s))
 		}
 	}
 	if from, to := p.ApprovalDateFrom, p.ApprovalDateTo; from != 0 && to != 0 && from > to {
-		f.problems.Add("approval_date_from", "%s is after approval_date_to, which is %s; no day lies between.", from, to)
+		problems.Add("approval_date_from", "%s is after approval_date_to, which is %s; no day lies between.", from, to)
 	}
-	f.ordered("abv_min", s.ABVMin, "abv_max", s.ABVMax)
-	f.ordered("volume_min", s.VolumeMin, "volume_max", s.VolumeMax)
+	problems.ordered("abv_min", s.ABVMin, "abv_max", s.ABVMax)
+	problems.ordered("volume_min", s.VolumeMin, "volume_max", s.VolumeMax)
 	if p.VolumeMin.OK || p.VolumeMax.OK {
-		f.needUnit("volume_unit", p.VolumeUnit)
+		problems.needUnit("volume_unit", p.VolumeUnit)
 	}
 	return s
 }
 
 // check normalizes a value and reports problems under name.
-func (f *Filter) check(found *findings, name string, settle func(*findings, string, string) string, v filterValue) filterValue {
+func (f *Filter) check(problems *Problems, name string, settle func(*Problems, string, string) string, v filterValue) filterValue {
 	switch f.Kind {
 	case TextFilter:
 		if settle == nil {
-			settle = (*findings).text
+			settle = (*Problems).text
 		}
-		v.text = settle(found, name, v.text)
+		v.text = settle(problems, name, v.text)
 	case ChoiceFilter, UnitFilter:
-		v.text = found.choice(name, v.text, f.Words)
+		v.text = problems.Choice(name, v.text, f.Words)
 	case ListFilter:
-		v.words = found.choices(name, v.words, f.Words)
+		v.words = problems.choices(name, v.words, f.Words)
 	case MinFilter, MaxFilter:
-		v.number = found.bound(name, v.number, f.Max)
+		v.number = problems.bound(name, v.number, f.Max)
 	}
 	return v
 }
 
-func (f *findings) path(name, value string) string { return vocabulary.NormalizePath(f.text(name, value)) }
-func (f *findings) permit(name, value string) string {
-	return vocabulary.NormalizePermit(f.text(name, value))
+func (p *Problems) path(name, value string) string {
+	return vocabulary.NormalizePath(p.text(name, value))
+}
+func (p *Problems) permit(name, value string) string {
+	return vocabulary.NormalizePermit(p.text(name, value))
 }
 
 // needUnit notes that the unit of a volume is not given.
-func (f *findings) needUnit(name, unit string) {
+func (p *Problems) needUnit(name, unit string) {
 	if strings.TrimSpace(unit) == "" {
-		f.problems.Add(name, "A unit is required with volume_min and volume_max; allowed: %s.", strings.Join(vocabulary.VolumeUnits(), ", "))
+		p.Add(name, "A unit is required with volume_min and volume_max; allowed: %s.", strings.Join(vocabulary.VolumeUnits(), ", "))
 	}
 }
 
 // query returns what settled parameters ask for, without the default window.
-func (p SearchParams) query(found *findings) (q Query) {
+func (p SearchParams) query(problems *Problems) (q Query) {
 	for i := range filters {
 		f := &filters[i]
 		if f.Param == "" {
@@ -100,7 +102,7 @@ func (p SearchParams) query(found *findings) (q Query) {
 		}
 		v := valueAt(f.param(&p))
 		if f.measured {
-			v.number = found.milliliters(f.Param, v.number, p.VolumeUnit)
+			v.number = problems.milliliters(f.Param, v.number, p.VolumeUnit)
 		}
 		f.set(&q, v)
 	}
@@ -108,13 +110,13 @@ func (p SearchParams) query(found *findings) (q Query) {
 }
 
 // milliliters converts a settled bound; without a unit there is a problem noted already.
-func (f *findings) milliliters(name string, v Opt[float64], unit string) Opt[float64] {
+func (p *Problems) milliliters(name string, v Opt[float64], unit string) Opt[float64] {
 	if !v.OK || unit == "" {
 		return Opt[float64]{}
 	}
 	ml, ok := vocabulary.Milliliters(v.V, unit)
 	if !ok {
-		f.problems.Add(name, "%s %s is too large a volume.", plain(v.V), unit)
+		p.Add(name, "%s %s is too large a volume.", plain(v.V), unit)
 		return Opt[float64]{}
 	}
 	return Some(ml)
@@ -134,17 +136,17 @@ func (p SearchParams) defaultWindow() bool {
 }
 
 // resume places the search after the cursor of settled parameters and gives the default window the day it began with.
-func (s *ColaSearch) resume(f *findings, p *SearchParams, page Opt[int]) {
+func (s *ColaSearch) resume(problems *Problems, p *SearchParams, page Opt[int]) {
 	if page.OK && page.V != 1 {
-		f.problems.Add("page", "%d cannot be combined with cursor, which says where the page begins; leave page out.", page.V)
+		problems.Add("page", "%d cannot be combined with cursor, which says where the page begins; leave page out.", page.V)
 	}
 	c, err := DecodeCursor(p.Cursor)
 	switch {
 	case err != nil:
-		f.problems.Add("cursor", "%s is not a cursor of this service; send next_cursor unchanged, or leave cursor out to start over.", vocabulary.Quote(p.Cursor))
+		problems.Add("cursor", "%s is not a cursor of this service; send next_cursor unchanged, or leave cursor out to start over.", Quoted(p.Cursor))
 		return
 	case c.Fingerprint != s.Fingerprint && c.Fingerprint != p.fingerprint(true) || c.DefaultWindow != s.DefaultWindow:
-		f.problems.Add("cursor", "The cursor belongs to a search with other filters; keep the filters, or leave cursor out to start over.")
+		problems.Add("cursor", "The cursor belongs to a search with other filters; keep the filters, or leave cursor out to start over.")
 		return
 	}
 	s.CursorMode, s.After, s.Page = true, c.Position, c.Page+1

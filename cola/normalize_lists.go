@@ -10,17 +10,17 @@ import (
 // problems. now decides which permittees count as active. The list has no last page, but a page
 // number must fit in 32 bits.
 func (p PermitteeParams) Normalize(now time.Time) (PermitteeSearch, error) {
-	f := findingsFrom(p.Decoded)
+	problems := p.Decoded.problems()
 	s := PermitteeSearch{
-		Name:    f.text("q", p.Q),
-		State:   f.state("state", p.State),
-		Type:    f.text("permittee_type", p.PermitteeType),
+		Name:    problems.text("q", p.Q),
+		State:   problems.State("state", p.State),
+		Type:    problems.text("permittee_type", p.PermitteeType),
 		Active:  p.IsActive,
 		Today:   DateOf(now),
-		Page:    f.integer("page", p.Page, 1, 1, math.MaxInt32),
-		PerPage: f.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
+		Page:    problems.integer("page", p.Page, 1, 1, math.MaxInt32),
+		PerPage: problems.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
 	}
-	if err := f.err(); err != nil {
+	if err := problems.Err(); err != nil {
 		return PermitteeSearch{}, err
 	}
 	return s, nil
@@ -43,25 +43,25 @@ type ProductionReportSearch struct {
 // Normalize returns the search that the parameters ask for, or a validation Error with all their
 // problems.
 func (p ProductionReportParams) Normalize() (ProductionReportSearch, error) {
-	f := findingsFrom(p.Decoded)
+	problems := p.Decoded.problems()
 	s := ProductionReportSearch{
 		Year:              p.Year,
 		Month:             p.Month,
-		Commodity:         f.words("commodity", p.Commodity),
-		ReportType:        f.words("report_type", p.ReportType),
-		StatisticalGroup:  f.words("statistical_group", p.StatisticalGroup),
-		StatisticalDetail: f.words("statistical_detail", p.StatisticalDetail),
+		Commodity:         problems.words("commodity", p.Commodity),
+		ReportType:        problems.words("report_type", p.ReportType),
+		StatisticalGroup:  problems.words("statistical_group", p.StatisticalGroup),
+		StatisticalDetail: problems.words("statistical_detail", p.StatisticalDetail),
 		Latest:            p.Latest.V,
-		Page:              f.page(p.Page, "To read further, filter by year, month or commodity."),
-		PerPage:           f.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
+		Page:              problems.page(p.Page, "To read further, filter by year, month or commodity."),
+		PerPage:           problems.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
 	}
 	if p.Year.OK {
-		f.integer("year", p.Year, 0, 1, 9999)
+		problems.integer("year", p.Year, 0, 1, 9999)
 	}
 	if p.Month.OK {
-		f.integer("month", p.Month, 0, 1, 12)
+		problems.integer("month", p.Month, 0, 1, 12)
 	}
-	if err := f.err(); err != nil {
+	if err := problems.Err(); err != nil {
 		return ProductionReportSearch{}, err
 	}
 	return s, nil
@@ -77,9 +77,9 @@ type AVASearch struct {
 // Normalize returns the search that the parameters ask for, or a validation Error with all their
 // problems.
 func (p AVAParams) Normalize() (AVASearch, error) {
-	f := findingsFrom(p.Decoded)
-	s := AVASearch{Q: f.words("q", p.Q), State: f.state("state", p.State), Current: p.Current.V}
-	if err := f.err(); err != nil {
+	problems := p.Decoded.problems()
+	s := AVASearch{Q: problems.words("q", p.Q), State: problems.State("state", p.State), Current: p.Current.V}
+	if err := problems.Err(); err != nil {
 		return AVASearch{}, err
 	}
 	return s, nil
@@ -88,36 +88,36 @@ func (p AVAParams) Normalize() (AVASearch, error) {
 // Normalize returns the parameters with white space settled, or a validation Error. Compare texts
 // without regard to case.
 func (p ProcessingTimeParams) Normalize() (ProcessingTimeParams, error) {
-	f := findingsFrom(p.Decoded)
-	s := ProcessingTimeParams{Commodity: f.words("commodity", p.Commodity), Latest: p.Latest}
-	return s, f.err()
+	problems := p.Decoded.problems()
+	s := ProcessingTimeParams{Commodity: problems.words("commodity", p.Commodity), Latest: p.Latest}
+	return s, problems.Err()
 }
 
 // Normalize returns the parameters with white space settled, or a validation Error. Compare texts
 // without regard to case.
 func (p FormulaProcessingTimeParams) Normalize() (FormulaProcessingTimeParams, error) {
-	f := findingsFrom(p.Decoded)
+	problems := p.Decoded.problems()
 	s := FormulaProcessingTimeParams{
-		FormulaType: f.words("formula_type", p.FormulaType),
-		Commodity:   f.words("commodity", p.Commodity),
+		FormulaType: problems.words("formula_type", p.FormulaType),
+		Commodity:   problems.words("commodity", p.Commodity),
 		Latest:      p.Latest,
 	}
-	return s, f.err()
+	return s, problems.Err()
 }
 
 // Normalize returns the parameters with white space settled, or a validation Error. Compare texts
 // without regard to case.
 func (p RegistrationProcessingTimeParams) Normalize() (RegistrationProcessingTimeParams, error) {
-	f := findingsFrom(p.Decoded)
+	problems := p.Decoded.problems()
 	s := RegistrationProcessingTimeParams{
-		Category:        f.words("category", p.Category),
-		ApplicationType: f.words("application_type", p.ApplicationType),
+		Category:        problems.words("category", p.Category),
+		ApplicationType: problems.words("application_type", p.ApplicationType),
 		Latest:          p.Latest,
 	}
-	return s, f.err()
+	return s, problems.Err()
 }
 
 // words settles text whose inner white space does not count.
-func (f *findings) words(name, value string) string {
-	return strings.Join(strings.Fields(f.text(name, value)), " ")
+func (p *Problems) words(name, value string) string {
+	return strings.Join(strings.Fields(p.text(name, value)), " ")
 }

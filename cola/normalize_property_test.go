@@ -125,7 +125,7 @@ func TestSettledParametersSettleToThemselves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := goodParams(t)
 		s := mustNormalize(t, p)
-		settled := p.settle(&findings{})
+		settled := p.settle(&Problems{})
 		settled.Page, settled.PerPage = Some(s.Page), Some(s.PerPage)
 		again, err := settled.Normalize(testNow.Add(-12 * time.Hour))
 		if diff := cmp.Diff(s, again); diff != "" || err != nil {

@@ -31,18 +31,18 @@ const changeable = "Send at least one of name, filters and schedule, such as {\"
 // schedule all along and gets filters, that narrow too little. A schedule that changes or is resumed is due at its first time after
 // now; when it ran last stays known for as long as there is a schedule. What s points to is not changed.
 func (p SavedSearchChangeParams) Apply(s SavedSearch, now time.Time) (SavedSearch, error) {
-	f := findingsFrom(p.Decoded)
-	p.checkNulls(f)
-	p.checkEmpty(f)
+	problems := p.Decoded.problems()
+	p.checkNulls(problems)
+	p.checkEmpty(problems)
 	before := s.Schedule
 	if p.Name != "" {
-		s.Name = f.title("name", p.Name)
+		s.Name = problems.title("name", p.Name)
 	}
 	if p.Filters != nil {
-		s.Filters = p.Filters.settle(f)
+		s.Filters = p.Filters.settle(problems)
 	}
-	s.Schedule = p.schedule(f, before, now)
-	if err := f.err(); err != nil {
+	s.Schedule = p.schedule(problems, before, now)
+	if err := problems.Err(); err != nil {
 		return SavedSearch{}, err
 	}
 	if p.mustNarrow(before, s.Schedule) && !s.Filters.Narrow() {
@@ -63,42 +63,42 @@ func (p SavedSearchChangeParams) mustNarrow(before, after *Schedule) bool {
 }
 
 // checkNulls notes what cannot be removed.
-func (p SavedSearchChangeParams) checkNulls(f *findings) {
+func (p SavedSearchChangeParams) checkNulls(problems *Problems) {
 	for _, name := range p.Nulls {
 		switch name {
 		case "name", "schedule.cadence", "schedule.active":
-			f.require(name, "It cannot be removed. Leave it out to keep it as it is.")
+			problems.require(name, "It cannot be removed. Leave it out to keep it as it is.")
 		case "filters":
-			f.require(name, "They cannot be removed. Leave them out to keep them as they are, or send {} for none.")
+			problems.require(name, "They cannot be removed. Leave them out to keep them as they are, or send {} for none.")
 		}
 	}
 }
 
 // checkEmpty notes a change of nothing, unless something else is wrong.
-func (p SavedSearchChangeParams) checkEmpty(f *findings) {
-	if len(f.problems) > 0 {
+func (p SavedSearchChangeParams) checkEmpty(problems *Problems) {
+	if len(*problems) > 0 {
 		return
 	}
 	if p.Name == "" && p.Filters == nil && p.Schedule == nil && !slices.Contains(p.Nulls, "schedule") {
-		f.require("body", "It changes nothing. "+changeable)
+		problems.require("body", "It changes nothing. "+changeable)
 	}
 	ofSchedule := func(name string) bool { return strings.HasPrefix(name, "schedule.") }
 	if p.Schedule != nil && *p.Schedule == (ScheduleChangeParams{}) && !slices.ContainsFunc(p.Nulls, ofSchedule) {
-		f.require("schedule", "It changes nothing. Send cadence, day or active, or null to remove the schedule.")
+		problems.require("schedule", "It changes nothing. Send cadence, day or active, or null to remove the schedule.")
 	}
 }
 
 // schedule returns the schedule after the change.
-func (p SavedSearchChangeParams) schedule(f *findings, before *Schedule, now time.Time) *Schedule {
+func (p SavedSearchChangeParams) schedule(problems *Problems, before *Schedule, now time.Time) *Schedule {
 	switch {
 	case slices.Contains(p.Nulls, "schedule"):
 		return nil
 	case p.Schedule == nil:
 		return before
 	case before == nil:
-		return ScheduleParams(*p.Schedule).settle(f, now)
+		return ScheduleParams(*p.Schedule).settle(problems, now)
 	}
-	after := p.Schedule.onto(before, slices.Contains(p.Nulls, "schedule.day")).settle(f, now)
+	after := p.Schedule.onto(before, slices.Contains(p.Nulls, "schedule.day")).settle(problems, now)
 	after.LastRunAt = before.LastRunAt
 	if after.runsAs(before) {
 		after.NextRunAt = before.NextRunAt // one that is overdue stays so

@@ -18,12 +18,12 @@ type SavedSearchPage struct {
 // Normalize checks the parameters and settles them, or returns a validation Error that tells all problems at once. A list has no
 // last page, but a page number must fit 32 bits.
 func (p SavedSearchListParams) Normalize() (SavedSearchPage, error) {
-	f := findingsFrom(p.Decoded)
+	problems := p.Decoded.problems()
 	page := SavedSearchPage{
-		Page:    f.integer("page", p.Page, 1, 1, math.MaxInt32),
-		PerPage: f.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
+		Page:    problems.integer("page", p.Page, 1, 1, math.MaxInt32),
+		PerPage: problems.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
 	}
-	if err := f.err(); err != nil {
+	if err := problems.Err(); err != nil {
 		return SavedSearchPage{}, err
 	}
 	return page, nil
@@ -41,14 +41,14 @@ type PreviewParams struct {
 // Normalize checks the filters and settles them, or returns a validation Error that tells all problems at once under dotted names
 // such as filters.abv_min. Filters that narrow too little for a search that runs by itself are no problem.
 func (p PreviewParams) Normalize() (SavedSearchFilters, error) {
-	f := findingsFrom(p.Decoded)
+	problems := p.Decoded.problems()
 	var settled SavedSearchFilters
 	if p.Filters == nil {
-		f.requireFilters()
+		problems.requireFilters()
 	} else {
-		settled = p.Filters.settle(f)
+		settled = p.Filters.settle(problems)
 	}
-	if err := f.err(); err != nil {
+	if err := problems.Err(); err != nil {
 		return SavedSearchFilters{}, err
 	}
 	return settled, nil

@@ -16,18 +16,18 @@ const maxKeyLength = 255
 // CodeSearchTooBroad, also while the schedule is not active: to resume it must not make it broad. now decides when the
 // search runs first. The UUID, the creation time and the addresses are left to whoever keeps the search.
 func (p SavedSearchParams) Normalize(now time.Time) (SavedSearch, error) {
-	f := findingsFrom(p.Decoded)
-	s := SavedSearch{Name: f.title("name", p.Name)}
+	problems := p.Decoded.problems()
+	s := SavedSearch{Name: problems.title("name", p.Name)}
 	if p.Filters == nil {
-		f.requireFilters()
+		problems.requireFilters()
 	} else {
-		s.Filters = p.Filters.settle(f)
+		s.Filters = p.Filters.settle(problems)
 	}
 	if p.Schedule != nil {
-		s.Schedule = p.Schedule.settle(f, now)
+		s.Schedule = p.Schedule.settle(problems, now)
 	}
-	f.key("Idempotency-Key", p.IdempotencyKey)
-	if err := f.err(); err != nil {
+	problems.key("Idempotency-Key", p.IdempotencyKey)
+	if err := problems.Err(); err != nil {
 		return SavedSearch{}, err
 	}
 	if s.Schedule != nil && !s.Filters.Narrow() {
@@ -45,35 +45,35 @@ func tooBroad(instead string) error {
 }
 
 // require notes that a value is missing, unless something is wrong with it already.
-func (f *findings) require(name, message string) {
-	if len(f.problems[name]) == 0 {
-		f.problems.Add(name, "%s", message)
+func (p *Problems) require(name, message string) {
+	if len((*p)[name]) == 0 {
+		p.Add(name, "%s", message)
 	}
 }
 
 // requireFilters notes that there are no filters.
-func (f *findings) requireFilters() {
-	f.require("filters", "An object that says what to look for is required, such as {\"brand_name\": \"oak\"}.")
+func (p *Problems) requireFilters() {
+	p.require("filters", "An object that says what to look for is required, such as {\"brand_name\": \"oak\"}.")
 }
 
 // title settles the name of a search.
-func (f *findings) title(name, value string) string {
-	return f.legible(name, value, maxTextLength, "A name to recognise the search by is required: 1 to 200 characters.")
+func (p *Problems) title(name, value string) string {
+	return p.Legible(name, value, maxTextLength, "A name to recognise the search by is required: 1 to 200 characters.")
 }
 
 // key checks a caller's idempotency key; an empty one is none.
-func (f *findings) key(name, value string) {
+func (p *Problems) key(name, value string) {
 	hidden := func(r rune) bool { return r <= ' ' || r > '~' }
 	switch {
 	case strings.ContainsFunc(value, hidden):
-		f.problems.Add(name, "%s holds a character that is not visible ASCII; a UUID makes a good key.", vocabulary.Quote(value))
+		p.Add(name, "%s holds a character that is not visible ASCII; a UUID makes a good key.", Quoted(value))
 	case len(value) > maxKeyLength:
-		f.problems.Add(name, "The key has %d characters; at most %d are allowed. A UUID makes a good key.", len(value), maxKeyLength)
+		p.Add(name, "The key has %d characters; at most %d are allowed. A UUID makes a good key.", len(value), maxKeyLength)
 	}
 }
 
 // settle returns the filters with every value in the form it is stored in. It is idempotent.
-func (p SavedSearchFilters) settle(f *findings) (s SavedSearchFilters) {
+func (p SavedSearchFilters) settle(problems *Problems) (s SavedSearchFilters) {
 	for i := range filters {
 		c := &filters[i]
 		if c.Saved == nil {
@@ -84,77 +84,77 @@ func (p SavedSearchFilters) settle(f *findings) (s SavedSearchFilters) {
 			settle = c.settle
 		}
 		if !c.boolean() {
-			v = c.check(f, "filters."+c.Saved[0], settle, v)
+			v = c.check(problems, "filters."+c.Saved[0], settle, v)
 		}
 		c.save(&s, v)
 	}
-	f.ordered("filters.abv_min", s.ABVMin, "filters.abv_max", s.ABVMax)
-	f.ordered("filters.volume_min", s.VolumeMin, "filters.volume_max", s.VolumeMax)
+	problems.ordered("filters.abv_min", s.ABVMin, "filters.abv_max", s.ABVMax)
+	problems.ordered("filters.volume_min", s.VolumeMin, "filters.volume_max", s.VolumeMax)
 	if p.VolumeMin.OK || p.VolumeMax.OK {
-		f.needUnit("filters.volume_unit", p.VolumeUnit)
+		problems.needUnit("filters.volume_unit", p.VolumeUnit)
 	}
-	f.milliliters("filters.volume_min", s.VolumeMin, s.VolumeUnit)
-	f.milliliters("filters.volume_max", s.VolumeMax, s.VolumeUnit)
+	problems.milliliters("filters.volume_min", s.VolumeMin, s.VolumeUnit)
+	problems.milliliters("filters.volume_max", s.VolumeMax, s.VolumeUnit)
 	return s
 }
 
 // searchable settles words to look for. Without a letter or a digit there is no word: such a search, kept, would never find anything.
-func (f *findings) searchable(name, value string) string {
-	value = f.text(name, value)
+func (p *Problems) searchable(name, value string) string {
+	value = p.text(name, value)
 	if value != "" && !strings.ContainsFunc(value, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
-		f.problems.Add(name, "%s has no letter or digit, so it matches nothing.", vocabulary.Quote(value))
+		p.Add(name, "%s has no letter or digit, so it matches nothing.", Quoted(value))
 		return ""
 	}
 	return value
 }
 
 // stateWord settles a word that means a US state, or several; it stays as sent.
-func (f *findings) stateWord(name, value string) string {
-	value = f.words(name, value)
+func (p *Problems) stateWord(name, value string) string {
+	value = p.words(name, value)
 	if value != "" && len(vocabulary.StatesNamed(value)) == 0 {
-		f.refuseState(name, value)
+		p.refuseState(name, value)
 		return ""
 	}
 	return value
 }
 
 // stateCode settles the name or the code of one US state to the code.
-func (f *findings) stateCode(name, value string) string {
-	value = f.words(name, value)
+func (p *Problems) stateCode(name, value string) string {
+	value = p.words(name, value)
 	if value == "" {
 		return ""
 	}
 	found := vocabulary.StatesNamed(value)
 	switch len(found) {
 	case 0:
-		f.refuseState(name, value)
+		p.refuseState(name, value)
 		return ""
 	case 1:
 		return found[0].Code
 	}
-	f.problems.Add(name, "%s may mean several states; write two letters, such as CA.", vocabulary.Quote(value))
+	p.Add(name, "%s may mean several states; write two letters, such as CA.", Quoted(value))
 	return ""
 }
 
-func (f *findings) refuseState(name, value string) {
+func (p *Problems) refuseState(name, value string) {
 	hint := ""
 	if near, ok := vocabulary.NearestState(value); ok {
 		hint = " Did you mean " + near + "?"
 	}
-	f.problems.Add(name, "%s is not a US state; write its name or two letters, such as california or CA.%s", vocabulary.Quote(value), hint)
+	p.Add(name, "%s is not a US state; write its name or two letters, such as california or CA.%s", Quoted(value), hint)
 }
 
 // settle returns the schedule; when it is active, with its first run after now.
-func (p ScheduleParams) settle(f *findings, now time.Time) *Schedule {
-	s := &Schedule{Active: p.Active.Or(true), Cadence: f.choice("schedule.cadence", p.Cadence, Cadences())}
+func (p ScheduleParams) settle(problems *Problems, now time.Time) *Schedule {
+	s := &Schedule{Active: p.Active.Or(true), Cadence: problems.Choice("schedule.cadence", p.Cadence, Cadences())}
 	switch s.Cadence {
 	case CadenceDaily: // clients send a day with every cadence
 	case CadenceWeekly:
-		s.Day = f.integer("schedule.day", p.Day, 0, 0, 6)
+		s.Day = problems.integer("schedule.day", p.Day, 0, 0, 6)
 	case CadenceMonthly:
-		s.Day = f.integer("schedule.day", p.Day, 1, 1, 28)
+		s.Day = problems.integer("schedule.day", p.Day, 1, 1, 28)
 	default:
-		f.require("schedule.cadence", "A schedule needs a cadence; allowed: "+strings.Join(Cadences(), ", ")+". Leave schedule out for a search that does not run.")
+		problems.require("schedule.cadence", "A schedule needs a cadence; allowed: "+strings.Join(Cadences(), ", ")+". Leave schedule out for a search that does not run.")
 	}
 	if s.Active {
 		s.NextRunAt = Some(TimestampOf(s.Next(now)))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -93,7 +94,7 @@ func OriginNote(word, domestic string) string {
 		if domestic != "" {
 			return ""
 		}
-		return fmt.Sprintf("%s means both the US state and the country. For one of them use GA or GE.", Quote(strings.TrimSpace(word)))
+		return fmt.Sprintf("%s means both the US state and the country. For one of them use GA or GE.", strconv.Quote(strings.TrimSpace(word)))
 	}
 	code := strings.ToUpper(key)
 	state := slices.IndexFunc(states[:], func(s State) bool { return s.Code == code })

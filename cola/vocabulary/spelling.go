@@ -1,14 +1,10 @@
 package vocabulary
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
-
-// maxQuotedLength limits a quoted value, in characters.
-const maxQuotedLength = 60
 
 // Nearest corrects a misspelled word to one of the allowed words, ignoring letter case. It tries, in this order:
 //
@@ -98,14 +94,6 @@ func editDistance(a, b []rune, limit int) int {
 		before, previous, row = previous, row, before
 	}
 	return previous[len(b)]
-}
-
-// Quote quotes a value for a message and shortens a long one.
-func Quote(value string) string {
-	if utf8.RuneCountInString(value) > maxQuotedLength {
-		value = string([]rune(value)[:maxQuotedLength]) + "…"
-	}
-	return strconv.Quote(value)
 }
 
 // FoldText returns the form in which names are compared: lower case, without Latin accents and combining marks, with white
