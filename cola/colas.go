@@ -1,6 +1,8 @@
 package cola
 
-import "github.com/colaregistry/colaregistry/cola/vocabulary"
+import (
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+)
 
 // ContainerTypes lists every value of llm_container_type that can be searched for.
 func ContainerTypes() []string {
@@ -234,4 +236,12 @@ func (r *IndexRecord) AddBarcode(value, kind string) {
 		}
 	}
 	r.Barcodes = append(r.Barcodes, IndexBarcode{Value: value, Type: kind})
+}
+
+// ColaRow is a label as assistants list it: a summary, and what distinguishes similar products.
+type ColaRow struct {
+	ColaSummary
+	CompanyName Text         `json:"company_name" nullable:"true" doc:"Company that holds the permit." example:"NIEDERHOFF IMPORTS INC"`
+	ABV         Opt[float64] `json:"abv" nullable:"true" doc:"Alcohol by volume, percent." example:"12.5"`
+	VolumeML    Opt[float64] `json:"volume_ml" nullable:"true" doc:"Net contents in milliliters." example:"750"`
 }

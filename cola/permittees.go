@@ -1,5 +1,10 @@
 package cola
 
+import (
+	"math"
+	"time"
+)
+
 // Permittee is the record a store keeps of a permit holder. What depends on labels (counts, latest dates) is not here: it
 // is computed from the labels themselves.
 type Permittee struct {
@@ -33,8 +38,44 @@ type PermitteeDetail struct {
 	RecentColas []ColaSummary `json:"recent_colas" nullable:"false" maxItems:"10" doc:"The permittee's most recent labels, newest approval first; at most 10."`
 }
 
-// Why a permittee counts as active.
-const (
-	ActiveListed = "on TTB's list of permittees"
-	ActiveRecent = "label approved in the last 365 days"
-)
+// PermitteeParams are the parameters of GET /permittees and of the tool search_permittees, as sent.
+type PermitteeParams struct {
+	Decoded
+	Q             string    `json:"q" doc:"Part of the company name or trade name, any case." maxLength:"200" example:"vineyards"`
+	State         string    `json:"state" doc:"State: two letters or its name, any case." example:"CA"`
+	PermitteeType string    `json:"permittee_type" doc:"Part of the kind of permit, any case." maxLength:"200" example:"importer"`
+	IsActive      Opt[bool] `json:"is_active" doc:"true: only active permittees; false: only inactive ones." example:"true"`
+	Page          Opt[int]  `json:"page" minimum:"1" default:"1" doc:"Page of the result." example:"1"`
+	PerPage       Opt[int]  `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
+}
+
+// PermitteeSearch is a normalised request for one page of permittees.
+type PermitteeSearch struct {
+	Name    string // part of the company or operating name, any case
+	State   string // upper case
+	Type    string // part of the permittee type, any case
+	Active  Opt[bool]
+	Today   Date // what is_active is computed for
+	Page    int
+	PerPage int
+}
+
+// Normalize returns the search that the parameters ask for, or a validation Error with all their
+// problems. now decides which permittees count as active. The list has no last page, but a page
+// number must fit in 32 bits.
+func (p PermitteeParams) Normalize(now time.Time) (PermitteeSearch, error) {
+	problems := p.Decoded.problems()
+	s := PermitteeSearch{
+		Name:    problems.text("q", p.Q),
+		State:   problems.State("state", p.State),
+		Type:    problems.text("permittee_type", p.PermitteeType),
+		Active:  p.IsActive,
+		Today:   DateOf(now),
+		Page:    problems.integer("page", p.Page, 1, 1, math.MaxInt32),
+		PerPage: problems.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
+	}
+	if err := problems.Err(); err != nil {
+		return PermitteeSearch{}, err
+	}
+	return s, nil
+}

@@ -1,0 +1,310 @@
+package cola
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+)
+
+// maxKeyLength is how many characters a caller's idempotency key may have.
+const maxKeyLength = 255
+
+// Normalize checks the parameters and settles them into a search, or returns a validation Error that tells all problems at
+// once, under dotted names such as filters.abv_min. A search with a schedule whose filters narrow too little fails with
+// CodeSearchTooBroad, also while the schedule is not active: to resume it must not make it broad. now decides when the
+// search runs first. The UUID, the creation time and the addresses are left to whoever keeps the search.
+func (p SavedSearchParams) Normalize(now time.Time) (SavedSearch, error) {
+	problems := p.Decoded.problems()
+	s := SavedSearch{Name: problems.title("name", p.Name)}
+	if p.Filters == nil {
+		problems.requireFilters()
+	} else {
+		s.Filters = p.Filters.settle(problems)
+	}
+	if p.Schedule != nil {
+		s.Schedule = p.Schedule.settle(problems, now)
+	}
+	problems.key("Idempotency-Key", p.IdempotencyKey)
+	if err := problems.Err(); err != nil {
+		return SavedSearch{}, err
+	}
+	if s.Schedule != nil && !s.Filters.Narrow() {
+		return SavedSearch{}, tooBroad("leave schedule out")
+	}
+	return s, nil
+}
+
+// tooBroad is the refusal of a search that is to run by itself and narrows too little. instead is how to have it without a schedule.
+func tooBroad(instead string) error {
+	return Errorf(CodeSearchTooBroad, "A search that runs by itself needs a filter that narrows it. "+
+		"Add one of query, brand_name, barcode_value, permit_number_text, country, us_state, applicant_us_state, derived_category, "+
+		"a volume, abv_min above 0 or abv_max below 100, or some but not all of the product types, categories, origins or containers; "+
+		"a status alone does not narrow it. Or %s: the search is then kept and does not run.", instead)
+}
+
+// require notes that a value is missing, unless something is wrong with it already.
+func (p *Problems) require(name, message string) {
+	if len((*p)[name]) == 0 {
+		p.Add(name, "%s", message)
+	}
+}
+
+// requireFilters notes that there are no filters.
+func (p *Problems) requireFilters() {
+	p.require("filters", "An object that says what to look for is required, such as {\"brand_name\": \"oak\"}.")
+}
+
+// title settles the name of a search.
+func (p *Problems) title(name, value string) string {
+	return p.Legible(name, value, maxTextLength, "A name to recognise the search by is required: 1 to 200 characters.")
+}
+
+// key checks a caller's idempotency key; an empty one is none.
+func (p *Problems) key(name, value string) {
+	hidden := func(r rune) bool { return r <= ' ' || r > '~' }
+	switch {
+	case strings.ContainsFunc(value, hidden):
+		p.Add(name, "%s holds a character that is not visible ASCII; a UUID makes a good key.", Quoted(value))
+	case len(value) > maxKeyLength:
+		p.Add(name, "The key has %d characters; at most %d are allowed. A UUID makes a good key.", len(value), maxKeyLength)
+	}
+}
+
+// settle returns the filters with every value in the form it is stored in. It is idempotent.
+func (p SavedSearchFilters) settle(problems *Problems) (s SavedSearchFilters) {
+	for i := range filters {
+		c := &filters[i]
+		if c.Saved == nil {
+			continue
+		}
+		v, settle := c.saved(&p), c.settleSaved
+		if settle == nil {
+			settle = c.settle
+		}
+		if !c.boolean() {
+			v = c.check(problems, "filters."+c.Saved[0], settle, v)
+		}
+		c.save(&s, v)
+	}
+	problems.ordered("filters.abv_min", s.ABVMin, "filters.abv_max", s.ABVMax)
+	problems.ordered("filters.volume_min", s.VolumeMin, "filters.volume_max", s.VolumeMax)
+	if p.VolumeMin.OK || p.VolumeMax.OK {
+		problems.needUnit("filters.volume_unit", p.VolumeUnit)
+	}
+	problems.milliliters("filters.volume_min", s.VolumeMin, s.VolumeUnit)
+	problems.milliliters("filters.volume_max", s.VolumeMax, s.VolumeUnit)
+	return s
+}
+
+// searchable settles words to look for. Without a letter or a digit there is no word: such a search, kept, would never find anything.
+func (p *Problems) searchable(name, value string) string {
+	value = p.text(name, value)
+	if value != "" && !strings.ContainsFunc(value, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+		p.Add(name, "%s has no letter or digit, so it matches nothing.", Quoted(value))
+		return ""
+	}
+	return value
+}
+
+// stateWord settles a word that means a US state, or several; it stays as sent.
+func (p *Problems) stateWord(name, value string) string {
+	value = p.words(name, value)
+	if value != "" && len(vocabulary.StatesNamed(value)) == 0 {
+		p.refuseState(name, value)
+		return ""
+	}
+	return value
+}
+
+// stateCode settles the name or the code of one US state to the code.
+func (p *Problems) stateCode(name, value string) string {
+	value = p.words(name, value)
+	if value == "" {
+		return ""
+	}
+	found := vocabulary.StatesNamed(value)
+	switch len(found) {
+	case 0:
+		p.refuseState(name, value)
+		return ""
+	case 1:
+		return found[0].Code
+	}
+	p.Add(name, "%s may mean several states; write two letters, such as CA.", Quoted(value))
+	return ""
+}
+
+func (p *Problems) refuseState(name, value string) {
+	hint := ""
+	if near, ok := vocabulary.NearestState(value); ok {
+		hint = " Did you mean " + near + "?"
+	}
+	p.Add(name, "%s is not a US state; write its name or two letters, such as california or CA.%s", Quoted(value), hint)
+}
+
+// settle returns the schedule; when it is active, with its first run after now.
+func (p ScheduleParams) settle(problems *Problems, now time.Time) *Schedule {
+	s := &Schedule{Active: p.Active.Or(true), Cadence: problems.Choice("schedule.cadence", p.Cadence, Cadences())}
+	switch s.Cadence {
+	case CadenceDaily: // clients send a day with every cadence
+	case CadenceWeekly:
+		s.Day = problems.integer("schedule.day", p.Day, 0, 0, 6)
+	case CadenceMonthly:
+		s.Day = problems.integer("schedule.day", p.Day, 1, 1, 28)
+	default:
+		problems.require("schedule.cadence", "A schedule needs a cadence; allowed: "+strings.Join(Cadences(), ", ")+". Leave schedule out for a search that does not run.")
+	}
+	if s.Active {
+		s.NextRunAt = Some(TimestampOf(s.Next(now)))
+	}
+	return s
+}
+
+// AsQuery returns what settled filters ask for, on any date. Booleans of one group mean any of them;
+// groups must all match. Both origins together are no filter: they also match labels of unknown origin.
+// A country and a US state must both match, so France and California match nothing.
+func (f SavedSearchFilters) AsQuery() (q Query) {
+	for i := range filters {
+		c := &filters[i]
+		if c.Saved == nil {
+			continue
+		}
+		v := c.saved(&f)
+		if c.measured {
+			v.number = inMilliliters(v.number, f.VolumeUnit)
+		}
+		c.set(&q, v)
+	}
+	return q
+}
+
+// narrowToStates adds the condition that a label is from one of the states.
+func (q *Query) narrowToStates(states []vocabulary.State) {
+	names := []string{} // not nil: none matches nothing
+	for _, s := range states {
+		for _, name := range vocabulary.OriginNames(s.Code) {
+			if q.OriginNames == nil || slices.Contains(q.OriginNames, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	q.OriginNames = names
+}
+
+// inMilliliters converts a settled bound.
+func inMilliliters(v Opt[float64], unit string) Opt[float64] {
+	ml, ok := vocabulary.Milliliters(v.V, unit)
+	if !v.OK || !ok {
+		return Opt[float64]{}
+	}
+	return Some(ml)
+}
+
+// Narrow reports whether settled filters narrow a search enough to run it by itself. A status does not, nor do bounds that
+// leave out no known value, nor all booleans of a group together.
+func (f SavedSearchFilters) Narrow() bool {
+	for i := range filters {
+		if c := &filters[i]; c.Saved != nil && c.narrows(c.saved(&f)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *Filter) narrows(v filterValue) bool {
+	switch {
+	case f.broad || f.Kind == UnitFilter || !v.given():
+		return false
+	case f.boolean():
+		return len(v.words) < len(f.Words)
+	case f.Kind == MinFilter:
+		return v.number.V > 0
+	case f.Kind == MaxFilter:
+		return v.number.V < f.Max
+	}
+	return true
+}
+
+// Fingerprint hashes what a settled search is to do: its name, filters and schedule. When it runs and what the store adds do not
+// count. The value is the same in every process and, as long as the filters mean the same, in every version of the program.
+func (s SavedSearch) Fingerprint() (sum [32]byte) {
+	type schedule struct {
+		Cadence string   `json:"cadence"`
+		Day     Opt[int] `json:"day"`
+		Active  bool     `json:"active"`
+	}
+	content := struct {
+		Name     string             `json:"name"`
+		Filters  SavedSearchFilters `json:"filters"`
+		Schedule *schedule          `json:"schedule,omitempty"`
+	}{s.Name, s.Filters, nil}
+	if s.Schedule != nil {
+		content.Schedule = &schedule{s.Schedule.Cadence, s.Schedule.StoredDay(), s.Schedule.Active}
+	}
+	h := sha256.New()
+	_ = json.NewEncoder(h).Encode(content) // fails for numbers that are not finite only, and those are never settled
+	h.Sum(sum[:0])
+	return sum
+}
+
+// WhyNot says why a saved search takes no dates; it is empty for the name of anything else.
+func (SavedSearchParams) WhyNot(name string) string { return whyNoDate(name) }
+
+// WhyNot says why a change takes no dates; it is empty for the name of anything else.
+func (SavedSearchChangeParams) WhyNot(name string) string { return whyNoDate(name) }
+
+// WhyNot says why a preview takes no dates; it is empty for the name of anything else.
+func (PreviewParams) WhyNot(name string) string {
+	if whyNoDate(name) == "" {
+		return ""
+	}
+	return "A preview counts the last 30 days, each by itself. Leave it out."
+}
+
+// WhyNot says why there is no filter by date; it is empty for the name of anything else.
+func (SavedSearchFilters) WhyNot(name string) string { return whyNoDate(name) }
+
+func whyNoDate(name string) string {
+	name = strings.ToLower(name)
+	if !strings.HasPrefix(name, "approval_date") && !strings.HasPrefix(name, "date_") {
+		return ""
+	}
+	return "Approval dates are not part of a saved search: each scheduled run looks at the time since the run before. Leave it out; for labels of a certain time search for them."
+}
+
+// Explanation tells why a saved search finds a label or does not.
+type Explanation struct {
+	TTBID   TTBID             `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"COLA identifier of the label, 14 digits." example:"26282001000009"`
+	Label   ColaSummary       `json:"label" doc:"The label as it is now."`
+	Matches bool              `json:"matches" doc:"Whether the label meets the filters as both are now." example:"false"`
+	Filters []FilterFinding   `json:"filters" nullable:"false" doc:"What each filter makes of it, by itself. Options of one group mean any of them: one that is met is enough. Both origins together are no filter and are left out, and a volume_unit goes with its bounds."`
+	Found   *SavedSearchMatch `json:"found" ornull:"true" doc:"The match, when a run has found the label."`
+	Verdict string            `json:"verdict" enum:"found,next_run,not_yet,filters,never_news,before_search,too_old,passed,not_scheduled" doc:"found: a run has found it. filters: it does not meet them. not_scheduled: nothing runs the search: it has no schedule, or that is paused. never_news: it was there before it could be news, loaded with the history of the registry. not_yet: it is approved on a day to come, or no approval date is known. next_run: the next run finds it, as things are. before_search: it was approved, and had reached the registry, before the search was made. too_old: it reached the registry more than 90 days after its approval, as counted from the run that looks at what arrived then. passed: runs have looked at its time, and it did not meet the filters then." example:"filters"`
+	Message string            `json:"message" doc:"The verdict in a sentence or two." example:"It does not meet brand_name, so no run finds it while that is so."`
+}
+
+// The verdicts of an Explanation, as its description tells them. Where several hold, the first of them is given.
+const (
+	VerdictFound        = "found"
+	VerdictFilters      = "filters"
+	VerdictNotScheduled = "not_scheduled"
+	VerdictNeverNews    = "never_news"
+	VerdictNotYet       = "not_yet"
+	VerdictNextRun      = "next_run"
+	VerdictBeforeSearch = "before_search"
+	VerdictTooOld       = "too_old"
+	VerdictPassed       = "passed"
+)
+
+// FilterFinding is what one filter of a saved search makes of a label.
+type FilterFinding struct {
+	Filter string      `json:"filter" doc:"Name of the filter." example:"brand_name"`
+	Group  Opt[string] `json:"group" nullable:"true" enum:"type,category,origin,container" doc:"What several options of which any is enough have in common: type, category, origin or container. Null for a filter that has to be met by itself." example:"type"`
+	Sought any         `json:"sought" doc:"What the filter asks for: a text, a number, or true." example:"\"heron\""`
+	Met    bool        `json:"met" doc:"Whether the label meets it." example:"false"`
+}
