@@ -3,8 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
 
+	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -94,4 +99,200 @@ func chosenAccount(env *environment, st store.Accounts, email string) (cola.Acco
 	}
 	a, err := findAccount(env, st, email)
 	return a.ID, err
+}
+
+// maxReason is how many characters the reason of a suspension may have.
+const maxReason = 300
+
+type accountSuspend struct {
+	storeFlags
+	Account string `required:"" placeholder:"E" help:"Email address of the account."`
+	Reason  string `required:"" placeholder:"TEXT" help:"Why, in a sentence that the account holder reads in every refusal."`
+}
+
+// Run suspends the account and prints its line.
+func (c *accountSuspend) Run(env *environment) error {
+	reason, err := sentence(c.Reason)
+	if err != nil {
+		return err
+	}
+	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error { return st.Suspend(env, id, reason) })
+}
+
+// sentence settles the reason of a suspension: one line that ends as a sentence does.
+func sentence(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if text == "" || len([]rune(text)) > maxReason || strings.ContainsFunc(text, unicode.IsControl) {
+		return "", fmt.Errorf("--reason: a reason has 1 to %d characters, none of them a control character", maxReason)
+	}
+	if !strings.ContainsAny(text[len(text)-1:], ".!?") {
+		text += "."
+	}
+	return text, nil
+}
+
+type accountRestore struct {
+	storeFlags
+	Account string `required:"" placeholder:"E" help:"Email address of the account."`
+}
+
+// Run restores the account and prints its line.
+func (c *accountRestore) Run(env *environment) error {
+	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error { return st.Restore(env, id) })
+}
+
+type accountSetAlerts struct {
+	storeFlags
+	Account string `required:"" placeholder:"E" help:"Email address of the account."`
+	Limit   int    `required:"" placeholder:"N" help:"How many, 0 to 10."`
+}
+
+// Run changes the limit and prints the account's line.
+func (c *accountSetAlerts) Run(env *environment) error {
+	if c.Limit < 0 || c.Limit > cola.MaxActiveSchedules {
+		return fmt.Errorf("--limit: %d is not between 0 and %d", c.Limit, cola.MaxActiveSchedules)
+	}
+	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error { return st.SetActiveLimit(env, id, c.Limit) })
+}
+
+// changeAccount does something to the account with an email address and prints its line as it is then.
+func (f *storeFlags) changeAccount(env *environment, email string, change func(store.Store, cola.AccountID) error) (err error) {
+	st, err := f.openExisting(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	a, err := findAccount(env, st, email)
+	if err != nil {
+		return err
+	}
+	if err := change(st, a.ID); err != nil {
+		return err
+	}
+	if a, err = findAccount(env, st, email); err != nil {
+		return err
+	}
+	fmt.Fprintln(env.stdout, accountLine(a))
+	return nil
+}
+
+type accountAddIdentity struct {
+	storeFlags
+	Account string `required:"" placeholder:"E" help:"Email address of the account."`
+	Issuer  string `required:"" env:"COLAREGISTRY_OIDC_ISSUER" placeholder:"URL" help:"Issuer that the identity signs in at, exactly as its tokens name it (iss)."`
+	Subject string `required:"" placeholder:"S" help:"What the issuer calls the identity (sub), exactly."`
+}
+
+// Run gives the identity to the account, prints its line and tells what follows from it.
+func (c *accountAddIdentity) Run(env *environment) (err error) {
+	if err := checkIssuer(c.Issuer); err != nil {
+		return err
+	}
+	who := store.Identity{Issuer: c.Issuer, Subject: c.Subject}
+	if err := who.Check(""); err != nil {
+		return err
+	}
+	st, err := c.openExisting(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	a, err := findAccount(env, st, c.Account)
+	if err != nil {
+		return err
+	}
+	had, err := holderOf(env, st, who)
+	if err != nil {
+		return err
+	}
+	if err := st.AddIdentity(env, a.ID, who); err != nil {
+		return err
+	}
+	has := store.HeldIdentity{AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: who}, Email: a.Email}
+	fmt.Fprintln(env.stdout, identityLine(has))
+	fmt.Fprintln(env.stderr, whatFollows(had, has))
+	return nil
+}
+
+// holderOf returns an identity with the account that it has; without one its account is zero.
+func holderOf(env *environment, st store.Identities, who store.Identity) (h store.HeldIdentity, err error) {
+	list, err := st.IdentitiesOf(env, 0)
+	if i := slices.IndexFunc(list, func(h store.HeldIdentity) bool { return h.Identity == who }); i >= 0 {
+		h = list[i]
+	}
+	return h, err
+}
+
+// whatFollows tells what comes of giving an identity to an account, and what does not.
+func whatFollows(had, has store.HeldIdentity) string {
+	switch had.Account {
+	case has.Account:
+		return fmt.Sprintf("It had the account %s already.", has.Email)
+	case 0:
+		return fmt.Sprintf("It has not signed in so far. When it does, it uses the account %s, "+
+			"if its tokens name the issuer (iss) and the subject (sub) exactly like this.", has.Email)
+	}
+	return fmt.Sprintf("It uses the account %s within a minute. It had the account %s, which stays as it is: "+
+		"its usage, saved searches, keys and links to apps do not move. An app that is used from now on is linked to %s anew.", has.Email, had.Email, has.Email)
+}
+
+func identityLine(h store.HeldIdentity) string {
+	return fmt.Sprintf("%s\t%s\t%s", h.Email, h.Issuer, h.Subject)
+}
+
+type accountIdentities struct {
+	storeFlags
+	Account string `placeholder:"E" help:"Email address of one account; all accounts when left out."`
+}
+
+// Run prints a line an identity.
+func (c *accountIdentities) Run(env *environment) error {
+	return list(&c.storeFlags, env, func(st store.Store) ([]store.HeldIdentity, error) {
+		account, err := chosenAccount(env, st, c.Account)
+		if err != nil {
+			return nil, err
+		}
+		return st.IdentitiesOf(env, account)
+	}, identityLine)
+}
+
+// linkGoodFor is how long a link to sign in with may be used.
+const linkGoodFor = 15 * time.Minute
+
+type accountLink struct {
+	storeFlags
+	Account   string `required:"" placeholder:"E" help:"Email address of the account."`
+	PublicURL string `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Scheme and host that users reach the server at (${default})."`
+}
+
+// Run makes a link and prints it, alone, on standard output.
+func (c *accountLink) Run(env *environment) (err error) {
+	publicURL, err := checkedRoot("--public-url", c.PublicURL)
+	if err != nil {
+		return err
+	}
+	st, err := c.openExisting(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	account, err := findAccount(env, st, c.Account)
+	if err != nil {
+		return err
+	}
+	link, err := makeLink(env, st, account, publicURL)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(env.stdout, link)
+	fmt.Fprintf(env.stderr, "It signs a browser in to the dashboard as %s, once, within 15 minutes. Whoever has it can use it.\n", account.Email)
+	return nil
+}
+
+func makeLink(env *environment, st store.SignInLinks, account store.Account, publicURL string) (string, error) {
+	token, hash := auth.NewSignInLink()
+	if err := st.CreateSignInLink(env, account.ID, hash, linkGoodFor); err != nil {
+		return "", err
+	}
+	return strings.TrimRight(publicURL, "/") + "/sign-in/link/" + url.PathEscape(token), nil
 }

@@ -91,7 +91,7 @@ func TestMetrics(t *testing.T) {
 	onBoth(t, testMetrics)
 }
 
-func testMetrics(t *testing.T, h home) {
+func testMetrics(t *testing.T, h testRegistry) {
 	s := startServer(t, h, "--admin-listen", "127.0.0.1:0")
 	_, secret, _ := mustAccount(t, mustOpen(t, h), "metrics@example.com", cola.TierPro)
 	admin, key := s.admin(t), secret.Reveal()
@@ -143,7 +143,7 @@ func testMetrics(t *testing.T, h home) {
 // TestAdminListener looks at what is where: nothing for operators is public, and no secret is told to them.
 func TestAdminListener(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, settled(t), "--admin-listen", "127.0.0.1:0")
+	s := startServer(t, seeded(t), "--admin-listen", "127.0.0.1:0")
 	admin, public := s.admin(t), strings.TrimSuffix(s.base, "/api/v1")
 	s.get(t, "/colas/"+s.key, s.key)
 	for _, path := range []string{"/", "/metrics", "/healthz", "/readyz", "/debug/pprof/", "/debug/pprof/heap?debug=1", "/debug/pprof/goroutine?debug=2", "/debug/pprof/profile?seconds=1", "/debug/pprof/trace?seconds=0.1", "/debug/pprof/symbol"} {

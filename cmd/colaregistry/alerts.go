@@ -1,11 +1,21 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
 	"time"
 
+	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
 	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/cola"
 )
 
 type alertsCommand struct {
@@ -113,4 +123,149 @@ func amount(n int, one, several string) string {
 		return "1 " + one
 	}
 	return fmt.Sprint(n, " ", several)
+}
+
+// alertsReceive is a receiver of webhooks for trials: what a developer writes for production does the same and more.
+type alertsReceive struct {
+	Listen string        `default:"127.0.0.1:9090" env:"COLAREGISTRY_RECEIVE_LISTEN" placeholder:"ADDR" help:"Address to listen on (${default})."`
+	Secret string        `required:"" placeholder:"whsec_…" help:"Secret that the webhooks are signed with, as it was shown when the destination was made. Better given in the environment."`
+	Count  int           `placeholder:"N" help:"Exit after this many distinct messages, not counting challenges; by default, run until interrupted."`
+	Within time.Duration `placeholder:"DURATION" help:"Fail when they have not come within this time; wait for ever when left out."`
+}
+
+const (
+	maxReceived = 1 << 20 // bytes of a message: 25 labels take about 12 KB
+	closeWithin = 2 * time.Second
+)
+
+// Run receives webhooks, checks their signatures and prints a line for each.
+func (c *alertsReceive) Run(env *environment) error {
+	checker, err := webhooks.NewWebhook(c.Secret)
+	if err != nil || !strings.HasPrefix(c.Secret, "whsec_") {
+		return errors.New("--secret: it is no secret of webhooks; it begins with whsec_ and was shown when the destination was made")
+	}
+	if c.Count < 0 || c.Within < 0 {
+		return errors.New("--count and --within are not negative")
+	}
+	listener, err := (&net.ListenConfig{}).Listen(env, "tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", c.Listen, err)
+	}
+	ctx, enough := context.WithCancel(env)
+	defer enough()
+	timeout := errors.New("the messages have not come in time")
+	if c.Within > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, c.Within, timeout)
+		defer stop()
+	}
+	r := &receiver{check: checker.Verify, out: env.stdout, seen: map[string]bool{}, until: c.Count, enough: enough}
+	server := &http.Server{Handler: r, ReadHeaderTimeout: headerWait, ReadTimeout: readWait}
+	context.AfterFunc(ctx, func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
+		defer cancel()
+		_ = server.Shutdown(closing) // the last answer is written; whoever hangs on is cut off
+		_ = server.Close()
+	})
+	fmt.Fprintf(env.stderr, "Receiving webhooks at http://%s\n", reachable(listener.Addr()))
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	if context.Cause(ctx) == timeout {
+		return timeout
+	}
+	return nil
+}
+
+// receiver answers webhooks.
+type receiver struct {
+	check  func(body []byte, headers http.Header) error
+	out    io.Writer
+	until  int // different messages after which it is enough; 0: never
+	enough func()
+
+	mu   sync.Mutex
+	seen map[string]bool // by webhook-id
+}
+
+// ServeHTTP verifies the signature of a webhook and prints a line about it. It accepts a repeated
+// message and marks the line as a repetition. It answers a challenge with its token; challenges
+// don't count.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReceived))
+	if err == nil {
+		err = r.check(body, req.Header)
+	}
+	if err != nil {
+		fmt.Fprintf(r.out, "refused\t%v\n", err)
+		http.Error(w, "the signature is not right", http.StatusUnauthorized)
+		return
+	}
+	if token := challengeIn(body); token != "" {
+		fmt.Fprintln(w, token)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		fmt.Fprintf(r.out, "confirmed\t%s\n", req.Header.Get(webhooks.HeaderWebhookID))
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+	r.take(req.Header.Get(webhooks.HeaderWebhookID), body)
+}
+
+// challengeIn returns the token of a challenge, or "" for any other message.
+func challengeIn(body []byte) string {
+	var m struct {
+		Type string `json:"type"`
+		Data struct {
+			Challenge string `json:"challenge"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(body, &m) != nil || m.Type != cola.EventConfirm {
+		return ""
+	}
+	return m.Data.Challenge
+}
+
+func (r *receiver) take(id string, body []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen[id] {
+		fmt.Fprintf(r.out, "again\t%s\n", id)
+		return
+	}
+	r.seen[id] = true
+	fmt.Fprintf(r.out, "verified\t%s\t%s\n", id, gist(body))
+	if len(r.seen) == r.until {
+		r.enough()
+	}
+}
+
+// gist says in a line what a message tells.
+func gist(body []byte) string {
+	var m struct {
+		Type string `json:"type"`
+		Data struct {
+			SavedSearch struct {
+				Name string `json:"name"`
+			} `json:"saved_search"`
+			Run struct {
+				MatchCount int `json:"match_count"`
+			} `json:"run"`
+			Labels []struct {
+				TTBID     string `json:"ttb_id"`
+				BrandName string `json:"brand_name"`
+			} `json:"labels"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &m); err != nil {
+		return fmt.Sprintf("it is no message of ours: %v", err)
+	}
+	told := m.Type
+	if m.Data.SavedSearch.Name != "" {
+		told += fmt.Sprintf("\t%q found %s", m.Data.SavedSearch.Name, amount(m.Data.Run.MatchCount, "label", "labels"))
+	}
+	for _, l := range m.Data.Labels {
+		told += fmt.Sprintf("\t%s %s", l.TTBID, l.BrandName)
+	}
+	return told
 }

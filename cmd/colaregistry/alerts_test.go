@@ -37,7 +37,7 @@ func mustNews(t *testing.T, brand string, first, labels int, approved cola.Date)
 // TestAlerts walks as docs/ALERTS.md does: a search is made, a label that it looks for is imported, and a tick finds it, once.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
 		_, secret, _ := mustAccount(t, st, "alerts@example.com", cola.TierStarter)
 		made := s.create(t, secret.Reveal(), `{"name":"News","filters":{"brand_name":"zyzzyva"},"schedule":{"cadence":"daily"}}`)
@@ -108,7 +108,7 @@ func runsOf(t *testing.T, st store.Store, account cola.AccountID, i int) (runs, 
 // comes twice.
 func TestTickKilled(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		const searches, labels = 2_500, 20
 		st := mustOpen(t, h)
 		h.run(t, "import", "colas", mustNews(t, "EMU", 900, 1, cola.DateOf(time.Now()))) // or the next would be an initial load
@@ -148,7 +148,7 @@ func TestTickKilled(t *testing.T) {
 // TestTicksShareTheWork: processes that tick at the same time run every search once between them.
 func TestTicksShareTheWork(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		const searches, processes = 1_500, 3
 		st := mustOpen(t, h)
 		now := time.Now()
@@ -188,7 +188,7 @@ func TestTicksShareTheWork(t *testing.T) {
 // TestServersRunSearches by themselves, unless they are told not to, and tell of it.
 func TestServersRunSearches(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		idle, busy := startServer(t, h, "--alerts", "off", "--admin-listen", "127.0.0.1:0"), startServer(t, h, "--admin-listen", "127.0.0.1:0")
 		st := mustOpen(t, h)
 		account := mustSaveMany(t, st, 3, time.Now().Add(-time.Hour))

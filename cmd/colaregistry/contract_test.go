@@ -15,7 +15,7 @@ import (
 // checked against the OpenAPI document, too.
 func TestContractDecisions(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		file := filepath.Join(t.TempDir(), "labels.jsonl")
 		row := `{"ttb_id":"240019980%05d","brand_name":"CONTRACT","product_name":%q,"product_type":%q,"permit_number":"CA-W-1","approval_date":"2024-05-31","origin_name":%q,"origin_id":%q,"barcode_value":%q}`
 		rows := []string{

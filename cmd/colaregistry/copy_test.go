@@ -44,7 +44,7 @@ func TestCopyComparesEverything(t *testing.T) {
 // TestCopyRefusesClearSecrets checks that a database with clear-text secrets, migrated but not served since, can't be copied until they
 // are encrypted, and that links in earlier email work on the copy.
 func TestCopyRefusesClearSecrets(t *testing.T) {
-	for name, open := range map[string]func(*testing.T) home{"sqlite": embedded, "postgres": onPostgres} {
+	for name, open := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
 			const token = "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365"
 			h := open(t)

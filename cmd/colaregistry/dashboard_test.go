@@ -48,7 +48,7 @@ func browse(t *testing.T, c *http.Client, method, url string) (int, string) {
 // TestAccountLink: a link that the command makes signs in once, in any of two processes, and is worth nothing afterwards.
 func TestAccountLink(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		st := mustOpen(t, h)
 		mustAccount(t, st, "ann@example.com", cola.TierFree)
 		if err := st.Close(); err != nil {
@@ -83,7 +83,7 @@ var formToken = regexp.MustCompile(`name="form" value="([^"]+)"`)
 // TestKeyFormIsSentOnce: a form that makes a key makes one, however often it is sent at once to two processes.
 func TestKeyFormIsSentOnce(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		st := mustOpen(t, h)
 		account, _, _ := mustAccount(t, st, "ann@example.com", cola.TierFree)
 		servers := []*serverProcess{startServer(t, h), startServer(t, h)}
@@ -125,7 +125,7 @@ func TestKeyFormIsSentOnce(t *testing.T) {
 // TestDemonstrationLink: each start with the demonstration account prints a link that signs in to it, unless other ways are configured.
 func TestDemonstrationLink(t *testing.T) {
 	t.Parallel()
-	h := settled(t)
+	h := seeded(t)
 	for range 2 {
 		s := startServer(t, h)
 		link := printedLink.FindString(s.out.String())
@@ -147,7 +147,7 @@ func TestDemonstrationLink(t *testing.T) {
 // TestUnknownAddress: a person is told on a page, with a way on; a program in the envelope of errors.
 func TestUnknownAddress(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, settled(t))
+	s := startServer(t, seeded(t))
 	public := strings.TrimSuffix(s.base, "/api/v1")
 	for _, tt := range []struct{ accept, path, kind string }{
 		{"text/html,application/xhtml+xml,*/*;q=0.8", "/nothing-here", "text/html; charset=utf-8"},

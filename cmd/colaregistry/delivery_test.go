@@ -20,14 +20,14 @@ import (
 )
 
 // startSender starts a server that sends email through a mail server, and webhooks to this machine.
-func startSender(t *testing.T, h home, post *mailtest.Server) *serverProcess {
+func startSender(t *testing.T, h testRegistry, post *mailtest.Server) *serverProcess {
 	t.Helper()
 	return startServer(t, h, "--webhook-allow-private", "--smtp", post.URL(), "--mail-from", "Label alerts <alerts@registry.example>")
 }
 
 // watch makes searches for a brand, each with a confirmed destination of its own at the receiver, and returns their UUIDs. tick is as for
 // confirm.
-func (s *serverProcess) watch(t *testing.T, key, brand string, searches int, receiver *hooked, tick func()) []string {
+func (s *serverProcess) watch(t *testing.T, key, brand string, searches int, receiver *webhookReceiver, tick func()) []string {
 	t.Helper()
 	uuids := make([]string, searches)
 	for i := range uuids {
@@ -57,7 +57,7 @@ func makeDue(t *testing.T, st store.Store, account cola.AccountID, uuid string) 
 // attempt that the receiver refused; and an email comes for each run, which its link ends.
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		const searches = 5
 		post := mailtest.Start(t)
 		first := startSender(t, h, post)
@@ -175,7 +175,7 @@ func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server
 // send them with the same IDs; no message is lost, and no run is sent twice under different IDs.
 func TestSenderKilled(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		const searches = 4 // one per account; a host gets at most this many requests at once
 		s, st := startServer(t, h, "--alerts", "off", "--webhook-allow-private"), mustOpen(t, h)
 		reached := make(chan struct{}, 100)
@@ -237,7 +237,7 @@ func TestSenderKilled(t *testing.T) {
 // TestSuspendedAlerts: while an account is suspended its requests are refused with the reason and its searches wait; then they go on.
 func TestSuspendedAlerts(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		s := startServer(t, h, "--alerts", "off")
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "late@example.com", cola.TierPro)
 		key := secret.Reveal()

@@ -26,25 +26,25 @@ var withAdmin = []string{"--admin-listen", "127.0.0.1:0"}
 // TestDatabaseStoppedUnderLoad stops PostgreSQL and starts it again, as in a crash and in good order.
 func TestDatabaseStoppedUnderLoad(t *testing.T) {
 	t.Parallel()
-	pg := mustServerOfItsOwn(t)
-	h := settledIn(t, pg)
+	pg := startPostgres(t)
+	h := seededOn(t, pg)
 	s := startServer(t, h, withAdmin...)
-	key := mustBystander(t, mustOpen(t, h))
+	key := newOtherAccount(t, mustOpen(t, h))
 	s.awaitReady(t, key)
-	siege := besiege(t, h, s)
+	loadRun := startLoad(t, h, s)
 	for _, outage := range []struct {
 		mode  pgtest.Mode
 		lasts time.Duration
 	}{{pgtest.Immediate, pastGivingUp}, {pgtest.Fast, 0}} {
-		siege.awaitMore(t, http.StatusOK, 30)
+		loadRun.awaitMore(t, http.StatusOK, 30)
 		mustDo(t, pg.Stop(t.Context(), outage.mode))
 		s.awaitDown(t, key)
 		time.Sleep(outage.lasts)
 		mustDo(t, pg.Restart(t.Context()))
 		s.awaitReady(t, key)
-		siege.awaitMore(t, http.StatusOK, 10)
+		loadRun.awaitMore(t, http.StatusOK, 10)
 	}
-	if tally := siege.requireExact(t, false); tally.Unavailable == 0 {
+	if tally := loadRun.requireExact(t, false); tally.Unavailable == 0 {
 		t.Error("nobody was refused; the test shows nothing")
 	}
 }
@@ -53,17 +53,17 @@ func TestDatabaseStoppedUnderLoad(t *testing.T) {
 // again. The server shows everything that was imported, whatever it missed while it was cut off.
 func TestConnectionsCutUnderLoad(t *testing.T) {
 	t.Parallel()
-	pg := mustServerOfItsOwn(t)
-	h := settledIn(t, pg)
+	pg := startPostgres(t)
+	h := seededOn(t, pg)
 	s := startServer(t, h, withAdmin...)
-	key := mustBystander(t, mustOpen(t, h))
+	key := newOtherAccount(t, mustOpen(t, h))
 	s.awaitReady(t, key)
-	siege := besiege(t, h, s)
+	loadRun := startLoad(t, h, s)
 	file, labels := moreLabels(t)
 	const cuts = 6
 	failures := 0
 	for range cuts {
-		siege.awaitMore(t, http.StatusOK, 20)
+		loadRun.awaitMore(t, http.StatusOK, 20)
 		if cutDuringImport(t, pg, h, file) {
 			failures++
 		}
@@ -76,19 +76,19 @@ func TestConnectionsCutUnderLoad(t *testing.T) {
 		t.Errorf("importing once more: %s, want %s", got, want)
 	}
 	await(t, "the server shows every label", func() bool {
-		return scrape(t, s.admin(t))["colaregistry_index_labels"] == float64(besiegedLabels+len(labels))
+		return scrape(t, s.admin(t))["colaregistry_index_labels"] == float64(loadTestLabels+len(labels))
 	})
 	for _, id := range []string{labels[0], labels[len(labels)-1]} {
 		if found := s.get(t, "/colas?q="+id, key).ids(); len(found) != 1 || found[0] != id {
 			t.Errorf("label %s, which was imported, is found as %v", id, found)
 		}
 	}
-	siege.requireExact(t, false)
+	loadRun.requireExact(t, false)
 }
 
 // cutDuringImport cuts every connection while a file is imported, and reports whether the import failed, which it must do in good
 // order.
-func cutDuringImport(t *testing.T, pg *pgtest.Server, h home, file string) (failed bool) {
+func cutDuringImport(t *testing.T, pg *pgtest.Server, h testRegistry, file string) (failed bool) {
 	t.Helper()
 	importing := command(append([]string{"import", "colas", file}, h.flags()...)...)
 	var out output
@@ -110,15 +110,15 @@ func cutDuringImport(t *testing.T, pg *pgtest.Server, h home, file string) (fail
 	return true
 }
 
-// moreLabels writes a file of labels that a registry under siege does not have, and returns their ids too.
+// moreLabels writes a file of labels that a registry under loadRun does not have, and returns their ids too.
 func moreLabels(t *testing.T) (file string, ids []string) {
 	t.Helper()
 	there := map[cola.TTBID]bool{}
-	for c := range demo.Labels(besiegedWith()) {
+	for c := range demo.Labels(loadTestData()) {
 		there[c.TTBID] = true
 	}
-	o := besiegedWith()
-	o.Colas, o.Seed = 5*besiegedLabels, demoSeed+1
+	o := loadTestData()
+	o.Colas, o.Seed = 5*loadTestLabels, demoSeed+1
 	var all, more bytes.Buffer
 	mustDo(t, demo.WriteColas(&all, o))
 	for c := range demo.Labels(o) { // a line each
@@ -139,14 +139,14 @@ func moreLabels(t *testing.T) (file string, ids []string) {
 // standby takes over without them. Two processes that know both servers find their way by themselves.
 func TestPrimaryLostUnderLoad(t *testing.T) {
 	t.Parallel()
-	primary := mustServerOfItsOwn(t)
-	h := settledIn(t, primary)
+	primary := startPostgres(t)
+	h := seededOn(t, primary)
 	standby := mustSynchronousStandby(t, primary)
 	h.DatabaseURL = bothHosts(t, h.DatabaseURL, standby)
-	servers := []*serverProcess{startServer(t, h, withAdmin...), startServer(t, h.elsewhere(t), withAdmin...)}
-	key := mustBystander(t, mustOpen(t, h))
-	siege := besiege(t, h, servers...)
-	siege.awaitMore(t, http.StatusOK, 50)
+	servers := []*serverProcess{startServer(t, h, withAdmin...), startServer(t, h.onOtherMachine(t), withAdmin...)}
+	key := newOtherAccount(t, mustOpen(t, h))
+	loadRun := startLoad(t, h, servers...)
+	loadRun.awaitMore(t, http.StatusOK, 50)
 
 	mustLeaveWaiting(t, primary, standby)
 	time.Sleep(pastGivingUp)
@@ -154,7 +154,7 @@ func TestPrimaryLostUnderLoad(t *testing.T) {
 	for _, s := range servers {
 		s.awaitReady(t, key)
 	}
-	siege.awaitMore(t, http.StatusOK, 50)
+	loadRun.awaitMore(t, http.StatusOK, 50)
 
 	mustLeaveWaiting(t, primary, standby)
 	mustDo(t, primary.Stop(t.Context(), pgtest.Kill))
@@ -166,8 +166,8 @@ func TestPrimaryLostUnderLoad(t *testing.T) {
 	for _, s := range servers {
 		s.awaitReady(t, key)
 	}
-	siege.awaitMore(t, http.StatusOK, 20)
-	if tally := siege.requireExact(t, false); tally.Unavailable == 0 {
+	loadRun.awaitMore(t, http.StatusOK, 20)
+	if tally := loadRun.requireExact(t, false); tally.Unavailable == 0 {
 		t.Error("nobody was refused; the test shows nothing")
 	}
 	requireShown(t, h, servers, key)
@@ -201,7 +201,7 @@ func mustDo(t *testing.T, err error) {
 }
 
 // requireShown imports a label and waits until every server shows it.
-func requireShown(t *testing.T, h home, servers []*serverProcess, key string) {
+func requireShown(t *testing.T, h testRegistry, servers []*serverProcess, key string) {
 	t.Helper()
 	const all = "/colas?per_page=1&approval_date_from=2005-01-01"
 	before, _ := servers[0].get(t, all, key).at("pagination", "total").(float64)
@@ -237,9 +237,9 @@ func mustNewLabel(t *testing.T) string {
 // TestRollingRestart replaces three processes one after another under load. Nobody is refused, and nothing is lost.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
-	h := furnished(t)
+	h := withDemoData(t)
 	var servers []*serverProcess
-	var homes []home
+	var registries []testRegistry
 	flags := func(address string) []string {
 		return append([]string{"--listen", address, "--drain-delay", "1s"}, withAdmin...)
 	}
@@ -248,34 +248,34 @@ func TestRollingRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		homes = append(homes, h.elsewhere(t))
-		servers = append(servers, startServer(t, homes[len(homes)-1], flags(address)...))
+		registries = append(registries, h.onOtherMachine(t))
+		servers = append(servers, startServer(t, registries[len(registries)-1], flags(address)...))
 	}
-	key := mustBystander(t, mustOpen(t, h))
+	key := newOtherAccount(t, mustOpen(t, h))
 	for _, s := range servers {
 		s.awaitReady(t, key)
 	}
-	siege := besiege(t, h, servers...)
+	loadRun := startLoad(t, h, servers...)
 	var endings []loadtest.Ending
 	for i, s := range servers {
-		siege.awaitMore(t, http.StatusOK, 20)
+		loadRun.awaitMore(t, http.StatusOK, 20)
 		e := loadtest.Ending{Process: i, At: time.Now()}
 		s.stop(t)
 		e.Gone = time.Now()
 		endings = append(endings, e)
-		servers[i] = startServer(t, homes[i], flags(strings.TrimPrefix(s.root(), "http://"))...)
+		servers[i] = startServer(t, registries[i], flags(strings.TrimPrefix(s.root(), "http://"))...)
 		servers[i].awaitReady(t, key)
 	}
-	siege.awaitMore(t, http.StatusOK, 20)
-	siege.requireExact(t, true, endings...)
+	loadRun.awaitMore(t, http.StatusOK, 20)
+	loadRun.requireExact(t, true, endings...)
 }
 
 // TestThreeProcessesShareOneWindow: one account asks three processes at once, and is let through as often as its tier allows.
 // Its key ends for all of them in one instant.
 func TestThreeProcessesShareOneWindow(t *testing.T) {
 	t.Parallel()
-	h := furnished(t)
-	servers := []*serverProcess{startServer(t, h), startServer(t, h.elsewhere(t)), startServer(t, h.elsewhere(t))}
+	h := withDemoData(t)
+	servers := []*serverProcess{startServer(t, h), startServer(t, h.onOtherMachine(t)), startServer(t, h.onOtherMachine(t))}
 	st := mustOpen(t, h)
 	account, secret, _ := mustAccount(t, st, "three@example.com", cola.TierStarter)
 	limit := cola.TierStarter.Limits().PerMinute
@@ -314,7 +314,7 @@ func TestProcessesMigrateOnce(t *testing.T) {
 	h := onPostgres(t)
 	var servers []*serverProcess
 	for range 3 {
-		servers = append(servers, launch(t, h.elsewhere(t)))
+		servers = append(servers, launch(t, h.onOtherMachine(t)))
 	}
 	migrated := 0
 	for _, s := range servers {

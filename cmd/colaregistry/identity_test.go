@@ -11,7 +11,7 @@ import (
 
 // twoAccounts is a server, and somebody who has two accounts at it.
 type twoAccounts struct {
-	home
+	testRegistry
 	*serverProcess
 	issuer issuer
 	st     database
@@ -22,9 +22,9 @@ type twoAccounts struct {
 }
 
 // mustSignInApart starts a server where somebody who pays has signed in with an app whose tokens bring no address.
-func mustSignInApart(t *testing.T, h home) *twoAccounts {
+func mustSignInApart(t *testing.T, h testRegistry) *twoAccounts {
 	t.Helper()
-	p := &twoAccounts{home: h, issuer: startIssuer(t)}
+	p := &twoAccounts{testRegistry: h, issuer: startIssuer(t)}
 	p.serverProcess = startServer(t, h, "--oidc-issuer", p.issuer.URL)
 	registerApp(t, h, p.issuer, "saved_searches:write")
 	p.st = mustOpen(t, h)
@@ -77,7 +77,7 @@ func (p *twoAccounts) repair(t *testing.T) {
 // TestSecondAccountIsRepaired: once the operator has given the identity to the account that pays, tokens draw from that.
 func TestSecondAccountIsRepaired(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		p := mustSignInApart(t, h)
 		p.drawsFrom(t, "at first", p.token(t, nil), cola.TierFree, 3)
 		p.drawsFrom(t, "with the address of the other", p.token(t, map[string]any{"email": "Ada@example.com", "email_verified": true}), cola.TierFree, 3)
@@ -103,7 +103,7 @@ func TestSecondAccountIsRepaired(t *testing.T) {
 // TestRepairLeavesTheSecondAccount: with what it has used, its saved searches and its link, as the command says.
 func TestRepairLeavesTheSecondAccount(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		p := mustSignInApart(t, h)
 		if made := p.rest(t, "POST", "/saved-searches", p.token(t, nil), createBody); made.StatusCode != 201 {
 			t.Fatalf("%d %s", made.StatusCode, made.body)
@@ -131,12 +131,12 @@ func TestRepairLeavesTheSecondAccount(t *testing.T) {
 // TestLinksShowWhatHolds: of the scopes that a token brought, those that the app may have.
 func TestLinksShowWhatHolds(t *testing.T) {
 	t.Parallel()
-	p := mustSignInApart(t, settled(t))
+	p := mustSignInApart(t, seeded(t))
 	for _, tt := range []struct {
 		allowed []string
 		want    string
 	}{{[]string{"saved_searches:write"}, "saved_searches:write"}, {nil, "reads"}} {
-		registerApp(t, p.home, p.issuer, tt.allowed...)
+		registerApp(t, p.testRegistry, p.issuer, tt.allowed...)
 		if list := p.run(t, "app", "links"); !strings.Contains(list, "\tAssistant\t"+tt.want+"\t") {
 			t.Errorf("the link to an app with the scopes %v: %s, want %s", tt.allowed, list, tt.want)
 		}

@@ -19,7 +19,7 @@ func lastLine(s string) string {
 
 // TestRealData imports published government data as an operator would and finds it again.
 func TestRealData(t *testing.T) {
-	for name, h := range map[string]func(*testing.T) home{"sqlite": embedded, "postgres": onPostgres} {
+	for name, h := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			realData(t, h(t))
@@ -27,7 +27,7 @@ func TestRealData(t *testing.T) {
 	}
 }
 
-func realData(t *testing.T, h home) {
+func realData(t *testing.T, h testRegistry) {
 	export, records := sharedData(t, "ttb/cola_export.csv"), sharedData(t, "ttb/cola_records.jsonl")
 	areas, producers := sharedData(t, "ava/avas.jsonl"), sharedData(t, "ttb/wine_producers_napa.csv")
 	geo, err := filepath.Glob(filepath.Join(filepath.Dir(areas), "*.geojson"))

@@ -90,7 +90,7 @@ func TestKillLosesNothing(t *testing.T) {
 	onBoth(t, killLosesNothing)
 }
 
-func killLosesNothing(t *testing.T, h home) {
+func killLosesNothing(t *testing.T, h testRegistry) {
 	s := startServer(t, h)
 	st := mustOpen(t, h)
 	const accounts = 24
@@ -139,7 +139,7 @@ func TestTwoProcessesShareOneLedger(t *testing.T) {
 	onBoth(t, twoProcessesShareOneLedger)
 }
 
-func twoProcessesShareOneLedger(t *testing.T, h home) {
+func twoProcessesShareOneLedger(t *testing.T, h testRegistry) {
 	servers := []*serverProcess{startServer(t, h), nil}
 	servers[1] = startServer(t, h)
 	st := mustOpen(t, h)
@@ -182,7 +182,7 @@ func TestNeverMoreThanTheLimitInAnyMinute(t *testing.T) {
 	onBoth(t, neverMoreThanTheLimitInAnyMinute)
 }
 
-func neverMoreThanTheLimitInAnyMinute(t *testing.T, h home) {
+func neverMoreThanTheLimitInAnyMinute(t *testing.T, h testRegistry) {
 	servers := []*serverProcess{startServer(t, h), nil}
 	servers[1] = startServer(t, h)
 	_, secret, _ := mustAccount(t, mustOpen(t, h), "minute@example.com", cola.TierFree)
@@ -213,7 +213,7 @@ func TestStopDrains(t *testing.T) {
 	onBoth(t, stopDrains)
 }
 
-func stopDrains(t *testing.T, h home) {
+func stopDrains(t *testing.T, h testRegistry) {
 	s := startServer(t, h)
 	st := mustOpen(t, h)
 	client := newClient()

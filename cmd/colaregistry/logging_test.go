@@ -15,7 +15,7 @@ import (
 func TestNoSecretInTheLog(t *testing.T) {
 	t.Parallel()
 	const sought = "soughtafter"
-	s := startServer(t, settled(t), "--log-level", "debug", "--log-format", "json")
+	s := startServer(t, seeded(t), "--log-level", "debug", "--log-format", "json")
 	wrong := s.key[:len(s.key)-1] + "!"
 	public := strings.TrimSuffix(s.base, "/api/v1")
 	requests, answered := 0, 0

@@ -3,9 +3,17 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"syscall"
+
+	"github.com/alecthomas/kong"
 )
 
 func main() {
@@ -14,4 +22,140 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	p := program{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	os.Exit(p.run(ctx))
+}
+
+// program is one run of the command. It is a value, so that tests can run it.
+type program struct {
+	args           []string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// cli is the command line. Every flag can also be given in the environment, as COLAREGISTRY_ and its name.
+type cli struct {
+	Serve   serveCommand   `cmd:"" help:"Serve the REST API, assistants at /mcp, and the dashboard of account holders. On a fresh machine this also makes a database with demonstration data."`
+	Mcp     mcpCommand     `cmd:"" name:"mcp" help:"Answer an assistant on this machine over standard input and output (Model Context Protocol), with the key in COLAREGISTRY_API_KEY."`
+	Import  importCommand  `cmd:"" help:"Import files into the registry; a running server shows them within two seconds."`
+	Alerts  alertsCommand  `cmd:"" help:"Run saved searches that are due."`
+	Account accountCommand `cmd:"" help:"Make, list and change accounts."`
+	Key     keyCommand     `cmd:"" help:"Make, list and revoke API keys."`
+	App     appCommand     `cmd:"" help:"Register, list and disable the apps that may act for accounts with access tokens, and end accounts' links to them."`
+	Secret  secretCommand  `cmd:"" help:"Manage the keys that encrypt secrets in the database."`
+	Demo    demoCommand    `cmd:"" help:"Write demonstration records as JSON lines."`
+	Copy    copyCommand    `cmd:"" help:"Copy a whole registry into another database: records, accounts, keys and the ledger."`
+	Migrate migrateCommand `cmd:"" help:"Bring the database schema up to this version of the program."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// environment is what commands run in.
+type environment struct {
+	context.Context
+	program
+	log *slog.Logger
+}
+
+// exitError ends the program with a code, without a word of its own.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// Exit codes: 0 done, 1 the command could not do all of what it was asked, 2 it was asked wrongly.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// run parses the command line, runs the command and returns the exit code.
+func (p program) run(ctx context.Context) int {
+	var line cli
+	exited := -1
+	parser, err := kong.New(&line,
+		kong.Name("colaregistry"),
+		kong.Description("A registry of US alcohol label approvals (COLAs): a REST API with keys, quotas and search."),
+		kong.DefaultEnvars("COLAREGISTRY"),
+		kong.Writers(p.stdout, p.stderr),
+		kong.Exit(func(code int) { exited = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		panic(err) // the cli struct is wrong
+	}
+	command, err := parser.Parse(p.args)
+	if exited >= 0 {
+		return exited // --help
+	}
+	if err != nil {
+		fmt.Fprintf(p.stderr, "colaregistry: %v\nRun colaregistry --help for the commands and their flags.\n", err)
+		return exitUsage
+	}
+	// A command says what it did on standard output; only a server has news, and a logger of its own.
+	env := &environment{Context: ctx, program: p, log: slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	if err := readSecretFiles(command.Flags(), env.log); err != nil {
+		fmt.Fprintf(p.stderr, "colaregistry: %v\n", err)
+		return exitUsage
+	}
+	var code exitError
+	switch err := command.Run(env); {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	default:
+		fmt.Fprintf(p.stderr, "colaregistry: %v\n", err)
+		return exitFailed
+	}
+}
+
+// closing closes c and joins its error to *err.
+func closing(c io.Closer, err *error) { *err = errors.Join(*err, c.Close()) }
+
+// interactive reports whether w is a terminal that has room for a line. Some, such as those of build servers, have no width.
+func interactive(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isTerminal(f) && terminalWidth(f) > 0
+}
+
+// logFlags say what the log looks like.
+type logFlags struct {
+	LogFormat string `default:"text" enum:"text,json" placeholder:"text|json" help:"Form of the log on standard error (${default})."`
+	LogLevel  string `default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"Least important lines to log: debug, info, warn or error (${default})."`
+}
+
+// logger returns the log that the flags ask for.
+func (f logFlags) logger(w io.Writer) *slog.Logger {
+	var o slog.HandlerOptions
+	level := new(slog.LevelVar)
+	if err := level.UnmarshalText([]byte(f.LogLevel)); err != nil {
+		panic(err) // the flag takes no other words
+	}
+	o.Level = level
+	if f.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, &o))
+	}
+	return slog.New(slog.NewTextHandler(w, &o))
+}
+
+type versionCommand struct{}
+
+// Run prints the version of the program, the commit it was built from and the Go release.
+func (versionCommand) Run(env *environment) error {
+	fmt.Fprintf(env.stdout, "colaregistry %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return nil
+}
+
+// version returns the module version, or the commit that the program was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return "devel"
 }

@@ -86,7 +86,7 @@ func (a assistant) call(t *testing.T, tool string, arguments any) result {
 // TestAssistants: a client of either era, over HTTP and over a pipe, finds every tool and is answered by each.
 func TestAssistants(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		s := startServer(t, h)
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "assistant@example.com", cola.TierPro)
 		key := secret.Reveal()
@@ -160,7 +160,7 @@ func useEveryTool(t *testing.T, a assistant) {
 // one form of line break.
 func TestLineBreaksInLabels(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		const id, text = "26282001000778", "A dry red.\r\nAged in oak.\n\nServe\tcool.\u202e"
 		row := fmt.Sprintf(`{"ttb_id":%q,"brand_name":"LINES","product_type":"wine","permit_number":"CA-W-1","llm_product_description":%s}`, id, mustQuote(t, text))
 		file := filepath.Join(t.TempDir(), "lines.jsonl")
@@ -181,7 +181,7 @@ func TestLineBreaksInLabels(t *testing.T) {
 // TestToolCursorWalk: following next_cursor hands out every label once.
 func TestToolCursorWalk(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, settled(t))
+	s := startServer(t, seeded(t))
 	a := mustConnect(t, s.endpoint(), s.key)
 	arguments := map[string]any{"q": "oak", "per_page": 100, "approval_date_from": "2005-01-01"}
 	var walked []string
@@ -205,7 +205,7 @@ func TestToolCursorWalk(t *testing.T) {
 // TestOneCounter: on one key, REST and assistants draw from one quota and one minute, and each tells where that stands.
 func TestOneCounter(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		s := startServer(t, h)
 		st := mustOpen(t, h)
 		account, secret, key := mustAccount(t, st, "both@example.com", cola.TierFree)
@@ -290,7 +290,7 @@ func (s *serverProcess) post(t *testing.T, key, body string, lines ...string) an
 // TestProtection: what must not reach the registry is refused by a running server.
 func TestProtection(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, settled(t), "--allowed-origin", "https://app.example", "--allowed-host", "registry.internal")
+	s := startServer(t, seeded(t), "--allowed-origin", "https://app.example", "--allowed-host", "registry.internal")
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	tests := []struct {
 		key, body, line string
@@ -337,7 +337,7 @@ func TestMCPRefusesToStart(t *testing.T) {
 		{"", "COLAREGISTRY_API_KEY is not set", nil},
 		{"lar_x", "there is no registry", []string{"--data-dir", t.TempDir()}},
 		{"lar_x", "--url", []string{"--url", "registry.example"}},
-		{"lar_x", "--url", []string{"--url", "https://registry.example/elsewhere"}},
+		{"lar_x", "--url", []string{"--url", "https://registry.example/onOtherMachine"}},
 	} {
 		c := command(append([]string{"mcp"}, tt.flags...)...)
 		c.Env = append(os.Environ(), "COLAREGISTRY_API_KEY="+tt.key)

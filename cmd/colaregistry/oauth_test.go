@@ -67,7 +67,7 @@ func (s *serverProcess) expect(t *testing.T, when, token string, status int, say
 	}
 }
 
-func registerApp(t *testing.T, h home, i issuer, scopes ...string) {
+func registerApp(t *testing.T, h testRegistry, i issuer, scopes ...string) {
 	t.Helper()
 	args := []string{"app", "register", "--issuer", i.URL, "--client-id", "assistant", "--name", "Assistant"}
 	for _, s := range scopes {
@@ -80,7 +80,7 @@ func registerApp(t *testing.T, h home, i issuer, scopes ...string) {
 // edges, until its link or the app is ended.
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		i := startIssuer(t)
 		s := startServer(t, h, "--oidc-issuer", i.URL)
 		st := mustOpen(t, h)
@@ -132,7 +132,7 @@ func TestTokens(t *testing.T) {
 // TestStepUp: a token without the scope is told by both edges how to come back with it, and one with it creates.
 func TestStepUp(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		i := startIssuer(t)
 		s := startServer(t, h, "--oidc-issuer", i.URL)
 		registerApp(t, h, i, "saved_searches:write")
@@ -177,7 +177,7 @@ func TestStepUp(t *testing.T) {
 func TestHostileTokens(t *testing.T) {
 	t.Parallel()
 	i, other := startIssuer(t), startIssuer(t)
-	h := settled(t)
+	h := seeded(t)
 	s := startServer(t, h, "--oidc-issuer", i.URL)
 	st := mustOpen(t, h)
 	registerApp(t, h, i, "saved_searches:write")
@@ -195,7 +195,7 @@ func TestHostileTokens(t *testing.T) {
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"at+jwt"}`))
 	soon, past := time.Now().Add(time.Hour).Unix(), time.Now().Add(-time.Hour).Unix()
 	tests := []struct{ name, token, says string }{
-		{"of another audience", i.token(t, s, map[string]any{"aud": "https://elsewhere.example/mcp"}), "for another audience"},
+		{"of another audience", i.token(t, s, map[string]any{"aud": "https://onOtherMachine.example/mcp"}), "for another audience"},
 		{"for the REST API's address", i.token(t, s, map[string]any{"aud": s.base}), "for another audience"},
 		{"of another issuer", other.token(t, s, nil), "issuer"},
 		{"of another issuer's key", sign(t, jose.RS256, stranger, "current", "at+jwt", i.claims(s, nil)), "signature"},
@@ -257,7 +257,7 @@ func sendHuge(t *testing.T, s *serverProcess, path string) int {
 // TestScopeCannotBeBypassed: a message that two readers might read in two ways, or that hides what it calls, creates nothing.
 func TestScopeCannotBeBypassed(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		i := startIssuer(t)
 		s := startServer(t, h, "--oidc-issuer", i.URL)
 		registerApp(t, h, i, "saved_searches:write")

@@ -118,7 +118,7 @@ func newParityCase(path, tool string, beside map[string]any, params reflect.Type
 // TestParity: each question of REST and its tool's call have the same data, or the same error, and cost the same.
 func TestParity(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		s := startServer(t, h)
 		st := mustOpen(t, h)
 		cases := parityCases(t)
@@ -242,7 +242,7 @@ func withoutRowFields(v any) any {
 // and its permit holder have.
 func TestRowsAgreeWithDetails(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, settled(t))
+	s := startServer(t, seeded(t))
 	a := mustConnect(t, s.endpoint(), s.key)
 	known := map[string]int{}
 	for _, row := range a.call(t, "search_colas", map[string]any{"response_format": "detailed"}).at("data").([]any) {

@@ -121,7 +121,7 @@ func mustRun(t *testing.T, args ...string) string {
 type serverProcess struct {
 	cmd      *exec.Cmd
 	base     string // URL with /api/v1
-	key      string // printed at a first start, or of the home
+	key      string // printed at a first start, or of the registry
 	out, err output
 	done     chan error
 }
@@ -132,7 +132,7 @@ var (
 )
 
 // startServer starts serve and waits until it answers.
-func startServer(t *testing.T, h home, args ...string) *serverProcess {
+func startServer(t *testing.T, h testRegistry, args ...string) *serverProcess {
 	t.Helper()
 	s := launch(t, h, args...)
 	s.await(t)
@@ -140,7 +140,7 @@ func startServer(t *testing.T, h home, args ...string) *serverProcess {
 }
 
 // launch starts serve.
-func launch(t *testing.T, h home, args ...string) *serverProcess {
+func launch(t *testing.T, h testRegistry, args ...string) *serverProcess {
 	t.Helper()
 	s := &serverProcess{key: h.key, done: make(chan error, 1)}
 	s.cmd = command(slices.Concat([]string{"serve", "--listen", "127.0.0.1:0"}, h.flags(), h.keyFlags(t), args)...)

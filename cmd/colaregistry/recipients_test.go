@@ -16,7 +16,7 @@ import (
 // pressed; then messages come, until the page of their link ends them.
 func TestRecipientDecides(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		post := mailtest.Start(t)
 		s := startSender(t, h, post)
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "holder@example.com", cola.TierPro)
@@ -62,7 +62,7 @@ func TestRecipientDecides(t *testing.T) {
 // TestFeedOfASearch: it is read without a key, at an address that ends when it is replaced.
 func TestFeedOfASearch(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		s := startServer(t, h)
 		st := mustOpen(t, h)
 		account, secret, _ := mustAccount(t, st, "feed@example.com", cola.TierPro)

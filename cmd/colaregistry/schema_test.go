@@ -16,14 +16,14 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// ofTheVersionBefore brings the home's database to the schema before this program's, and returns that version.
-func (h home) ofTheVersionBefore(t *testing.T) int64 {
+// ofTheVersionBefore brings the registry's database to the schema before this program's, and returns that version.
+func (h testRegistry) ofTheVersionBefore(t *testing.T) int64 {
 	t.Helper()
 	return h.upTo(t, 0)
 }
 
-// upTo migrates the home's database to a schema version and returns it. Zero stands for the version before the current one.
-func (h home) upTo(t *testing.T, version int64) int64 {
+// upTo migrates the registry's database to a schema version and returns it. Zero stands for the version before the current one.
+func (h testRegistry) upTo(t *testing.T, version int64) int64 {
 	t.Helper()
 	p, err := h.place()
 	if err != nil {
@@ -49,8 +49,8 @@ func (h home) upTo(t *testing.T, version int64) int64 {
 	return version
 }
 
-// sql opens the home's database without migrating it.
-func (h home) sql(t *testing.T) *sql.DB {
+// sql opens the registry's database without migrating it.
+func (h testRegistry) sql(t *testing.T) *sql.DB {
 	t.Helper()
 	p, err := h.place()
 	if err != nil {
@@ -67,8 +67,8 @@ func (h home) sql(t *testing.T) *sql.DB {
 	return db
 }
 
-// requireVersion checks that the home's schema has a version.
-func (h home) requireVersion(t *testing.T, when string, want int64) {
+// requireVersion checks that the registry's schema has a version.
+func (h testRegistry) requireVersion(t *testing.T, when string, want int64) {
 	t.Helper()
 	p, err := h.place()
 	if err != nil {
@@ -146,7 +146,7 @@ func TestOlderSchema(t *testing.T) {
 	if err := os.WriteFile(labels, []byte(`{"ttb_id":"24001001000001","brand_name":"ONE","product_type":"wine","permit_number":"CA-W-1"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, open := range map[string]func(*testing.T) home{"sqlite": embedded, "postgres": onPostgres} {
+	for name, open := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t)
 			before := h.ofTheVersionBefore(t)
@@ -175,7 +175,7 @@ func TestOlderSchema(t *testing.T) {
 }
 
 // requireRefused runs a command, which must say what to do and leave the schema as it is.
-func (h home) requireRefused(t *testing.T, version int64, command string, args []string) {
+func (h testRegistry) requireRefused(t *testing.T, version int64, command string, args []string) {
 	t.Helper()
 	args = append(strings.Fields(command), args...)
 	if command != "copy" {

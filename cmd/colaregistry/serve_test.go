@@ -101,7 +101,7 @@ func TestFreeAccount(t *testing.T) {
 	onBoth(t, freeAccount)
 }
 
-func freeAccount(t *testing.T, h home) {
+func freeAccount(t *testing.T, h testRegistry) {
 	s := startServer(t, h)
 	st := mustOpen(t, h)
 	left := func(a answer) [2]int {
@@ -227,7 +227,7 @@ func TestFirstStartsAtOnce(t *testing.T) {
 // TestDataFolder: a server on PostgreSQL makes the folder for its snapshot, and does without where it cannot.
 func TestDataFolder(t *testing.T) {
 	t.Parallel()
-	h := furnished(t)
+	h := withDemoData(t)
 	h.DataDir = filepath.Join(h.DataDir, "new", "folder")
 	startServer(t, h).stop(t)
 	if again := startServer(t, h); !strings.Contains(again.err.String(), "from_snapshot=true") {

@@ -1,8 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"os"
+	"time"
 
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 )
 
@@ -16,3 +21,62 @@ func terminalWidth(f *os.File) int {
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// progress shows how far long work is: a bar on a terminal, a line every few seconds elsewhere.
+type progress struct {
+	w     io.Writer
+	what  string
+	unit  string
+	bars  *mpb.Progress // nil when w is no terminal
+	bar   *mpb.Bar
+	begun time.Time
+	told  time.Time
+	done  int64
+}
+
+const tellEvery = 5 * time.Second
+
+func newProgress(w io.Writer, what, unit string) *progress {
+	p := &progress{w: w, what: what, unit: unit, begun: time.Now(), told: time.Now()}
+	if !interactive(w) {
+		fmt.Fprintf(w, "%s…\n", what)
+		return p
+	}
+	p.bars = mpb.New(mpb.WithOutput(w), mpb.WithWidth(40))
+	p.bar = p.bars.AddBar(0,
+		mpb.PrependDecorators(decor.Name(what+" ")),
+		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d "+unit), decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace)),
+	)
+	return p
+}
+
+// set tells that done of total is done; total is negative when it is not known.
+func (p *progress) set(done, total int64) {
+	p.done = done
+	if p.bar != nil {
+		p.bar.SetTotal(max(total, done), false)
+		p.bar.SetCurrent(done)
+		return
+	}
+	if time.Since(p.told) < tellEvery {
+		return
+	}
+	p.told = time.Now()
+	of := ""
+	if total >= 0 {
+		of = fmt.Sprintf(" of %d", total)
+	}
+	fmt.Fprintf(p.w, "%s: %d%s %s, %s\n", p.what, done, of, p.unit, p.elapsed())
+}
+
+// end leaves the last state standing.
+func (p *progress) end() {
+	if p.bar != nil {
+		p.bar.SetTotal(p.done, true)
+		p.bars.Wait()
+		return
+	}
+	fmt.Fprintf(p.w, "%s: %d %s, %s\n", p.what, p.done, p.unit, p.elapsed())
+}
+
+func (p *progress) elapsed() time.Duration { return time.Since(p.begun).Round(100 * time.Millisecond) }

@@ -124,7 +124,7 @@ func (c *cluster) fill(ctx context.Context) (err error) {
 	if c.material, err = loadtest.ReadMaterial(ctx, st); err != nil {
 		return err
 	}
-	if c.accounts, err = loadtest.NewCrowd(ctx, st, c.options.accounts); err != nil {
+	if c.accounts, err = loadtest.NewAccounts(ctx, st, c.options.accounts); err != nil {
 		return err
 	}
 	return c.primary.SetSynchronous(ctx, "ANY 1 ("+c.standby.Name()+")")

@@ -63,7 +63,7 @@ func (c *cluster) drive(ctx context.Context) (*report, error) {
 	balancer.Watch(loading)
 	var load sync.WaitGroup
 	load.Go(func() {
-		loadtest.Crowd{Accounts: c.accounts, Material: c.material, Balancer: balancer, Pace: pace}.Run(loading)
+		loadtest.Load{Accounts: c.accounts, Material: c.material, Balancer: balancer, Rate: pace}.Run(loading)
 	})
 	r := &report{begun: time.Now(), log: log}
 	var watch sync.WaitGroup

@@ -78,8 +78,8 @@ var nearlyUsedUp = map[cola.Tier]cola.Used{
 	cola.TierPro:     {DetailViews: 18, ListRecords: 900},
 }
 
-// NewCrowd makes accounts of every tier, most of them of the larger ones, a third of them near the end of their month.
-func NewCrowd(ctx context.Context, st Registry, n int) ([]*Account, error) {
+// NewAccounts creates accounts of every tier, most of them of the larger ones, a third of them near the end of their month.
+func NewAccounts(ctx context.Context, st Registry, n int) ([]*Account, error) {
 	tiers := []cola.Tier{cola.TierFree, cola.TierStarter, cola.TierPro, cola.TierStarter, cola.TierPro}
 	crowd := make([]*Account, n)
 	for i := range crowd {

@@ -175,7 +175,7 @@ func TestCrowd(t *testing.T) {
 		io.WriteString(w, `{"data":[]}`)
 	})
 	log := &Log{}
-	crowd := Crowd{
+	crowd := Load{
 		Accounts: []*Account{caller(), caller(), caller()}, Balancer: NewBalancer(log, address), Pace: 50,
 		Material: Material{IDs: []string{"1"}, Barcodes: []string{"a/b"}, Permits: []string{"CA-W-1"}},
 	}

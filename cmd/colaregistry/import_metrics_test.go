@@ -81,7 +81,7 @@ var printedMetrics = regexp.MustCompile(`Metrics at (http://\S+)/metrics`)
 
 // startImport imports labels from a pipe that stays open until the end of it, and returns where it tells its progress once
 // labels are stored.
-func startImport(t *testing.T, h home) (address string, end func()) {
+func startImport(t *testing.T, h testRegistry) (address string, end func()) {
 	t.Helper()
 	var labels bytes.Buffer
 	if err := demo.WriteColas(&labels, demo.Options{Colas: 5_000, Seed: 1, AsOf: cola.NewDate(2026, 11, 20)}); err != nil {

@@ -84,7 +84,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 			t.Errorf("docs/OPERATIONS.md speaks of %s, which its table does not have", name)
 		}
 	}
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		s := startServer(t, h, "--admin-listen", "127.0.0.1:0", "--oidc-issuer", startIssuer(t).URL)
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "metrics@example.com", cola.TierFree)
 		s.get(t, "/colas", secret.Reveal()) // what nobody has called is not exposed
@@ -99,8 +99,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 	})
 }
 
-// of returns the part of the table that there is with a home's database.
-func (table metricTable) of(h home) metricTable {
+// of returns the part of the table that there is with a registry's database.
+func (table metricTable) of(h testRegistry) metricTable {
 	there := metricTable{}
 	for name, row := range table {
 		row, only := strings.CutPrefix(row, postgresOnly)

@@ -126,7 +126,7 @@ func mustQuote(t *testing.T, s string) string {
 // error, and costs the same: one request and no quota.
 func TestSavedSearchParity(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
 		for i, c := range savedCases(t) {
 			account, secret, _ := mustAccount(t, st, fmt.Sprintf("saved%d@example.com", i), cola.TierFree)
@@ -217,7 +217,7 @@ func withoutSelf(t *testing.T, search map[string]any) map[string]any {
 // TestSavedSearchesSentAgain: by its key on REST, by its content as a tool call, a creation that is sent again makes nothing.
 func TestSavedSearchesSentAgain(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
 		account, secret, _ := mustAccount(t, st, "again@example.com", cola.TierFree)
 		const body, other = `{"name":"Oaks","filters":{"brand_name":"oak"}}`, `{"name":"Elms","filters":{"brand_name":"elm"}}`
@@ -254,7 +254,7 @@ func TestSavedSearchesSentAgain(t *testing.T) {
 // TestSavedSearchLimit: both ways refuse the eleventh active schedule alike, and keep what does not run.
 func TestSavedSearchLimit(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
 		account, secret, _ := mustAccount(t, st, "limit@example.com", cola.TierPro)
 		key := secret.Reveal()

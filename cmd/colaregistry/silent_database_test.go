@@ -123,8 +123,8 @@ func (p *path) close() {
 // it is heard of again, over the old connections or only over new ones, everything goes on.
 func TestSilentDatabase(t *testing.T) {
 	t.Parallel()
-	pg := mustServerOfItsOwn(t)
-	h := settledIn(t, pg)
+	pg := startPostgres(t)
+	h := seededOn(t, pg)
 	direct, err := url.Parse(h.DatabaseURL)
 	if err != nil {
 		t.Fatal(err)
@@ -134,20 +134,20 @@ func TestSilentDatabase(t *testing.T) {
 	detour.Host = p.listener.Addr().String()
 	h.DatabaseURL = detour.String()
 	s := startServer(t, h, withAdmin...)
-	key := mustBystander(t, mustOpen(t, aside))
+	key := newOtherAccount(t, mustOpen(t, aside))
 	s.awaitReady(t, key)
-	siege := besiege(t, aside, s)
+	loadRun := startLoad(t, aside, s)
 	for _, forgotten := range []bool{false, true} {
-		siege.awaitMore(t, http.StatusOK, 20)
+		loadRun.awaitMore(t, http.StatusOK, 20)
 		p.silence()
 		s.awaitDown(t, key)
-		siege.awaitMore(t, http.StatusServiceUnavailable, 20)
+		loadRun.awaitMore(t, http.StatusServiceUnavailable, 20)
 		p.restore(forgotten)
 		s.awaitReady(t, key)
-		siege.awaitMore(t, http.StatusOK, 10)
+		loadRun.awaitMore(t, http.StatusOK, 10)
 	}
-	siege.requireExact(t, false)
-	for _, e := range siege.log.Exchanges() {
+	loadRun.requireExact(t, false)
+	for _, e := range loadRun.log.Exchanges() {
 		if took := e.Answered.Sub(e.Sent); took > writeWait {
 			t.Errorf("%s was answered with %d after %v", e.Question.Path, e.Status, took.Round(time.Second))
 		}

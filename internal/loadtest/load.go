@@ -37,19 +37,19 @@ const (
 	greed      = 6
 )
 
-// Crowd is callers that ask until they are told to end.
-type Crowd struct {
+// Load is a set of accounts that send requests until stopped.
+type Load struct {
 	Accounts []*Account
 	Material Material
 	Balancer *Balancer
-	Pace     float64 // how often an account asks, in terms of what its tier allows; some ask several times as often
+	Rate     float64 // requests of an account, as a multiple of its tier's rate limit; every greedyEach-th sends more
 }
 
-// Run has every account ask until the context ends, and returns when the last answer is there.
-func (c Crowd) Run(ctx context.Context) {
+// Run sends requests until the context ends and returns after the last answer.
+func (c Load) Run(ctx context.Context) {
 	var callers sync.WaitGroup
 	for i, account := range c.Accounts {
-		pace := c.Pace * float64(account.Tier.Limits().PerMinute)
+		pace := c.Rate * float64(account.Tier.Limits().PerMinute)
 		if i%greedyEach == 0 {
 			pace *= greed
 		}
@@ -63,7 +63,7 @@ func (c Crowd) Run(ctx context.Context) {
 }
 
 // call asks one question after another. Pauses are drawn, so that callers that met one failure do not come back as one.
-func (c Crowd) call(ctx context.Context, account *Account, random *rand.Rand, every time.Duration) {
+func (c Load) call(ctx context.Context, account *Account, random *rand.Rand, every time.Duration) {
 	for {
 		if pause(ctx, time.Duration(2*random.Float64()*float64(every))); ctx.Err() != nil {
 			return

@@ -27,7 +27,7 @@ func (s *serverProcess) mustAnswer(t *testing.T, status int, method, path, key, 
 // account it is never there.
 func TestLifeOfASavedSearch(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
 		account, secret, _ := mustAccount(t, st, "life@example.com", cola.TierPro)
 		_, others, _ := mustAccount(t, st, "another@example.com", cola.TierPro)
@@ -88,7 +88,7 @@ func (s *serverProcess) refuseAnother(t *testing.T, location, key string) {
 // error, at the same cost; so does a deletion. The list is the same on both.
 func TestSavedSearchChangesParity(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
 		_, stranger, _ := mustAccount(t, st, "stranger@example.com", cola.TierPro)
 		for i, c := range []struct{ body, arguments string }{
@@ -145,7 +145,7 @@ func TestSavedSearchChangesParity(t *testing.T) {
 // TestResumingAtTheLimit: of many resumptions at once, by two processes, as many succeed as there is room.
 func TestResumingAtTheLimit(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		servers := []*serverProcess{startServer(t, h), startServer(t, h)}
 		st := mustOpen(t, h)
 		account, secret, _ := mustAccount(t, st, "resume@example.com", cola.TierPro)
@@ -189,7 +189,7 @@ func TestResumingAtTheLimit(t *testing.T) {
 // TestPreviewFindsWhatASearchDoes: a preview counts, day by day, what a search of that day tells as its total. It costs no quota.
 func TestPreviewFindsWhatASearchDoes(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
 		account, secret, _ := mustAccount(t, st, "preview@example.com", cola.TierPro)
 		key := secret.Reveal()
@@ -240,7 +240,7 @@ func mustDay(t *testing.T, date string) time.Time {
 // TestScopeOfSavedSearches: an access token without the scope reads and previews, and is told how to come back for the rest.
 func TestScopeOfSavedSearches(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		i := startIssuer(t)
 		s := startServer(t, h, "--oidc-issuer", i.URL)
 		registerApp(t, h, i, "saved_searches:write")

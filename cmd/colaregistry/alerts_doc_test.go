@@ -26,7 +26,7 @@ func TestWalk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	onBoth(t, func(t *testing.T, h home) {
+	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h, "--webhook-allow-private"), mustOpen(t, h)
 		if _, err := st.AccountByEmail(t.Context(), "demo@example.com"); err != nil {
 			mustAccount(t, st, "demo@example.com", "pro")

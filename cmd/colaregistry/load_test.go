@@ -15,16 +15,15 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// besiegedLabels is how many labels a registry has whose database is broken in a test.
-const besiegedLabels = 800
+const loadTestLabels = 800
 
-// besiegedWith says which labels they are.
-func besiegedWith() demo.Options {
-	return demo.Options{Colas: besiegedLabels, Seed: demoSeed, AsOf: cola.NewDate(2025, time.June, 1)}
+// loadTestData selects the labels of a registry under load.
+func loadTestData() demo.Options {
+	return demo.Options{Colas: loadTestLabels, Seed: demoSeed, AsOf: cola.NewDate(2025, time.June, 1)}
 }
 
-// mustServerOfItsOwn starts PostgreSQL for a test that breaks it. What it commits is durable.
-func mustServerOfItsOwn(t *testing.T) *pgtest.Server {
+// startPostgres starts a durable PostgreSQL for a test that breaks it.
+func startPostgres(t *testing.T) *pgtest.Server {
 	t.Helper()
 	s, err := pgtest.Start(t.Context(), pgtest.Options{Durable: true})
 	if err != nil {
@@ -38,29 +37,29 @@ func mustServerOfItsOwn(t *testing.T) *pgtest.Server {
 	return s
 }
 
-// settledIn returns a home in a new database of a server, with some labels in it.
-func settledIn(t *testing.T, s *pgtest.Server) home {
+// seededOn returns a registry with labels in a new database of a server.
+func seededOn(t *testing.T, s *pgtest.Server) testRegistry {
 	t.Helper()
 	url, err := s.CreateDatabase(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := homeOnPostgres(t, url)
-	if err := demo.Load(t.Context(), mustOpen(t, h), besiegedWith(), nil); err != nil {
+	if err := demo.Load(t.Context(), mustOpen(t, h), loadTestData(), nil); err != nil {
 		t.Fatal(err)
 	}
 	return h
 }
 
-// elsewhere returns the same home for another process on another machine.
-func (h home) elsewhere(t *testing.T) home {
+// onOtherMachine returns the registry for a process on another machine: same database, another data folder.
+func (h testRegistry) onOtherMachine(t *testing.T) testRegistry {
 	h.DataDir = t.TempDir()
 	return h
 }
 
-// siege is servers under the load of many accounts, while something is done to them.
-type siege struct {
-	home     home
+// loadRun is load of many accounts on servers.
+type loadRun struct {
+	home     testRegistry
 	servers  []*serverProcess
 	accounts []*loadtest.Account
 	log      *loadtest.Log
@@ -68,14 +67,14 @@ type siege struct {
 	lift     func() // ends the load and waits for the last answer
 }
 
-// besiege has accounts of every tier ask the servers.
-func besiege(t *testing.T, h home, servers ...*serverProcess) *siege {
+// startLoad sends requests of accounts of every tier to the servers.
+func startLoad(t *testing.T, h testRegistry, servers ...*serverProcess) *loadRun {
 	t.Helper()
 	const accounts, pace = 20, 2.5
 	st := mustOpen(t, h)
-	s := &siege{home: h, servers: servers, log: &loadtest.Log{}, begun: time.Now()}
+	s := &loadRun{home: h, servers: servers, log: &loadtest.Log{}, begun: time.Now()}
 	var err error
-	if s.accounts, err = loadtest.NewCrowd(t.Context(), st, accounts); err != nil {
+	if s.accounts, err = loadtest.NewAccounts(t.Context(), st, accounts); err != nil {
 		t.Fatal(err)
 	}
 	material, err := loadtest.ReadMaterial(t.Context(), st)
@@ -91,7 +90,7 @@ func besiege(t *testing.T, h home, servers ...*serverProcess) *siege {
 	balancer.Watch(ctx)
 	var load sync.WaitGroup
 	load.Go(func() {
-		loadtest.Crowd{Accounts: s.accounts, Material: material, Balancer: balancer, Pace: pace}.Run(ctx)
+		loadtest.Load{Accounts: s.accounts, Material: material, Balancer: balancer, Rate: pace}.Run(ctx)
 	})
 	s.lift = func() { cancel(); load.Wait() }
 	t.Cleanup(s.lift)
@@ -102,7 +101,7 @@ func besiege(t *testing.T, h home, servers ...*serverProcess) *siege {
 func (s *serverProcess) root() string { return strings.TrimSuffix(s.base, "/api/v1") }
 
 // count returns how many answers so far had a status.
-func (s *siege) count(status int) (n int) {
+func (s *loadRun) count(status int) (n int) {
 	for _, e := range s.log.Exchanges() {
 		if e.Status == status {
 			n++
@@ -112,7 +111,7 @@ func (s *siege) count(status int) (n int) {
 }
 
 // awaitMore waits for some more answers of a status.
-func (s *siege) awaitMore(t *testing.T, status, more int) {
+func (s *loadRun) awaitMore(t *testing.T, status, more int) {
 	t.Helper()
 	before := s.count(status)
 	await(t, "callers are answered with "+http.StatusText(status), func() bool { return s.count(status) >= before+more })
@@ -120,7 +119,7 @@ func (s *siege) awaitMore(t *testing.T, status, more int) {
 
 // requireExact ends the load, waits until nothing is in doubt, and holds the ledger against the answers: it must be what was
 // answered, for every account, and no answer one that should not have been. It returns what the callers met.
-func (s *siege) requireExact(t *testing.T, quiet bool, endings ...loadtest.Ending) loadtest.Tally {
+func (s *loadRun) requireExact(t *testing.T, quiet bool, endings ...loadtest.Ending) loadtest.Tally {
 	t.Helper()
 	s.lift()
 	for _, server := range s.servers {
@@ -189,8 +188,8 @@ func (s *serverProcess) awaitDown(t *testing.T, key string) {
 	await(t, "the server is not ready", func() bool { return s.readyz(t) == http.StatusServiceUnavailable })
 }
 
-// mustBystander makes an account whose requests are not among those of the crowd, and returns its key.
-func mustBystander(t *testing.T, st store.Store) string {
+// newOtherAccount makes an account whose requests are not among those of the crowd, and returns its key.
+func newOtherAccount(t *testing.T, st store.Store) string {
 	t.Helper()
 	_, secret, _ := mustAccount(t, st, "bystander@example.com", cola.TierPro)
 	return secret.Reveal()

@@ -19,35 +19,37 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// home is where a registry under test keeps its data.
-type home struct {
+// testRegistry is the database and data folder of a registry under test.
+type testRegistry struct {
 	storeFlags
 	keyFile string // of servers on PostgreSQL
 	key     string // of the demonstration account; empty where its first start prints one, or there is none
 }
 
-// embedded returns a home whose first start is still to come.
-func embedded(t *testing.T) home { return home{storeFlags: storeFlags{DataDir: t.TempDir()}} }
+// embedded returns a registry on SQLite that has not been started yet.
+func embedded(t *testing.T) testRegistry {
+	return testRegistry{storeFlags: storeFlags{DataDir: t.TempDir()}}
+}
 
-// onPostgres returns a home in an empty database of PostgreSQL.
-func onPostgres(t *testing.T) home {
+// onPostgres returns a registry on an empty PostgreSQL database.
+func onPostgres(t *testing.T) testRegistry {
 	t.Helper()
 	return homeOnPostgres(t, pgtest.NewDatabase(t))
 }
 
-func homeOnPostgres(t *testing.T, url string) home {
+func homeOnPostgres(t *testing.T, url string) testRegistry {
 	t.Helper()
-	return home{storeFlags: storeFlags{DataDir: t.TempDir(), DatabaseURL: url}, keyFile: filepath.Join(t.TempDir(), "secret.key")}
+	return testRegistry{storeFlags: storeFlags{DataDir: t.TempDir(), DatabaseURL: url}, keyFile: filepath.Join(t.TempDir(), "secret.key")}
 }
 
-// furnished returns a home in PostgreSQL that holds the demonstration labels, as an embedded one does after its first start.
-func furnished(t *testing.T) home {
+// withDemoData returns a registry on PostgreSQL with the demonstration labels.
+func withDemoData(t *testing.T) testRegistry {
 	t.Helper()
 	return homeOnPostgres(t, pgtest.CloneDatabase(t, demoDatabase(t)))
 }
 
-// furnishedFile returns a home whose embedded database holds the demonstration labels, as after its first start, and no account.
-func furnishedFile(t *testing.T) home {
+// demoFile returns a registry on SQLite with the demonstration labels and no account.
+func demoFile(t *testing.T) testRegistry {
 	t.Helper()
 	h := embedded(t)
 	if err := os.CopyFS(h.DataDir, os.DirFS(demoFolder(t))); err != nil {
@@ -56,10 +58,10 @@ func furnishedFile(t *testing.T) home {
 	return h
 }
 
-// settled returns a home as after a first start: furnished, with the demonstration account, whose key its servers have.
-func settled(t *testing.T) home {
+// seeded returns a registry on SQLite as after its first start: with the demonstration labels and account.
+func seeded(t *testing.T) testRegistry {
 	t.Helper()
-	h := furnishedFile(t)
+	h := demoFile(t)
 	st := mustOpen(t, h)
 	_, secret, _ := mustAccount(t, st, demoEmail, cola.TierPro)
 	if err := st.Close(); err != nil {
@@ -69,10 +71,10 @@ func settled(t *testing.T) home {
 	return h
 }
 
-// onBoth runs a test on each kind of database, furnished with the demonstration labels.
-func onBoth(t *testing.T, test func(t *testing.T, h home)) {
+// onBoth runs a test on each database with the demonstration labels.
+func onBoth(t *testing.T, test func(t *testing.T, h testRegistry)) {
 	t.Helper()
-	for name, h := range map[string]func(*testing.T) home{"sqlite": furnishedFile, "postgres": furnished} {
+	for name, h := range map[string]func(*testing.T) testRegistry{"sqlite": demoFile, "postgres": withDemoData} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, h(t))
@@ -80,15 +82,15 @@ func onBoth(t *testing.T, test func(t *testing.T, h home)) {
 	}
 }
 
-// furnishing is what the demonstration labels were loaded into, once for all tests.
-type furnishing struct {
+// demoCache loads the demonstration labels once for all tests.
+type demoCache struct {
 	once  sync.Once
 	place string
 	err   error
 }
 
-// where returns the place that load makes, by its URL or path, and fills.
-func (d *furnishing) where(t *testing.T, load func(ctx context.Context) (place string, st store.Store, err error)) string {
+// where returns the URL or path that load creates and fills.
+func (d *demoCache) where(t *testing.T, load func(ctx context.Context) (place string, st store.Store, err error)) string {
 	t.Helper()
 	d.once.Do(func() {
 		ctx := context.Background()
@@ -105,7 +107,7 @@ func (d *furnishing) where(t *testing.T, load func(ctx context.Context) (place s
 	return d.place
 }
 
-var loadedOnPostgres, loadedInFile furnishing
+var loadedOnPostgres, loadedInFile demoCache
 
 // demoFolder returns a folder with an embedded database that holds the demonstration labels.
 func demoFolder(t *testing.T) string {
@@ -134,8 +136,8 @@ func demoDatabase(t *testing.T) string {
 	})
 }
 
-// flags returns what tells a command of the home.
-func (h home) flags() []string {
+// flags returns the flags that select the registry.
+func (h testRegistry) flags() []string {
 	flags := []string{"--data-dir", h.DataDir}
 	if h.DatabaseURL != "" {
 		flags = append(flags, "--database-url", h.DatabaseURL)
@@ -143,8 +145,8 @@ func (h home) flags() []string {
 	return flags
 }
 
-// keyFlags names the key file that all servers of a home on PostgreSQL share.
-func (h home) keyFlags(t *testing.T) []string {
+// keyFlags names the key file that all servers of a registry on PostgreSQL share.
+func (h testRegistry) keyFlags(t *testing.T) []string {
 	t.Helper()
 	if h.DatabaseURL == "" {
 		return nil // a key file appears beside the embedded database
@@ -155,8 +157,8 @@ func (h home) keyFlags(t *testing.T) []string {
 	return []string{"--secret-key-file", h.keyFile}
 }
 
-// run runs a command on the home to its end and returns what it printed on standard output.
-func (h home) run(t *testing.T, args ...string) string {
+// run runs a command on the registry to its end and returns what it printed on standard output.
+func (h testRegistry) run(t *testing.T, args ...string) string {
 	t.Helper()
 	if args[0] == "alerts" {
 		args = append(args, h.keyFlags(t)...)
@@ -164,8 +166,8 @@ func (h home) run(t *testing.T, args ...string) string {
 	return mustRun(t, append(args, h.flags()...)...)
 }
 
-// mustOpen opens the home's database in this process.
-func mustOpen(t *testing.T, h home) database {
+// mustOpen opens the registry's database in this process.
+func mustOpen(t *testing.T, h testRegistry) database {
 	t.Helper()
 	env := &environment{Context: t.Context(), log: slog.New(slog.DiscardHandler)}
 	st, err := h.open(env, nil)

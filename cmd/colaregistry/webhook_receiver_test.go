@@ -13,8 +13,8 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// hooked is a receiver of webhooks that verifies them as the library of their standard does.
-type hooked struct {
+// webhookReceiver is a receiver of webhooks that verifies them as the library of their standard does.
+type webhookReceiver struct {
 	*httptest.Server
 	// answer says with which status the n-th attempt of a message is answered, n from 1; it may wait.
 	answer func(id string, n int) int
@@ -34,16 +34,16 @@ type hook struct {
 	Late   int
 }
 
-func newHooked(t *testing.T, answer func(id string, n int) int) *hooked {
+func newHooked(t *testing.T, answer func(id string, n int) int) *webhookReceiver {
 	t.Helper()
-	h := &hooked{answer: answer, secrets: map[string]*webhooks.Webhook{}, attempts: map[string]int{}, taken: map[string]hook{}}
+	h := &webhookReceiver{answer: answer, secrets: map[string]*webhooks.Webhook{}, attempts: map[string]int{}, taken: map[string]hook{}}
 	h.Server = httptest.NewServer(h)
 	t.Cleanup(h.Close)
 	return h
 }
 
 // destination makes a destination of an account's search at a path of the receiver.
-func (h *hooked) destination(t *testing.T, s *serverProcess, key, search, path string) {
+func (h *webhookReceiver) destination(t *testing.T, s *serverProcess, key, search, path string) {
 	t.Helper()
 	made := s.mustAnswer(t, 201, "POST", "/destinations", key, `{"kind":"webhook","address":"`+h.URL+path+`","saved_search":"`+search+`"}`)
 	secret, _ := made.at("data", "secret").(string)
@@ -57,7 +57,7 @@ func (h *hooked) destination(t *testing.T, s *serverProcess, key, search, path s
 }
 
 // confirm waits until every destination of an account is confirmed. tick has challenges sent where no server does; it may be nil.
-func (h *hooked) confirm(t *testing.T, s *serverProcess, key string, tick func()) {
+func (h *webhookReceiver) confirm(t *testing.T, s *serverProcess, key string, tick func()) {
 	t.Helper()
 	if tick != nil {
 		tick()
@@ -74,7 +74,7 @@ func (h *hooked) confirm(t *testing.T, s *serverProcess, key string, tick func()
 }
 
 // ServeHTTP implements http.Handler.
-func (h *hooked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *webhookReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // cut off
@@ -102,7 +102,7 @@ func (h *hooked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 }
 
-func (h *hooked) take(id string, body []byte) {
+func (h *webhookReceiver) take(id string, body []byte) {
 	var m struct {
 		Data struct {
 			SavedSearch struct {
@@ -131,14 +131,14 @@ func (h *hooked) take(id string, body []byte) {
 }
 
 // messages returns how many different messages were taken.
-func (h *hooked) messages() int {
+func (h *webhookReceiver) messages() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.taken)
 }
 
 // await waits until so many different messages were taken, and returns them by their search.
-func (h *hooked) await(t *testing.T, messages int) map[string][]hook {
+func (h *webhookReceiver) await(t *testing.T, messages int) map[string][]hook {
 	t.Helper()
 	for range 1200 { // two minutes
 		if h.messages() >= messages {

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+
+	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/alerts/mail"
+	"github.com/colaregistry/colaregistry/alerts/webhook"
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/vault"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// networkFlags configure connections and client addresses.
+type networkFlags struct {
+	TrustedProxies []string `name:"trusted-proxy" placeholder:"CIDR" help:"Network of reverse proxies, such as 10.0.0.0/8, whose X-Forwarded-For names the client; may be repeated. Without it, the client is the connected peer."`
+	MaxConnections int      `name:"max-connections" default:"10000" placeholder:"N" help:"Maximum open connections (${default}); fewer if the limit on open files is lower. At the limit, idle connections are closed and new ones wait."`
+}
+
+// reservedFiles is how many file descriptors are reserved for the database, the index and the log.
+const reservedFiles = 256
+
+func (f *networkFlags) check() error {
+	if _, err := f.proxies(); err != nil {
+		return err
+	}
+	if f.MaxConnections < 1 {
+		return errors.New("--max-connections must be at least 1")
+	}
+	return nil
+}
+
+// proxies returns the networks of trusted proxies. A single address is a network of one.
+func (f *networkFlags) proxies() (web.Proxies, error) {
+	var networks web.Proxies
+	for _, given := range f.TrustedProxies {
+		network, err := netip.ParsePrefix(given)
+		if address, single := netip.ParseAddr(given); single == nil {
+			network, err = netip.PrefixFrom(address, address.BitLen()), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--trusted-proxy: %q is neither an address nor a network such as 10.0.0.0/8", given)
+		}
+		if network.Bits() == 0 {
+			return nil, fmt.Errorf("--trusted-proxy: %s includes every address, so any client could spoof its IP; list only your proxies' networks", given)
+		}
+		networks = append(networks, network.Masked())
+	}
+	return networks, nil
+}
+
+// connections returns how many connections the server keeps open.
+func (f *networkFlags) connections(env *environment) int {
+	files, ok := fileLimit()
+	if !ok || uint64(f.MaxConnections)+reservedFiles <= files {
+		return f.MaxConnections
+	}
+	most := max(1, int(files)-reservedFiles)
+	env.log.Warn("the limit on open files allows fewer connections than --max-connections; raise it (ulimit -n)",
+		"connections", most, "files", files)
+	return most
+}
+
+// isHTTPS reports whether users reach the server by https. Only then are cookies Secure.
+func isHTTPS(publicURL string) bool { return strings.HasPrefix(publicURL, "https://") }
+
+// warnPlainCookies warns if cookies will lack Secure although other machines can reach the server.
+func warnPlainCookies(log *slog.Logger, publicURL string, listening net.Addr) {
+	if !isHTTPS(publicURL) && !isLoopback(listening) {
+		log.Warn("cookies lack Secure because --public-url is not https; "+
+			"if TLS ends in front of this server, set it to the https address that users see", "public_url", publicURL)
+	}
+}
+
+// strictTransport adds HSTS for a year to every response if the public URL is https. Otherwise it
+// warns once when a request reached a proxy by https.
+func strictTransport(publicURL string, log *slog.Logger, next http.Handler) http.Handler {
+	if isHTTPS(publicURL) {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+			next.ServeHTTP(w, r)
+		})
+	}
+	var warn sync.Once
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
+			warn.Do(func() {
+				log.Warn("cookies lack Secure because --public-url is not https, but a request came by https (X-Forwarded-Proto); "+
+					"set it to the https address that users see", "public_url", publicURL)
+			})
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// dashboardFlags say how account holders sign in to the dashboard, and where they buy.
+type dashboardFlags struct {
+	SignInIssuers     []string     `name:"sign-in-issuer" placeholder:"URL" help:"OpenID Connect issuer for signing in to the dashboard; may be repeated. Defaults to --oidc-issuer; without either, account holders sign in by link (account link)."`
+	SignInClients     []string     `name:"sign-in-client-id" placeholder:"ID" help:"Client ID of the dashboard at the issuer; one for each issuer, in the same order."`
+	SignInSecrets     []string     `name:"sign-in-client-secret" placeholder:"SECRET" help:"Client secret of the dashboard at the issuer; one for each issuer, in the same order, or none for public clients. Other users of the machine can read command lines: prefer --sign-in-client-secret-file."`
+	SignInSecretFiles []secretFile `name:"sign-in-client-secret-file" placeholder:"PATH" help:"File with a client secret; one for each issuer, in the same order."`
+	SignInNames       []string     `name:"sign-in-name" placeholder:"NAME" help:"Label of the issuer's sign-in button; one for each issuer, in the same order. Defaults to the issuer's host."`
+	BillingURL        string       `name:"billing-url" placeholder:"URL" help:"Page where account holders change their plan; the plans page links to it."`
+}
+
+// signInIssuers pairs the flags up. tokenIssuers are those whose access tokens are taken.
+func (f *dashboardFlags) signInIssuers(tokenIssuers []string) ([]auth.SignInIssuer, error) {
+	urls := f.SignInIssuers
+	if len(urls) == 0 && len(f.SignInClients) > 0 {
+		urls = tokenIssuers
+	}
+	if len(f.SignInClients) != len(urls) {
+		return nil, fmt.Errorf("--sign-in-client-id: %d given for %d issuers to sign in with; give one for each, in their order", len(f.SignInClients), len(urls))
+	}
+	for flag, values := range map[string][]string{"--sign-in-client-secret": f.SignInSecrets, "--sign-in-name": f.SignInNames} {
+		if len(values) != 0 && len(values) != len(urls) {
+			return nil, fmt.Errorf("%s: %d given for %d issuers to sign in with; give one for each, in their order, or none", flag, len(values), len(urls))
+		}
+	}
+	list := make([]auth.SignInIssuer, len(urls))
+	for i, u := range urls {
+		list[i] = auth.SignInIssuer{URL: u, ClientID: f.SignInClients[i]}
+		if len(f.SignInSecrets) > 0 {
+			list[i].ClientSecret = f.SignInSecrets[i]
+		}
+		if len(f.SignInNames) > 0 {
+			list[i].Name = f.SignInNames[i]
+		}
+	}
+	return list, nil
+}
+
+// deliveryFlags configure how messages of saved searches are sent.
+type deliveryFlags struct {
+	SMTP            string     `name:"smtp" placeholder:"URL" help:"Mail server, such as smtp://user:password@mail.example.com:587 (STARTTLS) or smtps://…:465. Without it, no email is sent."`
+	SMTPFile        secretFile `name:"smtp-file" placeholder:"PATH" help:"File with the value of --smtp, for a URL with a password."`
+	MailFrom        string     `name:"mail-from" placeholder:"ADDRESS" help:"Sender of email, such as 'Label alerts <alerts@example.com>'; required with --smtp."`
+	WebhooksPrivate bool       `name:"webhook-allow-private" help:"Allow webhooks to this machine and its network, and without https: for trials, or if every account holder is trusted."`
+}
+
+// check validates the flags without opening the database or connecting to the mail server.
+func (f *deliveryFlags) check() error {
+	if (f.SMTP == "") != (f.MailFrom == "") {
+		return errors.New("--smtp and --mail-from need each other (--smtp-file counts as --smtp)")
+	}
+	_, err := f.senders(nil, "http://localhost", slog.New(slog.DiscardHandler))
+	return err
+}
+
+// senders returns the sender of each kind of destination. With a nil vault they only check the
+// flags and can't send.
+func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, log *slog.Logger) (map[string]alerts.Sender, error) {
+	senders := map[string]alerts.Sender{
+		cola.KindWebhook: webhook.New(webhook.Options{Vault: v, PublicURL: publicURL, AllowPrivate: f.WebhooksPrivate, Version: version()}),
+	}
+	if f.SMTP == "" {
+		return senders, nil
+	}
+	post, err := mail.New(mail.Options{Link: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	senders[cola.KindEmail] = post
+	return senders, nil
+}
+
+// toldDelivery says what a round of deliveries did, in a sentence; nothing when there was nothing to do.
+func toldDelivery(r alerts.DeliveryReport) string {
+	var parts []string
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", amount(n, "message", "messages"), what))
+		}
+	}
+	add(r.Delivered, "delivered")
+	add(r.Retried, "to be tried again")
+	add(r.Failed, "given up")
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + "."
+}
