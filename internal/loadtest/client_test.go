@@ -176,7 +176,7 @@ func TestCrowd(t *testing.T) {
 	})
 	log := &Log{}
 	crowd := Load{
-		Accounts: []*Account{caller(), caller(), caller()}, Balancer: NewBalancer(log, address), Pace: 50,
+		Accounts: []*Account{caller(), caller(), caller()}, Balancer: NewBalancer(log, address), Rate: 50,
 		Material: Material{IDs: []string{"1"}, Barcodes: []string{"a/b"}, Permits: []string{"CA-W-1"}},
 	}
 	ctx, cancel := context.WithCancel(t.Context())
