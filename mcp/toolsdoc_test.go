@@ -29,7 +29,7 @@ func TestGoldenTools(t *testing.T) {
 const toolsIntroduction = `# Tools
 
 What assistants find at ` + "`/mcp`" + `, written by ` + "`make generate`" + ` from the table of tools. The answers are those of the example calls over a few
-records in the shape of the demonstration data. How to connect an assistant is in the [README](README.md#for-ai-assistants).
+records in the shape of the demonstration data. [Assistants](docs/ASSISTANTS.md) explains how to connect one.
 
 - Every call counts as one request toward the account's rate limit, like a request of the REST API. Connecting and listing do not.
 - Arguments have the names of the REST API. An unknown one is an error that names the nearest; all problems are reported at once.
