@@ -3,13 +3,16 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -36,7 +39,18 @@ type sharing struct{ m *testing.M }
 
 func (s sharing) Run() int {
 	defer func() { os.RemoveAll(loadedInFile.place) }()
+	runMoreInParallel()
 	return pgtest.Main(s.m)
+}
+
+// runMoreInParallel raises -parallel unless it is set: most of these tests wait for processes rather than compute.
+func runMoreInParallel() {
+	flag.Parse()
+	set := false
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "test.parallel" })
+	if !set {
+		flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
+	}
 }
 
 // TestScripts runs the scripts with each kind of database. A line that begins with [sqlite] or [postgres] is for one.
