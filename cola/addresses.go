@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Lengths of what email addresses and names of hosts are made of, in bytes (RFC 5321 and 1035).
+// Maximum lengths of email addresses and host names, in bytes (RFC 5321 and 1035).
 const (
 	maxMailbox   = 254
 	maxLocalPart = 64
@@ -63,8 +63,9 @@ func (p *Problems) mailbox(name, value string) string {
 	return value
 }
 
-// webhook settles the URL of a webhook, with scheme and host in lower case. Unless private ones are allowed it is of https, and its host is not one
-// that cannot be on the public internet; whether the name of a host leads there is only seen when it is looked up.
+// webhook normalizes the URL of a webhook: scheme and host in lower case. Unless private addresses
+// are allowed, it must be https with a host that can be public. Resolved addresses are checked when
+// connecting.
 func (p *Problems) webhook(name, value string, private bool) string {
 	u, err := url.Parse(value)
 	switch {
@@ -82,17 +83,17 @@ func (p *Problems) webhook(name, value string, private bool) string {
 	}
 	u.Host = vocabulary.FoldASCII(u.Host)
 	p.host(name, u, private)
-	settled := u.String()
-	if len(settled) > maxAddressLength {
-		p.Add(name, "The URL has %d characters when it is escaped; at most %d are allowed.", len(settled), maxAddressLength)
+	normalized := u.String()
+	if len(normalized) > maxAddressLength {
+		p.Add(name, "The URL has %d characters when it is escaped; at most %d are allowed.", len(normalized), maxAddressLength)
 	}
 	if len((*p)[name]) > 0 {
 		return ""
 	}
-	return settled
+	return normalized
 }
 
-// host notes what is wrong with the host and the port of a URL.
+// host reports problems with the host and port of a URL.
 func (p *Problems) host(name string, u *url.URL, private bool) {
 	host := u.Hostname()
 	address, err := netip.ParseAddr(host)
@@ -110,10 +111,11 @@ func (p *Problems) host(name string, u *url.URL, private bool) {
 	}
 }
 
-// isFullName reports whether a text is the name of a host within a domain.
+// isFullName reports whether text is a host name within a domain.
 func isFullName(text string) bool { return isHost(text) && strings.Contains(text, ".") }
 
-// isHost reports whether a text can be the name of a host. One that ends in a number is none: some would take it for an IP address.
+// isHost reports whether text can be a host name. A name ending in a number isn't: some programs
+// take it for an IP address.
 func isHost(text string) bool {
 	labels := strings.Split(text, ".")
 	last := labels[len(labels)-1]
@@ -127,8 +129,8 @@ func notALabel(label string) bool {
 	return label == "" || len(label) > maxHostLabel || label[0] == '-' || strings.HasSuffix(label, "-") || strings.ContainsFunc(label, other)
 }
 
-// IsPublic reports whether an IP address can be one of a host on the public internet: it is none of a machine's own, of a private or
-// a local network, or set aside for something else; nor one that stands for such another.
+// IsPublic reports whether an IP address can belong to a host on the public internet: it is not
+// loopback, private, link-local or reserved, and doesn't embed such an address.
 func IsPublic(address netip.Addr) bool {
 	address = address.Unmap()
 	if !address.IsGlobalUnicast() || address.IsPrivate() || address.Zone() != "" {
@@ -140,23 +142,23 @@ func IsPublic(address netip.Addr) bool {
 	return !slices.ContainsFunc(setAside(), func(block netip.Prefix) bool { return block.Contains(address) })
 }
 
-// setAside returns the blocks of addresses, of those that look public, that the registries of special-purpose addresses
-// (RFC 6890 and its updates) set aside for something else, or that stand for addresses of IPv4.
+// setAside returns address blocks that look public but are reserved by the special-purpose
+// registries (RFC 6890 and its updates), or embed IPv4 addresses.
 func setAside() []netip.Prefix {
 	var blocks []netip.Prefix
 	for _, block := range [...]string{
 		"0.0.0.0/8",       // this network
-		"100.64.0.0/10",   // networks behind a carrier's translation
-		"192.0.0.0/24",    // protocols
+		"100.64.0.0/10",   // carrier-grade NAT
+		"192.0.0.0/24",    // protocol assignments
 		"192.0.2.0/24",    // documentation
-		"192.88.99.0/24",  // once 6to4 relays
+		"192.88.99.0/24",  // former 6to4 relays
 		"198.18.0.0/15",   // benchmarks
 		"198.51.100.0/24", // documentation
 		"203.0.113.0/24",  // documentation
 		"240.0.0.0/4",     // reserved
-		"2001::/23",       // protocols, Teredo among them
+		"2001::/23",       // protocol assignments, including Teredo
 		"2001:db8::/32",   // documentation
-		"2002::/16",       // 6to4: an address of IPv4
+		"2002::/16",       // 6to4 embeds IPv4
 		"3fff::/20",       // documentation
 	} {
 		blocks = append(blocks, netip.MustParsePrefix(block))

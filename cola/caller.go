@@ -10,7 +10,7 @@ import (
 // AccountID identifies an account within one store.
 type AccountID int64
 
-// Channel is the way a request came in; usage is kept apart by it.
+// Channel is the edge that a request came through. Usage is counted by channel.
 type Channel string
 
 // The channels.
@@ -20,21 +20,21 @@ const (
 	ChannelDashboard Channel = "dashboard"
 )
 
-// CredentialKind tells what a caller proved its identity with.
+// CredentialKind is the kind of a caller's credential.
 type CredentialKind string
 
 // The kinds of credential.
 const (
 	CredentialKey  CredentialKind = "key"  // an API key made by the account holder
-	CredentialLink CredentialKind = "link" // an access token of a connected app: the id is that of the account's link to it
+	CredentialLink CredentialKind = "link" // an access token of a connected app; the ID is that of the account's link to the app
 
-	CredentialSignIn CredentialKind = "sign_in" // a browser that the account holder has signed in with
+	CredentialSignIn CredentialKind = "sign_in" // a signed-in browser
 )
 
-// Credential names what a caller proved its identity with. It never holds a secret.
+// Credential identifies a caller's credential. It contains no secret.
 type Credential struct {
 	Kind CredentialKind
-	ID   int64 // id within the kind, such as the key's
+	ID   int64 // ID within the kind, such as the key's
 }
 
 // Scope is a permission of a caller.
@@ -43,31 +43,31 @@ type Scope string
 // ScopeWriteSavedSearches permits creating and changing saved searches.
 const ScopeWriteSavedSearches Scope = "saved_searches:write"
 
-// Scopes lists every scope there is.
+// Scopes lists every scope.
 func Scopes() []Scope { return []Scope{ScopeWriteSavedSearches} }
 
-// ParseScope returns the scope with a name; ok is false when there is none.
+// ParseScope returns the scope with a name.
 func ParseScope(name string) (s Scope, ok bool) {
 	return Scope(name), slices.Contains(Scopes(), Scope(name))
 }
 
-// Caller is who makes a request, as the credentials prove it.
+// Caller is the authenticated sender of a request.
 type Caller struct {
 	Account    AccountID
 	Credential Credential
 	Channel    Channel
 	Scopes     []Scope
-	Withheld   []Scope // that the credential brought, and the app it was made for may not have
+	Withheld   []Scope // scopes of the credential that the app may have
 }
 
 // Has reports whether the caller holds the scope.
 func (c Caller) Has(s Scope) bool { return slices.Contains(c.Scopes, s) }
 
-// NotAllowed is the reason, in the details of an insufficient_scope error, of a scope that the app may not have whatever its user
-// allows. There is nothing to be had by asking for it again.
+// NotAllowed is the reason of an insufficient_scope error if the app may not have the scope,
+// whatever its user allows. Requesting the scope again is pointless.
 const NotAllowed = "app_not_allowed"
 
-// InsufficientScope is the refusal of a caller whose token lacks a scope, which its user can give.
+// InsufficientScope returns the error for a token without a scope that its user can grant.
 func InsufficientScope(s Scope) *Error {
 	return &Error{
 		Code:    CodeInsufficientScope,
@@ -76,7 +76,7 @@ func InsufficientScope(s Scope) *Error {
 	}
 }
 
-// Lacks is the refusal of a caller that does not have the scope.
+// Lacks returns the error for a caller without the scope.
 func (c Caller) Lacks(s Scope) *Error {
 	refusal := InsufficientScope(s)
 	if slices.Contains(c.Withheld, s) {

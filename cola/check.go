@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// CheckCola reports what is wrong with the values of a label, naming each field and its value. It holds for whole labels and
-// for the carried part of a patch: a field that is unknown is not wrong. See CheckNew for what a new label must know.
+// CheckCola returns an error that names each invalid field and its value. It works for whole labels
+// and for patches: unknown fields are valid. See CheckNew for required fields.
 func CheckCola(c *Cola) error {
 	var f recordErrors
 	c.checkIdentity(&f)
@@ -21,8 +21,8 @@ func CheckCola(c *Cola) error {
 	return f.err()
 }
 
-// CheckNew reports which of the fields that are never null a label lacks: what a new label must carry, and what no patch may
-// clear.
+// CheckNew returns an error for a new label that lacks a required field. No patch may clear these
+// fields.
 func CheckNew(c *Cola) error {
 	var missing []string
 	for _, field := range []struct {

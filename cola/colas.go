@@ -27,7 +27,7 @@ type ColaSummary struct {
 	HasBarcode        bool                   `json:"has_barcode" doc:"Whether a barcode is known for the label." example:"true"`
 }
 
-// Cola is a label with all that is known of it: the payload of GET /colas/{ttb_id} and the record that a store keeps.
+// Cola is a complete label: the payload of GET /colas/{ttb_id} and the record in stores.
 type Cola struct {
 	ColaSummary
 
@@ -120,9 +120,9 @@ type BarcodeResult struct {
 	TruncatedByQuota bool `json:"truncated_by_quota" doc:"Whether colas was cut because the month's list records are used up." example:"false"`
 }
 
-// Derive sets the fields that follow from others: the image count and positions from the images, the main image, the main
-// barcode, has_barcode, the category name from its path, the fields of images and barcodes that are never null, and empty
-// arrays in place of nil ones. Anything it cannot derive stays as stated. Derive is idempotent.
+// Derive sets the fields that follow from others: image count and positions, main image, main
+// barcode, has_barcode, category name, required fields of images and barcodes, and empty arrays in
+// place of nil. Other fields stay as stated. Derive is idempotent.
 func (c *Cola) Derive() {
 	c.completeImages()
 	c.completeBarcodes()
@@ -174,12 +174,12 @@ func mainImageURL(images []Image) Text {
 	return ""
 }
 
-// Revision numbers the changes of a store: every record carries the revision of its last change, and a larger one is later.
-// It is the time, in microseconds since 1970, but always more than the one before. So two pasts of one store, of which one
-// was lost, have numbers of their own.
+// Revision numbers the changes of a store. Every record carries the revision of its last change. It
+// is the time in microseconds since 1970, but always greater than the previous one, so diverging
+// histories of a store have different numbers.
 type Revision int64
 
-// IndexRecord is what the search index needs of one label.
+// IndexRecord is the part of a label that the search index needs.
 type IndexRecord struct {
 	Summary            ColaSummary
 	ApplicationDate    Date
@@ -199,7 +199,7 @@ type IndexRecord struct {
 // IndexBarcode is one barcode of a label.
 type IndexBarcode struct{ Value, Type string }
 
-// IndexRecord returns what the search index needs of the label.
+// IndexRecord returns the part of the label that the search index needs.
 func (c *Cola) IndexRecord() IndexRecord {
 	r := IndexRecord{
 		Summary:            c.ColaSummary,
@@ -222,7 +222,8 @@ func (c *Cola) IndexRecord() IndexRecord {
 	return r
 }
 
-// AddBarcode adds a barcode unless it is empty or already present. Without a type it takes the one that the digits imply.
+// AddBarcode adds a barcode unless it is empty or already present. Without a type it takes the one
+// implied by the digits.
 func (r *IndexRecord) AddBarcode(value, kind string) {
 	if value == "" {
 		return
@@ -238,7 +239,7 @@ func (r *IndexRecord) AddBarcode(value, kind string) {
 	r.Barcodes = append(r.Barcodes, IndexBarcode{Value: value, Type: kind})
 }
 
-// ColaRow is a label as assistants list it: a summary, and what distinguishes similar products.
+// ColaRow is a label in assistants' lists: a summary and fields that distinguish similar products.
 type ColaRow struct {
 	ColaSummary
 	CompanyName Text         `json:"company_name" nullable:"true" doc:"Company that holds the permit." example:"NIEDERHOFF IMPORTS INC"`

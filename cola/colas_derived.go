@@ -57,7 +57,8 @@ func (c *Cola) completeBarcodes() {
 	}
 }
 
-// known returns a value, empty when it is the placeholder of an unknown one, so that later data can replace it.
+// known returns a value, or "" for the placeholder of an unknown one, so that later data can
+// replace it.
 func known(value, placeholder Text) Text {
 	if value == placeholder {
 		return ""
@@ -65,8 +66,8 @@ func known(value, placeholder Text) Text {
 	return value
 }
 
-// barcodeImage returns the id of the image that barcodes must be on: the only image, or the only one with a barcode count.
-// It is empty when several qualify, or none.
+// barcodeImage returns the ID of the image that barcodes must be on: the only image, or the only
+// one with a barcode count. It is empty if several or none qualify.
 func (c *Cola) barcodeImage() (id Text) {
 	if len(c.Images) == 1 {
 		return Text(c.Images[0].TTBImageID)
@@ -88,8 +89,8 @@ func imageExtensions() []string {
 	return []string{"bmp", "gif", "jpeg", "jpg", "pdf", "png", "svg", "tif", "tiff", "webp"}
 }
 
-// extensionOf returns the file name extension that the address of an image has, in its path or in a parameter such as TTB's
-// filename. It is empty without one.
+// extensionOf returns the file name extension in an image's address: in its path or in a query
+// parameter such as TTB's filename.
 func extensionOf(address Text) Text {
 	u, err := url.Parse(string(address))
 	if err != nil {

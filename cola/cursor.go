@@ -9,18 +9,19 @@ import (
 	"strconv"
 )
 
-// Cursor is a place in a walk through a result: what next_cursor carries. It is not a secret and grants nothing; the sum in
-// its encoded form only keeps a damaged one from being taken for another place.
+// Cursor is a position in a result, as next_cursor carries it. It is no secret and grants no
+// access; the checksum only detects damage.
 type Cursor struct {
 	Position
-	From          Date   // first day of the default window when DefaultWindow, else zero
-	DefaultWindow bool   // the walk began inside the default date window
-	Page          int    // pages walked, 1 and up
-	Fingerprint   uint64 // of the filters that the walk began with
+	From          Date   // first day of the default window if DefaultWindow, else zero
+	DefaultWindow bool   // the first page used the default date window
+	Page          int    // pages read, from 1
+	Fingerprint   uint64 // of the filters of the first page
 }
 
-// The encoded form, base64url without padding: the version, flags, the date and the page as variable-length integers, six
-// bytes of TTB id (14 digits need 47 bits), eight of fingerprint, the window's first day when there is one, and four of CRC.
+// The encoded form, base64url without padding: version, flags, date and page as variable-length
+// integers, six bytes of TTB ID (14 digits need 47 bits), eight of fingerprint, the window's first
+// day if present, and four of CRC.
 const (
 	cursorVersion  = 1
 	cursorWindowed = 1 // flag: the default window's first day follows
@@ -47,7 +48,8 @@ func (c Cursor) Encode() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// DecodeCursor reads what Encode wrote. It fails for anything else, so that a cursor has one encoded form only.
+// DecodeCursor reads the output of Encode and rejects everything else, so a cursor has one encoded
+// form.
 func DecodeCursor(s string) (Cursor, error) {
 	if len(s) > cursorMaxText {
 		return Cursor{}, errCursor
@@ -91,7 +93,7 @@ func readCursor(flags byte, b []byte) (c Cursor, ok bool) {
 	return c, len(b) == 0 && c.Page >= 1 && c.TTBID >= 1 && c.TTBID <= maxTTBID
 }
 
-// uvarint reads a variable-length integer of at most maximum and returns the rest.
+// uvarint reads a variable-length integer up to maximum and returns the rest.
 func uvarint(b []byte, maximum uint64) (v uint64, rest []byte, ok bool) {
 	v, n := binary.Uvarint(b)
 	if n <= 0 || v > maximum {
@@ -100,7 +102,7 @@ func uvarint(b []byte, maximum uint64) (v uint64, rest []byte, ok bool) {
 	return v, b[n:], true
 }
 
-// CursorAfter returns the next_cursor of a page whose last label is at p, for a page asked for by number or by cursor.
+// CursorAfter returns the next_cursor of a page that ends at p.
 func (s ColaSearch) CursorAfter(p Position) string {
 	c := Cursor{Position: p, Page: s.Page, Fingerprint: s.Fingerprint}
 	if s.DefaultWindow {
@@ -109,12 +111,13 @@ func (s ColaSearch) CursorAfter(p Position) string {
 	return c.Encode()
 }
 
-// fingerprint hashes settled parameters, except page, per_page and cursor. What does not change the result does not count:
-// letter case, accents, the order of several values, white space around a value, and a volume unit without a volume.
+// fingerprint hashes normalized parameters, except page, per_page and cursor. Differences that
+// don't change the result don't count: letter case, accents, order of values, white space, and a
+// volume unit without a volume.
 //
-// The value must be the same in every process and, while a filter keeps its meaning, in every version of the program, because
-// clients keep cursors across deployments. So each parameter counts under its name, and only if it is given. early gives the
-// value that versions computed which distinguished letter case.
+// The value is the same in every process and, as long as a filter keeps its meaning, in every
+// version, because clients keep cursors across deployments. Each parameter is hashed with its name,
+// and only if given. early returns the value of versions that distinguished letter case.
 func (p SearchParams) fingerprint(early bool) uint64 {
 	h := fnvOffset
 	for i := range filters {
@@ -139,7 +142,8 @@ const (
 	fnvPrime  fnv = 1099511628211
 )
 
-// text adds a parameter unless it is empty. Settled values hold no control characters, so a zero byte ends each part.
+// text adds a non-empty parameter. Normalized values have no control characters, so a zero byte
+// ends each part.
 func (h fnv) text(name, value string) fnv {
 	if value == "" {
 		return h

@@ -66,9 +66,9 @@ func (d Date) AppendTo(b []byte) []byte {
 		byte('0'+month/10), byte('0'+month%10), '-', byte('0'+day/10), byte('0'+day%10))
 }
 
-// civil returns the year, month and day of the month of a day from 1 on. It is time.Time's arithmetic without the clock and
-// the zone, which took most of the time of writing a page of results. Years are counted from March, so that the leap day is
-// the last of its year.
+// civil returns the year, month and day of a day from 1 on. It does time.Time's arithmetic without
+// clock and zone, which took most of the time of writing a page of results. Years start in March,
+// so the leap day is the last of its year.
 func (d Date) civil() (year, month, day int) {
 	const daysIn400Years, daysIn100Years, daysIn4Years = 146097, 36524, 1461
 	n := int(d) + 305 // days since 0000-03-01
@@ -95,7 +95,7 @@ func (d Date) MarshalJSON() ([]byte, error) {
 	return d.appendJSON(make([]byte, 0, len(time.DateOnly)+2)), nil
 }
 
-// UnmarshalText reads YYYY-MM-DD; an empty text is no date.
+// UnmarshalText reads YYYY-MM-DD; empty text is no date.
 func (d *Date) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		*d = 0

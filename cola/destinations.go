@@ -85,25 +85,25 @@ type SavedSearchFeed struct {
 	URL string `json:"url" format:"uri" doc:"Where feed readers get what the search finds, as Atom. Whoever has it can read it; it is shown this once." example:"https://example.com/feeds/2hZ0mJ7c0cT1rK9vQxYp3sVbN8eLwGdUoF5iMa4tXyE"`
 }
 
-// Replayed tells what is sent again.
+// Replayed counts the deliveries that will be sent again.
 type Replayed struct {
 	Count int `json:"count" doc:"Deliveries that are attempted again." example:"2"`
 }
 
-// What a message tells of.
+// The events that messages report.
 const (
 	EventRan     = "saved_search.ran"    // a saved search has run
-	EventTest    = "destination.test"    // the account holder tries a destination
-	EventConfirm = "destination.confirm" // an endpoint is sent a challenge, or the owner of an email address is asked to agree
+	EventTest    = "destination.test"    // a test message
+	EventConfirm = "destination.confirm" // a challenge for an endpoint, or a request for consent to the owner of an email address
 	EventPaused  = "destination.paused"  // a destination was paused or disabled; sent to the account's own address
 )
 
 // The states of a delivery.
 const (
-	DeliveryPending   = "pending"   // it is, or is again, to be attempted
-	DeliveryDelivered = "delivered" // the receiver has taken it
-	DeliveryFailed    = "failed"    // it is not attempted any more
-	DeliverySkipped   = "skipped"   // it was not attempted, or no more, since its destination was paused
+	DeliveryPending   = "pending"   // waiting for its first or next attempt
+	DeliveryDelivered = "delivered" // accepted by the receiver
+	DeliveryFailed    = "failed"    // given up
+	DeliverySkipped   = "skipped"   // not sent because the destination was paused
 )
 
 // DeliveryStates lists every state of a delivery.
@@ -228,7 +228,7 @@ func (d Destination) Unsubscribed() Destination {
 	return d
 }
 
-// Asked returns the destination after its recipient was asked to agree.
+// Asked returns the destination after a request for consent.
 func (d Destination) Asked() Destination {
 	d.State, d.Reason = DestinationUnconfirmed, Opt[string]{}
 	if d.Kind == KindWebhook {

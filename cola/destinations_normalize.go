@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// DestinationRules say which destinations a server sends to.
+// DestinationRules are the kinds of destination that a server supports.
 type DestinationRules struct {
-	SendsMail       bool // it sends email
-	PrivateWebhooks bool // webhooks may go to private addresses, and without encryption
+	SendsMail       bool // the server sends email
+	PrivateWebhooks bool // webhooks may use private addresses and http
 }
 
-// maxAddressLength is how many bytes the address of a webhook may have; databases find destinations by it.
+// maxAddressLength limits the address of a webhook in bytes, because databases index it.
 const maxAddressLength = 1000
 
 // Kinds lists every kind of destination.
 func Kinds() []string { return []string{KindEmail, KindWebhook} }
 
-// Normalize checks the parameters and settles them into a destination, or returns a validation Error that tells all problems at
-// once. What the store sets, and the state, are left to whoever keeps it.
+// Normalize returns the destination, without the state and fields that the store sets, or a
+// validation Error that lists all problems.
 func (p DestinationParams) Normalize(rules DestinationRules) (Destination, error) {
 	problems := p.Decoded.problems()
 	d := Destination{
@@ -54,7 +54,7 @@ func (p DestinationParams) Normalize(rules DestinationRules) (Destination, error
 	return d, nil
 }
 
-// uuid settles a UUID, written as they are, to lower case; an empty one is none.
+// uuid normalizes a UUID to lower case.
 func (p *Problems) uuid(name, value string) string {
 	value = strings.ToLower(strings.TrimSpace(value))
 	if value != "" && !isUUID(value) {
@@ -64,7 +64,7 @@ func (p *Problems) uuid(name, value string) string {
 	return value
 }
 
-// isUUID reports whether a text in lower case is written as a UUID is.
+// isUUID reports whether lower-case text has the form of a UUID.
 func isUUID(text string) bool {
 	const form = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
 	if len(text) != len(form) {
@@ -79,7 +79,8 @@ func isUUID(text string) bool {
 	return true
 }
 
-// Normalize returns the parameters settled, or a validation Error that tells all problems at once. A change of nothing is one.
+// Normalize returns the normalized parameters, or a validation Error that lists all problems. An
+// empty change is one.
 func (p DestinationChangeParams) Normalize() (DestinationChangeParams, error) {
 	problems := p.Decoded.problems()
 	if len(*problems) == 0 && !p.Active.OK && !p.SendEmpty.OK {
@@ -91,7 +92,7 @@ func (p DestinationChangeParams) Normalize() (DestinationChangeParams, error) {
 	return DestinationChangeParams{Active: p.Active, SendEmpty: p.SendEmpty}, nil
 }
 
-// DeliveryPage is a normalised request for one page of deliveries. What is empty leaves none out.
+// DeliveryPage is a normalized request for one page of deliveries. Empty fields don't filter.
 type DeliveryPage struct {
 	Destination, SavedSearch string // UUIDs in lower case
 	State                    string
@@ -99,8 +100,8 @@ type DeliveryPage struct {
 	PerPage                  int // 1 to MaxPerPage
 }
 
-// Normalize checks the parameters and settles them, or returns a validation Error that tells all problems at once. The list has no
-// last page, but a page number must fit 32 bits.
+// Normalize returns the request, or a validation Error that lists all problems. The list has no
+// last page, but a page number must fit in 32 bits.
 func (p DeliveryListParams) Normalize() (DeliveryPage, error) {
 	problems := p.Decoded.problems()
 	page := DeliveryPage{
@@ -116,7 +117,8 @@ func (p DeliveryListParams) Normalize() (DeliveryPage, error) {
 	return page, nil
 }
 
-// NewWebhookSecret returns a new secret to sign webhooks with, as Standard Webhooks writes them: 256 random bits.
+// NewWebhookSecret returns a new signing secret in the format of Standard Webhooks: 256 random
+// bits.
 func NewWebhookSecret() string {
 	var bits [32]byte
 	rand.Read(bits[:])
@@ -129,8 +131,8 @@ const MaxCodeTries = 10
 // codeLength is the length of a code, a prefix of the challenge's token: 40 random bits.
 const codeLength = 8
 
-// Challenge is a random token, sent to an endpoint to confirm that it wants messages. The endpoint
-// answers with the token, or the account holder enters the code derived from it.
+// Challenge is a random token that an endpoint confirms by returning it, or that the account holder
+// confirms by entering the code derived from it.
 type Challenge string
 
 // NewChallenge returns a new challenge: at least 128 random bits in base32.

@@ -141,7 +141,7 @@ func TestWebhookURLsSettle(t *testing.T) {
 		}
 		p.Address = first.Address.V
 		if again, err := p.Normalize(rules); err != nil || again != first {
-			t.Fatalf("%+v settles to %+v, %v", first, again, err)
+			t.Fatalf("%+v normalizes to %+v, %v", first, again, err)
 		}
 	})
 }
@@ -205,7 +205,7 @@ func FuzzDestination(f *testing.F) {
 			}
 			p.Address = first.Address.V
 			if again, err := p.Normalize(rules); err != nil || again != first || len(p.Address) > maxAddressLength || strings.ContainsAny(p.Address, " \r\n\x00") {
-				t.Errorf("%q settles to %q, and that to %+v, %v", address, p.Address, again, err)
+				t.Errorf("%q normalizes to %q, and that to %+v, %v", address, p.Address, again, err)
 			}
 		}
 	})

@@ -1,7 +1,7 @@
-// Package cola holds the nouns of the label approval registry and the rules that need nothing but those nouns: labels,
-// permittees, barcodes, reference data, search parameters, quotas, callers and errors.
+// Package cola has the domain types and rules of the label approval registry: labels, permittees,
+// barcodes, reference data, search parameters, quotas, callers and errors. It uses only the
+// standard library.
 //
-// It depends on the standard library only. Every other package speaks in its types, so the JSON field names, the meaning of
-// a parameter and the wording of an error are decided here once and cannot differ between the REST API, the MCP endpoint
-// and the importer.
+// All packages share these types, so JSON fields, the meaning of parameters and the wording of
+// errors are the same on the REST API, the MCP endpoint, the dashboard and in imports.
 package cola

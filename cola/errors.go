@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Code classifies an error that a caller sees. Each edge has one table from Code to its own error form.
+// Code classifies an error that callers see. Each edge maps codes to its own form once.
 type Code string
 
-// The codes that callers see, as documented in the API reference.
+// The error codes in the API reference.
 const (
 	CodeUnauthorized         Code = "unauthorized"
 	CodeNotFound             Code = "not_found"
@@ -33,18 +33,18 @@ const (
 	CodeInternal             Code = "internal_error"
 	CodeUnavailable          Code = "unavailable"
 
-	CodeKeyLimit Code = "key_limit_reached" // seen in the dashboard alone
+	CodeKeyLimit Code = "key_limit_reached" // dashboard only
 )
 
-// Error is a fault of the caller, or a refusal, that is safe to show. Every other error is ours: it is logged and shown as
-// CodeInternal with a request id.
+// Error is an error that is safe to show to the caller. All other errors are logged and shown as
+// CodeInternal with the request ID.
 type Error struct {
 	Code    Code
-	Message string         // one or two sentences: what was wrong and what to do
-	Details map[string]any // may be nil; shown as an object either way
+	Message string         // one or two sentences: the problem and the remedy
+	Details map[string]any // may be nil; shown as an object
 
 	RetryAfter time.Duration // how long to wait; set for rate limits and CodeUnavailable
-	UpgradeURL string        // for quota refusals: where a larger plan is had; empty elsewhere
+	UpgradeURL string        // upgrade page; for quota errors only
 }
 
 // Error returns the code and the message.
@@ -78,10 +78,10 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// UnavailableRetry is how long a caller is told to wait when the database cannot commit.
+// UnavailableRetry is the Retry-After while the database can't commit.
 const UnavailableRetry = 5 * time.Second
 
-// Unavailable returns the error for an operation that cannot be metered or answered now.
+// Unavailable returns the error for an operation that can't be metered or answered now.
 func Unavailable() *Error {
 	return &Error{
 		Code:       CodeUnavailable,
@@ -90,8 +90,8 @@ func Unavailable() *Error {
 	}
 }
 
-// TooMany returns the CodeQuotaExceeded error of a rate limit. It appends how long to wait to the
-// message. Details contain the reason, the wait in seconds (retry_after) and, unless it is zero, the limit.
+// TooMany returns the CodeQuotaExceeded error of a rate limit and appends the wait to the message.
+// Details have the reason, the wait in seconds (retry_after) and, unless zero, the limit.
 func TooMany(reason string, limit int, wait time.Duration, message string) *Error {
 	details := map[string]any{"reason": reason, "retry_after": roundUp(wait, time.Second)}
 	if limit != 0 {

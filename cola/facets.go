@@ -9,38 +9,38 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// The facets of a search, named by the parameter of SearchParams that narrows to one of their values.
+// The facets of a search, by the parameter of SearchParams that selects one of their values.
 const (
 	FacetProductType = "product_type"
 	FacetStatus      = "status"
-	FacetCategory    = "derived_subcategory" // values are category paths: the one asked for, if one is, then those one level below it
+	FacetCategory    = "derived_subcategory" // values are category paths: the selected one and those one level below
 	FacetOrigin      = "origin"
 	FacetContainer   = "container_type"
-	FacetYear        = "year" // of approval: stands for approval_date_from and approval_date_to
+	FacetYear        = "year" // of approval; stands for approval_date_from and approval_date_to
 )
 
-// Facets lists every facet, in the order of the page.
+// Facets lists every facet, in display order.
 func Facets() []string {
 	return []string{FacetProductType, FacetStatus, FacetCategory, FacetOrigin, FacetContainer, FacetYear}
 }
 
-// Facet tells how many labels a search would find with each value of one parameter, the others as they are: what it has for this
-// parameter itself does not count.
+// Facet counts the labels that a search would find with each value of one parameter, other
+// parameters unchanged.
 type Facet struct {
 	Name   string       // one of Facets
-	Values []FacetValue // the most labels first, but statuses in the order of vocabulary.Statuses and years newest first
-	More   int          // values that are left out, since they have the fewest labels
+	Values []FacetValue // most labels first; statuses in the order of vocabulary.Statuses, years newest first
+	More   int          // number of omitted values, those with the fewest labels
 }
 
-// FacetValue is one value of a facet. Values that no label has are left out, unless they are chosen.
+// FacetValue is one value of a facet. Values without labels are omitted unless chosen.
 type FacetValue struct {
 	Value  string // as the parameter takes it
-	Count  int    // labels that the search would find with this value alone (see SearchParams.Choose), exact
-	Chosen bool   // the search has it
+	Count  int    // labels with this value alone (see SearchParams.Choose), exact
+	Chosen bool   // the search has the value
 }
 
-// Choose returns the search with this value, and no other, for a facet. It begins at the first page. An invalid year leaves the
-// search without the facet.
+// Choose returns the search with this value only for a facet, on the first page. An invalid year
+// removes the facet.
 func (p SearchParams) Choose(facet, value string) SearchParams {
 	p = p.Without(facet)
 	if facet == FacetYear {
@@ -59,8 +59,8 @@ func (p SearchParams) Choose(facet, value string) SearchParams {
 	return p
 }
 
-// Without returns the search without a facet. It begins at the first page. A search without dates or status may be limited to the
-// default date window.
+// Without returns the search without a facet, on the first page. A search without dates or status
+// may be limited to the default date window.
 func (p SearchParams) Without(facet string) SearchParams {
 	p.Cursor, p.Page = "", Opt[int]{}
 	if facet == FacetYear {
@@ -71,8 +71,8 @@ func (p SearchParams) Without(facet string) SearchParams {
 	return p
 }
 
-// Toggle returns the search without the value if it has it. Otherwise it adds the value, or replaces the only value that the
-// facet can have. It begins at the first page.
+// Toggle removes a value that the search has. Otherwise it adds the value, or replaces the only
+// value that the facet can have. The result is on the first page.
 func (p SearchParams) Toggle(facet, value string) SearchParams {
 	f, ok := facetFilter(facet)
 	switch chosen := p.Chosen(facet, value); {
@@ -94,8 +94,8 @@ func (p SearchParams) Toggle(facet, value string) SearchParams {
 	return p.Choose(facet, value)
 }
 
-// Chosen reports whether the search has a value for a facet. An origin is chosen by any word with the same meaning, a category
-// path by itself only: former paths are unknown here.
+// Chosen reports whether the search has a value of a facet. An origin is chosen by any word with
+// the same meaning, a category only by its current path.
 func (p SearchParams) Chosen(facet, value string) bool {
 	if facet == FacetYear {
 		first, last, ok := daysOfYear(value)
@@ -127,18 +127,18 @@ func facetFilter(facet string) (f *Filter, ok bool) {
 	return FilterOf(facet)
 }
 
-// FacetSearch is a search whose facets are to be counted.
+// FacetSearch is a search with the queries that count its facets.
 type FacetSearch struct {
 	Params  SearchParams
-	Query   Query // what Params ask for
+	Query   Query // the query of Params
 	Queries []FacetQuery
 }
 
-// FacetQuery is the query whose labels a facet counts: the search with a value of the facet chosen, without the condition on the
-// facet itself. Choosing a value may change the dates.
+// FacetQuery is the query whose labels a facet counts: the search with a value of the facet chosen,
+// without the condition on the facet itself. Choosing a value may change the dates.
 type FacetQuery struct {
 	Facet  string
-	Status string // the chosen status, since it decides on the dates; empty for other facets
+	Status string // the chosen status, which affects the dates; empty for other facets
 	Query  Query
 }
 
@@ -176,12 +176,12 @@ func (p SearchParams) FacetSearch(now time.Time) (FacetSearch, error) {
 	return found, nil
 }
 
-// sameWord reports whether two values are the same word of a fixed list, as Normalize takes them.
+// sameWord compares two values of a fixed list as Normalize does.
 func sameWord(a, b string) bool {
 	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
 }
 
-// daysOfYear returns the first and the last day of a year, which has up to four digits.
+// daysOfYear returns the first and last day of a year of up to four digits.
 func daysOfYear(year string) (first, last Date, ok bool) {
 	n, err := strconv.ParseUint(year, 10, 16)
 	if err != nil || n < 1 || n > 9999 {

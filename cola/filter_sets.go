@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// FilterSet is some of the filters that a saved search may have: bit i stands for the i-th of FilterNames. JSON has it as an array
-// of their names. It is kept in databases, so FilterNames may grow at its end and never change.
+// FilterSet is a set of saved-search filters: bit i is the i-th of FilterNames. In JSON it is an
+// array of names. Databases store it, so FilterNames may only grow at its end.
 type FilterSet uint64
 
-// filterNames are in the order of the bits of a FilterSet, for good.
+// filterNames is in the order of the bits of a FilterSet. Never reorder it.
 var filterNames = [...]string{
 	"query", "brand_name", "barcode_value", "application_status", "type_malt_beverage", "type_wine", "type_distilled_spirit",
 	"derived_beer", "derived_wine", "derived_liquor", "derived_category", "origin_domestic", "origin_imported", "country", "us_state",
@@ -23,7 +23,7 @@ var filterNames = [...]string{
 // FilterNames returns the names of all filters, in the order of the bits of a FilterSet.
 func FilterNames() []string { return filterNames[:len(filterNames):len(filterNames)] }
 
-// FilterSetOf returns the set of the filters with the names. A name that no filter has is left out.
+// FilterSetOf returns the set of the named filters. It ignores unknown names.
 func FilterSetOf(names ...string) (s FilterSet) {
 	for _, name := range names {
 		if i := slices.Index(filterNames[:], name); i >= 0 {
@@ -33,7 +33,7 @@ func FilterSetOf(names ...string) (s FilterSet) {
 	return s
 }
 
-// Names returns the names of the filters of the set, never nil. Bits that a newer version of the program has set are left out.
+// Names returns the names in the set, never nil. It omits bits of newer versions.
 func (s FilterSet) Names() []string {
 	names := make([]string, 0, bits.OnesCount64(uint64(s)))
 	for i, name := range filterNames {
@@ -44,7 +44,7 @@ func (s FilterSet) Names() []string {
 	return names
 }
 
-// Words names the filters of the set for people: a boolean by what it asks for, others by the field that they compare.
+// Words describes the set for people: a boolean by its meaning, other filters by their field.
 func (s FilterSet) Words() (words []string) {
 	for _, name := range s.Names() {
 		f, value, ok := SavedFilter(name)
@@ -75,7 +75,7 @@ func (s *FilterSet) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// The groups of filters that are options: a label meets a group with any of those that are given.
+// The groups of boolean filters. A label must match any of the filters given in a group.
 const (
 	GroupType      = "type"
 	GroupCategory  = "category"
@@ -83,17 +83,17 @@ const (
 	GroupContainer = "container"
 )
 
-// FilterPart is one filter of a saved search by itself.
+// FilterPart is a single filter of a saved search.
 type FilterPart struct {
 	Filter string // its name
-	Group  string // of an option; empty for a filter that a label has to meet by itself
-	Sought any    // its value, as it is given: a string, a float64 or true
+	Group  string // group of a boolean; empty for a filter that must match by itself
+	Sought any    // value as given: a string, a float64 or true
 	Alone  SavedSearchFilters
 }
 
-// Parts returns every filter that settled filters have, each by itself, in the order of FilterNames. A label matches the
-// filters if it matches one part of every group and every part without a group. A bound of the volume includes its unit,
-// which is no part of its own. Both origins together exclude no label, so they are no parts either.
+// Parts returns the normalized filters one by one, in the order of FilterNames. A label matches the
+// filters if it matches one part of every group and every part without a group. A volume bound
+// includes its unit. Both origins together exclude no label, so they are no parts.
 func (f SavedSearchFilters) Parts() (parts []FilterPart) {
 	for i := range filters {
 		c := &filters[i]
@@ -118,7 +118,7 @@ func (f SavedSearchFilters) Parts() (parts []FilterPart) {
 	return parts
 }
 
-// options returns the booleans that are true, as parts.
+// options returns the true booleans as parts.
 func (f *Filter) options(v filterValue) (parts []FilterPart) {
 	if f.excludesNothing(v) {
 		return nil

@@ -22,20 +22,20 @@ type Filter struct {
 	Section string // of forms with many fields
 	Label   string // of its field in forms
 	Hint    string // what the field accepts, if Label does not say it
-	Phrase  string // what it asks for; %s is the value
-	Noun    string // record field that it compares
+	Phrase  string // phrase for people; %s is the value
+	Noun    string // record field it compares
 
 	// Unknown is true if the field is unknown for some labels. The filter never matches those.
 	Unknown bool
 
-	field       string                                      // of Query
-	apply       func(q *Query, v filterValue)               // sets field, if the value needs a conversion
-	settle      func(p *Problems, name, text string) string // of a text; Problems.text if nil
-	settleSaved func(p *Problems, name, text string) string // the same in saved searches; settle if nil
-	fold        func(string) string                         // returns equal texts for equal meanings; nil: settled texts
-	unfolded    bool                                        // cursors of early versions did not fold the text
-	broad       bool                                        // does not narrow a saved search enough to run it
-	measured    bool                                        // a bound in the unit of the UnitFilter
+	field          string                                      // of Query
+	apply          func(q *Query, v filterValue)               // sets field, if the value needs a conversion
+	normalize      func(p *Problems, name, text string) string // of a text; Problems.text if nil
+	normalizeSaved func(p *Problems, name, text string) string // the same in saved searches; normalize if nil
+	fold           func(string) string                         // returns equal texts for equal meanings; nil: normalized texts
+	unfolded       bool                                        // cursors of early versions did not fold the text
+	broad          bool                                        // does not narrow a saved search enough to run it
+	measured       bool                                        // a bound in the unit of the UnitFilter
 
 	paramIndex, queryIndex []int   // of the fields of the structs, set by indexed
 	savedIndex             [][]int // of each of Saved
@@ -60,7 +60,7 @@ var filters = indexed([]Filter{
 	{
 		Section: "Keywords and names", Param: "q", Saved: []string{"query"}, Noun: "words", Phrase: "“%s”", Label: "Keywords",
 		Hint:  `Every word must match. Use "quotes" for a phrase and oak* for a prefix.`,
-		field: "Text", settleSaved: (*Problems).searchable, fold: vocabulary.FoldText, unfolded: true,
+		field: "Text", normalizeSaved: (*Problems).searchable, fold: vocabulary.FoldText, unfolded: true,
 	},
 	{
 		Section: "Product", Param: "product_type", Saved: []string{"type_wine", "type_malt_beverage", "type_distilled_spirit"},
@@ -75,17 +75,17 @@ var filters = indexed([]Filter{
 	{
 		Section: "Product", Param: "derived_subcategory", Saved: []string{"derived_category"}, Noun: "category", Phrase: "category %s",
 		Label: "Category path", Hint: "Such as Wine > Red Wine. Includes subcategories.", Unknown: true,
-		field: "CategoryPath", settle: (*Problems).path, fold: vocabulary.FoldPath,
+		field: "CategoryPath", normalize: (*Problems).path, fold: vocabulary.FoldPath,
 	},
 	{
 		Section: "Place", Param: "origin", Saved: []string{"country"}, Noun: "origin", Phrase: "from %s",
 		Label: "Origin", Hint: "A country or US state, such as France, French or Kentucky.",
-		field: "OriginNames", settleSaved: (*Problems).words, fold: vocabulary.FoldText,
+		field: "OriginNames", normalizeSaved: (*Problems).words, fold: vocabulary.FoldText,
 		apply: func(q *Query, v filterValue) { q.OriginNames = vocabulary.OriginNames(v.text) },
 	},
 	{
 		Section: "Place", Saved: []string{"us_state"}, Noun: "US state of origin", Phrase: "from %s",
-		Label: "US state of origin", Hint: "Name or two-letter code.", field: "OriginNames", settle: (*Problems).stateWord,
+		Label: "US state of origin", Hint: "Name or two-letter code.", field: "OriginNames", normalize: (*Problems).stateWord,
 		apply: func(q *Query, v filterValue) { q.narrowToStates(vocabulary.StatesNamed(v.text)) },
 	},
 	{
@@ -103,7 +103,7 @@ var filters = indexed([]Filter{
 	},
 	{
 		Param: "permit_number", Noun: "permit number", Phrase: "permit %s",
-		Label: "Permit number", Hint: "Must match exactly.", field: "PermitNumber", settle: (*Problems).permit,
+		Label: "Permit number", Hint: "Must match exactly.", field: "PermitNumber", normalize: (*Problems).permit,
 	},
 	{
 		Section: "Identifiers and status", Saved: []string{"permit_number_text"}, Noun: "permit number", Phrase: "permit contains “%s”",
@@ -111,7 +111,7 @@ var filters = indexed([]Filter{
 	},
 	{
 		Section: "Place", Saved: []string{"applicant_us_state"}, Noun: "applicant’s state", Phrase: "applicant in %s",
-		Label: "Applicant’s US state", Hint: "Name or two-letter code.", field: "AddressState", settle: (*Problems).stateCode,
+		Label: "Applicant’s US state", Hint: "Name or two-letter code.", field: "AddressState", normalize: (*Problems).stateCode,
 	},
 	{
 		Section: "Identifiers and status", Param: "barcode_value", Saved: []string{"barcode_value"}, Noun: "barcode", Phrase: "barcode %s",
@@ -181,19 +181,20 @@ func SavedFilter(name string) (f *Filter, word string, ok bool) {
 	return nil, "", false
 }
 
-// Describe says in words what the filter asks for with a value.
+// Describe phrases the filter with a value.
 func (f *Filter) Describe(value string) string { return strings.ReplaceAll(f.Phrase, "%s", value) }
 
-// Condition is a filter of a search and its value, as people read it.
+// Condition is a filter of a search and its value, formatted for people.
 type Condition struct {
 	*Filter
 	Value string // with its unit: "1.5 liters"
 }
 
-// String says in words what the filter asks for.
+// String phrases the condition.
 func (c Condition) String() string { return c.Describe(c.Value) }
 
-// Conditions returns the filters that settled filters have. It omits both origins together: they exclude no label.
+// Conditions returns the conditions of normalized filters. It omits both origins together: they
+// exclude no label.
 func (f SavedSearchFilters) Conditions() (all []Condition) {
 	for i := range filters {
 		c := &filters[i]
@@ -215,7 +216,7 @@ func (f *Filter) withUnit(value, unit string) string {
 	return value
 }
 
-// Condition returns a filter of the search with one of its values, which may be any text. ok is false if no filter has the name.
+// Condition returns a filter of the search with one of its values, which may be any text.
 func (p SearchParams) Condition(param, value string) (c Condition, ok bool) {
 	f, ok := FilterOf(param)
 	if !ok {
@@ -224,7 +225,7 @@ func (p SearchParams) Condition(param, value string) (c Condition, ok bool) {
 	return Condition{f, f.withUnit(value, p.VolumeUnit)}, true
 }
 
-// ForSavedSearch returns the filters that a saved search has, too. They are not settled.
+// ForSavedSearch returns the filters that saved searches have too, not normalized.
 func (p SearchParams) ForSavedSearch() (s SavedSearchFilters) {
 	for i := range filters {
 		f := &filters[i]

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendJSON appends the summary as encoding/json writes it with SetEscapeHTML(false), byte for byte, and returns the
-// extended buffer. It allocates nothing but the buffer's growth: search pages are written with it.
+// AppendJSON appends the summary exactly as encoding/json writes it with SetEscapeHTML(false). It
+// allocates only to grow the buffer: it writes search pages.
 func (c *ColaSummary) AppendJSON(b []byte) []byte {
 	b = append(b, `{"ttb_id":`...)
 	if c.TTBID == 0 {
@@ -31,7 +31,8 @@ func (c *ColaSummary) AppendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
-// AppendJSON appends what encoding/json makes of any value. It leaves < > & alone: answers are JSON, never inlined in HTML.
+// AppendJSON appends any value as encoding/json does, without escaping < > &: responses are JSON,
+// never inlined in HTML.
 func AppendJSON(b []byte, v any) ([]byte, error) {
 	buf := bytes.NewBuffer(b)
 	e := json.NewEncoder(buf)
@@ -58,9 +59,9 @@ func (d Date) appendJSON(b []byte) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendJSONString appends s as a JSON string, escaped as encoding/json does with SetEscapeHTML(false): control characters,
-// quotes and backslashes, the two line separators that end a line in JavaScript, and the replacement character in place of
-// each byte that is not UTF-8.
+// AppendJSONString appends s as a JSON string with the escaping of encoding/json and
+// SetEscapeHTML(false): control characters, quotes, backslashes, JavaScript's line separators, and
+// the replacement character for invalid UTF-8.
 func AppendJSONString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

@@ -5,17 +5,17 @@ import (
 	"encoding/json"
 )
 
-// Opt is a value that may be unknown or not given. The zero Opt is unknown; it is JSON null. Unlike a pointer it compares
-// with == and costs no allocation.
+// Opt is an optional value. The zero Opt is unknown and JSON null. Unlike a pointer, it compares
+// with == and doesn't allocate.
 type Opt[T comparable] struct {
-	V  T    // the value; zero when OK is false
-	OK bool // whether the value is known
+	V  T    // zero if OK is false
+	OK bool // the value is known
 }
 
 // Some returns a known value.
 func Some[T comparable](v T) Opt[T] { return Opt[T]{V: v, OK: true} }
 
-// Or returns the value, or fallback when it is unknown.
+// Or returns the value, or fallback if it is unknown.
 func (o Opt[T]) Or(fallback T) T {
 	if o.OK {
 		return o.V
@@ -47,8 +47,7 @@ func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 // Text is a string whose empty value means unknown and is JSON null.
 type Text string
 
-// MarshalJSON writes the text, or null when it is empty. It leaves <, > and & as they are; an encoder that is to escape them
-// does so with what MarshalJSON returns.
+// MarshalJSON writes the text, or null if empty. It leaves <, > and & to the encoder.
 func (t Text) MarshalJSON() ([]byte, error) { return t.appendJSON(nil), nil }
 
 // UnmarshalJSON reads a string; null makes it empty.

@@ -6,23 +6,24 @@ import (
 	"sync"
 )
 
-// Fields names the JSON fields of a record that a source carries.
+// Fields is the set of JSON fields in a source's record.
 type Fields uint64
 
-// Has reports whether the i-th field of the record (see FieldIndex) is carried.
+// Has reports whether the source has the i-th field (see FieldIndex).
 func (f Fields) Has(i int) bool { return f&(1<<i) != 0 }
 
 // With returns f with the i-th field added.
 func (f Fields) With(i int) Fields { return f | 1<<i }
 
-// Patch is a record as one source tells it: only the fields it carries count, so that a source never blanks what it does
-// not know. A carried field with the zero value clears the field. See CompletePatch for what carried fields imply.
+// Patch is a record from a source. Only its Fields count, so a source never clears fields that it
+// doesn't have. A listed field with the zero value clears the field. See CompletePatch for implied
+// fields.
 type Patch[T any] struct {
 	Record T
 	Fields Fields
 }
 
-// Apply copies the carried fields onto record. Call Derive, where the record has it, afterwards.
+// Apply copies the patch's fields to record. Call Derive afterwards if the record has it.
 func (p *Patch[T]) Apply(record *T) {
 	from, to := reflect.ValueOf(&p.Record).Elem(), reflect.ValueOf(record).Elem()
 	for i, f := range FieldsOf[T]() {
@@ -35,14 +36,14 @@ func (p *Patch[T]) Apply(record *T) {
 // Field is one JSON field of a record.
 type Field struct {
 	Name  string // JSON name
-	Index []int  // as reflect.Value.FieldByIndex takes it
+	Index []int  // for reflect.Value.FieldByIndex
 	Type  reflect.Type
 }
 
-var fieldTables sync.Map // reflect.Type → []Field; a cache of what reflection tells, so not state
+var fieldTables sync.Map // reflect.Type → []Field; a cache, not state
 
-// FieldsOf returns the JSON fields of a record type in declaration order, those of embedded structs in place. A field with
-// the name "-" is not among them. There are at most 64.
+// FieldsOf returns the JSON fields of a record type in declaration order, including those of
+// embedded structs and without fields named "-". There are at most 64.
 func FieldsOf[T any]() []Field {
 	t := reflect.TypeFor[T]()
 	if f, ok := fieldTables.Load(t); ok {
@@ -73,14 +74,14 @@ func FieldIndex[T any](name string) int {
 	return -1
 }
 
-// CompletePatch adds to the patch of a label what its carried fields imply of others, so that clearing a field does not leave
-// standing what was only known through it:
+// CompletePatch adds fields that the patch's fields imply, so that clearing a field also clears
+// values derived from it:
 //
-//   - images carried and empty clears image_count, the has_*_image flags and main_image_url;
-//   - barcode_value carried and empty clears barcode_type;
-//   - llm_category_path carried, whatever it says, clears llm_category, which Derive takes from the path.
+//   - empty images clear image_count, the has_*_image flags and main_image_url;
+//   - an empty barcode_value clears barcode_type;
+//   - any llm_category_path clears llm_category, which Derive takes from the path.
 //
-// A field that the patch carries itself stays as the patch states it. Completing twice is the same as once.
+// Fields in the patch stay as they are. CompletePatch is idempotent.
 func CompletePatch(p *Patch[Cola]) {
 	if p.Fields.Has(imagesField) && len(p.Record.Images) == 0 {
 		clearUncarried(p, fieldsKnownByImages)
@@ -93,7 +94,7 @@ func CompletePatch(p *Patch[Cola]) {
 	}
 }
 
-// The fields that others are known through, and those others, by index.
+// Fields and the fields derived from them, by index.
 var (
 	imagesField         = FieldIndex[Cola]("images")
 	fieldsKnownByImages = fieldIndexes("image_count", "has_front_image", "has_back_image", "has_neck_image", "has_strip_image",
@@ -112,7 +113,7 @@ func fieldIndexes(names ...string) []int {
 	return indexes
 }
 
-// clearUncarried makes the patch carry fields, with the zero value, unless it carries them already.
+// clearUncarried adds fields with the zero value unless the patch has them.
 func clearUncarried(p *Patch[Cola], fields []int) {
 	record := reflect.ValueOf(&p.Record).Elem()
 	for _, i := range fields {

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Permittee is the record a store keeps of a permit holder. What depends on labels (counts, latest dates) is not here: it
-// is computed from the labels themselves.
+// Permittee is the record of a permit holder in stores. Counts and latest dates are computed from
+// the labels.
 type Permittee struct {
 	PermitNumber   string `json:"permit_number"`
 	CompanyName    Text   `json:"company_name"`   // owner of the permit
-	OperatingName  Text   `json:"operating_name"` // trade name, when another
+	OperatingName  Text   `json:"operating_name"` // trade name, if different
 	CompanyState   Text   `json:"company_state"`
 	CompanyZipCode Text   `json:"company_zip_code"`
 	PermitteeType  Text   `json:"permittee_type"`
-	Listed         bool   `json:"-"` // on TTB's current list of permittees, rather than only seen on a label
+	Listed         bool   `json:"-"` // on TTB's current list, not only seen on a label
 }
 
 // PermitteeSummary is a permittee as lists show it.
@@ -49,13 +49,13 @@ type PermitteeParams struct {
 	PerPage       Opt[int]  `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
 }
 
-// PermitteeSearch is a normalised request for one page of permittees.
+// PermitteeSearch is a normalized request for one page of permittees.
 type PermitteeSearch struct {
 	Name    string // part of the company or operating name, any case
 	State   string // upper case
 	Type    string // part of the permittee type, any case
 	Active  Opt[bool]
-	Today   Date // what is_active is computed for
+	Today   Date // day for which is_active is computed
 	Page    int
 	PerPage int
 }

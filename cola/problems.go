@@ -232,7 +232,7 @@ func plain(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// words settles text whose inner white space does not count.
+// words normalizes text and collapses white space.
 func (p *Problems) words(name, value string) string {
 	return strings.Join(strings.Fields(p.text(name, value)), " ")
 }

@@ -198,7 +198,7 @@ func (p AVAParams) Normalize() (AVASearch, error) {
 	return s, nil
 }
 
-// Normalize returns the parameters with white space settled, or a validation Error. Compare texts
+// Normalize returns the parameters with white space normalized, or a validation Error. Compare texts
 // without regard to case.
 func (p ProcessingTimeParams) Normalize() (ProcessingTimeParams, error) {
 	problems := p.Decoded.problems()
@@ -206,7 +206,7 @@ func (p ProcessingTimeParams) Normalize() (ProcessingTimeParams, error) {
 	return s, problems.Err()
 }
 
-// Normalize returns the parameters with white space settled, or a validation Error. Compare texts
+// Normalize returns the parameters with white space normalized, or a validation Error. Compare texts
 // without regard to case.
 func (p FormulaProcessingTimeParams) Normalize() (FormulaProcessingTimeParams, error) {
 	problems := p.Decoded.problems()
@@ -218,7 +218,7 @@ func (p FormulaProcessingTimeParams) Normalize() (FormulaProcessingTimeParams, e
 	return s, problems.Err()
 }
 
-// Normalize returns the parameters with white space settled, or a validation Error. Compare texts
+// Normalize returns the parameters with white space normalized, or a validation Error. Compare texts
 // without regard to case.
 func (p RegistrationProcessingTimeParams) Normalize() (RegistrationProcessingTimeParams, error) {
 	problems := p.Decoded.problems()

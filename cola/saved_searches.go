@@ -17,11 +17,10 @@ const (
 	MaxDailyManualRuns    = 24                                    // of an account on a UTC day
 )
 
-// MaxSavedSearches is how many saved searches an account may have, whether they run by themselves or not.
+// MaxSavedSearches limits the saved searches of an account, scheduled or not.
 const MaxSavedSearches = 1_000
 
-// SavedSearchFilters say what a saved search looks for, by the names of the search form. An empty value is an absent one, and
-// so is a boolean that is false.
+// SavedSearchFilters are the filters of a saved search. Empty values and false booleans are absent.
 type SavedSearchFilters struct {
 	Query               string       `json:"query,omitzero" doc:"Full text, as q of the label search." maxLength:"200" example:"barrel aged"`
 	BrandName           string       `json:"brand_name,omitzero" doc:"Part of the brand name, any case." maxLength:"200" example:"oak"`
@@ -64,16 +63,15 @@ type ScheduleParams struct {
 	Active  Opt[bool] `json:"active,omitzero" doc:"Whether it runs: true unless said. false keeps the schedule and pauses it." example:"true"`
 }
 
-// SavedSearchParams are the body of POST /saved-searches and the arguments of the tool create_saved_search, as sent. Filters is nil
-// when there is no such member, and Schedule too: an empty object is something else.
+// SavedSearchParams are the body of POST /saved-searches and the arguments of create_saved_search.
+// Filters and Schedule are nil if absent; an empty object is different.
 type SavedSearchParams struct {
 	Decoded
 	Name     string              `json:"name" minLength:"1" maxLength:"200" doc:"Name of the search." example:"New Oak brands"`
 	Filters  *SavedSearchFilters `json:"filters" doc:"What to look for. Several types, categories or containers mean any of them. There is no date filter: each scheduled run covers the time since the previous one."`
 	Schedule *ScheduleParams     `json:"schedule,omitempty" doc:"Makes the search an alert that runs by itself. An alert needs a filter that narrows it."`
 
-	// IdempotencyKey is what the caller has sent along to have a request that it sends again answered by the same search: 1 to 255
-	// visible ASCII characters. Empty for none.
+	// IdempotencyKey makes a repeated request return the same search: 1 to 255 visible ASCII characters, or empty.
 	IdempotencyKey string `json:"-"`
 }
 
@@ -87,14 +85,15 @@ const (
 // Cadences lists every cadence.
 func Cadences() []string { return []string{CadenceDaily, CadenceWeekly, CadenceMonthly} }
 
-// RunHour is the hour of the day, in UTC, at which searches run by themselves: the day before is over on the east coast.
+// RunHour is the hour, in UTC, at which schedules run. The previous day is then over on the East
+// Coast.
 const RunHour = 6
 
-// LateDays is how many days before its window a run looks for labels that have reached the registry since the run before.
-// Approvals are published some days after their date, and sometimes weeks.
+// LateDays is how far before its window a run looks for labels that arrived since the previous run.
+// Approvals are published days, sometimes weeks after their date.
 const LateDays = 90
 
-// Schedule is when a saved search runs by itself.
+// Schedule is when a saved search runs.
 type Schedule struct {
 	Active    bool           `json:"active" doc:"Whether it runs." example:"true"`
 	Cadence   string         `json:"cadence" enum:"daily,weekly,monthly" doc:"How often it runs." example:"weekly"`
@@ -105,14 +104,14 @@ type Schedule struct {
 	PausedBecause Opt[string] `json:"paused_because" nullable:"true" enum:"account_suspended,downgraded" doc:"Why it does not run although it is active: the account is suspended, or may have fewer active schedules than it has; the oldest run. Null else. What it misses meanwhile its next run finds." example:"downgraded"`
 }
 
-// Why a search with an active schedule does not run.
+// Reasons why a search with an active schedule doesn't run.
 const (
 	PausedSuspended  = "account_suspended" // the account is suspended
-	PausedDowngraded = "downgraded"        // the account has more active schedules than it may, and this is not among the oldest
+	PausedDowngraded = "downgraded"        // the account has too many active schedules, and this is not among the oldest
 )
 
-// Next returns the next run strictly after an instant: at RunHour UTC of a day that the cadence names. It returns the zero time
-// for a schedule that Normalize would refuse.
+// Next returns the next run strictly after a time: at RunHour UTC on a day of the cadence. It
+// returns the zero time for an invalid schedule.
 func (s Schedule) Next(after time.Time) time.Time {
 	const longest = 31 // days from one run to the next
 	after = after.UTC()
@@ -126,12 +125,12 @@ func (s Schedule) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// StoredDay returns the day as stores keep it and fingerprints hash it: a daily schedule has none.
+// StoredDay returns the day for stores and fingerprints: 0 for daily schedules.
 func (s Schedule) StoredDay() Opt[int] {
 	return Opt[int]{V: s.Day, OK: s.Cadence != CadenceDaily}
 }
 
-// runsOn reports whether the day of an instant is one that the cadence names.
+// runsOn reports whether the schedule runs on the day of t.
 func (s Schedule) runsOn(day time.Time) bool {
 	switch s.Cadence {
 	case CadenceDaily:
@@ -144,7 +143,7 @@ func (s Schedule) runsOn(day time.Time) bool {
 	return false
 }
 
-// SavedSearch is a search that an account keeps.
+// SavedSearch is a search that an account has saved.
 type SavedSearch struct {
 	UUID         string             `json:"uuid" format:"uuid" doc:"Identifier." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	Name         string             `json:"name" doc:"Name of the search." example:"New Oak brands"`
@@ -155,10 +154,11 @@ type SavedSearch struct {
 	DashboardURL string             `json:"dashboard_url" format:"uri" doc:"Where the account holder sees all saved searches." example:"https://example.com/saved-searches"`
 }
 
-// Timestamp is an instant, in whole microseconds since 1970 UTC; JSON has it as ISO 8601 in UTC. The zero Timestamp is none.
+// Timestamp is a time in microseconds since 1970 UTC, ISO 8601 in JSON. The zero Timestamp is
+// unknown.
 type Timestamp int64
 
-// TimestampOf returns the instant of t, without what is below a microsecond.
+// TimestampOf returns t, truncated to microseconds.
 func TimestampOf(t time.Time) Timestamp { return Timestamp(t.UnixMicro()) }
 
 // Time returns the instant in UTC.
@@ -194,7 +194,7 @@ type SavedSearchMatch struct {
 	RunID int64 `json:"run_id" doc:"The run that found it." example:"1841"`
 	TTBID TTBID `json:"ttb_id" doc:"COLA identifier, 14 digits." example:"26282001000009"`
 	Late  bool  `json:"late" doc:"Whether it was approved before the run's window and reached the registry since the run before." example:"false"`
-	// Met is empty for a match of a version of the program that did not note it.
+	// Met is empty for matches recorded by versions that didn't store it.
 	Met FilterSet `json:"met" nullable:"false" doc:"The filters that it met when it was found: all that were given, but of options that mean any of them those that it has. Both origins together are none, and a volume_unit goes with its bounds. Empty for what an older version of the server found." example:"brand_name,type_wine"`
 }
 
@@ -205,14 +205,14 @@ type SavedSearchListParams struct {
 	PerPage Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
 }
 
-// SavedSearchPage is a normalised request for one page of such a list.
+// SavedSearchPage is a normalized request for one page of such a list.
 type SavedSearchPage struct {
 	Page    int // from 1
 	PerPage int // 1 to MaxPerPage
 }
 
-// Normalize checks the parameters and settles them, or returns a validation Error that tells all problems at once. A list has no
-// last page, but a page number must fit 32 bits.
+// Normalize returns the request, or a validation Error that lists all problems. Lists have no last
+// page, but a page number must fit in 32 bits.
 func (p SavedSearchListParams) Normalize() (SavedSearchPage, error) {
 	problems := p.Decoded.problems()
 	page := SavedSearchPage{
@@ -225,39 +225,39 @@ func (p SavedSearchListParams) Normalize() (SavedSearchPage, error) {
 	return page, nil
 }
 
-// PreviewDays is how many days a preview counts, today included.
+// PreviewDays is the number of days in a preview, including today.
 const PreviewDays = 30
 
-// PreviewParams are the body of POST /saved-searches/preview, as sent. Filters is nil when there is no such member.
+// PreviewParams are the body of POST /saved-searches/preview. Filters is nil if absent.
 type PreviewParams struct {
 	Decoded
 	Filters *SavedSearchFilters `json:"filters" doc:"What to look for, as a saved search would."`
 }
 
-// Normalize checks the filters and settles them, or returns a validation Error that tells all problems at once under dotted names
-// such as filters.abv_min. Filters that narrow too little for a search that runs by itself are no problem.
+// Normalize returns the filters, or a validation Error that lists all problems under dotted names
+// such as filters.abv_min. Filters too broad for a schedule are valid.
 func (p PreviewParams) Normalize() (SavedSearchFilters, error) {
 	problems := p.Decoded.problems()
-	var settled SavedSearchFilters
+	var normalized SavedSearchFilters
 	if p.Filters == nil {
 		problems.requireFilters()
 	} else {
-		settled = p.Filters.settle(problems)
+		normalized = p.Filters.normalize(problems)
 	}
 	if err := problems.Err(); err != nil {
 		return SavedSearchFilters{}, err
 	}
-	return settled, nil
+	return normalized, nil
 }
 
-// SavedSearchPreview is what a saved search would have found lately.
+// SavedSearchPreview counts the labels that a saved search would have found recently.
 type SavedSearchPreview struct {
 	Total    int          `json:"total" doc:"Labels found on all of these days." example:"41"`
 	Days     []PreviewDay `json:"days" nullable:"false" doc:"The last 30 days (UTC), today first."`
 	TooBroad bool         `json:"too_broad" doc:"Whether the filters narrow too little for a search with a schedule." example:"false"`
 }
 
-// PreviewDay is what a saved search would have found on one day.
+// PreviewDay counts the labels of one day.
 type PreviewDay struct {
 	Date  Date `json:"date" doc:"Approval date." example:"2026-11-20"`
 	Count int  `json:"count" doc:"Labels approved on that day that match, exact. Approvals may be published some days after their date." example:"3"`

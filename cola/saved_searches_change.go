@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// SavedSearchChangeParams are the body of PATCH /saved-searches/{uuid}, as sent: a JSON merge patch (RFC 7396), but for the filters,
-// which are replaced as a whole. What is absent stays as it is.
+// SavedSearchChangeParams are the body of PATCH /saved-searches/{uuid}: a JSON merge patch (RFC
+// 7396), except that filters are replaced as a whole.
 type SavedSearchChangeParams struct {
 	Decoded
 	Nulled
@@ -16,20 +16,21 @@ type SavedSearchChangeParams struct {
 	Schedule *ScheduleChangeParams `json:"schedule,omitempty" ornull:"true" doc:"What to change of the schedule; null removes it. A search without one needs all of it."`
 }
 
-// ScheduleChangeParams are what to change of a schedule, as sent. What is absent stays as it is, but the day of another cadence.
+// ScheduleChangeParams change a schedule. Absent fields stay as they are, except the day when the
+// cadence changes.
 type ScheduleChangeParams struct {
 	Cadence string    `json:"cadence,omitzero" enum:"daily,weekly,monthly" doc:"How often the search runs. Another cadence starts on its default day unless day is given." example:"weekly"`
 	Day     Opt[int]  `json:"day,omitzero" nullable:"true" minimum:"0" maximum:"28" doc:"weekly: day of the week, 0 to 6, 0 is Sunday. monthly: day of the month, 1 to 28. daily: ignored. null sets the default: 0 or 1." example:"1"`
 	Active  Opt[bool] `json:"active,omitzero" doc:"false pauses the search, true resumes it." example:"false"`
 }
 
-// changeable says what a change may be of.
+// changeable describes valid changes.
 const changeable = "Send at least one of name, filters and schedule, such as {\"schedule\": {\"active\": false}}."
 
-// Apply returns a search with the change made, settled by the rules that creations are held to, or a validation Error that tells all
-// problems at once under dotted names. It fails with CodeSearchTooBroad when the search would come to run by itself, or had a
-// schedule all along and gets filters, that narrow too little. A schedule that changes or is resumed is due at its first time after
-// now; when it ran last stays known for as long as there is a schedule. What s points to is not changed.
+// Apply returns the changed search, or a validation Error that lists all problems under dotted
+// names. The rules are those of creation. It returns CodeSearchTooBroad if a scheduled search gets
+// filters, or a broad search a schedule. A changed or resumed schedule is due at its first time
+// after now. The last run stays known as long as there is a schedule. Apply doesn't modify s.
 func (p SavedSearchChangeParams) Apply(s SavedSearch, now time.Time) (SavedSearch, error) {
 	problems := p.Decoded.problems()
 	p.checkNulls(problems)
@@ -39,7 +40,7 @@ func (p SavedSearchChangeParams) Apply(s SavedSearch, now time.Time) (SavedSearc
 		s.Name = problems.title("name", p.Name)
 	}
 	if p.Filters != nil {
-		s.Filters = p.Filters.settle(problems)
+		s.Filters = p.Filters.normalize(problems)
 	}
 	s.Schedule = p.schedule(problems, before, now)
 	if err := problems.Err(); err != nil {
@@ -51,7 +52,7 @@ func (p SavedSearchChangeParams) Apply(s SavedSearch, now time.Time) (SavedSearc
 	return s, nil
 }
 
-// mustNarrow reports whether a change is held to the rule of searches that run by themselves. Renaming one is not, nor pausing it.
+// mustNarrow reports whether a change requires narrow filters. Renaming and pausing don't.
 func (p SavedSearchChangeParams) mustNarrow(before, after *Schedule) bool {
 	switch {
 	case after == nil:
@@ -62,7 +63,7 @@ func (p SavedSearchChangeParams) mustNarrow(before, after *Schedule) bool {
 	return after.Active && !after.runsAs(before)
 }
 
-// checkNulls notes what cannot be removed.
+// checkNulls rejects null for fields that can't be removed.
 func (p SavedSearchChangeParams) checkNulls(problems *Problems) {
 	for _, name := range p.Nulls {
 		switch name {
@@ -74,7 +75,7 @@ func (p SavedSearchChangeParams) checkNulls(problems *Problems) {
 	}
 }
 
-// checkEmpty notes a change of nothing, unless something else is wrong.
+// checkEmpty rejects an empty change, unless there are other problems.
 func (p SavedSearchChangeParams) checkEmpty(problems *Problems) {
 	if len(*problems) > 0 {
 		return
@@ -96,17 +97,18 @@ func (p SavedSearchChangeParams) schedule(problems *Problems, before *Schedule, 
 	case p.Schedule == nil:
 		return before
 	case before == nil:
-		return ScheduleParams(*p.Schedule).settle(problems, now)
+		return ScheduleParams(*p.Schedule).normalize(problems, now)
 	}
-	after := p.Schedule.onto(before, slices.Contains(p.Nulls, "schedule.day")).settle(problems, now)
+	after := p.Schedule.onto(before, slices.Contains(p.Nulls, "schedule.day")).normalize(problems, now)
 	after.LastRunAt = before.LastRunAt
 	if after.runsAs(before) {
-		after.NextRunAt = before.NextRunAt // one that is overdue stays so
+		after.NextRunAt = before.NextRunAt // an overdue schedule stays overdue
 	}
 	return after
 }
 
-// onto merges the change into a schedule. A day means something else in another cadence, so it does not come along.
+// onto merges the change into a schedule. A new cadence drops the day, which means something else
+// in it.
 func (p ScheduleChangeParams) onto(s *Schedule, withoutDay bool) ScheduleParams {
 	merged := ScheduleParams(p)
 	if strings.TrimSpace(merged.Cadence) == "" {
@@ -121,7 +123,7 @@ func (p ScheduleChangeParams) onto(s *Schedule, withoutDay bool) ScheduleParams 
 	return merged
 }
 
-// runsAs reports whether a schedule runs at the times that another one runs at.
+// runsAs reports whether two schedules run at the same times.
 func (s *Schedule) runsAs(other *Schedule) bool {
 	return s.Cadence == other.Cadence && s.Day == other.Day && s.Active == other.Active
 }

@@ -11,23 +11,23 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// maxKeyLength is how many characters a caller's idempotency key may have.
+// maxKeyLength limits an idempotency key, in characters.
 const maxKeyLength = 255
 
-// Normalize checks the parameters and settles them into a search, or returns a validation Error that tells all problems at
-// once, under dotted names such as filters.abv_min. A search with a schedule whose filters narrow too little fails with
-// CodeSearchTooBroad, also while the schedule is not active: to resume it must not make it broad. now decides when the
-// search runs first. The UUID, the creation time and the addresses are left to whoever keeps the search.
+// Normalize returns the search, or a validation Error that lists all problems under dotted names
+// such as filters.abv_min. A schedule, even inactive, requires narrow filters (CodeSearchTooBroad),
+// so that resuming can't bypass the rule. now determines the first run. The store sets UUID,
+// creation time and addresses.
 func (p SavedSearchParams) Normalize(now time.Time) (SavedSearch, error) {
 	problems := p.Decoded.problems()
 	s := SavedSearch{Name: problems.title("name", p.Name)}
 	if p.Filters == nil {
 		problems.requireFilters()
 	} else {
-		s.Filters = p.Filters.settle(problems)
+		s.Filters = p.Filters.normalize(problems)
 	}
 	if p.Schedule != nil {
-		s.Schedule = p.Schedule.settle(problems, now)
+		s.Schedule = p.Schedule.normalize(problems, now)
 	}
 	problems.key("Idempotency-Key", p.IdempotencyKey)
 	if err := problems.Err(); err != nil {
@@ -39,7 +39,8 @@ func (p SavedSearchParams) Normalize(now time.Time) (SavedSearch, error) {
 	return s, nil
 }
 
-// tooBroad is the refusal of a search that is to run by itself and narrows too little. instead is how to have it without a schedule.
+// tooBroad returns the error for a scheduled search that is too broad. instead says how to save it
+// without a schedule.
 func tooBroad(instead string) error {
 	return Errorf(CodeSearchTooBroad, "A search that runs by itself needs a filter that narrows it. "+
 		"Add one of query, brand_name, barcode_value, permit_number_text, country, us_state, applicant_us_state, derived_category, "+
@@ -47,24 +48,24 @@ func tooBroad(instead string) error {
 		"a status alone does not narrow it. Or %s: the search is then kept and does not run.", instead)
 }
 
-// require notes that a value is missing, unless something is wrong with it already.
+// require reports a missing value unless it has another problem.
 func (p *Problems) require(name, message string) {
 	if len((*p)[name]) == 0 {
 		p.Add(name, "%s", message)
 	}
 }
 
-// requireFilters notes that there are no filters.
+// requireFilters reports missing filters.
 func (p *Problems) requireFilters() {
 	p.require("filters", "An object that says what to look for is required, such as {\"brand_name\": \"oak\"}.")
 }
 
-// title settles the name of a search.
+// title normalizes the name of a search.
 func (p *Problems) title(name, value string) string {
 	return p.Legible(name, value, maxTextLength, "A name to recognise the search by is required: 1 to 200 characters.")
 }
 
-// key checks a caller's idempotency key; an empty one is none.
+// key checks an idempotency key, which may be empty.
 func (p *Problems) key(name, value string) {
 	hidden := func(r rune) bool { return r <= ' ' || r > '~' }
 	switch {
@@ -75,19 +76,19 @@ func (p *Problems) key(name, value string) {
 	}
 }
 
-// settle returns the filters with every value in the form it is stored in. It is idempotent.
-func (p SavedSearchFilters) settle(problems *Problems) (s SavedSearchFilters) {
+// normalize returns the filters with every value in stored form. It is idempotent.
+func (p SavedSearchFilters) normalize(problems *Problems) (s SavedSearchFilters) {
 	for i := range filters {
 		c := &filters[i]
 		if c.Saved == nil {
 			continue
 		}
-		v, settle := c.saved(&p), c.settleSaved
-		if settle == nil {
-			settle = c.settle
+		v, normalize := c.saved(&p), c.normalizeSaved
+		if normalize == nil {
+			normalize = c.normalize
 		}
 		if !c.boolean() {
-			v = c.check(problems, "filters."+c.Saved[0], settle, v)
+			v = c.check(problems, "filters."+c.Saved[0], normalize, v)
 		}
 		c.save(&s, v)
 	}
@@ -101,7 +102,8 @@ func (p SavedSearchFilters) settle(problems *Problems) (s SavedSearchFilters) {
 	return s
 }
 
-// searchable settles words to look for. Without a letter or a digit there is no word: such a search, kept, would never find anything.
+// searchable normalizes search text. Text without a letter or digit matches nothing, so saving it
+// is a mistake.
 func (p *Problems) searchable(name, value string) string {
 	value = p.text(name, value)
 	if value != "" && !strings.ContainsFunc(value, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
@@ -111,7 +113,7 @@ func (p *Problems) searchable(name, value string) string {
 	return value
 }
 
-// stateWord settles a word that means a US state, or several; it stays as sent.
+// stateWord checks a word that means one or more US states and returns it as sent.
 func (p *Problems) stateWord(name, value string) string {
 	value = p.words(name, value)
 	if value != "" && len(vocabulary.StatesNamed(value)) == 0 {
@@ -121,7 +123,7 @@ func (p *Problems) stateWord(name, value string) string {
 	return value
 }
 
-// stateCode settles the name or the code of one US state to the code.
+// stateCode normalizes the name or code of one US state to the code.
 func (p *Problems) stateCode(name, value string) string {
 	value = p.words(name, value)
 	if value == "" {
@@ -147,8 +149,8 @@ func (p *Problems) refuseState(name, value string) {
 	p.Add(name, "%s is not a US state; write its name or two letters, such as california or CA.%s", Quoted(value), hint)
 }
 
-// settle returns the schedule; when it is active, with its first run after now.
-func (p ScheduleParams) settle(problems *Problems, now time.Time) *Schedule {
+// normalize returns the schedule, with its first run after now if it is active.
+func (p ScheduleParams) normalize(problems *Problems, now time.Time) *Schedule {
 	s := &Schedule{Active: p.Active.Or(true), Cadence: problems.Choice("schedule.cadence", p.Cadence, Cadences())}
 	switch s.Cadence {
 	case CadenceDaily: // clients send a day with every cadence
@@ -165,9 +167,10 @@ func (p ScheduleParams) settle(problems *Problems, now time.Time) *Schedule {
 	return s
 }
 
-// AsQuery returns what settled filters ask for, on any date. Booleans of one group mean any of them;
-// groups must all match. Both origins together are no filter: they also match labels of unknown origin.
-// A country and a US state must both match, so France and California match nothing.
+// AsQuery returns the query of normalized filters, without dates. Booleans of a group are
+// alternatives; groups must all match. Both origins together don't filter: they also match labels
+// of unknown origin. A country and a US state must both match, so France and California match no
+// label.
 func (f SavedSearchFilters) AsQuery() (q Query) {
 	for i := range filters {
 		c := &filters[i]
@@ -185,7 +188,7 @@ func (f SavedSearchFilters) AsQuery() (q Query) {
 
 // narrowToStates adds the condition that a label is from one of the states.
 func (q *Query) narrowToStates(states []vocabulary.State) {
-	names := []string{} // not nil: none matches nothing
+	names := []string{} // not nil, which would match everything
 	for _, s := range states {
 		for _, name := range vocabulary.OriginNames(s.Code) {
 			if q.OriginNames == nil || slices.Contains(q.OriginNames, name) {
@@ -196,7 +199,7 @@ func (q *Query) narrowToStates(states []vocabulary.State) {
 	q.OriginNames = names
 }
 
-// inMilliliters converts a settled bound.
+// inMilliliters converts a normalized bound.
 func inMilliliters(v Opt[float64], unit string) Opt[float64] {
 	ml, ok := vocabulary.Milliliters(v.V, unit)
 	if !v.OK || !ok {
@@ -205,8 +208,8 @@ func inMilliliters(v Opt[float64], unit string) Opt[float64] {
 	return Some(ml)
 }
 
-// Narrow reports whether settled filters narrow a search enough to run it by itself. A status does not, nor do bounds that
-// leave out no known value, nor all booleans of a group together.
+// Narrow reports whether normalized filters are narrow enough for a schedule. A status alone isn't,
+// nor are bounds that exclude no value, nor all booleans of a group.
 func (f SavedSearchFilters) Narrow() bool {
 	for i := range filters {
 		if c := &filters[i]; c.Saved != nil && c.narrows(c.saved(&f)) {
@@ -230,8 +233,9 @@ func (f *Filter) narrows(v filterValue) bool {
 	return true
 }
 
-// Fingerprint hashes what a settled search is to do: its name, filters and schedule. When it runs and what the store adds do not
-// count. The value is the same in every process and, as long as the filters mean the same, in every version of the program.
+// Fingerprint hashes the name, filters and schedule of a normalized search, without its times and
+// fields set by the store. The value is the same in every process and, as long as filters keep
+// their meaning, in every version.
 func (s SavedSearch) Fingerprint() (sum [32]byte) {
 	type schedule struct {
 		Cadence string   `json:"cadence"`
@@ -247,18 +251,18 @@ func (s SavedSearch) Fingerprint() (sum [32]byte) {
 		content.Schedule = &schedule{s.Schedule.Cadence, s.Schedule.StoredDay(), s.Schedule.Active}
 	}
 	h := sha256.New()
-	_ = json.NewEncoder(h).Encode(content) // fails for numbers that are not finite only, and those are never settled
+	_ = json.NewEncoder(h).Encode(content) // fails only for non-finite numbers, which are never normalized
 	h.Sum(sum[:0])
 	return sum
 }
 
-// WhyNot says why a saved search takes no dates; it is empty for the name of anything else.
+// WhyNot explains why a saved search has no date filters. It is empty for other names.
 func (SavedSearchParams) WhyNot(name string) string { return whyNoDate(name) }
 
-// WhyNot says why a change takes no dates; it is empty for the name of anything else.
+// WhyNot explains why a change has no date filters. It is empty for other names.
 func (SavedSearchChangeParams) WhyNot(name string) string { return whyNoDate(name) }
 
-// WhyNot says why a preview takes no dates; it is empty for the name of anything else.
+// WhyNot explains why a preview has no date filters. It is empty for other names.
 func (PreviewParams) WhyNot(name string) string {
 	if whyNoDate(name) == "" {
 		return ""
@@ -266,7 +270,7 @@ func (PreviewParams) WhyNot(name string) string {
 	return "A preview counts the last 30 days, each by itself. Leave it out."
 }
 
-// WhyNot says why there is no filter by date; it is empty for the name of anything else.
+// WhyNot explains why there is no date filter. It is empty for other names.
 func (SavedSearchFilters) WhyNot(name string) string { return whyNoDate(name) }
 
 func whyNoDate(name string) string {
@@ -277,7 +281,7 @@ func whyNoDate(name string) string {
 	return "Approval dates are not part of a saved search: each scheduled run looks at the time since the run before. Leave it out; for labels of a certain time search for them."
 }
 
-// Explanation tells why a saved search finds a label or does not.
+// Explanation explains why a saved search finds a label or doesn't.
 type Explanation struct {
 	TTBID   TTBID             `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"COLA identifier of the label, 14 digits." example:"26282001000009"`
 	Label   ColaSummary       `json:"label" doc:"The label as it is now."`
@@ -288,7 +292,7 @@ type Explanation struct {
 	Message string            `json:"message" doc:"The verdict in a sentence or two." example:"It does not meet brand_name, so no run finds it while that is so."`
 }
 
-// The verdicts of an Explanation, as its description tells them. Where several hold, the first of them is given.
+// The verdicts of an Explanation, in order of precedence.
 const (
 	VerdictFound        = "found"
 	VerdictFilters      = "filters"
@@ -301,7 +305,7 @@ const (
 	VerdictPassed       = "passed"
 )
 
-// FilterFinding is what one filter of a saved search makes of a label.
+// FilterFinding is the result of one filter of a saved search for a label.
 type FilterFinding struct {
 	Filter string      `json:"filter" doc:"Name of the filter." example:"brand_name"`
 	Group  Opt[string] `json:"group" nullable:"true" enum:"type,category,origin,container" doc:"What several options of which any is enough have in common: type, category, origin or container. Null for a filter that has to be met by itself." example:"type"`

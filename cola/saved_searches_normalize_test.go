@@ -257,7 +257,7 @@ func TestTooBroadToRun(t *testing.T) {
 	}
 }
 
-// FuzzNormalizeSavedSearch: whatever is sent is refused in words or settled, and what is settled settles to itself.
+// FuzzNormalizeSavedSearch: whatever is sent is refused in words or normalized, and what is normalized normalizes to itself.
 func FuzzNormalizeSavedSearch(f *testing.F) {
 	f.Add("n", "oak", "ohio", "NY", "weekly", 1, 1.5, 2.5, "liters", "key")
 	f.Add("", "\xff", "carolinian", "dc", "MONTHLY", 28, math.NaN(), -1.0, "", "")
@@ -278,7 +278,7 @@ func FuzzNormalizeSavedSearch(f *testing.F) {
 			Cadence: s.Schedule.Cadence, Day: Some(s.Schedule.Day), Active: Some(s.Schedule.Active),
 		}}.Normalize(testNow)
 		if diff := cmp.Diff(s, again); err != nil || diff != "" || s.Fingerprint() != again.Fingerprint() {
-			t.Fatalf("settled twice: %v (-once +twice):\n%s", err, diff)
+			t.Fatalf("normalized twice: %v (-once +twice):\n%s", err, diff)
 		}
 	})
 }

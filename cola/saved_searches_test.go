@@ -164,7 +164,7 @@ func TestFingerprintOfASavedSearch(t *testing.T) {
 	}
 }
 
-// TestEveryFilterIsKept: what is set in settled filters is in their fingerprint, in their JSON and, unless it is a unit alone,
+// TestEveryFilterIsKept: what is set in normalized filters is in their fingerprint, in their JSON and, unless it is a unit alone,
 // in the search that they ask for.
 func TestEveryFilterIsKept(t *testing.T) {
 	fields := reflect.TypeFor[SavedSearchFilters]()

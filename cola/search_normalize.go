@@ -7,29 +7,31 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Normalize returns the search that the parameters ask for, or a validation Error that lists all problems. Words of fixed
-// lists may be in any letter case. now decides the default date window and nothing else.
+// Normalize returns the search, or a validation Error that lists all problems. Words of fixed lists
+// may be in any letter case. now determines only the default date window.
 //
-// The default window covers today and the DefaultWindowDays before it. It applies when neither approval date is given, unless
-// q is an exact 14-digit id or status is one that searches all history. Following a cursor keeps the window of the first page.
+// The default window is today and the DefaultWindowDays before. It applies if neither approval date
+// is given, unless q is a 14-digit ID or status searches all history. Following a cursor keeps the
+// window of the first page.
 //
-// Normalize does not parse q: any printable text is a query. One without a letter or digit matches nothing.
+// Normalize doesn't parse q: any printable text is valid. Text without a letter or digit matches
+// nothing.
 func (p SearchParams) Normalize(now time.Time) (ColaSearch, error) {
 	problems := p.Decoded.problems()
-	settled := p.settle(problems)
+	normalized := p.normalize(problems)
 	s := ColaSearch{
-		Query:       settled.query(problems),
+		Query:       normalized.query(problems),
 		PerPage:     problems.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
-		Fingerprint: settled.fingerprint(false),
+		Fingerprint: normalized.fingerprint(false),
 	}
-	s.DefaultWindow = settled.defaultWindow()
+	s.DefaultWindow = normalized.defaultWindow()
 	if s.DefaultWindow {
 		s.windowFrom(DateOf(now).AddDays(-DefaultWindowDays))
 	}
-	if settled.Cursor == "" {
+	if normalized.Cursor == "" {
 		s.Page = problems.page(p.Page, "To read further, send the next_cursor of page 100 as cursor, without page.")
 	} else if len((*problems)["cursor"]) == 0 {
-		s.resume(problems, &settled, p.Page)
+		s.resume(problems, &normalized, p.Page)
 	}
 	if err := problems.Err(); err != nil {
 		return ColaSearch{}, err
@@ -37,17 +39,17 @@ func (p SearchParams) Normalize(now time.Time) (ColaSearch, error) {
 	return s, nil
 }
 
-// windowFrom limits the search to the default window that begins on a day.
+// windowFrom limits the search to the default window from a day.
 func (s *ColaSearch) windowFrom(first Date) {
 	s.From, s.To = first, first.AddDays(DefaultWindowDays)
 }
 
-// settle returns the parameters with every value in the form it is compared in. It is idempotent.
-func (p SearchParams) settle(problems *Problems) SearchParams {
+// normalize returns the parameters in the form in which they are compared. It is idempotent.
+func (p SearchParams) normalize(problems *Problems) SearchParams {
 	s := SearchParams{Cursor: problems.text("cursor", p.Cursor)}
 	for i := range filters {
 		if c := &filters[i]; c.Param != "" {
-			c.check(problems, c.Param, c.settle, valueAt(c.param(&p))).writeTo(c.param(&s))
+			c.check(problems, c.Param, c.normalize, valueAt(c.param(&p))).writeTo(c.param(&s))
 		}
 	}
 	if from, to := p.ApprovalDateFrom, p.ApprovalDateTo; from != 0 && to != 0 && from > to {
@@ -62,13 +64,13 @@ func (p SearchParams) settle(problems *Problems) SearchParams {
 }
 
 // check normalizes a value and reports problems under name.
-func (f *Filter) check(problems *Problems, name string, settle func(*Problems, string, string) string, v filterValue) filterValue {
+func (f *Filter) check(problems *Problems, name string, normalize func(*Problems, string, string) string, v filterValue) filterValue {
 	switch f.Kind {
 	case TextFilter:
-		if settle == nil {
-			settle = (*Problems).text
+		if normalize == nil {
+			normalize = (*Problems).text
 		}
-		v.text = settle(problems, name, v.text)
+		v.text = normalize(problems, name, v.text)
 	case ChoiceFilter, UnitFilter:
 		v.text = problems.Choice(name, v.text, f.Words)
 	case ListFilter:
@@ -86,14 +88,14 @@ func (p *Problems) permit(name, value string) string {
 	return vocabulary.NormalizePermit(p.text(name, value))
 }
 
-// needUnit notes that the unit of a volume is not given.
+// needUnit reports a missing volume unit.
 func (p *Problems) needUnit(name, unit string) {
 	if strings.TrimSpace(unit) == "" {
 		p.Add(name, "A unit is required with volume_min and volume_max; allowed: %s.", strings.Join(vocabulary.VolumeUnits(), ", "))
 	}
 }
 
-// query returns what settled parameters ask for, without the default window.
+// query returns the query of normalized parameters, without the default window.
 func (p SearchParams) query(problems *Problems) (q Query) {
 	for i := range filters {
 		f := &filters[i]
@@ -109,7 +111,7 @@ func (p SearchParams) query(problems *Problems) (q Query) {
 	return q
 }
 
-// milliliters converts a settled bound; without a unit there is a problem noted already.
+// milliliters converts a normalized bound. A missing unit has been reported already.
 func (p *Problems) milliliters(name string, v Opt[float64], unit string) Opt[float64] {
 	if !v.OK || unit == "" {
 		return Opt[float64]{}
@@ -122,7 +124,7 @@ func (p *Problems) milliliters(name string, v Opt[float64], unit string) Opt[flo
 	return Some(ml)
 }
 
-// defaultWindow reports whether settled parameters are limited to the default date window.
+// defaultWindow reports whether the default date window applies to normalized parameters.
 func (p SearchParams) defaultWindow() bool {
 	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 {
 		return false
@@ -135,7 +137,7 @@ func (p SearchParams) defaultWindow() bool {
 	return !isID
 }
 
-// resume places the search after the cursor of settled parameters and gives the default window the day it began with.
+// resume positions the search after the cursor and restores the default window of its first page.
 func (s *ColaSearch) resume(problems *Problems, p *SearchParams, page Opt[int]) {
 	if page.OK && page.V != 1 {
 		problems.Add("page", "%d cannot be combined with cursor, which says where the page begins; leave page out.", page.V)

@@ -9,21 +9,21 @@ const (
 	MaxPage        = 100 // of /colas and /production-reports; the permittee list has no last page
 )
 
-// DefaultWindowDays is how far back a search looks when no date, and nothing that lifts it, is given.
+// DefaultWindowDays is how far back a search looks by default.
 const DefaultWindowDays = 365
 
-// Decoded is embedded in parameter structs: what the edge found wrong while decoding the request. Normalize adds its own
-// findings, so that a caller learns of all problems at once.
+// Decoded is embedded in parameter structs. It has the problems found while decoding, to which
+// Normalize adds its own.
 type Decoded struct {
 	Problems Problems `json:"-"`
 }
 
-// Nulled is embedded in parameter structs in which null is something else than an absent value: it removes.
+// Nulled is embedded in parameter structs in which null removes a value.
 type Nulled struct {
-	Nulls []string `json:"-"` // dotted names of what was sent as null, such as schedule.day
+	Nulls []string `json:"-"` // dotted names of null values, such as schedule.day
 }
 
-// SearchParams are the parameters of GET /colas and of the tool search_colas, as sent. An empty value is an absent one.
+// SearchParams are the parameters of GET /colas and search_colas, as sent. Empty values are absent.
 type SearchParams struct {
 	Decoded
 	Q                  string       `json:"q" doc:"Full text over TTB id, brand, product, class, permit number, and applicant or company name. Every word must match. \"Quotes\" match a phrase within a field, and a trailing * a prefix. A 14-digit id finds that label; 8 to 14 digits, also with spaces or hyphens, are tried as a barcode first, and as text when no label with the barcode matches the filters." maxLength:"200" example:"oak"`
@@ -49,44 +49,45 @@ type SearchParams struct {
 	Cursor             string       `json:"cursor" doc:"next_cursor of the previous answer, with the same filters. The example is a placeholder." example:"AQAB"`
 }
 
-// Query is a search whose parameters have been checked and settled. The zero Query matches every label.
+// Query is a checked and normalized search. The zero Query matches every label.
 type Query struct {
-	Text         string   // q as sent, trimmed; the analyser takes it from here
-	ProductTypes []string // any of; empty is all
-	Categories   []string // roots, any of; empty is all
-	CategoryPath string   // path prefix as sent, its spacing settled; aliases are resolved against the published ones
-	OriginNames  []string // places as PlaceOf returns them, upper case, any of; nil is all
+	Text         string   // q, trimmed; the index analyzes it
+	ProductTypes []string // any of; empty matches all
+	Categories   []string // roots, any of; empty matches all
+	CategoryPath string   // path prefix, normalized; the index resolves aliases
+	OriginNames  []string // places of PlaceOf, upper case, any of; nil matches all
 	Domestic     string   // Domestic, Imported or empty
 	Status       string
-	BrandName    string // part of the brand name, as sent, trimmed
+	BrandName    string // part of the brand name, trimmed
 	PermitNumber string // exact, upper case
 	PermitPart   string // part of the permit number, any case (saved searches)
 	AddressState string // applicant's state, two letters, upper case (saved searches)
 	Barcode      string // main barcode, as sent
-	From, To     Date   // approval dates, inclusive; zero is open. Either set leaves out undated labels
+	From, To     Date   // approval dates, inclusive; zero is open. Either excludes undated labels
 	ABVMin       Opt[float64]
 	ABVMax       Opt[float64]
 	VolumeMin    Opt[float64] // milliliters
 	VolumeMax    Opt[float64] // milliliters
-	Containers   []string     // any of; empty is all
+	Containers   []string     // any of; empty matches all
 }
 
-// ColaSearch is a normalised request for one page of labels.
+// ColaSearch is a normalized request for one page of labels.
 type ColaSearch struct {
 	Query
-	Page          int  // 1 and up; in cursor mode the number of pages walked, this one included
+	Page          int  // from 1; with a cursor, the number of pages read including this one
 	PerPage       int  // 1 to MaxPerPage
-	CursorMode    bool // a cursor was given: the page starts after After, and Page does not move it
+	CursorMode    bool // with a cursor: the page starts after After and ignores Page
 	After         Position
-	DefaultWindow bool   // the default date window is active; From is its first day
-	Fingerprint   uint64 // of the parameters as sent, less page, per_page and cursor; binds cursors to them
+	DefaultWindow bool   // the default date window applies; From is its first day
+	Fingerprint   uint64 // of the parameters without page, per_page and cursor; binds cursors
 }
 
-// Position is a place in the result order: after the label with this approval date (zero when undated) and id.
+// Position is a position in the result order: after the label with this approval date (zero if
+// undated) and ID.
 type Position struct {
 	Date  Date
 	TTBID TTBID
 }
 
-// Clock tells the time; time.Now outside tests.
+// Clock returns the current time: time.Now except in tests.
 type Clock func() time.Time

@@ -120,14 +120,14 @@ func TestNormalizeOfAnything(t *testing.T) {
 	}
 }
 
-// TestSettledParametersSettleToThemselves: what was settled is the same search again, at any other time of day.
+// TestSettledParametersSettleToThemselves: what was normalized is the same search again, at any other time of day.
 func TestSettledParametersSettleToThemselves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := goodParams(t)
 		s := mustNormalize(t, p)
-		settled := p.settle(&Problems{})
-		settled.Page, settled.PerPage = Some(s.Page), Some(s.PerPage)
-		again, err := settled.Normalize(testNow.Add(-12 * time.Hour))
+		normalized := p.normalize(&Problems{})
+		normalized.Page, normalized.PerPage = Some(s.Page), Some(s.PerPage)
+		again, err := normalized.Normalize(testNow.Add(-12 * time.Hour))
 		if diff := cmp.Diff(s, again); diff != "" || err != nil {
 			t.Fatalf("%+v (-once +twice), error %v:\n%s", p, err, diff)
 		}

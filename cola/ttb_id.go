@@ -4,7 +4,8 @@ import (
 	"fmt"
 )
 
-// TTBID identifies a COLA: 14 digits, the first five of which are the receipt date (YYDDD). The zero TTBID is none.
+// TTBID identifies a COLA: 14 digits that start with the receipt date (YYDDD). The zero TTBID is
+// unknown.
 type TTBID uint64
 
 const (
@@ -27,7 +28,7 @@ func ParseTTBID(s string) (id TTBID, ok bool) {
 	return id, id != 0
 }
 
-// String returns the 14 digits, or the empty string for none.
+// String returns the 14 digits, or "" for the zero TTBID.
 func (id TTBID) String() string {
 	if id == 0 {
 		return ""
@@ -45,7 +46,7 @@ func (id TTBID) AppendTo(b []byte) []byte {
 	return append(b, d[:]...)
 }
 
-// MarshalJSON writes the 14 digits as a string, or null for none.
+// MarshalJSON writes the 14 digits as a string, or null.
 func (id TTBID) MarshalJSON() ([]byte, error) {
 	if id == 0 {
 		return []byte("null"), nil
@@ -54,7 +55,7 @@ func (id TTBID) MarshalJSON() ([]byte, error) {
 	return append(id.AppendTo(b), '"'), nil
 }
 
-// UnmarshalText reads 14 digits; an empty text is none.
+// UnmarshalText reads 14 digits; empty text is unknown.
 func (id *TTBID) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		*id = 0

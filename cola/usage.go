@@ -21,14 +21,14 @@ func Tiers() []Tier { return []Tier{TierFree, TierStarter, TierPro} }
 // Largest reports whether no tier allows more.
 func (t Tier) Largest() bool { return t == TierPro }
 
-// Limits is what a tier may use.
+// Limits are the quotas and rate limit of a tier.
 type Limits struct {
-	DetailViews int `json:"detail_views"` // single-record lookups a calendar month (UTC)
-	ListRecords int `json:"list_records"` // records returned by lists and searches a calendar month (UTC)
+	DetailViews int `json:"detail_views"` // single-record lookups per calendar month (UTC)
+	ListRecords int `json:"list_records"` // records in lists and searches per calendar month (UTC)
 	PerMinute   int `json:"per_minute"`   // requests in any 60 seconds
 }
 
-// Limits returns what the tier may use; an unknown tier may use nothing.
+// Limits returns the limits of the tier, zero for an unknown one.
 func (t Tier) Limits() Limits {
 	switch t {
 	case TierFree:
@@ -41,7 +41,7 @@ func (t Tier) Limits() Limits {
 	return Limits{}
 }
 
-// Price returns what the tier costs, in words; an unknown tier has no price.
+// Price returns the price in words, empty for an unknown tier.
 func (t Tier) Price() string {
 	switch t {
 	case TierFree:
@@ -54,10 +54,10 @@ func (t Tier) Price() string {
 	return ""
 }
 
-// Period is a calendar month in UTC, counted as year*12 + month - 1: what quotas run over.
+// Period is a calendar month in UTC, the period of quotas, as year*12 + month - 1.
 type Period int32
 
-// PeriodOf returns the month of an instant.
+// PeriodOf returns the month of t.
 func PeriodOf(t time.Time) Period {
 	t = t.UTC()
 	return Period(t.Year()*12 + int(t.Month()) - 1)
@@ -68,29 +68,29 @@ func (p Period) Start() time.Time {
 	return time.Date(int(p)/12, time.Month(int(p)%12+1), 1, 0, 0, 0, 0, time.UTC)
 }
 
-// End returns the first instant of the next month: when quotas are reset.
+// End returns the first instant of the next month, when quotas reset.
 func (p Period) End() time.Time { return (p + 1).Start() }
 
 // String returns YYYY-MM.
 func (p Period) String() string { return fmt.Sprintf("%04d-%02d", int(p)/12, int(p)%12+1) }
 
-// Meter is what a request is charged in.
+// Meter is the unit that a request is charged in.
 type Meter string
 
 // The meters.
 const (
-	MeterNone        Meter = ""             // free; the request still counts in the burst
-	MeterDetailViews Meter = "detail_views" // one a single-record lookup
-	MeterListRecords Meter = "list_records" // one a record returned
+	MeterNone        Meter = ""             // free; the request still counts against the rate limit
+	MeterDetailViews Meter = "detail_views" // one per single-record lookup
+	MeterListRecords Meter = "list_records" // one per record returned
 )
 
-// Used is what an account has used in one period.
+// Used is an account's usage in one period.
 type Used struct {
 	DetailViews int
 	ListRecords int
 }
 
-// Add counts units of a meter; MeterNone counts nothing.
+// Add adds units of a meter; MeterNone adds none.
 func (u *Used) Add(m Meter, units int) {
 	switch m {
 	case MeterDetailViews:
@@ -100,27 +100,28 @@ func (u *Used) Add(m Meter, units int) {
 	}
 }
 
-// QuotaState is where an account stands right after a request, for the quota headers and GET /usage.
+// QuotaState is an account's state right after a request, for the quota headers and GET /usage.
 type QuotaState struct {
 	Tier   Tier
 	Period Period
 	Limits Limits
 	Used   Used
-	// Charged is what the request itself was charged, in units of its meter.
+	// Charged is the request's own charge, in units of its meter.
 	Charged int
 }
 
-// DetailViewsRemaining is never negative, also after a downgrade.
+// DetailViewsRemaining is never negative, even after a downgrade.
 func (q QuotaState) DetailViewsRemaining() int {
 	return max(0, q.Limits.DetailViews-q.Used.DetailViews)
 }
 
-// ListRecordsRemaining is never negative, also after a downgrade.
+// ListRecordsRemaining is never negative, even after a downgrade.
 func (q QuotaState) ListRecordsRemaining() int {
 	return max(0, q.Limits.ListRecords-q.Used.ListRecords)
 }
 
-// Known reports whether the state was read; it is not when a request was refused before its account was looked at.
+// Known reports whether the state was read. It wasn't if the request was refused before its account
+// was looked up.
 func (q QuotaState) Known() bool { return q.Tier != "" }
 
 // UsageStats is the payload of GET /usage.
@@ -132,7 +133,7 @@ type UsageStats struct {
 	PerMinuteLimit int        `json:"per_minute_limit" doc:"Requests allowed in any 60 seconds." example:"10"`
 }
 
-// MeterUsage is one meter's count against its limit.
+// MeterUsage is one meter's usage and limit.
 type MeterUsage struct {
 	Used      int `json:"used" doc:"Units used this month." example:"12"`
 	Limit     int `json:"limit" doc:"Units the plan allows a month." example:"200"`

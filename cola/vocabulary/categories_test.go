@@ -152,7 +152,7 @@ func TestResolveCategory(t *testing.T) {
 		})
 	}
 	if got := ResolveCategory("Wine>Blush", nil); got != "Wine > Blush" {
-		t.Errorf("without transitions the path is %q, want it settled", got)
+		t.Errorf("without transitions the path is %q, want it normalized", got)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestResolvingTwiceIsOnce(t *testing.T) {
 			t.Fatalf("%q resolves to %q, and that to %q, by %v", path, once, twice, table)
 		}
 		if NormalizePath(once) != once {
-			t.Fatalf("%q resolves to %q, which is not settled", path, once)
+			t.Fatalf("%q resolves to %q, which is not normalized", path, once)
 		}
 	})
 }
@@ -185,18 +185,18 @@ func FuzzCategoryPath(f *testing.F) {
 	f.Add("A\u00a0>\u2003b", "\xff", "K > İ")
 	f.Add("Bière >\u0301 a \u0301> \u0301", "biere", "\u0301")
 	f.Fuzz(func(t *testing.T, path, prefix, target string) {
-		settled := NormalizePath(path)
-		if again := NormalizePath(settled); again != settled {
-			t.Fatalf("%q settles to %q, and that to %q", path, settled, again)
+		normalized := NormalizePath(path)
+		if again := NormalizePath(normalized); again != normalized {
+			t.Fatalf("%q normalizes to %q, and that to %q", path, normalized, again)
 		}
 		if !PathWithin(path, "") || !PathWithin(path, path) || !PathWithin(path+" > below", path) {
 			t.Fatalf("%q is not within itself", path)
 		}
 		folded := FoldPath(path)
-		if strings.Count(folded, ">") != strings.Count(settled, ">") || FoldPath(folded) != folded || !PathWithin(folded, path) {
-			t.Fatalf("%q settles to %q and folds to %q", path, settled, folded)
+		if strings.Count(folded, ">") != strings.Count(normalized, ">") || FoldPath(folded) != folded || !PathWithin(folded, path) {
+			t.Fatalf("%q normalizes to %q and folds to %q", path, normalized, folded)
 		}
-		if settled != "" && CategoryLeaf(path) == "" || !strings.HasSuffix(settled, CategoryLeaf(path)) {
+		if normalized != "" && CategoryLeaf(path) == "" || !strings.HasSuffix(normalized, CategoryLeaf(path)) {
 			t.Fatalf("the leaf of %q is %q", path, CategoryLeaf(path))
 		}
 		table := AliasTable([]CategoryAlias{{prefix, target}, {target, path}})
