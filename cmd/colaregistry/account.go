@@ -63,7 +63,7 @@ func accountLine(a store.Account) string {
 
 type accountList struct{ storeFlags }
 
-// Run prints a line an account.
+// Run prints one line per account.
 func (c *accountList) Run(env *environment) error {
 	return list(&c.storeFlags, env, func(st store.Store) ([]store.Account, error) { return st.Accounts(env) }, accountLine)
 }
@@ -101,7 +101,7 @@ func chosenAccount(env *environment, st store.Accounts, email string) (cola.Acco
 	return a.ID, err
 }
 
-// maxReason is how many characters the reason of a suspension may have.
+// maxReason limits the reason of a suspension, in characters.
 const maxReason = 300
 
 type accountSuspend struct {
@@ -119,7 +119,7 @@ func (c *accountSuspend) Run(env *environment) error {
 	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error { return st.Suspend(env, id, reason) })
 }
 
-// sentence settles the reason of a suspension: one line that ends as a sentence does.
+// sentence normalizes the reason of a suspension: one line that ends like a sentence.
 func sentence(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len([]rune(text)) > maxReason || strings.ContainsFunc(text, unicode.IsControl) {
@@ -155,7 +155,7 @@ func (c *accountSetAlerts) Run(env *environment) error {
 	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error { return st.SetActiveLimit(env, id, c.Limit) })
 }
 
-// changeAccount does something to the account with an email address and prints its line as it is then.
+// changeAccount changes the account with an email address and prints its new line.
 func (f *storeFlags) changeAccount(env *environment, email string, change func(store.Store, cola.AccountID) error) (err error) {
 	st, err := f.openExisting(env)
 	if err != nil {
@@ -183,7 +183,7 @@ type accountAddIdentity struct {
 	Subject string `required:"" placeholder:"S" help:"What the issuer calls the identity (sub), exactly."`
 }
 
-// Run gives the identity to the account, prints its line and tells what follows from it.
+// Run moves the identity to the account, prints its line and explains the consequences.
 func (c *accountAddIdentity) Run(env *environment) (err error) {
 	if err := checkIssuer(c.Issuer); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (c *accountAddIdentity) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	had, err := holderOf(env, st, who)
+	had, err := withAccount(env, st, who)
 	if err != nil {
 		return err
 	}
@@ -210,12 +210,12 @@ func (c *accountAddIdentity) Run(env *environment) (err error) {
 	}
 	has := store.HeldIdentity{AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: who}, Email: a.Email}
 	fmt.Fprintln(env.stdout, identityLine(has))
-	fmt.Fprintln(env.stderr, whatFollows(had, has))
+	fmt.Fprintln(env.stderr, consequences(had, has))
 	return nil
 }
 
-// holderOf returns an identity with the account that it has; without one its account is zero.
-func holderOf(env *environment, st store.Identities, who store.Identity) (h store.HeldIdentity, err error) {
+// withAccount returns an identity with its account, zero if it has none.
+func withAccount(env *environment, st store.Identities, who store.Identity) (h store.HeldIdentity, err error) {
 	list, err := st.IdentitiesOf(env, 0)
 	if i := slices.IndexFunc(list, func(h store.HeldIdentity) bool { return h.Identity == who }); i >= 0 {
 		h = list[i]
@@ -223,8 +223,8 @@ func holderOf(env *environment, st store.Identities, who store.Identity) (h stor
 	return h, err
 }
 
-// whatFollows tells what comes of giving an identity to an account, and what does not.
-func whatFollows(had, has store.HeldIdentity) string {
+// consequences explains the consequences of moving an identity.
+func consequences(had, has store.HeldIdentity) string {
 	switch had.Account {
 	case has.Account:
 		return fmt.Sprintf("It had the account %s already.", has.Email)
@@ -245,7 +245,7 @@ type accountIdentities struct {
 	Account string `placeholder:"E" help:"Email address of one account; all accounts when left out."`
 }
 
-// Run prints a line an identity.
+// Run prints one line per identity.
 func (c *accountIdentities) Run(env *environment) error {
 	return list(&c.storeFlags, env, func(st store.Store) ([]store.HeldIdentity, error) {
 		account, err := chosenAccount(env, st, c.Account)
@@ -256,7 +256,7 @@ func (c *accountIdentities) Run(env *environment) error {
 	}, identityLine)
 }
 
-// linkGoodFor is how long a link to sign in with may be used.
+// linkGoodFor is the lifetime of a sign-in link.
 const linkGoodFor = 15 * time.Minute
 
 type accountLink struct {
@@ -265,7 +265,7 @@ type accountLink struct {
 	PublicURL string `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Scheme and host that users reach the server at (${default})."`
 }
 
-// Run makes a link and prints it, alone, on standard output.
+// Run creates a link and prints it on standard output.
 func (c *accountLink) Run(env *environment) (err error) {
 	publicURL, err := checkedRoot("--public-url", c.PublicURL)
 	if err != nil {

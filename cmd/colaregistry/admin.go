@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// adminDrain is how long what operators have begun, such as a profile, may hold up the end of the program.
+	// adminDrain limits how long requests of operators, such as profiles, delay shutdown.
 	adminDrain = 3 * time.Second
-	// probeWait is how long a probe waits for what it asks.
+	// probeWait is the timeout of a probe.
 	probeWait = 5 * time.Second
 )
 
-// admin is the listener for operators: metrics, probes and profiles. It asks nobody who they are, so it has an address of its
-// own. A nil *admin listens nowhere and measures nothing.
+// admin is the listener for operators: metrics, probes and profiles. It has an address of its own
+// because it needs no credentials. A nil *admin is disabled.
 type admin struct {
 	log     *slog.Logger
 	address net.Addr
 	metrics *prometheus.Registry
 	http    *http.Server
-	ready   atomic.Pointer[func(context.Context) error] // nil until there is something to ask
-	ended   chan struct{}                               // closed when the listener is
+	ready   atomic.Pointer[func(context.Context) error] // nil until the program is ready to be probed
+	ended   chan struct{}                               // closed with the listener
 }
 
-// openAdmin listens on an address, and answers from now on; with an empty one it returns nil. It must be closed.
+// openAdmin starts the listener, or returns nil for an empty address. The caller must close it.
 func openAdmin(env *environment, address string) (*admin, error) {
 	if address == "" {
 		return nil, nil
@@ -46,7 +46,7 @@ func openAdmin(env *environment, address string) (*admin, error) {
 		return nil, fmt.Errorf("--admin-listen: listen on %s: %w", address, err)
 	}
 	a := &admin{log: env.log, address: listener.Addr(), metrics: newMetricsRegistry(), ended: make(chan struct{})}
-	// No limit on writing: a profile takes as long as it is asked to.
+	// No write timeout: profiles take as long as requested.
 	a.http = &http.Server{
 		Handler: a.routes(), ReadHeaderTimeout: headerWait, ReadTimeout: readWait, IdleTimeout: idleTimeout,
 		ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
@@ -64,7 +64,7 @@ func openAdmin(env *environment, address string) (*admin, error) {
 	return a, nil
 }
 
-// newMetricsRegistry returns a registry with what there is to tell of any Go program.
+// newMetricsRegistry returns a registry with the metrics of the Go runtime and the process.
 func newMetricsRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -76,35 +76,35 @@ func newMetricsRegistry() *prometheus.Registry {
 	return r
 }
 
-// isLoopback reports whether only this machine reaches an address.
+// isLoopback reports whether only this machine can reach an address.
 func isLoopback(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
 }
 
-// registerer returns where to register metrics: nil where nothing is measured.
+// registerer returns the registry for metrics, or nil if they are disabled.
 func (a *admin) registerer() prometheus.Registerer {
 	if a == nil {
-		return nil // and not a registerer that is a nil *Registry
+		return nil // not a non-nil interface with a nil *Registry
 	}
 	return a.metrics
 }
 
-// observe shows the metrics of a part of the program.
+// observe registers the metrics of a part of the program.
 func (a *admin) observe(part prometheus.Collector) {
 	if a != nil {
 		a.metrics.MustRegister(part)
 	}
 }
 
-// probe sets what /readyz asks. Until then it is 503.
+// probe sets the check behind /readyz, which is 503 until then.
 func (a *admin) probe(ready func(context.Context) error) {
 	if a != nil {
 		a.ready.Store(&ready)
 	}
 }
 
-// close ends the listener. What has been begun may end, within reason.
+// close stops the listener and waits briefly for requests in progress.
 func (a *admin) close() {
 	if a == nil {
 		return
@@ -112,7 +112,7 @@ func (a *admin) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), adminDrain)
 	defer cancel()
 	if err := a.http.Shutdown(ctx); err != nil {
-		_ = a.http.Close() // cuts off what is left; the listener is closed already
+		_ = a.http.Close() // aborts the rest; the listener is closed already
 	}
 	<-a.ended
 }
@@ -125,7 +125,7 @@ func (a *admin) routes() http.Handler {
 	}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", a.readyz)
-	// Not pprof.Cmdline: a database URL on the command line holds a password.
+	// Not pprof.Cmdline: the command line may contain a database URL with a password.
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
@@ -134,7 +134,7 @@ func (a *admin) routes() http.Handler {
 	return mux
 }
 
-// readyz tells whether the program does what it is for, and if not, why.
+// readyz reports whether the program is ready, or the reason why not.
 func (a *admin) readyz(w http.ResponseWriter, r *http.Request) {
 	ask := a.ready.Load()
 	if ask == nil {
@@ -150,7 +150,7 @@ func (a *admin) readyz(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, "ok\n")
 }
 
-// index lists what there is.
+// index lists the paths.
 func (a *admin) index(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	io.WriteString(w, `<!doctype html>

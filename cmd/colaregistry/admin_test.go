@@ -133,7 +133,7 @@ func testMetrics(t *testing.T, h testRegistry) {
 		t.Errorf("what moved (-want +got):\n%s", diff)
 	}
 	now := scrape(t, admin)
-	for name, want := range map[string]float64{"index_labels": demoColas, "index_lag_seconds": 0, "ready": 1, "http_requests_in_flight": 0} {
+	for name, want := range map[string]float64{"index_labels": testColas, "index_lag_seconds": 0, "ready": 1, "http_requests_in_flight": 0} {
 		if got := now["colaregistry_"+name]; got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}

@@ -32,7 +32,7 @@ type alertsTick struct {
 	Hold      time.Duration `default:"2m" placeholder:"DURATION" help:"For how long searches are kept from other processes while they are run (${default}); if this one is killed, they are run by others after it."`
 }
 
-// Run ticks once and prints what was done.
+// Run runs one tick and prints the result.
 func (c *alertsTick) Run(env *environment) (err error) {
 	at := time.Now()
 	if c.At != "" {
@@ -66,17 +66,17 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	}
 	runner := alerts.New(alerts.Options{Store: st, Hold: c.Hold, Logger: env.log})
 	report, err := runner.Tick(env, at)
-	fmt.Fprintln(env.stdout, toldTick(report))
+	fmt.Fprintln(env.stdout, summarizeTick(report))
 	if err != nil {
 		return err
 	}
 	courier := alerts.NewCourier(alerts.CourierOptions{Store: st, Senders: senders, Hold: c.Hold, Now: time.Now, Logger: env.log})
 	delivered, err := courier.Deliver(env, latest(at, time.Now()))
-	if told := toldDelivery(delivered); told != "" {
+	if told := summarizeDeliveries(delivered); told != "" {
 		fmt.Fprintln(env.stdout, told)
 	}
 	if err == nil && report.Failed > 0 {
-		return exitError(exitFailed) // what and why is in the log
+		return exitError(exitFailed) // the log has the details
 	}
 	return err
 }
@@ -90,7 +90,7 @@ func (c *alertsTick) openSenders(env *environment, st database, publicURL string
 	return c.senders(v, publicURL, env.log)
 }
 
-// latest returns the later of two instants: what ran as of a time to come is due then.
+// latest returns the later of two times: a run as of a future time is due then.
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -98,8 +98,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// toldTick says what a tick did.
-func toldTick(r alerts.Report) string {
+// summarizeTick summarizes a tick.
+func summarizeTick(r alerts.Report) string {
 	told := fmt.Sprintf("%s ran and found %s", amount(r.Runs, "search", "searches"), amount(r.Matches, "label", "labels"))
 	if r.Late > 0 {
 		told += fmt.Sprintf(", %d of them late", r.Late)
@@ -117,7 +117,7 @@ func toldTick(r alerts.Report) string {
 	return told
 }
 
-// amount writes a number of things.
+// amount formats a number with its noun.
 func amount(n int, one, several string) string {
 	if n == 1 {
 		return "1 " + one
@@ -125,7 +125,7 @@ func amount(n int, one, several string) string {
 	return fmt.Sprint(n, " ", several)
 }
 
-// alertsReceive is a receiver of webhooks for trials: what a developer writes for production does the same and more.
+// alertsReceive is a webhook receiver for trials. It does what a receiver in production must do.
 type alertsReceive struct {
 	Listen string        `default:"127.0.0.1:9090" env:"COLAREGISTRY_RECEIVE_LISTEN" placeholder:"ADDR" help:"Address to listen on (${default})."`
 	Secret string        `required:"" placeholder:"whsec_…" help:"Secret that the webhooks are signed with, as it was shown when the destination was made. Better given in the environment."`
@@ -164,7 +164,7 @@ func (c *alertsReceive) Run(env *environment) error {
 	context.AfterFunc(ctx, func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 		defer cancel()
-		_ = server.Shutdown(closing) // the last answer is written; whoever hangs on is cut off
+		_ = server.Shutdown(closing) // the last response is written; lingering connections are closed
 		_ = server.Close()
 	})
 	fmt.Fprintf(env.stderr, "Receiving webhooks at http://%s\n", reachable(listener.Addr()))
@@ -177,11 +177,11 @@ func (c *alertsReceive) Run(env *environment) error {
 	return nil
 }
 
-// receiver answers webhooks.
+// receiver handles webhooks.
 type receiver struct {
 	check  func(body []byte, headers http.Header) error
 	out    io.Writer
-	until  int // different messages after which it is enough; 0: never
+	until  int // stop after this many distinct messages; 0: never
 	enough func()
 
 	mu   sync.Mutex
@@ -240,7 +240,7 @@ func (r *receiver) take(id string, body []byte) {
 	}
 }
 
-// gist says in a line what a message tells.
+// gist summarizes a message in one line.
 func gist(body []byte) string {
 	var m struct {
 		Type string `json:"type"`

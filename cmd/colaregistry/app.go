@@ -56,7 +56,7 @@ func (c *appRegister) app() (app store.App, err error) {
 	if app.ClientID == "" {
 		return app, errors.New("--client-id: it is empty")
 	}
-	if app.Name, err = shownName(c.Name, "an app"); err != nil {
+	if app.Name, err = recordName(c.Name, "an app"); err != nil {
 		return app, err
 	}
 	for _, s := range c.Scopes {
@@ -69,7 +69,8 @@ func (c *appRegister) app() (app store.App, err error) {
 	return app, nil
 }
 
-// checkIssuer refuses what no token can name as its issuer, such as several in the variable that the server takes.
+// checkIssuer rejects values that no token can have as its issuer, such as the list in the server's
+// variable.
 func checkIssuer(issuer string) error {
 	if u, err := url.Parse(issuer); err != nil || u.Host == "" || strings.Contains(issuer, ",") {
 		return fmt.Errorf("--issuer: %q is not the URL of one issuer", issuer)
@@ -98,7 +99,7 @@ func appLine(a store.App) string {
 
 type appList struct{ storeFlags }
 
-// Run prints a line an app.
+// Run prints one line per app.
 func (c *appList) Run(env *environment) error {
 	return list(&c.storeFlags, env, func(st store.Store) ([]store.App, error) { return st.Apps(env) }, appLine)
 }
@@ -119,7 +120,7 @@ type appLinks struct {
 	Account string `placeholder:"E" help:"Email address of one account; all accounts when left out."`
 }
 
-// Run prints a line a link.
+// Run prints one line per link.
 func (c *appLinks) Run(env *environment) error {
 	return list(&c.storeFlags, env, func(st store.Store) ([]store.Link, error) {
 		account, err := chosenAccount(env, st, c.Account)

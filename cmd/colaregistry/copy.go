@@ -22,16 +22,16 @@ type copyCommand struct {
 	To   string `required:"" placeholder:"URL" help:"Database to fill: a file that is not there yet, or a PostgreSQL database without a registry in it."`
 }
 
-// errUnlike says that what arrived is not what was sent.
+// errUnlike reports that the copy differs from the original.
 var errUnlike = errors.New("the copy differs from the original; do not use it")
 
-// Run copies everything, reads both and compares them.
+// Run copies all tables, reads both databases and compares them.
 func (c *copyCommand) Run(env *environment) (err error) {
 	from, to, err := c.places(env)
 	if err != nil {
 		return err
 	}
-	source, err := from.openAsItIs(env, nil) // it is read, and stays as it is
+	source, err := from.openAsItIs(env, nil) // read only
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}
@@ -63,8 +63,9 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	return err
 }
 
-// refuseClear returns an error if a database holds clear-text secrets, as it does between its migration and the next serve. A copy would
-// hold them too, and lose the link tokens of earlier email. It relies on a stopped server, like the copy.
+// refuseClear returns an error if a database has clear-text secrets, as between a migration and the
+// next serve. A copy would have them too, and lose the link tokens of earlier email. The server
+// must be stopped, as for the copy.
 func refuseClear(env *environment, source database) error {
 	keys, err := source.SecretKeys(env)
 	if n := keys[""]; err == nil && n > 0 {
@@ -74,7 +75,7 @@ func refuseClear(env *environment, source database) error {
 	return err
 }
 
-// places checks where to copy from and to before anything is opened.
+// places checks source and target before opening either.
 func (c *copyCommand) places(env *environment) (from, to place, err error) {
 	if from, err = parsePlace(c.From); err != nil {
 		return from, to, fmt.Errorf("--from: %w", err)
@@ -89,8 +90,8 @@ func (c *copyCommand) places(env *environment) (from, to place, err error) {
 	return from, to, err
 }
 
-// fill copies everything into a new database and returns what was sent. A file is filled under another name, so that one
-// with the right name is always complete.
+// fill copies everything into a new database and returns digests of the original. A file gets its
+// name at the end, so a file with that name is complete.
 func (c *copyCommand) fill(env *environment, source database, to place) (sent *digests, err error) {
 	if to.path == "" {
 		return fillStore(env, source, to)
@@ -99,7 +100,7 @@ func (c *copyCommand) fill(env *environment, source database, to place) (sent *d
 		return nil, errors.Join(fmt.Errorf("--to: %s is there already", to), err)
 	}
 	filling := place{path: to.path + ".filling"}
-	if err := sqlite.Remove(filling.path); err != nil { // of a copy that was cut off
+	if err := sqlite.Remove(filling.path); err != nil { // left by an interrupted copy
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, sqlite.Remove(filling.path)) }()
@@ -152,7 +153,7 @@ func carryKeyCheck(env *environment, source, target database) error {
 	return err
 }
 
-// empty checks that a database holds nothing, before anything is read for it.
+// empty checks that the target is empty, before reading the source.
 func empty(env *environment, to place, target database) error {
 	sizes, err := target.Sizes(env)
 	for kind, n := range sizes {
@@ -163,7 +164,7 @@ func empty(env *environment, to place, target database) error {
 	return err
 }
 
-// counted tells each item before it is taken.
+// counted adds each item to the digests.
 func counted(items iter.Seq2[*store.Item, error], tell func(*store.Item) error) iter.Seq2[*store.Item, error] {
 	return func(yield func(*store.Item, error) bool) {
 		for i, err := range items {
@@ -188,7 +189,7 @@ func readBack(env *environment, target database, expected int) (*digests, error)
 	return arrived, err
 }
 
-// report prints a line a kind, and fails when anything differs.
+// report prints one line per kind and returns an error if any differs.
 func report(env *environment, sent, arrived *digests) error {
 	var b bytes.Buffer
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -210,7 +211,7 @@ func report(env *environment, sent, arrived *digests) error {
 	return unlike
 }
 
-// digests are what went by, by kind: how many records, and a checksum over all of them in order.
+// digests has, by kind, the number of records and a checksum over them in order.
 type digests struct{ of map[store.ItemKind]*digest }
 
 type digest struct {
@@ -243,7 +244,8 @@ func (d *digests) total() int {
 	return n
 }
 
-// content returns what is to be the same in both databases, fields that the API does not show included.
+// content returns the parts of a record that must be equal in both databases, including fields that
+// the API omits.
 func content(i *store.Item) any {
 	switch i.Kind {
 	case store.ItemCola:

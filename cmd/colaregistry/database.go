@@ -29,15 +29,15 @@ type storeFlags struct {
 	DatabaseURLFile secretFile `name:"database-url-file" placeholder:"PATH" help:"File with the value of --database-url, for a URL with a password."`
 }
 
-// database is a registry's database, open.
+// database is an open registry.
 type database interface {
 	store.Store
-	// Created reports whether the database was made by this opening of it.
+	// Created reports whether opening created the database.
 	Created() bool
 }
 
-// open opens the database, making it and bringing its schema up to date as needed. Metrics, if any, gets what there is to
-// tell of its connections.
+// open opens the database. It creates it and updates its schema if necessary. Metrics, if not nil,
+// gets the metrics of its connections.
 func (f storeFlags) open(env *environment, metrics prometheus.Registerer) (database, error) {
 	p, err := f.place()
 	if err != nil {
@@ -46,8 +46,9 @@ func (f storeFlags) open(env *environment, metrics prometheus.Registerer) (datab
 	return p.open(env, metrics)
 }
 
-// openExisting opens the database, and fails when there is none: a command that only asks for something must not make one,
-// which would pass for a first start. It leaves the schema as it is, too: an older program may be serving it.
+// openExisting opens an existing database without changing its schema. Commands that only read must
+// not create a database, which would pass for a first start, nor migrate one that an older program
+// serves.
 func (f storeFlags) openExisting(env *environment) (database, error) {
 	p, err := f.place()
 	if err != nil {
@@ -63,7 +64,7 @@ func (f storeFlags) openExisting(env *environment) (database, error) {
 	return p.openAsItIs(env, nil)
 }
 
-// place returns where the flags say that the database is.
+// place returns the database that the flags name.
 func (f storeFlags) place() (place, error) {
 	if f.DatabaseURL == "" {
 		return place{path: filepath.Join(f.DataDir, "registry.db")}, nil
@@ -75,7 +76,7 @@ func (f storeFlags) place() (place, error) {
 	return p, nil
 }
 
-// snapshot returns the file that the index is saved in: beside a file of SQLite, else in the data folder.
+// snapshot returns the path of the index snapshot: beside an SQLite file, else in the data folder.
 func (f storeFlags) snapshot() string {
 	p, err := f.place()
 	switch {
@@ -90,7 +91,7 @@ func (f storeFlags) snapshot() string {
 // embedded reports whether the database is the default one in the data folder.
 func (f storeFlags) embedded() bool { return f.DatabaseURL == "" }
 
-// place is where a database is: a file of SQLite, or a server of PostgreSQL.
+// place is the location of a database: an SQLite file or a PostgreSQL server.
 type place struct {
 	path string // empty for PostgreSQL
 	url  string
@@ -114,7 +115,7 @@ func parsePlace(given string) (place, error) {
 	return place{}, errors.New("this is no database URL; leave the flag out, or give postgres://… or sqlite:PATH")
 }
 
-// String names the place without any secret.
+// String returns the place without secrets.
 func (p place) String() string {
 	if p.path != "" {
 		return p.path
@@ -122,11 +123,11 @@ func (p place) String() string {
 	return describe(p.url)
 }
 
-// describe names a PostgreSQL database by its hosts and its name.
+// describe returns the hosts and name of a PostgreSQL database.
 func describe(url string) string {
 	config, err := pgx.ParseConfig(url)
-	if err != nil || strings.Contains(config.Host, "@") { // which would be the end of a password
-		return "PostgreSQL" // what is wrong with the URL is told by whoever uses it
+	if err != nil || strings.Contains(config.Host, "@") { // which could be the end of a password
+		return "PostgreSQL" // whoever uses the URL reports the error
 	}
 	hosts := []string{net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))}
 	for _, f := range config.Fallbacks {
@@ -137,7 +138,7 @@ func describe(url string) string {
 	return fmt.Sprintf("PostgreSQL at %s, database %s", strings.Join(hosts, " or "), config.Database)
 }
 
-// exists reports whether there is a registry, of whatever version.
+// exists reports whether a registry of any version exists.
 func (p place) exists(ctx context.Context) (bool, error) {
 	if p.path == "" {
 		current, _, err := p.versions(ctx)
@@ -150,12 +151,12 @@ func (p place) exists(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// open opens the database, making it and bringing its schema up to date as needed.
+// open opens the database. It creates it and updates its schema if necessary.
 func (p place) open(env *environment, metrics prometheus.Registerer) (database, error) {
 	return p.openWith(env, postgres.Options{Logger: env.log, Metrics: metrics})
 }
 
-// openAsItIs opens a database that there is, and fails when its schema is not that of this program.
+// openAsItIs opens an existing database whose schema has this program's version.
 func (p place) openAsItIs(env *environment, metrics prometheus.Registerer) (database, error) {
 	st, err := p.openWith(env, postgres.Options{Logger: env.log, Metrics: metrics, NoMigrate: true})
 	if errors.Is(err, store.ErrOlderSchema) {
@@ -176,7 +177,7 @@ func (p place) openWith(env *environment, o postgres.Options) (st database, err 
 	return st, nil
 }
 
-// migrate brings the schema up to date and returns the versions it had and has.
+// migrate updates the schema and returns its old and new version.
 func (p place) migrate(env *environment) (from, to int64, err error) {
 	if p.path != "" {
 		from, to, err = sqlite.Migrate(env, p.path, sqlite.Options{Logger: env.log})
@@ -189,7 +190,7 @@ func (p place) migrate(env *environment) (from, to int64, err error) {
 	return from, to, err
 }
 
-// versions returns the version of the schema, 0 for none, and the one that this program brings it to.
+// versions returns the schema's version, 0 for none, and this program's version.
 func (p place) versions(ctx context.Context) (current, latest int64, err error) {
 	if p.path != "" {
 		current, latest, err = sqlite.Versions(ctx, p.path)
@@ -202,7 +203,7 @@ func (p place) versions(ctx context.Context) (current, latest int64, err error) 
 	return current, latest, err
 }
 
-// list prints a line for each record that there is.
+// list prints one line per record.
 func list[T any](f *storeFlags, env *environment, read func(store.Store) ([]T, error), line func(T) string) (err error) {
 	st, err := f.openExisting(env)
 	if err != nil {
@@ -219,7 +220,7 @@ func list[T any](f *storeFlags, env *environment, read func(store.Store) ([]T, e
 	return nil
 }
 
-// change does something to one record by its id, and says so.
+// change changes one record by its ID and reports it.
 func (f *storeFlags) change(env *environment, what func(store.Store, context.Context, int64) error, id int64, done, missing string) (err error) {
 	st, err := f.openExisting(env)
 	if err != nil {
@@ -236,7 +237,7 @@ func (f *storeFlags) change(env *environment, what func(store.Store, context.Con
 	return nil
 }
 
-// ofAny is what changes a record of an account, for records of any account: the operator names them by their ids alone.
+// ofAny adapts a change of an account's record for operators, who name records by ID alone.
 func ofAny(what func(store.Store, context.Context, cola.AccountID, int64) error) func(store.Store, context.Context, int64) error {
 	return func(st store.Store, ctx context.Context, id int64) error { return what(st, ctx, 0, id) }
 }

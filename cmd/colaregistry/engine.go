@@ -13,18 +13,18 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// engine is the registry at work over a database, without the edges that it is asked through.
+// engine is the registry over a database, without edges.
 type engine struct {
 	index    *search.Index
 	ledger   *quota.Ledger
 	service  *registry.Service
-	follower *registry.Follower // to be run
-	ready    chan struct{}      // closed when the index is built
+	follower *registry.Follower // must be run
+	ready    chan struct{}      // closed when the index is ready
 }
 
 type engineOptions struct {
 	publicURL, upgradeURL string
-	snapshot              string // file that the index is saved in
+	snapshot              string // path of the index snapshot
 	metrics               prometheus.Registerer
 	sendsMail             bool // some process sends email
 	privateWebhooks       bool
@@ -51,7 +51,7 @@ func newEngine(env *environment, st store.Store, o engineOptions) *engine {
 	return e
 }
 
-// close settles what is charged, writes down what was refused and lets go of the index. The store is closed after it.
+// close commits charges, records refusals and closes the index. Close the store afterwards.
 func (e *engine) close() {
 	e.ledger.Close()
 	e.service.Close()

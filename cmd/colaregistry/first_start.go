@@ -25,7 +25,7 @@ const (
 	// demoMarker is a file next to the database that exists while demonstration data is incomplete.
 	// If the first start is interrupted, the next one continues.
 	demoMarker = "demo.loading"
-	// demoLock is held by the process that loads the data.
+	// demoLock is held while a process loads the data.
 	demoLock = "registry.db-demo.lock"
 )
 
@@ -67,7 +67,7 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 	return d, nil
 }
 
-// due returns whether to load demonstration data, and which.
+// due returns which demonstration data to load, if any.
 func (c *serveCommand) due(env *environment, st database, marker string) (demo.Options, bool, error) {
 	options, begun, err := readMarker(marker)
 	switch {

@@ -55,7 +55,7 @@ func (c *importCommand) Run(env *environment) (err error) {
 	if _, writeErr := report.WriteTo(env.stdout); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}
-	if errors.Is(err, ingest.ErrRefused) { // the report lists the rows, and nobody prints the error
+	if errors.Is(err, ingest.ErrRefused) { // the report lists the rows; the error isn't printed
 		for i := range report.Failures {
 			fmt.Fprintf(env.stderr, "colaregistry: %v\n", &report.Failures[i])
 		}
@@ -64,7 +64,7 @@ func (c *importCommand) Run(env *environment) (err error) {
 	return err
 }
 
-// openAdmin opens the listener for operators, if there is to be one, and says where it is.
+// openAdmin opens the listener for operators if one is configured, and prints its address.
 func (c *importCommand) openAdmin(env *environment, measured *importMetrics) (*admin, error) {
 	a, err := openAdmin(env, c.AdminListen)
 	if a == nil || err != nil {
@@ -75,8 +75,8 @@ func (c *importCommand) openAdmin(env *environment, measured *importMetrics) (*a
 	return a, nil
 }
 
-// leaveRoom keeps an import to half of the processors, unless the environment says otherwise, and has it collect garbage less
-// often: a server on the same machine needs a processor at once to commit what it charges.
+// leaveRoom limits an import to half of the processors, unless the environment says otherwise, and
+// makes garbage collection rarer: a server on the same machine needs a processor to commit charges.
 func leaveRoom() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/2))
@@ -86,10 +86,11 @@ func leaveRoom() {
 	}
 }
 
-// importGCPercent lets the heap of an import, which is small, grow to five times what lives.
+// importGCPercent lets the small heap of an import grow to five times its live size.
 const importGCPercent = 400
 
-// target opens the database to import into; for a dry run where there is none, an empty one that goes when it is closed.
+// target opens the database to import into. A dry run without a database gets an empty temporary
+// one.
 func (c *importCommand) target(env *environment, metrics prometheus.Registerer) (importTarget, error) {
 	p, err := c.place()
 	if err != nil {
@@ -152,7 +153,7 @@ func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {
 	return sources, nil
 }
 
-// expectedRows guesses how many rows there will be from the part of the bytes that has been read.
+// expectedRows estimates the number of rows from the share of bytes read.
 func expectedRows(p ingest.Progress) int64 {
 	if p.BytesTotal <= 0 || p.BytesRead <= 0 || p.Sources > 1 {
 		return -1

@@ -8,16 +8,16 @@ import (
 	"github.com/colaregistry/colaregistry/ingest"
 )
 
-// importMetrics tells how far an import is.
+// importMetrics reports the progress of an import.
 type importMetrics struct {
 	rows, outcomes, read, size, sources, done *prometheus.Desc
 
-	total int64 // size of the sources whose size is known
-	count int   // of sources
+	total int64 // total size of the sources with known size
+	count int   // number of sources
 
 	mu     sync.Mutex
 	last   ingest.Progress
-	before int64 // bytes read of the sources before the one being read
+	before int64 // bytes of the sources already read
 }
 
 func newImportMetrics(sources []ingest.Source) *importMetrics {
@@ -39,7 +39,7 @@ func newImportMetrics(sources []ingest.Source) *importMetrics {
 	return m
 }
 
-// set notes progress.
+// set updates the progress.
 func (m *importMetrics) set(p ingest.Progress) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -21,9 +21,9 @@ type keyCreate struct {
 	Name    string `required:"" placeholder:"N" help:"What to recognise the key by, up to 100 characters."`
 }
 
-// Run makes the key and prints it.
+// Run creates the key and prints it.
 func (c *keyCreate) Run(env *environment) (err error) {
-	name, err := shownName(c.Name, "a key")
+	name, err := recordName(c.Name, "a key")
 	if err != nil {
 		return err
 	}
@@ -45,8 +45,8 @@ func (c *keyCreate) Run(env *environment) (err error) {
 	return nil
 }
 
-// shownName settles the name that what has it is recognised by.
-func shownName(name, what string) (string, error) {
+// recordName normalizes the name of a record.
+func recordName(name, what string) (string, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || len([]rune(name)) > 100 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return "", fmt.Errorf("--name: the name of %s has 1 to 100 characters, none of them a control character", what)
@@ -64,7 +64,7 @@ func makeKey(env *environment, st store.Keys, a store.Account, name string) (aut
 
 type keyList struct{ storeFlags }
 
-// Run prints a line a key.
+// Run prints one line per key.
 func (c *keyList) Run(env *environment) error {
 	return list(&c.storeFlags, env, func(st store.Store) ([]store.Key, error) { return st.Keys(env, 0) }, keyLine)
 }
@@ -77,7 +77,7 @@ func keyLine(k store.Key) string {
 	return line
 }
 
-// usedAt says when something was last used.
+// usedAt formats the time of the last use.
 func usedAt(at time.Time) string {
 	if at.IsZero() {
 		return "never used"

@@ -18,20 +18,21 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// After the first signal the program winds down; a second one ends it at once.
+	// After the first signal the program shuts down; a second one exits immediately.
 	context.AfterFunc(ctx, stop)
 	p := program{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	os.Exit(p.run(ctx))
 }
 
-// program is one run of the command. It is a value, so that tests can run it.
+// program is one invocation of the command, as a value for tests.
 type program struct {
 	args           []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
-// cli is the command line. Every flag can also be given in the environment, as COLAREGISTRY_ and its name.
+// cli is the command line. Every flag can also be set in the environment, as COLAREGISTRY_ and its
+// name.
 type cli struct {
 	Serve   serveCommand   `cmd:"" help:"Serve the REST API, assistants at /mcp, and the dashboard of account holders. On a fresh machine this also makes a database with demonstration data."`
 	Mcp     mcpCommand     `cmd:"" name:"mcp" help:"Answer an assistant on this machine over standard input and output (Model Context Protocol), with the key in COLAREGISTRY_API_KEY."`
@@ -47,19 +48,19 @@ type cli struct {
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
-// environment is what commands run in.
+// environment is the context of a command.
 type environment struct {
 	context.Context
 	program
 	log *slog.Logger
 }
 
-// exitError ends the program with a code, without a word of its own.
+// exitError exits with a code without printing an error.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// Exit codes: 0 done, 1 the command could not do all of what it was asked, 2 it was asked wrongly.
+// Exit codes: 0 success, 1 failure or partial failure, 2 usage error.
 const (
 	exitFailed = 1
 	exitUsage  = 2
@@ -78,7 +79,7 @@ func (p program) run(ctx context.Context) int {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
-		panic(err) // the cli struct is wrong
+		panic(err) // a mistake in the cli struct
 	}
 	command, err := parser.Parse(p.args)
 	if exited >= 0 {
@@ -88,7 +89,7 @@ func (p program) run(ctx context.Context) int {
 		fmt.Fprintf(p.stderr, "colaregistry: %v\nRun colaregistry --help for the commands and their flags.\n", err)
 		return exitUsage
 	}
-	// A command says what it did on standard output; only a server has news, and a logger of its own.
+	// Commands report on standard output; only the server has a log.
 	env := &environment{Context: ctx, program: p, log: slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 	if err := readSecretFiles(command.Flags(), env.log); err != nil {
 		fmt.Fprintf(p.stderr, "colaregistry: %v\n", err)
@@ -109,24 +110,25 @@ func (p program) run(ctx context.Context) int {
 // closing closes c and joins its error to *err.
 func closing(c io.Closer, err *error) { *err = errors.Join(*err, c.Close()) }
 
-// interactive reports whether w is a terminal that has room for a line. Some, such as those of build servers, have no width.
+// interactive reports whether w is a terminal with room for a line. Some, such as those of build
+// servers, have no width.
 func interactive(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && isTerminal(f) && terminalWidth(f) > 0
 }
 
-// logFlags say what the log looks like.
+// logFlags configure the log.
 type logFlags struct {
 	LogFormat string `default:"text" enum:"text,json" placeholder:"text|json" help:"Form of the log on standard error (${default})."`
 	LogLevel  string `default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"Least important lines to log: debug, info, warn or error (${default})."`
 }
 
-// logger returns the log that the flags ask for.
+// logger returns the configured log.
 func (f logFlags) logger(w io.Writer) *slog.Logger {
 	var o slog.HandlerOptions
 	level := new(slog.LevelVar)
 	if err := level.UnmarshalText([]byte(f.LogLevel)); err != nil {
-		panic(err) // the flag takes no other words
+		panic(err) // the flag allows no other words
 	}
 	o.Level = level
 	if f.LogFormat == "json" {

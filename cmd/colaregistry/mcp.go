@@ -24,16 +24,16 @@ type mcpCommand struct {
 }
 
 const (
-	// keyVariable is where the key comes from. There is no flag: other users of a machine see command lines.
+	// keyVariable has the key. There is no flag: other users of a machine can see command lines.
 	keyVariable = "COLAREGISTRY_API_KEY"
-	// builtWithin is how long the first message waits for the index; an assistant waits a minute for it. What is asked before
-	// the index is built is told to try again.
+	// builtWithin is how long the first message waits for the index; assistants wait a minute. Messages that arrive
+	// before the index is ready are answered with "try again".
 	builtWithin = 20 * time.Second
-	// remoteWait bounds one message to a server far away: longer than the server gives itself.
+	// remoteWait is the timeout of one message to a remote server, longer than the server's own.
 	remoteWait = 90 * time.Second
 )
 
-// Run answers the messages of an assistant, a line each, until its input ends.
+// Run answers messages, one per line, until the input ends.
 func (c *mcpCommand) Run(env *environment) error {
 	env.log = c.logger(env.stderr)
 	key := strings.TrimSpace(os.Getenv(keyVariable))
@@ -49,14 +49,14 @@ func (c *mcpCommand) Run(env *environment) error {
 	}
 	client := &http.Client{
 		Timeout: remoteWait,
-		// The key is for one server: it does not follow a redirect to another.
+		// Don't follow redirects: the key is for this server only.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	bridge := mcp.Bridge{URL: endpoint, Key: key, Client: client, Logger: env.log}
 	return bridge.Serve(env, env.stdin, env.stdout)
 }
 
-// endpoint returns the address of the server's endpoint; the flag may name it or the server.
+// endpoint returns the URL of the server's endpoint. The flag may have it or the server's root.
 func (c *mcpCommand) endpoint() (string, error) {
 	root, err := checkedRoot("--url", strings.TrimSuffix(strings.TrimRight(c.URL, "/"), mcp.Path))
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *mcpCommand) endpoint() (string, error) {
 	return root + mcp.Path, nil
 }
 
-// local answers from the database that the flags say.
+// local answers from the database that the flags name.
 func (c *mcpCommand) local(env *environment, key string) (err error) {
 	publicURL, err := checkedRoot("--public-url", c.PublicURL)
 	if err != nil {
@@ -82,9 +82,9 @@ func (c *mcpCommand) local(env *environment, key string) (err error) {
 	return e.serveLines(env, st, publicURL, key)
 }
 
-// serveLines answers lines with the registry of this process, which follows the store meanwhile.
+// serveLines answers lines with the registry of this process while it follows the store.
 func (e *engine) serveLines(env *environment, st store.Store, publicURL, key string) error {
-	const host = "localhost" // of requests that never leave this process
+	const host = "localhost" // host of requests that never leave this process
 	handler := mcp.New(e.service, auth.New(st, nil, nil), mcp.Options{
 		PublicURL: publicURL, Version: version(), Logger: env.log, Hosts: []string{host},
 	})

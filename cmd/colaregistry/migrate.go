@@ -7,8 +7,8 @@ type migrateCommand struct {
 	Status bool `help:"Only tell the schema's version, and that of this program. The exit code is 1 when the schema is not up to date."`
 }
 
-// Run brings the schema up to date and tells its version. A start of the server does the same: the command is for those who want
-// it done apart from that.
+// Run updates the schema and prints its version, for operators who migrate before starting the
+// server.
 func (c *migrateCommand) Run(env *environment) error {
 	p, err := c.place()
 	if err != nil {

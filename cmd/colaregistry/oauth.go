@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// oauthFlags say whose access tokens are taken. Without an issuer none are: API keys are the only credentials.
+// oauthFlags configure access tokens. Without an issuer, only API keys are accepted.
 type oauthFlags struct {
 	Issuers     []string `name:"oidc-issuer" placeholder:"URL" help:"Issuer whose access tokens are taken, exactly as its tokens name it; may be repeated. None when left out: API keys only."`
 	Audiences   []string `name:"oidc-audience" placeholder:"AUDIENCE" help:"What a token must be for, any of several; the public URL and /mcp when left out."`
@@ -27,7 +27,7 @@ type oauthFlags struct {
 	ScopePrefix string   `name:"oidc-scope-prefix" placeholder:"PREFIX" help:"What stands before the names of this service's scopes at issuers that name them in full, such as api://registry/."`
 }
 
-// issuersWithin is how long a server waits at its start to hear from its issuers.
+// issuersWithin is how long a starting server waits for its issuers.
 const issuersWithin = 15 * time.Second
 
 func (f *oauthFlags) check() error {
@@ -47,7 +47,7 @@ func (f *oauthFlags) check() error {
 	return nil
 }
 
-// isScope reports whether s can be asked for as a scope (RFC 6749, section 3.3).
+// isScope reports whether s is a valid scope (RFC 6749, section 3.3).
 func isScope(s string) bool {
 	for _, c := range []byte(s) {
 		if c <= ' ' || c > '~' || c == '"' || c == '\\' {
@@ -57,7 +57,7 @@ func isScope(s string) bool {
 	return s != ""
 }
 
-// resource is what clients of OAuth are told of the server.
+// resource describes the server to OAuth clients.
 func (f *oauthFlags) resource(publicURL string) auth.Resource {
 	r := mcp.Resource(publicURL, f.Issuers, f.Scopes)
 	r.ScopePrefix = f.ScopePrefix
@@ -74,7 +74,7 @@ func (c *serveCommand) linkPolicies() (auth.LinkPolicies, error) {
 	return links, flagError("--oidc-link-email", err)
 }
 
-// tokens returns the checker of access tokens, or nil when none are accepted.
+// tokens returns the verifier of access tokens, or nil if none are accepted.
 func (f *oauthFlags) tokens(
 	env *environment, st store.Store, resource auth.Resource, links auth.LinkPolicies, metrics prometheus.Registerer,
 	events *security.Events,
@@ -96,8 +96,8 @@ func (f *oauthFlags) tokens(
 	return tokens, nil
 }
 
-// askIssuers asks issuers about themselves, so that an operator learns at the start what is wrong with one. It keeps no server from
-// starting: an issuer may be away for a while, and API keys do not need it.
+// askIssuers checks the issuers, so that operators see mistakes at startup. Failures don't prevent
+// the start: an issuer may be away, and API keys don't need it.
 func askIssuers(ctx context.Context, env *environment, until string, check func(context.Context) error) {
 	asking, cancel := context.WithTimeout(ctx, issuersWithin)
 	defer cancel()

@@ -35,10 +35,10 @@ type serveCommand struct {
 }
 
 const (
-	drainFor  = 30 * time.Second // requests that are still running after a signal may take this long
-	gcPercent = 20               // the index is large and never garbage: the default would let the heap double
-	// A fold or a build keeps a thread busy for seconds. With none to spare, a request waits for the runtime to preempt it,
-	// ten milliseconds; with one to spare the system's scheduler lets the request go first.
+	drainFor  = 30 * time.Second // limit for requests in progress after a signal
+	gcPercent = 20               // the index is large and never garbage; the default would let the heap double
+	// Merging or building the index keeps a thread busy for seconds. Without a spare one, a request waits 10 ms for the
+	// runtime to preempt it; with a spare one, the system schedules the request first.
 	spareThreads = 2
 	maxHeader    = 64 << 10
 	headerWait   = 10 * time.Second
@@ -47,7 +47,8 @@ const (
 	idleTimeout  = 30 * time.Second
 )
 
-// Run serves until the context ends, then drains: requests that have begun are answered, their charges committed.
+// Run serves until the context ends, then drains: it answers requests in progress and commits their
+// charges.
 func (c *serveCommand) Run(env *environment) (err error) {
 	publicURL, err := c.check()
 	if err != nil {
@@ -59,7 +60,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", c.Listen, err)
 	}
-	defer listener.Close() // the server closes it first, unless it never came to serve
+	defer listener.Close() // closed by the server, unless it never started
 	if publicURL == "" {
 		publicURL = "http://" + reachable(listener.Addr())
 	}
@@ -67,7 +68,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	defer admin.close() // last of all, so that the end can be seen
+	defer admin.close() // last, so that operators see the shutdown
 	if err := c.checkKeyFile(c.storeFlags); err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer closing(st, &err)
-	if err := os.MkdirAll(filepath.Dir(c.snapshot()), 0o700); err != nil { // a database on a server made no folder
+	if err := os.MkdirAll(filepath.Dir(c.snapshot()), 0o700); err != nil { // with a database server, there may be no folder yet
 		env.log.Warn("no folder to save the index in", "error", err)
 	}
 	warnPlainCookies(env.log, publicURL, listener.Addr())
@@ -116,8 +117,8 @@ func tune() (processors int) {
 	return processors
 }
 
-// check reports what is wrong with the flags before anything is opened, and returns the public URL without a slash at its
-// end, or "" for none.
+// check validates the flags before anything is opened. It returns the public URL without trailing
+// slash, or "".
 func (c *serveCommand) check() (publicURL string, err error) {
 	if _, err := c.place(); err != nil {
 		return "", err
@@ -146,7 +147,7 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	return checkedRoot("--public-url", c.PublicURL)
 }
 
-// checkedRoot reads the URL of the root of a host, and returns it without a slash at its end, or "" for none.
+// checkedRoot parses the URL of a host's root and returns it without trailing slash, or "".
 func checkedRoot(flag, given string) (string, error) {
 	u, err := checkedURL(flag, given)
 	if err != nil || u == nil {
@@ -158,7 +159,7 @@ func checkedRoot(flag, given string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// checkedURL reads a URL of the web, or nil for none.
+// checkedURL parses an http or https URL; nil for none.
 func checkedURL(flag, given string) (*url.URL, error) {
 	if given == "" {
 		return nil, nil
@@ -170,8 +171,8 @@ func checkedURL(flag, given string) (*url.URL, error) {
 	return u, nil
 }
 
-// reachable returns the host and port by which this machine reaches a listener: one on every address is reached at
-// localhost.
+// reachable returns the host and port at which this machine reaches a listener: localhost if it
+// listens on every address.
 func reachable(a net.Addr) string {
 	host, port, err := net.SplitHostPort(a.String())
 	if err != nil {

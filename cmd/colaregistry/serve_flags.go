@@ -57,7 +57,7 @@ func (f *networkFlags) proxies() (web.Proxies, error) {
 	return networks, nil
 }
 
-// connections returns how many connections the server keeps open.
+// connections returns the maximum number of open connections.
 func (f *networkFlags) connections(env *environment) int {
 	files, ok := fileLimit()
 	if !ok || uint64(f.MaxConnections)+reservedFiles <= files {
@@ -101,7 +101,7 @@ func strictTransport(publicURL string, log *slog.Logger, next http.Handler) http
 	})
 }
 
-// dashboardFlags say how account holders sign in to the dashboard, and where they buy.
+// dashboardFlags configure sign-in to the dashboard and the billing page.
 type dashboardFlags struct {
 	SignInIssuers     []string     `name:"sign-in-issuer" placeholder:"URL" help:"OpenID Connect issuer for signing in to the dashboard; may be repeated. Defaults to --oidc-issuer; without either, account holders sign in by link (account link)."`
 	SignInClients     []string     `name:"sign-in-client-id" placeholder:"ID" help:"Client ID of the dashboard at the issuer; one for each issuer, in the same order."`
@@ -111,7 +111,7 @@ type dashboardFlags struct {
 	BillingURL        string       `name:"billing-url" placeholder:"URL" help:"Page where account holders change their plan; the plans page links to it."`
 }
 
-// signInIssuers pairs the flags up. tokenIssuers are those whose access tokens are taken.
+// signInIssuers combines the flags of each issuer. tokenIssuers are the default.
 func (f *dashboardFlags) signInIssuers(tokenIssuers []string) ([]auth.SignInIssuer, error) {
 	urls := f.SignInIssuers
 	if len(urls) == 0 && len(f.SignInClients) > 0 {
@@ -172,8 +172,8 @@ func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, log *slog.Logg
 	return senders, nil
 }
 
-// toldDelivery says what a round of deliveries did, in a sentence; nothing when there was nothing to do.
-func toldDelivery(r alerts.DeliveryReport) string {
+// summarizeDeliveries summarizes a round of deliveries; empty if there were none.
+func summarizeDeliveries(r alerts.DeliveryReport) string {
 	var parts []string
 	add := func(n int, what string) {
 		if n > 0 {

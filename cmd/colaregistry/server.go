@@ -31,13 +31,13 @@ type server struct {
 	*engine
 	env      *environment
 	http     *http.Server
-	onReady  func() error  // called once, when the index is built
-	delay    time.Duration // between the signal and the end of the listener
+	onReady  func() error  // called once when the index is ready
+	delay    time.Duration // between the signal and closing the listener
 	events   *security.Events
-	tokens   *auth.Tokens // nil when API keys are the only credentials
+	tokens   *auth.Tokens // nil if only API keys are accepted
 	browsers *auth.Browsers
-	alerts   *alerts.Scheduler // nil when other processes run saved searches
-	courier  *alerts.Courier   // nil with it
+	alerts   *alerts.Scheduler // nil if other processes run saved searches
+	courier  *alerts.Courier   // nil if scheduler is nil
 }
 
 // deployment groups the dependencies and settings of a server.
@@ -46,7 +46,7 @@ type deployment struct {
 	vault      *vault.Vault
 	publicURL  string
 	listening  net.Addr
-	processors int // of the machine or its container
+	processors int // of the machine or container
 	admin      *admin
 }
 
@@ -109,7 +109,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	return s, nil
 }
 
-// people returns the edge for account holders.
+// people returns the dashboard.
 func (s *server) people(c *serveCommand, d deployment, links auth.LinkPolicies) (http.Handler, error) {
 	issuers, err := c.signInIssuers(c.Issuers)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *server) people(c *serveCommand, d deployment, links auth.LinkPolicies) 
 	}), nil
 }
 
-// alert makes the server run saved searches and send what they find.
+// alert makes the server run saved searches and send their results.
 func (s *server) alert(c *serveCommand, st store.Store, v *vault.Vault, publicURL string, metrics prometheus.Registerer) error {
 	senders, err := c.senders(v, publicURL, s.env.log)
 	if err != nil {
@@ -146,7 +146,8 @@ func (s *server) alert(c *serveCommand, st store.Store, v *vault.Vault, publicUR
 	return nil
 }
 
-// edges sends each request to its edge. No mux: paths of the REST API must arrive as they were sent.
+// edges routes requests to edges. It is not a mux, because paths of the REST API must arrive
+// unchanged.
 func edges(rest, assistants, people http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -160,7 +161,7 @@ func edges(rest, assistants, people http.Handler) http.Handler {
 	})
 }
 
-// byPerson reports whether a request is of somebody who looks for a page: they are told on one that there is none.
+// byPerson reports whether a browser navigates: it gets errors as pages.
 func byPerson(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
@@ -182,15 +183,15 @@ func ownHosts(publicURL string, listening net.Addr) (hosts []string) {
 	return hosts
 }
 
-// serve answers requests until the context ends. Then it drains: the listener closes, requests that have begun are
-// answered, and the index snapshot is saved.
+// serve handles requests until the context ends. Then it drains: it closes the listener, finishes
+// requests in progress and saves the index snapshot.
 func (s *server) serve(ctx context.Context, l net.Listener) error {
 	following, unfollow := context.WithCancel(context.WithoutCancel(ctx))
 	defer unfollow()
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		if err := s.follower.Run(following); err != nil {
-			s.env.log.Warn("the next start reads every label", "error", err) // nothing is lost with the snapshot
+			s.env.log.Warn("the next start reads every label", "error", err) // losing the snapshot loses no data
 		}
 		return nil
 	})
@@ -240,7 +241,7 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	return group.Wait()
 }
 
-// runSearches runs saved searches from when the server is ready until the context ends, if it is to run any.
+// runSearches runs saved searches while the server is ready, if configured.
 func (s *server) runSearches(ctx context.Context) {
 	if s.alerts == nil {
 		return
@@ -252,9 +253,9 @@ func (s *server) runSearches(ctx context.Context) {
 	}
 }
 
-// drain tells that the server is about to end, goes on for as long as those who send traffic take to notice, and then
-// answers what has begun. Connections are closed from the start, each after the answer under way: one that is kept alive
-// would be closed just as a request is sent over it.
+// drain fails readiness, waits for load balancers to notice, then finishes requests in progress.
+// From the start, it closes connections after their current response: a kept-alive one might close
+// just as a request arrives.
 func (s *server) drain(ctx context.Context) error {
 	s.service.Drain()
 	s.http.SetKeepAlivesEnabled(false)

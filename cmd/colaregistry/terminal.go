@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// terminalWidth returns the columns of a terminal, 0 when it does not know them.
+// terminalWidth returns the columns of a terminal, 0 if unknown.
 func terminalWidth(f *os.File) int {
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
@@ -22,19 +22,20 @@ func terminalWidth(f *os.File) int {
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// progress shows how far long work is: a bar on a terminal, a line every few seconds elsewhere.
+// progress shows the progress of long work: a bar on a terminal, otherwise a line every few
+// seconds.
 type progress struct {
 	w     io.Writer
 	what  string
 	unit  string
-	bars  *mpb.Progress // nil when w is no terminal
+	bars  *mpb.Progress // nil if w is no terminal
 	bar   *mpb.Bar
 	begun time.Time
 	told  time.Time
 	done  int64
 }
 
-const tellEvery = 5 * time.Second
+const reportEvery = 5 * time.Second
 
 func newProgress(w io.Writer, what, unit string) *progress {
 	p := &progress{w: w, what: what, unit: unit, begun: time.Now(), told: time.Now()}
@@ -50,7 +51,7 @@ func newProgress(w io.Writer, what, unit string) *progress {
 	return p
 }
 
-// set tells that done of total is done; total is negative when it is not known.
+// set updates the progress; total is negative if unknown.
 func (p *progress) set(done, total int64) {
 	p.done = done
 	if p.bar != nil {
@@ -58,7 +59,7 @@ func (p *progress) set(done, total int64) {
 		p.bar.SetCurrent(done)
 		return
 	}
-	if time.Since(p.told) < tellEvery {
+	if time.Since(p.told) < reportEvery {
 		return
 	}
 	p.told = time.Now()
@@ -69,7 +70,7 @@ func (p *progress) set(done, total int64) {
 	fmt.Fprintf(p.w, "%s: %d%s %s, %s\n", p.what, done, of, p.unit, p.elapsed())
 }
 
-// end leaves the last state standing.
+// end leaves the final state on the terminal.
 func (p *progress) end() {
 	if p.bar != nil {
 		p.bar.SetTotal(p.done, true)

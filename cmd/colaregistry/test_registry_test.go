@@ -82,6 +82,10 @@ func onBoth(t *testing.T, test func(t *testing.T, h testRegistry)) {
 	}
 }
 
+// testColas is the number of demonstration labels in test registries: enough for every filter to find some, and few enough
+// that each server builds its index quickly.
+const testColas = 4_000
+
 // demoCache loads the demonstration labels once for all tests.
 type demoCache struct {
 	once  sync.Once
@@ -98,7 +102,7 @@ func (d *demoCache) where(t *testing.T, load func(ctx context.Context) (place st
 		if d.place, st, d.err = load(ctx); d.err != nil {
 			return
 		}
-		options := demo.Options{Colas: demoColas, Seed: demoSeed, AsOf: cola.DateOf(time.Now())}
+		options := demo.Options{Colas: testColas, Seed: demoSeed, AsOf: cola.DateOf(time.Now())}
 		d.err = errors.Join(demo.Load(ctx, st, options, func(int, int) {}), st.Close())
 	})
 	if d.err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// welcome is the text that a server prints once, when it is ready.
+// welcome is the text that a server prints when it is ready.
 type welcome struct {
 	publicURL string
 	dataFlag  string // flag for commands that names the data folder; empty for the default
