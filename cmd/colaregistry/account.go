@@ -15,15 +15,15 @@ import (
 )
 
 type accountCommand struct {
-	Create      accountCreate      `cmd:"" help:"Make an account."`
-	List        accountList        `cmd:"" help:"List the accounts, a line each: id, email, tier, created, and if it is suspended since when and why."`
-	Link        accountLink        `cmd:"" help:"Make a link that signs a browser in to the dashboard once, within 15 minutes, and print it, alone, on standard output."`
-	SetTier     accountSetTier     `cmd:"" name:"set-tier" help:"Change an account's tier, from its next request on."`
-	SetAlerts   accountSetAlerts   `cmd:"" name:"set-alerts" help:"Change how many saved searches of an account may run by themselves, up to 10. Those made last wait until there is room."`
-	Suspend     accountSuspend     `cmd:"" help:"Refuse an account's requests and stop its alerts, from now on, until it is restored. Nothing of it is lost."`
-	Restore     accountRestore     `cmd:"" help:"End the suspension of an account. Its alerts tell what came meanwhile."`
-	AddIdentity accountAddIdentity `cmd:"" name:"add-identity" help:"Have who signs in at an issuer use this account, also when it has another one so far."`
-	Identities  accountIdentities  `cmd:"" help:"List who signs in to which account, a line each: account, issuer, subject."`
+	Create      accountCreate      `cmd:"" help:"Create an account."`
+	List        accountList        `cmd:"" help:"List accounts: ID, email, tier, created, and if suspended, since when and why."`
+	Link        accountLink        `cmd:"" help:"Print a link that signs a browser in to the dashboard once, within 15 minutes."`
+	SetTier     accountSetTier     `cmd:"" name:"set-tier" help:"Change an account's tier."`
+	SetAlerts   accountSetAlerts   `cmd:"" name:"set-alerts" help:"Limit an account's active schedules, up to 10. The newest ones wait."`
+	Suspend     accountSuspend     `cmd:"" help:"Refuse an account's requests and pause its alerts until it is restored. No data is lost."`
+	Restore     accountRestore     `cmd:"" help:"Restore a suspended account. Its alerts catch up."`
+	AddIdentity accountAddIdentity `cmd:"" name:"add-identity" help:"Assign an issuer's identity to this account, even if it has another one."`
+	Identities  accountIdentities  `cmd:"" help:"List identities: account, issuer, subject."`
 }
 
 type accountCreate struct {
@@ -107,7 +107,7 @@ const maxReason = 300
 type accountSuspend struct {
 	storeFlags
 	Account string `required:"" placeholder:"E" help:"Email address of the account."`
-	Reason  string `required:"" placeholder:"TEXT" help:"Why, in a sentence that the account holder reads in every refusal."`
+	Reason  string `required:"" placeholder:"TEXT" help:"Reason, shown to the account holder in every refusal."`
 }
 
 // Run suspends the account and prints its line.
@@ -144,7 +144,7 @@ func (c *accountRestore) Run(env *environment) error {
 type accountSetAlerts struct {
 	storeFlags
 	Account string `required:"" placeholder:"E" help:"Email address of the account."`
-	Limit   int    `required:"" placeholder:"N" help:"How many, 0 to 10."`
+	Limit   int    `required:"" placeholder:"N" help:"Number of schedules, 0 to 10."`
 }
 
 // Run changes the limit and prints the account's line.
@@ -179,8 +179,8 @@ func (f *storeFlags) changeAccount(env *environment, email string, change func(s
 type accountAddIdentity struct {
 	storeFlags
 	Account string `required:"" placeholder:"E" help:"Email address of the account."`
-	Issuer  string `required:"" env:"COLAREGISTRY_OIDC_ISSUER" placeholder:"URL" help:"Issuer that the identity signs in at, exactly as its tokens name it (iss)."`
-	Subject string `required:"" placeholder:"S" help:"What the issuer calls the identity (sub), exactly."`
+	Issuer  string `required:"" env:"COLAREGISTRY_OIDC_ISSUER" placeholder:"URL" help:"Issuer of the identity, exactly as in its tokens (iss)."`
+	Subject string `required:"" placeholder:"S" help:"Subject of the identity at the issuer (sub), exactly."`
 }
 
 // Run moves the identity to the account, prints its line and explains the consequences.
@@ -242,7 +242,7 @@ func identityLine(h store.HeldIdentity) string {
 
 type accountIdentities struct {
 	storeFlags
-	Account string `placeholder:"E" help:"Email address of one account; all accounts when left out."`
+	Account string `placeholder:"E" help:"Email address of one account (default: all accounts)."`
 }
 
 // Run prints one line per identity.
@@ -262,7 +262,7 @@ const linkGoodFor = 15 * time.Minute
 type accountLink struct {
 	storeFlags
 	Account   string `required:"" placeholder:"E" help:"Email address of the account."`
-	PublicURL string `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Scheme and host that users reach the server at (${default})."`
+	PublicURL string `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Scheme and host at which users reach the server (${default})."`
 }
 
 // Run creates a link and prints it on standard output.

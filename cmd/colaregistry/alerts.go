@@ -19,7 +19,7 @@ import (
 )
 
 type alertsCommand struct {
-	Tick    alertsTick    `cmd:"" help:"Run the saved searches that are due, once, send what they found, and say so. A server does so every minute by itself."`
+	Tick    alertsTick    `cmd:"" help:"Run due saved searches once and send their results. A server does this every minute."`
 	Receive alertsReceive `cmd:"" help:"Receive webhooks on this machine, for trials: answer challenges, verify signatures and print a line per message."`
 }
 
@@ -27,9 +27,9 @@ type alertsTick struct {
 	storeFlags
 	secretFlags
 	deliveryFlags
-	PublicURL string        `name:"public-url" placeholder:"URL" help:"Scheme and host that links in messages lead to; http://127.0.0.1:8080 when left out. Required with --smtp."`
-	At        string        `placeholder:"TIME" help:"Run as if it were this instant, such as 2026-11-23T06:00:00Z: for trials. Searches that ran have looked up to it, and run next after it. Now when left out. What they found is sent at once."`
-	Hold      time.Duration `default:"2m" placeholder:"DURATION" help:"For how long searches are kept from other processes while they are run (${default}); if this one is killed, they are run by others after it."`
+	PublicURL string        `name:"public-url" placeholder:"URL" help:"Scheme and host of links in messages (default: http://127.0.0.1:8080). Required with --smtp."`
+	At        string        `placeholder:"TIME" help:"Run as of this time, such as 2026-11-23T06:00:00Z (default: now), for trials. Marks move to it, and results are sent at once."`
+	Hold      time.Duration `default:"2m" placeholder:"DURATION" help:"How long other processes leave claimed searches to this one (${default})."`
 }
 
 // Run runs one tick and prints the result.
@@ -128,9 +128,9 @@ func amount(n int, one, several string) string {
 // alertsReceive is a webhook receiver for trials. It does what a receiver in production must do.
 type alertsReceive struct {
 	Listen string        `default:"127.0.0.1:9090" env:"COLAREGISTRY_RECEIVE_LISTEN" placeholder:"ADDR" help:"Address to listen on (${default})."`
-	Secret string        `required:"" placeholder:"whsec_…" help:"Secret that the webhooks are signed with, as it was shown when the destination was made. Better given in the environment."`
+	Secret string        `required:"" placeholder:"whsec_…" help:"Signing secret, as shown when the destination was created. Prefer the environment."`
 	Count  int           `placeholder:"N" help:"Exit after this many distinct messages, not counting challenges; by default, run until interrupted."`
-	Within time.Duration `placeholder:"DURATION" help:"Fail when they have not come within this time; wait for ever when left out."`
+	Within time.Duration `placeholder:"DURATION" help:"Fail if they don't arrive within this time (default: wait forever)."`
 }
 
 const (

@@ -12,20 +12,20 @@ import (
 )
 
 type appCommand struct {
-	Register    appRegister    `cmd:"" help:"Let an app act for accounts with access tokens, or change what it may; one that was disabled may act again."`
-	List        appList        `cmd:"" help:"List the apps, a line each: id, name, issuer, client id, scopes, registered, disabled."`
-	Disable     appDisable     `cmd:"" help:"End what an app may do, for every account, from its next request on."`
-	Links       appLinks       `cmd:"" help:"List which accounts are linked to which apps, a line each: id, account, app, scopes that hold, first and last used, revoked."`
-	RevokeLink  appRevokeLink  `cmd:"" name:"revoke-link" help:"End an account's link to an app, from its next request on."`
-	RestoreLink appRestoreLink `cmd:"" name:"restore-link" help:"Make a revoked link hold again."`
+	Register    appRegister    `cmd:"" help:"Register an app, change its name and scopes, or enable it again."`
+	List        appList        `cmd:"" help:"List apps: ID, name, issuer, client ID, scopes, registered, disabled."`
+	Disable     appDisable     `cmd:"" help:"Disable an app for every account."`
+	Links       appLinks       `cmd:"" help:"List accounts' links to apps: ID, account, app, scopes, first and last used, revoked."`
+	RevokeLink  appRevokeLink  `cmd:"" name:"revoke-link" help:"Revoke an account's link to an app."`
+	RestoreLink appRestoreLink `cmd:"" name:"restore-link" help:"Restore a revoked link."`
 }
 
 type appRegister struct {
 	storeFlags
-	Issuer   string   `required:"" env:"COLAREGISTRY_OIDC_ISSUER" placeholder:"URL" help:"Issuer of the app's tokens, exactly as they name it."`
-	ClientID string   `name:"client-id" required:"" placeholder:"ID" help:"The app's client id at the issuer."`
-	Name     string   `required:"" placeholder:"N" help:"What account holders know the app by, up to 100 characters."`
-	Scopes   []string `name:"scope" placeholder:"SCOPE" help:"Scope that the app may hold: saved_searches:write. Without it the app reads."`
+	Issuer   string   `required:"" env:"COLAREGISTRY_OIDC_ISSUER" placeholder:"URL" help:"Issuer of the app's tokens, exactly as in the tokens."`
+	ClientID string   `name:"client-id" required:"" placeholder:"ID" help:"Client ID of the app at the issuer."`
+	Name     string   `required:"" placeholder:"N" help:"Name shown to account holders, up to 100 characters."`
+	Scopes   []string `name:"scope" placeholder:"SCOPE" help:"Scope for the app: saved_searches:write (default: read only)."`
 }
 
 // Run registers the app and prints its line.
@@ -106,7 +106,7 @@ func (c *appList) Run(env *environment) error {
 
 type appDisable struct {
 	storeFlags
-	ID int64 `arg:"" help:"Id of the app, as app list shows it."`
+	ID int64 `arg:"" help:"ID of the app in app list."`
 }
 
 // Run disables the app.
@@ -117,7 +117,7 @@ func (c *appDisable) Run(env *environment) error {
 
 type appLinks struct {
 	storeFlags
-	Account string `placeholder:"E" help:"Email address of one account; all accounts when left out."`
+	Account string `placeholder:"E" help:"Email address of one account (default: all accounts)."`
 }
 
 // Run prints one line per link.
@@ -141,7 +141,7 @@ func linkLine(l store.Link) string {
 
 type appRevokeLink struct {
 	storeFlags
-	ID int64 `arg:"" help:"Id of the link, as app links shows it."`
+	ID int64 `arg:"" help:"ID of the link in app links."`
 }
 
 // Run revokes the link.
@@ -152,7 +152,7 @@ func (c *appRevokeLink) Run(env *environment) error {
 
 type appRestoreLink struct {
 	storeFlags
-	ID int64 `arg:"" help:"Id of the link, as app links shows it."`
+	ID int64 `arg:"" help:"ID of the link in app links."`
 }
 
 // Run restores the link.

@@ -18,8 +18,8 @@ import (
 )
 
 type copyCommand struct {
-	From string `required:"" placeholder:"URL" help:"Database to copy: sqlite:PATH or postgres://…. Stop what serves it first: what is written to it meanwhile is not copied."`
-	To   string `required:"" placeholder:"URL" help:"Database to fill: a file that is not there yet, or a PostgreSQL database without a registry in it."`
+	From string `required:"" placeholder:"URL" help:"Database to copy: sqlite:PATH or postgres://…. Stop its server first: later writes are not copied."`
+	To   string `required:"" placeholder:"URL" help:"Database to fill: a new file, or a PostgreSQL database without a registry."`
 }
 
 // errUnlike reports that the copy differs from the original.

@@ -23,8 +23,8 @@ import (
 
 // storeFlags name the database.
 type storeFlags struct {
-	DataDir     string `default:"./data" placeholder:"DIR" help:"Folder of the embedded database and the index snapshot (${default})."`
-	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database to use instead of the embedded one in the data folder: postgres://… (missing parts come from the PG… environment), or sqlite:PATH."`
+	DataDir     string `default:"./data" placeholder:"DIR" help:"Folder of the SQLite database and the index snapshot (${default})."`
+	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database, instead of SQLite in the data folder: postgres://… (defaults from PGHOST and so on) or sqlite:PATH."`
 
 	DatabaseURLFile secretFile `name:"database-url-file" placeholder:"PATH" help:"File with the value of --database-url, for a URL with a password."`
 }

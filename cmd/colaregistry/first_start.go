@@ -146,9 +146,9 @@ func (d *demonstration) unlock() {
 }
 
 type demoCommand struct {
-	Colas int    `default:"20000" placeholder:"N" help:"How many labels to write (${default})."`
-	Seed  uint64 `default:"1" placeholder:"S" help:"Other seeds give other records; the same seed the same (${default})."`
-	AsOf  string `name:"as-of" placeholder:"DATE" help:"The last day of the records, YYYY-MM-DD; today when left out."`
+	Colas int    `default:"20000" placeholder:"N" help:"Number of labels (${default})."`
+	Seed  uint64 `default:"1" placeholder:"S" help:"Seed of the random records (${default})."`
+	AsOf  string `name:"as-of" placeholder:"DATE" help:"Last day of the records, YYYY-MM-DD (default: today)."`
 }
 
 // Run writes the labels.

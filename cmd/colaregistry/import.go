@@ -16,12 +16,12 @@ import (
 
 type importCommand struct {
 	storeFlags
-	DryRun      bool     `help:"Tell what would be done, and write nothing."`
-	History     bool     `help:"Labels only: what is imported is no news, so saved searches are not told of it. An import into a registry without labels is always one of history."`
-	SkipInvalid bool     `help:"Exit with 0 although rows were refused."`
-	AdminListen string   `env:"COLAREGISTRY_IMPORT_ADMIN_LISTEN" placeholder:"ADDR" help:"Address to tell operators the progress on, as metrics, without credentials. None when left out."`
-	Kind        string   `arg:"" enum:"colas,permittees,avas,production-reports,processing-times,formula-processing-times,registration-processing-times,category-aliases" help:"What the files hold: colas, permittees, avas, production-reports, processing-times, formula-processing-times, registration-processing-times or category-aliases."`
-	Files       []string `arg:"" name:"file" help:"Files to read, plain or compressed with gzip or zstd; - is standard input."`
+	DryRun      bool     `help:"Show the result without writing."`
+	History     bool     `help:"Import labels as history, so that alerts don't report them. The first import into an empty registry is always history."`
+	SkipInvalid bool     `help:"Exit with 0 even if rows are rejected."`
+	AdminListen string   `env:"COLAREGISTRY_IMPORT_ADMIN_LISTEN" placeholder:"ADDR" help:"Address of a listener with progress metrics for operators, without credentials."`
+	Kind        string   `arg:"" enum:"colas,permittees,avas,production-reports,processing-times,formula-processing-times,registration-processing-times,category-aliases" help:"Kind of records: colas, permittees, avas, production-reports, processing-times, formula-processing-times, registration-processing-times or category-aliases."`
+	Files       []string `arg:"" name:"file" help:"Files, optionally compressed with gzip, zstd or bzip2; - is standard input."`
 }
 
 // Run imports the files and prints the report.

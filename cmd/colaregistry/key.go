@@ -10,15 +10,15 @@ import (
 )
 
 type keyCommand struct {
-	Create keyCreate `cmd:"" help:"Make an API key and print it, alone, on standard output. It is shown only this once."`
-	List   keyList   `cmd:"" help:"List the keys, a line each: id, account, name, prefix and last four, created, last used."`
-	Revoke keyRevoke `cmd:"" help:"End a key, from its next request on."`
+	Create keyCreate `cmd:"" help:"Create an API key and print it. It is shown only once."`
+	List   keyList   `cmd:"" help:"List keys: ID, account, name, prefix and last four, created, last used."`
+	Revoke keyRevoke `cmd:"" help:"Revoke a key."`
 }
 
 type keyCreate struct {
 	storeFlags
 	Account string `required:"" placeholder:"E" help:"Email address of the account."`
-	Name    string `required:"" placeholder:"N" help:"What to recognise the key by, up to 100 characters."`
+	Name    string `required:"" placeholder:"N" help:"Name of the key, up to 100 characters."`
 }
 
 // Run creates the key and prints it.
@@ -87,7 +87,7 @@ func usedAt(at time.Time) string {
 
 type keyRevoke struct {
 	storeFlags
-	ID int64 `arg:"" help:"Id of the key, as key list shows it."`
+	ID int64 `arg:"" help:"ID of the key in key list."`
 }
 
 // Run revokes the key.

@@ -34,17 +34,17 @@ type program struct {
 // cli is the command line. Every flag can also be set in the environment, as COLAREGISTRY_ and its
 // name.
 type cli struct {
-	Serve   serveCommand   `cmd:"" help:"Serve the REST API, assistants at /mcp, and the dashboard of account holders. On a fresh machine this also makes a database with demonstration data."`
-	Mcp     mcpCommand     `cmd:"" name:"mcp" help:"Answer an assistant on this machine over standard input and output (Model Context Protocol), with the key in COLAREGISTRY_API_KEY."`
+	Serve   serveCommand   `cmd:"" help:"Serve the REST API, the MCP endpoint and the dashboard. The first start creates a database with demonstration data."`
+	Mcp     mcpCommand     `cmd:"" name:"mcp" help:"Serve an assistant over standard input and output (MCP), with the key in COLAREGISTRY_API_KEY."`
 	Import  importCommand  `cmd:"" help:"Import files into the registry; a running server shows them within two seconds."`
-	Alerts  alertsCommand  `cmd:"" help:"Run saved searches that are due."`
-	Account accountCommand `cmd:"" help:"Make, list and change accounts."`
-	Key     keyCommand     `cmd:"" help:"Make, list and revoke API keys."`
-	App     appCommand     `cmd:"" help:"Register, list and disable the apps that may act for accounts with access tokens, and end accounts' links to them."`
+	Alerts  alertsCommand  `cmd:"" help:"Run due saved searches; receive webhooks."`
+	Account accountCommand `cmd:"" help:"Create, list and change accounts."`
+	Key     keyCommand     `cmd:"" help:"Create, list and revoke API keys."`
+	App     appCommand     `cmd:"" help:"Register, list and disable connected apps; revoke accounts' links to them."`
 	Secret  secretCommand  `cmd:"" help:"Manage the keys that encrypt secrets in the database."`
 	Demo    demoCommand    `cmd:"" help:"Write demonstration records as JSON lines."`
-	Copy    copyCommand    `cmd:"" help:"Copy a whole registry into another database: records, accounts, keys and the ledger."`
-	Migrate migrateCommand `cmd:"" help:"Bring the database schema up to this version of the program."`
+	Copy    copyCommand    `cmd:"" help:"Copy a registry to another database: records, accounts, keys and ledger."`
+	Migrate migrateCommand `cmd:"" help:"Migrate the database schema to this version."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
@@ -119,8 +119,8 @@ func interactive(w io.Writer) bool {
 
 // logFlags configure the log.
 type logFlags struct {
-	LogFormat string `default:"text" enum:"text,json" placeholder:"text|json" help:"Form of the log on standard error (${default})."`
-	LogLevel  string `default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"Least important lines to log: debug, info, warn or error (${default})."`
+	LogFormat string `default:"text" enum:"text,json" placeholder:"text|json" help:"Log format on standard error (${default})."`
+	LogLevel  string `default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"Minimum level to log: debug, info, warn or error (${default})."`
 }
 
 // logger returns the configured log.

@@ -19,8 +19,8 @@ import (
 type mcpCommand struct {
 	storeFlags
 	logFlags
-	URL       string `name:"url" placeholder:"URL" help:"Server to pass messages on to, such as https://registry.example.com; without it the database is opened and answered from here."`
-	PublicURL string `name:"public-url" placeholder:"URL" help:"Scheme and host of links in answers, such as those to label images (${default}). Without --url." default:"http://127.0.0.1:8080"`
+	URL       string `name:"url" placeholder:"URL" help:"Server to forward messages to, such as https://registry.example.com (default: open the database)."`
+	PublicURL string `name:"public-url" placeholder:"URL" help:"Scheme and host of links in answers, without --url (${default})." default:"http://127.0.0.1:8080"`
 }
 
 const (

@@ -4,7 +4,7 @@ import "fmt"
 
 type migrateCommand struct {
 	storeFlags
-	Status bool `help:"Only tell the schema's version, and that of this program. The exit code is 1 when the schema is not up to date."`
+	Status bool `help:"Show the versions of schema and program. Exit with 1 if the schema is old."`
 }
 
 // Run updates the schema and prints its version, for operators who migrate before starting the

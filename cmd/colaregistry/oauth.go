@@ -19,12 +19,12 @@ import (
 
 // oauthFlags configure access tokens. Without an issuer, only API keys are accepted.
 type oauthFlags struct {
-	Issuers     []string `name:"oidc-issuer" placeholder:"URL" help:"Issuer whose access tokens are taken, exactly as its tokens name it; may be repeated. None when left out: API keys only."`
-	Audiences   []string `name:"oidc-audience" placeholder:"AUDIENCE" help:"What a token must be for, any of several; the public URL and /mcp when left out."`
-	Apps        string   `name:"oidc-apps" default:"allowlist" enum:"allowlist,any" placeholder:"allowlist|any" help:"Which apps may act for accounts: those registered (see app register), or any client of the issuers (${default})."`
-	Scopes      []string `name:"oidc-scope" placeholder:"SCOPE" help:"A scope that apps ask the issuer for when they connect, where it wants one; may be repeated."`
+	Issuers     []string `name:"oidc-issuer" placeholder:"URL" help:"Accepted issuer of access tokens, exactly as in its tokens (repeatable; default: API keys only)."`
+	Audiences   []string `name:"oidc-audience" placeholder:"AUDIENCE" help:"Accepted audience (repeatable; default: the public URL with /mcp)."`
+	Apps        string   `name:"oidc-apps" default:"allowlist" enum:"allowlist,any" placeholder:"allowlist|any" help:"Accepted apps: registered ones (app register), or any client of the issuers (${default})."`
+	Scopes      []string `name:"oidc-scope" placeholder:"SCOPE" help:"Scope that apps request when they connect, for issuers that require one (repeatable)."`
 	LinkEmail   []string `name:"oidc-link-email" placeholder:"[ISSUER=]POLICY" help:"Which verified email addresses link a new sign-in to an existing account: verified (the default), verified:DOMAIN:DOMAIN for the listed domains only, or never. Prefix ISSUER= to set the policy of one issuer; may be repeated."`
-	ScopePrefix string   `name:"oidc-scope-prefix" placeholder:"PREFIX" help:"What stands before the names of this service's scopes at issuers that name them in full, such as api://registry/."`
+	ScopePrefix string   `name:"oidc-scope-prefix" placeholder:"PREFIX" help:"Prefix of this service's scopes at issuers that use full names, such as api://registry/."`
 }
 
 // issuersWithin is how long a starting server waits for its issuers.

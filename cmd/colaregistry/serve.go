@@ -24,14 +24,14 @@ type serveCommand struct {
 	deliveryFlags
 	networkFlags
 	Listen         string        `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (${default})."`
-	AdminListen    string        `placeholder:"ADDR" help:"Another address to listen on, for operators: metrics, probes and profiles, without credentials. None when left out."`
-	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Scheme and host that users reach the server at; http:// and the listen address when left out."`
-	UpgradeURL     string        `name:"upgrade-url" placeholder:"URL" help:"Where a larger plan is had, told when a quota is used up; the dashboard's page of plans when left out."`
-	AllowedHosts   []string      `name:"allowed-host" placeholder:"NAME" help:"Another name, without a port, by which assistants may call the server at /mcp; besides those of the public URL and the listen address."`
-	AllowedOrigins []string      `name:"allowed-origin" placeholder:"ORIGIN" help:"An origin, such as https://app.example.com, whose pages may call /mcp from a browser; besides that of the public URL."`
-	DrainDelay     time.Duration `placeholder:"DURATION" help:"How long to go on as usual after a signal, with /readyz at 503, before the listener closes: as long as the proxy in front takes to notice (${default})." default:"0s"`
-	Alerts         string        `default:"on" enum:"on,off" placeholder:"on|off" help:"Whether this process runs saved searches that are due and sends what they find (${default}). Any number of processes share the work."`
-	Demo           string        `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demonstration data when the embedded database is first made (${default})."`
+	AdminListen    string        `placeholder:"ADDR" help:"Address of a listener for operators: metrics, probes and profiles, without credentials."`
+	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Scheme and host at which users reach the server (default: http:// and the listen address)."`
+	UpgradeURL     string        `name:"upgrade-url" placeholder:"URL" help:"Upgrade page, linked from quota errors (default: the dashboard's plans page)."`
+	AllowedHosts   []string      `name:"allowed-host" placeholder:"NAME" help:"Additional host, without port, that /mcp accepts besides the public URL and the listen address (repeatable)."`
+	AllowedOrigins []string      `name:"allowed-origin" placeholder:"ORIGIN" help:"Additional origin, such as https://app.example.com, that may call /mcp from a browser (repeatable)."`
+	DrainDelay     time.Duration `placeholder:"DURATION" help:"Time between failing /readyz and closing the listener on shutdown, for load balancers to notice (${default})." default:"0s"`
+	Alerts         string        `default:"on" enum:"on,off" placeholder:"on|off" help:"Whether this process runs due saved searches and sends their results (${default}). Processes share the work."`
+	Demo           string        `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demonstration data into a new SQLite database (${default})."`
 }
 
 const (
