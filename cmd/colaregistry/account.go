@@ -123,7 +123,7 @@ func (c *accountSuspend) Run(env *environment) error {
 func sentence(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len([]rune(text)) > maxReason || strings.ContainsFunc(text, unicode.IsControl) {
-		return "", fmt.Errorf("--reason: a reason has 1 to %d characters, none of them a control character", maxReason)
+		return "", fmt.Errorf("--reason: the reason must have 1 to %d printable characters", maxReason)
 	}
 	if !strings.ContainsAny(text[len(text)-1:], ".!?") {
 		text += "."
@@ -150,7 +150,7 @@ type accountSetAlerts struct {
 // Run changes the limit and prints the account's line.
 func (c *accountSetAlerts) Run(env *environment) error {
 	if c.Limit < 0 || c.Limit > cola.MaxActiveSchedules {
-		return fmt.Errorf("--limit: %d is not between 0 and %d", c.Limit, cola.MaxActiveSchedules)
+		return fmt.Errorf("--limit must be between 0 and %[2]d, not %[1]d", c.Limit, cola.MaxActiveSchedules)
 	}
 	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error { return st.SetActiveLimit(env, id, c.Limit) })
 }
@@ -227,7 +227,7 @@ func withAccount(env *environment, st store.Identities, who store.Identity) (h s
 func consequences(had, has store.HeldIdentity) string {
 	switch had.Account {
 	case has.Account:
-		return fmt.Sprintf("It had the account %s already.", has.Email)
+		return fmt.Sprintf("The identity already has the account %s.", has.Email)
 	case 0:
 		return fmt.Sprintf("It has not signed in so far. When it does, it uses the account %s, "+
 			"if its tokens name the issuer (iss) and the subject (sub) exactly like this.", has.Email)
@@ -285,7 +285,7 @@ func (c *accountLink) Run(env *environment) (err error) {
 		return err
 	}
 	fmt.Fprintln(env.stdout, link)
-	fmt.Fprintf(env.stderr, "It signs a browser in to the dashboard as %s, once, within 15 minutes. Whoever has it can use it.\n", account.Email)
+	fmt.Fprintf(env.stderr, "The link signs a browser in to the dashboard as %s, once, within 15 minutes. Anyone with the link can use it.\n", account.Email)
 	return nil
 }
 

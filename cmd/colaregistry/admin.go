@@ -51,14 +51,14 @@ func openAdmin(env *environment, address string) (*admin, error) {
 		Handler: a.routes(), ReadHeaderTimeout: headerWait, ReadTimeout: readWait, IdleTimeout: idleTimeout,
 		ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
 	}
-	a.log.Info("listening for operators", "address", a.address.String())
+	a.log.Info("admin listener started", "address", a.address.String())
 	if !isLoopback(a.address) {
-		a.log.Warn("the admin listener asks for no credentials and can be reached from other machines", "address", a.address.String())
+		a.log.Warn("the admin listener needs no credentials and other machines can reach it", "address", a.address.String())
 	}
 	go func() {
 		defer close(a.ended)
 		if err := a.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			a.log.Error("the admin listener ended", "error", err)
+			a.log.Error("admin listener failed", "error", err)
 		}
 	}()
 	return a, nil

@@ -22,7 +22,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-var printedAdmin = regexp.MustCompile(`listening for operators" address=(\S+)`)
+var printedAdmin = regexp.MustCompile(`admin listener started" address=(\S+)`)
 
 // admin returns the address of the server's listener for operators, which it must have.
 func (s *serverProcess) admin(t *testing.T) string {

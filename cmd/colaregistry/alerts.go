@@ -37,11 +37,11 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	at := time.Now()
 	if c.At != "" {
 		if at, err = time.Parse(time.RFC3339, c.At); err != nil {
-			return fmt.Errorf("--at: %q is not an instant; write one such as 2026-11-23T06:00:00Z", c.At)
+			return fmt.Errorf("--at: %q is not a time; write it like 2026-11-23T06:00:00Z", c.At)
 		}
 	}
 	if c.Hold < time.Second {
-		return fmt.Errorf("--hold: %v is too short to run a search in; give a second or more", c.Hold)
+		return fmt.Errorf("--hold: %v is too short; use at least a second", c.Hold)
 	}
 	if err := c.deliveryFlags.check(); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	}
 	if publicURL == "" {
 		if publicURL = "http://127.0.0.1:8080"; c.SMTP != "" {
-			return errors.New("--smtp needs --public-url: links in email, such as the one that ends it, lead there")
+			return errors.New("--smtp requires --public-url, for links in email such as unsubscribe")
 		}
 	}
 	st, err := c.openExisting(env)
@@ -106,10 +106,10 @@ func summarizeTick(r alerts.Report) string {
 	}
 	told += "."
 	if r.Failed > 0 {
-		told += fmt.Sprintf(" %s could not be run.", amount(r.Failed, "search", "searches"))
+		told += fmt.Sprintf(" %s failed.", amount(r.Failed, "search", "searches"))
 	}
 	if r.Missed > 0 {
-		told += fmt.Sprintf(" %s changed meanwhile.", amount(r.Missed, "search", "searches"))
+		told += fmt.Sprintf(" %s changed during the run.", amount(r.Missed, "search", "searches"))
 	}
 	if !r.NextDueAt.IsZero() {
 		told += " Next due " + r.NextDueAt.UTC().Format(time.RFC3339) + "."
@@ -142,10 +142,10 @@ const (
 func (c *alertsReceive) Run(env *environment) error {
 	checker, err := webhooks.NewWebhook(c.Secret)
 	if err != nil || !strings.HasPrefix(c.Secret, "whsec_") {
-		return errors.New("--secret: it is no secret of webhooks; it begins with whsec_ and was shown when the destination was made")
+		return errors.New("--secret must be a signing secret: it starts with whsec_ and was shown when the destination was created")
 	}
 	if c.Count < 0 || c.Within < 0 {
-		return errors.New("--count and --within are not negative")
+		return errors.New("--count and --within must not be negative")
 	}
 	listener, err := (&net.ListenConfig{}).Listen(env, "tcp", c.Listen)
 	if err != nil {
@@ -153,7 +153,7 @@ func (c *alertsReceive) Run(env *environment) error {
 	}
 	ctx, enough := context.WithCancel(env)
 	defer enough()
-	timeout := errors.New("the messages have not come in time")
+	timeout := errors.New("the messages did not arrive in time")
 	if c.Within > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, c.Within, timeout)
@@ -198,7 +198,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	if err != nil {
 		fmt.Fprintf(r.out, "refused\t%v\n", err)
-		http.Error(w, "the signature is not right", http.StatusUnauthorized)
+		http.Error(w, "invalid signature", http.StatusUnauthorized)
 		return
 	}
 	if token := challengeIn(body); token != "" {
@@ -258,7 +258,7 @@ func gist(body []byte) string {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
-		return fmt.Sprintf("it is no message of ours: %v", err)
+		return fmt.Sprintf("not a valid message: %v", err)
 	}
 	told := m.Type
 	if m.Data.SavedSearch.Name != "" {

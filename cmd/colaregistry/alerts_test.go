@@ -215,7 +215,7 @@ func TestServersRunSearches(t *testing.T) {
 // TestTickAskedWrongly says what is wrong, and makes no registry.
 func TestTickAskedWrongly(t *testing.T) {
 	for flags, says := range map[string]string{
-		"--at 2026-11-23": "is not an instant", "--hold 10ms": "too short", "--hold soon": "--hold", "": "there is no registry",
+		"--at 2026-11-23": "is not a time", "--hold 10ms": "too short", "--hold soon": "--hold", "": "there is no registry",
 	} {
 		var out output
 		p := program{args: append([]string{"alerts", "tick", "--data-dir", filepath.Join(t.TempDir(), "none")}, strings.Fields(flags)...), stdout: &out, stderr: &out}

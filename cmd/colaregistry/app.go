@@ -54,7 +54,7 @@ func (c *appRegister) app() (app store.App, err error) {
 	}
 	app = store.App{Issuer: c.Issuer, ClientID: strings.TrimSpace(c.ClientID)}
 	if app.ClientID == "" {
-		return app, errors.New("--client-id: it is empty")
+		return app, errors.New("--client-id must not be empty")
 	}
 	if app.Name, err = recordName(c.Name, "an app"); err != nil {
 		return app, err
@@ -62,7 +62,7 @@ func (c *appRegister) app() (app store.App, err error) {
 	for _, s := range c.Scopes {
 		scope, known := cola.ParseScope(s)
 		if !known {
-			return app, fmt.Errorf("--scope: there is no scope %q; there is %s", s, joinScopes(cola.Scopes()))
+			return app, fmt.Errorf("--scope: unknown scope %q; allowed: %s", s, joinScopes(cola.Scopes()))
 		}
 		app.Scopes = append(app.Scopes, scope)
 	}
@@ -158,5 +158,5 @@ type appRestoreLink struct {
 // Run restores the link.
 func (c *appRestoreLink) Run(env *environment) error {
 	return c.change(env, ofAny(store.Store.RestoreLink), c.ID,
-		fmt.Sprintf("Link %d holds again.", c.ID), fmt.Sprintf("there is no link %d; see app links", c.ID))
+		fmt.Sprintf("Link %d is restored.", c.ID), fmt.Sprintf("there is no link %d; see app links", c.ID))
 }

@@ -97,7 +97,7 @@ func (c *copyCommand) fill(env *environment, source database, to place) (sent *d
 		return fillStore(env, source, to)
 	}
 	if _, err := os.Stat(to.path); !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(fmt.Errorf("--to: %s is there already", to), err)
+		return nil, errors.Join(fmt.Errorf("--to: %s already exists", to), err)
 	}
 	filling := place{path: to.path + ".filling"}
 	if err := sqlite.Remove(filling.path); err != nil { // left by an interrupted copy
@@ -158,7 +158,7 @@ func empty(env *environment, to place, target database) error {
 	sizes, err := target.Sizes(env)
 	for kind, n := range sizes {
 		if n > 0 {
-			return fmt.Errorf("--to: %s holds a registry already (%s: %d)", to, kind, n)
+			return fmt.Errorf("--to: %s already contains a registry (%s: %d)", to, kind, n)
 		}
 	}
 	return err
@@ -230,7 +230,7 @@ func newDigests() *digests {
 func (d *digests) add(i *store.Item) error {
 	to, ok := d.of[i.Kind]
 	if !ok {
-		return fmt.Errorf("an item of the unknown kind %q", i.Kind)
+		return fmt.Errorf("unknown kind of record %q", i.Kind)
 	}
 	to.count += i.Records()
 	return json.NewEncoder(to.sum).Encode(content(i))

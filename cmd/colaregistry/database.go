@@ -59,7 +59,7 @@ func (f storeFlags) openExisting(env *environment) (database, error) {
 		return nil, err
 	}
 	if !exists {
-		return nil, fmt.Errorf("there is no registry at %s yet; serve, import and account create make one", p)
+		return nil, fmt.Errorf("there is no registry at %s yet; create one with serve, import or account create", p)
 	}
 	return p.openAsItIs(env, nil)
 }
@@ -105,14 +105,14 @@ func parsePlace(given string) (place, error) {
 		if path := strings.TrimPrefix(rest, "//"); path != "" && !strings.Contains(path, "?") {
 			return place{path: path}, nil
 		}
-		return place{}, fmt.Errorf("%q is not sqlite: and the path of a file; it takes no options", given)
+		return place{}, fmt.Errorf("%q must be sqlite: followed by a file path, without options", given)
 	case "postgres", "postgresql":
 		if strings.HasPrefix(rest, "//") {
 			return place{url: given}, nil
 		}
-		return place{}, errors.New("a PostgreSQL URL begins with postgres://")
+		return place{}, errors.New("a PostgreSQL URL starts with postgres://")
 	}
-	return place{}, errors.New("this is no database URL; leave the flag out, or give postgres://… or sqlite:PATH")
+	return place{}, errors.New("invalid database URL; use postgres://… or sqlite:PATH, or omit the flag")
 }
 
 // String returns the place without secrets.
@@ -160,7 +160,7 @@ func (p place) open(env *environment, metrics prometheus.Registerer) (database, 
 func (p place) openAsItIs(env *environment, metrics prometheus.Registerer) (database, error) {
 	st, err := p.openWith(env, postgres.Options{Logger: env.log, Metrics: metrics, NoMigrate: true})
 	if errors.Is(err, store.ErrOlderSchema) {
-		err = fmt.Errorf("%w; run colaregistry migrate, or start the server, once every process is of this version", err)
+		err = fmt.Errorf("%w; run colaregistry migrate or start the server when every process has this version", err)
 	}
 	return st, err
 }

@@ -62,7 +62,7 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 		d.key, _, err = makeKey(env, st, account, demoKeyName)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make the demonstration account: %w", err)
+		return nil, fmt.Errorf("create the demonstration account: %w", err)
 	}
 	return d, nil
 }

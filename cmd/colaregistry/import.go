@@ -145,7 +145,7 @@ func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {
 			return nil, err
 		}
 		if info.IsDir() {
-			return nil, errors.New(name + " is a folder; name the files in it")
+			return nil, errors.New(name + " is a folder; list the files in it")
 		}
 		sources = append(sources, ingest.Source{Name: name, Size: info.Size(),
 			Open: func() (io.ReadCloser, error) { return os.Open(name) }})

@@ -41,7 +41,7 @@ func (c *keyCreate) Run(env *environment) (err error) {
 		return err
 	}
 	fmt.Fprintln(env.stdout, secret.Reveal())
-	fmt.Fprintf(env.stderr, "Key %d of %s. It is not shown again: keep it now.\n", key.ID, a.Email)
+	fmt.Fprintf(env.stderr, "Key %d of %s. Save it now: it is not shown again.\n", key.ID, a.Email)
 	return nil
 }
 
@@ -49,7 +49,7 @@ func (c *keyCreate) Run(env *environment) (err error) {
 func recordName(name, what string) (string, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || len([]rune(name)) > 100 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", fmt.Errorf("--name: the name of %s has 1 to 100 characters, none of them a control character", what)
+		return "", fmt.Errorf("--name: the name of %s must have 1 to 100 printable characters", what)
 	}
 	return name, nil
 }

@@ -38,7 +38,7 @@ func (c *mcpCommand) Run(env *environment) error {
 	env.log = c.logger(env.stderr)
 	key := strings.TrimSpace(os.Getenv(keyVariable))
 	if key == "" {
-		return errors.New(keyVariable + " is not set: an assistant needs an API key of its own (see key create)")
+		return errors.New(keyVariable + " is not set; create an API key for the assistant (key create)")
 	}
 	if c.URL == "" {
 		return c.local(env, key)

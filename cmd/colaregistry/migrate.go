@@ -22,7 +22,7 @@ func (c *migrateCommand) Run(env *environment) error {
 		return err
 	}
 	if from == to {
-		fmt.Fprintf(env.stdout, "%s is at schema version %d already\n", p, to)
+		fmt.Fprintf(env.stdout, "%s already has schema version %d\n", p, to)
 		return nil
 	}
 	fmt.Fprintf(env.stdout, "%s: schema version %d, was %d\n", p, to, from)

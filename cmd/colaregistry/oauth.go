@@ -32,16 +32,16 @@ const issuersWithin = 15 * time.Second
 
 func (f *oauthFlags) check() error {
 	if len(f.Issuers) == 0 && (len(f.Audiences) > 0 || len(f.Scopes) > 0 || f.ScopePrefix != "" || f.Apps == "any") {
-		return errors.New("--oidc-audience, --oidc-scope, --oidc-scope-prefix and --oidc-apps any need --oidc-issuer")
+		return errors.New("--oidc-audience, --oidc-scope, --oidc-scope-prefix and --oidc-apps any require --oidc-issuer")
 	}
 	for flag, values := range map[string][]string{"--oidc-scope": f.Scopes, "--oidc-scope-prefix": {f.ScopePrefix + "."}} {
 		if slices.ContainsFunc(values, func(s string) bool { return !isScope(s) }) {
-			return fmt.Errorf("%s: a scope is printable ASCII without spaces, quotes and backslashes", flag)
+			return fmt.Errorf("%s: a scope must be printable ASCII without spaces, quotes and backslashes", flag)
 		}
 	}
 	for _, scope := range f.Scopes {
 		if _, ours := cola.ParseScope(strings.TrimPrefix(scope, f.ScopePrefix)); ours {
-			return fmt.Errorf("--oidc-scope: %s is asked for when it is needed, so that account holders see what for; leave it out", scope)
+			return fmt.Errorf("--oidc-scope: omit %s; apps request it when they need it, so that account holders see the reason", scope)
 		}
 	}
 	return nil
@@ -68,7 +68,7 @@ func (f *oauthFlags) resource(publicURL string) auth.Resource {
 func (c *serveCommand) linkPolicies() (auth.LinkPolicies, error) {
 	issuers := append(slices.Clone(c.Issuers), c.SignInIssuers...)
 	if len(issuers) == 0 && len(c.LinkEmail) > 0 {
-		return auth.LinkPolicies{}, errors.New("--oidc-link-email needs --oidc-issuer or --sign-in-issuer")
+		return auth.LinkPolicies{}, errors.New("--oidc-link-email requires --oidc-issuer or --sign-in-issuer")
 	}
 	links, err := auth.ParseLinkPolicies(c.LinkEmail, issuers)
 	return links, flagError("--oidc-link-email", err)
@@ -102,6 +102,6 @@ func askIssuers(ctx context.Context, env *environment, until string, check func(
 	asking, cancel := context.WithTimeout(ctx, issuersWithin)
 	defer cancel()
 	if err := check(asking); err != nil && ctx.Err() == nil {
-		env.log.Warn(until+": an issuer does not answer as it should; it is asked again when it is needed", "error", err)
+		env.log.Warn(until+": an issuer is not available; it will be retried when needed", "error", err)
 	}
 }

@@ -78,7 +78,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	}
 	defer closing(st, &err)
 	if err := os.MkdirAll(filepath.Dir(c.snapshot()), 0o700); err != nil { // with a database server, there may be no folder yet
-		env.log.Warn("no folder to save the index in", "error", err)
+		env.log.Warn("can't create the folder for the index snapshot", "error", err)
 	}
 	warnPlainCookies(env.log, publicURL, listener.Addr())
 	private := isPrivate(env, listener.Addr())
@@ -136,7 +136,7 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	}
 	for _, name := range c.AllowedHosts {
 		if name == "" || strings.ContainsAny(name, "/:* ") && net.ParseIP(name) == nil {
-			return "", fmt.Errorf("--allowed-host: %q is not the name of a host, without scheme and port", name)
+			return "", fmt.Errorf("--allowed-host: %q is not a host name without scheme and port", name)
 		}
 	}
 	for _, origin := range c.AllowedOrigins {
@@ -154,7 +154,7 @@ func checkedRoot(flag, given string) (string, error) {
 		return "", err
 	}
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return "", fmt.Errorf("%s: %q goes on after the host; the server answers at the root of its host only", flag, given)
+		return "", fmt.Errorf("%s: %q has a path; the server must be at the root of its host", flag, given)
 	}
 	return u.Scheme + "://" + u.Host, nil
 }
@@ -166,7 +166,7 @@ func checkedURL(flag, given string) (*url.URL, error) {
 	}
 	u, err := url.Parse(given)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("%s: %q is not a URL with http:// or https:// and a host", flag, given)
+		return nil, fmt.Errorf("%s: %q is not an http:// or https:// URL with a host", flag, given)
 	}
 	return u, nil
 }

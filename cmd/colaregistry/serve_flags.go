@@ -118,11 +118,11 @@ func (f *dashboardFlags) signInIssuers(tokenIssuers []string) ([]auth.SignInIssu
 		urls = tokenIssuers
 	}
 	if len(f.SignInClients) != len(urls) {
-		return nil, fmt.Errorf("--sign-in-client-id: %d given for %d issuers to sign in with; give one for each, in their order", len(f.SignInClients), len(urls))
+		return nil, fmt.Errorf("--sign-in-client-id: %d given for %d sign-in issuers; give one for each, in the same order", len(f.SignInClients), len(urls))
 	}
 	for flag, values := range map[string][]string{"--sign-in-client-secret": f.SignInSecrets, "--sign-in-name": f.SignInNames} {
 		if len(values) != 0 && len(values) != len(urls) {
-			return nil, fmt.Errorf("%s: %d given for %d issuers to sign in with; give one for each, in their order, or none", flag, len(values), len(urls))
+			return nil, fmt.Errorf("%s: %d given for %d sign-in issuers; give one for each, in the same order, or none", flag, len(values), len(urls))
 		}
 	}
 	list := make([]auth.SignInIssuer, len(urls))
@@ -149,7 +149,7 @@ type deliveryFlags struct {
 // check validates the flags without opening the database or connecting to the mail server.
 func (f *deliveryFlags) check() error {
 	if (f.SMTP == "") != (f.MailFrom == "") {
-		return errors.New("--smtp and --mail-from need each other (--smtp-file counts as --smtp)")
+		return errors.New("--smtp (or --smtp-file) and --mail-from require each other")
 	}
 	_, err := f.senders(nil, "http://localhost", slog.New(slog.DiscardHandler))
 	return err

@@ -236,7 +236,7 @@ func TestDataFolder(t *testing.T) {
 	h.DataDir = filepath.Join(h.DataDir, "registry.index", "below a file")
 	s := startServer(t, h)
 	s.stop(t)
-	if log := s.err.String(); !strings.Contains(log, "no folder to save the index in") || !strings.Contains(log, "the next start reads every label") {
+	if log := s.err.String(); !strings.Contains(log, "can't create the folder for the index snapshot") || !strings.Contains(log, "index snapshot not saved; the next start reads every label") {
 		t.Errorf("nothing is said of the index that cannot be saved:\n%s", log)
 	}
 }

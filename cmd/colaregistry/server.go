@@ -191,7 +191,7 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		if err := s.follower.Run(following); err != nil {
-			s.env.log.Warn("the next start reads every label", "error", err) // losing the snapshot loses no data
+			s.env.log.Warn("index snapshot not saved; the next start reads every label", "error", err) // losing the snapshot loses no data
 		}
 		return nil
 	})
@@ -260,10 +260,10 @@ func (s *server) drain(ctx context.Context) error {
 	s.service.Drain()
 	s.http.SetKeepAlivesEnabled(false)
 	if s.delay > 0 {
-		s.env.log.Info("stopping: no longer ready, answering as usual", "for", s.delay)
+		s.env.log.Info("shutting down: not ready, still serving", "for", s.delay)
 		time.Sleep(s.delay)
 	}
-	s.env.log.Info("stopping: answering what has begun")
+	s.env.log.Info("shutting down: finishing requests")
 	ctx, cancel := context.WithTimeout(ctx, drainFor)
 	defer cancel()
 	return s.http.Shutdown(ctx)
