@@ -1,167 +1,245 @@
 package search
 
 import (
-	"iter"
+	"cmp"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// facet finds documents by the value of a column of few distinct values, letter case aside.
-type facet struct {
-	keys     dict // distinct values as facetKey makes them, sorted
-	lists    postings
-	together []uint32 // keys that are asked for together, ascending
-	united   postings // one list: the documents with any of them
+// What a facet shows at most; the values with the fewest labels are left out.
+const (
+	originsShown    = 12
+	categoriesShown = 50
+)
+
+// Facets counts what a search finds by the values of every facet. The count of a value is the total of the search that
+// cola.SearchParams.Choose makes with it, including the default date window and transitions of categories. Values with the most
+// labels come first, but statuses in the order of vocabulary.Statuses and years newest first.
+func (v *View) Facets(s cola.FacetSearch) []cola.Facet {
+	e := &explorer{view: v, params: s.Params, query: s.Query, bases: map[chosenFacet]*facetBase{}}
+	for _, q := range s.Queries {
+		e.ask(q)
+	}
+	for _, b := range e.counted {
+		v.count(&b.query, &b.facetCounts, &b.asText)
+	}
+	return e.facets()
 }
 
-// facetKey returns the form in which the values of facets are compared.
-func facetKey(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
+// explorer works out the facets of one search.
+type explorer struct {
+	view    *View
+	params  cola.SearchParams
+	query   cola.Query // what the search asks for
+	counted []*facetBase
+	bases   map[chosenFacet]*facetBase
+}
 
-// buildFacet indexes a column. The documents of the values in together are kept united as well.
-func buildFacet(t *table, column int, together []string) (f facet) {
-	c := &t.text[column]
-	in := newInterner()
-	key := make([]uint32, c.len())
-	for v := range key {
-		key[v] = in.id(facetKey(c.at(uint32(v))))
-	}
-	var number []uint32
-	f.keys, number = in.sorted()
-	lists := newPostingsBuilder(t.n, f.keys.len())
-	lists.addGroups(groupBy(t.n, f.keys.len(), func(doc uint32, put func(uint32)) { put(number[key[c.ids.at(doc)]]) }))
-	f.lists = lists.postings()
+// chosenFacet is a facet, with a status where that decides on the dates.
+type chosenFacet struct{ facet, status string }
 
-	united, g := newPostingsBuilder(t.n, 1), newGatherer(t.n)
-	f.together = f.numbers(together)
-	for _, i := range f.together {
-		g.add(f.lists.list(i))
+// facetBase is what facets are counted of: a search without anything for them.
+type facetBase struct {
+	query cola.Query
+	facetCounts
+	asText facetCounts // of the search as text, when it is by barcode; else empty
+}
+
+// found returns the number of labels that a search finds: those with the barcode, or by text when there are none.
+func found(counted, asText int) int { return cmp.Or(counted, asText) }
+
+// label counts the labels with a value of a facet.
+func (b *facetBase) label(f int, value string) int {
+	return found(b.values[f][facetKey(value)], b.asText.values[f][facetKey(value)])
+}
+
+// ask has a facet counted. Facets with the same query are counted together.
+func (e *explorer) ask(q cola.FacetQuery) {
+	base := &facetBase{query: q.Query}
+	same := func(b *facetBase) bool { return reflect.DeepEqual(b.query, base.query) }
+	if i := slices.IndexFunc(e.counted, same); i >= 0 {
+		base = e.counted[i]
+	} else {
+		e.counted = append(e.counted, base)
 	}
-	g.into(united)
-	f.united = united.postings()
+	base.want(q.Facet)
+	base.asText.want(q.Facet)
+	e.bases[chosenFacet{q.Facet, q.Status}] = base
+}
+
+// want has a facet counted.
+func (c *facetCounts) want(facet string) {
+	column := map[string]int{cola.FacetProductType: facetType, cola.FacetStatus: facetStatus, cola.FacetOrigin: facetOrigin, cola.FacetContainer: facetContainer}
+	switch f, ok := column[facet]; {
+	case ok:
+		if c.values[f] == nil {
+			c.values[f] = map[string]int{}
+		}
+	case facet == cola.FacetCategory:
+		c.paths = map[string]*pathCount{}
+	case facet == cola.FacetYear:
+		c.years = map[int]int{}
+	}
+}
+
+// facets returns what was counted, in the order of cola.Facets.
+func (e *explorer) facets() []cola.Facet {
+	base := func(facet string) *facetBase { return e.bases[chosenFacet{facet: facet}] }
+	types := func(value string) int { return base(cola.FacetProductType).label(facetType, value) }
+	statuses := func(value string) int { return e.bases[chosenFacet{cola.FacetStatus, value}].label(facetStatus, value) }
+	containers := func(value string) int { return base(cola.FacetContainer).label(facetContainer, value) }
+	return []cola.Facet{
+		e.words(cola.FacetProductType, vocabulary.ProductTypes(), types),
+		{Name: cola.FacetStatus, Values: e.values(cola.FacetStatus, vocabulary.Statuses(), statuses)},
+		e.categories(base(cola.FacetCategory).allPaths()),
+		e.origins(base(cola.FacetOrigin)),
+		e.words(cola.FacetContainer, cola.ContainerTypes(), containers),
+		e.years(base(cola.FacetYear).allYears()),
+	}
+}
+
+// allPaths returns the labels in every category path.
+func (b *facetBase) allPaths() map[string]*pathCount {
+	for path, n := range b.asText.paths {
+		if have := b.paths[path]; have == nil || have.found == 0 {
+			b.paths[path] = n
+		}
+	}
+	return b.paths
+}
+
+// allYears returns the labels of every year.
+func (b *facetBase) allYears() map[int]int {
+	for year, n := range b.asText.years {
+		b.years[year] = found(b.years[year], n)
+	}
+	return b.years
+}
+
+// values returns the values of a fixed list that labels have or that are chosen.
+func (e *explorer) values(facet string, all []string, count func(string) int) (values []cola.FacetValue) {
+	for _, value := range all {
+		v := cola.FacetValue{Value: value, Count: count(value), Chosen: e.params.Chosen(facet, value)}
+		if v.Count > 0 || v.Chosen {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// words returns the facet of a fixed list.
+func (e *explorer) words(facet string, all []string, count func(string) int) cola.Facet {
+	values := e.values(facet, all, count)
+	slices.SortStableFunc(values, func(a, b cola.FacetValue) int { return b.Count - a.Count })
+	return cola.Facet{Name: facet, Values: values}
+}
+
+// years returns the facet of the years that were counted.
+func (e *explorer) years(counts map[int]int) cola.Facet {
+	f := cola.Facet{Name: cola.FacetYear}
+	if first := e.query.From; first != 0 {
+		if year := first.Time().Year(); e.params.Chosen(f.Name, strconv.Itoa(year)) && counts[year] == 0 {
+			counts[year] = 0
+		}
+	}
+	for year, n := range counts {
+		value := strconv.Itoa(year)
+		f.Values = append(f.Values, cola.FacetValue{Value: value, Count: n, Chosen: e.params.Chosen(f.Name, value)})
+	}
+	slices.SortFunc(f.Values, func(a, b cola.FacetValue) int { // the shorter is older
+		return cmp.Or(len(b.Value)-len(a.Value), strings.Compare(b.Value, a.Value))
+	})
 	return f
 }
 
-// numbers returns the numbers of the values that there are, ascending and each once.
-func (f *facet) numbers(values []string) (found []uint32) {
-	for _, v := range values {
-		if i, ok := f.keys.find(facetKey(v)); ok {
-			found = append(found, i)
-		}
-	}
-	slices.Sort(found)
-	return slices.Compact(found)
-}
-
-// match appends lists that together hold the documents with any of the values.
-func (f *facet) match(dst []list, values ...string) []list {
-	wanted := f.numbers(values)
-	if len(f.together) > 1 && containsSorted(wanted, f.together) {
-		dst = append(dst, f.united.list(0))
-		wanted = slices.DeleteFunc(wanted, func(i uint32) bool {
-			_, in := slices.BinarySearch(f.together, i)
-			return in
-		})
-	}
-	for _, i := range wanted {
-		dst = append(dst, f.lists.list(i))
-	}
-	return dst
-}
-
-// containsSorted reports whether every number of part is in all; both are sorted.
-func containsSorted(all, part []uint32) bool {
-	for _, p := range part {
-		i, ok := slices.BinarySearch(all, p)
-		if !ok {
-			return false
-		}
-		all = all[i:]
-	}
-	return true
-}
-
-func (f *facet) carry(c carrier) {
-	f.keys.carry(c)
-	f.lists.carry(c)
-	carry(c, &f.together)
-	f.united.carry(c)
-}
-
-// categories finds documents by category path and every beginning of one.
-type categories struct {
-	nodes  dict     // folded paths of all levels, sorted
-	lists  postings // documents at a node or below
-	values postings // documents that have a value of the column
-}
-
-func buildCategories(t *table) (cs categories) {
-	c := &t.text[colCategory]
-	values := newPostingsBuilder(t.n, c.len())
-	values.addGroups(groupBy(t.n, c.len(), func(doc uint32, put func(uint32)) { put(c.ids.at(doc)) }))
-	cs.values = values.postings()
-	in := newInterner()
-	var within [][]uint32 // values at a node or below, by the node's number
-	for v := range uint32(c.len()) {
-		for node := range eachNode(c.at(v)) {
-			id := in.id(node)
-			for int(id) >= len(within) {
-				within = append(within, nil)
-			}
-			within[id] = append(within[id], v)
-		}
-	}
-	var number []uint32
-	nodes := in.len()
-	cs.nodes, number = in.sorted()
-	old := make([]uint32, nodes)
-	for i, n := range number {
-		old[n] = uint32(i)
-	}
-	lists, g := newPostingsBuilder(t.n, nodes), newGatherer(t.n)
-	for _, id := range old {
-		if int(id) < len(within) {
-			for _, v := range within[id] {
-				g.add(cs.values.list(v))
+// categories returns the path that is asked for, if one is, and then those one level below it.
+func (e *explorer) categories(counts map[string]*pathCount) cola.Facet {
+	f := cola.Facet{Name: cola.FacetCategory}
+	above, levels := "", 0
+	if e.query.CategoryPath != "" {
+		chosen := cola.FacetValue{Value: e.query.CategoryPath, Chosen: true}
+		above = vocabulary.FoldPath(vocabulary.ResolveCategory(chosen.Value, e.view.aliases))
+		levels = 1 + strings.Count(above, categorySeparator)
+		if at := counts[above]; at != nil {
+			chosen.Count = at.found
+			if e.leadsTo(at.spelling, above) {
+				chosen.Value = at.spelling
 			}
 		}
-		g.into(lists)
+		f.Values = append(f.Values, chosen)
+		above += categorySeparator
 	}
-	cs.lists = lists.postings()
-	return cs
-}
-
-// categorySeparator joins the levels of a path.
-const categorySeparator = " > "
-
-// eachNode returns the paths above a path, folded and from its root on, and the path itself.
-func eachNode(path string) iter.Seq[string] {
-	return func(yield func(node string) bool) {
-		folded := vocabulary.FoldPath(path)
-		for i := 0; i < len(folded); i += len(categorySeparator) {
-			j := strings.Index(folded[i:], categorySeparator)
-			if j < 0 {
-				yield(folded)
-				return
-			}
-			if i += j; !yield(folded[:i]) {
-				return
-			}
+	var below []cola.FacetValue
+	for folded, at := range counts {
+		if strings.HasPrefix(folded, above) && strings.Count(folded, categorySeparator) == levels && e.leadsTo(at.spelling, folded) {
+			below = append(below, cola.FacetValue{Value: at.spelling, Count: at.found})
 		}
 	}
+	below, f.More = foremost(below, categoriesShown)
+	f.Values = append(f.Values, below...)
+	return f
 }
 
-// node returns the documents at a path or below.
-func (cs *categories) node(path string) list {
-	if i, ok := cs.nodes.find(vocabulary.FoldPath(path)); ok {
-		return cs.lists.list(i)
+// leadsTo reports whether a search for a path is one for the folded path. It is none where the path is a former one, as transitions that go
+// around in a circle leave some, or where no parameter can hold it.
+func (e *explorer) leadsTo(path, folded string) bool {
+	return cola.AcceptsText(path) && vocabulary.FoldPath(vocabulary.ResolveCategory(vocabulary.NormalizePath(path), e.view.aliases)) == folded
+}
+
+// origins returns the origins with the most labels, and the one that is chosen. Each counts what is found when it is asked for: a country has
+// its parts' labels, too.
+func (e *explorer) origins(b *facetBase) cola.Facet {
+	f := cola.Facet{Name: cola.FacetOrigin}
+	sum := func(counts map[string]int, places []string) (n int) {
+		for _, place := range places {
+			n += counts[facetKey(place)]
+		}
+		return n
 	}
-	return list{}
+	count := func(places []string) int {
+		return found(sum(b.values[facetOrigin], places), sum(b.asText.values[facetOrigin], places))
+	}
+	names := map[string]bool{}
+	for _, counts := range []map[string]int{b.values[facetOrigin], b.asText.values[facetOrigin]} {
+		for place := range counts {
+			names[vocabulary.PlaceName(place)] = true
+		}
+	}
+	var chosen []cola.FacetValue
+	for name := range names {
+		places := vocabulary.OriginNames(strings.TrimSpace(name))
+		if !cola.AcceptsText(name) || !slices.Contains(places, name) {
+			continue // no parameter can mean it
+		}
+		v := cola.FacetValue{Value: name, Count: count(places), Chosen: slices.Equal(places, e.query.OriginNames)}
+		if v.Chosen {
+			chosen = append(chosen, v)
+		} else {
+			f.Values = append(f.Values, v)
+		}
+	}
+	if e.query.OriginNames != nil && chosen == nil {
+		chosen = []cola.FacetValue{{Value: strings.TrimSpace(e.params.Origin), Count: count(e.query.OriginNames), Chosen: true}}
+	}
+	f.Values, f.More = foremost(f.Values, originsShown-len(chosen))
+	f.Values = append(f.Values, chosen...)
+	slices.SortFunc(f.Values, byCount)
+	return f
 }
 
-func (cs *categories) carry(c carrier) {
-	cs.nodes.carry(c)
-	cs.lists.carry(c)
-	cs.values.carry(c)
+// foremost returns the values with the most labels, up to limit of them, and how many others there are.
+func foremost(values []cola.FacetValue, limit int) (kept []cola.FacetValue, more int) {
+	slices.SortFunc(values, byCount)
+	limit = min(max(limit, 0), len(values))
+	return values[:limit], len(values) - limit
+}
+
+// byCount puts the value with the most labels first.
+func byCount(a, b cola.FacetValue) int {
+	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
@@ -118,30 +117,6 @@ func (s *segment) permit(number string, dst []list) []list {
 		dst = append(dst, s.texts.docsOf(colPermit, s.byPermit[i]))
 	}
 	return dst
-}
-
-// window returns the documents approved from one day to another, as a range. A zero day is open; when either is given,
-// undated documents are left out.
-func (t *table) window(from, to cola.Date) (lo, hi uint32) {
-	if from == 0 && to == 0 {
-		return 0, t.n
-	}
-	if to != 0 {
-		lo = t.dayOff[sort.Search(len(t.days), func(i int) bool { return t.days[i] <= to })]
-	}
-	from = max(from, 1)
-	hi = t.dayOff[sort.Search(len(t.days), func(i int) bool { return t.days[i] < from })]
-	return lo, max(lo, hi)
-}
-
-// after returns the first document that comes after a position.
-func (t *table) after(p cola.Position) uint32 {
-	i := sort.Search(len(t.days), func(i int) bool { return t.days[i] <= p.Date })
-	if i == len(t.days) || t.days[i] != p.Date {
-		return t.dayOff[i]
-	}
-	ids := t.ids[t.dayOff[i]:t.dayOff[i+1]]
-	return t.dayOff[i] + uint32(sort.Search(len(ids), func(i int) bool { return ids[i] < uint64(p.TTBID) }))
 }
 
 // weigh notes how many bytes the segment holds.

@@ -4,11 +4,12 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
-	"unsafe"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // A snapshot is the magic with the format's version, a number that shows the machine's byte order, and then the view's
@@ -17,8 +18,6 @@ const (
 	snapshotMagic = "colaidx2"
 	snapshotOrder = 0x0a0b0c0d
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // ErrSnapshot is wrapped by what Restore returns for a file that is not a whole snapshot of the store, of this version.
 var ErrSnapshot = errors.New("not a usable snapshot")
@@ -112,83 +111,117 @@ func readView(from io.Reader, size int64, storeID string) (*View, error) {
 	return content.view(), nil
 }
 
-// snapshotWriter is a carrier to a file. The first error stays.
-type snapshotWriter struct {
-	w   *bufio.Writer
-	sum uint32
-	err error
+// header opens a snapshot.
+type header struct {
+	magic string
+	order uint32
+	store string
 }
 
-func (w *snapshotWriter) length(n, _ int) int {
-	size := uint64(n)
-	w.bytes(unsafe.Slice((*byte)(unsafe.Pointer(&size)), 8))
-	return n
+func (h *header) carry(c carrier) {
+	carryText(c, &h.magic)
+	carryNumber(c, &h.order)
+	carryText(c, &h.store)
 }
 
-func (w *snapshotWriter) bytes(b []byte) {
-	if w.err == nil {
-		w.sum = crc32.Update(w.sum, castagnoli, b)
-		_, w.err = w.w.Write(b)
+// saved is what a snapshot holds of a view. What follows from the rest is worked out again. Nothing is looked into while it
+// is read, as it may turn out to be damaged.
+type saved struct {
+	marks   Marks
+	aliases textList // of each transition, the path that was and the path that is
+	holders textList // of each permittee, its texts
+	flags   []uint8  // of each permittee
+	layers  []layer
+}
+
+// Flags of a permittee.
+const (
+	flagKnown = 1 << iota
+	flagListed
+)
+
+// textsOfHolder is how many texts a permittee has.
+const textsOfHolder = 6
+
+func (v *View) saved() *saved {
+	s := &saved{marks: v.marks, aliases: newTextList(), holders: newTextList(), layers: v.layers}
+	for _, a := range v.published {
+		s.aliases.add(a.Alias, a.Path)
+	}
+	for _, p := range v.holders.recs {
+		s.holders.add(p.PermitNumber, string(p.CompanyName), string(p.OperatingName), string(p.CompanyState),
+			string(p.CompanyZipCode), string(p.PermitteeType))
+		var f uint8
+		if p.known {
+			f |= flagKnown
+		}
+		if p.Listed {
+			f |= flagListed
+		}
+		s.flags = append(s.flags, f)
+	}
+	return s
+}
+
+func (s *saved) carry(c carrier) {
+	for _, m := range []*cola.Revision{&s.marks.Labels, &s.marks.Permittees, &s.marks.References} {
+		carryNumber(c, m)
+	}
+	s.aliases.carry(c)
+	s.holders.carry(c)
+	carry(c, &s.flags)
+	layers := len(s.layers)
+	carryNumber(c, &layers)
+	for i := 0; i < layers && c.ok(); i++ {
+		if i == len(s.layers) {
+			s.layers = append(s.layers, layer{segment: &segment{}})
+		}
+		l := &s.layers[i]
+		l.segment.carry(c)
+		carry(c, &l.dead)
+		carryNumber(c, &l.deaths)
 	}
 }
 
-func (w *snapshotWriter) ok() bool { return w.err == nil }
-
-func (w *snapshotWriter) close() error {
-	sum := w.sum
-	w.bytes(unsafe.Slice((*byte)(unsafe.Pointer(&sum)), 4))
-	if w.err == nil {
-		w.err = w.w.Flush()
+// view returns the view that was saved.
+func (s *saved) view() *View {
+	v := &View{marks: s.marks, layers: s.layers}
+	for i := uint32(0); int(i)+1 < s.aliases.len(); i += 2 {
+		v.published = append(v.published, vocabulary.CategoryAlias{Alias: s.aliases.at(i), Path: s.aliases.at(i + 1)})
 	}
-	return w.err
+	v.aliases = vocabulary.AliasTable(v.published)
+	edit := (&holders{}).edit()
+	for i, f := range s.flags {
+		text := func(field int) cola.Text { return cola.Text(s.holders.at(uint32(i*textsOfHolder + field))) }
+		if f&flagKnown != 0 {
+			edit.put(&cola.Permittee{
+				PermitNumber: string(text(0)), CompanyName: text(1), OperatingName: text(2), CompanyState: text(3),
+				CompanyZipCode: text(4), PermitteeType: text(5), Listed: f&flagListed != 0,
+			})
+		}
+	}
+	for i := range v.layers {
+		l := &v.layers[i]
+		l.weigh()
+		l.resolve(v.aliases)
+		edit.count(l.segment, func(yield func(uint32)) { part{t: l.t, live: l.livingBits()}.each(yield) }, +1)
+	}
+	v.holders = edit.finish(v.layers)
+	return v
 }
 
-// snapshotReader is a carrier from a file. After the first error everything is empty. What it reads is not to be trusted
-// before close has found the sum right.
-type snapshotReader struct {
-	r    io.Reader
-	left int64
-	sum  uint32
-	err  error
+// textList is strings, distinct or not, as a carrier takes them.
+type textList struct {
+	dict
+	b []byte
 }
 
-func (r *snapshotReader) length(_, size int) int {
-	var n uint64
-	r.bytes(unsafe.Slice((*byte)(unsafe.Pointer(&n)), 8))
-	if r.err == nil && n > uint64(max(0, r.left))/uint64(size) {
-		r.err = fmt.Errorf("%w: a length is beyond the file's end", ErrSnapshot)
-	}
-	if r.err != nil {
-		return 0
-	}
-	return int(n)
-}
+func newTextList() textList { return textList{dict: dict{off: []uint32{0}}} }
 
-func (r *snapshotReader) bytes(b []byte) {
-	if r.err != nil {
-		return
+func (t *textList) add(texts ...string) {
+	for _, s := range texts {
+		t.b = append(t.b, s...)
+		t.off = append(t.off, uint32(len(t.b)))
 	}
-	if _, err := io.ReadFull(r.r, b); err != nil {
-		r.err = fmt.Errorf("%w: %w", ErrSnapshot, err)
-		return
-	}
-	r.left -= int64(len(b))
-	r.sum = crc32.Update(r.sum, castagnoli, b)
-}
-
-func (r *snapshotReader) ok() bool { return r.err == nil }
-
-func (r *snapshotReader) close() error {
-	want := r.sum
-	var sum uint32
-	r.bytes(unsafe.Slice((*byte)(unsafe.Pointer(&sum)), 4))
-	switch {
-	case r.err != nil:
-		return r.err
-	case sum != want:
-		return fmt.Errorf("%w: it is damaged", ErrSnapshot)
-	case r.left != 0:
-		return fmt.Errorf("%w: something follows its end", ErrSnapshot)
-	}
-	return nil
+	t.blob = textOf(t.b)
 }

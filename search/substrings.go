@@ -24,26 +24,6 @@ type substrings struct {
 	ends    kept     // values with a word that ends with something
 }
 
-// kept is lists that are kept ready, because uniting them takes long, by what they are of.
-type kept struct {
-	keys  dict // sorted
-	lists postings
-}
-
-// list returns what is kept of a key.
-func (k *kept) list(key string) (list, bool) {
-	i, ok := k.keys.find(key)
-	if !ok {
-		return list{}, false
-	}
-	return k.lists.list(i), true
-}
-
-func (k *kept) carry(c carrier) {
-	k.keys.carry(c)
-	k.lists.carry(c)
-}
-
 // match appends lists that together hold the documents whose value contains the needle, which must be folded. Nothing
 // matches an empty one. docsOf returns the documents of a value.
 func (s *substrings) match(needle string, docsOf func(value uint32) list, sc *scratch, dst []list) []list {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"sort"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -42,28 +43,6 @@ const (
 	flagMainBarcode             // the first of its barcodes is the main one
 )
 
-// textColumn is a column of strings: distinct values, and the number of each row's. Value 0 is the empty string.
-type textColumn struct {
-	dict
-	ids packed
-}
-
-func (c *textColumn) value(row uint32) string { return c.at(c.ids.at(row)) }
-
-// numColumn is a column of numbers of which some are unknown: value 0 stands for that.
-type numColumn struct {
-	vals []float64
-	ids  packed
-}
-
-func (c *numColumn) value(row uint32) (v float64, ok bool) {
-	id := c.ids.at(row)
-	return c.vals[id], id != 0
-}
-
-// date returns a row's value in a column of dates.
-func (c *numColumn) date(row uint32) cola.Date { return cola.Date(c.vals[c.ids.at(row)]) }
-
 // table holds all that the index keeps of some labels, by column. Everything else in a segment follows from it, so that
 // segments are folded from their tables alone.
 type table struct {
@@ -79,15 +58,6 @@ type table struct {
 	days   []cola.Date // approval dates, newest first, then zero for undated rows
 	dayOff []uint32    // rows of days[i] are dayOff[i] to below dayOff[i+1]
 }
-
-// codeColumn holds each row's barcodes.
-type codeColumn struct {
-	dict          // distinct values with their types, as joinCode writes them
-	off  []uint32 // row i has refs[off[i]:off[i+1]]
-	refs []uint32 // numbers in dict
-}
-
-func (c *codeColumn) row(i uint32) []uint32 { return c.refs[c.off[i]:c.off[i+1]] }
 
 func joinCode(b cola.IndexBarcode) string { return b.Type + "\x00" + b.Value }
 
@@ -147,4 +117,95 @@ func (t *table) carry(c carrier) {
 	carry(c, &t.byID)
 	carry(c, &t.days)
 	carry(c, &t.dayOff)
+}
+
+// undated returns the range of documents without an approval date.
+func (t *table) undated() (lo, hi uint32) {
+	_, lo = t.window(1, 0)
+	return lo, t.n
+}
+
+// doc returns the row of a table in result order that has the id.
+func (t *table) doc(id cola.TTBID) (row uint32, ok bool) {
+	i := t.idFrom(uint64(id))
+	if i == len(t.byID) || t.ids[t.byID[i]] != uint64(id) {
+		return 0, false
+	}
+	return t.byID[i], true
+}
+
+// idFrom returns where in byID the first id that is not below id stands.
+func (t *table) idFrom(id uint64) int {
+	return sort.Search(len(t.byID), func(i int) bool { return t.ids[t.byID[i]] >= id })
+}
+
+// idDigits is the length of a TTB id.
+const idDigits = 14
+
+// idsWithPrefix returns the rows, in no useful order, whose id begins with the digits. Anything but up to 14 digits is the
+// prefix of none, and so is no digit at all.
+func (t *table) idsWithPrefix(digits string) []uint32 {
+	if len(digits) == 0 || len(digits) > idDigits {
+		return nil
+	}
+	var from uint64
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return nil
+		}
+		from = from*10 + uint64(digits[i]-'0')
+	}
+	to := from + 1
+	for range idDigits - len(digits) {
+		from, to = from*10, to*10
+	}
+	return t.byID[t.idFrom(from):t.idFrom(to)]
+}
+
+// idCost estimates, in nanoseconds, what uniting the ids with a prefix takes.
+func (t *table) idCost(digits string) int { return 3 * len(t.idsWithPrefix(digits)) }
+
+// costlyIDs returns the beginnings of ids, longer than prefix, whose union alone takes longer than the limit.
+func (t *table) costlyIDs(prefix string, limit int) (costly []string) {
+	for c := byte('0'); c <= '9'; c++ {
+		if longer := prefix + string(c); t.idCost(longer) > limit {
+			costly = append(append(costly, longer), t.costlyIDs(longer, limit)...)
+		}
+	}
+	return costly
+}
+
+// window returns the documents approved from one day to another, as a range. A zero day is open; when either is given,
+// undated documents are left out.
+func (t *table) window(from, to cola.Date) (lo, hi uint32) {
+	if from == 0 && to == 0 {
+		return 0, t.n
+	}
+	if to != 0 {
+		lo = t.dayOff[sort.Search(len(t.days), func(i int) bool { return t.days[i] <= to })]
+	}
+	from = max(from, 1)
+	hi = t.dayOff[sort.Search(len(t.days), func(i int) bool { return t.days[i] < from })]
+	return lo, max(lo, hi)
+}
+
+// after returns the first document that comes after a position.
+func (t *table) after(p cola.Position) uint32 {
+	i := sort.Search(len(t.days), func(i int) bool { return t.days[i] <= p.Date })
+	if i == len(t.days) || t.days[i] != p.Date {
+		return t.dayOff[i]
+	}
+	ids := t.ids[t.dayOff[i]:t.dayOff[i+1]]
+	return t.dayOff[i] + uint32(sort.Search(len(ids), func(i int) bool { return ids[i] < uint64(p.TTBID) }))
+}
+
+// barcode returns the first of a row's barcodes that means the same as value.
+func (t *table) barcode(row uint32, value string) (found cola.IndexBarcode) {
+	for _, r := range t.codes.row(row) {
+		v, kind := splitCode(t.codes.at(r))
+		if vocabulary.SameBarcode(v, value) {
+			return cola.IndexBarcode{Value: v, Type: kind}
+		}
+	}
+	return found
 }

@@ -1,8 +1,6 @@
 package search
 
 import (
-	"math"
-
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
@@ -110,25 +108,4 @@ func (r *rows) table() *table {
 	t.codes.off, t.codes.refs = exact(t.codes.off), exact(t.codes.refs)
 	*r = rows{}
 	return &t
-}
-
-// numbers numbers distinct values as they come. Number 0 is always an unknown value.
-type numbers struct {
-	vals []float64
-	ids  map[float64]uint32
-}
-
-func newNumbers() *numbers { return &numbers{vals: []float64{0}, ids: map[float64]uint32{}} }
-
-func (n *numbers) id(v float64, known bool) uint32 {
-	if !known || math.IsNaN(v) {
-		return 0
-	}
-	id, ok := n.ids[v]
-	if !ok {
-		id = uint32(len(n.vals))
-		n.vals = append(n.vals, v)
-		n.ids[v] = id
-	}
-	return id
 }

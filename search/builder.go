@@ -1,9 +1,6 @@
 package search
 
-import (
-	"math/bits"
-	"slices"
-)
+import "slices"
 
 // postingsBuilder writes postings list by list.
 type postingsBuilder struct{ p postings }
@@ -110,18 +107,6 @@ func (b *postingsBuilder) postings() postings {
 	p.key, p.card, p.at = exact(p.key), exact(p.card), exact(p.at)
 	b.p = postings{}
 	return p
-}
-
-// eachBit calls yield with base plus the number of each set bit until it returns false, and then returns false too.
-func eachBit(w []uint64, base uint32, yield func(uint32) bool) bool {
-	for i, x := range w {
-		for ; x != 0; x &= x - 1 {
-			if !yield(base + uint32(i<<6+bits.TrailingZeros64(x))) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // groups holds for each value the documents that have it, ascending.

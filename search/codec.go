@@ -1,6 +1,12 @@
 package search
 
-import "unsafe"
+import (
+	"bufio"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"unsafe"
+)
 
 // carrier moves the slices of a structure somewhere: to a snapshot, out of one, or onto scales. A structure names its
 // slices once, in its carry method, so that what is written, what is read and what is weighed cannot differ.
@@ -70,4 +76,87 @@ func exact[T any](s []T) []T {
 		return s
 	}
 	return append(make([]T, 0, len(s)), s...)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// snapshotWriter is a carrier to a file. The first error stays.
+type snapshotWriter struct {
+	w   *bufio.Writer
+	sum uint32
+	err error
+}
+
+func (w *snapshotWriter) length(n, _ int) int {
+	size := uint64(n)
+	w.bytes(unsafe.Slice((*byte)(unsafe.Pointer(&size)), 8))
+	return n
+}
+
+func (w *snapshotWriter) bytes(b []byte) {
+	if w.err == nil {
+		w.sum = crc32.Update(w.sum, castagnoli, b)
+		_, w.err = w.w.Write(b)
+	}
+}
+
+func (w *snapshotWriter) ok() bool { return w.err == nil }
+
+func (w *snapshotWriter) close() error {
+	sum := w.sum
+	w.bytes(unsafe.Slice((*byte)(unsafe.Pointer(&sum)), 4))
+	if w.err == nil {
+		w.err = w.w.Flush()
+	}
+	return w.err
+}
+
+// snapshotReader is a carrier from a file. After the first error everything is empty. What it reads is not to be trusted
+// before close has found the sum right.
+type snapshotReader struct {
+	r    io.Reader
+	left int64
+	sum  uint32
+	err  error
+}
+
+func (r *snapshotReader) length(_, size int) int {
+	var n uint64
+	r.bytes(unsafe.Slice((*byte)(unsafe.Pointer(&n)), 8))
+	if r.err == nil && n > uint64(max(0, r.left))/uint64(size) {
+		r.err = fmt.Errorf("%w: a length is beyond the file's end", ErrSnapshot)
+	}
+	if r.err != nil {
+		return 0
+	}
+	return int(n)
+}
+
+func (r *snapshotReader) bytes(b []byte) {
+	if r.err != nil {
+		return
+	}
+	if _, err := io.ReadFull(r.r, b); err != nil {
+		r.err = fmt.Errorf("%w: %w", ErrSnapshot, err)
+		return
+	}
+	r.left -= int64(len(b))
+	r.sum = crc32.Update(r.sum, castagnoli, b)
+}
+
+func (r *snapshotReader) ok() bool { return r.err == nil }
+
+func (r *snapshotReader) close() error {
+	want := r.sum
+	var sum uint32
+	r.bytes(unsafe.Slice((*byte)(unsafe.Pointer(&sum)), 4))
+	switch {
+	case r.err != nil:
+		return r.err
+	case sum != want:
+		return fmt.Errorf("%w: it is damaged", ErrSnapshot)
+	case r.left != 0:
+		return fmt.Errorf("%w: something follows its end", ErrSnapshot)
+	}
+	return nil
 }

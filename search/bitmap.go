@@ -85,3 +85,40 @@ func appendBits(out []uint32, w []uint64, base uint32, limit int) []uint32 {
 	}
 	return out
 }
+
+// eachBit calls yield with base plus the number of each set bit until it returns false, and then returns false too.
+func eachBit(w []uint64, base uint32, yield func(uint32) bool) bool {
+	for i, x := range w {
+		for ; x != 0; x &= x - 1 {
+			if !yield(base + uint32(i<<6+bits.TrailingZeros64(x))) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// bit returns 1 when a bit is set, and else 0.
+func bit(w []uint64, i uint32) uint32 { return uint32(w[i>>6]>>(i&63)) & 1 }
+
+// common returns how many bits are set in both.
+func common(a, b []uint64) (n int) {
+	b = b[:len(a)]
+	for i, x := range a {
+		n += bits.OnesCount64(x & b[i])
+	}
+	return n
+}
+
+// popcountBetween counts the bits of w from lo to below hi.
+func popcountBetween(w []uint64, lo, hi int) int {
+	if lo >= hi {
+		return 0
+	}
+	first, last := lo>>6, (hi-1)>>6
+	head, tail := ^uint64(0)<<(lo&63), ^uint64(0)>>(63-(hi-1)&63)
+	if first == last {
+		return bits.OnesCount64(w[first] & head & tail)
+	}
+	return bits.OnesCount64(w[first]&head) + popcount(w[first+1:last]) + bits.OnesCount64(w[last]&tail)
+}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
@@ -131,15 +130,4 @@ func (c *codes) carry(to carrier) {
 	carry(to, &c.keys)
 	carry(to, &c.docs)
 	carry(to, &c.main)
-}
-
-// barcode returns the first of a row's barcodes that means the same as value.
-func (t *table) barcode(row uint32, value string) (found cola.IndexBarcode) {
-	for _, r := range t.codes.row(row) {
-		v, kind := splitCode(t.codes.at(r))
-		if vocabulary.SameBarcode(v, value) {
-			return cola.IndexBarcode{Value: v, Type: kind}
-		}
-	}
-	return found
 }

@@ -3,11 +3,68 @@ package search
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/google/go-cmp/cmp"
 )
+
+// checkMatches compares what one random query matches among some labels with what it finds in a registry of those alone.
+func (h *harness) checkMatches() {
+	h.t.Helper()
+	s, want := h.search()
+	part := cola.TTBID(1 + h.IntN(4)) // every label, each second one, …
+	ids := []cola.TTBID{1}            // no label has it
+	for id := range h.registry.labels {
+		if id%part == 0 {
+			ids = append(ids, id, id)
+		}
+	}
+	var expected []cola.Position
+	for _, l := range h.registry.searchAmong(&s.Query, want, func(id cola.TTBID) bool { return id%part == 0 }) {
+		expected = append(expected, cola.Position{Date: l.Summary.ApprovalDate, TTBID: l.Summary.TTBID})
+	}
+	v := h.index.View()
+	if diff := cmp.Diff(expected, v.Matches(s.Query, v.Subset(ids))); diff != "" {
+		h.t.Fatalf("matches of %+v among each label that %d divides, -want +got:\n%s", s.Query, part, diff)
+	}
+}
+
+// TestMatchesOfAView: a view goes on to match what it holds after the index has moved on.
+func TestMatchesOfAView(t *testing.T) {
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	mustPublish := func(id cola.TTBID, brand string) {
+		u := x.Begin()
+		u.Label(&cola.IndexRecord{Summary: cola.ColaSummary{TTBID: id, BrandName: brand, ApprovalDate: 7}})
+		if err := u.Commit(Marks{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	oaks := func(v *View, among *Subset) int { return len(v.Matches(cola.Query{BrandName: "oak"}, among)) }
+	mustPublish(26001001000001, "OAK")
+	before := x.View()
+	all := before.Subset([]cola.TTBID{26001001000001, 26001001000002})
+	mustPublish(26001001000001, "ELM")
+	mustPublish(26001001000002, "OAK HILL")
+	after := x.View()
+	if n := oaks(before, all); n != 1 {
+		t.Errorf("%d labels match in the view of before, want 1", n)
+	}
+	if n := oaks(after, after.Subset([]cola.TTBID{26001001000001})); n != 0 {
+		t.Errorf("%d labels match although none of the subset does", n)
+	}
+	if n := oaks(after, after.Subset(nil)); n != 0 {
+		t.Errorf("%d labels of none match", n)
+	}
+	for id, want := range map[cola.TTBID]string{26001001000001: "ELM", 26001001000002: "OAK HILL", 0: "", 26001001000003: ""} {
+		if label, ok := after.Label(id); ok != (want != "") || label.BrandName != want || ok && label.TTBID != id {
+			t.Errorf("label %v: %+v, %t", id, label, ok)
+		}
+	}
+	if label, _ := before.Label(26001001000001); label.BrandName != "OAK" {
+		t.Errorf("the view of before has %+v", label)
+	}
+}
 
 // TestBarcodeFallsBackToText: a text in the shape of a barcode is one if a label with it matches the filters, and words if none
 // does. An exact id is looked up whatever the filters.
@@ -51,38 +108,5 @@ func TestBarcodeFallsBackToText(t *testing.T) {
 	facets := mustFacets(t, v, cola.SearchParams{Q: code, ApprovalDateFrom: cola.NewDate(2005, 1, 1)})
 	if told(facets[0]) != "wine: 1, malt beverage: 1" {
 		t.Errorf("product types are %s", told(facets[0]))
-	}
-}
-
-// TestFutureApprovalsDoNotMakeActive: an approval counts from its day on, and does not hide an earlier one.
-func TestFutureApprovalsDoNotMakeActive(t *testing.T) {
-	x := New(Options{ManualFold: true})
-	defer x.Close()
-	u := x.Begin()
-	today := cola.NewDate(2026, 11, 20)
-	for i, l := range []struct {
-		permit   string
-		approved cola.Date
-	}{{"FUTURE", today.AddDays(1)}, {"BOTH", today.AddDays(30)}, {"BOTH", today.AddDays(-365)}, {"OLD", today.AddDays(30)}, {"OLD", today.AddDays(-366)}} {
-		u.Label(labelWith(cola.TTBID(i+1), func(c *cola.Cola) { c.PermitNumber, c.ApprovalDate = l.permit, l.approved }))
-		u.Permittee(&cola.Permittee{PermitNumber: l.permit})
-	}
-	if err := u.Commit(Marks{Labels: 1}); err != nil {
-		t.Fatal(err)
-	}
-	v := x.View()
-	for permit, want := range map[string]bool{"FUTURE": false, "BOTH": true, "OLD": false} {
-		p, _ := v.Permittee(permit, today, 0)
-		list := v.Permittees(cola.PermitteeSearch{Active: cola.Some(want), Today: today, Page: 1, PerPage: 10})
-		listed := false
-		for _, row := range list.Rows {
-			listed = listed || row.PermitNumber == permit
-		}
-		if p.IsActive != want || !listed {
-			t.Errorf("%s is active: %t, listed so: %t; want %t", permit, p.IsActive, listed, want)
-		}
-	}
-	if p, _ := v.Permittee("FUTURE", today.AddDays(1), 0); !p.IsActive {
-		t.Error("an approval does not count on its day")
 	}
 }

@@ -4,10 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-
-	"github.com/colaregistry/colaregistry/cola"
 )
 
 // TestPartsMeanTheFilters: the labels that filters find are those that each group, and each filter of none, finds by itself.

@@ -1,10 +1,88 @@
 package search
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
+
+// categories finds documents by category path and every beginning of one.
+type categories struct {
+	nodes  dict     // folded paths of all levels, sorted
+	lists  postings // documents at a node or below
+	values postings // documents that have a value of the column
+}
+
+func buildCategories(t *table) (cs categories) {
+	c := &t.text[colCategory]
+	values := newPostingsBuilder(t.n, c.len())
+	values.addGroups(groupBy(t.n, c.len(), func(doc uint32, put func(uint32)) { put(c.ids.at(doc)) }))
+	cs.values = values.postings()
+	in := newInterner()
+	var within [][]uint32 // values at a node or below, by the node's number
+	for v := range uint32(c.len()) {
+		for node := range eachNode(c.at(v)) {
+			id := in.id(node)
+			for int(id) >= len(within) {
+				within = append(within, nil)
+			}
+			within[id] = append(within[id], v)
+		}
+	}
+	var number []uint32
+	nodes := in.len()
+	cs.nodes, number = in.sorted()
+	old := make([]uint32, nodes)
+	for i, n := range number {
+		old[n] = uint32(i)
+	}
+	lists, g := newPostingsBuilder(t.n, nodes), newGatherer(t.n)
+	for _, id := range old {
+		if int(id) < len(within) {
+			for _, v := range within[id] {
+				g.add(cs.values.list(v))
+			}
+		}
+		g.into(lists)
+	}
+	cs.lists = lists.postings()
+	return cs
+}
+
+// categorySeparator joins the levels of a path.
+const categorySeparator = " > "
+
+// eachNode returns the paths above a path, folded and from its root on, and the path itself.
+func eachNode(path string) iter.Seq[string] {
+	return func(yield func(node string) bool) {
+		folded := vocabulary.FoldPath(path)
+		for i := 0; i < len(folded); i += len(categorySeparator) {
+			j := strings.Index(folded[i:], categorySeparator)
+			if j < 0 {
+				yield(folded)
+				return
+			}
+			if i += j; !yield(folded[:i]) {
+				return
+			}
+		}
+	}
+}
+
+// node returns the documents at a path or below.
+func (cs *categories) node(path string) list {
+	if i, ok := cs.nodes.find(vocabulary.FoldPath(path)); ok {
+		return cs.lists.list(i)
+	}
+	return list{}
+}
+
+func (cs *categories) carry(c carrier) {
+	cs.nodes.carry(c)
+	cs.lists.carry(c)
+	cs.values.carry(c)
+}
 
 // categoryTree is what the category paths of a layer, transitions applied, are made of: a node for each path and each beginning of one.
 type categoryTree struct {

@@ -3,10 +3,9 @@ package search
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestCategories(t *testing.T) {

@@ -1,0 +1,128 @@
+package search
+
+import (
+	"context"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestChangesDuringAFold replaces and renames labels while they are being folded.
+func TestChangesDuringAFold(t *testing.T) {
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	for id := range cola.TTBID(4) {
+		u := x.Begin()
+		u.Label(labelWith(id+1, func(c *cola.Cola) { c.PermitNumber = []string{"NJ-I-721", "CA-I-1"}[id%2] }))
+		u.Permittee(&cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: "OLD NAME"})
+		u.Permittee(&cola.Permittee{PermitNumber: "CA-I-1"})
+		mustCommit(t, u, Marks{})
+	}
+	v := x.View()
+	folded, err := foldLayers(context.Background(), v.layers, v.holders)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := x.Begin()
+	u.Label(labelWith(2, func(c *cola.Cola) { c.BrandName, c.PermitNumber = "OTHER", "CA-I-1" }))
+	u.Permittee(&cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: "NEW NAME"})
+	mustCommit(t, u, Marks{Labels: 9})
+	x.replace(v.layers, folded)
+	now := x.View()
+	want(t, "lenz", find(now, "lenz"), []cola.TTBID{4, 3, 1})
+	want(t, "other", find(now, "other"), []cola.TTBID{2})
+	want(t, "the old name", find(now, `"old name"`), nil)
+	want(t, "the new name", find(now, `"new name"`), []cola.TTBID{3, 1})
+	if s := now.Stats(); s.Labels != 4 || s.Segments != 2 || s.Dead != 3 || now.Marks() != (Marks{Labels: 9}) {
+		t.Errorf("there are %+v, up to %+v", s, now.Marks())
+	}
+}
+
+func TestAFoldCanBeEnded(t *testing.T) {
+	x := someIndex(t)
+	before := x.View()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := x.Fold(ctx); err == nil {
+		t.Error("a fold ended well in spite of its context")
+	}
+	if x.View() != before {
+		t.Error("it changed the view")
+	}
+}
+
+func TestWorthFolding(t *testing.T) {
+	for _, c := range []struct {
+		sizes  []int // in labels; negative for as many, most of them dead
+		chosen int
+	}{
+		{nil, 0},
+		{[]int{5000}, 0},
+		{[]int{-5000}, 1},
+		{[]int{5000, 5}, 0},
+		{[]int{5000, 5, 5}, 2},
+		{[]int{5000, 4000}, 0},
+		{[]int{4000, 2000, 2000}, 3},
+		{[]int{50_000, 4000, 2000, 2000}, 3},
+		{[]int{1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16, 1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11, 1000}, 0},
+		{[]int{1 << 21, 1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16, 1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11, 1001, 1000}, 2},
+	} {
+		var layers []layer
+		for _, size := range c.sizes {
+			l := layer{segment: &segment{t: &table{n: uint32(max(size, -size))}}}
+			if size < 0 {
+				l.deaths = -size * 3 / 4
+			}
+			layers = append(layers, l)
+		}
+		if got := worthFolding(layers); len(got) != c.chosen {
+			t.Errorf("of layers with %v labels %d are folded, want %d", c.sizes, len(got), c.chosen)
+		}
+	}
+}
+
+// TestFoldsKeepSegmentsFew folds as the background does after many small updates.
+func TestFoldsKeepSegmentsFew(t *testing.T) {
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	const labels = 50
+	for id := range cola.TTBID(labels) {
+		u := x.Begin()
+		u.Label(labelWith(id+1, nil))
+		mustCommit(t, u, Marks{})
+	}
+	if folded, err := x.fold(context.Background(), largeLayers); folded || err != nil {
+		t.Errorf("small segments were folded with large ones: %v, %v", folded, err)
+	}
+	for {
+		folded, err := x.fold(context.Background(), smallLayers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !folded {
+			break
+		}
+	}
+	if s := x.View().Stats(); s.Segments != 1 || s.Labels != labels {
+		t.Errorf("there are %+v", s)
+	}
+}
+
+// TestFoldsTakeTurns holds a segment as a fold does.
+func TestFoldsTakeTurns(t *testing.T) {
+	x := someIndex(t)
+	all := func(layers []layer) []layer { return layers }
+	_, taken := x.folding.take(x.View, all)
+	if _, more := x.folding.take(x.View, all); len(taken) != 2 || len(more) != 0 {
+		t.Errorf("took %d segments and, while they are folded, %d", len(taken), len(more))
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := x.Fold(ended); err != nil || x.View().Stats().Segments != 2 {
+		t.Errorf("a fold with nothing to take: %v", err)
+	}
+	x.folding.release(taken)
+	if err := x.Fold(context.Background()); err != nil || x.View().Stats().Segments != 1 {
+		t.Errorf("after that: %v, %+v", err, x.View().Stats())
+	}
+}

@@ -1,0 +1,40 @@
+package search
+
+import (
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestFutureApprovalsDoNotMakeActive: an approval counts from its day on, and does not hide an earlier one.
+func TestFutureApprovalsDoNotMakeActive(t *testing.T) {
+	x := New(Options{ManualFold: true})
+	defer x.Close()
+	u := x.Begin()
+	today := cola.NewDate(2026, 11, 20)
+	for i, l := range []struct {
+		permit   string
+		approved cola.Date
+	}{{"FUTURE", today.AddDays(1)}, {"BOTH", today.AddDays(30)}, {"BOTH", today.AddDays(-365)}, {"OLD", today.AddDays(30)}, {"OLD", today.AddDays(-366)}} {
+		u.Label(labelWith(cola.TTBID(i+1), func(c *cola.Cola) { c.PermitNumber, c.ApprovalDate = l.permit, l.approved }))
+		u.Permittee(&cola.Permittee{PermitNumber: l.permit})
+	}
+	if err := u.Commit(Marks{Labels: 1}); err != nil {
+		t.Fatal(err)
+	}
+	v := x.View()
+	for permit, want := range map[string]bool{"FUTURE": false, "BOTH": true, "OLD": false} {
+		p, _ := v.Permittee(permit, today, 0)
+		list := v.Permittees(cola.PermitteeSearch{Active: cola.Some(want), Today: today, Page: 1, PerPage: 10})
+		listed := false
+		for _, row := range list.Rows {
+			listed = listed || row.PermitNumber == permit
+		}
+		if p.IsActive != want || !listed {
+			t.Errorf("%s is active: %t, listed so: %t; want %t", permit, p.IsActive, listed, want)
+		}
+	}
+	if p, _ := v.Permittee("FUTURE", today.AddDays(1), 0); !p.IsActive {
+		t.Error("an approval does not count on its day")
+	}
+}

@@ -1,0 +1,272 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Page is one page of labels.
+type Page struct {
+	Rows    []cola.ColaSummary
+	Total   int           // labels that match, over all pages; exact
+	HasMore bool          // whether labels follow this page
+	Next    cola.Position // of the last row; zero when the page is empty
+}
+
+// Search returns one page of the labels that match, in result order: newest approval first, then by TTB id descending,
+// undated labels last.
+//
+// The text is the id of a label, if there is such a label; else the barcode of labels, if any of them matches the filters; else
+// words, each of which must occur among a label's searched texts. A query, or a part of a name, that holds no letter or digit
+// once folded matches nothing.
+func (v *View) Search(s cola.ColaSearch) Page {
+	q, ok := v.resolve(&s.Query)
+	if !ok {
+		return Page{Rows: []cola.ColaSummary{}}
+	}
+	page := v.searchFor(q, s)
+	if page.Total == 0 && q.barcode {
+		page = v.searchFor(q.asText(), s)
+	}
+	return page
+}
+
+// searchFor returns the page of a search whose query has been worked out.
+func (v *View) searchFor(q query, s cola.ColaSearch) Page {
+	skip, perPage := 0, max(0, s.PerPage)
+	if !s.CursorMode {
+		skip = offset(s.Page, perPage)
+	}
+	sc := v.scratches.get()
+	defer v.scratches.put(sc)
+	found := make([][]uint32, len(v.layers))
+	page := Page{}
+	for i := range v.layers {
+		l := &v.layers[i]
+		p := newPlan(&q, i, l, sc)
+		if !p.never {
+			if p.take = skip + perPage + 1; s.CursorMode {
+				p.from = l.t.after(s.After)
+			}
+			n, docs := l.run(&p.selection, sc)
+			page.Total += n
+			found[i] = docs
+		}
+		p.release()
+	}
+	page.Rows, page.HasMore = v.rows(found, skip, perPage)
+	if n := len(page.Rows); n > 0 {
+		last := &page.Rows[n-1]
+		page.Next = cola.Position{Date: last.ApprovalDate, TTBID: last.TTBID}
+	}
+	return page
+}
+
+// CountByDay counts the labels that match, for each approval date from q.To back to q.From: the number of the latest day is the
+// first. Both days must be given; there are no numbers when q.From comes after q.To. They sum to the total of the Search from
+// q.From to q.To.
+func (v *View) CountByDay(q cola.Query) []int {
+	counts := make([]int, max(0, int(q.To-q.From)+1))
+	r, ok := v.resolve(&q)
+	if !ok {
+		return counts
+	}
+	if v.addDays(counts, &r); r.barcode && !slices.ContainsFunc(counts, func(n int) bool { return n > 0 }) {
+		r = r.asText()
+		v.addDays(counts, &r)
+	}
+	return counts
+}
+
+// addDays adds to the counts of days, the latest first, what a query finds.
+func (v *View) addDays(counts []int, r *query) {
+	sc := v.scratches.get()
+	defer v.scratches.put(sc)
+	for i := range v.layers {
+		l := &v.layers[i]
+		p := newPlan(r, i, l, sc)
+		if !p.never {
+			l.addDays(counts, r.To, p, sc)
+		}
+		p.release()
+	}
+}
+
+// addDays adds to the counts of days, the latest first, what a plan for all of them finds in the layer. Documents are in the order of
+// the days, so the plan's conditions are run through once.
+func (l *layer) addDays(counts []int, latest cola.Date, p *plan, sc *scratch) {
+	for i := range counts {
+		day := latest.AddDays(-i)
+		p.lo, p.hi = l.t.window(day, day)
+		n, _ := l.run(&p.selection, sc)
+		counts[i] += n
+	}
+}
+
+// farAway is further than any list goes.
+const farAway = 1 << 40
+
+// offset returns how many rows come before a page.
+func offset(page, perPage int) int {
+	page = max(page, 1)
+	if perPage > 0 && page-1 > farAway/perPage {
+		return farAway
+	}
+	return (page - 1) * perPage
+}
+
+// rows merges what was found in each layer in result order and returns take rows after the first skip, and whether more
+// were found.
+func (v *View) rows(found [][]uint32, skip, take int) (rows []cola.ColaSummary, more bool) {
+	rows = make([]cola.ColaSummary, 0, min(take, 100))
+	next := newMerger(v.layers, found)
+	next.skip(skip)
+	for range take {
+		i, doc, ok := next.next()
+		if !ok {
+			return rows, false
+		}
+		rows = append(rows, v.layers[i].t.summary(doc))
+	}
+	_, _, more = next.next()
+	return rows, more
+}
+
+// Subset is some of the labels of one view. It never changes; any number of goroutines may use it.
+type Subset struct {
+	docs [][]uint32 // of each layer, ascending
+}
+
+// Subset returns the labels with the ids, as far as the view has them.
+func (v *View) Subset(ids []cola.TTBID) *Subset {
+	s := &Subset{docs: make([][]uint32, len(v.layers))}
+	for _, id := range ids {
+		if i, doc, ok := v.find(id); ok {
+			s.docs[i] = append(s.docs[i], doc)
+		}
+	}
+	for i, docs := range s.docs {
+		slices.Sort(docs)
+		s.docs[i] = slices.Compact(docs)
+	}
+	return s
+}
+
+// Matches returns every label of a subset of the view that matches, as Search finds them and in the same order. A barcode that
+// matches no label of the subset is looked for as text.
+func (v *View) Matches(query cola.Query, among *Subset) []cola.Position {
+	q, ok := v.resolve(&query)
+	if !ok {
+		return nil
+	}
+	found := v.matchesOf(q, among)
+	if found == nil && q.barcode {
+		found = v.matchesOf(q.asText(), among)
+	}
+	return found
+}
+
+// matchesOf returns the labels of a subset that match a query which has been worked out.
+func (v *View) matchesOf(q query, among *Subset) []cola.Position {
+	sc := v.scratches.get()
+	defer v.scratches.put(sc)
+	found := make([][]uint32, len(v.layers))
+	total := 0
+	for i := range v.layers {
+		l := &v.layers[i]
+		p := newPlan(&q, i, l, sc)
+		if !p.never {
+			p.docs(among.docs[i])
+		}
+		if !p.never {
+			p.take = len(among.docs[i])
+			_, found[i] = l.run(&p.selection, sc)
+			total += len(found[i])
+		}
+		p.release()
+	}
+	return v.positions(found, total)
+}
+
+// positions merges what was found in each layer in result order.
+func (v *View) positions(found [][]uint32, total int) []cola.Position {
+	if total == 0 {
+		return nil
+	}
+	positions := make([]cola.Position, 0, total)
+	next := newMerger(v.layers, found)
+	for range total {
+		i, doc, _ := next.next()
+		positions = append(positions, v.layers[i].t.position(doc))
+	}
+	return positions
+}
+
+// merger walks the documents found in several layers in result order.
+type merger struct {
+	layers []layer
+	heads  []head
+}
+
+// head is where the walk stands in one layer.
+type head struct {
+	layer int
+	docs  []uint32
+	at    cola.Position // of docs[0]
+}
+
+func newMerger(layers []layer, found [][]uint32) *merger {
+	m := &merger{layers: layers}
+	for i, docs := range found {
+		if len(docs) > 0 {
+			m.heads = append(m.heads, head{i, docs, layers[i].t.position(docs[0])})
+		}
+	}
+	return m
+}
+
+// skip leaves out the next n documents. The first n/h documents of whichever of h layers ends soonest with them are among
+// the next n, so that they are left out at once.
+func (m *merger) skip(n int) {
+	for n > 0 && len(m.heads) > 0 {
+		step := max(1, n/len(m.heads))
+		soonest, end := 0, cola.Position{}
+		for i, h := range m.heads {
+			last := m.layers[h.layer].t.position(h.docs[min(step, len(h.docs))-1])
+			if i == 0 || before(last, end) {
+				soonest, end = i, last
+			}
+		}
+		left := min(step, len(m.heads[soonest].docs))
+		m.drop(soonest, left)
+		n -= left
+	}
+}
+
+// drop leaves out the first documents of one layer.
+func (m *merger) drop(i, n int) {
+	h := &m.heads[i]
+	if h.docs = h.docs[n:]; len(h.docs) == 0 {
+		m.heads = append(m.heads[:i], m.heads[i+1:]...)
+	} else if len(m.heads) > 1 {
+		h.at = m.layers[h.layer].t.position(h.docs[0])
+	}
+}
+
+// next returns the next document.
+func (m *merger) next() (layer int, doc uint32, ok bool) {
+	if len(m.heads) == 0 {
+		return 0, 0, false
+	}
+	first := 0
+	for i := 1; i < len(m.heads); i++ {
+		if before(m.heads[i].at, m.heads[first].at) {
+			first = i
+		}
+	}
+	h := &m.heads[first]
+	layer, doc = h.layer, h.docs[0]
+	m.drop(first, 1)
+	return layer, doc, true
+}
