@@ -181,7 +181,7 @@ func (g *gatherer) into(b *postingsBuilder) {
 		slices.Sort(g.docs)
 		b.add(slices.Compact(g.docs))
 	default:
-		all := span{0, blockCount(b.p.n) - 1}
+		all := allBlocks(b.p.n)
 		for _, l := range g.lists {
 			l.orInto(g.words, all)
 		}

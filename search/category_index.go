@@ -114,7 +114,7 @@ func (s *segment) growTree(moved []movedCategory) *categoryTree {
 		if !ok {
 			path = c.at(v)
 		}
-		t.of[v] = t.add(path, s.categories.values.list(v).n, known)
+		t.of[v] = t.add(path, s.categories.values.list(v).len(), known)
 	}
 	return t
 }

@@ -112,8 +112,19 @@ func (p *packed) carry(c carrier) {
 	carry(c, &p.four)
 }
 
-// count counts the values of the documents in w.
-func count[T uint8 | uint16 | uint32](counts []uint32, values []T, w []uint64) {
+// countBits adds one to the count of each value of the rows in w, whose first bit is row from.
+func (p *packed) countBits(counts []uint32, from int, w []uint64) {
+	switch {
+	case p.one != nil:
+		countBits(counts, p.one[from:], w)
+	case p.two != nil:
+		countBits(counts, p.two[from:], w)
+	default:
+		countBits(counts, p.four[from:], w)
+	}
+}
+
+func countBits[T uint8 | uint16 | uint32](counts []uint32, values []T, w []uint64) {
 	for i, x := range w {
 		for ; x != 0; x &= x - 1 {
 			counts[values[i<<6+bits.TrailingZeros64(x)]]++

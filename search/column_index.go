@@ -161,7 +161,7 @@ func (r *ranges) match(least, most cola.Opt[float64], sc *scratch, s span) (w []
 	if lo >= hi {
 		return nil, false
 	}
-	w = sc.bitmap(r.lists.n, s)
+	w = sc.bitmap(r.lists.numDocs(), s)
 	from, to := r.markAt(lo), r.markAt(hi)
 	if from == to {
 		for v := lo; v < hi; v++ {

@@ -12,6 +12,15 @@ type cursor struct {
 	pos  int      // in list.docs: the first that is not before the block
 }
 
+// newCursor returns a cursor over a list.
+func newCursor(l list) cursor { return cursor{list: l} }
+
+// newBitmapCursor returns a cursor over a bitmap, which holds at most n documents.
+func newBitmapCursor(w []uint64, n int) cursor { return cursor{bits: w, list: list{n: n}} }
+
+// bitmap returns the bitmap that the cursor walks; nil if it walks a list.
+func (c *cursor) bitmap() []uint64 { return c.bits }
+
 // seek returns the part of a short list in block b. Blocks must not go backwards.
 func (c *cursor) seek(b uint32) []uint32 {
 	docs := c.docs

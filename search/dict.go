@@ -42,6 +42,22 @@ func (d *dict) carry(c carrier) {
 	carry(c, &d.off)
 }
 
+// dictBuilder collects the strings of a dict in order. It does not check whether they are distinct or sorted.
+type dictBuilder struct {
+	blob []byte
+	off  []uint32
+}
+
+func newDictBuilder() *dictBuilder { return &dictBuilder{off: []uint32{0}} }
+
+func (b *dictBuilder) add(s string) {
+	b.blob = append(b.blob, s...)
+	b.off = append(b.off, uint32(len(b.blob)))
+}
+
+// dict returns the strings added so far. The builder must not be used afterwards.
+func (b *dictBuilder) dict() dict { return dict{blob: textOf(exact(b.blob)), off: exact(b.off)} }
+
 // interner numbers strings as they come. Number 0 is always the empty string. Its table holds numbers only.
 type interner struct {
 	seed  maphash.Seed
@@ -57,6 +73,9 @@ func newInterner() *interner {
 }
 
 func (in *interner) len() int { return len(in.off) - 1 }
+
+// size returns the total length of the strings.
+func (in *interner) size() int { return len(in.blob) }
 
 func (in *interner) at(i uint32) string { return textOf(in.blob[in.off[i]:in.off[i+1]]) }
 
@@ -112,12 +131,11 @@ func (in *interner) sorted() (d dict, number []uint32) {
 	}
 	sort.Slice(order, func(a, b int) bool { return in.at(order[a]) < in.at(order[b]) })
 	number = make([]uint32, len(order))
-	blob, off := make([]byte, 0, len(in.blob)), make([]uint32, 1, len(order)+1)
+	b := &dictBuilder{blob: make([]byte, 0, len(in.blob)), off: make([]uint32, 1, len(order)+1)}
 	for i, old := range order {
 		number[old] = uint32(i)
-		blob = append(blob, in.at(old)...)
-		off = append(off, uint32(len(blob)))
+		b.add(in.at(old))
 	}
 	*in = interner{}
-	return dict{blob: textOf(blob), off: off}, number
+	return b.dict(), number
 }

@@ -196,7 +196,6 @@ func newTally(column *textColumn, lists *postings) *tally {
 const (
 	perDoc     = 2   // looking up the value of a document
 	perCursor  = 4   // moving a list on to a block
-	perBitmap  = 300 // holding a block against a bitmap
 	lookupMost = 512 // documents of a block, up to which they are looked up without asking what the lists cost
 )
 
@@ -206,7 +205,7 @@ func (t *tally) add(b uint32, w []uint64, n int) {
 		t.open()
 	}
 	if n <= lookupMost || n*perDoc <= t.dear {
-		t.lookUp(b, w)
+		t.column.countBits(t.byValue, int(b)<<blockShift, w)
 		return
 	}
 	all := n == len(w)*64
@@ -221,27 +220,8 @@ func (t *tally) open() {
 	total := 0
 	for i := range t.cursors {
 		l := t.lists.list(uint32(i))
-		t.cursors[i] = cursor{list: l}
-		total += len(l.docs)
-		for c := l.lo; c < l.hi; c++ {
-			if card := int(t.lists.card[c]) + 1; dense(t.lists.n, uint32(t.lists.key[c]), card) {
-				total += perBitmap
-			} else {
-				total += card
-			}
-		}
+		t.cursors[i] = newCursor(l)
+		total += l.countCost()
 	}
-	t.dear = total/int(blockCount(t.lists.n)) + len(t.cursors)*perCursor
-}
-
-// lookUp counts the documents in w one by one.
-func (t *tally) lookUp(b uint32, w []uint64) {
-	switch from := int(b) << blockShift; {
-	case t.column.one != nil:
-		count(t.byValue, t.column.one[from:], w)
-	case t.column.two != nil:
-		count(t.byValue, t.column.two[from:], w)
-	default:
-		count(t.byValue, t.column.four[from:], w)
-	}
+	t.dear = total/int(blockCount(t.lists.numDocs())) + len(t.cursors)*perCursor
 }

@@ -2,8 +2,6 @@ package search
 
 import (
 	"slices"
-
-	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // texts answers full-text queries. Every distinct brand, product, class, permit number and company name is a value; a value
@@ -34,7 +32,7 @@ func (t *texts) match(p phrase, sc *scratch, dst []list) []list {
 	for i, w := range p.words {
 		tok, ok := t.vocab.find(w)
 		if want[i] = tok; ok {
-			conditions[i].list = t.vals.list(tok)
+			conditions[i] = newCursor(t.vals.list(tok))
 		} else if i < n-1 || !p.prefix {
 			return dst
 		}
@@ -43,11 +41,11 @@ func (t *texts) match(p phrase, sc *scratch, dst []list) []list {
 	if p.prefix {
 		lo, hi = t.vocab.withPrefix(p.words[n-1])
 		conditions[n-1] = t.valuesBeginning(p.words[n-1], lo, hi, sc)
-		defer sc.release(conditions[n-1].bits)
+		defer sc.release(conditions[n-1].bitmap())
 	}
 	bySelectivity(conditions)
-	for b := range blockCount(t.vals.n) {
-		w := sc.block[:blockWidth(t.vals.n, b)]
+	for b := range blockCount(t.vals.numDocs()) {
+		w := sc.block[:blockWidth(t.vals.numDocs(), b)]
 		if sc.intersect(b, w, conditions) {
 			eachBit(w, b<<blockShift, func(v uint32) bool {
 				if adjacent(t.words(v), want[:n-1], lo, hi) {
@@ -64,16 +62,16 @@ func (t *texts) match(p phrase, sc *scratch, dst []list) []list {
 // with the prefix.
 func (t *texts) valuesBeginning(prefix string, lo, hi uint32, sc *scratch) cursor {
 	if l, ok := t.beginVals.list(prefix); ok {
-		return cursor{list: l}
+		return newCursor(l)
 	}
-	all := span{0, blockCount(t.vals.n) - 1}
-	c := cursor{bits: sc.bitmap(t.vals.n, all)}
+	all := allBlocks(t.vals.numDocs())
+	w, n := sc.bitmap(t.vals.numDocs(), all), 0
 	for tok := lo; tok < hi; tok++ {
 		l := t.vals.list(tok)
-		l.orInto(c.bits, all)
-		c.n += l.n
+		l.orInto(w, all)
+		n += l.len()
 	}
-	return c
+	return newBitmapCursor(w, n)
 }
 
 // adjacent reports whether the words before stand in seq right before one from lo to below hi.
@@ -85,6 +83,17 @@ func adjacent(seq, words []uint32, lo, hi uint32) bool {
 	}
 	return false
 }
+
+// matchWord appends the list of the documents with a word.
+func (t *texts) matchWord(word string, dst []list) []list {
+	if tok, ok := t.vocab.find(word); ok {
+		dst = append(dst, t.docs.list(tok))
+	}
+	return dst
+}
+
+// precomputed returns the documents with a word or an ID that begins with a prefix, if their list is precomputed.
+func (t *texts) precomputed(prefix string) (list, bool) { return t.begins.list(prefix) }
 
 // matchPrefix appends lists that together hold the documents with a word that begins with s.
 func (t *texts) matchPrefix(s string, dst []list) []list {
@@ -107,55 +116,45 @@ func (t *texts) carry(c carrier) {
 	t.beginVals.carry(c)
 }
 
-// naming tells the names of the permittee with a permit number, in vocabulary.NormalizePermit's form; empty when it has none.
-type naming func(permit string) (company, operating string)
+// field is one searched field of the documents. Value 0 is the empty string.
+type field struct {
+	len  int
+	at   func(value uint32) string
+	each func(doc uint32, put func(value uint32)) // puts the values of a document, each once, but not value 0
+}
 
-// textsBuilder makes the texts of a table.
+// textsBuilder makes a texts.
 type textsBuilder struct {
 	texts
-	from      *table
-	companies *interner   // recipients, under their own numbers, and then the names of permittees
-	named     [][2]uint32 // companies that name each permit
-	gather    *gatherer
+	n      uint32
+	fields []field
+	ids    func(digits string) []uint32
+	limit  int
+	gather *gatherer
 }
 
-func buildTexts(t *table, names naming, limit int) texts {
-	b := &textsBuilder{from: t, gather: newGatherer(t.n)}
-	b.nameCompanies(names)
+// buildTexts indexes the fields of n documents. ids returns the documents whose ID begins with some digits, in any order:
+// a prefix matches those as well. Prefixes whose lists take longer than limit, in estimated nanoseconds, to unite are
+// precomputed.
+func buildTexts(n uint32, fields []field, ids func(digits string) []uint32, limit int) texts {
+	b := &textsBuilder{n: n, fields: fields, ids: ids, limit: limit, gather: newGatherer(n)}
 	b.readValues()
 	b.postValues()
-	b.companies, b.named = nil, nil
+	b.fields = nil
 	b.postWords()
-	b.keepPrefixes(limit)
+	b.precomputePrefixes()
 	b.beginVals = keepBeginnings(&b.vocab, &b.vals, limit/setShare)
 	return b.texts
-}
-
-func (b *textsBuilder) nameCompanies(names naming) {
-	b.companies = newInterner()
-	recipients, permits := &b.from.text[colRecipient], &b.from.text[colPermit]
-	for i := range recipients.len() {
-		b.companies.id(recipients.at(uint32(i)))
-	}
-	b.named = make([][2]uint32, permits.len())
-	for p := range b.named {
-		company, operating := names(vocabulary.NormalizePermit(permits.at(uint32(p))))
-		b.named[p] = [2]uint32{b.companies.id(company), b.companies.id(operating)}
-	}
 }
 
 // readValues splits every value into words.
 func (b *textsBuilder) readValues() {
 	vocab := newInterner()
 	b.off = []uint32{0}
-	for f := 0; f <= lastSearched; f++ {
+	for _, f := range b.fields {
 		b.base = append(b.base, uint32(len(b.off)-1))
-		n, at := b.from.text[f].len(), b.from.text[f].at
-		if f == colRecipient {
-			n, at = b.companies.len(), b.companies.at
-		}
-		for i := range n {
-			words(Fold(at(uint32(i))), func(w string) { b.seq = append(b.seq, vocab.id(w)) })
+		for i := range f.len {
+			words(Fold(f.at(uint32(i))), func(w string) { b.seq = append(b.seq, vocab.id(w)) })
 			b.off = append(b.off, uint32(len(b.seq)))
 		}
 	}
@@ -170,28 +169,10 @@ func (b *textsBuilder) readValues() {
 
 // postValues makes the list of each value.
 func (b *textsBuilder) postValues() {
-	has := newPostingsBuilder(b.from.n, len(b.off)-1)
-	for f := range lastSearched {
-		c := &b.from.text[f]
-		has.addGroups(groupBy(b.from.n, c.len(), func(doc uint32, put func(uint32)) {
-			if v := c.ids.at(doc); v != 0 {
-				put(v)
-			}
-		}))
+	has := newPostingsBuilder(b.n, len(b.off)-1)
+	for _, f := range b.fields {
+		has.addGroups(groupBy(b.n, f.len, f.each))
 	}
-	recipients, permits := &b.from.text[colRecipient].ids, &b.from.text[colPermit].ids
-	has.addGroups(groupBy(b.from.n, b.companies.len(), func(doc uint32, put func(uint32)) {
-		r, named := recipients.at(doc), b.named[permits.at(doc)]
-		if r != 0 {
-			put(r)
-		}
-		if named[0] != 0 && named[0] != r {
-			put(named[0])
-		}
-		if named[1] != 0 && named[1] != r && named[1] != named[0] {
-			put(named[1])
-		}
-	}))
 	b.has = has.postings()
 }
 
@@ -202,7 +183,7 @@ func (b *textsBuilder) postWords() {
 	vals := newPostingsBuilder(values, b.vocab.len())
 	vals.addGroups(byWord)
 	b.vals = vals.postings()
-	docs := newPostingsBuilder(b.from.n, b.vocab.len())
+	docs := newPostingsBuilder(b.n, b.vocab.len())
 	for tok := range uint32(b.vocab.len()) {
 		for _, v := range byWord.at(tok) {
 			b.gather.add(b.has.list(v))
@@ -212,17 +193,17 @@ func (b *textsBuilder) postWords() {
 	b.docs = docs.postings()
 }
 
-// keepPrefixes keeps ready the documents of every prefix that would take longer to unite than the limit.
-func (b *textsBuilder) keepPrefixes(limit int) {
+// precomputePrefixes unites the documents of every prefix for which that takes longer than the limit.
+func (b *textsBuilder) precomputePrefixes() {
 	sum := sums(b.vocab.len(), func(i int) int { return b.docs.list(uint32(i)).cost() })
 	at := func(i int) string { return b.vocab.at(uint32(i)) }
-	costly := b.from.costlyIDs("", limit)
+	costly := b.costlyIDs("")
 	walkPrefixes(b.vocab.len(), at, func(lo, hi, depth int) bool {
 		prefix := ""
 		if depth > 0 {
 			prefix = at(lo)[:depth]
 		}
-		if sum[hi]-sum[lo]+b.from.idCost(prefix) <= limit {
+		if sum[hi]-sum[lo]+b.idCost(prefix) <= b.limit {
 			return false
 		}
 		if depth > 0 {
@@ -231,15 +212,27 @@ func (b *textsBuilder) keepPrefixes(limit int) {
 		return true
 	})
 	slices.Sort(costly)
-	k := newKeeper(b.from.n)
+	k := newKeeper(b.n)
 	for _, prefix := range slices.Compact(costly) {
 		lo, hi := b.vocab.withPrefix(prefix)
 		for tok := lo; tok < hi; tok++ {
 			k.gather.add(b.docs.list(tok))
 		}
-		ids := slices.Sorted(slices.Values(b.from.idsWithPrefix(prefix)))
-		k.gather.add(list{docs: ids, n: len(ids)})
+		k.gather.add(listOf(slices.Sorted(slices.Values(b.ids(prefix)))))
 		k.add(prefix)
 	}
 	b.begins = k.kept()
+}
+
+// idCost estimates, in nanoseconds, how long it takes to unite the IDs with a prefix.
+func (b *textsBuilder) idCost(digits string) int { return 3 * len(b.ids(digits)) }
+
+// costlyIDs returns the prefixes of IDs, longer than prefix, whose union alone takes longer than the limit.
+func (b *textsBuilder) costlyIDs(prefix string) (costly []string) {
+	for c := byte('0'); c <= '9'; c++ {
+		if longer := prefix + string(c); b.idCost(longer) > b.limit {
+			costly = append(append(costly, longer), b.costlyIDs(longer)...)
+		}
+	}
+	return costly
 }

@@ -144,7 +144,7 @@ func buildNames(recs []*holder) *nameIndex {
 
 func (x *nameIndex) docsOf(value uint32) list {
 	i := value % uint32(len(x.self))
-	return list{docs: x.self[i : i+1], n: 1}
+	return listOf(x.self[i : i+1])
 }
 
 // Permittees returns one page of the permittees that match: those with most labels first, then by permit number. A name or
@@ -187,7 +187,7 @@ func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 // named returns the holders whose company or operating name contains a folded text; all when it is empty.
 func (h *holders) named(name string, sc *scratch) []uint64 {
 	n := uint32(len(h.recs))
-	all := span{0, blockCount(n) - 1}
+	all := allBlocks(n)
 	w := sc.bitmap(n, all)
 	if name == "" {
 		fillWords(w)

@@ -91,7 +91,7 @@ func newPlan(q *query, i int, l *layer, sc *scratch) *plan {
 		p.never = true
 		return p
 	}
-	p.span = span{p.lo >> blockShift, (p.hi - 1) >> blockShift}
+	p.span = blocksOf(p.lo, p.hi)
 	for _, step := range []func(*query, int){p.addText, p.addFacets, p.addNames, p.addCategories, p.addRanges, p.addBarcode} {
 		if step(q, i); p.never {
 			return p
@@ -102,16 +102,16 @@ func newPlan(q *query, i int, l *layer, sc *scratch) *plan {
 
 // any adds the condition that a document is in one of the lists.
 func (p *plan) any(lists []list) {
-	lists = slices.DeleteFunc(lists, func(l list) bool { return l.n == 0 })
+	lists = slices.DeleteFunc(lists, func(l list) bool { return l.len() == 0 })
 	switch len(lists) {
 	case 0:
 		p.never = true
 	case 1:
-		p.conditions = append(p.conditions, cursor{list: lists[0]})
+		p.conditions = append(p.conditions, newCursor(lists[0]))
 	default:
 		n := 0
 		for _, l := range lists {
-			n += l.n
+			n += l.len()
 		}
 		p.bitmap(p.sc.unite(p.l.t.n, p.span, lists), n)
 	}
@@ -119,7 +119,7 @@ func (p *plan) any(lists []list) {
 
 // bitmap adds the condition that a document is in a bitmap, of n documents at most.
 func (p *plan) bitmap(w []uint64, n int) {
-	p.conditions = append(p.conditions, cursor{bits: w, list: list{n: n}})
+	p.conditions = append(p.conditions, newBitmapCursor(w, n))
 }
 
 // lists returns an empty slice to gather lists in, until the next one is asked for.
@@ -152,23 +152,21 @@ func (p *plan) addText(q *query, i int) {
 }
 
 // docs adds the condition that a document is one of these.
-func (p *plan) docs(docs []uint32) { p.any([]list{{docs: docs, n: len(docs)}}) }
+func (p *plan) docs(docs []uint32) { p.any([]list{listOf(docs)}) }
 
 func (p *plan) addWord(word string) {
 	lists := p.lists()
-	if tok, ok := p.l.texts.vocab.find(word); ok {
-		lists = append(lists, p.l.texts.docs.list(tok))
-	}
+	lists = p.l.texts.matchWord(word, lists)
 	if id, ok := cola.ParseTTBID(word); ok {
 		if doc, ok := p.l.t.doc(id); ok {
-			lists = append(lists, list{docs: []uint32{doc}, n: 1})
+			lists = append(lists, listOf([]uint32{doc}))
 		}
 	}
 	p.gathered(lists)
 }
 
 func (p *plan) addPrefix(prefix string) {
-	if l, ok := p.l.texts.begins.list(prefix); ok {
+	if l, ok := p.l.texts.precomputed(prefix); ok {
 		p.any([]list{l})
 		return
 	}
@@ -181,7 +179,7 @@ func (p *plan) addPrefix(prefix string) {
 	p.sc.lists = lists
 	n := len(ids)
 	for _, l := range lists {
-		n += l.n
+		n += l.len()
 	}
 	w := p.sc.unite(p.l.t.n, p.span, lists)
 	for _, doc := range ids { // outside the span it does no harm
@@ -242,7 +240,7 @@ func (p *plan) within(paths ...string) {
 	lists, n := p.lists(), 0
 	for _, path := range paths {
 		l := p.l.categories.node(path)
-		lists, n = append(lists, l), n+l.n
+		lists, n = append(lists, l), n+l.len()
 	}
 	if len(p.l.moved) == 0 {
 		p.gathered(lists)
@@ -258,7 +256,7 @@ func (p *plan) within(paths ...string) {
 		switch now := holds(m.now); {
 		case now:
 			docs.orInto(w, p.span)
-			n += docs.n
+			n += docs.len()
 		case holds(m.was):
 			docs.andNotInto(w, p.span)
 		}
@@ -294,9 +292,7 @@ func (p *plan) addBarcode(q *query, _ int) {
 // release gives back the working memory that the conditions hold.
 func (p *plan) release() {
 	for _, c := range p.conditions {
-		if c.bits != nil {
-			p.sc.release(c.bits)
-		}
+		p.sc.release(c.bitmap())
 	}
 	p.conditions = nil
 }

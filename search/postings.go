@@ -36,9 +36,12 @@ type list struct {
 
 func (p *postings) lists() int { return max(0, len(p.off)-1) }
 
+// numDocs returns the number that all documents are below.
+func (p *postings) numDocs() uint32 { return p.n }
+
 func (p *postings) list(i uint32) list {
 	if docs := p.docs[p.off[i]:p.off[i+1]]; len(docs) > 0 {
-		return list{docs: docs, n: len(docs)}
+		return listOf(docs)
 	}
 	j, ok := slices.BinarySearch(p.long, i)
 	if !ok {
@@ -46,6 +49,12 @@ func (p *postings) list(i uint32) list {
 	}
 	return list{p: p, lo: p.first[j], hi: p.first[j+1], n: int(p.count[j])}
 }
+
+// listOf returns a list of ascending, distinct documents.
+func listOf(docs []uint32) list { return list{docs: docs, n: len(docs)} }
+
+// len returns the number of documents.
+func (l list) len() int { return l.n }
 
 // dense reports whether a container of card documents in block b is a bitmap: above one document in sixteen, where it takes
 // no more room than numbers do.
@@ -88,6 +97,12 @@ func (l list) each(yield func(doc uint32) bool) {
 
 // span is a range of blocks, first to last.
 type span struct{ first, last uint32 }
+
+// allBlocks returns the span of n documents.
+func allBlocks(n uint32) span { return span{0, blockCount(n) - 1} }
+
+// blocksOf returns the span of the documents from lo to below hi, of which there must be one.
+func blocksOf(lo, hi uint32) span { return span{lo >> blockShift, (hi - 1) >> blockShift} }
 
 // within returns the part of a short list in the span's blocks.
 func (s span) within(docs []uint32) []uint32 {
@@ -147,6 +162,22 @@ func (l list) andNotInto(w []uint64, s span) {
 			dst[x>>6] &^= 1 << (x & 63)
 		}
 	}
+}
+
+// countBitmapCost is the estimated time, in nanoseconds, of counting the bits that a block and a bitmap share.
+const countBitmapCost = 300
+
+// countCost estimates, in nanoseconds, how long cursor.countIn takes for all blocks of the list together.
+func (l list) countCost() int {
+	cost := len(l.docs)
+	for c := l.lo; c < l.hi; c++ {
+		if card := int(l.p.card[c]) + 1; dense(l.p.n, uint32(l.p.key[c]), card) {
+			cost += countBitmapCost
+		} else {
+			cost += card
+		}
+	}
+	return cost
 }
 
 // cost estimates, in nanoseconds, what uniting the list takes.

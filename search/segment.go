@@ -63,7 +63,7 @@ func limitFor(n uint32, full int) int {
 func buildSegment(ctx context.Context, t *table, names naming) (*segment, error) {
 	s := &segment{t: t}
 	steps := []func(){
-		func() { s.texts = buildTexts(t, names, limitFor(t.n, limitFull)) },
+		func() { s.texts = buildTexts(t.n, searchedFields(t, names), t.idsWithPrefix, limitFor(t.n, limitFull)) },
 		func() { s.brands = s.buildSubstrings(colBrand, limitFull) },
 		func() { s.permits = s.buildSubstrings(colPermit, limitPermits) },
 		func() { s.categories = buildCategories(t) },
@@ -88,6 +88,46 @@ func buildSegment(ctx context.Context, t *table, names naming) (*segment, error)
 	}
 	s.weigh()
 	return s, nil
+}
+
+// naming returns the names of the permittee with a permit number in vocabulary.NormalizePermit's form; empty if it has none.
+type naming func(permit string) (company, operating string)
+
+// searchedFields returns the fields that full-text queries search, numbered as the columns are. The field of recipients
+// also has the current names of the label's permittee.
+func searchedFields(t *table, names naming) []field {
+	fields := make([]field, lastSearched+1)
+	for f := range lastSearched {
+		c := &t.text[f]
+		fields[f] = field{len: c.len(), at: c.at, each: func(doc uint32, put func(uint32)) {
+			if v := c.ids.at(doc); v != 0 {
+				put(v)
+			}
+		}}
+	}
+	recipients, permits := &t.text[colRecipient], &t.text[colPermit]
+	companies := newInterner() // recipients under their own numbers, then the names of permittees
+	for i := range recipients.len() {
+		companies.id(recipients.at(uint32(i)))
+	}
+	named := make([][2]uint32, permits.len()) // names of each permit number's permittee
+	for p := range named {
+		company, operating := names(vocabulary.NormalizePermit(permits.at(uint32(p))))
+		named[p] = [2]uint32{companies.id(company), companies.id(operating)}
+	}
+	fields[colRecipient] = field{len: companies.len(), at: companies.at, each: func(doc uint32, put func(uint32)) {
+		r, n := recipients.ids.at(doc), named[permits.ids.at(doc)]
+		if r != 0 {
+			put(r)
+		}
+		if n[0] != 0 && n[0] != r {
+			put(n[0])
+		}
+		if n[1] != 0 && n[1] != r && n[1] != n[0] {
+			put(n[1])
+		}
+	}}
+	return fields
 }
 
 func (s *segment) buildSubstrings(column, limit int) substrings {

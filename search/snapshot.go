@@ -128,9 +128,9 @@ func (h *header) carry(c carrier) {
 // is read, as it may turn out to be damaged.
 type saved struct {
 	marks   Marks
-	aliases textList // of each transition, the path that was and the path that is
-	holders textList // of each permittee, its texts
-	flags   []uint8  // of each permittee
+	aliases dict    // of each transition, the path that was and the path that is
+	holders dict    // of each permittee, its texts
+	flags   []uint8 // of each permittee
 	layers  []layer
 }
 
@@ -144,13 +144,17 @@ const (
 const textsOfHolder = 6
 
 func (v *View) saved() *saved {
-	s := &saved{marks: v.marks, aliases: newTextList(), holders: newTextList(), layers: v.layers}
+	s := &saved{marks: v.marks, layers: v.layers}
+	aliases, holders := newDictBuilder(), newDictBuilder()
 	for _, a := range v.published {
-		s.aliases.add(a.Alias, a.Path)
+		aliases.add(a.Alias)
+		aliases.add(a.Path)
 	}
 	for _, p := range v.holders.recs {
-		s.holders.add(p.PermitNumber, string(p.CompanyName), string(p.OperatingName), string(p.CompanyState),
-			string(p.CompanyZipCode), string(p.PermitteeType))
+		holders.add(p.PermitNumber)
+		for _, text := range []cola.Text{p.CompanyName, p.OperatingName, p.CompanyState, p.CompanyZipCode, p.PermitteeType} {
+			holders.add(string(text))
+		}
 		var f uint8
 		if p.known {
 			f |= flagKnown
@@ -160,6 +164,7 @@ func (v *View) saved() *saved {
 		}
 		s.flags = append(s.flags, f)
 	}
+	s.aliases, s.holders = aliases.dict(), holders.dict()
 	return s
 }
 
@@ -208,20 +213,4 @@ func (s *saved) view() *View {
 	}
 	v.holders = edit.finish(v.layers)
 	return v
-}
-
-// textList is strings, distinct or not, as a carrier takes them.
-type textList struct {
-	dict
-	b []byte
-}
-
-func newTextList() textList { return textList{dict: dict{off: []uint32{0}}} }
-
-func (t *textList) add(texts ...string) {
-	for _, s := range texts {
-		t.b = append(t.b, s...)
-		t.off = append(t.off, uint32(len(t.b)))
-	}
-	t.blob = textOf(t.b)
 }

@@ -71,7 +71,7 @@ func (s *substrings) values(needle string, sc *scratch, yield func(v uint32)) {
 		return
 	}
 	n := uint32(s.vals.len())
-	all := span{0, blockCount(n) - 1}
+	all := allBlocks(n)
 	candidates, count := s.unite(sc, sets[0], all)
 	defer sc.release(candidates)
 	for _, set := range sets[1:] {
@@ -113,7 +113,7 @@ type wordSet struct {
 
 // len returns how many lists have to be united.
 func (w wordSet) len() int {
-	if w.whole.n > 0 {
+	if w.whole.len() > 0 {
 		return 1
 	}
 	return int(w.hi-w.lo) + len(w.toks)

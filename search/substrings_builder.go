@@ -40,16 +40,15 @@ func buildSubstrings(values int, value func(i uint32) string, n uint32, docsOf f
 // fold collects the folded values and their words.
 func (b *substringsBuilder) fold(values int, value func(i uint32) string) {
 	in := newInterner()
-	var blob []byte
-	off := make([]uint32, 1, values+1)
+	folded := newDictBuilder()
 	b.off = make([]uint32, 1, values+1)
 	for i := range values {
 		v := Fold(value(uint32(i)))
 		words(v, func(w string) { b.seq = append(b.seq, in.id(w)) })
-		blob = append(blob, v...)
-		off, b.off = append(off, uint32(len(blob))), append(b.off, uint32(len(b.seq)))
+		folded.add(v)
+		b.off = append(b.off, uint32(len(b.seq)))
 	}
-	b.s.vals = dict{blob: textOf(exact(blob)), off: off}
+	b.s.vals = folded.dict()
 	var number []uint32
 	b.s.toks, number = in.sorted()
 	for i, old := range b.seq {

@@ -162,19 +162,6 @@ func (t *table) idsWithPrefix(digits string) []uint32 {
 	return t.byID[t.idFrom(from):t.idFrom(to)]
 }
 
-// idCost estimates, in nanoseconds, what uniting the ids with a prefix takes.
-func (t *table) idCost(digits string) int { return 3 * len(t.idsWithPrefix(digits)) }
-
-// costlyIDs returns the beginnings of ids, longer than prefix, whose union alone takes longer than the limit.
-func (t *table) costlyIDs(prefix string, limit int) (costly []string) {
-	for c := byte('0'); c <= '9'; c++ {
-		if longer := prefix + string(c); t.idCost(longer) > limit {
-			costly = append(append(costly, longer), t.costlyIDs(longer, limit)...)
-		}
-	}
-	return costly
-}
-
 // window returns the documents approved from one day to another, as a range. A zero day is open; when either is given,
 // undated documents are left out.
 func (t *table) window(from, to cola.Date) (lo, hi uint32) {

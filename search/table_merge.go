@@ -163,7 +163,7 @@ func (t *table) mergeText(c int, parts []part, order []ref, ids []uint32) error 
 		}
 		ids[doc] = to[r.part][old]
 	}
-	if len(in.blob) > math.MaxUint32 {
+	if in.size() > math.MaxUint32 {
 		return errTooLarge
 	}
 	t.text[c] = textColumn{dict: in.dict(), ids: pack(ids)}
@@ -198,7 +198,7 @@ func (t *table) mergeCodes(parts []part, order []ref) error {
 		}
 		off = append(off, uint32(len(refs)))
 	}
-	if len(in.blob) > math.MaxUint32 {
+	if in.size() > math.MaxUint32 {
 		return errTooLarge
 	}
 	t.codes = codeColumn{dict: in.dict(), off: off, refs: exact(refs)}

@@ -23,7 +23,7 @@ func (k *kept) carry(c carrier) {
 // keepBeginnings keeps the unions, by common beginning of the sorted words that the lists are of, that take longer than the
 // limit.
 func keepBeginnings(toks *dict, lists *postings, limit int) kept {
-	k := newKeeper(lists.n)
+	k := newKeeper(lists.numDocs())
 	at := func(i int) string { return toks.at(uint32(i)) }
 	sum := sums(toks.len(), func(i int) int { return lists.list(uint32(i)).cost() })
 	walkPrefixes(toks.len(), at, func(lo, hi, depth int) bool {
@@ -78,21 +78,19 @@ func sums(n int, cost func(i int) int) []int {
 type keeper struct {
 	gather *gatherer // of the next key
 	lists  *postingsBuilder
-	blob   []byte
-	off    []uint32
+	keys   *dictBuilder
 }
 
 func newKeeper(n uint32) *keeper {
-	return &keeper{gather: newGatherer(n), lists: newPostingsBuilder(n, 0), off: []uint32{0}}
+	return &keeper{gather: newGatherer(n), lists: newPostingsBuilder(n, 0), keys: newDictBuilder()}
 }
 
 // add keeps what was gathered.
 func (k *keeper) add(key string) {
 	k.gather.into(k.lists)
-	k.blob = append(k.blob, key...)
-	k.off = append(k.off, uint32(len(k.blob)))
+	k.keys.add(key)
 }
 
 func (k *keeper) kept() kept {
-	return kept{keys: dict{blob: textOf(k.blob), off: k.off}, lists: k.lists.postings()}
+	return kept{keys: k.keys.dict(), lists: k.lists.postings()}
 }

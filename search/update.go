@@ -127,7 +127,7 @@ func renamedLabels(layers []layer, edit *holdersEdit) (parts []part) {
 				if live == nil {
 					live = make([]uint64, blockCount(l.t.n)*blockWords)
 				}
-				of.orInto(live, span{0, blockCount(l.t.n) - 1})
+				of.orInto(live, allBlocks(l.t.n))
 			}
 		}
 		if live != nil {
