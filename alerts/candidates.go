@@ -32,7 +32,7 @@ func readCandidates(ctx context.Context, from Store, since cola.Date) (*candidat
 	if err != nil {
 		return nil, fmt.Errorf("read category aliases: %w", err)
 	}
-	c := &candidates{since: since, index: search.New(search.Options{ManualFold: true}), subsets: map[window]*search.Subset{}}
+	c := &candidates{since: since, index: search.New(search.Options{ManualCompaction: true}), subsets: map[window]*search.Subset{}}
 	update := c.index.Begin()
 	defer update.Abort()
 	update.Aliases(references.CategoryAliases)

@@ -47,7 +47,7 @@ func (c *indexCollector) addIndex() {
 	const gauge = prometheus.GaugeValue
 	c.add(gauge, "index_labels", "Labels that can be found.", func(m *indexMoment) float64 { return float64(m.Labels) })
 	c.add(gauge, "index_undated_labels", "Labels that can be found and have no approval date.", func(m *indexMoment) float64 { return float64(m.Undated) })
-	c.add(gauge, "index_replaced_labels", "Labels that were replaced and are held until their segment is folded.", func(m *indexMoment) float64 { return float64(m.Dead) })
+	c.add(gauge, "index_replaced_labels", "Labels that were replaced and are held until their segment is folded.", func(m *indexMoment) float64 { return float64(m.Tombstones) })
 	c.add(gauge, "index_permittees", "Permittees that can be found.", func(m *indexMoment) float64 { return float64(m.Permittees) })
 	c.add(gauge, "index_segments", "Parts of the index that a search visits.", func(m *indexMoment) float64 { return float64(m.Segments) })
 	c.add(gauge, "index_bytes", "Memory that the segments hold.", func(m *indexMoment) float64 { return float64(m.Bytes) })

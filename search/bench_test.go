@@ -58,7 +58,7 @@ var built = sync.OnceValue(func() (b struct {
 	n := *benchLabels
 	b.g = newSynthetic(1, n)
 	before := heap()
-	b.index = New(Options{ManualFold: true})
+	b.index = New(Options{ManualCompaction: true})
 	var spent time.Duration
 	began := time.Now()
 	high := peak(func() {
@@ -100,7 +100,7 @@ func save(x *Index) {
 		panic(err)
 	}
 	saved := time.Since(at)
-	y := New(Options{ManualFold: true})
+	y := New(Options{ManualCompaction: true})
 	defer y.Close()
 	at = time.Now()
 	if _, err := y.Restore(dir+"/index", "bench"); err != nil {
@@ -200,7 +200,7 @@ func BenchmarkFold(b *testing.B) {
 	churn(b, x.index, x.g)
 	var err error
 	at := time.Now()
-	high := peak(func() { err = x.index.Fold(context.Background()) })
+	high := peak(func() { err = x.index.Compact(context.Background()) })
 	if err != nil {
 		b.Fatal(err)
 	}

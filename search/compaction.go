@@ -62,9 +62,9 @@ func (f *folding) wait(ctx context.Context) {
 	}
 }
 
-// Fold puts all labels into one segment, from the segments' own columns, while the index is searched and updated. It
+// Compact puts all labels into one segment, from the segments' own columns, while the index is searched and updated. It
 // changes no result. It ends early with the context's error. Labels that come meanwhile stay in segments of their own.
-func (x *Index) Fold(ctx context.Context) error {
+func (x *Index) Compact(ctx context.Context) error {
 	x.folding.wait(ctx)
 	_, err := x.fold(ctx, func(layers []layer) []layer {
 		if len(layers) == 1 && layers[0].deaths == 0 {

@@ -9,7 +9,7 @@ import (
 
 // TestChangesDuringAFold replaces and renames labels while they are being folded.
 func TestChangesDuringAFold(t *testing.T) {
-	x := New(Options{ManualFold: true})
+	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	for id := range cola.TTBID(4) {
 		u := x.Begin()
@@ -33,7 +33,7 @@ func TestChangesDuringAFold(t *testing.T) {
 	want(t, "other", find(now, "other"), []cola.TTBID{2})
 	want(t, "the old name", find(now, `"old name"`), nil)
 	want(t, "the new name", find(now, `"new name"`), []cola.TTBID{3, 1})
-	if s := now.Stats(); s.Labels != 4 || s.Segments != 2 || s.Dead != 3 || now.Marks() != (Marks{Labels: 9}) {
+	if s := now.Stats(); s.Labels != 4 || s.Segments != 2 || s.Tombstones != 3 || now.Marks() != (Marks{Labels: 9}) {
 		t.Errorf("there are %+v, up to %+v", s, now.Marks())
 	}
 }
@@ -43,7 +43,7 @@ func TestAFoldCanBeEnded(t *testing.T) {
 	before := x.View()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := x.Fold(ctx); err == nil {
+	if err := x.Compact(ctx); err == nil {
 		t.Error("a fold ended well in spite of its context")
 	}
 	if x.View() != before {
@@ -83,7 +83,7 @@ func TestWorthFolding(t *testing.T) {
 
 // TestFoldsKeepSegmentsFew folds as the background does after many small updates.
 func TestFoldsKeepSegmentsFew(t *testing.T) {
-	x := New(Options{ManualFold: true})
+	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	const labels = 50
 	for id := range cola.TTBID(labels) {
@@ -118,11 +118,11 @@ func TestFoldsTakeTurns(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := x.Fold(ended); err != nil || x.View().Stats().Segments != 2 {
+	if err := x.Compact(ended); err != nil || x.View().Stats().Segments != 2 {
 		t.Errorf("a fold with nothing to take: %v", err)
 	}
 	x.folding.release(taken)
-	if err := x.Fold(context.Background()); err != nil || x.View().Stats().Segments != 1 {
+	if err := x.Compact(context.Background()); err != nil || x.View().Stats().Segments != 1 {
 		t.Errorf("after that: %v, %+v", err, x.View().Stats())
 	}
 }

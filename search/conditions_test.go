@@ -13,7 +13,7 @@ import (
 // TestEveryConditionNarrows checks that the index applies every filter: a label that has none of the example values is found
 // without filters and with none of them.
 func TestEveryConditionNarrows(t *testing.T) {
-	x := New(Options{ManualFold: true})
+	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	u := x.Begin()
 	u.Label(labelWith(11054001000001, func(c *cola.Cola) {

@@ -19,7 +19,7 @@ var asOf = cola.NewDate(2025, 9, 1).Time()
 func TestFacetsAgreeWithSearch(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 40)
-		h := &harness{t: rt, index: New(Options{ManualFold: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
+		h := &harness{t: rt, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
 		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
 			h.step()
 			for range 6 {
@@ -36,7 +36,7 @@ func TestLargeFacetsAgreeWithSearch(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	d := newDraws(11, 120_000, 500)
-	h := &harness{t: t, index: New(Options{ManualFold: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
+	h := &harness{t: t, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
 	defer h.index.Close()
 	h.commit(110_000, 8)
 	h.checkFacets(cola.SearchParams{})
@@ -207,7 +207,7 @@ func below(path, above string) string {
 // TestFacetsOfHostileLabels: what no parameter can hold is no value, spellings of one thing are one value, and transitions that go in a circle
 // lead nobody astray.
 func TestFacetsOfHostileLabels(t *testing.T) {
-	h := &harness{t: t, index: New(Options{ManualFold: true}), registry: newRegistry(), draws: newDraws(1, 10, 20)}
+	h := &harness{t: t, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: newDraws(1, 10, 20)}
 	defer h.index.Close()
 	u := h.index.Begin()
 	for i, l := range []struct{ origin, path string }{
@@ -267,7 +267,7 @@ func told(f cola.Facet) string {
 
 // TestFacetsLeaveOutTheFewest: of many origins those with the most labels are shown, with the chosen one among them, and the others are counted.
 func TestFacetsLeaveOutTheFewest(t *testing.T) {
-	x := New(Options{ManualFold: true})
+	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	u := x.Begin()
 	id := cola.TTBID(0)

@@ -14,7 +14,7 @@ func TestPartsMeanTheFilters(t *testing.T) {
 	found, grouped := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 20)
-		h := &harness{t: rt, index: New(Options{ManualFold: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
+		h := &harness{t: rt, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
 		defer h.index.Close()
 		h.commit(40, 6)
 		h.commit(20, 2)

@@ -45,7 +45,7 @@ func New(opts Options) *Index {
 	x.view.Store(x.emptyView())
 	ctx, stop := context.WithCancel(context.Background())
 	x.stop = stop
-	if opts.ManualFold {
+	if opts.ManualCompaction {
 		return x
 	}
 	for _, choose := range []func([]layer) []layer{smallLayers, largeLayers} {
@@ -78,9 +78,9 @@ func (x *Index) Close() {
 
 // Options configures an Index. The zero Options are good.
 type Options struct {
-	Logger *slog.Logger // where folds are logged; nil discards
-	// ManualFold leaves folding to calls of Fold. Unless it is set the index folds by itself, in the background.
-	ManualFold bool
+	Logger *slog.Logger // where compactions are logged; nil discards
+	// ManualCompaction leaves compaction to calls of Compact. Otherwise the index compacts itself in the background.
+	ManualCompaction bool
 }
 
 // Marks are the revisions of a store that an index has been brought up to.

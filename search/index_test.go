@@ -17,7 +17,7 @@ import (
 func TestIndexAgreesWithFilter(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 40, 40)
-		h := &harness{t: rt, index: New(Options{ManualFold: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
+		h := &harness{t: rt, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
 		for range rapid.IntRange(1, 8).Draw(rt, "steps") {
 			h.step()
 			for range 6 {
@@ -38,7 +38,7 @@ func TestLargeIndexAgreesWithFilter(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	d := newDraws(7, 80_000, 3000)
-	h := &harness{t: t, index: New(Options{ManualFold: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
+	h := &harness{t: t, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: d, dir: t.TempDir()}
 	defer h.index.Close()
 	h.commit(150_000, 8)
 	h.checkMany(40)
@@ -123,10 +123,10 @@ func (h *harness) abort() {
 }
 
 func (h *harness) fold() {
-	if err := h.index.Fold(context.Background()); err != nil {
+	if err := h.index.Compact(context.Background()); err != nil {
 		h.t.Fatalf("fold: %v", err)
 	}
-	if s := h.index.View().Stats(); s.Segments > 1 || s.Dead > 0 {
+	if s := h.index.View().Stats(); s.Segments > 1 || s.Tombstones > 0 {
 		h.t.Fatalf("after a fold there are %+v", s)
 	}
 }
@@ -138,7 +138,7 @@ func (h *harness) restore() {
 		h.t.Fatalf("save: %v", err)
 	}
 	h.index.Close()
-	h.index = New(Options{ManualFold: true})
+	h.index = New(Options{ManualCompaction: true})
 	marks, err := h.index.Restore(path, "store")
 	if err != nil || marks != h.marks {
 		h.t.Fatalf("restored to %+v, %v; want %+v", marks, err, h.marks)
@@ -187,7 +187,7 @@ func (h *harness) checkDays() {
 func TestRowsOfMissingLabels(t *testing.T) {
 	label := cola.ColaSummary{TTBID: 11054001000049, BrandName: "GONE", PermitNumber: "CA-W-1"}
 	want := []cola.ColaRow{{ColaSummary: label}}
-	if diff := cmp.Diff(want, New(Options{ManualFold: true}).View().Rows([]cola.ColaSummary{label})); diff != "" {
+	if diff := cmp.Diff(want, New(Options{ManualCompaction: true}).View().Rows([]cola.ColaSummary{label})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -196,7 +196,7 @@ func TestRowsOfMissingLabels(t *testing.T) {
 func TestCountOfNoDays(t *testing.T) {
 	day := cola.NewDate(2024, 1, 1)
 	for days := range 3 {
-		if got := New(Options{ManualFold: true}).View().CountByDay(cola.Query{From: day.AddDays(days), To: day}); len(got) != max(0, 1-days) {
+		if got := New(Options{ManualCompaction: true}).View().CountByDay(cola.Query{From: day.AddDays(days), To: day}); len(got) != max(0, 1-days) {
 			t.Errorf("%d days too late: %v", days, got)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // TestFutureApprovalsDoNotMakeActive: an approval counts from its day on, and does not hide an earlier one.
 func TestFutureApprovalsDoNotMakeActive(t *testing.T) {
-	x := New(Options{ManualFold: true})
+	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	u := x.Begin()
 	today := cola.NewDate(2026, 11, 20)

@@ -31,7 +31,7 @@ func (h *harness) checkMatches() {
 
 // TestMatchesOfAView: a view goes on to match what it holds after the index has moved on.
 func TestMatchesOfAView(t *testing.T) {
-	x := New(Options{ManualFold: true})
+	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	mustPublish := func(id cola.TTBID, brand string) {
 		u := x.Begin()
@@ -70,7 +70,7 @@ func TestMatchesOfAView(t *testing.T) {
 // does. An exact id is looked up whatever the filters.
 func TestBarcodeFallsBackToText(t *testing.T) {
 	const code = "036000291452"
-	x := New(Options{ManualFold: true})
+	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	u := x.Begin()
 	u.Label(labelWith(11054001000001, func(c *cola.Cola) { c.BarcodeValue, c.ProductType = code, vocabulary.Wine }))

@@ -18,7 +18,7 @@ import (
 // someIndex returns an index of a few labels in two segments, with dead ones, transitions and permittees.
 func someIndex(t testing.TB) *Index {
 	t.Helper()
-	d, x := newDraws(3, 30, 30), New(Options{ManualFold: true})
+	d, x := newDraws(3, 30, 30), New(Options{ManualCompaction: true})
 	t.Cleanup(x.Close)
 	for range 2 {
 		u := x.Begin()
@@ -66,7 +66,7 @@ func TestSnapshotKeepsEverything(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("saving left %v, %v; want only the snapshot", left, err)
 	}
-	y := New(Options{ManualFold: true})
+	y := New(Options{ManualCompaction: true})
 	defer y.Close()
 	marks, err := y.Restore(path, "store")
 	if err != nil || marks != (Marks{1, 2, 3}) {
@@ -125,7 +125,7 @@ func TestRestoreRefuses(t *testing.T) {
 // refuse restores and wants an error, and an index that is still empty and can be built.
 func refuse(t *testing.T, name, path, store string, want error) {
 	t.Helper()
-	x := New(Options{ManualFold: true})
+	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	marks, err := x.Restore(path, store)
 	if !errors.Is(err, want) || marks != (Marks{}) {

@@ -44,7 +44,7 @@ func want(t *testing.T, what string, got, want []cola.TTBID) {
 
 // TestCategoryPathsFoldAccents: a path is found without its accents, and without its spacing, also where a transition leads.
 func TestCategoryPathsFoldAccents(t *testing.T) {
-	x := New(Options{ManualFold: true})
+	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	u := x.Begin()
 	for id, path := range map[int]string{1: "Beer > Lager > Märzen", 2: "Beer > Lager > Marzen > Dunkel", 3: "Beer > Kölsch"} {
@@ -79,7 +79,7 @@ func TestAnEmptyIndexFindsNothing(t *testing.T) {
 	if _, ok := v.Permittee("NJ-I-721", 1, 10); ok {
 		t.Error("a permittee was found")
 	}
-	if err := x.Fold(context.Background()); err != nil {
+	if err := x.Compact(context.Background()); err != nil {
 		t.Error(err)
 	}
 	if err := x.Save(filepath.Join(t.TempDir(), "index"), "store"); err != nil {
@@ -116,7 +116,7 @@ func TestUpdateEnds(t *testing.T) {
 
 // TestUpdateCopies changes what was handed in after the call.
 func TestUpdateCopies(t *testing.T) {
-	x := New(Options{ManualFold: true})
+	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	name := []byte("LENZ MOSER")
 	p := cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: cola.Text(textOf(name))}
@@ -139,7 +139,7 @@ func TestUpdateCopies(t *testing.T) {
 
 // TestAViewStaysAsItIs holds on to a view over changes and folds.
 func TestAViewStaysAsItIs(t *testing.T) {
-	x := New(Options{ManualFold: true})
+	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	u := x.Begin()
 	u.Label(labelWith(1, nil))
@@ -151,7 +151,7 @@ func TestAViewStaysAsItIs(t *testing.T) {
 	u.Label(labelWith(2, func(c *cola.Cola) { c.BrandName = "OTHER"; c.ApplicationStatus = vocabulary.StatusRevoked }))
 	u.Permittee(&cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: "NEW NAME"})
 	mustCommit(t, u, Marks{})
-	if err := x.Fold(context.Background()); err != nil {
+	if err := x.Compact(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "the old view's lenz", find(old, "lenz"), []cola.TTBID{2, 1})
@@ -232,7 +232,7 @@ func checkOneCommit(t *testing.T, v *View, labels int) {
 
 // TestLatestDatesFollowLabels takes a permittee's latest labels away.
 func TestLatestDatesFollowLabels(t *testing.T) {
-	x := New(Options{ManualFold: true})
+	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	day := cola.NewDate(2025, 6, 1)
 	at := func(id cola.TTBID, d cola.Date, permit string) *cola.IndexRecord {

@@ -28,7 +28,7 @@ type Stats struct {
 	Undated    int   // of these, without an approval date
 	Permittees int   // permittees that can be found
 	Segments   int   // immutable parts that a search visits
-	Dead       int   // labels replaced since and still held until a fold
+	Tombstones int   // labels replaced since and held until compaction
 	Bytes      int64 // held by the segments
 }
 
@@ -38,7 +38,7 @@ func (v *View) Stats() Stats {
 	for i := range v.layers {
 		l := &v.layers[i]
 		s.Labels += l.living()
-		s.Dead += l.deaths
+		s.Tombstones += l.deaths
 		s.Bytes += l.bytes + int64(len(l.dead)*8)
 		lo, hi := l.t.undated()
 		for doc := lo; doc < hi; doc++ {

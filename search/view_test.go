@@ -9,7 +9,7 @@ import (
 )
 
 func TestCategories(t *testing.T) {
-	x := New(Options{ManualFold: true})
+	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	for round, paths := range [][]string{
 		{"Beer > Lager > Märzen", "Wine > Red Wine", ""},
@@ -32,7 +32,7 @@ func TestCategories(t *testing.T) {
 
 // TestOrigins: each counts once, whatever its letter case, also in several segments.
 func TestOrigins(t *testing.T) {
-	x := New(Options{ManualFold: true})
+	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	for round, origins := range [][]cola.Text{{"FRANCE", "oregon", ""}, {"Oregon", "KOSOVO"}} {
 		u := x.Begin()
@@ -48,7 +48,7 @@ func TestOrigins(t *testing.T) {
 
 // TestStates: a state counts when a permittee is in it, not when a number that only a label names might be.
 func TestStates(t *testing.T) {
-	x := New(Options{ManualFold: true})
+	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	if got := x.View().States(); len(got) != 0 {
 		t.Errorf("an empty index has the states %v", got)
