@@ -8,61 +8,61 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// codes finds documents by barcode: by number what is shaped like one, by its exact text anything else.
-type codes struct {
-	names dict     // values that are no numbers, sorted
+// barcodeIndex finds documents by barcode: by number what is shaped like one, by its exact text anything else.
+type barcodeIndex struct {
+	names Dict     // values that are no numbers, sorted
 	keys  []uint64 // ascending: a GTIN, or otherKey with the number of a name; one for each document that has it
 	docs  []uint32 // ascending for the same key
 	main  []uint64 // a bit for each key that is of the document's main barcode
 }
 
-// otherKey marks the key of a name. GTINs are far below it.
-const otherKey = 1 << 63
+// nonGTINKey marks the key of a name. GTINs are far below it.
+const nonGTINKey = 1 << 63
 
-// codeEntry is one key of one document.
-type codeEntry struct {
+// barcodeEntry is one key of one document.
+type barcodeEntry struct {
 	key  uint64
 	doc  uint32
 	main bool
 }
 
-func buildCodes(t *table) (c codes) {
-	names := newInterner()
-	keys := make([][2]uint64, t.codes.len()) // of each distinct barcode; the same twice when there is one
+func buildBarcodeIndex(t *table) (c barcodeIndex) {
+	names := NewInterner()
+	keys := make([][2]uint64, t.barcodes.Len()) // of each distinct barcode; the same twice when there is one
 	for i := range keys {
-		value, _ := splitCode(t.codes.at(uint32(i)))
+		value, _ := splitBarcode(t.barcodes.At(uint32(i)))
 		if gtins := vocabulary.GTINs(value); gtins != nil {
 			keys[i] = [2]uint64{uint64(gtins[0]), uint64(gtins[len(gtins)-1])}
 		} else {
-			key := otherKey | uint64(names.id(value))
+			key := nonGTINKey | uint64(names.ID(value))
 			keys[i] = [2]uint64{key, key}
 		}
 	}
 	var number []uint32
-	c.names, number = names.sorted()
+	c.names, number = names.Sorted()
 	for i, k := range keys {
-		if k[0]&otherKey != 0 {
-			key := otherKey | uint64(number[k[0]&^otherKey])
+		if k[0]&nonGTINKey != 0 {
+			key := nonGTINKey | uint64(number[k[0]&^nonGTINKey])
 			keys[i] = [2]uint64{key, key}
 		}
 	}
-	c.fill(t, keys)
+	c.addEntries(t, keys)
 	return c
 }
 
-// fill makes the entries of all documents.
-func (c *codes) fill(t *table, keys [][2]uint64) {
-	entries := make([]codeEntry, 0, len(t.codes.refs))
+// addEntries makes the entries of all documents.
+func (c *barcodeIndex) addEntries(t *table, keys [][2]uint64) {
+	entries := make([]barcodeEntry, 0, len(t.barcodes.Refs))
 	for doc := range t.n {
-		for i, r := range t.codes.row(doc) {
+		for i, r := range t.barcodes.Row(doc) {
 			main := i == 0 && t.flags[doc]&flagMainBarcode != 0
-			entries = append(entries, codeEntry{keys[r][0], doc, main})
+			entries = append(entries, barcodeEntry{keys[r][0], doc, main})
 			if keys[r][1] != keys[r][0] {
-				entries = append(entries, codeEntry{keys[r][1], doc, main})
+				entries = append(entries, barcodeEntry{keys[r][1], doc, main})
 			}
 		}
 	}
-	slices.SortFunc(entries, func(a, b codeEntry) int {
+	slices.SortFunc(entries, func(a, b barcodeEntry) int {
 		switch {
 		case a.key != b.key:
 			return cmp.Compare(a.key, b.key)
@@ -75,31 +75,31 @@ func (c *codes) fill(t *table, keys [][2]uint64) {
 		}
 		return 1
 	})
-	entries = slices.CompactFunc(entries, func(a, b codeEntry) bool { return a.key == b.key && a.doc == b.doc })
+	entries = slices.CompactFunc(entries, func(a, b barcodeEntry) bool { return a.key == b.key && a.doc == b.doc })
 	c.keys, c.docs = make([]uint64, len(entries)), make([]uint32, len(entries))
-	c.main = make([]uint64, wordsFor(uint32(len(entries))))
+	c.main = make([]uint64, WordsFor(uint32(len(entries))))
 	for i, e := range entries {
 		c.keys[i], c.docs[i] = e.key, e.doc
 		if e.main {
-			setBit(c.main, uint32(i))
+			SetBit(c.main, uint32(i))
 		}
 	}
 }
 
 // match returns the documents with a barcode that means the same as value, or with such a main barcode, ascending and each
 // once. They may be the index's own and must not be written to.
-func (c *codes) match(value string, onlyMain bool) (docs []uint32) {
+func (c *barcodeIndex) match(value string, onlyMain bool) (docs []uint32) {
 	gtins := vocabulary.GTINs(value)
 	switch len(gtins) {
 	case 0:
-		if i, ok := c.names.find(value); ok {
-			docs = c.with(otherKey|uint64(i), onlyMain)
+		if i, ok := c.names.Find(value); ok {
+			docs = c.docsWithKey(nonGTINKey|uint64(i), onlyMain)
 		}
 	case 1:
-		docs = c.with(uint64(gtins[0]), onlyMain)
+		docs = c.docsWithKey(uint64(gtins[0]), onlyMain)
 	default:
 		for _, g := range gtins {
-			docs = append(docs, c.with(uint64(g), onlyMain)...)
+			docs = append(docs, c.docsWithKey(uint64(g), onlyMain)...)
 		}
 		slices.Sort(docs)
 		docs = slices.Compact(docs)
@@ -107,8 +107,8 @@ func (c *codes) match(value string, onlyMain bool) (docs []uint32) {
 	return docs
 }
 
-// with returns the documents of one key.
-func (c *codes) with(key uint64, onlyMain bool) (docs []uint32) {
+// docsWithKey returns the documents of one key.
+func (c *barcodeIndex) docsWithKey(key uint64, onlyMain bool) (docs []uint32) {
 	lo, found := slices.BinarySearch(c.keys, key)
 	if !found {
 		return nil
@@ -118,16 +118,16 @@ func (c *codes) with(key uint64, onlyMain bool) (docs []uint32) {
 		return c.docs[lo:hi:hi]
 	}
 	for i := lo; i < hi; i++ {
-		if hasBit(c.main, uint32(i)) {
+		if HasBit(c.main, uint32(i)) {
 			docs = append(docs, c.docs[i])
 		}
 	}
 	return docs
 }
 
-func (c *codes) carry(to carrier) {
-	c.names.carry(to)
-	carry(to, &c.keys)
-	carry(to, &c.docs)
-	carry(to, &c.main)
+func (c *barcodeIndex) serialize(to Codec) {
+	c.names.Serialize(to)
+	Slice(to, &c.keys)
+	Slice(to, &c.docs)
+	Slice(to, &c.main)
 }

@@ -4,25 +4,25 @@ import "math/bits"
 
 // Documents are looked at in blocks of 65,536, whose bitmap of 8 KiB stays in the nearest cache.
 const (
-	blockShift = 16
-	blockDocs  = 1 << blockShift
-	blockWords = blockDocs / 64
+	BlockShift = 16
+	BlockDocs  = 1 << BlockShift
+	BlockWords = BlockDocs / 64
 )
 
-// wordsFor returns how many words a bitmap over n documents has.
-func wordsFor(n uint32) int { return int((uint64(n) + 63) / 64) }
+// WordsFor returns how many words a bitmap over n documents has.
+func WordsFor(n uint32) int { return int((uint64(n) + 63) / 64) }
 
-// blockCount returns how many blocks n documents fill.
-func blockCount(n uint32) uint32 { return uint32((uint64(n) + blockDocs - 1) >> blockShift) }
+// BlockCount returns how many blocks n documents fill.
+func BlockCount(n uint32) uint32 { return uint32((uint64(n) + BlockDocs - 1) >> BlockShift) }
 
-// blockWidth returns how many words block b of n documents has; only the last one is narrower than the others.
-func blockWidth(n, b uint32) int { return min(blockWords, wordsFor(n-b<<blockShift)) }
+// BlockWidth returns how many words block b of n documents has; only the last one is narrower than the others.
+func BlockWidth(n, b uint32) int { return min(BlockWords, WordsFor(n-b<<BlockShift)) }
 
-func setBit(w []uint64, i uint32) { w[i>>6] |= 1 << (i & 63) }
+func SetBit(w []uint64, i uint32) { w[i>>6] |= 1 << (i & 63) }
 
-func hasBit(w []uint64, i uint32) bool { return w[i>>6]>>(i&63)&1 != 0 }
+func HasBit(w []uint64, i uint32) bool { return w[i>>6]>>(i&63)&1 != 0 }
 
-func popcount(w []uint64) (n int) {
+func PopCount(w []uint64) (n int) {
 	for _, x := range w {
 		n += bits.OnesCount64(x)
 	}
@@ -36,28 +36,28 @@ func orWords(dst, src []uint64) {
 	}
 }
 
-func andWords(dst, src []uint64) {
+func AndWords(dst, src []uint64) {
 	src = src[:len(dst)]
 	for i := range dst {
 		dst[i] &= src[i]
 	}
 }
 
-func andNotWords(dst, src []uint64) {
+func AndNotWords(dst, src []uint64) {
 	src = src[:len(dst)]
 	for i := range dst {
 		dst[i] &^= src[i]
 	}
 }
 
-func fillWords(dst []uint64) {
+func Fill(dst []uint64) {
 	for i := range dst {
 		dst[i] = ^uint64(0)
 	}
 }
 
-// keepBits clears all of w but the bits from lo to below hi.
-func keepBits(w []uint64, lo, hi int) {
+// KeepRange clears all of w but the bits from lo to below hi.
+func KeepRange(w []uint64, lo, hi int) {
 	hi = min(hi, len(w)*64)
 	if lo >= hi {
 		clear(w)
@@ -73,8 +73,8 @@ func keepBits(w []uint64, lo, hi int) {
 	}
 }
 
-// appendBits appends base plus the number of each set bit, until out holds limit numbers.
-func appendBits(out []uint32, w []uint64, base uint32, limit int) []uint32 {
+// AppendBits appends base plus the number of each set bit, until out holds limit numbers.
+func AppendBits(out []uint32, w []uint64, base uint32, limit int) []uint32 {
 	for i, x := range w {
 		for ; x != 0; x &= x - 1 {
 			if len(out) >= limit {
@@ -86,8 +86,8 @@ func appendBits(out []uint32, w []uint64, base uint32, limit int) []uint32 {
 	return out
 }
 
-// eachBit calls yield with base plus the number of each set bit until it returns false, and then returns false too.
-func eachBit(w []uint64, base uint32, yield func(uint32) bool) bool {
+// EachBit calls yield with base plus the number of each set bit until it returns false, and then returns false too.
+func EachBit(w []uint64, base uint32, yield func(uint32) bool) bool {
 	for i, x := range w {
 		for ; x != 0; x &= x - 1 {
 			if !yield(base + uint32(i<<6+bits.TrailingZeros64(x))) {
@@ -101,8 +101,8 @@ func eachBit(w []uint64, base uint32, yield func(uint32) bool) bool {
 // bit returns 1 when a bit is set, and else 0.
 func bit(w []uint64, i uint32) uint32 { return uint32(w[i>>6]>>(i&63)) & 1 }
 
-// common returns how many bits are set in both.
-func common(a, b []uint64) (n int) {
+// commonBits returns how many bits are set in both.
+func commonBits(a, b []uint64) (n int) {
 	b = b[:len(a)]
 	for i, x := range a {
 		n += bits.OnesCount64(x & b[i])
@@ -110,8 +110,8 @@ func common(a, b []uint64) (n int) {
 	return n
 }
 
-// popcountBetween counts the bits of w from lo to below hi.
-func popcountBetween(w []uint64, lo, hi int) int {
+// PopCountRange counts the bits of w from lo to below hi.
+func PopCountRange(w []uint64, lo, hi int) int {
 	if lo >= hi {
 		return 0
 	}
@@ -120,5 +120,5 @@ func popcountBetween(w []uint64, lo, hi int) int {
 	if first == last {
 		return bits.OnesCount64(w[first] & head & tail)
 	}
-	return bits.OnesCount64(w[first]&head) + popcount(w[first+1:last]) + bits.OnesCount64(w[last]&tail)
+	return bits.OnesCount64(w[first]&head) + PopCount(w[first+1:last]) + bits.OnesCount64(w[last]&tail)
 }

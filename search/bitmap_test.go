@@ -15,7 +15,7 @@ func TestPopcountBetween(t *testing.T) {
 			for i := lo; i < hi; i++ {
 				want += bits.OnesCount64(w[i>>6] >> (i & 63) & 1)
 			}
-			if got := popcountBetween(w, lo, hi); got != want {
+			if got := PopCountRange(w, lo, hi); got != want {
 				t.Fatalf("bits %d to %d: %d, want %d", lo, hi, got, want)
 			}
 		}

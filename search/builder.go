@@ -2,122 +2,122 @@ package search
 
 import "slices"
 
-// postingsBuilder writes postings list by list.
-type postingsBuilder struct{ p postings }
+// Builder writes postings list by list.
+type Builder struct{ p Lists }
 
-func newPostingsBuilder(n uint32, lists int) *postingsBuilder {
-	return &postingsBuilder{postings{n: n, off: append(make([]uint32, 0, lists+1), 0)}}
+func NewBuilder(n uint32, lists int) *Builder {
+	return &Builder{Lists{n: n, off: append(make([]uint32, 0, lists+1), 0)}}
 }
 
-// add writes the next list: ascending, distinct documents.
-func (b *postingsBuilder) add(docs []uint32) {
+// Add writes the next list: ascending, distinct documents.
+func (b *Builder) Add(docs []uint32) {
 	p := &b.p
-	if len(docs) <= sparseMost {
+	if len(docs) <= maxShort {
 		p.docs = append(p.docs, docs...)
-		b.end()
+		b.endList()
 		return
 	}
-	b.begin(len(docs))
+	b.beginLong(len(docs))
 	for len(docs) > 0 {
-		block := docs[0] >> blockShift
-		k, _ := slices.BinarySearchFunc(docs, uint64(block+1)<<blockShift, func(d uint32, t uint64) int {
+		block := docs[0] >> BlockShift
+		k, _ := slices.BinarySearchFunc(docs, uint64(block+1)<<BlockShift, func(d uint32, t uint64) int {
 			if uint64(d) < t {
 				return -1
 			}
 			return 1
 		})
-		b.container(block, docs[:k])
+		b.addContainer(block, docs[:k])
 		docs = docs[k:]
 	}
-	b.end()
+	b.endList()
 }
 
-func (b *postingsBuilder) container(block uint32, docs []uint32) {
+func (b *Builder) addContainer(block uint32, docs []uint32) {
 	p := &b.p
 	if !dense(p.n, block, len(docs)) {
-		b.head(block, len(docs), len(p.small))
+		b.addHeader(block, len(docs), len(p.small))
 		for _, d := range docs {
 			p.small = append(p.small, uint16(d))
 		}
 		return
 	}
-	b.head(block, len(docs), len(p.words))
+	b.addHeader(block, len(docs), len(p.words))
 	at := len(p.words)
-	p.words = append(p.words, make([]uint64, blockWidth(p.n, block))...)
+	p.words = append(p.words, make([]uint64, BlockWidth(p.n, block))...)
 	for _, d := range docs {
-		setBit(p.words[at:], d&(blockDocs-1))
+		SetBit(p.words[at:], d&(BlockDocs-1))
 	}
 }
 
 // addBits writes the next list from a bitmap over all documents. Only the span's blocks are looked at.
-func (b *postingsBuilder) addBits(w []uint64, s span) {
+func (b *Builder) addBits(w []uint64, s Span) {
 	p := &b.p
-	end := min(int(s.last+1)*blockWords, len(w))
-	total := popcount(w[int(s.first)*blockWords : end])
-	if total <= sparseMost {
+	end := min(int(s.last+1)*BlockWords, len(w))
+	total := PopCount(w[int(s.first)*BlockWords : end])
+	if total <= maxShort {
 		for block := s.first; block <= s.last; block++ {
-			at := int(block) * blockWords
-			p.docs = appendBits(p.docs, w[at:min(at+blockWords, len(w))], block<<blockShift, 1<<62)
+			at := int(block) * BlockWords
+			p.docs = AppendBits(p.docs, w[at:min(at+BlockWords, len(w))], block<<BlockShift, 1<<62)
 		}
-		b.end()
+		b.endList()
 		return
 	}
-	b.begin(total)
+	b.beginLong(total)
 	for block := s.first; block <= s.last; block++ {
-		at := int(block) * blockWords
-		src := w[at : at+blockWidth(p.n, block)]
-		switch card := popcount(src); {
+		at := int(block) * BlockWords
+		src := w[at : at+BlockWidth(p.n, block)]
+		switch card := PopCount(src); {
 		case card == 0:
 		case dense(p.n, block, card):
-			b.head(block, card, len(p.words))
+			b.addHeader(block, card, len(p.words))
 			p.words = append(p.words, src...)
 		default:
-			b.head(block, card, len(p.small))
-			eachBit(src, 0, func(d uint32) bool {
+			b.addHeader(block, card, len(p.small))
+			EachBit(src, 0, func(d uint32) bool {
 				p.small = append(p.small, uint16(d))
 				return true
 			})
 		}
 	}
-	b.end()
+	b.endList()
 }
 
-func (b *postingsBuilder) begin(count int) {
+func (b *Builder) beginLong(count int) {
 	p := &b.p
-	p.long = append(p.long, uint32(p.lists()))
+	p.long = append(p.long, uint32(p.Len()))
 	p.count = append(p.count, uint32(count))
 	p.first = append(p.first, uint32(len(p.key)))
 }
 
-func (b *postingsBuilder) head(block uint32, card, at int) {
+func (b *Builder) addHeader(block uint32, card, at int) {
 	p := &b.p
 	p.key = append(p.key, uint16(block))
 	p.card = append(p.card, uint16(card-1))
 	p.at = append(p.at, uint32(at))
 }
 
-func (b *postingsBuilder) end() { b.p.off = append(b.p.off, uint32(len(b.p.docs))) }
+func (b *Builder) endList() { b.p.off = append(b.p.off, uint32(len(b.p.docs))) }
 
-// postings returns what was written; the builder is spent.
-func (b *postingsBuilder) postings() postings {
+// Lists returns what was written; the builder is spent.
+func (b *Builder) Lists() Lists {
 	p := b.p
 	p.first = append(p.first, uint32(len(p.key)))
-	p.off, p.docs = exact(p.off), exact(p.docs)
-	p.small, p.words = exact(p.small), exact(p.words)
-	p.key, p.card, p.at = exact(p.key), exact(p.card), exact(p.at)
-	b.p = postings{}
+	p.off, p.docs = Shrink(p.off), Shrink(p.docs)
+	p.small, p.words = Shrink(p.small), Shrink(p.words)
+	p.key, p.card, p.at = Shrink(p.key), Shrink(p.card), Shrink(p.at)
+	b.p = Lists{}
 	return p
 }
 
-// groups holds for each value the documents that have it, ascending.
-type groups struct{ off, docs []uint32 }
+// Groups holds for each value the documents that have it, ascending.
+type Groups struct{ off, docs []uint32 }
 
-func (g *groups) at(v uint32) []uint32 { return g.docs[g.off[v]:g.off[v+1]] }
+func (g *Groups) At(v uint32) []uint32 { return g.docs[g.off[v]:g.off[v+1]] }
 
-// groupBy turns documents with their values into values with their documents. each is called twice for every document and
+// GroupBy turns documents with their values into values with their documents. each is called twice for every document and
 // puts its values, each once.
-func groupBy(n uint32, values int, each func(doc uint32, put func(value uint32))) groups {
-	g := groups{off: make([]uint32, values+1)}
+func GroupBy(n uint32, values int, each func(doc uint32, put func(value uint32))) Groups {
+	g := Groups{off: make([]uint32, values+1)}
 	doc := uint32(0)
 	count := func(v uint32) { g.off[v+1]++ }
 	for ; doc < n; doc++ {
@@ -139,53 +139,53 @@ func groupBy(n uint32, values int, each func(doc uint32, put func(value uint32))
 	return g
 }
 
-// addGroups writes a list for each value.
-func (b *postingsBuilder) addGroups(g groups) {
+// AddGroups writes a list for each value.
+func (b *Builder) AddGroups(g Groups) {
 	for v := range len(g.off) - 1 {
-		b.add(g.at(uint32(v)))
+		b.Add(g.At(uint32(v)))
 	}
 }
 
-// gatherer unites lists into the next list of a builder.
-type gatherer struct {
-	lists []list
+// Union unites lists into the next list of a builder.
+type Union struct {
+	lists []List
 	n     int // documents in lists, repetitions counted
 	docs  []uint32
 	words []uint64 // clear between uses
 }
 
-func newGatherer(n uint32) *gatherer {
-	return &gatherer{words: make([]uint64, blockCount(n)*blockWords)}
+func NewUnion(n uint32) *Union {
+	return &Union{words: make([]uint64, BlockCount(n)*BlockWords)}
 }
 
-// gatherBySort is the number of documents up to which sorting is quicker than a bitmap.
-const gatherBySort = 1500
+// maxSortedUnion is the number of documents up to which sorting is quicker than a bitmap.
+const maxSortedUnion = 1500
 
-func (g *gatherer) add(l list) {
+func (g *Union) Add(l List) {
 	if l.n > 0 {
 		g.lists = append(g.lists, l)
 		g.n += l.n
 	}
 }
 
-// into writes the union and forgets it.
-func (g *gatherer) into(b *postingsBuilder) {
+// AppendTo writes the union and forgets it.
+func (g *Union) AppendTo(b *Builder) {
 	switch {
 	case len(g.lists) == 1 && g.lists[0].p == nil:
-		b.add(g.lists[0].docs)
-	case g.n <= gatherBySort:
+		b.Add(g.lists[0].docs)
+	case g.n <= maxSortedUnion:
 		g.docs = g.docs[:0]
 		for _, l := range g.lists {
-			l.each(func(d uint32) bool { g.docs = append(g.docs, d); return true })
+			l.Each(func(d uint32) bool { g.docs = append(g.docs, d); return true })
 		}
 		slices.Sort(g.docs)
-		b.add(slices.Compact(g.docs))
+		b.Add(slices.Compact(g.docs))
 	default:
-		all := allBlocks(b.p.n)
+		all := AllBlocks(b.p.n)
 		for _, l := range g.lists {
-			l.orInto(g.words, all)
+			l.OrInto(g.words, all)
 		}
-		b.addBits(g.words[:wordsFor(b.p.n)], all)
+		b.addBits(g.words[:WordsFor(b.p.n)], all)
 		clear(g.words)
 	}
 	g.lists, g.n = g.lists[:0], 0

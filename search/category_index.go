@@ -7,23 +7,23 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// categories finds documents by category path and every beginning of one.
-type categories struct {
-	nodes  dict     // folded paths of all levels, sorted
-	lists  postings // documents at a node or below
-	values postings // documents that have a value of the column
+// categoryIndex finds documents by category path and every beginning of one.
+type categoryIndex struct {
+	nodes  Dict  // folded paths of all levels, sorted
+	lists  Lists // documents at a node or below
+	values Lists // documents that have a value of the column
 }
 
-func buildCategories(t *table) (cs categories) {
+func buildCategoryIndex(t *table) (cs categoryIndex) {
 	c := &t.text[colCategory]
-	values := newPostingsBuilder(t.n, c.len())
-	values.addGroups(groupBy(t.n, c.len(), func(doc uint32, put func(uint32)) { put(c.ids.at(doc)) }))
-	cs.values = values.postings()
-	in := newInterner()
+	values := NewBuilder(t.n, c.Len())
+	values.AddGroups(GroupBy(t.n, c.Len(), func(doc uint32, put func(uint32)) { put(c.IDs.At(doc)) }))
+	cs.values = values.Lists()
+	in := NewInterner()
 	var within [][]uint32 // values at a node or below, by the node's number
-	for v := range uint32(c.len()) {
-		for node := range eachNode(c.at(v)) {
-			id := in.id(node)
+	for v := range uint32(c.Len()) {
+		for node := range eachNode(c.At(v)) {
+			id := in.ID(node)
 			for int(id) >= len(within) {
 				within = append(within, nil)
 			}
@@ -31,22 +31,22 @@ func buildCategories(t *table) (cs categories) {
 		}
 	}
 	var number []uint32
-	nodes := in.len()
-	cs.nodes, number = in.sorted()
+	nodes := in.Len()
+	cs.nodes, number = in.Sorted()
 	old := make([]uint32, nodes)
 	for i, n := range number {
 		old[n] = uint32(i)
 	}
-	lists, g := newPostingsBuilder(t.n, nodes), newGatherer(t.n)
+	lists, g := NewBuilder(t.n, nodes), NewUnion(t.n)
 	for _, id := range old {
 		if int(id) < len(within) {
 			for _, v := range within[id] {
-				g.add(cs.values.list(v))
+				g.Add(cs.values.At(v))
 			}
 		}
-		g.into(lists)
+		g.AppendTo(lists)
 	}
-	cs.lists = lists.postings()
+	cs.lists = lists.Lists()
 	return cs
 }
 
@@ -70,18 +70,18 @@ func eachNode(path string) iter.Seq[string] {
 	}
 }
 
-// node returns the documents at a path or below.
-func (cs *categories) node(path string) list {
-	if i, ok := cs.nodes.find(vocabulary.FoldPath(path)); ok {
-		return cs.lists.list(i)
+// within returns the documents at a path or below.
+func (cs *categoryIndex) within(path string) List {
+	if i, ok := cs.nodes.Find(vocabulary.FoldPath(path)); ok {
+		return cs.lists.At(i)
 	}
-	return list{}
+	return List{}
 }
 
-func (cs *categories) carry(c carrier) {
-	cs.nodes.carry(c)
-	cs.lists.carry(c)
-	cs.values.carry(c)
+func (cs *categoryIndex) serialize(c Codec) {
+	cs.nodes.Serialize(c)
+	cs.lists.Serialize(c)
+	cs.values.Serialize(c)
 }
 
 // categoryTree is what the category paths of a layer, transitions applied, are made of: a node for each path and each beginning of one.
@@ -100,21 +100,21 @@ type categoryNode struct {
 
 const noNode = -1
 
-// growTree makes the tree of a segment whose values are moved so.
-func (s *segment) growTree(moved []movedCategory) *categoryTree {
+// newCategoryTree makes the tree of a segment whose values are moved so.
+func (s *segment) newCategoryTree(moved []redirectedCategory) *categoryTree {
 	c := &s.t.text[colCategory]
 	now := make(map[uint32]string, len(moved))
 	for _, m := range moved {
-		now[m.value] = m.now
+		now[m.value] = m.to
 	}
-	t := &categoryTree{of: make([]int32, c.len())}
+	t := &categoryTree{of: make([]int32, c.Len())}
 	known := map[string]int32{}
-	for v := range uint32(c.len()) {
+	for v := range uint32(c.Len()) {
 		path, ok := now[v]
 		if !ok {
-			path = c.at(v)
+			path = c.At(v)
 		}
-		t.of[v] = t.add(path, s.categories.values.list(v).len(), known)
+		t.of[v] = t.add(path, s.categories.values.At(v).Len(), known)
 	}
 	return t
 }

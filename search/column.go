@@ -8,68 +8,70 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// textColumn is a column of strings: distinct values, and the number of each row's. Value 0 is the empty string.
-type textColumn struct {
-	dict
-	ids packed
+// Text is a column of strings: distinct values, and the number of each row's. Value 0 is the empty string.
+type Text struct {
+	Dict
+	IDs Packed
 }
 
-func (c *textColumn) value(row uint32) string { return c.at(c.ids.at(row)) }
+func (c *Text) Value(row uint32) string { return c.At(c.IDs.At(row)) }
 
-// numColumn is a column of numbers of which some are unknown: value 0 stands for that.
-type numColumn struct {
-	vals []float64
-	ids  packed
+// Numeric is a column of numbers of which some are unknown: value 0 stands for that.
+type Numeric struct {
+	Values []float64
+	IDs    Packed
 }
 
-func (c *numColumn) value(row uint32) (v float64, ok bool) {
-	id := c.ids.at(row)
-	return c.vals[id], id != 0
+func (c *Numeric) Value(row uint32) (v float64, ok bool) {
+	id := c.IDs.At(row)
+	return c.Values[id], id != 0
 }
 
 // date returns a row's value in a column of dates.
-func (c *numColumn) date(row uint32) cola.Date { return cola.Date(c.vals[c.ids.at(row)]) }
+func (c *Numeric) date(row uint32) cola.Date { return cola.Date(c.Values[c.IDs.At(row)]) }
 
-// codeColumn holds each row's barcodes.
-type codeColumn struct {
-	dict          // distinct values with their types, as joinCode writes them
-	off  []uint32 // row i has refs[off[i]:off[i+1]]
-	refs []uint32 // numbers in dict
+// TextList holds each row's barcodes.
+type TextList struct {
+	Dict          // distinct values with their types, as joinCode writes them
+	Rows []uint32 // row i has refs[off[i]:off[i+1]]
+	Refs []uint32 // numbers in dict
 }
 
-func (c *codeColumn) row(i uint32) []uint32 { return c.refs[c.off[i]:c.off[i+1]] }
+func (c *TextList) Row(i uint32) []uint32 { return c.Refs[c.Rows[i]:c.Rows[i+1]] }
 
-// numbers numbers distinct values as they come. Number 0 is always an unknown value.
-type numbers struct {
-	vals []float64
-	ids  map[float64]uint32
+// NumberInterner numbers distinct values as they come. Number 0 is always an unknown value.
+type NumberInterner struct {
+	Values []float64
+	ids    map[float64]uint32
 }
 
-func newNumbers() *numbers { return &numbers{vals: []float64{0}, ids: map[float64]uint32{}} }
+func NewNumberInterner() *NumberInterner {
+	return &NumberInterner{Values: []float64{0}, ids: map[float64]uint32{}}
+}
 
-func (n *numbers) id(v float64, known bool) uint32 {
+func (n *NumberInterner) ID(v float64, known bool) uint32 {
 	if !known || math.IsNaN(v) {
 		return 0
 	}
 	id, ok := n.ids[v]
 	if !ok {
-		id = uint32(len(n.vals))
-		n.vals = append(n.vals, v)
+		id = uint32(len(n.Values))
+		n.Values = append(n.Values, v)
 		n.ids[v] = id
 	}
 	return id
 }
 
-// packed is a column of small numbers, each as wide as the largest of them needs: one, two or four bytes.
-type packed struct {
+// Packed is a column of small numbers, each as wide as the largest of them needs: one, two or four bytes.
+type Packed struct {
 	one  []uint8
 	two  []uint16
 	four []uint32
 }
 
-// pack copies v.
-func pack(v []uint32) (p packed) {
-	switch most := most(v); {
+// Pack copies v.
+func Pack(v []uint32) (p Packed) {
+	switch most := maxOf(v); {
 	case most <= 0xff:
 		p.one = narrow[uint8](v)
 	case most <= 0xffff:
@@ -80,7 +82,7 @@ func pack(v []uint32) (p packed) {
 	return p
 }
 
-func most(v []uint32) uint32 {
+func maxOf(v []uint32) uint32 {
 	if len(v) == 0 {
 		return 0
 	}
@@ -95,8 +97,8 @@ func narrow[T uint8 | uint16](v []uint32) []T {
 	return out
 }
 
-// at returns the number in row i.
-func (p *packed) at(i uint32) uint32 {
+// At returns the number in row i.
+func (p *Packed) At(i uint32) uint32 {
 	switch {
 	case p.one != nil:
 		return uint32(p.one[i])
@@ -106,14 +108,14 @@ func (p *packed) at(i uint32) uint32 {
 	return p.four[i]
 }
 
-func (p *packed) carry(c carrier) {
-	carry(c, &p.one)
-	carry(c, &p.two)
-	carry(c, &p.four)
+func (p *Packed) Serialize(c Codec) {
+	Slice(c, &p.one)
+	Slice(c, &p.two)
+	Slice(c, &p.four)
 }
 
-// countBits adds one to the count of each value of the rows in w, whose first bit is row from.
-func (p *packed) countBits(counts []uint32, from int, w []uint64) {
+// CountBits adds one to the count of each value of the rows in w, whose first bit is row from.
+func (p *Packed) CountBits(counts []uint32, from int, w []uint64) {
 	switch {
 	case p.one != nil:
 		countBits(counts, p.one[from:], w)

@@ -8,45 +8,45 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// facet finds documents by the value of a column of few distinct values, letter case aside.
-type facet struct {
-	keys     dict // distinct values as facetKey makes them, sorted
-	lists    postings
-	together []uint32 // keys that are asked for together, ascending
-	united   postings // one list: the documents with any of them
+// valueIndex finds documents by the value of a column of few distinct values, letter case aside.
+type valueIndex struct {
+	keys       Dict // distinct values as facetKey makes them, sorted
+	lists      Lists
+	group      []uint32 // keys that are asked for together, ascending
+	groupUnion Lists    // one list: the documents with any of them
 }
 
-// facetKey returns the form in which the values of facets are compared.
-func facetKey(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
+// foldValue returns the form in which the values of facets are compared.
+func foldValue(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
 
-// buildFacet indexes a column. The documents of the values in together are kept united as well.
-func buildFacet(t *table, column int, together []string) (f facet) {
+// buildValueIndex indexes a column. The documents of the values in together are kept united as well.
+func buildValueIndex(t *table, column int, together []string) (f valueIndex) {
 	c := &t.text[column]
-	in := newInterner()
-	key := make([]uint32, c.len())
+	in := NewInterner()
+	key := make([]uint32, c.Len())
 	for v := range key {
-		key[v] = in.id(facetKey(c.at(uint32(v))))
+		key[v] = in.ID(foldValue(c.At(uint32(v))))
 	}
 	var number []uint32
-	f.keys, number = in.sorted()
-	lists := newPostingsBuilder(t.n, f.keys.len())
-	lists.addGroups(groupBy(t.n, f.keys.len(), func(doc uint32, put func(uint32)) { put(number[key[c.ids.at(doc)]]) }))
-	f.lists = lists.postings()
+	f.keys, number = in.Sorted()
+	lists := NewBuilder(t.n, f.keys.Len())
+	lists.AddGroups(GroupBy(t.n, f.keys.Len(), func(doc uint32, put func(uint32)) { put(number[key[c.IDs.At(doc)]]) }))
+	f.lists = lists.Lists()
 
-	united, g := newPostingsBuilder(t.n, 1), newGatherer(t.n)
-	f.together = f.numbers(together)
-	for _, i := range f.together {
-		g.add(f.lists.list(i))
+	united, g := NewBuilder(t.n, 1), NewUnion(t.n)
+	f.group = f.keyNumbers(together)
+	for _, i := range f.group {
+		g.Add(f.lists.At(i))
 	}
-	g.into(united)
-	f.united = united.postings()
+	g.AppendTo(united)
+	f.groupUnion = united.Lists()
 	return f
 }
 
-// numbers returns the numbers of the values that there are, ascending and each once.
-func (f *facet) numbers(values []string) (found []uint32) {
+// keyNumbers returns the numbers of the values that there are, ascending and each once.
+func (f *valueIndex) keyNumbers(values []string) (found []uint32) {
 	for _, v := range values {
-		if i, ok := f.keys.find(facetKey(v)); ok {
+		if i, ok := f.keys.Find(foldValue(v)); ok {
 			found = append(found, i)
 		}
 	}
@@ -55,17 +55,17 @@ func (f *facet) numbers(values []string) (found []uint32) {
 }
 
 // match appends lists that together hold the documents with any of the values.
-func (f *facet) match(dst []list, values ...string) []list {
-	wanted := f.numbers(values)
-	if len(f.together) > 1 && containsSorted(wanted, f.together) {
-		dst = append(dst, f.united.list(0))
+func (f *valueIndex) match(dst []List, values ...string) []List {
+	wanted := f.keyNumbers(values)
+	if len(f.group) > 1 && containsSorted(wanted, f.group) {
+		dst = append(dst, f.groupUnion.At(0))
 		wanted = slices.DeleteFunc(wanted, func(i uint32) bool {
-			_, in := slices.BinarySearch(f.together, i)
+			_, in := slices.BinarySearch(f.group, i)
 			return in
 		})
 	}
 	for _, i := range wanted {
-		dst = append(dst, f.lists.list(i))
+		dst = append(dst, f.lists.At(i))
 	}
 	return dst
 }
@@ -82,112 +82,112 @@ func containsSorted(all, part []uint32) bool {
 	return true
 }
 
-func (f *facet) carry(c carrier) {
-	f.keys.carry(c)
-	f.lists.carry(c)
-	carry(c, &f.together)
-	f.united.carry(c)
+func (f *valueIndex) serialize(c Codec) {
+	f.keys.Serialize(c)
+	f.lists.Serialize(c)
+	Slice(c, &f.group)
+	f.groupUnion.Serialize(c)
 }
 
-// ranges finds documents by bounds on a column of numbers. Documents without a number are in no range.
-type ranges struct {
-	vals  []float64 // distinct, ascending
-	lists postings  // documents that have a value
-	marks []uint32  // numbers of values, ascending; the first is 0, the last len(vals)
-	below postings  // documents whose value comes before a mark
+// rangeIndex finds documents by bounds on a column of numbers. Documents without a number are in no range.
+type rangeIndex struct {
+	values      []float64 // distinct, ascending
+	lists       Lists     // documents that have a value
+	checkpoints []uint32  // numbers of values, ascending; the first is 0, the last len(vals)
+	cumulative  Lists     // documents whose value comes before a mark
 }
 
-// markEvery is how much uniting, in nanoseconds, lies between two marks: what a range needs beyond them costs no more.
-const markEvery = 60_000
+// checkpointCost is how much uniting, in nanoseconds, lies between two marks: what a range needs beyond them costs no more.
+const checkpointCost = 60_000
 
-func buildRanges(t *table, column int) (r ranges) {
+func buildRangeIndex(t *table, column int) (r rangeIndex) {
 	c := &t.num[column]
-	order := make([]uint32, 0, len(c.vals)) // columns' numbers by ascending value, without the unknown
-	for i := 1; i < len(c.vals); i++ {
+	order := make([]uint32, 0, len(c.Values)) // columns' numbers by ascending value, without the unknown
+	for i := 1; i < len(c.Values); i++ {
 		order = append(order, uint32(i))
 	}
 	slices.SortFunc(order, func(a, b uint32) int {
-		if c.vals[a] < c.vals[b] {
+		if c.Values[a] < c.Values[b] {
 			return -1
 		}
 		return 1
 	})
-	rank := make([]uint32, len(c.vals))
+	rank := make([]uint32, len(c.Values))
 	for i, id := range order {
-		r.vals = append(r.vals, c.vals[id])
+		r.values = append(r.values, c.Values[id])
 		rank[id] = uint32(i)
 	}
-	lists := newPostingsBuilder(t.n, len(order))
-	lists.addGroups(groupBy(t.n, len(order), func(doc uint32, put func(uint32)) {
-		if id := c.ids.at(doc); id != 0 {
+	lists := NewBuilder(t.n, len(order))
+	lists.AddGroups(GroupBy(t.n, len(order), func(doc uint32, put func(uint32)) {
+		if id := c.IDs.At(doc); id != 0 {
 			put(rank[id])
 		}
 	}))
-	r.lists = lists.postings()
-	r.mark(t.n)
+	r.lists = lists.Lists()
+	r.addCheckpoints(t.n)
 	return r
 }
 
-// mark keeps the documents below some values ready.
-func (r *ranges) mark(n uint32) {
-	for v, sum := 0, 0; v <= len(r.vals); v++ {
-		if v == 0 || v == len(r.vals) || sum > markEvery {
-			r.marks, sum = append(r.marks, uint32(v)), 0
+// addCheckpoints keeps the documents below some values ready.
+func (r *rangeIndex) addCheckpoints(n uint32) {
+	for v, sum := 0, 0; v <= len(r.values); v++ {
+		if v == 0 || v == len(r.values) || sum > checkpointCost {
+			r.checkpoints, sum = append(r.checkpoints, uint32(v)), 0
 		}
-		if v < len(r.vals) {
-			sum += r.lists.list(uint32(v)).cost()
+		if v < len(r.values) {
+			sum += r.lists.At(uint32(v)).Cost()
 		}
 	}
-	below, g := newPostingsBuilder(n, len(r.marks)), newGatherer(n)
-	for _, m := range r.marks {
+	below, g := NewBuilder(n, len(r.checkpoints)), NewUnion(n)
+	for _, m := range r.checkpoints {
 		for v := range m {
-			g.add(r.lists.list(v))
+			g.Add(r.lists.At(v))
 		}
-		g.into(below)
+		g.AppendTo(below)
 	}
-	r.below = below.postings()
+	r.cumulative = below.Lists()
 }
 
 // match returns the documents with a value within inclusive bounds, as a bitmap in the span's blocks. ok is false when no
 // value lies within them.
-func (r *ranges) match(least, most cola.Opt[float64], sc *scratch, s span) (w []uint64, ok bool) {
-	lo, hi := 0, len(r.vals)
+func (r *rangeIndex) match(least, most cola.Opt[float64], sc *Scratch, s Span) (w []uint64, ok bool) {
+	lo, hi := 0, len(r.values)
 	if least.OK {
-		lo = sort.SearchFloat64s(r.vals, least.V)
+		lo = sort.SearchFloat64s(r.values, least.V)
 	}
 	if most.OK {
-		hi = sort.Search(len(r.vals), func(i int) bool { return r.vals[i] > most.V })
+		hi = sort.Search(len(r.values), func(i int) bool { return r.values[i] > most.V })
 	}
 	if lo >= hi {
 		return nil, false
 	}
-	w = sc.bitmap(r.lists.numDocs(), s)
-	from, to := r.markAt(lo), r.markAt(hi)
+	w = sc.Bitmap(r.lists.NumDocs(), s)
+	from, to := r.checkpointBefore(lo), r.checkpointBefore(hi)
 	if from == to {
 		for v := lo; v < hi; v++ {
-			r.lists.list(uint32(v)).orInto(w, s)
+			r.lists.At(uint32(v)).OrInto(w, s)
 		}
 		return w, true
 	}
-	r.below.list(uint32(to)).orInto(w, s)
-	for v := int(r.marks[to]); v < hi; v++ {
-		r.lists.list(uint32(v)).orInto(w, s)
+	r.cumulative.At(uint32(to)).OrInto(w, s)
+	for v := int(r.checkpoints[to]); v < hi; v++ {
+		r.lists.At(uint32(v)).OrInto(w, s)
 	}
-	r.below.list(uint32(from)).andNotInto(w, s)
-	for v := int(r.marks[from]); v < lo; v++ {
-		r.lists.list(uint32(v)).andNotInto(w, s)
+	r.cumulative.At(uint32(from)).AndNotInto(w, s)
+	for v := int(r.checkpoints[from]); v < lo; v++ {
+		r.lists.At(uint32(v)).AndNotInto(w, s)
 	}
 	return w, true
 }
 
-// markAt returns the last mark that does not lie above value number v.
-func (r *ranges) markAt(v int) int {
-	return sort.Search(len(r.marks), func(i int) bool { return int(r.marks[i]) > v }) - 1
+// checkpointBefore returns the last mark that does not lie above value number v.
+func (r *rangeIndex) checkpointBefore(v int) int {
+	return sort.Search(len(r.checkpoints), func(i int) bool { return int(r.checkpoints[i]) > v }) - 1
 }
 
-func (r *ranges) carry(c carrier) {
-	carry(c, &r.vals)
-	r.lists.carry(c)
-	carry(c, &r.marks)
-	r.below.carry(c)
+func (r *rangeIndex) serialize(c Codec) {
+	Slice(c, &r.values)
+	r.lists.Serialize(c)
+	Slice(c, &r.checkpoints)
+	r.cumulative.Serialize(c)
 }

@@ -19,7 +19,7 @@ func TestChangesDuringAFold(t *testing.T) {
 		mustCommit(t, u, Marks{})
 	}
 	v := x.View()
-	folded, err := foldLayers(context.Background(), v.layers, v.holders)
+	folded, err := compactSegments(context.Background(), v.segments, v.permittees)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestChangesDuringAFold(t *testing.T) {
 	u.Label(labelWith(2, func(c *cola.Cola) { c.BrandName, c.PermitNumber = "OTHER", "CA-I-1" }))
 	u.Permittee(&cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: "NEW NAME"})
 	mustCommit(t, u, Marks{Labels: 9})
-	x.replace(v.layers, folded)
+	x.replaceSegments(v.segments, folded)
 	now := x.View()
 	want(t, "lenz", find(now, "lenz"), []cola.TTBID{4, 3, 1})
 	want(t, "other", find(now, "other"), []cola.TTBID{2})
@@ -67,15 +67,15 @@ func TestWorthFolding(t *testing.T) {
 		{[]int{1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16, 1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11, 1000}, 0},
 		{[]int{1 << 21, 1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16, 1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11, 1001, 1000}, 2},
 	} {
-		var layers []layer
+		var layers []segmentView
 		for _, size := range c.sizes {
-			l := layer{segment: &segment{t: &table{n: uint32(max(size, -size))}}}
+			l := segmentView{segment: &segment{t: &table{n: uint32(max(size, -size))}}}
 			if size < 0 {
-				l.deaths = -size * 3 / 4
+				l.deleted = -size * 3 / 4
 			}
 			layers = append(layers, l)
 		}
-		if got := worthFolding(layers); len(got) != c.chosen {
+		if got := pickCompaction(layers); len(got) != c.chosen {
 			t.Errorf("of layers with %v labels %d are folded, want %d", c.sizes, len(got), c.chosen)
 		}
 	}
@@ -91,11 +91,11 @@ func TestFoldsKeepSegmentsFew(t *testing.T) {
 		u.Label(labelWith(id+1, nil))
 		mustCommit(t, u, Marks{})
 	}
-	if folded, err := x.fold(context.Background(), largeLayers); folded || err != nil {
+	if folded, err := x.compact(context.Background(), pickLarge); folded || err != nil {
 		t.Errorf("small segments were folded with large ones: %v, %v", folded, err)
 	}
 	for {
-		folded, err := x.fold(context.Background(), smallLayers)
+		folded, err := x.compact(context.Background(), pickSmall)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,9 +111,9 @@ func TestFoldsKeepSegmentsFew(t *testing.T) {
 // TestFoldsTakeTurns holds a segment as a fold does.
 func TestFoldsTakeTurns(t *testing.T) {
 	x := someIndex(t)
-	all := func(layers []layer) []layer { return layers }
-	_, taken := x.folding.take(x.View, all)
-	if _, more := x.folding.take(x.View, all); len(taken) != 2 || len(more) != 0 {
+	all := func(layers []segmentView) []segmentView { return layers }
+	_, taken := x.compactions.take(x.View, all)
+	if _, more := x.compactions.take(x.View, all); len(taken) != 2 || len(more) != 0 {
 		t.Errorf("took %d segments and, while they are folded, %d", len(taken), len(more))
 	}
 	ended, cancel := context.WithCancel(context.Background())
@@ -121,7 +121,7 @@ func TestFoldsTakeTurns(t *testing.T) {
 	if err := x.Compact(ended); err != nil || x.View().Stats().Segments != 2 {
 		t.Errorf("a fold with nothing to take: %v", err)
 	}
-	x.folding.release(taken)
+	x.compactions.release(taken)
 	if err := x.Compact(context.Background()); err != nil || x.View().Stats().Segments != 1 {
 		t.Errorf("after that: %v, %+v", err, x.View().Stats())
 	}

@@ -5,37 +5,37 @@ import (
 	"sync"
 )
 
-// cursor walks the documents of one condition, block by block: those of a list, or of a bitmap over all documents.
-type cursor struct {
-	list
+// Cursor walks the documents of one condition, block by block: those of a list, or of a bitmap over all documents.
+type Cursor struct {
+	List
 	bits []uint64 // when the condition is a bitmap
 	pos  int      // in list.docs: the first that is not before the block
 }
 
-// newCursor returns a cursor over a list.
-func newCursor(l list) cursor { return cursor{list: l} }
+// NewCursor returns a cursor over a list.
+func NewCursor(l List) Cursor { return Cursor{List: l} }
 
-// newBitmapCursor returns a cursor over a bitmap, which holds at most n documents.
-func newBitmapCursor(w []uint64, n int) cursor { return cursor{bits: w, list: list{n: n}} }
+// NewBitmapCursor returns a cursor over a bitmap, which holds at most n documents.
+func NewBitmapCursor(w []uint64, n int) Cursor { return Cursor{bits: w, List: List{n: n}} }
 
-// bitmap returns the bitmap that the cursor walks; nil if it walks a list.
-func (c *cursor) bitmap() []uint64 { return c.bits }
+// Bitmap returns the bitmap that the cursor walks; nil if it walks a list.
+func (c *Cursor) Bitmap() []uint64 { return c.bits }
 
 // seek returns the part of a short list in block b. Blocks must not go backwards.
-func (c *cursor) seek(b uint32) []uint32 {
+func (c *Cursor) seek(b uint32) []uint32 {
 	docs := c.docs
-	for c.pos < len(docs) && docs[c.pos]>>blockShift < b {
+	for c.pos < len(docs) && docs[c.pos]>>BlockShift < b {
 		c.pos++
 	}
 	end := c.pos
-	for end < len(docs) && docs[end]>>blockShift == b {
+	for end < len(docs) && docs[end]>>BlockShift == b {
 		end++
 	}
 	return docs[c.pos:end]
 }
 
 // container returns the number of block b's container of a long list. Blocks must not go backwards.
-func (c *cursor) container(b uint32) (uint32, bool) {
+func (c *Cursor) container(b uint32) (uint32, bool) {
 	for c.lo < c.hi && uint32(c.p.key[c.lo]) < b {
 		c.lo++
 	}
@@ -43,9 +43,9 @@ func (c *cursor) container(b uint32) (uint32, bool) {
 }
 
 // load fills w with block b. It returns false, and w is undefined, when the block is empty.
-func (c *cursor) load(b uint32, w []uint64) bool {
+func (c *Cursor) load(b uint32, w []uint64) bool {
 	if c.bits != nil {
-		copy(w, c.bits[b*blockWords:])
+		copy(w, c.bits[b*BlockWords:])
 		return true
 	}
 	if c.p == nil {
@@ -55,7 +55,7 @@ func (c *cursor) load(b uint32, w []uint64) bool {
 		}
 		clear(w)
 		for _, d := range docs {
-			setBit(w, d&(blockDocs-1))
+			SetBit(w, d&(BlockDocs-1))
 		}
 		return true
 	}
@@ -76,9 +76,9 @@ func (c *cursor) load(b uint32, w []uint64) bool {
 
 // and keeps in w what is in block b, too. It returns false, and w is undefined, when the block is empty. other is as wide as
 // w and is overwritten.
-func (c *cursor) and(b uint32, w, other []uint64) bool {
+func (c *Cursor) and(b uint32, w, other []uint64) bool {
 	if c.bits != nil {
-		andWords(w, c.bits[b*blockWords:][:len(w)])
+		AndWords(w, c.bits[b*BlockWords:][:len(w)])
 		return true
 	}
 	if c.p != nil {
@@ -87,20 +87,20 @@ func (c *cursor) and(b uint32, w, other []uint64) bool {
 			return false
 		}
 		if src := c.p.bitmap(k); src != nil {
-			andWords(w, src)
+			AndWords(w, src)
 			return true
 		}
 	}
 	if !c.load(b, other) {
 		return false
 	}
-	andWords(w, other)
+	AndWords(w, other)
 	return true
 }
 
-// intersect fills w with the documents of block b that meet every condition, and reports whether there may be any. There
+// Intersect fills w with the documents of block b that meet every condition, and reports whether there may be any. There
 // must be a condition; the most selective one should come first.
-func (sc *scratch) intersect(b uint32, w []uint64, conditions []cursor) bool {
+func (sc *Scratch) Intersect(b uint32, w []uint64, conditions []Cursor) bool {
 	if !conditions[0].load(b, w) {
 		return false
 	}
@@ -112,17 +112,17 @@ func (sc *scratch) intersect(b uint32, w []uint64, conditions []cursor) bool {
 	return true
 }
 
-// bySelectivity puts the conditions with the fewest documents first.
-func bySelectivity(conditions []cursor) {
-	slices.SortStableFunc(conditions, func(a, b cursor) int { return a.n - b.n })
+// SortBySelectivity puts the conditions with the fewest documents first.
+func SortBySelectivity(conditions []Cursor) {
+	slices.SortStableFunc(conditions, func(a, b Cursor) int { return a.n - b.n })
 }
 
-// countIn returns how many documents of the cursor's list are in w, which is block b; all tells that every document of the block is. Blocks
+// CountIn returns how many documents of the cursor's list are in w, which is block b; all tells that every document of the block is. Blocks
 // must not go backwards.
-func (c *cursor) countIn(b uint32, w []uint64, all bool) (n uint32) {
+func (c *Cursor) CountIn(b uint32, w []uint64, all bool) (n uint32) {
 	if c.p == nil {
 		for _, d := range c.seek(b) {
-			n += bit(w, d&(blockDocs-1))
+			n += bit(w, d&(BlockDocs-1))
 		}
 		return n
 	}
@@ -134,7 +134,7 @@ func (c *cursor) countIn(b uint32, w []uint64, all bool) (n uint32) {
 		return uint32(c.p.card[k]) + 1
 	}
 	if src := c.p.bitmap(k); src != nil {
-		return uint32(common(w, src))
+		return uint32(commonBits(w, src))
 	}
 	for _, d := range c.p.numbers(k) {
 		n += bit(w, uint32(d))
@@ -142,37 +142,37 @@ func (c *cursor) countIn(b uint32, w []uint64, all bool) (n uint32) {
 	return n
 }
 
-// scratch is the working memory of one search at a time.
-type scratch struct {
-	block [blockWords]uint64
-	other [blockWords]uint64
-	lists []list
-	free  [][]uint64
+// Scratch is the working memory of one search at a time.
+type Scratch struct {
+	Block   [BlockWords]uint64
+	other   [BlockWords]uint64
+	Lists   []List
+	bitmaps [][]uint64
 }
 
-// scratches keeps the working memory of searches for the next ones.
-type scratches struct{ pool sync.Pool }
+// ScratchPool keeps the working memory of searches for the next ones.
+type ScratchPool struct{ pool sync.Pool }
 
-func (s *scratches) get() *scratch {
-	if sc, ok := s.pool.Get().(*scratch); ok {
+func (s *ScratchPool) Get() *Scratch {
+	if sc, ok := s.pool.Get().(*Scratch); ok {
 		return sc
 	}
-	return &scratch{}
+	return &Scratch{}
 }
 
-func (s *scratches) put(sc *scratch) {
-	clear(sc.lists)
-	sc.lists = sc.lists[:0]
+func (s *ScratchPool) Put(sc *Scratch) {
+	clear(sc.Lists)
+	sc.Lists = sc.Lists[:0]
 	s.pool.Put(sc)
 }
 
-// bitmap returns a bitmap over n documents that is clear in the span's blocks and holds anything outside them.
-func (sc *scratch) bitmap(n uint32, s span) []uint64 {
-	need := wordsFor(n)
+// Bitmap returns a bitmap over n documents that is clear in the span's blocks and holds anything outside them.
+func (sc *Scratch) Bitmap(n uint32, s Span) []uint64 {
+	need := WordsFor(n)
 	var w []uint64
-	for i, f := range sc.free {
+	for i, f := range sc.bitmaps {
 		if cap(f) >= need {
-			sc.free = append(sc.free[:i], sc.free[i+1:]...)
+			sc.bitmaps = append(sc.bitmaps[:i], sc.bitmaps[i+1:]...)
 			w = f[:need]
 			break
 		}
@@ -180,27 +180,27 @@ func (sc *scratch) bitmap(n uint32, s span) []uint64 {
 	if w == nil {
 		w = make([]uint64, need)
 	}
-	if lo := int(s.first) * blockWords; lo < need {
-		clear(w[lo:min(int(s.last+1)*blockWords, need)])
+	if lo := int(s.first) * BlockWords; lo < need {
+		clear(w[lo:min(int(s.last+1)*BlockWords, need)])
 	}
 	return w
 }
 
-// bitmapsKept bounds what a scratch holds between searches.
-const bitmapsKept = 8
+// maxFreeBitmaps bounds what a scratch holds between searches.
+const maxFreeBitmaps = 8
 
-// release gives a bitmap back; nil is none.
-func (sc *scratch) release(w []uint64) {
-	if w != nil && len(sc.free) < bitmapsKept {
-		sc.free = append(sc.free, w)
+// Release gives a bitmap back; nil is none.
+func (sc *Scratch) Release(w []uint64) {
+	if w != nil && len(sc.bitmaps) < maxFreeBitmaps {
+		sc.bitmaps = append(sc.bitmaps, w)
 	}
 }
 
-// unite returns the union of lists in the span's blocks.
-func (sc *scratch) unite(n uint32, s span, lists []list) []uint64 {
-	w := sc.bitmap(n, s)
+// Union returns the union of lists in the span's blocks.
+func (sc *Scratch) Union(n uint32, s Span, lists []List) []uint64 {
+	w := sc.Bitmap(n, s)
 	for _, l := range lists {
-		l.orInto(w, s)
+		l.OrInto(w, s)
 	}
 	return w
 }

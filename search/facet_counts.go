@@ -24,25 +24,25 @@ type pathCount struct {
 // count counts what the query finds by the values of the facets that are asked for. When the query is by barcode, it also
 // counts what its text finds, which holds for the values that no label with the barcode has.
 func (v *View) count(q *cola.Query, into, asText *facetCounts) {
-	r, ok := v.resolve(q)
+	r, ok := v.resolveQuery(q)
 	if !ok {
 		return
 	}
-	v.countFor(&r, into)
+	v.countResolved(&r, into)
 	if r.barcode {
 		r = r.asText()
-		v.countFor(&r, asText)
+		v.countResolved(&r, asText)
 	}
 }
 
-// countFor counts what a query that has been worked out finds.
-func (v *View) countFor(r *query, into *facetCounts) {
-	sc := v.scratches.get()
-	defer v.scratches.put(sc)
-	for i := range v.layers {
-		l := &v.layers[i]
+// countResolved counts what a query that has been worked out finds.
+func (v *View) countResolved(r *query, into *facetCounts) {
+	sc := v.scratch.Get()
+	defer v.scratch.Put(sc)
+	for i := range v.segments {
+		l := &v.segments[i]
 		p := newPlan(r, i, l, sc)
-		if !p.never {
+		if !p.empty {
 			l.count(&p.selection, sc, into)
 		}
 		p.release()
@@ -50,26 +50,26 @@ func (v *View) countFor(r *query, into *facetCounts) {
 }
 
 // count adds what a selection finds in the layer.
-func (l *layer) count(sel *selection, sc *scratch, into *facetCounts) {
-	var tallies []*tally
-	var columns [facetCount]*tally
+func (l *segmentView) count(sel *selection, sc *Scratch, into *facetCounts) {
+	var tallies []*valueCounter
+	var columns [facetCount]*valueCounter
 	for f := range columns {
 		if into.values[f] != nil {
-			columns[f] = newTally(&l.t.text[facetColumns[f]], &l.facets[f].lists)
+			columns[f] = newValueCounter(&l.t.text[valueColumns[f]], &l.values[f].lists)
 			tallies = append(tallies, columns[f])
 		}
 	}
-	var paths *tally
+	var paths *valueCounter
 	if into.paths != nil {
-		paths = newTally(&l.t.text[colCategory], &l.categories.values)
+		paths = newValueCounter(&l.t.text[colCategory], &l.categories.values)
 		tallies = append(tallies, paths)
 	}
-	var years *yearTally
+	var years *yearCounter
 	if into.years != nil {
-		years = newYearTally(l.t)
+		years = newYearCounter(l.t)
 	}
-	l.blocks(sel, sc, func(b uint32, w []uint64) {
-		n := popcount(w)
+	l.eachBlock(sel, sc, func(b uint32, w []uint64) {
+		n := PopCount(w)
 		if n == 0 {
 			return
 		}
@@ -86,36 +86,36 @@ func (l *layer) count(sel *selection, sc *scratch, into *facetCounts) {
 }
 
 // addValues adds what was counted by the values of a facet.
-func (l *layer) addValues(into map[string]int, f int, t *tally) {
+func (l *segmentView) addValues(into map[string]int, f int, t *valueCounter) {
 	if t == nil {
 		return
 	}
 	for i, n := range t.byList {
 		if n > 0 {
-			into[l.facets[f].keys.at(uint32(i))] += int(n)
+			into[l.values[f].keys.At(uint32(i))] += int(n)
 		}
 	}
-	column := &l.t.text[facetColumns[f]]
+	column := &l.t.text[valueColumns[f]]
 	for i, n := range t.byValue {
 		if n > 0 {
-			into[facetKey(column.at(uint32(i)))] += int(n)
+			into[foldValue(column.At(uint32(i)))] += int(n)
 		}
 	}
 }
 
 // addPaths adds what was counted by category paths.
-func (l *layer) addPaths(into map[string]*pathCount, t *tally) {
+func (l *segmentView) addPaths(into map[string]*pathCount, t *valueCounter) {
 	if t == nil {
 		return
 	}
 	for i, n := range t.byList { // they are the values of the column
 		t.byValue[i] += n
 	}
-	for i, found := range l.tree.rollUp(t.byValue) {
+	for i, found := range l.categoryTree.rollUp(t.byValue) {
 		if found == 0 {
 			continue
 		}
-		node := &l.tree.nodes[i]
+		node := &l.categoryTree.nodes[i]
 		path := into[node.folded]
 		if path == nil {
 			path = &pathCount{}
@@ -128,44 +128,44 @@ func (l *layer) addPaths(into map[string]*pathCount, t *tally) {
 	}
 }
 
-// yearTally counts the documents of a layer by the year of their approval.
-type yearTally struct {
+// yearCounter counts the documents of a layer by the year of their approval.
+type yearCounter struct {
 	years  []int    // newest first
 	ends   []uint32 // documents of years[i] are below ends[i], and not below the one before
 	counts []int
 }
 
-func newYearTally(t *table) *yearTally {
-	y := &yearTally{}
+func newYearCounter(t *table) *yearCounter {
+	y := &yearCounter{}
 	for i := 0; i < len(t.days) && t.days[i] != 0; {
 		year := t.days[i].Time().Year()
 		first := cola.NewDate(year, time.January, 1)
 		i += sort.Search(len(t.days)-i, func(j int) bool { return t.days[i+j] < first })
-		y.years, y.ends = append(y.years, year), append(y.ends, t.dayOff[i])
+		y.years, y.ends = append(y.years, year), append(y.ends, t.dayStart[i])
 	}
 	y.counts = make([]int, len(y.years))
 	return y
 }
 
 // add counts block b. A nil tally counts nothing.
-func (y *yearTally) add(b uint32, w []uint64) {
+func (y *yearCounter) add(b uint32, w []uint64) {
 	if y == nil {
 		return
 	}
-	base, begin := int(b)<<blockShift, 0
+	base, begin := int(b)<<BlockShift, 0
 	for i, end := range y.ends {
 		lo, hi := max(begin-base, 0), min(int(end)-base, len(w)*64)
 		if lo >= len(w)*64 {
 			return
 		}
 		if hi > 0 {
-			y.counts[i] += popcountBetween(w, lo, hi)
+			y.counts[i] += PopCountRange(w, lo, hi)
 		}
 		begin = int(end)
 	}
 }
 
-func (y *yearTally) addTo(into map[int]int) {
+func (y *yearCounter) addTo(into map[int]int) {
 	if y == nil {
 		return
 	}
@@ -176,52 +176,52 @@ func (y *yearTally) addTo(into map[int]int) {
 	}
 }
 
-// tally counts the documents of a layer by their values in a column, block by block. Where few documents of a block count it looks up the value of
+// valueCounter counts the documents of a layer by their values in a column, block by block. Where few documents of a block count it looks up the value of
 // each; where many do it holds them against the lists of the values.
-type tally struct {
-	column  *packed
-	lists   *postings
-	cursors []cursor // of the lists, once one is needed
-	dear    int      // what counting a block by the lists costs, in estimated nanoseconds; known with the cursors
+type valueCounter struct {
+	column   *Packed
+	lists    *Lists
+	cursors  []Cursor // of the lists, once one is needed
+	listCost int      // what counting a block by the lists costs, in estimated nanoseconds; known with the cursors
 
 	byValue []uint32 // by the number of the value in the column
 	byList  []uint32
 }
 
-func newTally(column *textColumn, lists *postings) *tally {
-	return &tally{column: &column.ids, lists: lists, byValue: make([]uint32, column.len()), byList: make([]uint32, lists.lists())}
+func newValueCounter(column *Text, lists *Lists) *valueCounter {
+	return &valueCounter{column: &column.IDs, lists: lists, byValue: make([]uint32, column.Len()), byList: make([]uint32, lists.Len())}
 }
 
 // What counting takes, in nanoseconds on one processor of 2025.
 const (
-	perDoc     = 2   // looking up the value of a document
-	perCursor  = 4   // moving a list on to a block
-	lookupMost = 512 // documents of a block, up to which they are looked up without asking what the lists cost
+	lookupCost  = 2   // looking up the value of a document
+	advanceCost = 4   // moving a list on to a block
+	maxLookups  = 512 // documents of a block, up to which they are looked up without asking what the lists cost
 )
 
 // add counts block b, of which n documents count: those in w.
-func (t *tally) add(b uint32, w []uint64, n int) {
-	if n > lookupMost && t.cursors == nil {
-		t.open()
+func (t *valueCounter) add(b uint32, w []uint64, n int) {
+	if n > maxLookups && t.cursors == nil {
+		t.openCursors()
 	}
-	if n <= lookupMost || n*perDoc <= t.dear {
-		t.column.countBits(t.byValue, int(b)<<blockShift, w)
+	if n <= maxLookups || n*lookupCost <= t.listCost {
+		t.column.CountBits(t.byValue, int(b)<<BlockShift, w)
 		return
 	}
 	all := n == len(w)*64
 	for i := range t.cursors {
-		t.byList[i] += t.cursors[i].countIn(b, w, all)
+		t.byList[i] += t.cursors[i].CountIn(b, w, all)
 	}
 }
 
-// open makes the cursors, and works out what counting by them costs.
-func (t *tally) open() {
-	t.cursors = make([]cursor, t.lists.lists())
+// openCursors makes the cursors, and works out what counting by them costs.
+func (t *valueCounter) openCursors() {
+	t.cursors = make([]Cursor, t.lists.Len())
 	total := 0
 	for i := range t.cursors {
-		l := t.lists.list(uint32(i))
-		t.cursors[i] = newCursor(l)
-		total += l.countCost()
+		l := t.lists.At(uint32(i))
+		t.cursors[i] = NewCursor(l)
+		total += l.CountCost()
 	}
-	t.dear = total/int(blockCount(t.lists.numDocs())) + len(t.cursors)*perCursor
+	t.listCost = total/int(BlockCount(t.lists.NumDocs())) + len(t.cursors)*advanceCost
 }

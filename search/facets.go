@@ -13,67 +13,67 @@ import (
 
 // What a facet shows at most; the values with the fewest labels are left out.
 const (
-	originsShown    = 12
-	categoriesShown = 50
+	maxOrigins    = 12
+	maxCategories = 50
 )
 
 // Facets counts what a search finds by the values of every facet. The count of a value is the total of the search that
 // cola.SearchParams.Choose makes with it, including the default date window and transitions of categories. Values with the most
 // labels come first, but statuses in the order of vocabulary.Statuses and years newest first.
 func (v *View) Facets(s cola.FacetSearch) []cola.Facet {
-	e := &explorer{view: v, params: s.Params, query: s.Query, bases: map[chosenFacet]*facetBase{}}
+	e := &facetCounter{view: v, params: s.Params, query: s.Query, byFacet: map[facetKey]*facetQuery{}}
 	for _, q := range s.Queries {
-		e.ask(q)
+		e.request(q)
 	}
-	for _, b := range e.counted {
+	for _, b := range e.queries {
 		v.count(&b.query, &b.facetCounts, &b.asText)
 	}
 	return e.facets()
 }
 
-// explorer works out the facets of one search.
-type explorer struct {
+// facetCounter works out the facets of one search.
+type facetCounter struct {
 	view    *View
 	params  cola.SearchParams
 	query   cola.Query // what the search asks for
-	counted []*facetBase
-	bases   map[chosenFacet]*facetBase
+	queries []*facetQuery
+	byFacet map[facetKey]*facetQuery
 }
 
-// chosenFacet is a facet, with a status where that decides on the dates.
-type chosenFacet struct{ facet, status string }
+// facetKey is a facet, with a status where that decides on the dates.
+type facetKey struct{ facet, status string }
 
-// facetBase is what facets are counted of: a search without anything for them.
-type facetBase struct {
+// facetQuery is what facets are counted of: a search without anything for them.
+type facetQuery struct {
 	query cola.Query
 	facetCounts
 	asText facetCounts // of the search as text, when it is by barcode; else empty
 }
 
-// found returns the number of labels that a search finds: those with the barcode, or by text when there are none.
-func found(counted, asText int) int { return cmp.Or(counted, asText) }
+// countFound returns the number of labels that a search finds: those with the barcode, or by text when there are none.
+func countFound(counted, asText int) int { return cmp.Or(counted, asText) }
 
-// label counts the labels with a value of a facet.
-func (b *facetBase) label(f int, value string) int {
-	return found(b.values[f][facetKey(value)], b.asText.values[f][facetKey(value)])
+// countOf counts the labels with a value of a facet.
+func (b *facetQuery) countOf(f int, value string) int {
+	return countFound(b.values[f][foldValue(value)], b.asText.values[f][foldValue(value)])
 }
 
-// ask has a facet counted. Facets with the same query are counted together.
-func (e *explorer) ask(q cola.FacetQuery) {
-	base := &facetBase{query: q.Query}
-	same := func(b *facetBase) bool { return reflect.DeepEqual(b.query, base.query) }
-	if i := slices.IndexFunc(e.counted, same); i >= 0 {
-		base = e.counted[i]
+// request has a facet counted. Facets with the same query are counted together.
+func (e *facetCounter) request(q cola.FacetQuery) {
+	base := &facetQuery{query: q.Query}
+	same := func(b *facetQuery) bool { return reflect.DeepEqual(b.query, base.query) }
+	if i := slices.IndexFunc(e.queries, same); i >= 0 {
+		base = e.queries[i]
 	} else {
-		e.counted = append(e.counted, base)
+		e.queries = append(e.queries, base)
 	}
-	base.want(q.Facet)
-	base.asText.want(q.Facet)
-	e.bases[chosenFacet{q.Facet, q.Status}] = base
+	base.request(q.Facet)
+	base.asText.request(q.Facet)
+	e.byFacet[facetKey{q.Facet, q.Status}] = base
 }
 
-// want has a facet counted.
-func (c *facetCounts) want(facet string) {
+// request has a facet counted.
+func (c *facetCounts) request(facet string) {
 	column := map[string]int{cola.FacetProductType: facetType, cola.FacetStatus: facetStatus, cola.FacetOrigin: facetOrigin, cola.FacetContainer: facetContainer}
 	switch f, ok := column[facet]; {
 	case ok:
@@ -88,23 +88,25 @@ func (c *facetCounts) want(facet string) {
 }
 
 // facets returns what was counted, in the order of cola.Facets.
-func (e *explorer) facets() []cola.Facet {
-	base := func(facet string) *facetBase { return e.bases[chosenFacet{facet: facet}] }
-	types := func(value string) int { return base(cola.FacetProductType).label(facetType, value) }
-	statuses := func(value string) int { return e.bases[chosenFacet{cola.FacetStatus, value}].label(facetStatus, value) }
-	containers := func(value string) int { return base(cola.FacetContainer).label(facetContainer, value) }
+func (e *facetCounter) facets() []cola.Facet {
+	base := func(facet string) *facetQuery { return e.byFacet[facetKey{facet: facet}] }
+	types := func(value string) int { return base(cola.FacetProductType).countOf(facetType, value) }
+	statuses := func(value string) int {
+		return e.byFacet[facetKey{cola.FacetStatus, value}].countOf(facetStatus, value)
+	}
+	containers := func(value string) int { return base(cola.FacetContainer).countOf(facetContainer, value) }
 	return []cola.Facet{
-		e.words(cola.FacetProductType, vocabulary.ProductTypes(), types),
-		{Name: cola.FacetStatus, Values: e.values(cola.FacetStatus, vocabulary.Statuses(), statuses)},
+		e.fixedValues(cola.FacetProductType, vocabulary.ProductTypes(), types),
+		{Name: cola.FacetStatus, Values: e.valuesOf(cola.FacetStatus, vocabulary.Statuses(), statuses)},
 		e.categories(base(cola.FacetCategory).allPaths()),
 		e.origins(base(cola.FacetOrigin)),
-		e.words(cola.FacetContainer, cola.ContainerTypes(), containers),
+		e.fixedValues(cola.FacetContainer, cola.ContainerTypes(), containers),
 		e.years(base(cola.FacetYear).allYears()),
 	}
 }
 
 // allPaths returns the labels in every category path.
-func (b *facetBase) allPaths() map[string]*pathCount {
+func (b *facetQuery) allPaths() map[string]*pathCount {
 	for path, n := range b.asText.paths {
 		if have := b.paths[path]; have == nil || have.found == 0 {
 			b.paths[path] = n
@@ -114,15 +116,15 @@ func (b *facetBase) allPaths() map[string]*pathCount {
 }
 
 // allYears returns the labels of every year.
-func (b *facetBase) allYears() map[int]int {
+func (b *facetQuery) allYears() map[int]int {
 	for year, n := range b.asText.years {
-		b.years[year] = found(b.years[year], n)
+		b.years[year] = countFound(b.years[year], n)
 	}
 	return b.years
 }
 
-// values returns the values of a fixed list that labels have or that are chosen.
-func (e *explorer) values(facet string, all []string, count func(string) int) (values []cola.FacetValue) {
+// valuesOf returns the values of a fixed list that labels have or that are chosen.
+func (e *facetCounter) valuesOf(facet string, all []string, count func(string) int) (values []cola.FacetValue) {
 	for _, value := range all {
 		v := cola.FacetValue{Value: value, Count: count(value), Chosen: e.params.Chosen(facet, value)}
 		if v.Count > 0 || v.Chosen {
@@ -132,15 +134,15 @@ func (e *explorer) values(facet string, all []string, count func(string) int) (v
 	return values
 }
 
-// words returns the facet of a fixed list.
-func (e *explorer) words(facet string, all []string, count func(string) int) cola.Facet {
-	values := e.values(facet, all, count)
+// fixedValues returns the facet of a fixed list.
+func (e *facetCounter) fixedValues(facet string, all []string, count func(string) int) cola.Facet {
+	values := e.valuesOf(facet, all, count)
 	slices.SortStableFunc(values, func(a, b cola.FacetValue) int { return b.Count - a.Count })
 	return cola.Facet{Name: facet, Values: values}
 }
 
 // years returns the facet of the years that were counted.
-func (e *explorer) years(counts map[int]int) cola.Facet {
+func (e *facetCounter) years(counts map[int]int) cola.Facet {
 	f := cola.Facet{Name: cola.FacetYear}
 	if first := e.query.From; first != 0 {
 		if year := first.Time().Year(); e.params.Chosen(f.Name, strconv.Itoa(year)) && counts[year] == 0 {
@@ -158,7 +160,7 @@ func (e *explorer) years(counts map[int]int) cola.Facet {
 }
 
 // categories returns the path that is asked for, if one is, and then those one level below it.
-func (e *explorer) categories(counts map[string]*pathCount) cola.Facet {
+func (e *facetCounter) categories(counts map[string]*pathCount) cola.Facet {
 	f := cola.Facet{Name: cola.FacetCategory}
 	above, levels := "", 0
 	if e.query.CategoryPath != "" {
@@ -167,7 +169,7 @@ func (e *explorer) categories(counts map[string]*pathCount) cola.Facet {
 		levels = 1 + strings.Count(above, categorySeparator)
 		if at := counts[above]; at != nil {
 			chosen.Count = at.found
-			if e.leadsTo(at.spelling, above) {
+			if e.isSearchable(at.spelling, above) {
 				chosen.Value = at.spelling
 			}
 		}
@@ -176,33 +178,33 @@ func (e *explorer) categories(counts map[string]*pathCount) cola.Facet {
 	}
 	var below []cola.FacetValue
 	for folded, at := range counts {
-		if strings.HasPrefix(folded, above) && strings.Count(folded, categorySeparator) == levels && e.leadsTo(at.spelling, folded) {
+		if strings.HasPrefix(folded, above) && strings.Count(folded, categorySeparator) == levels && e.isSearchable(at.spelling, folded) {
 			below = append(below, cola.FacetValue{Value: at.spelling, Count: at.found})
 		}
 	}
-	below, f.More = foremost(below, categoriesShown)
+	below, f.More = topValues(below, maxCategories)
 	f.Values = append(f.Values, below...)
 	return f
 }
 
-// leadsTo reports whether a search for a path is one for the folded path. It is none where the path is a former one, as transitions that go
+// isSearchable reports whether a search for a path is one for the folded path. It is none where the path is a former one, as transitions that go
 // around in a circle leave some, or where no parameter can hold it.
-func (e *explorer) leadsTo(path, folded string) bool {
+func (e *facetCounter) isSearchable(path, folded string) bool {
 	return cola.AcceptsText(path) && vocabulary.FoldPath(vocabulary.ResolveCategory(vocabulary.NormalizePath(path), e.view.aliases)) == folded
 }
 
 // origins returns the origins with the most labels, and the one that is chosen. Each counts what is found when it is asked for: a country has
 // its parts' labels, too.
-func (e *explorer) origins(b *facetBase) cola.Facet {
+func (e *facetCounter) origins(b *facetQuery) cola.Facet {
 	f := cola.Facet{Name: cola.FacetOrigin}
 	sum := func(counts map[string]int, places []string) (n int) {
 		for _, place := range places {
-			n += counts[facetKey(place)]
+			n += counts[foldValue(place)]
 		}
 		return n
 	}
 	count := func(places []string) int {
-		return found(sum(b.values[facetOrigin], places), sum(b.asText.values[facetOrigin], places))
+		return countFound(sum(b.values[facetOrigin], places), sum(b.asText.values[facetOrigin], places))
 	}
 	names := map[string]bool{}
 	for _, counts := range []map[string]int{b.values[facetOrigin], b.asText.values[facetOrigin]} {
@@ -226,14 +228,14 @@ func (e *explorer) origins(b *facetBase) cola.Facet {
 	if e.query.OriginNames != nil && chosen == nil {
 		chosen = []cola.FacetValue{{Value: strings.TrimSpace(e.params.Origin), Count: count(e.query.OriginNames), Chosen: true}}
 	}
-	f.Values, f.More = foremost(f.Values, originsShown-len(chosen))
+	f.Values, f.More = topValues(f.Values, maxOrigins-len(chosen))
 	f.Values = append(f.Values, chosen...)
 	slices.SortFunc(f.Values, byCount)
 	return f
 }
 
-// foremost returns the values with the most labels, up to limit of them, and how many others there are.
-func foremost(values []cola.FacetValue, limit int) (kept []cola.FacetValue, more int) {
+// topValues returns the values with the most labels, up to limit of them, and how many others there are.
+func topValues(values []cola.FacetValue, limit int) (kept []cola.FacetValue, more int) {
 	slices.SortFunc(values, byCount)
 	limit = min(max(limit, 0), len(values))
 	return values[:limit], len(values) - limit

@@ -61,7 +61,7 @@ func foldASCII(s string) string {
 		}
 		b = append(b, c)
 	}
-	return textOf(b)
+	return UnsafeString(b)
 }
 
 func foldRunes(s string) string {
@@ -82,7 +82,7 @@ func foldRunes(s string) string {
 		}
 		b = appendPlain(b, unicode.ToLower(r))
 	}
-	return textOf(b)
+	return UnsafeString(b)
 }
 
 // dropApostrophe maps what is written for an apostrophe to nothing.

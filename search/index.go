@@ -23,22 +23,22 @@ import (
 // Index is the search index of one registry. Any number of goroutines may read it while one at a time updates it. It must
 // be closed.
 type Index struct {
-	log       *slog.Logger
-	view      atomic.Pointer[View]
-	scratches scratches
+	log     *slog.Logger
+	view    atomic.Pointer[View]
+	scratch ScratchPool
 
-	updating   sync.Mutex // held from Begin to Commit or Abort
-	publishing sync.Mutex // held while the next view is worked out from the last one
-	folding    *folding
+	updating    sync.Mutex // held from Begin to Commit or Abort
+	publishing  sync.Mutex // held while the next view is worked out from the last one
+	compactions *compactions
 
-	kicks   []chan struct{} // tell the background folds that there may be work; none when folding is manual
+	wake    []chan struct{} // tell the background folds that there may be work; none when folding is manual
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
 }
 
 // New returns an index with an empty view.
 func New(opts Options) *Index {
-	x := &Index{log: opts.Logger, folding: newFolding()}
+	x := &Index{log: opts.Logger, compactions: newCompactions()}
 	if x.log == nil {
 		x.log = slog.New(slog.DiscardHandler)
 	}
@@ -48,15 +48,15 @@ func New(opts Options) *Index {
 	if opts.ManualCompaction {
 		return x
 	}
-	for _, choose := range []func([]layer) []layer{smallLayers, largeLayers} {
+	for _, choose := range []func([]segmentView) []segmentView{pickSmall, pickLarge} {
 		kick := make(chan struct{}, 1)
-		x.kicks = append(x.kicks, kick)
-		x.stopped.Go(func() { x.foldInBackground(ctx, kick, choose) })
+		x.wake = append(x.wake, kick)
+		x.stopped.Go(func() { x.compactInBackground(ctx, kick, choose) })
 	}
 	return x
 }
 
-func (x *Index) emptyView() *View { return &View{holders: &holders{}, scratches: &x.scratches} }
+func (x *Index) emptyView() *View { return &View{permittees: &permittees{}, scratch: &x.scratch} }
 
 // View returns the registry as it was last published. It stays as it is for as long as it is held.
 func (x *Index) View() *View { return x.view.Load() }

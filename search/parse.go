@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// phrase is what a text must hold to match: words next to one another in one field. Most have one word.
-type phrase struct {
-	words  []string // folded, at least one
-	prefix bool     // the last word stands for every word that begins with it
+// Phrase is what a text must hold to match: words next to one another in one field. Most have one word.
+type Phrase struct {
+	Words  []string // folded, at least one
+	Prefix bool     // the last word stands for every word that begins with it
 }
 
-// parseText reads a query. Words outside quotes are one phrase each, except that parts joined by hyphens belong together,
+// ParseQuery reads a query. Words outside quotes are one phrase each, except that parts joined by hyphens belong together,
 // as they do in a permit number. Words within double quotes are one phrase. A * right after a word, at the end of what is
 // written without white space or of a quotation, makes it a prefix. Everything else only separates words. A quote that is
 // never closed does that, too. Nothing is left of a query without letters or digits.
-func parseText(q string) (phrases []phrase) {
+func ParseQuery(q string) (phrases []Phrase) {
 	rest := Fold(q)
 	for rest != "" {
 		open, width := indexQuote(rest)
@@ -28,11 +28,11 @@ func parseText(q string) (phrases []phrase) {
 		if end < 0 {
 			break
 		}
-		phrases = appendLoose(phrases, rest[:open])
+		phrases = appendUnquoted(phrases, rest[:open])
 		phrases = appendQuoted(phrases, quoted[:end])
 		rest = quoted[end+endWidth:]
 	}
-	return appendLoose(phrases, rest)
+	return appendUnquoted(phrases, rest)
 }
 
 // indexQuote returns where the first double quote is and how wide, or -1.
@@ -46,13 +46,13 @@ func indexQuote(s string) (at, width int) {
 	return -1, 0
 }
 
-func appendQuoted(phrases []phrase, s string) []phrase {
+func appendQuoted(phrases []Phrase, s string) []Phrase {
 	s = strings.TrimSpace(s)
 	return appendPhrase(phrases, s, endsWithStar(s))
 }
 
-// appendLoose adds the phrases of text outside quotes.
-func appendLoose(phrases []phrase, s string) []phrase {
+// appendUnquoted adds the phrases of text outside quotes.
+func appendUnquoted(phrases []Phrase, s string) []Phrase {
 	for chunk := range strings.FieldsSeq(s) {
 		star := endsWithStar(chunk)
 		runs := strings.FieldsFunc(chunk, func(r rune) bool { return !isWord(r) && r != '-' && r != '‐' })
@@ -70,11 +70,11 @@ func endsWithStar(s string) bool {
 	return len(t) < len(s) && isWord(r)
 }
 
-func appendPhrase(phrases []phrase, s string, prefix bool) []phrase {
-	p := phrase{prefix: prefix}
-	words(s, func(w string) { p.words = append(p.words, w) })
-	same := func(o phrase) bool { return o.prefix == p.prefix && slices.Equal(o.words, p.words) }
-	if len(p.words) == 0 || slices.ContainsFunc(phrases, same) {
+func appendPhrase(phrases []Phrase, s string, prefix bool) []Phrase {
+	p := Phrase{Prefix: prefix}
+	words(s, func(w string) { p.Words = append(p.Words, w) })
+	same := func(o Phrase) bool { return o.Prefix == p.Prefix && slices.Equal(o.Words, p.Words) }
+	if len(p.Words) == 0 || slices.ContainsFunc(phrases, same) {
 		return phrases
 	}
 	return append(phrases, p)

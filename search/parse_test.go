@@ -12,9 +12,9 @@ import (
 
 // TestParseText says how queries are read.
 func TestParseText(t *testing.T) {
-	word := func(w ...string) phrase { return phrase{words: w} }
-	prefix := func(w ...string) phrase { return phrase{words: w, prefix: true} }
-	for q, want := range map[string][]phrase{
+	word := func(w ...string) Phrase { return Phrase{Words: w} }
+	prefix := func(w ...string) Phrase { return Phrase{Words: w, Prefix: true} }
+	for q, want := range map[string][]Phrase{
 		``:                       nil,
 		`  `:                     nil,
 		`"" - & ***`:             nil,
@@ -38,7 +38,7 @@ func TestParseText(t *testing.T) {
 		`red "table wine`:        {word("red"), word("table"), word("wine")}, // never closed
 		`11054001000049`:         {word("11054001000049")},
 	} {
-		if diff := cmp.Diff(want, parseText(q), cmp.AllowUnexported(phrase{})); diff != "" {
+		if diff := cmp.Diff(want, ParseQuery(q), cmp.AllowUnexported(Phrase{})); diff != "" {
 			t.Errorf("parseText(%q), -want +got:\n%s", q, diff)
 		}
 	}
@@ -57,11 +57,11 @@ func FuzzFold(f *testing.F) {
 		if strings.TrimSpace(once) != once || strings.Contains(once, "  ") || !utf8.ValidString(once) && utf8.ValidString(s) {
 			t.Errorf("Fold(%q) = %q", s, once)
 		}
-		for _, p := range parseText(s) {
-			if len(p.words) == 0 {
+		for _, p := range ParseQuery(s) {
+			if len(p.Words) == 0 {
 				t.Errorf("parseText(%q) has an empty phrase", s)
 			}
-			for _, w := range p.words {
+			for _, w := range p.Words {
 				if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !isWord(r) }) || !strings.Contains(once, w) {
 					t.Errorf("parseText(%q) has the word %q", s, w)
 				}
@@ -70,8 +70,8 @@ func FuzzFold(f *testing.F) {
 		// A text is found by each of its own words.
 		var have []string
 		words(once, func(w string) { have = append(have, w) })
-		if q := strings.Join(have, " "); len(parseText(q)) != len(slices.Compact(slices.Sorted(slices.Values(have)))) {
-			t.Errorf("the words of %q are read as %v", q, parseText(q))
+		if q := strings.Join(have, " "); len(ParseQuery(q)) != len(slices.Compact(slices.Sorted(slices.Values(have)))) {
+			t.Errorf("the words of %q are read as %v", q, ParseQuery(q))
 		}
 		if strings.IndexFunc(once, unicode.IsUpper) >= 0 && strings.ToLower(once) != once {
 			t.Errorf("Fold(%q) = %q has capitals", s, once)

@@ -16,48 +16,48 @@ type PermitteePage struct {
 	HasMore bool // whether permittees follow this page
 }
 
-// holders is the permittees of one view: their records, and what follows from their labels. It never changes.
-type holders struct {
-	recs     []*holder
-	facts    []facts
-	byNumber []uint32 // all by permit number
-	ranked   []uint32 // known ones as the list shows them: most labels first, then by permit number
-	states   []string // upper case, numbered for facts
-	types    []string // folded, numbered for facts
-	names    *nameIndex
-	fresh    []uint32 // holders whose names are not as names has them, ascending
+// permittees is the permittees of one view: their records, and what follows from their labels. It never changes.
+type permittees struct {
+	records   []*permittee
+	stats     []permitteeStats
+	byNumber  []uint32 // all by permit number
+	ranked    []uint32 // known ones as the list shows them: most labels first, then by permit number
+	states    []string // upper case, numbered for facts
+	types     []string // folded, numbered for facts
+	names     *nameIndex
+	unindexed []uint32 // holders whose names are not as names has them, ascending
 }
 
-// holder is a permittee, or a permit number that so far only labels name. It never changes.
-type holder struct {
+// permittee is a permittee, or a permit number that so far only labels name. It never changes.
+type permittee struct {
 	cola.Permittee      // PermitNumber is in vocabulary.NormalizePermit's form
 	known          bool // a permittee rather than only a number
 }
 
-// facts are what a permittee is filtered and ranked by.
-type facts struct {
-	labels   uint32
-	approved uint32    // of them, with the status approved
-	applied  cola.Date // latest application
-	approval cola.Date // latest approval
-	state    uint32
-	kind     uint32
-	known    bool
-	listed   bool
+// permitteeStats are what a permittee is filtered and ranked by.
+type permitteeStats struct {
+	labels       uint32
+	approved     uint32    // of them, with the status approved
+	lastApplied  cola.Date // latest application
+	lastApproval cola.Date // latest approval
+	state        uint32
+	kind         uint32
+	known        bool
+	listed       bool
 }
 
 // activeDays is how long an approval keeps a permittee active.
 const activeDays = 365
 
-// reason returns why a permittee is active on a day, empty when it is not. An approval after that day does not count.
-func (v *View) reason(i uint32, today cola.Date) cola.Text {
-	f := &v.holders.facts[i]
+// activeReason returns why a permittee is active on a day, empty when it is not. An approval after that day does not count.
+func (v *View) activeReason(i uint32, today cola.Date) cola.Text {
+	f := &v.permittees.stats[i]
 	if f.listed {
 		return cola.ActiveListed
 	}
-	approval := f.approval
+	approval := f.lastApproval
 	if approval > today {
-		approval = v.approvalBy(v.holders.recs[i].PermitNumber, today)
+		approval = v.latestApproval(v.permittees.records[i].PermitNumber, today)
 	}
 	if approval != 0 && approval >= today.AddDays(-activeDays) {
 		return cola.ActiveRecent
@@ -65,14 +65,14 @@ func (v *View) reason(i uint32, today cola.Date) cola.Text {
 	return ""
 }
 
-// approvalBy returns the latest approval of a permit number up to a day, zero for none.
-func (v *View) approvalBy(number string, today cola.Date) (latest cola.Date) {
-	for i := range v.layers {
-		l := &v.layers[i]
-		for _, of := range l.permit(number, nil) {
-			of.each(func(doc uint32) bool { // newest first
+// latestApproval returns the latest approval of a permit number up to a day, zero for none.
+func (v *View) latestApproval(number string, today cola.Date) (latest cola.Date) {
+	for i := range v.segments {
+		l := &v.segments[i]
+		for _, of := range l.docsWithPermit(number, nil) {
+			of.Each(func(doc uint32) bool { // newest first
 				approved := l.t.num[numApproved].date(doc)
-				if !l.alive(doc) || approved > today {
+				if !l.isLive(doc) || approved > today {
 					return true
 				}
 				latest = max(latest, approved)
@@ -84,18 +84,18 @@ func (v *View) approvalBy(number string, today cola.Date) (latest cola.Date) {
 }
 
 // find returns the holder of a permit number in vocabulary.NormalizePermit's form.
-func (h *holders) find(number string) (uint32, bool) {
-	i := sort.Search(len(h.byNumber), func(i int) bool { return h.recs[h.byNumber[i]].PermitNumber >= number })
-	if i == len(h.byNumber) || h.recs[h.byNumber[i]].PermitNumber != number {
+func (h *permittees) find(number string) (uint32, bool) {
+	i := sort.Search(len(h.byNumber), func(i int) bool { return h.records[h.byNumber[i]].PermitNumber >= number })
+	if i == len(h.byNumber) || h.records[h.byNumber[i]].PermitNumber != number {
 		return 0, false
 	}
 	return h.byNumber[i], true
 }
 
-// holderSummary returns a permittee as lists show it on a day.
-func (v *View) holderSummary(i uint32, today cola.Date) cola.PermitteeSummary {
-	p, f := v.holders.recs[i], &v.holders.facts[i]
-	reason := v.reason(i, today)
+// permitteeSummary returns a permittee as lists show it on a day.
+func (v *View) permitteeSummary(i uint32, today cola.Date) cola.PermitteeSummary {
+	p, f := v.permittees.records[i], &v.permittees.stats[i]
+	reason := v.activeReason(i, today)
 	return cola.PermitteeSummary{
 		PermitNumber:            p.PermitNumber,
 		CompanyName:             p.CompanyName,
@@ -107,30 +107,30 @@ func (v *View) holderSummary(i uint32, today cola.Date) cola.PermitteeSummary {
 		ActiveReason:            reason,
 		Colas:                   int(f.labels),
 		ColasApproved:           int(f.approved),
-		LastColaApplicationDate: f.applied,
+		LastColaApplicationDate: f.lastApplied,
 	}
 }
 
-// ahead reports whether a comes before b in the list.
-func (h *holders) ahead(a, b uint32) bool {
-	if h.facts[a].labels != h.facts[b].labels {
-		return h.facts[a].labels > h.facts[b].labels
+// ranksBefore reports whether a comes before b in the list.
+func (h *permittees) ranksBefore(a, b uint32) bool {
+	if h.stats[a].labels != h.stats[b].labels {
+		return h.stats[a].labels > h.stats[b].labels
 	}
-	return h.recs[a].PermitNumber < h.recs[b].PermitNumber
+	return h.records[a].PermitNumber < h.records[b].PermitNumber
 }
 
 // nameIndex finds holders by part of a name. Value i is the company name of holder i, and value n+i its operating name,
 // for the n holders there were.
 type nameIndex struct {
-	substrings
-	self []uint32 // self[i] is i: what a value's list is cut from
+	Substrings
+	identity []uint32 // self[i] is i: what a value's list is cut from
 }
 
-func buildNames(recs []*holder) *nameIndex {
+func buildNameIndex(recs []*permittee) *nameIndex {
 	n := uint32(len(recs))
-	x := &nameIndex{self: make([]uint32, n)}
-	for i := range x.self {
-		x.self[i] = uint32(i)
+	x := &nameIndex{identity: make([]uint32, n)}
+	for i := range x.identity {
+		x.identity[i] = uint32(i)
 	}
 	value := func(i uint32) string {
 		if i < n {
@@ -138,31 +138,31 @@ func buildNames(recs []*holder) *nameIndex {
 		}
 		return string(recs[i-n].OperatingName)
 	}
-	x.substrings = buildSubstrings(2*len(recs), value, n, x.docsOf, limitFor(n, limitFull))
+	x.Substrings = BuildSubstrings(2*len(recs), value, n, x.docsOf, unionLimit(n, maxUnionCost))
 	return x
 }
 
-func (x *nameIndex) docsOf(value uint32) list {
-	i := value % uint32(len(x.self))
-	return listOf(x.self[i : i+1])
+func (x *nameIndex) docsOf(value uint32) List {
+	i := value % uint32(len(x.identity))
+	return Of(x.identity[i : i+1])
 }
 
 // Permittees returns one page of the permittees that match: those with most labels first, then by permit number. A name or
 // type that holds nothing once folded matches nothing.
 func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
-	h := v.holders
+	h := v.permittees
 	page := PermitteePage{Rows: []cola.PermitteeSummary{}}
 	name := Fold(s.Name)
-	if name == "" && s.Name != "" || len(h.recs) == 0 {
+	if name == "" && s.Name != "" || len(h.records) == 0 {
 		return page
 	}
-	sc := v.scratches.get()
-	defer v.scratches.put(sc)
+	sc := v.scratch.Get()
+	defer v.scratch.Put(sc)
 	w := h.named(name, sc)
-	defer sc.release(w)
+	defer sc.Release(w)
 	v.keepMatching(w, &s)
-	page.Total = popcount(w)
-	skip, take := offset(s.Page, s.PerPage), max(0, s.PerPage)
+	page.Total = PopCount(w)
+	skip, take := pageOffset(s.Page, s.PerPage), max(0, s.PerPage)
 	page.HasMore = skip+take < page.Total
 	if skip >= page.Total {
 		return page
@@ -172,39 +172,39 @@ func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 		if len(page.Rows) == take {
 			break
 		}
-		if !hasBit(w, i) {
+		if !HasBit(w, i) {
 			continue
 		}
 		if skip > 0 {
 			skip--
 			continue
 		}
-		page.Rows = append(page.Rows, v.holderSummary(i, s.Today))
+		page.Rows = append(page.Rows, v.permitteeSummary(i, s.Today))
 	}
 	return page
 }
 
 // named returns the holders whose company or operating name contains a folded text; all when it is empty.
-func (h *holders) named(name string, sc *scratch) []uint64 {
-	n := uint32(len(h.recs))
-	all := allBlocks(n)
-	w := sc.bitmap(n, all)
+func (h *permittees) named(name string, sc *Scratch) []uint64 {
+	n := uint32(len(h.records))
+	all := AllBlocks(n)
+	w := sc.Bitmap(n, all)
 	if name == "" {
-		fillWords(w)
-		keepBits(w, 0, int(n))
+		Fill(w)
+		KeepRange(w, 0, int(n))
 		return w
 	}
 	if h.names != nil {
-		sc.lists = h.names.match(name, h.names.docsOf, sc, sc.lists[:0])
-		for _, l := range sc.lists {
-			l.orInto(w, all)
+		sc.Lists = h.names.Match(name, h.names.docsOf, sc, sc.Lists[:0])
+		for _, l := range sc.Lists {
+			l.OrInto(w, all)
 		}
 	}
-	for _, i := range h.fresh {
-		p := h.recs[i]
+	for _, i := range h.unindexed {
+		p := h.records[i]
 		w[i>>6] &^= 1 << (i & 63)
 		if strings.Contains(Fold(string(p.CompanyName)), name) || strings.Contains(Fold(string(p.OperatingName)), name) {
-			setBit(w, i)
+			SetBit(w, i)
 		}
 	}
 	return w
@@ -212,7 +212,7 @@ func (h *holders) named(name string, sc *scratch) []uint64 {
 
 // keepMatching clears the holders that are no permittees or do not match the other filters.
 func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
-	h := v.holders
+	h := v.permittees
 	kinds, states := make([]bool, len(h.types)), make([]bool, len(h.states))
 	kind, state := Fold(s.Type), strings.ToUpper(s.State)
 	for i, t := range h.types {
@@ -225,9 +225,9 @@ func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 		if x == 0 {
 			continue
 		}
-		eachBit(w[at:at+1], uint32(at)<<6, func(i uint32) bool {
-			f := &h.facts[i]
-			if !f.known || !kinds[f.kind] || !states[f.state] || s.Active.OK && (v.reason(i, s.Today) != "") != s.Active.V {
+		EachBit(w[at:at+1], uint32(at)<<6, func(i uint32) bool {
+			f := &h.stats[i]
+			if !f.known || !kinds[f.kind] || !states[f.state] || s.Active.OK && (v.activeReason(i, s.Today) != "") != s.Active.V {
 				w[at] &^= 1 << (i & 63)
 			}
 			return true
@@ -239,26 +239,26 @@ func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 // recent of them, in result order. ok is false when there is no such permittee.
 func (v *View) Permittee(number string, today cola.Date, recent int) (d cola.PermitteeDetail, ok bool) {
 	number = vocabulary.NormalizePermit(number)
-	i, ok := v.holders.find(number)
-	if !ok || !v.holders.recs[i].known {
+	i, ok := v.permittees.find(number)
+	if !ok || !v.permittees.records[i].known {
 		return d, false
 	}
-	d.PermitteeSummary = v.holderSummary(i, today)
-	found := make([][]uint32, len(v.layers))
-	for j := range v.layers {
-		found[j] = v.layers[j].newest(number, recent)
+	d.PermitteeSummary = v.permitteeSummary(i, today)
+	found := make([][]uint32, len(v.segments))
+	for j := range v.segments {
+		found[j] = v.segments[j].newest(number, recent)
 	}
 	d.RecentColas, _ = v.rows(found, 0, recent)
 	return d, true
 }
 
 // newest returns the first living documents with a permit number, at most n.
-func (l *layer) newest(number string, n int) (docs []uint32) {
-	lists := l.permit(number, nil)
+func (l *segmentView) newest(number string, n int) (docs []uint32) {
+	lists := l.docsWithPermit(number, nil)
 	for _, of := range lists {
 		taken := 0
-		of.each(func(doc uint32) bool {
-			if l.alive(doc) && taken < n {
+		of.Each(func(doc uint32) bool {
+			if l.isLive(doc) && taken < n {
 				docs = append(docs, doc)
 				taken++
 			}

@@ -8,58 +8,58 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// holdersEdit makes the holders of the next view from those of the last.
-type holdersEdit struct {
-	next    *holders
+// permitteesBuilder makes the holders of the next view from those of the last.
+type permitteesBuilder struct {
+	next    *permittees
 	added   map[string]uint32 // by permit number
-	moved   map[uint32]bool   // holders whose rank may have changed
+	rerank  map[uint32]bool   // holders whose rank may have changed
 	renamed map[uint32]bool
-	recheck map[uint32]bool // holders that may have lost their latest date
+	stale   map[uint32]bool // holders that may have lost their latest date
 }
 
-func (h *holders) edit() *holdersEdit {
+func (h *permittees) builder() *permitteesBuilder {
 	next := *h
-	next.recs, next.facts = slices.Clone(h.recs), slices.Clone(h.facts)
+	next.records, next.stats = slices.Clone(h.records), slices.Clone(h.stats)
 	if len(next.states) == 0 {
 		next.states, next.types = []string{""}, []string{""}
 	}
-	return &holdersEdit{
+	return &permitteesBuilder{
 		next: &next, added: map[string]uint32{},
-		moved: map[uint32]bool{}, renamed: map[uint32]bool{}, recheck: map[uint32]bool{},
+		rerank: map[uint32]bool{}, renamed: map[uint32]bool{}, stale: map[uint32]bool{},
 	}
 }
 
-// holder returns the number of a permit number's holder, a new one when there is none.
-func (e *holdersEdit) holder(number string) uint32 {
+// number returns the number of a permit number's holder, a new one when there is none.
+func (e *permitteesBuilder) number(number string) uint32 {
 	if i, ok := e.next.find(number); ok {
 		return i
 	}
 	i, ok := e.added[number]
 	if !ok {
-		i = uint32(len(e.next.recs))
+		i = uint32(len(e.next.records))
 		number = strings.Clone(number)
 		e.added[number] = i
-		e.next.recs = append(e.next.recs, &holder{Permittee: cola.Permittee{PermitNumber: number}})
-		e.next.facts = append(e.next.facts, facts{})
+		e.next.records = append(e.next.records, &permittee{Permittee: cola.Permittee{PermitNumber: number}})
+		e.next.stats = append(e.next.stats, permitteeStats{})
 		e.renamed[i] = true
 	}
 	return i
 }
 
 // put sets a permittee's record.
-func (e *holdersEdit) put(p *cola.Permittee) {
-	i := e.holder(vocabulary.NormalizePermit(p.PermitNumber))
-	was := e.next.recs[i]
-	now := &holder{known: true, Permittee: copyPermittee(p, was.PermitNumber)}
-	e.next.recs[i] = now
+func (e *permitteesBuilder) put(p *cola.Permittee) {
+	i := e.number(vocabulary.NormalizePermit(p.PermitNumber))
+	was := e.next.records[i]
+	now := &permittee{known: true, Permittee: copyPermittee(p, was.PermitNumber)}
+	e.next.records[i] = now
 	if was.CompanyName != now.CompanyName || was.OperatingName != now.OperatingName {
 		e.renamed[i] = true
 	}
-	f := &e.next.facts[i]
+	f := &e.next.stats[i]
 	f.known, f.listed = true, p.Listed
-	f.state = numbered(&e.next.states, strings.ToUpper(strings.TrimSpace(string(p.CompanyState))))
-	f.kind = numbered(&e.next.types, Fold(string(p.PermitteeType)))
-	e.moved[i] = true
+	f.state = valueNumber(&e.next.states, strings.ToUpper(strings.TrimSpace(string(p.CompanyState))))
+	f.kind = valueNumber(&e.next.types, Fold(string(p.PermitteeType)))
+	e.rerank[i] = true
 }
 
 // copyPermittee copies a record into memory of its own, in one piece.
@@ -78,9 +78,9 @@ func copyPermittee(p *cola.Permittee, number string) cola.Permittee {
 	}
 }
 
-// numbered returns the number of a value in a short list, which gets it when it lacks it. The list may be shared with older
+// valueNumber returns the number of a value in a short list, which gets it when it lacks it. The list may be shared with older
 // views, which do not look beyond what they know of it.
-func numbered(values *[]string, v string) uint32 {
+func valueNumber(values *[]string, v string) uint32 {
 	if i := slices.Index(*values, v); i >= 0 {
 		return uint32(i)
 	}
@@ -88,46 +88,46 @@ func numbered(values *[]string, v string) uint32 {
 	return uint32(len(*values) - 1)
 }
 
-// names is a naming by the permittees as they will be.
-func (e *holdersEdit) names(number string) (company, operating string) {
-	p := e.next.recs[e.holder(number)]
+// companyNames is a naming by the permittees as they will be.
+func (e *permitteesBuilder) companyNames(number string) (company, operating string) {
+	p := e.next.records[e.number(number)]
 	return string(p.CompanyName), string(p.OperatingName)
 }
 
-// count adds labels of a segment to their holders' counts, or takes them away.
-func (e *holdersEdit) count(s *segment, each func(yield func(doc uint32)), sign int) {
+// countLabels adds labels of a segment to their holders' counts, or takes them away.
+func (e *permitteesBuilder) countLabels(s *segment, each func(yield func(doc uint32)), sign int) {
 	t := s.t
-	of := make([]uint32, t.text[colPermit].len()) // holder + 1 of each value, once it is asked for
+	of := make([]uint32, t.text[colPermit].Len()) // holder + 1 of each value, once it is asked for
 	status := &t.text[colStatus]
 	each(func(doc uint32) {
-		v := t.text[colPermit].ids.at(doc)
+		v := t.text[colPermit].IDs.At(doc)
 		if of[v] == 0 {
-			i := e.holder(s.permitKey(v))
+			i := e.number(s.permitKey(v))
 			of[v] = i + 1
-			e.moved[i] = true
+			e.rerank[i] = true
 		}
-		f := &e.next.facts[of[v]-1]
+		f := &e.next.stats[of[v]-1]
 		applied, approval := t.num[numApplied].date(doc), t.num[numApproved].date(doc)
 		f.labels += uint32(sign)
-		if status.value(doc) == vocabulary.StatusApproved {
+		if status.Value(doc) == vocabulary.StatusApproved {
 			f.approved += uint32(sign)
 		}
 		if sign > 0 {
-			f.applied, f.approval = max(f.applied, applied), max(f.approval, approval)
-		} else if applied == f.applied || approval == f.approval {
-			e.recheck[of[v]-1] = true
+			f.lastApplied, f.lastApproval = max(f.lastApplied, applied), max(f.lastApproval, approval)
+		} else if applied == f.lastApplied || approval == f.lastApproval {
+			e.stale[of[v]-1] = true
 		}
 	})
 }
 
-// finish settles what depends on all labels, which are in the layers, and returns the holders.
-func (e *holdersEdit) finish(layers []layer) *holders {
-	for i := range e.recheck {
-		f, number := &e.next.facts[i], e.next.recs[i].PermitNumber
-		f.applied, f.approval = 0, 0
+// build settles what depends on all labels, which are in the layers, and returns the holders.
+func (e *permitteesBuilder) build(layers []segmentView) *permittees {
+	for i := range e.stale {
+		f, number := &e.next.stats[i], e.next.records[i].PermitNumber
+		f.lastApplied, f.lastApproval = 0, 0
 		for j := range layers {
-			applied, approval := layers[j].latest(number)
-			f.applied, f.approval = max(f.applied, applied), max(f.approval, approval)
+			applied, approval := layers[j].latestDates(number)
+			f.lastApplied, f.lastApproval = max(f.lastApplied, applied), max(f.lastApproval, approval)
 		}
 	}
 	e.sortNumbers()
@@ -136,11 +136,11 @@ func (e *holdersEdit) finish(layers []layer) *holders {
 	return e.next
 }
 
-// latest returns the latest dates of the living labels with a permit number.
-func (l *layer) latest(number string) (applied, approval cola.Date) {
-	for _, of := range l.permit(number, nil) {
-		of.each(func(doc uint32) bool {
-			if l.alive(doc) {
+// latestDates returns the latest dates of the living labels with a permit number.
+func (l *segmentView) latestDates(number string) (applied, approval cola.Date) {
+	for _, of := range l.docsWithPermit(number, nil) {
+		of.Each(func(doc uint32) bool {
+			if l.isLive(doc) {
 				applied = max(applied, l.t.num[numApplied].date(doc))
 				approval = max(approval, l.t.num[numApproved].date(doc))
 			}
@@ -150,7 +150,7 @@ func (l *layer) latest(number string) (applied, approval cola.Date) {
 	return applied, approval
 }
 
-func (e *holdersEdit) sortNumbers() {
+func (e *permitteesBuilder) sortNumbers() {
 	if len(e.added) == 0 {
 		return
 	}
@@ -159,14 +159,14 @@ func (e *holdersEdit) sortNumbers() {
 		added = append(added, i)
 	}
 	e.next.byNumber = mergeInto(e.next.byNumber, added, func(a, b uint32) bool {
-		return e.next.recs[a].PermitNumber < e.next.recs[b].PermitNumber
+		return e.next.records[a].PermitNumber < e.next.records[b].PermitNumber
 	})
 }
 
-func (e *holdersEdit) rank() {
-	moved := make([]uint32, 0, len(e.moved))
-	for i := range e.moved {
-		if e.next.facts[i].known {
+func (e *permitteesBuilder) rank() {
+	moved := make([]uint32, 0, len(e.rerank))
+	for i := range e.rerank {
+		if e.next.stats[i].known {
 			moved = append(moved, i)
 		}
 	}
@@ -175,11 +175,11 @@ func (e *holdersEdit) rank() {
 	}
 	rest := make([]uint32, 0, len(e.next.ranked))
 	for _, i := range e.next.ranked {
-		if !e.moved[i] {
+		if !e.rerank[i] {
 			rest = append(rest, i)
 		}
 	}
-	e.next.ranked = mergeInto(rest, moved, e.next.ahead)
+	e.next.ranked = mergeInto(rest, moved, e.next.ranksBefore)
 }
 
 // mergeInto returns a new sorted slice of a sorted one and some more.
@@ -206,22 +206,22 @@ func mergeInto(sorted, more []uint32, less func(a, b uint32) bool) []uint32 {
 
 // Names that are not indexed are looked at one by one, so few may be left like that.
 const (
-	freshLeast = 512
-	freshShare = 32 // of all
+	minUnindexed   = 512
+	unindexedShare = 32 // of all
 )
 
-func (e *holdersEdit) indexNames() {
+func (e *permitteesBuilder) indexNames() {
 	if len(e.renamed) == 0 {
 		return
 	}
-	fresh := slices.Clone(e.next.fresh)
+	fresh := slices.Clone(e.next.unindexed)
 	for i := range e.renamed {
 		fresh = append(fresh, i)
 	}
 	slices.Sort(fresh)
 	fresh = slices.Compact(fresh)
-	if len(fresh) > max(freshLeast, len(e.next.recs)/freshShare) {
-		e.next.names, fresh = buildNames(e.next.recs), nil
+	if len(fresh) > max(minUnindexed, len(e.next.records)/unindexedShare) {
+		e.next.names, fresh = buildNameIndex(e.next.records), nil
 	}
-	e.next.fresh = fresh
+	e.next.unindexed = fresh
 }

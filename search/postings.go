@@ -5,12 +5,12 @@ import (
 	"sort"
 )
 
-// sparseMost is the length up to which a list is kept as plain numbers: beyond it, containers take less memory.
-const sparseMost = 256
+// maxShort is the length up to which a list is kept as plain numbers: beyond it, containers take less memory.
+const maxShort = 256
 
-// postings holds numbered lists of documents, each ascending. A short list is a run of numbers. A long one is cut into
+// Lists holds numbered lists of documents, each ascending. A short list is a run of numbers. A long one is cut into
 // blocks, and each block is kept in a container: a run of 16-bit numbers where it is sparse, a bitmap where it is dense.
-type postings struct {
+type Lists struct {
 	n    uint32   // documents are numbered below n
 	off  []uint32 // short list i is docs[off[i]:off[i+1]]; a long list is empty there
 	docs []uint32
@@ -26,63 +26,63 @@ type postings struct {
 	words []uint64
 }
 
-// list is one list of documents. The zero list is empty.
-type list struct {
-	docs   []uint32  // of a short list
-	p      *postings // of a long one, with its containers
+// List is one list of documents. The zero list is empty.
+type List struct {
+	docs   []uint32 // of a short list
+	p      *Lists   // of a long one, with its containers
 	lo, hi uint32
 	n      int // documents
 }
 
-func (p *postings) lists() int { return max(0, len(p.off)-1) }
+func (p *Lists) Len() int { return max(0, len(p.off)-1) }
 
-// numDocs returns the number that all documents are below.
-func (p *postings) numDocs() uint32 { return p.n }
+// NumDocs returns the number that all documents are below.
+func (p *Lists) NumDocs() uint32 { return p.n }
 
-func (p *postings) list(i uint32) list {
+func (p *Lists) At(i uint32) List {
 	if docs := p.docs[p.off[i]:p.off[i+1]]; len(docs) > 0 {
-		return listOf(docs)
+		return Of(docs)
 	}
 	j, ok := slices.BinarySearch(p.long, i)
 	if !ok {
-		return list{}
+		return List{}
 	}
-	return list{p: p, lo: p.first[j], hi: p.first[j+1], n: int(p.count[j])}
+	return List{p: p, lo: p.first[j], hi: p.first[j+1], n: int(p.count[j])}
 }
 
-// listOf returns a list of ascending, distinct documents.
-func listOf(docs []uint32) list { return list{docs: docs, n: len(docs)} }
+// Of returns a list of ascending, distinct documents.
+func Of(docs []uint32) List { return List{docs: docs, n: len(docs)} }
 
-// len returns the number of documents.
-func (l list) len() int { return l.n }
+// Len returns the number of documents.
+func (l List) Len() int { return l.n }
 
 // dense reports whether a container of card documents in block b is a bitmap: above one document in sixteen, where it takes
 // no more room than numbers do.
-func dense(n, b uint32, card int) bool { return card > blockWidth(n, b)*4 }
+func dense(n, b uint32, card int) bool { return card > BlockWidth(n, b)*4 }
 
 // bitmap returns container c as words, or nil when it is kept as numbers.
-func (p *postings) bitmap(c uint32) []uint64 {
+func (p *Lists) bitmap(c uint32) []uint64 {
 	b := uint32(p.key[c])
 	if !dense(p.n, b, int(p.card[c])+1) {
 		return nil
 	}
-	return p.words[p.at[c]:][:blockWidth(p.n, b)]
+	return p.words[p.at[c]:][:BlockWidth(p.n, b)]
 }
 
 // numbers returns a container that is not a bitmap.
-func (p *postings) numbers(c uint32) []uint16 { return p.small[p.at[c]:][:int(p.card[c])+1] }
+func (p *Lists) numbers(c uint32) []uint16 { return p.small[p.at[c]:][:int(p.card[c])+1] }
 
-// each calls yield with every document, in order, until it returns false.
-func (l list) each(yield func(doc uint32) bool) {
+// Each calls yield with every document, in order, until it returns false.
+func (l List) Each(yield func(doc uint32) bool) {
 	for _, doc := range l.docs {
 		if !yield(doc) {
 			return
 		}
 	}
 	for c := l.lo; c < l.hi; c++ {
-		base := uint32(l.p.key[c]) << blockShift
+		base := uint32(l.p.key[c]) << BlockShift
 		if w := l.p.bitmap(c); w != nil {
-			if !eachBit(w, base, yield) {
+			if !EachBit(w, base, yield) {
 				return
 			}
 			continue
@@ -95,18 +95,18 @@ func (l list) each(yield func(doc uint32) bool) {
 	}
 }
 
-// span is a range of blocks, first to last.
-type span struct{ first, last uint32 }
+// Span is a range of blocks, first to last.
+type Span struct{ first, last uint32 }
 
-// allBlocks returns the span of n documents.
-func allBlocks(n uint32) span { return span{0, blockCount(n) - 1} }
+// AllBlocks returns the span of n documents.
+func AllBlocks(n uint32) Span { return Span{0, BlockCount(n) - 1} }
 
-// blocksOf returns the span of the documents from lo to below hi, of which there must be one.
-func blocksOf(lo, hi uint32) span { return span{lo >> blockShift, (hi - 1) >> blockShift} }
+// BlocksOf returns the span of the documents from lo to below hi, of which there must be one.
+func BlocksOf(lo, hi uint32) Span { return Span{lo >> BlockShift, (hi - 1) >> BlockShift} }
 
-// within returns the part of a short list in the span's blocks.
-func (s span) within(docs []uint32) []uint32 {
-	lo, hi := s.first<<blockShift, uint64(s.last+1)<<blockShift
+// clip returns the part of a short list in the span's blocks.
+func (s Span) clip(docs []uint32) []uint32 {
+	lo, hi := s.first<<BlockShift, uint64(s.last+1)<<BlockShift
 	if len(docs) > 0 && docs[0] < lo {
 		docs = docs[sort.Search(len(docs), func(i int) bool { return docs[i] >= lo }):]
 	}
@@ -116,9 +116,9 @@ func (s span) within(docs []uint32) []uint32 {
 	return docs
 }
 
-// orInto adds the documents in the span's blocks to a bitmap over all documents.
-func (l list) orInto(w []uint64, s span) {
-	for _, doc := range s.within(l.docs) {
+// OrInto adds the documents in the span's blocks to a bitmap over all documents.
+func (l List) OrInto(w []uint64, s Span) {
+	for _, doc := range s.clip(l.docs) {
 		w[doc>>6] |= 1 << (doc & 63)
 	}
 	for c := l.lo; c < l.hi; c++ {
@@ -129,7 +129,7 @@ func (l list) orInto(w []uint64, s span) {
 		if b > s.last {
 			return
 		}
-		dst := w[b*blockWords:]
+		dst := w[b*BlockWords:]
 		if src := l.p.bitmap(c); src != nil {
 			orWords(dst[:len(src)], src)
 			continue
@@ -140,9 +140,9 @@ func (l list) orInto(w []uint64, s span) {
 	}
 }
 
-// andNotInto takes the documents in the span's blocks out of a bitmap over all documents.
-func (l list) andNotInto(w []uint64, s span) {
-	for _, doc := range s.within(l.docs) {
+// AndNotInto takes the documents in the span's blocks out of a bitmap over all documents.
+func (l List) AndNotInto(w []uint64, s Span) {
+	for _, doc := range s.clip(l.docs) {
 		w[doc>>6] &^= 1 << (doc & 63)
 	}
 	for c := l.lo; c < l.hi; c++ {
@@ -153,9 +153,9 @@ func (l list) andNotInto(w []uint64, s span) {
 		if b > s.last {
 			return
 		}
-		dst := w[b*blockWords:]
+		dst := w[b*BlockWords:]
 		if src := l.p.bitmap(c); src != nil {
-			andNotWords(dst[:len(src)], src)
+			AndNotWords(dst[:len(src)], src)
 			continue
 		}
 		for _, x := range l.p.numbers(c) {
@@ -167,8 +167,8 @@ func (l list) andNotInto(w []uint64, s span) {
 // countBitmapCost is the estimated time, in nanoseconds, of counting the bits that a block and a bitmap share.
 const countBitmapCost = 300
 
-// countCost estimates, in nanoseconds, how long cursor.countIn takes for all blocks of the list together.
-func (l list) countCost() int {
+// CountCost estimates, in nanoseconds, how long cursor.countIn takes for all blocks of the list together.
+func (l List) CountCost() int {
 	cost := len(l.docs)
 	for c := l.lo; c < l.hi; c++ {
 		if card := int(l.p.card[c]) + 1; dense(l.p.n, uint32(l.p.key[c]), card) {
@@ -180,28 +180,28 @@ func (l list) countCost() int {
 	return cost
 }
 
-// cost estimates, in nanoseconds, what uniting the list takes.
-func (l list) cost() int {
+// Cost estimates, in nanoseconds, what uniting the list takes.
+func (l List) Cost() int {
 	if l.p == nil {
 		return 8 + 2*len(l.docs)
 	}
 	cost := 30
 	for c := l.lo; c < l.hi; c++ {
-		cost += 10 + min(int(l.p.card[c])+1, blockWords/3)
+		cost += 10 + min(int(l.p.card[c])+1, BlockWords/3)
 	}
 	return cost
 }
 
-func (p *postings) carry(c carrier) {
-	carryNumber(c, &p.n)
-	carry(c, &p.off)
-	carry(c, &p.docs)
-	carry(c, &p.long)
-	carry(c, &p.count)
-	carry(c, &p.first)
-	carry(c, &p.key)
-	carry(c, &p.card)
-	carry(c, &p.at)
-	carry(c, &p.small)
-	carry(c, &p.words)
+func (p *Lists) Serialize(c Codec) {
+	Int(c, &p.n)
+	Slice(c, &p.off)
+	Slice(c, &p.docs)
+	Slice(c, &p.long)
+	Slice(c, &p.count)
+	Slice(c, &p.first)
+	Slice(c, &p.key)
+	Slice(c, &p.card)
+	Slice(c, &p.at)
+	Slice(c, &p.small)
+	Slice(c, &p.words)
 }

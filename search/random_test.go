@@ -105,30 +105,30 @@ func (d *draws) permittee() cola.Permittee {
 }
 
 // text returns a query's text and what it means.
-func (d *draws) text() (q string, want []phrase) {
+func (d *draws) text() (q string, want []Phrase) {
 	switch d.IntN(10) {
 	case 0:
 		id := d.id().String()
-		return id, []phrase{{words: []string{id}}}
+		return id, []Phrase{{Words: []string{id}}}
 	case 1:
 		return d.permit(), nil
 	}
 	var parts []string
 	for range 1 + d.IntN(2) {
-		p := phrase{}
+		p := Phrase{}
 		for range 1 + d.IntN(10)/8 {
-			p.words = append(p.words, wordPattern.FindAllString(plain(d.word()), -1)...)
+			p.Words = append(p.Words, wordPattern.FindAllString(plain(d.word()), -1)...)
 		}
-		if len(p.words) == 0 {
+		if len(p.Words) == 0 {
 			continue
 		}
-		shown := strings.Join(p.words, " ")
-		if p.prefix = d.chance(30); p.prefix {
-			last := &p.words[len(p.words)-1]
+		shown := strings.Join(p.Words, " ")
+		if p.Prefix = d.chance(30); p.Prefix {
+			last := &p.Words[len(p.Words)-1]
 			*last = (*last)[:1+d.IntN(len(*last))]
-			shown = strings.Join(p.words, " ") + "*"
+			shown = strings.Join(p.Words, " ") + "*"
 		}
-		if len(p.words) > 1 {
+		if len(p.Words) > 1 {
 			shown = `"` + shown + `"`
 		}
 		want = append(want, p)
@@ -159,7 +159,7 @@ func (d *draws) bounds(most int) (least, highest cola.Opt[float64]) {
 }
 
 // search draws a query with a few filters, and what its text means.
-func (d *draws) search() (s cola.ColaSearch, want []phrase) {
+func (d *draws) search() (s cola.ColaSearch, want []Phrase) {
 	for range 1 + d.IntN(3) {
 		switch d.IntN(5) {
 		case 0:
@@ -171,10 +171,10 @@ func (d *draws) search() (s cola.ColaSearch, want []phrase) {
 		}
 	}
 	if want == nil && s.Text != "" { // each word, and those joined by hyphens together
-		want = []phrase{}
+		want = []Phrase{}
 		for _, chunk := range strings.Fields(s.Text) {
 			if found := wordPattern.FindAllString(plain(chunk), -1); len(found) > 0 {
-				want = append(want, phrase{words: found})
+				want = append(want, Phrase{Words: found})
 			}
 		}
 	}

@@ -21,31 +21,31 @@ type Page struct {
 // words, each of which must occur among a label's searched texts. A query, or a part of a name, that holds no letter or digit
 // once folded matches nothing.
 func (v *View) Search(s cola.ColaSearch) Page {
-	q, ok := v.resolve(&s.Query)
+	q, ok := v.resolveQuery(&s.Query)
 	if !ok {
 		return Page{Rows: []cola.ColaSummary{}}
 	}
-	page := v.searchFor(q, s)
+	page := v.searchResolved(q, s)
 	if page.Total == 0 && q.barcode {
-		page = v.searchFor(q.asText(), s)
+		page = v.searchResolved(q.asText(), s)
 	}
 	return page
 }
 
-// searchFor returns the page of a search whose query has been worked out.
-func (v *View) searchFor(q query, s cola.ColaSearch) Page {
+// searchResolved returns the page of a search whose query has been worked out.
+func (v *View) searchResolved(q query, s cola.ColaSearch) Page {
 	skip, perPage := 0, max(0, s.PerPage)
 	if !s.CursorMode {
-		skip = offset(s.Page, perPage)
+		skip = pageOffset(s.Page, perPage)
 	}
-	sc := v.scratches.get()
-	defer v.scratches.put(sc)
-	found := make([][]uint32, len(v.layers))
+	sc := v.scratch.Get()
+	defer v.scratch.Put(sc)
+	found := make([][]uint32, len(v.segments))
 	page := Page{}
-	for i := range v.layers {
-		l := &v.layers[i]
+	for i := range v.segments {
+		l := &v.segments[i]
 		p := newPlan(&q, i, l, sc)
-		if !p.never {
+		if !p.empty {
 			if p.take = skip + perPage + 1; s.CursorMode {
 				p.from = l.t.after(s.After)
 			}
@@ -68,7 +68,7 @@ func (v *View) searchFor(q query, s cola.ColaSearch) Page {
 // q.From to q.To.
 func (v *View) CountByDay(q cola.Query) []int {
 	counts := make([]int, max(0, int(q.To-q.From)+1))
-	r, ok := v.resolve(&q)
+	r, ok := v.resolveQuery(&q)
 	if !ok {
 		return counts
 	}
@@ -81,12 +81,12 @@ func (v *View) CountByDay(q cola.Query) []int {
 
 // addDays adds to the counts of days, the latest first, what a query finds.
 func (v *View) addDays(counts []int, r *query) {
-	sc := v.scratches.get()
-	defer v.scratches.put(sc)
-	for i := range v.layers {
-		l := &v.layers[i]
+	sc := v.scratch.Get()
+	defer v.scratch.Put(sc)
+	for i := range v.segments {
+		l := &v.segments[i]
 		p := newPlan(r, i, l, sc)
-		if !p.never {
+		if !p.empty {
 			l.addDays(counts, r.To, p, sc)
 		}
 		p.release()
@@ -95,7 +95,7 @@ func (v *View) addDays(counts []int, r *query) {
 
 // addDays adds to the counts of days, the latest first, what a plan for all of them finds in the layer. Documents are in the order of
 // the days, so the plan's conditions are run through once.
-func (l *layer) addDays(counts []int, latest cola.Date, p *plan, sc *scratch) {
+func (l *segmentView) addDays(counts []int, latest cola.Date, p *plan, sc *Scratch) {
 	for i := range counts {
 		day := latest.AddDays(-i)
 		p.lo, p.hi = l.t.window(day, day)
@@ -104,14 +104,14 @@ func (l *layer) addDays(counts []int, latest cola.Date, p *plan, sc *scratch) {
 	}
 }
 
-// farAway is further than any list goes.
-const farAway = 1 << 40
+// maxOffset is further than any list goes.
+const maxOffset = 1 << 40
 
-// offset returns how many rows come before a page.
-func offset(page, perPage int) int {
+// pageOffset returns how many rows come before a page.
+func pageOffset(page, perPage int) int {
 	page = max(page, 1)
-	if perPage > 0 && page-1 > farAway/perPage {
-		return farAway
+	if perPage > 0 && page-1 > maxOffset/perPage {
+		return maxOffset
 	}
 	return (page - 1) * perPage
 }
@@ -120,14 +120,14 @@ func offset(page, perPage int) int {
 // were found.
 func (v *View) rows(found [][]uint32, skip, take int) (rows []cola.ColaSummary, more bool) {
 	rows = make([]cola.ColaSummary, 0, min(take, 100))
-	next := newMerger(v.layers, found)
+	next := newResultMerger(v.segments, found)
 	next.skip(skip)
 	for range take {
 		i, doc, ok := next.next()
 		if !ok {
 			return rows, false
 		}
-		rows = append(rows, v.layers[i].t.summary(doc))
+		rows = append(rows, v.segments[i].t.summary(doc))
 	}
 	_, _, more = next.next()
 	return rows, more
@@ -140,7 +140,7 @@ type Subset struct {
 
 // Subset returns the labels with the ids, as far as the view has them.
 func (v *View) Subset(ids []cola.TTBID) *Subset {
-	s := &Subset{docs: make([][]uint32, len(v.layers))}
+	s := &Subset{docs: make([][]uint32, len(v.segments))}
 	for _, id := range ids {
 		if i, doc, ok := v.find(id); ok {
 			s.docs[i] = append(s.docs[i], doc)
@@ -156,30 +156,30 @@ func (v *View) Subset(ids []cola.TTBID) *Subset {
 // Matches returns every label of a subset of the view that matches, as Search finds them and in the same order. A barcode that
 // matches no label of the subset is looked for as text.
 func (v *View) Matches(query cola.Query, among *Subset) []cola.Position {
-	q, ok := v.resolve(&query)
+	q, ok := v.resolveQuery(&query)
 	if !ok {
 		return nil
 	}
-	found := v.matchesOf(q, among)
+	found := v.matchResolved(q, among)
 	if found == nil && q.barcode {
-		found = v.matchesOf(q.asText(), among)
+		found = v.matchResolved(q.asText(), among)
 	}
 	return found
 }
 
-// matchesOf returns the labels of a subset that match a query which has been worked out.
-func (v *View) matchesOf(q query, among *Subset) []cola.Position {
-	sc := v.scratches.get()
-	defer v.scratches.put(sc)
-	found := make([][]uint32, len(v.layers))
+// matchResolved returns the labels of a subset that match a query which has been worked out.
+func (v *View) matchResolved(q query, among *Subset) []cola.Position {
+	sc := v.scratch.Get()
+	defer v.scratch.Put(sc)
+	found := make([][]uint32, len(v.segments))
 	total := 0
-	for i := range v.layers {
-		l := &v.layers[i]
+	for i := range v.segments {
+		l := &v.segments[i]
 		p := newPlan(&q, i, l, sc)
-		if !p.never {
-			p.docs(among.docs[i])
+		if !p.empty {
+			p.addDocs(among.docs[i])
 		}
-		if !p.never {
+		if !p.empty {
 			p.take = len(among.docs[i])
 			_, found[i] = l.run(&p.selection, sc)
 			total += len(found[i])
@@ -195,32 +195,32 @@ func (v *View) positions(found [][]uint32, total int) []cola.Position {
 		return nil
 	}
 	positions := make([]cola.Position, 0, total)
-	next := newMerger(v.layers, found)
+	next := newResultMerger(v.segments, found)
 	for range total {
 		i, doc, _ := next.next()
-		positions = append(positions, v.layers[i].t.position(doc))
+		positions = append(positions, v.segments[i].t.position(doc))
 	}
 	return positions
 }
 
-// merger walks the documents found in several layers in result order.
-type merger struct {
-	layers []layer
-	heads  []head
+// resultMerger walks the documents found in several layers in result order.
+type resultMerger struct {
+	segments []segmentView
+	heads    []mergeHead
 }
 
-// head is where the walk stands in one layer.
-type head struct {
-	layer int
-	docs  []uint32
-	at    cola.Position // of docs[0]
+// mergeHead is where the walk stands in one layer.
+type mergeHead struct {
+	segment int
+	docs    []uint32
+	at      cola.Position // of docs[0]
 }
 
-func newMerger(layers []layer, found [][]uint32) *merger {
-	m := &merger{layers: layers}
+func newResultMerger(layers []segmentView, found [][]uint32) *resultMerger {
+	m := &resultMerger{segments: layers}
 	for i, docs := range found {
 		if len(docs) > 0 {
-			m.heads = append(m.heads, head{i, docs, layers[i].t.position(docs[0])})
+			m.heads = append(m.heads, mergeHead{i, docs, layers[i].t.position(docs[0])})
 		}
 	}
 	return m
@@ -228,13 +228,13 @@ func newMerger(layers []layer, found [][]uint32) *merger {
 
 // skip leaves out the next n documents. The first n/h documents of whichever of h layers ends soonest with them are among
 // the next n, so that they are left out at once.
-func (m *merger) skip(n int) {
+func (m *resultMerger) skip(n int) {
 	for n > 0 && len(m.heads) > 0 {
 		step := max(1, n/len(m.heads))
 		soonest, end := 0, cola.Position{}
 		for i, h := range m.heads {
-			last := m.layers[h.layer].t.position(h.docs[min(step, len(h.docs))-1])
-			if i == 0 || before(last, end) {
+			last := m.segments[h.segment].t.position(h.docs[min(step, len(h.docs))-1])
+			if i == 0 || ranksBefore(last, end) {
 				soonest, end = i, last
 			}
 		}
@@ -245,28 +245,28 @@ func (m *merger) skip(n int) {
 }
 
 // drop leaves out the first documents of one layer.
-func (m *merger) drop(i, n int) {
+func (m *resultMerger) drop(i, n int) {
 	h := &m.heads[i]
 	if h.docs = h.docs[n:]; len(h.docs) == 0 {
 		m.heads = append(m.heads[:i], m.heads[i+1:]...)
 	} else if len(m.heads) > 1 {
-		h.at = m.layers[h.layer].t.position(h.docs[0])
+		h.at = m.segments[h.segment].t.position(h.docs[0])
 	}
 }
 
 // next returns the next document.
-func (m *merger) next() (layer int, doc uint32, ok bool) {
+func (m *resultMerger) next() (layer int, doc uint32, ok bool) {
 	if len(m.heads) == 0 {
 		return 0, 0, false
 	}
 	first := 0
 	for i := 1; i < len(m.heads); i++ {
-		if before(m.heads[i].at, m.heads[first].at) {
+		if ranksBefore(m.heads[i].at, m.heads[first].at) {
 			first = i
 		}
 	}
 	h := &m.heads[first]
-	layer, doc = h.layer, h.docs[0]
+	layer, doc = h.segment, h.docs[0]
 	m.drop(first, 1)
 	return layer, doc, true
 }

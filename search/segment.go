@@ -20,7 +20,7 @@ const (
 	facetCount
 )
 
-var facetColumns = [facetCount]int{colType, colOrigin, colStatus, colDomestic, colContainer, colState}
+var valueColumns = [facetCount]int{colType, colOrigin, colStatus, colDomestic, colContainer, colState}
 
 // The columns that are filtered by bounds.
 const (
@@ -34,51 +34,53 @@ var rangeColumns = [rangeCount]int{numABV, numVolume}
 // segment is an immutable set of labels in result order with everything that finds them. A label's number within it is its
 // place in the order.
 type segment struct {
-	t          *table
-	texts      texts
-	brands     substrings
-	permits    substrings
-	facets     [facetCount]facet
-	categories categories
-	ranges     [rangeCount]ranges
-	codes      codes
-	byPermit   []uint32 // values of the permit column by vocabulary.NormalizePermit of them
-	bytes      int64
+	t           *table
+	texts       TextIndex
+	brandParts  Substrings
+	permitParts Substrings
+	values      [facetCount]valueIndex
+	categories  categoryIndex
+	ranges      [rangeCount]rangeIndex
+	barcodes    barcodeIndex
+	permitOrder []uint32 // values of the permit column by vocabulary.NormalizePermit of them
+	bytes       int64
 }
 
 // Limits of what a search may spend uniting the lists of one condition, in estimated nanoseconds over two million labels
 // and more; fewer labels have less. What takes longer is kept ready.
 const (
-	limitFull    = 200_000
-	limitPermits = 400_000 // parts of permit numbers are for saved searches, which look at days
-	limitLabels  = 2_000_000
-	limitLeast   = 15_000
+	maxUnionCost       = 200_000
+	maxPermitUnionCost = 400_000 // parts of permit numbers are for saved searches, which look at days
+	fullCostLabels     = 2_000_000
+	minUnionCost       = 15_000
 )
 
-func limitFor(n uint32, full int) int {
-	return max(limitLeast, int(int64(full)*int64(min(n, limitLabels))/limitLabels))
+func unionLimit(n uint32, full int) int {
+	return max(minUnionCost, int(int64(full)*int64(min(n, fullCostLabels))/fullCostLabels))
 }
 
 // buildSegment indexes a table in result order.
-func buildSegment(ctx context.Context, t *table, names naming) (*segment, error) {
+func buildSegment(ctx context.Context, t *table, names companyNames) (*segment, error) {
 	s := &segment{t: t}
 	steps := []func(){
-		func() { s.texts = buildTexts(t.n, searchedFields(t, names), t.idsWithPrefix, limitFor(t.n, limitFull)) },
-		func() { s.brands = s.buildSubstrings(colBrand, limitFull) },
-		func() { s.permits = s.buildSubstrings(colPermit, limitPermits) },
-		func() { s.categories = buildCategories(t) },
-		func() { s.codes = buildCodes(t) },
+		func() {
+			s.texts = BuildIndex(t.n, searchedFields(t, names), t.idsWithPrefix, unionLimit(t.n, maxUnionCost))
+		},
+		func() { s.brandParts = s.buildSubstrings(colBrand, maxUnionCost) },
+		func() { s.permitParts = s.buildSubstrings(colPermit, maxPermitUnionCost) },
+		func() { s.categories = buildCategoryIndex(t) },
+		func() { s.barcodes = buildBarcodeIndex(t) },
 		s.sortPermits,
 	}
 	for r, column := range rangeColumns {
-		steps = append(steps, func() { s.ranges[r] = buildRanges(t, column) })
+		steps = append(steps, func() { s.ranges[r] = buildRangeIndex(t, column) })
 	}
-	for f, column := range facetColumns {
+	for f, column := range valueColumns {
 		var together []string
 		if f == facetOrigin {
 			together = vocabulary.OriginNames("american") // the one word that stands for many values, most labels among them
 		}
-		steps = append(steps, func() { s.facets[f] = buildFacet(t, column, together) })
+		steps = append(steps, func() { s.values[f] = buildValueIndex(t, column, together) })
 	}
 	for _, step := range steps {
 		if err := ctx.Err(); err != nil {
@@ -86,37 +88,37 @@ func buildSegment(ctx context.Context, t *table, names naming) (*segment, error)
 		}
 		step()
 	}
-	s.weigh()
+	s.measure()
 	return s, nil
 }
 
-// naming returns the names of the permittee with a permit number in vocabulary.NormalizePermit's form; empty if it has none.
-type naming func(permit string) (company, operating string)
+// companyNames returns the names of the permittee with a permit number in vocabulary.NormalizePermit's form; empty if it has none.
+type companyNames func(permit string) (company, operating string)
 
 // searchedFields returns the fields that full-text queries search, numbered as the columns are. The field of recipients
 // also has the current names of the label's permittee.
-func searchedFields(t *table, names naming) []field {
-	fields := make([]field, lastSearched+1)
+func searchedFields(t *table, names companyNames) []Field {
+	fields := make([]Field, lastSearched+1)
 	for f := range lastSearched {
 		c := &t.text[f]
-		fields[f] = field{len: c.len(), at: c.at, each: func(doc uint32, put func(uint32)) {
-			if v := c.ids.at(doc); v != 0 {
+		fields[f] = Field{Len: c.Len(), At: c.At, Each: func(doc uint32, put func(uint32)) {
+			if v := c.IDs.At(doc); v != 0 {
 				put(v)
 			}
 		}}
 	}
 	recipients, permits := &t.text[colRecipient], &t.text[colPermit]
-	companies := newInterner() // recipients under their own numbers, then the names of permittees
-	for i := range recipients.len() {
-		companies.id(recipients.at(uint32(i)))
+	companies := NewInterner() // recipients under their own numbers, then the names of permittees
+	for i := range recipients.Len() {
+		companies.ID(recipients.At(uint32(i)))
 	}
-	named := make([][2]uint32, permits.len()) // names of each permit number's permittee
+	named := make([][2]uint32, permits.Len()) // names of each permit number's permittee
 	for p := range named {
-		company, operating := names(vocabulary.NormalizePermit(permits.at(uint32(p))))
-		named[p] = [2]uint32{companies.id(company), companies.id(operating)}
+		company, operating := names(vocabulary.NormalizePermit(permits.At(uint32(p))))
+		named[p] = [2]uint32{companies.ID(company), companies.ID(operating)}
 	}
-	fields[colRecipient] = field{len: companies.len(), at: companies.at, each: func(doc uint32, put func(uint32)) {
-		r, n := recipients.ids.at(doc), named[permits.ids.at(doc)]
+	fields[colRecipient] = Field{Len: companies.Len(), At: companies.At, Each: func(doc uint32, put func(uint32)) {
+		r, n := recipients.IDs.At(doc), named[permits.IDs.At(doc)]
 		if r != 0 {
 			put(r)
 		}
@@ -130,57 +132,57 @@ func searchedFields(t *table, names naming) []field {
 	return fields
 }
 
-func (s *segment) buildSubstrings(column, limit int) substrings {
+func (s *segment) buildSubstrings(column, limit int) Substrings {
 	c := &s.t.text[column]
-	docsOf := func(v uint32) list { return s.texts.docsOf(column, v) }
-	return buildSubstrings(c.len(), c.at, s.t.n, docsOf, limitFor(s.t.n, limit))
+	docsOf := func(v uint32) List { return s.texts.DocsOf(column, v) }
+	return BuildSubstrings(c.Len(), c.At, s.t.n, docsOf, unionLimit(s.t.n, limit))
 }
 
 func (s *segment) permitKey(value uint32) string {
-	return vocabulary.NormalizePermit(s.t.text[colPermit].at(value))
+	return vocabulary.NormalizePermit(s.t.text[colPermit].At(value))
 }
 
 func (s *segment) sortPermits() {
-	s.byPermit = make([]uint32, s.t.text[colPermit].len())
-	for i := range s.byPermit {
-		s.byPermit[i] = uint32(i)
+	s.permitOrder = make([]uint32, s.t.text[colPermit].Len())
+	for i := range s.permitOrder {
+		s.permitOrder[i] = uint32(i)
 	}
-	slices.SortFunc(s.byPermit, func(a, b uint32) int {
+	slices.SortFunc(s.permitOrder, func(a, b uint32) int {
 		return cmp.Or(cmp.Compare(s.permitKey(a), s.permitKey(b)), cmp.Compare(a, b))
 	})
 }
 
-// permit appends the documents with a permit number, which is in vocabulary.NormalizePermit's form.
-func (s *segment) permit(number string, dst []list) []list {
-	i := sort.Search(len(s.byPermit), func(i int) bool { return s.permitKey(s.byPermit[i]) >= number })
-	for ; i < len(s.byPermit) && s.permitKey(s.byPermit[i]) == number; i++ {
-		dst = append(dst, s.texts.docsOf(colPermit, s.byPermit[i]))
+// docsWithPermit appends the documents with a permit number, which is in vocabulary.NormalizePermit's form.
+func (s *segment) docsWithPermit(number string, dst []List) []List {
+	i := sort.Search(len(s.permitOrder), func(i int) bool { return s.permitKey(s.permitOrder[i]) >= number })
+	for ; i < len(s.permitOrder) && s.permitKey(s.permitOrder[i]) == number; i++ {
+		dst = append(dst, s.texts.DocsOf(colPermit, s.permitOrder[i]))
 	}
 	return dst
 }
 
-// weigh notes how many bytes the segment holds.
-func (s *segment) weigh() {
-	var sc scales
-	s.carry(&sc)
+// measure notes how many bytes the segment holds.
+func (s *segment) measure() {
+	var sc Sizer
+	s.serialize(&sc)
 	s.bytes = int64(sc)
 }
 
-func (s *segment) carry(c carrier) {
+func (s *segment) serialize(c Codec) {
 	if s.t == nil {
 		s.t = &table{}
 	}
-	s.t.carry(c)
-	s.texts.carry(c)
-	s.brands.carry(c)
-	s.permits.carry(c)
-	for i := range s.facets {
-		s.facets[i].carry(c)
+	s.t.serialize(c)
+	s.texts.Serialize(c)
+	s.brandParts.Serialize(c)
+	s.permitParts.Serialize(c)
+	for i := range s.values {
+		s.values[i].serialize(c)
 	}
-	s.categories.carry(c)
+	s.categories.serialize(c)
 	for i := range s.ranges {
-		s.ranges[i].carry(c)
+		s.ranges[i].serialize(c)
 	}
-	s.codes.carry(c)
-	carry(c, &s.byPermit)
+	s.barcodes.serialize(c)
+	Slice(c, &s.permitOrder)
 }

@@ -2,118 +2,120 @@ package search
 
 import "github.com/colaregistry/colaregistry/cola/vocabulary"
 
-// layer is a segment as one view sees it.
-type layer struct {
+// segmentView is a segment as one view sees it.
+type segmentView struct {
 	*segment
-	dead   []uint64 // documents replaced or moved to a later segment; nil for none
-	deaths int
-	moved  []movedCategory
-	tree   *categoryTree
+	tombstones   []uint64 // documents replaced or moved to a later segment; nil for none
+	deleted      int
+	redirected   []redirectedCategory
+	categoryTree *categoryTree
 }
 
-// movedCategory is a value of the category column whose path a published transition leads elsewhere.
-type movedCategory struct {
+// redirectedCategory is a value of the category column whose path a published transition leads elsewhere.
+type redirectedCategory struct {
 	value    uint32
-	was, now string
+	from, to string
 }
 
-func (l *layer) alive(doc uint32) bool { return l.dead == nil || !hasBit(l.dead, doc) }
-
-func (l *layer) living() int { return int(l.t.n) - l.deaths }
-
-// resolve has the layer's categories follow the transitions.
-func (l *layer) resolve(aliases map[string]string) {
-	l.moved = l.moveCategories(aliases)
-	l.tree = l.growTree(l.moved)
+func (l *segmentView) isLive(doc uint32) bool {
+	return l.tombstones == nil || !HasBit(l.tombstones, doc)
 }
 
-// moveCategories works out which categories transitions lead elsewhere.
-func (s *segment) moveCategories(aliases map[string]string) (moved []movedCategory) {
+func (l *segmentView) liveCount() int { return int(l.t.n) - l.deleted }
+
+// applyAliases has the layer's categories follow the transitions.
+func (l *segmentView) applyAliases(aliases map[string]string) {
+	l.redirected = l.redirectedCategories(aliases)
+	l.categoryTree = l.newCategoryTree(l.redirected)
+}
+
+// redirectedCategories works out which categories transitions lead elsewhere.
+func (s *segment) redirectedCategories(aliases map[string]string) (moved []redirectedCategory) {
 	if len(aliases) == 0 {
 		return nil
 	}
 	c := &s.t.text[colCategory]
-	for v := range uint32(c.len()) {
-		if was := c.at(v); was != "" {
+	for v := range uint32(c.Len()) {
+		if was := c.At(v); was != "" {
 			if now := vocabulary.ResolveCategory(was, aliases); vocabulary.FoldPath(now) != vocabulary.FoldPath(was) {
-				moved = append(moved, movedCategory{v, was, now})
+				moved = append(moved, redirectedCategory{v, was, now})
 			}
 		}
 	}
 	return moved
 }
 
-// bury returns the layer with more documents dead; the old one is unchanged.
-func (l layer) bury(docs []uint32) layer {
+// withTombstones returns the layer with more documents dead; the old one is unchanged.
+func (l segmentView) withTombstones(docs []uint32) segmentView {
 	if len(docs) == 0 {
 		return l
 	}
-	dead := make([]uint64, blockCount(l.t.n)*blockWords)
-	copy(dead, l.dead)
+	dead := make([]uint64, BlockCount(l.t.n)*BlockWords)
+	copy(dead, l.tombstones)
 	for _, doc := range docs {
-		if !hasBit(dead, doc) {
-			setBit(dead, doc)
-			l.deaths++
+		if !HasBit(dead, doc) {
+			SetBit(dead, doc)
+			l.deleted++
 		}
 	}
-	l.dead = dead
+	l.tombstones = dead
 	return l
 }
 
-// livingBits returns a bit for each living document; nil is all of them.
-func (l *layer) livingBits() []uint64 {
-	if l.deaths == 0 {
+// liveBits returns a bit for each living document; nil is all of them.
+func (l *segmentView) liveBits() []uint64 {
+	if l.deleted == 0 {
 		return nil
 	}
-	w := make([]uint64, wordsFor(l.t.n))
-	fillWords(w)
-	andNotWords(w, l.dead)
-	keepBits(w, 0, int(l.t.n))
+	w := make([]uint64, WordsFor(l.t.n))
+	Fill(w)
+	AndNotWords(w, l.tombstones)
+	KeepRange(w, 0, int(l.t.n))
 	return w
 }
 
 // selection is what is asked of one layer.
 type selection struct {
 	lo, hi     uint32   // the date window
-	conditions []cursor // all must hold
+	conditions []Cursor // all must hold
 	from       uint32   // documents before it are counted, but not taken
 	take       int      // documents to take at most
 }
 
 // run counts the documents that a selection matches, and takes the first.
-func (l *layer) run(sel *selection, sc *scratch) (total int, docs []uint32) {
-	l.blocks(sel, sc, func(b uint32, w []uint64) {
-		total += popcount(w)
-		base := int(b) << blockShift
-		if len(docs) < sel.take && int(sel.from) < base+blockDocs {
+func (l *segmentView) run(sel *selection, sc *Scratch) (total int, docs []uint32) {
+	l.eachBlock(sel, sc, func(b uint32, w []uint64) {
+		total += PopCount(w)
+		base := int(b) << BlockShift
+		if len(docs) < sel.take && int(sel.from) < base+BlockDocs {
 			if int(sel.from) > base {
-				keepBits(w, int(sel.from)-base, blockDocs)
+				KeepRange(w, int(sel.from)-base, BlockDocs)
 			}
-			docs = appendBits(docs, w, uint32(base), sel.take)
+			docs = AppendBits(docs, w, uint32(base), sel.take)
 		}
 	})
 	return total, docs
 }
 
-// blocks calls yield with the living documents that a selection matches, block by block. The words are yield's until it returns.
-func (l *layer) blocks(sel *selection, sc *scratch, yield func(b uint32, w []uint64)) {
+// eachBlock calls yield with the living documents that a selection matches, block by block. The words are yield's until it returns.
+func (l *segmentView) eachBlock(sel *selection, sc *Scratch, yield func(b uint32, w []uint64)) {
 	if sel.lo >= sel.hi {
 		return
 	}
-	bySelectivity(sel.conditions)
-	for b := sel.lo >> blockShift; b <= (sel.hi-1)>>blockShift; b++ {
-		w := sc.block[:blockWidth(l.t.n, b)]
+	SortBySelectivity(sel.conditions)
+	for b := sel.lo >> BlockShift; b <= (sel.hi-1)>>BlockShift; b++ {
+		w := sc.Block[:BlockWidth(l.t.n, b)]
 		if len(sel.conditions) == 0 {
-			fillWords(w)
-		} else if !sc.intersect(b, w, sel.conditions) {
+			Fill(w)
+		} else if !sc.Intersect(b, w, sel.conditions) {
 			continue
 		}
-		base := int(b) << blockShift
-		if int(sel.lo) > base || int(sel.hi) < base+blockDocs {
-			keepBits(w, max(0, int(sel.lo)-base), int(sel.hi)-base)
+		base := int(b) << BlockShift
+		if int(sel.lo) > base || int(sel.hi) < base+BlockDocs {
+			KeepRange(w, max(0, int(sel.lo)-base), int(sel.hi)-base)
 		}
-		if l.dead != nil {
-			andNotWords(w, l.dead[b*blockWords:])
+		if l.tombstones != nil {
+			AndNotWords(w, l.tombstones[b*BlockWords:])
 		}
 		yield(b, w)
 	}

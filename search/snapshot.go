@@ -37,11 +37,11 @@ func (x *Index) Save(path, storeID string) (err error) {
 			err = fmt.Errorf("save snapshot: %w", err)
 		}
 	}()
-	w := &snapshotWriter{w: bufio.NewWriterSize(f, 1<<20)}
+	w := &Writer{w: bufio.NewWriterSize(f, 1<<20)}
 	h := header{snapshotMagic, snapshotOrder, storeID}
-	h.carry(w)
-	v.saved().carry(w)
-	if err := w.close(); err != nil {
+	h.serialize(w)
+	v.toSaved().serialize(w)
+	if err := w.Close(); err != nil {
 		return err
 	}
 	if err := f.Sync(); err != nil {
@@ -84,7 +84,7 @@ func (x *Index) Restore(path, storeID string) (Marks, error) {
 	if err != nil {
 		return Marks{}, fmt.Errorf("restore snapshot %s: %w", path, err)
 	}
-	v.scratches = &x.scratches
+	v.scratch = &x.scratch
 	x.publishing.Lock()
 	defer x.publishing.Unlock()
 	x.view.Store(v)
@@ -93,19 +93,19 @@ func (x *Index) Restore(path, storeID string) (Marks, error) {
 
 // readView reads a snapshot of size bytes.
 func readView(from io.Reader, size int64, storeID string) (*View, error) {
-	r := &snapshotReader{r: from, left: size}
+	r := &Reader{r: from, left: size}
 	var h header
-	switch h.carry(r); {
-	case !r.ok():
+	switch h.serialize(r); {
+	case !r.OK():
 		return nil, r.err
 	case h.magic != snapshotMagic || h.order != snapshotOrder:
 		return nil, fmt.Errorf("%w: it is of another version or machine", ErrSnapshot)
 	case h.store != storeID:
 		return nil, fmt.Errorf("%w: it is of another database", ErrSnapshot)
 	}
-	var content saved
-	content.carry(r)
-	if err := r.close(); err != nil {
+	var content savedView
+	content.serialize(r)
+	if err := r.Close(); err != nil {
 		return nil, err
 	}
 	return content.view(), nil
@@ -118,20 +118,20 @@ type header struct {
 	store string
 }
 
-func (h *header) carry(c carrier) {
-	carryText(c, &h.magic)
-	carryNumber(c, &h.order)
-	carryText(c, &h.store)
+func (h *header) serialize(c Codec) {
+	String(c, &h.magic)
+	Int(c, &h.order)
+	String(c, &h.store)
 }
 
-// saved is what a snapshot holds of a view. What follows from the rest is worked out again. Nothing is looked into while it
+// savedView is what a snapshot holds of a view. What follows from the rest is worked out again. Nothing is looked into while it
 // is read, as it may turn out to be damaged.
-type saved struct {
-	marks   Marks
-	aliases dict    // of each transition, the path that was and the path that is
-	holders dict    // of each permittee, its texts
-	flags   []uint8 // of each permittee
-	layers  []layer
+type savedView struct {
+	marks      Marks
+	aliases    Dict    // of each transition, the path that was and the path that is
+	permittees Dict    // of each permittee, its texts
+	flags      []uint8 // of each permittee
+	segments   []segmentView
 }
 
 // Flags of a permittee.
@@ -140,20 +140,20 @@ const (
 	flagListed
 )
 
-// textsOfHolder is how many texts a permittee has.
-const textsOfHolder = 6
+// textsPerPermittee is how many texts a permittee has.
+const textsPerPermittee = 6
 
-func (v *View) saved() *saved {
-	s := &saved{marks: v.marks, layers: v.layers}
-	aliases, holders := newDictBuilder(), newDictBuilder()
-	for _, a := range v.published {
-		aliases.add(a.Alias)
-		aliases.add(a.Path)
+func (v *View) toSaved() *savedView {
+	s := &savedView{marks: v.marks, segments: v.segments}
+	aliases, holders := NewDictBuilder(), NewDictBuilder()
+	for _, a := range v.publishedAliases {
+		aliases.Add(a.Alias)
+		aliases.Add(a.Path)
 	}
-	for _, p := range v.holders.recs {
-		holders.add(p.PermitNumber)
+	for _, p := range v.permittees.records {
+		holders.Add(p.PermitNumber)
 		for _, text := range []cola.Text{p.CompanyName, p.OperatingName, p.CompanyState, p.CompanyZipCode, p.PermitteeType} {
-			holders.add(string(text))
+			holders.Add(string(text))
 		}
 		var f uint8
 		if p.known {
@@ -164,40 +164,40 @@ func (v *View) saved() *saved {
 		}
 		s.flags = append(s.flags, f)
 	}
-	s.aliases, s.holders = aliases.dict(), holders.dict()
+	s.aliases, s.permittees = aliases.Dict(), holders.Dict()
 	return s
 }
 
-func (s *saved) carry(c carrier) {
+func (s *savedView) serialize(c Codec) {
 	for _, m := range []*cola.Revision{&s.marks.Labels, &s.marks.Permittees, &s.marks.References} {
-		carryNumber(c, m)
+		Int(c, m)
 	}
-	s.aliases.carry(c)
-	s.holders.carry(c)
-	carry(c, &s.flags)
-	layers := len(s.layers)
-	carryNumber(c, &layers)
-	for i := 0; i < layers && c.ok(); i++ {
-		if i == len(s.layers) {
-			s.layers = append(s.layers, layer{segment: &segment{}})
+	s.aliases.Serialize(c)
+	s.permittees.Serialize(c)
+	Slice(c, &s.flags)
+	layers := len(s.segments)
+	Int(c, &layers)
+	for i := 0; i < layers && c.OK(); i++ {
+		if i == len(s.segments) {
+			s.segments = append(s.segments, segmentView{segment: &segment{}})
 		}
-		l := &s.layers[i]
-		l.segment.carry(c)
-		carry(c, &l.dead)
-		carryNumber(c, &l.deaths)
+		l := &s.segments[i]
+		l.segment.serialize(c)
+		Slice(c, &l.tombstones)
+		Int(c, &l.deleted)
 	}
 }
 
 // view returns the view that was saved.
-func (s *saved) view() *View {
-	v := &View{marks: s.marks, layers: s.layers}
-	for i := uint32(0); int(i)+1 < s.aliases.len(); i += 2 {
-		v.published = append(v.published, vocabulary.CategoryAlias{Alias: s.aliases.at(i), Path: s.aliases.at(i + 1)})
+func (s *savedView) view() *View {
+	v := &View{marks: s.marks, segments: s.segments}
+	for i := uint32(0); int(i)+1 < s.aliases.Len(); i += 2 {
+		v.publishedAliases = append(v.publishedAliases, vocabulary.CategoryAlias{Alias: s.aliases.At(i), Path: s.aliases.At(i + 1)})
 	}
-	v.aliases = vocabulary.AliasTable(v.published)
-	edit := (&holders{}).edit()
+	v.aliases = vocabulary.AliasTable(v.publishedAliases)
+	edit := (&permittees{}).builder()
 	for i, f := range s.flags {
-		text := func(field int) cola.Text { return cola.Text(s.holders.at(uint32(i*textsOfHolder + field))) }
+		text := func(field int) cola.Text { return cola.Text(s.permittees.At(uint32(i*textsPerPermittee + field))) }
 		if f&flagKnown != 0 {
 			edit.put(&cola.Permittee{
 				PermitNumber: string(text(0)), CompanyName: text(1), OperatingName: text(2), CompanyState: text(3),
@@ -205,12 +205,12 @@ func (s *saved) view() *View {
 			})
 		}
 	}
-	for i := range v.layers {
-		l := &v.layers[i]
-		l.weigh()
-		l.resolve(v.aliases)
-		edit.count(l.segment, func(yield func(uint32)) { part{t: l.t, live: l.livingBits()}.each(yield) }, +1)
+	for i := range v.segments {
+		l := &v.segments[i]
+		l.measure()
+		l.applyAliases(v.aliases)
+		edit.countLabels(l.segment, func(yield func(uint32)) { mergeInput{table: l.t, live: l.liveBits()}.each(yield) }, +1)
 	}
-	v.holders = edit.finish(v.layers)
+	v.permittees = edit.build(v.segments)
 	return v
 }

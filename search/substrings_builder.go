@@ -8,70 +8,70 @@ import (
 
 // substringsBuilder makes a substrings.
 type substringsBuilder struct {
-	s      substrings
+	s      Substrings
 	n      uint32                  // documents
-	docsOf func(value uint32) list // documents of a value
+	docsOf func(value uint32) List // documents of a value
 	limit  int                     // estimated nanoseconds above which a needle's documents are kept ready
 	seq    []uint32                // words of the values
 	off    []uint32                // value i has seq[off[i]:off[i+1]]
-	kept   []keptNeedle            // what is kept ready
-	gather *gatherer
+	costly []costlyNeedle          // what is kept ready
+	union  *Union
 }
 
-type keptNeedle struct {
+type costlyNeedle struct {
 	needle string
-	toks   []uint32 // its documents are those of these words,
-	vals   []uint32 // or of these values
+	words  []uint32 // its documents are those of these words,
+	values []uint32 // or of these values
 }
 
-// buildSubstrings indexes values, whose numbers are those of the documents' lists.
-func buildSubstrings(values int, value func(i uint32) string, n uint32, docsOf func(uint32) list, limit int) substrings {
-	b := &substringsBuilder{n: n, docsOf: docsOf, limit: limit, gather: newGatherer(n)}
-	b.fold(values, value)
-	b.post()
+// BuildSubstrings indexes values, whose numbers are those of the documents' lists.
+func BuildSubstrings(values int, value func(i uint32) string, n uint32, docsOf func(uint32) List, limit int) Substrings {
+	b := &substringsBuilder{n: n, docsOf: docsOf, limit: limit, union: NewUnion(n)}
+	b.readValues(values, value)
+	b.postWords()
 	b.sortSuffixes()
-	b.keepWords()
-	b.keepSeparated()
-	b.keep()
-	b.keepSets()
+	b.findCostlyWordParts()
+	b.findCostlySeparated()
+	b.precomputeNeedles()
+	b.precomputeAffixes()
 	return b.s
 }
 
-// fold collects the folded values and their words.
-func (b *substringsBuilder) fold(values int, value func(i uint32) string) {
-	in := newInterner()
-	folded := newDictBuilder()
+// readValues collects the folded values and their words.
+func (b *substringsBuilder) readValues(values int, value func(i uint32) string) {
+	in := NewInterner()
+	folded := NewDictBuilder()
 	b.off = make([]uint32, 1, values+1)
 	for i := range values {
 		v := Fold(value(uint32(i)))
-		words(v, func(w string) { b.seq = append(b.seq, in.id(w)) })
-		folded.add(v)
+		words(v, func(w string) { b.seq = append(b.seq, in.ID(w)) })
+		folded.Add(v)
 		b.off = append(b.off, uint32(len(b.seq)))
 	}
-	b.s.vals = folded.dict()
+	b.s.values = folded.Dict()
 	var number []uint32
-	b.s.toks, number = in.sorted()
+	b.s.words, number = in.Sorted()
 	for i, old := range b.seq {
 		b.seq[i] = number[old]
 	}
 }
 
-// post makes the lists of each word.
-func (b *substringsBuilder) post() {
-	values := uint32(b.s.vals.len())
-	byTok := groupBy(values, b.s.toks.len(), func(v uint32, put func(uint32)) {
+// postWords makes the lists of each word.
+func (b *substringsBuilder) postWords() {
+	values := uint32(b.s.values.Len())
+	byTok := GroupBy(values, b.s.words.Len(), func(v uint32, put func(uint32)) {
 		putDistinct(b.seq[b.off[v]:b.off[v+1]], put)
 	})
-	vals := newPostingsBuilder(values, b.s.toks.len())
-	vals.addGroups(byTok)
-	docs := newPostingsBuilder(b.n, b.s.toks.len())
-	for tok := range b.s.toks.len() {
-		for _, v := range byTok.at(uint32(tok)) {
-			b.gather.add(b.docsOf(v))
+	vals := NewBuilder(values, b.s.words.Len())
+	vals.AddGroups(byTok)
+	docs := NewBuilder(b.n, b.s.words.Len())
+	for tok := range b.s.words.Len() {
+		for _, v := range byTok.At(uint32(tok)) {
+			b.union.Add(b.docsOf(v))
 		}
-		b.gather.into(docs)
+		b.union.AppendTo(docs)
 	}
-	b.s.tokVals, b.s.tokDocs = vals.postings(), docs.postings()
+	b.s.wordValues, b.s.wordDocs = vals.Lists(), docs.Lists()
 }
 
 // putDistinct puts each number of a short sequence once.
@@ -85,53 +85,53 @@ func putDistinct(seq []uint32, put func(uint32)) {
 
 func (b *substringsBuilder) sortSuffixes() {
 	type suffix struct{ at, tok uint32 }
-	toks := &b.s.toks
-	all := make([]suffix, 0, len(toks.blob))
-	for tok := range uint32(toks.len()) {
-		for at := toks.off[tok]; at < toks.off[tok+1]; at++ {
+	toks := &b.s.words
+	all := make([]suffix, 0, len(toks.Blob))
+	for tok := range uint32(toks.Len()) {
+		for at := toks.Off[tok]; at < toks.Off[tok+1]; at++ {
 			all = append(all, suffix{at, tok})
 		}
 	}
-	text := func(s suffix) string { return toks.blob[s.at:toks.off[s.tok+1]] }
+	text := func(s suffix) string { return toks.Blob[s.at:toks.Off[s.tok+1]] }
 	slices.SortFunc(all, func(x, y suffix) int { return strings.Compare(text(x), text(y)) })
-	b.s.suffix, b.s.of = make([]uint32, len(all)), make([]uint32, len(all))
+	b.s.suffixes, b.s.suffixWord = make([]uint32, len(all)), make([]uint32, len(all))
 	for i, s := range all {
-		b.s.suffix[i], b.s.of[i] = s.at, s.tok
+		b.s.suffixes[i], b.s.suffixWord[i] = s.at, s.tok
 	}
 }
 
-// keepWords finds every needle of letters and digits that takes longer to unite than the limit.
-func (b *substringsBuilder) keepWords() {
-	sum := sums(len(b.s.of), func(i int) int { return b.s.tokDocs.list(b.s.of[i]).cost() })
-	walkPrefixes(len(b.s.of), b.s.suffixAt, func(lo, hi, depth int) bool {
+// findCostlyWordParts finds every needle of letters and digits that takes longer to unite than the limit.
+func (b *substringsBuilder) findCostlyWordParts() {
+	sum := prefixSums(len(b.s.suffixWord), func(i int) int { return b.s.wordDocs.At(b.s.suffixWord[i]).Cost() })
+	walkPrefixes(len(b.s.suffixWord), b.s.suffixAt, func(lo, hi, depth int) bool {
 		if sum[hi]-sum[lo] <= b.limit {
 			return false
 		}
 		if depth > 0 {
-			b.kept = append(b.kept, keptNeedle{needle: b.s.suffixAt(lo)[:depth], toks: b.s.of[lo:hi]})
+			b.costly = append(b.costly, costlyNeedle{needle: b.s.suffixAt(lo)[:depth], words: b.s.suffixWord[lo:hi]})
 		}
 		return true
 	})
 }
 
-// keepSeparated finds the needles of up to three ASCII characters, not all of them letters and digits, that take longer than
+// findCostlySeparated finds the needles of up to three ASCII characters, not all of them letters and digits, that take longer than
 // the limit.
-func (b *substringsBuilder) keepSeparated() {
+func (b *substringsBuilder) findCostlySeparated() {
 	cost := map[string]int{}
-	for v := range uint32(b.s.vals.len()) {
-		each := b.docsOf(v).cost() + 30
-		eachSeparated(b.s.vals.at(v), func(gram string) { cost[gram] += each })
+	for v := range uint32(b.s.values.Len()) {
+		each := b.docsOf(v).Cost() + 30
+		eachSeparated(b.s.values.At(v), func(gram string) { cost[gram] += each })
 	}
 	vals := map[string][]uint32{}
-	for v := range uint32(b.s.vals.len()) {
-		eachSeparated(b.s.vals.at(v), func(gram string) {
+	for v := range uint32(b.s.values.Len()) {
+		eachSeparated(b.s.values.At(v), func(gram string) {
 			if cost[gram] > b.limit {
 				vals[gram] = append(vals[gram], v)
 			}
 		})
 	}
 	for gram, vs := range vals {
-		b.kept = append(b.kept, keptNeedle{needle: gram, vals: slices.Compact(vs)})
+		b.costly = append(b.costly, costlyNeedle{needle: gram, values: slices.Compact(vs)})
 	}
 }
 
@@ -149,43 +149,43 @@ func eachSeparated(s string, yield func(gram string)) {
 	}
 }
 
-// keep writes the documents that are kept ready.
-func (b *substringsBuilder) keep() {
-	slices.SortFunc(b.kept, func(x, y keptNeedle) int { return strings.Compare(x.needle, y.needle) })
-	k := newKeeper(b.n)
-	for _, n := range b.kept {
-		for _, tok := range n.toks {
-			k.gather.add(b.s.tokDocs.list(tok))
+// precomputeNeedles writes the documents that are kept ready.
+func (b *substringsBuilder) precomputeNeedles() {
+	slices.SortFunc(b.costly, func(x, y costlyNeedle) int { return strings.Compare(x.needle, y.needle) })
+	k := newUnionsBuilder(b.n)
+	for _, n := range b.costly {
+		for _, tok := range n.words {
+			k.union.Add(b.s.wordDocs.At(tok))
 		}
-		for _, v := range n.vals {
-			k.gather.add(b.docsOf(v))
+		for _, v := range n.values {
+			k.union.Add(b.docsOf(v))
 		}
 		k.add(n.needle)
 	}
-	b.s.ready = k.kept()
+	b.s.needleDocs = k.unions()
 }
 
-// setShare is the share of the limit that uniting the values of one word set may take.
-const setShare = 8
+// affixShare is the share of the limit that uniting the values of one word set may take.
+const affixShare = 8
 
-// keepSets keeps the values with words of a common beginning or ending.
-func (b *substringsBuilder) keepSets() {
-	s, limit := &b.s, b.limit/setShare
-	s.begins = keepBeginnings(&s.toks, &s.tokVals, limit)
-	ends := newKeeper(uint32(s.vals.len()))
-	sum := sums(len(s.of), func(i int) int { return s.tokVals.list(s.of[i]).cost() })
-	for lo := 0; lo < len(s.of); {
+// precomputeAffixes keeps the values with words of a common beginning or ending.
+func (b *substringsBuilder) precomputeAffixes() {
+	s, limit := &b.s, b.limit/affixShare
+	s.prefixValues = unitePrefixes(&s.words, &s.wordValues, limit)
+	ends := newUnionsBuilder(uint32(s.values.Len()))
+	sum := prefixSums(len(s.suffixWord), func(i int) int { return s.wordValues.At(s.suffixWord[i]).Cost() })
+	for lo := 0; lo < len(s.suffixWord); {
 		hi := lo + 1
-		for hi < len(s.of) && s.suffixAt(hi) == s.suffixAt(lo) {
+		for hi < len(s.suffixWord) && s.suffixAt(hi) == s.suffixAt(lo) {
 			hi++
 		}
 		if sum[hi]-sum[lo] > limit {
-			for _, tok := range s.of[lo:hi] {
-				ends.gather.add(s.tokVals.list(tok))
+			for _, tok := range s.suffixWord[lo:hi] {
+				ends.union.Add(s.wordValues.At(tok))
 			}
 			ends.add(s.suffixAt(lo))
 		}
 		lo = hi
 	}
-	s.ends = ends.kept()
+	s.suffixValues = ends.unions()
 }

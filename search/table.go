@@ -46,22 +46,22 @@ const (
 // table holds all that the index keeps of some labels, by column. Everything else in a segment follows from it, so that
 // segments are folded from their tables alone.
 type table struct {
-	n     uint32
-	ids   []uint64
-	flags []uint8
-	text  [textColumns]textColumn
-	num   [numColumns]numColumn
-	codes codeColumn
+	n        uint32
+	ids      []uint64
+	flags    []uint8
+	text     [textColumns]Text
+	num      [numColumns]Numeric
+	barcodes TextList
 
 	// What follows holds only in result order, which merge puts rows in.
-	byID   []uint32    // rows by ascending id
-	days   []cola.Date // approval dates, newest first, then zero for undated rows
-	dayOff []uint32    // rows of days[i] are dayOff[i] to below dayOff[i+1]
+	byID     []uint32    // rows by ascending id
+	days     []cola.Date // approval dates, newest first, then zero for undated rows
+	dayStart []uint32    // rows of days[i] are dayOff[i] to below dayOff[i+1]
 }
 
-func joinCode(b cola.IndexBarcode) string { return b.Type + "\x00" + b.Value }
+func joinBarcode(b cola.IndexBarcode) string { return b.Type + "\x00" + b.Value }
 
-func splitCode(s string) (value, kind string) {
+func splitBarcode(s string) (value, kind string) {
 	kind, value, _ = strings.Cut(s, "\x00")
 	return value, kind
 }
@@ -70,17 +70,17 @@ func splitCode(s string) (value, kind string) {
 func (t *table) summary(row uint32) cola.ColaSummary {
 	s := cola.ColaSummary{
 		TTBID:             cola.TTBID(t.ids[row]),
-		BrandName:         t.text[colBrand].value(row),
-		ProductName:       cola.Text(t.text[colProduct].value(row)),
-		ProductType:       vocabulary.ProductType(t.text[colType].value(row)),
-		ClassName:         cola.Text(t.text[colClass].value(row)),
-		OriginName:        cola.Text(vocabulary.PlaceName(t.text[colOrigin].value(row))),
-		PermitNumber:      t.text[colPermit].value(row),
-		ApplicationStatus: cola.Text(t.text[colStatus].value(row)),
+		BrandName:         t.text[colBrand].Value(row),
+		ProductName:       cola.Text(t.text[colProduct].Value(row)),
+		ProductType:       vocabulary.ProductType(t.text[colType].Value(row)),
+		ClassName:         cola.Text(t.text[colClass].Value(row)),
+		OriginName:        cola.Text(vocabulary.PlaceName(t.text[colOrigin].Value(row))),
+		PermitNumber:      t.text[colPermit].Value(row),
+		ApplicationStatus: cola.Text(t.text[colStatus].Value(row)),
 		ApprovalDate:      t.num[numApproved].date(row),
 		HasBarcode:        t.flags[row]&flagHasBarcode != 0,
 	}
-	if images, ok := t.num[numImages].value(row); ok {
+	if images, ok := t.num[numImages].Value(row); ok {
 		s.ImageCount = int(images)
 	}
 	return s
@@ -91,32 +91,32 @@ func (t *table) position(row uint32) cola.Position {
 	return cola.Position{Date: t.num[numApproved].date(row), TTBID: cola.TTBID(t.ids[row])}
 }
 
-// before reports whether position a comes before b in the result order.
-func before(a, b cola.Position) bool {
+// ranksBefore reports whether position a comes before b in the result order.
+func ranksBefore(a, b cola.Position) bool {
 	if a.Date != b.Date {
 		return a.Date > b.Date
 	}
 	return a.TTBID > b.TTBID
 }
 
-func (t *table) carry(c carrier) {
-	carryNumber(c, &t.n)
-	carry(c, &t.ids)
-	carry(c, &t.flags)
+func (t *table) serialize(c Codec) {
+	Int(c, &t.n)
+	Slice(c, &t.ids)
+	Slice(c, &t.flags)
 	for i := range t.text {
-		t.text[i].dict.carry(c)
-		t.text[i].ids.carry(c)
+		t.text[i].Dict.Serialize(c)
+		t.text[i].IDs.Serialize(c)
 	}
 	for i := range t.num {
-		carry(c, &t.num[i].vals)
-		t.num[i].ids.carry(c)
+		Slice(c, &t.num[i].Values)
+		t.num[i].IDs.Serialize(c)
 	}
-	t.codes.dict.carry(c)
-	carry(c, &t.codes.off)
-	carry(c, &t.codes.refs)
-	carry(c, &t.byID)
-	carry(c, &t.days)
-	carry(c, &t.dayOff)
+	t.barcodes.Dict.Serialize(c)
+	Slice(c, &t.barcodes.Rows)
+	Slice(c, &t.barcodes.Refs)
+	Slice(c, &t.byID)
+	Slice(c, &t.days)
+	Slice(c, &t.dayStart)
 }
 
 // undated returns the range of documents without an approval date.
@@ -169,10 +169,10 @@ func (t *table) window(from, to cola.Date) (lo, hi uint32) {
 		return 0, t.n
 	}
 	if to != 0 {
-		lo = t.dayOff[sort.Search(len(t.days), func(i int) bool { return t.days[i] <= to })]
+		lo = t.dayStart[sort.Search(len(t.days), func(i int) bool { return t.days[i] <= to })]
 	}
 	from = max(from, 1)
-	hi = t.dayOff[sort.Search(len(t.days), func(i int) bool { return t.days[i] < from })]
+	hi = t.dayStart[sort.Search(len(t.days), func(i int) bool { return t.days[i] < from })]
 	return lo, max(lo, hi)
 }
 
@@ -180,16 +180,16 @@ func (t *table) window(from, to cola.Date) (lo, hi uint32) {
 func (t *table) after(p cola.Position) uint32 {
 	i := sort.Search(len(t.days), func(i int) bool { return t.days[i] <= p.Date })
 	if i == len(t.days) || t.days[i] != p.Date {
-		return t.dayOff[i]
+		return t.dayStart[i]
 	}
-	ids := t.ids[t.dayOff[i]:t.dayOff[i+1]]
-	return t.dayOff[i] + uint32(sort.Search(len(ids), func(i int) bool { return ids[i] < uint64(p.TTBID) }))
+	ids := t.ids[t.dayStart[i]:t.dayStart[i+1]]
+	return t.dayStart[i] + uint32(sort.Search(len(ids), func(i int) bool { return ids[i] < uint64(p.TTBID) }))
 }
 
 // barcode returns the first of a row's barcodes that means the same as value.
 func (t *table) barcode(row uint32, value string) (found cola.IndexBarcode) {
-	for _, r := range t.codes.row(row) {
-		v, kind := splitCode(t.codes.at(r))
+	for _, r := range t.barcodes.Row(row) {
+		v, kind := splitBarcode(t.barcodes.At(r))
 		if vocabulary.SameBarcode(v, value) {
 			return cola.IndexBarcode{Value: v, Type: kind}
 		}

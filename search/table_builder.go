@@ -5,37 +5,37 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// rows collects labels as they come, until they are made a table.
-type rows struct {
-	t    table
-	text [textColumns]struct {
-		values *interner
+// tableBuilder collects labels as they come, until they are made a table.
+type tableBuilder struct {
+	table table
+	text  [textColumns]struct {
+		values *Interner
 		ids    []uint32
 	}
 	num [numColumns]struct {
-		values *numbers
+		values *NumberInterner
 		ids    []uint32
 	}
-	codes *interner
+	barcodes *Interner
 }
 
-func newRows() *rows {
-	r := &rows{codes: newInterner()}
+func newTableBuilder() *tableBuilder {
+	r := &tableBuilder{barcodes: NewInterner()}
 	for i := range r.text {
-		r.text[i].values = newInterner()
+		r.text[i].values = NewInterner()
 	}
 	for i := range r.num {
-		r.num[i].values = newNumbers()
+		r.num[i].values = NewNumberInterner()
 	}
-	r.t.codes.off = []uint32{0}
+	r.table.barcodes.Rows = []uint32{0}
 	return r
 }
 
 // add copies what the index keeps of a label.
-func (r *rows) add(l *cola.IndexRecord) {
+func (r *tableBuilder) add(l *cola.IndexRecord) {
 	s := &l.Summary
-	r.t.n++
-	r.t.ids = append(r.t.ids, uint64(s.TTBID))
+	r.table.n++
+	r.table.ids = append(r.table.ids, uint64(s.TTBID))
 	for i, v := range [textColumns]string{
 		colBrand:     s.BrandName,
 		colProduct:   string(s.ProductName),
@@ -51,29 +51,31 @@ func (r *rows) add(l *cola.IndexRecord) {
 		colState:     l.AddressState,
 	} {
 		c := &r.text[i]
-		c.ids = append(c.ids, c.values.id(v))
+		c.ids = append(c.ids, c.values.ID(v))
 	}
-	r.number(numApproved, float64(s.ApprovalDate), s.ApprovalDate != 0)
-	r.number(numApplied, float64(l.ApplicationDate), l.ApplicationDate != 0)
-	r.number(numImages, float64(s.ImageCount), s.ImageCount != 0)
-	r.number(numABV, l.ABV.V, l.ABV.OK)
+	r.addNumber(numApproved, float64(s.ApprovalDate), s.ApprovalDate != 0)
+	r.addNumber(numApplied, float64(l.ApplicationDate), l.ApplicationDate != 0)
+	r.addNumber(numImages, float64(s.ImageCount), s.ImageCount != 0)
+	r.addNumber(numABV, l.ABV.V, l.ABV.OK)
 	ml, ok := vocabulary.Milliliters(l.Volume.V, l.VolumeUnit)
-	r.number(numVolume, ml, ok && l.Volume.OK)
-	r.barcodes(l)
+	r.addNumber(numVolume, ml, ok && l.Volume.OK)
+	r.addBarcodes(l)
 }
 
-func (r *rows) number(column int, v float64, known bool) {
+func (r *tableBuilder) addNumber(column int, v float64, known bool) {
 	c := &r.num[column]
-	c.ids = append(c.ids, c.values.id(v, known))
+	c.ids = append(c.ids, c.values.ID(v, known))
 }
 
-// barcodes keeps a label's barcodes, the main one first.
-func (r *rows) barcodes(l *cola.IndexRecord) {
+// addBarcodes keeps a label's barcodes, the main one first.
+func (r *tableBuilder) addBarcodes(l *cola.IndexRecord) {
 	var flags uint8
 	if l.Summary.HasBarcode {
 		flags |= flagHasBarcode
 	}
-	keep := func(b cola.IndexBarcode) { r.t.codes.refs = append(r.t.codes.refs, r.codes.id(joinCode(b))) }
+	keep := func(b cola.IndexBarcode) {
+		r.table.barcodes.Refs = append(r.table.barcodes.Refs, r.barcodes.ID(joinBarcode(b)))
+	}
 	if l.MainBarcode != "" {
 		flags |= flagMainBarcode
 		main := cola.IndexBarcode{Value: l.MainBarcode}
@@ -90,22 +92,22 @@ func (r *rows) barcodes(l *cola.IndexRecord) {
 			keep(b)
 		}
 	}
-	r.t.flags = append(r.t.flags, flags)
-	r.t.codes.off = append(r.t.codes.off, uint32(len(r.t.codes.refs)))
+	r.table.flags = append(r.table.flags, flags)
+	r.table.barcodes.Rows = append(r.table.barcodes.Rows, uint32(len(r.table.barcodes.Refs)))
 }
 
-// table returns the labels as a table in the order they came; the rows are spent.
-func (r *rows) table() *table {
-	t := r.t
+// build returns the labels as a table in the order they came; the rows are spent.
+func (r *tableBuilder) build() *table {
+	t := r.table
 	for i := range r.text {
-		t.text[i] = textColumn{dict: r.text[i].values.dict(), ids: pack(r.text[i].ids)}
+		t.text[i] = Text{Dict: r.text[i].values.Dict(), IDs: Pack(r.text[i].ids)}
 	}
 	for i := range r.num {
-		t.num[i] = numColumn{vals: r.num[i].values.vals, ids: pack(r.num[i].ids)}
+		t.num[i] = Numeric{Values: r.num[i].values.Values, IDs: Pack(r.num[i].ids)}
 	}
-	t.codes.dict = r.codes.dict()
-	t.ids, t.flags = exact(t.ids), exact(t.flags)
-	t.codes.off, t.codes.refs = exact(t.codes.off), exact(t.codes.refs)
-	*r = rows{}
+	t.barcodes.Dict = r.barcodes.Dict()
+	t.ids, t.flags = Shrink(t.ids), Shrink(t.flags)
+	t.barcodes.Rows, t.barcodes.Refs = Shrink(t.barcodes.Rows), Shrink(t.barcodes.Refs)
+	*r = tableBuilder{}
 	return &t
 }

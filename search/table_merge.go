@@ -13,64 +13,64 @@ import (
 // errTooLarge: the numbers within a segment have 32 bits.
 var errTooLarge = errors.New("search: more than 4 GiB of text in one segment")
 
-// part is some of the rows of a table, to be merged. live has a bit for each row that counts; nil is all of them.
-type part struct {
-	t    *table
-	live []uint64
+// mergeInput is some of the rows of a table, to be merged. live has a bit for each row that counts; nil is all of them.
+type mergeInput struct {
+	table *table
+	live  []uint64
 }
 
-func (p part) each(yield func(row uint32)) {
+func (p mergeInput) each(yield func(row uint32)) {
 	if p.live == nil {
-		for row := range p.t.n {
+		for row := range p.table.n {
 			yield(row)
 		}
 		return
 	}
-	eachBit(p.live, 0, func(row uint32) bool { yield(row); return true })
+	EachBit(p.live, 0, func(row uint32) bool { yield(row); return true })
 }
 
-func (p part) count() int {
+func (p mergeInput) count() int {
 	if p.live == nil {
-		return int(p.t.n)
+		return int(p.table.n)
 	}
-	return popcount(p.live)
+	return PopCount(p.live)
 }
 
-// ref names a row of a part.
-type ref struct{ part, row uint32 }
+// rowRef names a row of a part.
+type rowRef struct{ input, row uint32 }
 
-// merge returns one table of all the parts' rows in result order. Of rows with the same id the last of the last part counts.
-func merge(ctx context.Context, parts []part) (*table, error) {
+// mergeTables returns one table of all the parts' rows in result order. Of rows with the same id the last of the last part counts.
+func mergeTables(ctx context.Context, parts []mergeInput) (*table, error) {
 	t := &table{}
-	order := t.arrange(parts)
+	order := t.orderRows(parts)
 	scratch := make([]uint32, len(order))
 	for c := range t.text {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := t.mergeText(c, parts, order, scratch); err != nil {
+		if err := t.mergeTextColumn(c, parts, order, scratch); err != nil {
 			return nil, err
 		}
 	}
 	for c := range t.num {
-		t.mergeNumbers(c, parts, order, scratch)
+		t.mergeNumericColumn(c, parts, order, scratch)
 	}
-	if err := t.mergeCodes(parts, order); err != nil {
+	if err := t.mergeBarcodes(parts, order); err != nil {
 		return nil, err
 	}
 	t.ids, t.flags = make([]uint64, len(order)), make([]uint8, len(order))
 	for doc, r := range order {
-		from := parts[r.part].t
+		from := parts[r.input].table
 		t.ids[doc], t.flags[doc] = from.ids[r.row], from.flags[r.row]
 	}
 	return t, nil
 }
 
-// arrange works out which row becomes which document, and fills what follows from the order.
-func (t *table) arrange(parts []part) []ref {
+// orderRows works out which row becomes which document, and fills what follows from the order.
+func (t *table) orderRows(parts []mergeInput) []rowRef {
 	type keyed struct {
 		id uint64
-		ref
+		rowRef
 	}
 	total := 0
 	for _, p := range parts {
@@ -78,27 +78,27 @@ func (t *table) arrange(parts []part) []ref {
 	}
 	all := make([]keyed, 0, total)
 	for i, p := range parts {
-		p.each(func(row uint32) { all = append(all, keyed{p.t.ids[row], ref{uint32(i), row}}) })
+		p.each(func(row uint32) { all = append(all, keyed{p.table.ids[row], rowRef{uint32(i), row}}) })
 	}
 	slices.SortFunc(all, func(a, b keyed) int { // newest id first; of the same id, the last that came
 		if a.id != b.id {
 			return cmp.Compare(b.id, a.id)
 		}
-		if a.part != b.part {
-			return cmp.Compare(b.part, a.part)
+		if a.input != b.input {
+			return cmp.Compare(b.input, a.input)
 		}
 		return cmp.Compare(b.row, a.row)
 	})
 	all = slices.CompactFunc(all, func(a, b keyed) bool { return a.id == b.id })
 
 	t.n = uint32(len(all))
-	day := t.countDays(parts, len(all), func(i int) ref { return all[i].ref })
-	next := slices.Clone(t.dayOff)
-	order := make([]ref, len(all))
+	day := t.countDays(parts, len(all), func(i int) rowRef { return all[i].rowRef })
+	next := slices.Clone(t.dayStart)
+	order := make([]rowRef, len(all))
 	t.byID = make([]uint32, len(all))
 	for i, k := range all {
-		d := day(k.ref)
-		order[next[d]] = k.ref
+		d := day(k.rowRef)
+		order[next[d]] = k.rowRef
 		t.byID[len(all)-1-i] = next[d]
 		next[d]++
 	}
@@ -106,10 +106,10 @@ func (t *table) arrange(parts []part) []ref {
 }
 
 // countDays fills days and dayOff for n rows, and returns how to tell the day of a row.
-func (t *table) countDays(parts []part, n int, at func(int) ref) (day func(ref) uint32) {
+func (t *table) countDays(parts []mergeInput, n int, at func(int) rowRef) (day func(rowRef) uint32) {
 	number := map[cola.Date]uint32{}
 	for _, p := range parts {
-		for _, v := range p.t.num[numApproved].vals {
+		for _, v := range p.table.num[numApproved].Values {
 			number[cola.Date(v)] = 0
 		}
 	}
@@ -122,17 +122,17 @@ func (t *table) countDays(parts []part, n int, at func(int) ref) (day func(ref) 
 	}
 	dayOf := make([][]uint32, len(parts))
 	for i, p := range parts {
-		for _, v := range p.t.num[numApproved].vals {
+		for _, v := range p.table.num[numApproved].Values {
 			dayOf[i] = append(dayOf[i], number[cola.Date(v)])
 		}
 	}
-	day = func(r ref) uint32 { return dayOf[r.part][parts[r.part].t.num[numApproved].ids.at(r.row)] }
-	t.dayOff = make([]uint32, len(t.days)+1)
+	day = func(r rowRef) uint32 { return dayOf[r.input][parts[r.input].table.num[numApproved].IDs.At(r.row)] }
+	t.dayStart = make([]uint32, len(t.days)+1)
 	for i := range n {
-		t.dayOff[day(at(i))+1]++
+		t.dayStart[day(at(i))+1]++
 	}
 	for i := range t.days {
-		t.dayOff[i+1] += t.dayOff[i]
+		t.dayStart[i+1] += t.dayStart[i]
 	}
 	return day
 }
@@ -140,11 +140,11 @@ func (t *table) countDays(parts []part, n int, at func(int) ref) (day func(ref) 
 // unmapped stands for a value that no row has asked for yet.
 const unmapped = math.MaxUint32
 
-// renumber returns for each part a table from its numbers to new ones, all still unmapped.
-func renumber(parts []part, values func(*table) int) [][]uint32 {
+// newRemap returns for each part a table from its numbers to new ones, all still unmapped.
+func newRemap(parts []mergeInput, values func(*table) int) [][]uint32 {
 	to := make([][]uint32, len(parts))
 	for i, p := range parts {
-		to[i] = make([]uint32, values(p.t))
+		to[i] = make([]uint32, values(p.table))
 		for j := range to[i] {
 			to[i][j] = unmapped
 		}
@@ -152,55 +152,55 @@ func renumber(parts []part, values func(*table) int) [][]uint32 {
 	return to
 }
 
-func (t *table) mergeText(c int, parts []part, order []ref, ids []uint32) error {
-	in := newInterner()
-	to := renumber(parts, func(t *table) int { return t.text[c].len() })
+func (t *table) mergeTextColumn(c int, parts []mergeInput, order []rowRef, ids []uint32) error {
+	in := NewInterner()
+	to := newRemap(parts, func(t *table) int { return t.text[c].Len() })
 	for doc, r := range order {
-		from := &parts[r.part].t.text[c]
-		old := from.ids.at(r.row)
-		if to[r.part][old] == unmapped {
-			to[r.part][old] = in.id(from.at(old))
+		from := &parts[r.input].table.text[c]
+		old := from.IDs.At(r.row)
+		if to[r.input][old] == unmapped {
+			to[r.input][old] = in.ID(from.At(old))
 		}
-		ids[doc] = to[r.part][old]
+		ids[doc] = to[r.input][old]
 	}
-	if in.size() > math.MaxUint32 {
+	if in.Size() > math.MaxUint32 {
 		return errTooLarge
 	}
-	t.text[c] = textColumn{dict: in.dict(), ids: pack(ids)}
+	t.text[c] = Text{Dict: in.Dict(), IDs: Pack(ids)}
 	return nil
 }
 
-func (t *table) mergeNumbers(c int, parts []part, order []ref, ids []uint32) {
-	values := newNumbers()
-	to := renumber(parts, func(t *table) int { return len(t.num[c].vals) })
+func (t *table) mergeNumericColumn(c int, parts []mergeInput, order []rowRef, ids []uint32) {
+	values := NewNumberInterner()
+	to := newRemap(parts, func(t *table) int { return len(t.num[c].Values) })
 	for doc, r := range order {
-		from := &parts[r.part].t.num[c]
-		old := from.ids.at(r.row)
-		if to[r.part][old] == unmapped {
-			to[r.part][old] = values.id(from.vals[old], old != 0)
+		from := &parts[r.input].table.num[c]
+		old := from.IDs.At(r.row)
+		if to[r.input][old] == unmapped {
+			to[r.input][old] = values.ID(from.Values[old], old != 0)
 		}
-		ids[doc] = to[r.part][old]
+		ids[doc] = to[r.input][old]
 	}
-	t.num[c] = numColumn{vals: values.vals, ids: pack(ids)}
+	t.num[c] = Numeric{Values: values.Values, IDs: Pack(ids)}
 }
 
-func (t *table) mergeCodes(parts []part, order []ref) error {
-	in := newInterner()
-	to := renumber(parts, func(t *table) int { return t.codes.len() })
+func (t *table) mergeBarcodes(parts []mergeInput, order []rowRef) error {
+	in := NewInterner()
+	to := newRemap(parts, func(t *table) int { return t.barcodes.Len() })
 	refs, off := make([]uint32, 0, len(order)), make([]uint32, 1, len(order)+1)
 	for _, r := range order {
-		from := &parts[r.part].t.codes
-		for _, old := range from.row(r.row) {
-			if to[r.part][old] == unmapped {
-				to[r.part][old] = in.id(from.at(old))
+		from := &parts[r.input].table.barcodes
+		for _, old := range from.Row(r.row) {
+			if to[r.input][old] == unmapped {
+				to[r.input][old] = in.ID(from.At(old))
 			}
-			refs = append(refs, to[r.part][old])
+			refs = append(refs, to[r.input][old])
 		}
 		off = append(off, uint32(len(refs)))
 	}
-	if in.size() > math.MaxUint32 {
+	if in.Size() > math.MaxUint32 {
 		return errTooLarge
 	}
-	t.codes = codeColumn{dict: in.dict(), off: off, refs: exact(refs)}
+	t.barcodes = TextList{Dict: in.Dict(), Rows: off, Refs: Shrink(refs)}
 	return nil
 }

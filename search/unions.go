@@ -1,44 +1,44 @@
 package search
 
-// kept is lists that are kept ready, because uniting them takes long, by what they are of.
-type kept struct {
-	keys  dict // sorted
-	lists postings
+// unions is lists that are kept ready, because uniting them takes long, by what they are of.
+type unions struct {
+	keys  Dict // sorted
+	lists Lists
 }
 
-// list returns what is kept of a key.
-func (k *kept) list(key string) (list, bool) {
-	i, ok := k.keys.find(key)
+// find returns what is kept of a key.
+func (k *unions) find(key string) (List, bool) {
+	i, ok := k.keys.Find(key)
 	if !ok {
-		return list{}, false
+		return List{}, false
 	}
-	return k.lists.list(i), true
+	return k.lists.At(i), true
 }
 
-func (k *kept) carry(c carrier) {
-	k.keys.carry(c)
-	k.lists.carry(c)
+func (k *unions) Serialize(c Codec) {
+	k.keys.Serialize(c)
+	k.lists.Serialize(c)
 }
 
-// keepBeginnings keeps the unions, by common beginning of the sorted words that the lists are of, that take longer than the
+// unitePrefixes keeps the unions, by common beginning of the sorted words that the lists are of, that take longer than the
 // limit.
-func keepBeginnings(toks *dict, lists *postings, limit int) kept {
-	k := newKeeper(lists.numDocs())
-	at := func(i int) string { return toks.at(uint32(i)) }
-	sum := sums(toks.len(), func(i int) int { return lists.list(uint32(i)).cost() })
-	walkPrefixes(toks.len(), at, func(lo, hi, depth int) bool {
+func unitePrefixes(toks *Dict, lists *Lists, limit int) unions {
+	k := newUnionsBuilder(lists.NumDocs())
+	at := func(i int) string { return toks.At(uint32(i)) }
+	sum := prefixSums(toks.Len(), func(i int) int { return lists.At(uint32(i)).Cost() })
+	walkPrefixes(toks.Len(), at, func(lo, hi, depth int) bool {
 		if sum[hi]-sum[lo] <= limit {
 			return false
 		}
 		if depth > 0 {
 			for tok := lo; tok < hi; tok++ {
-				k.gather.add(lists.list(uint32(tok)))
+				k.union.Add(lists.At(uint32(tok)))
 			}
 			k.add(at(lo)[:depth])
 		}
 		return true
 	})
-	return k.kept()
+	return k.unions()
 }
 
 // walkPrefixes calls visit with the range of every common prefix of sorted strings, by its length, shorter ones first. Where
@@ -65,8 +65,8 @@ func walkPrefixes(n int, at func(int) string, visit func(lo, hi, depth int) bool
 	walk(0, n, 0)
 }
 
-// sums returns the sums of the first 0, 1, … n costs.
-func sums(n int, cost func(i int) int) []int {
+// prefixSums returns the sums of the first 0, 1, … n costs.
+func prefixSums(n int, cost func(i int) int) []int {
 	sum := make([]int, n+1)
 	for i := range n {
 		sum[i+1] = sum[i] + cost(i)
@@ -74,23 +74,23 @@ func sums(n int, cost func(i int) int) []int {
 	return sum
 }
 
-// keeper writes what is kept ready. Keys must be added in ascending order.
-type keeper struct {
-	gather *gatherer // of the next key
-	lists  *postingsBuilder
-	keys   *dictBuilder
+// unionsBuilder writes what is kept ready. Keys must be added in ascending order.
+type unionsBuilder struct {
+	union *Union // of the next key
+	lists *Builder
+	keys  *DictBuilder
 }
 
-func newKeeper(n uint32) *keeper {
-	return &keeper{gather: newGatherer(n), lists: newPostingsBuilder(n, 0), keys: newDictBuilder()}
+func newUnionsBuilder(n uint32) *unionsBuilder {
+	return &unionsBuilder{union: NewUnion(n), lists: NewBuilder(n, 0), keys: NewDictBuilder()}
 }
 
 // add keeps what was gathered.
-func (k *keeper) add(key string) {
-	k.gather.into(k.lists)
-	k.keys.add(key)
+func (k *unionsBuilder) add(key string) {
+	k.union.AppendTo(k.lists)
+	k.keys.Add(key)
 }
 
-func (k *keeper) kept() kept {
-	return kept{keys: k.keys.dict(), lists: k.lists.postings()}
+func (k *unionsBuilder) unions() unions {
+	return unions{keys: k.keys.Dict(), lists: k.lists.Lists()}
 }

@@ -12,34 +12,34 @@ import (
 // Abort.
 type Update struct {
 	index      *Index // nil once the update has ended
-	rows       *rows
+	rows       *tableBuilder
 	tables     []*table // rows that were set aside, oldest first
 	permittees map[string]cola.Permittee
 	aliases    []vocabulary.CategoryAlias
-	aliased    bool
+	hasAliases bool
 }
 
-// rowsAside is how many labels are collected before they are set aside in a compact form.
-const rowsAside = 1 << 18
+// maxBufferedRows is how many labels are collected before they are set aside in a compact form.
+const maxBufferedRows = 1 << 18
 
 // Begin starts an update. It waits until no other is under way.
 func (x *Index) Begin() *Update {
 	x.updating.Lock()
-	return &Update{index: x, rows: newRows(), permittees: map[string]cola.Permittee{}}
+	return &Update{index: x, rows: newTableBuilder(), permittees: map[string]cola.Permittee{}}
 }
 
 // Label adds a label, or replaces the one with its id. It copies what it keeps.
 func (u *Update) Label(r *cola.IndexRecord) {
 	u.rows.add(r)
-	if u.rows.t.n == rowsAside {
-		u.setAside()
+	if u.rows.table.n == maxBufferedRows {
+		u.flush()
 	}
 }
 
-func (u *Update) setAside() {
-	if u.rows.t.n > 0 {
-		u.tables = append(u.tables, u.rows.table())
-		u.rows = newRows()
+func (u *Update) flush() {
+	if u.rows.table.n > 0 {
+		u.tables = append(u.tables, u.rows.build())
+		u.rows = newTableBuilder()
 	}
 }
 
@@ -51,7 +51,7 @@ func (u *Update) Permittee(p *cola.Permittee) {
 
 // Aliases replaces the published transitions of category paths.
 func (u *Update) Aliases(a []vocabulary.CategoryAlias) {
-	u.aliases, u.aliased = append([]vocabulary.CategoryAlias(nil), a...), true
+	u.aliases, u.hasAliases = append([]vocabulary.CategoryAlias(nil), a...), true
 }
 
 // Abort ends the update without publishing anything. After Commit, or a second time, it does nothing.
@@ -70,7 +70,7 @@ func (u *Update) Commit(m Marks) error {
 	}
 	x := u.index
 	defer u.Abort()
-	u.setAside()
+	u.flush()
 	var collected uint32
 	for _, t := range u.tables {
 		collected += t.n
@@ -83,7 +83,7 @@ func (u *Update) Commit(m Marks) error {
 	}
 	next.marks = m
 	x.view.Store(next)
-	x.foldSoon()
+	x.wakeCompactors()
 	releaseMemory(collected)
 	return nil
 }
@@ -91,109 +91,109 @@ func (u *Update) Commit(m Marks) error {
 // apply returns the view that follows from another by the update.
 func (u *Update) apply(v *View) (*View, error) {
 	next := *v
-	if u.aliased {
-		next.published, next.aliases = u.aliases, vocabulary.AliasTable(u.aliases)
-		next.layers = realias(v.layers, next.aliases)
+	if u.hasAliases {
+		next.publishedAliases, next.aliases = u.aliases, vocabulary.AliasTable(u.aliases)
+		next.segments = withAliases(v.segments, next.aliases)
 	}
 	if len(u.tables) == 0 && len(u.permittees) == 0 {
 		return &next, nil
 	}
-	edit := v.holders.edit()
+	edit := v.permittees.builder()
 	for number := range u.permittees {
 		p := u.permittees[number]
 		edit.put(&p)
 	}
-	parts := renamedLabels(next.layers, edit)
+	parts := renamedLabels(next.segments, edit)
 	for _, t := range u.tables {
-		parts = append(parts, part{t: t})
+		parts = append(parts, mergeInput{table: t})
 	}
 	u.tables = nil
 	if len(parts) > 0 {
-		if err := next.addLayer(parts, edit); err != nil {
+		if err := next.addSegment(parts, edit); err != nil {
 			return nil, err
 		}
 	}
-	next.holders = edit.finish(next.layers)
+	next.permittees = edit.build(next.segments)
 	return &next, nil
 }
 
 // renamedLabels returns the living labels whose permittee has another name now: they have to be indexed anew.
-func renamedLabels(layers []layer, edit *holdersEdit) (parts []part) {
+func renamedLabels(layers []segmentView, edit *permitteesBuilder) (parts []mergeInput) {
 	for i := range layers {
 		l := &layers[i]
 		var live []uint64
 		for h := range edit.renamed {
-			for _, of := range l.permit(edit.next.recs[h].PermitNumber, nil) {
+			for _, of := range l.docsWithPermit(edit.next.records[h].PermitNumber, nil) {
 				if live == nil {
-					live = make([]uint64, blockCount(l.t.n)*blockWords)
+					live = make([]uint64, BlockCount(l.t.n)*BlockWords)
 				}
-				of.orInto(live, allBlocks(l.t.n))
+				of.OrInto(live, AllBlocks(l.t.n))
 			}
 		}
 		if live != nil {
-			if l.dead != nil {
-				andNotWords(live, l.dead)
+			if l.tombstones != nil {
+				AndNotWords(live, l.tombstones)
 			}
-			parts = append(parts, part{t: l.t, live: live})
+			parts = append(parts, mergeInput{table: l.t, live: live})
 		}
 	}
 	return parts
 }
 
-// addLayer puts the parts into a new segment, and the labels they replace out of their old ones.
-func (v *View) addLayer(parts []part, edit *holdersEdit) error {
+// addSegment puts the parts into a new segment, and the labels they replace out of their old ones.
+func (v *View) addSegment(parts []mergeInput, edit *permitteesBuilder) error {
 	ctx := context.Background()
-	t, err := merge(ctx, parts)
+	t, err := mergeTables(ctx, parts)
 	if err != nil || t.n == 0 {
 		return err
 	}
 	clear(parts)
-	s, err := buildSegment(ctx, t, edit.names)
+	s, err := buildSegment(ctx, t, edit.companyNames)
 	if err != nil {
 		return err
 	}
-	v.layers = bury(v.layers, t.ids, func(l *layer, docs []uint32) {
-		edit.count(l.segment, func(yield func(uint32)) {
+	v.segments = addTombstones(v.segments, t.ids, func(l *segmentView, docs []uint32) {
+		edit.countLabels(l.segment, func(yield func(uint32)) {
 			for _, doc := range docs {
 				yield(doc)
 			}
 		}, -1)
 	})
-	edit.count(s, func(yield func(uint32)) {
+	edit.countLabels(s, func(yield func(uint32)) {
 		for doc := range t.n {
 			yield(doc)
 		}
 	}, +1)
-	added := layer{segment: s}
-	added.resolve(v.aliases)
-	v.layers = append(v.layers, added)
+	added := segmentView{segment: s}
+	added.applyAliases(v.aliases)
+	v.segments = append(v.segments, added)
 	return nil
 }
 
-// bury returns the layers with the labels dead, and without those in which no label lives. It tells what died where.
-func bury(layers []layer, ids []uint64, tell func(l *layer, docs []uint32)) []layer {
-	left := make([]layer, 0, len(layers)+1)
+// addTombstones returns the layers with the labels dead, and without those in which no label lives. It tells what died where.
+func addTombstones(layers []segmentView, ids []uint64, tell func(l *segmentView, docs []uint32)) []segmentView {
+	left := make([]segmentView, 0, len(layers)+1)
 	for i := range layers {
 		l := &layers[i]
 		var docs []uint32
 		for _, id := range ids {
-			if doc, ok := l.t.doc(cola.TTBID(id)); ok && l.alive(doc) {
+			if doc, ok := l.t.doc(cola.TTBID(id)); ok && l.isLive(doc) {
 				docs = append(docs, doc)
 			}
 		}
 		tell(l, docs)
-		if b := l.bury(docs); b.living() > 0 {
+		if b := l.withTombstones(docs); b.liveCount() > 0 {
 			left = append(left, b)
 		}
 	}
 	return left
 }
 
-// realias returns the layers under other transitions.
-func realias(layers []layer, aliases map[string]string) []layer {
-	next := append([]layer(nil), layers...)
+// withAliases returns the layers under other transitions.
+func withAliases(layers []segmentView, aliases map[string]string) []segmentView {
+	next := append([]segmentView(nil), layers...)
 	for i := range next {
-		next[i].resolve(aliases)
+		next[i].applyAliases(aliases)
 	}
 	return next
 }

@@ -119,8 +119,8 @@ func TestUpdateCopies(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	name := []byte("LENZ MOSER")
-	p := cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: cola.Text(textOf(name))}
-	r := labelWith(1, func(c *cola.Cola) { c.BrandName = textOf(name); c.BarcodeValue = "QR-1" })
+	p := cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: cola.Text(UnsafeString(name))}
+	r := labelWith(1, func(c *cola.Cola) { c.BrandName = UnsafeString(name); c.BarcodeValue = "QR-1" })
 	aliases := []vocabulary.CategoryAlias{{Alias: "A", Path: "B"}}
 	u := x.Begin()
 	u.Label(r)
@@ -132,8 +132,8 @@ func TestUpdateCopies(t *testing.T) {
 	mustCommit(t, u, Marks{})
 	got := x.View().Search(cola.ColaSearch{Page: 1, PerPage: 1}).Rows[0].BrandName
 	d, _ := x.View().Permittee("nj-i-721", 1, 1)
-	if got != "LENZ MOSER" || d.CompanyName != "LENZ MOSER" || x.View().published[0].Alias != "A" {
-		t.Errorf("kept %q, %q, %+v", got, d.CompanyName, x.View().published)
+	if got != "LENZ MOSER" || d.CompanyName != "LENZ MOSER" || x.View().publishedAliases[0].Alias != "A" {
+		t.Errorf("kept %q, %q, %+v", got, d.CompanyName, x.View().publishedAliases)
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 
 // View is the registry as of one publication. It never changes; any number of goroutines may search it without a lock.
 type View struct {
-	layers    []layer
-	holders   *holders
-	published []vocabulary.CategoryAlias
-	aliases   map[string]string // of published, as vocabulary.AliasTable makes them
-	marks     Marks
-	scratches *scratches
+	segments         []segmentView
+	permittees       *permittees
+	publishedAliases []vocabulary.CategoryAlias
+	aliases          map[string]string // of published, as vocabulary.AliasTable makes them
+	marks            Marks
+	scratch          *ScratchPool
 }
 
 // Marks returns the revisions that the view was brought up to.
@@ -34,15 +34,15 @@ type Stats struct {
 
 // Stats describes the view.
 func (v *View) Stats() Stats {
-	s := Stats{Permittees: len(v.holders.ranked), Segments: len(v.layers)}
-	for i := range v.layers {
-		l := &v.layers[i]
-		s.Labels += l.living()
-		s.Tombstones += l.deaths
-		s.Bytes += l.bytes + int64(len(l.dead)*8)
+	s := Stats{Permittees: len(v.permittees.ranked), Segments: len(v.segments)}
+	for i := range v.segments {
+		l := &v.segments[i]
+		s.Labels += l.liveCount()
+		s.Tombstones += l.deleted
+		s.Bytes += l.bytes + int64(len(l.tombstones)*8)
 		lo, hi := l.t.undated()
 		for doc := lo; doc < hi; doc++ {
-			if l.alive(doc) {
+			if l.isLive(doc) {
 				s.Undated++
 			}
 		}
@@ -52,8 +52,8 @@ func (v *View) Stats() Stats {
 
 // find returns the layer and document of a living label.
 func (v *View) find(id cola.TTBID) (i int, doc uint32, ok bool) {
-	for i := range v.layers {
-		if doc, ok := v.layers[i].t.doc(id); ok && v.layers[i].alive(doc) {
+	for i := range v.segments {
+		if doc, ok := v.segments[i].t.doc(id); ok && v.segments[i].isLive(doc) {
 			return i, doc, true
 		}
 	}
@@ -66,7 +66,7 @@ func (v *View) Label(id cola.TTBID) (label cola.ColaSummary, ok bool) {
 	if !ok {
 		return label, false
 	}
-	return v.layers[i].t.summary(doc), true
+	return v.segments[i].t.summary(doc), true
 }
 
 // Rows returns labels with what the index holds beside their summaries. A label that the view no
@@ -76,13 +76,13 @@ func (v *View) Rows(labels []cola.ColaSummary) []cola.ColaRow {
 	for n, label := range labels {
 		row := &rows[n]
 		row.ColaSummary = label
-		if i, ok := v.holders.find(vocabulary.NormalizePermit(label.PermitNumber)); ok {
-			row.CompanyName = v.holders.recs[i].CompanyName
+		if i, ok := v.permittees.find(vocabulary.NormalizePermit(label.PermitNumber)); ok {
+			row.CompanyName = v.permittees.records[i].CompanyName
 		}
 		if i, doc, ok := v.find(label.TTBID); ok {
-			t := v.layers[i].t
-			row.ABV.V, row.ABV.OK = t.num[numABV].value(doc)
-			row.VolumeML.V, row.VolumeML.OK = t.num[numVolume].value(doc)
+			t := v.segments[i].t
+			row.ABV.V, row.ABV.OK = t.num[numABV].Value(doc)
+			row.VolumeML.V, row.VolumeML.OK = t.num[numVolume].Value(doc)
 		}
 	}
 	return rows
@@ -91,14 +91,14 @@ func (v *View) Rows(labels []cola.ColaSummary) []cola.ColaRow {
 // Barcode returns the labels that carry a barcode, among all that were read from them, in result order and at most limit of
 // them, with the exact total. ok is false when no label does.
 func (v *View) Barcode(value string, limit int) (r cola.BarcodeResult, ok bool) {
-	found := make([][]uint32, len(v.layers))
-	total := v.withCode(value, found)
+	found := make([][]uint32, len(v.segments))
+	total := v.findBarcode(value, found)
 	if total == 0 {
 		return r, false
 	}
 	r = cola.BarcodeResult{BarcodeValue: value, TotalColas: total}
-	if i, doc, ok := newMerger(v.layers, found).next(); ok {
-		r.BarcodeType = cola.Text(v.layers[i].t.barcode(doc, value).Type)
+	if i, doc, ok := newResultMerger(v.segments, found).next(); ok {
+		r.BarcodeType = cola.Text(v.segments[i].t.barcode(doc, value).Type)
 	}
 	r.Colas, _ = v.rows(found, 0, limit)
 	return r, true
@@ -108,10 +108,10 @@ func (v *View) Barcode(value string, limit int) (r cola.BarcodeResult, ok bool) 
 // order. A path whose last label was changed or replaced stays until the segment is folded.
 func (v *View) Categories() []string {
 	paths := map[string]string{} // by folded path: spellings that are compared as equal count once
-	for i := range v.layers {
-		c := &v.layers[i].t.text[colCategory]
-		for value := range uint32(c.len()) {
-			path := vocabulary.ResolveCategory(c.at(value), v.aliases)
+	for i := range v.segments {
+		c := &v.segments[i].t.text[colCategory]
+		for value := range uint32(c.Len()) {
+			path := vocabulary.ResolveCategory(c.At(value), v.aliases)
 			for ; path != ""; path = above(path) {
 				folded := vocabulary.FoldPath(path)
 				if _, met := paths[folded]; met {
@@ -131,10 +131,10 @@ func (v *View) Resolve(path string) string { return vocabulary.ResolveCategory(p
 // was changed or replaced stays until its segment is folded.
 func (v *View) Origins() []string {
 	met := map[string]bool{}
-	for i := range v.layers {
-		keys := &v.layers[i].facets[facetOrigin].keys
-		for n := range uint32(keys.len()) {
-			met[keys.at(n)] = true
+	for i := range v.segments {
+		keys := &v.segments[i].values[facetOrigin].keys
+		for n := range uint32(keys.Len()) {
+			met[keys.At(n)] = true
 		}
 	}
 	delete(met, "")
@@ -150,9 +150,9 @@ func above(path string) string {
 // States returns the states that permittees are in, two letters each, in alphabetical order.
 func (v *View) States() []string {
 	met := map[string]bool{}
-	for i := range v.holders.facts {
-		if f := &v.holders.facts[i]; f.known {
-			met[v.holders.states[f.state]] = true
+	for i := range v.permittees.stats {
+		if f := &v.permittees.stats[i]; f.known {
+			met[v.permittees.states[f.state]] = true
 		}
 	}
 	delete(met, "")
