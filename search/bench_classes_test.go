@@ -22,7 +22,7 @@ func search(edit func(s *cola.ColaSearch, i int)) func(*View, int) int {
 	}
 }
 
-func text(words ...string) func(*View, int) int {
+func searchText(words ...string) func(*View, int) int {
 	return search(func(s *cola.ColaSearch, i int) { s.Text = words[i%len(words)] })
 }
 
@@ -105,19 +105,19 @@ func (a *asked) general() []class {
 
 func (a *asked) texts() []class {
 	return []class{
-		{"text: a common word", text(a.common...)},
-		{"text: any word", text(a.g.words...)},
-		{"text: two common words", text(a.pairs...)},
+		{"text: a common word", searchText(a.common...)},
+		{"text: any word", searchText(a.g.words...)},
+		{"text: two common words", searchText(a.pairs...)},
 		{"text: three, default window", search(func(s *cola.ColaSearch, i int) {
 			s.Text, s.From = a.pairs[i%len(a.pairs)]+" wine", a.today.AddDays(-365)
 		})},
-		{"text: phrase of common words", text(edged(`"`, a.pairs, `"`)...)},
-		{"text: dense phrases", text(`"table red"`, `"red wine"`, `"table red wine"`, `"cabernet sauvignon"`, `"wine red"`,
+		{"text: phrase of common words", searchText(edged(`"`, a.pairs, `"`)...)},
+		{"text: dense phrases", searchText(`"table red"`, `"red wine"`, `"table red wine"`, `"cabernet sauvignon"`, `"wine red"`,
 			`"straight bourbon"`, `"red w*"`, `"cabernet s*"`)},
-		{"text: prefix of 1", text(edged("", letters(1), "*")...)},
-		{"text: prefix of 2", text(edged("", letters(2), "*")...)},
-		{"text: prefix of 3", text(edged("", letters(3), "*")...)},
-		{"text: prefix of 4, digits", text("vine*", "brew*", "cabe*", "chat*", "1*", "2*", "19*", "20*", "201*", "2015*", "0500*", "15*")},
+		{"text: prefix of 1", searchText(edged("", letters(1), "*")...)},
+		{"text: prefix of 2", searchText(edged("", letters(2), "*")...)},
+		{"text: prefix of 3", searchText(edged("", letters(3), "*")...)},
+		{"text: prefix of 4, digits", searchText("vine*", "brew*", "cabe*", "chat*", "1*", "2*", "19*", "20*", "201*", "2015*", "0500*", "15*")},
 		{"text: permit number", search(func(s *cola.ColaSearch, i int) { s.Text = a.label(i).PermitNumber })},
 		{"text: id", search(func(s *cola.ColaSearch, i int) { s.Text = a.label(i).TTBID.String() })},
 		{"text: barcode", search(func(s *cola.ColaSearch, i int) { s.Text = a.code(i) })},

@@ -1,30 +1,37 @@
+// Package codec writes, reads and measures the data of an index segment.
+//
+// A structure lists its slices once, in a Serialize method that takes a Codec. The same method therefore writes a snapshot
+// (Writer), reads one (Reader) and measures memory (Sizer), and the three can't disagree about the format.
+//
+// A slice is written as its length in 64 bits followed by its elements as they lie in memory, so a file is only readable on
+// machines of the same byte order. A CRC-32C of everything before it ends the file.
 package search
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"unsafe"
 )
 
-// Codec moves the slices of a structure somewhere: to a snapshot, out of one, or onto scales. A structure names its
-// slices once, in its carry method, so that what is written, what is read and what is weighed cannot differ.
+// Codec is the destination or the source of a structure's slices.
 type Codec interface {
-	// Length takes the number of elements of a slice and returns the number it is to have, each size bytes wide.
+	// Length writes the length of a slice and returns it, or reads the length. size is the width of an element in bytes.
 	Length(n, size int) int
-	// Bytes takes the content of a slice, or fills it.
+	// Bytes writes the content of a slice, or reads it into b.
 	Bytes(b []byte)
-	// OK reports whether all has gone well so far. When it has not, what follows is empty.
+	// OK reports whether no error has occurred. After an error every length read is zero.
 	OK() bool
 }
 
-// Number is what columns and postings are made of. Slices of numbers hold no pointers.
+// Number is the element type of slices. Slices of numbers hold no pointers.
 type Number interface {
 	~uint8 | ~uint16 | ~int32 | ~uint32 | ~uint64 | ~float64
 }
 
-// Slice moves one slice.
+// Slice transfers a slice.
 func Slice[T Number](c Codec, p *[]T) {
 	size := int(unsafe.Sizeof(*new(T)))
 	if n := c.Length(len(*p), size); n != len(*p) {
@@ -35,7 +42,7 @@ func Slice[T Number](c Codec, p *[]T) {
 	}
 }
 
-// String moves one string.
+// String transfers a string.
 func String(c Codec, p *string) {
 	n := c.Length(len(*p), 1)
 	if n == len(*p) {
@@ -51,48 +58,47 @@ func String(c Codec, p *string) {
 	*p = UnsafeString(b)
 }
 
-// Int moves one number.
+// Int transfers one integer.
 func Int[T ~int | ~int64 | ~uint32](c Codec, p *T) {
 	b := []uint64{uint64(*p)}
 	Slice(c, &b)
-	if len(b) == 1 && T(b[0]) != *p { // what is being written out has other readers
+	if len(b) == 1 && T(b[0]) != *p { // don't write to what is being saved: others read it
 		*p = T(b[0])
 	}
 }
 
-// UnsafeString returns the bytes as a string without copying them. The bytes must not change any more.
-func UnsafeString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
-
-// Sizer is a carrier that adds up bytes.
+// Sizer is a Codec that adds up the bytes of slices.
 type Sizer int64
 
+// Length returns n.
 func (s *Sizer) Length(n, _ int) int { return n }
-func (s *Sizer) Bytes(b []byte)      { *s += Sizer(len(b)) }
-func (s *Sizer) OK() bool            { return true }
 
-// Shrink returns s with no more capacity than it needs, so that a column built by appending does not hold its slack.
-func Shrink[T any](s []T) []T {
-	if cap(s)-len(s) <= len(s)/64 {
-		return s
-	}
-	return append(make([]T, 0, len(s)), s...)
-}
+// Bytes adds the length of b.
+func (s *Sizer) Bytes(b []byte) { *s += Sizer(len(b)) }
+
+// OK returns true.
+func (s *Sizer) OK() bool { return true }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Writer is a carrier to a file. The first error stays.
+// Writer is a Codec that writes a file. It keeps the first error for Close.
 type Writer struct {
 	w   *bufio.Writer
 	sum uint32
 	err error
 }
 
+// NewWriter returns a Writer to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: bufio.NewWriterSize(w, 1<<20)} }
+
+// Length writes n and returns it.
 func (w *Writer) Length(n, _ int) int {
 	size := uint64(n)
 	w.Bytes(unsafe.Slice((*byte)(unsafe.Pointer(&size)), 8))
 	return n
 }
 
+// Bytes writes b.
 func (w *Writer) Bytes(b []byte) {
 	if w.err == nil {
 		w.sum = crc32.Update(w.sum, castagnoli, b)
@@ -100,8 +106,10 @@ func (w *Writer) Bytes(b []byte) {
 	}
 }
 
+// OK reports whether every write succeeded.
 func (w *Writer) OK() bool { return w.err == nil }
 
+// Close writes the checksum and flushes the buffer. It doesn't close the underlying writer.
 func (w *Writer) Close() error {
 	sum := w.sum
 	w.Bytes(unsafe.Slice((*byte)(unsafe.Pointer(&sum)), 4))
@@ -111,8 +119,10 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// Reader is a carrier from a file. After the first error everything is empty. What it reads is not to be trusted
-// before close has found the sum right.
+// ErrInvalid is wrapped by a Reader's errors for a file that is damaged or that no Writer wrote.
+var ErrInvalid = errors.New("not a usable snapshot")
+
+// Reader is a Codec that reads what a Writer wrote. Don't use the data before Close has verified the checksum.
 type Reader struct {
 	r    io.Reader
 	left int64
@@ -120,11 +130,18 @@ type Reader struct {
 	err  error
 }
 
+// NewReader returns a Reader of the size bytes of r.
+func NewReader(r io.Reader, size int64) *Reader { return &Reader{r: r, left: size} }
+
+// Err returns the first error.
+func (r *Reader) Err() error { return r.err }
+
+// Length reads the length of a slice. It fails, before anything is allocated, if the rest of the file is shorter.
 func (r *Reader) Length(_, size int) int {
 	var n uint64
 	r.Bytes(unsafe.Slice((*byte)(unsafe.Pointer(&n)), 8))
 	if r.err == nil && n > uint64(max(0, r.left))/uint64(size) {
-		r.err = fmt.Errorf("%w: a length is beyond the file's end", ErrSnapshot)
+		r.err = fmt.Errorf("%w: a length is beyond the file's end", ErrInvalid)
 	}
 	if r.err != nil {
 		return 0
@@ -132,20 +149,23 @@ func (r *Reader) Length(_, size int) int {
 	return int(n)
 }
 
+// Bytes fills b.
 func (r *Reader) Bytes(b []byte) {
 	if r.err != nil {
 		return
 	}
 	if _, err := io.ReadFull(r.r, b); err != nil {
-		r.err = fmt.Errorf("%w: %w", ErrSnapshot, err)
+		r.err = fmt.Errorf("%w: %w", ErrInvalid, err)
 		return
 	}
 	r.left -= int64(len(b))
 	r.sum = crc32.Update(r.sum, castagnoli, b)
 }
 
+// OK reports whether every read succeeded.
 func (r *Reader) OK() bool { return r.err == nil }
 
+// Close verifies the checksum and that the file ends here.
 func (r *Reader) Close() error {
 	want := r.sum
 	var sum uint32
@@ -154,9 +174,20 @@ func (r *Reader) Close() error {
 	case r.err != nil:
 		return r.err
 	case sum != want:
-		return fmt.Errorf("%w: it is damaged", ErrSnapshot)
+		return fmt.Errorf("%w: it is damaged", ErrInvalid)
 	case r.left != 0:
-		return fmt.Errorf("%w: something follows its end", ErrSnapshot)
+		return fmt.Errorf("%w: something follows its end", ErrInvalid)
 	}
 	return nil
+}
+
+// UnsafeString returns b as a string without a copy. b must not change afterwards.
+func UnsafeString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// Shrink returns s without much unused capacity, copying it if necessary.
+func Shrink[T any](s []T) []T {
+	if cap(s)-len(s) <= len(s)/64 {
+		return s
+	}
+	return append(make([]T, 0, len(s)), s...)
 }

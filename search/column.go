@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-
-	"github.com/colaregistry/colaregistry/cola"
 )
 
 // Text is a column of strings: distinct values, and the number of each row's. Value 0 is the empty string.
@@ -26,9 +24,6 @@ func (c *Numeric) Value(row uint32) (v float64, ok bool) {
 	id := c.IDs.At(row)
 	return c.Values[id], id != 0
 }
-
-// date returns a row's value in a column of dates.
-func (c *Numeric) date(row uint32) cola.Date { return cola.Date(c.Values[c.IDs.At(row)]) }
 
 // TextList holds each row's barcodes.
 type TextList struct {

@@ -20,8 +20,8 @@ type valueIndex struct {
 func foldValue(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
 
 // buildValueIndex indexes a column. The documents of the values in together are kept united as well.
-func buildValueIndex(t *table, column int, together []string) (f valueIndex) {
-	c := &t.text[column]
+func buildValueIndex(t *table, col int, together []string) (f valueIndex) {
+	c := &t.text[col]
 	in := NewInterner()
 	key := make([]uint32, c.Len())
 	for v := range key {

@@ -71,7 +71,7 @@ func (v *View) latestApproval(number string, today cola.Date) (latest cola.Date)
 		l := &v.segments[i]
 		for _, of := range l.docsWithPermit(number, nil) {
 			of.Each(func(doc uint32) bool { // newest first
-				approved := l.t.num[numApproved].date(doc)
+				approved := l.t.date(numApproved, doc)
 				if !l.isLive(doc) || approved > today {
 					return true
 				}

@@ -107,7 +107,7 @@ func (e *permitteesBuilder) countLabels(s *segment, each func(yield func(doc uin
 			e.rerank[i] = true
 		}
 		f := &e.next.stats[of[v]-1]
-		applied, approval := t.num[numApplied].date(doc), t.num[numApproved].date(doc)
+		applied, approval := t.date(numApplied, doc), t.date(numApproved, doc)
 		f.labels += uint32(sign)
 		if status.Value(doc) == vocabulary.StatusApproved {
 			f.approved += uint32(sign)
@@ -141,8 +141,8 @@ func (l *segmentView) latestDates(number string) (applied, approval cola.Date) {
 	for _, of := range l.docsWithPermit(number, nil) {
 		of.Each(func(doc uint32) bool {
 			if l.isLive(doc) {
-				applied = max(applied, l.t.num[numApplied].date(doc))
-				approval = max(approval, l.t.num[numApproved].date(doc))
+				applied = max(applied, l.t.date(numApplied, doc))
+				approval = max(approval, l.t.date(numApproved, doc))
 			}
 			return true
 		})

@@ -2,7 +2,6 @@ package search
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,18 +11,18 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// A snapshot is the magic with the format's version, a number that shows the machine's byte order, and then the view's
-// slices as they lie in memory, each with its length before it, closed by a CRC-32C of it all.
+// A snapshot begins with the format's version and a number that shows the machine's byte order. Change the version whenever
+// the format changes; older snapshots are then ignored and the index is rebuilt.
 const (
 	snapshotMagic = "colaidx2"
 	snapshotOrder = 0x0a0b0c0d
 )
 
-// ErrSnapshot is wrapped by what Restore returns for a file that is not a whole snapshot of the store, of this version.
-var ErrSnapshot = errors.New("not a usable snapshot")
+// ErrSnapshot is wrapped by Restore's errors for a file that is damaged, of another store or of another version.
+var ErrSnapshot = ErrInvalid
 
-// Save writes the view to a file, from which Restore makes it again. The file takes the name only once it is whole and on
-// disk. storeID is that of the store that the index was built from.
+// Save writes the view to a file that Restore reads. The file is written under a temporary name, synced and renamed.
+// storeID identifies the store that the index was built from.
 func (x *Index) Save(path, storeID string) (err error) {
 	v := x.View()
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*")
@@ -37,7 +36,7 @@ func (x *Index) Save(path, storeID string) (err error) {
 			err = fmt.Errorf("save snapshot: %w", err)
 		}
 	}()
-	w := &Writer{w: bufio.NewWriterSize(f, 1<<20)}
+	w := NewWriter(f)
 	h := header{snapshotMagic, snapshotOrder, storeID}
 	h.serialize(w)
 	v.toSaved().serialize(w)
@@ -56,7 +55,7 @@ func (x *Index) Save(path, storeID string) (err error) {
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir makes a renaming in a directory last.
+// syncDir makes a rename in a directory durable.
 func syncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
@@ -66,8 +65,8 @@ func syncDir(path string) error {
 	return d.Sync()
 }
 
-// Restore makes the index what Save wrote, and returns the revisions that it was brought up to. When the file is damaged, of
-// another store, or of another version of the format, it fails with ErrSnapshot; when it fails the index is as it was.
+// Restore replaces the content of the index with a snapshot that Save wrote, and returns its revisions. It fails with
+// ErrSnapshot if the file is damaged, of another store or of another version. On error the index is unchanged.
 func (x *Index) Restore(path, storeID string) (Marks, error) {
 	x.updating.Lock()
 	defer x.updating.Unlock()
@@ -93,11 +92,11 @@ func (x *Index) Restore(path, storeID string) (Marks, error) {
 
 // readView reads a snapshot of size bytes.
 func readView(from io.Reader, size int64, storeID string) (*View, error) {
-	r := &Reader{r: from, left: size}
+	r := NewReader(from, size)
 	var h header
 	switch h.serialize(r); {
 	case !r.OK():
-		return nil, r.err
+		return nil, r.Err()
 	case h.magic != snapshotMagic || h.order != snapshotOrder:
 		return nil, fmt.Errorf("%w: it is of another version or machine", ErrSnapshot)
 	case h.store != storeID:
@@ -124,11 +123,11 @@ func (h *header) serialize(c Codec) {
 	String(c, &h.store)
 }
 
-// savedView is what a snapshot holds of a view. What follows from the rest is worked out again. Nothing is looked into while it
-// is read, as it may turn out to be damaged.
+// savedView is the part of a view that a snapshot holds; the rest is derived from it. It is not inspected before the
+// checksum has been verified.
 type savedView struct {
 	marks      Marks
-	aliases    Dict    // of each transition, the path that was and the path that is
+	aliases    Dict    // of each transition, the former path and the current one
 	permittees Dict    // of each permittee, its texts
 	flags      []uint8 // of each permittee
 	segments   []segmentView
@@ -140,20 +139,20 @@ const (
 	flagListed
 )
 
-// textsPerPermittee is how many texts a permittee has.
+// textsPerPermittee is the number of texts per permittee.
 const textsPerPermittee = 6
 
 func (v *View) toSaved() *savedView {
 	s := &savedView{marks: v.marks, segments: v.segments}
-	aliases, holders := NewDictBuilder(), NewDictBuilder()
+	aliases, permittees := NewDictBuilder(), NewDictBuilder()
 	for _, a := range v.publishedAliases {
 		aliases.Add(a.Alias)
 		aliases.Add(a.Path)
 	}
 	for _, p := range v.permittees.records {
-		holders.Add(p.PermitNumber)
+		permittees.Add(p.PermitNumber)
 		for _, text := range []cola.Text{p.CompanyName, p.OperatingName, p.CompanyState, p.CompanyZipCode, p.PermitteeType} {
-			holders.Add(string(text))
+			permittees.Add(string(text))
 		}
 		var f uint8
 		if p.known {
@@ -164,7 +163,7 @@ func (v *View) toSaved() *savedView {
 		}
 		s.flags = append(s.flags, f)
 	}
-	s.aliases, s.permittees = aliases.Dict(), holders.Dict()
+	s.aliases, s.permittees = aliases.Dict(), permittees.Dict()
 	return s
 }
 
@@ -188,7 +187,7 @@ func (s *savedView) serialize(c Codec) {
 	}
 }
 
-// view returns the view that was saved.
+// view returns the view.
 func (s *savedView) view() *View {
 	v := &View{marks: s.marks, segments: s.segments}
 	for i := uint32(0); int(i)+1 < s.aliases.Len(); i += 2 {

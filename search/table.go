@@ -77,7 +77,7 @@ func (t *table) summary(row uint32) cola.ColaSummary {
 		OriginName:        cola.Text(vocabulary.PlaceName(t.text[colOrigin].Value(row))),
 		PermitNumber:      t.text[colPermit].Value(row),
 		ApplicationStatus: cola.Text(t.text[colStatus].Value(row)),
-		ApprovalDate:      t.num[numApproved].date(row),
+		ApprovalDate:      t.date(numApproved, row),
 		HasBarcode:        t.flags[row]&flagHasBarcode != 0,
 	}
 	if images, ok := t.num[numImages].Value(row); ok {
@@ -86,9 +86,15 @@ func (t *table) summary(row uint32) cola.ColaSummary {
 	return s
 }
 
+// date returns a row's value in a column of dates, zero if unknown.
+func (t *table) date(column int, row uint32) cola.Date {
+	c := &t.num[column]
+	return cola.Date(c.Values[c.IDs.At(row)])
+}
+
 // position returns a row's place in the result order.
 func (t *table) position(row uint32) cola.Position {
-	return cola.Position{Date: t.num[numApproved].date(row), TTBID: cola.TTBID(t.ids[row])}
+	return cola.Position{Date: t.date(numApproved, row), TTBID: cola.TTBID(t.ids[row])}
 }
 
 // ranksBefore reports whether position a comes before b in the result order.
