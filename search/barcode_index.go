@@ -6,14 +6,17 @@ import (
 	"sort"
 
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/codec"
+	"github.com/colaregistry/colaregistry/search/internal/column"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
 // barcodeIndex finds documents by barcode: by number what is shaped like one, by its exact text anything else.
 type barcodeIndex struct {
-	names Dict     // values that are no numbers, sorted
-	keys  []uint64 // ascending: a GTIN, or otherKey with the number of a name; one for each document that has it
-	docs  []uint32 // ascending for the same key
-	main  []uint64 // a bit for each key that is of the document's main barcode
+	names column.Dict // values that are no numbers, sorted
+	keys  []uint64    // ascending: a GTIN, or otherKey with the number of a name; one for each document that has it
+	docs  []uint32    // ascending for the same key
+	main  []uint64    // a bit for each key that is of the document's main barcode
 }
 
 // nonGTINKey marks the key of a name. GTINs are far below it.
@@ -27,7 +30,7 @@ type barcodeEntry struct {
 }
 
 func buildBarcodeIndex(t *table) (c barcodeIndex) {
-	names := NewInterner()
+	names := column.NewInterner()
 	keys := make([][2]uint64, t.barcodes.Len()) // of each distinct barcode; the same twice when there is one
 	for i := range keys {
 		value, _ := splitBarcode(t.barcodes.At(uint32(i)))
@@ -77,11 +80,11 @@ func (c *barcodeIndex) addEntries(t *table, keys [][2]uint64) {
 	})
 	entries = slices.CompactFunc(entries, func(a, b barcodeEntry) bool { return a.key == b.key && a.doc == b.doc })
 	c.keys, c.docs = make([]uint64, len(entries)), make([]uint32, len(entries))
-	c.main = make([]uint64, WordsFor(uint32(len(entries))))
+	c.main = make([]uint64, postings.WordsFor(uint32(len(entries))))
 	for i, e := range entries {
 		c.keys[i], c.docs[i] = e.key, e.doc
 		if e.main {
-			SetBit(c.main, uint32(i))
+			postings.SetBit(c.main, uint32(i))
 		}
 	}
 }
@@ -118,16 +121,16 @@ func (c *barcodeIndex) docsWithKey(key uint64, onlyMain bool) (docs []uint32) {
 		return c.docs[lo:hi:hi]
 	}
 	for i := lo; i < hi; i++ {
-		if HasBit(c.main, uint32(i)) {
+		if postings.HasBit(c.main, uint32(i)) {
 			docs = append(docs, c.docs[i])
 		}
 	}
 	return docs
 }
 
-func (c *barcodeIndex) serialize(to Codec) {
+func (c *barcodeIndex) serialize(to codec.Codec) {
 	c.names.Serialize(to)
-	Slice(to, &c.keys)
-	Slice(to, &c.docs)
-	Slice(to, &c.main)
+	codec.Slice(to, &c.keys)
+	codec.Slice(to, &c.docs)
+	codec.Slice(to, &c.main)
 }

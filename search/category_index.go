@@ -5,21 +5,24 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/codec"
+	"github.com/colaregistry/colaregistry/search/internal/column"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
 // categoryIndex finds documents by category path and every beginning of one.
 type categoryIndex struct {
-	nodes  Dict  // folded paths of all levels, sorted
-	lists  Lists // documents at a node or below
-	values Lists // documents that have a value of the column
+	nodes  column.Dict    // folded paths of all levels, sorted
+	lists  postings.Lists // documents at a node or below
+	values postings.Lists // documents that have a value of the column
 }
 
 func buildCategoryIndex(t *table) (cs categoryIndex) {
 	c := &t.text[colCategory]
-	values := NewBuilder(t.n, c.Len())
-	values.AddGroups(GroupBy(t.n, c.Len(), func(doc uint32, put func(uint32)) { put(c.IDs.At(doc)) }))
+	values := postings.NewBuilder(t.n, c.Len())
+	values.AddGroups(postings.GroupBy(t.n, c.Len(), func(doc uint32, put func(uint32)) { put(c.IDs.At(doc)) }))
 	cs.values = values.Lists()
-	in := NewInterner()
+	in := column.NewInterner()
 	var within [][]uint32 // values at a node or below, by the node's number
 	for v := range uint32(c.Len()) {
 		for node := range eachNode(c.At(v)) {
@@ -37,7 +40,7 @@ func buildCategoryIndex(t *table) (cs categoryIndex) {
 	for i, n := range number {
 		old[n] = uint32(i)
 	}
-	lists, g := NewBuilder(t.n, nodes), NewUnion(t.n)
+	lists, g := postings.NewBuilder(t.n, nodes), postings.NewUnion(t.n)
 	for _, id := range old {
 		if int(id) < len(within) {
 			for _, v := range within[id] {
@@ -71,14 +74,14 @@ func eachNode(path string) iter.Seq[string] {
 }
 
 // within returns the documents at a path or below.
-func (cs *categoryIndex) within(path string) List {
+func (cs *categoryIndex) within(path string) postings.List {
 	if i, ok := cs.nodes.Find(vocabulary.FoldPath(path)); ok {
 		return cs.lists.At(i)
 	}
-	return List{}
+	return postings.List{}
 }
 
-func (cs *categoryIndex) serialize(c Codec) {
+func (cs *categoryIndex) serialize(c codec.Codec) {
 	cs.nodes.Serialize(c)
 	cs.lists.Serialize(c)
 	cs.values.Serialize(c)

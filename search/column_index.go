@@ -6,14 +6,17 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search/internal/codec"
+	"github.com/colaregistry/colaregistry/search/internal/column"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
 // valueIndex finds documents by the value of a column of few distinct values, letter case aside.
 type valueIndex struct {
-	keys       Dict // distinct values as facetKey makes them, sorted
-	lists      Lists
-	group      []uint32 // keys that are asked for together, ascending
-	groupUnion Lists    // one list: the documents with any of them
+	keys       column.Dict // distinct values as facetKey makes them, sorted
+	lists      postings.Lists
+	group      []uint32       // keys that are asked for together, ascending
+	groupUnion postings.Lists // one list: the documents with any of them
 }
 
 // foldValue returns the form in which the values of facets are compared.
@@ -22,18 +25,18 @@ func foldValue(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
 // buildValueIndex indexes a column. The documents of the values in together are kept united as well.
 func buildValueIndex(t *table, col int, together []string) (f valueIndex) {
 	c := &t.text[col]
-	in := NewInterner()
+	in := column.NewInterner()
 	key := make([]uint32, c.Len())
 	for v := range key {
 		key[v] = in.ID(foldValue(c.At(uint32(v))))
 	}
 	var number []uint32
 	f.keys, number = in.Sorted()
-	lists := NewBuilder(t.n, f.keys.Len())
-	lists.AddGroups(GroupBy(t.n, f.keys.Len(), func(doc uint32, put func(uint32)) { put(number[key[c.IDs.At(doc)]]) }))
+	lists := postings.NewBuilder(t.n, f.keys.Len())
+	lists.AddGroups(postings.GroupBy(t.n, f.keys.Len(), func(doc uint32, put func(uint32)) { put(number[key[c.IDs.At(doc)]]) }))
 	f.lists = lists.Lists()
 
-	united, g := NewBuilder(t.n, 1), NewUnion(t.n)
+	united, g := postings.NewBuilder(t.n, 1), postings.NewUnion(t.n)
 	f.group = f.keyNumbers(together)
 	for _, i := range f.group {
 		g.Add(f.lists.At(i))
@@ -55,7 +58,7 @@ func (f *valueIndex) keyNumbers(values []string) (found []uint32) {
 }
 
 // match appends lists that together hold the documents with any of the values.
-func (f *valueIndex) match(dst []List, values ...string) []List {
+func (f *valueIndex) match(dst []postings.List, values ...string) []postings.List {
 	wanted := f.keyNumbers(values)
 	if len(f.group) > 1 && containsSorted(wanted, f.group) {
 		dst = append(dst, f.groupUnion.At(0))
@@ -82,19 +85,19 @@ func containsSorted(all, part []uint32) bool {
 	return true
 }
 
-func (f *valueIndex) serialize(c Codec) {
+func (f *valueIndex) serialize(c codec.Codec) {
 	f.keys.Serialize(c)
 	f.lists.Serialize(c)
-	Slice(c, &f.group)
+	codec.Slice(c, &f.group)
 	f.groupUnion.Serialize(c)
 }
 
 // rangeIndex finds documents by bounds on a column of numbers. Documents without a number are in no range.
 type rangeIndex struct {
-	values      []float64 // distinct, ascending
-	lists       Lists     // documents that have a value
-	checkpoints []uint32  // numbers of values, ascending; the first is 0, the last len(vals)
-	cumulative  Lists     // documents whose value comes before a mark
+	values      []float64      // distinct, ascending
+	lists       postings.Lists // documents that have a value
+	checkpoints []uint32       // numbers of values, ascending; the first is 0, the last len(vals)
+	cumulative  postings.Lists // documents whose value comes before a mark
 }
 
 // checkpointCost is how much uniting, in nanoseconds, lies between two marks: what a range needs beyond them costs no more.
@@ -117,8 +120,8 @@ func buildRangeIndex(t *table, column int) (r rangeIndex) {
 		r.values = append(r.values, c.Values[id])
 		rank[id] = uint32(i)
 	}
-	lists := NewBuilder(t.n, len(order))
-	lists.AddGroups(GroupBy(t.n, len(order), func(doc uint32, put func(uint32)) {
+	lists := postings.NewBuilder(t.n, len(order))
+	lists.AddGroups(postings.GroupBy(t.n, len(order), func(doc uint32, put func(uint32)) {
 		if id := c.IDs.At(doc); id != 0 {
 			put(rank[id])
 		}
@@ -138,7 +141,7 @@ func (r *rangeIndex) addCheckpoints(n uint32) {
 			sum += r.lists.At(uint32(v)).Cost()
 		}
 	}
-	below, g := NewBuilder(n, len(r.checkpoints)), NewUnion(n)
+	below, g := postings.NewBuilder(n, len(r.checkpoints)), postings.NewUnion(n)
 	for _, m := range r.checkpoints {
 		for v := range m {
 			g.Add(r.lists.At(v))
@@ -150,7 +153,7 @@ func (r *rangeIndex) addCheckpoints(n uint32) {
 
 // match returns the documents with a value within inclusive bounds, as a bitmap in the span's blocks. ok is false when no
 // value lies within them.
-func (r *rangeIndex) match(least, most cola.Opt[float64], sc *Scratch, s Span) (w []uint64, ok bool) {
+func (r *rangeIndex) match(least, most cola.Opt[float64], sc *postings.Scratch, s postings.Span) (w []uint64, ok bool) {
 	lo, hi := 0, len(r.values)
 	if least.OK {
 		lo = sort.SearchFloat64s(r.values, least.V)
@@ -185,9 +188,9 @@ func (r *rangeIndex) checkpointBefore(v int) int {
 	return sort.Search(len(r.checkpoints), func(i int) bool { return int(r.checkpoints[i]) > v }) - 1
 }
 
-func (r *rangeIndex) serialize(c Codec) {
-	Slice(c, &r.values)
+func (r *rangeIndex) serialize(c codec.Codec) {
+	codec.Slice(c, &r.values)
 	r.lists.Serialize(c)
-	Slice(c, &r.checkpoints)
+	codec.Slice(c, &r.checkpoints)
 	r.cumulative.Serialize(c)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
 // The policy of folding: layers of like size are folded into one, so that there are few, and a label is written again only
@@ -172,7 +174,7 @@ func (x *Index) compact(ctx context.Context, choose func([]segmentView) []segmen
 // releaseMemory gives back what making a large segment took, which is as much as the segment; left to itself the runtime
 // would keep it for minutes.
 func releaseMemory(labels uint32) {
-	if labels >= 8*BlockDocs {
+	if labels >= 8*postings.BlockDocs {
 		debug.FreeOSMemory()
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search/internal/column"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
 // facetCounts is what a query finds, by the values of facets.
@@ -50,7 +52,7 @@ func (v *View) countResolved(r *query, into *facetCounts) {
 }
 
 // count adds what a selection finds in the layer.
-func (l *segmentView) count(sel *selection, sc *Scratch, into *facetCounts) {
+func (l *segmentView) count(sel *selection, sc *postings.Scratch, into *facetCounts) {
 	var tallies []*valueCounter
 	var columns [facetCount]*valueCounter
 	for f := range columns {
@@ -69,7 +71,7 @@ func (l *segmentView) count(sel *selection, sc *Scratch, into *facetCounts) {
 		years = newYearCounter(l.t)
 	}
 	l.eachBlock(sel, sc, func(b uint32, w []uint64) {
-		n := PopCount(w)
+		n := postings.PopCount(w)
 		if n == 0 {
 			return
 		}
@@ -152,14 +154,14 @@ func (y *yearCounter) add(b uint32, w []uint64) {
 	if y == nil {
 		return
 	}
-	base, begin := int(b)<<BlockShift, 0
+	base, begin := int(b)<<postings.BlockShift, 0
 	for i, end := range y.ends {
 		lo, hi := max(begin-base, 0), min(int(end)-base, len(w)*64)
 		if lo >= len(w)*64 {
 			return
 		}
 		if hi > 0 {
-			y.counts[i] += PopCountRange(w, lo, hi)
+			y.counts[i] += postings.PopCountRange(w, lo, hi)
 		}
 		begin = int(end)
 	}
@@ -179,16 +181,16 @@ func (y *yearCounter) addTo(into map[int]int) {
 // valueCounter counts the documents of a layer by their values in a column, block by block. Where few documents of a block count it looks up the value of
 // each; where many do it holds them against the lists of the values.
 type valueCounter struct {
-	column   *Packed
-	lists    *Lists
-	cursors  []Cursor // of the lists, once one is needed
-	listCost int      // what counting a block by the lists costs, in estimated nanoseconds; known with the cursors
+	column   *column.Packed
+	lists    *postings.Lists
+	cursors  []postings.Cursor // of the lists, once one is needed
+	listCost int               // what counting a block by the lists costs, in estimated nanoseconds; known with the cursors
 
 	byValue []uint32 // by the number of the value in the column
 	byList  []uint32
 }
 
-func newValueCounter(column *Text, lists *Lists) *valueCounter {
+func newValueCounter(column *column.Text, lists *postings.Lists) *valueCounter {
 	return &valueCounter{column: &column.IDs, lists: lists, byValue: make([]uint32, column.Len()), byList: make([]uint32, lists.Len())}
 }
 
@@ -205,7 +207,7 @@ func (t *valueCounter) add(b uint32, w []uint64, n int) {
 		t.openCursors()
 	}
 	if n <= maxLookups || n*lookupCost <= t.listCost {
-		t.column.CountBits(t.byValue, int(b)<<BlockShift, w)
+		t.column.CountBits(t.byValue, int(b)<<postings.BlockShift, w)
 		return
 	}
 	all := n == len(w)*64
@@ -216,12 +218,12 @@ func (t *valueCounter) add(b uint32, w []uint64, n int) {
 
 // openCursors makes the cursors, and works out what counting by them costs.
 func (t *valueCounter) openCursors() {
-	t.cursors = make([]Cursor, t.lists.Len())
+	t.cursors = make([]postings.Cursor, t.lists.Len())
 	total := 0
 	for i := range t.cursors {
 		l := t.lists.At(uint32(i))
-		t.cursors[i] = NewCursor(l)
+		t.cursors[i] = postings.NewCursor(l)
 		total += l.CountCost()
 	}
-	t.listCost = total/int(BlockCount(t.lists.NumDocs())) + len(t.cursors)*advanceCost
+	t.listCost = total/int(postings.BlockCount(t.lists.NumDocs())) + len(t.cursors)*advanceCost
 }

@@ -4,22 +4,24 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/colaregistry/colaregistry/search/internal/column"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
 	"github.com/google/go-cmp/cmp"
 )
 
 // TestTally: values are counted exactly, common and rare ones, in full and thin blocks, whichever way a block is counted.
 func TestTally(t *testing.T) {
-	const docs = BlockDocs + 5000
+	const docs = postings.BlockDocs + 5000
 	for _, distinct := range []int{3, 2_000, 70_000} { // columns of one, two and four bytes
 		d := rand.New(rand.NewPCG(uint64(distinct), 1))
 		values := make([]uint32, docs)
 		for doc := range values {
 			values[doc] = uint32(float64(distinct) * d.Float64() * d.Float64() * d.Float64())
 		}
-		column := &Text{IDs: Pack(values)}
+		column := &column.Text{IDs: column.Pack(values)}
 		column.Off = make([]uint32, distinct+1)
-		b := NewBuilder(docs, distinct)
-		b.AddGroups(GroupBy(docs, distinct, func(doc uint32, put func(uint32)) { put(values[doc]) }))
+		b := postings.NewBuilder(docs, distinct)
+		b.AddGroups(postings.GroupBy(docs, distinct, func(doc uint32, put func(uint32)) { put(values[doc]) }))
 		lists := b.Lists()
 		for _, percent := range []int{0, 1, 30, 99, 100} {
 			got, ways := tallied(d, newValueCounter(column, &lists), values, percent)
@@ -42,16 +44,16 @@ type ways struct {
 // tallied counts a random part of the documents, a few of each block at least.
 func tallied(d *rand.Rand, t *valueCounter, values []uint32, percent int) (got []uint32, told ways) {
 	told.want, got = make([]uint32, len(t.byValue)), make([]uint32, len(t.byValue))
-	for b := range BlockCount(uint32(len(values))) {
-		base := int(b) << BlockShift
-		w := make([]uint64, BlockWidth(uint32(len(values)), b))
-		for i := range min(BlockDocs, len(values)-base) {
+	for b := range postings.BlockCount(uint32(len(values))) {
+		base := int(b) << postings.BlockShift
+		w := make([]uint64, postings.BlockWidth(uint32(len(values)), b))
+		for i := range min(postings.BlockDocs, len(values)-base) {
 			if d.IntN(100) < percent || d.IntN(5000) == 0 {
-				SetBit(w, uint32(i))
+				postings.SetBit(w, uint32(i))
 				told.want[values[base+i]]++
 			}
 		}
-		t.add(b, w, PopCount(w))
+		t.add(b, w, postings.PopCount(w))
 	}
 	for v := range got {
 		got[v] = t.byValue[v] + t.byList[v]

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
 // Index is the search index of one registry. Any number of goroutines may read it while one at a time updates it. It must
@@ -25,7 +26,7 @@ import (
 type Index struct {
 	log     *slog.Logger
 	view    atomic.Pointer[View]
-	scratch ScratchPool
+	scratch postings.ScratchPool
 
 	updating    sync.Mutex // held from Begin to Commit or Abort
 	publishing  sync.Mutex // held while the next view is worked out from the last one

@@ -8,6 +8,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
 // registry is the plain truth that the index is held against: records in maps, filtered one by one. It shares no code with
@@ -34,12 +35,12 @@ func plain(s string) string {
 var wordPattern = regexp.MustCompile(`[a-z0-9]+`)
 
 // search returns every label that matches, in result order. want is what the query's text means.
-func (r *registry) search(q *cola.Query, want []Phrase) []cola.IndexRecord {
+func (r *registry) search(q *cola.Query, want []text.Phrase) []cola.IndexRecord {
 	return r.searchAmong(q, want, func(cola.TTBID) bool { return true })
 }
 
 // searchAmong is search among some of the labels.
-func (r *registry) searchAmong(q *cola.Query, want []Phrase, among func(cola.TTBID) bool) []cola.IndexRecord {
+func (r *registry) searchAmong(q *cola.Query, want []text.Phrase, among func(cola.TTBID) bool) []cola.IndexRecord {
 	filter := func(wanted func(l *cola.IndexRecord) bool) []cola.IndexRecord {
 		return r.filter(q, func(l *cola.IndexRecord) bool { return among(l.Summary.TTBID) && wanted(l) })
 	}
@@ -79,7 +80,7 @@ func carries(l *cola.IndexRecord, text string) bool {
 }
 
 // says reports whether the label's searched texts hold every phrase.
-func (r *registry) says(l *cola.IndexRecord, want []Phrase) bool {
+func (r *registry) says(l *cola.IndexRecord, want []text.Phrase) bool {
 	texts := r.searched(l)
 	for _, w := range want {
 		if !slices.ContainsFunc(texts, func(have []string) bool { return holds(have, w) }) {
@@ -108,7 +109,7 @@ func (r *registry) searched(l *cola.IndexRecord) (texts [][]string) {
 }
 
 // holds reports whether a text has the words of a phrase next to one another.
-func holds(have []string, w Phrase) bool {
+func holds(have []string, w text.Phrase) bool {
 	for i := 0; i+len(w.Words) <= len(have); i++ {
 		all := true
 		for j, word := range w.Words {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
+	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
 // PermitteePage is one page of permittees.
@@ -122,7 +124,7 @@ func (h *permittees) ranksBefore(a, b uint32) bool {
 // nameIndex finds holders by part of a name. Value i is the company name of holder i, and value n+i its operating name,
 // for the n holders there were.
 type nameIndex struct {
-	Substrings
+	text.Substrings
 	identity []uint32 // self[i] is i: what a value's list is cut from
 }
 
@@ -138,13 +140,13 @@ func buildNameIndex(recs []*permittee) *nameIndex {
 		}
 		return string(recs[i-n].OperatingName)
 	}
-	x.Substrings = BuildSubstrings(2*len(recs), value, n, x.docsOf, unionLimit(n, maxUnionCost))
+	x.Substrings = text.BuildSubstrings(2*len(recs), value, n, x.docsOf, unionLimit(n, maxUnionCost))
 	return x
 }
 
-func (x *nameIndex) docsOf(value uint32) List {
+func (x *nameIndex) docsOf(value uint32) postings.List {
 	i := value % uint32(len(x.identity))
-	return Of(x.identity[i : i+1])
+	return postings.Of(x.identity[i : i+1])
 }
 
 // Permittees returns one page of the permittees that match: those with most labels first, then by permit number. A name or
@@ -152,7 +154,7 @@ func (x *nameIndex) docsOf(value uint32) List {
 func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 	h := v.permittees
 	page := PermitteePage{Rows: []cola.PermitteeSummary{}}
-	name := Fold(s.Name)
+	name := text.Fold(s.Name)
 	if name == "" && s.Name != "" || len(h.records) == 0 {
 		return page
 	}
@@ -161,7 +163,7 @@ func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 	w := h.named(name, sc)
 	defer sc.Release(w)
 	v.keepMatching(w, &s)
-	page.Total = PopCount(w)
+	page.Total = postings.PopCount(w)
 	skip, take := pageOffset(s.Page, s.PerPage), max(0, s.PerPage)
 	page.HasMore = skip+take < page.Total
 	if skip >= page.Total {
@@ -172,7 +174,7 @@ func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 		if len(page.Rows) == take {
 			break
 		}
-		if !HasBit(w, i) {
+		if !postings.HasBit(w, i) {
 			continue
 		}
 		if skip > 0 {
@@ -185,13 +187,13 @@ func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 }
 
 // named returns the holders whose company or operating name contains a folded text; all when it is empty.
-func (h *permittees) named(name string, sc *Scratch) []uint64 {
+func (h *permittees) named(name string, sc *postings.Scratch) []uint64 {
 	n := uint32(len(h.records))
-	all := AllBlocks(n)
+	all := postings.AllBlocks(n)
 	w := sc.Bitmap(n, all)
 	if name == "" {
-		Fill(w)
-		KeepRange(w, 0, int(n))
+		postings.Fill(w)
+		postings.KeepRange(w, 0, int(n))
 		return w
 	}
 	if h.names != nil {
@@ -203,8 +205,8 @@ func (h *permittees) named(name string, sc *Scratch) []uint64 {
 	for _, i := range h.unindexed {
 		p := h.records[i]
 		w[i>>6] &^= 1 << (i & 63)
-		if strings.Contains(Fold(string(p.CompanyName)), name) || strings.Contains(Fold(string(p.OperatingName)), name) {
-			SetBit(w, i)
+		if strings.Contains(text.Fold(string(p.CompanyName)), name) || strings.Contains(text.Fold(string(p.OperatingName)), name) {
+			postings.SetBit(w, i)
 		}
 	}
 	return w
@@ -214,7 +216,7 @@ func (h *permittees) named(name string, sc *Scratch) []uint64 {
 func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 	h := v.permittees
 	kinds, states := make([]bool, len(h.types)), make([]bool, len(h.states))
-	kind, state := Fold(s.Type), strings.ToUpper(s.State)
+	kind, state := text.Fold(s.Type), strings.ToUpper(s.State)
 	for i, t := range h.types {
 		kinds[i] = s.Type == "" || kind != "" && strings.Contains(t, kind)
 	}
@@ -225,7 +227,7 @@ func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 		if x == 0 {
 			continue
 		}
-		EachBit(w[at:at+1], uint32(at)<<6, func(i uint32) bool {
+		postings.EachBit(w[at:at+1], uint32(at)<<6, func(i uint32) bool {
 			f := &h.stats[i]
 			if !f.known || !kinds[f.kind] || !states[f.state] || s.Active.OK && (v.activeReason(i, s.Today) != "") != s.Active.V {
 				w[at] &^= 1 << (i & 63)

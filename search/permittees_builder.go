@@ -6,6 +6,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
 // permitteesBuilder makes the holders of the next view from those of the last.
@@ -58,7 +59,7 @@ func (e *permitteesBuilder) put(p *cola.Permittee) {
 	f := &e.next.stats[i]
 	f.known, f.listed = true, p.Listed
 	f.state = valueNumber(&e.next.states, strings.ToUpper(strings.TrimSpace(string(p.CompanyState))))
-	f.kind = valueNumber(&e.next.types, Fold(string(p.PermitteeType)))
+	f.kind = valueNumber(&e.next.types, text.Fold(string(p.PermitteeType)))
 	e.rerank[i] = true
 }
 

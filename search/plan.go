@@ -5,23 +5,25 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
+	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
 // query is a search's query as far as it can be worked out for all layers together.
 type query struct {
 	*cola.Query
-	lookup     [][]uint32 // for each layer, the documents that the text names by id or barcode; nil when it names none
-	barcode    bool       // lookup is by barcode: when nothing of it matches the filters, phrases are looked for instead
-	phrases    []Phrase   // what the text asks for, unless there is a lookup by id
-	brand      string     // folded
-	permitPart string     // folded
-	category   string     // resolved
+	lookup     [][]uint32    // for each layer, the documents that the text names by id or barcode; nil when it names none
+	barcode    bool          // lookup is by barcode: when nothing of it matches the filters, phrases are looked for instead
+	phrases    []text.Phrase // what the text asks for, unless there is a lookup by id
+	brand      string        // folded
+	permitPart string        // folded
+	category   string        // resolved
 }
 
 // resolveQuery works out a query. ok is false when it matches nothing, because something that it asks for folds to nothing.
 // A text that some label has as a barcode yields a query by barcode; see asText.
 func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
-	r = query{Query: q, brand: Fold(q.BrandName), permitPart: Fold(q.PermitPart)}
+	r = query{Query: q, brand: text.Fold(q.BrandName), permitPart: text.Fold(q.PermitPart)}
 	if r.brand == "" && q.BrandName != "" || r.permitPart == "" && q.PermitPart != "" {
 		return r, false
 	}
@@ -34,7 +36,7 @@ func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
 	if r.lookup, r.barcode = v.lookup(q.Text); r.lookup != nil && !r.barcode {
 		return r, true
 	}
-	r.phrases = ParseQuery(q.Text)
+	r.phrases = text.ParseQuery(q.Text)
 	return r, len(r.phrases) > 0
 }
 
@@ -78,20 +80,20 @@ func (v *View) findBarcode(value string, found [][]uint32) (total int) {
 type plan struct {
 	selection
 	seg     *segmentView
-	scratch *Scratch
-	span    Span
+	scratch *postings.Scratch
+	span    postings.Span
 	empty   bool // nothing can match
 }
 
 // newPlan works out what a query asks of a layer.
-func newPlan(q *query, i int, l *segmentView, sc *Scratch) *plan {
+func newPlan(q *query, i int, l *segmentView, sc *postings.Scratch) *plan {
 	p := &plan{seg: l, scratch: sc}
 	p.lo, p.hi = l.t.window(q.From, q.To)
 	if p.lo >= p.hi {
 		p.empty = true
 		return p
 	}
-	p.span = BlocksOf(p.lo, p.hi)
+	p.span = postings.BlocksOf(p.lo, p.hi)
 	for _, step := range []func(*query, int){p.addText, p.addFacets, p.addNames, p.addCategories, p.addRanges, p.addBarcode} {
 		if step(q, i); p.empty {
 			return p
@@ -101,13 +103,13 @@ func newPlan(q *query, i int, l *segmentView, sc *Scratch) *plan {
 }
 
 // addAny adds the condition that a document is in one of the lists.
-func (p *plan) addAny(lists []List) {
-	lists = slices.DeleteFunc(lists, func(l List) bool { return l.Len() == 0 })
+func (p *plan) addAny(lists []postings.List) {
+	lists = slices.DeleteFunc(lists, func(l postings.List) bool { return l.Len() == 0 })
 	switch len(lists) {
 	case 0:
 		p.empty = true
 	case 1:
-		p.conditions = append(p.conditions, NewCursor(lists[0]))
+		p.conditions = append(p.conditions, postings.NewCursor(lists[0]))
 	default:
 		n := 0
 		for _, l := range lists {
@@ -119,14 +121,14 @@ func (p *plan) addAny(lists []List) {
 
 // addBitmap adds the condition that a document is in a bitmap, of n documents at most.
 func (p *plan) addBitmap(w []uint64, n int) {
-	p.conditions = append(p.conditions, NewBitmapCursor(w, n))
+	p.conditions = append(p.conditions, postings.NewBitmapCursor(w, n))
 }
 
 // emptyLists returns an empty slice to gather lists in, until the next one is asked for.
-func (p *plan) emptyLists() []List { return p.scratch.Lists[:0] }
+func (p *plan) emptyLists() []postings.List { return p.scratch.Lists[:0] }
 
 // addLists adds the condition that a document is in one of the lists, and keeps their slice.
-func (p *plan) addLists(lists []List) {
+func (p *plan) addLists(lists []postings.List) {
 	p.scratch.Lists = lists
 	p.addAny(lists)
 }
@@ -152,14 +154,14 @@ func (p *plan) addText(q *query, i int) {
 }
 
 // addDocs adds the condition that a document is one of these.
-func (p *plan) addDocs(docs []uint32) { p.addAny([]List{Of(docs)}) }
+func (p *plan) addDocs(docs []uint32) { p.addAny([]postings.List{postings.Of(docs)}) }
 
 func (p *plan) addWord(word string) {
 	lists := p.emptyLists()
 	lists = p.seg.texts.MatchWord(word, lists)
 	if id, ok := cola.ParseTTBID(word); ok {
 		if doc, ok := p.seg.t.doc(id); ok {
-			lists = append(lists, Of([]uint32{doc}))
+			lists = append(lists, postings.Of([]uint32{doc}))
 		}
 	}
 	p.addLists(lists)
@@ -167,7 +169,7 @@ func (p *plan) addWord(word string) {
 
 func (p *plan) addPrefix(prefix string) {
 	if l, ok := p.seg.texts.PrecomputedPrefix(prefix); ok {
-		p.addAny([]List{l})
+		p.addAny([]postings.List{l})
 		return
 	}
 	lists := p.seg.texts.MatchPrefix(prefix, p.emptyLists())
@@ -183,7 +185,7 @@ func (p *plan) addPrefix(prefix string) {
 	}
 	w := p.scratch.Union(p.seg.t.n, p.span, lists)
 	for _, doc := range ids { // outside the span it does no harm
-		SetBit(w, doc)
+		postings.SetBit(w, doc)
 	}
 	p.addBitmap(w, n)
 }
@@ -217,11 +219,11 @@ func (p *plan) addNames(q *query, _ int) {
 		p.addLists(p.seg.docsWithPermit(vocabulary.NormalizePermit(q.PermitNumber), p.emptyLists()))
 	}
 	if q.brand != "" && !p.empty {
-		docsOf := func(v uint32) List { return p.seg.texts.DocsOf(colBrand, v) }
+		docsOf := func(v uint32) postings.List { return p.seg.texts.DocsOf(colBrand, v) }
 		p.addLists(p.seg.brandParts.Match(q.brand, docsOf, p.scratch, p.emptyLists()))
 	}
 	if q.permitPart != "" && !p.empty {
-		docsOf := func(v uint32) List { return p.seg.texts.DocsOf(colPermit, v) }
+		docsOf := func(v uint32) postings.List { return p.seg.texts.DocsOf(colPermit, v) }
 		p.addLists(p.seg.permitParts.Match(q.permitPart, docsOf, p.scratch, p.emptyLists()))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
 // draws makes random labels and queries from small sets of values, so that queries find some labels and not all.
@@ -105,17 +106,17 @@ func (d *draws) permittee() cola.Permittee {
 }
 
 // text returns a query's text and what it means.
-func (d *draws) text() (q string, want []Phrase) {
+func (d *draws) text() (q string, want []text.Phrase) {
 	switch d.IntN(10) {
 	case 0:
 		id := d.id().String()
-		return id, []Phrase{{Words: []string{id}}}
+		return id, []text.Phrase{{Words: []string{id}}}
 	case 1:
 		return d.permit(), nil
 	}
 	var parts []string
 	for range 1 + d.IntN(2) {
-		p := Phrase{}
+		p := text.Phrase{}
 		for range 1 + d.IntN(10)/8 {
 			p.Words = append(p.Words, wordPattern.FindAllString(plain(d.word()), -1)...)
 		}
@@ -159,7 +160,7 @@ func (d *draws) bounds(most int) (least, highest cola.Opt[float64]) {
 }
 
 // search draws a query with a few filters, and what its text means.
-func (d *draws) search() (s cola.ColaSearch, want []Phrase) {
+func (d *draws) search() (s cola.ColaSearch, want []text.Phrase) {
 	for range 1 + d.IntN(3) {
 		switch d.IntN(5) {
 		case 0:
@@ -171,10 +172,10 @@ func (d *draws) search() (s cola.ColaSearch, want []Phrase) {
 		}
 	}
 	if want == nil && s.Text != "" { // each word, and those joined by hyphens together
-		want = []Phrase{}
+		want = []text.Phrase{}
 		for _, chunk := range strings.Fields(s.Text) {
 			if found := wordPattern.FindAllString(plain(chunk), -1); len(found) > 0 {
-				want = append(want, Phrase{Words: found})
+				want = append(want, text.Phrase{Words: found})
 			}
 		}
 	}

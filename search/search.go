@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
+	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
 // Page is one page of labels.
@@ -95,7 +97,7 @@ func (v *View) addDays(counts []int, r *query) {
 
 // addDays adds to the counts of days, the latest first, what a plan for all of them finds in the layer. Documents are in the order of
 // the days, so the plan's conditions are run through once.
-func (l *segmentView) addDays(counts []int, latest cola.Date, p *plan, sc *Scratch) {
+func (l *segmentView) addDays(counts []int, latest cola.Date, p *plan, sc *postings.Scratch) {
 	for i := range counts {
 		day := latest.AddDays(-i)
 		p.lo, p.hi = l.t.window(day, day)
@@ -270,3 +272,9 @@ func (m *resultMerger) next() (layer int, doc uint32, ok bool) {
 	m.drop(first, 1)
 	return layer, doc, true
 }
+
+// Fold returns s in the form in which searches compare text: lower case, without accents or apostrophes.
+func Fold(s string) string { return text.Fold(s) }
+
+// Contains reports whether part occurs in s, both folded. A part that is not empty but folds to nothing occurs nowhere.
+func Contains(s, part string) bool { return text.Contains(s, part) }

@@ -7,6 +7,10 @@ import (
 	"sort"
 
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/codec"
+	"github.com/colaregistry/colaregistry/search/internal/column"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
+	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
 // The columns that are filtered by exact value.
@@ -35,9 +39,9 @@ var rangeColumns = [rangeCount]int{numABV, numVolume}
 // place in the order.
 type segment struct {
 	t           *table
-	texts       TextIndex
-	brandParts  Substrings
-	permitParts Substrings
+	texts       text.Index
+	brandParts  text.Substrings
+	permitParts text.Substrings
 	values      [facetCount]valueIndex
 	categories  categoryIndex
 	ranges      [rangeCount]rangeIndex
@@ -64,7 +68,7 @@ func buildSegment(ctx context.Context, t *table, names companyNames) (*segment, 
 	s := &segment{t: t}
 	steps := []func(){
 		func() {
-			s.texts = BuildIndex(t.n, searchedFields(t, names), t.idsWithPrefix, unionLimit(t.n, maxUnionCost))
+			s.texts = text.BuildIndex(t.n, searchedFields(t, names), t.idsWithPrefix, unionLimit(t.n, maxUnionCost))
 		},
 		func() { s.brandParts = s.buildSubstrings(colBrand, maxUnionCost) },
 		func() { s.permitParts = s.buildSubstrings(colPermit, maxPermitUnionCost) },
@@ -97,18 +101,18 @@ type companyNames func(permit string) (company, operating string)
 
 // searchedFields returns the fields that full-text queries search, numbered as the columns are. The field of recipients
 // also has the current names of the label's permittee.
-func searchedFields(t *table, names companyNames) []Field {
-	fields := make([]Field, lastSearched+1)
+func searchedFields(t *table, names companyNames) []text.Field {
+	fields := make([]text.Field, lastSearched+1)
 	for f := range lastSearched {
 		c := &t.text[f]
-		fields[f] = Field{Len: c.Len(), At: c.At, Each: func(doc uint32, put func(uint32)) {
+		fields[f] = text.Field{Len: c.Len(), At: c.At, Each: func(doc uint32, put func(uint32)) {
 			if v := c.IDs.At(doc); v != 0 {
 				put(v)
 			}
 		}}
 	}
 	recipients, permits := &t.text[colRecipient], &t.text[colPermit]
-	companies := NewInterner() // recipients under their own numbers, then the names of permittees
+	companies := column.NewInterner() // recipients under their own numbers, then the names of permittees
 	for i := range recipients.Len() {
 		companies.ID(recipients.At(uint32(i)))
 	}
@@ -117,7 +121,7 @@ func searchedFields(t *table, names companyNames) []Field {
 		company, operating := names(vocabulary.NormalizePermit(permits.At(uint32(p))))
 		named[p] = [2]uint32{companies.ID(company), companies.ID(operating)}
 	}
-	fields[colRecipient] = Field{Len: companies.Len(), At: companies.At, Each: func(doc uint32, put func(uint32)) {
+	fields[colRecipient] = text.Field{Len: companies.Len(), At: companies.At, Each: func(doc uint32, put func(uint32)) {
 		r, n := recipients.IDs.At(doc), named[permits.IDs.At(doc)]
 		if r != 0 {
 			put(r)
@@ -132,10 +136,10 @@ func searchedFields(t *table, names companyNames) []Field {
 	return fields
 }
 
-func (s *segment) buildSubstrings(column, limit int) Substrings {
+func (s *segment) buildSubstrings(column, limit int) text.Substrings {
 	c := &s.t.text[column]
-	docsOf := func(v uint32) List { return s.texts.DocsOf(column, v) }
-	return BuildSubstrings(c.Len(), c.At, s.t.n, docsOf, unionLimit(s.t.n, limit))
+	docsOf := func(v uint32) postings.List { return s.texts.DocsOf(column, v) }
+	return text.BuildSubstrings(c.Len(), c.At, s.t.n, docsOf, unionLimit(s.t.n, limit))
 }
 
 func (s *segment) permitKey(value uint32) string {
@@ -153,7 +157,7 @@ func (s *segment) sortPermits() {
 }
 
 // docsWithPermit appends the documents with a permit number, which is in vocabulary.NormalizePermit's form.
-func (s *segment) docsWithPermit(number string, dst []List) []List {
+func (s *segment) docsWithPermit(number string, dst []postings.List) []postings.List {
 	i := sort.Search(len(s.permitOrder), func(i int) bool { return s.permitKey(s.permitOrder[i]) >= number })
 	for ; i < len(s.permitOrder) && s.permitKey(s.permitOrder[i]) == number; i++ {
 		dst = append(dst, s.texts.DocsOf(colPermit, s.permitOrder[i]))
@@ -163,12 +167,12 @@ func (s *segment) docsWithPermit(number string, dst []List) []List {
 
 // measure notes how many bytes the segment holds.
 func (s *segment) measure() {
-	var sc Sizer
+	var sc codec.Sizer
 	s.serialize(&sc)
 	s.bytes = int64(sc)
 }
 
-func (s *segment) serialize(c Codec) {
+func (s *segment) serialize(c codec.Codec) {
 	if s.t == nil {
 		s.t = &table{}
 	}
@@ -184,5 +188,5 @@ func (s *segment) serialize(c Codec) {
 		s.ranges[i].serialize(c)
 	}
 	s.barcodes.serialize(c)
-	Slice(c, &s.permitOrder)
+	codec.Slice(c, &s.permitOrder)
 }

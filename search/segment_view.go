@@ -1,6 +1,9 @@
 package search
 
-import "github.com/colaregistry/colaregistry/cola/vocabulary"
+import (
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
+)
 
 // segmentView is a segment as one view sees it.
 type segmentView struct {
@@ -18,7 +21,7 @@ type redirectedCategory struct {
 }
 
 func (l *segmentView) isLive(doc uint32) bool {
-	return l.tombstones == nil || !HasBit(l.tombstones, doc)
+	return l.tombstones == nil || !postings.HasBit(l.tombstones, doc)
 }
 
 func (l *segmentView) liveCount() int { return int(l.t.n) - l.deleted }
@@ -50,11 +53,11 @@ func (l segmentView) withTombstones(docs []uint32) segmentView {
 	if len(docs) == 0 {
 		return l
 	}
-	dead := make([]uint64, BlockCount(l.t.n)*BlockWords)
+	dead := make([]uint64, postings.BlockCount(l.t.n)*postings.BlockWords)
 	copy(dead, l.tombstones)
 	for _, doc := range docs {
-		if !HasBit(dead, doc) {
-			SetBit(dead, doc)
+		if !postings.HasBit(dead, doc) {
+			postings.SetBit(dead, doc)
 			l.deleted++
 		}
 	}
@@ -67,55 +70,55 @@ func (l *segmentView) liveBits() []uint64 {
 	if l.deleted == 0 {
 		return nil
 	}
-	w := make([]uint64, WordsFor(l.t.n))
-	Fill(w)
-	AndNotWords(w, l.tombstones)
-	KeepRange(w, 0, int(l.t.n))
+	w := make([]uint64, postings.WordsFor(l.t.n))
+	postings.Fill(w)
+	postings.AndNotWords(w, l.tombstones)
+	postings.KeepRange(w, 0, int(l.t.n))
 	return w
 }
 
 // selection is what is asked of one layer.
 type selection struct {
-	lo, hi     uint32   // the date window
-	conditions []Cursor // all must hold
-	from       uint32   // documents before it are counted, but not taken
-	take       int      // documents to take at most
+	lo, hi     uint32            // the date window
+	conditions []postings.Cursor // all must hold
+	from       uint32            // documents before it are counted, but not taken
+	take       int               // documents to take at most
 }
 
 // run counts the documents that a selection matches, and takes the first.
-func (l *segmentView) run(sel *selection, sc *Scratch) (total int, docs []uint32) {
+func (l *segmentView) run(sel *selection, sc *postings.Scratch) (total int, docs []uint32) {
 	l.eachBlock(sel, sc, func(b uint32, w []uint64) {
-		total += PopCount(w)
-		base := int(b) << BlockShift
-		if len(docs) < sel.take && int(sel.from) < base+BlockDocs {
+		total += postings.PopCount(w)
+		base := int(b) << postings.BlockShift
+		if len(docs) < sel.take && int(sel.from) < base+postings.BlockDocs {
 			if int(sel.from) > base {
-				KeepRange(w, int(sel.from)-base, BlockDocs)
+				postings.KeepRange(w, int(sel.from)-base, postings.BlockDocs)
 			}
-			docs = AppendBits(docs, w, uint32(base), sel.take)
+			docs = postings.AppendBits(docs, w, uint32(base), sel.take)
 		}
 	})
 	return total, docs
 }
 
 // eachBlock calls yield with the living documents that a selection matches, block by block. The words are yield's until it returns.
-func (l *segmentView) eachBlock(sel *selection, sc *Scratch, yield func(b uint32, w []uint64)) {
+func (l *segmentView) eachBlock(sel *selection, sc *postings.Scratch, yield func(b uint32, w []uint64)) {
 	if sel.lo >= sel.hi {
 		return
 	}
-	SortBySelectivity(sel.conditions)
-	for b := sel.lo >> BlockShift; b <= (sel.hi-1)>>BlockShift; b++ {
-		w := sc.Block[:BlockWidth(l.t.n, b)]
+	postings.SortBySelectivity(sel.conditions)
+	for b := sel.lo >> postings.BlockShift; b <= (sel.hi-1)>>postings.BlockShift; b++ {
+		w := sc.Block[:postings.BlockWidth(l.t.n, b)]
 		if len(sel.conditions) == 0 {
-			Fill(w)
+			postings.Fill(w)
 		} else if !sc.Intersect(b, w, sel.conditions) {
 			continue
 		}
-		base := int(b) << BlockShift
-		if int(sel.lo) > base || int(sel.hi) < base+BlockDocs {
-			KeepRange(w, max(0, int(sel.lo)-base), int(sel.hi)-base)
+		base := int(b) << postings.BlockShift
+		if int(sel.lo) > base || int(sel.hi) < base+postings.BlockDocs {
+			postings.KeepRange(w, max(0, int(sel.lo)-base), int(sel.hi)-base)
 		}
 		if l.tombstones != nil {
-			AndNotWords(w, l.tombstones[b*BlockWords:])
+			postings.AndNotWords(w, l.tombstones[b*postings.BlockWords:])
 		}
 		yield(b, w)
 	}

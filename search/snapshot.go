@@ -9,6 +9,8 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/codec"
+	"github.com/colaregistry/colaregistry/search/internal/column"
 )
 
 // A snapshot begins with the format's version and a number that shows the machine's byte order. Change the version whenever
@@ -19,7 +21,7 @@ const (
 )
 
 // ErrSnapshot is wrapped by Restore's errors for a file that is damaged, of another store or of another version.
-var ErrSnapshot = ErrInvalid
+var ErrSnapshot = codec.ErrInvalid
 
 // Save writes the view to a file that Restore reads. The file is written under a temporary name, synced and renamed.
 // storeID identifies the store that the index was built from.
@@ -36,7 +38,7 @@ func (x *Index) Save(path, storeID string) (err error) {
 			err = fmt.Errorf("save snapshot: %w", err)
 		}
 	}()
-	w := NewWriter(f)
+	w := codec.NewWriter(f)
 	h := header{snapshotMagic, snapshotOrder, storeID}
 	h.serialize(w)
 	v.toSaved().serialize(w)
@@ -92,7 +94,7 @@ func (x *Index) Restore(path, storeID string) (Marks, error) {
 
 // readView reads a snapshot of size bytes.
 func readView(from io.Reader, size int64, storeID string) (*View, error) {
-	r := NewReader(from, size)
+	r := codec.NewReader(from, size)
 	var h header
 	switch h.serialize(r); {
 	case !r.OK():
@@ -117,19 +119,19 @@ type header struct {
 	store string
 }
 
-func (h *header) serialize(c Codec) {
-	String(c, &h.magic)
-	Int(c, &h.order)
-	String(c, &h.store)
+func (h *header) serialize(c codec.Codec) {
+	codec.String(c, &h.magic)
+	codec.Int(c, &h.order)
+	codec.String(c, &h.store)
 }
 
 // savedView is the part of a view that a snapshot holds; the rest is derived from it. It is not inspected before the
 // checksum has been verified.
 type savedView struct {
 	marks      Marks
-	aliases    Dict    // of each transition, the former path and the current one
-	permittees Dict    // of each permittee, its texts
-	flags      []uint8 // of each permittee
+	aliases    column.Dict // of each transition, the former path and the current one
+	permittees column.Dict // of each permittee, its texts
+	flags      []uint8     // of each permittee
 	segments   []segmentView
 }
 
@@ -144,7 +146,7 @@ const textsPerPermittee = 6
 
 func (v *View) toSaved() *savedView {
 	s := &savedView{marks: v.marks, segments: v.segments}
-	aliases, permittees := NewDictBuilder(), NewDictBuilder()
+	aliases, permittees := column.NewDictBuilder(), column.NewDictBuilder()
 	for _, a := range v.publishedAliases {
 		aliases.Add(a.Alias)
 		aliases.Add(a.Path)
@@ -167,23 +169,23 @@ func (v *View) toSaved() *savedView {
 	return s
 }
 
-func (s *savedView) serialize(c Codec) {
+func (s *savedView) serialize(c codec.Codec) {
 	for _, m := range []*cola.Revision{&s.marks.Labels, &s.marks.Permittees, &s.marks.References} {
-		Int(c, m)
+		codec.Int(c, m)
 	}
 	s.aliases.Serialize(c)
 	s.permittees.Serialize(c)
-	Slice(c, &s.flags)
+	codec.Slice(c, &s.flags)
 	layers := len(s.segments)
-	Int(c, &layers)
+	codec.Int(c, &layers)
 	for i := 0; i < layers && c.OK(); i++ {
 		if i == len(s.segments) {
 			s.segments = append(s.segments, segmentView{segment: &segment{}})
 		}
 		l := &s.segments[i]
 		l.segment.serialize(c)
-		Slice(c, &l.tombstones)
-		Int(c, &l.deleted)
+		codec.Slice(c, &l.tombstones)
+		codec.Int(c, &l.deleted)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/codec"
+	"github.com/colaregistry/colaregistry/search/internal/column"
 )
 
 // The columns of text. Those up to lastSearched are what a full-text query looks in.
@@ -49,9 +51,9 @@ type table struct {
 	n        uint32
 	ids      []uint64
 	flags    []uint8
-	text     [textColumns]Text
-	num      [numColumns]Numeric
-	barcodes TextList
+	text     [textColumns]column.Text
+	num      [numColumns]column.Numeric
+	barcodes column.TextList
 
 	// What follows holds only in result order, which merge puts rows in.
 	byID     []uint32    // rows by ascending id
@@ -105,24 +107,24 @@ func ranksBefore(a, b cola.Position) bool {
 	return a.TTBID > b.TTBID
 }
 
-func (t *table) serialize(c Codec) {
-	Int(c, &t.n)
-	Slice(c, &t.ids)
-	Slice(c, &t.flags)
+func (t *table) serialize(c codec.Codec) {
+	codec.Int(c, &t.n)
+	codec.Slice(c, &t.ids)
+	codec.Slice(c, &t.flags)
 	for i := range t.text {
 		t.text[i].Dict.Serialize(c)
 		t.text[i].IDs.Serialize(c)
 	}
 	for i := range t.num {
-		Slice(c, &t.num[i].Values)
+		codec.Slice(c, &t.num[i].Values)
 		t.num[i].IDs.Serialize(c)
 	}
 	t.barcodes.Dict.Serialize(c)
-	Slice(c, &t.barcodes.Rows)
-	Slice(c, &t.barcodes.Refs)
-	Slice(c, &t.byID)
-	Slice(c, &t.days)
-	Slice(c, &t.dayStart)
+	codec.Slice(c, &t.barcodes.Rows)
+	codec.Slice(c, &t.barcodes.Refs)
+	codec.Slice(c, &t.byID)
+	codec.Slice(c, &t.days)
+	codec.Slice(c, &t.dayStart)
 }
 
 // undated returns the range of documents without an approval date.

@@ -3,29 +3,31 @@ package search
 import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/codec"
+	"github.com/colaregistry/colaregistry/search/internal/column"
 )
 
 // tableBuilder collects labels as they come, until they are made a table.
 type tableBuilder struct {
 	table table
 	text  [textColumns]struct {
-		values *Interner
+		values *column.Interner
 		ids    []uint32
 	}
 	num [numColumns]struct {
-		values *NumberInterner
+		values *column.NumberInterner
 		ids    []uint32
 	}
-	barcodes *Interner
+	barcodes *column.Interner
 }
 
 func newTableBuilder() *tableBuilder {
-	r := &tableBuilder{barcodes: NewInterner()}
+	r := &tableBuilder{barcodes: column.NewInterner()}
 	for i := range r.text {
-		r.text[i].values = NewInterner()
+		r.text[i].values = column.NewInterner()
 	}
 	for i := range r.num {
-		r.num[i].values = NewNumberInterner()
+		r.num[i].values = column.NewNumberInterner()
 	}
 	r.table.barcodes.Rows = []uint32{0}
 	return r
@@ -100,14 +102,14 @@ func (r *tableBuilder) addBarcodes(l *cola.IndexRecord) {
 func (r *tableBuilder) build() *table {
 	t := r.table
 	for i := range r.text {
-		t.text[i] = Text{Dict: r.text[i].values.Dict(), IDs: Pack(r.text[i].ids)}
+		t.text[i] = column.Text{Dict: r.text[i].values.Dict(), IDs: column.Pack(r.text[i].ids)}
 	}
 	for i := range r.num {
-		t.num[i] = Numeric{Values: r.num[i].values.Values, IDs: Pack(r.num[i].ids)}
+		t.num[i] = column.Numeric{Values: r.num[i].values.Values, IDs: column.Pack(r.num[i].ids)}
 	}
 	t.barcodes.Dict = r.barcodes.Dict()
-	t.ids, t.flags = Shrink(t.ids), Shrink(t.flags)
-	t.barcodes.Rows, t.barcodes.Refs = Shrink(t.barcodes.Rows), Shrink(t.barcodes.Refs)
+	t.ids, t.flags = codec.Shrink(t.ids), codec.Shrink(t.flags)
+	t.barcodes.Rows, t.barcodes.Refs = codec.Shrink(t.barcodes.Rows), codec.Shrink(t.barcodes.Refs)
 	*r = tableBuilder{}
 	return &t
 }

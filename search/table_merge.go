@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search/internal/codec"
+	"github.com/colaregistry/colaregistry/search/internal/column"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
 // errTooLarge: the numbers within a segment have 32 bits.
@@ -26,14 +29,14 @@ func (p mergeInput) each(yield func(row uint32)) {
 		}
 		return
 	}
-	EachBit(p.live, 0, func(row uint32) bool { yield(row); return true })
+	postings.EachBit(p.live, 0, func(row uint32) bool { yield(row); return true })
 }
 
 func (p mergeInput) count() int {
 	if p.live == nil {
 		return int(p.table.n)
 	}
-	return PopCount(p.live)
+	return postings.PopCount(p.live)
 }
 
 // rowRef names a row of a part.
@@ -153,7 +156,7 @@ func newRemap(parts []mergeInput, values func(*table) int) [][]uint32 {
 }
 
 func (t *table) mergeTextColumn(c int, parts []mergeInput, order []rowRef, ids []uint32) error {
-	in := NewInterner()
+	in := column.NewInterner()
 	to := newRemap(parts, func(t *table) int { return t.text[c].Len() })
 	for doc, r := range order {
 		from := &parts[r.input].table.text[c]
@@ -166,12 +169,12 @@ func (t *table) mergeTextColumn(c int, parts []mergeInput, order []rowRef, ids [
 	if in.Size() > math.MaxUint32 {
 		return errTooLarge
 	}
-	t.text[c] = Text{Dict: in.Dict(), IDs: Pack(ids)}
+	t.text[c] = column.Text{Dict: in.Dict(), IDs: column.Pack(ids)}
 	return nil
 }
 
 func (t *table) mergeNumericColumn(c int, parts []mergeInput, order []rowRef, ids []uint32) {
-	values := NewNumberInterner()
+	values := column.NewNumberInterner()
 	to := newRemap(parts, func(t *table) int { return len(t.num[c].Values) })
 	for doc, r := range order {
 		from := &parts[r.input].table.num[c]
@@ -181,11 +184,11 @@ func (t *table) mergeNumericColumn(c int, parts []mergeInput, order []rowRef, id
 		}
 		ids[doc] = to[r.input][old]
 	}
-	t.num[c] = Numeric{Values: values.Values, IDs: Pack(ids)}
+	t.num[c] = column.Numeric{Values: values.Values, IDs: column.Pack(ids)}
 }
 
 func (t *table) mergeBarcodes(parts []mergeInput, order []rowRef) error {
-	in := NewInterner()
+	in := column.NewInterner()
 	to := newRemap(parts, func(t *table) int { return t.barcodes.Len() })
 	refs, off := make([]uint32, 0, len(order)), make([]uint32, 1, len(order)+1)
 	for _, r := range order {
@@ -201,6 +204,6 @@ func (t *table) mergeBarcodes(parts []mergeInput, order []rowRef) error {
 	if in.Size() > math.MaxUint32 {
 		return errTooLarge
 	}
-	t.barcodes = TextList{Dict: in.Dict(), Rows: off, Refs: Shrink(refs)}
+	t.barcodes = column.TextList{Dict: in.Dict(), Rows: off, Refs: codec.Shrink(refs)}
 	return nil
 }

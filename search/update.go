@@ -6,6 +6,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
 // Update collects changes that are published together. It is not safe for concurrent use, and must be ended by Commit or
@@ -125,14 +126,14 @@ func renamedLabels(layers []segmentView, edit *permitteesBuilder) (parts []merge
 		for h := range edit.renamed {
 			for _, of := range l.docsWithPermit(edit.next.records[h].PermitNumber, nil) {
 				if live == nil {
-					live = make([]uint64, BlockCount(l.t.n)*BlockWords)
+					live = make([]uint64, postings.BlockCount(l.t.n)*postings.BlockWords)
 				}
-				of.OrInto(live, AllBlocks(l.t.n))
+				of.OrInto(live, postings.AllBlocks(l.t.n))
 			}
 		}
 		if live != nil {
 			if l.tombstones != nil {
-				AndNotWords(live, l.tombstones)
+				postings.AndNotWords(live, l.tombstones)
 			}
 			parts = append(parts, mergeInput{table: l.t, live: live})
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/codec"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -119,8 +120,8 @@ func TestUpdateCopies(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	name := []byte("LENZ MOSER")
-	p := cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: cola.Text(UnsafeString(name))}
-	r := labelWith(1, func(c *cola.Cola) { c.BrandName = UnsafeString(name); c.BarcodeValue = "QR-1" })
+	p := cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: cola.Text(codec.UnsafeString(name))}
+	r := labelWith(1, func(c *cola.Cola) { c.BrandName = codec.UnsafeString(name); c.BarcodeValue = "QR-1" })
 	aliases := []vocabulary.CategoryAlias{{Alias: "A", Path: "B"}}
 	u := x.Begin()
 	u.Label(r)

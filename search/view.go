@@ -7,6 +7,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
 // View is the registry as of one publication. It never changes; any number of goroutines may search it without a lock.
@@ -16,7 +17,7 @@ type View struct {
 	publishedAliases []vocabulary.CategoryAlias
 	aliases          map[string]string // of published, as vocabulary.AliasTable makes them
 	marks            Marks
-	scratch          *ScratchPool
+	scratch          *postings.ScratchPool
 }
 
 // Marks returns the revisions that the view was brought up to.

@@ -31,7 +31,7 @@ var table = map[string][]string{
 	"store/sqlstore":  {"cola", "store", "store/records"},
 	"store/sqlite":    {"cola", "store", "store/records", "store/sqlstore", "internal/filelock"},
 	"store/postgres":  {"cola", "store", "store/records", "store/sqlstore"},
-	"search":          {"cola"},
+	"search":          {"cola", "search/internal/codec", "search/internal/column", "search/internal/postings", "search/internal/text"},
 	"quota":           {"cola", "store"},
 	"auth":            {"cola", "store", "internal/keyring", "internal/ratelimit", "internal/security", "internal/strictjson"},
 	"ingest":          {"cola", "store"},
@@ -42,6 +42,11 @@ var table = map[string][]string{
 	"httpapi":         {"cola", "registry", "auth", "internal/labelart", "internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
 	"mcp":             {"cola", "registry", "auth", "internal/params", "internal/ratelimit", "internal/schemas", "internal/strictjson", "internal/web"},
 	"dashboard":       {"cola", "registry", "auth", "internal/params", "internal/ratelimit", "internal/web"},
+
+	"search/internal/codec":    {},
+	"search/internal/column":   {"search/internal/codec"},
+	"search/internal/postings": {"search/internal/codec"},
+	"search/internal/text":     {"search/internal/codec", "search/internal/column", "search/internal/postings"},
 
 	"internal/security":     {"cola", "internal/ratelimit"},
 	"internal/vault":        {"cola", "internal/keyring"},

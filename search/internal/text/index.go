@@ -1,38 +1,44 @@
-package search
+package text
 
 import (
 	"slices"
+
+	"github.com/colaregistry/colaregistry/search/internal/codec"
+	"github.com/colaregistry/colaregistry/search/internal/column"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// TextIndex answers full-text queries. Every distinct brand, product, class, permit number and company name is a value; a value
+// Index answers full-text queries. Every distinct brand, product, class, permit number and company name is a value; a value
 // is a sequence of words, and a document has values. A word's documents are kept ready, over all fields together. A phrase
 // is looked for in the values, as its words must be in one field.
-type TextIndex struct {
-	vocab        Dict     // every word, sorted
-	base         []uint32 // the values of searched field f are base[f] to below base[f+1]
-	off          []uint32 // value i has the words seq[off[i]:off[i+1]]
+type Index struct {
+	vocab        column.Dict // every word, sorted
+	base         []uint32    // the values of searched field f are base[f] to below base[f+1]
+	off          []uint32    // value i has the words seq[off[i]:off[i+1]]
 	seq          []uint32
-	wordValues   Lists  // values that have a word
-	wordDocs     Lists  // documents that have a word
-	byValue      Lists  // documents that have a value; none are listed for the empty ones
-	prefixDocs   unions // documents with a word, or an id, that begins with something
-	prefixValues unions // values with a word that begins with something
+	wordValues   postings.Lists // values that have a word
+	wordDocs     postings.Lists // documents that have a word
+	byValue      postings.Lists // documents that have a value; none are listed for the empty ones
+	prefixDocs   unions         // documents with a word, or an id, that begins with something
+	prefixValues unions         // values with a word that begins with something
 }
 
 // DocsOf returns the documents that have a value of a field.
-func (t *TextIndex) DocsOf(field int, value uint32) List { return t.byValue.At(t.base[field] + value) }
+func (t *Index) DocsOf(field int, value uint32) postings.List {
+	return t.byValue.At(t.base[field] + value)
+}
 
-func (t *TextIndex) words(value uint32) []uint32 { return t.seq[t.off[value]:t.off[value+1]] }
+func (t *Index) words(value uint32) []uint32 { return t.seq[t.off[value]:t.off[value+1]] }
 
 // MatchPhrase appends lists that together hold the documents with a phrase of several words.
-func (t *TextIndex) MatchPhrase(p Phrase, sc *Scratch, dst []List) []List {
+func (t *Index) MatchPhrase(p Phrase, sc *postings.Scratch, dst []postings.List) []postings.List {
 	n := len(p.Words)
 	want := make([]uint32, n) // the last one is not looked at when it is a prefix
-	conditions := make([]Cursor, n)
+	conditions := make([]postings.Cursor, n)
 	for i, w := range p.Words {
 		tok, ok := t.vocab.Find(w)
 		if want[i] = tok; ok {
-			conditions[i] = NewCursor(t.wordValues.At(tok))
+			conditions[i] = postings.NewCursor(t.wordValues.At(tok))
 		} else if i < n-1 || !p.Prefix {
 			return dst
 		}
@@ -43,11 +49,11 @@ func (t *TextIndex) MatchPhrase(p Phrase, sc *Scratch, dst []List) []List {
 		conditions[n-1] = t.valuesBeginning(p.Words[n-1], lo, hi, sc)
 		defer sc.Release(conditions[n-1].Bitmap())
 	}
-	SortBySelectivity(conditions)
-	for b := range BlockCount(t.wordValues.NumDocs()) {
-		w := sc.Block[:BlockWidth(t.wordValues.NumDocs(), b)]
+	postings.SortBySelectivity(conditions)
+	for b := range postings.BlockCount(t.wordValues.NumDocs()) {
+		w := sc.Block[:postings.BlockWidth(t.wordValues.NumDocs(), b)]
 		if sc.Intersect(b, w, conditions) {
-			EachBit(w, b<<BlockShift, func(v uint32) bool {
+			postings.EachBit(w, b<<postings.BlockShift, func(v uint32) bool {
 				if adjacent(t.words(v), want[:n-1], lo, hi) {
 					dst = append(dst, t.byValue.At(v))
 				}
@@ -60,18 +66,18 @@ func (t *TextIndex) MatchPhrase(p Phrase, sc *Scratch, dst []List) []List {
 
 // valuesBeginning returns the condition that a value has one of the words from lo to below hi, which are those that begin
 // with the prefix.
-func (t *TextIndex) valuesBeginning(prefix string, lo, hi uint32, sc *Scratch) Cursor {
+func (t *Index) valuesBeginning(prefix string, lo, hi uint32, sc *postings.Scratch) postings.Cursor {
 	if l, ok := t.prefixValues.find(prefix); ok {
-		return NewCursor(l)
+		return postings.NewCursor(l)
 	}
-	all := AllBlocks(t.wordValues.NumDocs())
+	all := postings.AllBlocks(t.wordValues.NumDocs())
 	w, n := sc.Bitmap(t.wordValues.NumDocs(), all), 0
 	for tok := lo; tok < hi; tok++ {
 		l := t.wordValues.At(tok)
 		l.OrInto(w, all)
 		n += l.Len()
 	}
-	return NewBitmapCursor(w, n)
+	return postings.NewBitmapCursor(w, n)
 }
 
 // adjacent reports whether the words before stand in seq right before one from lo to below hi.
@@ -85,7 +91,7 @@ func adjacent(seq, words []uint32, lo, hi uint32) bool {
 }
 
 // MatchWord appends the list of the documents with a word.
-func (t *TextIndex) MatchWord(word string, dst []List) []List {
+func (t *Index) MatchWord(word string, dst []postings.List) []postings.List {
 	if tok, ok := t.vocab.Find(word); ok {
 		dst = append(dst, t.wordDocs.At(tok))
 	}
@@ -93,10 +99,12 @@ func (t *TextIndex) MatchWord(word string, dst []List) []List {
 }
 
 // PrecomputedPrefix returns the documents with a word or an ID that begins with a prefix, if their list is precomputed.
-func (t *TextIndex) PrecomputedPrefix(prefix string) (List, bool) { return t.prefixDocs.find(prefix) }
+func (t *Index) PrecomputedPrefix(prefix string) (postings.List, bool) {
+	return t.prefixDocs.find(prefix)
+}
 
 // MatchPrefix appends lists that together hold the documents with a word that begins with s.
-func (t *TextIndex) MatchPrefix(s string, dst []List) []List {
+func (t *Index) MatchPrefix(s string, dst []postings.List) []postings.List {
 	lo, hi := t.vocab.PrefixRange(s)
 	for tok := lo; tok < hi; tok++ {
 		dst = append(dst, t.wordDocs.At(tok))
@@ -104,11 +112,11 @@ func (t *TextIndex) MatchPrefix(s string, dst []List) []List {
 	return dst
 }
 
-func (t *TextIndex) Serialize(c Codec) {
+func (t *Index) Serialize(c codec.Codec) {
 	t.vocab.Serialize(c)
-	Slice(c, &t.base)
-	Slice(c, &t.off)
-	Slice(c, &t.seq)
+	codec.Slice(c, &t.base)
+	codec.Slice(c, &t.off)
+	codec.Slice(c, &t.seq)
 	t.wordValues.Serialize(c)
 	t.wordDocs.Serialize(c)
 	t.byValue.Serialize(c)
@@ -125,31 +133,31 @@ type Field struct {
 
 // indexBuilder makes a texts.
 type indexBuilder struct {
-	TextIndex
+	Index
 	n      uint32
 	fields []Field
 	ids    func(digits string) []uint32
 	limit  int
-	union  *Union
+	union  *postings.Union
 }
 
 // BuildIndex indexes the fields of n documents. ids returns the documents whose ID begins with some digits, in any order:
 // a prefix matches those as well. Prefixes whose lists take longer than limit, in estimated nanoseconds, to unite are
 // precomputed.
-func BuildIndex(n uint32, fields []Field, ids func(digits string) []uint32, limit int) TextIndex {
-	b := &indexBuilder{n: n, fields: fields, ids: ids, limit: limit, union: NewUnion(n)}
+func BuildIndex(n uint32, fields []Field, ids func(digits string) []uint32, limit int) Index {
+	b := &indexBuilder{n: n, fields: fields, ids: ids, limit: limit, union: postings.NewUnion(n)}
 	b.readValues()
 	b.postValues()
 	b.fields = nil
 	b.postWords()
 	b.precomputePrefixes()
 	b.prefixValues = unitePrefixes(&b.vocab, &b.wordValues, limit/affixShare)
-	return b.TextIndex
+	return b.Index
 }
 
 // readValues splits every value into words.
 func (b *indexBuilder) readValues() {
-	vocab := NewInterner()
+	vocab := column.NewInterner()
 	b.off = []uint32{0}
 	for _, f := range b.fields {
 		b.base = append(b.base, uint32(len(b.off)-1))
@@ -159,7 +167,7 @@ func (b *indexBuilder) readValues() {
 		}
 	}
 	b.base = append(b.base, uint32(len(b.off)-1))
-	b.seq, b.off = Shrink(b.seq), Shrink(b.off)
+	b.seq, b.off = codec.Shrink(b.seq), codec.Shrink(b.off)
 	var number []uint32
 	b.vocab, number = vocab.Sorted()
 	for i, old := range b.seq {
@@ -169,9 +177,9 @@ func (b *indexBuilder) readValues() {
 
 // postValues makes the list of each value.
 func (b *indexBuilder) postValues() {
-	has := NewBuilder(b.n, len(b.off)-1)
+	has := postings.NewBuilder(b.n, len(b.off)-1)
 	for _, f := range b.fields {
-		has.AddGroups(GroupBy(b.n, f.Len, f.Each))
+		has.AddGroups(postings.GroupBy(b.n, f.Len, f.Each))
 	}
 	b.byValue = has.Lists()
 }
@@ -179,11 +187,11 @@ func (b *indexBuilder) postValues() {
 // postWords makes the lists of each word: of values, and of the documents of these.
 func (b *indexBuilder) postWords() {
 	values := uint32(len(b.off) - 1)
-	byWord := GroupBy(values, b.vocab.Len(), func(v uint32, put func(uint32)) { putDistinct(b.words(v), put) })
-	vals := NewBuilder(values, b.vocab.Len())
+	byWord := postings.GroupBy(values, b.vocab.Len(), func(v uint32, put func(uint32)) { putDistinct(b.words(v), put) })
+	vals := postings.NewBuilder(values, b.vocab.Len())
 	vals.AddGroups(byWord)
 	b.wordValues = vals.Lists()
-	docs := NewBuilder(b.n, b.vocab.Len())
+	docs := postings.NewBuilder(b.n, b.vocab.Len())
 	for tok := range uint32(b.vocab.Len()) {
 		for _, v := range byWord.At(tok) {
 			b.union.Add(b.byValue.At(v))
@@ -218,7 +226,7 @@ func (b *indexBuilder) precomputePrefixes() {
 		for tok := lo; tok < hi; tok++ {
 			k.union.Add(b.wordDocs.At(tok))
 		}
-		k.union.Add(Of(slices.Sorted(slices.Values(b.ids(prefix)))))
+		k.union.Add(postings.Of(slices.Sorted(slices.Values(b.ids(prefix)))))
 		k.add(prefix)
 	}
 	b.prefixDocs = k.unions()

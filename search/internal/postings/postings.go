@@ -1,8 +1,10 @@
-package search
+package postings
 
 import (
 	"slices"
 	"sort"
+
+	"github.com/colaregistry/colaregistry/search/internal/codec"
 )
 
 // maxShort is the length up to which a list is kept as plain numbers: beyond it, containers take less memory.
@@ -192,16 +194,16 @@ func (l List) Cost() int {
 	return cost
 }
 
-func (p *Lists) Serialize(c Codec) {
-	Int(c, &p.n)
-	Slice(c, &p.off)
-	Slice(c, &p.docs)
-	Slice(c, &p.long)
-	Slice(c, &p.count)
-	Slice(c, &p.first)
-	Slice(c, &p.key)
-	Slice(c, &p.card)
-	Slice(c, &p.at)
-	Slice(c, &p.small)
-	Slice(c, &p.words)
+func (p *Lists) Serialize(c codec.Codec) {
+	codec.Int(c, &p.n)
+	codec.Slice(c, &p.off)
+	codec.Slice(c, &p.docs)
+	codec.Slice(c, &p.long)
+	codec.Slice(c, &p.count)
+	codec.Slice(c, &p.first)
+	codec.Slice(c, &p.key)
+	codec.Slice(c, &p.card)
+	codec.Slice(c, &p.at)
+	codec.Slice(c, &p.small)
+	codec.Slice(c, &p.words)
 }

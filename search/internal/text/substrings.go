@@ -1,9 +1,13 @@
-package search
+package text
 
 import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/colaregistry/colaregistry/search/internal/codec"
+	"github.com/colaregistry/colaregistry/search/internal/column"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
 // Substrings finds the documents whose value contains a text. Values are folded.
@@ -13,20 +17,20 @@ import (
 // of any other needle costs less than the limit that the index was built with. A needle that holds something else is looked
 // for in the values that have words to match its own, or is kept ready, too.
 type Substrings struct {
-	values       Dict
-	words        Dict     // the words of the values, sorted
-	suffixes     []uint32 // where each suffix of a word begins in toks.blob, by the order of the suffixes
-	suffixWord   []uint32 // which word each of them ends
-	wordValues   Lists    // values that have a word
-	wordDocs     Lists    // documents that have a word
-	needleDocs   unions   // documents of needles
-	prefixValues unions   // values with a word that begins with something
-	suffixValues unions   // values with a word that ends with something
+	values       column.Dict
+	words        column.Dict    // the words of the values, sorted
+	suffixes     []uint32       // where each suffix of a word begins in toks.blob, by the order of the suffixes
+	suffixWord   []uint32       // which word each of them ends
+	wordValues   postings.Lists // values that have a word
+	wordDocs     postings.Lists // documents that have a word
+	needleDocs   unions         // documents of needles
+	prefixValues unions         // values with a word that begins with something
+	suffixValues unions         // values with a word that ends with something
 }
 
 // Match appends lists that together hold the documents whose value contains the needle, which must be folded. Nothing
 // matches an empty one. docsOf returns the documents of a value.
-func (s *Substrings) Match(needle string, docsOf func(value uint32) List, sc *Scratch, dst []List) []List {
+func (s *Substrings) Match(needle string, docsOf func(value uint32) postings.List, sc *postings.Scratch, dst []postings.List) []postings.List {
 	if l, ok := s.needleDocs.find(needle); ok {
 		return append(dst, l)
 	}
@@ -64,14 +68,14 @@ func (s *Substrings) suffixesEqual(needle string) (lo, hi int) {
 }
 
 // matchValues calls yield with each value that contains a needle that is not one word.
-func (s *Substrings) matchValues(needle string, sc *Scratch, yield func(v uint32)) {
+func (s *Substrings) matchValues(needle string, sc *postings.Scratch, yield func(v uint32)) {
 	sets := s.wordSets(needle)
 	if len(sets) == 0 {
 		s.scan(needle, yield)
 		return
 	}
 	n := uint32(s.values.Len())
-	all := AllBlocks(n)
+	all := postings.AllBlocks(n)
 	candidates, count := s.valuesWithAny(sc, sets[0], all)
 	defer sc.Release(candidates)
 	for _, set := range sets[1:] {
@@ -79,11 +83,11 @@ func (s *Substrings) matchValues(needle string, sc *Scratch, yield func(v uint32
 			break // looking at a candidate costs about as much as uniting a list to rule it out
 		}
 		more, _ := s.valuesWithAny(sc, set, all)
-		AndWords(candidates, more)
+		postings.AndWords(candidates, more)
 		sc.Release(more)
-		count = PopCount(candidates)
+		count = postings.PopCount(candidates)
 	}
-	EachBit(candidates, 0, func(v uint32) bool {
+	postings.EachBit(candidates, 0, func(v uint32) bool {
 		if strings.Contains(s.values.At(v), needle) {
 			yield(v)
 		}
@@ -92,7 +96,7 @@ func (s *Substrings) matchValues(needle string, sc *Scratch, yield func(v uint32
 }
 
 // valuesWithAny returns the values that have any word of a set, and how many they are.
-func (s *Substrings) valuesWithAny(sc *Scratch, set wordSet, all Span) ([]uint64, int) {
+func (s *Substrings) valuesWithAny(sc *postings.Scratch, set wordSet, all postings.Span) ([]uint64, int) {
 	w := sc.Bitmap(uint32(s.values.Len()), all)
 	set.union.OrInto(w, all)
 	for tok := set.lo; tok < set.hi; tok++ {
@@ -101,14 +105,14 @@ func (s *Substrings) valuesWithAny(sc *Scratch, set wordSet, all Span) ([]uint64
 	for _, tok := range set.words {
 		s.wordValues.At(tok).OrInto(w, all)
 	}
-	return w, PopCount(w)
+	return w, postings.PopCount(w)
 }
 
 // wordSet is the values that have any of some words: a range of words, or those listed, or all of them united already.
 type wordSet struct {
 	lo, hi uint32
 	words  []uint32
-	union  List
+	union  postings.List
 }
 
 // len returns how many lists have to be united.
@@ -186,11 +190,11 @@ func (s *Substrings) scan(needle string, yield func(v uint32)) {
 	}
 }
 
-func (s *Substrings) Serialize(c Codec) {
+func (s *Substrings) Serialize(c codec.Codec) {
 	s.values.Serialize(c)
 	s.words.Serialize(c)
-	Slice(c, &s.suffixes)
-	Slice(c, &s.suffixWord)
+	codec.Slice(c, &s.suffixes)
+	codec.Slice(c, &s.suffixWord)
 	s.wordValues.Serialize(c)
 	s.wordDocs.Serialize(c)
 	s.needleDocs.Serialize(c)

@@ -5,7 +5,7 @@
 //
 // A slice is written as its length in 64 bits followed by its elements as they lie in memory, so a file is only readable on
 // machines of the same byte order. A CRC-32C of everything before it ends the file.
-package search
+package codec
 
 import (
 	"bufio"

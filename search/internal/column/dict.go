@@ -1,8 +1,10 @@
-package search
+package column
 
 import (
 	"hash/maphash"
 	"sort"
+
+	"github.com/colaregistry/colaregistry/search/internal/codec"
 )
 
 // Dict holds distinct strings, numbered from 0, in one run of text. Strings taken from it share its memory and stay good
@@ -37,9 +39,9 @@ func (d *Dict) PrefixRange(s string) (lo, hi uint32) {
 	return lo, lo + uint32(n)
 }
 
-func (d *Dict) Serialize(c Codec) {
-	String(c, &d.Blob)
-	Slice(c, &d.Off)
+func (d *Dict) Serialize(c codec.Codec) {
+	codec.String(c, &d.Blob)
+	codec.Slice(c, &d.Off)
 }
 
 // DictBuilder collects the strings of a dict in order. It does not check whether they are distinct or sorted.
@@ -57,7 +59,7 @@ func (b *DictBuilder) Add(s string) {
 
 // Dict returns the strings added so far. The builder must not be used afterwards.
 func (b *DictBuilder) Dict() Dict {
-	return Dict{Blob: UnsafeString(Shrink(b.blob)), Off: Shrink(b.off)}
+	return Dict{Blob: codec.UnsafeString(codec.Shrink(b.blob)), Off: codec.Shrink(b.off)}
 }
 
 // Interner numbers strings as they come. Number 0 is always the empty string. Its table holds numbers only.
@@ -79,7 +81,7 @@ func (in *Interner) Len() int { return len(in.off) - 1 }
 // Size returns the total length of the strings.
 func (in *Interner) Size() int { return len(in.blob) }
 
-func (in *Interner) At(i uint32) string { return UnsafeString(in.blob[in.off[i]:in.off[i+1]]) }
+func (in *Interner) At(i uint32) string { return codec.UnsafeString(in.blob[in.off[i]:in.off[i+1]]) }
 
 // ID returns the number of s, a new one when s is new.
 func (in *Interner) ID(s string) uint32 {
@@ -120,7 +122,7 @@ func (in *Interner) grow() {
 
 // Dict returns what was interned; the interner is spent.
 func (in *Interner) Dict() Dict {
-	d := Dict{Blob: UnsafeString(Shrink(in.blob)), Off: Shrink(in.off)}
+	d := Dict{Blob: codec.UnsafeString(codec.Shrink(in.blob)), Off: codec.Shrink(in.off)}
 	*in = Interner{}
 	return d
 }

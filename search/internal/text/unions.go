@@ -1,28 +1,34 @@
-package search
+package text
+
+import (
+	"github.com/colaregistry/colaregistry/search/internal/codec"
+	"github.com/colaregistry/colaregistry/search/internal/column"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
+)
 
 // unions is lists that are kept ready, because uniting them takes long, by what they are of.
 type unions struct {
-	keys  Dict // sorted
-	lists Lists
+	keys  column.Dict // sorted
+	lists postings.Lists
 }
 
 // find returns what is kept of a key.
-func (k *unions) find(key string) (List, bool) {
+func (k *unions) find(key string) (postings.List, bool) {
 	i, ok := k.keys.Find(key)
 	if !ok {
-		return List{}, false
+		return postings.List{}, false
 	}
 	return k.lists.At(i), true
 }
 
-func (k *unions) Serialize(c Codec) {
+func (k *unions) Serialize(c codec.Codec) {
 	k.keys.Serialize(c)
 	k.lists.Serialize(c)
 }
 
 // unitePrefixes keeps the unions, by common beginning of the sorted words that the lists are of, that take longer than the
 // limit.
-func unitePrefixes(toks *Dict, lists *Lists, limit int) unions {
+func unitePrefixes(toks *column.Dict, lists *postings.Lists, limit int) unions {
 	k := newUnionsBuilder(lists.NumDocs())
 	at := func(i int) string { return toks.At(uint32(i)) }
 	sum := prefixSums(toks.Len(), func(i int) int { return lists.At(uint32(i)).Cost() })
@@ -76,13 +82,13 @@ func prefixSums(n int, cost func(i int) int) []int {
 
 // unionsBuilder writes what is kept ready. Keys must be added in ascending order.
 type unionsBuilder struct {
-	union *Union // of the next key
-	lists *Builder
-	keys  *DictBuilder
+	union *postings.Union // of the next key
+	lists *postings.Builder
+	keys  *column.DictBuilder
 }
 
 func newUnionsBuilder(n uint32) *unionsBuilder {
-	return &unionsBuilder{union: NewUnion(n), lists: NewBuilder(n, 0), keys: NewDictBuilder()}
+	return &unionsBuilder{union: postings.NewUnion(n), lists: postings.NewBuilder(n, 0), keys: column.NewDictBuilder()}
 }
 
 // add keeps what was gathered.

@@ -1,21 +1,24 @@
-package search
+package text
 
 import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/search/internal/column"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
 // substringsBuilder makes a substrings.
 type substringsBuilder struct {
 	s      Substrings
-	n      uint32                  // documents
-	docsOf func(value uint32) List // documents of a value
-	limit  int                     // estimated nanoseconds above which a needle's documents are kept ready
-	seq    []uint32                // words of the values
-	off    []uint32                // value i has seq[off[i]:off[i+1]]
-	costly []costlyNeedle          // what is kept ready
-	union  *Union
+	n      uint32                           // documents
+	docsOf func(value uint32) postings.List // documents of a value
+	limit  int                              // estimated nanoseconds above which a needle's documents are kept ready
+	seq    []uint32                         // words of the values
+	off    []uint32                         // value i has seq[off[i]:off[i+1]]
+	costly []costlyNeedle                   // what is kept ready
+	union  *postings.Union
 }
 
 type costlyNeedle struct {
@@ -25,8 +28,8 @@ type costlyNeedle struct {
 }
 
 // BuildSubstrings indexes values, whose numbers are those of the documents' lists.
-func BuildSubstrings(values int, value func(i uint32) string, n uint32, docsOf func(uint32) List, limit int) Substrings {
-	b := &substringsBuilder{n: n, docsOf: docsOf, limit: limit, union: NewUnion(n)}
+func BuildSubstrings(values int, value func(i uint32) string, n uint32, docsOf func(uint32) postings.List, limit int) Substrings {
+	b := &substringsBuilder{n: n, docsOf: docsOf, limit: limit, union: postings.NewUnion(n)}
 	b.readValues(values, value)
 	b.postWords()
 	b.sortSuffixes()
@@ -39,8 +42,8 @@ func BuildSubstrings(values int, value func(i uint32) string, n uint32, docsOf f
 
 // readValues collects the folded values and their words.
 func (b *substringsBuilder) readValues(values int, value func(i uint32) string) {
-	in := NewInterner()
-	folded := NewDictBuilder()
+	in := column.NewInterner()
+	folded := column.NewDictBuilder()
 	b.off = make([]uint32, 1, values+1)
 	for i := range values {
 		v := Fold(value(uint32(i)))
@@ -59,12 +62,12 @@ func (b *substringsBuilder) readValues(values int, value func(i uint32) string) 
 // postWords makes the lists of each word.
 func (b *substringsBuilder) postWords() {
 	values := uint32(b.s.values.Len())
-	byTok := GroupBy(values, b.s.words.Len(), func(v uint32, put func(uint32)) {
+	byTok := postings.GroupBy(values, b.s.words.Len(), func(v uint32, put func(uint32)) {
 		putDistinct(b.seq[b.off[v]:b.off[v+1]], put)
 	})
-	vals := NewBuilder(values, b.s.words.Len())
+	vals := postings.NewBuilder(values, b.s.words.Len())
 	vals.AddGroups(byTok)
-	docs := NewBuilder(b.n, b.s.words.Len())
+	docs := postings.NewBuilder(b.n, b.s.words.Len())
 	for tok := range b.s.words.Len() {
 		for _, v := range byTok.At(uint32(tok)) {
 			b.union.Add(b.docsOf(v))

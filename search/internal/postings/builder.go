@@ -1,6 +1,10 @@
-package search
+package postings
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/colaregistry/colaregistry/search/internal/codec"
+)
 
 // Builder writes postings list by list.
 type Builder struct{ p Lists }
@@ -102,9 +106,9 @@ func (b *Builder) endList() { b.p.off = append(b.p.off, uint32(len(b.p.docs))) }
 func (b *Builder) Lists() Lists {
 	p := b.p
 	p.first = append(p.first, uint32(len(p.key)))
-	p.off, p.docs = Shrink(p.off), Shrink(p.docs)
-	p.small, p.words = Shrink(p.small), Shrink(p.words)
-	p.key, p.card, p.at = Shrink(p.key), Shrink(p.card), Shrink(p.at)
+	p.off, p.docs = codec.Shrink(p.off), codec.Shrink(p.docs)
+	p.small, p.words = codec.Shrink(p.small), codec.Shrink(p.words)
+	p.key, p.card, p.at = codec.Shrink(p.key), codec.Shrink(p.card), codec.Shrink(p.at)
 	b.p = Lists{}
 	return p
 }

@@ -1,9 +1,11 @@
-package search
+package column
 
 import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/colaregistry/colaregistry/search/internal/codec"
 )
 
 // Text is a column of strings: distinct values, and the number of each row's. Value 0 is the empty string.
@@ -103,10 +105,10 @@ func (p *Packed) At(i uint32) uint32 {
 	return p.four[i]
 }
 
-func (p *Packed) Serialize(c Codec) {
-	Slice(c, &p.one)
-	Slice(c, &p.two)
-	Slice(c, &p.four)
+func (p *Packed) Serialize(c codec.Codec) {
+	codec.Slice(c, &p.one)
+	codec.Slice(c, &p.two)
+	codec.Slice(c, &p.four)
 }
 
 // CountBits adds one to the count of each value of the rows in w, whose first bit is row from.

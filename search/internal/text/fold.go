@@ -1,10 +1,11 @@
-package search
+package text
 
 import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/colaregistry/colaregistry/search/internal/codec"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -61,7 +62,7 @@ func foldASCII(s string) string {
 		}
 		b = append(b, c)
 	}
-	return UnsafeString(b)
+	return codec.UnsafeString(b)
 }
 
 func foldRunes(s string) string {
@@ -82,7 +83,7 @@ func foldRunes(s string) string {
 		}
 		b = appendPlain(b, unicode.ToLower(r))
 	}
-	return UnsafeString(b)
+	return codec.UnsafeString(b)
 }
 
 // dropApostrophe maps what is written for an apostrophe to nothing.
