@@ -40,14 +40,14 @@ func buildCategoryIndex(t *table) (cs categoryIndex) {
 	for i, n := range number {
 		old[n] = uint32(i)
 	}
-	lists, g := postings.NewBuilder(t.n, nodes), postings.NewUnion(t.n)
+	lists, u := postings.NewBuilder(t.n, nodes), postings.NewUnion(t.n)
 	for _, id := range old {
 		if int(id) < len(within) {
 			for _, v := range within[id] {
-				g.Add(cs.values.At(v))
+				u.Add(cs.values.At(v))
 			}
 		}
-		g.AppendTo(lists)
+		u.AppendTo(lists)
 	}
 	cs.lists = lists.Lists()
 	return cs

@@ -36,12 +36,12 @@ func buildValueIndex(t *table, col int, together []string) (f valueIndex) {
 	lists.AddGroups(postings.GroupBy(t.n, f.keys.Len(), func(doc uint32, put func(uint32)) { put(number[key[c.IDs.At(doc)]]) }))
 	f.lists = lists.Lists()
 
-	united, g := postings.NewBuilder(t.n, 1), postings.NewUnion(t.n)
+	united, u := postings.NewBuilder(t.n, 1), postings.NewUnion(t.n)
 	f.group = f.keyNumbers(together)
 	for _, i := range f.group {
-		g.Add(f.lists.At(i))
+		u.Add(f.lists.At(i))
 	}
-	g.AppendTo(united)
+	u.AppendTo(united)
 	f.groupUnion = united.Lists()
 	return f
 }
@@ -141,12 +141,12 @@ func (r *rangeIndex) addCheckpoints(n uint32) {
 			sum += r.lists.At(uint32(v)).Cost()
 		}
 	}
-	below, g := postings.NewBuilder(n, len(r.checkpoints)), postings.NewUnion(n)
+	below, u := postings.NewBuilder(n, len(r.checkpoints)), postings.NewUnion(n)
 	for _, m := range r.checkpoints {
 		for v := range m {
-			g.Add(r.lists.At(v))
+			u.Add(r.lists.At(v))
 		}
-		g.AppendTo(below)
+		u.AppendTo(below)
 	}
 	r.cumulative = below.Lists()
 }

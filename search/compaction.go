@@ -37,7 +37,7 @@ func (f *compactions) take(v func() *View, choose func([]segmentView) []segmentV
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	view := v()
-	free := slices.DeleteFunc(slices.Clone(view.segments), func(l segmentView) bool { return f.busy[l.segment] })
+	free := slices.DeleteFunc(slices.Clone(view.segments), func(seg segmentView) bool { return f.busy[seg.segment] })
 	chosen := choose(free)
 	for i := range chosen {
 		f.busy[chosen[i].segment] = true
@@ -93,13 +93,13 @@ const smallSegment = 1 << 16
 
 // pickSmall chooses among the small layers.
 func pickSmall(layers []segmentView) []segmentView {
-	return pickCompaction(slices.DeleteFunc(slices.Clone(layers), func(l segmentView) bool { return l.t.n >= smallSegment }))
+	return pickCompaction(slices.DeleteFunc(slices.Clone(layers), func(seg segmentView) bool { return seg.t.n >= smallSegment }))
 }
 
 // pickLarge chooses among all layers, unless they are all small.
 func pickLarge(layers []segmentView) []segmentView {
 	chosen := pickCompaction(layers)
-	if slices.ContainsFunc(chosen, func(l segmentView) bool { return l.t.n >= smallSegment }) {
+	if slices.ContainsFunc(chosen, func(seg segmentView) bool { return seg.t.n >= smallSegment }) {
 		return chosen
 	}
 	return nil
@@ -130,7 +130,7 @@ func (x *Index) compactInBackground(ctx context.Context, kick chan struct{}, cho
 // together. A layer that is half dead is folded on its own.
 func pickCompaction(layers []segmentView) []segmentView {
 	bySize := slices.Clone(layers)
-	size := func(l *segmentView) int { return max(minTierLabels, l.liveCount()) }
+	size := func(seg *segmentView) int { return max(minTierLabels, seg.liveCount()) }
 	slices.SortStableFunc(bySize, func(a, b segmentView) int { return cmp.Compare(size(&a), size(&b)) })
 	chosen, below := 0, 0
 	for i := range bySize {
@@ -146,7 +146,7 @@ func pickCompaction(layers []segmentView) []segmentView {
 		return bySize[:chosen]
 	}
 	for i := range bySize {
-		if l := &bySize[i]; l.deleted > l.liveCount() {
+		if seg := &bySize[i]; seg.deleted > seg.liveCount() {
 			return bySize[i : i+1]
 		}
 	}
@@ -179,7 +179,7 @@ func releaseMemory(labels uint32) {
 	}
 }
 
-func compactSegments(ctx context.Context, layers []segmentView, h *permittees) (*segment, error) {
+func compactSegments(ctx context.Context, layers []segmentView, ps *permittees) (*segment, error) {
 	parts := make([]mergeInput, 0, len(layers))
 	for i := range layers {
 		parts = append(parts, mergeInput{table: layers[i].t, live: layers[i].liveBits()})
@@ -189,8 +189,8 @@ func compactSegments(ctx context.Context, layers []segmentView, h *permittees) (
 		return nil, err
 	}
 	return buildSegment(ctx, t, func(number string) (company, operating string) {
-		if i, ok := h.find(number); ok {
-			company, operating = string(h.records[i].CompanyName), string(h.records[i].OperatingName)
+		if i, ok := ps.find(number); ok {
+			company, operating = string(ps.records[i].CompanyName), string(ps.records[i].OperatingName)
 		}
 		return company, operating
 	})
@@ -208,9 +208,9 @@ func (x *Index) replaceSegments(folded []segmentView, s *segment) {
 	}
 	next := *v
 	next.segments = make([]segmentView, 0, len(v.segments))
-	for _, l := range v.segments {
-		if !slices.ContainsFunc(folded, func(f segmentView) bool { return f.segment == l.segment }) {
-			next.segments = append(next.segments, l)
+	for _, seg := range v.segments {
+		if !slices.ContainsFunc(folded, func(f segmentView) bool { return f.segment == seg.segment }) {
+			next.segments = append(next.segments, seg)
 		}
 	}
 	folding := segmentView{segment: s}

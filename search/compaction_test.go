@@ -69,11 +69,11 @@ func TestWorthFolding(t *testing.T) {
 	} {
 		var layers []segmentView
 		for _, size := range c.sizes {
-			l := segmentView{segment: &segment{t: &table{n: uint32(max(size, -size))}}}
+			seg := segmentView{segment: &segment{t: &table{n: uint32(max(size, -size))}}}
 			if size < 0 {
-				l.deleted = -size * 3 / 4
+				seg.deleted = -size * 3 / 4
 			}
-			layers = append(layers, l)
+			layers = append(layers, seg)
 		}
 		if got := pickCompaction(layers); len(got) != c.chosen {
 			t.Errorf("of layers with %v labels %d are folded, want %d", c.sizes, len(got), c.chosen)

@@ -42,35 +42,35 @@ func (v *View) countResolved(r *query, into *facetCounts) {
 	sc := v.scratch.Get()
 	defer v.scratch.Put(sc)
 	for i := range v.segments {
-		l := &v.segments[i]
-		p := newPlan(r, i, l, sc)
+		seg := &v.segments[i]
+		p := newPlan(r, i, seg, sc)
 		if !p.empty {
-			l.count(&p.selection, sc, into)
+			seg.count(&p.selection, sc, into)
 		}
 		p.release()
 	}
 }
 
 // count adds what a selection finds in the layer.
-func (l *segmentView) count(sel *selection, sc *postings.Scratch, into *facetCounts) {
+func (seg *segmentView) count(sel *selection, sc *postings.Scratch, into *facetCounts) {
 	var tallies []*valueCounter
 	var columns [facetCount]*valueCounter
 	for f := range columns {
 		if into.values[f] != nil {
-			columns[f] = newValueCounter(&l.t.text[valueColumns[f]], &l.values[f].lists)
+			columns[f] = newValueCounter(&seg.t.text[valueColumns[f]], &seg.values[f].lists)
 			tallies = append(tallies, columns[f])
 		}
 	}
 	var paths *valueCounter
 	if into.paths != nil {
-		paths = newValueCounter(&l.t.text[colCategory], &l.categories.values)
+		paths = newValueCounter(&seg.t.text[colCategory], &seg.categories.values)
 		tallies = append(tallies, paths)
 	}
 	var years *yearCounter
 	if into.years != nil {
-		years = newYearCounter(l.t)
+		years = newYearCounter(seg.t)
 	}
-	l.eachBlock(sel, sc, func(b uint32, w []uint64) {
+	seg.eachBlock(sel, sc, func(b uint32, w []uint64) {
 		n := postings.PopCount(w)
 		if n == 0 {
 			return
@@ -81,23 +81,23 @@ func (l *segmentView) count(sel *selection, sc *postings.Scratch, into *facetCou
 		years.add(b, w)
 	})
 	for f, t := range columns {
-		l.addValues(into.values[f], f, t)
+		seg.addValues(into.values[f], f, t)
 	}
-	l.addPaths(into.paths, paths)
+	seg.addPaths(into.paths, paths)
 	years.addTo(into.years)
 }
 
 // addValues adds what was counted by the values of a facet.
-func (l *segmentView) addValues(into map[string]int, f int, t *valueCounter) {
+func (seg *segmentView) addValues(into map[string]int, f int, t *valueCounter) {
 	if t == nil {
 		return
 	}
 	for i, n := range t.byList {
 		if n > 0 {
-			into[l.values[f].keys.At(uint32(i))] += int(n)
+			into[seg.values[f].keys.At(uint32(i))] += int(n)
 		}
 	}
-	column := &l.t.text[valueColumns[f]]
+	column := &seg.t.text[valueColumns[f]]
 	for i, n := range t.byValue {
 		if n > 0 {
 			into[foldValue(column.At(uint32(i)))] += int(n)
@@ -106,18 +106,18 @@ func (l *segmentView) addValues(into map[string]int, f int, t *valueCounter) {
 }
 
 // addPaths adds what was counted by category paths.
-func (l *segmentView) addPaths(into map[string]*pathCount, t *valueCounter) {
+func (seg *segmentView) addPaths(into map[string]*pathCount, t *valueCounter) {
 	if t == nil {
 		return
 	}
 	for i, n := range t.byList { // they are the values of the column
 		t.byValue[i] += n
 	}
-	for i, found := range l.categoryTree.rollUp(t.byValue) {
+	for i, found := range seg.categoryTree.rollUp(t.byValue) {
 		if found == 0 {
 			continue
 		}
-		node := &l.categoryTree.nodes[i]
+		node := &seg.categoryTree.nodes[i]
 		path := into[node.folded]
 		if path == nil {
 			path = &pathCount{}

@@ -21,14 +21,14 @@ const (
 // cola.SearchParams.Choose makes with it, including the default date window and transitions of categories. Values with the most
 // labels come first, but statuses in the order of vocabulary.Statuses and years newest first.
 func (v *View) Facets(s cola.FacetSearch) []cola.Facet {
-	e := &facetCounter{view: v, params: s.Params, query: s.Query, byFacet: map[facetKey]*facetQuery{}}
+	c := &facetCounter{view: v, params: s.Params, query: s.Query, byFacet: map[facetKey]*facetQuery{}}
 	for _, q := range s.Queries {
-		e.request(q)
+		c.request(q)
 	}
-	for _, b := range e.queries {
+	for _, b := range c.queries {
 		v.count(&b.query, &b.facetCounts, &b.asText)
 	}
-	return e.facets()
+	return c.facets()
 }
 
 // facetCounter works out the facets of one search.
@@ -59,17 +59,17 @@ func (b *facetQuery) countOf(f int, value string) int {
 }
 
 // request has a facet counted. Facets with the same query are counted together.
-func (e *facetCounter) request(q cola.FacetQuery) {
+func (c *facetCounter) request(q cola.FacetQuery) {
 	base := &facetQuery{query: q.Query}
 	same := func(b *facetQuery) bool { return reflect.DeepEqual(b.query, base.query) }
-	if i := slices.IndexFunc(e.queries, same); i >= 0 {
-		base = e.queries[i]
+	if i := slices.IndexFunc(c.queries, same); i >= 0 {
+		base = c.queries[i]
 	} else {
-		e.queries = append(e.queries, base)
+		c.queries = append(c.queries, base)
 	}
 	base.request(q.Facet)
 	base.asText.request(q.Facet)
-	e.byFacet[facetKey{q.Facet, q.Status}] = base
+	c.byFacet[facetKey{q.Facet, q.Status}] = base
 }
 
 // request has a facet counted.
@@ -88,20 +88,20 @@ func (c *facetCounts) request(facet string) {
 }
 
 // facets returns what was counted, in the order of cola.Facets.
-func (e *facetCounter) facets() []cola.Facet {
-	base := func(facet string) *facetQuery { return e.byFacet[facetKey{facet: facet}] }
+func (c *facetCounter) facets() []cola.Facet {
+	base := func(facet string) *facetQuery { return c.byFacet[facetKey{facet: facet}] }
 	types := func(value string) int { return base(cola.FacetProductType).countOf(facetType, value) }
 	statuses := func(value string) int {
-		return e.byFacet[facetKey{cola.FacetStatus, value}].countOf(facetStatus, value)
+		return c.byFacet[facetKey{cola.FacetStatus, value}].countOf(facetStatus, value)
 	}
 	containers := func(value string) int { return base(cola.FacetContainer).countOf(facetContainer, value) }
 	return []cola.Facet{
-		e.fixedValues(cola.FacetProductType, vocabulary.ProductTypes(), types),
-		{Name: cola.FacetStatus, Values: e.valuesOf(cola.FacetStatus, vocabulary.Statuses(), statuses)},
-		e.categories(base(cola.FacetCategory).allPaths()),
-		e.origins(base(cola.FacetOrigin)),
-		e.fixedValues(cola.FacetContainer, cola.ContainerTypes(), containers),
-		e.years(base(cola.FacetYear).allYears()),
+		c.fixedValues(cola.FacetProductType, vocabulary.ProductTypes(), types),
+		{Name: cola.FacetStatus, Values: c.valuesOf(cola.FacetStatus, vocabulary.Statuses(), statuses)},
+		c.categories(base(cola.FacetCategory).allPaths()),
+		c.origins(base(cola.FacetOrigin)),
+		c.fixedValues(cola.FacetContainer, cola.ContainerTypes(), containers),
+		c.years(base(cola.FacetYear).allYears()),
 	}
 }
 
@@ -124,9 +124,9 @@ func (b *facetQuery) allYears() map[int]int {
 }
 
 // valuesOf returns the values of a fixed list that labels have or that are chosen.
-func (e *facetCounter) valuesOf(facet string, all []string, count func(string) int) (values []cola.FacetValue) {
+func (c *facetCounter) valuesOf(facet string, all []string, count func(string) int) (values []cola.FacetValue) {
 	for _, value := range all {
-		v := cola.FacetValue{Value: value, Count: count(value), Chosen: e.params.Chosen(facet, value)}
+		v := cola.FacetValue{Value: value, Count: count(value), Chosen: c.params.Chosen(facet, value)}
 		if v.Count > 0 || v.Chosen {
 			values = append(values, v)
 		}
@@ -135,23 +135,23 @@ func (e *facetCounter) valuesOf(facet string, all []string, count func(string) i
 }
 
 // fixedValues returns the facet of a fixed list.
-func (e *facetCounter) fixedValues(facet string, all []string, count func(string) int) cola.Facet {
-	values := e.valuesOf(facet, all, count)
+func (c *facetCounter) fixedValues(facet string, all []string, count func(string) int) cola.Facet {
+	values := c.valuesOf(facet, all, count)
 	slices.SortStableFunc(values, func(a, b cola.FacetValue) int { return b.Count - a.Count })
 	return cola.Facet{Name: facet, Values: values}
 }
 
 // years returns the facet of the years that were counted.
-func (e *facetCounter) years(counts map[int]int) cola.Facet {
+func (c *facetCounter) years(counts map[int]int) cola.Facet {
 	f := cola.Facet{Name: cola.FacetYear}
-	if first := e.query.From; first != 0 {
-		if year := first.Time().Year(); e.params.Chosen(f.Name, strconv.Itoa(year)) && counts[year] == 0 {
+	if first := c.query.From; first != 0 {
+		if year := first.Time().Year(); c.params.Chosen(f.Name, strconv.Itoa(year)) && counts[year] == 0 {
 			counts[year] = 0
 		}
 	}
 	for year, n := range counts {
 		value := strconv.Itoa(year)
-		f.Values = append(f.Values, cola.FacetValue{Value: value, Count: n, Chosen: e.params.Chosen(f.Name, value)})
+		f.Values = append(f.Values, cola.FacetValue{Value: value, Count: n, Chosen: c.params.Chosen(f.Name, value)})
 	}
 	slices.SortFunc(f.Values, func(a, b cola.FacetValue) int { // the shorter is older
 		return cmp.Or(len(b.Value)-len(a.Value), strings.Compare(b.Value, a.Value))
@@ -160,16 +160,16 @@ func (e *facetCounter) years(counts map[int]int) cola.Facet {
 }
 
 // categories returns the path that is asked for, if one is, and then those one level below it.
-func (e *facetCounter) categories(counts map[string]*pathCount) cola.Facet {
+func (c *facetCounter) categories(counts map[string]*pathCount) cola.Facet {
 	f := cola.Facet{Name: cola.FacetCategory}
 	above, levels := "", 0
-	if e.query.CategoryPath != "" {
-		chosen := cola.FacetValue{Value: e.query.CategoryPath, Chosen: true}
-		above = vocabulary.FoldPath(vocabulary.ResolveCategory(chosen.Value, e.view.aliases))
+	if c.query.CategoryPath != "" {
+		chosen := cola.FacetValue{Value: c.query.CategoryPath, Chosen: true}
+		above = vocabulary.FoldPath(vocabulary.ResolveCategory(chosen.Value, c.view.aliases))
 		levels = 1 + strings.Count(above, categorySeparator)
 		if at := counts[above]; at != nil {
 			chosen.Count = at.found
-			if e.isSearchable(at.spelling, above) {
+			if c.isSearchable(at.spelling, above) {
 				chosen.Value = at.spelling
 			}
 		}
@@ -178,7 +178,7 @@ func (e *facetCounter) categories(counts map[string]*pathCount) cola.Facet {
 	}
 	var below []cola.FacetValue
 	for folded, at := range counts {
-		if strings.HasPrefix(folded, above) && strings.Count(folded, categorySeparator) == levels && e.isSearchable(at.spelling, folded) {
+		if strings.HasPrefix(folded, above) && strings.Count(folded, categorySeparator) == levels && c.isSearchable(at.spelling, folded) {
 			below = append(below, cola.FacetValue{Value: at.spelling, Count: at.found})
 		}
 	}
@@ -189,13 +189,13 @@ func (e *facetCounter) categories(counts map[string]*pathCount) cola.Facet {
 
 // isSearchable reports whether a search for a path is one for the folded path. It is none where the path is a former one, as transitions that go
 // around in a circle leave some, or where no parameter can hold it.
-func (e *facetCounter) isSearchable(path, folded string) bool {
-	return cola.AcceptsText(path) && vocabulary.FoldPath(vocabulary.ResolveCategory(vocabulary.NormalizePath(path), e.view.aliases)) == folded
+func (c *facetCounter) isSearchable(path, folded string) bool {
+	return cola.AcceptsText(path) && vocabulary.FoldPath(vocabulary.ResolveCategory(vocabulary.NormalizePath(path), c.view.aliases)) == folded
 }
 
 // origins returns the origins with the most labels, and the one that is chosen. Each counts what is found when it is asked for: a country has
 // its parts' labels, too.
-func (e *facetCounter) origins(b *facetQuery) cola.Facet {
+func (c *facetCounter) origins(b *facetQuery) cola.Facet {
 	f := cola.Facet{Name: cola.FacetOrigin}
 	sum := func(counts map[string]int, places []string) (n int) {
 		for _, place := range places {
@@ -218,15 +218,15 @@ func (e *facetCounter) origins(b *facetQuery) cola.Facet {
 		if !cola.AcceptsText(name) || !slices.Contains(places, name) {
 			continue // no parameter can mean it
 		}
-		v := cola.FacetValue{Value: name, Count: count(places), Chosen: slices.Equal(places, e.query.OriginNames)}
+		v := cola.FacetValue{Value: name, Count: count(places), Chosen: slices.Equal(places, c.query.OriginNames)}
 		if v.Chosen {
 			chosen = append(chosen, v)
 		} else {
 			f.Values = append(f.Values, v)
 		}
 	}
-	if e.query.OriginNames != nil && chosen == nil {
-		chosen = []cola.FacetValue{{Value: strings.TrimSpace(e.params.Origin), Count: count(e.query.OriginNames), Chosen: true}}
+	if c.query.OriginNames != nil && chosen == nil {
+		chosen = []cola.FacetValue{{Value: strings.TrimSpace(c.params.Origin), Count: count(c.query.OriginNames), Chosen: true}}
 	}
 	f.Values, f.More = topValues(f.Values, maxOrigins-len(chosen))
 	f.Values = append(f.Values, chosen...)

@@ -70,11 +70,11 @@ func (v *View) activeReason(i uint32, today cola.Date) cola.Text {
 // latestApproval returns the latest approval of a permit number up to a day, zero for none.
 func (v *View) latestApproval(number string, today cola.Date) (latest cola.Date) {
 	for i := range v.segments {
-		l := &v.segments[i]
-		for _, of := range l.docsWithPermit(number, nil) {
+		seg := &v.segments[i]
+		for _, of := range seg.docsWithPermit(number, nil) {
 			of.Each(func(doc uint32) bool { // newest first
-				approved := l.t.date(numApproved, doc)
-				if !l.isLive(doc) || approved > today {
+				approved := seg.t.date(numApproved, doc)
+				if !seg.isLive(doc) || approved > today {
 					return true
 				}
 				latest = max(latest, approved)
@@ -86,12 +86,12 @@ func (v *View) latestApproval(number string, today cola.Date) (latest cola.Date)
 }
 
 // find returns the holder of a permit number in vocabulary.NormalizePermit's form.
-func (h *permittees) find(number string) (uint32, bool) {
-	i := sort.Search(len(h.byNumber), func(i int) bool { return h.records[h.byNumber[i]].PermitNumber >= number })
-	if i == len(h.byNumber) || h.records[h.byNumber[i]].PermitNumber != number {
+func (ps *permittees) find(number string) (uint32, bool) {
+	i := sort.Search(len(ps.byNumber), func(i int) bool { return ps.records[ps.byNumber[i]].PermitNumber >= number })
+	if i == len(ps.byNumber) || ps.records[ps.byNumber[i]].PermitNumber != number {
 		return 0, false
 	}
-	return h.byNumber[i], true
+	return ps.byNumber[i], true
 }
 
 // permitteeSummary returns a permittee as lists show it on a day.
@@ -114,11 +114,11 @@ func (v *View) permitteeSummary(i uint32, today cola.Date) cola.PermitteeSummary
 }
 
 // ranksBefore reports whether a comes before b in the list.
-func (h *permittees) ranksBefore(a, b uint32) bool {
-	if h.stats[a].labels != h.stats[b].labels {
-		return h.stats[a].labels > h.stats[b].labels
+func (ps *permittees) ranksBefore(a, b uint32) bool {
+	if ps.stats[a].labels != ps.stats[b].labels {
+		return ps.stats[a].labels > ps.stats[b].labels
 	}
-	return h.records[a].PermitNumber < h.records[b].PermitNumber
+	return ps.records[a].PermitNumber < ps.records[b].PermitNumber
 }
 
 // nameIndex finds holders by part of a name. Value i is the company name of holder i, and value n+i its operating name,
@@ -152,15 +152,15 @@ func (x *nameIndex) docsOf(value uint32) postings.List {
 // Permittees returns one page of the permittees that match: those with most labels first, then by permit number. A name or
 // type that holds nothing once folded matches nothing.
 func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
-	h := v.permittees
+	ps := v.permittees
 	page := PermitteePage{Rows: []cola.PermitteeSummary{}}
 	name := text.Fold(s.Name)
-	if name == "" && s.Name != "" || len(h.records) == 0 {
+	if name == "" && s.Name != "" || len(ps.records) == 0 {
 		return page
 	}
 	sc := v.scratch.Get()
 	defer v.scratch.Put(sc)
-	w := h.named(name, sc)
+	w := ps.named(name, sc)
 	defer sc.Release(w)
 	v.keepMatching(w, &s)
 	page.Total = postings.PopCount(w)
@@ -170,7 +170,7 @@ func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 		return page
 	}
 	page.Rows = make([]cola.PermitteeSummary, 0, min(take, page.Total-skip))
-	for _, i := range h.ranked {
+	for _, i := range ps.ranked {
 		if len(page.Rows) == take {
 			break
 		}
@@ -187,8 +187,8 @@ func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 }
 
 // named returns the holders whose company or operating name contains a folded text; all when it is empty.
-func (h *permittees) named(name string, sc *postings.Scratch) []uint64 {
-	n := uint32(len(h.records))
+func (ps *permittees) named(name string, sc *postings.Scratch) []uint64 {
+	n := uint32(len(ps.records))
 	all := postings.AllBlocks(n)
 	w := sc.Bitmap(n, all)
 	if name == "" {
@@ -196,14 +196,14 @@ func (h *permittees) named(name string, sc *postings.Scratch) []uint64 {
 		postings.KeepRange(w, 0, int(n))
 		return w
 	}
-	if h.names != nil {
-		sc.Lists = h.names.Match(name, h.names.docsOf, sc, sc.Lists[:0])
+	if ps.names != nil {
+		sc.Lists = ps.names.Match(name, ps.names.docsOf, sc, sc.Lists[:0])
 		for _, l := range sc.Lists {
 			l.OrInto(w, all)
 		}
 	}
-	for _, i := range h.unindexed {
-		p := h.records[i]
+	for _, i := range ps.unindexed {
+		p := ps.records[i]
 		w[i>>6] &^= 1 << (i & 63)
 		if strings.Contains(text.Fold(string(p.CompanyName)), name) || strings.Contains(text.Fold(string(p.OperatingName)), name) {
 			postings.SetBit(w, i)
@@ -214,13 +214,13 @@ func (h *permittees) named(name string, sc *postings.Scratch) []uint64 {
 
 // keepMatching clears the holders that are no permittees or do not match the other filters.
 func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
-	h := v.permittees
-	kinds, states := make([]bool, len(h.types)), make([]bool, len(h.states))
+	ps := v.permittees
+	kinds, states := make([]bool, len(ps.types)), make([]bool, len(ps.states))
 	kind, state := text.Fold(s.Type), strings.ToUpper(s.State)
-	for i, t := range h.types {
+	for i, t := range ps.types {
 		kinds[i] = s.Type == "" || kind != "" && strings.Contains(t, kind)
 	}
-	for i, t := range h.states {
+	for i, t := range ps.states {
 		states[i] = state == "" || t == state
 	}
 	for at, x := range w {
@@ -228,7 +228,7 @@ func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 			continue
 		}
 		postings.EachBit(w[at:at+1], uint32(at)<<6, func(i uint32) bool {
-			f := &h.stats[i]
+			f := &ps.stats[i]
 			if !f.known || !kinds[f.kind] || !states[f.state] || s.Active.OK && (v.activeReason(i, s.Today) != "") != s.Active.V {
 				w[at] &^= 1 << (i & 63)
 			}
@@ -255,12 +255,12 @@ func (v *View) Permittee(number string, today cola.Date, recent int) (d cola.Per
 }
 
 // newest returns the first living documents with a permit number, at most n.
-func (l *segmentView) newest(number string, n int) (docs []uint32) {
-	lists := l.docsWithPermit(number, nil)
+func (seg *segmentView) newest(number string, n int) (docs []uint32) {
+	lists := seg.docsWithPermit(number, nil)
 	for _, of := range lists {
 		taken := 0
 		of.Each(func(doc uint32) bool {
-			if l.isLive(doc) && taken < n {
+			if seg.isLive(doc) && taken < n {
 				docs = append(docs, doc)
 				taken++
 			}

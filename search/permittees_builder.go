@@ -18,9 +18,9 @@ type permitteesBuilder struct {
 	stale   map[uint32]bool // holders that may have lost their latest date
 }
 
-func (h *permittees) builder() *permitteesBuilder {
-	next := *h
-	next.records, next.stats = slices.Clone(h.records), slices.Clone(h.stats)
+func (ps *permittees) builder() *permitteesBuilder {
+	next := *ps
+	next.records, next.stats = slices.Clone(ps.records), slices.Clone(ps.stats)
 	if len(next.states) == 0 {
 		next.states, next.types = []string{""}, []string{""}
 	}
@@ -138,12 +138,12 @@ func (e *permitteesBuilder) build(layers []segmentView) *permittees {
 }
 
 // latestDates returns the latest dates of the living labels with a permit number.
-func (l *segmentView) latestDates(number string) (applied, approval cola.Date) {
-	for _, of := range l.docsWithPermit(number, nil) {
+func (seg *segmentView) latestDates(number string) (applied, approval cola.Date) {
+	for _, of := range seg.docsWithPermit(number, nil) {
 		of.Each(func(doc uint32) bool {
-			if l.isLive(doc) {
-				applied = max(applied, l.t.date(numApplied, doc))
-				approval = max(approval, l.t.date(numApproved, doc))
+			if seg.isLive(doc) {
+				applied = max(applied, seg.t.date(numApplied, doc))
+				approval = max(approval, seg.t.date(numApproved, doc))
 			}
 			return true
 		})

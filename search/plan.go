@@ -65,10 +65,10 @@ func (v *View) lookup(text string) (found [][]uint32, barcode bool) {
 // findBarcode fills found with each layer's living documents that carry a barcode, and returns how many they are.
 func (v *View) findBarcode(value string, found [][]uint32) (total int) {
 	for i := range v.segments {
-		l := &v.segments[i]
-		docs := l.barcodes.match(value, false)
-		if l.tombstones != nil {
-			docs = slices.DeleteFunc(slices.Clone(docs), func(doc uint32) bool { return !l.isLive(doc) })
+		seg := &v.segments[i]
+		docs := seg.barcodes.match(value, false)
+		if seg.tombstones != nil {
+			docs = slices.DeleteFunc(slices.Clone(docs), func(doc uint32) bool { return !seg.isLive(doc) })
 		}
 		found[i] = docs
 		total += len(docs)
@@ -86,9 +86,9 @@ type plan struct {
 }
 
 // newPlan works out what a query asks of a layer.
-func newPlan(q *query, i int, l *segmentView, sc *postings.Scratch) *plan {
-	p := &plan{seg: l, scratch: sc}
-	p.lo, p.hi = l.t.window(q.From, q.To)
+func newPlan(q *query, i int, seg *segmentView, sc *postings.Scratch) *plan {
+	p := &plan{seg: seg, scratch: sc}
+	p.lo, p.hi = seg.t.window(q.From, q.To)
 	if p.lo >= p.hi {
 		p.empty = true
 		return p

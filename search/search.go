@@ -45,13 +45,13 @@ func (v *View) searchResolved(q query, s cola.ColaSearch) Page {
 	found := make([][]uint32, len(v.segments))
 	page := Page{}
 	for i := range v.segments {
-		l := &v.segments[i]
-		p := newPlan(&q, i, l, sc)
+		seg := &v.segments[i]
+		p := newPlan(&q, i, seg, sc)
 		if !p.empty {
 			if p.take = skip + perPage + 1; s.CursorMode {
-				p.from = l.t.after(s.After)
+				p.from = seg.t.after(s.After)
 			}
-			n, docs := l.run(&p.selection, sc)
+			n, docs := seg.run(&p.selection, sc)
 			page.Total += n
 			found[i] = docs
 		}
@@ -86,10 +86,10 @@ func (v *View) addDays(counts []int, r *query) {
 	sc := v.scratch.Get()
 	defer v.scratch.Put(sc)
 	for i := range v.segments {
-		l := &v.segments[i]
-		p := newPlan(r, i, l, sc)
+		seg := &v.segments[i]
+		p := newPlan(r, i, seg, sc)
 		if !p.empty {
-			l.addDays(counts, r.To, p, sc)
+			seg.addDays(counts, r.To, p, sc)
 		}
 		p.release()
 	}
@@ -97,11 +97,11 @@ func (v *View) addDays(counts []int, r *query) {
 
 // addDays adds to the counts of days, the latest first, what a plan for all of them finds in the layer. Documents are in the order of
 // the days, so the plan's conditions are run through once.
-func (l *segmentView) addDays(counts []int, latest cola.Date, p *plan, sc *postings.Scratch) {
+func (seg *segmentView) addDays(counts []int, latest cola.Date, p *plan, sc *postings.Scratch) {
 	for i := range counts {
 		day := latest.AddDays(-i)
-		p.lo, p.hi = l.t.window(day, day)
-		n, _ := l.run(&p.selection, sc)
+		p.lo, p.hi = seg.t.window(day, day)
+		n, _ := seg.run(&p.selection, sc)
 		counts[i] += n
 	}
 }
@@ -176,14 +176,14 @@ func (v *View) matchResolved(q query, among *Subset) []cola.Position {
 	found := make([][]uint32, len(v.segments))
 	total := 0
 	for i := range v.segments {
-		l := &v.segments[i]
-		p := newPlan(&q, i, l, sc)
+		seg := &v.segments[i]
+		p := newPlan(&q, i, seg, sc)
 		if !p.empty {
 			p.addDocs(among.docs[i])
 		}
 		if !p.empty {
 			p.take = len(among.docs[i])
-			_, found[i] = l.run(&p.selection, sc)
+			_, found[i] = seg.run(&p.selection, sc)
 			total += len(found[i])
 		}
 		p.release()

@@ -20,16 +20,16 @@ type redirectedCategory struct {
 	from, to string
 }
 
-func (l *segmentView) isLive(doc uint32) bool {
-	return l.tombstones == nil || !postings.HasBit(l.tombstones, doc)
+func (seg *segmentView) isLive(doc uint32) bool {
+	return seg.tombstones == nil || !postings.HasBit(seg.tombstones, doc)
 }
 
-func (l *segmentView) liveCount() int { return int(l.t.n) - l.deleted }
+func (seg *segmentView) liveCount() int { return int(seg.t.n) - seg.deleted }
 
 // applyAliases has the layer's categories follow the transitions.
-func (l *segmentView) applyAliases(aliases map[string]string) {
-	l.redirected = l.redirectedCategories(aliases)
-	l.categoryTree = l.newCategoryTree(l.redirected)
+func (seg *segmentView) applyAliases(aliases map[string]string) {
+	seg.redirected = seg.redirectedCategories(aliases)
+	seg.categoryTree = seg.newCategoryTree(seg.redirected)
 }
 
 // redirectedCategories works out which categories transitions lead elsewhere.
@@ -49,31 +49,31 @@ func (s *segment) redirectedCategories(aliases map[string]string) (moved []redir
 }
 
 // withTombstones returns the layer with more documents dead; the old one is unchanged.
-func (l segmentView) withTombstones(docs []uint32) segmentView {
+func (seg segmentView) withTombstones(docs []uint32) segmentView {
 	if len(docs) == 0 {
-		return l
+		return seg
 	}
-	dead := make([]uint64, postings.BlockCount(l.t.n)*postings.BlockWords)
-	copy(dead, l.tombstones)
+	dead := make([]uint64, postings.BlockCount(seg.t.n)*postings.BlockWords)
+	copy(dead, seg.tombstones)
 	for _, doc := range docs {
 		if !postings.HasBit(dead, doc) {
 			postings.SetBit(dead, doc)
-			l.deleted++
+			seg.deleted++
 		}
 	}
-	l.tombstones = dead
-	return l
+	seg.tombstones = dead
+	return seg
 }
 
 // liveBits returns a bit for each living document; nil is all of them.
-func (l *segmentView) liveBits() []uint64 {
-	if l.deleted == 0 {
+func (seg *segmentView) liveBits() []uint64 {
+	if seg.deleted == 0 {
 		return nil
 	}
-	w := make([]uint64, postings.WordsFor(l.t.n))
+	w := make([]uint64, postings.WordsFor(seg.t.n))
 	postings.Fill(w)
-	postings.AndNotWords(w, l.tombstones)
-	postings.KeepRange(w, 0, int(l.t.n))
+	postings.AndNotWords(w, seg.tombstones)
+	postings.KeepRange(w, 0, int(seg.t.n))
 	return w
 }
 
@@ -86,8 +86,8 @@ type selection struct {
 }
 
 // run counts the documents that a selection matches, and takes the first.
-func (l *segmentView) run(sel *selection, sc *postings.Scratch) (total int, docs []uint32) {
-	l.eachBlock(sel, sc, func(b uint32, w []uint64) {
+func (seg *segmentView) run(sel *selection, sc *postings.Scratch) (total int, docs []uint32) {
+	seg.eachBlock(sel, sc, func(b uint32, w []uint64) {
 		total += postings.PopCount(w)
 		base := int(b) << postings.BlockShift
 		if len(docs) < sel.take && int(sel.from) < base+postings.BlockDocs {
@@ -101,13 +101,13 @@ func (l *segmentView) run(sel *selection, sc *postings.Scratch) (total int, docs
 }
 
 // eachBlock calls yield with the living documents that a selection matches, block by block. The words are yield's until it returns.
-func (l *segmentView) eachBlock(sel *selection, sc *postings.Scratch, yield func(b uint32, w []uint64)) {
+func (seg *segmentView) eachBlock(sel *selection, sc *postings.Scratch, yield func(b uint32, w []uint64)) {
 	if sel.lo >= sel.hi {
 		return
 	}
 	postings.SortBySelectivity(sel.conditions)
 	for b := sel.lo >> postings.BlockShift; b <= (sel.hi-1)>>postings.BlockShift; b++ {
-		w := sc.Block[:postings.BlockWidth(l.t.n, b)]
+		w := sc.Block[:postings.BlockWidth(seg.t.n, b)]
 		if len(sel.conditions) == 0 {
 			postings.Fill(w)
 		} else if !sc.Intersect(b, w, sel.conditions) {
@@ -117,8 +117,8 @@ func (l *segmentView) eachBlock(sel *selection, sc *postings.Scratch, yield func
 		if int(sel.lo) > base || int(sel.hi) < base+postings.BlockDocs {
 			postings.KeepRange(w, max(0, int(sel.lo)-base), int(sel.hi)-base)
 		}
-		if l.tombstones != nil {
-			postings.AndNotWords(w, l.tombstones[b*postings.BlockWords:])
+		if seg.tombstones != nil {
+			postings.AndNotWords(w, seg.tombstones[b*postings.BlockWords:])
 		}
 		yield(b, w)
 	}

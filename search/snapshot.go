@@ -182,10 +182,10 @@ func (s *savedView) serialize(c codec.Codec) {
 		if i == len(s.segments) {
 			s.segments = append(s.segments, segmentView{segment: &segment{}})
 		}
-		l := &s.segments[i]
-		l.segment.serialize(c)
-		codec.Slice(c, &l.tombstones)
-		codec.Int(c, &l.deleted)
+		seg := &s.segments[i]
+		seg.segment.serialize(c)
+		codec.Slice(c, &seg.tombstones)
+		codec.Int(c, &seg.deleted)
 	}
 }
 
@@ -207,10 +207,10 @@ func (s *savedView) view() *View {
 		}
 	}
 	for i := range v.segments {
-		l := &v.segments[i]
-		l.measure()
-		l.applyAliases(v.aliases)
-		edit.countLabels(l.segment, func(yield func(uint32)) { mergeInput{table: l.t, live: l.liveBits()}.each(yield) }, +1)
+		seg := &v.segments[i]
+		seg.measure()
+		seg.applyAliases(v.aliases)
+		edit.countLabels(seg.segment, func(yield func(uint32)) { mergeInput{table: seg.t, live: seg.liveBits()}.each(yield) }, +1)
 	}
 	v.permittees = edit.build(v.segments)
 	return v

@@ -121,21 +121,21 @@ func (u *Update) apply(v *View) (*View, error) {
 // renamedLabels returns the living labels whose permittee has another name now: they have to be indexed anew.
 func renamedLabels(layers []segmentView, edit *permitteesBuilder) (parts []mergeInput) {
 	for i := range layers {
-		l := &layers[i]
+		seg := &layers[i]
 		var live []uint64
 		for h := range edit.renamed {
-			for _, of := range l.docsWithPermit(edit.next.records[h].PermitNumber, nil) {
+			for _, of := range seg.docsWithPermit(edit.next.records[h].PermitNumber, nil) {
 				if live == nil {
-					live = make([]uint64, postings.BlockCount(l.t.n)*postings.BlockWords)
+					live = make([]uint64, postings.BlockCount(seg.t.n)*postings.BlockWords)
 				}
-				of.OrInto(live, postings.AllBlocks(l.t.n))
+				of.OrInto(live, postings.AllBlocks(seg.t.n))
 			}
 		}
 		if live != nil {
-			if l.tombstones != nil {
-				postings.AndNotWords(live, l.tombstones)
+			if seg.tombstones != nil {
+				postings.AndNotWords(live, seg.tombstones)
 			}
-			parts = append(parts, mergeInput{table: l.t, live: live})
+			parts = append(parts, mergeInput{table: seg.t, live: live})
 		}
 	}
 	return parts
@@ -153,8 +153,8 @@ func (v *View) addSegment(parts []mergeInput, edit *permitteesBuilder) error {
 	if err != nil {
 		return err
 	}
-	v.segments = addTombstones(v.segments, t.ids, func(l *segmentView, docs []uint32) {
-		edit.countLabels(l.segment, func(yield func(uint32)) {
+	v.segments = addTombstones(v.segments, t.ids, func(seg *segmentView, docs []uint32) {
+		edit.countLabels(seg.segment, func(yield func(uint32)) {
 			for _, doc := range docs {
 				yield(doc)
 			}
@@ -172,18 +172,18 @@ func (v *View) addSegment(parts []mergeInput, edit *permitteesBuilder) error {
 }
 
 // addTombstones returns the layers with the labels dead, and without those in which no label lives. It tells what died where.
-func addTombstones(layers []segmentView, ids []uint64, tell func(l *segmentView, docs []uint32)) []segmentView {
+func addTombstones(layers []segmentView, ids []uint64, tell func(seg *segmentView, docs []uint32)) []segmentView {
 	left := make([]segmentView, 0, len(layers)+1)
 	for i := range layers {
-		l := &layers[i]
+		seg := &layers[i]
 		var docs []uint32
 		for _, id := range ids {
-			if doc, ok := l.t.doc(cola.TTBID(id)); ok && l.isLive(doc) {
+			if doc, ok := seg.t.doc(cola.TTBID(id)); ok && seg.isLive(doc) {
 				docs = append(docs, doc)
 			}
 		}
-		tell(l, docs)
-		if b := l.withTombstones(docs); b.liveCount() > 0 {
+		tell(seg, docs)
+		if b := seg.withTombstones(docs); b.liveCount() > 0 {
 			left = append(left, b)
 		}
 	}

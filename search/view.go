@@ -37,13 +37,13 @@ type Stats struct {
 func (v *View) Stats() Stats {
 	s := Stats{Permittees: len(v.permittees.ranked), Segments: len(v.segments)}
 	for i := range v.segments {
-		l := &v.segments[i]
-		s.Labels += l.liveCount()
-		s.Tombstones += l.deleted
-		s.Bytes += l.bytes + int64(len(l.tombstones)*8)
-		lo, hi := l.t.undated()
+		seg := &v.segments[i]
+		s.Labels += seg.liveCount()
+		s.Tombstones += seg.deleted
+		s.Bytes += seg.bytes + int64(len(seg.tombstones)*8)
+		lo, hi := seg.t.undated()
 		for doc := lo; doc < hi; doc++ {
-			if l.isLive(doc) {
+			if seg.isLive(doc) {
 				s.Undated++
 			}
 		}

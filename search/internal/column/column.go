@@ -1,3 +1,7 @@
+// Package column stores the columns of a table: strings, numbers and lists of strings.
+//
+// A column keeps each distinct value once and a small number for each row. No column holds pointers, so the garbage collector
+// has nothing to scan.
 package column
 
 import (
@@ -8,44 +12,49 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 )
 
-// Text is a column of strings: distinct values, and the number of each row's. Value 0 is the empty string.
+// Text is a column of strings. Value 0 is the empty string.
 type Text struct {
-	Dict
-	IDs Packed
+	Dict        // distinct values
+	IDs  Packed // each row's value
 }
 
+// Value returns the string in a row.
 func (c *Text) Value(row uint32) string { return c.At(c.IDs.At(row)) }
 
-// Numeric is a column of numbers of which some are unknown: value 0 stands for that.
+// Numeric is a column of numbers. Value 0 stands for an unknown number.
 type Numeric struct {
-	Values []float64
-	IDs    Packed
+	Values []float64 // distinct values
+	IDs    Packed    // each row's value
 }
 
+// Value returns the number in a row; ok is false if it is unknown.
 func (c *Numeric) Value(row uint32) (v float64, ok bool) {
 	id := c.IDs.At(row)
 	return c.Values[id], id != 0
 }
 
-// TextList holds each row's barcodes.
+// TextList is a column of lists of strings.
 type TextList struct {
-	Dict          // distinct values with their types, as joinCode writes them
-	Rows []uint32 // row i has refs[off[i]:off[i+1]]
-	Refs []uint32 // numbers in dict
+	Dict          // distinct values
+	Rows []uint32 // row i has the values Refs[Rows[i]:Rows[i+1]]
+	Refs []uint32
 }
 
+// Row returns the numbers of a row's values.
 func (c *TextList) Row(i uint32) []uint32 { return c.Refs[c.Rows[i]:c.Rows[i+1]] }
 
-// NumberInterner numbers distinct values as they come. Number 0 is always an unknown value.
+// NumberInterner assigns IDs to distinct numbers in order of arrival. ID 0 is the unknown number.
 type NumberInterner struct {
-	Values []float64
+	Values []float64 // by ID
 	ids    map[float64]uint32
 }
 
+// NewNumberInterner returns an interner that only has the unknown number.
 func NewNumberInterner() *NumberInterner {
 	return &NumberInterner{Values: []float64{0}, ids: map[float64]uint32{}}
 }
 
+// ID returns the ID of v, or 0 if v is not known.
 func (n *NumberInterner) ID(v float64, known bool) uint32 {
 	if !known || math.IsNaN(v) {
 		return 0
@@ -59,19 +68,19 @@ func (n *NumberInterner) ID(v float64, known bool) uint32 {
 	return id
 }
 
-// Packed is a column of small numbers, each as wide as the largest of them needs: one, two or four bytes.
+// Packed is an array of small numbers, stored in one, two or four bytes each, whichever the largest needs.
 type Packed struct {
 	one  []uint8
 	two  []uint16
 	four []uint32
 }
 
-// Pack copies v.
+// Pack returns the numbers of v.
 func Pack(v []uint32) (p Packed) {
-	switch most := maxOf(v); {
-	case most <= 0xff:
+	switch largest := maxOf(v); {
+	case largest <= 0xff:
 		p.one = narrow[uint8](v)
-	case most <= 0xffff:
+	case largest <= 0xffff:
 		p.two = narrow[uint16](v)
 	default:
 		p.four = slices.Clone(v)
@@ -105,6 +114,7 @@ func (p *Packed) At(i uint32) uint32 {
 	return p.four[i]
 }
 
+// Serialize transfers the array.
 func (p *Packed) Serialize(c codec.Codec) {
 	codec.Slice(c, &p.one)
 	codec.Slice(c, &p.two)

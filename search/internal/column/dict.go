@@ -7,29 +7,31 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 )
 
-// Dict holds distinct strings, numbered from 0, in one run of text. Strings taken from it share its memory and stay good
-// for as long as they are held.
+// Dict is a list of strings, numbered from 0, in one piece of memory. Strings taken from it share that memory. Find and
+// PrefixRange need the strings to be distinct and sorted.
 type Dict struct {
 	Blob string
-	Off  []uint32 // string i is blob[off[i]:off[i+1]]
+	Off  []uint32 // string i is Blob[Off[i]:Off[i+1]]
 }
 
+// Len returns the number of strings.
 func (d *Dict) Len() int { return max(0, len(d.Off)-1) }
 
+// At returns string i.
 func (d *Dict) At(i uint32) string { return d.Blob[d.Off[i]:d.Off[i+1]] }
 
-// lowerBound returns the first string of a sorted dict that is not below s.
+// lowerBound returns the number of the first string that is not below s.
 func (d *Dict) lowerBound(s string) uint32 {
 	return uint32(sort.Search(d.Len(), func(i int) bool { return d.At(uint32(i)) >= s }))
 }
 
-// Find returns the number of s in a sorted dict.
+// Find returns the number of s.
 func (d *Dict) Find(s string) (uint32, bool) {
 	i := d.lowerBound(s)
 	return i, int(i) < d.Len() && d.At(i) == s
 }
 
-// PrefixRange returns the range of a sorted dict whose strings begin with s.
+// PrefixRange returns the range of the strings that begin with s: from lo to below hi.
 func (d *Dict) PrefixRange(s string) (lo, hi uint32) {
 	lo = d.lowerBound(s)
 	n := sort.Search(d.Len()-int(lo), func(i int) bool {
@@ -39,19 +41,22 @@ func (d *Dict) PrefixRange(s string) (lo, hi uint32) {
 	return lo, lo + uint32(n)
 }
 
+// Serialize transfers the strings.
 func (d *Dict) Serialize(c codec.Codec) {
 	codec.String(c, &d.Blob)
 	codec.Slice(c, &d.Off)
 }
 
-// DictBuilder collects the strings of a dict in order. It does not check whether they are distinct or sorted.
+// DictBuilder collects the strings of a Dict in order.
 type DictBuilder struct {
 	blob []byte
 	off  []uint32
 }
 
+// NewDictBuilder returns an empty builder.
 func NewDictBuilder() *DictBuilder { return &DictBuilder{off: []uint32{0}} }
 
+// Add appends a string.
 func (b *DictBuilder) Add(s string) {
 	b.blob = append(b.blob, s...)
 	b.off = append(b.off, uint32(len(b.blob)))
@@ -62,28 +67,31 @@ func (b *DictBuilder) Dict() Dict {
 	return Dict{Blob: codec.UnsafeString(codec.Shrink(b.blob)), Off: codec.Shrink(b.off)}
 }
 
-// Interner numbers strings as they come. Number 0 is always the empty string. Its table holds numbers only.
+// Interner assigns IDs to distinct strings in order of arrival. ID 0 is the empty string.
 type Interner struct {
 	seed  maphash.Seed
 	blob  []byte
 	off   []uint32
-	table []uint32 // open addressing: number + 1, or 0 for a free place
+	table []uint32 // hash table with open addressing: ID + 1, or 0 for a free slot
 }
 
+// NewInterner returns an interner that only has the empty string.
 func NewInterner() *Interner {
 	in := &Interner{seed: maphash.MakeSeed(), off: []uint32{0}, table: make([]uint32, 64)}
 	in.ID("")
 	return in
 }
 
+// Len returns the number of distinct strings.
 func (in *Interner) Len() int { return len(in.off) - 1 }
 
 // Size returns the total length of the strings.
 func (in *Interner) Size() int { return len(in.blob) }
 
+// At returns the string with an ID.
 func (in *Interner) At(i uint32) string { return codec.UnsafeString(in.blob[in.off[i]:in.off[i+1]]) }
 
-// ID returns the number of s, a new one when s is new.
+// ID returns the ID of s, adding s if it is new.
 func (in *Interner) ID(s string) uint32 {
 	mask := uint64(len(in.table) - 1)
 	for h := maphash.String(in.seed, s) & mask; ; h = (h + 1) & mask {
@@ -97,11 +105,11 @@ func (in *Interner) ID(s string) uint32 {
 	}
 }
 
-func (in *Interner) add(s string, place uint64) uint32 {
+func (in *Interner) add(s string, slot uint64) uint32 {
 	id := uint32(in.Len())
 	in.blob = append(in.blob, s...)
 	in.off = append(in.off, uint32(len(in.blob)))
-	in.table[place] = id + 1
+	in.table[slot] = id + 1
 	if in.Len()*4 > len(in.table)*3 {
 		in.grow()
 	}
@@ -120,14 +128,15 @@ func (in *Interner) grow() {
 	}
 }
 
-// Dict returns what was interned; the interner is spent.
+// Dict returns the strings by ID. The interner must not be used afterwards.
 func (in *Interner) Dict() Dict {
 	d := Dict{Blob: codec.UnsafeString(codec.Shrink(in.blob)), Off: codec.Shrink(in.off)}
 	*in = Interner{}
 	return d
 }
 
-// Sorted returns what was interned in ascending order, and the new number of each string; the interner is spent.
+// Sorted returns the strings in ascending order, and for each ID the number that the string has now. The interner must not
+// be used afterwards.
 func (in *Interner) Sorted() (d Dict, number []uint32) {
 	order := make([]uint32, in.Len())
 	for i := range order {

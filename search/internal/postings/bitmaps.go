@@ -1,27 +1,35 @@
+// Package postings stores posting lists (the documents that match a term), combines them with bitmaps and intersects them.
+//
+// Documents are numbers below some n. Everything works block by block over 65,536 documents: a block's bitmap of 8 KiB stays
+// in the L1 cache. Lists are kept in the manner of roaring bitmaps, but in a few large slices without pointers, which the
+// garbage collector does not scan and a snapshot holds as they are.
 package postings
 
 import "math/bits"
 
-// Documents are looked at in blocks of 65,536, whose bitmap of 8 KiB stays in the nearest cache.
+// The size of a block.
 const (
-	BlockShift = 16
+	BlockShift = 16 // the block of a document is doc>>BlockShift
 	BlockDocs  = 1 << BlockShift
 	BlockWords = BlockDocs / 64
 )
 
-// WordsFor returns how many words a bitmap over n documents has.
+// WordsFor returns the number of words in a bitmap over n documents.
 func WordsFor(n uint32) int { return int((uint64(n) + 63) / 64) }
 
-// BlockCount returns how many blocks n documents fill.
+// BlockCount returns the number of blocks of n documents.
 func BlockCount(n uint32) uint32 { return uint32((uint64(n) + BlockDocs - 1) >> BlockShift) }
 
-// BlockWidth returns how many words block b of n documents has; only the last one is narrower than the others.
+// BlockWidth returns the number of words in block b of n documents. Only the last block is narrower than BlockWords.
 func BlockWidth(n, b uint32) int { return min(BlockWords, WordsFor(n-b<<BlockShift)) }
 
+// SetBit sets bit i.
 func SetBit(w []uint64, i uint32) { w[i>>6] |= 1 << (i & 63) }
 
+// HasBit reports whether bit i is set.
 func HasBit(w []uint64, i uint32) bool { return w[i>>6]>>(i&63)&1 != 0 }
 
+// PopCount returns the number of set bits.
 func PopCount(w []uint64) (n int) {
 	for _, x := range w {
 		n += bits.OnesCount64(x)
@@ -36,6 +44,7 @@ func orWords(dst, src []uint64) {
 	}
 }
 
+// AndWords clears the bits of dst that are not set in src.
 func AndWords(dst, src []uint64) {
 	src = src[:len(dst)]
 	for i := range dst {
@@ -43,6 +52,7 @@ func AndWords(dst, src []uint64) {
 	}
 }
 
+// AndNotWords clears the bits of dst that are set in src.
 func AndNotWords(dst, src []uint64) {
 	src = src[:len(dst)]
 	for i := range dst {
@@ -50,13 +60,14 @@ func AndNotWords(dst, src []uint64) {
 	}
 }
 
+// Fill sets all bits.
 func Fill(dst []uint64) {
 	for i := range dst {
 		dst[i] = ^uint64(0)
 	}
 }
 
-// KeepRange clears all of w but the bits from lo to below hi.
+// KeepRange clears all bits except those from lo to below hi.
 func KeepRange(w []uint64, lo, hi int) {
 	hi = min(hi, len(w)*64)
 	if lo >= hi {
@@ -86,7 +97,7 @@ func AppendBits(out []uint32, w []uint64, base uint32, limit int) []uint32 {
 	return out
 }
 
-// EachBit calls yield with base plus the number of each set bit until it returns false, and then returns false too.
+// EachBit calls yield with base plus the number of each set bit. If yield returns false, EachBit stops and returns false.
 func EachBit(w []uint64, base uint32, yield func(uint32) bool) bool {
 	for i, x := range w {
 		for ; x != 0; x &= x - 1 {
@@ -98,10 +109,10 @@ func EachBit(w []uint64, base uint32, yield func(uint32) bool) bool {
 	return true
 }
 
-// bit returns 1 when a bit is set, and else 0.
+// bit returns bit i as a number.
 func bit(w []uint64, i uint32) uint32 { return uint32(w[i>>6]>>(i&63)) & 1 }
 
-// commonBits returns how many bits are set in both.
+// commonBits returns the number of bits that are set in both.
 func commonBits(a, b []uint64) (n int) {
 	b = b[:len(a)]
 	for i, x := range a {
@@ -110,7 +121,7 @@ func commonBits(a, b []uint64) (n int) {
 	return n
 }
 
-// PopCountRange counts the bits of w from lo to below hi.
+// PopCountRange returns the number of bits of w that are set from lo to below hi.
 func PopCountRange(w []uint64, lo, hi int) int {
 	if lo >= hi {
 		return 0

@@ -6,14 +6,15 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 )
 
-// Builder writes postings list by list.
+// Builder builds Lists one list after the other.
 type Builder struct{ p Lists }
 
+// NewBuilder returns a builder of lists of documents below n. lists is the expected number of lists.
 func NewBuilder(n uint32, lists int) *Builder {
 	return &Builder{Lists{n: n, off: append(make([]uint32, 0, lists+1), 0)}}
 }
 
-// Add writes the next list: ascending, distinct documents.
+// Add appends a list of ascending, distinct documents.
 func (b *Builder) Add(docs []uint32) {
 	p := &b.p
 	if len(docs) <= maxShort {
@@ -36,6 +37,7 @@ func (b *Builder) Add(docs []uint32) {
 	b.endList()
 }
 
+// addContainer appends the documents of one block to a long list.
 func (b *Builder) addContainer(block uint32, docs []uint32) {
 	p := &b.p
 	if !dense(p.n, block, len(docs)) {
@@ -53,7 +55,7 @@ func (b *Builder) addContainer(block uint32, docs []uint32) {
 	}
 }
 
-// addBits writes the next list from a bitmap over all documents. Only the span's blocks are looked at.
+// addBits appends a list from a bitmap over all documents. It only reads the blocks of the span.
 func (b *Builder) addBits(w []uint64, s Span) {
 	p := &b.p
 	end := min(int(s.last+1)*BlockWords, len(w))
@@ -86,6 +88,7 @@ func (b *Builder) addBits(w []uint64, s Span) {
 	b.endList()
 }
 
+// beginLong begins a list that is kept in containers.
 func (b *Builder) beginLong(count int) {
 	p := &b.p
 	p.long = append(p.long, uint32(p.Len()))
@@ -93,6 +96,7 @@ func (b *Builder) beginLong(count int) {
 	p.first = append(p.first, uint32(len(p.key)))
 }
 
+// addHeader appends the header of a container whose content begins at a position.
 func (b *Builder) addHeader(block uint32, card, at int) {
 	p := &b.p
 	p.key = append(p.key, uint16(block))
@@ -102,7 +106,7 @@ func (b *Builder) addHeader(block uint32, card, at int) {
 
 func (b *Builder) endList() { b.p.off = append(b.p.off, uint32(len(b.p.docs))) }
 
-// Lists returns what was written; the builder is spent.
+// Lists returns the lists. The builder must not be used afterwards.
 func (b *Builder) Lists() Lists {
 	p := b.p
 	p.first = append(p.first, uint32(len(p.key)))
@@ -113,13 +117,14 @@ func (b *Builder) Lists() Lists {
 	return p
 }
 
-// Groups holds for each value the documents that have it, ascending.
+// Groups holds the documents of each value in ascending order.
 type Groups struct{ off, docs []uint32 }
 
+// At returns the documents of a value.
 func (g *Groups) At(v uint32) []uint32 { return g.docs[g.off[v]:g.off[v+1]] }
 
-// GroupBy turns documents with their values into values with their documents. each is called twice for every document and
-// puts its values, each once.
+// GroupBy groups n documents by value. each is called twice for every document; it must put the document's values, each
+// once.
 func GroupBy(n uint32, values int, each func(doc uint32, put func(value uint32))) Groups {
 	g := Groups{off: make([]uint32, values+1)}
 	doc := uint32(0)
@@ -138,59 +143,61 @@ func GroupBy(n uint32, values int, each func(doc uint32, put func(value uint32))
 	for doc = 0; doc < n; doc++ {
 		each(doc, place)
 	}
-	copy(g.off[1:], g.off) // each offset has moved to the end of its group, where the next begins
+	copy(g.off[1:], g.off) // placing moved each offset to the end of its group, where the next one begins
 	g.off[0] = 0
 	return g
 }
 
-// AddGroups writes a list for each value.
+// AddGroups appends a list for each value.
 func (b *Builder) AddGroups(g Groups) {
 	for v := range len(g.off) - 1 {
 		b.Add(g.At(uint32(v)))
 	}
 }
 
-// Union unites lists into the next list of a builder.
+// Union collects lists and appends their union to a Builder. It can be reused.
 type Union struct {
 	lists []List
-	n     int // documents in lists, repetitions counted
+	n     int // documents in the lists, duplicates included
 	docs  []uint32
-	words []uint64 // clear between uses
+	words []uint64 // bitmap over all documents, clear between uses
 }
 
+// NewUnion returns an empty union of lists of documents below n.
 func NewUnion(n uint32) *Union {
 	return &Union{words: make([]uint64, BlockCount(n)*BlockWords)}
 }
 
-// maxSortedUnion is the number of documents up to which sorting is quicker than a bitmap.
+// maxSortedUnion is the number of documents up to which sorting is faster than a bitmap.
 const maxSortedUnion = 1500
 
-func (g *Union) Add(l List) {
+// Add adds a list.
+func (u *Union) Add(l List) {
 	if l.n > 0 {
-		g.lists = append(g.lists, l)
-		g.n += l.n
+		u.lists = append(u.lists, l)
+		u.n += l.n
 	}
 }
 
-// AppendTo writes the union and forgets it.
-func (g *Union) AppendTo(b *Builder) {
+// AppendTo appends the union to b and empties it.
+func (u *Union) AppendTo(b *Builder) {
 	switch {
-	case len(g.lists) == 1 && g.lists[0].p == nil:
-		b.Add(g.lists[0].docs)
-	case g.n <= maxSortedUnion:
-		g.docs = g.docs[:0]
-		for _, l := range g.lists {
-			l.Each(func(d uint32) bool { g.docs = append(g.docs, d); return true })
+	case len(u.lists) == 1 && u.lists[0].p == nil:
+		b.Add(u.lists[0].docs)
+	case u.n <= maxSortedUnion:
+		u.docs = u.docs[:0]
+		for _, l := range u.lists {
+			l.Each(func(d uint32) bool { u.docs = append(u.docs, d); return true })
 		}
-		slices.Sort(g.docs)
-		b.Add(slices.Compact(g.docs))
+		slices.Sort(u.docs)
+		b.Add(slices.Compact(u.docs))
 	default:
 		all := AllBlocks(b.p.n)
-		for _, l := range g.lists {
-			l.OrInto(g.words, all)
+		for _, l := range u.lists {
+			l.OrInto(u.words, all)
 		}
-		b.addBits(g.words[:WordsFor(b.p.n)], all)
-		clear(g.words)
+		b.addBits(u.words[:WordsFor(b.p.n)], all)
+		clear(u.words)
 	}
-	g.lists, g.n = g.lists[:0], 0
+	u.lists, u.n = u.lists[:0], 0
 }

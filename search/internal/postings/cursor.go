@@ -5,23 +5,23 @@ import (
 	"sync"
 )
 
-// Cursor walks the documents of one condition, block by block: those of a list, or of a bitmap over all documents.
+// Cursor reads a list, or a bitmap over all documents, block by block. Blocks must be read in ascending order.
 type Cursor struct {
 	List
-	bits []uint64 // when the condition is a bitmap
-	pos  int      // in list.docs: the first that is not before the block
+	bits []uint64 // the bitmap, or nil
+	pos  int      // position in docs of a short list
 }
 
 // NewCursor returns a cursor over a list.
 func NewCursor(l List) Cursor { return Cursor{List: l} }
 
-// NewBitmapCursor returns a cursor over a bitmap, which holds at most n documents.
+// NewBitmapCursor returns a cursor over a bitmap of at most n documents.
 func NewBitmapCursor(w []uint64, n int) Cursor { return Cursor{bits: w, List: List{n: n}} }
 
-// Bitmap returns the bitmap that the cursor walks; nil if it walks a list.
+// Bitmap returns the bitmap that the cursor reads, or nil if it reads a list.
 func (c *Cursor) Bitmap() []uint64 { return c.bits }
 
-// seek returns the part of a short list in block b. Blocks must not go backwards.
+// seek returns the documents of a short list that are in block b.
 func (c *Cursor) seek(b uint32) []uint32 {
 	docs := c.docs
 	for c.pos < len(docs) && docs[c.pos]>>BlockShift < b {
@@ -34,15 +34,15 @@ func (c *Cursor) seek(b uint32) []uint32 {
 	return docs[c.pos:end]
 }
 
-// container returns the number of block b's container of a long list. Blocks must not go backwards.
-func (c *Cursor) container(b uint32) (uint32, bool) {
+// container returns the container of a long list for block b; ok is false if the block is empty.
+func (c *Cursor) container(b uint32) (k uint32, ok bool) {
 	for c.lo < c.hi && uint32(c.p.key[c.lo]) < b {
 		c.lo++
 	}
 	return c.lo, c.lo < c.hi && uint32(c.p.key[c.lo]) == b
 }
 
-// load fills w with block b. It returns false, and w is undefined, when the block is empty.
+// load writes block b to w. If the block is empty it returns false and leaves w undefined.
 func (c *Cursor) load(b uint32, w []uint64) bool {
 	if c.bits != nil {
 		copy(w, c.bits[b*BlockWords:])
@@ -74,8 +74,8 @@ func (c *Cursor) load(b uint32, w []uint64) bool {
 	return true
 }
 
-// and keeps in w what is in block b, too. It returns false, and w is undefined, when the block is empty. other is as wide as
-// w and is overwritten.
+// and intersects w with block b. If the block is empty it returns false and leaves w undefined. other is working memory of
+// w's length.
 func (c *Cursor) and(b uint32, w, other []uint64) bool {
 	if c.bits != nil {
 		AndWords(w, c.bits[b*BlockWords:][:len(w)])
@@ -98,27 +98,27 @@ func (c *Cursor) and(b uint32, w, other []uint64) bool {
 	return true
 }
 
-// Intersect fills w with the documents of block b that meet every condition, and reports whether there may be any. There
-// must be a condition; the most selective one should come first.
-func (sc *Scratch) Intersect(b uint32, w []uint64, conditions []Cursor) bool {
-	if !conditions[0].load(b, w) {
+// Intersect writes the documents of block b that are in every cursor to w, and reports whether there may be any. Pass at
+// least one cursor, the most selective one first.
+func (sc *Scratch) Intersect(b uint32, w []uint64, cursors []Cursor) bool {
+	if !cursors[0].load(b, w) {
 		return false
 	}
-	for i := 1; i < len(conditions); i++ {
-		if !conditions[i].and(b, w, sc.other[:len(w)]) {
+	for i := 1; i < len(cursors); i++ {
+		if !cursors[i].and(b, w, sc.other[:len(w)]) {
 			return false
 		}
 	}
 	return true
 }
 
-// SortBySelectivity puts the conditions with the fewest documents first.
-func SortBySelectivity(conditions []Cursor) {
-	slices.SortStableFunc(conditions, func(a, b Cursor) int { return a.n - b.n })
+// SortBySelectivity sorts cursors by their number of documents.
+func SortBySelectivity(cursors []Cursor) {
+	slices.SortStableFunc(cursors, func(a, b Cursor) int { return a.n - b.n })
 }
 
-// CountIn returns how many documents of the cursor's list are in w, which is block b; all tells that every document of the block is. Blocks
-// must not go backwards.
+// CountIn returns the number of documents of the cursor's list that are in w, the bitmap of block b. all says that w has
+// every document of the block.
 func (c *Cursor) CountIn(b uint32, w []uint64, all bool) (n uint32) {
 	if c.p == nil {
 		for _, d := range c.seek(b) {
@@ -142,17 +142,18 @@ func (c *Cursor) CountIn(b uint32, w []uint64, all bool) (n uint32) {
 	return n
 }
 
-// Scratch is the working memory of one search at a time.
+// Scratch is the working memory of a search. It must not be used by two searches at a time.
 type Scratch struct {
-	Block   [BlockWords]uint64
+	Block   [BlockWords]uint64 // bitmap of the block being searched
 	other   [BlockWords]uint64
-	Lists   []List
-	bitmaps [][]uint64
+	Lists   []List     // lists being collected
+	bitmaps [][]uint64 // released bitmaps, for reuse
 }
 
-// ScratchPool keeps the working memory of searches for the next ones.
+// ScratchPool is a pool of Scratch. The zero pool is ready for use.
 type ScratchPool struct{ pool sync.Pool }
 
+// Get returns a Scratch.
 func (s *ScratchPool) Get() *Scratch {
 	if sc, ok := s.pool.Get().(*Scratch); ok {
 		return sc
@@ -160,13 +161,14 @@ func (s *ScratchPool) Get() *Scratch {
 	return &Scratch{}
 }
 
+// Put returns a Scratch to the pool.
 func (s *ScratchPool) Put(sc *Scratch) {
 	clear(sc.Lists)
 	sc.Lists = sc.Lists[:0]
 	s.pool.Put(sc)
 }
 
-// Bitmap returns a bitmap over n documents that is clear in the span's blocks and holds anything outside them.
+// Bitmap returns a bitmap over n documents that is clear in the span and undefined outside it.
 func (sc *Scratch) Bitmap(n uint32, s Span) []uint64 {
 	need := WordsFor(n)
 	var w []uint64
@@ -186,17 +188,17 @@ func (sc *Scratch) Bitmap(n uint32, s Span) []uint64 {
 	return w
 }
 
-// maxFreeBitmaps bounds what a scratch holds between searches.
+// maxFreeBitmaps limits the memory that a Scratch retains.
 const maxFreeBitmaps = 8
 
-// Release gives a bitmap back; nil is none.
+// Release makes a bitmap available for reuse. It ignores nil.
 func (sc *Scratch) Release(w []uint64) {
 	if w != nil && len(sc.bitmaps) < maxFreeBitmaps {
 		sc.bitmaps = append(sc.bitmaps, w)
 	}
 }
 
-// Union returns the union of lists in the span's blocks.
+// Union returns the union of lists, limited to the span, as a bitmap over n documents.
 func (sc *Scratch) Union(n uint32, s Span, lists []List) []uint64 {
 	w := sc.Bitmap(n, s)
 	for _, l := range lists {

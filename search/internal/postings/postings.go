@@ -7,40 +7,42 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 )
 
-// maxShort is the length up to which a list is kept as plain numbers: beyond it, containers take less memory.
+// maxShort is the longest list kept as plain numbers. Containers take less memory for longer ones.
 const maxShort = 256
 
-// Lists holds numbered lists of documents, each ascending. A short list is a run of numbers. A long one is cut into
-// blocks, and each block is kept in a container: a run of 16-bit numbers where it is sparse, a bitmap where it is dense.
+// Lists holds numbered posting lists. A short list is an array of documents. A long one has a container for each block: an
+// array of 16-bit numbers if the block is sparse, a bitmap if it is dense.
 type Lists struct {
 	n    uint32   // documents are numbered below n
-	off  []uint32 // short list i is docs[off[i]:off[i+1]]; a long list is empty there
+	off  []uint32 // short list i is docs[off[i]:off[i+1]], which is empty for a long one
 	docs []uint32
 
 	long  []uint32 // numbers of the long lists, ascending
-	count []uint32 // documents in each
-	first []uint32 // its containers begin here; one more at the end
+	count []uint32 // documents in each long list
+	first []uint32 // first container of each, and the end of the last one
 
 	key   []uint16 // block of each container
-	card  []uint16 // documents in it, less one
-	at    []uint32 // where it begins: in words when it is a bitmap, else in small
+	card  []uint16 // documents in it, minus one
+	at    []uint32 // where it begins: in words if it is a bitmap, else in small
 	small []uint16
 	words []uint64
 }
 
-// List is one list of documents. The zero list is empty.
+// List is one posting list. The zero List is empty.
 type List struct {
 	docs   []uint32 // of a short list
-	p      *Lists   // of a long one, with its containers
+	p      *Lists   // of a long list, with the containers from lo to below hi
 	lo, hi uint32
-	n      int // documents
+	n      int // number of documents
 }
 
+// Len returns the number of lists.
 func (p *Lists) Len() int { return max(0, len(p.off)-1) }
 
-// NumDocs returns the number that all documents are below.
+// NumDocs returns n: documents are numbered below it.
 func (p *Lists) NumDocs() uint32 { return p.n }
 
+// At returns list i.
 func (p *Lists) At(i uint32) List {
 	if docs := p.docs[p.off[i]:p.off[i+1]]; len(docs) > 0 {
 		return Of(docs)
@@ -58,11 +60,11 @@ func Of(docs []uint32) List { return List{docs: docs, n: len(docs)} }
 // Len returns the number of documents.
 func (l List) Len() int { return l.n }
 
-// dense reports whether a container of card documents in block b is a bitmap: above one document in sixteen, where it takes
-// no more room than numbers do.
+// dense reports whether a container of card documents in block b is a bitmap: more than one document in sixteen, where a
+// bitmap takes no more memory than an array.
 func dense(n, b uint32, card int) bool { return card > BlockWidth(n, b)*4 }
 
-// bitmap returns container c as words, or nil when it is kept as numbers.
+// bitmap returns container c, or nil if it is an array.
 func (p *Lists) bitmap(c uint32) []uint64 {
 	b := uint32(p.key[c])
 	if !dense(p.n, b, int(p.card[c])+1) {
@@ -71,10 +73,10 @@ func (p *Lists) bitmap(c uint32) []uint64 {
 	return p.words[p.at[c]:][:BlockWidth(p.n, b)]
 }
 
-// numbers returns a container that is not a bitmap.
+// numbers returns container c, which must be an array.
 func (p *Lists) numbers(c uint32) []uint16 { return p.small[p.at[c]:][:int(p.card[c])+1] }
 
-// Each calls yield with every document, in order, until it returns false.
+// Each calls yield with every document in ascending order until yield returns false.
 func (l List) Each(yield func(doc uint32) bool) {
 	for _, doc := range l.docs {
 		if !yield(doc) {
@@ -97,16 +99,16 @@ func (l List) Each(yield func(doc uint32) bool) {
 	}
 }
 
-// Span is a range of blocks, first to last.
+// Span is a range of blocks, both ends included.
 type Span struct{ first, last uint32 }
 
-// AllBlocks returns the span of n documents.
+// AllBlocks returns the blocks of n documents.
 func AllBlocks(n uint32) Span { return Span{0, BlockCount(n) - 1} }
 
-// BlocksOf returns the span of the documents from lo to below hi, of which there must be one.
+// BlocksOf returns the blocks of the documents from lo to below hi. lo must be below hi.
 func BlocksOf(lo, hi uint32) Span { return Span{lo >> BlockShift, (hi - 1) >> BlockShift} }
 
-// clip returns the part of a short list in the span's blocks.
+// clip returns the documents of a short list that are in the span.
 func (s Span) clip(docs []uint32) []uint32 {
 	lo, hi := s.first<<BlockShift, uint64(s.last+1)<<BlockShift
 	if len(docs) > 0 && docs[0] < lo {
@@ -118,7 +120,7 @@ func (s Span) clip(docs []uint32) []uint32 {
 	return docs
 }
 
-// OrInto adds the documents in the span's blocks to a bitmap over all documents.
+// OrInto adds the documents in the span to a bitmap over all documents.
 func (l List) OrInto(w []uint64, s Span) {
 	for _, doc := range s.clip(l.docs) {
 		w[doc>>6] |= 1 << (doc & 63)
@@ -142,7 +144,7 @@ func (l List) OrInto(w []uint64, s Span) {
 	}
 }
 
-// AndNotInto takes the documents in the span's blocks out of a bitmap over all documents.
+// AndNotInto removes the documents in the span from a bitmap over all documents.
 func (l List) AndNotInto(w []uint64, s Span) {
 	for _, doc := range s.clip(l.docs) {
 		w[doc>>6] &^= 1 << (doc & 63)
@@ -166,10 +168,10 @@ func (l List) AndNotInto(w []uint64, s Span) {
 	}
 }
 
-// countBitmapCost is the estimated time, in nanoseconds, of counting the bits that a block and a bitmap share.
+// countBitmapCost is the estimated time, in nanoseconds, to count the bits common to a block and a bitmap.
 const countBitmapCost = 300
 
-// CountCost estimates, in nanoseconds, how long cursor.countIn takes for all blocks of the list together.
+// CountCost estimates, in nanoseconds, how long Cursor.CountIn takes for all blocks of the list together.
 func (l List) CountCost() int {
 	cost := len(l.docs)
 	for c := l.lo; c < l.hi; c++ {
@@ -182,7 +184,7 @@ func (l List) CountCost() int {
 	return cost
 }
 
-// Cost estimates, in nanoseconds, what uniting the list takes.
+// Cost estimates, in nanoseconds, how long OrInto takes for all blocks.
 func (l List) Cost() int {
 	if l.p == nil {
 		return 8 + 2*len(l.docs)
@@ -194,6 +196,7 @@ func (l List) Cost() int {
 	return cost
 }
 
+// Serialize transfers the lists.
 func (p *Lists) Serialize(c codec.Codec) {
 	codec.Int(c, &p.n)
 	codec.Slice(c, &p.off)

@@ -1,3 +1,4 @@
+// Package text folds and parses text and indexes it for full-text and substring search.
 package text
 
 import (
@@ -9,8 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns the form in which texts are compared: lower case, without accents and apostrophes, letters such as ß, ø and
-// æ spelt plainly, runs of white space made one space and none at the ends. Folding twice is the same as once.
+// Fold returns s in the form in which text is compared: in lower case, without accents and apostrophes, with letters such as
+// ß, ø and æ spelled as ss, o and ae, and with white space trimmed and collapsed to single spaces. Fold is idempotent.
 func Fold(s string) string {
 	if folded(s) {
 		return s
@@ -23,7 +24,8 @@ func Fold(s string) string {
 	return foldASCII(s)
 }
 
-// Contains reports whether part occurs in text, both folded. A part that is not empty but folds to nothing occurs nowhere.
+// Contains reports whether part occurs in text, both folded. A part that folds to the empty string occurs nowhere, unless it
+// is empty itself.
 func Contains(text, part string) bool {
 	needle := Fold(part)
 	return strings.Contains(Fold(text), needle) && (needle != "" || part == "")
@@ -31,7 +33,7 @@ func Contains(text, part string) bool {
 
 // folded reports whether s is ASCII and its own folded form, which needs no copy.
 func folded(s string) bool {
-	space := true // at the beginning a space has to go, too
+	space := true // leading spaces are trimmed as well
 	for i := range len(s) {
 		c := s[i]
 		if c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' || c == '\'' || c == '`' || c < ' ' || c == ' ' && space {
@@ -86,7 +88,7 @@ func foldRunes(s string) string {
 	return codec.UnsafeString(b)
 }
 
-// dropApostrophe maps what is written for an apostrophe to nothing.
+// dropApostrophe removes apostrophes and the characters used for them.
 func dropApostrophe(r rune) rune {
 	switch r {
 	case '\'', '`', '´', '‘', '’', '‛', '′', '‵', 'ʹ', 'ʻ', 'ʼ', 'ʽ', '＇':
@@ -95,7 +97,7 @@ func dropApostrophe(r rune) rune {
 	return r
 }
 
-// appendPlain appends a lower-case rune, spelt plainly when it is a Latin letter that does not decompose.
+// appendPlain appends a lower-case rune. It spells out Latin letters that do not decompose.
 func appendPlain(b []byte, r rune) []byte {
 	switch r {
 	case 'ß':
@@ -122,7 +124,7 @@ func appendPlain(b []byte, r rune) []byte {
 	return utf8.AppendRune(b, r)
 }
 
-// isWord reports whether a rune of a folded text belongs to a word: it is a letter or a digit.
+// isWord reports whether a rune of a folded text belongs to a word: whether it is a letter or digit.
 func isWord(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z'

@@ -2,7 +2,7 @@ package text
 
 import "testing"
 
-// TestFold says which spellings are one to a search.
+// TestFold lists spellings that compare equal.
 func TestFold(t *testing.T) {
 	for folded, spellings := range map[string][]string{
 		"":            {"", " ", "\t\n", "'", "’’"},

@@ -8,37 +8,39 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// Index answers full-text queries. Every distinct brand, product, class, permit number and company name is a value; a value
-// is a sequence of words, and a document has values. A word's documents are kept ready, over all fields together. A phrase
-// is looked for in the values, as its words must be in one field.
+// Index is a full-text index over several fields. A value is a distinct string of a field, and a sequence of words.
+//
+// A word, in any field, is looked up in its posting list of documents. The words of a phrase must be next to each other in one
+// value, so a phrase is matched against the values that have all its words.
 type Index struct {
-	vocab        column.Dict // every word, sorted
-	base         []uint32    // the values of searched field f are base[f] to below base[f+1]
+	vocab        column.Dict // all words, sorted
+	base         []uint32    // the values of field f are numbered from base[f] to below base[f+1]
 	off          []uint32    // value i has the words seq[off[i]:off[i+1]]
 	seq          []uint32
-	wordValues   postings.Lists // values that have a word
-	wordDocs     postings.Lists // documents that have a word
-	byValue      postings.Lists // documents that have a value; none are listed for the empty ones
-	prefixDocs   unions         // documents with a word, or an id, that begins with something
-	prefixValues unions         // values with a word that begins with something
+	wordValues   postings.Lists // values with each word
+	wordDocs     postings.Lists // documents with each word
+	byValue      postings.Lists // documents with each value except the empty ones
+	prefixDocs   unions         // documents with a word or ID that begins with a prefix
+	prefixValues unions         // values with a word that begins with a prefix
 }
 
-// DocsOf returns the documents that have a value of a field.
+// DocsOf returns the documents with a value of a field.
 func (t *Index) DocsOf(field int, value uint32) postings.List {
 	return t.byValue.At(t.base[field] + value)
 }
 
+// words returns the words of a value.
 func (t *Index) words(value uint32) []uint32 { return t.seq[t.off[value]:t.off[value+1]] }
 
-// MatchPhrase appends lists that together hold the documents with a phrase of several words.
+// MatchPhrase appends lists whose union is the documents with a phrase of several words.
 func (t *Index) MatchPhrase(p Phrase, sc *postings.Scratch, dst []postings.List) []postings.List {
 	n := len(p.Words)
-	want := make([]uint32, n) // the last one is not looked at when it is a prefix
-	conditions := make([]postings.Cursor, n)
+	want := make([]uint32, n) // the last one is unused if it is a prefix
+	cursors := make([]postings.Cursor, n)
 	for i, w := range p.Words {
 		tok, ok := t.vocab.Find(w)
 		if want[i] = tok; ok {
-			conditions[i] = postings.NewCursor(t.wordValues.At(tok))
+			cursors[i] = postings.NewCursor(t.wordValues.At(tok))
 		} else if i < n-1 || !p.Prefix {
 			return dst
 		}
@@ -46,13 +48,13 @@ func (t *Index) MatchPhrase(p Phrase, sc *postings.Scratch, dst []postings.List)
 	lo, hi := want[n-1], want[n-1]+1
 	if p.Prefix {
 		lo, hi = t.vocab.PrefixRange(p.Words[n-1])
-		conditions[n-1] = t.valuesBeginning(p.Words[n-1], lo, hi, sc)
-		defer sc.Release(conditions[n-1].Bitmap())
+		cursors[n-1] = t.valuesWithPrefix(p.Words[n-1], lo, hi, sc)
+		defer sc.Release(cursors[n-1].Bitmap())
 	}
-	postings.SortBySelectivity(conditions)
+	postings.SortBySelectivity(cursors)
 	for b := range postings.BlockCount(t.wordValues.NumDocs()) {
 		w := sc.Block[:postings.BlockWidth(t.wordValues.NumDocs(), b)]
-		if sc.Intersect(b, w, conditions) {
+		if sc.Intersect(b, w, cursors) {
 			postings.EachBit(w, b<<postings.BlockShift, func(v uint32) bool {
 				if adjacent(t.words(v), want[:n-1], lo, hi) {
 					dst = append(dst, t.byValue.At(v))
@@ -64,9 +66,8 @@ func (t *Index) MatchPhrase(p Phrase, sc *postings.Scratch, dst []postings.List)
 	return dst
 }
 
-// valuesBeginning returns the condition that a value has one of the words from lo to below hi, which are those that begin
-// with the prefix.
-func (t *Index) valuesBeginning(prefix string, lo, hi uint32, sc *postings.Scratch) postings.Cursor {
+// valuesWithPrefix returns the values with one of the words from lo to below hi, which are those that begin with the prefix.
+func (t *Index) valuesWithPrefix(prefix string, lo, hi uint32, sc *postings.Scratch) postings.Cursor {
 	if l, ok := t.prefixValues.find(prefix); ok {
 		return postings.NewCursor(l)
 	}
@@ -80,7 +81,7 @@ func (t *Index) valuesBeginning(prefix string, lo, hi uint32, sc *postings.Scrat
 	return postings.NewBitmapCursor(w, n)
 }
 
-// adjacent reports whether the words before stand in seq right before one from lo to below hi.
+// adjacent reports whether seq contains the words followed by one from lo to below hi.
 func adjacent(seq, words []uint32, lo, hi uint32) bool {
 	for i := len(words); i < len(seq); i++ {
 		if last := seq[i]; last >= lo && last < hi && slices.Equal(seq[i-len(words):i], words) {
@@ -90,7 +91,7 @@ func adjacent(seq, words []uint32, lo, hi uint32) bool {
 	return false
 }
 
-// MatchWord appends the list of the documents with a word.
+// MatchWord appends the list of documents with a word.
 func (t *Index) MatchWord(word string, dst []postings.List) []postings.List {
 	if tok, ok := t.vocab.Find(word); ok {
 		dst = append(dst, t.wordDocs.At(tok))
@@ -98,12 +99,12 @@ func (t *Index) MatchWord(word string, dst []postings.List) []postings.List {
 	return dst
 }
 
-// PrecomputedPrefix returns the documents with a word or an ID that begins with a prefix, if their list is precomputed.
+// PrecomputedPrefix returns the documents with a word or ID that begins with a prefix, if the list is precomputed.
 func (t *Index) PrecomputedPrefix(prefix string) (postings.List, bool) {
 	return t.prefixDocs.find(prefix)
 }
 
-// MatchPrefix appends lists that together hold the documents with a word that begins with s.
+// MatchPrefix appends lists whose union is the documents with a word that begins with s.
 func (t *Index) MatchPrefix(s string, dst []postings.List) []postings.List {
 	lo, hi := t.vocab.PrefixRange(s)
 	for tok := lo; tok < hi; tok++ {
@@ -112,6 +113,7 @@ func (t *Index) MatchPrefix(s string, dst []postings.List) []postings.List {
 	return dst
 }
 
+// Serialize transfers the index.
 func (t *Index) Serialize(c codec.Codec) {
 	t.vocab.Serialize(c)
 	codec.Slice(c, &t.base)
@@ -124,14 +126,15 @@ func (t *Index) Serialize(c codec.Codec) {
 	t.prefixValues.Serialize(c)
 }
 
-// Field is one searched field of the documents. Value 0 is the empty string.
+// Field is a field of the documents. Value 0 is the empty string.
 type Field struct {
-	Len  int
-	At   func(value uint32) string
-	Each func(doc uint32, put func(value uint32)) // puts the values of a document, each once, but not value 0
+	Len int                       // number of values
+	At  func(value uint32) string // the string of a value
+	// Each puts the values of a document, each once, without value 0.
+	Each func(doc uint32, put func(value uint32))
 }
 
-// indexBuilder makes a texts.
+// indexBuilder builds an Index.
 type indexBuilder struct {
 	Index
 	n      uint32
@@ -141,9 +144,8 @@ type indexBuilder struct {
 	union  *postings.Union
 }
 
-// BuildIndex indexes the fields of n documents. ids returns the documents whose ID begins with some digits, in any order:
-// a prefix matches those as well. Prefixes whose lists take longer than limit, in estimated nanoseconds, to unite are
-// precomputed.
+// BuildIndex indexes the fields of n documents. ids returns the documents whose ID begins with some digits, in any order;
+// prefixes match those as well. It precomputes the unions that would take longer than limit, in estimated nanoseconds.
 func BuildIndex(n uint32, fields []Field, ids func(digits string) []uint32, limit int) Index {
 	b := &indexBuilder{n: n, fields: fields, ids: ids, limit: limit, union: postings.NewUnion(n)}
 	b.readValues()
@@ -175,16 +177,16 @@ func (b *indexBuilder) readValues() {
 	}
 }
 
-// postValues makes the list of each value.
+// postValues builds the posting list of each value.
 func (b *indexBuilder) postValues() {
-	has := postings.NewBuilder(b.n, len(b.off)-1)
+	lists := postings.NewBuilder(b.n, len(b.off)-1)
 	for _, f := range b.fields {
-		has.AddGroups(postings.GroupBy(b.n, f.Len, f.Each))
+		lists.AddGroups(postings.GroupBy(b.n, f.Len, f.Each))
 	}
-	b.byValue = has.Lists()
+	b.byValue = lists.Lists()
 }
 
-// postWords makes the lists of each word: of values, and of the documents of these.
+// postWords builds the posting lists of each word: the values with it, and their documents.
 func (b *indexBuilder) postWords() {
 	values := uint32(len(b.off) - 1)
 	byWord := postings.GroupBy(values, b.vocab.Len(), func(v uint32, put func(uint32)) { putDistinct(b.words(v), put) })
@@ -201,7 +203,7 @@ func (b *indexBuilder) postWords() {
 	b.wordDocs = docs.Lists()
 }
 
-// precomputePrefixes unites the documents of every prefix for which that takes longer than the limit.
+// precomputePrefixes precomputes the documents of costly prefixes.
 func (b *indexBuilder) precomputePrefixes() {
 	sum := prefixSums(b.vocab.Len(), func(i int) int { return b.wordDocs.At(uint32(i)).Cost() })
 	at := func(i int) string { return b.vocab.At(uint32(i)) }
@@ -220,22 +222,22 @@ func (b *indexBuilder) precomputePrefixes() {
 		return true
 	})
 	slices.Sort(costly)
-	k := newUnionsBuilder(b.n)
+	out := newUnionsBuilder(b.n)
 	for _, prefix := range slices.Compact(costly) {
 		lo, hi := b.vocab.PrefixRange(prefix)
 		for tok := lo; tok < hi; tok++ {
-			k.union.Add(b.wordDocs.At(tok))
+			out.union.Add(b.wordDocs.At(tok))
 		}
-		k.union.Add(postings.Of(slices.Sorted(slices.Values(b.ids(prefix)))))
-		k.add(prefix)
+		out.union.Add(postings.Of(slices.Sorted(slices.Values(b.ids(prefix)))))
+		out.add(prefix)
 	}
-	b.prefixDocs = k.unions()
+	b.prefixDocs = out.unions()
 }
 
 // idCost estimates, in nanoseconds, how long it takes to unite the IDs with a prefix.
 func (b *indexBuilder) idCost(digits string) int { return 3 * len(b.ids(digits)) }
 
-// costlyIDs returns the prefixes of IDs, longer than prefix, whose union alone takes longer than the limit.
+// costlyIDs returns the prefixes of IDs, longer than prefix, that take longer to unite than the limit.
 func (b *indexBuilder) costlyIDs(prefix string) (costly []string) {
 	for c := byte('0'); c <= '9'; c++ {
 		if longer := prefix + string(c); b.idCost(longer) > b.limit {

@@ -6,16 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// Phrase is what a text must hold to match: words next to one another in one field. Most have one word.
+// Phrase is a condition of a query: words that are next to each other in one field. Most phrases have one word.
 type Phrase struct {
 	Words  []string // folded, at least one
-	Prefix bool     // the last word stands for every word that begins with it
+	Prefix bool     // the last word matches every word that begins with it
 }
 
-// ParseQuery reads a query. Words outside quotes are one phrase each, except that parts joined by hyphens belong together,
-// as they do in a permit number. Words within double quotes are one phrase. A * right after a word, at the end of what is
-// written without white space or of a quotation, makes it a prefix. Everything else only separates words. A quote that is
-// never closed does that, too. Nothing is left of a query without letters or digits.
+// ParseQuery parses a query:
+//
+//   - A word is a phrase.
+//   - Words joined by hyphens, such as a permit number, are one phrase.
+//   - Words in double quotes are one phrase.
+//   - A * right after the last word of a phrase makes it a prefix.
+//
+// All other characters, and a quote that is never closed, separate words. A query without letters or digits has no phrases.
 func ParseQuery(q string) (phrases []Phrase) {
 	rest := Fold(q)
 	for rest != "" {
@@ -35,7 +39,7 @@ func ParseQuery(q string) (phrases []Phrase) {
 	return appendUnquoted(phrases, rest)
 }
 
-// indexQuote returns where the first double quote is and how wide, or -1.
+// indexQuote returns the position and the width of the first double quote; the position is -1 if there is none.
 func indexQuote(s string) (at, width int) {
 	for i, r := range s {
 		switch r {
@@ -46,6 +50,7 @@ func indexQuote(s string) (at, width int) {
 	return -1, 0
 }
 
+// appendQuoted adds the phrase of a quotation.
 func appendQuoted(phrases []Phrase, s string) []Phrase {
 	s = strings.TrimSpace(s)
 	return appendPhrase(phrases, s, endsWithStar(s))

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestParseText says how queries are read.
-func TestParseText(t *testing.T) {
+// TestParseQuery covers the query syntax.
+func TestParseQuery(t *testing.T) {
 	word := func(w ...string) Phrase { return Phrase{Words: w} }
 	prefix := func(w ...string) Phrase { return Phrase{Words: w, Prefix: true} }
 	for q, want := range map[string][]Phrase{
@@ -39,7 +39,7 @@ func TestParseText(t *testing.T) {
 		`11054001000049`:         {word("11054001000049")},
 	} {
 		if diff := cmp.Diff(want, ParseQuery(q), cmp.AllowUnexported(Phrase{})); diff != "" {
-			t.Errorf("parseText(%q), -want +got:\n%s", q, diff)
+			t.Errorf("ParseQuery(%q), -want +got:\n%s", q, diff)
 		}
 	}
 }
@@ -59,11 +59,11 @@ func FuzzFold(f *testing.F) {
 		}
 		for _, p := range ParseQuery(s) {
 			if len(p.Words) == 0 {
-				t.Errorf("parseText(%q) has an empty phrase", s)
+				t.Errorf("ParseQuery(%q) has an empty phrase", s)
 			}
 			for _, w := range p.Words {
 				if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !isWord(r) }) || !strings.Contains(once, w) {
-					t.Errorf("parseText(%q) has the word %q", s, w)
+					t.Errorf("ParseQuery(%q) has the word %q", s, w)
 				}
 			}
 		}

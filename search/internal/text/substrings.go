@@ -10,27 +10,28 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// Substrings finds the documents whose value contains a text. Values are folded.
+// Substrings finds the documents whose value contains a string, the needle. Values are folded.
 //
-// A needle of letters and digits lies within single words, so the words that contain it are looked up by their sorted
-// suffixes, and the documents of those words are the answer. What would take long that way is kept ready: uniting the lists
-// of any other needle costs less than the limit that the index was built with. A needle that holds something else is looked
-// for in the values that have words to match its own, or is kept ready, too.
+// A needle of letters and digits lies within one word. The words that contain it are found in the sorted array of all
+// suffixes of words, and the result is the union of their documents. A needle with separators is matched against the values
+// that have all its words. Needles whose unions are costly are precomputed.
 type Substrings struct {
 	values       column.Dict
-	words        column.Dict    // the words of the values, sorted
-	suffixes     []uint32       // where each suffix of a word begins in toks.blob, by the order of the suffixes
-	suffixWord   []uint32       // which word each of them ends
-	wordValues   postings.Lists // values that have a word
-	wordDocs     postings.Lists // documents that have a word
-	needleDocs   unions         // documents of needles
-	prefixValues unions         // values with a word that begins with something
-	suffixValues unions         // values with a word that ends with something
+	words        column.Dict    // words of the values, sorted
+	suffixes     []uint32       // offset in words.Blob of each suffix of a word, sorted by suffix
+	suffixWord   []uint32       // word of each suffix
+	wordValues   postings.Lists // values with each word
+	wordDocs     postings.Lists // documents with each word
+	needleDocs   unions         // documents of costly needles
+	prefixValues unions         // values with a word that begins with a costly prefix
+	suffixValues unions         // values with a word that ends with a costly suffix
 }
 
-// Match appends lists that together hold the documents whose value contains the needle, which must be folded. Nothing
-// matches an empty one. docsOf returns the documents of a value.
-func (s *Substrings) Match(needle string, docsOf func(value uint32) postings.List, sc *postings.Scratch, dst []postings.List) []postings.List {
+// Match appends lists whose union is the documents whose value contains the needle, which must be folded. An empty needle
+// matches no document. docsOf returns the documents of a value.
+func (s *Substrings) Match(
+	needle string, docsOf func(value uint32) postings.List, sc *postings.Scratch, dst []postings.List,
+) []postings.List {
 	if l, ok := s.needleDocs.find(needle); ok {
 		return append(dst, l)
 	}
@@ -60,14 +61,14 @@ func (s *Substrings) suffixesWithPrefix(needle string) (lo, hi int) {
 	return lo, hi
 }
 
-// suffixesEqual returns the range of suffixes that are the needle.
+// suffixesEqual returns the range of suffixes that equal the needle.
 func (s *Substrings) suffixesEqual(needle string) (lo, hi int) {
 	lo = sort.Search(len(s.suffixes), func(i int) bool { return s.suffixAt(i) >= needle })
 	hi = lo + sort.Search(len(s.suffixes)-lo, func(i int) bool { return s.suffixAt(lo+i) != needle })
 	return lo, hi
 }
 
-// matchValues calls yield with each value that contains a needle that is not one word.
+// matchValues calls yield with each value that contains a needle with separators.
 func (s *Substrings) matchValues(needle string, sc *postings.Scratch, yield func(v uint32)) {
 	sets := s.wordSets(needle)
 	if len(sets) == 0 {
@@ -80,7 +81,7 @@ func (s *Substrings) matchValues(needle string, sc *postings.Scratch, yield func
 	defer sc.Release(candidates)
 	for _, set := range sets[1:] {
 		if set.len() > count {
-			break // looking at a candidate costs about as much as uniting a list to rule it out
+			break // checking a candidate costs about as much as uniting a list
 		}
 		more, _ := s.valuesWithAny(sc, set, all)
 		postings.AndWords(candidates, more)
@@ -95,7 +96,7 @@ func (s *Substrings) matchValues(needle string, sc *postings.Scratch, yield func
 	})
 }
 
-// valuesWithAny returns the values that have any word of a set, and how many they are.
+// valuesWithAny returns the values with a word of a set, and their number.
 func (s *Substrings) valuesWithAny(sc *postings.Scratch, set wordSet, all postings.Span) ([]uint64, int) {
 	w := sc.Bitmap(uint32(s.values.Len()), all)
 	set.union.OrInto(w, all)
@@ -108,14 +109,14 @@ func (s *Substrings) valuesWithAny(sc *postings.Scratch, set wordSet, all postin
 	return w, postings.PopCount(w)
 }
 
-// wordSet is the values that have any of some words: a range of words, or those listed, or all of them united already.
+// wordSet is a set of words: a range or a list of them, or the precomputed union of their values.
 type wordSet struct {
 	lo, hi uint32
 	words  []uint32
 	union  postings.List
 }
 
-// len returns how many lists have to be united.
+// len returns the number of lists to unite.
 func (w wordSet) len() int {
 	if w.union.Len() > 0 {
 		return 1
@@ -123,9 +124,8 @@ func (w wordSet) len() int {
 	return int(w.hi-w.lo) + len(w.words)
 }
 
-// wordSets returns for each word in the needle the words of the values that it can be part of, those with least to unite
-// first: the first word may be the end of a longer one, the last the beginning of one, where the needle begins and ends with
-// them.
+// wordSets returns the words that each word of the needle can be part of, smallest set first. The first word may be the end of
+// a longer one if the needle begins with it; the last may be the beginning of a longer one if the needle ends with it.
 func (s *Substrings) wordSets(needle string) (sets []wordSet) {
 	words(needle, func(w string) {
 		if len(sets) == 0 && strings.HasPrefix(needle, w) {
@@ -171,7 +171,7 @@ func lastWord(s string) (last string) {
 	return last
 }
 
-// scan looks through all values for a needle without any word in it.
+// scan calls yield with each value that contains a needle without words.
 func (s *Substrings) scan(needle string, yield func(v uint32)) {
 	blob, off := s.values.Blob, s.values.Off
 	for at := 0; ; {
@@ -190,6 +190,7 @@ func (s *Substrings) scan(needle string, yield func(v uint32)) {
 	}
 }
 
+// Serialize transfers the index.
 func (s *Substrings) Serialize(c codec.Codec) {
 	s.values.Serialize(c)
 	s.words.Serialize(c)

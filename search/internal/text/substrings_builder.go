@@ -9,26 +9,30 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// substringsBuilder makes a substrings.
+// substringsBuilder builds a Substrings.
 type substringsBuilder struct {
 	s      Substrings
 	n      uint32                           // documents
 	docsOf func(value uint32) postings.List // documents of a value
-	limit  int                              // estimated nanoseconds above which a needle's documents are kept ready
+	limit  int                              // estimated nanoseconds above which a union is precomputed
 	seq    []uint32                         // words of the values
 	off    []uint32                         // value i has seq[off[i]:off[i+1]]
-	costly []costlyNeedle                   // what is kept ready
+	costly []costlyNeedle                   // needles to precompute
 	union  *postings.Union
 }
 
+// costlyNeedle is a needle whose documents are precomputed: those of some words or values.
 type costlyNeedle struct {
 	needle string
-	words  []uint32 // its documents are those of these words,
-	values []uint32 // or of these values
+	words  []uint32
+	values []uint32
 }
 
-// BuildSubstrings indexes values, whose numbers are those of the documents' lists.
-func BuildSubstrings(values int, value func(i uint32) string, n uint32, docsOf func(uint32) postings.List, limit int) Substrings {
+// BuildSubstrings indexes the values of n documents. docsOf returns the documents of a value. Unions that take longer than
+// limit, in estimated nanoseconds, are precomputed.
+func BuildSubstrings(
+	values int, value func(i uint32) string, n uint32, docsOf func(uint32) postings.List, limit int,
+) Substrings {
 	b := &substringsBuilder{n: n, docsOf: docsOf, limit: limit, union: postings.NewUnion(n)}
 	b.readValues(values, value)
 	b.postWords()
@@ -59,17 +63,17 @@ func (b *substringsBuilder) readValues(values int, value func(i uint32) string) 
 	}
 }
 
-// postWords makes the lists of each word.
+// postWords builds the posting lists of each word.
 func (b *substringsBuilder) postWords() {
 	values := uint32(b.s.values.Len())
-	byTok := postings.GroupBy(values, b.s.words.Len(), func(v uint32, put func(uint32)) {
+	byWord := postings.GroupBy(values, b.s.words.Len(), func(v uint32, put func(uint32)) {
 		putDistinct(b.seq[b.off[v]:b.off[v+1]], put)
 	})
 	vals := postings.NewBuilder(values, b.s.words.Len())
-	vals.AddGroups(byTok)
+	vals.AddGroups(byWord)
 	docs := postings.NewBuilder(b.n, b.s.words.Len())
 	for tok := range b.s.words.Len() {
-		for _, v := range byTok.At(uint32(tok)) {
+		for _, v := range byWord.At(uint32(tok)) {
 			b.union.Add(b.docsOf(v))
 		}
 		b.union.AppendTo(docs)
@@ -86,6 +90,7 @@ func putDistinct(seq []uint32, put func(uint32)) {
 	}
 }
 
+// sortSuffixes builds the sorted array of the suffixes of all words.
 func (b *substringsBuilder) sortSuffixes() {
 	type suffix struct{ at, tok uint32 }
 	toks := &b.s.words
@@ -103,7 +108,7 @@ func (b *substringsBuilder) sortSuffixes() {
 	}
 }
 
-// findCostlyWordParts finds every needle of letters and digits that takes longer to unite than the limit.
+// findCostlyWordParts finds the costly needles of letters and digits.
 func (b *substringsBuilder) findCostlyWordParts() {
 	sum := prefixSums(len(b.s.suffixWord), func(i int) int { return b.s.wordDocs.At(b.s.suffixWord[i]).Cost() })
 	walkPrefixes(len(b.s.suffixWord), b.s.suffixAt, func(lo, hi, depth int) bool {
@@ -117,8 +122,7 @@ func (b *substringsBuilder) findCostlyWordParts() {
 	})
 }
 
-// findCostlySeparated finds the needles of up to three ASCII characters, not all of them letters and digits, that take longer than
-// the limit.
+// findCostlySeparated finds the costly needles of up to three ASCII characters with a separator among them.
 func (b *substringsBuilder) findCostlySeparated() {
 	cost := map[string]int{}
 	for v := range uint32(b.s.values.Len()) {
@@ -138,8 +142,8 @@ func (b *substringsBuilder) findCostlySeparated() {
 	}
 }
 
-// eachSeparated calls yield with each run of one to three ASCII characters that holds one which is no letter or digit, and
-// has no space at its ends.
+// eachSeparated calls yield with each run of one to three ASCII characters that contains a separator and neither begins nor
+// ends with a space.
 func eachSeparated(s string, yield func(gram string)) {
 	for i := range len(s) {
 		separated := false
@@ -152,26 +156,26 @@ func eachSeparated(s string, yield func(gram string)) {
 	}
 }
 
-// precomputeNeedles writes the documents that are kept ready.
+// precomputeNeedles precomputes the documents of costly needles.
 func (b *substringsBuilder) precomputeNeedles() {
 	slices.SortFunc(b.costly, func(x, y costlyNeedle) int { return strings.Compare(x.needle, y.needle) })
-	k := newUnionsBuilder(b.n)
+	out := newUnionsBuilder(b.n)
 	for _, n := range b.costly {
 		for _, tok := range n.words {
-			k.union.Add(b.s.wordDocs.At(tok))
+			out.union.Add(b.s.wordDocs.At(tok))
 		}
 		for _, v := range n.values {
-			k.union.Add(b.docsOf(v))
+			out.union.Add(b.docsOf(v))
 		}
-		k.add(n.needle)
+		out.add(n.needle)
 	}
-	b.s.needleDocs = k.unions()
+	b.s.needleDocs = out.unions()
 }
 
-// affixShare is the share of the limit that uniting the values of one word set may take.
+// affixShare divides the limit for the union of the values of one word set.
 const affixShare = 8
 
-// precomputeAffixes keeps the values with words of a common beginning or ending.
+// precomputeAffixes precomputes the values with words of a costly prefix or suffix.
 func (b *substringsBuilder) precomputeAffixes() {
 	s, limit := &b.s, b.limit/affixShare
 	s.prefixValues = unitePrefixes(&s.words, &s.wordValues, limit)

@@ -6,49 +6,50 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// unions is lists that are kept ready, because uniting them takes long, by what they are of.
+// unions holds precomputed unions of posting lists by key, such as a prefix.
 type unions struct {
 	keys  column.Dict // sorted
 	lists postings.Lists
 }
 
-// find returns what is kept of a key.
-func (k *unions) find(key string) (postings.List, bool) {
-	i, ok := k.keys.Find(key)
+// find returns the union for a key; ok is false if it is not precomputed.
+func (u *unions) find(key string) (l postings.List, ok bool) {
+	i, ok := u.keys.Find(key)
 	if !ok {
 		return postings.List{}, false
 	}
-	return k.lists.At(i), true
+	return u.lists.At(i), true
 }
 
-func (k *unions) Serialize(c codec.Codec) {
-	k.keys.Serialize(c)
-	k.lists.Serialize(c)
+// Serialize transfers the unions.
+func (u *unions) Serialize(c codec.Codec) {
+	u.keys.Serialize(c)
+	u.lists.Serialize(c)
 }
 
-// unitePrefixes keeps the unions, by common beginning of the sorted words that the lists are of, that take longer than the
-// limit.
-func unitePrefixes(toks *column.Dict, lists *postings.Lists, limit int) unions {
-	k := newUnionsBuilder(lists.NumDocs())
-	at := func(i int) string { return toks.At(uint32(i)) }
-	sum := prefixSums(toks.Len(), func(i int) int { return lists.At(uint32(i)).Cost() })
-	walkPrefixes(toks.Len(), at, func(lo, hi, depth int) bool {
+// unitePrefixes precomputes the union of the lists of the words that share a prefix, for prefixes that take longer than the
+// limit. The words are sorted.
+func unitePrefixes(words *column.Dict, lists *postings.Lists, limit int) unions {
+	out := newUnionsBuilder(lists.NumDocs())
+	at := func(i int) string { return words.At(uint32(i)) }
+	sum := prefixSums(words.Len(), func(i int) int { return lists.At(uint32(i)).Cost() })
+	walkPrefixes(words.Len(), at, func(lo, hi, depth int) bool {
 		if sum[hi]-sum[lo] <= limit {
 			return false
 		}
 		if depth > 0 {
-			for tok := lo; tok < hi; tok++ {
-				k.union.Add(lists.At(uint32(tok)))
+			for word := lo; word < hi; word++ {
+				out.union.Add(lists.At(uint32(word)))
 			}
-			k.add(at(lo)[:depth])
+			out.add(at(lo)[:depth])
 		}
 		return true
 	})
-	return k.unions()
+	return out.unions()
 }
 
-// walkPrefixes calls visit with the range of every common prefix of sorted strings, by its length, shorter ones first. Where
-// visit returns false it goes no deeper.
+// walkPrefixes calls visit with each prefix of n sorted strings: the range of strings that share it and its length. Shorter
+// prefixes come first. It skips the longer ones if visit returns false.
 func walkPrefixes(n int, at func(int) string, visit func(lo, hi, depth int) bool) {
 	var walk func(lo, hi, depth int)
 	walk = func(lo, hi, depth int) {
@@ -80,9 +81,9 @@ func prefixSums(n int, cost func(i int) int) []int {
 	return sum
 }
 
-// unionsBuilder writes what is kept ready. Keys must be added in ascending order.
+// unionsBuilder builds unions. Keys must be added in ascending order.
 type unionsBuilder struct {
-	union *postings.Union // of the next key
+	union *postings.Union // lists of the next key
 	lists *postings.Builder
 	keys  *column.DictBuilder
 }
@@ -91,12 +92,12 @@ func newUnionsBuilder(n uint32) *unionsBuilder {
 	return &unionsBuilder{union: postings.NewUnion(n), lists: postings.NewBuilder(n, 0), keys: column.NewDictBuilder()}
 }
 
-// add keeps what was gathered.
-func (k *unionsBuilder) add(key string) {
-	k.union.AppendTo(k.lists)
-	k.keys.Add(key)
+// add appends the union of the collected lists under a key.
+func (out *unionsBuilder) add(key string) {
+	out.union.AppendTo(out.lists)
+	out.keys.Add(key)
 }
 
-func (k *unionsBuilder) unions() unions {
-	return unions{keys: k.keys.Dict(), lists: k.lists.Lists()}
+func (out *unionsBuilder) unions() unions {
+	return unions{keys: out.keys.Dict(), lists: out.lists.Lists()}
 }
