@@ -11,15 +11,16 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// barcodeIndex finds documents by barcode: by number what is shaped like one, by its exact text anything else.
+// barcodeIndex finds documents by barcode. Barcodes in the form of a GTIN are compared as numbers,
+// others as text.
 type barcodeIndex struct {
-	names column.Dict // values that are no numbers, sorted
-	keys  []uint64    // ascending: a GTIN, or otherKey with the number of a name; one for each document that has it
+	names column.Dict // barcodes that are not GTINs, sorted
+	keys  []uint64    // ascending: a GTIN, or nonGTINKey and the number of a name; one for each document with it
 	docs  []uint32    // ascending for the same key
-	main  []uint64    // a bit for each key that is of the document's main barcode
+	main  []uint64    // bitmap of the keys that are of the document's main barcode
 }
 
-// nonGTINKey marks the key of a name. GTINs are far below it.
+// nonGTINKey marks a key that holds the number of a name. GTINs are far smaller.
 const nonGTINKey = 1 << 63
 
 // barcodeEntry is one key of one document.
@@ -29,9 +30,10 @@ type barcodeEntry struct {
 	main bool
 }
 
+// buildBarcodeIndex indexes the barcodes of a table.
 func buildBarcodeIndex(t *table) (c barcodeIndex) {
 	names := column.NewInterner()
-	keys := make([][2]uint64, t.barcodes.Len()) // of each distinct barcode; the same twice when there is one
+	keys := make([][2]uint64, t.barcodes.Len()) // of each distinct barcode; equal if there is only one
 	for i := range keys {
 		value, _ := splitBarcode(t.barcodes.At(uint32(i)))
 		if gtins := vocabulary.GTINs(value); gtins != nil {
@@ -53,7 +55,7 @@ func buildBarcodeIndex(t *table) (c barcodeIndex) {
 	return c
 }
 
-// addEntries makes the entries of all documents.
+// addEntries builds the sorted entries. keys holds the one or two keys of each distinct barcode.
 func (c *barcodeIndex) addEntries(t *table, keys [][2]uint64) {
 	entries := make([]barcodeEntry, 0, len(t.barcodes.Refs))
 	for doc := range t.n {
@@ -74,7 +76,7 @@ func (c *barcodeIndex) addEntries(t *table, keys [][2]uint64) {
 		case a.main == b.main:
 			return 0
 		case a.main:
-			return -1 // the one that is kept
+			return -1 // kept by CompactFunc
 		}
 		return 1
 	})
@@ -89,8 +91,8 @@ func (c *barcodeIndex) addEntries(t *table, keys [][2]uint64) {
 	}
 }
 
-// match returns the documents with a barcode that means the same as value, or with such a main barcode, ascending and each
-// once. They may be the index's own and must not be written to.
+// match returns the documents with a barcode, or a main barcode, equivalent to value, in ascending
+// order. The caller must not modify the result.
 func (c *barcodeIndex) match(value string, onlyMain bool) (docs []uint32) {
 	gtins := vocabulary.GTINs(value)
 	switch len(gtins) {
@@ -110,7 +112,7 @@ func (c *barcodeIndex) match(value string, onlyMain bool) (docs []uint32) {
 	return docs
 }
 
-// docsWithKey returns the documents of one key.
+// docsWithKey returns the documents with a key.
 func (c *barcodeIndex) docsWithKey(key uint64, onlyMain bool) (docs []uint32) {
 	lo, found := slices.BinarySearch(c.keys, key)
 	if !found {
@@ -128,6 +130,7 @@ func (c *barcodeIndex) docsWithKey(key uint64, onlyMain bool) (docs []uint32) {
 	return docs
 }
 
+// serialize transfers the index.
 func (c *barcodeIndex) serialize(to codec.Codec) {
 	c.names.Serialize(to)
 	codec.Slice(to, &c.keys)

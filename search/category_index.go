@@ -10,20 +10,21 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// categoryIndex finds documents by category path and every beginning of one.
+// categoryIndex finds documents by category path or a prefix of one.
 type categoryIndex struct {
 	nodes  column.Dict    // folded paths of all levels, sorted
-	lists  postings.Lists // documents at a node or below
-	values postings.Lists // documents that have a value of the column
+	lists  postings.Lists // documents at or below each node
+	values postings.Lists // documents with each value of the column
 }
 
+// buildCategoryIndex indexes the categories of a table.
 func buildCategoryIndex(t *table) (cs categoryIndex) {
 	c := &t.text[colCategory]
 	values := postings.NewBuilder(t.n, c.Len())
 	values.AddGroups(postings.GroupBy(t.n, c.Len(), func(doc uint32, put func(uint32)) { put(c.IDs.At(doc)) }))
 	cs.values = values.Lists()
 	in := column.NewInterner()
-	var within [][]uint32 // values at a node or below, by the node's number
+	var within [][]uint32 // values at or below each node, by ID
 	for v := range uint32(c.Len()) {
 		for node := range eachNode(c.At(v)) {
 			id := in.ID(node)
@@ -53,10 +54,10 @@ func buildCategoryIndex(t *table) (cs categoryIndex) {
 	return cs
 }
 
-// categorySeparator joins the levels of a path.
+// categorySeparator separates the levels of a path.
 const categorySeparator = " > "
 
-// eachNode returns the paths above a path, folded and from its root on, and the path itself.
+// eachNode returns the folded ancestors of a path, from the root down, and the folded path itself.
 func eachNode(path string) iter.Seq[string] {
 	return func(yield func(node string) bool) {
 		folded := vocabulary.FoldPath(path)
@@ -73,7 +74,7 @@ func eachNode(path string) iter.Seq[string] {
 	}
 }
 
-// within returns the documents at a path or below.
+// within returns the documents at or below a path.
 func (cs *categoryIndex) within(path string) postings.List {
 	if i, ok := cs.nodes.Find(vocabulary.FoldPath(path)); ok {
 		return cs.lists.At(i)
@@ -81,29 +82,31 @@ func (cs *categoryIndex) within(path string) postings.List {
 	return postings.List{}
 }
 
+// serialize transfers the index.
 func (cs *categoryIndex) serialize(c codec.Codec) {
 	cs.nodes.Serialize(c)
 	cs.lists.Serialize(c)
 	cs.values.Serialize(c)
 }
 
-// categoryTree is what the category paths of a layer, transitions applied, are made of: a node for each path and each beginning of one.
+// categoryTree is the tree of a segment's categories with aliases applied. It has a node for each
+// path and each of its ancestors.
 type categoryTree struct {
 	nodes []categoryNode
-	of    []int32 // of each value of the column, its node; noNode for none
+	of    []int32 // node of each value of the column, or noNode
 }
 
 // categoryNode is one path.
 type categoryNode struct {
 	folded   string // as vocabulary.FoldPath makes it
-	spelling string // of the value with the most labels
-	labels   int    // of that value
-	parent   int32  // noNode for a root
+	spelling string // the one with the most labels
+	labels   int    // with that spelling
+	parent   int32  // or noNode for a root
 }
 
 const noNode = -1
 
-// newCategoryTree makes the tree of a segment whose values are moved so.
+// newCategoryTree builds the tree of a segment's categories.
 func (s *segment) newCategoryTree(moved []redirectedCategory) *categoryTree {
 	c := &s.t.text[colCategory]
 	now := make(map[uint32]string, len(moved))
@@ -122,7 +125,7 @@ func (s *segment) newCategoryTree(moved []redirectedCategory) *categoryTree {
 	return t
 }
 
-// add puts a path that so many labels have into the tree, and returns its node.
+// add adds a path with the number of its labels, and returns its node.
 func (t *categoryTree) add(path string, labels int, known map[string]int32) int32 {
 	spelling := vocabulary.NormalizeCategory(path)
 	node := int32(noNode)
@@ -142,7 +145,7 @@ func (t *categoryTree) add(path string, labels int, known map[string]int32) int3
 	return node
 }
 
-// levelsEnd returns where the first levels of a settled path end.
+// levelsEnd returns the length of the first levels of a normalized path.
 func levelsEnd(path string, levels int) int {
 	end := 0
 	for range levels {
@@ -155,7 +158,7 @@ func levelsEnd(path string, levels int) int {
 	return end - len(categorySeparator)
 }
 
-// rollUp turns the counts of values into those of nodes, each with all that lies below it.
+// rollUp converts counts by value to counts by node, each with its descendants.
 func (t *categoryTree) rollUp(byValue []uint32) []int {
 	counts := make([]int, len(t.nodes))
 	for v, n := range byValue {

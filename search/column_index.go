@@ -11,19 +11,21 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// valueIndex finds documents by the value of a column of few distinct values, letter case aside.
+// valueIndex finds documents by the value of a column with few distinct values. Letter case is
+// ignored.
 type valueIndex struct {
-	keys       column.Dict // distinct values as facetKey makes them, sorted
+	keys       column.Dict // distinct values as foldValue returns them, sorted
 	lists      postings.Lists
-	group      []uint32       // keys that are asked for together, ascending
-	groupUnion postings.Lists // one list: the documents with any of them
+	group      []uint32       // keys that are searched together, ascending
+	groupUnion postings.Lists // one list: the documents with any of the group
 }
 
-// foldValue returns the form in which the values of facets are compared.
+// foldValue returns the form in which values are compared.
 func foldValue(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
 
-// buildValueIndex indexes a column. The documents of the values in together are kept united as well.
-func buildValueIndex(t *table, col int, together []string) (f valueIndex) {
+// buildValueIndex indexes a column. It precomputes the union of the values in group, which are
+// often searched together.
+func buildValueIndex(t *table, col int, group []string) (f valueIndex) {
 	c := &t.text[col]
 	in := column.NewInterner()
 	key := make([]uint32, c.Len())
@@ -36,17 +38,17 @@ func buildValueIndex(t *table, col int, together []string) (f valueIndex) {
 	lists.AddGroups(postings.GroupBy(t.n, f.keys.Len(), func(doc uint32, put func(uint32)) { put(number[key[c.IDs.At(doc)]]) }))
 	f.lists = lists.Lists()
 
-	united, u := postings.NewBuilder(t.n, 1), postings.NewUnion(t.n)
-	f.group = f.keyNumbers(together)
+	groupUnion, u := postings.NewBuilder(t.n, 1), postings.NewUnion(t.n)
+	f.group = f.keyNumbers(group)
 	for _, i := range f.group {
 		u.Add(f.lists.At(i))
 	}
-	u.AppendTo(united)
-	f.groupUnion = united.Lists()
+	u.AppendTo(groupUnion)
+	f.groupUnion = groupUnion.Lists()
 	return f
 }
 
-// keyNumbers returns the numbers of the values that there are, ascending and each once.
+// keyNumbers returns the numbers of those values that exist, ascending and distinct.
 func (f *valueIndex) keyNumbers(values []string) (found []uint32) {
 	for _, v := range values {
 		if i, ok := f.keys.Find(foldValue(v)); ok {
@@ -57,7 +59,7 @@ func (f *valueIndex) keyNumbers(values []string) (found []uint32) {
 	return slices.Compact(found)
 }
 
-// match appends lists that together hold the documents with any of the values.
+// match appends lists whose union is the documents with any of the values.
 func (f *valueIndex) match(dst []postings.List, values ...string) []postings.List {
 	wanted := f.keyNumbers(values)
 	if len(f.group) > 1 && containsSorted(wanted, f.group) {
@@ -73,7 +75,7 @@ func (f *valueIndex) match(dst []postings.List, values ...string) []postings.Lis
 	return dst
 }
 
-// containsSorted reports whether every number of part is in all; both are sorted.
+// containsSorted reports whether all contains every number of part. Both are sorted.
 func containsSorted(all, part []uint32) bool {
 	for _, p := range part {
 		i, ok := slices.BinarySearch(all, p)
@@ -85,6 +87,7 @@ func containsSorted(all, part []uint32) bool {
 	return true
 }
 
+// serialize transfers the index.
 func (f *valueIndex) serialize(c codec.Codec) {
 	f.keys.Serialize(c)
 	f.lists.Serialize(c)
@@ -92,20 +95,26 @@ func (f *valueIndex) serialize(c codec.Codec) {
 	f.groupUnion.Serialize(c)
 }
 
-// rangeIndex finds documents by bounds on a column of numbers. Documents without a number are in no range.
+// rangeIndex finds documents by bounds on a column of numbers. Documents without a number are in no
+// range.
+//
+// A cumulative list holds all documents below some value, so a range is the difference of two of
+// them plus or minus the few values in between.
 type rangeIndex struct {
 	values      []float64      // distinct, ascending
-	lists       postings.Lists // documents that have a value
-	checkpoints []uint32       // numbers of values, ascending; the first is 0, the last len(vals)
-	cumulative  postings.Lists // documents whose value comes before a mark
+	lists       postings.Lists // documents with each value
+	checkpoints []uint32       // numbers of values, ascending, from 0 to len(values)
+	cumulative  postings.Lists // documents below each checkpoint
 }
 
-// checkpointCost is how much uniting, in nanoseconds, lies between two marks: what a range needs beyond them costs no more.
+// checkpointCost is the time in nanoseconds to unite the lists between two checkpoints. It bounds
+// the cost of the values that a range needs beyond its checkpoints.
 const checkpointCost = 60_000
 
+// buildRangeIndex indexes a column.
 func buildRangeIndex(t *table, column int) (r rangeIndex) {
 	c := &t.num[column]
-	order := make([]uint32, 0, len(c.Values)) // columns' numbers by ascending value, without the unknown
+	order := make([]uint32, 0, len(c.Values)) // known values by the column's numbers, ascending
 	for i := 1; i < len(c.Values); i++ {
 		order = append(order, uint32(i))
 	}
@@ -131,7 +140,7 @@ func buildRangeIndex(t *table, column int) (r rangeIndex) {
 	return r
 }
 
-// addCheckpoints keeps the documents below some values ready.
+// addCheckpoints builds the cumulative lists.
 func (r *rangeIndex) addCheckpoints(n uint32) {
 	for v, sum := 0, 0; v <= len(r.values); v++ {
 		if v == 0 || v == len(r.values) || sum > checkpointCost {
@@ -151,15 +160,15 @@ func (r *rangeIndex) addCheckpoints(n uint32) {
 	r.cumulative = below.Lists()
 }
 
-// match returns the documents with a value within inclusive bounds, as a bitmap in the span's blocks. ok is false when no
-// value lies within them.
-func (r *rangeIndex) match(least, most cola.Opt[float64], sc *postings.Scratch, s postings.Span) (w []uint64, ok bool) {
+// match returns the documents with a value within inclusive bounds as a bitmap, limited to the
+// span. ok is false if no value is within them.
+func (r *rangeIndex) match(minValue, maxValue cola.Opt[float64], sc *postings.Scratch, s postings.Span) (w []uint64, ok bool) {
 	lo, hi := 0, len(r.values)
-	if least.OK {
-		lo = sort.SearchFloat64s(r.values, least.V)
+	if minValue.OK {
+		lo = sort.SearchFloat64s(r.values, minValue.V)
 	}
-	if most.OK {
-		hi = sort.Search(len(r.values), func(i int) bool { return r.values[i] > most.V })
+	if maxValue.OK {
+		hi = sort.Search(len(r.values), func(i int) bool { return r.values[i] > maxValue.V })
 	}
 	if lo >= hi {
 		return nil, false
@@ -183,11 +192,12 @@ func (r *rangeIndex) match(least, most cola.Opt[float64], sc *postings.Scratch, 
 	return w, true
 }
 
-// checkpointBefore returns the last mark that does not lie above value number v.
+// checkpointBefore returns the last checkpoint at or before value number v.
 func (r *rangeIndex) checkpointBefore(v int) int {
 	return sort.Search(len(r.checkpoints), func(i int) bool { return int(r.checkpoints[i]) > v }) - 1
 }
 
+// serialize transfers the index.
 func (r *rangeIndex) serialize(c codec.Codec) {
 	codec.Slice(c, &r.values)
 	r.lists.Serialize(c)

@@ -12,17 +12,18 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// The policy of folding: layers of like size are folded into one, so that there are few, and a label is written again only
-// about as often as the registry doubles.
+// The compaction policy merges segments of similar size, so that there are few of them and a label
+// is rewritten about as often as the registry doubles.
 const (
-	minTierLabels = 1000 // layers with fewer labels count as this large
-	maxSegments   = 12   // layers, beyond which the smallest are folded in any case
+	minTierLabels = 1000 // smaller segments count as this large
+	maxSegments   = 12   // beyond it the smallest segments are compacted in any case
 )
 
-// compactions keeps count of the segments that are being folded, so that two folds never take the same one.
+// compactions tracks the segments that are being compacted, so that no segment is compacted twice
+// at a time.
 type compactions struct {
 	mu   sync.Mutex
-	done sync.Cond // told when a fold ends
+	done sync.Cond // signaled when a compaction ends
 	busy map[*segment]bool
 }
 
@@ -32,7 +33,8 @@ func newCompactions() *compactions {
 	return f
 }
 
-// take chooses among the view's layers that nobody folds, and keeps what was chosen from others until release.
+// take chooses among the view's segments that are not being compacted, and reserves the chosen ones
+// until release.
 func (f *compactions) take(v func() *View, choose func([]segmentView) []segmentView) (*View, []segmentView) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,6 +47,7 @@ func (f *compactions) take(v func() *View, choose func([]segmentView) []segmentV
 	return view, chosen
 }
 
+// release ends the reservation of segments.
 func (f *compactions) release(layers []segmentView) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,7 +57,7 @@ func (f *compactions) release(layers []segmentView) {
 	f.done.Broadcast()
 }
 
-// wait returns once no fold is under way, or the context has ended.
+// wait returns when no compaction is running or ctx is done.
 func (f *compactions) wait(ctx context.Context) {
 	defer context.AfterFunc(ctx, f.done.Broadcast)()
 	f.mu.Lock()
@@ -64,8 +67,9 @@ func (f *compactions) wait(ctx context.Context) {
 	}
 }
 
-// Compact puts all labels into one segment, from the segments' own columns, while the index is searched and updated. It
-// changes no result. It ends early with the context's error. Labels that come meanwhile stay in segments of their own.
+// Compact merges all segments into one while the index is searched and updated. It changes no
+// result. Labels added meanwhile stay in segments of their own. It stops early with the context's
+// error.
 func (x *Index) Compact(ctx context.Context) error {
 	x.compactions.wait(ctx)
 	_, err := x.compact(ctx, func(layers []segmentView) []segmentView {
@@ -77,26 +81,26 @@ func (x *Index) Compact(ctx context.Context) error {
 	return err
 }
 
-// wakeCompactors tells the background folds that there may be work.
+// wakeCompactors signals the background compactions that there may be work.
 func (x *Index) wakeCompactors() {
 	for _, kick := range x.wake {
 		select {
 		case kick <- struct{}{}:
-		default: // it knows already
+		default: // already signaled
 		}
 	}
 }
 
-// smallSegment is the number of labels below which a layer is small. Small layers are folded apart from large ones, which take
-// so long that many small ones come meanwhile.
+// smallSegment is the number of labels below which a segment is small. Small segments are compacted
+// separately, because many of them arrive while large ones are compacted.
 const smallSegment = 1 << 16
 
-// pickSmall chooses among the small layers.
+// pickSmall chooses among the small segments.
 func pickSmall(layers []segmentView) []segmentView {
 	return pickCompaction(slices.DeleteFunc(slices.Clone(layers), func(seg segmentView) bool { return seg.t.n >= smallSegment }))
 }
 
-// pickLarge chooses among all layers, unless they are all small.
+// pickLarge chooses among all segments, unless it would only choose small ones.
 func pickLarge(layers []segmentView) []segmentView {
 	chosen := pickCompaction(layers)
 	if slices.ContainsFunc(chosen, func(seg segmentView) bool { return seg.t.n >= smallSegment }) {
@@ -105,7 +109,7 @@ func pickLarge(layers []segmentView) []segmentView {
 	return nil
 }
 
-// compactInBackground folds whatever choose finds worth it, each time it is kicked, until the context ends.
+// compactInBackground compacts what choose returns, each time it is woken, until ctx is done.
 func (x *Index) compactInBackground(ctx context.Context, kick chan struct{}, choose func([]segmentView) []segmentView) {
 	for {
 		select {
@@ -121,13 +125,14 @@ func (x *Index) compactInBackground(ctx context.Context, kick chan struct{}, cho
 			if err != nil || !folded {
 				break
 			}
-			x.wakeCompactors() // what came of it may be worth folding with others
+			x.wakeCompactors() // the result may be worth compacting with others
 		}
 	}
 }
 
-// pickCompaction chooses the layers to fold next: the smallest ones, up to the largest that is no larger than all below it
-// together. A layer that is half dead is folded on its own.
+// pickCompaction chooses the segments to compact next: the smallest ones, up to the largest that is
+// no larger than all smaller ones together. A segment with more tombstones than labels is compacted
+// alone.
 func pickCompaction(layers []segmentView) []segmentView {
 	bySize := slices.Clone(layers)
 	size := func(seg *segmentView) int { return max(minTierLabels, seg.liveCount()) }
@@ -153,7 +158,7 @@ func pickCompaction(layers []segmentView) []segmentView {
 	return nil
 }
 
-// compact puts the labels of the layers that choose picks into one segment. It returns false when it picks none.
+// compact merges the segments that choose returns. It returns false if there are none.
 func (x *Index) compact(ctx context.Context, choose func([]segmentView) []segmentView) (folded bool, err error) {
 	began := time.Now()
 	v, chosen := x.compactions.take(x.View, choose)
@@ -171,14 +176,15 @@ func (x *Index) compact(ctx context.Context, choose func([]segmentView) []segmen
 	return true, nil
 }
 
-// releaseMemory gives back what making a large segment took, which is as much as the segment; left to itself the runtime
-// would keep it for minutes.
+// releaseMemory returns memory to the operating system after a large segment was built, which takes
+// as much as the segment itself. The runtime would keep it for minutes.
 func releaseMemory(labels uint32) {
 	if labels >= 8*postings.BlockDocs {
 		debug.FreeOSMemory()
 	}
 }
 
+// compactSegments builds one segment of the live labels of several.
 func compactSegments(ctx context.Context, layers []segmentView, ps *permittees) (*segment, error) {
 	parts := make([]mergeInput, 0, len(layers))
 	for i := range layers {
@@ -196,8 +202,9 @@ func compactSegments(ctx context.Context, layers []segmentView, ps *permittees) 
 	})
 }
 
-// replaceSegments publishes a segment in the place of the layers it was folded from. What was replaced since they were read is dead
-// in it, too; a label indexed anew because its permittee was renamed is such a one.
+// replaceSegments publishes a segment in place of those it was compacted from. Labels replaced
+// since the compaction began get tombstones in it; so do those indexed again because their
+// permittee was renamed.
 func (x *Index) replaceSegments(folded []segmentView, s *segment) {
 	x.publishing.Lock()
 	defer x.publishing.Unlock()
@@ -221,7 +228,7 @@ func (x *Index) replaceSegments(folded []segmentView, s *segment) {
 	x.view.Store(&next)
 }
 
-// segment returns the view's layer of a segment, or nil when it is gone because all its labels are.
+// segment returns the view's segment for s, or nil if it is gone because it has no live labels.
 func (v *View) segment(s *segment) *segmentView {
 	for i := range v.segments {
 		if v.segments[i].segment == s {
@@ -231,7 +238,8 @@ func (v *View) segment(s *segment) *segmentView {
 	return nil
 }
 
-// deletedBetween returns the segment's documents that died in a layer between two views.
+// deletedBetween returns the documents of s whose labels were replaced in another segment between
+// two views.
 func (s *segment) deletedBetween(then, now *segmentView) (docs []uint32) {
 	if now != nil && now.deleted == then.deleted {
 		return nil

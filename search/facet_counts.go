@@ -9,22 +9,23 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// facetCounts is what a query finds, by the values of facets.
+// facetCounts is the number of labels found by value, for some facets. A nil map is a facet that
+// was not requested.
 type facetCounts struct {
-	values [facetCount]map[string]int // by the column and by facetKey of the value; nil: not asked for
-	paths  map[string]*pathCount      // by folded path, each with what lies below it; nil: not asked for
-	years  map[int]int                // nil: not asked for
+	values [facetCount]map[string]int // by facet and folded value
+	paths  map[string]*pathCount      // by folded path; a path includes its descendants
+	years  map[int]int
 }
 
-// pathCount is what a query finds in one category path.
+// pathCount is the number of labels found in a category.
 type pathCount struct {
 	spelling string
-	labels   int // that speak for the spelling
+	labels   int // with the spelling
 	found    int
 }
 
-// count counts what the query finds by the values of the facets that are asked for. When the query is by barcode, it also
-// counts what its text finds, which holds for the values that no label with the barcode has.
+// count counts the labels that a query finds. If the query is a barcode it also counts the query as
+// text, for the values that no label with the barcode has.
 func (v *View) count(q *cola.Query, into, asText *facetCounts) {
 	r, ok := v.resolveQuery(q)
 	if !ok {
@@ -37,7 +38,7 @@ func (v *View) count(q *cola.Query, into, asText *facetCounts) {
 	}
 }
 
-// countResolved counts what a query that has been worked out finds.
+// countResolved counts the labels that a resolved query finds.
 func (v *View) countResolved(r *query, into *facetCounts) {
 	sc := v.scratch.Get()
 	defer v.scratch.Put(sc)
@@ -51,7 +52,7 @@ func (v *View) countResolved(r *query, into *facetCounts) {
 	}
 }
 
-// count adds what a selection finds in the layer.
+// count adds the labels that a selection finds in the segment.
 func (seg *segmentView) count(sel *selection, sc *postings.Scratch, into *facetCounts) {
 	var tallies []*valueCounter
 	var columns [facetCount]*valueCounter
@@ -87,7 +88,7 @@ func (seg *segmentView) count(sel *selection, sc *postings.Scratch, into *facetC
 	years.addTo(into.years)
 }
 
-// addValues adds what was counted by the values of a facet.
+// addValues adds the counts of a facet.
 func (seg *segmentView) addValues(into map[string]int, f int, t *valueCounter) {
 	if t == nil {
 		return
@@ -105,12 +106,12 @@ func (seg *segmentView) addValues(into map[string]int, f int, t *valueCounter) {
 	}
 }
 
-// addPaths adds what was counted by category paths.
+// addPaths adds the counts of categories.
 func (seg *segmentView) addPaths(into map[string]*pathCount, t *valueCounter) {
 	if t == nil {
 		return
 	}
-	for i, n := range t.byList { // they are the values of the column
+	for i, n := range t.byList { // lists are numbered as the values of the column
 		t.byValue[i] += n
 	}
 	for i, found := range seg.categoryTree.rollUp(t.byValue) {
@@ -130,13 +131,14 @@ func (seg *segmentView) addPaths(into map[string]*pathCount, t *valueCounter) {
 	}
 }
 
-// yearCounter counts the documents of a layer by the year of their approval.
+// yearCounter counts documents by year of approval.
 type yearCounter struct {
 	years  []int    // newest first
-	ends   []uint32 // documents of years[i] are below ends[i], and not below the one before
+	ends   []uint32 // documents of years[i] are below ends[i] and not below ends[i-1]
 	counts []int
 }
 
+// newYearCounter returns a counter for the years of a table.
 func newYearCounter(t *table) *yearCounter {
 	y := &yearCounter{}
 	for i := 0; i < len(t.days) && t.days[i] != 0; {
@@ -149,7 +151,7 @@ func newYearCounter(t *table) *yearCounter {
 	return y
 }
 
-// add counts block b. A nil tally counts nothing.
+// add counts block b. A nil counter does nothing.
 func (y *yearCounter) add(b uint32, w []uint64) {
 	if y == nil {
 		return
@@ -167,6 +169,7 @@ func (y *yearCounter) add(b uint32, w []uint64) {
 	}
 }
 
+// addTo adds the counts to a map.
 func (y *yearCounter) addTo(into map[int]int) {
 	if y == nil {
 		return
@@ -178,30 +181,32 @@ func (y *yearCounter) addTo(into map[int]int) {
 	}
 }
 
-// valueCounter counts the documents of a layer by their values in a column, block by block. Where few documents of a block count it looks up the value of
-// each; where many do it holds them against the lists of the values.
+// valueCounter counts documents by their value in a column, block by block. In a block with few
+// documents it looks up the value of each one. In a block with many it intersects the block with
+// the posting list of each value.
 type valueCounter struct {
 	column   *column.Packed
 	lists    *postings.Lists
-	cursors  []postings.Cursor // of the lists, once one is needed
-	listCost int               // what counting a block by the lists costs, in estimated nanoseconds; known with the cursors
+	cursors  []postings.Cursor // of the lists; nil until needed
+	listCost int               // estimated cost of counting a block with the cursors
 
-	byValue []uint32 // by the number of the value in the column
+	byValue []uint32 // counts by number of the value in the column
 	byList  []uint32
 }
 
+// newValueCounter returns a counter for a column with its lists.
 func newValueCounter(column *column.Text, lists *postings.Lists) *valueCounter {
 	return &valueCounter{column: &column.IDs, lists: lists, byValue: make([]uint32, column.Len()), byList: make([]uint32, lists.Len())}
 }
 
-// What counting takes, in nanoseconds on one processor of 2025.
+// Costs of counting in nanoseconds, measured on a processor of 2025.
 const (
-	lookupCost  = 2   // looking up the value of a document
-	advanceCost = 4   // moving a list on to a block
-	maxLookups  = 512 // documents of a block, up to which they are looked up without asking what the lists cost
+	lookupCost  = 2   // to look up the value of a document
+	advanceCost = 4   // to advance a list to a block
+	maxLookups  = 512 // with up to this many documents in a block, look them up without opening the lists
 )
 
-// add counts block b, of which n documents count: those in w.
+// add counts block b, of which the n documents in w were found.
 func (t *valueCounter) add(b uint32, w []uint64, n int) {
 	if n > maxLookups && t.cursors == nil {
 		t.openCursors()
@@ -216,7 +221,7 @@ func (t *valueCounter) add(b uint32, w []uint64, n int) {
 	}
 }
 
-// openCursors makes the cursors, and works out what counting by them costs.
+// openCursors opens the lists and estimates the cost of counting with them.
 func (t *valueCounter) openCursors() {
 	t.cursors = make([]postings.Cursor, t.lists.Len())
 	total := 0

@@ -11,15 +11,16 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// What a facet shows at most; the values with the fewest labels are left out.
+// The most values that a facet shows. Those with the fewest labels are left out.
 const (
 	maxOrigins    = 12
 	maxCategories = 50
 )
 
-// Facets counts what a search finds by the values of every facet. The count of a value is the total of the search that
-// cola.SearchParams.Choose makes with it, including the default date window and transitions of categories. Values with the most
-// labels come first, but statuses in the order of vocabulary.Statuses and years newest first.
+// Facets counts what a search finds by the values of every facet. The count of a value is the total
+// of the search that cola.SearchParams.Choose returns for it, with the default date window and
+// aliases of categories. Values with the most labels come first, except that statuses have the
+// order of vocabulary.Statuses and years are newest first.
 func (v *View) Facets(s cola.FacetSearch) []cola.Facet {
 	c := &facetCounter{view: v, params: s.Params, query: s.Query, byFacet: map[facetKey]*facetQuery{}}
 	for _, q := range s.Queries {
@@ -31,34 +32,35 @@ func (v *View) Facets(s cola.FacetSearch) []cola.Facet {
 	return c.facets()
 }
 
-// facetCounter works out the facets of one search.
+// facetCounter computes the facets of one search.
 type facetCounter struct {
 	view    *View
 	params  cola.SearchParams
-	query   cola.Query // what the search asks for
+	query   cola.Query // of params
 	queries []*facetQuery
 	byFacet map[facetKey]*facetQuery
 }
 
-// facetKey is a facet, with a status where that decides on the dates.
+// facetKey is a facet, with a status if the dates depend on it.
 type facetKey struct{ facet, status string }
 
-// facetQuery is what facets are counted of: a search without anything for them.
+// facetQuery is the query that facets are counted for: the search without a condition on them.
 type facetQuery struct {
 	query cola.Query
 	facetCounts
-	asText facetCounts // of the search as text, when it is by barcode; else empty
+	asText facetCounts // of the query as text, if it is a barcode
 }
 
-// countFound returns the number of labels that a search finds: those with the barcode, or by text when there are none.
+// countFound returns the number of labels that a search finds: those with the barcode, or those
+// with the text if there are none.
 func countFound(counted, asText int) int { return cmp.Or(counted, asText) }
 
-// countOf counts the labels with a value of a facet.
+// countOf returns the number of labels with a value.
 func (b *facetQuery) countOf(f int, value string) int {
 	return countFound(b.values[f][foldValue(value)], b.asText.values[f][foldValue(value)])
 }
 
-// request has a facet counted. Facets with the same query are counted together.
+// request adds a facet. Facets with the same query are counted together.
 func (c *facetCounter) request(q cola.FacetQuery) {
 	base := &facetQuery{query: q.Query}
 	same := func(b *facetQuery) bool { return reflect.DeepEqual(b.query, base.query) }
@@ -72,7 +74,7 @@ func (c *facetCounter) request(q cola.FacetQuery) {
 	c.byFacet[facetKey{q.Facet, q.Status}] = base
 }
 
-// request has a facet counted.
+// request adds a facet.
 func (c *facetCounts) request(facet string) {
 	column := map[string]int{cola.FacetProductType: facetType, cola.FacetStatus: facetStatus, cola.FacetOrigin: facetOrigin, cola.FacetContainer: facetContainer}
 	switch f, ok := column[facet]; {
@@ -87,7 +89,7 @@ func (c *facetCounts) request(facet string) {
 	}
 }
 
-// facets returns what was counted, in the order of cola.Facets.
+// facets returns the facets in the order of cola.Facets.
 func (c *facetCounter) facets() []cola.Facet {
 	base := func(facet string) *facetQuery { return c.byFacet[facetKey{facet: facet}] }
 	types := func(value string) int { return base(cola.FacetProductType).countOf(facetType, value) }
@@ -105,7 +107,7 @@ func (c *facetCounter) facets() []cola.Facet {
 	}
 }
 
-// allPaths returns the labels in every category path.
+// allPaths returns the counts of categories.
 func (b *facetQuery) allPaths() map[string]*pathCount {
 	for path, n := range b.asText.paths {
 		if have := b.paths[path]; have == nil || have.found == 0 {
@@ -115,7 +117,7 @@ func (b *facetQuery) allPaths() map[string]*pathCount {
 	return b.paths
 }
 
-// allYears returns the labels of every year.
+// allYears returns the counts of years.
 func (b *facetQuery) allYears() map[int]int {
 	for year, n := range b.asText.years {
 		b.years[year] = countFound(b.years[year], n)
@@ -123,7 +125,7 @@ func (b *facetQuery) allYears() map[int]int {
 	return b.years
 }
 
-// valuesOf returns the values of a fixed list that labels have or that are chosen.
+// valuesOf returns those of a fixed list of values that labels have or that are chosen.
 func (c *facetCounter) valuesOf(facet string, all []string, count func(string) int) (values []cola.FacetValue) {
 	for _, value := range all {
 		v := cola.FacetValue{Value: value, Count: count(value), Chosen: c.params.Chosen(facet, value)}
@@ -134,14 +136,14 @@ func (c *facetCounter) valuesOf(facet string, all []string, count func(string) i
 	return values
 }
 
-// fixedValues returns the facet of a fixed list.
+// fixedValues returns the facet of a fixed list of values.
 func (c *facetCounter) fixedValues(facet string, all []string, count func(string) int) cola.Facet {
 	values := c.valuesOf(facet, all, count)
 	slices.SortStableFunc(values, func(a, b cola.FacetValue) int { return b.Count - a.Count })
 	return cola.Facet{Name: facet, Values: values}
 }
 
-// years returns the facet of the years that were counted.
+// years returns the facet of years.
 func (c *facetCounter) years(counts map[int]int) cola.Facet {
 	f := cola.Facet{Name: cola.FacetYear}
 	if first := c.query.From; first != 0 {
@@ -153,13 +155,13 @@ func (c *facetCounter) years(counts map[int]int) cola.Facet {
 		value := strconv.Itoa(year)
 		f.Values = append(f.Values, cola.FacetValue{Value: value, Count: n, Chosen: c.params.Chosen(f.Name, value)})
 	}
-	slices.SortFunc(f.Values, func(a, b cola.FacetValue) int { // the shorter is older
+	slices.SortFunc(f.Values, func(a, b cola.FacetValue) int { // newest first; years with fewer digits are older
 		return cmp.Or(len(b.Value)-len(a.Value), strings.Compare(b.Value, a.Value))
 	})
 	return f
 }
 
-// categories returns the path that is asked for, if one is, and then those one level below it.
+// categories returns the chosen path, if any, and the paths one level below it.
 func (c *facetCounter) categories(counts map[string]*pathCount) cola.Facet {
 	f := cola.Facet{Name: cola.FacetCategory}
 	above, levels := "", 0
@@ -187,14 +189,14 @@ func (c *facetCounter) categories(counts map[string]*pathCount) cola.Facet {
 	return f
 }
 
-// isSearchable reports whether a search for a path is one for the folded path. It is none where the path is a former one, as transitions that go
-// around in a circle leave some, or where no parameter can hold it.
+// isSearchable reports whether a search for path finds the folded path. It does not if path is an
+// alias, which cyclic aliases can leave, or if no parameter accepts it.
 func (c *facetCounter) isSearchable(path, folded string) bool {
 	return cola.AcceptsText(path) && vocabulary.FoldPath(vocabulary.ResolveCategory(vocabulary.NormalizePath(path), c.view.aliases)) == folded
 }
 
-// origins returns the origins with the most labels, and the one that is chosen. Each counts what is found when it is asked for: a country has
-// its parts' labels, too.
+// origins returns the origins with the most labels and the chosen one. The count of a country
+// includes its regions.
 func (c *facetCounter) origins(b *facetQuery) cola.Facet {
 	f := cola.Facet{Name: cola.FacetOrigin}
 	sum := func(counts map[string]int, places []string) (n int) {
@@ -216,7 +218,7 @@ func (c *facetCounter) origins(b *facetQuery) cola.Facet {
 	for name := range names {
 		places := vocabulary.OriginNames(strings.TrimSpace(name))
 		if !cola.AcceptsText(name) || !slices.Contains(places, name) {
-			continue // no parameter can mean it
+			continue // no parameter can select it
 		}
 		v := cola.FacetValue{Value: name, Count: count(places), Chosen: slices.Equal(places, c.query.OriginNames)}
 		if v.Chosen {
@@ -234,14 +236,14 @@ func (c *facetCounter) origins(b *facetQuery) cola.Facet {
 	return f
 }
 
-// topValues returns the values with the most labels, up to limit of them, and how many others there are.
+// topValues returns the limit values with the most labels, and the number of the others.
 func topValues(values []cola.FacetValue, limit int) (kept []cola.FacetValue, more int) {
 	slices.SortFunc(values, byCount)
 	limit = min(max(limit, 0), len(values))
 	return values[:limit], len(values) - limit
 }
 
-// byCount puts the value with the most labels first.
+// byCount sorts values with more labels first.
 func byCount(a, b cola.FacetValue) int {
 	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
 }

@@ -1,14 +1,19 @@
-// Package search is the in-memory index of the registry: it answers every search, filter, count and list with an exact
-// total, from one process's memory.
+// Package search is the in-memory index of the registry. It answers every search, filter, count and list, with exact totals.
 //
-// An Index holds an immutable View behind an atomic pointer. Readers take the view and no lock. A writer collects changes in
-// an Update and publishes them all at once with Commit. A view is made of segments: each holds some labels in result order
-// (approval date newest first, then TTB id descending, undated last), so that postings come out sorted, a date window is a
-// range of document numbers, and a page is the first bits of a bitmap. A label that changes is written again into a new
-// segment and marked dead in its old one. Segments are folded together in the background from their own columns.
+// # Views and updates
 //
-// Within a segment everything is a column of numbers, a dictionary or a posting list, none of which holds pointers, so the
-// garbage collector has nothing to walk.
+// An [Index] holds an immutable [View] behind an atomic pointer. Readers load the view and take no lock. A writer collects
+// changes in an [Update] and publishes them at once with Commit.
+//
+// # Segments
+//
+// A view consists of segments. A segment holds labels in result order: newest approval date first, then by descending TTB ID,
+// undated labels last. So posting lists are sorted, a date window is a range of documents, and a page is the first bits of a
+// bitmap. A changed label is written to a new segment and gets a tombstone in the old one. Compaction merges segments in the
+// background, from their own columns.
+//
+// A segment consists of columns, dictionaries and posting lists. None of them holds pointers, so the garbage collector has
+// nothing to scan.
 package search
 
 import (
@@ -21,23 +26,23 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// Index is the search index of one registry. Any number of goroutines may read it while one at a time updates it. It must
-// be closed.
+// Index is the search index of a registry. Any number of goroutines may read it while one at a time
+// updates it. Close it after use.
 type Index struct {
 	log     *slog.Logger
 	view    atomic.Pointer[View]
 	scratch postings.ScratchPool
 
 	updating    sync.Mutex // held from Begin to Commit or Abort
-	publishing  sync.Mutex // held while the next view is worked out from the last one
+	publishing  sync.Mutex // held while the next view is derived from the last one
 	compactions *compactions
 
-	wake    []chan struct{} // tell the background folds that there may be work; none when folding is manual
+	wake    []chan struct{} // signal the background compactions; none if compaction is manual
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
 }
 
-// New returns an index with an empty view.
+// New returns an empty index.
 func New(opts Options) *Index {
 	x := &Index{log: opts.Logger, compactions: newCompactions()}
 	if x.log == nil {
@@ -57,12 +62,13 @@ func New(opts Options) *Index {
 	return x
 }
 
+// emptyView returns a view without labels.
 func (x *Index) emptyView() *View { return &View{permittees: &permittees{}, scratch: &x.scratch} }
 
-// View returns the registry as it was last published. It stays as it is for as long as it is held.
+// View returns the published view.
 func (x *Index) View() *View { return x.view.Load() }
 
-// Reset empties the index, as if it were new. It waits for an update to end.
+// Reset empties the index. It waits for an update to end.
 func (x *Index) Reset() {
 	x.updating.Lock()
 	defer x.updating.Unlock()
@@ -71,20 +77,21 @@ func (x *Index) Reset() {
 	x.view.Store(x.emptyView())
 }
 
-// Close ends background folding and waits for it. Views stay good, and so do updates, which are no longer folded.
+// Close stops background compaction and waits for it. Views and updates keep working, but segments
+// are no longer compacted.
 func (x *Index) Close() {
 	x.stop()
 	x.stopped.Wait()
 }
 
-// Options configures an Index. The zero Options are good.
+// Options configures an Index. The zero Options are valid.
 type Options struct {
 	Logger *slog.Logger // where compactions are logged; nil discards
 	// ManualCompaction leaves compaction to calls of Compact. Otherwise the index compacts itself in the background.
 	ManualCompaction bool
 }
 
-// Marks are the revisions of a store that an index has been brought up to.
+// Marks are the revisions of the store that an index holds.
 type Marks struct {
 	Labels, Permittees, References cola.Revision
 }

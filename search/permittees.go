@@ -18,28 +18,28 @@ type PermitteePage struct {
 	HasMore bool // whether permittees follow this page
 }
 
-// permittees is the permittees of one view: their records, and what follows from their labels. It never changes.
+// permittees is the immutable list of permittees of one view with statistics of their labels.
 type permittees struct {
 	records   []*permittee
 	stats     []permitteeStats
 	byNumber  []uint32 // all by permit number
-	ranked    []uint32 // known ones as the list shows them: most labels first, then by permit number
-	states    []string // upper case, numbered for facts
-	types     []string // folded, numbered for facts
+	ranked    []uint32 // known ones in the order of lists: most labels first, then by permit number
+	states    []string // distinct states in upper case
+	types     []string // distinct types, folded
 	names     *nameIndex
-	unindexed []uint32 // holders whose names are not as names has them, ascending
+	unindexed []uint32 // permittees renamed since names was built, ascending
 }
 
-// permittee is a permittee, or a permit number that so far only labels name. It never changes.
+// permittee is an immutable record of a permittee, or a permit number that only labels mention.
 type permittee struct {
 	cola.Permittee      // PermitNumber is in vocabulary.NormalizePermit's form
-	known          bool // a permittee rather than only a number
+	known          bool // false for a permit number without a permittee
 }
 
-// permitteeStats are what a permittee is filtered and ranked by.
+// permitteeStats is what permittees are filtered and ranked by.
 type permitteeStats struct {
 	labels       uint32
-	approved     uint32    // of them, with the status approved
+	approved     uint32    // labels with the status approved
 	lastApplied  cola.Date // latest application
 	lastApproval cola.Date // latest approval
 	state        uint32
@@ -48,10 +48,11 @@ type permitteeStats struct {
 	listed       bool
 }
 
-// activeDays is how long an approval keeps a permittee active.
+// activeDays is the number of days for which an approval keeps a permittee active.
 const activeDays = 365
 
-// activeReason returns why a permittee is active on a day, empty when it is not. An approval after that day does not count.
+// activeReason returns why a permittee is active on a day; empty if it is not. Later approvals do
+// not count.
 func (v *View) activeReason(i uint32, today cola.Date) cola.Text {
 	f := &v.permittees.stats[i]
 	if f.listed {
@@ -67,7 +68,7 @@ func (v *View) activeReason(i uint32, today cola.Date) cola.Text {
 	return ""
 }
 
-// latestApproval returns the latest approval of a permit number up to a day, zero for none.
+// latestApproval returns the latest approval of a permit number up to a day, or zero.
 func (v *View) latestApproval(number string, today cola.Date) (latest cola.Date) {
 	for i := range v.segments {
 		seg := &v.segments[i]
@@ -85,7 +86,7 @@ func (v *View) latestApproval(number string, today cola.Date) (latest cola.Date)
 	return latest
 }
 
-// find returns the holder of a permit number in vocabulary.NormalizePermit's form.
+// find returns the number of the permittee with a permit number in vocabulary.NormalizePermit's form.
 func (ps *permittees) find(number string) (uint32, bool) {
 	i := sort.Search(len(ps.byNumber), func(i int) bool { return ps.records[ps.byNumber[i]].PermitNumber >= number })
 	if i == len(ps.byNumber) || ps.records[ps.byNumber[i]].PermitNumber != number {
@@ -94,7 +95,7 @@ func (ps *permittees) find(number string) (uint32, bool) {
 	return ps.byNumber[i], true
 }
 
-// permitteeSummary returns a permittee as lists show it on a day.
+// permitteeSummary returns a permittee as shown in lists on a day.
 func (v *View) permitteeSummary(i uint32, today cola.Date) cola.PermitteeSummary {
 	p, f := v.permittees.records[i], &v.permittees.stats[i]
 	reason := v.activeReason(i, today)
@@ -113,7 +114,7 @@ func (v *View) permitteeSummary(i uint32, today cola.Date) cola.PermitteeSummary
 	}
 }
 
-// ranksBefore reports whether a comes before b in the list.
+// ranksBefore reports whether a comes before b in lists.
 func (ps *permittees) ranksBefore(a, b uint32) bool {
 	if ps.stats[a].labels != ps.stats[b].labels {
 		return ps.stats[a].labels > ps.stats[b].labels
@@ -121,13 +122,14 @@ func (ps *permittees) ranksBefore(a, b uint32) bool {
 	return ps.records[a].PermitNumber < ps.records[b].PermitNumber
 }
 
-// nameIndex finds holders by part of a name. Value i is the company name of holder i, and value n+i its operating name,
-// for the n holders there were.
+// nameIndex finds permittees by part of a name. For n permittees, value i is the company name of
+// permittee i, and value n+i its operating name.
 type nameIndex struct {
 	text.Substrings
-	identity []uint32 // self[i] is i: what a value's list is cut from
+	identity []uint32 // identity[i] is i: lists are slices of it
 }
 
+// buildNameIndex indexes the names of permittees.
 func buildNameIndex(recs []*permittee) *nameIndex {
 	n := uint32(len(recs))
 	x := &nameIndex{identity: make([]uint32, n)}
@@ -144,13 +146,14 @@ func buildNameIndex(recs []*permittee) *nameIndex {
 	return x
 }
 
+// docsOf returns the permittee with a value.
 func (x *nameIndex) docsOf(value uint32) postings.List {
 	i := value % uint32(len(x.identity))
 	return postings.Of(x.identity[i : i+1])
 }
 
-// Permittees returns one page of the permittees that match: those with most labels first, then by permit number. A name or
-// type that holds nothing once folded matches nothing.
+// Permittees returns one page of the permittees that match: those with most labels first, then by
+// permit number. A name or type that folds to the empty string matches no permittee.
 func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 	ps := v.permittees
 	page := PermitteePage{Rows: []cola.PermitteeSummary{}}
@@ -186,7 +189,8 @@ func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 	return page
 }
 
-// named returns the holders whose company or operating name contains a folded text; all when it is empty.
+// named returns the permittees whose company or operating name contains a folded text; all if it is
+// empty.
 func (ps *permittees) named(name string, sc *postings.Scratch) []uint64 {
 	n := uint32(len(ps.records))
 	all := postings.AllBlocks(n)
@@ -212,7 +216,8 @@ func (ps *permittees) named(name string, sc *postings.Scratch) []uint64 {
 	return w
 }
 
-// keepMatching clears the holders that are no permittees or do not match the other filters.
+// keepMatching clears the bits of permit numbers without a permittee and of permittees that do not
+// match the other filters.
 func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 	ps := v.permittees
 	kinds, states := make([]bool, len(ps.types)), make([]bool, len(ps.states))
@@ -237,8 +242,8 @@ func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 	}
 }
 
-// Permittee returns a permittee by its permit number, in any letter case, as of a day, with its most recent labels: at most
-// recent of them, in result order. ok is false when there is no such permittee.
+// Permittee returns a permittee by permit number, in any letter case, as of a day, with its newest
+// labels: at most recent of them, in result order. ok is false if there is no such permittee.
 func (v *View) Permittee(number string, today cola.Date, recent int) (d cola.PermitteeDetail, ok bool) {
 	number = vocabulary.NormalizePermit(number)
 	i, ok := v.permittees.find(number)
@@ -254,7 +259,7 @@ func (v *View) Permittee(number string, today cola.Date, recent int) (d cola.Per
 	return d, true
 }
 
-// newest returns the first living documents with a permit number, at most n.
+// newest returns the first live documents with a permit number, at most n.
 func (seg *segmentView) newest(number string, n int) (docs []uint32) {
 	lists := seg.docsWithPermit(number, nil)
 	for _, of := range lists {
@@ -267,7 +272,7 @@ func (seg *segmentView) newest(number string, n int) (docs []uint32) {
 			return taken < n
 		})
 	}
-	if len(lists) > 1 { // spellings of one number
+	if len(lists) > 1 { // several spellings of the number
 		slices.Sort(docs)
 	}
 	return docs[:min(len(docs), n)]

@@ -9,15 +9,16 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// permitteesBuilder makes the holders of the next view from those of the last.
+// permitteesBuilder builds the permittees of the next view from those of the last one.
 type permitteesBuilder struct {
 	next    *permittees
 	added   map[string]uint32 // by permit number
-	rerank  map[uint32]bool   // holders whose rank may have changed
+	rerank  map[uint32]bool   // permittees whose rank may have changed
 	renamed map[uint32]bool
-	stale   map[uint32]bool // holders that may have lost their latest date
+	stale   map[uint32]bool // permittees whose latest dates must be recomputed
 }
 
+// builder returns a builder that starts with a copy.
 func (ps *permittees) builder() *permitteesBuilder {
 	next := *ps
 	next.records, next.stats = slices.Clone(ps.records), slices.Clone(ps.stats)
@@ -30,7 +31,7 @@ func (ps *permittees) builder() *permitteesBuilder {
 	}
 }
 
-// number returns the number of a permit number's holder, a new one when there is none.
+// number returns the number of the permittee with a permit number, adding one if there is none.
 func (e *permitteesBuilder) number(number string) uint32 {
 	if i, ok := e.next.find(number); ok {
 		return i
@@ -47,7 +48,7 @@ func (e *permitteesBuilder) number(number string) uint32 {
 	return i
 }
 
-// put sets a permittee's record.
+// put sets the record of a permittee.
 func (e *permitteesBuilder) put(p *cola.Permittee) {
 	i := e.number(vocabulary.NormalizePermit(p.PermitNumber))
 	was := e.next.records[i]
@@ -63,7 +64,7 @@ func (e *permitteesBuilder) put(p *cola.Permittee) {
 	e.rerank[i] = true
 }
 
-// copyPermittee copies a record into memory of its own, in one piece.
+// copyPermittee returns a copy whose strings share one allocation.
 func copyPermittee(p *cola.Permittee, number string) cola.Permittee {
 	parts := []string{string(p.CompanyName), string(p.OperatingName), string(p.CompanyState), string(p.CompanyZipCode), string(p.PermitteeType)}
 	all := strings.Join(parts, "")
@@ -79,8 +80,8 @@ func copyPermittee(p *cola.Permittee, number string) cola.Permittee {
 	}
 }
 
-// valueNumber returns the number of a value in a short list, which gets it when it lacks it. The list may be shared with older
-// views, which do not look beyond what they know of it.
+// valueNumber returns the number of a value in a short list, adding it if it is new. Older views
+// may share the list; they do not read beyond the values they know.
 func valueNumber(values *[]string, v string) uint32 {
 	if i := slices.Index(*values, v); i >= 0 {
 		return uint32(i)
@@ -89,16 +90,17 @@ func valueNumber(values *[]string, v string) uint32 {
 	return uint32(len(*values) - 1)
 }
 
-// companyNames is a naming by the permittees as they will be.
+// companyNames implements companyNames with the names of the next view.
 func (e *permitteesBuilder) companyNames(number string) (company, operating string) {
 	p := e.next.records[e.number(number)]
 	return string(p.CompanyName), string(p.OperatingName)
 }
 
-// countLabels adds labels of a segment to their holders' counts, or takes them away.
+// countLabels adds labels of a segment to the statistics of their permittees, or subtracts them if
+// sign is negative.
 func (e *permitteesBuilder) countLabels(s *segment, each func(yield func(doc uint32)), sign int) {
 	t := s.t
-	of := make([]uint32, t.text[colPermit].Len()) // holder + 1 of each value, once it is asked for
+	of := make([]uint32, t.text[colPermit].Len()) // permittee + 1 of each value, or 0 if not looked up yet
 	status := &t.text[colStatus]
 	each(func(doc uint32) {
 		v := t.text[colPermit].IDs.At(doc)
@@ -121,7 +123,7 @@ func (e *permitteesBuilder) countLabels(s *segment, each func(yield func(doc uin
 	})
 }
 
-// build settles what depends on all labels, which are in the layers, and returns the holders.
+// build returns the permittees. segments are those of the next view.
 func (e *permitteesBuilder) build(layers []segmentView) *permittees {
 	for i := range e.stale {
 		f, number := &e.next.stats[i], e.next.records[i].PermitNumber
@@ -137,7 +139,7 @@ func (e *permitteesBuilder) build(layers []segmentView) *permittees {
 	return e.next
 }
 
-// latestDates returns the latest dates of the living labels with a permit number.
+// latestDates returns the latest dates of the live labels with a permit number.
 func (seg *segmentView) latestDates(number string) (applied, approval cola.Date) {
 	for _, of := range seg.docsWithPermit(number, nil) {
 		of.Each(func(doc uint32) bool {
@@ -151,6 +153,7 @@ func (seg *segmentView) latestDates(number string) (applied, approval cola.Date)
 	return applied, approval
 }
 
+// sortNumbers adds new permit numbers to the sorted list.
 func (e *permitteesBuilder) sortNumbers() {
 	if len(e.added) == 0 {
 		return
@@ -164,6 +167,7 @@ func (e *permitteesBuilder) sortNumbers() {
 	})
 }
 
+// rank moves permittees to their place in lists.
 func (e *permitteesBuilder) rank() {
 	moved := make([]uint32, 0, len(e.rerank))
 	for i := range e.rerank {
@@ -183,7 +187,7 @@ func (e *permitteesBuilder) rank() {
 	e.next.ranked = mergeInto(rest, moved, e.next.ranksBefore)
 }
 
-// mergeInto returns a new sorted slice of a sorted one and some more.
+// mergeInto returns a new sorted slice of the elements of a sorted slice and of more.
 func mergeInto(sorted, more []uint32, less func(a, b uint32) bool) []uint32 {
 	slices.SortFunc(more, func(a, b uint32) int {
 		if less(a, b) {
@@ -205,12 +209,13 @@ func mergeInto(sorted, more []uint32, less func(a, b uint32) bool) []uint32 {
 	return append(out, sorted...)
 }
 
-// Names that are not indexed are looked at one by one, so few may be left like that.
+// Limits of the names that are not indexed. Each search compares them one by one.
 const (
 	minUnindexed   = 512
 	unindexedShare = 32 // of all
 )
 
+// indexNames rebuilds the index of names if too many changed since it was built.
 func (e *permitteesBuilder) indexNames() {
 	if len(e.renamed) == 0 {
 		return

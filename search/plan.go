@@ -9,19 +9,20 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// query is a search's query as far as it can be worked out for all layers together.
+// query is a search's query, resolved as far as it is the same for all segments.
 type query struct {
 	*cola.Query
-	lookup     [][]uint32    // for each layer, the documents that the text names by id or barcode; nil when it names none
-	barcode    bool          // lookup is by barcode: when nothing of it matches the filters, phrases are looked for instead
-	phrases    []text.Phrase // what the text asks for, unless there is a lookup by id
+	lookup     [][]uint32    // for each segment, the documents whose ID or barcode is the text; nil if there are none
+	barcode    bool          // lookup is by barcode; phrases apply if none of its documents match the filters
+	phrases    []text.Phrase // of the text, unless lookup is by ID
 	brand      string        // folded
 	permitPart string        // folded
 	category   string        // resolved
 }
 
-// resolveQuery works out a query. ok is false when it matches nothing, because something that it asks for folds to nothing.
-// A text that some label has as a barcode yields a query by barcode; see asText.
+// resolveQuery resolves a query. ok is false if it matches no label because a part of it folds to
+// the empty string. If the text is a barcode that some label has, the query is by barcode; see
+// asText.
 func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
 	r = query{Query: q, brand: text.Fold(q.BrandName), permitPart: text.Fold(q.PermitPart)}
 	if r.brand == "" && q.BrandName != "" || r.permitPart == "" && q.PermitPart != "" {
@@ -40,14 +41,15 @@ func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
 	return r, len(r.phrases) > 0
 }
 
-// asText returns a query by barcode as one by text, for when no label with the barcode matches the filters.
+// asText converts a query by barcode to one by text, for use if no label with the barcode matches
+// the filters.
 func (q query) asText() query {
 	q.lookup, q.barcode = nil, false
 	return q
 }
 
-// lookup returns for each layer the living documents that a text names by id or, failing that, by barcode; nil when it names
-// none.
+// lookup returns for each segment the live documents whose ID, or else whose barcode, is the text;
+// nil if there are none.
 func (v *View) lookup(text string) (found [][]uint32, barcode bool) {
 	found = make([][]uint32, len(v.segments))
 	if id, ok := cola.ParseTTBID(text); ok {
@@ -62,7 +64,8 @@ func (v *View) lookup(text string) (found [][]uint32, barcode bool) {
 	return found, true
 }
 
-// findBarcode fills found with each layer's living documents that carry a barcode, and returns how many they are.
+// findBarcode sets found to the live documents of each segment with a barcode, and returns their
+// number.
 func (v *View) findBarcode(value string, found [][]uint32) (total int) {
 	for i := range v.segments {
 		seg := &v.segments[i]
@@ -76,16 +79,16 @@ func (v *View) findBarcode(value string, found [][]uint32) (total int) {
 	return total
 }
 
-// plan turns a query into conditions on one layer.
+// plan is the conditions of a query on one segment.
 type plan struct {
 	selection
 	seg     *segmentView
 	scratch *postings.Scratch
 	span    postings.Span
-	empty   bool // nothing can match
+	empty   bool // no document can match
 }
 
-// newPlan works out what a query asks of a layer.
+// newPlan returns the plan of a query for segment i.
 func newPlan(q *query, i int, seg *segmentView, sc *postings.Scratch) *plan {
 	p := &plan{seg: seg, scratch: sc}
 	p.lo, p.hi = seg.t.window(q.From, q.To)
@@ -119,20 +122,22 @@ func (p *plan) addAny(lists []postings.List) {
 	}
 }
 
-// addBitmap adds the condition that a document is in a bitmap, of n documents at most.
+// addBitmap adds the condition that a document is in a bitmap of at most n documents.
 func (p *plan) addBitmap(w []uint64, n int) {
 	p.conditions = append(p.conditions, postings.NewBitmapCursor(w, n))
 }
 
-// emptyLists returns an empty slice to gather lists in, until the next one is asked for.
+// emptyLists returns an empty slice to collect lists in. Pass it to addLists before the next call.
 func (p *plan) emptyLists() []postings.List { return p.scratch.Lists[:0] }
 
-// addLists adds the condition that a document is in one of the lists, and keeps their slice.
+// addLists adds the condition that a document is in one of the lists, whose slice came from
+// emptyLists.
 func (p *plan) addLists(lists []postings.List) {
 	p.scratch.Lists = lists
 	p.addAny(lists)
 }
 
+// addText adds the conditions of the query's text.
 func (p *plan) addText(q *query, i int) {
 	if q.lookup != nil {
 		p.addDocs(q.lookup[i])
@@ -153,9 +158,10 @@ func (p *plan) addText(q *query, i int) {
 	}
 }
 
-// addDocs adds the condition that a document is one of these.
+// addDocs adds the condition that a document is one of docs, which are ascending.
 func (p *plan) addDocs(docs []uint32) { p.addAny([]postings.List{postings.Of(docs)}) }
 
+// addWord adds the condition that a document has a word or an ID.
 func (p *plan) addWord(word string) {
 	lists := p.emptyLists()
 	lists = p.seg.texts.MatchWord(word, lists)
@@ -167,6 +173,7 @@ func (p *plan) addWord(word string) {
 	p.addLists(lists)
 }
 
+// addPrefix adds the condition that a document has a word or an ID with a prefix.
 func (p *plan) addPrefix(prefix string) {
 	if l, ok := p.seg.texts.PrecomputedPrefix(prefix); ok {
 		p.addAny([]postings.List{l})
@@ -184,7 +191,7 @@ func (p *plan) addPrefix(prefix string) {
 		n += l.Len()
 	}
 	w := p.scratch.Union(p.seg.t.n, p.span, lists)
-	for _, doc := range ids { // outside the span it does no harm
+	for _, doc := range ids { // bits outside the span are ignored
 		postings.SetBit(w, doc)
 	}
 	p.addBitmap(w, n)
@@ -237,7 +244,8 @@ func (p *plan) addCategories(q *query, _ int) {
 	}
 }
 
-// addWithin adds the condition that a document's category, transitions applied, is at one of the paths or below.
+// addWithin adds the condition that a document's category, with aliases applied, is at or below one
+// of the paths.
 func (p *plan) addWithin(paths ...string) {
 	lists, n := p.emptyLists(), 0
 	for _, path := range paths {
@@ -283,7 +291,7 @@ func (p *plan) addBetween(r int, least, most cola.Opt[float64]) {
 	p.addBitmap(w, int(p.seg.t.n))
 }
 
-// addBarcode adds the condition that the main barcode means the same as the one asked for.
+// addBarcode adds the condition on the main barcode.
 func (p *plan) addBarcode(q *query, _ int) {
 	if q.Barcode == "" {
 		return
@@ -291,7 +299,7 @@ func (p *plan) addBarcode(q *query, _ int) {
 	p.addDocs(p.seg.barcodes.match(q.Barcode, true))
 }
 
-// release gives back the working memory that the conditions hold.
+// release returns the memory of the conditions.
 func (p *plan) release() {
 	for _, c := range p.conditions {
 		p.scratch.Release(c.Bitmap())

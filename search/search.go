@@ -19,9 +19,13 @@ type Page struct {
 // Search returns one page of the labels that match, in result order: newest approval first, then by TTB id descending,
 // undated labels last.
 //
-// The text is the id of a label, if there is such a label; else the barcode of labels, if any of them matches the filters; else
-// words, each of which must occur among a label's searched texts. A query, or a part of a name, that holds no letter or digit
-// once folded matches nothing.
+// The text is interpreted as the first of these that applies:
+//
+//  1. the ID of a label that exists;
+//  2. a barcode, if a label with it matches the filters;
+//  3. words, each of which must occur in a searched field of the label.
+//
+// A text or a part of a name that folds to the empty string matches no label.
 func (v *View) Search(s cola.ColaSearch) Page {
 	q, ok := v.resolveQuery(&s.Query)
 	if !ok {
@@ -34,7 +38,7 @@ func (v *View) Search(s cola.ColaSearch) Page {
 	return page
 }
 
-// searchResolved returns the page of a search whose query has been worked out.
+// searchResolved returns the page for a resolved query.
 func (v *View) searchResolved(q query, s cola.ColaSearch) Page {
 	skip, perPage := 0, max(0, s.PerPage)
 	if !s.CursorMode {
@@ -65,9 +69,9 @@ func (v *View) searchResolved(q query, s cola.ColaSearch) Page {
 	return page
 }
 
-// CountByDay counts the labels that match, for each approval date from q.To back to q.From: the number of the latest day is the
-// first. Both days must be given; there are no numbers when q.From comes after q.To. They sum to the total of the Search from
-// q.From to q.To.
+// CountByDay counts the labels that match by approval date, from q.To back to q.From. Both dates
+// must be set; the result is empty if q.From is after q.To. The counts add up to the total of
+// Search.
 func (v *View) CountByDay(q cola.Query) []int {
 	counts := make([]int, max(0, int(q.To-q.From)+1))
 	r, ok := v.resolveQuery(&q)
@@ -81,7 +85,7 @@ func (v *View) CountByDay(q cola.Query) []int {
 	return counts
 }
 
-// addDays adds to the counts of days, the latest first, what a query finds.
+// addDays adds the labels that a query finds to the counts of days, latest first.
 func (v *View) addDays(counts []int, r *query) {
 	sc := v.scratch.Get()
 	defer v.scratch.Put(sc)
@@ -95,8 +99,8 @@ func (v *View) addDays(counts []int, r *query) {
 	}
 }
 
-// addDays adds to the counts of days, the latest first, what a plan for all of them finds in the layer. Documents are in the order of
-// the days, so the plan's conditions are run through once.
+// addDays adds the labels that a plan finds in the segment to the counts of days, latest first.
+// Documents are in the order of the days, so the cursors of the plan are read once.
 func (seg *segmentView) addDays(counts []int, latest cola.Date, p *plan, sc *postings.Scratch) {
 	for i := range counts {
 		day := latest.AddDays(-i)
@@ -106,10 +110,10 @@ func (seg *segmentView) addDays(counts []int, latest cola.Date, p *plan, sc *pos
 	}
 }
 
-// maxOffset is further than any list goes.
+// maxOffset is beyond the end of any list.
 const maxOffset = 1 << 40
 
-// pageOffset returns how many rows come before a page.
+// pageOffset returns the number of rows before a page.
 func pageOffset(page, perPage int) int {
 	page = max(page, 1)
 	if perPage > 0 && page-1 > maxOffset/perPage {
@@ -118,8 +122,8 @@ func pageOffset(page, perPage int) int {
 	return (page - 1) * perPage
 }
 
-// rows merges what was found in each layer in result order and returns take rows after the first skip, and whether more
-// were found.
+// rows merges the documents found in each segment and returns take rows after the first skip in
+// result order. more reports whether others follow.
 func (v *View) rows(found [][]uint32, skip, take int) (rows []cola.ColaSummary, more bool) {
 	rows = make([]cola.ColaSummary, 0, min(take, 100))
 	next := newResultMerger(v.segments, found)
@@ -135,12 +139,12 @@ func (v *View) rows(found [][]uint32, skip, take int) (rows []cola.ColaSummary, 
 	return rows, more
 }
 
-// Subset is some of the labels of one view. It never changes; any number of goroutines may use it.
+// Subset is an immutable set of labels of one view.
 type Subset struct {
-	docs [][]uint32 // of each layer, ascending
+	docs [][]uint32 // of each segment, ascending
 }
 
-// Subset returns the labels with the ids, as far as the view has them.
+// Subset returns the labels with the IDs. It ignores IDs that the view does not have.
 func (v *View) Subset(ids []cola.TTBID) *Subset {
 	s := &Subset{docs: make([][]uint32, len(v.segments))}
 	for _, id := range ids {
@@ -155,8 +159,8 @@ func (v *View) Subset(ids []cola.TTBID) *Subset {
 	return s
 }
 
-// Matches returns every label of a subset of the view that matches, as Search finds them and in the same order. A barcode that
-// matches no label of the subset is looked for as text.
+// Matches returns the labels of a subset that match, in result order. It matches as Search does,
+// but a barcode that no label of the subset has is searched as text.
 func (v *View) Matches(query cola.Query, among *Subset) []cola.Position {
 	q, ok := v.resolveQuery(&query)
 	if !ok {
@@ -169,7 +173,7 @@ func (v *View) Matches(query cola.Query, among *Subset) []cola.Position {
 	return found
 }
 
-// matchResolved returns the labels of a subset that match a query which has been worked out.
+// matchResolved returns the labels of a subset that match a resolved query.
 func (v *View) matchResolved(q query, among *Subset) []cola.Position {
 	sc := v.scratch.Get()
 	defer v.scratch.Put(sc)
@@ -191,7 +195,7 @@ func (v *View) matchResolved(q query, among *Subset) []cola.Position {
 	return v.positions(found, total)
 }
 
-// positions merges what was found in each layer in result order.
+// positions merges the documents found in each segment in result order.
 func (v *View) positions(found [][]uint32, total int) []cola.Position {
 	if total == 0 {
 		return nil
@@ -205,19 +209,20 @@ func (v *View) positions(found [][]uint32, total int) []cola.Position {
 	return positions
 }
 
-// resultMerger walks the documents found in several layers in result order.
+// resultMerger merges the documents found in several segments in result order.
 type resultMerger struct {
 	segments []segmentView
 	heads    []mergeHead
 }
 
-// mergeHead is where the walk stands in one layer.
+// mergeHead is the position in one segment.
 type mergeHead struct {
 	segment int
 	docs    []uint32
 	at      cola.Position // of docs[0]
 }
 
+// newResultMerger returns a merger of the documents found in each segment.
 func newResultMerger(layers []segmentView, found [][]uint32) *resultMerger {
 	m := &resultMerger{segments: layers}
 	for i, docs := range found {
@@ -228,8 +233,8 @@ func newResultMerger(layers []segmentView, found [][]uint32) *resultMerger {
 	return m
 }
 
-// skip leaves out the next n documents. The first n/h documents of whichever of h layers ends soonest with them are among
-// the next n, so that they are left out at once.
+// skip skips n documents. With h segments left, it takes the next n/h documents of each and skips
+// those of the segment where they end first: they are all among the next n.
 func (m *resultMerger) skip(n int) {
 	for n > 0 && len(m.heads) > 0 {
 		step := max(1, n/len(m.heads))
@@ -246,7 +251,7 @@ func (m *resultMerger) skip(n int) {
 	}
 }
 
-// drop leaves out the first documents of one layer.
+// drop skips the first n documents of head i.
 func (m *resultMerger) drop(i, n int) {
 	h := &m.heads[i]
 	if h.docs = h.docs[n:]; len(h.docs) == 0 {

@@ -35,8 +35,8 @@ const (
 
 var rangeColumns = [rangeCount]int{numABV, numVolume}
 
-// segment is an immutable set of labels in result order with everything that finds them. A label's number within it is its
-// place in the order.
+// segment is an immutable set of labels in result order with their indexes. The number of a
+// document is its position in that order.
 type segment struct {
 	t           *table
 	texts       text.Index
@@ -46,19 +46,21 @@ type segment struct {
 	categories  categoryIndex
 	ranges      [rangeCount]rangeIndex
 	barcodes    barcodeIndex
-	permitOrder []uint32 // values of the permit column by vocabulary.NormalizePermit of them
+	permitOrder []uint32 // values of the permit column, sorted by permitKey
 	bytes       int64
 }
 
-// Limits of what a search may spend uniting the lists of one condition, in estimated nanoseconds over two million labels
-// and more; fewer labels have less. What takes longer is kept ready.
+// The maximum time, in estimated nanoseconds, that a search spends to unite the lists of one
+// condition in fullCostLabels labels or more. The limit is lower for fewer labels. Costlier unions
+// are precomputed.
 const (
 	maxUnionCost       = 200_000
-	maxPermitUnionCost = 400_000 // parts of permit numbers are for saved searches, which look at days
+	maxPermitUnionCost = 400_000 // saved searches use parts of permit numbers with short date windows
 	fullCostLabels     = 2_000_000
 	minUnionCost       = 15_000
 )
 
+// unionLimit returns the limit for n labels.
 func unionLimit(n uint32, full int) int {
 	return max(minUnionCost, int(int64(full)*int64(min(n, fullCostLabels))/fullCostLabels))
 }
@@ -80,11 +82,11 @@ func buildSegment(ctx context.Context, t *table, names companyNames) (*segment, 
 		steps = append(steps, func() { s.ranges[r] = buildRangeIndex(t, column) })
 	}
 	for f, column := range valueColumns {
-		var together []string
+		var group []string
 		if f == facetOrigin {
-			together = vocabulary.OriginNames("american") // the one word that stands for many values, most labels among them
+			group = vocabulary.OriginNames("american") // the only word for many values, with most labels among them
 		}
-		steps = append(steps, func() { s.values[f] = buildValueIndex(t, column, together) })
+		steps = append(steps, func() { s.values[f] = buildValueIndex(t, column, group) })
 	}
 	for _, step := range steps {
 		if err := ctx.Err(); err != nil {
@@ -96,11 +98,12 @@ func buildSegment(ctx context.Context, t *table, names companyNames) (*segment, 
 	return s, nil
 }
 
-// companyNames returns the names of the permittee with a permit number in vocabulary.NormalizePermit's form; empty if it has none.
+// companyNames returns the names of the permittee with a permit number in vocabulary.NormalizePermit's form;
+// empty if there is none.
 type companyNames func(permit string) (company, operating string)
 
-// searchedFields returns the fields that full-text queries search, numbered as the columns are. The field of recipients
-// also has the current names of the label's permittee.
+// searchedFields returns the fields of full-text queries, in the order of their columns. The field
+// of recipients also has the current names of the label's permittee.
 func searchedFields(t *table, names companyNames) []text.Field {
 	fields := make([]text.Field, lastSearched+1)
 	for f := range lastSearched {
@@ -136,16 +139,19 @@ func searchedFields(t *table, names companyNames) []text.Field {
 	return fields
 }
 
+// buildSubstrings indexes a searched column for substrings.
 func (s *segment) buildSubstrings(column, limit int) text.Substrings {
 	c := &s.t.text[column]
 	docsOf := func(v uint32) postings.List { return s.texts.DocsOf(column, v) }
 	return text.BuildSubstrings(c.Len(), c.At, s.t.n, docsOf, unionLimit(s.t.n, limit))
 }
 
+// permitKey returns a value of the permit column in vocabulary.NormalizePermit's form.
 func (s *segment) permitKey(value uint32) string {
 	return vocabulary.NormalizePermit(s.t.text[colPermit].At(value))
 }
 
+// sortPermits builds permitOrder.
 func (s *segment) sortPermits() {
 	s.permitOrder = make([]uint32, s.t.text[colPermit].Len())
 	for i := range s.permitOrder {
@@ -156,7 +162,7 @@ func (s *segment) sortPermits() {
 	})
 }
 
-// docsWithPermit appends the documents with a permit number, which is in vocabulary.NormalizePermit's form.
+// docsWithPermit appends the documents with a permit number in vocabulary.NormalizePermit's form.
 func (s *segment) docsWithPermit(number string, dst []postings.List) []postings.List {
 	i := sort.Search(len(s.permitOrder), func(i int) bool { return s.permitKey(s.permitOrder[i]) >= number })
 	for ; i < len(s.permitOrder) && s.permitKey(s.permitOrder[i]) == number; i++ {
@@ -165,13 +171,14 @@ func (s *segment) docsWithPermit(number string, dst []postings.List) []postings.
 	return dst
 }
 
-// measure notes how many bytes the segment holds.
+// measure computes the memory of the segment.
 func (s *segment) measure() {
 	var sc codec.Sizer
 	s.serialize(&sc)
 	s.bytes = int64(sc)
 }
 
+// serialize transfers the segment.
 func (s *segment) serialize(c codec.Codec) {
 	if s.t == nil {
 		s.t = &table{}

@@ -5,34 +5,37 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// segmentView is a segment as one view sees it.
+// segmentView is a segment as seen by one view: with the tombstones and category aliases of that
+// view.
 type segmentView struct {
 	*segment
-	tombstones   []uint64 // documents replaced or moved to a later segment; nil for none
+	tombstones   []uint64 // documents replaced in a later segment; nil if there are none
 	deleted      int
 	redirected   []redirectedCategory
 	categoryTree *categoryTree
 }
 
-// redirectedCategory is a value of the category column whose path a published transition leads elsewhere.
+// redirectedCategory is a value of the category column that an alias maps to another path.
 type redirectedCategory struct {
 	value    uint32
 	from, to string
 }
 
+// isLive reports whether a document has no tombstone.
 func (seg *segmentView) isLive(doc uint32) bool {
 	return seg.tombstones == nil || !postings.HasBit(seg.tombstones, doc)
 }
 
+// liveCount returns the number of live documents.
 func (seg *segmentView) liveCount() int { return int(seg.t.n) - seg.deleted }
 
-// applyAliases has the layer's categories follow the transitions.
+// applyAliases applies category aliases to the segment.
 func (seg *segmentView) applyAliases(aliases map[string]string) {
 	seg.redirected = seg.redirectedCategories(aliases)
 	seg.categoryTree = seg.newCategoryTree(seg.redirected)
 }
 
-// redirectedCategories works out which categories transitions lead elsewhere.
+// redirectedCategories returns the categories that aliases map to another path.
 func (s *segment) redirectedCategories(aliases map[string]string) (moved []redirectedCategory) {
 	if len(aliases) == 0 {
 		return nil
@@ -48,7 +51,7 @@ func (s *segment) redirectedCategories(aliases map[string]string) (moved []redir
 	return moved
 }
 
-// withTombstones returns the layer with more documents dead; the old one is unchanged.
+// withTombstones returns a copy with more documents deleted.
 func (seg segmentView) withTombstones(docs []uint32) segmentView {
 	if len(docs) == 0 {
 		return seg
@@ -65,7 +68,7 @@ func (seg segmentView) withTombstones(docs []uint32) segmentView {
 	return seg
 }
 
-// liveBits returns a bit for each living document; nil is all of them.
+// liveBits returns a bitmap of the live documents, or nil if all are live.
 func (seg *segmentView) liveBits() []uint64 {
 	if seg.deleted == 0 {
 		return nil
@@ -77,15 +80,15 @@ func (seg *segmentView) liveBits() []uint64 {
 	return w
 }
 
-// selection is what is asked of one layer.
+// selection is what a search asks of one segment.
 type selection struct {
 	lo, hi     uint32            // the date window
 	conditions []postings.Cursor // all must hold
-	from       uint32            // documents before it are counted, but not taken
-	take       int               // documents to take at most
+	from       uint32            // earlier documents are counted, but not taken
+	take       int               // maximum number of documents to take
 }
 
-// run counts the documents that a selection matches, and takes the first.
+// run counts the documents that a selection matches and returns the first of them.
 func (seg *segmentView) run(sel *selection, sc *postings.Scratch) (total int, docs []uint32) {
 	seg.eachBlock(sel, sc, func(b uint32, w []uint64) {
 		total += postings.PopCount(w)
@@ -100,7 +103,8 @@ func (seg *segmentView) run(sel *selection, sc *postings.Scratch) (total int, do
 	return total, docs
 }
 
-// eachBlock calls yield with the living documents that a selection matches, block by block. The words are yield's until it returns.
+// eachBlock calls yield with the live documents that a selection matches, block by block. yield may
+// modify the words, which are only valid until it returns.
 func (seg *segmentView) eachBlock(sel *selection, sc *postings.Scratch, yield func(b uint32, w []uint64)) {
 	if sel.lo >= sel.hi {
 		return

@@ -112,13 +112,14 @@ func readView(from io.Reader, size int64, storeID string) (*View, error) {
 	return content.view(), nil
 }
 
-// header opens a snapshot.
+// header is the beginning of a snapshot.
 type header struct {
 	magic string
 	order uint32
 	store string
 }
 
+// serialize transfers the header.
 func (h *header) serialize(c codec.Codec) {
 	codec.String(c, &h.magic)
 	codec.Int(c, &h.order)
@@ -144,6 +145,7 @@ const (
 // textsPerPermittee is the number of texts per permittee.
 const textsPerPermittee = 6
 
+// toSaved returns the part of the view that a snapshot holds.
 func (v *View) toSaved() *savedView {
 	s := &savedView{marks: v.marks, segments: v.segments}
 	aliases, permittees := column.NewDictBuilder(), column.NewDictBuilder()
@@ -169,6 +171,7 @@ func (v *View) toSaved() *savedView {
 	return s
 }
 
+// serialize transfers the view.
 func (s *savedView) serialize(c codec.Codec) {
 	for _, m := range []*cola.Revision{&s.marks.Labels, &s.marks.Permittees, &s.marks.References} {
 		codec.Int(c, m)
@@ -189,7 +192,7 @@ func (s *savedView) serialize(c codec.Codec) {
 	}
 }
 
-// view returns the view.
+// view derives the whole view.
 func (s *savedView) view() *View {
 	v := &View{marks: s.marks, segments: s.segments}
 	for i := uint32(0); int(i)+1 < s.aliases.Len(); i += 2 {

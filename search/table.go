@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/column"
 )
 
-// The columns of text. Those up to lastSearched are what a full-text query looks in.
+// Columns of text. Full-text queries search those up to lastSearched.
 const (
 	colBrand = iota
 	colProduct
@@ -18,7 +18,7 @@ const (
 	colPermit
 	colRecipient
 	colType
-	colOrigin // as vocabulary.PlaceOf has it
+	colOrigin // as vocabulary.PlaceOf returns it
 	colStatus
 	colDomestic
 	colContainer
@@ -29,7 +29,7 @@ const (
 	lastSearched = colRecipient
 )
 
-// The columns of numbers. Dates are numbers here, too.
+// Columns of numbers. Dates are stored as numbers.
 const (
 	numApproved = iota
 	numApplied
@@ -41,12 +41,12 @@ const (
 
 // Flags of a label.
 const (
-	flagHasBarcode  = 1 << iota // the summary's has_barcode
+	flagHasBarcode  = 1 << iota // has_barcode of the summary
 	flagMainBarcode             // the first of its barcodes is the main one
 )
 
-// table holds all that the index keeps of some labels, by column. Everything else in a segment follows from it, so that
-// segments are folded from their tables alone.
+// table holds everything the index keeps of some labels, by column. All other parts of a segment
+// are derived from it, so segments are compacted from their tables alone.
 type table struct {
 	n        uint32
 	ids      []uint64
@@ -55,20 +55,22 @@ type table struct {
 	num      [numColumns]column.Numeric
 	barcodes column.TextList
 
-	// What follows holds only in result order, which merge puts rows in.
-	byID     []uint32    // rows by ascending id
+	// These are only set in result order, in which mergeTables puts rows.
+	byID     []uint32    // rows by ascending ID
 	days     []cola.Date // approval dates, newest first, then zero for undated rows
-	dayStart []uint32    // rows of days[i] are dayOff[i] to below dayOff[i+1]
+	dayStart []uint32    // rows of days[i] are from dayStart[i] to below dayStart[i+1]
 }
 
+// joinBarcode encodes a barcode with its type as one string.
 func joinBarcode(b cola.IndexBarcode) string { return b.Type + "\x00" + b.Value }
 
+// splitBarcode decodes what joinBarcode encoded.
 func splitBarcode(s string) (value, kind string) {
 	kind, value, _ = strings.Cut(s, "\x00")
 	return value, kind
 }
 
-// summary returns a row as lists show it. Its strings share the table's memory.
+// summary returns a row as shown in lists. Its strings share the memory of the table.
 func (t *table) summary(row uint32) cola.ColaSummary {
 	s := cola.ColaSummary{
 		TTBID:             cola.TTBID(t.ids[row]),
@@ -88,18 +90,18 @@ func (t *table) summary(row uint32) cola.ColaSummary {
 	return s
 }
 
-// date returns a row's value in a column of dates, zero if unknown.
+// date returns a row's value in a column of dates, or zero if it is unknown.
 func (t *table) date(column int, row uint32) cola.Date {
 	c := &t.num[column]
 	return cola.Date(c.Values[c.IDs.At(row)])
 }
 
-// position returns a row's place in the result order.
+// position returns a row's position in result order.
 func (t *table) position(row uint32) cola.Position {
 	return cola.Position{Date: t.date(numApproved, row), TTBID: cola.TTBID(t.ids[row])}
 }
 
-// ranksBefore reports whether position a comes before b in the result order.
+// ranksBefore reports whether a comes before b in result order.
 func ranksBefore(a, b cola.Position) bool {
 	if a.Date != b.Date {
 		return a.Date > b.Date
@@ -107,6 +109,7 @@ func ranksBefore(a, b cola.Position) bool {
 	return a.TTBID > b.TTBID
 }
 
+// serialize transfers the table.
 func (t *table) serialize(c codec.Codec) {
 	codec.Int(c, &t.n)
 	codec.Slice(c, &t.ids)
@@ -127,13 +130,13 @@ func (t *table) serialize(c codec.Codec) {
 	codec.Slice(c, &t.dayStart)
 }
 
-// undated returns the range of documents without an approval date.
+// undated returns the range of documents without an approval date: from lo to below hi.
 func (t *table) undated() (lo, hi uint32) {
 	_, lo = t.window(1, 0)
 	return lo, t.n
 }
 
-// doc returns the row of a table in result order that has the id.
+// doc returns the row with an ID. The table must be in result order.
 func (t *table) doc(id cola.TTBID) (row uint32, ok bool) {
 	i := t.idFrom(uint64(id))
 	if i == len(t.byID) || t.ids[t.byID[i]] != uint64(id) {
@@ -142,16 +145,16 @@ func (t *table) doc(id cola.TTBID) (row uint32, ok bool) {
 	return t.byID[i], true
 }
 
-// idFrom returns where in byID the first id that is not below id stands.
+// idFrom returns the position in byID of the first ID that is not below id.
 func (t *table) idFrom(id uint64) int {
 	return sort.Search(len(t.byID), func(i int) bool { return t.ids[t.byID[i]] >= id })
 }
 
-// idDigits is the length of a TTB id.
+// idDigits is the number of digits in a TTB ID.
 const idDigits = 14
 
-// idsWithPrefix returns the rows, in no useful order, whose id begins with the digits. Anything but up to 14 digits is the
-// prefix of none, and so is no digit at all.
+// idsWithPrefix returns the rows whose ID begins with 1 to 14 digits, in ascending order of their
+// IDs.
 func (t *table) idsWithPrefix(digits string) []uint32 {
 	if len(digits) == 0 || len(digits) > idDigits {
 		return nil
@@ -170,8 +173,8 @@ func (t *table) idsWithPrefix(digits string) []uint32 {
 	return t.byID[t.idFrom(from):t.idFrom(to)]
 }
 
-// window returns the documents approved from one day to another, as a range. A zero day is open; when either is given,
-// undated documents are left out.
+// window returns the range of documents approved between two dates: from lo to below hi. A zero
+// date is open. If either date is set, undated documents are left out.
 func (t *table) window(from, to cola.Date) (lo, hi uint32) {
 	if from == 0 && to == 0 {
 		return 0, t.n
@@ -184,7 +187,7 @@ func (t *table) window(from, to cola.Date) (lo, hi uint32) {
 	return lo, max(lo, hi)
 }
 
-// after returns the first document that comes after a position.
+// after returns the first document after a position.
 func (t *table) after(p cola.Position) uint32 {
 	i := sort.Search(len(t.days), func(i int) bool { return t.days[i] <= p.Date })
 	if i == len(t.days) || t.days[i] != p.Date {
@@ -194,7 +197,7 @@ func (t *table) after(p cola.Position) uint32 {
 	return t.dayStart[i] + uint32(sort.Search(len(ids), func(i int) bool { return ids[i] < uint64(p.TTBID) }))
 }
 
-// barcode returns the first of a row's barcodes that means the same as value.
+// barcode returns the first barcode of a row that is equivalent to value.
 func (t *table) barcode(row uint32, value string) (found cola.IndexBarcode) {
 	for _, r := range t.barcodes.Row(row) {
 		v, kind := splitBarcode(t.barcodes.At(r))

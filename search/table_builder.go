@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/column"
 )
 
-// tableBuilder collects labels as they come, until they are made a table.
+// tableBuilder collects labels for a table.
 type tableBuilder struct {
 	table table
 	text  [textColumns]struct {
@@ -21,6 +21,7 @@ type tableBuilder struct {
 	barcodes *column.Interner
 }
 
+// newTableBuilder returns an empty builder.
 func newTableBuilder() *tableBuilder {
 	r := &tableBuilder{barcodes: column.NewInterner()}
 	for i := range r.text {
@@ -64,12 +65,13 @@ func (r *tableBuilder) add(l *cola.IndexRecord) {
 	r.addBarcodes(l)
 }
 
+// addNumber appends a value to a column of numbers.
 func (r *tableBuilder) addNumber(column int, v float64, known bool) {
 	c := &r.num[column]
 	c.ids = append(c.ids, c.values.ID(v, known))
 }
 
-// addBarcodes keeps a label's barcodes, the main one first.
+// addBarcodes appends a label's barcodes, the main one first.
 func (r *tableBuilder) addBarcodes(l *cola.IndexRecord) {
 	var flags uint8
 	if l.Summary.HasBarcode {
@@ -98,7 +100,7 @@ func (r *tableBuilder) addBarcodes(l *cola.IndexRecord) {
 	r.table.barcodes.Rows = append(r.table.barcodes.Rows, uint32(len(r.table.barcodes.Refs)))
 }
 
-// build returns the labels as a table in the order they came; the rows are spent.
+// build returns the labels as a table in order of arrival. The builder must not be used afterwards.
 func (r *tableBuilder) build() *table {
 	t := r.table
 	for i := range r.text {

@@ -13,15 +13,16 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// errTooLarge: the numbers within a segment have 32 bits.
+// errTooLarge is returned if offsets within a segment need more than 32 bits.
 var errTooLarge = errors.New("search: more than 4 GiB of text in one segment")
 
-// mergeInput is some of the rows of a table, to be merged. live has a bit for each row that counts; nil is all of them.
+// mergeInput is a table to merge. live is a bitmap of the rows to take; nil means all of them.
 type mergeInput struct {
 	table *table
 	live  []uint64
 }
 
+// each calls yield with each row to take.
 func (p mergeInput) each(yield func(row uint32)) {
 	if p.live == nil {
 		for row := range p.table.n {
@@ -32,6 +33,7 @@ func (p mergeInput) each(yield func(row uint32)) {
 	postings.EachBit(p.live, 0, func(row uint32) bool { yield(row); return true })
 }
 
+// count returns the number of rows to take.
 func (p mergeInput) count() int {
 	if p.live == nil {
 		return int(p.table.n)
@@ -39,10 +41,11 @@ func (p mergeInput) count() int {
 	return postings.PopCount(p.live)
 }
 
-// rowRef names a row of a part.
+// rowRef identifies a row of an input.
 type rowRef struct{ input, row uint32 }
 
-// mergeTables returns one table of all the parts' rows in result order. Of rows with the same id the last of the last part counts.
+// mergeTables returns one table of all the inputs' rows in result order. Of rows with the same ID
+// it takes the last row of the last input.
 func mergeTables(ctx context.Context, parts []mergeInput) (*table, error) {
 	t := &table{}
 	order := t.orderRows(parts)
@@ -69,7 +72,7 @@ func mergeTables(ctx context.Context, parts []mergeInput) (*table, error) {
 	return t, nil
 }
 
-// orderRows works out which row becomes which document, and fills what follows from the order.
+// orderRows assigns rows to documents and sets the columns that follow from the order.
 func (t *table) orderRows(parts []mergeInput) []rowRef {
 	type keyed struct {
 		id uint64
@@ -83,7 +86,7 @@ func (t *table) orderRows(parts []mergeInput) []rowRef {
 	for i, p := range parts {
 		p.each(func(row uint32) { all = append(all, keyed{p.table.ids[row], rowRef{uint32(i), row}}) })
 	}
-	slices.SortFunc(all, func(a, b keyed) int { // newest id first; of the same id, the last that came
+	slices.SortFunc(all, func(a, b keyed) int { // descending by ID; of the same ID, the last row first
 		if a.id != b.id {
 			return cmp.Compare(b.id, a.id)
 		}
@@ -108,7 +111,7 @@ func (t *table) orderRows(parts []mergeInput) []rowRef {
 	return order
 }
 
-// countDays fills days and dayOff for n rows, and returns how to tell the day of a row.
+// countDays sets days and dayStart for n rows. day returns the index of a row's day.
 func (t *table) countDays(parts []mergeInput, n int, at func(int) rowRef) (day func(rowRef) uint32) {
 	number := map[cola.Date]uint32{}
 	for _, p := range parts {
@@ -140,10 +143,10 @@ func (t *table) countDays(parts []mergeInput, n int, at func(int) rowRef) (day f
 	return day
 }
 
-// unmapped stands for a value that no row has asked for yet.
+// unmapped marks a value that no row has used yet.
 const unmapped = math.MaxUint32
 
-// newRemap returns for each part a table from its numbers to new ones, all still unmapped.
+// newRemap returns for each input a table from its value numbers to the new ones, all unmapped.
 func newRemap(parts []mergeInput, values func(*table) int) [][]uint32 {
 	to := make([][]uint32, len(parts))
 	for i, p := range parts {
@@ -155,6 +158,7 @@ func newRemap(parts []mergeInput, values func(*table) int) [][]uint32 {
 	return to
 }
 
+// mergeTextColumn merges a column of strings. ids is working memory.
 func (t *table) mergeTextColumn(c int, parts []mergeInput, order []rowRef, ids []uint32) error {
 	in := column.NewInterner()
 	to := newRemap(parts, func(t *table) int { return t.text[c].Len() })
@@ -173,6 +177,7 @@ func (t *table) mergeTextColumn(c int, parts []mergeInput, order []rowRef, ids [
 	return nil
 }
 
+// mergeNumericColumn merges a column of numbers. ids is working memory.
 func (t *table) mergeNumericColumn(c int, parts []mergeInput, order []rowRef, ids []uint32) {
 	values := column.NewNumberInterner()
 	to := newRemap(parts, func(t *table) int { return len(t.num[c].Values) })
@@ -187,6 +192,7 @@ func (t *table) mergeNumericColumn(c int, parts []mergeInput, order []rowRef, id
 	t.num[c] = column.Numeric{Values: values.Values, IDs: column.Pack(ids)}
 }
 
+// mergeBarcodes merges the column of barcodes.
 func (t *table) mergeBarcodes(parts []mergeInput, order []rowRef) error {
 	in := column.NewInterner()
 	to := newRemap(parts, func(t *table) int { return t.barcodes.Len() })

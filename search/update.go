@@ -9,27 +9,28 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// Update collects changes that are published together. It is not safe for concurrent use, and must be ended by Commit or
-// Abort.
+// Update collects changes to publish together. It is not safe for concurrent use. End it with
+// Commit or Abort.
 type Update struct {
 	index      *Index // nil once the update has ended
 	rows       *tableBuilder
-	tables     []*table // rows that were set aside, oldest first
+	tables     []*table // flushed rows, oldest first
 	permittees map[string]cola.Permittee
 	aliases    []vocabulary.CategoryAlias
 	hasAliases bool
 }
 
-// maxBufferedRows is how many labels are collected before they are set aside in a compact form.
+// maxBufferedRows is the number of labels that are collected before they are converted to a table,
+// which is more compact.
 const maxBufferedRows = 1 << 18
 
-// Begin starts an update. It waits until no other is under way.
+// Begin starts an update. It waits until no other update is running.
 func (x *Index) Begin() *Update {
 	x.updating.Lock()
 	return &Update{index: x, rows: newTableBuilder(), permittees: map[string]cola.Permittee{}}
 }
 
-// Label adds a label, or replaces the one with its id. It copies what it keeps.
+// Label adds or replaces a label. It copies the record.
 func (u *Update) Label(r *cola.IndexRecord) {
 	u.rows.add(r)
 	if u.rows.table.n == maxBufferedRows {
@@ -37,6 +38,7 @@ func (u *Update) Label(r *cola.IndexRecord) {
 	}
 }
 
+// flush converts the collected labels to a table.
 func (u *Update) flush() {
 	if u.rows.table.n > 0 {
 		u.tables = append(u.tables, u.rows.build())
@@ -44,18 +46,18 @@ func (u *Update) flush() {
 	}
 }
 
-// Permittee adds a permittee, or replaces the one with its permit number. It copies what it keeps.
+// Permittee adds or replaces a permittee. It copies the record.
 func (u *Update) Permittee(p *cola.Permittee) {
 	number := vocabulary.NormalizePermit(p.PermitNumber)
 	u.permittees[number] = copyPermittee(p, number)
 }
 
-// Aliases replaces the published transitions of category paths.
+// Aliases replaces the aliases of category paths.
 func (u *Update) Aliases(a []vocabulary.CategoryAlias) {
 	u.aliases, u.hasAliases = append([]vocabulary.CategoryAlias(nil), a...), true
 }
 
-// Abort ends the update without publishing anything. After Commit, or a second time, it does nothing.
+// Abort ends the update without publishing anything. It does nothing after Commit.
 func (u *Update) Abort() {
 	if u.index != nil {
 		x := u.index
@@ -64,7 +66,7 @@ func (u *Update) Abort() {
 	}
 }
 
-// Commit publishes the changes, all at once, and ends the update. When it fails nothing has changed.
+// Commit publishes all changes at once and ends the update. On error nothing changes.
 func (u *Update) Commit(m Marks) error {
 	if u.index == nil {
 		return fmt.Errorf("search: the update has ended")
@@ -89,7 +91,7 @@ func (u *Update) Commit(m Marks) error {
 	return nil
 }
 
-// apply returns the view that follows from another by the update.
+// apply returns the view that results from applying the update to v.
 func (u *Update) apply(v *View) (*View, error) {
 	next := *v
 	if u.hasAliases {
@@ -118,7 +120,7 @@ func (u *Update) apply(v *View) (*View, error) {
 	return &next, nil
 }
 
-// renamedLabels returns the living labels whose permittee has another name now: they have to be indexed anew.
+// renamedLabels returns the live labels whose permittee was renamed. They have to be indexed again.
 func renamedLabels(layers []segmentView, edit *permitteesBuilder) (parts []mergeInput) {
 	for i := range layers {
 		seg := &layers[i]
@@ -141,7 +143,7 @@ func renamedLabels(layers []segmentView, edit *permitteesBuilder) (parts []merge
 	return parts
 }
 
-// addSegment puts the parts into a new segment, and the labels they replace out of their old ones.
+// addSegment adds a segment with the inputs' labels, and tombstones where the labels were before.
 func (v *View) addSegment(parts []mergeInput, edit *permitteesBuilder) error {
 	ctx := context.Background()
 	t, err := mergeTables(ctx, parts)
@@ -171,8 +173,9 @@ func (v *View) addSegment(parts []mergeInput, edit *permitteesBuilder) error {
 	return nil
 }
 
-// addTombstones returns the layers with the labels dead, and without those in which no label lives. It tells what died where.
-func addTombstones(layers []segmentView, ids []uint64, tell func(seg *segmentView, docs []uint32)) []segmentView {
+// addTombstones returns the segments with tombstones for the labels, without the segments that have
+// no live labels left. It calls onDelete with the new tombstones of each segment.
+func addTombstones(layers []segmentView, ids []uint64, onDelete func(seg *segmentView, docs []uint32)) []segmentView {
 	left := make([]segmentView, 0, len(layers)+1)
 	for i := range layers {
 		seg := &layers[i]
@@ -182,7 +185,7 @@ func addTombstones(layers []segmentView, ids []uint64, tell func(seg *segmentVie
 				docs = append(docs, doc)
 			}
 		}
-		tell(seg, docs)
+		onDelete(seg, docs)
 		if b := seg.withTombstones(docs); b.liveCount() > 0 {
 			left = append(left, b)
 		}
@@ -190,7 +193,7 @@ func addTombstones(layers []segmentView, ids []uint64, tell func(seg *segmentVie
 	return left
 }
 
-// withAliases returns the layers under other transitions.
+// withAliases returns the segments with other category aliases.
 func withAliases(layers []segmentView, aliases map[string]string) []segmentView {
 	next := append([]segmentView(nil), layers...)
 	for i := range next {

@@ -10,30 +10,31 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// View is the registry as of one publication. It never changes; any number of goroutines may search it without a lock.
+// View is an immutable state of the registry. Any number of goroutines may search it without a
+// lock.
 type View struct {
 	segments         []segmentView
 	permittees       *permittees
 	publishedAliases []vocabulary.CategoryAlias
-	aliases          map[string]string // of published, as vocabulary.AliasTable makes them
+	aliases          map[string]string // publishedAliases as vocabulary.AliasTable returns them
 	marks            Marks
 	scratch          *postings.ScratchPool
 }
 
-// Marks returns the revisions that the view was brought up to.
+// Marks returns the revisions of the store that the view holds.
 func (v *View) Marks() Marks { return v.marks }
 
 // Stats describes a view.
 type Stats struct {
-	Labels     int   // labels that can be found
-	Undated    int   // of these, without an approval date
-	Permittees int   // permittees that can be found
-	Segments   int   // immutable parts that a search visits
+	Labels     int   // live labels
+	Undated    int   // live labels without an approval date
+	Permittees int   // permittees
+	Segments   int   // segments of the view
 	Tombstones int   // labels replaced since and held until compaction
-	Bytes      int64 // held by the segments
+	Bytes      int64 // memory of the segments
 }
 
-// Stats describes the view.
+// Stats returns statistics of the view.
 func (v *View) Stats() Stats {
 	s := Stats{Permittees: len(v.permittees.ranked), Segments: len(v.segments)}
 	for i := range v.segments {
@@ -51,7 +52,7 @@ func (v *View) Stats() Stats {
 	return s
 }
 
-// find returns the layer and document of a living label.
+// find returns the segment and document of a live label.
 func (v *View) find(id cola.TTBID) (i int, doc uint32, ok bool) {
 	for i := range v.segments {
 		if doc, ok := v.segments[i].t.doc(id); ok && v.segments[i].isLive(doc) {
@@ -61,7 +62,7 @@ func (v *View) find(id cola.TTBID) (i int, doc uint32, ok bool) {
 	return 0, 0, false
 }
 
-// Label returns the label with an id; ok is false when there is none.
+// Label returns a label by ID; ok is false if there is none.
 func (v *View) Label(id cola.TTBID) (label cola.ColaSummary, ok bool) {
 	i, doc, ok := v.find(id)
 	if !ok {
@@ -70,8 +71,8 @@ func (v *View) Label(id cola.TTBID) (label cola.ColaSummary, ok bool) {
 	return v.segments[i].t.summary(doc), true
 }
 
-// Rows returns labels with what the index holds beside their summaries. A label that the view no
-// longer has keeps its summary.
+// Rows adds to labels what the index knows beyond their summaries. A label that the view does not
+// have only gets its summary.
 func (v *View) Rows(labels []cola.ColaSummary) []cola.ColaRow {
 	rows := make([]cola.ColaRow, len(labels))
 	for n, label := range labels {
@@ -89,8 +90,8 @@ func (v *View) Rows(labels []cola.ColaSummary) []cola.ColaRow {
 	return rows
 }
 
-// Barcode returns the labels that carry a barcode, among all that were read from them, in result order and at most limit of
-// them, with the exact total. ok is false when no label does.
+// Barcode returns the labels with a barcode in result order, at most limit of them, and their exact
+// total. It looks at all of a label's barcodes. ok is false if there are no labels.
 func (v *View) Barcode(value string, limit int) (r cola.BarcodeResult, ok bool) {
 	found := make([][]uint32, len(v.segments))
 	total := v.findBarcode(value, found)
@@ -105,10 +106,10 @@ func (v *View) Barcode(value string, limit int) (r cola.BarcodeResult, ok bool) 
 	return r, true
 }
 
-// Categories returns the category paths that labels have, transitions applied, and every path above them, in alphabetical
-// order. A path whose last label was changed or replaced stays until the segment is folded.
+// Categories returns the category paths of labels, with aliases applied, and their ancestors in
+// alphabetical order. A path whose last label was changed or replaced remains until compaction.
 func (v *View) Categories() []string {
-	paths := map[string]string{} // by folded path: spellings that are compared as equal count once
+	paths := map[string]string{} // by folded path, so that equivalent spellings count once
 	for i := range v.segments {
 		c := &v.segments[i].t.text[colCategory]
 		for value := range uint32(c.Len()) {
@@ -125,11 +126,11 @@ func (v *View) Categories() []string {
 	return slices.Sorted(maps.Values(paths))
 }
 
-// Resolve returns the current category path for one that may be former.
+// Resolve returns the current category path for a path that may be an alias.
 func (v *View) Resolve(path string) string { return vocabulary.ResolveCategory(path, v.aliases) }
 
-// Origins returns the places that labels are from, as vocabulary.PlaceOf has them, upper case and sorted. A place whose last label
-// was changed or replaced stays until its segment is folded.
+// Origins returns the places of origin of labels as vocabulary.PlaceOf returns them, in upper case and
+// sorted. A place whose last label was changed or replaced remains until compaction.
 func (v *View) Origins() []string {
 	met := map[string]bool{}
 	for i := range v.segments {
@@ -142,13 +143,13 @@ func (v *View) Origins() []string {
 	return slices.Sorted(maps.Keys(met))
 }
 
-// above returns the path that a settled one lies directly below, or nothing for a root.
+// above returns the parent of a normalized path, or the empty string for a root.
 func above(path string) string {
 	i := strings.LastIndex(path, " > ")
 	return path[:max(0, i)]
 }
 
-// States returns the states that permittees are in, two letters each, in alphabetical order.
+// States returns the states of permittees as two letters, in alphabetical order.
 func (v *View) States() []string {
 	met := map[string]bool{}
 	for i := range v.permittees.stats {
