@@ -25,15 +25,15 @@ func heap() uint64 {
 	return m.HeapInuse
 }
 
-// peak returns the most the process's heap held while f ran.
-func peak(f func()) (most uint64) {
+// peak returns the peak of the heap while f ran.
+func peak(f func()) (bytes uint64) {
 	done, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watched)
 		for {
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
-			most = max(most, m.HeapInuse)
+			bytes = max(bytes, m.HeapInuse)
 			select {
 			case <-done:
 				return
@@ -44,7 +44,7 @@ func peak(f func()) (most uint64) {
 	f()
 	close(done)
 	<-watched
-	return most
+	return bytes
 }
 
 const mib = 1 << 20
@@ -88,7 +88,7 @@ var built = sync.OnceValue(func() (b struct {
 	return b
 })
 
-// save tells how long a snapshot takes, to write and to read.
+// save prints how long it takes to write and to read a snapshot.
 func save(x *Index) {
 	dir, err := os.MkdirTemp("", "snapshot")
 	if err != nil {
@@ -131,7 +131,7 @@ func BenchmarkFacets(b *testing.B) {
 	}
 }
 
-// churn changes labels in batches, so that there are small segments and dead labels.
+// churn changes labels in batches, so that there are small segments and tombstones.
 func churn(b *testing.B, x *Index, g *synthetic) {
 	n := *benchLabels
 	var took []time.Duration
@@ -150,8 +150,9 @@ func churn(b *testing.B, x *Index, g *synthetic) {
 	fmt.Fprintf(os.Stderr, "commits of %d labels, and half as many each time: %v\n", n/16, took)
 }
 
-// report asks every class so often and prints how long that took, and the processor time that the asking thread had for it; what takes longer than
-// promised is told. Of the three rounds the quickest counts.
+// report asks every class so often and prints how long that took, and the processor time that the
+// asking thread had for it; questions that take longer than promised are listed. Of the three rounds the
+// quickest counts.
 func report(b *testing.B, shape string, v *View, all []class, asked int, promised time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -194,8 +195,8 @@ func newSpent(questions int) spent {
 	return spent{make([]time.Duration, questions), make([]time.Duration, questions)}
 }
 
-// BenchmarkFold folds everything into one segment.
-func BenchmarkFold(b *testing.B) {
+// BenchmarkCompact compacts everything into one segment.
+func BenchmarkCompact(b *testing.B) {
 	x := built()
 	churn(b, x.index, x.g)
 	var err error
@@ -204,10 +205,11 @@ func BenchmarkFold(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	fmt.Fprintf(os.Stderr, "folded in %v, %d MiB at the peak, %d MiB after\n", time.Since(at).Round(time.Millisecond), high/mib, heap()/mib)
+	fmt.Fprintf(os.Stderr, "compacted in %v, %d MiB at the peak, %d MiB after\n", time.Since(at).Round(time.Millisecond), high/mib, heap()/mib)
 }
 
-// BenchmarkImport publishes labels as an import does, a few thousand at a time, while they are folded in the background.
+// BenchmarkImport publishes labels as an import does, a few thousand at a time, while they are
+// compacted in the background.
 func BenchmarkImport(b *testing.B) {
 	const batch = 5000
 	n := *benchLabels
@@ -215,7 +217,7 @@ func BenchmarkImport(b *testing.B) {
 	x := New(Options{})
 	defer x.Close()
 	var commits, searches []time.Duration
-	most := 0
+	limit := 0
 	began := time.Now()
 	high := peak(func() {
 		for i := 0; i < n; i += batch {
@@ -235,12 +237,12 @@ func BenchmarkImport(b *testing.B) {
 			at = time.Now()
 			x.View().Search(cola.ColaSearch{Query: cola.Query{Text: "oak wine"}, Page: 1, PerPage: 20})
 			searches = append(searches, time.Since(at))
-			most = max(most, x.View().Stats().Segments)
+			limit = max(limit, x.View().Stats().Segments)
 		}
 	})
 	slices.Sort(commits)
 	slices.Sort(searches)
 	fmt.Fprintf(os.Stderr, "imported in %v: commits p50 %v, p99 %v, max %v; searches p50 %v, p99 %v; at most %d segments; %d MiB at the peak, %d MiB after\n",
 		time.Since(began).Round(time.Millisecond), commits[len(commits)/2], commits[len(commits)*99/100], commits[len(commits)-1],
-		searches[len(searches)/2], searches[len(searches)*99/100], most, high/mib, heap()/mib)
+		searches[len(searches)/2], searches[len(searches)*99/100], limit, high/mib, heap()/mib)
 }

@@ -107,16 +107,16 @@ type categoryNode struct {
 const noNode = -1
 
 // newCategoryTree builds the tree of a segment's categories.
-func (s *segment) newCategoryTree(moved []redirectedCategory) *categoryTree {
+func (s *segment) newCategoryTree(redirected []redirectedCategory) *categoryTree {
 	c := &s.t.text[colCategory]
-	now := make(map[uint32]string, len(moved))
-	for _, m := range moved {
-		now[m.value] = m.to
+	current := make(map[uint32]string, len(redirected))
+	for _, r := range redirected {
+		current[r.value] = r.to
 	}
 	t := &categoryTree{of: make([]int32, c.Len())}
 	known := map[string]int32{}
 	for v := range uint32(c.Len()) {
-		path, ok := now[v]
+		path, ok := current[v]
 		if !ok {
 			path = c.At(v)
 		}

@@ -35,7 +35,9 @@ func buildValueIndex(t *table, col int, group []string) (f valueIndex) {
 	var number []uint32
 	f.keys, number = in.Sorted()
 	lists := postings.NewBuilder(t.n, f.keys.Len())
-	lists.AddGroups(postings.GroupBy(t.n, f.keys.Len(), func(doc uint32, put func(uint32)) { put(number[key[c.IDs.At(doc)]]) }))
+	lists.AddGroups(postings.GroupBy(t.n, f.keys.Len(), func(doc uint32, put func(uint32)) {
+		put(number[key[c.IDs.At(doc)]])
+	}))
 	f.lists = lists.Lists()
 
 	groupUnion, u := postings.NewBuilder(t.n, 1), postings.NewUnion(t.n)
@@ -162,7 +164,9 @@ func (r *rangeIndex) addCheckpoints(n uint32) {
 
 // match returns the documents with a value within inclusive bounds as a bitmap, limited to the
 // span. ok is false if no value is within them.
-func (r *rangeIndex) match(minValue, maxValue cola.Opt[float64], sc *postings.Scratch, s postings.Span) (w []uint64, ok bool) {
+func (r *rangeIndex) match(
+	minValue, maxValue cola.Opt[float64], sc *postings.Scratch, s postings.Span,
+) (w []uint64, ok bool) {
 	lo, hi := 0, len(r.values)
 	if minValue.OK {
 		lo = sort.SearchFloat64s(r.values, minValue.V)

@@ -48,11 +48,11 @@ func (f *compactions) take(v func() *View, choose func([]segmentView) []segmentV
 }
 
 // release ends the reservation of segments.
-func (f *compactions) release(layers []segmentView) {
+func (f *compactions) release(segments []segmentView) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for i := range layers {
-		delete(f.busy, layers[i].segment)
+	for i := range segments {
+		delete(f.busy, segments[i].segment)
 	}
 	f.done.Broadcast()
 }
@@ -72,11 +72,11 @@ func (f *compactions) wait(ctx context.Context) {
 // error.
 func (x *Index) Compact(ctx context.Context) error {
 	x.compactions.wait(ctx)
-	_, err := x.compact(ctx, func(layers []segmentView) []segmentView {
-		if len(layers) == 1 && layers[0].deleted == 0 {
+	_, err := x.compact(ctx, func(segments []segmentView) []segmentView {
+		if len(segments) == 1 && segments[0].deleted == 0 {
 			return nil
 		}
-		return layers
+		return segments
 	})
 	return err
 }
@@ -96,13 +96,14 @@ func (x *Index) wakeCompactors() {
 const smallSegment = 1 << 16
 
 // pickSmall chooses among the small segments.
-func pickSmall(layers []segmentView) []segmentView {
-	return pickCompaction(slices.DeleteFunc(slices.Clone(layers), func(seg segmentView) bool { return seg.t.n >= smallSegment }))
+func pickSmall(segments []segmentView) []segmentView {
+	isLarge := func(seg segmentView) bool { return seg.t.n >= smallSegment }
+	return pickCompaction(slices.DeleteFunc(slices.Clone(segments), isLarge))
 }
 
 // pickLarge chooses among all segments, unless it would only choose small ones.
-func pickLarge(layers []segmentView) []segmentView {
-	chosen := pickCompaction(layers)
+func pickLarge(segments []segmentView) []segmentView {
+	chosen := pickCompaction(segments)
 	if slices.ContainsFunc(chosen, func(seg segmentView) bool { return seg.t.n >= smallSegment }) {
 		return chosen
 	}
@@ -118,11 +119,11 @@ func (x *Index) compactInBackground(ctx context.Context, kick chan struct{}, cho
 		case <-kick:
 		}
 		for {
-			folded, err := x.compact(ctx, choose)
+			compacted, err := x.compact(ctx, choose)
 			if err != nil && ctx.Err() == nil {
-				x.log.Error("index segments cannot be folded", "error", err)
+				x.log.Error("index segments cannot be compacted", "error", err)
 			}
-			if err != nil || !folded {
+			if err != nil || !compacted {
 				break
 			}
 			x.wakeCompactors() // the result may be worth compacting with others
@@ -133,8 +134,8 @@ func (x *Index) compactInBackground(ctx context.Context, kick chan struct{}, cho
 // pickCompaction chooses the segments to compact next: the smallest ones, up to the largest that is
 // no larger than all smaller ones together. A segment with more tombstones than labels is compacted
 // alone.
-func pickCompaction(layers []segmentView) []segmentView {
-	bySize := slices.Clone(layers)
+func pickCompaction(segments []segmentView) []segmentView {
+	bySize := slices.Clone(segments)
 	size := func(seg *segmentView) int { return max(minTierLabels, seg.liveCount()) }
 	slices.SortStableFunc(bySize, func(a, b segmentView) int { return cmp.Compare(size(&a), size(&b)) })
 	chosen, below := 0, 0
@@ -159,7 +160,7 @@ func pickCompaction(layers []segmentView) []segmentView {
 }
 
 // compact merges the segments that choose returns. It returns false if there are none.
-func (x *Index) compact(ctx context.Context, choose func([]segmentView) []segmentView) (folded bool, err error) {
+func (x *Index) compact(ctx context.Context, choose func([]segmentView) []segmentView) (compacted bool, err error) {
 	began := time.Now()
 	v, chosen := x.compactions.take(x.View, choose)
 	if len(chosen) == 0 {
@@ -168,10 +169,10 @@ func (x *Index) compact(ctx context.Context, choose func([]segmentView) []segmen
 	defer x.compactions.release(chosen)
 	s, err := compactSegments(ctx, chosen, v.permittees)
 	if err != nil {
-		return false, fmt.Errorf("fold: %w", err)
+		return false, fmt.Errorf("compact: %w", err)
 	}
 	x.replaceSegments(chosen, s)
-	x.log.Debug("index segments folded", "segments", len(chosen), "labels", s.t.n, "took", time.Since(began))
+	x.log.Debug("index segments compacted", "segments", len(chosen), "labels", s.t.n, "took", time.Since(began))
 	releaseMemory(s.t.n)
 	return true, nil
 }
@@ -185,12 +186,12 @@ func releaseMemory(labels uint32) {
 }
 
 // compactSegments builds one segment of the live labels of several.
-func compactSegments(ctx context.Context, layers []segmentView, ps *permittees) (*segment, error) {
-	parts := make([]mergeInput, 0, len(layers))
-	for i := range layers {
-		parts = append(parts, mergeInput{table: layers[i].t, live: layers[i].liveBits()})
+func compactSegments(ctx context.Context, segments []segmentView, ps *permittees) (*segment, error) {
+	inputs := make([]mergeInput, 0, len(segments))
+	for i := range segments {
+		inputs = append(inputs, mergeInput{table: segments[i].t, live: segments[i].liveBits()})
 	}
-	t, err := mergeTables(ctx, parts)
+	t, err := mergeTables(ctx, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -205,25 +206,25 @@ func compactSegments(ctx context.Context, layers []segmentView, ps *permittees) 
 // replaceSegments publishes a segment in place of those it was compacted from. Labels replaced
 // since the compaction began get tombstones in it; so do those indexed again because their
 // permittee was renamed.
-func (x *Index) replaceSegments(folded []segmentView, s *segment) {
+func (x *Index) replaceSegments(old []segmentView, s *segment) {
 	x.publishing.Lock()
 	defer x.publishing.Unlock()
 	v := x.view.Load()
 	var gone []uint32
-	for i := range folded {
-		gone = append(gone, s.deletedBetween(&folded[i], v.segment(folded[i].segment))...)
+	for i := range old {
+		gone = append(gone, s.deletedBetween(&old[i], v.segment(old[i].segment))...)
 	}
 	next := *v
 	next.segments = make([]segmentView, 0, len(v.segments))
 	for _, seg := range v.segments {
-		if !slices.ContainsFunc(folded, func(f segmentView) bool { return f.segment == seg.segment }) {
+		if !slices.ContainsFunc(old, func(f segmentView) bool { return f.segment == seg.segment }) {
 			next.segments = append(next.segments, seg)
 		}
 	}
-	folding := segmentView{segment: s}
-	folding.applyAliases(v.aliases)
-	if folding = folding.withTombstones(gone); folding.liveCount() > 0 {
-		next.segments = append(next.segments, folding)
+	compacted := segmentView{segment: s}
+	compacted.applyAliases(v.aliases)
+	if compacted = compacted.withTombstones(gone); compacted.liveCount() > 0 {
+		next.segments = append(next.segments, compacted)
 	}
 	x.view.Store(&next)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestChangesDuringAFold replaces and renames labels while they are being folded.
-func TestChangesDuringAFold(t *testing.T) {
+// TestChangesDuringCompaction replaces and renames labels while they are being compacted.
+func TestChangesDuringCompaction(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	for id := range cola.TTBID(4) {
@@ -38,7 +38,7 @@ func TestChangesDuringAFold(t *testing.T) {
 	}
 }
 
-func TestAFoldCanBeEnded(t *testing.T) {
+func TestCompactionCanBeCanceled(t *testing.T) {
 	x := someIndex(t)
 	before := x.View()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -51,9 +51,9 @@ func TestAFoldCanBeEnded(t *testing.T) {
 	}
 }
 
-func TestWorthFolding(t *testing.T) {
+func TestPickCompaction(t *testing.T) {
 	for _, c := range []struct {
-		sizes  []int // in labels; negative for as many, most of them dead
+		sizes  []int // in labels; negative if most of them have tombstones
 		chosen int
 	}{
 		{nil, 0},
@@ -67,22 +67,22 @@ func TestWorthFolding(t *testing.T) {
 		{[]int{1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16, 1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11, 1000}, 0},
 		{[]int{1 << 21, 1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16, 1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11, 1001, 1000}, 2},
 	} {
-		var layers []segmentView
+		var segments []segmentView
 		for _, size := range c.sizes {
 			seg := segmentView{segment: &segment{t: &table{n: uint32(max(size, -size))}}}
 			if size < 0 {
 				seg.deleted = -size * 3 / 4
 			}
-			layers = append(layers, seg)
+			segments = append(segments, seg)
 		}
-		if got := pickCompaction(layers); len(got) != c.chosen {
+		if got := pickCompaction(segments); len(got) != c.chosen {
 			t.Errorf("of layers with %v labels %d are folded, want %d", c.sizes, len(got), c.chosen)
 		}
 	}
 }
 
-// TestFoldsKeepSegmentsFew folds as the background does after many small updates.
-func TestFoldsKeepSegmentsFew(t *testing.T) {
+// TestCompactionKeepsSegmentsFew compacts as the background does after many small updates.
+func TestCompactionKeepsSegmentsFew(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	const labels = 50
@@ -91,15 +91,15 @@ func TestFoldsKeepSegmentsFew(t *testing.T) {
 		u.Label(labelWith(id+1, nil))
 		mustCommit(t, u, Marks{})
 	}
-	if folded, err := x.compact(context.Background(), pickLarge); folded || err != nil {
-		t.Errorf("small segments were folded with large ones: %v, %v", folded, err)
+	if compacted, err := x.compact(context.Background(), pickLarge); compacted || err != nil {
+		t.Errorf("small segments were folded with large ones: %v, %v", compacted, err)
 	}
 	for {
-		folded, err := x.compact(context.Background(), pickSmall)
+		compacted, err := x.compact(context.Background(), pickSmall)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !folded {
+		if !compacted {
 			break
 		}
 	}
@@ -108,10 +108,10 @@ func TestFoldsKeepSegmentsFew(t *testing.T) {
 	}
 }
 
-// TestFoldsTakeTurns holds a segment as a fold does.
-func TestFoldsTakeTurns(t *testing.T) {
+// TestCompactionsTakeTurns reserves a segment as a compaction does.
+func TestCompactionsTakeTurns(t *testing.T) {
 	x := someIndex(t)
-	all := func(layers []segmentView) []segmentView { return layers }
+	all := func(segments []segmentView) []segmentView { return segments }
 	_, taken := x.compactions.take(x.View, all)
 	if _, more := x.compactions.take(x.View, all); len(taken) != 2 || len(more) != 0 {
 		t.Errorf("took %d segments and, while they are folded, %d", len(taken), len(more))

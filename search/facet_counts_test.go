@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTally: values are counted exactly, common and rare ones, in full and thin blocks, whichever way a block is counted.
+// TestTally: values are counted exactly, common and rare ones, in full and thin blocks, whichever
+// way a block is counted.
 func TestTally(t *testing.T) {
 	const docs = postings.BlockDocs + 5000
 	for _, distinct := range []int{3, 2_000, 70_000} { // columns of one, two and four bytes
@@ -35,29 +36,29 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// ways tells how documents were counted, and what the counts should be.
+// ways is how documents were counted, and the expected counts.
 type ways struct {
 	want            []uint32
 	byValue, byList uint32
 }
 
 // tallied counts a random part of the documents, a few of each block at least.
-func tallied(d *rand.Rand, t *valueCounter, values []uint32, percent int) (got []uint32, told ways) {
-	told.want, got = make([]uint32, len(t.byValue)), make([]uint32, len(t.byValue))
+func tallied(d *rand.Rand, t *valueCounter, values []uint32, percent int) (got []uint32, counted ways) {
+	counted.want, got = make([]uint32, len(t.byValue)), make([]uint32, len(t.byValue))
 	for b := range postings.BlockCount(uint32(len(values))) {
 		base := int(b) << postings.BlockShift
 		w := make([]uint64, postings.BlockWidth(uint32(len(values)), b))
 		for i := range min(postings.BlockDocs, len(values)-base) {
 			if d.IntN(100) < percent || d.IntN(5000) == 0 {
 				postings.SetBit(w, uint32(i))
-				told.want[values[base+i]]++
+				counted.want[values[base+i]]++
 			}
 		}
 		t.add(b, w, postings.PopCount(w))
 	}
 	for v := range got {
 		got[v] = t.byValue[v] + t.byList[v]
-		told.byValue, told.byList = told.byValue+t.byValue[v], told.byList+t.byList[v]
+		counted.byValue, counted.byList = counted.byValue+t.byValue[v], counted.byList+t.byList[v]
 	}
-	return got, told
+	return got, counted
 }

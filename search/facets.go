@@ -76,7 +76,10 @@ func (c *facetCounter) request(q cola.FacetQuery) {
 
 // request adds a facet.
 func (c *facetCounts) request(facet string) {
-	column := map[string]int{cola.FacetProductType: facetType, cola.FacetStatus: facetStatus, cola.FacetOrigin: facetOrigin, cola.FacetContainer: facetContainer}
+	column := map[string]int{
+		cola.FacetProductType: facetType, cola.FacetStatus: facetStatus,
+		cola.FacetOrigin: facetOrigin, cola.FacetContainer: facetContainer,
+	}
 	switch f, ok := column[facet]; {
 	case ok:
 		if c.values[f] == nil {
@@ -180,7 +183,8 @@ func (c *facetCounter) categories(counts map[string]*pathCount) cola.Facet {
 	}
 	var below []cola.FacetValue
 	for folded, at := range counts {
-		if strings.HasPrefix(folded, above) && strings.Count(folded, categorySeparator) == levels && c.isSearchable(at.spelling, folded) {
+		child := strings.HasPrefix(folded, above) && strings.Count(folded, categorySeparator) == levels
+		if child && c.isSearchable(at.spelling, folded) {
 			below = append(below, cola.FacetValue{Value: at.spelling, Count: at.found})
 		}
 	}
@@ -228,7 +232,8 @@ func (c *facetCounter) origins(b *facetQuery) cola.Facet {
 		}
 	}
 	if c.query.OriginNames != nil && chosen == nil {
-		chosen = []cola.FacetValue{{Value: strings.TrimSpace(c.params.Origin), Count: count(c.query.OriginNames), Chosen: true}}
+		name := strings.TrimSpace(c.params.Origin)
+		chosen = []cola.FacetValue{{Value: name, Count: count(c.query.OriginNames), Chosen: true}}
 	}
 	f.Values, f.More = topValues(f.Values, maxOrigins-len(chosen))
 	f.Values = append(f.Values, chosen...)

@@ -12,10 +12,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// asOf is when the random searches are made: the default date window holds half of the random labels.
+// asOf is when the random searches are made: the default date window holds half of the random
+// labels.
 var asOf = cola.NewDate(2025, 9, 1).Time()
 
-// TestFacetsAgreeWithSearch: a person who chooses a value finds as many labels as its count says, whatever the search and the registry.
+// TestFacetsAgreeWithSearch: a person who chooses a value finds as many labels as its count says,
+// whatever the search and the registry.
 func TestFacetsAgreeWithSearch(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 40)
@@ -30,7 +32,8 @@ func TestFacetsAgreeWithSearch(t *testing.T) {
 	})
 }
 
-// TestLargeFacetsAgreeWithSearch does so with enough labels for every form of posting, and for both ways of counting.
+// TestLargeFacetsAgreeWithSearch does so with enough labels for every form of posting, and for both
+// ways of counting.
 func TestLargeFacetsAgreeWithSearch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -44,7 +47,7 @@ func TestLargeFacetsAgreeWithSearch(t *testing.T) {
 	for range 30 {
 		h.checkFacets(h.params())
 	}
-	h.fold()
+	h.compact()
 	h.restore()
 	for range 15 {
 		h.checkFacets(h.params())
@@ -204,8 +207,8 @@ func below(path, above string) string {
 	return strings.Join(levels[:n], " > ")
 }
 
-// TestFacetsOfHostileLabels: what no parameter can hold is no value, spellings of one thing are one value, and transitions that go in a circle
-// lead nobody astray.
+// TestFacetsOfHostileLabels: what no parameter can hold is no value, spellings of one thing are one
+// value, and transitions that go in a circle lead nobody astray.
 func TestFacetsOfHostileLabels(t *testing.T) {
 	h := &harness{t: t, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: newDraws(1, 10, 20)}
 	defer h.index.Close()
@@ -245,15 +248,15 @@ func TestFacetsOfHostileLabels(t *testing.T) {
 		"nothing to search": {cola.SearchParams{Q: "&"}, cola.FacetYear, ""},
 	} {
 		facets := mustFacets(t, h.index.View(), tt.p)
-		if got := told(facets[slices.Index(cola.Facets(), tt.facet)]); got != tt.want {
+		if got := describe(facets[slices.Index(cola.Facets(), tt.facet)]); got != tt.want {
 			t.Errorf("%s: %+q, want %+q", name, got, tt.want)
 		}
 		h.checkFacets(tt.p)
 	}
 }
 
-// told writes a facet down, what is chosen with a star.
-func told(f cola.Facet) string {
+// describe writes a facet down, what is chosen with a star.
+func describe(f cola.Facet) string {
 	var values []string
 	for _, v := range f.Values {
 		s := fmt.Sprintf("%s: %d", v.Value, v.Count)
@@ -265,7 +268,8 @@ func told(f cola.Facet) string {
 	return strings.Join(values, ", ")
 }
 
-// TestFacetsLeaveOutTheFewest: of many origins those with the most labels are shown, with the chosen one among them, and the others are counted.
+// TestFacetsLeaveOutTheFewest: of many origins those with the most labels are shown, with the
+// chosen one among them, and the others are counted.
 func TestFacetsLeaveOutTheFewest(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -284,14 +288,14 @@ func TestFacetsLeaveOutTheFewest(t *testing.T) {
 	}
 	facets := mustFacets(t, x.View(), cola.SearchParams{Origin: "land 03", DerivedSubcategory: "Wine"})
 	// The counts of origins are of one category, and the other way round.
-	if f := facets[3]; f.More != 48 || len(f.Values) != 12 || told(f)[:11] != "LAND 59: 60" || !strings.HasSuffix(told(f), "LAND 49: 50, LAND 03: 4*") {
-		t.Errorf("origins: %s and %d more", told(f), f.More)
+	if f := facets[3]; f.More != 48 || len(f.Values) != 12 || describe(f)[:11] != "LAND 59: 60" || !strings.HasSuffix(describe(f), "LAND 49: 50, LAND 03: 4*") {
+		t.Errorf("origins: %s and %d more", describe(f), f.More)
 	}
-	if f := facets[2]; f.More != 0 || told(f) != "Wine: 4*, Wine > Kind 03: 4" {
-		t.Errorf("categories: %s and %d more", told(f), f.More)
+	if f := facets[2]; f.More != 0 || describe(f) != "Wine: 4*, Wine > Kind 03: 4" {
+		t.Errorf("categories: %s and %d more", describe(f), f.More)
 	}
 	facets = mustFacets(t, x.View(), cola.SearchParams{DerivedSubcategory: "Wine"})
 	if f := facets[2]; f.More != 10 || len(f.Values) != 51 || f.Values[50].Count != 11 {
-		t.Errorf("categories: %s and %d more", told(f), f.More)
+		t.Errorf("categories: %s and %d more", describe(f), f.More)
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPartsMeanTheFilters: the labels that filters find are those that each group, and each filter of none, finds by itself.
+// TestPartsMeanTheFilters: the labels that filters find are those that each group, and each filter
+// of none, finds by itself.
 func TestPartsMeanTheFilters(t *testing.T) {
 	found, grouped := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -41,8 +42,9 @@ func TestPartsMeanTheFilters(t *testing.T) {
 	}
 }
 
-// meeting returns the labels of a subset that meet a part of each group and every part of none. The query comes last, among the
-// labels that meet the others: whether it is a barcode or words depends on them.
+// meeting returns the labels of a subset that meet a part of each group and every part of none. The
+// query comes last, among the labels that meet the others: whether it is a barcode or words depends
+// on them.
 func meeting(v *View, parts []cola.FilterPart, among *Subset) []cola.Position {
 	if i := slices.IndexFunc(parts, func(p cola.FilterPart) bool { return p.Filter == "query" }); i >= 0 {
 		query := parts[i].Alone.AsQuery()

@@ -1,19 +1,21 @@
-// Package search is the in-memory index of the registry. It answers every search, filter, count and list, with exact totals.
+// Package search is the in-memory index of the registry. It answers every search, filter, count and
+// list, with exact totals.
 //
 // # Views and updates
 //
-// An [Index] holds an immutable [View] behind an atomic pointer. Readers load the view and take no lock. A writer collects
-// changes in an [Update] and publishes them at once with Commit.
+// An [Index] holds an immutable [View] behind an atomic pointer. Readers load the view and take no
+// lock. A writer collects changes in an [Update] and publishes them at once with Commit.
 //
 // # Segments
 //
-// A view consists of segments. A segment holds labels in result order: newest approval date first, then by descending TTB ID,
-// undated labels last. So posting lists are sorted, a date window is a range of documents, and a page is the first bits of a
-// bitmap. A changed label is written to a new segment and gets a tombstone in the old one. Compaction merges segments in the
-// background, from their own columns.
+// A view consists of segments. A segment holds labels in result order: newest approval date first,
+// then by descending TTB ID, undated labels last. So posting lists are sorted, a date window is a
+// range of documents, and a page is the first bits of a bitmap. A changed label is written to a new
+// segment and gets a tombstone in the old one. Compaction merges segments in the background, from
+// their own columns.
 //
-// A segment consists of columns, dictionaries and posting lists. None of them holds pointers, so the garbage collector has
-// nothing to scan.
+// A segment consists of columns, dictionaries and posting lists. None of them holds pointers, so
+// the garbage collector has nothing to scan.
 package search
 
 import (
@@ -87,7 +89,8 @@ func (x *Index) Close() {
 // Options configures an Index. The zero Options are valid.
 type Options struct {
 	Logger *slog.Logger // where compactions are logged; nil discards
-	// ManualCompaction leaves compaction to calls of Compact. Otherwise the index compacts itself in the background.
+	// ManualCompaction leaves compaction to calls of Compact. Otherwise the index compacts itself
+	// in the background.
 	ManualCompaction bool
 }
 

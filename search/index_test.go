@@ -13,7 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// TestIndexAgreesWithFilter holds the index against the plain filter through builds, changes, renamings, folds and snapshots.
+// TestIndexAgreesWithFilter holds the index against the plain filter through builds, changes,
+// renames, compactions and snapshots.
 func TestIndexAgreesWithFilter(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 40, 40)
@@ -32,7 +33,8 @@ func TestIndexAgreesWithFilter(t *testing.T) {
 	})
 }
 
-// TestLargeIndexAgreesWithFilter does so with enough labels for every form of posting, and more than one block of them.
+// TestLargeIndexAgreesWithFilter does so with enough labels for every form of posting, and more
+// than one block of them.
 func TestLargeIndexAgreesWithFilter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -44,7 +46,7 @@ func TestLargeIndexAgreesWithFilter(t *testing.T) {
 	h.checkMany(40)
 	h.commit(3000, 3)
 	h.checkMany(40)
-	h.fold()
+	h.compact()
 	h.restore()
 	h.checkMany(40)
 }
@@ -65,7 +67,7 @@ type harness struct {
 func (h *harness) step() {
 	switch h.IntN(8) {
 	case 0:
-		h.fold()
+		h.compact()
 	case 1:
 		h.restore()
 	case 2:
@@ -122,9 +124,9 @@ func (h *harness) abort() {
 	u.Abort()
 }
 
-func (h *harness) fold() {
+func (h *harness) compact() {
 	if err := h.index.Compact(context.Background()); err != nil {
-		h.t.Fatalf("fold: %v", err)
+		h.t.Fatalf("compact: %v", err)
 	}
 	if s := h.index.View().Stats(); s.Segments > 1 || s.Tombstones > 0 {
 		h.t.Fatalf("after a fold there are %+v", s)
@@ -145,7 +147,8 @@ func (h *harness) restore() {
 	}
 }
 
-// checkSearch compares one random search: the total, and the rows of every page, by page number and by position.
+// checkSearch compares one random search: the total, and the rows of every page, by page number and
+// by position.
 func (h *harness) checkSearch() {
 	h.t.Helper()
 	s, want := h.search()

@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// registry is the plain truth that the index is held against: records in maps, filtered one by one. It shares no code with
-// the index.
+// registry is the plain truth that the index is held against: records in maps, filtered one by one.
+// It shares no code with the index.
 type registry struct {
 	labels     map[cola.TTBID]cola.IndexRecord
 	permittees map[string]cola.Permittee
@@ -131,8 +131,8 @@ func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool
 	}
 	anyOf := func(want []string, have string) bool { return len(want) == 0 || slices.Contains(want, have) }
 	is := func(want, have string) bool { return want == "" || want == have }
-	between := func(least, most cola.Opt[float64], v float64, known bool) bool {
-		return !least.OK && !most.OK || known && (!least.OK || v >= least.V) && (!most.OK || v <= most.V)
+	between := func(minV, maxV cola.Opt[float64], v float64, known bool) bool {
+		return !minV.OK && !maxV.OK || known && (!minV.OK || v >= minV.V) && (!maxV.OK || v <= maxV.V)
 	}
 	return anyOf(q.ProductTypes, string(s.ProductType)) &&
 		(len(q.Categories) == 0 || slices.ContainsFunc(q.Categories, within)) &&
@@ -148,7 +148,7 @@ func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool
 		anyOf(q.Containers, strings.ToLower(l.ContainerType))
 }
 
-// placeOf returns the origin of a label, telling the two Georgias apart.
+// placeOf returns the origin of a label and distinguishes the two Georgias.
 func placeOf(l *cola.IndexRecord) string {
 	name := strings.ToUpper(string(l.Summary.OriginName))
 	if name != "GEORGIA" {

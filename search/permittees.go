@@ -209,7 +209,8 @@ func (ps *permittees) named(name string, sc *postings.Scratch) []uint64 {
 	for _, i := range ps.unindexed {
 		p := ps.records[i]
 		w[i>>6] &^= 1 << (i & 63)
-		if strings.Contains(text.Fold(string(p.CompanyName)), name) || strings.Contains(text.Fold(string(p.OperatingName)), name) {
+		company, operating := text.Fold(string(p.CompanyName)), text.Fold(string(p.OperatingName))
+		if strings.Contains(company, name) || strings.Contains(operating, name) {
 			postings.SetBit(w, i)
 		}
 	}
@@ -234,7 +235,8 @@ func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 		}
 		postings.EachBit(w[at:at+1], uint32(at)<<6, func(i uint32) bool {
 			f := &ps.stats[i]
-			if !f.known || !kinds[f.kind] || !states[f.state] || s.Active.OK && (v.activeReason(i, s.Today) != "") != s.Active.V {
+			if !f.known || !kinds[f.kind] || !states[f.state] ||
+				s.Active.OK && (v.activeReason(i, s.Today) != "") != s.Active.V {
 				w[at] &^= 1 << (i & 63)
 			}
 			return true

@@ -32,41 +32,44 @@ func (ps *permittees) builder() *permitteesBuilder {
 }
 
 // number returns the number of the permittee with a permit number, adding one if there is none.
-func (e *permitteesBuilder) number(number string) uint32 {
-	if i, ok := e.next.find(number); ok {
+func (b *permitteesBuilder) number(number string) uint32 {
+	if i, ok := b.next.find(number); ok {
 		return i
 	}
-	i, ok := e.added[number]
+	i, ok := b.added[number]
 	if !ok {
-		i = uint32(len(e.next.records))
+		i = uint32(len(b.next.records))
 		number = strings.Clone(number)
-		e.added[number] = i
-		e.next.records = append(e.next.records, &permittee{Permittee: cola.Permittee{PermitNumber: number}})
-		e.next.stats = append(e.next.stats, permitteeStats{})
-		e.renamed[i] = true
+		b.added[number] = i
+		b.next.records = append(b.next.records, &permittee{Permittee: cola.Permittee{PermitNumber: number}})
+		b.next.stats = append(b.next.stats, permitteeStats{})
+		b.renamed[i] = true
 	}
 	return i
 }
 
 // put sets the record of a permittee.
-func (e *permitteesBuilder) put(p *cola.Permittee) {
-	i := e.number(vocabulary.NormalizePermit(p.PermitNumber))
-	was := e.next.records[i]
+func (b *permitteesBuilder) put(p *cola.Permittee) {
+	i := b.number(vocabulary.NormalizePermit(p.PermitNumber))
+	was := b.next.records[i]
 	now := &permittee{known: true, Permittee: copyPermittee(p, was.PermitNumber)}
-	e.next.records[i] = now
+	b.next.records[i] = now
 	if was.CompanyName != now.CompanyName || was.OperatingName != now.OperatingName {
-		e.renamed[i] = true
+		b.renamed[i] = true
 	}
-	f := &e.next.stats[i]
+	f := &b.next.stats[i]
 	f.known, f.listed = true, p.Listed
-	f.state = valueNumber(&e.next.states, strings.ToUpper(strings.TrimSpace(string(p.CompanyState))))
-	f.kind = valueNumber(&e.next.types, text.Fold(string(p.PermitteeType)))
-	e.rerank[i] = true
+	f.state = valueNumber(&b.next.states, strings.ToUpper(strings.TrimSpace(string(p.CompanyState))))
+	f.kind = valueNumber(&b.next.types, text.Fold(string(p.PermitteeType)))
+	b.rerank[i] = true
 }
 
 // copyPermittee returns a copy whose strings share one allocation.
 func copyPermittee(p *cola.Permittee, number string) cola.Permittee {
-	parts := []string{string(p.CompanyName), string(p.OperatingName), string(p.CompanyState), string(p.CompanyZipCode), string(p.PermitteeType)}
+	parts := []string{
+		string(p.CompanyName), string(p.OperatingName), string(p.CompanyState), string(p.CompanyZipCode),
+		string(p.PermitteeType),
+	}
 	all := strings.Join(parts, "")
 	next := func(n int) (s cola.Text) { s, all = cola.Text(all[:n]), all[n:]; return s }
 	return cola.Permittee{
@@ -91,25 +94,25 @@ func valueNumber(values *[]string, v string) uint32 {
 }
 
 // companyNames implements companyNames with the names of the next view.
-func (e *permitteesBuilder) companyNames(number string) (company, operating string) {
-	p := e.next.records[e.number(number)]
+func (b *permitteesBuilder) companyNames(number string) (company, operating string) {
+	p := b.next.records[b.number(number)]
 	return string(p.CompanyName), string(p.OperatingName)
 }
 
 // countLabels adds labels of a segment to the statistics of their permittees, or subtracts them if
 // sign is negative.
-func (e *permitteesBuilder) countLabels(s *segment, each func(yield func(doc uint32)), sign int) {
+func (b *permitteesBuilder) countLabels(s *segment, each func(yield func(doc uint32)), sign int) {
 	t := s.t
 	of := make([]uint32, t.text[colPermit].Len()) // permittee + 1 of each value, or 0 if not looked up yet
 	status := &t.text[colStatus]
 	each(func(doc uint32) {
 		v := t.text[colPermit].IDs.At(doc)
 		if of[v] == 0 {
-			i := e.number(s.permitKey(v))
+			i := b.number(s.permitKey(v))
 			of[v] = i + 1
-			e.rerank[i] = true
+			b.rerank[i] = true
 		}
-		f := &e.next.stats[of[v]-1]
+		f := &b.next.stats[of[v]-1]
 		applied, approval := t.date(numApplied, doc), t.date(numApproved, doc)
 		f.labels += uint32(sign)
 		if status.Value(doc) == vocabulary.StatusApproved {
@@ -118,25 +121,25 @@ func (e *permitteesBuilder) countLabels(s *segment, each func(yield func(doc uin
 		if sign > 0 {
 			f.lastApplied, f.lastApproval = max(f.lastApplied, applied), max(f.lastApproval, approval)
 		} else if applied == f.lastApplied || approval == f.lastApproval {
-			e.stale[of[v]-1] = true
+			b.stale[of[v]-1] = true
 		}
 	})
 }
 
 // build returns the permittees. segments are those of the next view.
-func (e *permitteesBuilder) build(layers []segmentView) *permittees {
-	for i := range e.stale {
-		f, number := &e.next.stats[i], e.next.records[i].PermitNumber
+func (b *permitteesBuilder) build(segments []segmentView) *permittees {
+	for i := range b.stale {
+		f, number := &b.next.stats[i], b.next.records[i].PermitNumber
 		f.lastApplied, f.lastApproval = 0, 0
-		for j := range layers {
-			applied, approval := layers[j].latestDates(number)
+		for j := range segments {
+			applied, approval := segments[j].latestDates(number)
 			f.lastApplied, f.lastApproval = max(f.lastApplied, applied), max(f.lastApproval, approval)
 		}
 	}
-	e.sortNumbers()
-	e.rank()
-	e.indexNames()
-	return e.next
+	b.sortNumbers()
+	b.rank()
+	b.indexNames()
+	return b.next
 }
 
 // latestDates returns the latest dates of the live labels with a permit number.
@@ -154,37 +157,37 @@ func (seg *segmentView) latestDates(number string) (applied, approval cola.Date)
 }
 
 // sortNumbers adds new permit numbers to the sorted list.
-func (e *permitteesBuilder) sortNumbers() {
-	if len(e.added) == 0 {
+func (b *permitteesBuilder) sortNumbers() {
+	if len(b.added) == 0 {
 		return
 	}
-	added := make([]uint32, 0, len(e.added))
-	for _, i := range e.added {
+	added := make([]uint32, 0, len(b.added))
+	for _, i := range b.added {
 		added = append(added, i)
 	}
-	e.next.byNumber = mergeInto(e.next.byNumber, added, func(a, b uint32) bool {
-		return e.next.records[a].PermitNumber < e.next.records[b].PermitNumber
+	b.next.byNumber = mergeInto(b.next.byNumber, added, func(i, j uint32) bool {
+		return b.next.records[i].PermitNumber < b.next.records[j].PermitNumber
 	})
 }
 
 // rank moves permittees to their place in lists.
-func (e *permitteesBuilder) rank() {
-	moved := make([]uint32, 0, len(e.rerank))
-	for i := range e.rerank {
-		if e.next.stats[i].known {
+func (b *permitteesBuilder) rank() {
+	moved := make([]uint32, 0, len(b.rerank))
+	for i := range b.rerank {
+		if b.next.stats[i].known {
 			moved = append(moved, i)
 		}
 	}
 	if len(moved) == 0 {
 		return
 	}
-	rest := make([]uint32, 0, len(e.next.ranked))
-	for _, i := range e.next.ranked {
-		if !e.rerank[i] {
+	rest := make([]uint32, 0, len(b.next.ranked))
+	for _, i := range b.next.ranked {
+		if !b.rerank[i] {
 			rest = append(rest, i)
 		}
 	}
-	e.next.ranked = mergeInto(rest, moved, e.next.ranksBefore)
+	b.next.ranked = mergeInto(rest, moved, b.next.ranksBefore)
 }
 
 // mergeInto returns a new sorted slice of the elements of a sorted slice and of more.
@@ -216,18 +219,18 @@ const (
 )
 
 // indexNames rebuilds the index of names if too many changed since it was built.
-func (e *permitteesBuilder) indexNames() {
-	if len(e.renamed) == 0 {
+func (b *permitteesBuilder) indexNames() {
+	if len(b.renamed) == 0 {
 		return
 	}
-	fresh := slices.Clone(e.next.unindexed)
-	for i := range e.renamed {
+	fresh := slices.Clone(b.next.unindexed)
+	for i := range b.renamed {
 		fresh = append(fresh, i)
 	}
 	slices.Sort(fresh)
 	fresh = slices.Compact(fresh)
-	if len(fresh) > max(minUnindexed, len(e.next.records)/unindexedShare) {
-		e.next.names, fresh = buildNameIndex(e.next.records), nil
+	if len(fresh) > max(minUnindexed, len(b.next.records)/unindexedShare) {
+		b.next.names, fresh = buildNameIndex(b.next.records), nil
 	}
-	e.next.unindexed = fresh
+	b.next.unindexed = fresh
 }

@@ -258,16 +258,16 @@ func (p *plan) addWithin(paths ...string) {
 	}
 	p.scratch.Lists = lists
 	w := p.scratch.Union(p.seg.t.n, p.span, lists)
-	for _, m := range p.seg.redirected {
+	for _, r := range p.seg.redirected {
 		holds := func(path string) bool {
 			return slices.ContainsFunc(paths, func(in string) bool { return vocabulary.PathWithin(path, in) })
 		}
-		docs := p.seg.categories.values.At(m.value)
-		switch now := holds(m.to); {
+		docs := p.seg.categories.values.At(r.value)
+		switch now := holds(r.to); {
 		case now:
 			docs.OrInto(w, p.span)
 			n += docs.Len()
-		case holds(m.from):
+		case holds(r.from):
 			docs.AndNotInto(w, p.span)
 		}
 	}

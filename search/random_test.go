@@ -11,7 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// draws makes random labels and queries from small sets of values, so that queries find some labels and not all.
+// draws makes random labels and queries from small sets of values, so that queries find some labels
+// and not all.
 type draws struct {
 	*rand.Rand
 	ids   int // ids are drawn below it
@@ -43,9 +44,9 @@ func (d *draws) word() string {
 	return d.words[min(d.IntN(n), d.IntN(n))]
 }
 
-func (d *draws) name(most int) string {
+func (d *draws) name(limit int) string {
 	var parts []string
-	for range d.IntN(most + 1) {
+	for range d.IntN(limit + 1) {
 		parts = append(parts, d.word())
 	}
 	return strings.Join(parts, pick(d, " ", "  ", " ", "-", "/"))
@@ -148,15 +149,15 @@ func (d *draws) cut(s string) string {
 	return strings.ToValidUTF8(strings.TrimSpace(s[i:j]), "")
 }
 
-func (d *draws) bounds(most int) (least, highest cola.Opt[float64]) {
-	a, b := float64(d.IntN(most))/2, float64(d.IntN(most))/2
+func (d *draws) bounds(limit int) (minV, maxV cola.Opt[float64]) {
+	a, b := float64(d.IntN(limit))/2, float64(d.IntN(limit))/2
 	if d.chance(70) {
-		least = cola.Some(min(a, b))
+		minV = cola.Some(min(a, b))
 	}
 	if d.chance(70) {
-		highest = cola.Some(max(a, b))
+		maxV = cola.Some(max(a, b))
 	}
-	return least, highest
+	return minV, maxV
 }
 
 // search draws a query with a few filters, and what its text means.

@@ -16,8 +16,8 @@ type Page struct {
 	Next    cola.Position // of the last row; zero when the page is empty
 }
 
-// Search returns one page of the labels that match, in result order: newest approval first, then by TTB id descending,
-// undated labels last.
+// Search returns one page of the labels that match, in result order: newest approval first, then by
+// TTB id descending, undated labels last.
 //
 // The text is interpreted as the first of these that applies:
 //
@@ -223,11 +223,11 @@ type mergeHead struct {
 }
 
 // newResultMerger returns a merger of the documents found in each segment.
-func newResultMerger(layers []segmentView, found [][]uint32) *resultMerger {
-	m := &resultMerger{segments: layers}
+func newResultMerger(segments []segmentView, found [][]uint32) *resultMerger {
+	m := &resultMerger{segments: segments}
 	for i, docs := range found {
 		if len(docs) > 0 {
-			m.heads = append(m.heads, mergeHead{i, docs, layers[i].t.position(docs[0])})
+			m.heads = append(m.heads, mergeHead{i, docs, segments[i].t.position(docs[0])})
 		}
 	}
 	return m
@@ -278,8 +278,10 @@ func (m *resultMerger) next() (layer int, doc uint32, ok bool) {
 	return layer, doc, true
 }
 
-// Fold returns s in the form in which searches compare text: lower case, without accents or apostrophes.
+// Fold returns s in the form in which searches compare text: lower case, without accents or
+// apostrophes.
 func Fold(s string) string { return text.Fold(s) }
 
-// Contains reports whether part occurs in s, both folded. A part that is not empty but folds to nothing occurs nowhere.
+// Contains reports whether part occurs in s, both folded. A part that is not empty but folds to
+// nothing occurs nowhere.
 func Contains(s, part string) bool { return text.Contains(s, part) }

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checkMatches compares what one random query matches among some labels with what it finds in a registry of those alone.
+// checkMatches compares what one random query matches among some labels with what it finds in a
+// registry of those alone.
 func (h *harness) checkMatches() {
 	h.t.Helper()
 	s, want := h.search()
@@ -66,8 +67,8 @@ func TestMatchesOfAView(t *testing.T) {
 	}
 }
 
-// TestBarcodeFallsBackToText: a text in the shape of a barcode is one if a label with it matches the filters, and words if none
-// does. An exact id is looked up whatever the filters.
+// TestBarcodeFallsBackToText: a text in the shape of a barcode is one if a label with it matches
+// the filters, and words if none does. An exact id is looked up whatever the filters.
 func TestBarcodeFallsBackToText(t *testing.T) {
 	const code = "036000291452"
 	x := New(Options{ManualCompaction: true})
@@ -106,7 +107,7 @@ func TestBarcodeFallsBackToText(t *testing.T) {
 		}
 	}
 	facets := mustFacets(t, v, cola.SearchParams{Q: code, ApprovalDateFrom: cola.NewDate(2005, 1, 1)})
-	if told(facets[0]) != "wine: 1, malt beverage: 1" {
-		t.Errorf("product types are %s", told(facets[0]))
+	if describe(facets[0]) != "wine: 1, malt beverage: 1" {
+		t.Errorf("product types are %s", describe(facets[0]))
 	}
 }

@@ -36,7 +36,7 @@ func (seg *segmentView) applyAliases(aliases map[string]string) {
 }
 
 // redirectedCategories returns the categories that aliases map to another path.
-func (s *segment) redirectedCategories(aliases map[string]string) (moved []redirectedCategory) {
+func (s *segment) redirectedCategories(aliases map[string]string) (redirected []redirectedCategory) {
 	if len(aliases) == 0 {
 		return nil
 	}
@@ -44,11 +44,11 @@ func (s *segment) redirectedCategories(aliases map[string]string) (moved []redir
 	for v := range uint32(c.Len()) {
 		if was := c.At(v); was != "" {
 			if now := vocabulary.ResolveCategory(was, aliases); vocabulary.FoldPath(now) != vocabulary.FoldPath(was) {
-				moved = append(moved, redirectedCategory{v, was, now})
+				redirected = append(redirected, redirectedCategory{v, was, now})
 			}
 		}
 	}
-	return moved
+	return redirected
 }
 
 // withTombstones returns a copy with more documents deleted.

@@ -13,18 +13,20 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/column"
 )
 
-// A snapshot begins with the format's version and a number that shows the machine's byte order. Change the version whenever
-// the format changes; older snapshots are then ignored and the index is rebuilt.
+// A snapshot begins with the format's version and a number that shows the machine's byte order.
+// Change the version whenever the format changes; older snapshots are then ignored and the index is
+// rebuilt.
 const (
 	snapshotMagic = "colaidx2"
 	snapshotOrder = 0x0a0b0c0d
 )
 
-// ErrSnapshot is wrapped by Restore's errors for a file that is damaged, of another store or of another version.
+// ErrSnapshot is wrapped by Restore's errors for a file that is damaged, of another store or of
+// another version.
 var ErrSnapshot = codec.ErrInvalid
 
-// Save writes the view to a file that Restore reads. The file is written under a temporary name, synced and renamed.
-// storeID identifies the store that the index was built from.
+// Save writes the view to a file that Restore reads. The file is written under a temporary name,
+// synced and renamed. storeID identifies the store that the index was built from.
 func (x *Index) Save(path, storeID string) (err error) {
 	v := x.View()
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*")
@@ -67,8 +69,9 @@ func syncDir(path string) error {
 	return d.Sync()
 }
 
-// Restore replaces the content of the index with a snapshot that Save wrote, and returns its revisions. It fails with
-// ErrSnapshot if the file is damaged, of another store or of another version. On error the index is unchanged.
+// Restore replaces the content of the index with a snapshot that Save wrote, and returns its
+// revisions. It fails with ErrSnapshot if the file is damaged, of another store or of another
+// version. On error the index is unchanged.
 func (x *Index) Restore(path, storeID string) (Marks, error) {
 	x.updating.Lock()
 	defer x.updating.Unlock()
@@ -126,8 +129,8 @@ func (h *header) serialize(c codec.Codec) {
 	codec.String(c, &h.store)
 }
 
-// savedView is the part of a view that a snapshot holds; the rest is derived from it. It is not inspected before the
-// checksum has been verified.
+// savedView is the part of a view that a snapshot holds; the rest is derived from it. It is not
+// inspected before the checksum has been verified.
 type savedView struct {
 	marks      Marks
 	aliases    column.Dict // of each transition, the former path and the current one
@@ -155,7 +158,9 @@ func (v *View) toSaved() *savedView {
 	}
 	for _, p := range v.permittees.records {
 		permittees.Add(p.PermitNumber)
-		for _, text := range []cola.Text{p.CompanyName, p.OperatingName, p.CompanyState, p.CompanyZipCode, p.PermitteeType} {
+		for _, text := range []cola.Text{
+			p.CompanyName, p.OperatingName, p.CompanyState, p.CompanyZipCode, p.PermitteeType,
+		} {
 			permittees.Add(string(text))
 		}
 		var f uint8
@@ -196,14 +201,15 @@ func (s *savedView) serialize(c codec.Codec) {
 func (s *savedView) view() *View {
 	v := &View{marks: s.marks, segments: s.segments}
 	for i := uint32(0); int(i)+1 < s.aliases.Len(); i += 2 {
-		v.publishedAliases = append(v.publishedAliases, vocabulary.CategoryAlias{Alias: s.aliases.At(i), Path: s.aliases.At(i + 1)})
+		alias := vocabulary.CategoryAlias{Alias: s.aliases.At(i), Path: s.aliases.At(i + 1)}
+		v.publishedAliases = append(v.publishedAliases, alias)
 	}
 	v.aliases = vocabulary.AliasTable(v.publishedAliases)
-	edit := (&permittees{}).builder()
+	pb := (&permittees{}).builder()
 	for i, f := range s.flags {
 		text := func(field int) cola.Text { return cola.Text(s.permittees.At(uint32(i*textsPerPermittee + field))) }
 		if f&flagKnown != 0 {
-			edit.put(&cola.Permittee{
+			pb.put(&cola.Permittee{
 				PermitNumber: string(text(0)), CompanyName: text(1), OperatingName: text(2), CompanyState: text(3),
 				CompanyZipCode: text(4), PermitteeType: text(5), Listed: f&flagListed != 0,
 			})
@@ -213,8 +219,9 @@ func (s *savedView) view() *View {
 		seg := &v.segments[i]
 		seg.measure()
 		seg.applyAliases(v.aliases)
-		edit.countLabels(seg.segment, func(yield func(uint32)) { mergeInput{table: seg.t, live: seg.liveBits()}.each(yield) }, +1)
+		live := mergeInput{table: seg.t, live: seg.liveBits()}
+		pb.countLabels(seg.segment, live.each, +1)
 	}
-	v.permittees = edit.build(v.segments)
+	v.permittees = pb.build(v.segments)
 	return v
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// someIndex returns an index of a few labels in two segments, with dead ones, transitions and permittees.
+// someIndex returns an index of a few labels in two segments, with tombstones, aliases and
+// permittees.
 func someIndex(t testing.TB) *Index {
 	t.Helper()
 	d, x := newDraws(3, 30, 30), New(Options{ManualCompaction: true})
@@ -158,7 +159,8 @@ func TestSaveFails(t *testing.T) {
 	}
 }
 
-// FuzzReadView holds the reader to failing, rather than panicking or taking all memory, for whatever a file may hold.
+// FuzzReadView holds the reader to failing, rather than panicking or taking all memory, for
+// whatever a file may hold.
 func FuzzReadView(f *testing.F) {
 	good := mustSave(f, someIndex(f))
 	f.Add([]byte{}, 0, byte(0))

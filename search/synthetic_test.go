@@ -10,8 +10,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// synthetic makes labels with the proportions of the real registry: skewed brands, permittees, classes and origins, names
-// put together from common words and rare ones, dates over two decades with most labels late.
+// synthetic makes labels with the proportions of the real registry: skewed brands, permittees,
+// classes and origins, names put together from common words and rare ones, dates over two decades
+// with most labels late.
 type synthetic struct {
 	*rand.Rand
 	newest  cola.Date

@@ -23,22 +23,22 @@ type mergeInput struct {
 }
 
 // each calls yield with each row to take.
-func (p mergeInput) each(yield func(row uint32)) {
-	if p.live == nil {
-		for row := range p.table.n {
+func (in mergeInput) each(yield func(row uint32)) {
+	if in.live == nil {
+		for row := range in.table.n {
 			yield(row)
 		}
 		return
 	}
-	postings.EachBit(p.live, 0, func(row uint32) bool { yield(row); return true })
+	postings.EachBit(in.live, 0, func(row uint32) bool { yield(row); return true })
 }
 
 // count returns the number of rows to take.
-func (p mergeInput) count() int {
-	if p.live == nil {
-		return int(p.table.n)
+func (in mergeInput) count() int {
+	if in.live == nil {
+		return int(in.table.n)
 	}
-	return postings.PopCount(p.live)
+	return postings.PopCount(in.live)
 }
 
 // rowRef identifies a row of an input.
@@ -46,45 +46,45 @@ type rowRef struct{ input, row uint32 }
 
 // mergeTables returns one table of all the inputs' rows in result order. Of rows with the same ID
 // it takes the last row of the last input.
-func mergeTables(ctx context.Context, parts []mergeInput) (*table, error) {
+func mergeTables(ctx context.Context, inputs []mergeInput) (*table, error) {
 	t := &table{}
-	order := t.orderRows(parts)
+	order := t.orderRows(inputs)
 	scratch := make([]uint32, len(order))
 	for c := range t.text {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := t.mergeTextColumn(c, parts, order, scratch); err != nil {
+		if err := t.mergeTextColumn(c, inputs, order, scratch); err != nil {
 			return nil, err
 		}
 	}
 	for c := range t.num {
-		t.mergeNumericColumn(c, parts, order, scratch)
+		t.mergeNumericColumn(c, inputs, order, scratch)
 	}
-	if err := t.mergeBarcodes(parts, order); err != nil {
+	if err := t.mergeBarcodes(inputs, order); err != nil {
 		return nil, err
 	}
 	t.ids, t.flags = make([]uint64, len(order)), make([]uint8, len(order))
 	for doc, r := range order {
-		from := parts[r.input].table
+		from := inputs[r.input].table
 		t.ids[doc], t.flags[doc] = from.ids[r.row], from.flags[r.row]
 	}
 	return t, nil
 }
 
 // orderRows assigns rows to documents and sets the columns that follow from the order.
-func (t *table) orderRows(parts []mergeInput) []rowRef {
+func (t *table) orderRows(inputs []mergeInput) []rowRef {
 	type keyed struct {
 		id uint64
 		rowRef
 	}
 	total := 0
-	for _, p := range parts {
-		total += p.count()
+	for _, in := range inputs {
+		total += in.count()
 	}
 	all := make([]keyed, 0, total)
-	for i, p := range parts {
-		p.each(func(row uint32) { all = append(all, keyed{p.table.ids[row], rowRef{uint32(i), row}}) })
+	for i, in := range inputs {
+		in.each(func(row uint32) { all = append(all, keyed{in.table.ids[row], rowRef{uint32(i), row}}) })
 	}
 	slices.SortFunc(all, func(a, b keyed) int { // descending by ID; of the same ID, the last row first
 		if a.id != b.id {
@@ -98,7 +98,7 @@ func (t *table) orderRows(parts []mergeInput) []rowRef {
 	all = slices.CompactFunc(all, func(a, b keyed) bool { return a.id == b.id })
 
 	t.n = uint32(len(all))
-	day := t.countDays(parts, len(all), func(i int) rowRef { return all[i].rowRef })
+	day := t.countDays(inputs, len(all), func(i int) rowRef { return all[i].rowRef })
 	next := slices.Clone(t.dayStart)
 	order := make([]rowRef, len(all))
 	t.byID = make([]uint32, len(all))
@@ -112,10 +112,10 @@ func (t *table) orderRows(parts []mergeInput) []rowRef {
 }
 
 // countDays sets days and dayStart for n rows. day returns the index of a row's day.
-func (t *table) countDays(parts []mergeInput, n int, at func(int) rowRef) (day func(rowRef) uint32) {
+func (t *table) countDays(inputs []mergeInput, n int, at func(int) rowRef) (day func(rowRef) uint32) {
 	number := map[cola.Date]uint32{}
-	for _, p := range parts {
-		for _, v := range p.table.num[numApproved].Values {
+	for _, in := range inputs {
+		for _, v := range in.table.num[numApproved].Values {
 			number[cola.Date(v)] = 0
 		}
 	}
@@ -126,13 +126,13 @@ func (t *table) countDays(parts []mergeInput, n int, at func(int) rowRef) (day f
 	for i, d := range t.days {
 		number[d] = uint32(i)
 	}
-	dayOf := make([][]uint32, len(parts))
-	for i, p := range parts {
-		for _, v := range p.table.num[numApproved].Values {
+	dayOf := make([][]uint32, len(inputs))
+	for i, in := range inputs {
+		for _, v := range in.table.num[numApproved].Values {
 			dayOf[i] = append(dayOf[i], number[cola.Date(v)])
 		}
 	}
-	day = func(r rowRef) uint32 { return dayOf[r.input][parts[r.input].table.num[numApproved].IDs.At(r.row)] }
+	day = func(r rowRef) uint32 { return dayOf[r.input][inputs[r.input].table.num[numApproved].IDs.At(r.row)] }
 	t.dayStart = make([]uint32, len(t.days)+1)
 	for i := range n {
 		t.dayStart[day(at(i))+1]++
@@ -147,10 +147,10 @@ func (t *table) countDays(parts []mergeInput, n int, at func(int) rowRef) (day f
 const unmapped = math.MaxUint32
 
 // newRemap returns for each input a table from its value numbers to the new ones, all unmapped.
-func newRemap(parts []mergeInput, values func(*table) int) [][]uint32 {
-	to := make([][]uint32, len(parts))
-	for i, p := range parts {
-		to[i] = make([]uint32, values(p.table))
+func newRemap(inputs []mergeInput, values func(*table) int) [][]uint32 {
+	to := make([][]uint32, len(inputs))
+	for i, in := range inputs {
+		to[i] = make([]uint32, values(in.table))
 		for j := range to[i] {
 			to[i][j] = unmapped
 		}
@@ -159,11 +159,11 @@ func newRemap(parts []mergeInput, values func(*table) int) [][]uint32 {
 }
 
 // mergeTextColumn merges a column of strings. ids is working memory.
-func (t *table) mergeTextColumn(c int, parts []mergeInput, order []rowRef, ids []uint32) error {
+func (t *table) mergeTextColumn(c int, inputs []mergeInput, order []rowRef, ids []uint32) error {
 	in := column.NewInterner()
-	to := newRemap(parts, func(t *table) int { return t.text[c].Len() })
+	to := newRemap(inputs, func(t *table) int { return t.text[c].Len() })
 	for doc, r := range order {
-		from := &parts[r.input].table.text[c]
+		from := &inputs[r.input].table.text[c]
 		old := from.IDs.At(r.row)
 		if to[r.input][old] == unmapped {
 			to[r.input][old] = in.ID(from.At(old))
@@ -178,11 +178,11 @@ func (t *table) mergeTextColumn(c int, parts []mergeInput, order []rowRef, ids [
 }
 
 // mergeNumericColumn merges a column of numbers. ids is working memory.
-func (t *table) mergeNumericColumn(c int, parts []mergeInput, order []rowRef, ids []uint32) {
+func (t *table) mergeNumericColumn(c int, inputs []mergeInput, order []rowRef, ids []uint32) {
 	values := column.NewNumberInterner()
-	to := newRemap(parts, func(t *table) int { return len(t.num[c].Values) })
+	to := newRemap(inputs, func(t *table) int { return len(t.num[c].Values) })
 	for doc, r := range order {
-		from := &parts[r.input].table.num[c]
+		from := &inputs[r.input].table.num[c]
 		old := from.IDs.At(r.row)
 		if to[r.input][old] == unmapped {
 			to[r.input][old] = values.ID(from.Values[old], old != 0)
@@ -193,12 +193,12 @@ func (t *table) mergeNumericColumn(c int, parts []mergeInput, order []rowRef, id
 }
 
 // mergeBarcodes merges the column of barcodes.
-func (t *table) mergeBarcodes(parts []mergeInput, order []rowRef) error {
+func (t *table) mergeBarcodes(inputs []mergeInput, order []rowRef) error {
 	in := column.NewInterner()
-	to := newRemap(parts, func(t *table) int { return t.barcodes.Len() })
+	to := newRemap(inputs, func(t *table) int { return t.barcodes.Len() })
 	refs, off := make([]uint32, 0, len(order)), make([]uint32, 1, len(order)+1)
 	for _, r := range order {
-		from := &parts[r.input].table.barcodes
+		from := &inputs[r.input].table.barcodes
 		for _, old := range from.Row(r.row) {
 			if to[r.input][old] == unmapped {
 				to[r.input][old] = in.ID(from.At(old))

@@ -101,32 +101,32 @@ func (u *Update) apply(v *View) (*View, error) {
 	if len(u.tables) == 0 && len(u.permittees) == 0 {
 		return &next, nil
 	}
-	edit := v.permittees.builder()
+	pb := v.permittees.builder()
 	for number := range u.permittees {
 		p := u.permittees[number]
-		edit.put(&p)
+		pb.put(&p)
 	}
-	parts := renamedLabels(next.segments, edit)
+	inputs := renamedLabels(next.segments, pb)
 	for _, t := range u.tables {
-		parts = append(parts, mergeInput{table: t})
+		inputs = append(inputs, mergeInput{table: t})
 	}
 	u.tables = nil
-	if len(parts) > 0 {
-		if err := next.addSegment(parts, edit); err != nil {
+	if len(inputs) > 0 {
+		if err := next.addSegment(inputs, pb); err != nil {
 			return nil, err
 		}
 	}
-	next.permittees = edit.build(next.segments)
+	next.permittees = pb.build(next.segments)
 	return &next, nil
 }
 
 // renamedLabels returns the live labels whose permittee was renamed. They have to be indexed again.
-func renamedLabels(layers []segmentView, edit *permitteesBuilder) (parts []mergeInput) {
-	for i := range layers {
-		seg := &layers[i]
+func renamedLabels(segments []segmentView, pb *permitteesBuilder) (inputs []mergeInput) {
+	for i := range segments {
+		seg := &segments[i]
 		var live []uint64
-		for h := range edit.renamed {
-			for _, of := range seg.docsWithPermit(edit.next.records[h].PermitNumber, nil) {
+		for h := range pb.renamed {
+			for _, of := range seg.docsWithPermit(pb.next.records[h].PermitNumber, nil) {
 				if live == nil {
 					live = make([]uint64, postings.BlockCount(seg.t.n)*postings.BlockWords)
 				}
@@ -137,36 +137,32 @@ func renamedLabels(layers []segmentView, edit *permitteesBuilder) (parts []merge
 			if seg.tombstones != nil {
 				postings.AndNotWords(live, seg.tombstones)
 			}
-			parts = append(parts, mergeInput{table: seg.t, live: live})
+			inputs = append(inputs, mergeInput{table: seg.t, live: live})
 		}
 	}
-	return parts
+	return inputs
 }
 
 // addSegment adds a segment with the inputs' labels, and tombstones where the labels were before.
-func (v *View) addSegment(parts []mergeInput, edit *permitteesBuilder) error {
+func (v *View) addSegment(inputs []mergeInput, pb *permitteesBuilder) error {
 	ctx := context.Background()
-	t, err := mergeTables(ctx, parts)
+	t, err := mergeTables(ctx, inputs)
 	if err != nil || t.n == 0 {
 		return err
 	}
-	clear(parts)
-	s, err := buildSegment(ctx, t, edit.companyNames)
+	clear(inputs)
+	s, err := buildSegment(ctx, t, pb.companyNames)
 	if err != nil {
 		return err
 	}
 	v.segments = addTombstones(v.segments, t.ids, func(seg *segmentView, docs []uint32) {
-		edit.countLabels(seg.segment, func(yield func(uint32)) {
+		pb.countLabels(seg.segment, func(yield func(uint32)) {
 			for _, doc := range docs {
 				yield(doc)
 			}
 		}, -1)
 	})
-	edit.countLabels(s, func(yield func(uint32)) {
-		for doc := range t.n {
-			yield(doc)
-		}
-	}, +1)
+	pb.countLabels(s, mergeInput{table: t}.each, +1)
 	added := segmentView{segment: s}
 	added.applyAliases(v.aliases)
 	v.segments = append(v.segments, added)
@@ -175,10 +171,10 @@ func (v *View) addSegment(parts []mergeInput, edit *permitteesBuilder) error {
 
 // addTombstones returns the segments with tombstones for the labels, without the segments that have
 // no live labels left. It calls onDelete with the new tombstones of each segment.
-func addTombstones(layers []segmentView, ids []uint64, onDelete func(seg *segmentView, docs []uint32)) []segmentView {
-	left := make([]segmentView, 0, len(layers)+1)
-	for i := range layers {
-		seg := &layers[i]
+func addTombstones(segments []segmentView, ids []uint64, onDelete func(seg *segmentView, docs []uint32)) []segmentView {
+	left := make([]segmentView, 0, len(segments)+1)
+	for i := range segments {
+		seg := &segments[i]
 		var docs []uint32
 		for _, id := range ids {
 			if doc, ok := seg.t.doc(cola.TTBID(id)); ok && seg.isLive(doc) {
@@ -194,8 +190,8 @@ func addTombstones(layers []segmentView, ids []uint64, onDelete func(seg *segmen
 }
 
 // withAliases returns the segments with other category aliases.
-func withAliases(layers []segmentView, aliases map[string]string) []segmentView {
-	next := append([]segmentView(nil), layers...)
+func withAliases(segments []segmentView, aliases map[string]string) []segmentView {
+	next := append([]segmentView(nil), segments...)
 	for i := range next {
 		next[i].applyAliases(aliases)
 	}

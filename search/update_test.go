@@ -43,7 +43,8 @@ func want(t *testing.T, what string, got, want []cola.TTBID) {
 	}
 }
 
-// TestCategoryPathsFoldAccents: a path is found without its accents, and without its spacing, also where a transition leads.
+// TestCategoryPathsFoldAccents: a path is found without its accents, and without its spacing, also
+// where a transition leads.
 func TestCategoryPathsFoldAccents(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -138,7 +139,7 @@ func TestUpdateCopies(t *testing.T) {
 	}
 }
 
-// TestAViewStaysAsItIs holds on to a view over changes and folds.
+// TestAViewStaysAsItIs holds on to a view over changes and compactions.
 func TestAViewStaysAsItIs(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -167,8 +168,9 @@ func TestAViewStaysAsItIs(t *testing.T) {
 	}
 }
 
-// TestReadersDuringUpdates searches from several goroutines while labels are changed and folded in the background. Every
-// commit replaces all labels, so that a view which mixed two of them would show.
+// TestReadersDuringUpdates searches from several goroutines while labels are changed and compacted in
+// the background. Every commit replaces all labels, so that a view which mixed two of them would
+// show.
 func TestReadersDuringUpdates(t *testing.T) {
 	x := New(Options{})
 	defer x.Close()

@@ -46,7 +46,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestStates: a state counts when a permittee is in it, not when a number that only a label names might be.
+// TestStates: a state counts when a permittee is in it, not when a number that only a label names
+// might be.
 func TestStates(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

@@ -1,10 +1,12 @@
 // Package codec writes, reads and measures the data of an index segment.
 //
-// A structure lists its slices once, in a Serialize method that takes a Codec. The same method therefore writes a snapshot
-// (Writer), reads one (Reader) and measures memory (Sizer), and the three can't disagree about the format.
+// A structure lists its slices once, in a Serialize method that takes a Codec. The same method
+// therefore writes a snapshot (Writer), reads one (Reader) and measures memory (Sizer), and the
+// three can't disagree about the format.
 //
-// A slice is written as its length in 64 bits followed by its elements as they lie in memory, so a file is only readable on
-// machines of the same byte order. A CRC-32C of everything before it ends the file.
+// A slice is written as its length in 64 bits followed by its elements as they lie in memory, so a
+// file is only readable on machines of the same byte order. A CRC-32C of everything before it ends
+// the file.
 package codec
 
 import (
@@ -18,7 +20,8 @@ import (
 
 // Codec is the destination or the source of a structure's slices.
 type Codec interface {
-	// Length writes the length of a slice and returns it, or reads the length. size is the width of an element in bytes.
+	// Length writes the length of a slice and returns it, or reads the length. size is the width of
+	// an element in bytes.
 	Length(n, size int) int
 	// Bytes writes the content of a slice, or reads it into b.
 	Bytes(b []byte)
@@ -122,7 +125,8 @@ func (w *Writer) Close() error {
 // ErrInvalid is wrapped by a Reader's errors for a file that is damaged or that no Writer wrote.
 var ErrInvalid = errors.New("not a usable snapshot")
 
-// Reader is a Codec that reads what a Writer wrote. Don't use the data before Close has verified the checksum.
+// Reader is a Codec that reads what a Writer wrote. Don't use the data before Close has verified
+// the checksum.
 type Reader struct {
 	r    io.Reader
 	left int64
@@ -136,7 +140,8 @@ func NewReader(r io.Reader, size int64) *Reader { return &Reader{r: r, left: siz
 // Err returns the first error.
 func (r *Reader) Err() error { return r.err }
 
-// Length reads the length of a slice. It fails, before anything is allocated, if the rest of the file is shorter.
+// Length reads the length of a slice. It fails, before anything is allocated, if the rest of the
+// file is shorter.
 func (r *Reader) Length(_, size int) int {
 	var n uint64
 	r.Bytes(unsafe.Slice((*byte)(unsafe.Pointer(&n)), 8))

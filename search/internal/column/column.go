@@ -1,7 +1,7 @@
 // Package column stores the columns of a table: strings, numbers and lists of strings.
 //
-// A column keeps each distinct value once and a small number for each row. No column holds pointers, so the garbage collector
-// has nothing to scan.
+// A column keeps each distinct value once and a small number for each row. No column holds
+// pointers, so the garbage collector has nothing to scan.
 package column
 
 import (
@@ -68,7 +68,8 @@ func (n *NumberInterner) ID(v float64, known bool) uint32 {
 	return id
 }
 
-// Packed is an array of small numbers, stored in one, two or four bytes each, whichever the largest needs.
+// Packed is an array of small numbers, stored in one, two or four bytes each, whichever the largest
+// needs.
 type Packed struct {
 	one  []uint8
 	two  []uint16

@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 )
 
-// Dict is a list of strings, numbered from 0, in one piece of memory. Strings taken from it share that memory. Find and
-// PrefixRange need the strings to be distinct and sorted.
+// Dict is a list of strings, numbered from 0, in one piece of memory. Strings taken from it share
+// that memory. Find and PrefixRange need the strings to be distinct and sorted.
 type Dict struct {
 	Blob string
 	Off  []uint32 // string i is Blob[Off[i]:Off[i+1]]
@@ -135,8 +135,8 @@ func (in *Interner) Dict() Dict {
 	return d
 }
 
-// Sorted returns the strings in ascending order, and for each ID the number that the string has now. The interner must not
-// be used afterwards.
+// Sorted returns the strings in ascending order, and for each ID the number that the string has
+// now. The interner must not be used afterwards.
 func (in *Interner) Sorted() (d Dict, number []uint32) {
 	order := make([]uint32, in.Len())
 	for i := range order {

@@ -1,8 +1,10 @@
-// Package postings stores posting lists (the documents that match a term), combines them with bitmaps and intersects them.
+// Package postings stores posting lists (the documents that match a term), combines them with
+// bitmaps and intersects them.
 //
-// Documents are numbers below some n. Everything works block by block over 65,536 documents: a block's bitmap of 8 KiB stays
-// in the L1 cache. Lists are kept in the manner of roaring bitmaps, but in a few large slices without pointers, which the
-// garbage collector does not scan and a snapshot holds as they are.
+// Documents are numbers below some n. Everything works block by block over 65,536 documents: a
+// block's bitmap of 8 KiB stays in the L1 cache. Lists are kept in the manner of roaring bitmaps,
+// but in a few large slices without pointers, which the garbage collector does not scan and a
+// snapshot holds as they are.
 package postings
 
 import "math/bits"
@@ -20,7 +22,8 @@ func WordsFor(n uint32) int { return int((uint64(n) + 63) / 64) }
 // BlockCount returns the number of blocks of n documents.
 func BlockCount(n uint32) uint32 { return uint32((uint64(n) + BlockDocs - 1) >> BlockShift) }
 
-// BlockWidth returns the number of words in block b of n documents. Only the last block is narrower than BlockWords.
+// BlockWidth returns the number of words in block b of n documents. Only the last block is narrower
+// than BlockWords.
 func BlockWidth(n, b uint32) int { return min(BlockWords, WordsFor(n-b<<BlockShift)) }
 
 // SetBit sets bit i.
@@ -97,7 +100,8 @@ func AppendBits(out []uint32, w []uint64, base uint32, limit int) []uint32 {
 	return out
 }
 
-// EachBit calls yield with base plus the number of each set bit. If yield returns false, EachBit stops and returns false.
+// EachBit calls yield with base plus the number of each set bit. If yield returns false, EachBit
+// stops and returns false.
 func EachBit(w []uint64, base uint32, yield func(uint32) bool) bool {
 	for i, x := range w {
 		for ; x != 0; x &= x - 1 {

@@ -9,7 +9,8 @@ import (
 // Builder builds Lists one list after the other.
 type Builder struct{ p Lists }
 
-// NewBuilder returns a builder of lists of documents below n. lists is the expected number of lists.
+// NewBuilder returns a builder of lists of documents below n. lists is the expected number of
+// lists.
 func NewBuilder(n uint32, lists int) *Builder {
 	return &Builder{Lists{n: n, off: append(make([]uint32, 0, lists+1), 0)}}
 }
@@ -123,8 +124,8 @@ type Groups struct{ off, docs []uint32 }
 // At returns the documents of a value.
 func (g *Groups) At(v uint32) []uint32 { return g.docs[g.off[v]:g.off[v+1]] }
 
-// GroupBy groups n documents by value. each is called twice for every document; it must put the document's values, each
-// once.
+// GroupBy groups n documents by value. each is called twice for every document; it must put the
+// document's values, each once.
 func GroupBy(n uint32, values int, each func(doc uint32, put func(value uint32))) Groups {
 	g := Groups{off: make([]uint32, values+1)}
 	doc := uint32(0)

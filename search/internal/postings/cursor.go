@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Cursor reads a list, or a bitmap over all documents, block by block. Blocks must be read in ascending order.
+// Cursor reads a list, or a bitmap over all documents, block by block. Blocks must be read in
+// ascending order.
 type Cursor struct {
 	List
 	bits []uint64 // the bitmap, or nil
@@ -74,8 +75,8 @@ func (c *Cursor) load(b uint32, w []uint64) bool {
 	return true
 }
 
-// and intersects w with block b. If the block is empty it returns false and leaves w undefined. other is working memory of
-// w's length.
+// and intersects w with block b. If the block is empty it returns false and leaves w undefined.
+// other is working memory of w's length.
 func (c *Cursor) and(b uint32, w, other []uint64) bool {
 	if c.bits != nil {
 		AndWords(w, c.bits[b*BlockWords:][:len(w)])
@@ -98,8 +99,8 @@ func (c *Cursor) and(b uint32, w, other []uint64) bool {
 	return true
 }
 
-// Intersect writes the documents of block b that are in every cursor to w, and reports whether there may be any. Pass at
-// least one cursor, the most selective one first.
+// Intersect writes the documents of block b that are in every cursor to w, and reports whether
+// there may be any. Pass at least one cursor, the most selective one first.
 func (sc *Scratch) Intersect(b uint32, w []uint64, cursors []Cursor) bool {
 	if !cursors[0].load(b, w) {
 		return false
@@ -117,8 +118,8 @@ func SortBySelectivity(cursors []Cursor) {
 	slices.SortStableFunc(cursors, func(a, b Cursor) int { return a.n - b.n })
 }
 
-// CountIn returns the number of documents of the cursor's list that are in w, the bitmap of block b. all says that w has
-// every document of the block.
+// CountIn returns the number of documents of the cursor's list that are in w, the bitmap of block
+// b. all says that w has every document of the block.
 func (c *Cursor) CountIn(b uint32, w []uint64, all bool) (n uint32) {
 	if c.p == nil {
 		for _, d := range c.seek(b) {

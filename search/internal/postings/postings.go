@@ -10,8 +10,9 @@ import (
 // maxShort is the longest list kept as plain numbers. Containers take less memory for longer ones.
 const maxShort = 256
 
-// Lists holds numbered posting lists. A short list is an array of documents. A long one has a container for each block: an
-// array of 16-bit numbers if the block is sparse, a bitmap if it is dense.
+// Lists holds numbered posting lists. A short list is an array of documents. A long one has a
+// container for each block: an array of 16-bit numbers if the block is sparse, a bitmap if it is
+// dense.
 type Lists struct {
 	n    uint32   // documents are numbered below n
 	off  []uint32 // short list i is docs[off[i]:off[i+1]], which is empty for a long one
@@ -60,8 +61,8 @@ func Of(docs []uint32) List { return List{docs: docs, n: len(docs)} }
 // Len returns the number of documents.
 func (l List) Len() int { return l.n }
 
-// dense reports whether a container of card documents in block b is a bitmap: more than one document in sixteen, where a
-// bitmap takes no more memory than an array.
+// dense reports whether a container of card documents in block b is a bitmap: more than one
+// document in sixteen, where a bitmap takes no more memory than an array.
 func dense(n, b uint32, card int) bool { return card > BlockWidth(n, b)*4 }
 
 // bitmap returns container c, or nil if it is an array.
@@ -168,10 +169,12 @@ func (l List) AndNotInto(w []uint64, s Span) {
 	}
 }
 
-// countBitmapCost is the estimated time, in nanoseconds, to count the bits common to a block and a bitmap.
+// countBitmapCost is the estimated time, in nanoseconds, to count the bits common to a block and a
+// bitmap.
 const countBitmapCost = 300
 
-// CountCost estimates, in nanoseconds, how long Cursor.CountIn takes for all blocks of the list together.
+// CountCost estimates, in nanoseconds, how long Cursor.CountIn takes for all blocks of the list
+// together.
 func (l List) CountCost() int {
 	cost := len(l.docs)
 	for c := l.lo; c < l.hi; c++ {

@@ -10,8 +10,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns s in the form in which text is compared: in lower case, without accents and apostrophes, with letters such as
-// ß, ø and æ spelled as ss, o and ae, and with white space trimmed and collapsed to single spaces. Fold is idempotent.
+// Fold returns s in the form in which text is compared: in lower case, without accents and
+// apostrophes, with letters such as ß, ø and æ spelled as ss, o and ae, and with white space
+// trimmed and collapsed to single spaces. Fold is idempotent.
 func Fold(s string) string {
 	if folded(s) {
 		return s
@@ -24,8 +25,8 @@ func Fold(s string) string {
 	return foldASCII(s)
 }
 
-// Contains reports whether part occurs in text, both folded. A part that folds to the empty string occurs nowhere, unless it
-// is empty itself.
+// Contains reports whether part occurs in text, both folded. A part that folds to the empty string
+// occurs nowhere, unless it is empty itself.
 func Contains(text, part string) bool {
 	needle := Fold(part)
 	return strings.Contains(Fold(text), needle) && (needle != "" || part == "")
@@ -124,7 +125,8 @@ func appendPlain(b []byte, r rune) []byte {
 	return utf8.AppendRune(b, r)
 }
 
-// isWord reports whether a rune of a folded text belongs to a word: whether it is a letter or digit.
+// isWord reports whether a rune of a folded text belongs to a word: whether it is a letter or
+// digit.
 func isWord(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z'

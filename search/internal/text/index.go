@@ -8,10 +8,12 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// Index is a full-text index over several fields. A value is a distinct string of a field, and a sequence of words.
+// Index is a full-text index over several fields. A value is a distinct string of a field, and a
+// sequence of words.
 //
-// A word, in any field, is looked up in its posting list of documents. The words of a phrase must be next to each other in one
-// value, so a phrase is matched against the values that have all its words.
+// A word, in any field, is looked up in its posting list of documents. The words of a phrase must
+// be next to each other in one value, so a phrase is matched against the values that have all its
+// words.
 type Index struct {
 	vocab        column.Dict // all words, sorted
 	base         []uint32    // the values of field f are numbered from base[f] to below base[f+1]
@@ -66,7 +68,8 @@ func (t *Index) MatchPhrase(p Phrase, sc *postings.Scratch, dst []postings.List)
 	return dst
 }
 
-// valuesWithPrefix returns the values with one of the words from lo to below hi, which are those that begin with the prefix.
+// valuesWithPrefix returns the values with one of the words from lo to below hi, which are those
+// that begin with the prefix.
 func (t *Index) valuesWithPrefix(prefix string, lo, hi uint32, sc *postings.Scratch) postings.Cursor {
 	if l, ok := t.prefixValues.find(prefix); ok {
 		return postings.NewCursor(l)
@@ -99,7 +102,8 @@ func (t *Index) MatchWord(word string, dst []postings.List) []postings.List {
 	return dst
 }
 
-// PrecomputedPrefix returns the documents with a word or ID that begins with a prefix, if the list is precomputed.
+// PrecomputedPrefix returns the documents with a word or ID that begins with a prefix, if the list
+// is precomputed.
 func (t *Index) PrecomputedPrefix(prefix string) (postings.List, bool) {
 	return t.prefixDocs.find(prefix)
 }
@@ -144,8 +148,9 @@ type indexBuilder struct {
 	union  *postings.Union
 }
 
-// BuildIndex indexes the fields of n documents. ids returns the documents whose ID begins with some digits, in any order;
-// prefixes match those as well. It precomputes the unions that would take longer than limit, in estimated nanoseconds.
+// BuildIndex indexes the fields of n documents. ids returns the documents whose ID begins with some
+// digits, in any order; prefixes match those as well. It precomputes the unions that would take
+// longer than limit, in estimated nanoseconds.
 func BuildIndex(n uint32, fields []Field, ids func(digits string) []uint32, limit int) Index {
 	b := &indexBuilder{n: n, fields: fields, ids: ids, limit: limit, union: postings.NewUnion(n)}
 	b.readValues()
@@ -237,7 +242,8 @@ func (b *indexBuilder) precomputePrefixes() {
 // idCost estimates, in nanoseconds, how long it takes to unite the IDs with a prefix.
 func (b *indexBuilder) idCost(digits string) int { return 3 * len(b.ids(digits)) }
 
-// costlyIDs returns the prefixes of IDs, longer than prefix, that take longer to unite than the limit.
+// costlyIDs returns the prefixes of IDs, longer than prefix, that take longer to unite than the
+// limit.
 func (b *indexBuilder) costlyIDs(prefix string) (costly []string) {
 	for c := byte('0'); c <= '9'; c++ {
 		if longer := prefix + string(c); b.idCost(longer) > b.limit {

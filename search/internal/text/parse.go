@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Phrase is a condition of a query: words that are next to each other in one field. Most phrases have one word.
+// Phrase is a condition of a query: words that are next to each other in one field. Most phrases
+// have one word.
 type Phrase struct {
 	Words  []string // folded, at least one
 	Prefix bool     // the last word matches every word that begins with it
@@ -19,7 +20,8 @@ type Phrase struct {
 //   - Words in double quotes are one phrase.
 //   - A * right after the last word of a phrase makes it a prefix.
 //
-// All other characters, and a quote that is never closed, separate words. A query without letters or digits has no phrases.
+// All other characters, and a quote that is never closed, separate words. A query without letters
+// or digits has no phrases.
 func ParseQuery(q string) (phrases []Phrase) {
 	rest := Fold(q)
 	for rest != "" {
@@ -39,7 +41,8 @@ func ParseQuery(q string) (phrases []Phrase) {
 	return appendUnquoted(phrases, rest)
 }
 
-// indexQuote returns the position and the width of the first double quote; the position is -1 if there is none.
+// indexQuote returns the position and the width of the first double quote; the position is -1 if
+// there is none.
 func indexQuote(s string) (at, width int) {
 	for i, r := range s {
 		switch r {

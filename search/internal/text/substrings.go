@@ -12,9 +12,10 @@ import (
 
 // Substrings finds the documents whose value contains a string, the needle. Values are folded.
 //
-// A needle of letters and digits lies within one word. The words that contain it are found in the sorted array of all
-// suffixes of words, and the result is the union of their documents. A needle with separators is matched against the values
-// that have all its words. Needles whose unions are costly are precomputed.
+// A needle of letters and digits lies within one word. The words that contain it are found in the
+// sorted array of all suffixes of words, and the result is the union of their documents. A needle
+// with separators is matched against the values that have all its words. Needles whose unions are
+// costly are precomputed.
 type Substrings struct {
 	values       column.Dict
 	words        column.Dict    // words of the values, sorted
@@ -27,8 +28,8 @@ type Substrings struct {
 	suffixValues unions         // values with a word that ends with a costly suffix
 }
 
-// Match appends lists whose union is the documents whose value contains the needle, which must be folded. An empty needle
-// matches no document. docsOf returns the documents of a value.
+// Match appends lists whose union is the documents whose value contains the needle, which must be
+// folded. An empty needle matches no document. docsOf returns the documents of a value.
 func (s *Substrings) Match(
 	needle string, docsOf func(value uint32) postings.List, sc *postings.Scratch, dst []postings.List,
 ) []postings.List {
@@ -124,8 +125,9 @@ func (w wordSet) len() int {
 	return int(w.hi-w.lo) + len(w.words)
 }
 
-// wordSets returns the words that each word of the needle can be part of, smallest set first. The first word may be the end of
-// a longer one if the needle begins with it; the last may be the beginning of a longer one if the needle ends with it.
+// wordSets returns the words that each word of the needle can be part of, smallest set first. The
+// first word may be the end of a longer one if the needle begins with it; the last may be the
+// beginning of a longer one if the needle ends with it.
 func (s *Substrings) wordSets(needle string) (sets []wordSet) {
 	words(needle, func(w string) {
 		if len(sets) == 0 && strings.HasPrefix(needle, w) {

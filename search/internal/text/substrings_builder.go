@@ -28,8 +28,8 @@ type costlyNeedle struct {
 	values []uint32
 }
 
-// BuildSubstrings indexes the values of n documents. docsOf returns the documents of a value. Unions that take longer than
-// limit, in estimated nanoseconds, are precomputed.
+// BuildSubstrings indexes the values of n documents. docsOf returns the documents of a value.
+// Unions that take longer than limit, in estimated nanoseconds, are precomputed.
 func BuildSubstrings(
 	values int, value func(i uint32) string, n uint32, docsOf func(uint32) postings.List, limit int,
 ) Substrings {
@@ -122,7 +122,8 @@ func (b *substringsBuilder) findCostlyWordParts() {
 	})
 }
 
-// findCostlySeparated finds the costly needles of up to three ASCII characters with a separator among them.
+// findCostlySeparated finds the costly needles of up to three ASCII characters with a separator
+// among them.
 func (b *substringsBuilder) findCostlySeparated() {
 	cost := map[string]int{}
 	for v := range uint32(b.s.values.Len()) {
@@ -142,8 +143,8 @@ func (b *substringsBuilder) findCostlySeparated() {
 	}
 }
 
-// eachSeparated calls yield with each run of one to three ASCII characters that contains a separator and neither begins nor
-// ends with a space.
+// eachSeparated calls yield with each run of one to three ASCII characters that contains a
+// separator and neither begins nor ends with a space.
 func eachSeparated(s string, yield func(gram string)) {
 	for i := range len(s) {
 		separated := false

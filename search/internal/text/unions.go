@@ -27,8 +27,8 @@ func (u *unions) Serialize(c codec.Codec) {
 	u.lists.Serialize(c)
 }
 
-// unitePrefixes precomputes the union of the lists of the words that share a prefix, for prefixes that take longer than the
-// limit. The words are sorted.
+// unitePrefixes precomputes the union of the lists of the words that share a prefix, for prefixes
+// that take longer than the limit. The words are sorted.
 func unitePrefixes(words *column.Dict, lists *postings.Lists, limit int) unions {
 	out := newUnionsBuilder(lists.NumDocs())
 	at := func(i int) string { return words.At(uint32(i)) }
@@ -48,8 +48,8 @@ func unitePrefixes(words *column.Dict, lists *postings.Lists, limit int) unions 
 	return out.unions()
 }
 
-// walkPrefixes calls visit with each prefix of n sorted strings: the range of strings that share it and its length. Shorter
-// prefixes come first. It skips the longer ones if visit returns false.
+// walkPrefixes calls visit with each prefix of n sorted strings: the range of strings that share it
+// and its length. Shorter prefixes come first. It skips the longer ones if visit returns false.
 func walkPrefixes(n int, at func(int) string, visit func(lo, hi, depth int) bool) {
 	var walk func(lo, hi, depth int)
 	walk = func(lo, hi, depth int) {
