@@ -163,8 +163,7 @@ func (p *plan) addDocs(docs []uint32) { p.addAny([]postings.List{postings.Of(doc
 
 // addWord adds the condition that a document has a word or an ID.
 func (p *plan) addWord(word string) {
-	lists := p.emptyLists()
-	lists = p.seg.texts.MatchWord(word, lists)
+	lists := p.seg.texts.MatchWord(word, p.emptyLists())
 	if id, ok := cola.ParseTTBID(word); ok {
 		if doc, ok := p.seg.t.doc(id); ok {
 			lists = append(lists, postings.Of([]uint32{doc}))
@@ -197,6 +196,7 @@ func (p *plan) addPrefix(prefix string) {
 	p.addBitmap(w, n)
 }
 
+// addFacets adds the conditions on exact values.
 func (p *plan) addFacets(q *query, _ int) {
 	p.addOneOf(facetType, q.ProductTypes...)
 	p.addOneOf(facetContainer, q.Containers...)
@@ -208,19 +208,21 @@ func (p *plan) addFacets(q *query, _ int) {
 	}
 }
 
-// addOneOf adds the condition that a facet has one of the values, if there are any.
+// addOneOf adds the condition that a facet has one of the values, unless there are none.
 func (p *plan) addOneOf(f int, values ...string) {
 	if len(values) > 0 {
 		p.addAny(p.seg.values[f].match(nil, values...))
 	}
 }
 
+// addEqual adds the condition that a facet has a value, if it is not empty.
 func (p *plan) addEqual(f int, value string) {
 	if value != "" {
 		p.addOneOf(f, value)
 	}
 }
 
+// addNames adds the conditions on the brand and the permit number.
 func (p *plan) addNames(q *query, _ int) {
 	if q.PermitNumber != "" {
 		p.addLists(p.seg.docsWithPermit(vocabulary.NormalizePermit(q.PermitNumber), p.emptyLists()))
@@ -235,6 +237,7 @@ func (p *plan) addNames(q *query, _ int) {
 	}
 }
 
+// addCategories adds the conditions on categories.
 func (p *plan) addCategories(q *query, _ int) {
 	if len(q.Categories) > 0 {
 		p.addWithin(q.Categories...)
@@ -263,8 +266,8 @@ func (p *plan) addWithin(paths ...string) {
 			return slices.ContainsFunc(paths, func(in string) bool { return vocabulary.PathWithin(path, in) })
 		}
 		docs := p.seg.categories.values.At(r.value)
-		switch now := holds(r.to); {
-		case now:
+		switch {
+		case holds(r.to):
 			docs.OrInto(w, p.span)
 			n += docs.Len()
 		case holds(r.from):
@@ -274,16 +277,18 @@ func (p *plan) addWithin(paths ...string) {
 	p.addBitmap(w, n)
 }
 
+// addRanges adds the conditions on numbers.
 func (p *plan) addRanges(q *query, _ int) {
 	p.addBetween(rangeABV, q.ABVMin, q.ABVMax)
 	p.addBetween(rangeVolume, q.VolumeMin, q.VolumeMax)
 }
 
-func (p *plan) addBetween(r int, least, most cola.Opt[float64]) {
-	if p.empty || !least.OK && !most.OK {
+// addBetween adds the condition that a number is within bounds, if there are any.
+func (p *plan) addBetween(r int, minValue, maxValue cola.Opt[float64]) {
+	if p.empty || !minValue.OK && !maxValue.OK {
 		return
 	}
-	w, ok := p.seg.ranges[r].match(least, most, p.scratch, p.span)
+	w, ok := p.seg.ranges[r].match(minValue, maxValue, p.scratch, p.span)
 	if !ok {
 		p.empty = true
 		return
@@ -293,10 +298,9 @@ func (p *plan) addBetween(r int, least, most cola.Opt[float64]) {
 
 // addBarcode adds the condition on the main barcode.
 func (p *plan) addBarcode(q *query, _ int) {
-	if q.Barcode == "" {
-		return
+	if q.Barcode != "" {
+		p.addDocs(p.seg.barcodes.match(q.Barcode, true))
 	}
-	p.addDocs(p.seg.barcodes.match(q.Barcode, true))
 }
 
 // release returns the memory of the conditions.
