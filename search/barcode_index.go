@@ -33,9 +33,9 @@ type barcodeEntry struct {
 // buildBarcodeIndex indexes the barcodes of a table.
 func buildBarcodeIndex(t *table) (c barcodeIndex) {
 	names := column.NewInterner()
-	keys := make([][2]uint64, t.barcodes.Len()) // of each distinct barcode; equal if there is only one
+	keys := make([][2]uint64, t.lists[listBarcode].Len()) // of each distinct barcode; equal if there is only one
 	for i := range keys {
-		value, _ := splitBarcode(t.barcodes.At(uint32(i)))
+		value, _ := splitBarcode(t.lists[listBarcode].At(uint32(i)))
 		if gtins := vocabulary.GTINs(value); gtins != nil {
 			keys[i] = [2]uint64{uint64(gtins[0]), uint64(gtins[len(gtins)-1])}
 		} else {
@@ -57,9 +57,9 @@ func buildBarcodeIndex(t *table) (c barcodeIndex) {
 
 // addEntries builds the sorted entries. keys holds the one or two keys of each distinct barcode.
 func (c *barcodeIndex) addEntries(t *table, keys [][2]uint64) {
-	entries := make([]barcodeEntry, 0, len(t.barcodes.Refs))
+	entries := make([]barcodeEntry, 0, len(t.lists[listBarcode].Refs))
 	for doc := range t.n {
-		for i, r := range t.barcodes.Row(doc) {
+		for i, r := range t.lists[listBarcode].Row(doc) {
 			main := i == 0 && t.flags[doc]&flagMainBarcode != 0
 			entries = append(entries, barcodeEntry{keys[r][0], doc, main})
 			if keys[r][1] != keys[r][0] {

@@ -23,25 +23,58 @@ type valueIndex struct {
 // foldValue returns the form in which values are compared.
 func foldValue(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
 
-// buildValueIndex indexes a column. It precomputes the union of the values in group, which are
-// often searched together.
-func buildValueIndex(t *table, col int, group []string) (f valueIndex) {
-	c := &t.text[col]
+// foldKeys returns the distinct forms of the values of a column, sorted, and the number of each
+// value's form.
+func foldKeys(values *column.Dict, fold func(string) string) (keys column.Dict, keyOf []uint32) {
 	in := column.NewInterner()
-	key := make([]uint32, c.Len())
-	for v := range key {
-		key[v] = in.ID(foldValue(c.At(uint32(v))))
+	keyOf = make([]uint32, values.Len())
+	for v := range keyOf {
+		keyOf[v] = in.ID(fold(values.At(uint32(v))))
 	}
-	var number []uint32
-	f.keys, number = in.Sorted()
-	lists := postings.NewBuilder(t.n, f.keys.Len())
-	lists.AddGroups(postings.GroupBy(t.n, f.keys.Len(), func(doc uint32, put func(uint32)) {
-		put(number[key[c.IDs.At(doc)]])
-	}))
+	keys, number := in.Sorted()
+	for v, id := range keyOf {
+		keyOf[v] = number[id]
+	}
+	return keys, keyOf
+}
+
+// buildTextIndex indexes a column of text. It precomputes the union of the values in group, which
+// are often searched together.
+func buildTextIndex(t *table, col int) valueIndex {
+	c := &t.text[col]
+	keys, keyOf := foldKeys(&c.Dict, foldValue)
+	return buildValueIndex(t.n, keys, textFields[col].group, func(doc uint32, put func(uint32)) {
+		put(keyOf[c.IDs.At(doc)])
+	})
+}
+
+// buildListIndex indexes a column of lists, except for values that fold to the empty string, which is
+// key 0.
+func buildListIndex(t *table, col int) valueIndex {
+	c := &t.lists[col]
+	keys, keyOf := foldKeys(&c.Dict, listFields[col].fold)
+	return buildValueIndex(t.n, keys, nil, func(doc uint32, put func(uint32)) {
+		row := c.Row(doc)
+		for i, v := range row {
+			key := keyOf[v]
+			if key != 0 && !slices.ContainsFunc(row[:i], func(v uint32) bool { return keyOf[v] == key }) {
+				put(key)
+			}
+		}
+	})
+}
+
+// buildValueIndex indexes n documents. each puts the keys of a document, each once.
+func buildValueIndex(
+	n uint32, keys column.Dict, group []string, each func(doc uint32, put func(key uint32)),
+) (f valueIndex) {
+	f.keys = keys
+	lists := postings.NewBuilder(n, keys.Len())
+	lists.AddGroups(postings.GroupBy(n, keys.Len(), each))
 	f.lists = lists.Lists()
 
-	groupUnion, u := postings.NewBuilder(t.n, 1), postings.NewUnion(t.n)
-	f.group = f.keyNumbers(group)
+	groupUnion, u := postings.NewBuilder(n, 1), postings.NewUnion(n)
+	f.group = f.keyNumbers(foldValue, group)
 	for _, i := range f.group {
 		u.Add(f.lists.At(i))
 	}
@@ -51,9 +84,9 @@ func buildValueIndex(t *table, col int, group []string) (f valueIndex) {
 }
 
 // keyNumbers returns the numbers of those values that exist, ascending and distinct.
-func (f *valueIndex) keyNumbers(values []string) (found []uint32) {
+func (f *valueIndex) keyNumbers(fold func(string) string, values []string) (found []uint32) {
 	for _, v := range values {
-		if i, ok := f.keys.Find(foldValue(v)); ok {
+		if i, ok := f.keys.Find(fold(v)); ok {
 			found = append(found, i)
 		}
 	}
@@ -61,9 +94,10 @@ func (f *valueIndex) keyNumbers(values []string) (found []uint32) {
 	return slices.Compact(found)
 }
 
-// match appends lists whose union is the documents with any of the values.
-func (f *valueIndex) match(dst []postings.List, values ...string) []postings.List {
-	wanted := f.keyNumbers(values)
+// match appends lists whose union is the documents with any of the values, compared as fold returns
+// them.
+func (f *valueIndex) match(fold func(string) string, values []string, dst []postings.List) []postings.List {
+	wanted := f.keyNumbers(fold, values)
 	if len(f.group) > 1 && containsSorted(wanted, f.group) {
 		dst = append(dst, f.groupUnion.At(0))
 		wanted = slices.DeleteFunc(wanted, func(i uint32) bool {

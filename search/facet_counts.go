@@ -12,8 +12,8 @@ import (
 // facetCounts is the number of labels found by value, for some facets. A nil map is a facet that
 // was not requested.
 type facetCounts struct {
-	values [facetCount]map[string]int // by facet and folded value
-	paths  map[string]*pathCount      // by folded path; a path includes its descendants
+	values [textColumns]map[string]int // by column of the facet and folded value
+	paths  map[string]*pathCount       // by folded path; a path includes its descendants
 	years  map[int]int
 }
 
@@ -55,10 +55,10 @@ func (v *View) countResolved(r *query, into *facetCounts) {
 // count adds the labels that a selection finds in the segment.
 func (seg *segmentView) count(sel *selection, sc *postings.Scratch, into *facetCounts) {
 	var tallies []*valueCounter
-	var columns [facetCount]*valueCounter
+	var columns [textColumns]*valueCounter
 	for f := range columns {
 		if into.values[f] != nil {
-			columns[f] = newValueCounter(&seg.t.text[valueColumns[f]], &seg.values[f].lists)
+			columns[f] = newValueCounter(&seg.t.text[f], &seg.values[f].lists)
 			tallies = append(tallies, columns[f])
 		}
 	}
@@ -98,7 +98,7 @@ func (seg *segmentView) addValues(into map[string]int, f int, t *valueCounter) {
 			into[seg.values[f].keys.At(uint32(i))] += int(n)
 		}
 	}
-	column := &seg.t.text[valueColumns[f]]
+	column := &seg.t.text[f]
 	for i, n := range t.byValue {
 		if n > 0 {
 			into[foldValue(column.At(uint32(i)))] += int(n)

@@ -77,8 +77,8 @@ func (c *facetCounter) request(q cola.FacetQuery) {
 // request adds a facet.
 func (c *facetCounts) request(facet string) {
 	column := map[string]int{
-		cola.FacetProductType: facetType, cola.FacetStatus: facetStatus,
-		cola.FacetOrigin: facetOrigin, cola.FacetContainer: facetContainer,
+		cola.FacetProductType: colType, cola.FacetStatus: colStatus,
+		cola.FacetOrigin: colOrigin, cola.FacetContainer: colContainer,
 	}
 	switch f, ok := column[facet]; {
 	case ok:
@@ -95,11 +95,11 @@ func (c *facetCounts) request(facet string) {
 // facets returns the facets in the order of cola.Facets.
 func (c *facetCounter) facets() []cola.Facet {
 	base := func(facet string) *facetQuery { return c.byFacet[facetKey{facet: facet}] }
-	types := func(value string) int { return base(cola.FacetProductType).countOf(facetType, value) }
+	types := func(value string) int { return base(cola.FacetProductType).countOf(colType, value) }
 	statuses := func(value string) int {
-		return c.byFacet[facetKey{cola.FacetStatus, value}].countOf(facetStatus, value)
+		return c.byFacet[facetKey{cola.FacetStatus, value}].countOf(colStatus, value)
 	}
-	containers := func(value string) int { return base(cola.FacetContainer).countOf(facetContainer, value) }
+	containers := func(value string) int { return base(cola.FacetContainer).countOf(colContainer, value) }
 	return []cola.Facet{
 		c.fixedValues(cola.FacetProductType, vocabulary.ProductTypes(), types),
 		{Name: cola.FacetStatus, Values: c.valuesOf(cola.FacetStatus, vocabulary.Statuses(), statuses)},
@@ -210,10 +210,10 @@ func (c *facetCounter) origins(b *facetQuery) cola.Facet {
 		return n
 	}
 	count := func(places []string) int {
-		return countFound(sum(b.values[facetOrigin], places), sum(b.asText.values[facetOrigin], places))
+		return countFound(sum(b.values[colOrigin], places), sum(b.asText.values[colOrigin], places))
 	}
 	names := map[string]bool{}
-	for _, counts := range []map[string]int{b.values[facetOrigin], b.asText.values[facetOrigin]} {
+	for _, counts := range []map[string]int{b.values[colOrigin], b.asText.values[colOrigin]} {
 		for place := range counts {
 			names[vocabulary.PlaceName(place)] = true
 		}

@@ -209,8 +209,8 @@ func (ps *permittees) named(name string, sc *postings.Scratch) []uint64 {
 	for _, i := range ps.unindexed {
 		p := ps.records[i]
 		w[i>>6] &^= 1 << (i & 63)
-		company, operating := text.Fold(string(p.CompanyName)), text.Fold(string(p.OperatingName))
-		if strings.Contains(company, name) || strings.Contains(operating, name) {
+		if strings.Contains(text.Fold(string(p.CompanyName)), name) ||
+			strings.Contains(text.Fold(string(p.OperatingName)), name) {
 			postings.SetBit(w, i)
 		}
 	}

@@ -12,21 +12,27 @@ import (
 // query is a search's query, resolved as far as it is the same for all segments.
 type query struct {
 	*cola.Query
-	lookup     [][]uint32    // for each segment, the documents whose ID or barcode is the text; nil if there are none
-	barcode    bool          // lookup is by barcode; phrases apply if none of its documents match the filters
-	phrases    []text.Phrase // of the text, unless lookup is by ID
-	brand      string        // folded
-	permitPart string        // folded
-	category   string        // resolved
+	lookup   [][]uint32          // for each segment, the documents whose ID or barcode is the text; nil if there are none
+	barcode  bool                // lookup is by barcode; phrases apply if none of its documents match the filters
+	phrases  []text.Phrase       // of the text, unless lookup is by ID
+	contains [textColumns]string // parts of values, folded
+	category string              // resolved
 }
 
 // resolveQuery resolves a query. ok is false if it matches no label because a part of it folds to
 // the empty string. If the text is a barcode that some label has, the query is by barcode; see
 // asText.
 func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
-	r = query{Query: q, brand: text.Fold(q.BrandName), permitPart: text.Fold(q.PermitPart)}
-	if r.brand == "" && q.BrandName != "" || r.permitPart == "" && q.PermitPart != "" {
-		return r, false
+	r = query{Query: q}
+	for i := range textFields {
+		f := &textFields[i]
+		if f.contains == nil {
+			continue
+		}
+		part := f.contains(q)
+		if r.contains[i] = text.Fold(part); r.contains[i] == "" && part != "" {
+			return r, false
+		}
 	}
 	if q.CategoryPath != "" {
 		r.category = vocabulary.ResolveCategory(q.CategoryPath, v.aliases)
@@ -97,7 +103,7 @@ func newPlan(q *query, i int, seg *segmentView, sc *postings.Scratch) *plan {
 		return p
 	}
 	p.span = postings.BlocksOf(p.lo, p.hi)
-	for _, step := range []func(*query, int){p.addText, p.addFacets, p.addNames, p.addCategories, p.addRanges, p.addBarcode} {
+	for _, step := range []func(*query, int){p.addText, p.addFields, p.addPermit, p.addCategories, p.addBarcode} {
 		if step(q, i); p.empty {
 			return p
 		}
@@ -196,44 +202,44 @@ func (p *plan) addPrefix(prefix string) {
 	p.addBitmap(w, n)
 }
 
-// addFacets adds the conditions on exact values.
-func (p *plan) addFacets(q *query, _ int) {
-	p.addOneOf(facetType, q.ProductTypes...)
-	p.addOneOf(facetContainer, q.Containers...)
-	p.addEqual(facetStatus, q.Status)
-	p.addEqual(facetDomestic, q.Domestic)
-	p.addEqual(facetState, q.AddressState)
-	if q.OriginNames != nil {
-		p.addAny(p.seg.values[facetOrigin].match(nil, q.OriginNames...))
+// addFields adds the conditions in the tables of fields.
+func (p *plan) addFields(q *query, _ int) {
+	for i := range textFields {
+		f := &textFields[i]
+		if f.anyOf != nil {
+			p.addValues(&p.seg.values[i], foldValue, f.anyOf(q.Query))
+		}
+		if part := q.contains[i]; part != "" && !p.empty {
+			docsOf := func(v uint32) postings.List { return p.seg.texts.DocsOf(i, v) }
+			p.addLists(p.seg.parts[i].Match(part, docsOf, p.scratch, p.emptyLists()))
+		}
+	}
+	for i := range listFields {
+		f := &listFields[i]
+		if f.anyOf != nil {
+			p.addValues(&p.seg.listValues[i], f.fold, f.anyOf(q.Query))
+		}
+	}
+	for i := range numFields {
+		f := &numFields[i]
+		if f.between != nil {
+			minValue, maxValue := f.between(q.Query)
+			p.addBetween(&p.seg.ranges[i], minValue, maxValue)
+		}
 	}
 }
 
-// addOneOf adds the condition that a facet has one of the values, unless there are none.
-func (p *plan) addOneOf(f int, values ...string) {
-	if len(values) > 0 {
-		p.addAny(p.seg.values[f].match(nil, values...))
+// addValues adds the condition that a document has one of the values, unless they are nil.
+func (p *plan) addValues(index *valueIndex, fold func(string) string, values []string) {
+	if values != nil && !p.empty {
+		p.addAny(index.match(fold, values, nil))
 	}
 }
 
-// addEqual adds the condition that a facet has a value, if it is not empty.
-func (p *plan) addEqual(f int, value string) {
-	if value != "" {
-		p.addOneOf(f, value)
-	}
-}
-
-// addNames adds the conditions on the brand and the permit number.
-func (p *plan) addNames(q *query, _ int) {
+// addPermit adds the condition on the permit number.
+func (p *plan) addPermit(q *query, _ int) {
 	if q.PermitNumber != "" {
 		p.addLists(p.seg.docsWithPermit(vocabulary.NormalizePermit(q.PermitNumber), p.emptyLists()))
-	}
-	if q.brand != "" && !p.empty {
-		docsOf := func(v uint32) postings.List { return p.seg.texts.DocsOf(colBrand, v) }
-		p.addLists(p.seg.brandParts.Match(q.brand, docsOf, p.scratch, p.emptyLists()))
-	}
-	if q.permitPart != "" && !p.empty {
-		docsOf := func(v uint32) postings.List { return p.seg.texts.DocsOf(colPermit, v) }
-		p.addLists(p.seg.permitParts.Match(q.permitPart, docsOf, p.scratch, p.emptyLists()))
 	}
 }
 
@@ -277,18 +283,12 @@ func (p *plan) addWithin(paths ...string) {
 	p.addBitmap(w, n)
 }
 
-// addRanges adds the conditions on numbers.
-func (p *plan) addRanges(q *query, _ int) {
-	p.addBetween(rangeABV, q.ABVMin, q.ABVMax)
-	p.addBetween(rangeVolume, q.VolumeMin, q.VolumeMax)
-}
-
 // addBetween adds the condition that a number is within bounds, if there are any.
-func (p *plan) addBetween(r int, minValue, maxValue cola.Opt[float64]) {
+func (p *plan) addBetween(index *rangeIndex, minValue, maxValue cola.Opt[float64]) {
 	if p.empty || !minValue.OK && !maxValue.OK {
 		return
 	}
-	w, ok := p.seg.ranges[r].match(minValue, maxValue, p.scratch, p.span)
+	w, ok := index.match(minValue, maxValue, p.scratch, p.span)
 	if !ok {
 		p.empty = true
 		return

@@ -13,38 +13,16 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// The columns that are filtered by exact value.
-const (
-	facetType = iota
-	facetOrigin
-	facetStatus
-	facetDomestic
-	facetContainer
-	facetState
-	facetCount
-)
-
-var valueColumns = [facetCount]int{colType, colOrigin, colStatus, colDomestic, colContainer, colState}
-
-// The columns that are filtered by bounds.
-const (
-	rangeABV = iota
-	rangeVolume
-	rangeCount
-)
-
-var rangeColumns = [rangeCount]int{numABV, numVolume}
-
 // segment is an immutable set of labels in result order with their indexes. The number of a
 // document is its position in that order.
 type segment struct {
 	t           *table
 	texts       text.Index
-	brandParts  text.Substrings
-	permitParts text.Substrings
-	values      [facetCount]valueIndex
+	parts       [textColumns]text.Substrings // of columns with contains
+	values      [textColumns]valueIndex      // of columns with anyOf
+	listValues  [listColumns]valueIndex      // of columns with anyOf
 	categories  categoryIndex
-	ranges      [rangeCount]rangeIndex
+	ranges      [numColumns]rangeIndex // of columns with between
 	barcodes    barcodeIndex
 	permitOrder []uint32 // values of the permit column, sorted by permitKey
 	bytes       int64
@@ -72,21 +50,27 @@ func buildSegment(ctx context.Context, t *table, names companyNames) (*segment, 
 		func() {
 			s.texts = text.BuildIndex(t.n, searchedFields(t, names), t.idsWithPrefix, unionLimit(t.n, maxUnionCost))
 		},
-		func() { s.brandParts = s.buildSubstrings(colBrand, maxUnionCost) },
-		func() { s.permitParts = s.buildSubstrings(colPermit, maxPermitUnionCost) },
 		func() { s.categories = buildCategoryIndex(t) },
 		func() { s.barcodes = buildBarcodeIndex(t) },
 		s.sortPermits,
 	}
-	for r, column := range rangeColumns {
-		steps = append(steps, func() { s.ranges[r] = buildRangeIndex(t, column) })
-	}
-	for f, column := range valueColumns {
-		var group []string
-		if f == facetOrigin {
-			group = vocabulary.OriginNames("american") // the only word for many values, with most labels among them
+	for i, f := range textFields {
+		if f.contains != nil {
+			steps = append(steps, func() { s.parts[i] = s.buildSubstrings(i, f.unionCost) })
 		}
-		steps = append(steps, func() { s.values[f] = buildValueIndex(t, column, group) })
+		if f.anyOf != nil {
+			steps = append(steps, func() { s.values[i] = buildTextIndex(t, i) })
+		}
+	}
+	for i, f := range numFields {
+		if f.between != nil {
+			steps = append(steps, func() { s.ranges[i] = buildRangeIndex(t, i) })
+		}
+	}
+	for i, f := range listFields {
+		if f.anyOf != nil {
+			steps = append(steps, func() { s.listValues[i] = buildListIndex(t, i) })
+		}
 	}
 	for _, step := range steps {
 		if err := ctx.Err(); err != nil {
@@ -185,14 +169,26 @@ func (s *segment) serialize(c codec.Codec) {
 	}
 	s.t.serialize(c)
 	s.texts.Serialize(c)
-	s.brandParts.Serialize(c)
-	s.permitParts.Serialize(c)
-	for i := range s.values {
-		s.values[i].serialize(c)
+	for i, f := range textFields {
+		if f.contains != nil {
+			s.parts[i].Serialize(c)
+		}
+	}
+	for i, f := range textFields {
+		if f.anyOf != nil {
+			s.values[i].serialize(c)
+		}
 	}
 	s.categories.serialize(c)
-	for i := range s.ranges {
-		s.ranges[i].serialize(c)
+	for i, f := range numFields {
+		if f.between != nil {
+			s.ranges[i].serialize(c)
+		}
+	}
+	for i, f := range listFields {
+		if f.anyOf != nil {
+			s.listValues[i].serialize(c)
+		}
 	}
 	s.barcodes.serialize(c)
 	codec.Slice(c, &s.permitOrder)

@@ -13,13 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/column"
 )
 
-// A snapshot begins with the format's version and a number that shows the machine's byte order.
-// Change the version whenever the format changes; older snapshots are then ignored and the index is
-// rebuilt.
-const (
-	snapshotMagic = "colaidx2"
-	snapshotOrder = 0x0a0b0c0d
-)
+// snapshotOrder shows the byte order of the machine that wrote a snapshot.
+const snapshotOrder = 0x0a0b0c0d
 
 // ErrSnapshot is wrapped by Restore's errors for a file that is damaged, of another store or of
 // another version.

@@ -10,35 +10,6 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/column"
 )
 
-// Columns of text. Full-text queries search those up to lastSearched.
-const (
-	colBrand = iota
-	colProduct
-	colClass
-	colPermit
-	colRecipient
-	colType
-	colOrigin // as vocabulary.PlaceOf returns it
-	colStatus
-	colDomestic
-	colContainer
-	colCategory
-	colState
-	textColumns
-
-	lastSearched = colRecipient
-)
-
-// Columns of numbers. Dates are stored as numbers.
-const (
-	numApproved = iota
-	numApplied
-	numImages
-	numABV
-	numVolume // milliliters
-	numColumns
-)
-
 // Flags of a label.
 const (
 	flagHasBarcode  = 1 << iota // has_barcode of the summary
@@ -48,12 +19,12 @@ const (
 // table holds everything the index keeps of some labels, by column. All other parts of a segment
 // are derived from it, so segments are compacted from their tables alone.
 type table struct {
-	n        uint32
-	ids      []uint64
-	flags    []uint8
-	text     [textColumns]column.Text
-	num      [numColumns]column.Numeric
-	barcodes column.TextList
+	n     uint32
+	ids   []uint64
+	flags []uint8
+	text  [textColumns]column.Text
+	num   [numColumns]column.Numeric
+	lists [listColumns]column.TextList
 
 	// These are only set in result order, in which mergeTables puts rows.
 	byID     []uint32    // rows by ascending ID
@@ -122,9 +93,11 @@ func (t *table) serialize(c codec.Codec) {
 		codec.Slice(c, &t.num[i].Values)
 		t.num[i].IDs.Serialize(c)
 	}
-	t.barcodes.Dict.Serialize(c)
-	codec.Slice(c, &t.barcodes.Rows)
-	codec.Slice(c, &t.barcodes.Refs)
+	for i := range t.lists {
+		t.lists[i].Dict.Serialize(c)
+		codec.Slice(c, &t.lists[i].Rows)
+		codec.Slice(c, &t.lists[i].Refs)
+	}
 	codec.Slice(c, &t.byID)
 	codec.Slice(c, &t.days)
 	codec.Slice(c, &t.dayStart)
@@ -199,8 +172,9 @@ func (t *table) after(p cola.Position) uint32 {
 
 // barcode returns the first barcode of a row that is equivalent to value.
 func (t *table) barcode(row uint32, value string) (found cola.IndexBarcode) {
-	for _, r := range t.barcodes.Row(row) {
-		v, kind := splitBarcode(t.barcodes.At(r))
+	barcodes := &t.lists[listBarcode]
+	for _, r := range barcodes.Row(row) {
+		v, kind := splitBarcode(barcodes.At(r))
 		if vocabulary.SameBarcode(v, value) {
 			return cola.IndexBarcode{Value: v, Type: kind}
 		}

@@ -2,7 +2,6 @@ package search
 
 import (
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 	"github.com/colaregistry/colaregistry/search/internal/column"
 )
@@ -18,86 +17,58 @@ type tableBuilder struct {
 		values *column.NumberInterner
 		ids    []uint32
 	}
-	barcodes *column.Interner
+	lists  [listColumns]*column.Interner // values; the table has the rows
+	values []string                      // working memory
 }
 
 // newTableBuilder returns an empty builder.
 func newTableBuilder() *tableBuilder {
-	r := &tableBuilder{barcodes: column.NewInterner()}
+	r := &tableBuilder{}
 	for i := range r.text {
 		r.text[i].values = column.NewInterner()
 	}
 	for i := range r.num {
 		r.num[i].values = column.NewNumberInterner()
 	}
-	r.table.barcodes.Rows = []uint32{0}
+	for i := range r.lists {
+		r.lists[i] = column.NewInterner()
+		r.table.lists[i].Rows = []uint32{0}
+	}
 	return r
 }
 
 // add copies what the index keeps of a label.
 func (r *tableBuilder) add(l *cola.IndexRecord) {
-	s := &l.Summary
 	r.table.n++
-	r.table.ids = append(r.table.ids, uint64(s.TTBID))
-	for i, v := range [textColumns]string{
-		colBrand:     s.BrandName,
-		colProduct:   string(s.ProductName),
-		colClass:     string(s.ClassName),
-		colPermit:    s.PermitNumber,
-		colRecipient: l.AddressRecipient,
-		colType:      string(s.ProductType),
-		colOrigin:    vocabulary.PlaceOf(string(s.OriginName), l.OriginID, l.DomesticOrImported),
-		colStatus:    string(s.ApplicationStatus),
-		colDomestic:  l.DomesticOrImported,
-		colContainer: l.ContainerType,
-		colCategory:  vocabulary.NormalizePath(l.CategoryPath),
-		colState:     l.AddressState,
-	} {
+	r.table.ids = append(r.table.ids, uint64(l.Summary.TTBID))
+	r.table.flags = append(r.table.flags, flagsOf(l))
+	for i := range r.text {
 		c := &r.text[i]
-		c.ids = append(c.ids, c.values.ID(v))
+		c.ids = append(c.ids, c.values.ID(textFields[i].read(l)))
 	}
-	r.addNumber(numApproved, float64(s.ApprovalDate), s.ApprovalDate != 0)
-	r.addNumber(numApplied, float64(l.ApplicationDate), l.ApplicationDate != 0)
-	r.addNumber(numImages, float64(s.ImageCount), s.ImageCount != 0)
-	r.addNumber(numABV, l.ABV.V, l.ABV.OK)
-	ml, ok := vocabulary.Milliliters(l.Volume.V, l.VolumeUnit)
-	r.addNumber(numVolume, ml, ok && l.Volume.OK)
-	r.addBarcodes(l)
+	for i := range r.num {
+		c := &r.num[i]
+		c.ids = append(c.ids, c.values.ID(numFields[i].read(l)))
+	}
+	for i := range r.lists {
+		c := &r.table.lists[i]
+		r.values = listFields[i].read(l, r.values[:0])
+		for _, value := range r.values {
+			c.Refs = append(c.Refs, r.lists[i].ID(value))
+		}
+		c.Rows = append(c.Rows, uint32(len(c.Refs)))
+	}
 }
 
-// addNumber appends a value to a column of numbers.
-func (r *tableBuilder) addNumber(column int, v float64, known bool) {
-	c := &r.num[column]
-	c.ids = append(c.ids, c.values.ID(v, known))
-}
-
-// addBarcodes appends a label's barcodes, the main one first.
-func (r *tableBuilder) addBarcodes(l *cola.IndexRecord) {
-	var flags uint8
+// flagsOf returns the flags of a label.
+func flagsOf(l *cola.IndexRecord) (flags uint8) {
 	if l.Summary.HasBarcode {
 		flags |= flagHasBarcode
 	}
-	keep := func(b cola.IndexBarcode) {
-		r.table.barcodes.Refs = append(r.table.barcodes.Refs, r.barcodes.ID(joinBarcode(b)))
-	}
 	if l.MainBarcode != "" {
 		flags |= flagMainBarcode
-		main := cola.IndexBarcode{Value: l.MainBarcode}
-		for _, b := range l.Barcodes {
-			if b.Value == main.Value {
-				main = b
-				break
-			}
-		}
-		keep(main)
 	}
-	for _, b := range l.Barcodes {
-		if b.Value != "" && b.Value != l.MainBarcode {
-			keep(b)
-		}
-	}
-	r.table.flags = append(r.table.flags, flags)
-	r.table.barcodes.Rows = append(r.table.barcodes.Rows, uint32(len(r.table.barcodes.Refs)))
+	return flags
 }
 
 // build returns the labels as a table in order of arrival. The builder must not be used afterwards.
@@ -109,9 +80,11 @@ func (r *tableBuilder) build() *table {
 	for i := range r.num {
 		t.num[i] = column.Numeric{Values: r.num[i].values.Values, IDs: column.Pack(r.num[i].ids)}
 	}
-	t.barcodes.Dict = r.barcodes.Dict()
+	for i := range r.lists {
+		c := &t.lists[i]
+		*c = column.TextList{Dict: r.lists[i].Dict(), Rows: codec.Shrink(c.Rows), Refs: codec.Shrink(c.Refs)}
+	}
 	t.ids, t.flags = codec.Shrink(t.ids), codec.Shrink(t.flags)
-	t.barcodes.Rows, t.barcodes.Refs = codec.Shrink(t.barcodes.Rows), codec.Shrink(t.barcodes.Refs)
 	*r = tableBuilder{}
 	return &t
 }

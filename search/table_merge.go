@@ -61,8 +61,10 @@ func mergeTables(ctx context.Context, inputs []mergeInput) (*table, error) {
 	for c := range t.num {
 		t.mergeNumericColumn(c, inputs, order, scratch)
 	}
-	if err := t.mergeBarcodes(inputs, order); err != nil {
-		return nil, err
+	for c := range t.lists {
+		if err := t.mergeListColumn(c, inputs, order); err != nil {
+			return nil, err
+		}
 	}
 	t.ids, t.flags = make([]uint64, len(order)), make([]uint8, len(order))
 	for doc, r := range order {
@@ -192,13 +194,13 @@ func (t *table) mergeNumericColumn(c int, inputs []mergeInput, order []rowRef, i
 	t.num[c] = column.Numeric{Values: values.Values, IDs: column.Pack(ids)}
 }
 
-// mergeBarcodes merges the column of barcodes.
-func (t *table) mergeBarcodes(inputs []mergeInput, order []rowRef) error {
+// mergeListColumn merges a column of lists.
+func (t *table) mergeListColumn(c int, inputs []mergeInput, order []rowRef) error {
 	in := column.NewInterner()
-	to := newRemap(inputs, func(t *table) int { return t.barcodes.Len() })
+	to := newRemap(inputs, func(t *table) int { return t.lists[c].Len() })
 	refs, off := make([]uint32, 0, len(order)), make([]uint32, 1, len(order)+1)
 	for _, r := range order {
-		from := &inputs[r.input].table.barcodes
+		from := &inputs[r.input].table.lists[c]
 		for _, old := range from.Row(r.row) {
 			if to[r.input][old] == unmapped {
 				to[r.input][old] = in.ID(from.At(old))
@@ -210,6 +212,6 @@ func (t *table) mergeBarcodes(inputs []mergeInput, order []rowRef) error {
 	if in.Size() > math.MaxUint32 {
 		return errTooLarge
 	}
-	t.barcodes = column.TextList{Dict: in.Dict(), Rows: off, Refs: codec.Shrink(refs)}
+	t.lists[c] = column.TextList{Dict: in.Dict(), Rows: off, Refs: codec.Shrink(refs)}
 	return nil
 }

@@ -134,7 +134,7 @@ func (v *View) Resolve(path string) string { return vocabulary.ResolveCategory(p
 func (v *View) Origins() []string {
 	met := map[string]bool{}
 	for i := range v.segments {
-		keys := &v.segments[i].values[facetOrigin].keys
+		keys := &v.segments[i].values[colOrigin].keys
 		for n := range uint32(keys.Len()) {
 			met[keys.At(n)] = true
 		}

@@ -1,0 +1,183 @@
+package search
+
+import (
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+)
+
+// The tables below describe the fields of labels that the index holds: how a field is read from a
+// record and which condition of a query filters it. Table builders, compaction, indexes, snapshots
+// and plans loop over them, so a new filtered field is one row.
+
+// snapshotMagic begins a snapshot and is the version of its format. Change it with the columns; the
+// index then ignores older snapshots and is rebuilt.
+const snapshotMagic = "colaidx2"
+
+// Columns of text. Full-text queries search those up to lastSearched.
+const (
+	colBrand = iota
+	colProduct
+	colClass
+	colPermit
+	colRecipient
+	colType
+	colOrigin // as vocabulary.PlaceOf returns it
+	colStatus
+	colDomestic
+	colContainer
+	colCategory
+	colState
+	textColumns
+
+	lastSearched = colRecipient
+)
+
+// textField describes a column of text.
+type textField struct {
+	read func(r *cola.IndexRecord) string
+	// anyOf returns the values that a query asks for, letter case ignored; nil if it has no such
+	// condition.
+	anyOf func(q *cola.Query) []string
+	group []string // values whose union is precomputed, because queries often ask for them together
+	// contains returns the part of the value that a query asks for, if any. Only searched columns
+	// can have it.
+	contains  func(q *cola.Query) string
+	unionCost int // limit for the precomputed parts of contains
+}
+
+var textFields = [textColumns]textField{
+	colBrand: {
+		read:      func(r *cola.IndexRecord) string { return r.Summary.BrandName },
+		contains:  func(q *cola.Query) string { return q.BrandName },
+		unionCost: maxUnionCost,
+	},
+	colProduct: {read: func(r *cola.IndexRecord) string { return string(r.Summary.ProductName) }},
+	colClass:   {read: func(r *cola.IndexRecord) string { return string(r.Summary.ClassName) }},
+	colPermit: { // whole permit numbers are found by permitOrder
+		read:      func(r *cola.IndexRecord) string { return r.Summary.PermitNumber },
+		contains:  func(q *cola.Query) string { return q.PermitPart },
+		unionCost: maxPermitUnionCost,
+	},
+	colRecipient: {read: func(r *cola.IndexRecord) string { return r.AddressRecipient }},
+	colType: {
+		read:  func(r *cola.IndexRecord) string { return string(r.Summary.ProductType) },
+		anyOf: func(q *cola.Query) []string { return unlessEmpty(q.ProductTypes) },
+	},
+	colOrigin: {
+		read: func(r *cola.IndexRecord) string {
+			return vocabulary.PlaceOf(string(r.Summary.OriginName), r.OriginID, r.DomesticOrImported)
+		},
+		anyOf: func(q *cola.Query) []string { return q.OriginNames },
+		group: vocabulary.OriginNames("american"), // the only word for many values, with most labels among them
+	},
+	colStatus: {
+		read:  func(r *cola.IndexRecord) string { return string(r.Summary.ApplicationStatus) },
+		anyOf: func(q *cola.Query) []string { return only(q.Status) },
+	},
+	colDomestic: {
+		read:  func(r *cola.IndexRecord) string { return r.DomesticOrImported },
+		anyOf: func(q *cola.Query) []string { return only(q.Domestic) },
+	},
+	colContainer: {
+		read:  func(r *cola.IndexRecord) string { return r.ContainerType },
+		anyOf: func(q *cola.Query) []string { return unlessEmpty(q.Containers) },
+	},
+	colCategory: { // filtered by categoryIndex
+		read: func(r *cola.IndexRecord) string { return vocabulary.NormalizePath(r.CategoryPath) },
+	},
+	colState: {
+		read:  func(r *cola.IndexRecord) string { return r.AddressState },
+		anyOf: func(q *cola.Query) []string { return only(q.AddressState) },
+	},
+}
+
+// only returns the condition that a field has a value; nil for the empty string.
+func only(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+// unlessEmpty returns the condition that a field has one of the values; nil if there are none.
+func unlessEmpty(values []string) []string {
+	if len(values) == 0 {
+		return nil
+	}
+	return values
+}
+
+// Columns of numbers. Dates are stored as numbers.
+const (
+	numApproved = iota
+	numApplied
+	numImages
+	numABV
+	numVolume // milliliters
+	numColumns
+)
+
+// numField describes a column of numbers.
+type numField struct {
+	read    func(r *cola.IndexRecord) (v float64, known bool)
+	between func(q *cola.Query) (minValue, maxValue cola.Opt[float64]) // inclusive bounds that a query asks for
+}
+
+var numFields = [numColumns]numField{
+	numApproved: {read: func(r *cola.IndexRecord) (float64, bool) { return known(r.Summary.ApprovalDate) }},
+	numApplied:  {read: func(r *cola.IndexRecord) (float64, bool) { return known(r.ApplicationDate) }},
+	numImages:   {read: func(r *cola.IndexRecord) (float64, bool) { return known(r.Summary.ImageCount) }},
+	numABV: {
+		read:    func(r *cola.IndexRecord) (float64, bool) { return r.ABV.V, r.ABV.OK },
+		between: func(q *cola.Query) (minABV, maxABV cola.Opt[float64]) { return q.ABVMin, q.ABVMax },
+	},
+	numVolume: {
+		read: func(r *cola.IndexRecord) (float64, bool) {
+			ml, ok := vocabulary.Milliliters(r.Volume.V, r.VolumeUnit)
+			return ml, ok && r.Volume.OK
+		},
+		between: func(q *cola.Query) (minVolume, maxVolume cola.Opt[float64]) { return q.VolumeMin, q.VolumeMax },
+	},
+}
+
+// known returns a value for which zero means unknown.
+func known[T ~int | ~int32](v T) (float64, bool) { return float64(v), v != 0 }
+
+// Columns of lists of text.
+const (
+	listBarcode = iota // with their types, the main one first
+	listColumns
+)
+
+// listField describes a column of lists of text.
+type listField struct {
+	read func(r *cola.IndexRecord, dst []string) []string // appends the values
+	// anyOf returns the values of which a label must have one; nil if a query has no such
+	// condition. fold returns the form in which it compares values.
+	anyOf func(q *cola.Query) []string
+	fold  func(string) string
+}
+
+var listFields = [listColumns]listField{
+	listBarcode: {read: readBarcodes}, // filtered by barcodeIndex
+}
+
+// readBarcodes appends a label's barcodes, the main one first.
+func readBarcodes(r *cola.IndexRecord, dst []string) []string {
+	if r.MainBarcode != "" {
+		main := cola.IndexBarcode{Value: r.MainBarcode}
+		for _, b := range r.Barcodes {
+			if b.Value == main.Value {
+				main = b
+				break
+			}
+		}
+		dst = append(dst, joinBarcode(main))
+	}
+	for _, b := range r.Barcodes {
+		if b.Value != "" && b.Value != r.MainBarcode {
+			dst = append(dst, joinBarcode(b))
+		}
+	}
+	return dst
+}
