@@ -159,7 +159,11 @@ func newColaReader(yield func(*cola.IndexRecord) error) *colaReader {
 	row := targets(records.IndexColumns(&r.next.record, &r.next.kind))
 	row = append(row, &r.next.barcode.position, &r.next.barcode.value, &r.next.barcode.kind)
 	for i, field := range row {
-		r.targets = append(r.targets, &sharedColumn{column{field}, r, i})
+		to := target(field)
+		if c, ok := to.(column); ok {
+			to = &sharedColumn{c, r, i}
+		}
+		r.targets = append(r.targets, to)
 		r.seen = append(r.seen, map[string]string{})
 	}
 	return r
