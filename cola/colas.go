@@ -189,6 +189,7 @@ type IndexRecord struct {
 	AddressState       string
 	ContainerType      string
 	CategoryPath       string
+	GrapeVarietals     []string
 	ABV                Opt[float64]
 	Volume             Opt[float64] // in VolumeUnit
 	VolumeUnit         string
@@ -210,6 +211,7 @@ func (c *Cola) IndexRecord() IndexRecord {
 		AddressState:       string(c.AddressState),
 		ContainerType:      string(c.LLMContainerType),
 		CategoryPath:       string(c.LLMCategoryPath),
+		GrapeVarietals:     c.GrapeVarietals,
 		ABV:                c.ABV,
 		Volume:             c.Volume,
 		VolumeUnit:         string(c.VolumeUnit),

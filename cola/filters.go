@@ -153,6 +153,10 @@ var filters = indexed([]Filter{
 		Kind: ListFilter, Words: ContainerTypes(), Group: GroupContainer,
 		Noun: "container type", Phrase: "%s", Label: "Container", Unknown: true, field: "Containers",
 	},
+	{
+		Param: "grape", Noun: "grape variety", Phrase: "grape %s",
+		Label: "Grape", Hint: "Such as Zinfandel.", Unknown: true, field: "Grape", fold: vocabulary.FoldText,
+	},
 })
 
 // Filters returns all filters.

@@ -44,6 +44,7 @@ type SearchParams struct {
 	VolumeMin          Opt[float64] `json:"volume_min" minimum:"0" doc:"Lowest net contents, in volume_unit, inclusive. Leaves out labels of unknown volume." example:"700"`
 	VolumeMax          Opt[float64] `json:"volume_max" minimum:"0" doc:"Highest net contents, in volume_unit, inclusive. Leaves out labels of unknown volume." example:"1000"`
 	ContainerType      []string     `json:"container_type" enum:"bag,bottle,box,can,carton,cask,jug,keg,pod,pouch" doc:"Container; any of several." example:"bottle,can"`
+	Grape              string       `json:"grape" doc:"Grape variety, such as Zinfandel; letter case and accents don't matter." maxLength:"200" example:"Zinfandel"`
 	Page               Opt[int]     `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page of the result. Beyond page 100, use cursor." example:"1"`
 	PerPage            Opt[int]     `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records a page." example:"20"`
 	Cursor             string       `json:"cursor" doc:"next_cursor of the previous answer, with the same filters. The example is a placeholder." example:"AQAB"`
@@ -69,6 +70,7 @@ type Query struct {
 	VolumeMin    Opt[float64] // milliliters
 	VolumeMax    Opt[float64] // milliliters
 	Containers   []string     // any of; empty matches all
+	Grape        string       // whole name of a grape variety, compared folded
 }
 
 // ColaSearch is a normalized request for one page of labels.

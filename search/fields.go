@@ -3,6 +3,7 @@ package search
 import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
 // The tables below describe the fields of labels that the index holds: how a field is read from a
@@ -11,7 +12,7 @@ import (
 
 // snapshotMagic begins a snapshot and is the version of its format. Change it with the columns; the
 // index then ignores older snapshots and is rebuilt.
-const snapshotMagic = "colaidx2"
+const snapshotMagic = "colaidx3"
 
 // Columns of text. Full-text queries search those up to lastSearched.
 const (
@@ -146,6 +147,7 @@ func known[T ~int | ~int32](v T) (float64, bool) { return float64(v), v != 0 }
 // Columns of lists of text.
 const (
 	listBarcode = iota // with their types, the main one first
+	listGrape
 	listColumns
 )
 
@@ -160,6 +162,11 @@ type listField struct {
 
 var listFields = [listColumns]listField{
 	listBarcode: {read: readBarcodes}, // filtered by barcodeIndex
+	listGrape: {
+		read:  func(r *cola.IndexRecord, dst []string) []string { return append(dst, r.GrapeVarietals...) },
+		anyOf: func(q *cola.Query) []string { return only(q.Grape) },
+		fold:  text.Fold,
+	},
 }
 
 // readBarcodes appends a label's barcodes, the main one first.

@@ -145,6 +145,9 @@ func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool
 		(q.From == 0 || s.ApprovalDate != 0 && s.ApprovalDate >= q.From) &&
 		(q.To == 0 || s.ApprovalDate != 0 && s.ApprovalDate <= q.To) &&
 		between(q.ABVMin, q.ABVMax, l.ABV.V, l.ABV.OK) && between(q.VolumeMin, q.VolumeMax, ml, l.Volume.OK && hasVolume) &&
+		(q.Grape == "" || plain(q.Grape) != "" && slices.ContainsFunc(l.GrapeVarietals, func(g string) bool {
+			return plain(g) == plain(q.Grape)
+		})) &&
 		anyOf(q.Containers, strings.ToLower(l.ContainerType))
 }
 

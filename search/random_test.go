@@ -94,6 +94,10 @@ func (d *draws) label() cola.IndexRecord {
 		c.Volume, c.VolumeUnit = cola.Some(pick(d, 750, 375, 1, 12, 1.5)), pick[cola.Text](d, "milliliters", "liters", "fluid ounces", "hogsheads")
 	}
 	for range d.IntN(3) {
+		grape := pick(d, "Zinfandel", "ZINFANDEL", "Grüner Veltliner", "Gruner Veltliner", "MUSCAT D’ALEXANDRIE", "'")
+		c.GrapeVarietals = append(c.GrapeVarietals, grape)
+	}
+	for range d.IntN(3) {
 		c.Barcodes = append(c.Barcodes, cola.Barcode{BarcodeValue: d.barcode(), BarcodeType: "EAN-13"})
 	}
 	c.Derive()
@@ -186,7 +190,9 @@ func (d *draws) search() (s cola.ColaSearch, want []text.Phrase) {
 
 // filter draws one filter.
 func (d *draws) filter(q *cola.Query) {
-	switch d.IntN(13) {
+	switch d.IntN(14) {
+	case 13:
+		q.Grape = pick(d, "Zinfandel", "GRÜNER VELTLINER", "gruner  veltliner", "Grüner", "Muscat d'Alexandrie", "’")
 	case 0:
 		q.ProductTypes = []string{"wine", "malt beverage"}[:1+d.IntN(2)]
 	case 1:

@@ -81,6 +81,7 @@ func IndexColumns(r *cola.IndexRecord, mainBarcodeType *string) []Column {
 		{"address_state", &r.AddressState},
 		{"llm_container_type", &r.ContainerType},
 		{"llm_category_path", &r.CategoryPath},
+		{"grape_varietals", &r.GrapeVarietals},
 		{"abv", &r.ABV},
 		{"volume", &r.Volume},
 		{"volume_unit", &r.VolumeUnit},
