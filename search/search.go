@@ -278,10 +278,6 @@ func (m *resultMerger) next() (layer int, doc uint32, ok bool) {
 	return layer, doc, true
 }
 
-// Fold returns s in the form in which searches compare text: lower case, without accents or
-// apostrophes.
-func Fold(s string) string { return text.Fold(s) }
-
 // Contains reports whether part occurs in s, both folded. A part that is not empty but folds to
 // nothing occurs nowhere.
 func Contains(s, part string) bool { return text.Contains(s, part) }
