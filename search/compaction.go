@@ -83,9 +83,9 @@ func (x *Index) Compact(ctx context.Context) error {
 
 // wakeCompactors signals the background compactions that there may be work.
 func (x *Index) wakeCompactors() {
-	for _, kick := range x.wake {
+	for _, wake := range x.wake {
 		select {
-		case kick <- struct{}{}:
+		case wake <- struct{}{}:
 		default: // already signaled
 		}
 	}
@@ -111,12 +111,12 @@ func pickLarge(segments []segmentView) []segmentView {
 }
 
 // compactInBackground compacts what choose returns, each time it is woken, until ctx is done.
-func (x *Index) compactInBackground(ctx context.Context, kick chan struct{}, choose func([]segmentView) []segmentView) {
+func (x *Index) compactInBackground(ctx context.Context, wake chan struct{}, choose func([]segmentView) []segmentView) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-kick:
+		case <-wake:
 		}
 		for {
 			compacted, err := x.compact(ctx, choose)

@@ -57,9 +57,9 @@ func New(opts Options) *Index {
 		return x
 	}
 	for _, choose := range []func([]segmentView) []segmentView{pickSmall, pickLarge} {
-		kick := make(chan struct{}, 1)
-		x.wake = append(x.wake, kick)
-		x.stopped.Go(func() { x.compactInBackground(ctx, kick, choose) })
+		wake := make(chan struct{}, 1)
+		x.wake = append(x.wake, wake)
+		x.stopped.Go(func() { x.compactInBackground(ctx, wake, choose) })
 	}
 	return x
 }

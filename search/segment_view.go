@@ -56,15 +56,15 @@ func (seg segmentView) withTombstones(docs []uint32) segmentView {
 	if len(docs) == 0 {
 		return seg
 	}
-	dead := make([]uint64, postings.BlockCount(seg.t.n)*postings.BlockWords)
-	copy(dead, seg.tombstones)
+	tombstones := make([]uint64, postings.BlockCount(seg.t.n)*postings.BlockWords)
+	copy(tombstones, seg.tombstones)
 	for _, doc := range docs {
-		if !postings.HasBit(dead, doc) {
-			postings.SetBit(dead, doc)
+		if !postings.HasBit(tombstones, doc) {
+			postings.SetBit(tombstones, doc)
 			seg.deleted++
 		}
 	}
-	seg.tombstones = dead
+	seg.tombstones = tombstones
 	return seg
 }
 
