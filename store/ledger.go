@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -96,4 +99,98 @@ type DayUsage struct {
 	Meter      cola.Meter
 	Units      int
 	Requests   int
+}
+
+// Check refuses what would make the books wrong: an account that is not among the states, so was not looked at, or usage
+// that the month cannot tell.
+func (e Entry) Check(states []AccountState) error {
+	asked := func(s AccountState) bool { return s.Exists && s.Account == e.Account }
+	if !slices.ContainsFunc(states, asked) {
+		return errors.New("not among the batch's accounts")
+	}
+	if e.Requests < 0 {
+		return fmt.Errorf("%d requests", e.Requests)
+	}
+	for _, u := range e.Units {
+		if err := u.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u Units) check() error {
+	if u.Units < 0 || u.Requests < 0 {
+		return fmt.Errorf("%d units by %d requests", u.Units, u.Requests)
+	}
+	switch u.Meter {
+	case cola.MeterDetailViews, cola.MeterListRecords:
+	case cola.MeterNone:
+		if u.Units > 0 {
+			return fmt.Errorf("%d units without a meter", u.Units)
+		}
+	default:
+		return fmt.Errorf("unknown meter %q", u.Meter)
+	}
+	return nil
+}
+
+// AddGrant adds a grant that is not earlier than the others: to the last one, when it is of the same instant.
+func AddGrant(grants []Grant, g Grant) []Grant {
+	if n := len(grants); n > 0 && grants[n-1].At.Equal(g.At) {
+		grants[n-1].Requests += g.Requests
+		return grants
+	}
+	return append(grants, g)
+}
+
+// Allowance is a free use of the service with a limit per account and UTC day.
+//
+// Counts are exact, even across processes. Deleting a search or a run does not reduce them. Counts of
+// days before yesterday are deleted.
+type Allowance string
+
+// The allowances.
+const (
+	AllowManualRuns    Allowance = "manual_runs"    // counted by Runs.AskRun
+	AllowMessageLabels Allowance = "message_labels" // counted by Runs.RecordRuns
+	AllowPreviewLabels Allowance = "preview_labels" // counted by Allowances.NamePreviewLabels
+)
+
+// Allowances counts the labels that previews of saved searches name.
+type Allowances interface {
+	// NamePreviewLabels returns the given labels that a preview may name to an account on a day, in order: labels that
+	// were already named to the account that day, and new ones up to limit distinct labels. It records the new ones and
+	// does not write if there are none.
+	NamePreviewLabels(ctx context.Context, account cola.AccountID, day cola.Date, labels []cola.TTBID, limit int) ([]cola.TTBID, error)
+}
+
+// MaxRefusals is how many refusals are kept of an account: the latest.
+const MaxRefusals = 200
+
+// Refusal is requests of one minute that were refused alike.
+type Refusal struct {
+	Minute     time.Time // in which they came, UTC
+	Channel    cola.Channel
+	Credential cola.Credential
+	Reason     string // such as burst; a word of ours
+	Count      int
+	LastAt     time.Time // when the latest of them came
+}
+
+// AccountRefusal is a refusal and the account that it befell.
+type AccountRefusal struct {
+	Account cola.AccountID
+	Refusal
+}
+
+// Refusals keeps which requests of accounts were refused, for account holders to see. It is no part of the ledger: what a process notes
+// may be lost with it.
+type Refusals interface {
+	// NoteRefusals adds the counts to those of the same account, minute, channel, credential and reason, and keeps the later LastAt. Of
+	// each account the MaxRefusals latest by LastAt are kept. Accounts that there are not are passed over, and so are counts that are not
+	// positive. It fails with ErrMalformed when a text cannot be kept, and does not wait for the disk.
+	NoteRefusals(ctx context.Context, refusals []AccountRefusal) error
+	// Refusals returns the refusals of an account, latest first, so many at most.
+	Refusals(ctx context.Context, account cola.AccountID, most int) ([]Refusal, error)
 }

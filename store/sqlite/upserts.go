@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
 )
 
 // How records are written: everything is read, merged and compared first, outside any write transaction, under a lock that
@@ -186,3 +189,99 @@ func (s *Store) turnIsOver(taken time.Duration) bool {
 
 // inCompany reports whether somebody has waited for a split write lately.
 func (s *Store) inCompany() bool { return time.Since(s.company) < companyStays }
+
+// revisionsKept is how long a revision is known after the next one was taken.
+const revisionsKept = 30 * 24 * time.Hour
+
+const (
+	setRevision = `UPDATE meta SET revision = ?1 WHERE revision = ?2`
+	setBoth     = `UPDATE meta SET revision = ?1, reference_revision = ?1 WHERE revision = ?2`
+	// forgetRevisions looks at the oldest few only. It spares the one that was the latest at the given time.
+	forgetRevisions = `DELETE FROM revisions WHERE revision IN (SELECT revision FROM revisions ORDER BY revision LIMIT 8)
+		AND revision < (SELECT max(revision) FROM revisions WHERE revision <= ?)`
+)
+
+// nextRevision takes the revision of a write transaction, which all records changed by it carry. It is taken under the
+// write lock, which is held to the commit, so revisions become visible in order and whoever follows them skips nothing.
+func (s *Store) nextRevision(ctx context.Context, base cola.Revision, reference bool) (cola.Revision, error) {
+	now := s.instant()
+	next := max(base+1, cola.Revision(now.UnixMicro()))
+	query := setRevision
+	if reference {
+		query = setBoth
+	}
+	n, err := s.records.affect(ctx, query, int64(next), int64(base))
+	switch {
+	case err != nil:
+		return 0, err
+	case n == 0:
+		return 0, errOvertaken
+	}
+	return next, s.records.exec(ctx, forgetRevisions, now.Add(-revisionsKept).UnixMicro())
+}
+
+// firstRevision takes the revision of a store that was filled, above one that what it was filled with tells of.
+func (s *Store) firstRevision(ctx context.Context, above cola.Revision) error {
+	return s.records.exec(ctx, setBoth, max(int64(above)+1, s.instant().UnixMicro()), 0)
+}
+
+// UpsertPermittees implements store.Permittees. It is one transaction: callers with many permittees split them.
+func (s *Store) UpsertPermittees(ctx context.Context, patches []cola.Patch[cola.Permittee], mode store.Mode) ([]store.Outcome, error) {
+	return s.upsert(ctx, "upsert permittees", change{mode: mode,
+		plan: func(ctx context.Context, q querier, _ int) (*plan, error) {
+			var known records.Permittees
+			numbers := make([]string, len(patches))
+			for i := range patches {
+				numbers[i] = patches[i].Record.PermitNumber
+			}
+			if err := known.Load(ctx, stored{q}, numbers); err != nil {
+				return nil, err
+			}
+			p := &plan{}
+			for i := range patches {
+				outcome, changed := known.Merge(&patches[i])
+				if changed == nil {
+					p.add(outcome, nil)
+					continue
+				}
+				p.add(outcome, permitteeStep(*changed))
+			}
+			return p, nil
+		}})
+}
+
+var (
+	permitteeNames   = strings.Join(records.Names(records.PermitteeColumns(new(cola.Permittee))), ", ")
+	selectPermittees = `SELECT permit_number, from_labels, ` + permitteeNames + `
+		FROM permittees WHERE permit_number IN (SELECT value FROM json_each(?))`
+	selectChangedPermittees = `SELECT permit_number, ` + permitteeNames + ` FROM permittees WHERE revision > ?`
+	replacePermittee        = `INSERT OR REPLACE INTO permittees (permit_number, revision, from_labels, ` + permitteeNames + `)
+		VALUES (?, ?, ?, ` + placeholders(len(records.PermitteeColumns(new(cola.Permittee)))) + `)`
+)
+
+// Permittees implements records.Reader.
+func (s stored) Permittees(ctx context.Context, numbers []string, found func(records.Permittee)) error {
+	rows, err := s.q.query(ctx, selectPermittees, argument(numbers))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		p := records.Permittee{Exists: true}
+		into := append([]any{&p.PermitNumber, target{&p.FromLabels}}, targets(records.PermitteeColumns(&p.Permittee))...)
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		found(p)
+	}
+	return rows.Err()
+}
+
+// permitteeStep writes one permittee.
+type permitteeStep records.Permittee
+
+// write implements step.
+func (p permitteeStep) write(ctx context.Context, w *writer, rev cola.Revision) error {
+	args := slices.Concat([]any{p.PermitNumber, int64(rev), bit(p.FromLabels)}, values(records.PermitteeColumns(&p.Permittee)))
+	return w.exec(ctx, replacePermittee, args...)
+}
