@@ -2,9 +2,14 @@ package alerts
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 const (
@@ -49,4 +54,252 @@ func rest(ctx context.Context, d time.Duration) bool {
 	case <-time.After(d):
 		return true
 	}
+}
+
+// Tick runs every saved search that is due at an instant and returns when none is left that nobody else has claimed. A search that cannot be
+// run keeps none of the others from it. On an error, as that the database cannot be reached or the context has ended, the searches that
+// are claimed and not yet recorded are let go, and the report tells what was done before. To tick again is always right.
+func (r *Runner) Tick(ctx context.Context, now time.Time) (Report, error) {
+	begun := time.Now()
+	t := &tick{Runner: r, now: now.UTC()}
+	defer func() { t.labels.close() }()
+	err := t.runDue(ctx)
+	if err == nil {
+		t.report.NextDueAt, err = r.nextDue(ctx)
+	}
+	r.metrics.ticked(&t.report, err, time.Since(begun))
+	if t.report.settled()+t.report.Released > 0 {
+		r.log.Info("saved searches ran", "runs", t.report.Runs, "matches", t.report.Matches, "late", t.report.Late, "missed", t.report.Missed,
+			"released", t.report.Released, "failed", t.report.Failed, "labels", t.report.Labels, "took", time.Since(begun).Round(time.Millisecond))
+	}
+	return t.report, err
+}
+
+func (r *Runner) nextDue(ctx context.Context) (time.Time, error) {
+	due, err := r.store.NextDue(ctx)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("ask what is due next: %w", err)
+	}
+	r.metrics.nextDue(due)
+	return due, nil
+}
+
+// tick is one tick at work.
+type tick struct {
+	*Runner
+	now    time.Time
+	labels *candidates // nil until there is a search to run
+	report Report
+}
+
+// runDue claims and runs batches until no search is due.
+func (t *tick) runDue(ctx context.Context) error {
+	for {
+		claimed, err := t.store.ClaimDue(ctx, t.now, t.batch, t.hold)
+		if err != nil {
+			return fmt.Errorf("claim due searches: %w", err)
+		}
+		before := t.report
+		if err := t.run(ctx, claimed); err != nil {
+			return err
+		}
+		// Searches that somebody changes all the time could be claimed for ever; the next tick is soon enough for them.
+		moved := t.report.Runs > before.Runs || t.report.Failed > before.Failed
+		if len(claimed) < t.batch || !moved {
+			return nil
+		}
+	}
+}
+
+// run runs claimed searches. Those that it does not get to it lets go.
+func (t *tick) run(ctx context.Context, claimed []store.DueSearch) error {
+	for left := claimed; len(left) > 0; {
+		settled := t.report.settled()
+		n, records, err := t.match(ctx, left)
+		if err == nil {
+			err = t.record(ctx, records)
+		}
+		if err != nil {
+			t.release(ctx, left, len(left)-(t.report.settled()-settled))
+			return err
+		}
+		left = left[n:]
+	}
+	return nil
+}
+
+// settled returns of how many searches it is known what became of them.
+func (r *Report) settled() int { return r.Runs + r.Missed + r.Failed }
+
+// match works out runs of the first of the claimed searches, as many as are recorded at once, and returns how many searches that were.
+func (t *tick) match(ctx context.Context, claimed []store.DueSearch) (n int, records []store.RunRecord, err error) {
+	matches := 0
+	for n < len(claimed) && len(records) < runsAtOnce && matches < matchesAtOnce {
+		if err := ctx.Err(); err != nil {
+			return n, nil, err
+		}
+		d := &claimed[n]
+		n++
+		if err := t.ready(ctx, d, claimed); err != nil {
+			return n, nil, err
+		}
+		record, err := t.runOf(d)
+		if err != nil {
+			t.fail(ctx, d, err)
+			continue
+		}
+		records, matches = append(records, record), matches+len(record.Matches)
+	}
+	return n, records, nil
+}
+
+// ready sees to it that the candidates of a search are read. When they are not, those of all that are claimed with it are read.
+func (t *tick) ready(ctx context.Context, d *store.DueSearch, claimed []store.DueSearch) error {
+	if d.Fault != nil || t.labels.serve(windowOf(d.Mark, t.now)) {
+		return nil
+	}
+	since := cola.DateOf(t.now).AddDays(-usualDays)
+	for i := range claimed {
+		since = min(since, windowOf(claimed[i].Mark, t.now).Late)
+	}
+	since = horizon(cola.DateOf(t.now), since)
+	if t.labels != nil {
+		since = min(since, t.labels.since)
+	}
+	labels, err := readCandidates(ctx, t.store, since)
+	if err != nil {
+		return err
+	}
+	t.labels.close()
+	t.labels, t.report.Labels = labels, len(labels.arrived)
+	return nil
+}
+
+// errAhead says that a search has looked at more than there is, which a database that is whole cannot say.
+var errAhead = errors.New("it has looked up to a revision that the database has not reached")
+
+// runOf works out a run of a search.
+func (t *tick) runOf(d *store.DueSearch) (r store.RunRecord, err error) {
+	if d.Fault != nil {
+		return r, d.Fault
+	}
+	w := windowOf(d.Mark, t.now)
+	if !t.labels.serve(w) {
+		return r, errAhead
+	}
+	next, err := nextRun(d.Search.Schedule, t.now)
+	if err != nil {
+		return r, err
+	}
+	r = store.RunRecord{
+		Due: *d, Mark: markAfter(d.Mark, t.now, t.labels.upto), Next: next, From: w.From, To: w.To,
+		Manual: isManual(d.Search.Schedule, t.now), MaxNamedOfAccount: cola.MaxDailyMessageLabels,
+	}
+	if !r.Manual {
+		r.MaxNamed = cola.MaxMessageLabels
+	}
+	r.Matches, err = t.labels.match(d.Search.Filters, w)
+	return r, err
+}
+
+// isManual reports whether a run at an instant is manual: no time of the schedule has passed since the
+// search became due. It is not enough that the search has a schedule, because messages name labels of
+// scheduled runs only.
+func isManual(plan *cola.Schedule, now time.Time) bool {
+	if plan == nil || !plan.Active || !plan.NextRunAt.OK {
+		return true
+	}
+	due := plan.NextRunAt.V.Time()
+	scheduled := plan.Next(due.Add(-time.Microsecond)) // due itself, unless a manual run was requested earlier
+	return scheduled.IsZero() || scheduled.After(now)
+}
+
+// nextRun returns when a search runs next after an instant. One that does not run by itself ran because somebody asked for it, and runs
+// never again.
+func nextRun(plan *cola.Schedule, now time.Time) (cola.Timestamp, error) {
+	if plan == nil || !plan.Active {
+		return 0, nil
+	}
+	next := plan.Next(now)
+	if next.IsZero() {
+		return 0, fmt.Errorf("its schedule, %s on day %d, names no day", plan.Cadence, plan.Day)
+	}
+	return cola.TimestampOf(next), nil
+}
+
+// fail notes that a search cannot be run. It stays held, for longer each time, so that one that never can be does not fill the log, and keeps
+// its mark. Where that cannot be noted it is held as it was claimed.
+func (t *tick) fail(ctx context.Context, d *store.DueSearch, reason error) {
+	t.report.Failed++
+	after, err := t.store.PutOff(ctx, *d, t.putOff)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		t.log.Error("saved search cannot be run; it was changed or taken over meanwhile", "account", d.Account, "search", d.Search.UUID, "error", reason)
+		return
+	case err != nil:
+		after, reason = t.hold, errors.Join(reason, fmt.Errorf("put it off: %w", err))
+	}
+	t.log.Error("saved search cannot be run; it is tried again", "account", d.Account, "search", d.Search.UUID, "after", after, "error", reason)
+}
+
+// putOff returns for how long a search is held that could not be run so many times in a row: twice as long each time.
+func (r *Runner) putOff(failures int) time.Duration {
+	wait, most := r.hold, max(r.hold, longestHold)
+	for range failures - 1 {
+		if wait *= 2; wait >= most {
+			return most
+		}
+	}
+	return wait
+}
+
+// record has runs recorded. When they cannot be, and not because of the database, each that is left is tried by itself.
+func (t *tick) record(ctx context.Context, records []store.RunRecord) error {
+	if len(records) == 0 {
+		return nil
+	}
+	outcomes, err := t.store.RecordRuns(ctx, records)
+	t.count(outcomes)
+	left := records[len(outcomes):]
+	switch {
+	case err == nil && len(left) == 0:
+		return nil
+	case err == nil:
+		return fmt.Errorf("record runs: %d outcomes of %d", len(outcomes), len(records))
+	case ctx.Err() != nil || errors.Is(err, store.ErrUnavailable):
+		return fmt.Errorf("record runs: %w", err)
+	case len(records) == 1:
+		t.fail(ctx, &records[0].Due, fmt.Errorf("record run: %w", err))
+		return nil
+	}
+	for i := range left {
+		if err := t.record(ctx, left[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tick) count(outcomes []store.RunOutcome) {
+	for _, o := range outcomes {
+		if !o.Recorded {
+			t.report.Missed++
+			continue
+		}
+		t.report.Runs++
+		t.report.Matches += o.New
+		t.report.Late += o.Late
+	}
+}
+
+// release lets go of what was claimed and will not be run now, of which so many are still held, also when the context has ended. What
+// cannot be let go is free when its hold has passed.
+func (t *tick) release(ctx context.Context, claimed []store.DueSearch, held int) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
+	defer cancel()
+	if err := t.store.ReleaseDue(ctx, claimed); err != nil {
+		t.log.Warn("claimed searches not let go; they are free when their hold has passed", "searches", held, "after", t.hold, "error", err)
+		return
+	}
+	t.report.Released += held
 }
