@@ -2,8 +2,11 @@ package ingest
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -207,4 +210,94 @@ func due(field any) string {
 		return "true or false"
 	}
 	return "text"
+}
+
+// settle returns a text as it is stored: no white space around it, and every run of white space within, line ends included,
+// as one space.
+func settle(s string) string {
+	if tidy(s) {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// tidy reports whether settling changes nothing.
+func tidy(s string) bool {
+	space := true // as if one stood before the text
+	for _, r := range s {
+		isSpace := r == ' '
+		if isSpace && space || !isSpace && unicode.IsSpace(r) {
+			return false
+		}
+		space = isSpace
+	}
+	return !space || s == ""
+}
+
+// splitList returns the values of a list written as one text, settled, without empty ones. They are separated by the first of
+// the separators that the text holds; no separators stands for a comma.
+func splitList(s, separators string) []string {
+	separator := ","
+	for i := range len(separators) {
+		if separator = separators[i : i+1]; strings.Contains(s, separator) {
+			break
+		}
+	}
+	list := make([]string, 0, strings.Count(s, separator)+1)
+	for value := range strings.SplitSeq(s, separator) {
+		if value = settle(value); value != "" {
+			list = append(list, value)
+		}
+	}
+	return list
+}
+
+// quote returns a value as messages show it: quoted, and cut when it is long.
+func quote[S ~string | ~[]byte](s S) string {
+	text := string(s)
+	if short := cut(text, 60); short != text {
+		return strconv.Quote(strings.TrimSuffix(short, "…")) + "…"
+	}
+	return strconv.Quote(text)
+}
+
+// cut returns a text, or its beginning of so many bytes and an ellipsis when it is longer.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
+}
+
+// maxTextRunes is how long a text of a reference record or a permittee may be.
+const maxTextRunes = 2000
+
+// checkTexts checks every text of a record: printable, and not longer than anything published.
+func checkTexts[R any](r *recordReader, s *schema, row *R) {
+	value := reflect.ValueOf(row).Elem()
+	for i := range s.fields {
+		f := &s.fields[i]
+		switch text := value.FieldByIndex(f.index).Addr().Interface().(type) {
+		case *string:
+			r.text(f.name, *text)
+		case *cola.Text:
+			r.text(f.name, string(*text))
+		case *[]string:
+			for _, t := range *text {
+				r.text(f.name, t)
+			}
+		}
+	}
+}
+
+func (r *recordReader) text(field, s string) {
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		r.problems.add(field, fmt.Errorf("%s holds a control character", quote(s)))
+	}
+	if n := utf8.RuneCountInString(s); n > maxTextRunes {
+		r.problems.add(field, fmt.Errorf("%s has %d characters, more than %d", quote(s), n, maxTextRunes))
+	}
 }
