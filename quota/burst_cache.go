@@ -8,24 +8,25 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// knownFor bounds how long a full window is refused without asking the store: a revocation or an upgrade must show.
-const knownFor = time.Second
+// burstCacheTTL bounds how long a full window is refused without asking the store, so that a revocation or an upgrade
+// takes effect.
+const burstCacheTTL = time.Second
 
-// fullWindows remembers accounts whose window the store has just found full, so that a client in a tight loop costs no
-// transaction a request. The zero value is ready.
-type fullWindows struct {
+// burstCache caches accounts whose burst window the store just found full, so that a client in a tight loop doesn't cost
+// a transaction per request. The zero value is ready to use.
+type burstCache struct {
 	mu sync.Mutex
-	by map[cola.AccountID]fullWindow
+	by map[cola.AccountID]burstEntry
 }
 
-type fullWindow struct {
-	until time.Time // forget it then
-	retry time.Time // when a place is free
+type burstEntry struct {
+	until time.Time // when the entry expires
+	retry time.Time // when the window has room again
 	state cola.QuotaState
 }
 
-// note remembers a burst refusal, and forgets the account on any other answer.
-func (f *fullWindows) note(id cola.AccountID, o outcome, now time.Time) {
+// update caches a burst refusal. Any other outcome removes the account.
+func (f *burstCache) update(id cola.AccountID, o outcome, now time.Time) {
 	var refusal *cola.Error
 	burst := errors.As(o.err, &refusal) && refusal.Code == cola.CodeQuotaExceeded && refusal.RetryAfter > 0
 	f.mu.Lock()
@@ -35,16 +36,16 @@ func (f *fullWindows) note(id cola.AccountID, o outcome, now time.Time) {
 		return
 	}
 	if f.by == nil {
-		f.by = map[cola.AccountID]fullWindow{}
+		f.by = map[cola.AccountID]burstEntry{}
 	}
-	f.by[id] = fullWindow{
-		until: now.Add(min(knownFor, refusal.RetryAfter)), retry: now.Add(refusal.RetryAfter),
+	f.by[id] = burstEntry{
+		until: now.Add(min(burstCacheTTL, refusal.RetryAfter)), retry: now.Add(refusal.RetryAfter),
 		state: o.grant.State,
 	}
 }
 
-// check returns the refusal for an account whose window is known to be full, and nil for any other.
-func (f *fullWindows) check(id cola.AccountID, now time.Time) (cola.QuotaState, error) {
+// check returns the cached refusal of an account, or nil.
+func (f *burstCache) check(id cola.AccountID, now time.Time) (cola.QuotaState, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	w, ok := f.by[id]

@@ -10,103 +10,104 @@ import (
 )
 
 const (
-	downAfter   = time.Second            // of failures of one batch; from then on other charges are refused at once
-	probePause  = 250 * time.Millisecond // between probes of a store that is down
-	probeWithin = 2 * time.Second        // for one probe: a store that commits no faster is no use to callers
-	mostProbes  = 3                      // that a store which does not heed its context may hold up, before no more are sent
+	openAfter     = time.Second            // how long one batch may fail before the breaker opens
+	probeInterval = 250 * time.Millisecond // pause between probes of the store
+	probeTimeout  = 2 * time.Second        // of one probe; a slower store is of no use to callers
+	maxProbes     = 3                      // in flight, in case the store ignores its context
 )
 
-// outage is whether the store is known not to commit. Only the worker begins and ends it.
-type outage struct {
-	mu    sync.Mutex
-	down  bool
-	since time.Time
-	start chan struct{} // closed when the present or the next outage begins
+// circuitBreaker is open while the store does not commit. The ledger then refuses charges without trying them. Only the
+// ledger's worker opens and closes it.
+type circuitBreaker struct {
+	mu     sync.Mutex
+	open   bool
+	since  time.Time
+	opened chan struct{} // closed when the breaker opens; replaced when it closes
 }
 
-func newOutage() *outage { return &outage{start: make(chan struct{})} }
+func newCircuitBreaker() *circuitBreaker { return &circuitBreaker{opened: make(chan struct{})} }
 
-func (o *outage) is() bool {
+func (o *circuitBreaker) isOpen() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.down
+	return o.open
 }
 
-// begun returns a channel that is closed when the next outage begins, and is closed already during one.
-func (o *outage) begun() <-chan struct{} {
+// untilOpen returns a channel that is closed while the breaker is open, and when it opens next.
+func (o *circuitBreaker) untilOpen() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.start
+	return o.opened
 }
 
-// begin reports whether it is news.
-func (o *outage) begin(now time.Time) bool {
+// trip opens the breaker, and reports whether it was closed.
+func (o *circuitBreaker) trip(now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.down {
+	if o.open {
 		return false
 	}
-	o.down, o.since = true, now
-	close(o.start)
+	o.open, o.since = true, now
+	close(o.opened)
 	return true
 }
 
-// end returns how long the outage was, and whether there was one.
-func (o *outage) end(now time.Time) (time.Duration, bool) {
+// reset closes the breaker. It returns how long the breaker was open, and whether it was.
+func (o *circuitBreaker) reset(now time.Time) (time.Duration, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.down {
+	if !o.open {
 		return 0, false
 	}
-	o.down, o.start = false, make(chan struct{})
+	o.open, o.opened = false, make(chan struct{})
 	return now.Sub(o.since), true
 }
 
-// Up reports whether charges are let through: the store is not known to be down. While it is, the ledger asks it by itself
-// until it commits again.
-func (l *Ledger) Up() bool { return !l.outage.is() }
+// Up reports whether the circuit breaker is closed, so that charges are tried. While it is open, the ledger probes the
+// store until it commits again.
+func (l *Ledger) Up() bool { return !l.breaker.isOpen() }
 
-func (l *Ledger) goDown(why error) {
-	if l.outage.begin(time.Now()) {
+func (l *Ledger) openCircuit(why error) {
+	if l.breaker.trip(time.Now()) {
 		l.log.Warn("ledger down: the store does not commit, charges are refused", "error", why)
 	}
 }
 
-func (l *Ledger) goUp() {
-	if lasted, was := l.outage.end(time.Now()); was {
+func (l *Ledger) closeCircuit() {
+	if lasted, was := l.breaker.reset(time.Now()); was {
 		l.log.Info("ledger up: the store commits again", "after", lasted.Round(time.Millisecond))
-		l.doubts.hurry()
+		l.inDoubt.retryNow()
 	}
 }
 
-// waitForStore probes a store that is down, one probe after another, until it commits or the ledger is closed.
-func (l *Ledger) waitForStore() {
-	held := make(chan struct{}, mostProbes)
-	for l.outage.is() {
+// probeUntilUp probes the store while the breaker is open, until a probe commits or the ledger closes.
+func (l *Ledger) probeUntilUp() {
+	slots := make(chan struct{}, maxProbes)
+	for l.breaker.isOpen() {
 		select {
-		case <-time.After(probePause):
+		case <-time.After(probeInterval):
 		case <-l.stop:
 			return
 		}
 		select {
-		case held <- struct{}{}:
-			if l.probe(held) {
-				l.goUp()
+		case slots <- struct{}{}:
+			if l.probe(slots) {
+				l.closeCircuit()
 			}
 		default:
 		}
 	}
 }
 
-// probe reports whether the store commits now, and takes one from held when the store has let go of it, which may be later.
-// It settles a batch of nobody's charges: that takes a real commit, which a look-up does not, and leaves nothing in doubt.
-func (l *Ledger) probe(held <-chan struct{}) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), probeWithin)
+// probe reports whether the store commits now. It frees a slot when the store returns, which may be later. The probe
+// settles an empty batch, because that takes a real commit, unlike a read, and leaves nothing in doubt.
+func (l *Ledger) probe(slots <-chan struct{}) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	result := make(chan error, 1)
 	go func() {
 		defer cancel()
 		result <- l.store.Settle(ctx, store.Batch{ID: newBatchID()}, func(time.Time, []store.AccountState) []store.Entry { return nil })
-		<-held
+		<-slots
 	}()
 	select {
 	case err := <-result:
@@ -119,23 +120,23 @@ func (l *Ledger) probe(held <-chan struct{}) bool {
 	}
 }
 
-// tellEvery is how often it is logged that batches are still not committed.
-const tellEvery = time.Minute
+// failureLogInterval is the pause between log lines about an ongoing failure.
+const failureLogInterval = time.Minute
 
-// failures tells of batches that were not committed: of the first with its reason, of those behind it only how many there are.
-// Otherwise an outage would write as much into the log as there are requests.
-type failures struct {
+// failureLog logs batches that were not committed: the first one with its reason, later ones as a count. Otherwise an
+// outage would log a line per request.
+type failureLog struct {
 	log *slog.Logger
 
-	mu      sync.Mutex
-	unclear bool // an attempt with an unknown outcome was told of
-	batches int  // not committed, since one last was
-	charges int  // in them
-	told    time.Time
+	mu       sync.Mutex
+	unclear  bool // an attempt with an unknown outcome was logged
+	batches  int  // failed since the last commit
+	charges  int  // in those batches
+	loggedAt time.Time
 }
 
-// attempt tells of an attempt that failed with an unknown outcome.
-func (f *failures) attempt(charges int, err error) {
+// unclearAttempt logs an attempt that failed with an unknown outcome.
+func (f *failureLog) unclearAttempt(charges int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.unclear {
@@ -145,8 +146,8 @@ func (f *failures) attempt(charges int, err error) {
 	f.log.Warn("ledger batch unclear, settling it again", "charges", charges, "error", err)
 }
 
-// batch tells of a batch that was not committed.
-func (f *failures) batch(charges int, err error, now time.Time) {
+// failedBatch logs a batch that was not committed.
+func (f *failureLog) failedBatch(charges int, err error, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.batches++
@@ -154,16 +155,16 @@ func (f *failures) batch(charges int, err error, now time.Time) {
 	switch {
 	case f.batches == 1:
 		f.log.Error("ledger batch not committed", "charges", charges, "error", err)
-	case now.Sub(f.told) >= tellEvery:
+	case now.Sub(f.loggedAt) >= failureLogInterval:
 		f.log.Error("ledger batches still not committed", "batches", f.batches, "charges", f.charges, "error", err)
 	default:
 		return
 	}
-	f.told = now
+	f.loggedAt = now
 }
 
-// committed ends a row of failures.
-func (f *failures) committed() {
+// committed ends a series of failures.
+func (f *failureLog) committed() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.batches > 1 {

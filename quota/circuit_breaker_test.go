@@ -33,9 +33,9 @@ func TestFailsFastWhileDown(t *testing.T) {
 		back  time.Duration // from the store's return until charges are let through, at most
 		tries int           // to settle in the minute, at most
 	}{
-		{"refuses connections", lostBefore, answerWithin, probePause, 300},
-		{"gives no answer", hangs, answerWithin, probePause + probeWithin, 30},
-		{"lets nobody begin", neverBegins, answerWithin, probePause + probeWithin, 30},
+		{"refuses connections", lostBefore, chargeTimeout, probeInterval, 300},
+		{"gives no answer", hangs, chargeTimeout, probeInterval + probeTimeout, 30},
+		{"lets nobody begin", neverBegins, chargeTimeout, probeInterval + probeTimeout, 30},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestQueueIsRefusedWhileABatchFails(t *testing.T) {
 			later = charge(t, l)
 		})
 		wg.Wait()
-		want := []charged{{20, "", 3 * time.Second}, {0, cola.CodeUnavailable, downAfter}, {0, cola.CodeUnavailable, 0}}
+		want := []charged{{20, "", 3 * time.Second}, {0, cola.CodeUnavailable, openAfter}, {0, cola.CodeUnavailable, 0}}
 		if diff := cmp.Diff(want, []charged{first, queued, later}); diff != "" {
 			t.Errorf("answers (-want +got):\n%s", diff)
 		}
@@ -105,7 +105,7 @@ func TestQueueIsRefusedWhileABatchFails(t *testing.T) {
 func TestShortFailureIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, log := newBook(cola.TierPro), newLogged()
-		b.settle = until(time.Now().Add(downAfter-retryPause), lostAfter)
+		b.settle = until(time.Now().Add(openAfter-retryPause), lostAfter)
 		l := newLoggedLedger(t, b, log.logger())
 		var wg sync.WaitGroup
 		for range 5 {
@@ -166,7 +166,7 @@ func TestHeldProbes(t *testing.T) {
 		b.settle = inTurn(stuck, stuck, works)
 		l := newLedger(t, b)
 		charge(t, l)
-		time.Sleep(2*probePause + probeWithin)
+		time.Sleep(2*probeInterval + probeTimeout)
 		synctest.Wait()
 		if got := charge(t, l); got.Units != 20 {
 			t.Errorf("with one probe held up and another through: %+v, want 20 units", got)
@@ -179,8 +179,8 @@ func TestHeldProbes(t *testing.T) {
 		l := newLedger(t, b)
 		charge(t, l)
 		time.Sleep(stuckFor / 2)
-		if tries, _ := b.calls(); tries != 1+mostProbes {
-			t.Errorf("asked to settle %d times, want once and %d probes", tries, mostProbes)
+		if tries, _ := b.calls(); tries != 1+maxProbes {
+			t.Errorf("asked to settle %d times, want once and %d probes", tries, maxProbes)
 		}
 		time.Sleep(stuckFor)
 		if got := charge(t, l); got.Units != 20 {
@@ -197,11 +197,11 @@ func TestCloseWhileDown(t *testing.T) {
 				b.settle = always(f)
 				l := newLedger(t, b)
 				charge(t, l)
-				time.Sleep(probePause + time.Millisecond) // a probe is under way, or has just failed
+				time.Sleep(probeInterval + time.Millisecond) // a probe is under way, or has just failed
 				begun := time.Now()
 				l.Close()
-				if took := time.Since(begun); took > closeLimit {
-					t.Errorf("closing took %v, want at most %v", took, closeLimit)
+				if took := time.Since(begun); took > closeTimeout {
+					t.Errorf("closing took %v, want at most %v", took, closeTimeout)
 				}
 				if got := charge(t, l); got.Code != cola.CodeUnavailable || got.After != 0 {
 					t.Errorf("after closing: %+v, want unavailable at once", got)

@@ -14,51 +14,52 @@ import (
 )
 
 const (
-	mostDoubts = 10_000                 // batches to be voided; with as many, charges are refused rather than one forgotten
-	firstPause = 200 * time.Millisecond // before the first attempt to void, doubled with every round that gets nowhere
-	mostPause  = 5 * time.Second
-	voidWithin = 5 * time.Second // for one attempt: a batch whose transaction is still open somewhere is waited for
-	closeLimit = 5 * time.Second // for what is left when the ledger is closed
+	maxInDoubt   = 10_000                 // batches; when full, the ledger refuses charges
+	minVoidPause = 200 * time.Millisecond // before the first attempt to void; doubled after each round without progress
+	maxVoidPause = 5 * time.Second
+	voidTimeout  = 5 * time.Second // of one attempt, which waits for open transactions of the batch
+	closeTimeout = 5 * time.Second // to void the remaining batches when the ledger closes
 )
 
-// doubts are the batches whose charges were refused and which may have been committed all the same. They are voided in the
-// background, oldest first, for as long as it takes.
-type doubts struct {
-	store  store.Ledger
-	log    *slog.Logger
-	most   int
-	added  chan struct{}      // holds one: there may be something to do
-	wake   chan struct{}      // holds one: do it at once
-	ending chan struct{}      // closed when nothing is added any more
-	ended  chan struct{}      // closed when the background work has ended
-	cancel context.CancelFunc // calls the background work off
+// inDoubt tracks batches that were refused because the store did not answer in time, although their transaction may have
+// committed. A background worker voids them, oldest first, for as long as it takes. State lives in memory; after a crash
+// such a batch may stay charged (docs/METERING.md).
+type inDoubt struct {
+	store   store.Ledger
+	log     *slog.Logger
+	max     int
+	pending chan struct{}      // signals the worker that there may be a batch; capacity 1
+	wake    chan struct{}      // ends the worker's pause; capacity 1
+	closing chan struct{}      // closed when no more batches come
+	stopped chan struct{}      // closed when the worker has stopped
+	cancel  context.CancelFunc // stops the worker
 
-	mu       sync.Mutex
-	list     []*group // oldest first
-	resolved int      // since the list was last empty
+	mu     sync.Mutex
+	list   []*group // oldest first
+	voided int      // since the list was last empty
 }
 
-func newDoubts(st store.Ledger, log *slog.Logger) *doubts {
+func newInDoubt(st store.Ledger, log *slog.Logger) *inDoubt {
 	ctx, cancel := context.WithCancel(context.Background())
-	d := &doubts{
-		store: st, log: log, most: mostDoubts, cancel: cancel,
-		added: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		ending: make(chan struct{}), ended: make(chan struct{}),
+	d := &inDoubt{
+		store: st, log: log, max: maxInDoubt, cancel: cancel,
+		pending: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		closing: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	go d.work(ctx)
+	go d.run(ctx)
 	return d
 }
 
-func (d *doubts) count() int {
+func (d *inDoubt) len() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.list)
 }
 
-func (d *doubts) full() bool { return d.count() >= d.most }
+func (d *inDoubt) full() bool { return d.len() >= d.max }
 
-// add takes a batch whose charges were refused.
-func (d *doubts) add(g *group) {
+// add adds a batch whose charges were refused.
+func (d *inDoubt) add(g *group) {
 	d.mu.Lock()
 	d.list = append(d.list, g)
 	n := len(d.list)
@@ -66,20 +67,20 @@ func (d *doubts) add(g *group) {
 	switch n {
 	case 1:
 		d.log.Warn("ledger batches in doubt: they were refused, may be committed, and are being voided")
-	case d.most:
+	case d.max:
 		d.log.Error("too many ledger batches in doubt: charges are refused until one is voided", "batches", n)
 	}
-	signal(d.added)
+	signal(d.pending)
 }
 
-// hurry has the next round begin at once: the store is back, or the ledger is being closed.
-func (d *doubts) hurry() {
-	if d.count() > 0 {
+// retryNow starts the next round without a pause, because the store is back or the ledger is closing.
+func (d *inDoubt) retryNow() {
+	if d.len() > 0 {
 		signal(d.wake)
 	}
 }
 
-// signal leaves a token in a channel that holds one, unless there is one.
+// signal sends to a channel of capacity 1, unless it is full.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -87,14 +88,14 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// close waits until nothing is in doubt, but not for long, and logs the batches that are left.
-func (d *doubts) close() {
-	close(d.ending)
-	d.hurry()
-	limit := time.NewTimer(closeLimit)
+// close waits up to closeTimeout for the remaining batches to be voided, and logs those that are left.
+func (d *inDoubt) close() {
+	close(d.closing)
+	d.retryNow()
+	limit := time.NewTimer(closeTimeout)
 	defer limit.Stop()
 	select {
-	case <-d.ended:
+	case <-d.stopped:
 	case <-limit.C:
 	}
 	d.cancel()
@@ -110,54 +111,54 @@ func (d *doubts) close() {
 	d.log.Error("ledger batches left in doubt: their charges were refused but may count", "batches", len(ids), "ids", ids)
 }
 
-// work voids until nothing is in doubt and nothing will be, or ctx ends.
-func (d *doubts) work(ctx context.Context) {
-	defer close(d.ended)
-	pause := firstPause
+// run voids batches until the list is empty and closing, or ctx ends.
+func (d *inDoubt) run(ctx context.Context) {
+	defer close(d.stopped)
+	pause := minVoidPause
 	for {
-		if d.count() == 0 {
+		if d.len() == 0 {
 			select {
-			case <-d.added:
-			case <-d.ending:
-				if d.count() == 0 {
+			case <-d.pending:
+			case <-d.closing:
+				if d.len() == 0 {
 					return
 				}
 			}
-			pause = firstPause
+			pause = minVoidPause
 			continue
 		}
 		select {
 		case <-time.After(jittered(pause)):
 		case <-d.wake:
-			pause = firstPause
+			pause = minVoidPause
 		case <-ctx.Done():
 			return
 		}
-		if d.round(ctx) || isClosed(d.ending) { // there is no time to back off when the ledger is being closed
-			pause = firstPause
+		if d.voidAll(ctx) || isClosed(d.closing) { // closing leaves no time to back off
+			pause = minVoidPause
 		} else {
-			pause = min(2*pause, mostPause)
+			pause = min(2*pause, maxVoidPause)
 		}
 	}
 }
 
-// jittered spreads pauses, so that processes that lost the store at one instant do not come back at one.
+// jittered spreads pauses, so that processes that lost the store at the same time don't retry at the same time.
 func jittered(pause time.Duration) time.Duration { return pause/2 + rand.N(pause/2) }
 
-// round voids what can be voided now, in order, and reports whether that was anything. It ends where the store is
-// unavailable; a batch that fails for another reason does not hold up those behind it.
-func (d *doubts) round(ctx context.Context) (progress bool) {
+// voidAll voids the batches that it can, in order, and reports whether there were any. It stops if the store is
+// unavailable. A batch that fails for another reason does not block the ones behind it.
+func (d *inDoubt) voidAll(ctx context.Context) (progress bool) {
 	d.mu.Lock()
 	list := slices.Clone(d.list)
 	d.mu.Unlock()
 	for _, g := range list {
-		if !g.over() {
-			continue // the store still holds the attempt to settle it: what to take back is not known yet
+		if !g.finished() {
+			continue // its attempt is still running, so its entries aren't final
 		}
 		err := d.void(ctx, g)
 		switch {
 		case err == nil:
-			d.resolve(g)
+			d.remove(g)
 			progress = true
 		case errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
 			return progress
@@ -168,24 +169,24 @@ func (d *doubts) round(ctx context.Context) (progress bool) {
 	return progress
 }
 
-func (d *doubts) void(ctx context.Context, g *group) error {
+func (d *inDoubt) void(ctx context.Context, g *group) error {
 	if !g.mayCount() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, voidWithin)
+	ctx, cancel := context.WithTimeout(ctx, voidTimeout)
 	defer cancel()
 	return d.store.Void(ctx, g.batch.ID, g.entries)
 }
 
-// resolve strikes a batch off the list.
-func (d *doubts) resolve(g *group) {
+// remove removes a voided batch from the list.
+func (d *inDoubt) remove(g *group) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	i := slices.Index(d.list, g)
 	d.list = slices.Delete(d.list, i, i+1)
-	d.resolved++
+	d.voided++
 	if len(d.list) == 0 {
-		d.log.Info("ledger batches in doubt are voided", "batches", d.resolved)
-		d.resolved = 0
+		d.log.Info("ledger batches in doubt are voided", "batches", d.voided)
+		d.voided = 0
 	}
 }

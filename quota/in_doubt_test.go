@@ -49,7 +49,7 @@ func TestDoubtfulBatchIsVoided(t *testing.T) {
 				if b.used(7).ListRecords != 20 {
 					t.Fatal("the batch was not committed: nothing is tested")
 				}
-				time.Sleep(time.Until(back.Add(mostPause + voidWithin)))
+				time.Sleep(time.Until(back.Add(maxVoidPause + voidTimeout)))
 				if got := b.used(7); got != (cola.Used{}) || len(b.grants(7)) != 0 {
 					t.Errorf("ledger %+v, want nothing", got)
 				}
@@ -112,13 +112,13 @@ func TestDoubtsAreVoidedInOrder(t *testing.T) {
 			if got := charge(t, l); got.Code != cola.CodeUnavailable {
 				t.Fatalf("got %+v, want unavailable", got)
 			}
-			time.Sleep(2 * probePause)
+			time.Sleep(2 * probeInterval)
 		}
-		if n, used := l.doubts.count(), b.used(7).ListRecords; n != 4 || used != 80 {
+		if n, used := l.inDoubt.len(), b.used(7).ListRecords; n != 4 || used != 80 {
 			t.Fatalf("%d batches in doubt, ledger %d; want 4 and 80", n, used)
 		}
-		time.Sleep(time.Until(back.Add(2*mostPause + voidWithin)))
-		if n, used := l.doubts.count(), b.used(7).ListRecords; n != 0 || used != 0 {
+		time.Sleep(time.Until(back.Add(2*maxVoidPause + voidTimeout)))
+		if n, used := l.inDoubt.len(), b.used(7).ListRecords; n != 0 || used != 0 {
 			t.Errorf("%d batches in doubt, ledger %d; want none", n, used)
 		}
 		var committed []store.BatchID // with charges in them
@@ -147,10 +147,10 @@ func TestTooManyDoubts(t *testing.T) {
 		back := time.Now().Add(time.Minute)
 		b.void = func(int) fault { return until(back, lostBefore)(0, store.Batch{}) }
 		l := newLoggedLedger(t, b, log.logger())
-		l.doubts.most = 3
-		for range l.doubts.most {
+		l.inDoubt.max = 3
+		for range l.inDoubt.max {
 			charge(t, l)
-			time.Sleep(2 * probePause)
+			time.Sleep(2 * probeInterval)
 		}
 		before, _ := b.calls()
 		for range 3 {
@@ -164,7 +164,7 @@ func TestTooManyDoubts(t *testing.T) {
 		if n := log.count(tooManyMessage); n != 1 {
 			t.Errorf("logged %d times that there are too many, want once", n)
 		}
-		time.Sleep(time.Until(back.Add(mostPause)))
+		time.Sleep(time.Until(back.Add(maxVoidPause)))
 		if diff := cmp.Diff(charged{20, "", 0}, charge(t, l)); diff != "" {
 			t.Errorf("once they are voided (-want +got):\n%s", diff)
 		}
@@ -182,16 +182,16 @@ func TestCloseVoidsWhatIsInDoubt(t *testing.T) {
 		took time.Duration // at most
 		left int           // units
 	}{
-		{"the store is there", 0, 2 * firstPause, 0},
-		{"the store comes back", 2 * time.Second, closeLimit, 0},
-		{"the store stays away", time.Hour, closeLimit, 20},
+		{"the store is there", 0, 2 * minVoidPause, 0},
+		{"the store comes back", 2 * time.Second, closeTimeout, 0},
+		{"the store stays away", time.Hour, closeTimeout, 20},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, log := newBook(cola.TierFree), newLogged()
 				b.settle = inTurn(hangsAfter)
-				back := time.Now().Add(answerWithin + tt.back)
+				back := time.Now().Add(chargeTimeout + tt.back)
 				b.void = func(int) fault { return until(back, lostBefore)(0, store.Batch{}) }
 				l := newLoggedLedger(t, b, log.logger())
 				charge(t, l)
