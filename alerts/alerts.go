@@ -29,7 +29,7 @@ type Store interface {
 	store.Arrivals
 	ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]store.DueSearch, error)
 	RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store.RunOutcome, error)
-	PutOff(ctx context.Context, failed store.DueSearch, wait func(failures int) time.Duration) (time.Duration, error)
+	Postpone(ctx context.Context, failed store.DueSearch, wait func(failures int) time.Duration) (time.Duration, error)
 	ReleaseDue(ctx context.Context, claimed []store.DueSearch) error
 	NextDue(ctx context.Context) (time.Time, error)
 	AllReferences(ctx context.Context) (store.ReferenceSets, error)

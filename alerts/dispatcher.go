@@ -25,7 +25,7 @@ type CourierStore interface {
 	RecordAttempt(ctx context.Context, a store.Attempt) (recorded bool, err error)
 	ReleaseDeliveries(ctx context.Context, claimed []store.DueDelivery) error
 	OldestPending(ctx context.Context, kinds []string) (time.Time, error)
-	ForgetDeliveries(ctx context.Context, before time.Time) (int, error)
+	DeleteOldDeliveries(ctx context.Context, before time.Time) (int, error)
 }
 
 const (
@@ -169,7 +169,7 @@ func (c *Courier) toForget(now time.Time) bool {
 // forget forgets deliveries that are too old.
 func (c *Courier) forget(ctx context.Context, now time.Time) error {
 	for all := 0; ; {
-		n, err := c.store.ForgetDeliveries(ctx, now.Add(-deliveriesKept))
+		n, err := c.store.DeleteOldDeliveries(ctx, now.Add(-deliveriesKept))
 		if err != nil {
 			return fmt.Errorf("forget old deliveries: %w", err)
 		}

@@ -97,7 +97,7 @@ func TestRunGoesOn(t *testing.T) {
 		if n := strings.Count(log.String(), "cannot be delivered"); n != 1 || strings.Count(log.String(), "delivered again") != 1 || len(s.messages()) != 1 {
 			t.Errorf("the log says %d times that it fails; %d messages:\n%s", n, len(s.messages()), log)
 		}
-		if calls["ClaimDeliveries"] != 1 || calls["ForgetDeliveries"] != 4 || calls["OldestPending"] > 122 {
+		if calls["ClaimDeliveries"] != 1 || calls["DeleteOldDeliveries"] != 4 || calls["OldestPending"] > 122 {
 			t.Errorf("calls: %v", calls)
 		}
 		if age := time.Since(f.forgot[0]); age < deliveriesKept || age > deliveriesKept+10*time.Minute {

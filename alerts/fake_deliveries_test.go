@@ -175,8 +175,8 @@ func (f *fakeDeliveries) ReleaseDeliveries(ctx context.Context, claimed []store.
 	return nil
 }
 
-func (f *fakeDeliveries) ForgetDeliveries(ctx context.Context, before time.Time) (int, error) {
-	if err := f.call(ctx, "ForgetDeliveries"); err != nil {
+func (f *fakeDeliveries) DeleteOldDeliveries(ctx context.Context, before time.Time) (int, error) {
+	if err := f.call(ctx, "DeleteOldDeliveries"); err != nil {
 		return 0, err
 	}
 	f.mu.Lock()

@@ -231,7 +231,7 @@ func nextRun(plan *cola.Schedule, now time.Time) (cola.Timestamp, error) {
 // its mark. Where that cannot be noted it is held as it was claimed.
 func (t *tick) fail(ctx context.Context, d *store.DueSearch, reason error) {
 	t.report.Failed++
-	after, err := t.store.PutOff(ctx, *d, t.putOff)
+	after, err := t.store.Postpone(ctx, *d, t.putOff)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		t.log.Error("saved search cannot be run; it was changed or taken over meanwhile", "account", d.Account, "search", d.Search.UUID, "error", reason)

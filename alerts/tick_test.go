@@ -217,7 +217,7 @@ func TestTickCannotPutOff(t *testing.T) {
 		bad := f.searches["search 01"]
 		bad.fault = errors.New(`unknown field "colour"`)
 		f.before = func(call string) error {
-			if call == "PutOff" {
+			if call == "Postpone" {
 				return broken
 			}
 			return nil

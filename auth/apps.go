@@ -44,8 +44,8 @@ func (t *Tokens) admit(ctx context.Context, issuer string, c tokenClaims) (g gra
 func (t *Tokens) recordLink(ctx context.Context, link store.Link) {
 	kind := security.NewConnection
 	switch link.Change {
-	case store.LinkMade:
-	case store.LinkRescoped:
+	case store.LinkCreated:
+	case store.LinkScopesChanged:
 		kind = security.ChangedScope
 	default:
 		return

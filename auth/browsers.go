@@ -257,7 +257,7 @@ const FormFor = 2 * time.Hour
 func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	token = rand.Text()
 	err = within(ctx, "open form", func(ctx context.Context) error {
-		return b.store.KeepSession(ctx, formName(ctx, b, token), nil, b.now().Add(FormFor))
+		return b.store.SaveSession(ctx, formName(ctx, b, token), nil, b.now().Add(FormFor))
 	})
 	return token, err
 }
@@ -267,7 +267,7 @@ func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 // the store does not answer; the form may then count as sent.
 func (b *Browsers) TakeForm(ctx context.Context, token string) (first bool, err error) {
 	err = within(ctx, "take form", func(ctx context.Context) (err error) {
-		first, err = b.store.DropSession(ctx, formName(ctx, b, token))
+		first, err = b.store.DeleteSession(ctx, formName(ctx, b, token))
 		return err
 	})
 	return first && err == nil, err

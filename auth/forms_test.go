@@ -68,7 +68,7 @@ func TestForms(t *testing.T) {
 	if take(ann, late) {
 		t.Error("a form is open for longer than it may")
 	}
-	d.store.set(func(s *browserStore) { s.fail["DropSession"] = store.ErrUnavailable })
+	d.store.set(func(s *browserStore) { s.fail["DeleteSession"] = store.ErrUnavailable })
 	if err := ann.do(func(ctx context.Context) error { _, err := d.TakeForm(ctx, late); return err }); cola.CodeOf(err) != cola.CodeUnavailable {
 		t.Errorf("without the store: %v", err)
 	}

@@ -134,7 +134,7 @@ func hostileServices() []answer {
 		}, want: "cannot answer right now", code: cola.CodeUnavailable},
 		{name: "session not renewed", later: func(d *desk, b *browser) {
 			b.look(func(ctx context.Context) { b.Put(ctx, "notice", "so that there is a session") })
-			d.store.set(func(s *browserStore) { s.fail["DropSession"] = store.ErrUnavailable })
+			d.store.set(func(s *browserStore) { s.fail["DeleteSession"] = store.ErrUnavailable })
 		}, want: "cannot answer right now", code: cola.CodeUnavailable},
 	}
 }

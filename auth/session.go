@@ -128,7 +128,7 @@ func (b *Browsers) dropSession(ctx context.Context, s *session) error {
 		return nil
 	}
 	err := within(ctx, "drop session", func(ctx context.Context) error {
-		_, err := b.store.DropSession(ctx, sessionName(s.token))
+		_, err := b.store.DeleteSession(ctx, sessionName(s.token))
 		return err
 	})
 	if err == nil {
@@ -168,7 +168,7 @@ func (b *Browsers) writeSession(ctx context.Context, token string, data sessionD
 		return fmt.Errorf("encode session: %w", err)
 	}
 	return within(ctx, "store session", func(ctx context.Context) error {
-		return b.store.KeepSession(ctx, sessionName(token), seal(token, plain), b.now().Add(lifetime))
+		return b.store.SaveSession(ctx, sessionName(token), seal(token, plain), b.now().Add(lifetime))
 	})
 }
 

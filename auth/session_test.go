@@ -23,14 +23,14 @@ import (
 func TestPagesCostFewWrites(t *testing.T) {
 	b := newDesk(t, nil).browser()
 	b.signIn(t, "ann")
-	b.store.called("KeepSession")
+	b.store.called("SaveSession")
 	for range 120 {
 		b.clock.pass(time.Second)
 		if response := b.visit(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "page") }); len(response.Cookies()) != 0 {
 			t.Fatal("a page that changes nothing sets a cookie")
 		}
 	}
-	if n := b.store.called("KeepSession"); n != 2 {
+	if n := b.store.called("SaveSession"); n != 2 {
 		t.Errorf("120 pages in two minutes wrote %d times, want 2", n)
 	}
 	if n := b.store.called("Session"); n < 120 {
@@ -138,8 +138,8 @@ func TestStoreFaults(t *testing.T) {
 	}{
 		{"Session", store.ErrUnavailable, cola.CodeUnavailable},
 		{"Session", errors.New("disk full"), cola.CodeInternal},
-		{"KeepSession", store.ErrUnavailable, cola.CodeUnavailable},
-		{"KeepSession", errors.New("disk full"), cola.CodeInternal},
+		{"SaveSession", store.ErrUnavailable, cola.CodeUnavailable},
+		{"SaveSession", errors.New("disk full"), cola.CodeInternal},
 	} {
 		for _, ours := range []bool{true, false} {
 			var shown error

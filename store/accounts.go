@@ -14,9 +14,9 @@ type Account struct {
 	Tier      cola.Tier
 	CreatedAt time.Time // UTC, whole microseconds
 
-	SuspendedAt      time.Time // zero while it is not
-	SuspendedBecause string    // for the account holder to read
-	ActiveLimit      int       // searches that may run by themselves
+	SuspendedAt     time.Time // zero while it is not
+	SuspendedReason string    // for the account holder to read
+	ActiveLimit     int       // searches that may run by themselves
 
 	NewIdentity bool // set only by AccountOf: the call linked a new identity
 }
@@ -29,10 +29,10 @@ func (a Account) Suspended() string {
 	switch {
 	case a.SuspendedAt.IsZero():
 		return ""
-	case a.SuspendedBecause == "":
+	case a.SuspendedReason == "":
 		return noReason
 	}
-	return a.SuspendedBecause
+	return a.SuspendedReason
 }
 
 // Accounts keeps accounts.

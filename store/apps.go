@@ -40,11 +40,11 @@ type Identities interface {
 	// ErrNotFound when there is no such account, and with ErrMalformed for what Check refuses.
 	AddIdentity(ctx context.Context, account cola.AccountID, who Identity) error
 	// IdentitiesOf returns every identity by account, issuer and subject; of one account unless account is zero.
-	IdentitiesOf(ctx context.Context, account cola.AccountID) ([]HeldIdentity, error)
+	IdentitiesOf(ctx context.Context, account cola.AccountID) ([]LinkedIdentity, error)
 }
 
-// HeldIdentity is an identity and the account that it has.
-type HeldIdentity struct {
+// LinkedIdentity is an identity and the account that it has.
+type LinkedIdentity struct {
 	AccountIdentity
 	Email string // of the account
 }
@@ -97,8 +97,8 @@ type LinkChange string
 
 // Changes of a link.
 const (
-	LinkMade     LinkChange = "made"
-	LinkRescoped LinkChange = "rescoped" // it had different scopes
+	LinkCreated       LinkChange = "made"
+	LinkScopesChanged LinkChange = "rescoped" // it had different scopes
 )
 
 // Effective returns the scopes that the latest token gave the link: those that it brought and the app may hold.

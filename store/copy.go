@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Moves gives and takes a registry as a whole, so that it can be moved from one backend to another.
-type Moves interface {
+// Copier gives and takes a registry as a whole, so that it can be moved from one backend to another.
+type Copier interface {
 	// Dump calls yield with everything that the store holds, from one consistent state, in the order of ItemKinds: each item
 	// comes after those it refers to. An item is only valid during the call. An error of yield ends it and is returned.
 	// A registry is moved while no process serves it, so these stay behind: browser sessions, sign-in links, the outcome of
@@ -27,7 +27,7 @@ type Moves interface {
 }
 
 // Items returns what Dump tells of a store as Fill takes it.
-func Items(ctx context.Context, from Moves) iter.Seq2[*Item, error] {
+func Items(ctx context.Context, from Copier) iter.Seq2[*Item, error] {
 	return func(yield func(*Item, error) bool) {
 		stopped := errors.New("no more items are taken")
 		err := from.Dump(ctx, func(i *Item) error {
@@ -47,63 +47,63 @@ type ItemKind string
 
 // The kinds.
 const (
-	ItemAccount     ItemKind = "accounts"
-	ItemKey         ItemKind = "keys"
-	ItemApp         ItemKind = "connected apps"
-	ItemIdentity    ItemKind = "identities"
-	ItemLink        ItemKind = "links"
-	ItemSignIn      ItemKind = "sign-ins"
-	ItemSearch      ItemKind = "saved searches"
-	ItemRun         ItemKind = "runs of saved searches"
-	ItemMatch       ItemKind = "matches of saved searches"
-	ItemDestination ItemKind = "destinations"
-	ItemDelivery    ItemKind = "deliveries"
-	ItemAttempt     ItemKind = "attempts to deliver"
-	ItemCreation    ItemKind = "requests that made saved searches"
-	ItemAsked       ItemKind = "requests to confirm an address"
-	ItemMonth       ItemKind = "monthly usage"
-	ItemDay         ItemKind = "daily usage"
-	ItemGrant       ItemKind = "requests of the last minute"
-	ItemRefusal     ItemKind = "refusals"
-	ItemReferences  ItemKind = "reference data"
-	ItemPermittee   ItemKind = "permittees"
-	ItemCola        ItemKind = "labels"
-	ItemArrival     ItemKind = "arrivals"
+	ItemAccount      ItemKind = "accounts"
+	ItemKey          ItemKind = "keys"
+	ItemApp          ItemKind = "connected apps"
+	ItemIdentity     ItemKind = "identities"
+	ItemLink         ItemKind = "links"
+	ItemSignIn       ItemKind = "sign-ins"
+	ItemSearch       ItemKind = "saved searches"
+	ItemRun          ItemKind = "runs of saved searches"
+	ItemMatch        ItemKind = "matches of saved searches"
+	ItemDestination  ItemKind = "destinations"
+	ItemDelivery     ItemKind = "deliveries"
+	ItemAttempt      ItemKind = "attempts to deliver"
+	ItemCreation     ItemKind = "requests that made saved searches"
+	ItemConfirmation ItemKind = "requests to confirm an address"
+	ItemMonth        ItemKind = "monthly usage"
+	ItemDay          ItemKind = "daily usage"
+	ItemGrant        ItemKind = "requests of the last minute"
+	ItemRefusal      ItemKind = "refusals"
+	ItemReferences   ItemKind = "reference data"
+	ItemPermittee    ItemKind = "permittees"
+	ItemCola         ItemKind = "labels"
+	ItemArrival      ItemKind = "arrivals"
 )
 
 // ItemKinds returns the kinds in the order of Dump.
 func ItemKinds() []ItemKind {
 	return []ItemKind{
 		ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSignIn, ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
-		ItemCreation, ItemAsked, ItemMonth, ItemDay, ItemGrant, ItemRefusal, ItemReferences, ItemPermittee, ItemCola, ItemArrival,
+		ItemCreation, ItemConfirmation, ItemMonth, ItemDay, ItemGrant, ItemRefusal, ItemReferences, ItemPermittee, ItemCola, ItemArrival,
 	}
 }
 
 // Item is one record of a whole registry; of reference data, all of it. Kind says which of the other fields is set.
 type Item struct {
-	Kind        ItemKind
-	Account     Account
-	Key         StoredKey
-	App         App
-	Identity    AccountIdentity
-	Link        Link // neither its email nor anything of its app but the id counts
-	SignIn      SignIn
-	Search      StoredSearch
-	Run         StoredRun
-	Match       StoredMatch
-	Destination StoredDestination
-	Delivery    StoredDelivery
-	Attempt     StoredAttempt
-	Creation    StoredCreation
-	Asked       StoredAsked
-	Month       MonthUsage
-	Day         AccountDay
-	Grant       AccountGrant
-	Refusal     AccountRefusal
-	References  *ReferenceSets // its Revision counts for nothing
-	Permittee   StoredPermittee
-	Cola        *cola.Cola // settled by Derive
-	Arrival     StoredArrival
+	Kind         ItemKind
+	Account      Account
+	Key          StoredKey
+	App          App
+	Identity     AccountIdentity
+	Link         Link // neither its email nor anything of its app but the id counts
+	SignIn       SignIn
+	Search       StoredSearch
+	Run          StoredRun
+	Match        StoredMatch
+	Destination  StoredDestination
+	Delivery     StoredDelivery
+	Attempt      StoredAttempt
+	Creation     StoredCreation
+	Confirmation StoredConfirmation
+	Month        MonthUsage
+	Day          AccountDay
+	Grant        AccountGrant
+	Refusal      AccountRefusal
+	References   *ReferenceSets // its Revision counts for nothing
+	Permittee    StoredPermittee
+	Cola         *cola.Cola // settled by Derive
+	Arrival      StoredArrival
 }
 
 // Records returns how many records the item is: as many as Sizes counts.
@@ -138,8 +138,8 @@ type StoredSearch struct {
 
 	// What the schedule tells of a search that has one, of one that has none: when it is due, since somebody has asked for a run, and
 	// why it is not run. Zero and empty for neither.
-	Due           time.Time
-	PausedBecause string
+	Due         time.Time
+	PauseReason string
 }
 
 // StoredDestination is a destination with what only the store knows of it. The UUID of its search counts for nothing, and neither does
@@ -179,8 +179,8 @@ type StoredCreation struct {
 	Until       time.Time
 }
 
-// StoredAsked is a request to confirm a destination.
-type StoredAsked struct {
+// StoredConfirmation is a request to confirm a destination.
+type StoredConfirmation struct {
 	Account cola.AccountID
 	Address string // see Recipient
 	At      time.Time

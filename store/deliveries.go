@@ -47,8 +47,8 @@ type Deliveries interface {
 	// AddTest adds a message of EventTest to an account's destination, due at an instant; it tells of no run. It fails with ErrNotFound when there
 	// is no such destination, and with ErrNotActive when it is not active, or is the account's own address and the account has none.
 	AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (cola.Delivery, error)
-	// ForgetDeliveries forgets deliveries that were made before an instant, with their attempts, a few at a time, and returns how many.
-	ForgetDeliveries(ctx context.Context, before time.Time) (int, error)
+	// DeleteOldDeliveries forgets deliveries that were made before an instant, with their attempts, a few at a time, and returns how many.
+	DeleteOldDeliveries(ctx context.Context, before time.Time) (int, error)
 }
 
 // DeliveryFilter says which deliveries are meant; what is empty leaves none out. A UUID that nothing of the account has leaves out all.

@@ -15,7 +15,7 @@ import (
 // sent there: the schema sees to both.
 type Destinations interface {
 	// CreateDestination stores a new destination and returns it. With Ask, it adds a message of EventConfirm in the same
-	// transaction, or fails with ErrAsked if a limit is reached. It locks the account, so limits hold over all processes.
+	// transaction, or fails with ErrConfirmationLimit if a limit is reached. It locks the account, so limits hold over all processes.
 	// It fails with ErrNotFound if the account, or its search, does not exist; with ErrLimit if the account has its
 	// maximum of destinations; with ErrExists if it has one of the same kind and address for the same search, or for all;
 	// and with ErrMalformed for invalid text. Email addresses are compared in any ASCII letter case.
@@ -36,10 +36,10 @@ type Destinations interface {
 	// skipped; attempts in progress are still recorded. It returns an error of change unchanged, and ErrNotFound if the
 	// account has no such destination.
 	UpdateDestination(ctx context.Context, account cola.AccountID, uuid string, change func(*Destination) error) (Destination, error)
-	// AskToConfirm changes an account's destination as UpdateDestination does, and adds a message of EventConfirm, in one
-	// transaction. It fails as UpdateDestination does, with an AskedError, which is ErrAsked, if a limit is reached, and
+	// RequestConfirmation changes an account's destination as UpdateDestination does, and adds a message of EventConfirm, in one
+	// transaction. It fails as UpdateDestination does, with an ConfirmationLimitError, which is ErrConfirmationLimit, if a limit is reached, and
 	// with ErrNotActive if the destination has no address. A failed call changes nothing.
-	AskToConfirm(ctx context.Context, account cola.AccountID, uuid string, ask Ask, change func(*Destination) error) (cola.Delivery, error)
+	RequestConfirmation(ctx context.Context, account cola.AccountID, uuid string, ask ConfirmationRequest, change func(*Destination) error) (cola.Delivery, error)
 	// DeleteDestination forgets a destination with its deliveries, or fails with ErrNotFound.
 	DeleteDestination(ctx context.Context, account cola.AccountID, uuid string) error
 
@@ -89,11 +89,11 @@ type NewDestination struct {
 	Address         string // never empty; the account's own destination is made with the account
 	SavedSearch     string // UUID; empty: all of the account
 	SendEmpty       bool
-	State           string // active, unconfirmed or pending
-	Secret          string // sealed; empty for an email address
-	Challenge       string // sealed; empty: none
-	MaxDestinations int    // that the account may have
-	Ask             *Ask   // nil: don't ask the recipient
+	State           string               // active, unconfirmed or pending
+	Secret          string               // sealed; empty for an email address
+	Challenge       string               // sealed; empty: none
+	MaxDestinations int                  // that the account may have
+	Confirm         *ConfirmationRequest // nil: don't ask the recipient
 }
 
 // Verified reports whether the new destination is an endpoint that counts as verified.
@@ -162,29 +162,29 @@ type MatchedLabel struct {
 	Label cola.ColaSummary
 }
 
-// AsksKept is for how long a store remembers that people were asked to confirm an address.
-const AsksKept = 25 * time.Hour
+// ConfirmationsKept is for how long a store remembers that people were asked to confirm an address.
+const ConfirmationsKept = 25 * time.Hour
 
-// Ask is a request to confirm a destination, subject to limits. The owner of an email address gets an
+// ConfirmationRequest is a request to confirm a destination, subject to limits. The owner of an email address gets an
 // email, an endpoint a challenge.
-type Ask struct {
+type ConfirmationRequest struct {
 	Due    time.Time // when the message is due
-	Limits AskLimits
+	Limits ConfirmationLimits
 }
 
-// AskLimits bound how often recipients are asked, since they may not know us. They apply over all
+// ConfirmationLimits bound how often recipients are asked, since they may not know us. They apply over all
 // processes, by the store's clock. Requests count even if their destination was deleted. Endpoints are
 // counted by host.
 //
-// OfAddress does not apply to an account's first challenge to a host within the window, nor to hosts at
+// MaxOfAddress does not apply to an account's first challenge to a host within the window, nor to hosts at
 // which it has a confirmed endpoint: accounts share the hosts of platforms, and must not be able to lock
 // each other out.
-type AskLimits struct {
-	Again     time.Duration // window of ByBoth
-	ByBoth    int           // times an account may ask the same address or host; 0: once
-	Within    time.Duration // window of the other two, AsksKept at most
-	ByAccount int           // times an account may ask any recipient, at least one
-	OfAddress int           // times an address or host may be asked by all accounts, at least one
+type ConfirmationLimits struct {
+	RepeatWindow time.Duration // window of MaxRepeats
+	MaxRepeats   int           // times an account may ask the same address or host; 0: once
+	Window       time.Duration // window of the other two, ConfirmationsKept at most
+	MaxByAccount int           // times an account may ask any recipient, at least one
+	MaxOfAddress int           // times an address or host may be asked by all accounts, at least one
 }
 
 // Recipient returns the key by which requests to confirm a destination are counted: its folded email
@@ -200,26 +200,26 @@ func Recipient(kind, address string) string {
 	return "host " + strings.TrimSuffix(strings.ToLower(host), ".") // email addresses have no space
 }
 
-// AskLimit says which of the AskLimits is meant.
-type AskLimit string
+// ConfirmationLimit says which of the ConfirmationLimits is meant.
+type ConfirmationLimit string
 
 // The limits.
 const (
-	LimitAgain     AskLimit = "of the account and the address"
-	LimitByAccount AskLimit = "of the account"
-	LimitOfAddress AskLimit = "of the address"
+	LimitRepeats   ConfirmationLimit = "of the account and the address"
+	LimitByAccount ConfirmationLimit = "of the account"
+	LimitOfAddress ConfirmationLimit = "of the address"
 )
 
-// AskedError is an ErrAsked that tells the limit that is in the way for longest, and for how long it is.
-type AskedError struct {
-	Limit AskLimit
+// ConfirmationLimitError is an ErrConfirmationLimit that tells the limit that is in the way for longest, and for how long it is.
+type ConfirmationLimitError struct {
+	Limit ConfirmationLimit
 	Wait  time.Duration
 }
 
 // Error tells the limit and how long to wait.
-func (e AskedError) Error() string {
-	return fmt.Sprintf("%v, by the limit %s; wait for %v", ErrAsked, e.Limit, e.Wait)
+func (e ConfirmationLimitError) Error() string {
+	return fmt.Sprintf("%v, by the limit %s; wait for %v", ErrConfirmationLimit, e.Limit, e.Wait)
 }
 
-// Unwrap returns ErrAsked.
-func (AskedError) Unwrap() error { return ErrAsked }
+// Unwrap returns ErrConfirmationLimit.
+func (ConfirmationLimitError) Unwrap() error { return ErrConfirmationLimit }

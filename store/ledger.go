@@ -152,7 +152,7 @@ type Allowance string
 
 // The allowances.
 const (
-	AllowManualRuns    Allowance = "manual_runs"    // counted by Runs.AskRun
+	AllowManualRuns    Allowance = "manual_runs"    // counted by Runs.RequestRun
 	AllowMessageLabels Allowance = "message_labels" // counted by Runs.RecordRuns
 	AllowPreviewLabels Allowance = "preview_labels" // counted by Allowances.NamePreviewLabels
 )
@@ -187,10 +187,10 @@ type AccountRefusal struct {
 // Refusals keeps which requests of accounts were refused, for account holders to see. It is no part of the ledger: what a process notes
 // may be lost with it.
 type Refusals interface {
-	// NoteRefusals adds the counts to those of the same account, minute, channel, credential and reason, and keeps the later LastAt. Of
+	// RecordRefusals adds the counts to those of the same account, minute, channel, credential and reason, and keeps the later LastAt. Of
 	// each account the MaxRefusals latest by LastAt are kept. Accounts that there are not are passed over, and so are counts that are not
 	// positive. It fails with ErrMalformed when a text cannot be kept, and does not wait for the disk.
-	NoteRefusals(ctx context.Context, refusals []AccountRefusal) error
+	RecordRefusals(ctx context.Context, refusals []AccountRefusal) error
 	// Refusals returns the refusals of an account, latest first, so many at most.
 	Refusals(ctx context.Context, account cola.AccountID, most int) ([]Refusal, error)
 }

@@ -50,11 +50,11 @@ type Runs interface {
 	// not record a run twice.
 	RecordRuns(ctx context.Context, runs []RunRecord) ([]RunOutcome, error)
 
-	// PutOff notes that a search that was claimed could not be run, and holds it on, for what wait says of how many times in a row that has
+	// Postpone notes that a search that was claimed could not be run, and holds it on, for what wait says of how many times in a row that has
 	// happened, and returns for how long. It counts from one; a recorded run, and every change of the search's filters or schedule, begins
 	// anew. It fails with ErrNotFound, and nothing is written, when the search is not held under the claim any more. wait may be called more
 	// than once.
-	PutOff(ctx context.Context, failed DueSearch, wait func(failures int) time.Duration) (time.Duration, error)
+	Postpone(ctx context.Context, failed DueSearch, wait func(failures int) time.Duration) (time.Duration, error)
 
 	// ReleaseDue lets searches go that were claimed and not recorded. It is no error when they are not held any more.
 	ReleaseDue(ctx context.Context, claimed []DueSearch) error
@@ -63,13 +63,13 @@ type Runs interface {
 	// keep up. Those that are paused for a reason of their account's do not count. It returns the zero time when none is due ever.
 	NextDue(ctx context.Context) (time.Time, error)
 
-	// AskRun makes an account's search due at an instant, with or without a schedule, and returns it without its addresses.
+	// RequestRun makes an account's search due at an instant, with or without a schedule, and returns it without its addresses.
 	// The next run returns it to its schedule. The run counts against AllowManualRuns on the UTC day of the instant. If
-	// the search is already due or running, AskRun has no effect.
+	// the search is already due or running, RequestRun has no effect.
 	//
 	// It fails with ErrNotFound if the account has no such search, with ErrNotActive if the search was paused because of
 	// the account, and with ErrLimit, as a LimitError, if limit runs were counted that day.
-	AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time, limit int) (cola.SavedSearch, error)
+	RequestRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time, limit int) (cola.SavedSearch, error)
 
 	// RunsOf returns a page of an account's search's runs, newest first, and how many there are; ErrNotFound when there is no
 	// such search of the account.

@@ -56,7 +56,7 @@ type SecretFinder interface {
 	KnownSecrets(ctx context.Context, kind SecretKind, names []string) ([]string, error)
 }
 
-// KeepableTexts returns the texts that can be stored.
-func KeepableTexts(texts []string) []string {
+// StorableTexts returns the texts that can be stored.
+func StorableTexts(texts []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return checkKeyText("name", text) != nil })
 }

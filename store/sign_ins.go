@@ -54,11 +54,11 @@ type SignInLinks interface {
 type Sessions interface {
 	// Session returns what was kept under a name, or ErrNotFound when there is nothing or its time is over, on the store's clock.
 	Session(ctx context.Context, name string) ([]byte, error)
-	// KeepSession keeps data under a name until an instant, in place of what was there, or fails with ErrMalformed when the name cannot be
+	// SaveSession keeps data under a name until an instant, in place of what was there, or fails with ErrMalformed when the name cannot be
 	// kept. It is cheap, and does not wait for the disk: what was kept last may be lost when the machine, not the process, fails. Sessions
 	// whose time is over are removed in time.
-	KeepSession(ctx context.Context, name string, data []byte, until time.Time) error
-	// DropSession removes what is kept under a name, and reports whether there was anything whose time was not over. Of those who drop it at
+	SaveSession(ctx context.Context, name string, data []byte, until time.Time) error
+	// DeleteSession removes what is kept under a name, and reports whether there was anything whose time was not over. Of those who drop it at
 	// the same time, in any process, one is told so.
-	DropSession(ctx context.Context, name string) (dropped bool, err error)
+	DeleteSession(ctx context.Context, name string) (dropped bool, err error)
 }

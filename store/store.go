@@ -24,8 +24,8 @@ var (
 	ErrReused = errors.New("the key was used for something else")
 	// ErrNotActive: it is paused, disabled or not confirmed.
 	ErrNotActive = errors.New("not active")
-	// ErrAsked: people were asked often enough of late. It comes as an AskedError.
-	ErrAsked = errors.New("asked too often")
+	// ErrConfirmationLimit: people were asked often enough of late. It comes as an ConfirmationLimitError.
+	ErrConfirmationLimit = errors.New("asked too often")
 	// ErrMalformed: a text that cannot be kept, such as one with a NUL, or that is not what it is said to be.
 	ErrMalformed = errors.New("malformed")
 	// ErrUnavailable: the database cannot be read or written now; trying again later may help. For a write it may have
@@ -77,7 +77,7 @@ type Store interface {
 	Deliveries
 	SealedSecrets
 	Ledger
-	Moves
+	Copier
 
 	// ID identifies the data: made once with the database, and never the same for two.
 	ID() string

@@ -77,8 +77,8 @@ func (r AccountRefusal) Check() error {
 	return nil
 }
 
-// Settle returns an app as it is kept, with its scopes sorted, or fails with ErrMalformed when it cannot be kept.
-func (a App) Settle() (App, error) {
+// Normalize returns an app as it is kept, with its scopes sorted, or fails with ErrMalformed when it cannot be kept.
+func (a App) Normalize() (App, error) {
 	if err := checkKeyText("issuer", a.Issuer); err != nil {
 		return App{}, err
 	}

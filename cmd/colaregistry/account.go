@@ -51,7 +51,7 @@ func (c *accountCreate) Run(env *environment) (err error) {
 func accountLine(a store.Account) string {
 	line := fmt.Sprintf("%d\t%s\t%s\t%s", a.ID, a.Email, a.Tier, a.CreatedAt.Format(time.RFC3339))
 	if !a.SuspendedAt.IsZero() {
-		line += fmt.Sprintf("\tsuspended %s: %s", a.SuspendedAt.Format(time.RFC3339), a.SuspendedBecause)
+		line += fmt.Sprintf("\tsuspended %s: %s", a.SuspendedAt.Format(time.RFC3339), a.SuspendedReason)
 	}
 	return line
 }

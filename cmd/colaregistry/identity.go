@@ -39,23 +39,23 @@ func (c *accountAddIdentity) Run(env *environment) (err error) {
 	if err := st.AddIdentity(env, a.ID, who); err != nil {
 		return err
 	}
-	has := store.HeldIdentity{AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: who}, Email: a.Email}
+	has := store.LinkedIdentity{AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: who}, Email: a.Email}
 	fmt.Fprintln(env.stdout, identityLine(has))
 	fmt.Fprintln(env.stderr, whatFollows(had, has))
 	return nil
 }
 
 // holderOf returns an identity with the account that it has; without one its account is zero.
-func holderOf(env *environment, st store.Identities, who store.Identity) (h store.HeldIdentity, err error) {
+func holderOf(env *environment, st store.Identities, who store.Identity) (h store.LinkedIdentity, err error) {
 	list, err := st.IdentitiesOf(env, 0)
-	if i := slices.IndexFunc(list, func(h store.HeldIdentity) bool { return h.Identity == who }); i >= 0 {
+	if i := slices.IndexFunc(list, func(h store.LinkedIdentity) bool { return h.Identity == who }); i >= 0 {
 		h = list[i]
 	}
 	return h, err
 }
 
 // whatFollows tells what comes of giving an identity to an account, and what does not.
-func whatFollows(had, has store.HeldIdentity) string {
+func whatFollows(had, has store.LinkedIdentity) string {
 	switch had.Account {
 	case has.Account:
 		return fmt.Sprintf("It had the account %s already.", has.Email)
@@ -67,7 +67,7 @@ func whatFollows(had, has store.HeldIdentity) string {
 		"its usage, saved searches, keys and links to apps do not move. An app that is used from now on is linked to %s anew.", has.Email, had.Email, has.Email)
 }
 
-func identityLine(h store.HeldIdentity) string {
+func identityLine(h store.LinkedIdentity) string {
 	return fmt.Sprintf("%s\t%s\t%s", h.Email, h.Issuer, h.Subject)
 }
 
@@ -78,7 +78,7 @@ type accountIdentities struct {
 
 // Run prints a line an identity.
 func (c *accountIdentities) Run(env *environment) error {
-	return list(&c.storeFlags, env, func(st store.Store) ([]store.HeldIdentity, error) {
+	return list(&c.storeFlags, env, func(st store.Store) ([]store.LinkedIdentity, error) {
 		account, err := chosenAccount(env, st, c.Account)
 		if err != nil {
 			return nil, err

@@ -28,7 +28,7 @@ func TestLongWords(t *testing.T) {
 	key := s.registry.Key(t, s.holder.Account, strings.Repeat("k", 100))
 	at := s.registry.Now()
 	refusal := store.Refusal{Minute: at.Truncate(time.Minute), Channel: cola.ChannelREST, Credential: key.Credential, Reason: registry.RefusedBurst, Count: 1_000, LastAt: at}
-	if err := s.registry.Store.NoteRefusals(t.Context(), []store.AccountRefusal{{Account: s.holder.Account, Refusal: refusal}}); err != nil {
+	if err := s.registry.Store.RecordRefusals(t.Context(), []store.AccountRefusal{{Account: s.holder.Account, Refusal: refusal}}); err != nil {
 		t.Fatal(err)
 	}
 	b := s.signIn(ann)

@@ -86,7 +86,7 @@ func TestDeliveriesWaitForNobody(t *testing.T) {
 	if err := s.ReleaseDeliveries(ctx, all[:1]); err != nil {
 		t.Error(err)
 	}
-	if n, err := s.ForgetDeliveries(ctx, later); n != 4 || err != nil {
+	if n, err := s.DeleteOldDeliveries(ctx, later); n != 4 || err != nil {
 		t.Errorf("forgot %d deliveries, %v; want the four that nobody has locked", n, err)
 	}
 	rollback(t.Context(), tx)

@@ -64,7 +64,7 @@ func readAccounts(rows pgx.Rows, err error) (now time.Time, list []accountRow, _
 		accountRow
 	}
 	all, err := collect(rows, err, func(r *row) fields {
-		return fields{&r.now, &r.account.ID, &r.account.Tier, &r.account.SuspendedAt, &r.account.SuspendedBecause,
+		return fields{&r.now, &r.account.ID, &r.account.Tier, &r.account.SuspendedAt, &r.account.SuspendedReason,
 			&r.used.DetailViews, &r.used.ListRecords, &r.at, &r.requests}
 	})
 	if err != nil {

@@ -28,7 +28,7 @@ func TestSessionsAreForgotten(t *testing.T) {
 		SELECT count(*) FROM old`, &n, now, old)
 	query(t, url, `WITH old AS (INSERT INTO sign_in_links SELECT sha256(n::text::bytea), $3::bigint, $1::timestamptz FROM generate_series(1, $2::int) n RETURNING 1)
 		SELECT count(*) FROM old`, &n, now, old, int64(account.ID))
-	if err := s.KeepSession(t.Context(), "lasting", nil, now.Add(time.Microsecond)); err != nil {
+	if err := s.SaveSession(t.Context(), "lasting", nil, now.Add(time.Microsecond)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.CreateSignInLink(t.Context(), account.ID, [32]byte{}, time.Microsecond); err != nil {

@@ -21,20 +21,20 @@ type Asked struct {
 	Confirmed []string  // addresses of the account's confirmed endpoints
 }
 
-// Check fails with a store.AskedError while a limit on asking a recipient is reached.
-func (a Asked) Check(kind, recipient string, l store.AskLimits, now time.Time) error {
-	first := a.Latest.IsZero() || now.Sub(a.Latest) >= l.Within
+// Check fails with a store.ConfirmationLimitError while a limit on asking a recipient is reached.
+func (a Asked) Check(kind, recipient string, l store.ConfirmationLimits, now time.Time) error {
+	first := a.Latest.IsZero() || now.Sub(a.Latest) >= l.Window
 	if kind == cola.KindWebhook && (first || a.knows(recipient)) {
 		a.OfAddress = time.Time{}
 	}
-	var longest store.AskedError
+	var longest store.ConfirmationLimitError
 	for _, one := range []struct {
-		limit store.AskLimit
+		limit store.ConfirmationLimit
 		at    time.Time
 		lasts time.Duration
-	}{{store.LimitAgain, a.Again, l.Again}, {store.LimitByAccount, a.ByAccount, l.Within}, {store.LimitOfAddress, a.OfAddress, l.Within}} {
+	}{{store.LimitRepeats, a.Again, l.RepeatWindow}, {store.LimitByAccount, a.ByAccount, l.Window}, {store.LimitOfAddress, a.OfAddress, l.Window}} {
 		if wait := one.at.Add(one.lasts).Sub(now); !one.at.IsZero() && wait > longest.Wait {
-			longest = store.AskedError{Limit: one.limit, Wait: wait}
+			longest = store.ConfirmationLimitError{Limit: one.limit, Wait: wait}
 		}
 	}
 	if longest.Wait > 0 {

@@ -46,7 +46,7 @@ func NewSavedSearch(s *cola.SavedSearch) (SavedSearch, error) {
 func NewStoredSearch(s *store.StoredSearch) (SavedSearch, error) {
 	r, err := NewSavedSearch(&s.SavedSearch)
 	if s.Schedule == nil {
-		r.NextRunAt, r.PausedBecause = s.Due, cola.Text(s.PausedBecause)
+		r.NextRunAt, r.PausedBecause = s.Due, cola.Text(s.PauseReason)
 	}
 	return r, err
 }
@@ -55,7 +55,7 @@ func NewStoredSearch(s *store.StoredSearch) (SavedSearch, error) {
 func (r *SavedSearch) Store(into *store.StoredSearch) (err error) {
 	into.SavedSearch, err = r.Search()
 	if into.Schedule == nil {
-		into.Due, into.PausedBecause = r.NextRunAt, string(r.PausedBecause)
+		into.Due, into.PauseReason = r.NextRunAt, string(r.PausedBecause)
 	}
 	return err
 }

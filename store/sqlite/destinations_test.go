@@ -120,7 +120,7 @@ func TestAsksAreForgotten(t *testing.T) {
 		t.Helper()
 		_, err := s.CreateDestination(t.Context(), store.NewDestination{
 			Account: account.ID, Kind: cola.KindEmail, Address: fmt.Sprintf("x%d@example.com", n), State: cola.DestinationUnconfirmed, MaxDestinations: 100,
-			Ask: &store.Ask{Due: now, Limits: store.AskLimits{Within: time.Hour, ByAccount: 100, OfAddress: 100}},
+			Confirm: &store.ConfirmationRequest{Due: now, Limits: store.ConfirmationLimits{Window: time.Hour, MaxByAccount: 100, MaxOfAddress: 100}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -139,7 +139,7 @@ func TestAsksAreForgotten(t *testing.T) {
 			t.Errorf("%d requests are known after %d new ones, want %d", left, i+1, want)
 		}
 		if i == 0 {
-			now = now.Add(store.AsksKept)
+			now = now.Add(store.ConfirmationsKept)
 		}
 	}
 }

@@ -86,7 +86,7 @@ const (
 func readState(ctx context.Context, q querier, id cola.AccountID, now time.Time) (state store.AccountState, ahead int, err error) {
 	state.Account = id
 	var a store.Account
-	err = q.row(ctx, selectState, cola.PeriodOf(now).String(), int64(id)).Scan(&a.Tier, target{&a.SuspendedAt}, target{&a.SuspendedBecause},
+	err = q.row(ctx, selectState, cola.PeriodOf(now).String(), int64(id)).Scan(&a.Tier, target{&a.SuspendedAt}, target{&a.SuspendedReason},
 		&state.Used.DetailViews, &state.Used.ListRecords)
 	if errors.Is(err, sql.ErrNoRows) {
 		return state, 0, nil

@@ -28,7 +28,7 @@ func TestSessionsAreForgotten(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
 	keep := func(name string, until time.Time) {
 		t.Helper()
-		if err := s.KeepSession(t.Context(), name, []byte("data"), until); err != nil {
+		if err := s.SaveSession(t.Context(), name, []byte("data"), until); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,11 +81,11 @@ func TestSessionsDoNotWaitForImports(t *testing.T) {
 	defer s.changing.Unlock()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := s.KeepSession(ctx, "a", nil, time.Now().Add(time.Hour)); err != nil {
-		t.Errorf("KeepSession during an import: %v", err)
+	if err := s.SaveSession(ctx, "a", nil, time.Now().Add(time.Hour)); err != nil {
+		t.Errorf("SaveSession during an import: %v", err)
 	}
-	if _, err := s.DropSession(ctx, "a"); err != nil {
-		t.Errorf("DropSession during an import: %v", err)
+	if _, err := s.DeleteSession(ctx, "a"); err != nil {
+		t.Errorf("DeleteSession during an import: %v", err)
 	}
 }
 

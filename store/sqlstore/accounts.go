@@ -23,7 +23,7 @@ const (
 
 // accountColumns says where accountNames are scanned to.
 func accountColumns(a *store.Account) []any {
-	return []any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, &a.SuspendedBecause, &a.ActiveLimit}
+	return []any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, &a.SuspendedReason, &a.ActiveLimit}
 }
 
 // CreateAccount implements store.Accounts.
@@ -220,8 +220,8 @@ func (s *Store) AddIdentity(ctx context.Context, account cola.AccountID, who sto
 }
 
 // IdentitiesOf implements store.Identities.
-func (s *Store) IdentitiesOf(ctx context.Context, account cola.AccountID) ([]store.HeldIdentity, error) {
+func (s *Store) IdentitiesOf(ctx context.Context, account cola.AccountID) ([]store.LinkedIdentity, error) {
 	query, args := ofAccount(selectIdentities, `i.account_id`, account)
-	return readList(ctx, s, "list identities", func(h *store.HeldIdentity) []any { return []any{&h.Account, &h.Issuer, &h.Subject, &h.Email} },
+	return readList(ctx, s, "list identities", func(h *store.LinkedIdentity) []any { return []any{&h.Account, &h.Issuer, &h.Subject, &h.Email} },
 		query+` ORDER BY i.account_id, i.issuer, i.subject`, args...)
 }

@@ -38,7 +38,7 @@ func (s *Store) EnsureApp(ctx context.Context, app store.App) (store.App, error)
 
 // keepApp inserts an app, does what otherwise says to one that exists, and returns the stored app.
 func (s *Store) keepApp(ctx context.Context, operation string, app store.App, otherwise string) (store.App, error) {
-	app, err := app.Settle()
+	app, err := app.Normalize()
 	if err != nil {
 		return store.App{}, s.db.Failed(operation, err)
 	}
@@ -101,9 +101,9 @@ func (s *Store) Connect(ctx context.Context, account cola.AccountID, app int64,
 	if upToDate || err != nil && !errors.Is(err, store.ErrNotFound) {
 		return found, err
 	}
-	change := store.LinkRescoped
+	change := store.LinkScopesChanged
 	if err != nil {
-		change = store.LinkMade
+		change = store.LinkCreated
 	}
 	var made store.Link
 	err = s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {

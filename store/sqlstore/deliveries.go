@@ -162,8 +162,8 @@ func (s *Store) AddTest(ctx context.Context, account cola.AccountID, destination
 	return d, nil
 }
 
-// ForgetDeliveries implements store.Deliveries.
-func (s *Store) ForgetDeliveries(ctx context.Context, before time.Time) (forgotten int, err error) {
+// DeleteOldDeliveries implements store.Deliveries.
+func (s *Store) DeleteOldDeliveries(ctx context.Context, before time.Time) (forgotten int, err error) {
 	limit := s.opts.turn(forgottenAtOnce)
 	for {
 		var n int

@@ -66,8 +66,8 @@ func (s *Store) CreateDestination(ctx context.Context, n store.NewDestination) (
 	}
 	var made store.Destination
 	err := s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) (err error) {
-		if made, err = s.createDestination(ctx, tx, n); err == nil && n.Ask != nil {
-			_, err = s.ask(ctx, tx, &made, n.Ask)
+		if made, err = s.createDestination(ctx, tx, n); err == nil && n.Confirm != nil {
+			_, err = s.ask(ctx, tx, &made, n.Confirm)
 		}
 		return err
 	})
@@ -211,9 +211,9 @@ const (
 		SELECT id FROM confirmations_asked WHERE asked_at <= $1 ORDER BY asked_at LIMIT $2 FOR UPDATE SKIP LOCKED)`
 )
 
-// AskToConfirm implements store.Destinations. It locks the account first, as CreateDestination
+// RequestConfirmation implements store.Destinations. It locks the account first, as CreateDestination
 // does.
-func (s *Store) AskToConfirm(ctx context.Context, account cola.AccountID, uuid string, ask store.Ask,
+func (s *Store) RequestConfirmation(ctx context.Context, account cola.AccountID, uuid string, ask store.ConfirmationRequest,
 	change func(*store.Destination) error) (d cola.Delivery, err error) {
 	err = s.db.Transact(ctx, "ask to confirm", func(ctx context.Context, tx Tx) error {
 		if err := holdAccount(ctx, tx, account); err != nil {
@@ -233,7 +233,7 @@ func (s *Store) AskToConfirm(ctx context.Context, account cola.AccountID, uuid s
 
 // ask adds a request to confirm a destination, unless a limit is reached. The caller has locked the
 // account. ask locks the recipient and reads the clock afterwards.
-func (s *Store) ask(ctx context.Context, tx Tx, d *store.Destination, ask *store.Ask) (cola.Delivery, error) {
+func (s *Store) ask(ctx context.Context, tx Tx, d *store.Destination, ask *store.ConfirmationRequest) (cola.Delivery, error) {
 	if err := records.CheckAskable(d); err != nil {
 		return cola.Delivery{}, err
 	}
@@ -246,7 +246,7 @@ func (s *Store) ask(ctx context.Context, tx Tx, d *store.Destination, ask *store
 		now time.Time
 	}
 	asked, err := one(ctx, tx, func(r *row) []any { return []any{&r.now, &r.Again, &r.ByAccount, &r.OfAddress, &r.Latest} },
-		selectAsked, int64(d.Account), recipient, ask.Limits.ByAccount, ask.Limits.OfAddress, s.clock(), max(1, ask.Limits.ByBoth))
+		selectAsked, int64(d.Account), recipient, ask.Limits.MaxByAccount, ask.Limits.MaxOfAddress, s.clock(), max(1, ask.Limits.MaxRepeats))
 	if err == nil {
 		asked.Confirmed, err = list(ctx, tx, column[string], selectConfirmed, int64(d.Account))
 	}

@@ -22,7 +22,7 @@ var (
 	sessionsOver    = old{name: "sessions", query: forgetSessions, each: 1}
 	signInLinksOver = old{name: "sign-in links", query: forgetSignInLinks, each: 1}
 	creationsOver   = old{name: "creations of saved searches", query: forgetCreations, each: 1}
-	asksOver        = old{name: "requests to confirm an address", query: forgetAsked, age: store.AsksKept, each: 1}
+	asksOver        = old{name: "requests to confirm an address", query: forgetAsked, age: store.ConfirmationsKept, each: 1}
 	allowancesOver  = old{name: "daily allowances", query: forgetAllowances, age: 24 * time.Hour, daily: true, each: 1}
 	previewsOver    = old{name: "previewed labels", query: forgetPreviewed, age: 24 * time.Hour, daily: true, each: 8}
 )

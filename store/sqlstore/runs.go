@@ -84,8 +84,8 @@ func (s *Store) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error
 	return nil
 }
 
-// PutOff implements store.Runs.
-func (s *Store) PutOff(ctx context.Context, failed store.DueSearch,
+// Postpone implements store.Runs.
+func (s *Store) Postpone(ctx context.Context, failed store.DueSearch,
 	wait func(failures int) time.Duration) (lasts time.Duration, err error) {
 	err = s.db.Transact(ctx, "postpone search", func(ctx context.Context, tx Tx) error {
 		failures, err := value[int](ctx, tx, countFailure, failed.Search.UUID, failed.Hold)
@@ -111,8 +111,8 @@ func (s *Store) NextDue(ctx context.Context) (due time.Time, err error) {
 	return due, err
 }
 
-// AskRun implements store.Runs. A held search is already due, so it and its claim stay unchanged.
-func (s *Store) AskRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time,
+// RequestRun implements store.Runs. A held search is already due, so it and its claim stay unchanged.
+func (s *Store) RequestRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time,
 	limit int) (found cola.SavedSearch, err error) {
 	err = s.db.Transact(ctx, "request run", func(ctx context.Context, tx Tx) error {
 		type state struct{ paused, due bool }

@@ -132,7 +132,7 @@ func (s *Store) KnownSecrets(ctx context.Context, kind store.SecretKind, names [
 	case store.SecretKey:
 		return s.knownHashes(ctx, operation, knownKeys, names)
 	case store.SecretSession:
-		return readList(ctx, s, operation, column[string], knownSessions, store.KeepableTexts(names))
+		return readList(ctx, s, operation, column[string], knownSessions, store.StorableTexts(names))
 	case store.SecretSignInLink:
 		return s.knownHashes(ctx, operation, knownSignInLinks, names)
 	case store.SecretFeed:

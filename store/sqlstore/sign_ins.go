@@ -144,8 +144,8 @@ func (s *Store) Session(ctx context.Context, name string) ([]byte, error) {
 	return readOne(ctx, s, operation, column[[]byte], selectSession, name, s.clock())
 }
 
-// KeepSession implements store.Sessions.
-func (s *Store) KeepSession(ctx context.Context, name string, data []byte, until time.Time) error {
+// SaveSession implements store.Sessions.
+func (s *Store) SaveSession(ctx context.Context, name string, data []byte, until time.Time) error {
 	const operation = "keep session"
 	if err := store.CheckSessionName(name); err != nil {
 		return s.db.Failed(operation, err)
@@ -164,8 +164,8 @@ func (s *Store) KeepSession(ctx context.Context, name string, data []byte, until
 	})
 }
 
-// DropSession implements store.Sessions.
-func (s *Store) DropSession(ctx context.Context, name string) (dropped bool, err error) {
+// DeleteSession implements store.Sessions.
+func (s *Store) DeleteSession(ctx context.Context, name string) (dropped bool, err error) {
 	if store.CheckSessionName(name) != nil {
 		return false, nil // no session has such a name
 	}

@@ -238,7 +238,7 @@ func accountTable() Table {
 	t.Row = func(i *store.Item) ([]any, error) {
 		a := &i.Account
 		folded := store.FoldEmail(a.Email)
-		return arguments([]any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, orNull(&a.SuspendedBecause),
+		return arguments([]any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, orNull(&a.SuspendedReason),
 			&a.ActiveLimit, &folded}), nil
 	}
 	return t
@@ -312,8 +312,8 @@ func attemptTable() Table {
 }
 
 func askedTable() Table {
-	return table(store.ItemAsked, "confirmations_asked", "account_id, address_folded, asked_at", "id", func(i *store.Item) []any {
-		return []any{&i.Asked.Account, &i.Asked.Address, &i.Asked.At}
+	return table(store.ItemConfirmation, "confirmations_asked", "account_id, address_folded, asked_at", "id", func(i *store.Item) []any {
+		return []any{&i.Confirmation.Account, &i.Confirmation.Address, &i.Confirmation.At}
 	})
 }
 

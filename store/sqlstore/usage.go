@@ -143,8 +143,8 @@ func refusalColumns(r *store.Refusal) []any {
 	return []any{&r.Minute, &r.Channel, &r.Credential.Kind, &r.Credential.ID, &r.Reason, &r.Count, &r.LastAt}
 }
 
-// NoteRefusals implements store.Refusals. Like sessions, refusals aren't synced.
-func (s *Store) NoteRefusals(ctx context.Context, refusals []store.AccountRefusal) error {
+// RecordRefusals implements store.Refusals. Like sessions, refusals aren't synced.
+func (s *Store) RecordRefusals(ctx context.Context, refusals []store.AccountRefusal) error {
 	const operation = "note refusals"
 	summed, err := records.SumRefusals(refusals)
 	if err != nil || len(summed) == 0 {

@@ -34,7 +34,7 @@ func mustAsk(t tb, st store.Store, account cola.AccountID, search cola.SavedSear
 
 func ask(t tb, st store.Store, account cola.AccountID, search cola.SavedSearch, due time.Time) cola.SavedSearch {
 	t.Helper()
-	asked, err := st.AskRun(context.Background(), account, search.UUID, due, everyID)
+	asked, err := st.RequestRun(context.Background(), account, search.UUID, due, everyID)
 	return must(t, asked, err)
 }
 
@@ -92,8 +92,8 @@ func pausedIsNotAsked(t *testing.T, st store.Store, _ *clock) {
 	refuse := func(account cola.AccountID, uuid string, want error) {
 		t.Helper()
 		before := everything(t, st)
-		if asked, err := st.AskRun(t.Context(), account, uuid, duePast, everyID); !errors.Is(err, want) {
-			t.Errorf("AskRun(%d, %q): %+v, %v; want %v", account, uuid, asked, err, want)
+		if asked, err := st.RequestRun(t.Context(), account, uuid, duePast, everyID); !errors.Is(err, want) {
+			t.Errorf("RequestRun(%d, %q): %+v, %v; want %v", account, uuid, asked, err, want)
 		}
 		same(t, "what the store holds", before, everything(t, st))
 	}

@@ -235,7 +235,7 @@ func deletedWhileClaimed(t *testing.T, st store.Store, _ *clock) {
 		func(a told) error { return st.DeleteSavedSearch(t.Context(), a.ID, a.search.UUID) },
 		func(a told) error { return st.DeleteDestination(t.Context(), a.ID, a.hook.UUID) },
 		func(told) error {
-			_, err := st.ForgetDeliveries(t.Context(), duePast.Add(time.Microsecond))
+			_, err := st.DeleteOldDeliveries(t.Context(), duePast.Add(time.Microsecond))
 			return err
 		},
 	} {

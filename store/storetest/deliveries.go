@@ -224,7 +224,7 @@ func oldAreForgotten(t *testing.T, st store.Store, _ *clock) {
 	own := mustOwn(t, st, a.ID)
 	forget := func(want int) {
 		t.Helper()
-		n, err := st.ForgetDeliveries(t.Context(), duePast)
+		n, err := st.DeleteOldDeliveries(t.Context(), duePast)
 		same(t, "forgotten", want, must(t, n, err))
 	}
 	forget(0)

@@ -131,7 +131,7 @@ func askedOutlastsChanges(t *testing.T, st store.Store, _ *clock) {
 	mustCreate(t, st, newSearch(a.ID, 3))
 	for n := range 3 {
 		uuid := newSearch(a.ID, n+1).Search.UUID
-		asked, err := st.AskRun(t.Context(), a.ID, uuid, epoch, everyID)
+		asked, err := st.RequestRun(t.Context(), a.ID, uuid, epoch, everyID)
 		if must(t, asked, err); asked.Schedule != nil {
 			same(t, "due", cola.Some(cola.TimestampOf(epoch)), asked.Schedule.NextRunAt)
 		}

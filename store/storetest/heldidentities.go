@@ -29,12 +29,12 @@ func identity(subject string) store.Identity {
 }
 
 // heldBy is an identity as IdentitiesOf tells it.
-func heldBy(a store.Account, who store.Identity) store.HeldIdentity {
-	return store.HeldIdentity{AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: who}, Email: a.Email}
+func heldBy(a store.Account, who store.Identity) store.LinkedIdentity {
+	return store.LinkedIdentity{AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: who}, Email: a.Email}
 }
 
 // mustHold holds the identities of an account, or of all, to the ones that are wanted, in order.
-func mustHold(t tb, st store.Store, account cola.AccountID, want ...store.HeldIdentity) {
+func mustHold(t tb, st store.Store, account cola.AccountID, want ...store.LinkedIdentity) {
 	t.Helper()
 	list, err := st.IdentitiesOf(context.Background(), account)
 	same(t, fmt.Sprintf("identities of account %d", account), want, must(t, list, err))
@@ -90,7 +90,7 @@ func identitiesInOrder(t *testing.T, st store.Store, _ *clock) {
 		mustDo(t, st.AddIdentity(t.Context(), a.ID, who))
 	}
 	mustDo(t, st.AddIdentity(t.Context(), b.ID, identity("0")))
-	of := []store.HeldIdentity{heldBy(a, other), heldBy(a, identity("B")), heldBy(a, identity("a")), heldBy(a, identity("b")), heldBy(a, identity("ä"))}
+	of := []store.LinkedIdentity{heldBy(a, other), heldBy(a, identity("B")), heldBy(a, identity("a")), heldBy(a, identity("b")), heldBy(a, identity("ä"))}
 	mustHold(t, st, a.ID, of...)
 	mustHold(t, st, b.ID, heldBy(b, identity("0")))
 	mustHold(t, st, 0, append(of, heldBy(b, identity("0")))...)

@@ -19,7 +19,7 @@ func BenchmarkHotPaths(b *testing.B, st store.Store) {
 		b.Fatal(err)
 	}
 	until := time.Now().Add(24 * time.Hour)
-	if err := st.KeepSession(b.Context(), "session", make([]byte, 200), until); err != nil {
+	if err := st.SaveSession(b.Context(), "session", make([]byte, 200), until); err != nil {
 		b.Fatal(err)
 	}
 	for _, k := range []struct {
@@ -28,7 +28,7 @@ func BenchmarkHotPaths(b *testing.B, st store.Store) {
 	}{
 		{"KeyByHash", func() error { _, err := st.KeyByHash(b.Context(), hash); return err }},
 		{"Session", func() error { _, err := st.Session(b.Context(), "session"); return err }},
-		{"KeepSession", func() error { return st.KeepSession(b.Context(), "session", make([]byte, 200), until) }},
+		{"SaveSession", func() error { return st.SaveSession(b.Context(), "session", make([]byte, 200), until) }},
 		{"SavedSearches", func() error { _, _, err := st.SavedSearches(b.Context(), account.ID, 0, 20); return err }},
 	} {
 		b.Run(k.name, func(b *testing.B) {

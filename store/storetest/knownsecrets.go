@@ -37,7 +37,7 @@ func mustHaveSecrets(t *testing.T, st store.Store, c *clock) map[store.SecretKin
 		key := keyHash(10 + n)
 		link, feed := store.SignInLinkHash{20, n}, store.FeedHash{30, n}
 		session := "session " + string('a'+rune(n)) + " '%_ü"
-		mustDo(t, st.KeepSession(t.Context(), session, []byte("x"), c.now().Add(time.Hour)))
+		mustDo(t, st.SaveSession(t.Context(), session, []byte("x"), c.now().Add(time.Hour)))
 		mustDo(t, st.CreateSignInLink(t.Context(), account.ID, link, time.Hour))
 		search := mustCreate(t, st, newSearch(account.ID, int(n)))
 		mustDo(t, st.SetFeed(t.Context(), account.ID, search.UUID, &feed))

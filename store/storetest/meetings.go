@@ -63,7 +63,7 @@ func (m meetings) round(n int) {
 		})
 	}
 	wg.Go(func() {
-		_, err := m.st.ForgetDeliveries(m.Context(), duePast.Add(-time.Hour))
+		_, err := m.st.DeleteOldDeliveries(m.Context(), duePast.Add(-time.Hour))
 		m.accept(err)
 	})
 	wg.Wait()

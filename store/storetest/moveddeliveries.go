@@ -60,7 +60,7 @@ func furnishSuspended(t *testing.T, st store.Store) {
 	mustDo(t, st.SetFeed(t.Context(), c.ID, fed.UUID, &movedFeed))
 	unscheduled := newSearch(c.ID, 21)
 	unscheduled.Search.Schedule = nil
-	asked, err := st.AskRun(t.Context(), c.ID, mustCreate(t, st, unscheduled).UUID, epoch, everyID)
+	asked, err := st.RequestRun(t.Context(), c.ID, mustCreate(t, st, unscheduled).UUID, epoch, everyID)
 	must(t, asked, err)
 	mustDo(t, st.Suspend(t.Context(), c.ID, "Ünpaid."))
 	mustCreate(t, st, dueSearch(d.ID, 22, epoch))
@@ -93,7 +93,7 @@ func movedDeliveriesDoTheSame(t *testing.T, from, to store.Store, account cola.A
 	if same(t, "what is sent", unsent, claimed); len(unsent) < 2 {
 		t.Errorf("pending are %v, want what has failed and what was held; the test shows nothing of it", unsent)
 	}
-	if err := askOnce(t.Context(), to, asking(account, movedStranger, limited)); !errors.Is(err, store.ErrAsked) {
+	if err := askOnce(t.Context(), to, asking(account, movedStranger, limited)); !errors.Is(err, store.ErrConfirmationLimit) {
 		t.Errorf("whoever was asked before the move is asked again: %v, want ErrAsked", err)
 	}
 	made := mustDestination(t, to, newHook(account, hook+"/new"))

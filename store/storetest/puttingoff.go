@@ -21,7 +21,7 @@ func puttingOffChecks() []check {
 // putOff puts a claimed search off by an hour, and returns how many times in a row that has happened.
 func putOff(t tb, st store.Store, d store.DueSearch) (failures int) {
 	t.Helper()
-	lasts, err := st.PutOff(context.Background(), d, func(n int) time.Duration {
+	lasts, err := st.Postpone(context.Background(), d, func(n int) time.Duration {
 		failures = n
 		return time.Hour
 	})
@@ -101,7 +101,7 @@ func onlyHeldIsPutOff(t *testing.T, st store.Store, c *clock) {
 	search := mustCreate(t, st, dueSearch(a.ID, 1, epoch))
 	refused := func(what string, d store.DueSearch) {
 		t.Helper()
-		_, err := st.PutOff(t.Context(), d, func(int) time.Duration { return week })
+		_, err := st.Postpone(t.Context(), d, func(int) time.Duration { return week })
 		if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s: %v, want ErrNotFound", what, err)
 		}

@@ -46,7 +46,7 @@ func sessionComesBack(t *testing.T, st store.Store, c *clock) {
 	whole := bytes.Repeat([]byte("\x00\xff'\"\\"), 10_000) // more than a page
 	until := c.now().Add(time.Hour).In(time.FixedZone("", 3600))
 	for name, data := range map[string][]byte{"a": whole, "A": nil, "o'name 100%_ ü": {}, "b": {0}} {
-		mustDo(t, st.KeepSession(t.Context(), name, data, until))
+		mustDo(t, st.SaveSession(t.Context(), name, data, until))
 		mustSession(t, st, name, data)
 	}
 	mustHaveNoSession(t, st, "%")
@@ -54,29 +54,29 @@ func sessionComesBack(t *testing.T, st store.Store, c *clock) {
 	mustSession(t, st, "a", whole)
 	c.set(until)
 	mustHaveNoSession(t, st, "a")
-	mustDo(t, st.KeepSession(t.Context(), "a", whole, until)) // its time is over already
+	mustDo(t, st.SaveSession(t.Context(), "a", whole, until)) // its time is over already
 	mustHaveNoSession(t, st, "a")
 }
 
 func sessionIsReplaced(t *testing.T, st store.Store, c *clock) {
 	until := c.now().Add(time.Hour)
 	kept := []byte("one")
-	mustDo(t, st.KeepSession(t.Context(), "a", kept, until))
+	mustDo(t, st.SaveSession(t.Context(), "a", kept, until))
 	kept[0] = 'X' // is the caller's again
-	mustDo(t, st.KeepSession(t.Context(), "b", []byte("other"), until))
+	mustDo(t, st.SaveSession(t.Context(), "b", []byte("other"), until))
 	mustSession(t, st, "a", []byte("one"))
-	mustDo(t, st.KeepSession(t.Context(), "a", []byte("two"), until.Add(time.Hour)))
+	mustDo(t, st.SaveSession(t.Context(), "a", []byte("two"), until.Add(time.Hour)))
 	c.set(until)
 	mustSession(t, st, "a", []byte("two"))
 	mustHaveNoSession(t, st, "b")
-	mustDo(t, st.KeepSession(t.Context(), "b", []byte("again"), until.Add(time.Hour))) // in place of one that is over
+	mustDo(t, st.SaveSession(t.Context(), "b", []byte("again"), until.Add(time.Hour))) // in place of one that is over
 	mustSession(t, st, "b", []byte("again"))
-	mustDo(t, st.KeepSession(t.Context(), "b", []byte("shorter"), until.Add(time.Minute)))
+	mustDo(t, st.SaveSession(t.Context(), "b", []byte("shorter"), until.Add(time.Minute)))
 	c.set(until.Add(time.Minute))
 	mustHaveNoSession(t, st, "b")
-	mustDo(t, st.KeepSession(t.Context(), "b", []byte("again"), until.Add(time.Hour)))
+	mustDo(t, st.SaveSession(t.Context(), "b", []byte("again"), until.Add(time.Hour)))
 	for _, there := range []bool{true, false} {
-		dropped, err := st.DropSession(t.Context(), "a")
+		dropped, err := st.DeleteSession(t.Context(), "a")
 		same(t, "there was one to drop", there, must(t, dropped, err))
 		mustHaveNoSession(t, st, "a")
 	}
@@ -85,27 +85,27 @@ func sessionIsReplaced(t *testing.T, st store.Store, c *clock) {
 
 func malformedSession(t *testing.T, st store.Store, c *clock) {
 	for _, name := range []string{"", "a\x00b", "\xff", strings.Repeat("a", store.MaxKeyText+1)} {
-		if err := st.KeepSession(t.Context(), name, []byte("data"), c.now().Add(time.Hour)); !errors.Is(err, store.ErrMalformed) {
-			t.Errorf("KeepSession(%.10q): %v, want ErrMalformed", name, err)
+		if err := st.SaveSession(t.Context(), name, []byte("data"), c.now().Add(time.Hour)); !errors.Is(err, store.ErrMalformed) {
+			t.Errorf("SaveSession(%.10q): %v, want ErrMalformed", name, err)
 		}
 		mustHaveNoSession(t, st, name)
-		if dropped, err := st.DropSession(t.Context(), name); dropped || err != nil {
-			t.Errorf("DropSession(%.10q): %v, %v", name, dropped, err)
+		if dropped, err := st.DeleteSession(t.Context(), name); dropped || err != nil {
+			t.Errorf("DeleteSession(%.10q): %v, %v", name, dropped, err)
 		}
 	}
 	longest := strings.Repeat("a", store.MaxKeyText)
-	mustDo(t, st.KeepSession(t.Context(), longest, []byte("data"), c.now().Add(time.Hour)))
+	mustDo(t, st.SaveSession(t.Context(), longest, []byte("data"), c.now().Add(time.Hour)))
 	mustSession(t, st, longest, []byte("data"))
 }
 
 func sessionsAreForgotten(t *testing.T, st store.Store, c *clock) {
 	start := c.now()
 	for n := range 50 {
-		mustDo(t, st.KeepSession(t.Context(), fmt.Sprint("old", n), []byte("data"), start.Add(time.Duration(n)*time.Minute)))
+		mustDo(t, st.SaveSession(t.Context(), fmt.Sprint("old", n), []byte("data"), start.Add(time.Duration(n)*time.Minute)))
 	}
 	c.set(start.Add(25 * time.Minute))
 	for n := range 10 {
-		mustDo(t, st.KeepSession(t.Context(), fmt.Sprint("new", n), []byte("data"), start.Add(time.Hour)))
+		mustDo(t, st.SaveSession(t.Context(), fmt.Sprint("new", n), []byte("data"), start.Add(time.Hour)))
 	}
 	for n := range 50 {
 		if n <= 25 {
@@ -125,12 +125,12 @@ func sessionsAtOnce(t *testing.T, st store.Store, c *clock) {
 	atOnce(6, func(i int) {
 		for n := range 20 {
 			own, data := fmt.Sprint("own", i), fmt.Append(nil, n)
-			errs := []error{st.KeepSession(t.Context(), own, data, until)}
+			errs := []error{st.SaveSession(t.Context(), own, data, until)}
 			if i%3 == 0 {
-				_, err := st.DropSession(t.Context(), "shared")
+				_, err := st.DeleteSession(t.Context(), "shared")
 				errs = append(errs, err)
 			} else {
-				errs = append(errs, st.KeepSession(t.Context(), "shared", data, until))
+				errs = append(errs, st.SaveSession(t.Context(), "shared", data, until))
 			}
 			if err := errors.Join(errs...); err != nil {
 				t.Errorf("worker %d, round %d: %v", i, n, err)
@@ -144,7 +144,7 @@ func sessionsAtOnce(t *testing.T, st store.Store, c *clock) {
 // childKeep keeps sessions until it is killed, saying after each how many it has kept.
 func childKeep(ctx context.Context, st store.Store, out io.Writer) error {
 	for n := 0; ; n++ {
-		if err := st.KeepSession(ctx, fmt.Sprint(n), fmt.Append(nil, n), time.Now().Add(anHour)); err != nil {
+		if err := st.SaveSession(ctx, fmt.Sprint(n), fmt.Append(nil, n), time.Now().Add(anHour)); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "kept %d\n", n)
@@ -170,12 +170,12 @@ func sessionIsDroppedOnce(t *testing.T, st store.Store, c *clock) {
 	const rounds, droppers = 10, 8
 	for round := range rounds {
 		name := fmt.Sprint("form ", round)
-		mustDo(t, st.KeepSession(t.Context(), name, nil, c.now().Add(time.Hour)))
+		mustDo(t, st.SaveSession(t.Context(), name, nil, c.now().Add(time.Hour)))
 		var all sync.WaitGroup
 		var first atomic.Int32
 		for range droppers {
 			all.Go(func() {
-				dropped, err := st.DropSession(context.Background(), name)
+				dropped, err := st.DeleteSession(context.Background(), name)
 				if err != nil {
 					t.Error(err)
 				}
@@ -187,8 +187,8 @@ func sessionIsDroppedOnce(t *testing.T, st store.Store, c *clock) {
 		all.Wait()
 		same(t, "how many have dropped it", 1, int(first.Load()))
 	}
-	mustDo(t, st.KeepSession(t.Context(), "late", nil, c.now().Add(time.Hour)))
+	mustDo(t, st.SaveSession(t.Context(), "late", nil, c.now().Add(time.Hour)))
 	c.set(c.now().Add(time.Hour))
-	dropped, err := st.DropSession(t.Context(), "late")
+	dropped, err := st.DeleteSession(t.Context(), "late")
 	same(t, "one whose time is over was there", false, must(t, dropped, err))
 }

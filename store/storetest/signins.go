@@ -280,7 +280,7 @@ func furnishSignIns(t *testing.T, st store.Store, c *clock, account cola.Account
 	c.advance(time.Second)
 	mustDo(t, st.EndSignIn(t.Context(), account, ended.ID))
 	mustDo(t, st.CreateSignInLink(t.Context(), account, linkHash(1), anHour))
-	mustDo(t, st.KeepSession(t.Context(), "a session", []byte("data"), c.now().Add(anHour)))
+	mustDo(t, st.SaveSession(t.Context(), "a session", []byte("data"), c.now().Add(anHour)))
 }
 
 func movedSignInsDoTheSame(t *testing.T, from, to store.Store, account cola.AccountID) {

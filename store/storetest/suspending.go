@@ -41,7 +41,7 @@ func suspendedComesBack(t *testing.T, st store.Store, c *clock) {
 	check("before", "", a)
 	for _, because := range []string{"Unpaid since May. \"ünïcode\" 100%_", "", "Mail bounces."} { // again: the reason changes, and not the instant
 		mustDo(t, st.Suspend(t.Context(), a.ID, because))
-		a.SuspendedAt, a.SuspendedBecause = suspended, because
+		a.SuspendedAt, a.SuspendedReason = suspended, because
 		reason := because
 		if because == "" {
 			reason = "No reason was given."
@@ -49,7 +49,7 @@ func suspendedComesBack(t *testing.T, st store.Store, c *clock) {
 		check(because, reason, a)
 		c.advance(time.Hour)
 	}
-	a.SuspendedAt, a.SuspendedBecause = time.Time{}, ""
+	a.SuspendedAt, a.SuspendedReason = time.Time{}, ""
 	for range 2 {
 		mustDo(t, st.Restore(t.Context(), a.ID))
 		check("restored", "", a)
@@ -140,7 +140,7 @@ func suspendedSearchesPause(t *testing.T, st store.Store, _ *clock) {
 		t.Errorf("due next at %v, want %v, of the other account", due, duePast)
 	}
 	for n := range 3 {
-		if _, err := st.AskRun(t.Context(), a.ID, newSearch(a.ID, n+1).Search.UUID, epoch, everyID); !errors.Is(err, store.ErrNotActive) {
+		if _, err := st.RequestRun(t.Context(), a.ID, newSearch(a.ID, n+1).Search.UUID, epoch, everyID); !errors.Is(err, store.ErrNotActive) {
 			t.Errorf("a run of search %d was asked for: %v, want ErrNotActive", n+1, err)
 		}
 	}
