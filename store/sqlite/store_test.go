@@ -20,8 +20,14 @@ func TestMain(m *testing.M) {
 }
 
 func TestConformance(t *testing.T) {
+	var log statementLog
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
-		return mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Now: now, Logger: quiet()})
+		s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Now: now, Logger: quiet()})
+		t.Cleanup(func() { log.add(s) })
+		return s
+	})
+	t.Run("QueryPlans", func(t *testing.T) {
+		log.checkPlans(t, mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()}))
 	})
 }
 
