@@ -21,8 +21,8 @@ type Account struct {
 	NewIdentity bool // set only by AccountOf: the call linked a new identity
 }
 
-// noReason is told where nobody has written down why an account is suspended.
-const noReason = "No reason was given."
+// defaultSuspendedReason is told where nobody has written down why an account is suspended.
+const defaultSuspendedReason = "No reason was given."
 
 // Suspended returns why the account is suspended, for the account holder to read; empty while it is not.
 func (a Account) Suspended() string {
@@ -30,7 +30,7 @@ func (a Account) Suspended() string {
 	case a.SuspendedAt.IsZero():
 		return ""
 	case a.SuspendedReason == "":
-		return noReason
+		return defaultSuspendedReason
 	}
 	return a.SuspendedReason
 }
@@ -52,7 +52,7 @@ type Accounts interface {
 	// Suspend has an account's credentials refused and its searches not run from now on, for a reason that the account holder reads. Nothing
 	// is lost: their marks stay. Suspending again changes the reason. It fails with ErrNotFound, and with ErrMalformed for a reason that
 	// cannot be kept.
-	Suspend(ctx context.Context, id cola.AccountID, because string) error
+	Suspend(ctx context.Context, id cola.AccountID, reason string) error
 	// Restore ends a suspension, or fails with ErrNotFound. It is no error when there is none.
 	Restore(ctx context.Context, id cola.AccountID) error
 	// SetActiveLimit changes how many of an account's searches may run by themselves, or fails with ErrNotFound. When it has more, those made
@@ -82,12 +82,12 @@ type Keys interface {
 	// CreateKey keeps a new key under the hash and returns it with its id and creation time set. It fails with
 	// ErrNotFound when there is no such account, and with a LimitError when the account has most keys that hold already, whichever
 	// processes make them at the same time; 0 is no limit.
-	CreateKey(ctx context.Context, key Key, hash KeyHash, most int) (Key, error)
+	CreateKey(ctx context.Context, key Key, hash KeyHash, maxKeys int) (Key, error)
 	// ReplaceKey keeps a new key in place of one of the account, which holds until an instant at most, on the store's clock: not
 	// longer than it would have held. The new key's AccountID and Name are those of the old one. All of it happens or nothing. It fails with
 	// ErrNotFound when the account has no such key, with ErrNotActive when that key does not hold, and with a LimitError when the account has
 	// most keys that hold beside it, as CreateKey does: or a key that is replaced again and again would give any number of them.
-	ReplaceKey(ctx context.Context, account cola.AccountID, id int64, key Key, hash KeyHash, until time.Time, most int) (Key, error)
+	ReplaceKey(ctx context.Context, account cola.AccountID, id int64, key Key, hash KeyHash, until time.Time, maxKeys int) (Key, error)
 	// KeyByHash returns the key with a hash, revoked or not, or ErrNotFound.
 	KeyByHash(ctx context.Context, hash KeyHash) (Key, error)
 	// Keys returns every key by id, revoked ones included; of one account unless account is zero.

@@ -192,5 +192,5 @@ type Refusals interface {
 	// positive. It fails with ErrMalformed when a text cannot be kept, and does not wait for the disk.
 	RecordRefusals(ctx context.Context, refusals []AccountRefusal) error
 	// Refusals returns the refusals of an account, latest first, so many at most.
-	Refusals(ctx context.Context, account cola.AccountID, most int) ([]Refusal, error)
+	Refusals(ctx context.Context, account cola.AccountID, limit int) ([]Refusal, error)
 }

@@ -48,7 +48,7 @@ func (i Identity) Check(verified string) error {
 }
 
 // CheckReason refuses, with ErrMalformed, a reason for a suspension that cannot be kept.
-func CheckReason(because string) error { return checkText("reason", because) }
+func CheckReason(reason string) error { return checkText("reason", reason) }
 
 // Check refuses, with ErrMalformed, a sign-in that cannot be kept.
 func (s SignIn) Check() error {

@@ -39,12 +39,12 @@ func (s *Store) Wakeups() <-chan struct{} { return s.upkeep.wakeups }
 
 // ColasSince implements store.Changes.
 func (s *Store) ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error) {
-	return s.since(ctx, "read changed labels", func(q querier, f *follower) error {
+	return s.since(ctx, "read changed labels", func(q querier, f *callbackErrors) error {
 		query, args := allColas, []any(nil)
 		if after > 0 {
 			query, args = changedColas, []any{int64(after)}
 		}
-		r := newColaReader(func(record *cola.IndexRecord) error { return f.told(yield(record)) })
+		r := newColaReader(func(record *cola.IndexRecord) error { return f.keep(yield(record)) })
 		if err := eachRow(ctx, q, query, args, r.row); err != nil {
 			return err
 		}
@@ -54,33 +54,33 @@ func (s *Store) ColasSince(ctx context.Context, after cola.Revision, yield func(
 
 // PermitteesSince implements store.Changes.
 func (s *Store) PermitteesSince(ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error) (cola.Revision, error) {
-	return s.since(ctx, "read changed permittees", func(q querier, f *follower) error {
+	return s.since(ctx, "read changed permittees", func(q querier, f *callbackErrors) error {
 		var p cola.Permittee
 		into := append(fields{&p.PermitNumber}, targets(records.PermitteeColumns(&p))...)
 		return eachRow(ctx, q, selectChangedPermittees, []any{int64(after)}, func(rows pgx.Rows) error {
 			if err := rows.Scan(into); err != nil {
 				return err
 			}
-			return f.told(yield(&p))
+			return f.keep(yield(&p))
 		})
 	})
 }
 
-// follower keeps the error that whoever follows ended the reading with: it is not the database's.
-type follower struct{ err error }
+// callbackErrors keeps the error that whoever follows ended the reading with: it is not the database's.
+type callbackErrors struct{ err error }
 
-func (f *follower) told(err error) error {
+func (f *callbackErrors) keep(err error) error {
 	f.err = err
 	return err
 }
 
 // since reads within one state and returns its revision.
-func (s *Store) since(ctx context.Context, operation string, read func(q querier, f *follower) error) (rev cola.Revision, err error) {
+func (s *Store) since(ctx context.Context, operation string, read func(q querier, f *callbackErrors) error) (rev cola.Revision, err error) {
 	if err := s.start(); err != nil {
 		return 0, failed(operation, err)
 	}
 	defer s.done()
-	var f follower
+	var f callbackErrors
 	err = s.view(ctx, func(q querier) error {
 		if err := q.QueryRow(ctx, selectRevision).Scan(fields{&rev}); err != nil {
 			return err
@@ -129,13 +129,13 @@ var (
 // colaReader reads index records from rows of labels joined with their barcodes. It allocates only texts
 // that it has not seen.
 type colaReader struct {
-	yield   func(*cola.IndexRecord) error
-	record  cola.IndexRecord // the current label
-	parts   []barcodePart    // of the current label
-	kind    string           // of its main barcode
-	next    indexRow
-	targets []any               // in next
-	seen    []map[string]string // texts by column, while they are few enough to be worth looking up
+	yield    func(*cola.IndexRecord) error
+	record   cola.IndexRecord // the current label
+	parts    []barcodePart    // of the current label
+	kind     string           // of its main barcode
+	next     indexRow
+	targets  []any               // in next
+	interned []map[string]string // texts by column, while they are few enough to be worth looking up
 }
 
 // indexRow is a row: a label with one of its barcodes.
@@ -150,9 +150,9 @@ type barcodePart struct {
 	value, kind string
 }
 
-// mostSeen is how many texts of a column are remembered, so that no string is made for each label's class, origin or status.
+// maxInterned is how many texts of a column are remembered, so that no string is made for each label's class, origin or status.
 // A column that has more is not asked again.
-const mostSeen = 4096
+const maxInterned = 4096
 
 func newColaReader(yield func(*cola.IndexRecord) error) *colaReader {
 	r := &colaReader{yield: yield}
@@ -160,7 +160,7 @@ func newColaReader(yield func(*cola.IndexRecord) error) *colaReader {
 	row = append(row, &r.next.barcode.position, &r.next.barcode.value, &r.next.barcode.kind)
 	for i, field := range row {
 		r.targets = append(r.targets, &sharedColumn{column{field}, r, i})
-		r.seen = append(r.seen, map[string]string{})
+		r.interned = append(r.interned, map[string]string{})
 	}
 	return r
 }
@@ -208,7 +208,7 @@ func (r *colaReader) row(rows pgx.Rows) error {
 
 // text returns a text of a column; NULL is empty.
 func (r *colaReader) text(column int, raw []byte) string {
-	seen := r.seen[column]
+	seen := r.interned[column]
 	if seen == nil || len(raw) == 0 {
 		return string(raw)
 	}
@@ -216,8 +216,8 @@ func (r *colaReader) text(column int, raw []byte) string {
 		return s
 	}
 	s := string(raw)
-	if seen[s] = s; len(seen) == mostSeen {
-		r.seen[column] = nil
+	if seen[s] = s; len(seen) == maxInterned {
+		r.interned[column] = nil
 	}
 	return s
 }
@@ -272,7 +272,7 @@ func (w *colaWrite) noteArrivals(ctx context.Context, tx pgx.Tx, rev cola.Revisi
 // ArrivedSince implements store.Arrivals.
 func (s *Store) ArrivedSince(ctx context.Context, approved cola.Date, yield func(store.Arrival) error) (cola.Revision, error) {
 	day := approved.Time()
-	return s.since(ctx, "read labels that have arrived", func(q querier, f *follower) error {
+	return s.since(ctx, "read labels that have arrived", func(q querier, f *callbackErrors) error {
 		rows, err := q.Query(ctx, selectArrivals, day)
 		list, err := collect(rows, err, func(a *store.StoredArrival) fields { return fields{&a.TTBID, &a.At} })
 		if err != nil || len(list) == 0 {
@@ -290,7 +290,7 @@ func (s *Store) ArrivedSince(ctx context.Context, approved cola.Date, yield func
 			return err
 		}
 		r := newColaReader(func(record *cola.IndexRecord) error {
-			return f.told(yield(store.Arrival{Label: record, Permittee: holders[record.Summary.PermitNumber], At: at[record.Summary.TTBID]}))
+			return f.keep(yield(store.Arrival{Label: record, Permittee: holders[record.Summary.PermitNumber], At: at[record.Summary.TTBID]}))
 		})
 		if err := eachRow(ctx, q, arrivedColas, []any{day}, r.row); err != nil {
 			return err

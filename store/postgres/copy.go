@@ -21,9 +21,9 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 		return failed(operation, err)
 	}
 	defer s.done()
-	var f follower
+	var f callbackErrors
 	err := s.view(ctx, func(q querier) error {
-		return sqlstore.Dump(ctx, s.Store, reader{q}, func(i *store.Item) error { return f.told(yield(i)) })
+		return sqlstore.Dump(ctx, s.Store, reader{q}, func(i *store.Item) error { return f.keep(yield(i)) })
 	})
 	if f.err != nil {
 		return fmt.Errorf("%s: %w", operation, f.err)
@@ -52,9 +52,9 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 		return failed(operation, err)
 	}
 	defer s.done()
-	var f follower
+	var f callbackErrors
 	// Items can be had once only, so the transaction is not tried again.
-	err := inTransactionOnce(ctx, s.general, fillWithin, func(tx pgx.Tx) error {
+	err := inTransactionOnce(ctx, s.general, fillTimeout, func(tx pgx.Tx) error {
 		latest, rev, err := s.nextRevision(ctx, tx)
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 		w := newFiller(ctx, tx)
 		for item, err := range items {
 			if err != nil {
-				return f.told(err)
+				return f.keep(err)
 			}
 			if err := w.fill(item); err != nil {
 				return fmt.Errorf("%s: %w", item.Kind, err)

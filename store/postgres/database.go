@@ -77,8 +77,8 @@ func (d database) Failed(operation string, err error) error { return failed(oper
 // IsDuplicate implements sqlstore.Database.
 func (d database) IsDuplicate(err error) bool { return isDuplicate(err) }
 
-// IsNotText implements sqlstore.Database.
-func (d database) IsNotText(err error) bool { return sqlState(err) == notInEncoding }
+// IsInvalidText implements sqlstore.Database.
+func (d database) IsInvalidText(err error) bool { return sqlState(err) == notInEncoding }
 
 // reader implements sqlstore.Querier.
 type reader struct{ q querier }
@@ -118,14 +118,14 @@ func (t tx) ExecAll(ctx context.Context, statements ...sqlstore.Statement) error
 	return nil
 }
 
-// Hold implements sqlstore.Tx.
-func (t tx) Hold(ctx context.Context, query string, args ...any) error {
+// LockRows implements sqlstore.Tx.
+func (t tx) LockRows(ctx context.Context, query string, args ...any) error {
 	_, err := t.Exec(ctx, query, args...)
 	return err
 }
 
-// Lock implements sqlstore.Tx.
-func (t tx) Lock(ctx context.Context, class, key int32) error {
+// AdvisoryLock implements sqlstore.Tx.
+func (t tx) AdvisoryLock(ctx context.Context, class, key int32) error {
 	_, err := t.tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, $2)`, class, key)
 	return err
 }

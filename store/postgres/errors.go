@@ -43,8 +43,8 @@ func failed(operation string, err error) error {
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// endedBy returns an error that wraps the one of an ended context, when that is why err was met.
-func endedBy(ctx context.Context, err error) error {
+// wrapContextError returns an error that wraps the one of an ended context, when that is why err was met.
+func wrapContextError(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err
 	}
@@ -86,9 +86,9 @@ func isUnavailable(err error) bool {
 	return pgconn.SafeToRetry(err)
 }
 
-// isLost reports whether a connection, or the server at its other end, is no longer what it was: others are likely to be in
+// isConnectionLost reports whether a connection, or the server at its other end, is no longer what it was: others are likely to be in
 // the same case. That none could be made says nothing of those there are.
-func isLost(err error) bool {
+func isConnectionLost(err error) bool {
 	switch code := sqlState(err); {
 	case isUnconnected(err):
 		return false
@@ -119,10 +119,10 @@ func isUnavailableState(code string) bool {
 // isDuplicate reports whether a row was refused because its key is there already.
 func isDuplicate(err error) bool { return sqlState(err) == uniqueViolation }
 
-// mayWorkAgain reports whether a transaction failed only because of others at the same time.
-func mayWorkAgain(err error) bool {
+// isRetryable reports whether a transaction failed only because of others at the same time.
+func isRetryable(err error) bool {
 	code := sqlState(err)
-	return code == serializationFailure || code == deadlockDetected || errors.Is(err, sqlstore.ErrOvertaken)
+	return code == serializationFailure || code == deadlockDetected || errors.Is(err, sqlstore.ErrConflict)
 }
 
 // sqlState returns what the server said, or nothing when the error is not the server's.
@@ -134,9 +134,9 @@ func sqlState(err error) string {
 	return answer.Code
 }
 
-// hidden returns what is wrong with a URL without the URL: the driver masks what it takes for a password, and cannot always
+// withoutURL returns what is wrong with a URL without the URL: the driver masks what it takes for a password, and cannot always
 // tell where it ends. What stands in parentheses quotes from the URL, unless it is about files.
-func hidden(err error) error {
+func withoutURL(err error) error {
 	const afterURL = "`: "
 	reason := err.Error()
 	if i := strings.LastIndex(reason, afterURL); i >= 0 {
@@ -145,10 +145,10 @@ func hidden(err error) error {
 	if !strings.HasPrefix(reason, "failed to configure TLS") && !strings.HasPrefix(reason, "failed to read service") {
 		reason, _, _ = strings.Cut(reason, " (")
 	}
-	return misunderstood(reason)
+	return invalidURL(reason)
 }
 
-func misunderstood(reason string) error {
+func invalidURL(reason string) error {
 	return fmt.Errorf("the database URL is not understood: %s; write postgres://user:password@host:5432/database, "+
 		"with special characters of the password percent-encoded, or keywords and values as libpq takes them", reason)
 }
@@ -156,7 +156,7 @@ func misunderstood(reason string) error {
 // failedToOpen is failed for what is met before the database is open, and says what to do about it.
 func failedToOpen(ctx context.Context, operation string, err error) error {
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("%s: %w", operation, endedBy(ctx, err))
+		return fmt.Errorf("%s: %w", operation, wrapContextError(ctx, err))
 	}
 	code := sqlState(err)
 	if hint := hints[code]; hint != "" {
@@ -194,17 +194,17 @@ func oneLine(err error) error {
 		return err
 	}
 	text := strings.Replace(err.Error(), connecting.Error(), "failed to connect: "+reasons(connecting.Unwrap()), 1)
-	return toldError{strings.Join(strings.Fields(text), " "), err}
+	return rewordedError{strings.Join(strings.Fields(text), " "), err}
 }
 
-// toldError is an error in other words.
-type toldError struct {
+// rewordedError is an error in other words.
+type rewordedError struct {
 	text string
 	error
 }
 
-func (e toldError) Error() string { return e.text }
-func (e toldError) Unwrap() error { return e.error }
+func (e rewordedError) Error() string { return e.text }
+func (e rewordedError) Unwrap() error { return e.error }
 
 // reasons lists why each address could not be connected to, in the order in which they were tried.
 func reasons(err error) string {

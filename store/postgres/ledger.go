@@ -87,7 +87,7 @@ func abandon(ctx context.Context, conn *pgxpool.Conn) {
 	if conn.Conn().PgConn().TxStatus() == 'I' {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
 	_, _ = conn.Exec(ctx, `ROLLBACK`)
 }
@@ -95,7 +95,7 @@ func abandon(ctx context.Context, conn *pgxpool.Conn) {
 // unclear makes the end of a context the unavailability of the database: once a transaction has begun, nothing more can be
 // said of it. The next ones had better not wait on connections that may be as dead.
 func (s *Store) unclear(err error) error {
-	if isLost(err) || isEnded(err) {
+	if isConnectionLost(err) || isEnded(err) {
 		s.reconnect()
 	}
 	return inDoubt(err)

@@ -26,7 +26,7 @@ const lockAttempts = 600
 // to do. Open does the same. The database itself must exist.
 func Migrate(ctx context.Context, url string, opts Options) (from, to int64, err error) {
 	const operation = "migrate database"
-	opts = opts.settled()
+	opts = opts.withDefaults()
 	opts.NoMigrate = false
 	config, err := parse(url)
 	if err != nil {

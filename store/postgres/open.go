@@ -22,10 +22,10 @@ const (
 	// ledgerConnections serve one worker that settles and one that voids, with one to spare for each while a lost connection
 	// is still being given up.
 	ledgerConnections = 4
-	// connectWithin bounds the making of a connection to each host, so that one that is gone does not hold up a failover.
-	connectWithin = 5 * time.Second
-	// pingWithin bounds how long a connection that was idle is asked whether it lives before it is used.
-	pingWithin = time.Second
+	// connectTimeout bounds the making of a connection to each host, so that one that is gone does not hold up a failover.
+	connectTimeout = 5 * time.Second
+	// pingTimeout bounds how long a connection that was idle is asked whether it lives before it is used.
+	pingTimeout = time.Second
 	// connectionLife is how long a connection is kept at most, give or take lifeJitter: behind a proxy or a name that moves,
 	// connections find their way to where they belong.
 	connectionLife = time.Hour
@@ -68,7 +68,7 @@ type Options struct {
 	Metrics   prometheus.Registerer // gets the state of the connections, until Close, for one store only; nil: not measured
 }
 
-func (o Options) settled() Options {
+func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -80,7 +80,7 @@ func (o Options) settled() Options {
 // database. The URL is one that libpq takes too, of several hosts if need be, or keywords and values; what it leaves out
 // comes from the PG… environment.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
-	opts = opts.settled()
+	opts = opts.withDefaults()
 	const operation = "open database"
 	config, err := parse(url)
 	if err != nil {
@@ -161,11 +161,11 @@ func onConnect(given map[string]string, settings ...map[string]string) func(cont
 func parse(url string) (*pgxpool.Config, error) {
 	plain, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, hidden(err)
+		return nil, withoutURL(err)
 	}
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, hidden(err)
+		return nil, withoutURL(err)
 	}
 	given := plain.RuntimeParams
 	if _, set := given["pool_max_conns"]; !set {
@@ -181,11 +181,11 @@ func parse(url string) (*pgxpool.Config, error) {
 		config.HealthCheckPeriod = healthCheck
 	}
 	if _, set := given["pool_ping_timeout"]; !set {
-		config.PingTimeout = pingWithin
+		config.PingTimeout = pingTimeout
 	}
 	conn := config.ConnConfig
 	if conn.ConnectTimeout == 0 {
-		conn.ConnectTimeout = connectWithin
+		conn.ConnectTimeout = connectTimeout
 	}
 	// A peer that is gone is noticed within half a minute.
 	dialer := &net.Dialer{Timeout: conn.ConnectTimeout, KeepAliveConfig: net.KeepAliveConfig{
@@ -211,7 +211,7 @@ func checkConfig(conn *pgx.ConnConfig) error {
 		odd = odd || strings.Contains(f.Host, "@")
 	}
 	if odd {
-		return misunderstood("there is an @ in the name of the host")
+		return invalidURL("there is an @ in the name of the host")
 	}
 	return nil
 }

@@ -31,13 +31,13 @@ const (
 	insertRuns = `INSERT INTO saved_search_runs (id, search_id, ran_at, date_from, date_to, match_count, late_count, upto, manual, named_labels)
 		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::date[], $5::date[], $6::integer[], $7::integer[], $8::bigint[],
 			$9::boolean[], $10::integer[])`
-	moveMarks = `UPDATE saved_searches s SET mark_at = u.ran_at, mark_revision = u.revision, last_run_at = u.ran_at, next_run_at = u.next_run_at,
+	updateMarks = `UPDATE saved_searches s SET mark_at = u.ran_at, mark_revision = u.revision, last_run_at = u.ran_at, next_run_at = u.next_run_at,
 			hold = s.hold + 1, held_until = NULL
 		FROM unnest($1::bigint[], $2::timestamptz[], $3::bigint[], $4::timestamptz[]) AS u (id, ran_at, revision, next_run_at) WHERE s.id = u.id`
 )
 
-// matchesAtOnce is how many matches one statement writes.
-const matchesAtOnce = 10_000
+// matchesPerStatement is how many matches one statement writes.
+const matchesPerStatement = 10_000
 
 // RecordRuns implements store.Runs. It is one transaction.
 func (s *Store) RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store.RunOutcome, error) {
@@ -52,8 +52,8 @@ func (s *Store) RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store
 	return outcomes, nil
 }
 
-// recording is what is written down of runs.
-type recording struct {
+// runRecorder is what is written down of runs.
+type runRecorder struct {
 	runs     []store.RunRecord
 	outcomes []store.RunOutcome
 	held     []heldSearch  // whose runs are recorded
@@ -67,15 +67,15 @@ func recordRuns(ctx context.Context, tx pgx.Tx, runs []store.RunRecord) ([]store
 	for i := range runs {
 		claimed[i] = runs[i].Due
 	}
-	held, err := lockHeld(ctx, tx, claimed)
+	held, err := lockClaims(ctx, tx, claimed)
 	if err != nil {
 		return nil, err
 	}
-	r := &recording{runs: runs, outcomes: make([]store.RunOutcome, len(runs)), held: held, index: map[int64]int{}}
+	r := &runRecorder{runs: runs, outcomes: make([]store.RunOutcome, len(runs)), held: held, index: map[int64]int{}}
 	if err := r.begin(ctx, tx); err != nil || len(r.held) == 0 {
 		return r.outcomes, err
 	}
-	if err := r.keepMatches(ctx, tx); err != nil {
+	if err := r.recordMatches(ctx, tx); err != nil {
 		return nil, err
 	}
 	if err := r.grantNames(ctx, tx); err != nil {
@@ -88,7 +88,7 @@ func recordRuns(ctx context.Context, tx pgx.Tx, runs []store.RunRecord) ([]store
 }
 
 // begin leaves out the runs whose marks are of another past, and numbers the others.
-func (r *recording) begin(ctx context.Context, tx pgx.Tx) error {
+func (r *runRecorder) begin(ctx context.Context, tx pgx.Tx) error {
 	marks := map[cola.Revision]bool{}
 	for _, h := range r.held {
 		marks[r.runs[h.n].Mark.Revision] = false
@@ -118,8 +118,8 @@ func (r *recording) begin(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// keepMatches writes down the matches that are new, and counts them.
-func (r *recording) keepMatches(ctx context.Context, tx pgx.Tx) error {
+// recordMatches writes down the matches that are new, and counts them.
+func (r *runRecorder) recordMatches(ctx context.Context, tx pgx.Tx) error {
 	var searches, runs, ids, met []int64
 	var late []bool
 	flush := func() error {
@@ -143,7 +143,7 @@ func (r *recording) keepMatches(ctx context.Context, tx pgx.Tx) error {
 		for _, m := range r.runs[h.n].Matches {
 			searches, runs = append(searches, h.search), append(runs, r.outcomes[h.n].Run)
 			ids, late, met = append(ids, int64(m.TTBID)), append(late, m.Late), append(met, int64(m.Met))
-			if len(ids) == matchesAtOnce {
+			if len(ids) == matchesPerStatement {
 				if err := flush(); err != nil {
 					return err
 				}
@@ -154,7 +154,7 @@ func (r *recording) keepMatches(ctx context.Context, tx pgx.Tx) error {
 }
 
 // grantNames decides how many labels of each run messages may name.
-func (r *recording) grantNames(ctx context.Context, tx pgx.Tx) error {
+func (r *runRecorder) grantNames(ctx context.Context, tx pgx.Tx) error {
 	r.named = make([]int, len(r.held))
 	wanted := map[accountDate]int{}
 	of := func(h heldSearch) accountDate { return accountDate{h.account, cola.DateOf(r.runs[h.n].Mark.At.UTC())} }
@@ -186,7 +186,7 @@ func (r *recording) grantNames(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-func (r *recording) queueRuns(b *pgx.Batch) {
+func (r *runRecorder) queueRuns(b *pgx.Batch) {
 	n := len(r.held)
 	manual := make([]bool, n)
 	runs, searches, found, late, upto := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
@@ -201,7 +201,7 @@ func (r *recording) queueRuns(b *pgx.Batch) {
 }
 
 // queueMarks queues the new marks, with which the searches are let go.
-func (r *recording) queueMarks(b *pgx.Batch) {
+func (r *runRecorder) queueMarks(b *pgx.Batch) {
 	n := len(r.held)
 	searches, revisions := make([]int64, n), make([]int64, n)
 	at, next := make([]time.Time, n), make([]*time.Time, n)
@@ -213,7 +213,7 @@ func (r *recording) queueMarks(b *pgx.Batch) {
 			next[i] = &due
 		}
 	}
-	b.Queue(moveMarks, searches, at, revisions, next)
+	b.Queue(updateMarks, searches, at, revisions, next)
 }
 
 // heldSearch is a search that is still held under the n-th of some claims, counted from 0.
@@ -223,9 +223,9 @@ type heldSearch struct {
 	account cola.AccountID
 }
 
-// lockHeld locks those of the claimed searches that are still held, and returns them ascending by their ids. One that was asked for
+// lockClaims locks those of the claimed searches that are still held, and returns them ascending by their ids. One that was asked for
 // twice is returned once.
-func lockHeld(ctx context.Context, tx pgx.Tx, claimed []store.DueSearch) ([]heldSearch, error) {
+func lockClaims(ctx context.Context, tx pgx.Tx, claimed []store.DueSearch) ([]heldSearch, error) {
 	uuids, holds := make([]string, len(claimed)), make([]int64, len(claimed))
 	for i := range claimed {
 		uuids[i], holds[i] = claimed[i].Search.UUID, claimed[i].Hold

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// oldAtOnce is how many rows one statement of sqlstore.ForgetOld deletes.
+// oldAtOnce is how many rows one statement of sqlstore.DeleteExpired deletes.
 const oldAtOnce = 1_000
 
 // TestSessionsAreForgotten: those whose time is over, and links to sign in with, however many these are.
@@ -34,7 +34,7 @@ func TestSessionsAreForgotten(t *testing.T) {
 	if err := s.CreateSignInLink(t.Context(), account.ID, [32]byte{}, time.Microsecond); err != nil {
 		t.Fatal(err)
 	}
-	if err := sqlstore.ForgetOld(t.Context(), s.Store); err != nil {
+	if err := sqlstore.DeleteExpired(t.Context(), s.Store); err != nil {
 		t.Fatal(err)
 	}
 	var left string
@@ -97,7 +97,7 @@ func TestAllowancesAreForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := sqlstore.ForgetOld(t.Context(), s.Store); err != nil {
+	if err := sqlstore.DeleteExpired(t.Context(), s.Store); err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range []string{"daily_allowances", "previewed_labels"} {

@@ -119,11 +119,11 @@ func (s *Store) reconnect() {
 
 // failed wraps an error of a method, with what ctx tells of it.
 func (s *Store) failed(ctx context.Context, operation string, err error) error {
-	if err != nil && ctx.Err() == nil && isLost(err) {
+	if err != nil && ctx.Err() == nil && isConnectionLost(err) {
 		s.reconnect()
 	}
 	if err != nil && ctx.Err() != nil && !errors.Is(err, store.ErrUnavailable) {
-		return fmt.Errorf("%s: %w", operation, endedBy(ctx, err))
+		return fmt.Errorf("%s: %w", operation, wrapContextError(ctx, err))
 	}
 	return failed(operation, err)
 }

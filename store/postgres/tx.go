@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// commitWithin bounds a commit, which is waited for also when the caller has gone: called off, it would leave unknown
+	// commitTimeout bounds a commit, which is waited for also when the caller has gone: called off, it would leave unknown
 	// what became of it. With synchronous replication a commit waits for a standby.
-	commitWithin = 30 * time.Second
-	// fillWithin is the same for the commit of a whole database, of which a standby may still have most to write down.
-	fillWithin = 15 * time.Minute
-	// rollbackWithin bounds what a transaction that failed may still take.
-	rollbackWithin = 5 * time.Second
+	commitTimeout = 30 * time.Second
+	// fillTimeout is the same for the commit of a whole database, of which a standby may still have most to write down.
+	fillTimeout = 15 * time.Minute
+	// rollbackTimeout bounds what a transaction that failed may still take.
+	rollbackTimeout = 5 * time.Second
 	// attempts bounds how often a transaction is tried that others got in the way of.
 	attempts = 6
 )
@@ -67,7 +67,7 @@ func (s *Store) transactUnsynced(ctx context.Context, operation string, work fun
 // commit. It is run again when it only met others at the same time.
 func inTransaction(ctx context.Context, from starter, work func(tx pgx.Tx) error) (err error) {
 	for n := range attempts {
-		if err = inTransactionOnce(ctx, from, commitWithin, work); !mayWorkAgain(err) {
+		if err = inTransactionOnce(ctx, from, commitTimeout, work); !isRetryable(err) {
 			return err
 		}
 		select {
@@ -99,7 +99,7 @@ func inTransactionOnce(ctx context.Context, from starter, within time.Duration, 
 
 // rollback ends a transaction that was not committed. One that cannot be told to end has its connection closed.
 func rollback(ctx context.Context, tx pgx.Tx) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
 	_ = tx.Rollback(ctx) // it is over already, or the connection is
 }
@@ -112,7 +112,7 @@ func (s *Store) read(ctx context.Context, operation string, do func() error) err
 	}
 	defer s.done()
 	err := do()
-	if err != nil && ctx.Err() == nil && isLost(err) {
+	if err != nil && ctx.Err() == nil && isConnectionLost(err) {
 		s.reconnect()
 		err = do()
 	}
@@ -203,12 +203,12 @@ func (w *commitWatch) result(err error) error {
 	return err
 }
 
-// committing returns a context for a commit. It lasts for so long, and for commitWithin at most once ctx has ended.
+// committing returns a context for a commit. It lasts for so long, and for commitTimeout at most once ctx has ended.
 func committing(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
 	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	stop := context.AfterFunc(ctx, func() {
 		select {
-		case <-time.After(commitWithin):
+		case <-time.After(commitTimeout):
 			cancel()
 		case <-lasting.Done():
 		}

@@ -18,12 +18,12 @@ import (
 const (
 	// changesChannel is notified by every commit that takes a revision.
 	changesChannel = "colaregistry_changes"
-	// quietFor is how long nothing is heard before the listening connection is asked whether it still lives.
-	quietFor    = 10 * time.Second
-	answerIn    = 5 * time.Second
-	firstPause  = 100 * time.Millisecond // before a lost connection is made again, doubled with every failure
-	mostPause   = 5 * time.Second
-	forgetEvery = time.Minute
+	// idleTimeout is how long nothing is heard before the listening connection is asked whether it still lives.
+	idleTimeout       = 10 * time.Second
+	pingReplyTimeout  = 5 * time.Second
+	minReconnectPause = 100 * time.Millisecond // before a lost connection is made again, doubled with every failure
+	maxReconnectPause = 5 * time.Second
+	deleteInterval    = time.Minute
 )
 
 // upkeep is what a store does in the background: it listens for changes, and forgets what nobody will look up any more.
@@ -39,7 +39,7 @@ func newUpkeep(s *Store, config *pgx.ConnConfig) *upkeep {
 	ctx, stop := context.WithCancel(context.Background())
 	u := &upkeep{store: s, config: config, wakeups: make(chan struct{}, 1), stop: stop}
 	u.running.Go(func() { u.follow(ctx) })
-	u.running.Go(func() { u.forget(ctx) })
+	u.running.Go(func() { u.deleteOldRows(ctx) })
 	return u
 }
 
@@ -58,13 +58,13 @@ func (u *upkeep) wake() {
 
 // follow listens for changes, for as long as it takes over as many connections as it takes.
 func (u *upkeep) follow(ctx context.Context) {
-	pause, deaf := firstPause, false
+	pause, deaf := minReconnectPause, false
 	for {
 		err := u.listen(ctx, func() {
 			if deaf {
 				u.store.logger.Info("told of changes again")
 			}
-			pause, deaf = firstPause, false
+			pause, deaf = minReconnectPause, false
 		})
 		if ctx.Err() != nil {
 			return
@@ -78,7 +78,7 @@ func (u *upkeep) follow(ctx context.Context) {
 			return
 		case <-time.After(pause/2 + rand.N(pause)):
 		}
-		pause = min(2*pause, mostPause)
+		pause = min(2*pause, maxReconnectPause)
 	}
 }
 
@@ -109,13 +109,13 @@ func (u *upkeep) listen(ctx context.Context, begun func()) error {
 // await returns when a notification comes. A connection that died in silence is found out by asking.
 func await(ctx context.Context, conn *pgx.Conn) error {
 	for {
-		waiting, cancel := context.WithTimeout(ctx, quietFor)
+		waiting, cancel := context.WithTimeout(ctx, idleTimeout)
 		_, err := conn.WaitForNotification(waiting)
 		cancel()
 		if err == nil || ctx.Err() != nil || !pgconn.Timeout(err) {
 			return err
 		}
-		asking, cancel := context.WithTimeout(ctx, answerIn)
+		asking, cancel := context.WithTimeout(ctx, pingReplyTimeout)
 		err = conn.Ping(asking)
 		cancel()
 		if err != nil {
@@ -124,10 +124,10 @@ func await(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// forget deletes old rows of every table that grows over time. Ledger transactions and page views don't
+// deleteOldRows deletes old rows of every table that grows over time. Ledger transactions and page views don't
 // do this: dead rows are at the start of the index and pile up while a long reader runs.
-func (u *upkeep) forget(ctx context.Context) {
-	tick := time.NewTicker(forgetEvery)
+func (u *upkeep) deleteOldRows(ctx context.Context) {
+	tick := time.NewTicker(deleteInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -136,8 +136,8 @@ func (u *upkeep) forget(ctx context.Context) {
 		case <-tick.C:
 		}
 		for what, forget := range map[string]func(context.Context) error{
-			"ledger batches": u.store.forgetBatches, "revisions": u.store.forgetRevisions,
-			"rows": func(ctx context.Context) error { return sqlstore.ForgetOld(ctx, u.store.Store) },
+			"ledger batches": u.store.deleteOldBatches, "revisions": u.store.deleteOldRevisions,
+			"rows": func(ctx context.Context) error { return sqlstore.DeleteExpired(ctx, u.store.Store) },
 		} {
 			if err := forget(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errClosed) {
 				u.store.logger.Warn("old "+what+" not deleted", "error", oneLine(err))
@@ -171,7 +171,7 @@ func measurePools(registry prometheus.Registerer, pools map[string]*pgxpool.Pool
 func poolMetrics() []poolMetric {
 	pool := []string{"pool"}
 	connections := prometheus.NewDesc("colaregistry_db_connections", "Connections to the database by what they do.", []string{"pool", "state"}, nil)
-	most := prometheus.NewDesc("colaregistry_db_connections_max", "Connections that a pool has at most.", pool, nil)
+	maxConns := prometheus.NewDesc("colaregistry_db_connections_max", "Connections that a pool has at most.", pool, nil)
 	acquires := prometheus.NewDesc("colaregistry_db_acquires_total", "Connections taken from a pool.", pool, nil)
 	empty := prometheus.NewDesc("colaregistry_db_acquires_waited_total", "Connections taken from a pool that had none to spare.", pool, nil)
 	canceled := prometheus.NewDesc("colaregistry_db_acquires_canceled_total", "Waits for a connection that were given up.", pool, nil)
@@ -180,7 +180,7 @@ func poolMetrics() []poolMetric {
 		{connections, prometheus.GaugeValue, []string{"idle"}, func(s *pgxpool.Stat) float64 { return float64(s.IdleConns()) }},
 		{connections, prometheus.GaugeValue, []string{"in_use"}, func(s *pgxpool.Stat) float64 { return float64(s.AcquiredConns()) }},
 		{connections, prometheus.GaugeValue, []string{"constructing"}, func(s *pgxpool.Stat) float64 { return float64(s.ConstructingConns()) }},
-		{most, prometheus.GaugeValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.MaxConns()) }},
+		{maxConns, prometheus.GaugeValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.MaxConns()) }},
 		{acquires, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.AcquireCount()) }},
 		{empty, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.EmptyAcquireCount()) }},
 		{canceled, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.CanceledAcquireCount()) }},

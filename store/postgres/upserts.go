@@ -123,8 +123,8 @@ const (
 	lockRevision = `SELECT revision, coalesce($1, clock_timestamp()) FROM meta FOR UPDATE`
 	setRevision  = `UPDATE meta SET revision = $1`
 	setBoth      = `UPDATE meta SET revision = $1, reference_revision = $1`
-	// forgetRevisions spares the one that was the latest at the given time.
-	forgetRevisions = `DELETE FROM revisions WHERE revision < (SELECT max(revision) FROM revisions
+	// deleteRevisions spares the one that was the latest at the given time.
+	deleteRevisions = `DELETE FROM revisions WHERE revision < (SELECT max(revision) FROM revisions
 		WHERE revision <= (extract(epoch FROM coalesce($1, clock_timestamp()) - make_interval(secs => $2)) * 1000000)::bigint)`
 )
 
@@ -136,9 +136,9 @@ func (s *Store) nextRevision(ctx context.Context, tx pgx.Tx) (latest, next cola.
 	return latest, max(latest+1, cola.Revision(now.UnixMicro())), err
 }
 
-// forgetRevisions forgets revisions that are old enough.
-func (s *Store) forgetRevisions(ctx context.Context) error {
-	_, err := s.general.Exec(ctx, forgetRevisions, s.clock(), revisionsKept.Seconds())
+// deleteOldRevisions forgets revisions that are old enough.
+func (s *Store) deleteOldRevisions(ctx context.Context) error {
+	_, err := s.general.Exec(ctx, deleteRevisions, s.clock(), revisionsKept.Seconds())
 	return err
 }
 

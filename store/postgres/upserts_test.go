@@ -40,7 +40,7 @@ func TestRevisionsAreForgotten(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet(), Now: func() time.Time { return now }})
 	forget := func() {
 		t.Helper()
-		if err := s.forgetRevisions(t.Context()); err != nil {
+		if err := s.deleteOldRevisions(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

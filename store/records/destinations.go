@@ -11,9 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Asked are the times of earlier requests to confirm that reach a limit; zero if it is not reached.
-type Asked struct {
-	Again     time.Time // of the account to the recipient
+// ConfirmationHistory are the times of earlier requests to confirm that reach a limit; zero if it is not reached.
+type ConfirmationHistory struct {
+	Repeated  time.Time // of the account to the recipient
 	ByAccount time.Time // of the account
 	OfAddress time.Time // to the recipient
 
@@ -22,9 +22,9 @@ type Asked struct {
 }
 
 // Check fails with a store.ConfirmationLimitError while a limit on asking a recipient is reached.
-func (a Asked) Check(kind, recipient string, l store.ConfirmationLimits, now time.Time) error {
+func (a ConfirmationHistory) Check(kind, recipient string, l store.ConfirmationLimits, now time.Time) error {
 	first := a.Latest.IsZero() || now.Sub(a.Latest) >= l.Window
-	if kind == cola.KindWebhook && (first || a.knows(recipient)) {
+	if kind == cola.KindWebhook && (first || a.hasConfirmed(recipient)) {
 		a.OfAddress = time.Time{}
 	}
 	var longest store.ConfirmationLimitError
@@ -32,7 +32,7 @@ func (a Asked) Check(kind, recipient string, l store.ConfirmationLimits, now tim
 		limit store.ConfirmationLimit
 		at    time.Time
 		lasts time.Duration
-	}{{store.LimitRepeats, a.Again, l.RepeatWindow}, {store.LimitByAccount, a.ByAccount, l.Window}, {store.LimitOfAddress, a.OfAddress, l.Window}} {
+	}{{store.LimitRepeats, a.Repeated, l.RepeatWindow}, {store.LimitByAccount, a.ByAccount, l.Window}, {store.LimitOfAddress, a.OfAddress, l.Window}} {
 		if wait := one.at.Add(one.lasts).Sub(now); !one.at.IsZero() && wait > longest.Wait {
 			longest = store.ConfirmationLimitError{Limit: one.limit, Wait: wait}
 		}
@@ -43,23 +43,23 @@ func (a Asked) Check(kind, recipient string, l store.ConfirmationLimits, now tim
 	return nil
 }
 
-// knows reports whether the account has a confirmed endpoint at a host.
-func (a Asked) knows(recipient string) bool {
+// hasConfirmed reports whether the account has a confirmed endpoint at a host.
+func (a ConfirmationHistory) hasConfirmed(recipient string) bool {
 	return slices.ContainsFunc(a.Confirmed, func(address string) bool {
 		return store.Recipient(cola.KindWebhook, address) == recipient
 	})
 }
 
-// CheckAskable fails with store.ErrNotActive if a destination has no address.
-func CheckAskable(d *store.Destination) error {
+// CheckConfirmable fails with store.ErrNotActive if a destination has no address.
+func CheckConfirmable(d *store.Destination) error {
 	if !d.Address.OK {
 		return store.ErrNotActive
 	}
 	return nil
 }
 
-// UUIDOf returns the UUID of a destination to be created.
-func UUIDOf(n store.NewDestination) string {
+// DestinationUUID returns the UUID of a destination to be created.
+func DestinationUUID(n store.NewDestination) string {
 	if n.UUID != "" {
 		return n.UUID
 	}
@@ -74,8 +74,8 @@ func CheckTestable(d *store.Destination) error {
 	return nil
 }
 
-// SecretsAtOnce is how many destinations RewriteSecrets locks at a time.
-const SecretsAtOnce = 100
+// SecretsPerBatch is how many destinations RewriteSecrets locks at a time.
+const SecretsPerBatch = 100
 
 // DestinationSecrets are the secrets of a destination; missing ones are empty.
 type DestinationSecrets struct {

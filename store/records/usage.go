@@ -12,16 +12,16 @@ import (
 // wanted units, and may exceed the limit.
 func Granted(wanted, used, limit int) int { return max(0, min(wanted, limit-(used-wanted))) }
 
-// Naming lists the labels that a preview may name.
-type Naming struct {
+// PreviewLabels lists the labels that a preview may name.
+type PreviewLabels struct {
 	Labels []cola.TTBID // in the given order
 	New    []cola.TTBID // those not named before
 }
 
-// NewNaming decides which labels a preview may name. known are those named before, and used is the
+// NewPreviewLabels decides which labels a preview may name. known are those named before, and used is the
 // number of distinct labels named so far.
-func NewNaming(labels, known []cola.TTBID, used, limit int) Naming {
-	var n Naming
+func NewPreviewLabels(labels, known []cola.TTBID, used, limit int) PreviewLabels {
+	var n PreviewLabels
 	for _, id := range labels {
 		switch {
 		case slices.Contains(known, id):

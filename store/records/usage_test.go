@@ -36,7 +36,7 @@ func TestNaming(t *testing.T) {
 			for i := range asked {
 				asked[i] = cola.TTBID(1 + r.IntN(20))
 			}
-			n := NewNaming(asked, named, len(named), limit)
+			n := NewPreviewLabels(asked, named, len(named), limit)
 			for _, id := range n.New {
 				if known[id] {
 					t.Fatalf("label %d is new twice", id)

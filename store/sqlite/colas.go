@@ -37,7 +37,7 @@ func (s *Store) UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola]
 		if err != nil {
 			return outcomes, failed(operation, err)
 		}
-		s.relieve(ctx)
+		s.checkpointIfDue(ctx)
 	}
 	if !mode.Writes() {
 		return outcomes, nil

@@ -51,10 +51,10 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 		return failed(operation, err)
 	}
 	defer s.done()
-	if err := s.changing.Lock(ctx); err != nil {
+	if err := s.recordsLock.Lock(ctx); err != nil {
 		return failed(operation, err)
 	}
-	defer s.changing.Unlock()
+	defer s.recordsLock.Unlock()
 	next, stop := iter.Pull2(items)
 	defer stop()
 	more := true
@@ -75,7 +75,7 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 		if err != nil {
 			return failed(operation, err)
 		}
-		s.relieve(ctx)
+		s.checkpointIfDue(ctx)
 	}
 	return failed(operation, s.journal.sync())
 }

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// forgottenWithWrites is how many old rows a write deletes for each that it adds: more than
+	// deletedWithWrites is how many old rows a write deletes for each that it adds: more than
 	// one, so that they don't pile up.
-	forgottenWithWrites = 8
-	// turn is how many searches or deliveries are claimed, released or forgotten in one
+	deletedWithWrites = 8
+	// maxRows is how many searches or deliveries are claimed, released or forgotten in one
 	// transaction: a charge waits no longer than for an import.
-	turn = 100
+	maxRows = 100
 	// grants is the table of the requests of the last minute.
 	grants = "burst_grants"
 )
@@ -97,8 +97,8 @@ func (d database) Failed(operation string, err error) error { return failed(oper
 // IsDuplicate implements sqlstore.Database.
 func (d database) IsDuplicate(err error) bool { return isDuplicate(err) }
 
-// IsNotText implements sqlstore.Database. SQLite stores every text.
-func (d database) IsNotText(error) bool { return false }
+// IsInvalidText implements sqlstore.Database. SQLite stores every text.
+func (d database) IsInvalidText(error) bool { return false }
 
 // reader implements sqlstore.Querier.
 type reader struct{ q querier }
@@ -134,11 +134,11 @@ func (t tx) ExecAll(ctx context.Context, statements ...sqlstore.Statement) error
 	return nil
 }
 
-// Hold implements sqlstore.Tx.
-func (t tx) Hold(context.Context, string, ...any) error { return nil }
+// LockRows implements sqlstore.Tx.
+func (t tx) LockRows(context.Context, string, ...any) error { return nil }
 
-// Lock implements sqlstore.Tx.
-func (t tx) Lock(context.Context, int32, int32) error { return nil }
+// AdvisoryLock implements sqlstore.Tx.
+func (t tx) AdvisoryLock(context.Context, int32, int32) error { return nil }
 
 // rows implements sqlstore.Rows.
 type rows struct {

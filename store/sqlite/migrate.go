@@ -21,7 +21,7 @@ var migrations embed.FS
 // Migrate brings the schema of the database in a file up to date, making the database when there is none, and returns the
 // versions it had and has: equal when there was nothing to do. Open does the same.
 func Migrate(ctx context.Context, path string, opts Options) (from, to int64, err error) {
-	opts = opts.settled()
+	opts = opts.withDefaults()
 	opts.NoMigrate = false
 	path, err = filepath.Abs(path)
 	if err == nil {

@@ -33,7 +33,7 @@ type Options struct {
 	NoMigrate bool             // fail when the schema is older than the program, or there is none
 }
 
-func (o Options) settled() Options {
+func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -48,7 +48,7 @@ func (o Options) settled() Options {
 // migrated the database. The folder is made with mode 0700, the file with 0600. Files beside it, of the same name and more,
 // belong to it.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	opts = opts.settled()
+	opts = opts.withDefaults()
 	const operation = "open database"
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -62,7 +62,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 		opts.Logger.Info("database schema migrated", "from", from, "to", to)
 	}
 	s := &Store{created: from == 0, now: opts.Now, logger: opts.Logger, journal: &journal{path: path + walFile}}
-	s.Store = sqlstore.New(database{s}, sqlstore.Options{Now: opts.Now, ForgetWithWrites: forgottenWithWrites, Grants: grants, Turn: turn})
+	s.Store = sqlstore.New(database{s}, sqlstore.Options{Now: opts.Now, DeleteWithWrites: deletedWithWrites, Grants: grants, MaxRows: maxRows})
 	if err := s.connect(ctx, path); err != nil {
 		return nil, failed(operation, errors.Join(err, s.release()))
 	}
@@ -71,7 +71,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 
 // connect opens the connections and what goes with them.
 func (s *Store) connect(ctx context.Context, path string) (err error) {
-	if s.changing, err = openChanging(path); err != nil {
+	if s.recordsLock, err = openRecordsLock(path); err != nil {
 		return err
 	}
 	if s.ledger, err = openWriter(ctx, path, "synchronous(FULL)", "cache_size(-8192)"); err != nil {
@@ -142,26 +142,26 @@ func openDB(path string, connections int, pragmas ...string) (*sql.DB, error) {
 
 // Files beside the database, by what their names end in.
 const (
-	walFile     = "-wal"
-	shmFile     = "-shm"
-	turnLock    = "-turn.lock"
-	writerLock  = "-writer.lock"
-	recordsLock = "-records.lock"
+	walFile          = "-wal"
+	sharedMemoryFile = "-shm"
+	turnLockFile     = "-turn.lock"
+	writerLockFile   = "-writer.lock"
+	recordsLockFile  = "-records.lock"
 )
 
 func openGate(path string) (*turnstile.Turnstile, error) {
-	return turnstile.Open(path+turnLock, path+writerLock)
+	return turnstile.Open(path+turnLockFile, path+writerLockFile)
 }
 
-func openChanging(path string) (*turnstile.Lock, error) {
-	return turnstile.OpenLock(path + recordsLock)
+func openRecordsLock(path string) (*turnstile.Lock, error) {
+	return turnstile.OpenLock(path + recordsLockFile)
 }
 
 // Remove removes the database in a file and the files that belong to it, as far as they are there. No process may have it
 // open.
 func Remove(path string) error {
 	var errs []error
-	for _, end := range []string{"", walFile, shmFile, turnLock, writerLock, recordsLock} {
+	for _, end := range []string{"", walFile, sharedMemoryFile, turnLockFile, writerLockFile, recordsLockFile} {
 		if err := os.Remove(path + end); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
@@ -178,7 +178,7 @@ func prepare(ctx context.Context, path string, opts Options) (from, to int64, er
 	} else if _, err := os.Stat(path); err != nil {
 		return 0, 0, err
 	}
-	changing, err := openChanging(path)
+	changing, err := openRecordsLock(path)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -51,7 +51,7 @@ func (s *Store) recordSome(ctx context.Context, runs []store.RunRecord) (outcome
 	start := time.Now() // how long others are kept waiting, not what time it is
 	for i := range runs {
 		taken := time.Since(start)
-		if i > 0 && (taken >= longestAlone || taken >= shortest && s.ledger.gate.Awaited()) {
+		if i > 0 && (taken >= maxTurnAlone || taken >= minTurn && s.ledger.gate.Awaited()) {
 			break
 		}
 		o, err := s.record(ctx, &runs[i])

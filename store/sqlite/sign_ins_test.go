@@ -75,10 +75,10 @@ func TestSignInLinksAreForgotten(t *testing.T) {
 // TestSessionsDoNotWaitForImports: whoever changes records goes on between transactions, and a page view does not wait for the end.
 func TestSessionsDoNotWaitForImports(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()})
-	if err := s.changing.Lock(t.Context()); err != nil {
+	if err := s.recordsLock.Lock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer s.changing.Unlock()
+	defer s.recordsLock.Unlock()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := s.SaveSession(ctx, "a", nil, time.Now().Add(time.Hour)); err != nil {

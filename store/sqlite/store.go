@@ -30,13 +30,13 @@ type Store struct {
 	now     func() time.Time
 	logger  *slog.Logger
 
-	read     *readers
-	ledger   *writer         // accounts, credentials and the ledger
-	records  *writer         // labels, permittees and reference data, only under changing; and what need not be durable
-	changing *turnstile.Lock // held by whoever changes records, or the schema
-	company  time.Time       // when somebody last waited for a split write; under changing
-	journal  *journal
-	upkeep   *upkeep
+	read        *readers
+	ledger      *writer         // accounts, credentials and the ledger
+	records     *writer         // labels, permittees and reference data, only under changing; and what need not be durable
+	recordsLock *turnstile.Lock // held by whoever changes records, or the schema
+	lastWaiter  time.Time       // when somebody last waited for a split write; under changing
+	journal     *journal
+	upkeep      *upkeep
 
 	mu      sync.Mutex
 	closed  bool
@@ -96,8 +96,8 @@ func (s *Store) release() error {
 			errs = append(errs, w.close())
 		}
 	}
-	if s.changing != nil {
-		errs = append(errs, s.changing.Close())
+	if s.recordsLock != nil {
+		errs = append(errs, s.recordsLock.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -152,9 +152,9 @@ func (s *Store) transactErasing(ctx context.Context, operation string, work func
 // instant returns the time as the database keeps it: UTC, whole microseconds.
 func (s *Store) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// relieve keeps the journal short after a write of records. That it could not is no fault of the write.
-func (s *Store) relieve(ctx context.Context) {
-	if err := s.upkeep.relieve(ctx, s.upkeep.importBacklog); err != nil && ctx.Err() == nil {
+// checkpointIfDue keeps the journal short after a write of records. That it could not is no fault of the write.
+func (s *Store) checkpointIfDue(ctx context.Context) {
+	if err := s.upkeep.checkpointIfDue(ctx, s.upkeep.importBacklog); err != nil && ctx.Err() == nil {
 		s.logger.Warn("journal not moved into the database", "error", err)
 	}
 }

@@ -21,12 +21,12 @@ import (
 // background task, or an import between its transactions, moves pages while others go on writing. Only for the last few
 // pages the writers are held back, so that the journal is moved whole and starts over instead of growing.
 const (
-	pageSize       = 4096                // SQLite's default
-	importBacklog  = 16 << 20 / pageSize // pages in the journal at which an import moves them
-	idleBacklog    = 4 << 20 / pageSize  // the same for the background task
-	heldBacklog    = 1 << 20 / pageSize  // at most this many pages are moved while writers wait
-	checkpointTry  = 3                   // attempts at getting down to heldBacklog against writers that go on
-	upkeepInterval = time.Second
+	pageSize           = 4096                // SQLite's default
+	importBacklog      = 16 << 20 / pageSize // pages in the journal at which an import moves them
+	idleBacklog        = 4 << 20 / pageSize  // the same for the background task
+	maxBlockingBacklog = 1 << 20 / pageSize  // at most this many pages are moved while writers wait
+	checkpointAttempts = 3                   // attempts at getting down to maxBlockingBacklog against writers that go on
+	upkeepInterval     = time.Second
 )
 
 // upkeep keeps the journal short.
@@ -65,7 +65,7 @@ func (u *upkeep) run(ctx context.Context, logger *slog.Logger) {
 		if !u.wrote.Swap(false) {
 			continue
 		}
-		if err := u.relieve(ctx, idleBacklog); err != nil && ctx.Err() == nil {
+		if err := u.checkpointIfDue(ctx, idleBacklog); err != nil && ctx.Err() == nil {
 			logger.Warn("journal not moved into the database", "error", err)
 		}
 	}
@@ -79,9 +79,9 @@ func (u *upkeep) close() error {
 	return errors.Join(u.db.Close(), u.gate.Close())
 }
 
-// relieve moves the journal's pages when there are at least so many of them. It does nothing while another goroutine or
+// checkpointIfDue moves the journal's pages when there are at least so many of them. It does nothing while another goroutine or
 // process is at it.
-func (u *upkeep) relieve(ctx context.Context, atLeast int) error {
+func (u *upkeep) checkpointIfDue(ctx context.Context, atLeast int) error {
 	if !u.mu.TryLock() {
 		return nil
 	}
@@ -91,15 +91,15 @@ func (u *upkeep) relieve(ctx context.Context, atLeast int) error {
 		return err
 	}
 	u.stuck = 0
-	for range checkpointTry {
-		if backlog, err = u.checkpoint(ctx, "PASSIVE"); err != nil || backlog <= heldBacklog {
+	for range checkpointAttempts {
+		if backlog, err = u.checkpoint(ctx, "PASSIVE"); err != nil || backlog <= maxBlockingBacklog {
 			break
 		}
 	}
 	switch {
 	case err != nil || backlog == 0:
 		return err
-	case backlog > heldBacklog:
+	case backlog > maxBlockingBacklog:
 		u.stuck = backlog // a long read stands in the way: try again when there is much more to move
 		return nil
 	}

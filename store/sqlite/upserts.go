@@ -22,24 +22,24 @@ import (
 // ledger has to carry more than its own pages to the disk, and pauses after it. A busy ledger so slows an import down to a
 // fraction of its speed, and is itself hardly slowed at all.
 const (
-	// longestAlone is when a split write commits though nobody waits, so that readers see it grow and a kill loses little.
-	longestAlone = 4 * time.Millisecond
-	// longestInCompany is the same while others are about.
-	longestInCompany = 500 * time.Microsecond
-	// shortest is what a split write does at least for each turn, or a busy ledger would bring it to a stop.
-	shortest = 300 * time.Microsecond
-	// companyStays is how long others count as being about.
-	companyStays = time.Second
-	// breather is the pause between the transactions of a split write while others are about, and always where files cannot
+	// maxTurnAlone is when a split write commits though nobody waits, so that readers see it grow and a kill loses little.
+	maxTurnAlone = 4 * time.Millisecond
+	// maxTurnShared is the same while others are about.
+	maxTurnShared = 500 * time.Microsecond
+	// minTurn is what a split write does at least for each turn, or a busy ledger would bring it to a stop.
+	minTurn = 300 * time.Microsecond
+	// sharedFor is how long others count as being about.
+	sharedFor = time.Second
+	// turnPause is the pause between the transactions of a split write while others are about, and always where files cannot
 	// be locked, since there those who wait can only try now and then.
-	breather = 4 * time.Millisecond
+	turnPause = 4 * time.Millisecond
 	// attempts bounds how often a write starts over because others changed records meanwhile. That cannot happen where
 	// files can be locked.
 	attempts = 10
 )
 
-// errOvertaken: records changed between the reading of a plan and its writing.
-var errOvertaken = fmt.Errorf("others are changing the same records: %w", store.ErrUnavailable)
+// errConflict: records changed between the reading of a plan and its writing.
+var errConflict = fmt.Errorf("others are changing the same records: %w", store.ErrUnavailable)
 
 // step is one record's change.
 type step interface {
@@ -75,7 +75,7 @@ func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store
 	defer s.done()
 	outcomes, err := s.apply(ctx, c)
 	if err == nil && c.mode.Writes() {
-		s.relieve(ctx)
+		s.checkpointIfDue(ctx)
 		err = s.journal.sync()
 	}
 	return outcomes, failed(operation, err)
@@ -83,10 +83,10 @@ func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store
 
 // apply plans and writes, and returns the outcomes of the records kept: all of them unless there is an error.
 func (s *Store) apply(ctx context.Context, c change) (outcomes []store.Outcome, err error) {
-	if err := s.changing.Lock(ctx); err != nil {
+	if err := s.recordsLock.Lock(ctx); err != nil {
 		return nil, err
 	}
-	defer s.changing.Unlock()
+	defer s.recordsLock.Unlock()
 	for range attempts {
 		p := &plan{}
 		err = s.read.view(ctx, func(q querier) error {
@@ -108,11 +108,11 @@ func (s *Store) apply(ctx context.Context, c change) (outcomes []store.Outcome, 
 		case c.split:
 			outcomes = append(outcomes, p.outcomes[:kept]...)
 		}
-		if !errors.Is(err, errOvertaken) {
+		if !errors.Is(err, errConflict) {
 			return outcomes, err
 		}
 	}
-	return outcomes, errOvertaken
+	return outcomes, errConflict
 }
 
 // write carries out a plan and returns how many of its records are kept.
@@ -148,12 +148,12 @@ func (s *Store) afterTurn(split bool) error {
 	switch {
 	case !split:
 	case !s.records.gate.Shared():
-		time.Sleep(breather)
-	case s.inCompany():
+		time.Sleep(turnPause)
+	case s.isShared():
 		if err := s.journal.sync(); err != nil {
 			return err
 		}
-		time.Sleep(breather)
+		time.Sleep(turnPause)
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (s *Store) writeSome(ctx context.Context, steps []step, from int, rev cola.
 		if steps[i] == nil {
 			continue
 		}
-		if i > from && split && s.turnIsOver(time.Since(start)) {
+		if i > from && split && s.turnOver(time.Since(start)) {
 			return i, nil
 		}
 		if err := steps[i].write(ctx, s.records, rev); err != nil {
@@ -176,19 +176,19 @@ func (s *Store) writeSome(ctx context.Context, steps []step, from int, rev cola.
 	return len(steps), nil
 }
 
-func (s *Store) turnIsOver(taken time.Duration) bool {
-	if taken < shortest {
+func (s *Store) turnOver(taken time.Duration) bool {
+	if taken < minTurn {
 		return false
 	}
 	if s.records.gate.Awaited() {
-		s.company = time.Now()
+		s.lastWaiter = time.Now()
 		return true
 	}
-	return taken >= longestAlone || taken >= longestInCompany && s.inCompany()
+	return taken >= maxTurnAlone || taken >= maxTurnShared && s.isShared()
 }
 
-// inCompany reports whether somebody has waited for a split write lately.
-func (s *Store) inCompany() bool { return time.Since(s.company) < companyStays }
+// isShared reports whether somebody has waited for a split write lately.
+func (s *Store) isShared() bool { return time.Since(s.lastWaiter) < sharedFor }
 
 // revisionsKept is how long a revision is known after the next one was taken.
 const revisionsKept = 30 * 24 * time.Hour
@@ -196,8 +196,8 @@ const revisionsKept = 30 * 24 * time.Hour
 const (
 	setRevision = `UPDATE meta SET revision = ?1 WHERE revision = ?2`
 	setBoth     = `UPDATE meta SET revision = ?1, reference_revision = ?1 WHERE revision = ?2`
-	// forgetRevisions looks at the oldest few only. It spares the one that was the latest at the given time.
-	forgetRevisions = `DELETE FROM revisions WHERE revision IN (SELECT revision FROM revisions ORDER BY revision LIMIT 8)
+	// deleteRevisions looks at the oldest few only. It spares the one that was the latest at the given time.
+	deleteRevisions = `DELETE FROM revisions WHERE revision IN (SELECT revision FROM revisions ORDER BY revision LIMIT 8)
 		AND revision < (SELECT max(revision) FROM revisions WHERE revision <= ?)`
 )
 
@@ -215,9 +215,9 @@ func (s *Store) nextRevision(ctx context.Context, base cola.Revision, reference 
 	case err != nil:
 		return 0, err
 	case n == 0:
-		return 0, errOvertaken
+		return 0, errConflict
 	}
-	return next, s.records.exec(ctx, forgetRevisions, now.Add(-revisionsKept).UnixMicro())
+	return next, s.records.exec(ctx, deleteRevisions, now.Add(-revisionsKept).UnixMicro())
 }
 
 // firstRevision takes the revision of a store that was filled, above one that what it was filled with tells of.

@@ -69,12 +69,12 @@ func (s *Store) SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) 
 }
 
 // Suspend implements store.Accounts.
-func (s *Store) Suspend(ctx context.Context, id cola.AccountID, because string) error {
+func (s *Store) Suspend(ctx context.Context, id cola.AccountID, reason string) error {
 	const operation = "suspend account"
-	if err := store.CheckReason(because); err != nil {
+	if err := store.CheckReason(reason); err != nil {
 		return s.db.Failed(operation, err)
 	}
-	return s.settleAccount(ctx, operation, id, suspendAccount, s.clock, because)
+	return s.settleAccount(ctx, operation, id, suspendAccount, s.clock, reason)
 }
 
 // Restore implements store.Accounts.
@@ -92,18 +92,18 @@ func (s *Store) SetActiveLimit(ctx context.Context, id cola.AccountID, limit int
 func (s *Store) settleAccount(ctx context.Context, operation string, id cola.AccountID, query string,
 	args ...any) error {
 	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
-		if err := execOne(ctx, tx, query, append([]any{int64(id)}, timed(args)...)...); err != nil {
+		if err := execOne(ctx, tx, query, append([]any{int64(id)}, resolveClocks(args)...)...); err != nil {
 			return err
 		}
-		if err := tx.Hold(ctx, holdAllSearches, int64(id)); err != nil {
+		if err := tx.LockRows(ctx, lockAllSearches, int64(id)); err != nil {
 			return err
 		}
 		return settleSearches(ctx, tx, id)
 	})
 }
 
-// holdAccount locks an account until the transaction ends, or fails with ErrNotFound.
-func holdAccount(ctx context.Context, tx Tx, account cola.AccountID) error {
+// lockAccountRow locks an account until the transaction ends, or fails with ErrNotFound.
+func lockAccountRow(ctx context.Context, tx Tx, account cola.AccountID) error {
 	_, err := value[cola.AccountID](ctx, tx, lockAccount, int64(account))
 	return err
 }
@@ -121,24 +121,26 @@ const (
 		FROM identities i JOIN accounts a ON a.id = i.account_id WHERE i.issuer = $1 AND i.subject = $2`
 	ensureAccount  = insertAccount + ` ON CONFLICT (email_folded) DO NOTHING RETURNING id, email, tier, created_at, suspended_at, suspended_because, active_limit`
 	ensureIdentity = `INSERT INTO identities (issuer, subject, account_id) VALUES ($1, $2, $3) ON CONFLICT (issuer, subject) DO NOTHING`
-	giveIdentity   = `WITH held AS (SELECT id FROM accounts WHERE id = $3 FOR KEY SHARE)
+	moveIdentity   = `WITH held AS (SELECT id FROM accounts WHERE id = $3 FOR KEY SHARE)
 		INSERT INTO identities (issuer, subject, account_id) SELECT $1, $2, id FROM held WHERE TRUE
 		ON CONFLICT (issuer, subject) DO UPDATE SET account_id = excluded.account_id`
 	selectIdentities = `SELECT i.account_id, i.issuer, i.subject, a.email FROM identities i JOIN accounts a ON a.id = i.account_id`
 	replaceEmail     = `UPDATE accounts SET email = $3, email_folded = $4 WHERE id = $1 AND email = $2`
 )
 
-// identified is the account of an identity.
-type identified struct {
+// identityAccount is the account of an identity.
+type identityAccount struct {
 	store.Account
-	taken bool // some account has the verified address
+	emailTaken bool // some account has the verified address
 }
 
-func identifiedColumns(i *identified) []any { return append(accountColumns(&i.Account), &i.taken) }
+func identityAccountColumns(i *identityAccount) []any {
+	return append(accountColumns(&i.Account), &i.emailTaken)
+}
 
-// settled reports whether an identity with such a verified address needs no write.
-func (i identified) settled(verified string) bool {
-	return verified == "" || i.taken || !store.IsIdentityName(i.Email)
+// upToDate reports whether an identity with such a verified address needs no write.
+func (i identityAccount) upToDate(verified string) bool {
+	return verified == "" || i.emailTaken || !store.IsIdentityName(i.Email)
 }
 
 // AccountOf implements store.Identities.
@@ -147,12 +149,12 @@ func (s *Store) AccountOf(ctx context.Context, who store.Identity, verified stri
 	if err := who.Check(verified); err != nil {
 		return store.Account{}, s.db.Failed(operation, err)
 	}
-	var found identified
+	var found identityAccount
 	err := s.db.Read(ctx, operation, func(q Querier) (err error) {
-		found, err = readIdentified(ctx, q, who, verified)
+		found, err = readIdentityAccount(ctx, q, who, verified)
 		return err
 	})
-	if err == nil && found.settled(verified) || err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err == nil && found.upToDate(verified) || err != nil && !errors.Is(err, store.ErrNotFound) {
 		return found.Account, err
 	}
 	var a store.Account
@@ -166,29 +168,29 @@ func (s *Store) AccountOf(ctx context.Context, who store.Identity, verified stri
 	return a, nil
 }
 
-func readIdentified(ctx context.Context, q Querier, who store.Identity, verified string) (identified, error) {
-	return one(ctx, q, identifiedColumns, accountOfIdentity, who.Issuer, who.Subject, store.FoldEmail(verified))
+func readIdentityAccount(ctx context.Context, q Querier, who store.Identity, verified string) (identityAccount, error) {
+	return one(ctx, q, identityAccountColumns, accountOfIdentity, who.Issuer, who.Subject, store.FoldEmail(verified))
 }
 
-// identify does what AccountOf promises within a transaction, or fails with ErrOvertaken.
+// identify does what AccountOf promises within a transaction, or fails with ErrConflict.
 func (s *Store) identify(ctx context.Context, tx Tx, who store.Identity, verified string) (store.Account, error) {
-	found, err := readIdentified(ctx, tx, who, verified)
+	found, err := readIdentityAccount(ctx, tx, who, verified)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return s.tie(ctx, tx, who, verified)
-	case err != nil || found.settled(verified):
+		return s.linkIdentity(ctx, tx, who, verified)
+	case err != nil || found.upToDate(verified):
 		return found.Account, err
 	}
 	err = execOne(ctx, tx, replaceEmail, int64(found.ID), found.Email, verified, store.FoldEmail(verified))
 	if s.db.IsDuplicate(err) || errors.Is(err, store.ErrNotFound) {
-		err = ErrOvertaken
+		err = ErrConflict
 	}
 	found.Email = verified
 	return found.Account, err
 }
 
-// tie gives an identity that has no account one: the account with its address, or a new one.
-func (s *Store) tie(ctx context.Context, tx Tx, who store.Identity, verified string) (store.Account, error) {
+// linkIdentity gives an identity that has no account one: the account with its address, or a new one.
+func (s *Store) linkIdentity(ctx context.Context, tx Tx, who store.Identity, verified string) (store.Account, error) {
 	email := verified
 	if email == "" {
 		email = who.Name()
@@ -197,7 +199,7 @@ func (s *Store) tie(ctx context.Context, tx Tx, who store.Identity, verified str
 	if errors.Is(err, store.ErrNotFound) {
 		a, err = one(ctx, tx, accountColumns, ensureAccount, email, store.FoldEmail(email), string(cola.TierFree), s.clock())
 		if errors.Is(err, store.ErrNotFound) {
-			err = ErrOvertaken
+			err = ErrConflict
 		}
 	}
 	if err != nil {
@@ -205,7 +207,7 @@ func (s *Store) tie(ctx context.Context, tx Tx, who store.Identity, verified str
 	}
 	a.NewIdentity = true
 	if err = execOne(ctx, tx, ensureIdentity, who.Issuer, who.Subject, int64(a.ID)); errors.Is(err, store.ErrNotFound) {
-		err = ErrOvertaken
+		err = ErrConflict
 	}
 	return a, err
 }
@@ -216,7 +218,7 @@ func (s *Store) AddIdentity(ctx context.Context, account cola.AccountID, who sto
 	if err := who.Check(""); err != nil {
 		return s.db.Failed(operation, err)
 	}
-	return s.affectOne(ctx, operation, giveIdentity, who.Issuer, who.Subject, int64(account))
+	return s.affectOne(ctx, operation, moveIdentity, who.Issuer, who.Subject, int64(account))
 }
 
 // IdentitiesOf implements store.Identities.

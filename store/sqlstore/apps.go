@@ -24,7 +24,7 @@ func appColumns(a *store.App) []any {
 
 // RegisterApp implements store.Apps.
 func (s *Store) RegisterApp(ctx context.Context, app store.App) (store.App, error) {
-	return s.keepApp(ctx, "register app", app, `UPDATE SET name = excluded.name, scopes = excluded.scopes, disabled_at = NULL`)
+	return s.upsertApp(ctx, "register app", app, `UPDATE SET name = excluded.name, scopes = excluded.scopes, disabled_at = NULL`)
 }
 
 // EnsureApp implements store.Apps.
@@ -33,11 +33,11 @@ func (s *Store) EnsureApp(ctx context.Context, app store.App) (store.App, error)
 	if err == nil || !errors.Is(err, store.ErrNotFound) {
 		return found, err
 	}
-	return s.keepApp(ctx, "ensure app", app, `NOTHING`)
+	return s.upsertApp(ctx, "ensure app", app, `NOTHING`)
 }
 
-// keepApp inserts an app, does what otherwise says to one that exists, and returns the stored app.
-func (s *Store) keepApp(ctx context.Context, operation string, app store.App, otherwise string) (store.App, error) {
+// upsertApp inserts an app, does what otherwise says to one that exists, and returns the stored app.
+func (s *Store) upsertApp(ctx context.Context, operation string, app store.App, otherwise string) (store.App, error) {
 	app, err := app.Normalize()
 	if err != nil {
 		return store.App{}, s.db.Failed(operation, err)

@@ -24,32 +24,32 @@ const (
 			AND (a.email NOT LIKE '%://%#%' OR d.address IS NOT NULL AND v.event <> '` + cola.EventPaused + `')`
 	dueDeliveries = `SELECT v.id, v.next_attempt_at` + sendable + ` AND v.next_attempt_at <= $2 AND (v.held_until IS NULL OR v.held_until <= coalesce($3::timestamptz, clock_timestamp()))
 		ORDER BY v.next_attempt_at, v.id LIMIT $4 FOR NO KEY UPDATE OF v SKIP LOCKED`
-	oldestPending  = `SELECT v.next_attempt_at` + sendable + ` AND v.next_attempt_at IS NOT NULL ORDER BY v.next_attempt_at LIMIT 1`
-	holdDeliveries = `UPDATE deliveries SET hold = hold + 1, held_until = coalesce($2::timestamptz, clock_timestamp()) + make_interval(secs => $3)
+	oldestPending       = `SELECT v.next_attempt_at` + sendable + ` AND v.next_attempt_at IS NOT NULL ORDER BY v.next_attempt_at LIMIT 1`
+	claimDeliveriesByID = `UPDATE deliveries SET hold = hold + 1, held_until = coalesce($2::timestamptz, clock_timestamp()) + make_interval(secs => $3)
 		WHERE id = ANY($1) RETURNING id`
 	claimedDeliveries = `SELECT v.id, v.hold, v.message_id, v.event, v.kind, coalesce(v.run_id, 0), v.attempts, v.created_at, v.next_attempt_at, v.first_attempt_at,
 			a.email, ` + destinationNames + ` FROM deliveries v INNER JOIN destinations d ON d.id = v.destination_id` + destinationOwner + ` WHERE v.id = ANY($1)`
-	letDeliveryGo = `UPDATE deliveries SET hold = hold + 1, held_until = NULL WHERE id IN (
+	releaseDelivery = `UPDATE deliveries SET hold = hold + 1, held_until = NULL WHERE id IN (
 		SELECT id FROM deliveries WHERE id = $1 AND hold = $2 FOR NO KEY UPDATE SKIP LOCKED)`
-	holdDestinationOf = `SELECT id FROM destinations WHERE id = (SELECT destination_id FROM deliveries WHERE id = $1) FOR NO KEY UPDATE`
-	insertAttempt     = `INSERT INTO delivery_attempts (delivery_id, n, at, took, status, error) VALUES ($1, $2, $3, $4, $5, $6)`
-	tellPaused        = `INSERT INTO deliveries (account_id, destination_id, event, kind, created_at, next_attempt_at)
+	lockDestinationOf   = `SELECT id FROM destinations WHERE id = (SELECT destination_id FROM deliveries WHERE id = $1) FOR NO KEY UPDATE`
+	insertAttempt       = `INSERT INTO delivery_attempts (delivery_id, n, at, took, status, error) VALUES ($1, $2, $3, $4, $5, $6)`
+	insertPausedMessage = `INSERT INTO deliveries (account_id, destination_id, event, kind, created_at, next_attempt_at)
 		SELECT account_id, id, '` + cola.EventPaused + `', '` + cola.KindEmail + `', $2, $2 FROM destinations WHERE id = $1`
 )
 
 var (
-	heldDelivery = `SELECT v.event, v.created_at, d.kind, coalesce(d.address_folded, a.email_folded), a.email_folded,
+	lockClaimedDelivery = `SELECT v.event, v.created_at, d.kind, coalesce(d.address_folded, a.email_folded), a.email_folded,
 			v.` + strings.Join(records.Names((&records.DeliveryState{}).Columns()), ", v.") + `, d.` + strings.Join(records.Names((&records.DestinationState{}).Columns()), ", d.") + `
 		FROM deliveries v INNER JOIN destinations d ON d.id = v.destination_id INNER JOIN accounts a ON a.id = d.account_id WHERE v.id = $1 AND v.hold = $2
 		FOR NO KEY UPDATE OF v`
-	noteDelivery    = `UPDATE deliveries SET ` + assignments((&records.DeliveryState{}).Columns(), 2) + `, hold = hold + 1, held_until = NULL WHERE id = $1`
-	noteDestination = `UPDATE destinations SET ` + assignments((&records.DestinationState{}).Columns(), 2) + ` WHERE id = $1`
+	updateDeliveryState    = `UPDATE deliveries SET ` + assignments((&records.DeliveryState{}).Columns(), 2) + `, hold = hold + 1, held_until = NULL WHERE id = $1`
+	updateDestinationState = `UPDATE destinations SET ` + assignments((&records.DestinationState{}).Columns(), 2) + ` WHERE id = $1`
 )
 
 // ClaimDeliveries implements store.Deliveries.
 func (s *Store) ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int,
 	hold time.Duration) ([]store.DueDelivery, error) {
-	return inTurns(s, limit, func(most int) (some []store.DueDelivery, err error) {
+	return claimInChunks(s, limit, func(most int) (some []store.DueDelivery, err error) {
 		err = s.db.Transact(ctx, "claim deliveries", func(ctx context.Context, tx Tx) error {
 			some, err = s.claimDeliveries(ctx, tx, due, kinds, most, hold)
 			return err
@@ -58,12 +58,12 @@ func (s *Store) ClaimDeliveries(ctx context.Context, due time.Time, kinds []stri
 	})
 }
 
-// inTurns claims up to limit rows, as many at a time as one transaction may. After an error the
+// claimInChunks claims up to limit rows, as many at a time as one transaction may. After an error the
 // rows that were claimed are free again when their hold has passed.
-func inTurns[T any](s *Store, limit int, claim func(most int) ([]T, error)) ([]T, error) {
+func claimInChunks[T any](s *Store, limit int, claim func(most int) ([]T, error)) ([]T, error) {
 	var all []T
 	for len(all) < limit {
-		most := s.opts.turn(limit - len(all))
+		most := s.opts.maxRows(limit - len(all))
 		some, err := claim(most)
 		if err != nil {
 			return nil, err
@@ -101,7 +101,7 @@ func (s *Store) claimDeliveries(ctx context.Context, tx Tx, due time.Time, kinds
 	for i := range all {
 		ids[i] = all[i].id
 	}
-	held, err := list(ctx, tx, column[int64], holdDeliveries, ids, s.clock(), hold.Seconds())
+	held, err := list(ctx, tx, column[int64], claimDeliveriesByID, ids, s.clock(), hold.Seconds())
 	if err != nil || len(held) == 0 { // a trigger refuses the claims of versions that can't send them
 		return nil, err
 	}
@@ -140,13 +140,13 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) (recorded bo
 
 // recordAttempt records an attempt. It locks the destination before it reads it.
 func recordAttempt(ctx context.Context, tx Tx, a *store.Attempt) (recorded bool, err error) {
-	destination, err := value[int64](ctx, tx, holdDestinationOf, a.Due.ID)
-	var r records.Attempted
+	destination, err := value[int64](ctx, tx, lockDestinationOf, a.Due.ID)
+	var r records.AttemptedDelivery
 	if err == nil {
-		r, err = one(ctx, tx, func(r *records.Attempted) []any {
+		r, err = one(ctx, tx, func(r *records.AttemptedDelivery) []any {
 			into := []any{&r.Event, &r.CreatedAt, &r.Kind, &r.Address, &r.Email}
 			return append(append(into, targets(r.Delivery.Columns())...), targets(r.Destination.Columns())...)
-		}, heldDelivery, a.Due.ID, a.Due.Hold)
+		}, lockClaimedDelivery, a.Due.ID, a.Due.Hold)
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
@@ -154,18 +154,18 @@ func recordAttempt(ctx context.Context, tx Tx, a *store.Attempt) (recorded bool,
 	if err != nil {
 		return false, err
 	}
-	paused, tell := r.Note(a)
-	ended, failure := records.Ended(a), records.Sayable(a.Error)
+	paused, tell := r.Apply(a)
+	ended, failure := records.EndOfAttempt(a), records.StorableText(a.Error)
 	statements := []Statement{
-		{noteDelivery, append([]any{a.Due.ID}, values(r.Delivery.Columns())...)},
+		{updateDeliveryState, append([]any{a.Due.ID}, values(r.Delivery.Columns())...)},
 		{insertAttempt, arguments([]any{a.Due.ID, r.Delivery.Attempts, a.At, a.Took.Microseconds(), orNull(&a.Status), orNull(&failure)})},
-		{noteDestination, append([]any{destination}, values(r.Destination.Columns())...)},
+		{updateDestinationState, append([]any{destination}, values(r.Destination.Columns())...)},
 	}
 	if paused {
 		statements = append(statements, Statement{skipPending, []any{destination, ended, r.Destination.Skipping()}})
 	}
 	if tell {
-		statements = append(statements, Statement{tellPaused, []any{destination, ended}})
+		statements = append(statements, Statement{insertPausedMessage, []any{destination, ended}})
 	}
 	err = tx.ExecAll(ctx, statements...)
 	return err == nil, err
@@ -174,10 +174,10 @@ func recordAttempt(ctx context.Context, tx Tx, a *store.Attempt) (recorded bool,
 // ReleaseDeliveries implements store.Deliveries. Whoever has a row locked records, replays or
 // deletes it.
 func (s *Store) ReleaseDeliveries(ctx context.Context, claimed []store.DueDelivery) error {
-	for some := range slices.Chunk(claimed, s.opts.turn(max(1, len(claimed)))) {
+	for some := range slices.Chunk(claimed, s.opts.maxRows(max(1, len(claimed)))) {
 		statements := make([]Statement, len(some))
 		for i := range some {
-			statements[i] = Statement{letDeliveryGo, []any{some[i].ID, some[i].Hold}}
+			statements[i] = Statement{releaseDelivery, []any{some[i].ID, some[i].Hold}}
 		}
 		err := s.db.Transact(ctx, "release deliveries", func(ctx context.Context, tx Tx) error { return tx.ExecAll(ctx, statements...) })
 		if err != nil {

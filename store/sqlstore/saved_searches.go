@@ -28,7 +28,7 @@ const (
 	upsertCreation = `INSERT INTO saved_search_creations (account_id, once_key, fingerprint, uuid, kept_until) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (account_id, once_key) DO UPDATE
 		SET fingerprint = excluded.fingerprint, uuid = excluded.uuid, kept_until = excluded.kept_until`
-	forgetCreations = `DELETE FROM saved_search_creations WHERE (account_id, once_key) IN (
+	deleteCreations = `DELETE FROM saved_search_creations WHERE (account_id, once_key) IN (
 		SELECT account_id, once_key FROM saved_search_creations WHERE kept_until <= $1
 		ORDER BY kept_until LIMIT $2 FOR UPDATE SKIP LOCKED)`
 )
@@ -40,7 +40,7 @@ func savedSearchColumns(r *records.SavedSearch) []any { return targets(r.Columns
 func (s *Store) readSearch(ctx context.Context, q Querier, account cola.AccountID,
 	uuid string) (records.SavedSearch, error) {
 	row, err := one(ctx, q, savedSearchColumns, selectSearch, int64(account), uuid)
-	return row, s.noSuchText(err)
+	return row, s.notFoundIfInvalid(err)
 }
 
 // CreateSavedSearch implements store.SavedSearches.
@@ -68,7 +68,7 @@ func (s *Store) CreateSavedSearch(ctx context.Context,
 // before it reads the clock and everything else.
 func (s *Store) createOnce(ctx context.Context, tx Tx, n store.NewSavedSearch,
 	row *records.SavedSearch) (made cola.SavedSearch, repeated bool, err error) {
-	if err := holdAccount(ctx, tx, n.Account); err != nil {
+	if err := lockAccountRow(ctx, tx, n.Account); err != nil {
 		return made, false, err
 	}
 	if row.CreatedAt, err = s.instant(ctx, tx); err != nil {
@@ -80,10 +80,10 @@ func (s *Store) createOnce(ctx context.Context, tx Tx, n store.NewSavedSearch,
 			return made, err == nil, err
 		}
 	}
-	if err := roomForSearch(ctx, tx, n, row.Active); err != nil {
+	if err := checkSearchLimits(ctx, tx, n, row.Active); err != nil {
 		return made, false, err
 	}
-	if err := s.keepSavedSearch(ctx, tx, n, row); err != nil {
+	if err := s.insertSearchRow(ctx, tx, n, row); err != nil {
 		return made, false, err
 	}
 	made, err = s.settledSearch(ctx, tx, n.Account, row.UUID)
@@ -104,9 +104,9 @@ func (s *Store) settledSearch(ctx context.Context, tx Tx, account cola.AccountID
 	return row.Search()
 }
 
-// roomForSearch fails with a LimitError if an account that is locked has as many searches as it
+// checkSearchLimits fails with a LimitError if an account that is locked has as many searches as it
 // may, or as many active ones and is to have another one.
-func roomForSearch(ctx context.Context, tx Tx, n store.NewSavedSearch, active bool) error {
+func checkSearchLimits(ctx context.Context, tx Tx, n store.NewSavedSearch, active bool) error {
 	count, err := value[int](ctx, tx, countSearches, int64(n.Account))
 	switch {
 	case err != nil:
@@ -114,17 +114,17 @@ func roomForSearch(ctx context.Context, tx Tx, n store.NewSavedSearch, active bo
 	case n.MaxSearches > 0 && count >= n.MaxSearches:
 		return store.LimitError{Limit: n.MaxSearches, All: true}
 	case active:
-		return roomForActive(ctx, tx, n.Account, n.MaxActive)
+		return checkActiveLimit(ctx, tx, n.Account, n.MaxActive)
 	}
 	return nil
 }
 
-// roomForActive fails with a LimitError if an account that is locked has as many active schedules
+// checkActiveLimit fails with a LimitError if an account that is locked has as many active schedules
 // as it may.
-func roomForActive(ctx context.Context, tx Tx, account cola.AccountID, most int) error {
+func checkActiveLimit(ctx context.Context, tx Tx, account cola.AccountID, maxActive int) error {
 	type count struct{ limit, active int }
 	c, err := one(ctx, tx, func(c *count) []any { return []any{&c.limit, &c.active} }, countActive, int64(account))
-	if limit := min(most, c.limit); err == nil && c.active >= limit {
+	if limit := min(maxActive, c.limit); err == nil && c.active >= limit {
 		return store.LimitError{Limit: limit}
 	}
 	return err
@@ -152,8 +152,8 @@ func (s *Store) createdBefore(ctx context.Context, tx Tx, n store.NewSavedSearch
 	return found.Search()
 }
 
-// keepSavedSearch inserts a search, and the request that creates it.
-func (s *Store) keepSavedSearch(ctx context.Context, tx Tx, n store.NewSavedSearch, row *records.SavedSearch) error {
+// insertSearchRow inserts a search, and the request that creates it.
+func (s *Store) insertSearchRow(ctx context.Context, tx Tx, n store.NewSavedSearch, row *records.SavedSearch) error {
 	_, err := tx.Exec(ctx, insertSavedSearch, append([]any{int64(n.Account)}, values(row.Columns())...)...)
 	if s.db.IsDuplicate(err) {
 		return store.ErrExists
@@ -161,7 +161,7 @@ func (s *Store) keepSavedSearch(ctx context.Context, tx Tx, n store.NewSavedSear
 	if err != nil || n.Once.Key == "" {
 		return err
 	}
-	if err := s.forgetSome(ctx, tx, creationsOver); err != nil {
+	if err := s.deleteSomeExpired(ctx, tx, expiredCreations); err != nil {
 		return err
 	}
 	_, err = tx.Exec(ctx, upsertCreation, int64(n.Account), n.Once.Key, n.Once.Fingerprint[:], row.UUID, row.CreatedAt.Add(n.Once.Within))
@@ -218,7 +218,7 @@ func (s *Store) UpdateSavedSearch(ctx context.Context, account cola.AccountID, u
 		return err
 	})
 	if err != nil {
-		return cola.SavedSearch{}, refused(err)
+		return cola.SavedSearch{}, unwrapRefusal(err)
 	}
 	return changed, nil
 }
@@ -229,13 +229,13 @@ func (s *Store) UpdateSavedSearch(ctx context.Context, account cola.AccountID, u
 func (s *Store) updateSavedSearch(ctx context.Context, tx Tx, account cola.AccountID, uuid string, maxActive int,
 	change func(cola.SavedSearch) (cola.SavedSearch, error),
 ) (cola.SavedSearch, error) {
-	row, err := s.holdSavedSearch(ctx, tx, account, uuid)
+	row, err := s.lockSavedSearch(ctx, tx, account, uuid)
 	if err != nil {
 		return cola.SavedSearch{}, err
 	}
 	activated, err := row.Change(change)
 	if err == nil && activated {
-		err = roomForActive(ctx, tx, account, maxActive)
+		err = checkActiveLimit(ctx, tx, account, maxActive)
 	}
 	if err != nil {
 		return cola.SavedSearch{}, err
@@ -247,15 +247,15 @@ func (s *Store) updateSavedSearch(ctx context.Context, tx Tx, account cola.Accou
 	return s.settledSearch(ctx, tx, account, uuid)
 }
 
-// holdSavedSearch locks an account, its active searches and one search, and returns that, or
+// lockSavedSearch locks an account, its active searches and one search, and returns that, or
 // ErrNotFound.
-func (s *Store) holdSavedSearch(ctx context.Context, tx Tx, account cola.AccountID,
+func (s *Store) lockSavedSearch(ctx context.Context, tx Tx, account cola.AccountID,
 	uuid string) (row records.SavedSearch, err error) {
-	if err := holdAccount(ctx, tx, account); err != nil {
+	if err := lockAccountRow(ctx, tx, account); err != nil {
 		return row, err
 	}
-	if err := tx.Hold(ctx, holdActiveSearches, int64(account), uuid); err != nil {
-		return row, s.noSuchText(err)
+	if err := tx.LockRows(ctx, lockActiveSearches, int64(account), uuid); err != nil {
+		return row, s.notFoundIfInvalid(err)
 	}
 	return s.readSearch(ctx, tx, account, uuid)
 }
@@ -263,7 +263,7 @@ func (s *Store) holdSavedSearch(ctx context.Context, tx Tx, account cola.Account
 // DeleteSavedSearch implements store.SavedSearches.
 func (s *Store) DeleteSavedSearch(ctx context.Context, account cola.AccountID, uuid string) error {
 	return s.db.Transact(ctx, "delete saved search", func(ctx context.Context, tx Tx) error {
-		if _, err := s.holdSavedSearch(ctx, tx, account, uuid); err != nil {
+		if _, err := s.lockSavedSearch(ctx, tx, account, uuid); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, deleteSearch, int64(account), uuid); err != nil {
@@ -277,8 +277,8 @@ func (s *Store) DeleteSavedSearch(ctx context.Context, account cola.AccountID, u
 // ID, the searches that may change: the active ones and the one at hand, or all of them if the
 // account changes.
 const (
-	holdAllSearches    = `SELECT id FROM saved_searches WHERE account_id = $1 ORDER BY id FOR NO KEY UPDATE`
-	holdActiveSearches = `SELECT id FROM saved_searches WHERE account_id = $1 AND (active OR uuid = $2) ORDER BY id FOR NO KEY UPDATE`
+	lockAllSearches    = `SELECT id FROM saved_searches WHERE account_id = $1 ORDER BY id FOR NO KEY UPDATE`
+	lockActiveSearches = `SELECT id FROM saved_searches WHERE account_id = $1 AND (active OR uuid = $2) ORDER BY id FOR NO KEY UPDATE`
 	settlePauses       = `UPDATE saved_searches AS s SET paused_because = r.because, hold = s.hold + 1, held_until = NULL
 		FROM (SELECT o.id, CASE WHEN a.suspended_at IS NOT NULL THEN '` + cola.PausedSuspended + `'
 				WHEN o.active AND row_number() OVER (PARTITION BY o.active ORDER BY o.id) > a.active_limit THEN '` + cola.PausedDowngraded + `' END AS because

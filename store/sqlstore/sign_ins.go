@@ -54,7 +54,7 @@ func (s *Store) EndSignIn(ctx context.Context, account cola.AccountID, id int64)
 // may note the use of several of them.
 func (s *Store) EndOtherSignIns(ctx context.Context, account cola.AccountID, but int64) (ended int, err error) {
 	err = s.db.Transact(ctx, "end other sign-ins", func(ctx context.Context, tx Tx) error {
-		if err := tx.Hold(ctx, lockAccount, int64(account)); err != nil {
+		if err := tx.LockRows(ctx, lockAccount, int64(account)); err != nil {
 			return err
 		}
 		now, err := s.instant(ctx, tx)
@@ -77,7 +77,7 @@ const (
 		WHERE l.hash = $1 AND l.expires_at > coalesce($2, clock_timestamp())`
 	// useSignInLink waits for a concurrent use of the same link, and then finds no row.
 	useSignInLink     = `DELETE FROM sign_in_links WHERE hash = $1 AND expires_at > coalesce($2, clock_timestamp()) RETURNING account_id`
-	forgetSignInLinks = `DELETE FROM sign_in_links WHERE hash IN (SELECT hash FROM sign_in_links
+	deleteSignInLinks = `DELETE FROM sign_in_links WHERE hash IN (SELECT hash FROM sign_in_links
 		WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`
 )
 
@@ -85,7 +85,7 @@ const (
 func (s *Store) CreateSignInLink(ctx context.Context, account cola.AccountID, hash store.SignInLinkHash,
 	goodFor time.Duration) error {
 	return s.db.Transact(ctx, "create sign-in link", func(ctx context.Context, tx Tx) error {
-		if err := s.forgetSome(ctx, tx, signInLinksOver); err != nil {
+		if err := s.deleteSomeExpired(ctx, tx, expiredSignInLinks); err != nil {
 			return err
 		}
 		err := execOne(ctx, tx, insertSignInLink, int64(account), hash[:], s.clock(), goodFor.Seconds())
@@ -131,7 +131,7 @@ const (
 	upsertSession = `INSERT INTO sessions (name, data, expires_at) VALUES ($1, $2, $3)
 		ON CONFLICT (name) DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at`
 	dropSession    = `DELETE FROM sessions WHERE name = $1 RETURNING expires_at > coalesce($2, clock_timestamp())`
-	forgetSessions = `DELETE FROM sessions WHERE name IN (SELECT name FROM sessions
+	deleteSessions = `DELETE FROM sessions WHERE name IN (SELECT name FROM sessions
 		WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`
 )
 
@@ -156,7 +156,7 @@ func (s *Store) SaveSession(ctx context.Context, name string, data []byte, until
 		if err != nil || n > 0 {
 			return err
 		}
-		if err := s.forgetSome(ctx, tx, sessionsOver); err != nil {
+		if err := s.deleteSomeExpired(ctx, tx, expiredSessions); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, upsertSession, name, data, until)

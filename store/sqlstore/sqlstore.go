@@ -61,9 +61,9 @@ type Database interface {
 	Failed(operation string, err error) error
 	// IsDuplicate reports whether a row was refused because its key exists.
 	IsDuplicate(err error) bool
-	// IsNotText reports whether an argument was refused because the database can't store such a
+	// IsInvalidText reports whether an argument was refused because the database can't store such a
 	// text.
-	IsNotText(err error) bool
+	IsInvalidText(err error) bool
 }
 
 // Querier reads.
@@ -78,10 +78,10 @@ type Tx interface {
 	Exec(ctx context.Context, query string, args ...any) (int, error)
 	// ExecAll runs statements in order, in one round trip where there are any.
 	ExecAll(ctx context.Context, statements ...Statement) error
-	// Hold locks the rows that a query selects until the transaction ends.
-	Hold(ctx context.Context, query string, args ...any) error
-	// Lock takes an advisory lock until the transaction ends.
-	Lock(ctx context.Context, class, key int32) error
+	// LockRows locks the rows that a query selects until the transaction ends.
+	LockRows(ctx context.Context, query string, args ...any) error
+	// AdvisoryLock takes an advisory lock until the transaction ends.
+	AdvisoryLock(ctx context.Context, class, key int32) error
 }
 
 // Statement is a statement with its arguments.
@@ -98,29 +98,29 @@ type Rows interface {
 	Close()
 }
 
-// ErrOvertaken reruns a transaction that conflicts with a concurrent one.
-var ErrOvertaken = fmt.Errorf("others are changing the same rows: %w", store.ErrUnavailable)
+// ErrConflict reruns a transaction that conflicts with a concurrent one.
+var ErrConflict = fmt.Errorf("others are changing the same rows: %w", store.ErrUnavailable)
 
 // Options say how a database is used.
 type Options struct {
 	Now func() time.Time // the clock of the database; nil: the server's
-	// ForgetWithWrites is how many old rows a write deletes for each that it adds; 0 leaves that to
-	// ForgetOld.
-	ForgetWithWrites int
+	// DeleteWithWrites is how many old rows a write deletes for each that it adds; 0 leaves that to
+	// DeleteExpired.
+	DeleteWithWrites int
 	// Grants is the table, or a subquery, of the requests of the last minute: account_id,
 	// granted_at and requests.
 	Grants string
-	// Turn is how many rows a transaction claims or releases at most, so that others needn't wait
+	// MaxRows is how many rows a transaction claims or releases at most, so that others needn't wait
 	// long; 0: no limit.
-	Turn int
+	MaxRows int
 }
 
-// turn returns how many of n rows a transaction may take.
-func (o Options) turn(n int) int {
-	if o.Turn == 0 {
+// maxRows returns how many of n rows a transaction may take.
+func (o Options) maxRows(n int) int {
+	if o.MaxRows == 0 {
 		return n
 	}
-	return min(o.Turn, n)
+	return min(o.MaxRows, n)
 }
 
 // Store implements the control plane of store.Store.
@@ -152,12 +152,12 @@ func (s *Store) instant(ctx context.Context, q Querier) (time.Time, error) {
 // affectOne runs one statement that writes to one row, and fails with ErrNotFound if there is none.
 func (s *Store) affectOne(ctx context.Context, operation, query string, args ...any) error {
 	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
-		return s.noSuchText(execOne(ctx, tx, query, timed(args)...))
+		return s.notFoundIfInvalid(execOne(ctx, tx, query, resolveClocks(args)...))
 	})
 }
 
-// timed reads the clock for arguments that are clocks. A transaction calls it once it has its turn to write.
-func timed(args []any) []any {
+// resolveClocks reads the clock for arguments that are clocks. A transaction calls it once it has its turn to write.
+func resolveClocks(args []any) []any {
 	args = slices.Clone(args)
 	for i, arg := range args {
 		if clock, ok := arg.(func() *time.Time); ok {
@@ -167,10 +167,10 @@ func timed(args []any) []any {
 	return args
 }
 
-// noSuchText turns the error for a text that the database can't store into ErrNotFound: no row has
+// notFoundIfInvalid turns the error for a text that the database can't store into ErrNotFound: no row has
 // it.
-func (s *Store) noSuchText(err error) error {
-	if s.db.IsNotText(err) {
+func (s *Store) notFoundIfInvalid(err error) error {
+	if s.db.IsInvalidText(err) {
 		return store.ErrNotFound
 	}
 	return err
@@ -236,7 +236,7 @@ func readOne[T any](ctx context.Context, s *Store, operation string, columns fun
 	args ...any) (row T, err error) {
 	err = s.db.Read(ctx, operation, func(q Querier) (err error) {
 		row, err = one(ctx, q, columns, query, args...)
-		return s.noSuchText(err)
+		return s.notFoundIfInvalid(err)
 	})
 	return row, err
 }
@@ -290,9 +290,9 @@ func assignments(columns []records.Column, first int) string {
 	return strings.Join(all, ", ")
 }
 
-// refused returns the reason of a refusal by the caller's own function, and other errors as they
+// unwrapRefusal returns the reason of a refusal by the caller's own function, and other errors as they
 // are.
-func refused(err error) error {
+func unwrapRefusal(err error) error {
 	if refusal, ok := errors.AsType[records.Refusal](err); ok {
 		return refusal.Reason
 	}

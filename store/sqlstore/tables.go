@@ -141,7 +141,7 @@ func Tables(grants string) []Table {
 				c := &i.Creation
 				return []any{&c.Account, &c.Key, (*store.KeyHash)(&c.Fingerprint), &c.UUID, &c.Until}
 			}),
-		askedTable(),
+		confirmationTable(),
 		monthTable(),
 		table(store.ItemDay, "usage_days", "account_id, day, channel, credential_kind, credential_id, meter, units, requests",
 			"account_id, day, channel, credential_kind, credential_id, meter", func(i *store.Item) []any {
@@ -208,13 +208,13 @@ func Dump(ctx context.Context, s *Store, q Querier, yield func(*store.Item) erro
 	return nil
 }
 
-// labelsDumped is how many labels are read at a time.
-const labelsDumped = 500
+// dumpChunk is how many labels are read at a time.
+const dumpChunk = 500
 
 // dumpLabels reads labels a chunk at a time, each with its images and barcodes.
 func (s *Store) dumpLabels(ctx context.Context, q Querier, yield func(*store.Item) error) error {
 	for last := cola.TTBID(0); ; {
-		ids, err := list(ctx, q, column[cola.TTBID], `SELECT ttb_id FROM colas WHERE ttb_id > $1 ORDER BY ttb_id LIMIT $2`, int64(last), labelsDumped)
+		ids, err := list(ctx, q, column[cola.TTBID], `SELECT ttb_id FROM colas WHERE ttb_id > $1 ORDER BY ttb_id LIMIT $2`, int64(last), dumpChunk)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -311,7 +311,7 @@ func attemptTable() Table {
 	}
 }
 
-func askedTable() Table {
+func confirmationTable() Table {
 	return table(store.ItemConfirmation, "confirmations_asked", "account_id, address_folded, asked_at", "id", func(i *store.Item) []any {
 		return []any{&i.Confirmation.Account, &i.Confirmation.Address, &i.Confirmation.At}
 	})

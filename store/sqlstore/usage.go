@@ -58,16 +58,16 @@ const (
 	usedAllowance    = `SELECT coalesce((SELECT used FROM daily_allowances WHERE account_id = $1 AND day = $2 AND allowance = $3), 0)`
 	knownPreviewed   = `SELECT ttb_id FROM previewed_labels WHERE account_id = $1 AND day = $2 AND ttb_id = ANY($3)`
 	insertPreviewed  = `INSERT INTO previewed_labels (account_id, day, ttb_id) VALUES ($1, $2, $3)`
-	forgetAllowances = `DELETE FROM daily_allowances WHERE (account_id, day, allowance) IN (
+	deleteAllowances = `DELETE FROM daily_allowances WHERE (account_id, day, allowance) IN (
 		SELECT account_id, day, allowance FROM daily_allowances WHERE day < $1 ORDER BY day LIMIT $2 FOR UPDATE SKIP LOCKED)`
-	forgetPreviewed = `DELETE FROM previewed_labels WHERE (account_id, day, ttb_id) IN (
+	deletePreviewed = `DELETE FROM previewed_labels WHERE (account_id, day, ttb_id) IN (
 		SELECT account_id, day, ttb_id FROM previewed_labels WHERE day < $1 ORDER BY day LIMIT $2 FOR UPDATE SKIP LOCKED)`
 )
 
 // UseAllowance adds units to an account's use of an allowance on a day, and returns the sum.
 func UseAllowance(ctx context.Context, s *Store, tx Tx, account cola.AccountID, day cola.Date, a store.Allowance,
 	units int) (int, error) {
-	if err := s.forgetSome(ctx, tx, allowancesOver); err != nil {
+	if err := s.deleteSomeExpired(ctx, tx, expiredAllowances); err != nil {
 		return 0, err
 	}
 	return value[int](ctx, tx, countAllowance, int64(account), day, string(a), units)
@@ -77,25 +77,25 @@ func UseAllowance(ctx context.Context, s *Store, tx Tx, account cola.AccountID, 
 func (s *Store) NamePreviewLabels(ctx context.Context, account cola.AccountID, day cola.Date, labels []cola.TTBID,
 	limit int) ([]cola.TTBID, error) {
 	const operation = "name labels of a preview"
-	var n records.Naming
+	var n records.PreviewLabels
 	err := s.db.View(ctx, operation, func(q Querier) (err error) {
-		n, err = naming(ctx, q, account, day, labels, limit)
+		n, err = choosePreviewLabels(ctx, q, account, day, labels, limit)
 		return err
 	})
 	if err != nil || len(n.New) == 0 {
 		return n.Labels, err
 	}
 	err = s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
-		if err := tx.Hold(ctx, countAllowance, int64(account), day, string(store.AllowPreviewLabels), 0); err != nil {
+		if err := tx.LockRows(ctx, countAllowance, int64(account), day, string(store.AllowPreviewLabels), 0); err != nil {
 			return err
 		}
-		if n, err = naming(ctx, tx, account, day, labels, limit); err != nil || len(n.New) == 0 {
+		if n, err = choosePreviewLabels(ctx, tx, account, day, labels, limit); err != nil || len(n.New) == 0 {
 			return err
 		}
 		if _, err := UseAllowance(ctx, s, tx, account, day, store.AllowPreviewLabels, len(n.New)); err != nil {
 			return err
 		}
-		if err := s.forgetSome(ctx, tx, previewsOver); err != nil {
+		if err := s.deleteSomeExpired(ctx, tx, expiredPreviews); err != nil {
 			return err
 		}
 		statements := make([]Statement, len(n.New))
@@ -110,15 +110,15 @@ func (s *Store) NamePreviewLabels(ctx context.Context, account cola.AccountID, d
 	return n.Labels, nil
 }
 
-// naming decides which labels a preview may name, from the current counts.
-func naming(ctx context.Context, q Querier, account cola.AccountID, day cola.Date, labels []cola.TTBID,
-	limit int) (n records.Naming, err error) {
+// choosePreviewLabels decides which labels a preview may name, from the current counts.
+func choosePreviewLabels(ctx context.Context, q Querier, account cola.AccountID, day cola.Date, labels []cola.TTBID,
+	limit int) (n records.PreviewLabels, err error) {
 	used, err := value[int](ctx, q, usedAllowance, int64(account), day, string(store.AllowPreviewLabels))
 	if err != nil {
 		return n, err
 	}
 	known, err := list(ctx, q, column[cola.TTBID], knownPreviewed, int64(account), day, bigints(labels))
-	return records.NewNaming(labels, known, used, limit), err
+	return records.NewPreviewLabels(labels, known, used, limit), err
 }
 
 // refusalLocks is the class of the advisory lock for writing refusals: one transaction at a time,
@@ -132,9 +132,9 @@ const (
 	upsertRefusal  = `INSERT INTO refusals AS r (account_id, ` + refusalNames + `) SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM accounts WHERE id = $1
 		ON CONFLICT (account_id, minute, channel, credential_kind, credential_id, reason) DO UPDATE
 		SET count = r.count + excluded.count, last_at = greatest(r.last_at, excluded.last_at)`
-	// forgetRefusals reads only the index of the account's refusals, of which there are few more
+	// pruneRefusals reads only the index of the account's refusals, of which there are few more
 	// than are kept.
-	forgetRefusals = `DELETE FROM refusals WHERE (account_id, minute, channel, credential_kind, credential_id, reason) IN (
+	pruneRefusals = `DELETE FROM refusals WHERE (account_id, minute, channel, credential_kind, credential_id, reason) IN (
 		SELECT account_id, minute, channel, credential_kind, credential_id, reason FROM refusals WHERE account_id = $1` + latestRefusals + `
 		LIMIT 1000000 OFFSET $2)`
 )
@@ -155,10 +155,10 @@ func (s *Store) RecordRefusals(ctx context.Context, refusals []store.AccountRefu
 		statements = append(statements, Statement{upsertRefusal, append([]any{int64(summed[i].Account)}, refusalColumns(&summed[i].Refusal)...)})
 	}
 	for _, account := range records.RefusedAccounts(summed) {
-		statements = append(statements, Statement{forgetRefusals, []any{int64(account), store.MaxRefusals}})
+		statements = append(statements, Statement{pruneRefusals, []any{int64(account), store.MaxRefusals}})
 	}
 	return s.db.TransactUnsynced(ctx, operation, func(ctx context.Context, tx Tx) error {
-		if err := tx.Lock(ctx, refusalLocks, 0); err != nil {
+		if err := tx.AdvisoryLock(ctx, refusalLocks, 0); err != nil {
 			return err
 		}
 		return tx.ExecAll(ctx, statements...)
@@ -166,6 +166,6 @@ func (s *Store) RecordRefusals(ctx context.Context, refusals []store.AccountRefu
 }
 
 // Refusals implements store.Refusals.
-func (s *Store) Refusals(ctx context.Context, account cola.AccountID, most int) ([]store.Refusal, error) {
-	return readList(ctx, s, "list refusals", refusalColumns, selectRefusals, int64(account), max(most, 0))
+func (s *Store) Refusals(ctx context.Context, account cola.AccountID, limit int) ([]store.Refusal, error) {
+	return readList(ctx, s, "list refusals", refusalColumns, selectRefusals, int64(account), max(limit, 0))
 }
