@@ -10,24 +10,24 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// candidates are the labels that runs look at, as they were in one state of the database. They must be closed.
+// candidates is an index of the labels that runs match, from one state of the database. It must be closed.
 type candidates struct {
-	since   cola.Date     // labels approved before it are not among them
-	upto    cola.Revision // labels that arrived after it are not among them
-	arrived []arrival
+	since   cola.Date     // earliest approval date
+	upto    cola.Revision // latest revision of arrival
+	arrived []arrivedLabel
 	index   *search.Index
 	view    *search.View
 	subsets map[window]*search.Subset
 }
 
-// arrival is when a label was approved and came.
-type arrival struct {
+// arrivedLabel says when a label was approved and when it arrived.
+type arrivedLabel struct {
 	id       cola.TTBID
 	approved cola.Date
 	at       cola.Revision
 }
 
-// readCandidates reads the labels that have arrived and were approved on a day or later, and what it takes to match them.
+// readCandidates indexes the arrived labels that were approved on or after a day.
 func readCandidates(ctx context.Context, from Store, since cola.Date) (*candidates, error) {
 	references, err := from.AllReferences(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func readCandidates(ctx context.Context, from Store, since cola.Date) (*candidat
 	defer update.Abort()
 	update.Aliases(references.CategoryAliases)
 	c.upto, err = from.ArrivedSince(ctx, since, func(a store.Arrival) error {
-		c.arrived = append(c.arrived, arrival{a.Label.Summary.TTBID, a.Label.Summary.ApprovalDate, a.At})
+		c.arrived = append(c.arrived, arrivedLabel{a.Label.Summary.TTBID, a.Label.Summary.ApprovalDate, a.At})
 		update.Label(a.Label)
 		if a.Permittee != nil {
 			update.Permittee(a.Permittee)
@@ -57,24 +57,24 @@ func readCandidates(ctx context.Context, from Store, since cola.Date) (*candidat
 	return c, nil
 }
 
-// close lets go of the index. Nil needs no closing.
+// close closes the index. It may be called on nil.
 func (c *candidates) close() {
 	if c != nil {
 		c.index.Close()
 	}
 }
 
-// serve reports whether everything that a window looks at is among the candidates.
-func (c *candidates) serve(w window) bool { return c != nil && c.since <= w.Late && c.upto >= w.After }
+// covers reports whether the candidates include all labels of a window.
+func (c *candidates) covers(w window) bool { return c != nil && c.since <= w.Late && c.upto >= w.After }
 
-// subset returns the labels that a window looks at. Most searches of a tick share a window or two.
+// subset returns the labels in a window. Most searches of a tick share one or two windows.
 func (c *candidates) subset(w window) *search.Subset {
 	if s := c.subsets[w]; s != nil {
 		return s
 	}
 	var ids []cola.TTBID
 	for i := range c.arrived {
-		if a := &c.arrived[i]; w.holds(a.approved, a.at) {
+		if a := &c.arrived[i]; w.contains(a.approved, a.at) {
 			ids = append(ids, a.id)
 		}
 	}
@@ -83,8 +83,8 @@ func (c *candidates) subset(w window) *search.Subset {
 	return s
 }
 
-// match returns the labels that a window looks at and that meet the filters, newest approval first, with the filters that each meets. A panic of the index is returned as
-// an error: one search that makes it so must not keep the others from being run.
+// match returns the labels in a window that match the filters, newest approval first, with the filters that each meets.
+// It returns a panic of the index as an error, so that one search cannot block the others.
 func (c *candidates) match(f cola.SavedSearchFilters, w window) (found []store.RunMatch, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -94,13 +94,13 @@ func (c *candidates) match(f cola.SavedSearchFilters, w window) (found []store.R
 	for _, p := range c.view.Matches(f.AsQuery(), c.subset(w)) {
 		found = append(found, store.RunMatch{TTBID: p.TTBID, Late: w.isLate(p.Date)})
 	}
-	c.noteMet(f, found)
+	c.markMet(f, found)
 	return found, nil
 }
 
-// noteMet notes which of the filters each label meets that was found by them: every one that has to be met by itself, and of several
-// options the ones that the label has, which are asked for among what was found.
-func (c *candidates) noteMet(f cola.SavedSearchFilters, found []store.RunMatch) {
+// markMet sets the filters that each found label meets: all required ones and, where a filter has several options, the
+// options that the label has. For those it searches again among the found labels.
+func (c *candidates) markMet(f cola.SavedSearchFilters, found []store.RunMatch) {
 	if len(found) == 0 {
 		return
 	}
@@ -139,38 +139,38 @@ func idsOf(found []store.RunMatch) []cola.TTBID {
 	return ids
 }
 
-// window is what one run looks at: labels approved from From to To, whenever they arrived, and labels approved from Late on and
-// before From that arrived after a revision. All days are in UTC and inclusive.
+// window is the range of labels that one run matches: labels approved from From to To, and late labels, which were
+// approved from Late until before From and arrived after the revision After. All days are in UTC and inclusive.
 //
-// A search that ran on Monday the 9th, when the registry had revision 700, and runs again on Monday the 16th looks at labels
-// approved from the 9th to the 16th; and at labels approved from 11 August to the 8th, 90 days, that have a revision of arrival above 700. The
-// next run begins at the 16th: the day is looked at twice, since a label approved in the afternoon of the 16th comes after the first of
-// them, and what the search has had is not told again.
+// For example, a search ran on Monday, November 9, when the registry had revision 700. Its run on Monday, November 16
+// matches labels approved from November 9 to 16, and labels approved in the 90 days from August 11 to November 8 that
+// arrived after revision 700. The following run starts at November 16 again, since labels approved that afternoon arrive
+// after this run. Labels that the search has found before are not reported again.
 type window struct {
 	From, To cola.Date
 	Late     cola.Date
 	After    cola.Revision
 }
 
-// windowOf returns what a run at an instant looks at, for a search that has looked up to a mark. A mark that lies after the instant,
-// as of a process whose clock is ahead, counts as one of it: no window is empty.
+// windowOf returns the window of a run at an instant, for a search with a mark. A mark after the instant, from a process
+// whose clock is ahead, counts as a mark at the instant, so no window is empty.
 func windowOf(m store.Mark, now time.Time) window {
 	from := cola.DateOf(m.At)
 	return window{From: from, To: max(from, cola.DateOf(now)), Late: from.AddDays(-cola.LateDays), After: m.Revision}
 }
 
-// holds reports whether a label that was approved on a day and arrived at a revision is looked at.
-func (w window) holds(approved cola.Date, arrived cola.Revision) bool {
+// contains reports whether the window includes a label with an approval date and a revision of arrival.
+func (w window) contains(approved cola.Date, arrived cola.Revision) bool {
 	if w.isLate(approved) {
 		return approved >= w.Late && arrived > w.After
 	}
 	return approved <= w.To
 }
 
-// isLate reports whether a label that was approved on a day is told of as a late one.
+// isLate reports whether a label with an approval date is late.
 func (w window) isLate(approved cola.Date) bool { return approved < w.From }
 
-// markAfter returns up to where a search has looked after a run at an instant that read arrivals up to a revision. A mark never goes
+// markAfter returns the mark of a search after a run at an instant that read arrivals up to a revision. A mark never goes
 // back.
 func markAfter(m store.Mark, now time.Time, upto cola.Revision) store.Mark {
 	if now.After(m.At) {
@@ -180,13 +180,13 @@ func markAfter(m store.Mark, now time.Time, upto cola.Revision) store.Mark {
 	return m
 }
 
-// usualDays is how far before a day the windows of nearly all searches that are due on it reach: those of searches that ran a month ago.
-const usualDays = 31 + cola.LateDays
+// usualWindow is how many days back nearly all windows reach: those of searches that run monthly.
+const usualWindow = 31 + cola.LateDays
 
-// horizon returns from which approval date on labels are read for runs on a day that need them from another one on. Reading further back
-// than is needed keeps searches that have waited for ever longer from having everything read anew for each.
-func horizon(today, need cola.Date) cola.Date {
-	if usual := today.AddDays(-usualDays); need >= usual {
+// readFrom returns the approval date from which to read labels for runs that need them from a date on. It goes further
+// back than needed, so that searches with ever older marks do not each cause another read.
+func readFrom(today, need cola.Date) cola.Date {
+	if usual := today.AddDays(-usualWindow); need >= usual {
 		return usual
 	}
 	return need.AddDays(-int(today-need) / 2)

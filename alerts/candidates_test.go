@@ -46,7 +46,7 @@ func TestWindow(t *testing.T) {
 		{"clock set back", store.Mark{At: at(11, 17, 6), Revision: 800}, at(11, 16, 6), day(11, 17), 900, true, false},
 	} {
 		w := windowOf(tt.mark, tt.now)
-		if got := w.holds(tt.approved, tt.arrived); got != tt.held {
+		if got := w.contains(tt.approved, tt.arrived); got != tt.held {
 			t.Errorf("%s: approved %v, arrived at %d: looked at is %v in %+v", tt.name, tt.approved, tt.arrived, got, w)
 		}
 		if got := w.isLate(tt.approved); got != tt.late {
@@ -93,13 +93,13 @@ func TestHorizon(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		today := day(11, 20)
 		need := today.AddDays(-rapid.IntRange(0, 9000).Draw(t, "days"))
-		got := horizon(today, need)
+		got := readFrom(today, need)
 		switch behind := today - need; {
 		case got > need:
 			t.Fatalf("needed from %v on, read from %v on", need, got)
-		case behind <= usualDays && got != today-usualDays:
+		case behind <= usualWindow && got != today-usualWindow:
 			t.Fatalf("needed from %v on, read from %v on: another search would have it read anew", need, got)
-		case behind > usualDays && (got > need-behind/3 || got < need-behind):
+		case behind > usualWindow && (got > need-behind/3 || got < need-behind):
 			t.Fatalf("needed from %v on, read from %v on", need, got)
 		}
 	})

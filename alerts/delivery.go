@@ -12,31 +12,31 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Deliver sends every message that is due at an instant, some at the same time, and returns when none is left that nobody else has
-// claimed. A message that cannot be sent keeps none of the others from it. On an error, as that the database cannot be reached or the
-// context has ended, it returns within seconds: messages on their way are waited for as long, what came of them is noted, and the
-// others that are claimed are let go; the report tells what was done before. To deliver again is always right.
-func (c *Courier) Deliver(ctx context.Context, now time.Time) (DeliveryReport, error) {
+// Deliver sends the messages that are due at an instant, several at a time, until no unclaimed ones are left. A message
+// that fails does not hold up others. If the database is unavailable or the context ends, Deliver returns within seconds:
+// it waits briefly for messages in flight, records their results, and releases the other claims. The report covers the
+// work done before an error. Delivering again is always safe.
+func (c *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport, error) {
 	some, err := c.due(ctx, now)
 	if err != nil || !some {
 		return DeliveryReport{}, err
 	}
 	begun := c.now()
-	r := &round{Courier: c, now: now.UTC(), begun: begun}
+	r := &round{Dispatcher: c, now: now.UTC(), begun: begun}
 	err = r.deliver(ctx)
 	r.release(ctx)
 	if err == nil {
-		_, err = c.due(ctx, r.instant()) // what is left, to be measured
+		_, err = c.due(ctx, r.instant()) // updates the metric
 	}
 	if r.report.any() {
 		c.log.Info("messages sent", "delivered", r.report.Delivered, "retried", r.report.Retried, "failed", r.report.Failed, "missed", r.report.Missed,
-			"unnoted", r.report.Unnoted, "put_off", r.report.PutOff, "released", r.report.Released, "took", c.now().Sub(begun).Round(time.Millisecond))
+			"unrecorded", r.report.Unrecorded, "postponed", r.report.Postponed, "released", r.report.Released, "took", c.now().Sub(begun).Round(time.Millisecond))
 	}
 	return r.report, err
 }
 
-// due reports whether anything is due at an instant, which costs the database next to nothing.
-func (c *Courier) due(ctx context.Context, now time.Time) (bool, error) {
+// due reports whether anything is due at an instant. It is cheap for the database.
+func (c *Dispatcher) due(ctx context.Context, now time.Time) (bool, error) {
 	oldest, err := c.store.OldestPending(ctx, c.kinds)
 	if err != nil {
 		return false, fmt.Errorf("ask what is due to be sent: %w", err)
@@ -45,49 +45,49 @@ func (c *Courier) due(ctx context.Context, now time.Time) (bool, error) {
 	return !oldest.IsZero() && !oldest.After(now), nil
 }
 
-// round is a courier at work on what is due at one instant.
+// round is one call of Deliver.
 type round struct {
-	*Courier
-	now, begun time.Time // as of which it delivers; when it began on the courier's clock
+	*Dispatcher
+	now, begun time.Time // the instant of the call; when it began by the dispatcher's clock
 
-	mu     sync.Mutex
-	report DeliveryReport
-	left   []store.DueDelivery // claimed and not tried
+	mu        sync.Mutex
+	report    DeliveryReport
+	abandoned []store.DueDelivery // claimed but not tried
 }
 
-// instant returns the instant that it is: the one that the round was begun as of, and the time since.
-func (r *round) instant() time.Time { return r.now.Add(r.Courier.now().Sub(r.begun)) }
+// instant returns the current time: the instant of the call plus the time since.
+func (r *round) instant() time.Time { return r.now.Add(r.Dispatcher.now().Sub(r.begun)) }
 
-// count notes something in the report.
+// count updates the report.
 func (r *round) count(add func(*DeliveryReport)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	add(&r.report)
 }
 
-// leave notes that a claimed delivery will not be tried.
-func (r *round) leave(claimed ...store.DueDelivery) {
+// abandon marks claimed deliveries to be released.
+func (r *round) abandon(claimed ...store.DueDelivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.left = append(r.left, claimed...)
+	r.abandoned = append(r.abandoned, claimed...)
 }
 
-// deliver has what is due tried until nothing is left. It returns when all that it has begun is settled.
+// deliver processes due deliveries until none are left. It returns after all attempts have ended.
 func (r *round) deliver(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	work := make(chan store.DueDelivery)
 	var senders sync.WaitGroup
-	for range sendersAtOnce {
+	for range maxInFlight {
 		senders.Go(func() {
 			for d := range work {
-				if err := r.settle(ctx, d); err != nil {
+				if err := r.process(ctx, d); err != nil {
 					stop(err)
 				}
 			}
 		})
 	}
-	err := r.handOut(ctx, work)
+	err := r.dispatch(ctx, work)
 	close(work)
 	senders.Wait()
 	if cause := context.Cause(ctx); cause != nil {
@@ -96,14 +96,14 @@ func (r *round) deliver(ctx context.Context) error {
 	return err
 }
 
-// handOut claims what is due and gives it to whoever is free, until no more is due or the context ends.
-func (r *round) handOut(ctx context.Context, work chan<- store.DueDelivery) error {
+// dispatch claims due deliveries and passes them to workers, until none are due or the context ends.
+func (r *round) dispatch(ctx context.Context, work chan<- store.DueDelivery) error {
 	for {
-		kinds := r.crowd.quick(r.kinds)
+		kinds := r.fairness.responsive(r.kinds)
 		if len(kinds) == 0 {
 			return nil
 		}
-		claimed, err := r.store.ClaimDeliveries(ctx, r.now, kinds, sendersAtOnce, r.hold)
+		claimed, err := r.store.ClaimDeliveries(ctx, r.now, kinds, maxInFlight, r.hold)
 		if err != nil {
 			return fmt.Errorf("claim deliveries: %w", err)
 		}
@@ -111,37 +111,36 @@ func (r *round) handOut(ctx context.Context, work chan<- store.DueDelivery) erro
 			select {
 			case work <- claimed[i]:
 			case <-ctx.Done():
-				r.leave(claimed[i:]...)
+				r.abandon(claimed[i:]...)
 				return context.Cause(ctx)
 			}
 		}
-		if len(claimed) < sendersAtOnce {
+		if len(claimed) < maxInFlight {
 			return nil
 		}
 	}
 }
 
-// release lets go of what was claimed and not tried, also when the context has ended. What cannot be let go is free when its hold has
-// passed.
+// release releases abandoned deliveries, even if the context has ended. If that fails, their claims expire.
 func (r *round) release(ctx context.Context) {
-	if len(r.left) == 0 {
+	if len(r.abandoned) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	if err := r.store.ReleaseDeliveries(ctx, r.left); err != nil {
-		r.log.Warn("claimed deliveries not let go; they are free when their hold has passed", "deliveries", len(r.left), "after", r.hold, "error", err)
+	if err := r.store.ReleaseDeliveries(ctx, r.abandoned); err != nil {
+		r.log.Warn("claimed deliveries not let go; they are free when their hold has passed", "deliveries", len(r.abandoned), "after", r.hold, "error", err)
 		return
 	}
-	r.report.Released += len(r.left)
+	r.report.Released += len(r.abandoned)
 }
 
-// lasting returns a context that ends after a time, and when its parent ends a moment later than that: what is on its way is not cut off at
-// once. It must be ended.
-func lasting(ctx context.Context, within time.Duration) (context.Context, func()) {
+// withGrace returns a context with a timeout that ends gracePeriod after its parent, so that work in flight may finish.
+// The caller must call the returned function.
+func withGrace(ctx context.Context, within time.Duration) (context.Context, func()) {
 	lasts, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	stop := context.AfterFunc(ctx, func() {
-		if rest(lasts, graceWithin) {
+		if sleep(lasts, gracePeriod) {
 			cancel()
 		}
 	})
@@ -151,61 +150,61 @@ func lasting(ctx context.Context, within time.Duration) (context.Context, func()
 	}
 }
 
-// stops reports whether an error is one of the database as a whole, or of time: the others would fail as well.
-func stops(ctx context.Context, err error) bool {
+// isFatal reports whether other deliveries would fail as well: the database is unavailable or the context has ended.
+func isFatal(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, store.ErrUnavailable)
 }
 
 const (
-	// faultUnmade is what the account holder reads of a message that the program cannot make.
-	faultUnmade = "The message could not be made. This is a fault of the service, which its operator has been told of."
-	// faultTooOld is what the account holder reads of a message that nobody got to.
+	// faultCompose tells the account holder that the program could not create a message.
+	faultCompose = "The message could not be made. This is a fault of the service, which its operator has been told of."
+	// faultTooOld tells the account holder that a message expired.
 	faultTooOld = "It could not be sent within three days of its time: nothing of its kind was, or the account was suspended."
 )
 
-// settle tries one delivery and has noted what came of it. An error means that the round has to end.
-func (r *round) settle(ctx context.Context, d store.DueDelivery) error {
+// process tries one delivery and records the attempt. An error ends the round.
+func (r *round) process(ctx context.Context, d store.DueDelivery) error {
 	if ctx.Err() != nil {
-		r.leave(d)
+		r.abandon(d)
 		return nil
 	}
-	if !r.crowd.enter(ctx, d) {
-		r.putOff(ctx, d)
+	if !r.fairness.acquire(ctx, d) {
+		r.postpone(ctx, d)
 		return nil
 	}
-	defer r.crowd.leave(d)
+	defer r.fairness.release(d)
 	at := r.instant()
-	if tooOld(d, at) {
-		return r.note(ctx, store.Attempt{Due: d, At: at, State: cola.DeliveryFailed, Error: faultTooOld})
+	if isExpired(d, at) {
+		return r.record(ctx, store.Attempt{Due: d, At: at, State: cola.DeliveryFailed, Error: faultTooOld})
 	}
-	sent, err := r.try(ctx, d)
+	sent, err := r.attempt(ctx, d)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		r.leave(d)
+		r.abandon(d)
 		return nil
 	case err != nil, sent.Fault != "" && sent.Status == 0 && ctx.Err() != nil:
-		// The receiver is not to blame for what was cut off. It may have the message, and gets it again with the same id.
-		r.leave(d)
+		// The attempt was interrupted, which is not the receiver's fault. It may get the message again with the same ID.
+		r.abandon(d)
 		return err
 	}
-	a := judge(d, at, r.instant().Sub(at), sent, r.jitter())
+	a := attemptFor(d, at, r.instant().Sub(at), sent, r.jitter())
 	r.metrics.tried(a)
-	r.crowd.noteAttempt(a, sent)
-	return r.note(ctx, a)
+	r.fairness.observe(a, sent)
+	return r.record(ctx, a)
 }
 
-// putOff leaves a claimed delivery for later: it keeps its hold, unless the round is to end.
-func (r *round) putOff(ctx context.Context, d store.DueDelivery) {
+// postpone leaves a delivery claimed until its hold expires, unless the round is ending.
+func (r *round) postpone(ctx context.Context, d store.DueDelivery) {
 	if ctx.Err() != nil {
-		r.leave(d)
+		r.abandon(d)
 		return
 	}
-	r.count(func(to *DeliveryReport) { to.PutOff++ })
+	r.count(func(to *DeliveryReport) { to.Postponed++ })
 }
 
-// try makes a message and sends it.
-func (r *round) try(ctx context.Context, d store.DueDelivery) (Sent, error) {
-	ctx, end := lasting(ctx, tryWithin)
+// attempt creates a message and sends it.
+func (r *round) attempt(ctx context.Context, d store.DueDelivery) (Result, error) {
+	ctx, end := withGrace(ctx, attemptTimeout)
 	defer end()
 	m := Message{DueDelivery: d}
 	if d.Event == cola.EventRan {
@@ -213,61 +212,61 @@ func (r *round) try(ctx context.Context, d store.DueDelivery) (Sent, error) {
 		switch {
 		case err == nil:
 			m.Content = &content
-		case errors.Is(err, store.ErrNotFound) || stops(ctx, err):
-			return Sent{}, fmt.Errorf("read what a run found: %w", err)
+		case errors.Is(err, store.ErrNotFound) || isFatal(ctx, err):
+			return Result{}, fmt.Errorf("read what a run found: %w", err)
 		default:
-			return r.unmade(d, err), nil
+			return r.composeFailed(d, err), nil
 		}
 	}
 	return r.send(ctx, m), nil
 }
 
-// send sends a message. One that makes the program panic must not keep the others from being sent.
-func (r *round) send(ctx context.Context, m Message) (sent Sent) {
+// send sends a message. A panic fails only this message.
+func (r *round) send(ctx context.Context, m Message) (sent Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			sent = r.unmade(m.DueDelivery, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			sent = r.composeFailed(m.DueDelivery, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
 	return r.senders[m.Kind].Send(ctx, m)
 }
 
-// unmade logs why a message cannot be made.
-func (r *round) unmade(d store.DueDelivery, err error) Sent {
+// composeFailed logs why a message could not be created, and returns the result.
+func (r *round) composeFailed(d store.DueDelivery, err error) Result {
 	r.log.Error("message cannot be made; it is tried again", "account", d.Destination.Account, "delivery", d.ID, "event", d.Event, "kind", d.Kind, "error", err)
-	return Sent{Fault: faultUnmade, Ours: true}
+	return Result{Fault: faultCompose, OurFault: true}
 }
 
-// note has an attempt noted, also when the context has ended, and goes on trying while the database is away for a moment: what is not
-// noted is sent again. An attempt is noted once, however often that is asked for.
-func (r *round) note(ctx context.Context, a store.Attempt) error {
-	ctx, end := lasting(ctx, recordWithin)
+// record records an attempt, even if the context has ended. It retries while the database is unavailable, since an
+// unrecorded message is sent again. Repeated calls record an attempt once.
+func (r *round) record(ctx context.Context, a store.Attempt) error {
+	ctx, end := withGrace(ctx, recordTimeout)
 	defer end()
 	recorded, err := r.store.RecordAttempt(ctx, a)
-	for errors.Is(err, store.ErrUnavailable) && rest(ctx, recordEvery) {
+	for errors.Is(err, store.ErrUnavailable) && sleep(ctx, recordInterval) {
 		if again, failed := r.store.RecordAttempt(ctx, a); ctx.Err() == nil || failed == nil {
 			recorded, err = again, failed
 		}
 	}
 	switch {
 	case err == nil && recorded:
-		r.noted(a)
+		r.countRecorded(a)
 		return nil
 	case err == nil:
 		r.count(func(to *DeliveryReport) { to.Missed++ })
 		return nil
 	}
-	r.count(func(to *DeliveryReport) { to.Unnoted++ })
+	r.count(func(to *DeliveryReport) { to.Unrecorded++ })
 	r.log.Error("what came of a message could not be noted; it is sent again, with the same id", "account", a.Due.Destination.Account, "delivery", a.Due.ID, "state", a.State,
 		"after", r.hold, "error", err)
-	if stops(ctx, err) {
+	if isFatal(ctx, err) {
 		return fmt.Errorf("note an attempt: %w", err)
 	}
 	return nil
 }
 
-// noted counts an attempt.
-func (r *round) noted(a store.Attempt) {
+// countRecorded counts a recorded attempt.
+func (r *round) countRecorded(a store.Attempt) {
 	if a.State == cola.DeliveryFailed {
 		r.log.Warn("message given up", "account", a.Due.Destination.Account, "delivery", a.Due.ID, "event", a.Due.Event, "kind", a.Due.Kind,
 			"destination", a.Due.Destination.UUID, "attempts", a.Due.Attempts+1, "status", a.Status, "pause", a.Pause, "error", a.Error)

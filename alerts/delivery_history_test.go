@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// post is a world of deliveries to which things happen while couriers are at work beside each other: messages come and are asked for again,
+// post is a world of deliveries to which things happen while dispatchers are at work beside each other: messages come and are asked for again,
 // receivers are slow or away, the database is away, processes are killed between any two steps.
 type post struct {
 	*rapid.T
@@ -40,10 +40,10 @@ type try struct{ delivery, hold int64 }
 
 func tryOf(d store.DueDelivery) try { return try{d.ID, d.Hold} }
 
-// process is a courier that can be killed: from then on its store does nothing for it.
+// process is a dispatcher that can be killed: from then on its store does nothing for it.
 type process struct {
 	*post
-	CourierStore
+	DispatcherStore
 	end context.CancelFunc
 
 	dead bool
@@ -117,11 +117,11 @@ func (p *post) event() {
 // start starts a process, which looks for what is due every few seconds.
 func (p *post) start() {
 	ctx, end := context.WithCancel(p.ctx)
-	proc := &process{post: p, CourierStore: p.store, end: end}
+	proc := &process{post: p, DispatcherStore: p.store, end: end}
 	p.processes = append(p.processes, proc)
-	c := NewCourier(CourierOptions{Store: proc, Senders: map[string]Sender{cola.KindWebhook: p}, Hold: hold})
+	c := NewDispatcher(DispatcherOptions{Store: proc, Senders: map[string]Sender{cola.KindWebhook: p}, Hold: hold})
 	p.all.Go(func() {
-		for rest(ctx, deliverEvery) {
+		for sleep(ctx, deliverInterval) {
 			_, _ = c.Deliver(ctx, time.Now())
 		}
 	})
@@ -154,20 +154,20 @@ func (proc *process) ClaimDeliveries(ctx context.Context, due time.Time, kinds [
 	if err := proc.fail(); err != nil {
 		return nil, err
 	}
-	return proc.CourierStore.ClaimDeliveries(ctx, due, kinds, limit, hold)
+	return proc.DispatcherStore.ClaimDeliveries(ctx, due, kinds, limit, hold)
 }
 
 func (proc *process) RunContent(ctx context.Context, run int64) (store.RunContent, error) {
 	if err := proc.fail(); err != nil {
 		return store.RunContent{}, err
 	}
-	return proc.CourierStore.RunContent(ctx, run)
+	return proc.DispatcherStore.RunContent(ctx, run)
 }
 
 // RecordAttempt may do what it is to do and then fail.
 func (proc *process) RecordAttempt(ctx context.Context, a store.Attempt) (recorded bool, err error) {
 	if err = proc.fail(); err == nil {
-		recorded, err = proc.CourierStore.RecordAttempt(ctx, a)
+		recorded, err = proc.DispatcherStore.RecordAttempt(ctx, a)
 	}
 	if err == nil && proc.fate(3) {
 		err = errAway
@@ -184,33 +184,33 @@ func (proc *process) ReleaseDeliveries(ctx context.Context, claimed []store.DueD
 	if err := proc.fail(); err != nil {
 		return err
 	}
-	return proc.CourierStore.ReleaseDeliveries(ctx, claimed)
+	return proc.DispatcherStore.ReleaseDeliveries(ctx, claimed)
 }
 
 // Send is what receivers do with a message.
-func (p *post) Send(ctx context.Context, m Message) Sent {
+func (p *post) Send(ctx context.Context, m Message) Result {
 	if m.DueAt.After(time.Now()) || m.MessageID != fmt.Sprintf("msg_%d", m.ID) {
 		p.complain("message %d is sent as %s at %v, due at %v", m.ID, m.MessageID, time.Now(), m.DueAt)
 	}
-	if p.fate(20) && !rest(ctx, time.Minute) {
-		return Sent{Fault: "It did not answer."}
+	if p.fate(20) && !sleep(ctx, time.Minute) {
+		return Result{Fault: "It did not answer."}
 	}
 	switch {
 	case m.ID%11 == 5:
-		return Sent{Status: 500, Fault: "The receiver answered 500."}
+		return Result{Status: 500, Fault: "The receiver answered 500."}
 	case m.ID%11 == 6:
-		return Sent{Status: 410, Fault: "It is gone.", Gone: true}
+		return Result{Status: 410, Fault: "It is gone.", Gone: true}
 	case m.ID%11 == 7:
-		return Sent{Status: 550, Fault: "It was refused.", Final: true}
+		return Result{Status: 550, Fault: "It was refused.", Final: true}
 	case p.fate(20):
-		return Sent{Status: 503, Fault: "The receiver answered 503.", After: time.Minute}
+		return Result{Status: 503, Fault: "The receiver answered 503.", RetryAfter: time.Minute}
 	case p.fate(10):
 		panic("cannot be made")
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken[tryOf(m.DueDelivery)]++
-	return Sent{Status: 200}
+	return Result{Status: 200}
 }
 
 func (p *post) complain(format string, args ...any) {
@@ -229,7 +229,7 @@ func (p *post) settle() {
 	}
 	p.all.Wait()
 	time.Sleep(hold)
-	c := NewCourier(CourierOptions{Store: p.store, Senders: map[string]Sender{cola.KindWebhook: p}, Hold: hold})
+	c := NewDispatcher(DispatcherOptions{Store: p.store, Senders: map[string]Sender{cola.KindWebhook: p}, Hold: hold})
 	for range 100_000 {
 		due, err := p.store.OldestPending(p.ctx, []string{cola.KindWebhook})
 		if err != nil {

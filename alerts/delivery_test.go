@@ -20,10 +20,10 @@ import (
 
 var errAway = fmt.Errorf("%w: no connection", store.ErrUnavailable)
 
-// courierWith returns a courier of webhooks over a store, on the clock of the test's bubble, and what it logs.
-func courierWith(f *fakeDeliveries, s Sender) (*Courier, *bytes.Buffer) {
+// newTestDispatcher returns a dispatcher of webhooks over a store, on the clock of the test's bubble, and what it logs.
+func newTestDispatcher(f *fakeDeliveries, s Sender) (*Dispatcher, *bytes.Buffer) {
 	log := &bytes.Buffer{}
-	return NewCourier(CourierOptions{
+	return NewDispatcher(DispatcherOptions{
 		Store: f, Senders: map[string]Sender{cola.KindWebhook: s}, Hold: hold,
 		Jitter: func() float64 { return 0.5 }, Logger: slog.New(slog.NewTextHandler(log, nil)),
 	}), log
@@ -46,24 +46,24 @@ func TestDeliver(t *testing.T) {
 		f.add(cola.KindEmail, cola.EventRan, time.Now())
 		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(time.Minute))
 		f.add(cola.KindWebhook, cola.EventTest, time.Now())
-		s := &fakeSender{answer: func(_ context.Context, m Message) Sent {
+		s := &fakeSender{answer: func(_ context.Context, m Message) Result {
 			time.Sleep(time.Second)
 			switch m.ID {
 			case 7:
-				return Sent{Status: 500, Fault: "The receiver answered 500."}
+				return Result{Status: 500, Fault: "The receiver answered 500."}
 			case 8:
-				return Sent{Status: 410, Fault: "It is gone.", Gone: true}
+				return Result{Status: 410, Fault: "It is gone.", Gone: true}
 			}
-			return Sent{Status: 200}
+			return Result{Status: 200}
 		}}
-		c, _ := courierWith(f, s)
+		c, _ := newTestDispatcher(f, s)
 		begun := time.Now()
 		want := DeliveryReport{Delivered: 99, Retried: 1, Failed: 1}
 		if diff := cmp.Diff(want, mustDeliver(t, c)); diff != "" {
 			t.Errorf("report (-want +got):\n%s", diff)
 		}
-		if s.most != sendersAtOnce || time.Since(begun) != 7*time.Second {
-			t.Errorf("%d at the same time, %v in all; want %d and 7 s", s.most, time.Since(begun), sendersAtOnce)
+		if s.most != maxInFlight || time.Since(begun) != 7*time.Second {
+			t.Errorf("%d at the same time, %v in all; want %d and 7 s", s.most, time.Since(begun), maxInFlight)
 		}
 		if diff := cmp.Diff(map[string]int{"delivered": 99, "pending": 3, "failed": 1}, f.states()); diff != "" {
 			t.Errorf("deliveries (-want +got):\n%s", diff)
@@ -87,9 +87,9 @@ func TestDeliverAsOfAnInstant(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		tomorrow := time.Now().Add(24 * time.Hour)
 		f.add(cola.KindWebhook, cola.EventRan, tomorrow)
-		c, _ := courierWith(f, &fakeSender{answer: func(context.Context, Message) Sent {
+		c, _ := newTestDispatcher(f, &fakeSender{answer: func(context.Context, Message) Result {
 			time.Sleep(2 * time.Second)
-			return Sent{Fault: "no"}
+			return Result{Fault: "no"}
 		}})
 		report, err := c.Deliver(t.Context(), tomorrow)
 		if err != nil || report != (DeliveryReport{Retried: 1}) {
@@ -106,11 +106,11 @@ func TestDeliverAsOfAnInstant(t *testing.T) {
 func TestDeliverGoesOn(t *testing.T) {
 	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
 		f.unread[1003], f.unread[1030] = store.ErrNotFound, errors.New("a filter of a newer version")
-		c, log := courierWith(f, &fakeSender{answer: func(_ context.Context, m Message) Sent {
+		c, log := newTestDispatcher(f, &fakeSender{answer: func(_ context.Context, m Message) Result {
 			if m.ID == 20 {
 				panic("a label without a name")
 			}
-			return Sent{Status: 200}
+			return Result{Status: 200}
 		}})
 		report := mustDeliver(t, c)
 		if want := (DeliveryReport{Delivered: 37, Retried: 2, Released: 1}); report != want {
@@ -120,7 +120,7 @@ func TestDeliverGoesOn(t *testing.T) {
 			t.Errorf("the log has nothing of it:\n%s", log)
 		}
 		for _, a := range f.attempts() {
-			if a.State == cola.DeliveryPending && a.Error != faultUnmade {
+			if a.State == cola.DeliveryPending && a.Error != faultCompose {
 				t.Errorf("the account holder reads %q", a.Error)
 			}
 		}
@@ -134,7 +134,7 @@ func TestTooOld(t *testing.T) {
 		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-71*time.Hour))
 		f.add(cola.KindWebhook, cola.EventRan, time.Now()).CreatedAt = time.Now().Add(-1000 * time.Hour)
 		s := &fakeSender{}
-		c, _ := courierWith(f, s)
+		c, _ := newTestDispatcher(f, s)
 		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 2, Failed: 1}) {
 			t.Errorf("%+v", report)
 		}
@@ -154,7 +154,7 @@ func TestDatabaseAway(t *testing.T) {
 			}
 			return nil
 		}
-		c, _ := courierWith(f, &fakeSender{})
+		c, _ := newTestDispatcher(f, &fakeSender{})
 		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 50}) {
 			t.Errorf("%+v", report)
 		}
@@ -182,10 +182,10 @@ func TestDatabaseStaysAway(t *testing.T) {
 			return nil
 		}
 		s := &fakeSender{}
-		c, log := courierWith(f, s)
+		c, log := newTestDispatcher(f, s)
 		begun := time.Now()
 		report, err := c.Deliver(t.Context(), time.Now())
-		if !errors.Is(err, store.ErrUnavailable) || report.Unnoted != sendersAtOnce || report.Released != sendersAtOnce || time.Since(begun) > time.Minute {
+		if !errors.Is(err, store.ErrUnavailable) || report.Unrecorded != maxInFlight || report.Released != maxInFlight || time.Since(begun) > time.Minute {
 			t.Errorf("%+v, %v after %v", report, err, time.Since(begun))
 		}
 		if !strings.Contains(log.String(), "could not be noted") {
@@ -196,7 +196,7 @@ func TestDatabaseStaysAway(t *testing.T) {
 		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 40}) {
 			t.Errorf("%+v", report)
 		}
-		if n := len(s.messages()); n != 40+sendersAtOnce {
+		if n := len(s.messages()); n != 40+maxInFlight {
 			t.Errorf("%d messages were sent", n)
 		}
 	})
@@ -213,8 +213,8 @@ func TestNotNoted(t *testing.T) {
 			}
 			return nil
 		}
-		c, log := courierWith(f, &fakeSender{})
-		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 19, Unnoted: 1}) || !strings.Contains(log.String(), "does not fit") {
+		c, log := newTestDispatcher(f, &fakeSender{})
+		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 19, Unrecorded: 1}) || !strings.Contains(log.String(), "does not fit") {
 			t.Errorf("%+v\n%s", report, log)
 		}
 	})
@@ -231,23 +231,23 @@ func TestSlow(t *testing.T) {
 			f.add(cola.KindEmail, cola.EventRan, time.Now())
 		}
 		last := f.add(cola.KindWebhook, cola.EventRan, time.Now())
-		away := func(ours bool) func(context.Context, Message) Sent {
-			return func(ctx context.Context, m Message) Sent {
+		away := func(ours bool) func(context.Context, Message) Result {
+			return func(ctx context.Context, m Message) Result {
 				if m.ID != last.ID {
-					rest(ctx, 15*time.Second)
-					return Sent{Fault: "It did not answer.", Ours: ours}
+					sleep(ctx, 15*time.Second)
+					return Result{Fault: "It did not answer.", OurFault: ours}
 				}
-				return Sent{Status: 200}
+				return Result{Status: 200}
 			}
 		}
 		hook, post := &fakeSender{answer: away(false)}, &fakeSender{answer: away(true)}
-		c := NewCourier(CourierOptions{Store: f, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Hold: hold})
+		c := NewDispatcher(DispatcherOptions{Store: f, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Hold: hold})
 		begun := time.Now()
 		report := mustDeliver(t, c)
 		if took := time.Since(begun); took > time.Minute || report.Delivered != 1 {
 			t.Errorf("%+v after %v", report, took)
 		}
-		if tried := len(hook.messages()) + len(post.messages()); tried > 3*sendersAtOnce || report.PutOff < 200-2*sendersAtOnce {
+		if tried := len(hook.messages()) + len(post.messages()); tried > 3*maxInFlight || report.Postponed < 200-2*maxInFlight {
 			t.Errorf("%d were tried: %+v", tried, report)
 		}
 		// All are tried, as long as it takes.
@@ -266,13 +266,13 @@ func TestSlow(t *testing.T) {
 // TestAskedForAgain while it is on its way: what came of it is not noted, and it is sent again.
 func TestAskedForAgain(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
-		s := &fakeSender{answer: func(_ context.Context, m Message) Sent {
+		s := &fakeSender{answer: func(_ context.Context, m Message) Result {
 			if m.Hold == 1 {
 				f.replay(m.ID, time.Now().Add(time.Second))
 			}
-			return Sent{Status: 200}
+			return Result{Status: 200}
 		}}
-		c, _ := courierWith(f, s)
+		c, _ := newTestDispatcher(f, s)
 		if report := mustDeliver(t, c); report != (DeliveryReport{Missed: 1}) {
 			t.Errorf("%+v", report)
 		}
@@ -283,14 +283,14 @@ func TestAskedForAgain(t *testing.T) {
 	})
 }
 
-func TestCourierMetrics(t *testing.T) {
+func TestDispatcherMetrics(t *testing.T) {
 	delivering(t, 3, func(t *testing.T, f *fakeDeliveries) {
 		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-100*time.Hour)) // given up, and not attempted
 		registry := prometheus.NewRegistry()
-		c := NewCourier(CourierOptions{Store: f, Metrics: registry, Senders: map[string]Sender{
+		c := NewDispatcher(DispatcherOptions{Store: f, Metrics: registry, Senders: map[string]Sender{
 			cola.KindEmail: &fakeSender{},
-			cola.KindWebhook: &fakeSender{answer: func(_ context.Context, m Message) Sent {
-				return []Sent{{}, {Status: 200}, {Fault: "no"}, {Fault: "no", Final: true}}[m.ID]
+			cola.KindWebhook: &fakeSender{answer: func(_ context.Context, m Message) Result {
+				return []Result{{}, {Status: 200}, {Fault: "no"}, {Fault: "no", Final: true}}[m.ID]
 			}},
 		}})
 		mustDeliver(t, c)

@@ -18,8 +18,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// CourierStore is what delivering messages needs of a database. The methods are those of store.Deliveries.
-type CourierStore interface {
+// DispatcherStore is the part of store.Deliveries that a Dispatcher uses.
+type DispatcherStore interface {
 	ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration) ([]store.DueDelivery, error)
 	RunContent(ctx context.Context, run int64) (store.RunContent, error)
 	RecordAttempt(ctx context.Context, a store.Attempt) (recorded bool, err error)
@@ -29,59 +29,59 @@ type CourierStore interface {
 }
 
 const (
-	// sendersAtOnce is how many messages a courier sends at the same time, and how many it claims at once: one that is claimed waits for
-	// one to be sent at most, so the hold covers it with time to spare.
-	sendersAtOnce = 16
-	// slowAfter is how long an attempt takes of which others to the same destination must not hold everybody up.
+	// maxInFlight is how many messages a round sends at the same time, and how many it claims at once. So a claimed
+	// message waits for at most one other, well within its hold.
+	maxInFlight = 16
+	// slowAfter is the duration from which an attempt makes its receiver count as slow.
 	slowAfter = 5 * time.Second
-	// tryWithin is how long one attempt may take.
-	tryWithin = 20 * time.Second
-	// recordWithin is how long it may take to note what came of an attempt, a database that is away for a moment included.
-	recordWithin = 20 * time.Second
-	// graceWithin is how long a message that is on its way, and then what came of it, is waited for when the courier is to end.
-	graceWithin = 3 * time.Second
-	// recordEvery is how often noting is tried again.
-	recordEvery = 500 * time.Millisecond
+	// attemptTimeout bounds one attempt.
+	attemptTimeout = 20 * time.Second
+	// recordTimeout bounds the recording of an attempt, with retries.
+	recordTimeout = 20 * time.Second
+	// gracePeriod is how long a stopping dispatcher waits for a message in flight, and again to record it.
+	gracePeriod = 3 * time.Second
+	// recordInterval is the pause between attempts to record.
+	recordInterval = 500 * time.Millisecond
 )
 
-// CourierOptions configure a Courier. Store and Senders must be set.
-type CourierOptions struct {
-	Store   CourierStore
-	Senders map[string]Sender // by kind of destination: what has none here is left to other processes
+// DispatcherOptions configure a Dispatcher. Store and Senders must be set.
+type DispatcherOptions struct {
+	Store   DispatcherStore
+	Senders map[string]Sender // by kind of destination; other kinds are left to other processes
 	Now     func() time.Time  // nil: time.Now
-	Hold    time.Duration     // for which claimed deliveries are held, well over a minute; zero: DefaultHold
-	Jitter  func() float64    // from 0 to below 1: where within its time a retry comes; nil: at random
+	Hold    time.Duration     // how long claims last, well over a minute; zero: DefaultHold
+	Jitter  func() float64    // in [0, 1), for the times of retries; nil: random
 	Logger  *slog.Logger
 
-	// HostRate is how many webhooks a courier sends to one host per minute; others wait. 0: DefaultHostRate.
+	// HostRate is how many webhooks a dispatcher sends to one host per minute; others wait. 0: DefaultHostRate.
 	HostRate int
 
-	// Metrics is where the courier registers what it measures, once for each registerer; nil: nothing is measured.
+	// Metrics gets the dispatcher's metrics, for one Dispatcher only; nil: none.
 	Metrics prometheus.Registerer
 }
 
-// Courier delivers messages that are due. It is safe for concurrent use, beside any number of others on the same database.
-type Courier struct {
-	store   CourierStore
-	senders map[string]Sender
-	kinds   []string
-	now     func() time.Time
-	hold    time.Duration
-	jitter  func() float64
-	log     *slog.Logger
-	metrics *courierMetrics
-	crowd   *crowd
-	failing atomic.Bool  // the latest round could not be made
-	forgot  atomic.Int64 // when deliveries were forgotten last, in nanoseconds since 1970
+// Dispatcher delivers messages that are due. It is safe for concurrent use, also with dispatchers in other processes.
+type Dispatcher struct {
+	store       DispatcherStore
+	senders     map[string]Sender
+	kinds       []string
+	now         func() time.Time
+	hold        time.Duration
+	jitter      func() float64
+	log         *slog.Logger
+	metrics     *dispatcherMetrics
+	fairness    *fairness
+	failing     atomic.Bool  // the latest round could not be made
+	lastCleanup atomic.Int64 // when deliveries were forgotten last, in nanoseconds since 1970
 }
 
-// NewCourier returns a Courier.
-func NewCourier(o CourierOptions) *Courier {
-	c := &Courier{
+// NewDispatcher returns a Dispatcher.
+func NewDispatcher(o DispatcherOptions) *Dispatcher {
+	c := &Dispatcher{
 		store: o.Store, senders: maps.Clone(o.Senders), kinds: slices.Sorted(maps.Keys(o.Senders)),
 		now: o.Now, hold: o.Hold, jitter: o.Jitter, log: o.Logger,
 	}
-	c.metrics = newCourierMetrics(o.Metrics, c.kinds)
+	c.metrics = newDispatcherMetrics(o.Metrics, c.kinds)
 	if c.now == nil {
 		c.now = time.Now
 	}
@@ -94,43 +94,42 @@ func NewCourier(o CourierOptions) *Courier {
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
-	c.crowd = newCrowd(c.now, cmp.Or(max(0, o.HostRate), DefaultHostRate))
+	c.fairness = newFairness(c.now, cmp.Or(max(0, o.HostRate), DefaultHostRate))
 	return c
 }
 
-// DeliveryReport is what became of deliveries that were due.
+// DeliveryReport counts deliveries by their outcome.
 type DeliveryReport struct {
-	Delivered int // taken by their receivers
-	Retried   int // not taken; they are tried again later
-	Failed    int // given up
-	Missed    int // sent, and meanwhile asked for again, taken over by another process, or gone
-	Unnoted   int // sent, and what came of it could not be noted: they are sent again, with the same id, when their hold has passed
-	PutOff    int // not tried, since what they go to is slow; they are tried when their hold has passed
-	Released  int // let go again: the courier was to end, or what they tell of is gone
+	Delivered  int // accepted by the receiver
+	Retried    int // failed; tried again later
+	Failed     int // given up
+	Missed     int // sent, but replayed, taken over by another process or deleted in the meantime
+	Unrecorded int // sent, but not recorded; sent again with the same ID once the claim expires
+	Postponed  int // not tried, because the receiver is slow; tried once the claim expires
+	Released   int // released, because the dispatcher is stopping or the run is gone
 }
 
-// any reports whether there was anything to do.
+// any reports whether any count is nonzero.
 func (r DeliveryReport) any() bool { return r != DeliveryReport{} }
 
 const (
-	// deliverEvery is how often a courier looks for what is due: a retry may be due after some seconds.
-	deliverEvery = 5 * time.Second
-	// roundsAtOnce is how many rounds may be under way at once.
-	roundsAtOnce = 4
-	// deliveriesKept is for how long deliveries are kept.
+	// deliverInterval is the pause between rounds. The first retry is due after seconds.
+	deliverInterval = 5 * time.Second
+	// maxRounds is how many rounds may run at the same time.
+	maxRounds = 4
+	// deliveriesKept is how long deliveries are kept.
 	deliveriesKept = 90 * 24 * time.Hour
-	// forgetEvery is how often older ones are forgotten.
-	forgetEvery = time.Hour
+	// cleanupInterval is the pause between deletions of older ones.
+	cleanupInterval = time.Hour
 )
 
-// Run delivers every few seconds until the context ends, which ends the rounds under way too, and forgets deliveries that are older than
-// 90 days. A round does not wait for the one before it, which may have slow receivers to wait for. A round that fails is logged, once until they succeed
-// again, and followed by the next one.
-func (c *Courier) Run(ctx context.Context) {
+// Run delivers every few seconds, and deletes deliveries older than 90 days, until the context ends. A round does not
+// wait for the previous one, which may be waiting for slow receivers. Run logs the first of consecutive failures.
+func (c *Dispatcher) Run(ctx context.Context) {
 	var rounds sync.WaitGroup
 	defer rounds.Wait()
-	places := make(chan struct{}, roundsAtOnce)
-	for wait := rand.N(deliverEvery); rest(ctx, wait); wait = deliverEvery {
+	places := make(chan struct{}, maxRounds)
+	for wait := rand.N(deliverInterval); sleep(ctx, wait); wait = deliverInterval {
 		select {
 		case places <- struct{}{}:
 		default:
@@ -140,18 +139,18 @@ func (c *Courier) Run(ctx context.Context) {
 		rounds.Go(func() {
 			defer func() { <-places }()
 			_, err := c.Deliver(ctx, now)
-			if err == nil && c.toForget(now) {
-				err = c.forget(ctx, now)
+			if err == nil && c.cleanupDue(now) {
+				err = c.deleteOld(ctx, now)
 			}
 			if ctx.Err() == nil {
-				c.tell(err)
+				c.logErrors(err)
 			}
 		})
 	}
 }
 
-// tell logs that rounds fail, or that they do no more.
-func (c *Courier) tell(err error) {
+// logErrors logs when rounds start to fail, and when they succeed again.
+func (c *Dispatcher) logErrors(err error) {
 	switch {
 	case err != nil && c.failing.CompareAndSwap(false, true):
 		c.log.Error("messages cannot be delivered; they are tried again all the time, and none is left out", "error", err)
@@ -160,18 +159,18 @@ func (c *Courier) tell(err error) {
 	}
 }
 
-// toForget reports whether it is time to forget, to one round.
-func (c *Courier) toForget(now time.Time) bool {
-	last := c.forgot.Load()
-	return now.UnixNano()-last >= int64(forgetEvery) && c.forgot.CompareAndSwap(last, now.UnixNano())
+// cleanupDue reports, to one round per interval, that it should delete old deliveries.
+func (c *Dispatcher) cleanupDue(now time.Time) bool {
+	last := c.lastCleanup.Load()
+	return now.UnixNano()-last >= int64(cleanupInterval) && c.lastCleanup.CompareAndSwap(last, now.UnixNano())
 }
 
-// forget forgets deliveries that are too old.
-func (c *Courier) forget(ctx context.Context, now time.Time) error {
+// deleteOld deletes deliveries that are older than deliveriesKept.
+func (c *Dispatcher) deleteOld(ctx context.Context, now time.Time) error {
 	for all := 0; ; {
 		n, err := c.store.DeleteOldDeliveries(ctx, now.Add(-deliveriesKept))
 		if err != nil {
-			return fmt.Errorf("forget old deliveries: %w", err)
+			return fmt.Errorf("delete old deliveries: %w", err)
 		}
 		if all += n; n > 0 {
 			continue
@@ -183,22 +182,22 @@ func (c *Courier) forget(ctx context.Context, now time.Time) error {
 	}
 }
 
-// outcomes are what attempts come to, by what their deliveries are then.
+// outcomes are the metric's labels by the delivery's state after an attempt.
 var outcomes = map[string]string{cola.DeliveryDelivered: "delivered", cola.DeliveryPending: "retry", cola.DeliveryFailed: "failed"}
 
-// courierMetrics measures deliveries. A nil *courierMetrics measures nothing.
-type courierMetrics struct {
+// dispatcherMetrics are the metrics of deliveries. Methods on nil do nothing.
+type dispatcherMetrics struct {
 	attempts *prometheus.CounterVec
 	took     *prometheus.HistogramVec
-	due      dueSince
+	due      dueTime
 }
 
-// newCourierMetrics registers the metrics of what is sent to destinations of the kinds; there are none without a registerer.
-func newCourierMetrics(registerer prometheus.Registerer, kinds []string) *courierMetrics {
+// newDispatcherMetrics registers the metrics for the kinds of destination. It returns nil without a registerer.
+func newDispatcherMetrics(registerer prometheus.Registerer, kinds []string) *dispatcherMetrics {
 	if registerer == nil {
 		return nil
 	}
-	m := &courierMetrics{
+	m := &dispatcherMetrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "colaregistry_delivery_attempts_total",
 			Help: "Attempts to deliver a message, by the kind of destination and what came of them.",
@@ -224,7 +223,7 @@ func newCourierMetrics(registerer prometheus.Registerer, kinds []string) *courie
 }
 
 // tried counts an attempt.
-func (m *courierMetrics) tried(a store.Attempt) {
+func (m *dispatcherMetrics) tried(a store.Attempt) {
 	if m == nil {
 		return
 	}
@@ -232,8 +231,8 @@ func (m *courierMetrics) tried(a store.Attempt) {
 	m.took.WithLabelValues(a.Due.Kind).Observe(a.Took.Seconds())
 }
 
-// oldest notes since when the message is due that is due longest; the zero time is for none.
-func (m *courierMetrics) oldest(at time.Time) {
+// oldest sets the due time of the longest-due message; zero for none.
+func (m *dispatcherMetrics) oldest(at time.Time) {
 	if m != nil {
 		m.due.set(at)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// running has a courier run until it is ended.
-func running(t *testing.T, c *Courier) (end func()) {
+// running has a dispatcher run until it is ended.
+func running(t *testing.T, c *Dispatcher) (end func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -34,8 +34,8 @@ func running(t *testing.T, c *Courier) (end func()) {
 // TestRetriesOverThreeDays: a receiver that never takes a message is tried eleven times, always with the same id, and then left alone.
 func TestRetriesOverThreeDays(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
-		s := &fakeSender{answer: always(Sent{Status: 500, Fault: "The receiver answered 500."})}
-		c, _ := courierWith(f, s)
+		s := &fakeSender{answer: always(Result{Status: 500, Fault: "The receiver answered 500."})}
+		c, _ := newTestDispatcher(f, s)
 		end := running(t, c)
 		time.Sleep(5 * 24 * time.Hour)
 		end()
@@ -47,7 +47,7 @@ func TestRetriesOverThreeDays(t *testing.T) {
 			if a.Due.MessageID != "msg_1" || a.Due.Attempts != i {
 				t.Errorf("attempt %d: %+v", i, a)
 			}
-			if late := a.At.Sub(a.Due.DueAt); late < 0 || late > 2*deliverEvery {
+			if late := a.At.Sub(a.Due.DueAt); late < 0 || late > 2*deliverInterval {
 				t.Errorf("attempt %d comes %v late", i, late)
 			}
 		}
@@ -61,13 +61,13 @@ func TestRetriesOverThreeDays(t *testing.T) {
 // TestTakenAtLast: what is taken by the fourth attempt is not sent again, and nothing is paused.
 func TestTakenAtLast(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
-		s := &fakeSender{answer: func(_ context.Context, m Message) Sent {
+		s := &fakeSender{answer: func(_ context.Context, m Message) Result {
 			if m.Attempts < 3 {
-				return Sent{Fault: "The connection was refused."}
+				return Result{Fault: "The connection was refused."}
 			}
-			return Sent{Status: 200}
+			return Result{Status: 200}
 		}}
-		c, _ := courierWith(f, s)
+		c, _ := newTestDispatcher(f, s)
 		end := running(t, c)
 		time.Sleep(5 * 24 * time.Hour)
 		end()
@@ -89,7 +89,7 @@ func TestRunGoesOn(t *testing.T) {
 		}
 		f.old = 25
 		s := &fakeSender{}
-		c, log := courierWith(f, s)
+		c, log := newTestDispatcher(f, s)
 		end := running(t, c)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
@@ -108,7 +108,7 @@ func TestRunGoesOn(t *testing.T) {
 
 func TestRunForgetsEveryHour(t *testing.T) {
 	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
-		c, _ := courierWith(f, &fakeSender{})
+		c, _ := newTestDispatcher(f, &fakeSender{})
 		end := running(t, c)
 		time.Sleep(5*time.Hour + 30*time.Minute)
 		end()
@@ -123,20 +123,20 @@ func TestRunForgetsEveryHour(t *testing.T) {
 func TestRunEnds(t *testing.T) {
 	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
 		sending := make(chan struct{}, 100)
-		s := &fakeSender{answer: func(ctx context.Context, m Message) Sent {
+		s := &fakeSender{answer: func(ctx context.Context, m Message) Result {
 			sending <- struct{}{}
 			soon := time.Hour
 			if m.ID <= 5 {
 				soon = 2 * time.Second
 			}
-			if !rest(ctx, soon) {
-				return Sent{Fault: "It did not answer."}
+			if !sleep(ctx, soon) {
+				return Result{Fault: "It did not answer."}
 			}
-			return Sent{Status: 200}
+			return Result{Status: 200}
 		}}
-		c, log := courierWith(f, s)
+		c, log := newTestDispatcher(f, s)
 		end := running(t, c)
-		for range sendersAtOnce {
+		for range maxInFlight {
 			<-sending
 		}
 		synctest.Wait()
@@ -176,9 +176,9 @@ func TestNotedAfterTheEnd(t *testing.T) {
 			}
 			return nil
 		}
-		c, _ := courierWith(f, &fakeSender{answer: func(context.Context, Message) Sent {
+		c, _ := newTestDispatcher(f, &fakeSender{answer: func(context.Context, Message) Result {
 			cancel()
-			return Sent{Status: 200}
+			return Result{Status: 200}
 		}})
 		report, err := c.Deliver(ctx, time.Now())
 		if err == nil || report != (DeliveryReport{Delivered: 1}) {
@@ -199,9 +199,9 @@ func mustAim(t *testing.T, st store.Store, account cola.AccountID, address strin
 	return d
 }
 
-// TestCouriersBesideEachOther: couriers of two processes deliver at the same time what searches found. Every message is taken once, by mail and by
+// TestConcurrentDispatchers: dispatchers of two processes deliver at the same time what searches found. Every message is taken once, by mail and by
 // webhook; to a receiver that is never well, until it is paused and its account told.
-func TestCouriersBesideEachOther(t *testing.T) {
+func TestConcurrentDispatchers(t *testing.T) {
 	onBackends(t, func(t *testing.T, open opener) {
 		const searches = 50
 		var seconds atomic.Int64
@@ -216,21 +216,21 @@ func TestCouriersBesideEachOther(t *testing.T) {
 		mustWrite(t, st, wineOak(1, at(11, 10, 0)), store.Commit)
 		mustTick(t, New(Options{Store: st}), now())
 
-		hook := &fakeSender{answer: func(_ context.Context, m Message) Sent {
+		hook := &fakeSender{answer: func(_ context.Context, m Message) Result {
 			switch {
 			case m.Destination.UUID == ill.UUID:
-				return Sent{Status: 500, Fault: "The receiver answered 500."}
+				return Result{Status: 500, Fault: "The receiver answered 500."}
 			case m.Attempts == 0 && m.ID%3 == 0:
-				return Sent{Status: 503, Fault: "The receiver answered 503.", After: 30 * time.Second}
+				return Result{Status: 503, Fault: "The receiver answered 503.", RetryAfter: 30 * time.Second}
 			}
-			return Sent{Status: 200}
+			return Result{Status: 200}
 		}}
 		post := &fakeSender{}
 		for range 4 * 24 * 2 { // four days, half an hour at a time
 			var all sync.WaitGroup
 			for _, from := range []store.Store{st, other, st} {
 				all.Go(func() {
-					c := NewCourier(CourierOptions{Store: from, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Now: now})
+					c := NewDispatcher(DispatcherOptions{Store: from, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Now: now})
 					if _, err := c.Deliver(t.Context(), now()); err != nil {
 						t.Error(err)
 					}

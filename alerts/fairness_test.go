@@ -22,14 +22,14 @@ func TestSlowAccounts(t *testing.T) {
 				d.Destination.UUID = fmt.Sprintf("slow %d", n%(accounts*receivers))
 			}
 		}
-		s := &fakeSender{answer: func(ctx context.Context, m Message) Sent {
+		s := &fakeSender{answer: func(ctx context.Context, m Message) Result {
 			if m.Destination.Account < 1_000_000 {
-				return Sent{Status: 200}
+				return Result{Status: 200}
 			}
-			rest(ctx, 15*time.Second)
-			return Sent{Fault: "It did not answer within 15s."}
+			sleep(ctx, 15*time.Second)
+			return Result{Fault: "It did not answer within 15s."}
 		}}
-		c, _ := courierWith(f, s)
+		c, _ := newTestDispatcher(f, s)
 		end := running(t, c)
 		defer end()
 		for round := range 5 {
@@ -41,7 +41,7 @@ func TestSlowAccounts(t *testing.T) {
 				for f.stateOf(healthy.ID) != cola.DeliveryDelivered && time.Since(due) < 5*time.Minute {
 					time.Sleep(100 * time.Millisecond)
 				}
-				if late := time.Since(due); late > 4*deliverEvery {
+				if late := time.Since(due); late > 4*deliverInterval {
 					t.Errorf("round %d: a message to a receiver that answers is delivered after %v", round, late)
 				}
 			}
@@ -63,20 +63,20 @@ func TestHostsAreSpared(t *testing.T) {
 		var mu sync.Mutex
 		inFlight, most := 0, 0
 		var begun []time.Time
-		s := &fakeSender{answer: func(ctx context.Context, m Message) Sent {
+		s := &fakeSender{answer: func(ctx context.Context, m Message) Result {
 			if m.Destination.Address.V != "https://victim.example/x" {
-				return Sent{Status: 200}
+				return Result{Status: 200}
 			}
 			mu.Lock()
 			begun = append(begun, time.Now())
 			inFlight++
 			most = max(most, inFlight)
 			mu.Unlock()
-			rest(ctx, time.Second)
+			sleep(ctx, time.Second)
 			mu.Lock()
 			defer mu.Unlock()
 			inFlight--
-			return Sent{Status: 200}
+			return Result{Status: 200}
 		}}
 		for n := range messages {
 			d := f.add(cola.KindWebhook, cola.EventRan, time.Now())
@@ -85,7 +85,7 @@ func TestHostsAreSpared(t *testing.T) {
 		}
 		other := f.add(cola.KindWebhook, cola.EventRan, time.Now())
 		other.Destination.Account, other.Destination.Address = 1, cola.Some("https://other.example/x")
-		c, _ := courierWith(f, s)
+		c, _ := newTestDispatcher(f, s)
 		end := running(t, c)
 		defer end()
 		time.Sleep(2 * time.Minute)
@@ -100,8 +100,8 @@ func TestHostsAreSpared(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if most > hostAtOnce {
-			t.Errorf("%d requests to a host were in flight, want %d at most", most, hostAtOnce)
+		if most > maxPerHost {
+			t.Errorf("%d requests to a host were in flight, want %d at most", most, maxPerHost)
 		}
 		for i := DefaultHostRate; i < len(begun); i++ {
 			// A minute of the limit may end just when another begins.
@@ -130,20 +130,20 @@ func TestHostsAreShared(t *testing.T) {
 				var mu sync.Mutex
 				var begun []time.Time
 				inFlight, most := 0, 0
-				s := &fakeSender{answer: func(ctx context.Context, m Message) Sent {
+				s := &fakeSender{answer: func(ctx context.Context, m Message) Result {
 					if m.Destination.Account < greedy {
-						return Sent{Status: 200}
+						return Result{Status: 200}
 					}
 					mu.Lock()
 					begun = append(begun, time.Now())
 					inFlight++
 					most = max(most, inFlight)
 					mu.Unlock()
-					rest(ctx, tt.takes)
+					sleep(ctx, tt.takes)
 					mu.Lock()
 					defer mu.Unlock()
 					inFlight--
-					return Sent{Status: 200}
+					return Result{Status: 200}
 				}}
 				add := func(account cola.AccountID, endpoint string) int64 {
 					d := f.add(cola.KindWebhook, cola.EventTest, time.Now())
@@ -154,7 +154,7 @@ func TestHostsAreShared(t *testing.T) {
 				for n := range messages {
 					add(greedy+cola.AccountID(n%tt.accounts), fmt.Sprint("greedy ", n%endpoints))
 				}
-				c, _ := courierWith(f, s)
+				c, _ := newTestDispatcher(f, s)
 				end := running(t, c)
 				defer end()
 				for n := range 20 {
@@ -163,14 +163,14 @@ func TestHostsAreShared(t *testing.T) {
 					for f.stateOf(id) != cola.DeliveryDelivered && time.Since(due) < 5*time.Minute {
 						time.Sleep(100 * time.Millisecond)
 					}
-					if late := time.Since(due); late > 4*deliverEvery {
+					if late := time.Since(due); late > 4*deliverInterval {
 						t.Errorf("message %d of another account delivered after %v", n, late)
 					}
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				if tt.accounts == 1 && most > hostAtOnce/2 {
-					t.Errorf("%d requests of an account in flight, want at most %d", most, hostAtOnce/2)
+				if tt.accounts == 1 && most > maxPerHost/2 {
+					t.Errorf("%d requests of an account in flight, want at most %d", most, maxPerHost/2)
 				}
 				limit := 2 * DefaultHostRate * tt.accounts / (tt.accounts + 1) // the limit's minutes need not start with ours
 				for i := limit; i < len(begun); i++ {

@@ -41,7 +41,7 @@ type fakeDelivery struct {
 	heldUntil time.Time
 }
 
-var _ CourierStore = (*fakeDeliveries)(nil)
+var _ DispatcherStore = (*fakeDeliveries)(nil)
 
 func newFakeDeliveries(now func() time.Time) *fakeDeliveries {
 	return &fakeDeliveries{now: now, all: map[int64]*fakeDelivery{}, paused: map[string]string{}, unread: map[int64]error{}}
@@ -215,7 +215,7 @@ func (f *fakeDeliveries) states() map[string]int {
 
 // fakeSender answers as it is told to, and remembers what it was given.
 type fakeSender struct {
-	answer func(ctx context.Context, m Message) Sent // nil: everything is taken
+	answer func(ctx context.Context, m Message) Result // nil: everything is taken
 
 	mu   sync.Mutex
 	sent []Message
@@ -223,7 +223,7 @@ type fakeSender struct {
 	most int // at the same time
 }
 
-func (s *fakeSender) Send(ctx context.Context, m Message) Sent {
+func (s *fakeSender) Send(ctx context.Context, m Message) Result {
 	s.mu.Lock()
 	s.sent = append(s.sent, m)
 	s.now++
@@ -235,7 +235,7 @@ func (s *fakeSender) Send(ctx context.Context, m Message) Sent {
 		s.mu.Unlock()
 	}()
 	if s.answer == nil {
-		return Sent{Status: 200}
+		return Result{Status: 200}
 	}
 	return s.answer(ctx, m)
 }
@@ -248,12 +248,12 @@ func (s *fakeSender) messages() []Message {
 }
 
 // always answers everything alike.
-func always(sent Sent) func(context.Context, Message) Sent {
-	return func(context.Context, Message) Sent { return sent }
+func always(sent Result) func(context.Context, Message) Result {
+	return func(context.Context, Message) Result { return sent }
 }
 
 // mustDeliver delivers what is due now.
-func mustDeliver(t *testing.T, c *Courier) DeliveryReport {
+func mustDeliver(t *testing.T, c *Dispatcher) DeliveryReport {
 	t.Helper()
 	report, err := c.Deliver(t.Context(), c.now())
 	if err != nil {

@@ -13,25 +13,24 @@ import (
 )
 
 const (
-	// tickEvery is how often a scheduler looks for what is due. Schedules name an hour.
-	tickEvery = time.Minute
-	// startWithin is how long its first tick may be put off.
-	startWithin = 20 * time.Second
+	// tickInterval is the pause between ticks. Schedules have a resolution of an hour.
+	tickInterval = time.Minute
+	// maxStartDelay bounds the random delay of the first tick.
+	maxStartDelay = 20 * time.Second
 )
 
-// Scheduler ticks again and again. Every serving process has one; they share the work.
+// Scheduler calls Runner.Tick periodically. Every serving process has one; they share the work.
 type Scheduler struct {
 	Runner *Runner
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// Run ticks every minute until the context ends, which ends the tick under way too. It begins within 20 seconds, at an instant of its
-// own, so that processes that were started together do not tick together. A tick that fails is logged, once until they succeed again,
-// and followed by the next one.
+// Run ticks every minute until the context ends, which also ends a running tick. It starts after a random delay of up to
+// 20 seconds, so that processes started together do not tick together. It logs the first of consecutive failures.
 func (s *Scheduler) Run(ctx context.Context) {
 	failing := false
-	for wait := rand.N(startWithin); rest(ctx, wait); wait = tickEvery {
+	for wait := rand.N(maxStartDelay); sleep(ctx, wait); wait = tickInterval {
 		_, err := s.Runner.Tick(ctx, s.Now())
 		if ctx.Err() != nil {
 			return
@@ -46,8 +45,8 @@ func (s *Scheduler) Run(ctx context.Context) {
 	}
 }
 
-// rest waits, and reports whether to go on.
-func rest(ctx context.Context, d time.Duration) bool {
+// sleep waits for d, and reports false if ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
@@ -56,9 +55,9 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Tick runs every saved search that is due at an instant and returns when none is left that nobody else has claimed. A search that cannot be
-// run keeps none of the others from it. On an error, as that the database cannot be reached or the context has ended, the searches that
-// are claimed and not yet recorded are let go, and the report tells what was done before. To tick again is always right.
+// Tick runs the saved searches that are due at an instant, until no unclaimed ones are left. A search that fails does not
+// hold up others. If the database is unavailable or the context ends, Tick releases the claims of searches that were not
+// recorded; the report covers the work done before. Ticking again is always safe.
 func (r *Runner) Tick(ctx context.Context, now time.Time) (Report, error) {
 	begun := time.Now()
 	t := &tick{Runner: r, now: now.UTC()}
@@ -84,7 +83,7 @@ func (r *Runner) nextDue(ctx context.Context) (time.Time, error) {
 	return due, nil
 }
 
-// tick is one tick at work.
+// tick is one call of Tick.
 type tick struct {
 	*Runner
 	now    time.Time
@@ -103,7 +102,7 @@ func (t *tick) runDue(ctx context.Context) error {
 		if err := t.run(ctx, claimed); err != nil {
 			return err
 		}
-		// Searches that somebody changes all the time could be claimed for ever; the next tick is soon enough for them.
+		// Searches that change all the time could be claimed forever; leave them to the next tick.
 		moved := t.report.Runs > before.Runs || t.report.Failed > before.Failed
 		if len(claimed) < t.batch || !moved {
 			return nil
@@ -111,7 +110,7 @@ func (t *tick) runDue(ctx context.Context) error {
 	}
 }
 
-// run runs claimed searches. Those that it does not get to it lets go.
+// run runs claimed searches. On an error it releases the remaining ones.
 func (t *tick) run(ctx context.Context, claimed []store.DueSearch) error {
 	for left := claimed; len(left) > 0; {
 		settled := t.report.settled()
@@ -128,24 +127,25 @@ func (t *tick) run(ctx context.Context, claimed []store.DueSearch) error {
 	return nil
 }
 
-// settled returns of how many searches it is known what became of them.
+// settled returns how many searches have an outcome.
 func (r *Report) settled() int { return r.Runs + r.Missed + r.Failed }
 
-// match works out runs of the first of the claimed searches, as many as are recorded at once, and returns how many searches that were.
+// match computes the runs of the first claimed searches, as many as one transaction records. n is how many searches it
+// took.
 func (t *tick) match(ctx context.Context, claimed []store.DueSearch) (n int, records []store.RunRecord, err error) {
 	matches := 0
-	for n < len(claimed) && len(records) < runsAtOnce && matches < matchesAtOnce {
+	for n < len(claimed) && len(records) < maxRunsPerRecord && matches < maxMatchesPerRecord {
 		if err := ctx.Err(); err != nil {
 			return n, nil, err
 		}
 		d := &claimed[n]
 		n++
-		if err := t.ready(ctx, d, claimed); err != nil {
+		if err := t.ensureCandidates(ctx, d, claimed); err != nil {
 			return n, nil, err
 		}
 		record, err := t.runOf(d)
 		if err != nil {
-			t.fail(ctx, d, err)
+			t.postpone(ctx, d, err)
 			continue
 		}
 		records, matches = append(records, record), matches+len(record.Matches)
@@ -153,16 +153,16 @@ func (t *tick) match(ctx context.Context, claimed []store.DueSearch) (n int, rec
 	return n, records, nil
 }
 
-// ready sees to it that the candidates of a search are read. When they are not, those of all that are claimed with it are read.
-func (t *tick) ready(ctx context.Context, d *store.DueSearch, claimed []store.DueSearch) error {
-	if d.Fault != nil || t.labels.serve(windowOf(d.Mark, t.now)) {
+// ensureCandidates reads the candidates for all claimed searches, unless those of the tick cover the search at hand.
+func (t *tick) ensureCandidates(ctx context.Context, d *store.DueSearch, claimed []store.DueSearch) error {
+	if d.Fault != nil || t.labels.covers(windowOf(d.Mark, t.now)) {
 		return nil
 	}
-	since := cola.DateOf(t.now).AddDays(-usualDays)
+	since := cola.DateOf(t.now).AddDays(-usualWindow)
 	for i := range claimed {
 		since = min(since, windowOf(claimed[i].Mark, t.now).Late)
 	}
-	since = horizon(cola.DateOf(t.now), since)
+	since = readFrom(cola.DateOf(t.now), since)
 	if t.labels != nil {
 		since = min(since, t.labels.since)
 	}
@@ -175,16 +175,16 @@ func (t *tick) ready(ctx context.Context, d *store.DueSearch, claimed []store.Du
 	return nil
 }
 
-// errAhead says that a search has looked at more than there is, which a database that is whole cannot say.
+// errAhead means that a search's mark is beyond the database's latest revision. An intact database has no such marks.
 var errAhead = errors.New("it has looked up to a revision that the database has not reached")
 
-// runOf works out a run of a search.
+// runOf computes the run of a search.
 func (t *tick) runOf(d *store.DueSearch) (r store.RunRecord, err error) {
 	if d.Fault != nil {
 		return r, d.Fault
 	}
 	w := windowOf(d.Mark, t.now)
-	if !t.labels.serve(w) {
+	if !t.labels.covers(w) {
 		return r, errAhead
 	}
 	next, err := nextRun(d.Search.Schedule, t.now)
@@ -214,8 +214,7 @@ func isManual(plan *cola.Schedule, now time.Time) bool {
 	return scheduled.IsZero() || scheduled.After(now)
 }
 
-// nextRun returns when a search runs next after an instant. One that does not run by itself ran because somebody asked for it, and runs
-// never again.
+// nextRun returns when a search runs next after an instant; zero if it has no active schedule.
 func nextRun(plan *cola.Schedule, now time.Time) (cola.Timestamp, error) {
 	if plan == nil || !plan.Active {
 		return 0, nil
@@ -227,11 +226,11 @@ func nextRun(plan *cola.Schedule, now time.Time) (cola.Timestamp, error) {
 	return cola.TimestampOf(next), nil
 }
 
-// fail notes that a search cannot be run. It stays held, for longer each time, so that one that never can be does not fill the log, and keeps
-// its mark. Where that cannot be noted it is held as it was claimed.
-func (t *tick) fail(ctx context.Context, d *store.DueSearch, reason error) {
+// postpone extends the claim of a search that could not run, longer each time, so that it doesn't fill the log. The search
+// keeps its mark. If that fails, the claim stays as it is.
+func (t *tick) postpone(ctx context.Context, d *store.DueSearch, reason error) {
 	t.report.Failed++
-	after, err := t.store.Postpone(ctx, *d, t.putOff)
+	after, err := t.store.Postpone(ctx, *d, t.postponement)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		t.log.Error("saved search cannot be run; it was changed or taken over meanwhile", "account", d.Account, "search", d.Search.UUID, "error", reason)
@@ -242,9 +241,9 @@ func (t *tick) fail(ctx context.Context, d *store.DueSearch, reason error) {
 	t.log.Error("saved search cannot be run; it is tried again", "account", d.Account, "search", d.Search.UUID, "after", after, "error", reason)
 }
 
-// putOff returns for how long a search is held that could not be run so many times in a row: twice as long each time.
-func (r *Runner) putOff(failures int) time.Duration {
-	wait, most := r.hold, max(r.hold, longestHold)
+// postponement returns the pause after a number of consecutive failures. It doubles with each, up to maxHold.
+func (r *Runner) postponement(failures int) time.Duration {
+	wait, most := r.hold, max(r.hold, maxHold)
 	for range failures - 1 {
 		if wait *= 2; wait >= most {
 			return most
@@ -253,7 +252,7 @@ func (r *Runner) putOff(failures int) time.Duration {
 	return wait
 }
 
-// record has runs recorded. When they cannot be, and not because of the database, each that is left is tried by itself.
+// record records runs. If that fails although the database is available, it records each remaining run by itself.
 func (t *tick) record(ctx context.Context, records []store.RunRecord) error {
 	if len(records) == 0 {
 		return nil
@@ -269,7 +268,7 @@ func (t *tick) record(ctx context.Context, records []store.RunRecord) error {
 	case ctx.Err() != nil || errors.Is(err, store.ErrUnavailable):
 		return fmt.Errorf("record runs: %w", err)
 	case len(records) == 1:
-		t.fail(ctx, &records[0].Due, fmt.Errorf("record run: %w", err))
+		t.postpone(ctx, &records[0].Due, fmt.Errorf("record run: %w", err))
 		return nil
 	}
 	for i := range left {
@@ -292,10 +291,10 @@ func (t *tick) count(outcomes []store.RunOutcome) {
 	}
 }
 
-// release lets go of what was claimed and will not be run now, of which so many are still held, also when the context has ended. What
-// cannot be let go is free when its hold has passed.
+// release releases claimed searches, of which held are still claimed, even if the context has ended. If that fails, the
+// claims expire.
 func (t *tick) release(ctx context.Context, claimed []store.DueSearch, held int) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	if err := t.store.ReleaseDue(ctx, claimed); err != nil {
 		t.log.Warn("claimed searches not let go; they are free when their hold has passed", "searches", held, "after", t.hold, "error", err)

@@ -125,11 +125,11 @@ func TestTickCutOff(t *testing.T) {
 		return nil
 	}
 	report, err := New(Options{Store: f}).Tick(ctx, f.clock)
-	if !errors.Is(err, context.Canceled) || report.Runs != runsAtOnce || report.Released != batchSize-runsAtOnce {
+	if !errors.Is(err, context.Canceled) || report.Runs != maxRunsPerRecord || report.Released != batchSize-maxRunsPerRecord {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	if got := mustTick(t, New(Options{Store: f}), f.clock); got.Runs != 1200-runsAtOnce {
-		t.Errorf("another process ran %d searches at once, want %d", got.Runs, 1200-runsAtOnce)
+	if got := mustTick(t, New(Options{Store: f}), f.clock); got.Runs != 1200-maxRunsPerRecord {
+		t.Errorf("another process ran %d searches at once, want %d", got.Runs, 1200-maxRunsPerRecord)
 	}
 }
 
@@ -195,17 +195,17 @@ func TestTickPutsOff(t *testing.T) {
 		}
 	}
 	var want []time.Duration
-	for wait := DefaultHold; wait < longestHold; wait *= 2 {
+	for wait := DefaultHold; wait < maxHold; wait *= 2 {
 		want = append(want, wait)
 	}
-	fails(append(want, longestHold, longestHold)...)
+	fails(append(want, maxHold, maxHold)...)
 	bad.fault = nil
 	if got := mustTick(t, New(Options{Store: f}), f.clock); got.Runs != 1 {
 		t.Fatalf("when it can be run: %+v", got)
 	}
 	f.clock = f.clock.Add(24 * time.Hour)
 	fails(DefaultHold, 2*DefaultHold)
-	if long := 2 * longestHold; New(Options{Store: f, Hold: long}).putOff(9) != long {
+	if long := 2 * maxHold; New(Options{Store: f, Hold: long}).postponement(9) != long {
 		t.Error("what is held for longer from the start is held for less when it fails")
 	}
 }

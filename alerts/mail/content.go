@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	mostOfName  = 80  // characters of a search's name in the subject
-	mostOfField = 120 // characters of a label's field
-	mostOfLead  = 140
+	maxName  = 80  // characters of a search's name in the subject
+	maxField = 120 // characters of a label's field
+	maxLead  = 140
 )
 
 // findings is what a run found, as the templates show it.
@@ -38,23 +38,23 @@ type found struct {
 // findings says what a run found.
 func (s *Sender) findings(m alerts.Message, p *page, token string) {
 	c := m.Content
-	name := plain(c.Search.Name, mostOfName)
+	name := oneLine(c.Search.Name, maxName)
 	p.Heading = fmt.Sprintf("%s for “%s”", newLabels(c.Run.MatchCount), name)
 	f := findings{Window: window(c.Run), Manage: s.public + "/saved-searches/" + c.Search.UUID}
 	f.Run = fmt.Sprintf("%s/runs/%d", f.Manage, c.Run.ID)
 	var brands []string
 	for _, l := range c.Labels {
 		f.Labels = append(f.Labels, labelOf(l))
-		brands = append(brands, plain(l.Label.BrandName, mostOfField))
+		brands = append(brands, oneLine(l.Label.BrandName, maxField))
 	}
 	switch more := c.Run.MatchCount - len(c.Labels); {
 	case more > 0 && len(c.Labels) > 0:
-		f.More = "See " + amount(more, "more label", "more labels")
+		f.More = "See " + count(more, "more label", "more labels")
 	case more > 0:
-		f.More = "See " + amount(more, "label", "labels")
+		f.More = "See " + count(more, "label", "labels")
 	}
 	p.Subject, p.Body = p.Heading, f
-	if p.Lead = plain(strings.Join(brands, " · "), mostOfLead); p.Lead == "" {
+	if p.Lead = oneLine(strings.Join(brands, " · "), maxLead); p.Lead == "" {
 		p.Lead = f.Window
 	}
 	p.Why = fmt.Sprintf("You get this because the saved search “%s” of an account at %s is to tell %s what it finds.", name, p.Site, recipient(m))
@@ -66,7 +66,7 @@ func newLabels(n int) string {
 	if n == 0 {
 		return "No new labels"
 	}
-	return amount(n, "new label", "new labels")
+	return count(n, "new label", "new labels")
 }
 
 // window says what a run looked at, and what is late.
@@ -78,7 +78,7 @@ func window(r cola.SavedSearchRun) string {
 	case r.LateCount == 1:
 		said += " One is late: it was approved before that, and came to the registry since the run before."
 	case r.LateCount > 1:
-		said += fmt.Sprintf(" %s are late: they were approved before that, and came to the registry since the run before.", grouped(r.LateCount))
+		said += fmt.Sprintf(" %s are late: they were approved before that, and came to the registry since the run before.", withCommas(r.LateCount))
 	}
 	return said
 }
@@ -87,15 +87,15 @@ func window(r cola.SavedSearchRun) string {
 func labelOf(l store.MatchedLabel) found {
 	c := l.Label
 	f := found{TTBID: c.TTBID.String(), Late: l.Match.Late, Met: strings.Join(l.Match.Met.Words(), ", ")}
-	f.Name = plain(c.BrandName, mostOfField)
-	if product := plain(string(c.ProductName), mostOfField); product != "" {
+	f.Name = oneLine(c.BrandName, maxField)
+	if product := oneLine(string(c.ProductName), maxField); product != "" {
 		f.Name = strings.TrimPrefix(f.Name+" – "+product, " – ")
 	}
-	class := plain(string(c.ClassName), mostOfField)
+	class := oneLine(string(c.ClassName), maxField)
 	if class == "" {
 		class = string(c.ProductType)
 	}
-	facts := []string{class, plain(string(c.OriginName), mostOfField)}
+	facts := []string{class, oneLine(string(c.OriginName), maxField)}
 	if c.ApprovalDate != 0 {
 		facts = append(facts, "approved "+day(c.ApprovalDate))
 	}
@@ -134,7 +134,7 @@ func (s *Sender) test(m alerts.Message, p *page, token string) {
 // confirm asks whoever has an address to agree. Nothing that the account holder has written is in it but the account's own address.
 func (s *Sender) confirm(m alerts.Message, p *page, token string) {
 	who := "Somebody"
-	if sendable(m.AccountEmail) {
+	if isAddress(m.AccountEmail) {
 		who = m.AccountEmail
 	}
 	p.Subject = "Confirm that label alerts may be sent to you"
@@ -155,8 +155,8 @@ func (s *Sender) confirm(m alerts.Message, p *page, token string) {
 func (s *Sender) paused(m alerts.Message, p *page) {
 	d := m.Destination
 	where, host := destinationName(m)
-	p.Subject = "Label alerts have stopped for " + plain(host, mostOfName)
-	p.Heading = "Alerts have stopped for " + plain(host, mostOfName)
+	p.Subject = "Label alerts have stopped for " + oneLine(host, maxName)
+	p.Heading = "Alerts have stopped for " + oneLine(host, maxName)
 	why := "It was paused."
 	switch d.Reason.V {
 	case cola.ReasonGone:
@@ -184,7 +184,7 @@ func (s *Sender) paused(m alerts.Message, p *page) {
 
 // destinationName names the destination that a message is about, in full without a password that its URL may have, and in short.
 func destinationName(m alerts.Message) (full, short string) {
-	address := plain(m.Destination.Address.V, 1000)
+	address := oneLine(m.Destination.Address.V, 1000)
 	if address == "" {
 		return "your email address", "your email address"
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// plain returns a text as it may stand in a mail: on one line, without characters that nobody sees, such as those that turn the direction of
+// oneLine returns a text as it may stand in a mail: on one line, without characters that nobody sees, such as those that turn the direction of
 // writing, and no longer than so many characters. Names are other people's.
-func plain(text string, most int) string {
+func oneLine(text string, maxRunes int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -24,22 +24,22 @@ func plain(text string, most int) string {
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) <= most {
+	if utf8.RuneCountInString(text) <= maxRunes {
 		return text
 	}
-	return strings.TrimSpace(string([]rune(text)[:most-1])) + "…"
+	return strings.TrimSpace(string([]rune(text)[:maxRunes-1])) + "…"
 }
 
-// amount is a number of things, such as 1,204 labels.
-func amount(n int, one, many string) string {
+// count is a number of things, such as 1,204 labels.
+func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return grouped(n) + " " + many
+	return withCommas(n) + " " + many
 }
 
-// grouped writes a number with commas.
-func grouped(n int) string {
+// withCommas writes a number with commas.
+func withCommas(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]

@@ -23,7 +23,7 @@ func TestDays(t *testing.T) {
 
 func TestAmount(t *testing.T) {
 	for n, want := range map[int]string{0: "0 labels", 1: "1 label", 999: "999 labels", 1000: "1,000 labels", 1234567: "1,234,567 labels", 100000: "100,000 labels"} {
-		if got := amount(n, "label", "labels"); got != want {
+		if got := count(n, "label", "labels"); got != want {
 			t.Errorf("%d is written %q, want %q", n, got, want)
 		}
 	}
@@ -33,7 +33,7 @@ func TestPlain(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "  a\r\n\tb  ": "a b", "a\u202eb\x00": "ab", "a\u2028b\u00a0c": "a b c", "abcdef": "abcdef", "abcdefg": "abcde…", "héronßß": "héron…", "\xff": "\uFFFD", "1234 678": "1234…",
 	} {
-		if got := plain(text, 6); got != want {
+		if got := oneLine(text, 6); got != want {
 			t.Errorf("%q is written %q, want %q", text, got, want)
 		}
 	}

@@ -53,7 +53,7 @@ func New(o Options) (*Sender, error) {
 		return nil, fmt.Errorf("mail server: %w", err)
 	}
 	from, err := netmail.ParseAddress(o.From)
-	if err != nil || !sendable(from.Address) || plain(from.Name, 200) != from.Name {
+	if err != nil || !isAddress(from.Address) || oneLine(from.Name, 200) != from.Name {
 		return nil, fmt.Errorf("mail is sent from %q, which is no address such as 'Label alerts <alerts@example.com>'", o.From)
 	}
 	if o.PublicURL == "" {
@@ -75,8 +75,8 @@ func (s *Sender) domain() string {
 }
 
 // Send hands a message over to the server once.
-func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
-	letter, sent := s.letter(m)
+func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
+	letter, sent := s.message(m)
 	if letter == nil {
 		return sent
 	}
@@ -85,11 +85,11 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
 		if s.failing.CompareAndSwap(true, false) {
 			s.log.Info("mail server accepts email again")
 		}
-		return alerts.Sent{Status: 250}
+		return alerts.Result{Status: 250}
 	}
-	sent = sentBy(err)
+	sent = resultOf(err)
 	switch told := strings.ReplaceAll(err.Error(), recipient(m), "RECIPIENT"); {
-	case !sent.Ours:
+	case !sent.OurFault:
 		s.log.Warn("email refused", "delivery", m.ID, "account", m.Destination.Account, "status", sent.Status, "final", sent.Final, "error", told)
 	case ctx.Err() == nil && s.failing.CompareAndSwap(false, true):
 		s.log.Error("cannot send email; retrying", "server", s.server.name(), "error", told)
@@ -99,7 +99,7 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
 
 // recipient returns whom a message goes to: that a destination was paused is told to the account itself.
 func recipient(m alerts.Message) string {
-	if tellsAccount(m.Event) {
+	if goesToAccount(m.Event) {
 		return m.AccountEmail
 	}
 	return m.Destination.Address.V
@@ -107,17 +107,17 @@ func recipient(m alerts.Message) string {
 
 const (
 	faultNotSent = "The mail could not be sent: a fault of this service, not of the address."
-	faultUnmade  = "The message could not be made: this version of the service does not know what it is to tell."
+	faultCompose = "The message could not be made: this version of the service does not know what it is to tell."
 	faultAddress = "Mail can't be sent to this address."
 	faultNobody  = "The account has no email address."
 )
 
-// sentBy says what an error of the server means. What the server says about the recipient, or about the message, counts against the destination;
+// resultOf says what an error of the server means. What the server says about the recipient, or about the message, counts against the destination;
 // what it says about us does not: that it cannot be reached, or logged in to, or does not take mail from us.
-func sentBy(err error) alerts.Sent {
+func resultOf(err error) alerts.Result {
 	var e *gomail.SendError
 	if !errors.As(err, &e) {
-		return alerts.Sent{Fault: faultNotSent, Ours: true}
+		return alerts.Result{Fault: faultNotSent, OurFault: true}
 	}
 	code, enhanced := e.ErrorCode(), e.EnhancedStatusCode()
 	what := "message"
@@ -126,21 +126,21 @@ func sentBy(err error) alerts.Sent {
 		what = "address"
 	case gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
 	default:
-		return alerts.Sent{Fault: faultNotSent, Status: code, Ours: true}
+		return alerts.Result{Fault: faultNotSent, Status: code, OurFault: true}
 	}
-	if code < 400 || aboutUs(code) {
-		return alerts.Sent{Fault: faultNotSent, Status: code, Ours: true}
+	if code < 400 || isOurFault(code) {
+		return alerts.Result{Fault: faultNotSent, Status: code, OurFault: true}
 	}
 	said := strings.TrimSpace(fmt.Sprintf("%d %s", code, enhanced))
 	if code < 500 {
-		return alerts.Sent{Fault: fmt.Sprintf("The mail server put the %s off (%s).", what, said), Status: code}
+		return alerts.Result{Fault: fmt.Sprintf("The mail server put the %s off (%s).", what, said), Status: code}
 	}
 	// Of an address, 5.7 speaks of policy: relays say so to senders that they do not know, which a recipient must not pay for at once.
 	final := e.Reason != gomail.ErrSMTPRcptTo || !strings.HasPrefix(enhanced, "5.7.")
-	return alerts.Sent{Fault: fmt.Sprintf("The mail server refused the %s (%s).", what, said), Status: code, Final: final}
+	return alerts.Result{Fault: fmt.Sprintf("The mail server refused the %s (%s).", what, said), Status: code, Final: final}
 }
 
-// aboutUs reports whether an answer is about how the server is spoken to, or about logging in.
-func aboutUs(code int) bool {
+// isOurFault reports whether an answer is about how the server is spoken to, or about logging in.
+func isOurFault(code int) bool {
 	return code >= 500 && code <= 504 || code >= 530 && code <= 539 || code == 421
 }

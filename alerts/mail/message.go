@@ -17,19 +17,19 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// letter makes the mail that a message is; nil when it cannot be made, and what that means.
-func (s *Sender) letter(m alerts.Message) (*gomail.Msg, alerts.Sent) {
+// message makes the mail that a message is; nil when it cannot be made, and what that means.
+func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 	to := recipient(m)
 	switch {
 	case to == "":
-		return nil, alerts.Sent{Fault: faultNobody, Final: true, Ours: true}
-	case !sendable(to):
-		return nil, alerts.Sent{Fault: faultAddress, Final: true}
+		return nil, alerts.Result{Fault: faultNobody, Final: true, OurFault: true}
+	case !isAddress(to):
+		return nil, alerts.Result{Fault: faultAddress, Final: true}
 	}
 	c, err := s.compose(m)
 	if err != nil {
 		s.log.Error("cannot compose email", "delivery", m.ID, "event", m.Event, "error", err)
-		return nil, alerts.Sent{Fault: faultUnmade, Ours: true}
+		return nil, alerts.Result{Fault: faultCompose, OurFault: true}
 	}
 	l := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithEncoding(gomail.EncodingQP))
 	l.FromMailAddress(&s.from)
@@ -44,13 +44,13 @@ func (s *Sender) letter(m alerts.Message) (*gomail.Msg, alerts.Sent) {
 	}
 	l.SetBodyString(gomail.TypeTextPlain, c.text)
 	l.AddAlternativeString(gomail.TypeTextHTML, c.html)
-	return l, alerts.Sent{}
+	return l, alerts.Result{}
 }
 
-// sendable reports whether mail can be sent to an address: a bare one, as it is written.
-func sendable(address string) bool {
+// isAddress reports whether mail can be sent to an address: a bare one, as it is written.
+func isAddress(address string) bool {
 	a, err := netmail.ParseAddress(address)
-	return err == nil && a.Address == address && a.Name == "" && plain(address, 320) == address && !strings.ContainsAny(address, " <>,;\"")
+	return err == nil && a.Address == address && a.Name == "" && oneLine(address, 320) == address && !strings.ContainsAny(address, " <>,;\"")
 }
 
 // ascii reports whether the addresses of a letter are plain.
@@ -63,8 +63,8 @@ func ascii(l *gomail.Msg) bool {
 	return true
 }
 
-// tellsAccount reports whether an event is told to the account, whatever its destination.
-func tellsAccount(event string) bool { return event == cola.EventPaused }
+// goesToAccount reports whether an event is told to the account, whatever its destination.
+func goesToAccount(event string) bool { return event == cola.EventPaused }
 
 //go:embed templates
 var files embed.FS

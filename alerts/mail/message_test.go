@@ -69,7 +69,7 @@ func mustRead(t *testing.T, raw []byte) read {
 // mustDeliver sends a message through a server and returns the mail that came out.
 func mustDeliver(t *testing.T, m alerts.Message) (read, []byte) {
 	t.Helper()
-	p := open(t, none, "")
+	p := open(t, plaintext, "")
 	s, _ := mustSender(t, urlOf("smtp", "", p.address), nil)
 	if sent := s.Send(t.Context(), m); sent.Fault != "" {
 		t.Fatalf("%+v", sent)

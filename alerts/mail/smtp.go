@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// stepWithin is how long the server has for an answer. How long all of it may take is for who calls to say.
-	stepWithin = 15 * time.Second
-	// partWithin is how long it has for the last one, when it has taken the message already.
-	partWithin = time.Second
+	// stepTimeout is how long the server has for an answer. How long all of it may take is for who calls to say.
+	stepTimeout = 15 * time.Second
+	// closeTimeout is how long it has for the last one, when it has taken the message already.
+	closeTimeout = time.Second
 )
 
 // security is how a connection to a server is made safe.
@@ -29,8 +29,8 @@ type security int
 
 const (
 	startTLS security = iota // by STARTTLS, which must be had
-	fromStart
-	none
+	implicitTLS
+	plaintext
 )
 
 // server is a server that takes mail.
@@ -41,28 +41,28 @@ type server struct {
 	user, password string // empty: it is not logged in to
 }
 
-const serverForm = "smtp://user:password@mail.example.com:587, smtps://… or smtp+insecure://…"
+const serverExamples = "smtp://user:password@mail.example.com:587, smtps://… or smtp+insecure://…"
 
 // parseServer reads the URL of a server. What is wrong is told without the URL, which may hold a password.
 func parseServer(text string) (s server, err error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return s, fmt.Errorf("it is no URL, such as %s; special characters of the user and the password are to be percent-encoded (%%40 for @)", serverForm)
+		return s, fmt.Errorf("it is no URL, such as %s; special characters of the user and the password are to be percent-encoded (%%40 for @)", serverExamples)
 	}
 	if s.host = u.Hostname(); s.host == "" || strings.ContainsAny(s.host, " \t\r\n") {
-		return s, fmt.Errorf("the URL has no host; it is to be such as %s", serverForm)
+		return s, fmt.Errorf("the URL has no host; it is to be such as %s", serverExamples)
 	}
 	switch u.Scheme {
 	case "smtp":
 		if s.port = 587; loopback(s.host) {
-			s.security = none
+			s.security = plaintext
 		}
 	case "smtps":
-		s.port, s.security = 465, fromStart
+		s.port, s.security = 465, implicitTLS
 	case "smtp+insecure":
-		s.port, s.security = 25, none
+		s.port, s.security = 25, plaintext
 	default:
-		return s, fmt.Errorf("the scheme is to be smtp, smtps or smtp+insecure: %s", serverForm)
+		return s, fmt.Errorf("the scheme is to be smtp, smtps or smtp+insecure: %s", serverExamples)
 	}
 	if u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
 		return s, errors.New("the URL is to end after the host and the port; special characters of the user and the password are to be percent-encoded")
@@ -95,7 +95,7 @@ func (s server) name() string { return net.JoinHostPort(s.host, strconv.Itoa(s.p
 
 // post hands a letter over to the server, through a connection of its own. Nil means that the server has taken it.
 func (s *Sender) post(ctx context.Context, letter *gomail.Msg) error {
-	line := &line{ctx: ctx, security: s.server.security, tls: &tls.Config{ServerName: s.server.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots}}
+	line := &connection{ctx: ctx, security: s.server.security, tls: &tls.Config{ServerName: s.server.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots}}
 	defer line.close()
 	client, err := gomail.NewClient(s.server.host, s.options(line, letter)...)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Sender) post(ctx context.Context, letter *gomail.Msg) error {
 	}
 	err = client.SendWithSMTPClient(session, letter)
 	if letter.IsDelivered() {
-		line.hurry()
+		line.shortenDeadline()
 		_ = client.CloseWithSMTPClient(session) // it has the letter, whatever it says to that
 		return nil
 	}
@@ -118,10 +118,10 @@ func (s *Sender) post(ctx context.Context, letter *gomail.Msg) error {
 }
 
 // options returns how the server is spoken to.
-func (s *Sender) options(l *line, letter *gomail.Msg) []gomail.Option {
+func (s *Sender) options(l *connection, letter *gomail.Msg) []gomail.Option {
 	// A host name of this machine would be seen by whoever gets the mail.
 	o := []gomail.Option{
-		gomail.WithPort(s.server.port), gomail.WithTimeout(stepWithin), gomail.WithHELO(s.domain()), gomail.WithDialContextFunc(l.dial),
+		gomail.WithPort(s.server.port), gomail.WithTimeout(stepTimeout), gomail.WithHELO(s.domain()), gomail.WithDialContextFunc(l.dial),
 		gomail.WithTLSConfig(l.tls), gomail.WithoutNoop(), gomail.WithoutRset(),
 	}
 	switch s.server.security {
@@ -137,14 +137,14 @@ func (s *Sender) options(l *line, letter *gomail.Msg) []gomail.Option {
 		return o
 	}
 	mechanisms := []gomail.SMTPAuthType{gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5}
-	if s.server.security == none {
+	if s.server.security == plaintext {
 		mechanisms = []gomail.SMTPAuthType{gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5, gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc}
 	}
 	return append(o, gomail.WithUsername(s.server.user), gomail.WithPassword(s.server.password), gomail.WithOpportunisticSMTPAuth(mechanisms...))
 }
 
-// line is a connection to a server, which ends with its context.
-type line struct {
+// connection is a connection to a server, which ends with its context.
+type connection struct {
 	ctx      context.Context
 	security security
 	tls      *tls.Config
@@ -153,11 +153,11 @@ type line struct {
 }
 
 // dial connects.
-func (l *line) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (l *connection) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d interface {
 		DialContext(context.Context, string, string) (net.Conn, error)
 	} = &net.Dialer{}
-	if l.security == fromStart {
+	if l.security == implicitTLS {
 		d = &tls.Dialer{Config: l.tls}
 	}
 	conn, err := d.DialContext(ctx, network, address)
@@ -168,11 +168,11 @@ func (l *line) dial(ctx context.Context, network, address string) (net.Conn, err
 	return conn, nil
 }
 
-// hurry leaves the server a moment for what it still has to say.
-func (l *line) hurry() { _ = l.conn.SetDeadline(time.Now().Add(partWithin)) }
+// shortenDeadline leaves the server a moment for what it still has to say.
+func (l *connection) shortenDeadline() { _ = l.conn.SetDeadline(time.Now().Add(closeTimeout)) }
 
 // close closes the connection, however far it came.
-func (l *line) close() {
+func (l *connection) close() {
 	if l.conn != nil {
 		l.stop()
 		_ = l.conn.Close()

@@ -25,23 +25,23 @@ const (
 )
 
 // request returns the request that a message is posted by; nil when there can be none, and what that means.
-func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, alerts.Sent) {
+func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, alerts.Result) {
 	to, fault := s.target(m.Destination.Address.V)
 	if fault != "" {
-		return nil, alerts.Sent{Fault: fault}
+		return nil, alerts.Result{Fault: fault}
 	}
 	body, err := s.body(m)
 	if err != nil {
-		return nil, alerts.Sent{Fault: faultUnmade, Ours: true}
+		return nil, alerts.Result{Fault: faultUnmade, OurFault: true}
 	}
 	at := s.now()
 	signature, err := s.sign(m, at, body)
 	if err != nil {
-		return nil, alerts.Sent{Fault: faultUnsigned, Ours: true}
+		return nil, alerts.Result{Fault: faultUnsigned, OurFault: true}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, alerts.Sent{Fault: faultAddress}
+		return nil, alerts.Result{Fault: faultAddress}
 	}
 	if u := to.User; u != nil {
 		password, _ := u.Password()
@@ -53,7 +53,7 @@ func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, 
 	} {
 		req.Header.Set(name, value)
 	}
-	return req, alerts.Sent{}
+	return req, alerts.Result{}
 }
 
 // target reads the URL of a destination. The fault says why nothing is posted to it.

@@ -83,7 +83,7 @@ func http1() *http.Protocols {
 }
 
 // Send posts a message to its destination once. A 2xx within 15 seconds means that it was taken.
-func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
+func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
 	req, sent := s.request(ctx, m)
@@ -93,9 +93,9 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Sent {
 	// A round trip is one request: it follows nothing.
 	answer, err := s.transport.RoundTrip(req)
 	if err != nil {
-		return alerts.Sent{Fault: faultOf(ctx, s.within, err)}
+		return alerts.Result{Fault: faultOf(ctx, s.within, err)}
 	}
-	sent = sentBy(answer, s.now())
+	sent = resultOf(answer, s.now())
 	if m.Event == cola.EventConfirm && sent.Fault == "" {
 		// The time limit for the answer also covers its body; a truncated token doesn't match.
 		echo, _ := io.ReadAll(io.LimitReader(answer.Body, maxEcho))

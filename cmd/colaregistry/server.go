@@ -37,7 +37,7 @@ type server struct {
 	tokens   *auth.Tokens // nil when API keys are the only credentials
 	browsers *auth.Browsers
 	alerts   *alerts.Scheduler // nil when other processes run saved searches
-	courier  *alerts.Courier   // nil with it
+	dispatcher  *alerts.Dispatcher   // nil with it
 }
 
 // deployment groups the dependencies and settings of a server.
@@ -142,7 +142,7 @@ func (s *server) alert(c *serveCommand, st store.Store, v *vault.Vault, publicUR
 	}
 	runner := alerts.New(alerts.Options{Store: st, Logger: s.env.log, Metrics: metrics})
 	s.alerts = &alerts.Scheduler{Runner: runner, Now: time.Now, Logger: s.env.log}
-	s.courier = alerts.NewCourier(alerts.CourierOptions{Store: st, Senders: senders, Now: time.Now, Logger: s.env.log, Metrics: metrics})
+	s.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{Store: st, Senders: senders, Now: time.Now, Logger: s.env.log, Metrics: metrics})
 	return nil
 }
 
@@ -227,8 +227,8 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		return nil
 	})
 	group.Go(func() error {
-		if s.courier != nil {
-			s.courier.Run(running)
+		if s.dispatcher != nil {
+			s.dispatcher.Run(running)
 		}
 		return nil
 	})
