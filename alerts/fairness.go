@@ -12,14 +12,14 @@ import (
 
 // Receivers may be as slow as an attempt may take, and an account may have many of them, each with many messages waiting. They must
 // not hold up what is due to others. So an account has few messages in flight, and fewer while its receivers are slow; and when a
-// receiver was slow, other messages to it are put off for a while. The same goes for a whole kind when the delay was ours, as when
+// receiver was slow, other messages to it are postponed for a while. The same goes for a whole kind when the delay was ours, as when
 // our mail server does not answer.
 //
 // Hosts are protected, too: over all accounts, a dispatcher limits requests to one host, in flight and per minute. Many accounts share the
 // host of a platform, so both limits are divided among those that use it, with one share left for the next: a few accounts can't
 // exhaust a host. A slow endpoint there delays only its own account.
 //
-// A message that is put off keeps its hold and is tried once that expires. This is not a failed attempt.
+// A postponed message keeps its hold and is tried once that expires. This is not a failed attempt.
 const (
 	// maxPerAccount limits the messages in flight per account; maxPerSlowAccount applies while the account is slow.
 	maxPerAccount     = maxInFlight / 2
@@ -30,7 +30,7 @@ const (
 	// slowFor is how long an account, guest, kind or target counts as slow. It is shorter than a hold, so a message that
 	// was postponed can be tried at full speed afterwards.
 	slowFor = time.Minute
-	// acquireInterval is how often a waiting message checks for a free place.
+	// acquireInterval is how often a waiting message checks for a free slot.
 	acquireInterval = 20 * time.Millisecond
 )
 
@@ -139,10 +139,10 @@ func (c *fairness) acquire(ctx context.Context, d store.DueDelivery) bool {
 type admission struct {
 	admitted bool
 	postpone bool // not before its hold expires
-	full     any  // otherwise, the account, host or guest without a free place
+	full     any  // otherwise, the account, host or guest without a free slot
 }
 
-// tryAcquire takes a place for a delivery if one is free.
+// tryAcquire takes a slot for a delivery if one is free.
 func (c *fairness) tryAcquire(d store.DueDelivery) admission {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestMeetings: all that changes deliveries meets, and nobody waits in a circle.
-func TestMeetings(t *testing.T) {
+// TestDeadlocks: all that changes deliveries meets, and nobody waits in a circle.
+func TestDeadlocks(t *testing.T) {
 	before := deadlocks(t)
-	storetest.CheckMeetings(t, mustOpen(t, migratedDatabase(t), Options{Logger: quiet()}))
+	storetest.CheckDeadlocks(t, mustOpen(t, migratedDatabase(t), Options{Logger: quiet()}))
 	if n := deadlocks(t) - before; n > 0 {
 		t.Errorf("%d transactions were called off since others waited for them in a circle:\n%s", n, pgtest.Shared(t).Log())
 	}

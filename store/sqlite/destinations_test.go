@@ -144,6 +144,6 @@ func TestAsksAreForgotten(t *testing.T) {
 	}
 }
 
-func TestMeetings(t *testing.T) {
-	storetest.CheckMeetings(t, mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()}))
+func TestDeadlocks(t *testing.T) {
+	storetest.CheckDeadlocks(t, mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()}))
 }

@@ -219,8 +219,8 @@ func revokedAtOnce(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// furnishLinks has an account linked to two apps, of which one is disabled, and one link revoked.
-func furnishLinks(t *testing.T, st store.Store, c *clock, account cola.AccountID) {
+// createLinks has an account linked to two apps, of which one is disabled, and one link revoked.
+func createLinks(t *testing.T, st store.Store, c *clock, account cola.AccountID) {
 	t.Helper()
 	first := mustApp(t, st, "ünïcode's app", "b", "a")
 	second := mustApp(t, st, "app2")

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -54,7 +55,7 @@ func dueDeliveries(t *testing.T, st store.Store, _ *clock) {
 }
 
 func deliveryClaimTellsAll(t *testing.T, st store.Store, c *clock) {
-	a := mustTell(t, st, "Ann@example.com", 1, 1)
+	a := mustNotify(t, st, "Ann@example.com", 1, 1)
 	d := mustClaimDelivery(t, st)
 	want := deliveriesOf(t, st, a.ID, store.DeliveryFilter{State: cola.DeliveryPending})[0]
 	if d.Hold == 0 {
@@ -80,7 +81,7 @@ func deliveryClaimTellsAll(t *testing.T, st store.Store, c *clock) {
 }
 
 func heldDeliveries(t *testing.T, st store.Store, c *clock) {
-	mustTell(t, st, "a@example.com", 1, 1)
+	mustNotify(t, st, "a@example.com", 1, 1)
 	first := mustClaimDelivery(t, st)
 	for _, step := range []time.Duration{0, time.Minute, anHour - time.Minute - time.Microsecond} {
 		c.advance(step)
@@ -144,7 +145,7 @@ func deliveriesClaimedByMany(t *testing.T, st store.Store, _ *clock) {
 }
 
 func deliveriesLetGo(t *testing.T, st store.Store, c *clock) {
-	mustTell(t, st, "a@example.com", 1, 2)
+	mustNotify(t, st, "a@example.com", 1, 2)
 	release := func(claimed ...store.DueDelivery) {
 		t.Helper()
 		mustDo(t, st.ReleaseDeliveries(t.Context(), claimed))
@@ -165,7 +166,7 @@ func deliveriesLetGo(t *testing.T, st store.Store, c *clock) {
 }
 
 func suspendedWait(t *testing.T, st store.Store, c *clock) {
-	a, b := mustTell(t, st, "a@example.com", 1, 1), mustTell(t, st, "b@example.com", 2, 1)
+	a, b := mustNotify(t, st, "a@example.com", 1, 1), mustNotify(t, st, "b@example.com", 2, 1)
 	held := claimDeliveries(t, st, everyID)
 	mustDo(t, st.Suspend(t.Context(), a.ID, "unpaid"))
 	mustNote(t, st, retried(held[0], duePast)) // what was under way
@@ -182,7 +183,7 @@ func suspendedWait(t *testing.T, st store.Store, c *clock) {
 }
 
 func inactiveWait(t *testing.T, st store.Store, _ *clock) {
-	a := mustTell(t, st, "a@example.com", 1, 1)
+	a := mustNotify(t, st, "a@example.com", 1, 1)
 	test := mustMessage(t, st, a.hook, duePast)
 	held := claimDeliveries(t, st, everyID)
 	same(t, "claimed", 2, len(held))
@@ -231,15 +232,15 @@ func oldestPending(t *testing.T, st store.Store, _ *clock) {
 
 // deletedWhileClaimed: what goes away while it is being sent is not noted, and its letting go is no error.
 func deletedWhileClaimed(t *testing.T, st store.Store, _ *clock) {
-	for n, remove := range []func(a told) error{
-		func(a told) error { return st.DeleteSavedSearch(t.Context(), a.ID, a.search.UUID) },
-		func(a told) error { return st.DeleteDestination(t.Context(), a.ID, a.hook.UUID) },
-		func(told) error {
+	for n, remove := range []func(a notified) error{
+		func(a notified) error { return st.DeleteSavedSearch(t.Context(), a.ID, a.search.UUID) },
+		func(a notified) error { return st.DeleteDestination(t.Context(), a.ID, a.hook.UUID) },
+		func(notified) error {
 			_, err := st.DeleteOldDeliveries(t.Context(), duePast.Add(time.Microsecond))
 			return err
 		},
 	} {
-		a := mustTell(t, st, fmt.Sprintf("%d@example.com", n), n, 2)
+		a := mustNotify(t, st, fmt.Sprintf("%d@example.com", n), n, 2)
 		claimed := claimDeliveries(t, st, everyID)
 		same(t, "claimed", 2, len(claimed))
 		mustNote(t, st, retried(claimed[1], duePast))
@@ -258,7 +259,7 @@ func deletedWhileClaimed(t *testing.T, st store.Store, _ *clock) {
 }
 
 func takenOverNotesNothing(t *testing.T, st store.Store, c *clock) {
-	mustTell(t, st, "a@example.com", 1, 1)
+	mustNotify(t, st, "a@example.com", 1, 1)
 	first := mustClaimDelivery(t, st)
 	c.advance(anHour)
 	second := mustClaimDelivery(t, st)
@@ -271,4 +272,65 @@ func takenOverNotesNothing(t *testing.T, st store.Store, c *clock) {
 	mustNote(t, st, delivered(second, duePast))
 	mustNotNote(t, st, "under the second claim, again", delivered(second, duePast))
 	mustNotNote(t, st, "under the first claim, later", delivered(first, duePast))
+}
+
+// sharedMessages is how many messages processes share that send them: enough for all to be at it together.
+const sharedMessages = 300
+
+// deliverUntilDone claims messages and notes that they got through until none is due, calls told with how many it has noted so far, and
+// returns how many those are.
+func deliverUntilDone(ctx context.Context, st store.Store, hold time.Duration, told func(n int)) (noted int, err error) {
+	for {
+		claimed, err := st.ClaimDeliveries(ctx, duePast, allKinds, 4, hold)
+		if err != nil || len(claimed) == 0 {
+			return noted, err
+		}
+		for _, d := range claimed {
+			recorded, err := st.RecordAttempt(ctx, delivered(d, duePast))
+			if err == nil && !recorded {
+				err = errors.New("an attempt at a message that nobody else can have was left out")
+			}
+			if err != nil {
+				return noted, err
+			}
+			noted++
+		}
+		told(noted)
+	}
+}
+
+func mustShareMessages(t *testing.T, db Database) cola.AccountID {
+	t.Helper()
+	account := mustAccount(t, db, chargedAccount, cola.TierFree)
+	to := []store.Destination{mustOwn(t, db, account.ID), mustDestination(t, db, newHook(account.ID, hook))}
+	for n := range sharedMessages {
+		mustMessage(t, db, to[n%2], epoch)
+	}
+	return account.ID
+}
+
+// mustHaveDeliveredOnce holds a database to one attempt of every message.
+func mustHaveDeliveredOnce(t *testing.T, db Database, account cola.AccountID) {
+	t.Helper()
+	all := deliveriesOf(t, db, account, store.DeliveryFilter{})
+	same(t, "messages", sharedMessages, len(all))
+	for _, d := range all {
+		if detail := mustDelivery(t, db, account, d.ID); d.State != cola.DeliveryDelivered || d.AttemptCount != 1 || len(detail.Attempts) != 1 {
+			t.Errorf("message %d is %s after %d attempts: %+v", d.ID, d.State, d.AttemptCount, detail.Attempts)
+		}
+	}
+}
+
+// delivering is the delivering of messages, as work that processes share.
+var delivering = sharedWork{
+	jobs: sharedMessages, work: "deliver", briefly: "deliver briefly", claim: "claim deliveries",
+	share: mustShareMessages, done: mustHaveDeliveredOnce, untilDone: deliverUntilDone,
+	claimAll: func(ctx context.Context, st store.Store) (int, error) {
+		claimed, err := st.ClaimDeliveries(ctx, duePast, allKinds, everyID, shortHold)
+		return len(claimed), err
+	},
+	left: func(ctx context.Context, st store.Store) (bool, error) {
+		oldest, err := st.OldestPending(ctx, allKinds)
+		return !oldest.IsZero(), err
+	},
 }

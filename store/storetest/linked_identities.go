@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-func testHeldIdentities(t *testing.T, open Opener) {
+func testLinkedIdentities(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"an identity is given to an account before it comes in", identityIsGiven},
 		{"an identity that is given away leaves an account as it is", identityLeavesAccount},
@@ -206,7 +206,7 @@ func giveTogether(t *testing.T, b Backend) {
 	others := []*Process{start(t, "enter", place), start(t, "enter", place)}
 	mustAccount(t, db, beginning, cola.TierFree)
 	for n := range enterings {
-		who, _ := entering(n)
+		who, _ := newcomer(n)
 		mustDo(t, db.AddIdentity(t.Context(), paid.ID, who))
 	}
 	told := map[int]bool{}

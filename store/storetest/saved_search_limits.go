@@ -16,10 +16,10 @@ import (
 
 // createUntilLimit creates searches, beginning with the n-th, until the account has as many active ones as most, and returns how
 // many it has created.
-func createUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, most int) (made int, err error) {
+func createUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxSearches int) (made int, err error) {
 	for ; ; made++ {
 		next := newSearch(account, n+made)
-		next.MaxActive = most
+		next.MaxActive = maxSearches
 		_, repeated, err := st.CreateSavedSearch(ctx, next)
 		switch {
 		case errors.Is(err, store.ErrLimit):
@@ -33,9 +33,9 @@ func createUntilLimit(ctx context.Context, st store.Store, account cola.AccountI
 }
 
 // unscheduledOf returns a search without a schedule to be made, of an account that may have so many in all.
-func unscheduledOf(account cola.AccountID, n, most int) store.NewSavedSearch {
+func unscheduledOf(account cola.AccountID, n, maxSearches int) store.NewSavedSearch {
 	next := newSearch(account, n)
-	next.Search.Schedule, next.MaxSearches = nil, most
+	next.Search.Schedule, next.MaxSearches = nil, maxSearches
 	return next
 }
 
@@ -100,11 +100,11 @@ func isActive(s cola.SavedSearch) bool { return s.Schedule != nil && s.Schedule.
 
 // resumeUntilLimit resumes an account's searches, beginning with the n-th, until as many are active as most, and returns how many
 // it has resumed. Others may be at the same ones.
-func resumeUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, most int) (resumed int, err error) {
+func resumeUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxActive int) (resumed int, err error) {
 	all, total, err := st.SavedSearches(ctx, account, 0, 10*manyActive)
 	for i := 0; i < total && err == nil; i++ {
 		var was bool
-		_, err = st.UpdateSavedSearch(ctx, account, all[(n+i)%total].UUID, most, func(s cola.SavedSearch) (cola.SavedSearch, error) {
+		_, err = st.UpdateSavedSearch(ctx, account, all[(n+i)%total].UUID, maxActive, func(s cola.SavedSearch) (cola.SavedSearch, error) {
 			was = isActive(s)
 			return activated(true)(s)
 		})

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-func testAsking(t *testing.T, open Opener) {
+func testRunRequests(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"a run that is asked for is due", askedIsDue},
 		{"a run is asked for of what nothing schedules", unscheduledIsAsked},

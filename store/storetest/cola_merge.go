@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-func testMerging(t *testing.T, open Opener) {
+func testColaMerge(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"a patch leaves what it does not carry", patchLeavesTheRest},
 		{"a patch without what a new label needs is refused alone", refusedAlone},

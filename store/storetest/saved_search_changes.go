@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-func testSavedSearchLife(t *testing.T, open Opener) {
+func testSavedSearchChanges(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"searches come in pages", searchesInPages},
 		{"a changed search comes back", changedSearchComesBack},

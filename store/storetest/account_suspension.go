@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-func testSuspending(t *testing.T, open Opener) {
+func testSuspension(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"a suspended account comes back", suspendedComesBack},
 		{"the ledger tells that an account is suspended", ledgerTellsSuspension},

@@ -128,9 +128,9 @@ func oneAddressTakenAtOnce(t *testing.T, st store.Store, _ *clock) {
 // enterings is how many identities processes come in with.
 const enterings = 120
 
-// entering returns the n-th identity of those that processes come in with, and its verified address: every second one has
+// newcomer returns the n-th identity of those that processes come in with, and its verified address: every second one has
 // none, and of the others three have one together.
-func entering(n int) (who store.Identity, verified string) {
+func newcomer(n int) (who store.Identity, verified string) {
 	if n%2 == 0 {
 		return store.Identity{Issuer: anIssuer, Subject: fmt.Sprint(n)}, ""
 	}
@@ -140,8 +140,8 @@ func entering(n int) (who store.Identity, verified string) {
 // beginning is the email address of an account that processes wait for before they begin.
 const beginning = "begin@example.com"
 
-// childEnter comes in with every identity, once it is told to begin, saying each time with which account.
-func childEnter(ctx context.Context, st store.Store, out io.Writer) error {
+// childSignUp comes in with every identity, once it is told to begin, saying each time with which account.
+func childSignUp(ctx context.Context, st store.Store, out io.Writer) error {
 	for {
 		_, err := st.AccountByEmail(ctx, beginning)
 		if err == nil {
@@ -153,7 +153,7 @@ func childEnter(ctx context.Context, st store.Store, out io.Writer) error {
 		time.Sleep(time.Millisecond)
 	}
 	for n := range enterings {
-		who, verified := entering(n)
+		who, verified := newcomer(n)
 		a, err := st.AccountOf(ctx, who, verified)
 		if err != nil {
 			return err
@@ -163,8 +163,8 @@ func childEnter(ctx context.Context, st store.Store, out io.Writer) error {
 	return nil
 }
 
-// enterTogether: two processes, and goroutines of a third, come in with the same identities at once.
-func enterTogether(t *testing.T, b Backend) {
+// signUpTogether: two processes, and goroutines of a third, come in with the same identities at once.
+func signUpTogether(t *testing.T, b Backend) {
 	place := b.New(t)
 	db := b.mustOpen(t, place)
 	others := []*Process{start(t, "enter", place), start(t, "enter", place)}
@@ -172,7 +172,7 @@ func enterTogether(t *testing.T, b Backend) {
 	var mine [3][enterings]int
 	atOnce(len(mine), func(i int) {
 		for n := range enterings {
-			who, verified := entering(n)
+			who, verified := newcomer(n)
 			a, err := db.AccountOf(t.Context(), who, verified)
 			if err != nil {
 				t.Errorf("AccountOf: %v", err)
@@ -183,7 +183,7 @@ func enterTogether(t *testing.T, b Backend) {
 	})
 	of := map[string]int{} // by address, or identity without one
 	for n := range enterings {
-		who, verified := entering(n)
+		who, verified := newcomer(n)
 		if verified == "" {
 			verified = who.Name()
 		}

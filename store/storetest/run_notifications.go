@@ -11,22 +11,22 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-func testTelling(t *testing.T, open Opener) {
+func testRunNotifications(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
-		{"a run comes to be sent when it is recorded", runIsTold},
-		{"a run is told to the destinations of its search", runIsToldTo},
-		{"an account without an email address is told elsewhere", namelessIsTold},
+		{"a run comes to be sent when it is recorded", runIsDelivered},
+		{"a run is told to the destinations of its search", runIsDeliveredTo},
+		{"an account without an email address is told elsewhere", namelessIsDelivered},
 		{"a destination of a search comes in place of the account's", ownComesInPlace},
-		{"runs that are recorded together are told", manyAreTold},
-		{"a run that is left out is told to nobody", leftOutIsNotTold},
+		{"runs that are recorded together are told", manyAreDelivered},
+		{"a run that is left out is told to nobody", inactiveIsNotDelivered},
 		{"runs and changes of destinations do not wait for each other for good", runsMeetDestinations},
 	})
 }
 
 var messageID = regexp.MustCompile(`^msg_[0-9a-f]{32}$`)
 
-func runIsTold(t *testing.T, st store.Store, _ *clock) {
-	a := mustTell(t, st, "a@example.com", 1, 2)
+func runIsDelivered(t *testing.T, st store.Store, _ *clock) {
+	a := mustNotify(t, st, "a@example.com", 1, 2)
 	list := deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: a.hook.UUID})
 	if len(list) != 2 || list[0].ID >= list[1].ID || list[0].MessageID == list[1].MessageID || !messageID.MatchString(list[1].MessageID) {
 		t.Fatalf("deliveries %+v, want two with an id each", list)
@@ -43,8 +43,8 @@ func runIsTold(t *testing.T, st store.Store, _ *clock) {
 		Error: cola.Some("The destination was paused."), CreatedAt: ran, SettledAt: cola.Some(ran)}, own[1])
 }
 
-// toldTo returns to which of an account's destinations, by names, the messages of its latest run go, those that are skipped with a minus.
-func toldTo(t *testing.T, st store.Store, account cola.AccountID, run int64, names map[string]string) []string {
+// deliveredTo returns to which of an account's destinations, by names, the messages of its latest run go, those that are skipped with a minus.
+func deliveredTo(t *testing.T, st store.Store, account cola.AccountID, run int64, names map[string]string) []string {
 	t.Helper()
 	list := []string{}
 	for _, d := range deliveriesOf(t, st, account, store.DeliveryFilter{}) {
@@ -60,7 +60,7 @@ func toldTo(t *testing.T, st store.Store, account cola.AccountID, run int64, nam
 	return list
 }
 
-func runIsToldTo(t *testing.T, st store.Store, _ *clock) {
+func runIsDeliveredTo(t *testing.T, st store.Store, _ *clock) {
 	a, b := roomyAccount(t, st, "a@example.com"), mustAccount(t, st, "b@example.com", cola.TierFree)
 	search, other := mustCreate(t, st, newSearch(a.ID, 1)), mustCreate(t, st, newSearch(a.ID, 2))
 	names := map[string]string{mustOwn(t, st, a.ID).UUID: "own"}
@@ -80,24 +80,24 @@ func runIsToldTo(t *testing.T, st store.Store, _ *clock) {
 	add("another account's", empty(newHook(b.ID, hook)), active)
 
 	found := mustFind(t, st, search, 1, -2).Run
-	same(t, "a run that found something", []string{"-empty disabled", "-paused", "all", "empty", "own", "search"}, toldTo(t, st, a.ID, found, names))
+	same(t, "a run that found something", []string{"-empty disabled", "-paused", "all", "empty", "own", "search"}, deliveredTo(t, st, a.ID, found, names))
 	none := mustFind(t, st, search).Run
-	same(t, "a run that found nothing", []string{"-empty disabled", "empty"}, toldTo(t, st, a.ID, none, names))
+	same(t, "a run that found nothing", []string{"-empty disabled", "empty"}, deliveredTo(t, st, a.ID, none, names))
 	again := mustFind(t, st, search, 1, 2).Run
-	same(t, "a run that found nothing new", []string{"-empty disabled", "empty"}, toldTo(t, st, a.ID, again, names))
+	same(t, "a run that found nothing new", []string{"-empty disabled", "empty"}, deliveredTo(t, st, a.ID, again, names))
 	same(t, "a run of another search", []string{"-empty disabled", "-paused", "all", "empty", "empty other", "other", "own"},
-		toldTo(t, st, a.ID, mustFind(t, st, other, 1).Run, names))
+		deliveredTo(t, st, a.ID, mustFind(t, st, other, 1).Run, names))
 	same(t, "another account's", []cola.Delivery(nil), append([]cola.Delivery(nil), deliveriesOf(t, st, b.ID, store.DeliveryFilter{})...))
 }
 
-func namelessIsTold(t *testing.T, st store.Store, _ *clock) {
+func namelessIsDelivered(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccountOf(t, st, anIssuer, "1", "")
 	search := mustCreate(t, st, newSearch(a.ID, 1))
 	names := map[string]string{mustOwn(t, st, a.ID).UUID: "own", mustDestination(t, st, newHook(a.ID, hook)).UUID: "hook",
 		mustDestination(t, st, newMailbox(a.ID, "x@example.com")).UUID: "mailbox"}
-	same(t, "without an address", []string{"hook", "mailbox"}, toldTo(t, st, a.ID, mustFind(t, st, search, 1).Run, names))
+	same(t, "without an address", []string{"hook", "mailbox"}, deliveredTo(t, st, a.ID, mustFind(t, st, search, 1).Run, names))
 	same(t, "the account", a.ID, mustAccountOf(t, st, anIssuer, "1", "x@Example.com").ID)
-	same(t, "with the address of a mailbox", []string{"hook", "own"}, toldTo(t, st, a.ID, mustFind(t, st, search, 2).Run, names))
+	same(t, "with the address of a mailbox", []string{"hook", "own"}, deliveredTo(t, st, a.ID, mustFind(t, st, search, 2).Run, names))
 }
 
 func ownComesInPlace(t *testing.T, st store.Store, _ *clock) {
@@ -109,7 +109,7 @@ func ownComesInPlace(t *testing.T, st store.Store, _ *clock) {
 		mustDestination(t, st, newHook(a.ID, hook)).UUID:                               "hook",
 		mustDestination(t, st, newHook(a.ID, "https://HOOKS.example.com/labels")).UUID: "hook in another case"}
 	run := func(s cola.SavedSearch, label int) []string {
-		return toldTo(t, st, a.ID, mustFind(t, st, s, label).Run, names)
+		return deliveredTo(t, st, a.ID, mustFind(t, st, s, label).Run, names)
 	}
 	same(t, "a run", []string{"hook in another case", "hook of the search", "own of the search"}, run(search, 1))
 	same(t, "a run of another search", []string{"hook", "hook in another case", "own"}, run(other, 1))
@@ -119,7 +119,7 @@ func ownComesInPlace(t *testing.T, st store.Store, _ *clock) {
 	same(t, "with the search's unconfirmed", []string{"hook in another case", "hook of the search", "own"}, run(search, 3))
 }
 
-func manyAreTold(t *testing.T, st store.Store, _ *clock) {
+func manyAreDelivered(t *testing.T, st store.Store, _ *clock) {
 	a := roomyAccount(t, st, "a@example.com")
 	d := mustDestination(t, st, newHook(a.ID, hook))
 	for n := range 30 {
@@ -144,7 +144,7 @@ func manyAreTold(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-func leftOutIsNotTold(t *testing.T, st store.Store, c *clock) {
+func inactiveIsNotDelivered(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	mustCreate(t, st, newSearch(a.ID, 1))
 	first := mustClaimOne(t, st)

@@ -29,7 +29,7 @@ func testAttempts(t *testing.T, open Opener) {
 func endOf(at time.Time) cola.Opt[cola.Timestamp] { return cola.Some(cola.TimestampOf(at.Add(took))) }
 
 func getsThrough(t *testing.T, st store.Store, _ *clock) {
-	a := mustTell(t, st, "a@example.com", 1, 1)
+	a := mustNotify(t, st, "a@example.com", 1, 1)
 	d := mustClaimDelivery(t, st)
 	at := duePast.Add(time.Second + 789*time.Nanosecond) // is kept in whole microseconds
 	mustNote(t, st, delivered(d, at))
@@ -48,7 +48,7 @@ func getsThrough(t *testing.T, st store.Store, _ *clock) {
 }
 
 func triedAndGivenUp(t *testing.T, st store.Store, _ *clock) {
-	a := mustTell(t, st, "a@example.com", 1, 1)
+	a := mustNotify(t, st, "a@example.com", 1, 1)
 	at, first := duePast, cola.Some(cola.TimestampOf(duePast))
 	d := mustClaimDelivery(t, st)
 	mustNote(t, st, retried(d, at))
@@ -92,7 +92,7 @@ func triedAndGivenUp(t *testing.T, st store.Store, _ *clock) {
 }
 
 func failingIsPaused(t *testing.T, st store.Store, c *clock) {
-	a := mustTell(t, st, "a@example.com", 1, 3)
+	a := mustNotify(t, st, "a@example.com", 1, 3)
 	other := mustDestination(t, st, newHook(a.ID, hook+"/other"))
 	mustMessage(t, st, a.hook, duePast.Add(week))
 	mustMessage(t, st, other, duePast.Add(week))
@@ -131,7 +131,7 @@ func failingIsPaused(t *testing.T, st store.Store, c *clock) {
 }
 
 func goneIsDisabled(t *testing.T, st store.Store, _ *clock) {
-	a := mustTell(t, st, "a@example.com", 1, 3)
+	a := mustNotify(t, st, "a@example.com", 1, 3)
 	claimed := claimDeliveries(t, st, 2)
 	mustTurn(t, st, a.hook, false) // the receiver has the last word
 	mustNote(t, st, givenUp(claimed[0], duePast, cola.ReasonGone))
@@ -152,7 +152,7 @@ func goneIsDisabled(t *testing.T, st store.Store, _ *clock) {
 }
 
 func workingIsNotPaused(t *testing.T, st store.Store, _ *clock) {
-	a := mustTell(t, st, "a@example.com", 1, 3)
+	a := mustNotify(t, st, "a@example.com", 1, 3)
 	claimed := claimDeliveries(t, st, everyID)
 	mustNote(t, st, delivered(claimed[2], duePast.Add(time.Hour)))
 	mustNote(t, st, givenUp(claimed[0], duePast.Add(72*time.Hour), cola.ReasonFailing))
@@ -202,7 +202,7 @@ func toldOfPause(t *testing.T, st store.Store, _ *clock) {
 }
 
 func pauseMessageIsApart(t *testing.T, st store.Store, _ *clock) {
-	a := mustTell(t, st, "a@example.com", 1, 1)
+	a := mustNotify(t, st, "a@example.com", 1, 1)
 	mustNote(t, st, givenUp(mustClaimDelivery(t, st), duePast, cola.ReasonGone))
 	disabled := mustDestinationNow(t, st, a.hook)
 	at := duePast
@@ -227,7 +227,7 @@ func pauseMessageIsApart(t *testing.T, st store.Store, _ *clock) {
 }
 
 func pausedUnderWay(t *testing.T, st store.Store, _ *clock) {
-	a := mustTell(t, st, "a@example.com", 1, 4)
+	a := mustNotify(t, st, "a@example.com", 1, 4)
 	claimed := claimDeliveries(t, st, everyID)
 	mustTurn(t, st, a.hook, false)
 	mustNote(t, st, delivered(claimed[0], duePast))
@@ -248,7 +248,7 @@ func pausedUnderWay(t *testing.T, st store.Store, _ *clock) {
 }
 
 func oddErrors(t *testing.T, st store.Store, _ *clock) {
-	a := mustTell(t, st, "a@example.com", 1, 1)
+	a := mustNotify(t, st, "a@example.com", 1, 1)
 	d := mustClaimDelivery(t, st)
 	odd := retried(d, duePast)
 	odd.Error = "it says \xff\x00 o'Brien ünïcode"
@@ -261,7 +261,7 @@ func oddErrors(t *testing.T, st store.Store, _ *clock) {
 // pausedByMany: attempts that all fail for good at once pause the destination once, and the account is told once.
 func pausedByMany(t *testing.T, st store.Store, _ *clock) {
 	const messages = 12
-	a := mustTell(t, st, "a@example.com", 1, messages)
+	a := mustNotify(t, st, "a@example.com", 1, messages)
 	var wg sync.WaitGroup
 	for _, d := range claimDeliveries(t, st, everyID) {
 		wg.Go(func() { mustNote(t, st, givenUp(d, duePast, cola.ReasonFailing)) })
@@ -276,7 +276,7 @@ func pausedByMany(t *testing.T, st store.Store, _ *clock) {
 
 // pauseMeetsRuns: whichever comes first, nothing is left to be sent to a destination that was paused as failing.
 func pauseMeetsRuns(t *testing.T, st store.Store, _ *clock) {
-	a := mustTell(t, st, "a@example.com", 1, 0)
+	a := mustNotify(t, st, "a@example.com", 1, 0)
 	for n := range 15 {
 		mustTurn(t, st, a.hook, true)
 		mustMessage(t, st, a.hook, duePast)

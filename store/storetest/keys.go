@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-func testReplacing(t *testing.T, open Opener) {
+func testKeyReplacement(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"keys are limited to those that hold", keysAreLimited},
 		{"keys are limited at once", keysAreLimitedAtOnce},
@@ -33,8 +33,8 @@ func numberedHash(n int) (h store.KeyHash) {
 }
 
 // keyWithin makes the n-th key of an account that may have so many.
-func keyWithin(ctx context.Context, st store.Store, account cola.AccountID, n, most int) (store.Key, error) {
-	return st.CreateKey(ctx, store.Key{AccountID: account, Name: fmt.Sprint(n)}, numberedHash(n), most)
+func keyWithin(ctx context.Context, st store.Store, account cola.AccountID, n, maxKeys int) (store.Key, error) {
+	return st.CreateKey(ctx, store.Key{AccountID: account, Name: fmt.Sprint(n)}, numberedHash(n), maxKeys)
 }
 
 // mustBeLimited holds an error to be a LimitError with a limit.
@@ -80,16 +80,16 @@ const manyKeys = 120
 
 // keysUntilLimit makes keys, beginning with the n-th, until the account has as many as most, and returns how many it has made. It replaces
 // keys in between, which makes no room.
-func keysUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, most int) (made int, err error) {
+func keysUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxKeys int) (made int, err error) {
 	for ; ; made++ {
-		k, err := keyWithin(ctx, st, account, n+2*made, most)
+		k, err := keyWithin(ctx, st, account, n+2*made, maxKeys)
 		switch {
 		case errors.Is(err, store.ErrLimit):
 			return made, nil
 		case err != nil:
 			return made, err
 		}
-		if _, err := st.ReplaceKey(ctx, account, k.ID, store.Key{}, numberedHash(n+2*made+1), time.Time{}, most); err != nil {
+		if _, err := st.ReplaceKey(ctx, account, k.ID, store.Key{}, numberedHash(n+2*made+1), time.Time{}, maxKeys); err != nil {
 			return made, fmt.Errorf("replacing: %w", err)
 		}
 	}

@@ -35,10 +35,10 @@ func destinationsAreLimited(t *testing.T, st store.Store, _ *clock) {
 
 // addUntilLimit adds webhooks, beginning with the n-th, until the account has as many destinations as most, and returns how many it has
 // added.
-func addUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, most int) (added int, err error) {
+func addUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxDestinations int) (added int, err error) {
 	for ; ; added++ {
 		next := newHook(account, fmt.Sprint(hook, n+added))
-		next.MaxDestinations = most
+		next.MaxDestinations = maxDestinations
 		_, err := st.CreateDestination(ctx, next)
 		switch {
 		case errors.Is(err, store.ErrLimit):

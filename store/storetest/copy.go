@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-func testMoves(t *testing.T, open Opener) {
+func testCopy(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"a moved registry holds and does the same", func(t *testing.T, st store.Store, c *clock) {
 			furnish(t, st, c)
@@ -86,7 +86,7 @@ func furnish(t *testing.T, st store.Store, c *clock) {
 	k := mustKey(t, st, a.ID, 1)
 	expiring, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, Name: "ünïcode", ExpiresAt: epoch.Add(time.Hour)}, keyHash(4), 0)
 	must(t, expiring, err)
-	furnishLinks(t, st, c, a.ID)
+	createLinks(t, st, c, a.ID)
 	furnishSignIns(t, st, c, a.ID)
 	furnishRefusals(t, st, b.ID)
 	mustCreate(t, st, once(newSearch(b.ID, 2), "key", 1))

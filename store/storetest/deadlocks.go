@@ -12,19 +12,19 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// CheckMeetings has an empty store do at once, over and over, all that changes deliveries of one account: runs are recorded, messages
+// CheckDeadlocks has an empty store do at once, over and over, all that changes deliveries of one account: runs are recorded, messages
 // claimed, noted, let go and asked for again, destinations paused, and searches and destinations deleted. None of it may fail, and what
 // is left must be whole. A backend may look for more afterwards, such as that nobody had to be called off.
-func CheckMeetings(t *testing.T, st store.Store) {
+func CheckDeadlocks(t *testing.T, st store.Store) {
 	a := roomyAccount(t, st, "a@example.com")
-	m := meetings{t, st, mustCreate(t, st, dueSearch(a.ID, 0, epoch)), mustDestination(t, st, newHook(a.ID, hook)), mustOwn(t, st, a.ID)}
+	m := deadlockTest{t, st, mustCreate(t, st, dueSearch(a.ID, 0, epoch)), mustDestination(t, st, newHook(a.ID, hook)), mustOwn(t, st, a.ID)}
 	for n := range 25 {
 		m.round(n)
 	}
 	m.checkWhole()
 }
 
-type meetings struct {
+type deadlockTest struct {
 	*testing.T
 	st     store.Store
 	search cola.SavedSearch // that stays
@@ -33,7 +33,7 @@ type meetings struct {
 }
 
 // round makes a search with a destination of its own, which finds something, and then has all happen at once.
-func (m meetings) round(n int) {
+func (m deadlockTest) round(n int) {
 	doomed := mustCreate(m, m.st, dueSearch(m.hook.Account, n+1, epoch))
 	only := mustDestination(m, m.st, forSearch(newHook(m.hook.Account, fmt.Sprintf("%s/%d", hook, n)), doomed))
 	for i := range 4 {
@@ -70,7 +70,7 @@ func (m meetings) round(n int) {
 }
 
 // run claims the search that stays, and returns a run of it that finds something.
-func (m meetings) run(n int) store.RunRecord {
+func (m deadlockTest) run(n int) store.RunRecord {
 	all := mustClaim(m, m.st, everyID, anHour)
 	i := slices.IndexFunc(all, func(d store.DueSearch) bool { return d.Search.UUID == m.search.UUID })
 	mustDo(m, m.st.ReleaseDue(m.Context(), slices.Delete(slices.Clone(all), i, i+1)))
@@ -79,20 +79,20 @@ func (m meetings) run(n int) store.RunRecord {
 	return run
 }
 
-func (m meetings) attempt(a store.Attempt) error {
+func (m deadlockTest) attempt(a store.Attempt) error {
 	_, err := m.st.RecordAttempt(m.Context(), a)
 	return err
 }
 
 // accept takes what may come of it when others were first.
-func (m meetings) accept(err error) {
+func (m deadlockTest) accept(err error) {
 	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrNotActive) {
 		m.Error(err)
 	}
 }
 
 // checkWhole: a delivery has as many attempts as it says, it is due or settled, and nothing is to be sent to where nothing is sent.
-func (m meetings) checkWhole() {
+func (m deadlockTest) checkWhole() {
 	states := map[string]string{}
 	for _, d := range mustDestinations(m, m.st, m.hook.Account) {
 		states[d.UUID] = d.State
