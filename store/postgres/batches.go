@@ -35,9 +35,10 @@ const (
 	voidKnown     = `UPDATE ledger_batches SET voided = TRUE WHERE id = $1`
 	selectWindows = `SELECT account_id, granted_at, requests FROM burst_windows WHERE account_id = ANY($1)`
 	updateWindow  = `UPDATE burst_windows SET granted_at = $2, requests = $3 WHERE account_id = $1`
-	deleteBatches = `DELETE FROM ledger_batches WHERE id IN (SELECT id FROM ledger_batches
-		WHERE settled_at < coalesce($1, clock_timestamp()) - make_interval(secs => $2)
-		ORDER BY settled_at LIMIT $3 FOR UPDATE SKIP LOCKED)`
+	deleteBatches = `WITH old AS MATERIALIZED (SELECT id FROM ledger_batches
+			WHERE settled_at < coalesce($1, clock_timestamp()) - make_interval(secs => $2)
+			ORDER BY settled_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+		DELETE FROM ledger_batches WHERE id IN (SELECT id FROM old)`
 )
 
 // batchState is what is known of a batch.

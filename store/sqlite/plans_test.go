@@ -76,7 +76,7 @@ func explain(t *testing.T, s *Store, query string) (steps []string) {
 // that it reads up to a limit. Any statement may scan the keys of "".
 var cheapScans = map[string][]string{
 	"": {
-		"SCAN json_each", "SCAN changed", "SCAN arrived", "SCAN CONSTANT ROW", "SCAN meta", "SCAN avas", "SCAN category_aliases",
+		"SCAN json_each", "SCAN old", "SCAN due", "SCAN changed", "SCAN arrived", "SCAN CONSTANT ROW", "SCAN meta", "SCAN avas", "SCAN category_aliases",
 		"SCAN processing_times", "SCAN formula_processing_times", "SCAN registration_processing_times",
 	},
 	"DELETE FROM ledger_batches": {"SCAN ledger_batches", "SCAN (subquery-"}, // the oldest few

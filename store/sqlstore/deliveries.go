@@ -35,9 +35,9 @@ const (
 	replayOne         = replay + ` WHERE id = $1`
 	replayUndelivered = replay + ` WHERE id IN (SELECT id FROM deliveries WHERE destination_id = $1 AND event = '` + cola.EventRan + `'
 		AND state IN ('` + cola.DeliveryFailed + `', '` + cola.DeliverySkipped + `') ORDER BY id LIMIT $3)`
-	deleteDeliveries = `DELETE FROM deliveries WHERE id IN (
-		SELECT id FROM deliveries WHERE created_at < $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`
 )
+
+var deleteDeliveries = deleteOldest("deliveries", "id", "created_at < $1")
 
 func deliveryColumns(d *cola.Delivery) []any {
 	return []any{&d.ID, &d.MessageID, &d.Event, &d.Destination, &d.Kind, &d.SavedSearch, &d.RunID, &d.State, &d.Error, &d.AttemptCount, &d.CreatedAt,

@@ -205,10 +205,8 @@ const (
 		(SELECT asked_at FROM confirmations_asked WHERE account_id = $1 ORDER BY asked_at DESC LIMIT 1 OFFSET $3::bigint - 1),
 		(SELECT asked_at FROM confirmations_asked WHERE address_folded = $2 ORDER BY asked_at DESC LIMIT 1 OFFSET $4::bigint - 1),
 		(SELECT max(asked_at) FROM confirmations_asked WHERE account_id = $1 AND address_folded = $2)`
-	selectConfirmed     = `SELECT address FROM destinations WHERE account_id = $1 AND kind = 'webhook' AND verified_at IS NOT NULL`
-	insertConfirmation  = `INSERT INTO confirmations_asked (account_id, address_folded, asked_at) VALUES ($1, $2, $3)`
-	deleteConfirmations = `DELETE FROM confirmations_asked WHERE id IN (
-		SELECT id FROM confirmations_asked WHERE asked_at <= $1 ORDER BY asked_at LIMIT $2 FOR UPDATE SKIP LOCKED)`
+	selectConfirmed    = `SELECT address FROM destinations WHERE account_id = $1 AND kind = 'webhook' AND verified_at IS NOT NULL`
+	insertConfirmation = `INSERT INTO confirmations_asked (account_id, address_folded, asked_at) VALUES ($1, $2, $3)`
 )
 
 // RequestConfirmation implements store.Destinations. It locks the account first, as CreateDestination

@@ -3,29 +3,40 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// expiring is a kind of row that nobody looks up once it has aged.
+// expiring is a kind of row that is deleted at a certain age.
 type expiring struct {
 	name     string
 	query    string        // deletes the oldest rows up to an instant, or before a day, and at most so many
-	age      time.Duration // how long a row is kept
-	daily    bool          // rows are kept by their day
-	perWrite int           // how many rows a write adds at most
+	age      time.Duration // when it is deleted
+	daily    bool          // the age counts from the end of a day
+	perWrite int           // the most rows that one write adds
 }
 
 var (
-	expiredSessions      = expiring{name: "sessions", query: deleteSessions, perWrite: 1}
-	expiredSignInLinks   = expiring{name: "sign-in links", query: deleteSignInLinks, perWrite: 1}
-	expiredCreations     = expiring{name: "creations of saved searches", query: deleteCreations, perWrite: 1}
-	expiredConfirmations = expiring{name: "requests to confirm an address", query: deleteConfirmations, age: store.ConfirmationsKept, perWrite: 1}
-	expiredAllowances    = expiring{name: "daily allowances", query: deleteAllowances, age: 24 * time.Hour, daily: true, perWrite: 1}
-	expiredPreviews      = expiring{name: "previewed labels", query: deletePreviewed, age: 24 * time.Hour, daily: true, perWrite: 8}
+	expiredSessions      = expiring{name: "sessions", query: deleteOldest("sessions", "name", "expires_at <= $1"), perWrite: 1}
+	expiredSignInLinks   = expiring{name: "sign-in links", query: deleteOldest("sign_in_links", "hash", "expires_at <= $1"), perWrite: 1}
+	expiredCreations     = expiring{name: "creations of saved searches", query: deleteOldest("saved_search_creations", "account_id, once_key", "kept_until <= $1"), perWrite: 1}
+	expiredConfirmations = expiring{name: "confirmation requests", query: deleteOldest("confirmations_asked", "id", "asked_at <= $1"), age: store.ConfirmationsKept, perWrite: 1}
+	expiredAllowances    = expiring{name: "daily allowances", query: deleteOldest("daily_allowances", "account_id, day, allowance", "day < $1"), age: 24 * time.Hour, daily: true, perWrite: 1}
+	expiredPreviews      = expiring{name: "previewed labels", query: deleteOldest("previewed_labels", "account_id, day, ttb_id", "day < $1"), age: 24 * time.Hour, daily: true, perWrite: 8}
 )
+
+// deleteOldest returns the statement that deletes up to $2 rows of a table that meet a condition on one column, oldest
+// first. It skips locked rows. The selection is materialized, because PostgreSQL may evaluate a subquery more than once,
+// and would then skip the rows that it has just locked and delete others.
+func deleteOldest(table, key, condition string) string {
+	column, _, _ := strings.Cut(condition, " ")
+	return `WITH old AS MATERIALIZED (
+			SELECT ` + key + ` FROM ` + table + ` WHERE ` + condition + ` ORDER BY ` + column + ` LIMIT $2 FOR UPDATE SKIP LOCKED)
+		DELETE FROM ` + table + ` WHERE (` + key + `) IN (SELECT ` + key + ` FROM old)`
+}
 
 // deletedPerStatement is how many rows one statement of DeleteExpired deletes.
 const deletedPerStatement = 1_000

@@ -18,10 +18,13 @@ import (
 // Recording, releasing and requesting runs lock searches by ascending ID, and then rows of daily
 // allowances by ascending account, but no account. Claiming doesn't wait for locks.
 
-var claimDue = `UPDATE saved_searches SET hold = hold + 1, held_until = coalesce($3::timestamptz, clock_timestamp()) + make_interval(secs => $4)
-	WHERE id IN (
+// claimDue selects the searches in a materialized CTE, because PostgreSQL may evaluate a subquery more than once, and would
+// then claim more than the limit.
+var claimDue = `WITH due AS MATERIALIZED (
 		SELECT id FROM saved_searches WHERE next_run_at <= $1 AND paused_because IS NULL AND (held_until IS NULL OR held_until <= coalesce($3::timestamptz, clock_timestamp()))
 		ORDER BY next_run_at, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
+	UPDATE saved_searches SET hold = hold + 1, held_until = coalesce($3::timestamptz, clock_timestamp()) + make_interval(secs => $4)
+	WHERE id IN (SELECT id FROM due)
 	RETURNING id, account_id, mark_at, mark_revision, hold, ` + savedSearchNames
 
 const (

@@ -28,9 +28,6 @@ const (
 	upsertCreation = `INSERT INTO saved_search_creations (account_id, once_key, fingerprint, uuid, kept_until) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (account_id, once_key) DO UPDATE
 		SET fingerprint = excluded.fingerprint, uuid = excluded.uuid, kept_until = excluded.kept_until`
-	deleteCreations = `DELETE FROM saved_search_creations WHERE (account_id, once_key) IN (
-		SELECT account_id, once_key FROM saved_search_creations WHERE kept_until <= $1
-		ORDER BY kept_until LIMIT $2 FOR UPDATE SKIP LOCKED)`
 )
 
 func savedSearchColumns(r *records.SavedSearch) []any { return targets(r.Columns()) }

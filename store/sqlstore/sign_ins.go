@@ -76,9 +76,7 @@ const (
 	signInLink = selectAccounts + ` JOIN sign_in_links l ON l.account_id = a.id
 		WHERE l.hash = $1 AND l.expires_at > coalesce($2, clock_timestamp())`
 	// useSignInLink waits for a concurrent use of the same link, and then finds no row.
-	useSignInLink     = `DELETE FROM sign_in_links WHERE hash = $1 AND expires_at > coalesce($2, clock_timestamp()) RETURNING account_id`
-	deleteSignInLinks = `DELETE FROM sign_in_links WHERE hash IN (SELECT hash FROM sign_in_links
-		WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`
+	useSignInLink = `DELETE FROM sign_in_links WHERE hash = $1 AND expires_at > coalesce($2, clock_timestamp()) RETURNING account_id`
 )
 
 // CreateSignInLink implements store.SignInLinks.
@@ -130,9 +128,7 @@ const (
 	updateSession = `UPDATE sessions SET data = $2, expires_at = $3 WHERE name = $1`
 	upsertSession = `INSERT INTO sessions (name, data, expires_at) VALUES ($1, $2, $3)
 		ON CONFLICT (name) DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at`
-	dropSession    = `DELETE FROM sessions WHERE name = $1 RETURNING expires_at > coalesce($2, clock_timestamp())`
-	deleteSessions = `DELETE FROM sessions WHERE name IN (SELECT name FROM sessions
-		WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`
+	dropSession = `DELETE FROM sessions WHERE name = $1 RETURNING expires_at > coalesce($2, clock_timestamp())`
 )
 
 // Session implements store.Sessions.

@@ -55,13 +55,11 @@ func (m *storedMonth) settle() error {
 const (
 	countAllowance = `INSERT INTO daily_allowances (account_id, day, allowance, used) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (account_id, day, allowance) DO UPDATE SET used = daily_allowances.used + excluded.used RETURNING used`
-	usedAllowance    = `SELECT coalesce((SELECT used FROM daily_allowances WHERE account_id = $1 AND day = $2 AND allowance = $3), 0)`
-	knownPreviewed   = `SELECT ttb_id FROM previewed_labels WHERE account_id = $1 AND day = $2 AND ttb_id = ANY($3)`
-	insertPreviewed  = `INSERT INTO previewed_labels (account_id, day, ttb_id) VALUES ($1, $2, $3)`
-	deleteAllowances = `DELETE FROM daily_allowances WHERE (account_id, day, allowance) IN (
-		SELECT account_id, day, allowance FROM daily_allowances WHERE day < $1 ORDER BY day LIMIT $2 FOR UPDATE SKIP LOCKED)`
-	deletePreviewed = `DELETE FROM previewed_labels WHERE (account_id, day, ttb_id) IN (
-		SELECT account_id, day, ttb_id FROM previewed_labels WHERE day < $1 ORDER BY day LIMIT $2 FOR UPDATE SKIP LOCKED)`
+	// lockAllowance locks the count of an allowance, which it creates if need be, by adding nothing to it.
+	lockAllowance   = countAllowance
+	usedAllowance   = `SELECT coalesce((SELECT used FROM daily_allowances WHERE account_id = $1 AND day = $2 AND allowance = $3), 0)`
+	knownPreviewed  = `SELECT ttb_id FROM previewed_labels WHERE account_id = $1 AND day = $2 AND ttb_id = ANY($3)`
+	insertPreviewed = `INSERT INTO previewed_labels (account_id, day, ttb_id) VALUES ($1, $2, $3)`
 )
 
 // UseAllowance adds units to an account's use of an allowance on a day, and returns the sum.
@@ -86,7 +84,7 @@ func (s *Store) NamePreviewLabels(ctx context.Context, account cola.AccountID, d
 		return n.Labels, err
 	}
 	err = s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
-		if err := tx.LockRows(ctx, countAllowance, int64(account), day, string(store.AllowPreviewLabels), 0); err != nil {
+		if err := tx.LockRows(ctx, lockAllowance, int64(account), day, string(store.AllowPreviewLabels), 0); err != nil {
 			return err
 		}
 		if n, err = choosePreviewLabels(ctx, tx, account, day, labels, limit); err != nil || len(n.New) == 0 {
