@@ -132,7 +132,8 @@ func (f *filler) fill(i *store.Item) error {
 			w.at, w.requests = append(w.at, i.Grant.At), append(w.requests, i.Grant.Requests)
 		})
 	case store.ItemReferences:
-		return tx{reader{f.tx}, f.tx}.ExecAll(f.ctx, sqlstore.FillReferences(i.References)...)
+		_, err := tx{reader{f.tx}, f.tx}.ExecAll(f.ctx, sqlstore.FillReferences(i.References)...)
+		return err
 	case store.ItemCola:
 		f.addCola(i.Cola)
 	default:

@@ -82,7 +82,8 @@ func (d database) ChangeReferences(ctx context.Context, operation string, mode s
 type statements []sqlstore.Statement
 
 func (s statements) write(ctx context.Context, w *writer, _ cola.Revision) error {
-	return tx{reader{w}, w}.ExecAll(ctx, s...)
+	_, err := tx{reader{w}, w}.ExecAll(ctx, s...)
+	return err
 }
 
 // Labels implements sqlstore.Database.
@@ -125,13 +126,15 @@ func (t tx) Exec(ctx context.Context, query string, args ...any) (int, error) {
 }
 
 // ExecAll implements sqlstore.Tx.
-func (t tx) ExecAll(ctx context.Context, statements ...sqlstore.Statement) error {
+func (t tx) ExecAll(ctx context.Context, statements ...sqlstore.Statement) (counts []int, err error) {
 	for _, s := range statements {
-		if _, err := t.Exec(ctx, s.Query, s.Args...); err != nil {
-			return err
+		n, err := t.Exec(ctx, s.Query, s.Args...)
+		if err != nil {
+			return nil, err
 		}
+		counts = append(counts, n)
 	}
-	return nil
+	return counts, nil
 }
 
 // LockRows implements sqlstore.Tx.

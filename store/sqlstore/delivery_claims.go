@@ -167,7 +167,7 @@ func recordAttempt(ctx context.Context, tx Tx, a *store.Attempt) (recorded bool,
 	if tell {
 		statements = append(statements, Statement{insertPausedMessage, []any{destination, ended}})
 	}
-	err = tx.ExecAll(ctx, statements...)
+	_, err = tx.ExecAll(ctx, statements...)
 	return err == nil, err
 }
 
@@ -179,7 +179,10 @@ func (s *Store) ReleaseDeliveries(ctx context.Context, claimed []store.DueDelive
 		for i := range some {
 			statements[i] = Statement{releaseDelivery, []any{some[i].ID, some[i].Hold}}
 		}
-		err := s.db.Transact(ctx, "release deliveries", func(ctx context.Context, tx Tx) error { return tx.ExecAll(ctx, statements...) })
+		err := s.db.Transact(ctx, "release deliveries", func(ctx context.Context, tx Tx) error {
+			_, err := tx.ExecAll(ctx, statements...)
+			return err
+		})
 		if err != nil {
 			return err
 		}

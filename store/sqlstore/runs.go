@@ -78,7 +78,8 @@ func (s *Store) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error
 			if err := tx.LockRows(ctx, lockClaimed, uuids); err != nil {
 				return err
 			}
-			return tx.ExecAll(ctx, statements...)
+			_, err := tx.ExecAll(ctx, statements...)
+			return err
 		})
 		if err != nil {
 			return err

@@ -76,8 +76,8 @@ type Tx interface {
 	Querier
 	// Exec runs a statement and returns how many rows it touched.
 	Exec(ctx context.Context, query string, args ...any) (int, error)
-	// ExecAll runs statements in order, in one round trip where there are any.
-	ExecAll(ctx context.Context, statements ...Statement) error
+	// ExecAll runs statements in order, in few round trips, and returns how many rows each touched.
+	ExecAll(ctx context.Context, statements ...Statement) (counts []int, err error)
 	// LockRows locks the rows that a query selects until the transaction ends.
 	LockRows(ctx context.Context, query string, args ...any) error
 	// AdvisoryLock takes an advisory lock until the transaction ends.

@@ -100,7 +100,8 @@ func (s *Store) NamePreviewLabels(ctx context.Context, account cola.AccountID, d
 		for i, id := range n.New {
 			statements[i] = Statement{insertPreviewed, []any{int64(account), day, int64(id)}}
 		}
-		return tx.ExecAll(ctx, statements...)
+		_, err = tx.ExecAll(ctx, statements...)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -127,9 +128,9 @@ const (
 	refusalNames   = `minute, channel, credential_kind, credential_id, reason, count, last_at`
 	latestRefusals = ` ORDER BY last_at DESC, minute DESC, channel DESC, credential_kind DESC, credential_id DESC, reason DESC`
 	selectRefusals = `SELECT ` + refusalNames + ` FROM refusals WHERE account_id = $1` + latestRefusals + ` LIMIT $2`
-	upsertRefusal  = `INSERT INTO refusals AS r (account_id, ` + refusalNames + `) SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM accounts WHERE id = $1
-		ON CONFLICT (account_id, minute, channel, credential_kind, credential_id, reason) DO UPDATE
-		SET count = r.count + excluded.count, last_at = greatest(r.last_at, excluded.last_at)`
+	updateRefusal  = `UPDATE refusals SET count = count + $7, last_at = greatest(last_at, $8)
+		WHERE account_id = $1 AND minute = $2 AND channel = $3 AND credential_kind = $4 AND credential_id = $5 AND reason = $6`
+	insertRefusal = `INSERT INTO refusals (account_id, ` + refusalNames + `) SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM accounts WHERE id = $1`
 	// pruneRefusals reads only the index of the account's refusals, of which there are few more
 	// than are kept.
 	pruneRefusals = `DELETE FROM refusals WHERE (account_id, minute, channel, credential_kind, credential_id, reason) IN (
@@ -141,26 +142,44 @@ func refusalColumns(r *store.Refusal) []any {
 	return []any{&r.Minute, &r.Channel, &r.Credential.Kind, &r.Credential.ID, &r.Reason, &r.Count, &r.LastAt}
 }
 
-// RecordRefusals implements store.Refusals. Like sessions, refusals aren't synced.
+// RecordRefusals implements store.Refusals. Like sessions, refusals aren't synced. Most refusals add to an existing row;
+// old rows are pruned only for accounts that get a new one.
 func (s *Store) RecordRefusals(ctx context.Context, refusals []store.AccountRefusal) error {
-	const operation = "note refusals"
+	const operation = "record refusals"
 	summed, err := records.SumRefusals(refusals)
 	if err != nil || len(summed) == 0 {
 		return s.db.Failed(operation, err)
-	}
-	var statements []Statement
-	for i := range summed {
-		statements = append(statements, Statement{upsertRefusal, append([]any{int64(summed[i].Account)}, refusalColumns(&summed[i].Refusal)...)})
-	}
-	for _, account := range records.RefusedAccounts(summed) {
-		statements = append(statements, Statement{pruneRefusals, []any{int64(account), store.MaxRefusals}})
 	}
 	return s.db.TransactUnsynced(ctx, operation, func(ctx context.Context, tx Tx) error {
 		if err := tx.AdvisoryLock(ctx, refusalLocks, 0); err != nil {
 			return err
 		}
-		return tx.ExecAll(ctx, statements...)
+		updated, err := tx.ExecAll(ctx, refusalStatements(updateRefusal, summed)...)
+		if err != nil {
+			return err
+		}
+		var added []store.AccountRefusal
+		for i, n := range updated {
+			if n == 0 {
+				added = append(added, summed[i])
+			}
+		}
+		statements := refusalStatements(insertRefusal, added)
+		for _, account := range records.RefusedAccounts(added) {
+			statements = append(statements, Statement{pruneRefusals, []any{int64(account), store.MaxRefusals}})
+		}
+		_, err = tx.ExecAll(ctx, statements...)
+		return err
 	})
+}
+
+// refusalStatements returns a statement for each refusal.
+func refusalStatements(query string, refusals []store.AccountRefusal) []Statement {
+	statements := make([]Statement, len(refusals))
+	for i := range refusals {
+		statements[i] = Statement{query, append([]any{int64(refusals[i].Account)}, refusalColumns(&refusals[i].Refusal)...)}
+	}
+	return statements
 }
 
 // Refusals implements store.Refusals.
