@@ -23,7 +23,7 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	defer s.done()
 	var f callbackErrors
 	err := s.view(ctx, func(q querier) error {
-		return sqlstore.Dump(ctx, s.Store, reader{q}, func(i *store.Item) error { return f.keep(yield(i)) })
+		return sqlstore.Dump(ctx, s.control, reader{q}, func(i *store.Item) error { return f.keep(yield(i)) })
 	})
 	if f.err != nil {
 		return fmt.Errorf("%s: %w", operation, f.err)

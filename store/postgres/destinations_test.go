@@ -114,7 +114,7 @@ func TestAsksAreForgotten(t *testing.T) {
 	query(t, url, `WITH old AS (INSERT INTO confirmations_asked (account_id, address_folded, asked_at)
 		SELECT $1::bigint, n::text, $2::timestamptz - make_interval(secs => CASE n WHEN 0 THEN 0 ELSE 1 END) FROM generate_series(0, 2 * $3::int + 1) n RETURNING 1)
 		SELECT count(*) FROM old`, &n, int64(account.ID), now.Add(time.Microsecond-store.ConfirmationsKept), oldAtOnce)
-	if err := sqlstore.DeleteExpired(t.Context(), s.Store); err != nil {
+	if err := sqlstore.DeleteExpired(t.Context(), s.control); err != nil {
 		t.Fatal(err)
 	}
 	var left string

@@ -94,7 +94,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 		opts.Logger.Info("database schema migrated", "from", from, "to", to)
 	}
 	s := &Store{created: from == 0, now: opts.Now, logger: opts.Logger}
-	s.Store = sqlstore.New(database{s}, sqlstore.Options{Now: opts.Now, Grants: grants})
+	s.control = sqlstore.New(database{s}, sqlstore.Options{Now: opts.Now, Grants: grants})
 	if err := s.connect(ctx, config, opts); err != nil {
 		s.release()
 		return nil, failedToOpen(ctx, operation, err)

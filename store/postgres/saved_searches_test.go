@@ -46,7 +46,7 @@ func TestCreationsAreForgotten(t *testing.T) {
 	query(t, url, `WITH old AS (INSERT INTO saved_search_creations (account_id, once_key, fingerprint, uuid, kept_until)
 		SELECT $1::bigint, n::text, sha256(''), '', $2::timestamptz FROM generate_series(1, 2 * $3::int + 1) n RETURNING 1) SELECT count(*) FROM old`,
 		&n, int64(account.ID), now.Add(-time.Hour), oldAtOnce)
-	if err := sqlstore.DeleteExpired(t.Context(), s.Store); err != nil {
+	if err := sqlstore.DeleteExpired(t.Context(), s.control); err != nil {
 		t.Fatal(err)
 	}
 	var left string

@@ -34,7 +34,7 @@ func TestSessionsAreForgotten(t *testing.T) {
 	if err := s.CreateSignInLink(t.Context(), account.ID, [32]byte{}, time.Microsecond); err != nil {
 		t.Fatal(err)
 	}
-	if err := sqlstore.DeleteExpired(t.Context(), s.Store); err != nil {
+	if err := sqlstore.DeleteExpired(t.Context(), s.control); err != nil {
 		t.Fatal(err)
 	}
 	var left string
@@ -97,7 +97,7 @@ func TestAllowancesAreForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := sqlstore.DeleteExpired(t.Context(), s.Store); err != nil {
+	if err := sqlstore.DeleteExpired(t.Context(), s.control); err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range []string{"daily_allowances", "previewed_labels"} {

@@ -19,9 +19,12 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
+// control is the control plane. The embedded field is unexported so that nobody outside calls a method that Store overrides.
+type control = sqlstore.Store
+
 // Store implements store.Store over a PostgreSQL database. Open makes it; whoever opens it closes it.
 type Store struct {
-	*sqlstore.Store // the control plane
+	*control
 
 	id      string
 	created bool

@@ -137,7 +137,7 @@ func (u *upkeep) deleteOldRows(ctx context.Context) {
 		}
 		for what, forget := range map[string]func(context.Context) error{
 			"ledger batches": u.store.deleteOldBatches, "revisions": u.store.deleteOldRevisions,
-			"rows": func(ctx context.Context) error { return sqlstore.DeleteExpired(ctx, u.store.Store) },
+			"rows": func(ctx context.Context) error { return sqlstore.DeleteExpired(ctx, u.store.control) },
 		} {
 			if err := forget(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errClosed) {
 				u.store.logger.Warn("old "+what+" not deleted", "error", oneLine(err))

@@ -180,7 +180,7 @@ func (c *barcodeCursor) addTo(r *cola.IndexRecord) error {
 
 // AllReferences implements store.References. What it returns is on the disk.
 func (s *Store) AllReferences(ctx context.Context) (store.ReferenceSets, error) {
-	sets, err := s.Store.AllReferences(ctx)
+	sets, err := s.control.AllReferences(ctx)
 	if err == nil {
 		err = failed("read reference data", s.journal.syncedTo(sets.Revision))
 	}

@@ -20,7 +20,7 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	}
 	defer s.done()
 	return failed(operation, s.read.view(ctx, func(q querier) error {
-		return sqlstore.Dump(ctx, s.Store, reader{q}, yield)
+		return sqlstore.Dump(ctx, s.control, reader{q}, yield)
 	}))
 }
 

@@ -62,7 +62,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 		opts.Logger.Info("database schema migrated", "from", from, "to", to)
 	}
 	s := &Store{created: from == 0, now: opts.Now, logger: opts.Logger, journal: &journal{path: path + walFile}}
-	s.Store = sqlstore.New(database{s}, sqlstore.Options{Now: opts.Now, DeleteWithWrites: deletedWithWrites, Grants: grants, MaxRows: maxRows})
+	s.control = sqlstore.New(database{s}, sqlstore.Options{Now: opts.Now, DeleteWithWrites: deletedWithWrites, Grants: grants, MaxRows: maxRows})
 	if err := s.connect(ctx, path); err != nil {
 		return nil, failed(operation, errors.Join(err, s.release()))
 	}

@@ -110,7 +110,7 @@ func (s *Store) grantNames(ctx context.Context, account cola.AccountID, r *store
 	if wanted <= 0 {
 		return 0, nil
 	}
-	used, err := sqlstore.UseAllowance(ctx, s.Store, tx{reader{s.ledger}, s.ledger}, account, cola.DateOf(r.Mark.At.UTC()), store.AllowMessageLabels, wanted)
+	used, err := sqlstore.UseAllowance(ctx, s.control, tx{reader{s.ledger}, s.ledger}, account, cola.DateOf(r.Mark.At.UTC()), store.AllowMessageLabels, wanted)
 	return records.Granted(wanted, used, r.MaxNamedOfAccount), err
 }
 

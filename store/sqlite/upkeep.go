@@ -138,7 +138,7 @@ const (
 
 // HashLinks implements store.SealedSecrets.
 func (s *Store) HashLinks(ctx context.Context) (hashed int, err error) {
-	if hashed, err = s.Store.HashLinks(ctx); err == nil {
+	if hashed, err = s.control.HashLinks(ctx); err == nil {
 		err = s.eraseFree(ctx)
 	}
 	return hashed, err

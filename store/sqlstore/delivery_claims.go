@@ -157,9 +157,9 @@ func recordAttempt(ctx context.Context, tx Tx, a *store.Attempt) (recorded bool,
 	paused, tell := r.Apply(a)
 	ended, failure := records.EndOfAttempt(a), records.StorableText(a.Error)
 	statements := []Statement{
-		{updateDeliveryState, append([]any{a.Due.ID}, values(r.Delivery.Columns())...)},
+		{updateDeliveryState, append([]any{a.Due.ID}, targets(r.Delivery.Columns())...)},
 		{insertAttempt, arguments([]any{a.Due.ID, r.Delivery.Attempts, a.At, a.Took.Microseconds(), orNull(&a.Status), orNull(&failure)})},
-		{updateDestinationState, append([]any{destination}, values(r.Destination.Columns())...)},
+		{updateDestinationState, append([]any{destination}, targets(r.Destination.Columns())...)},
 	}
 	if paused {
 		statements = append(statements, Statement{skipPending, []any{destination, ended, r.Destination.Skipping()}})

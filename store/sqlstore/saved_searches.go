@@ -151,7 +151,7 @@ func (s *Store) createdBefore(ctx context.Context, tx Tx, n store.NewSavedSearch
 
 // insertSearchRow inserts a search, and the request that creates it.
 func (s *Store) insertSearchRow(ctx context.Context, tx Tx, n store.NewSavedSearch, row *records.SavedSearch) error {
-	_, err := tx.Exec(ctx, insertSavedSearch, append([]any{int64(n.Account)}, values(row.Columns())...)...)
+	_, err := tx.Exec(ctx, insertSavedSearch, append([]any{int64(n.Account)}, targets(row.Columns())...)...)
 	if s.db.IsDuplicate(err) {
 		return store.ErrExists
 	}
@@ -238,7 +238,7 @@ func (s *Store) updateSavedSearch(ctx context.Context, tx Tx, account cola.Accou
 		return cola.SavedSearch{}, err
 	}
 	// There is no row if somebody deleted it by hand meanwhile.
-	if err := execOne(ctx, tx, updateSearch, append([]any{int64(account), uuid}, values(row.Changeable())...)...); err != nil {
+	if err := execOne(ctx, tx, updateSearch, append([]any{int64(account), uuid}, targets(row.Changeable())...)...); err != nil {
 		return cola.SavedSearch{}, err
 	}
 	return s.settledSearch(ctx, tx, account, uuid)

@@ -260,10 +260,7 @@ func ofAccount(query, column string, account cola.AccountID) (string, []any) {
 	return query + ` WHERE ` + column + ` = $1`, []any{int64(account)}
 }
 
-// values returns arguments for the columns of a record.
-func values(columns []records.Column) []any { return targets(columns) }
-
-// targets returns what to scan a row into.
+// targets returns pointers to the fields of columns: arguments of a statement, or what to scan a row into.
 func targets(columns []records.Column) []any {
 	into := make([]any, len(columns))
 	for i, c := range columns {
