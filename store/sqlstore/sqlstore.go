@@ -193,13 +193,17 @@ func list[T any](ctx context.Context, q Querier, columns func(*T) []any, query s
 	}
 	defer rows.Close()
 	var all []T
-	var row T // every column is scanned anew in each row
-	into := columns(&row)
+	var row *T // each row overwrites all columns of the one before
+	var into []any
 	for rows.Next() {
+		if row == nil {
+			row = new(T)
+			into = columns(row)
+		}
 		if err := rows.Scan(into...); err != nil {
 			return nil, err
 		}
-		all = append(all, row)
+		all = append(all, *row)
 	}
 	return all, rows.Err()
 }
