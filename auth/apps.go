@@ -32,7 +32,7 @@ func (t *Tokens) admit(ctx context.Context, issuer string, c tokenClaims) (g gra
 		}
 		t.recordLink(ctx, link)
 		if !link.RevokedAt.IsZero() {
-			return unauthorized("The access of the app %s was revoked by the account holder.", cola.Quoted(c.client))
+			return unauthorized("The account holder revoked the access of the app %s.", cola.Quoted(c.client))
 		}
 		g = grant{account: account.ID, link: link.ID, scopes: common(c.scopes, app.Scopes), withheld: except(c.scopes, app.Scopes)}
 		return nil
@@ -66,7 +66,7 @@ func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, e
 	app, err := t.store.AppByClient(ctx, issuer, clientID)
 	if errors.Is(err, store.ErrNotFound) {
 		if !t.anyApp {
-			return store.App{}, unauthorized("The app %s is not connected to this service; the operator registers it (app register).", cola.Quoted(clientID))
+			return store.App{}, unauthorized("The app %s is not registered with this service. Ask the operator to register it (app register).", cola.Quoted(clientID))
 		}
 		app, err = t.store.EnsureApp(ctx, store.App{Issuer: issuer, ClientID: clientID, Name: clientID, Scopes: cola.Scopes()})
 	}
@@ -74,7 +74,7 @@ func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, e
 		return store.App{}, err
 	}
 	if !app.DisabledAt.IsZero() {
-		return store.App{}, unauthorized("The app %s may not act here any more: the operator has disabled it.", cola.Quoted(clientID))
+		return store.App{}, unauthorized("The operator has disabled the app %s.", cola.Quoted(clientID))
 	}
 	return app, nil
 }

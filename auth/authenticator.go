@@ -102,7 +102,7 @@ func (a *Authenticator) prove(ctx context.Context, given string, bearer bool, ch
 		c, err = a.tokens.caller(ctx, given, ch)
 		return c, security.Token, err
 	}
-	return c, security.Key, unprovenf("The credential is not an API key of this service: those start with %q.", KeyPrefix)
+	return c, security.Key, unprovenf("The credential is not an API key of this service. API keys start with %q.", KeyPrefix)
 }
 
 func (a *Authenticator) keyHolder(ctx context.Context, given string, ch cola.Channel) (cola.Caller, error) {

@@ -213,7 +213,7 @@ func (b *Browsers) enter(ctx context.Context, e entry) error {
 // abandonSignIn ends a sign-in that no browser can use. If that fails, the sign-in expires later.
 func (b *Browsers) abandonSignIn(ctx context.Context, in *signedIn) {
 	if err := b.endSignIn(context.WithoutCancel(ctx), in); err != nil {
-		b.log.Warn("could not end a sign-in that no browser has any more; it expires by itself", "account", in.Account, "error", err)
+		b.log.Warn("could not end an abandoned sign-in; it will expire", "account", in.Account, "error", err)
 	}
 }
 

@@ -200,9 +200,9 @@ func TestBrowserOptions(t *testing.T) {
 		"not the scheme":     {PublicURL: "https://cola.example.com/app"},
 		"scheme and host":    {PublicURL: "ftp://cola.example.com"},
 		"http is only for":   {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: "http://id.example.com", ClientID: "x"}}},
-		"needs the client":   {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer}}},
+		"needs this service's client ID":   {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer}}},
 		"is given twice":     {PublicURL: ourURL, Issuers: []SignInIssuer{good, good}},
-		"which issuers have": {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer + "?a", ClientID: "x"}}},
+		"has a query": {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer + "?a", ClientID: "x"}}},
 		"no keys":            {PublicURL: ourURL},
 	} {
 		if want != "no keys" {

@@ -110,7 +110,7 @@ func TestDisabledAppIsRefusedAfterAMinute(t *testing.T) {
 		})
 		time.Sleep(cachedFor)
 		_, err := b.send(t.Context(), token)
-		wantRefusal(t, err, "has disabled it")
+		wantRefusal(t, err, "has disabled the app")
 	})
 }
 
@@ -121,10 +121,10 @@ func TestRefusalsAreBounded(t *testing.T) {
 		token := b.token(claim("client_id", "new"))
 		early := b.token(claim("client_id", "new"), claim("jti", "early"))
 		_, err := b.send(t.Context(), early)
-		wantRefusal(t, err, "is not connected")
+		wantRefusal(t, err, "is not registered")
 		for range 100 {
 			_, err := b.send(t.Context(), token)
-			wantRefusal(t, err, "is not connected")
+			wantRefusal(t, err, "is not registered")
 		}
 		if n := b.store.called("AppByClient"); n > 2+refusedAtOnce {
 			t.Errorf("the store was asked %d times", n)

@@ -40,7 +40,7 @@ func parseClaims(data []byte) (claims, error) {
 	}
 	members, ambiguity := strictjson.Unambiguous(data, nil)
 	if ambiguity != nil {
-		return nil, errors.New("a name is given twice")
+		return nil, errors.New("it has a duplicate name")
 	}
 	o := make(claims, len(members))
 	for _, m := range members {
@@ -164,7 +164,7 @@ func (o claims) checkUse(typed bool) error {
 			"check. Ask the issuer for a plain bearer token.")
 	}
 	if o.has("events") {
-		return unauthorized("The token is not an access token: it tells of security events (events).")
+		return unauthorized("The token is not an access token: it is a security event token (events).")
 	}
 	for _, c := range []struct{ name, want string }{{"typ", "Bearer"}, {"token_use", "access"}} { // of Keycloak, of Cognito
 		if use, err := o.text(c.name); o.has(c.name) && (err != nil || !strings.EqualFold(use, c.want)) {
@@ -180,7 +180,7 @@ func (o claims) checkUse(typed bool) error {
 		}
 	}
 	if !o.has("scope") && !o.has("scp") {
-		return unauthorized("The token does not show that it is an access token: it needs the type at+jwt in its header, or a scope or scp claim.")
+		return unauthorized("The token is not recognizable as an access token: it needs the type at+jwt in its header, or a scope or scp claim.")
 	}
 	return nil
 }
@@ -216,7 +216,7 @@ func (o claims) checkTimes(now time.Time) (expires time.Time, err error) {
 		return time.Time{}, unreadableClaims(err)
 	}
 	if !limited {
-		return time.Time{}, unauthorized("The access token does not say when it expires (exp).")
+		return time.Time{}, unauthorized("The access token has no expiry (exp).")
 	}
 	if !now.Before(expires.Add(leeway)) {
 		return time.Time{}, unauthorized("The access token has expired. Refresh it, or sign in again.")
@@ -227,7 +227,7 @@ func (o claims) checkTimes(now time.Time) (expires time.Time, err error) {
 			return time.Time{}, unreadableClaims(err)
 		}
 		if given && at.Add(-leeway).After(now) {
-			return time.Time{}, unauthorized("The access token is of the future (%s): it is not valid yet, or the issuer's clock is ahead.", name)
+			return time.Time{}, unauthorized("The access token is not valid yet (%s). The issuer's clock may be ahead.", name)
 		}
 	}
 	return expires, nil
@@ -236,7 +236,7 @@ func (o claims) checkTimes(now time.Time) (expires time.Time, err error) {
 func (o claims) subject() (string, error) {
 	s, err := o.text("sub")
 	if err != nil || !isName(s) {
-		return "", unauthorized("The access token must name its subject (sub): 1 to %d bytes without control characters.", maxName)
+		return "", unauthorized("The access token needs a subject (sub) of 1 to %d bytes without control characters.", maxName)
 	}
 	return s, nil
 }
@@ -249,15 +249,15 @@ func (o claims) client() (id string, err error) {
 		}
 		given, err := o.text(name)
 		if err != nil || !isName(given) {
-			return "", unauthorized("The access token's %s is not a client id: 1 to %d bytes without control characters.", name, maxName)
+			return "", unauthorized("The access token's %s is not a client ID of 1 to %d bytes without control characters.", name, maxName)
 		}
 		if id != "" && given != id {
-			return "", unauthorized("The access token names different apps as its client (client_id, azp, appid, cid).")
+			return "", unauthorized("The access token names more than one client (client_id, azp, appid, cid).")
 		}
 		id = given
 	}
 	if id == "" {
-		return "", unauthorized("The access token does not name the app it was issued to (client_id, azp, appid or cid).")
+		return "", unauthorized("The access token does not name its client (client_id, azp, appid or cid).")
 	}
 	return id, nil
 }

@@ -60,7 +60,7 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) (keySet,
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("get keys: answered %s", response.Status)
+		return nil, fmt.Errorf("get keys: status %s", response.Status)
 	}
 	body, err := io.ReadAll(response.Body) // the client bounds it
 	if err != nil {
@@ -120,7 +120,7 @@ func checkRedirect(next *http.Request, so []*http.Request) error {
 	case len(so) > mostRedirects:
 		return fmt.Errorf("redirected more than %d times", mostRedirects)
 	case !isSafe(next.URL), next.URL.Scheme == "http" && so[0].URL.Scheme == "https":
-		return errors.New("redirected to what is not an https URL")
+		return errors.New("redirect target is not an https URL")
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ type boundedBody struct {
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)]) // one more byte shows that the body is too long
 	if n > b.left {
-		return 0, fmt.Errorf("the answer is longer than %d bytes", mostBody)
+		return 0, fmt.Errorf("the response is longer than %d bytes", mostBody)
 	}
 	b.left -= n
 	return n, err

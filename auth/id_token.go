@@ -26,11 +26,11 @@ func (i *signInIssuer) identify(ctx context.Context, raw, nonce string) (person,
 	token, err := parseToken(raw)
 	switch {
 	case err != nil:
-		return person{}, i.untrusted("its ID token is missing or garbled")
+		return person{}, i.untrusted("its ID token is missing or malformed")
 	case token.issuer != i.URL:
-		return person{}, i.untrusted("its ID token is of another issuer")
+		return person{}, i.untrusted("its ID token is from another issuer")
 	case token.typed:
-		return person{}, i.untrusted("it holds an access token in place of an ID token")
+		return person{}, i.untrusted("it sent an access token instead of an ID token")
 	}
 	var who person
 	var refusal error
@@ -66,13 +66,13 @@ func (i *signInIssuer) readPerson(payload []byte, nonce string) (who person, err
 		return person{}, i.untrusted("its ID token was issued to another service")
 	}
 	if given, err := o.text("nonce"); err != nil || subtle.ConstantTimeCompare([]byte(given), []byte(nonce)) != 1 {
-		return person{}, i.untrusted("its ID token answers another attempt to sign in")
+		return person{}, i.untrusted("its ID token belongs to another sign-in attempt")
 	}
 	if err := i.checkTimes(o, i.now()); err != nil {
 		return person{}, err
 	}
 	if who.subject, err = o.text("sub"); err != nil || !isName(who.subject) {
-		return person{}, i.untrusted("its ID token names nobody")
+		return person{}, i.untrusted("its ID token has no valid subject")
 	}
 	return i.addressed(who, o)
 }
@@ -82,15 +82,15 @@ func (i *signInIssuer) readPerson(payload []byte, nonce string) (who person, err
 func (i *signInIssuer) checkTimes(o claims, now time.Time) error {
 	expires, limited, err := o.instant("exp")
 	if err != nil || !limited {
-		return i.untrusted("its ID token does not say when it expires")
+		return i.untrusted("its ID token has no expiry")
 	}
 	if !now.Before(expires.Add(leeway)) {
-		return i.untrusted("its ID token had expired when it came: the clock there may be behind, or the one here ahead")
+		return i.untrusted("its ID token has already expired: its clock may be behind, or ours ahead")
 	}
 	for _, name := range []string{"nbf", "iat"} {
 		at, given, err := o.instant(name)
 		if err != nil || given && at.Add(-leeway).After(now) {
-			return i.untrusted("its ID token is of the future: the clock there may be ahead, or the one here behind")
+			return i.untrusted("its ID token is not valid yet: its clock may be ahead, or ours behind")
 		}
 	}
 	return nil
@@ -107,7 +107,7 @@ func (i *signInIssuer) addressed(who person, o claims) (person, error) {
 	}
 	who.email = i.links.linking(o.verifiedEmail())
 	if said := string(o["email_verified"]); who.addressed && (said == `false` || said == `"false"`) {
-		return person{}, unauthorized("%s has not verified your email address, so it cannot tell which account is yours. Verify it there, then sign in again.", i.Name)
+		return person{}, unauthorized("%s has not verified your email address, so we cannot find your account. Verify it there, then sign in again.", i.Name)
 	}
 	return who, nil
 }
@@ -142,10 +142,10 @@ func (i *signInIssuer) askAddress(ctx context.Context, at, accessToken string, w
 	}
 	o, err := parseClaims(body)
 	if err != nil {
-		return person{}, i.untrusted("what it tells of you cannot be read")
+		return person{}, i.untrusted("its user info cannot be read")
 	}
 	if subject, err := o.text("sub"); err != nil || subject != who.subject {
-		return person{}, i.untrusted("it names two different people")
+		return person{}, i.untrusted("its user info is for another subject")
 	}
 	return i.addressed(who, o)
 }

@@ -30,7 +30,7 @@ func newIssuer(url string, client *http.Client, now cola.Clock, log *slog.Logger
 			keys, err := fetchKeys(ctx, client, url)
 			m.fetched(err)
 			if err == nil && len(keys) == 0 {
-				log.Warn("an issuer publishes no key for signatures that can be used", "issuer", url)
+				log.Warn("an issuer publishes no usable signing key", "issuer", url)
 			}
 			return keys, err
 		},
@@ -91,11 +91,11 @@ func (i *issuer) prove(ctx context.Context, t accessToken) ([]byte, error) {
 	}
 	switch {
 	case errors.Is(err, errNoKey):
-		return nil, unauthorized("The access token is not signed with a key that its issuer publishes for signatures now.")
+		return nil, unauthorized("The access token is not signed with a key that its issuer currently publishes.")
 	case errors.Is(err, errAlgorithm):
-		return nil, unauthorized("The access token's algorithm (alg) is not that of the key it names (kid).")
+		return nil, unauthorized("The access token's algorithm (alg) does not match its key (kid).")
 	case err != nil:
-		return nil, unauthorized("The access token's signature is wrong: it was cut, changed or not made by its issuer.")
+		return nil, unauthorized("The access token's signature is invalid: the token was truncated, changed, or not made by its issuer.")
 	}
 	return payload, nil
 }
@@ -107,7 +107,7 @@ func (i *issuer) check(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("ask issuer %s: %w", i.url, err)
 	case len(set.value) == 0:
-		return fmt.Errorf("ask issuer %s: it publishes no key for signatures that can be used", i.url)
+		return fmt.Errorf("ask issuer %s: it publishes no usable signing key", i.url)
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (i *issuer) unavailable(ctx context.Context) error {
 	}
 	return &cola.Error{
 		Code:       cola.CodeUnavailable,
-		Message:    "The sign-in service that issued the access token cannot be asked right now; nothing was charged. Try again in a few seconds.",
+		Message:    "The sign-in service that issued the access token is not available right now; nothing was charged. Try again in a few seconds.",
 		RetryAfter: i.keys.retryAfter(),
 	}
 }

@@ -322,7 +322,7 @@ func TestCheck(t *testing.T) {
 		}
 		b.wantFetches(t, 2)
 		b.issuer.publish(b.key.with(map[string]any{"use": "enc"}))
-		if err := b.tokens.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "no key for signatures") {
+		if err := b.tokens.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "no usable signing key") {
 			t.Errorf("without keys for signatures: %v", err)
 		}
 		b.issuer.set(func(f *fakeIssuer) { f.hold = make(chan struct{}) })

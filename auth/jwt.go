@@ -41,7 +41,7 @@ func algorithms() []jose.SignatureAlgorithm {
 // parseToken parses the form of a token, within limits on its size.
 func parseToken(raw string) (accessToken, error) {
 	if len(raw) > maxToken {
-		return accessToken{}, unauthorized("The access token is too long: it may have %d bytes.", maxToken)
+		return accessToken{}, unauthorized("The access token is too long: at most %d bytes are allowed.", maxToken)
 	}
 	parts := strings.SplitN(raw, ".", 4)
 	if len(parts) != 3 {
@@ -77,7 +77,7 @@ func parseToken(raw string) (accessToken, error) {
 func decodePart(parts []string, i int) ([]byte, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(parts[i])
 	if err != nil || parts[i] == "" || strings.ContainsAny(parts[i], "\r\n") { // the decoder skips line breaks
-		return nil, unauthorized("The access token is cut or garbled: part %d is not base64url.", i+1)
+		return nil, unauthorized("The access token is truncated or malformed: part %d is not base64url.", i+1)
 	}
 	return b, nil
 }
@@ -91,15 +91,15 @@ func (t *accessToken) readHeader(data []byte) error {
 	}
 	for _, name := range []string{"crit", "b64"} {
 		if _, given := header[name]; given {
-			return unauthorized("The access token's header has %q, which this service does not know.", name)
+			return unauthorized("The access token's header has the unknown parameter %q.", name)
 		}
 	}
 	alg, err := header.text("alg")
 	if strings.EqualFold(alg, "none") {
-		return unauthorized("The access token is unsigned (alg none), so anybody can have made it.")
+		return unauthorized("The access token is unsigned (alg none).")
 	}
 	if t.alg = jose.SignatureAlgorithm(alg); err != nil || !slices.Contains(algorithms(), t.alg) {
-		return unauthorized("The access token must be signed with a public-key algorithm: RS, PS or ES with 256, 384 or 512, or EdDSA.")
+		return unauthorized("The access token must be signed with RS, PS or ES with 256, 384 or 512, or with EdDSA.")
 	}
 	if t.kid, err = header.text("kid"); err != nil {
 		return unauthorized("The access token's header cannot be read: %v.", err)

@@ -63,10 +63,10 @@ func ParseSecret(s string) (Secret, error) {
 		return "", fmt.Errorf("an API key starts with %q", KeyPrefix)
 	}
 	if len(s) != keyLength {
-		return "", fmt.Errorf("an API key has %d characters, this has %d", keyLength, len(s))
+		return "", fmt.Errorf("an API key has %d characters, this one %d", keyLength, len(s))
 	}
 	if body := s[len(KeyPrefix) : len(KeyPrefix)+keyRandom]; checksum(body) != s[len(KeyPrefix)+keyRandom:] {
-		return "", fmt.Errorf("the API key is mistyped or cut: its checksum does not fit")
+		return "", fmt.Errorf("the API key is mistyped or truncated: its checksum does not match")
 	}
 	return Secret(s), nil
 }

@@ -99,7 +99,7 @@ func TestFewKeysAreTried(t *testing.T) {
 	_, err := b.send(t.Context(), b.token(header("kid", nil)))
 	wantRefusal(t, err, "not signed with a key")
 	_, err = b.send(t.Context(), b.token())
-	wantRefusal(t, err, "signature is wrong")
+	wantRefusal(t, err, "signature is invalid")
 
 	c := newBench(t, nil)
 	c.issuer.publish(append(others[1:], c.key)...)

@@ -133,14 +133,14 @@ func single(query url.Values, name string) string {
 func (i *signInIssuer) code(query url.Values, namesItself bool) (string, error) {
 	// A code of another issuer must not be sent to this one (RFC 9207).
 	if given := query["iss"]; (len(given) > 0 || namesItself) && (len(given) != 1 || given[0] != i.URL) {
-		return "", i.untrusted("it is not the answer of the service that was asked")
+		return "", i.untrusted("the response names another issuer")
 	}
 	if len(query["error"]) > 0 {
 		return "", i.refused(single(query, "error"))
 	}
 	code := single(query, "code")
 	if code == "" || len(code) > mostCode {
-		return "", i.untrusted("it holds no code")
+		return "", i.untrusted("the response has no code")
 	}
 	return code, nil
 }
@@ -149,20 +149,20 @@ func (i *signInIssuer) code(query url.Values, namesItself bool) (string, error) 
 func (i *signInIssuer) refused(reason string) error {
 	switch reason {
 	case "access_denied":
-		return unauthorized("%s did not sign you in: you or its administrator have not allowed it. Sign in again and allow it, or ask its administrator.", i.Name)
+		return unauthorized("%s did not sign you in: access was not granted. Sign in again and allow access, or ask its administrator.", i.Name)
 	case "login_required", "interaction_required", "consent_required", "account_selection_required":
-		return unauthorized("%s wants you to sign in there first. Begin again on the sign-in page.", i.Name)
+		return unauthorized("%s needs you to sign in there first. Start again on the sign-in page.", i.Name)
 	}
-	const message = "an issuer did not sign somebody in"
+	const message = "an issuer refused a sign-in"
 	i.occasional.warn(message, message, "issuer", i.URL, "reason", cola.Quoted(reason))
 	return i.away()
 }
 
 // untrusted is the error for a response of the issuer that fails a check. reason is part of a sentence.
 func (i *signInIssuer) untrusted(reason string) error {
-	const message = "the answer of an issuer signs nobody in"
+	const message = "the response of an issuer failed a check"
 	i.occasional.warn(message+reason, message, "issuer", i.URL, "reason", reason)
-	return unauthorized("The answer of %s could not be trusted (%s), so you were not signed in. Sign in again; if it stays so, tell the operator of this service.", i.Name, reason)
+	return unauthorized("You were not signed in: the response of %s failed a check (%s). Sign in again. If this keeps happening, tell the operator of this service.", i.Name, reason)
 }
 
 // redeem exchanges a code for the identity of the person. It calls done with whether the issuer accepted the code.
@@ -190,14 +190,14 @@ func (i *signInIssuer) redeem(
 func (i *signInIssuer) notRedeemed(err error) error {
 	var answer *oauth2.RetrieveError
 	if !errors.As(err, &answer) {
-		const message = "an issuer to sign in with cannot be asked"
+		const message = "a sign-in issuer is not available"
 		i.occasional.warn(message, message, "issuer", i.URL, "error", shortened(err.Error()))
 		return i.away()
 	}
-	const message = "an issuer has not taken a code"
+	const message = "an issuer rejected a code"
 	i.occasional.warn(message+cut(answer.ErrorCode, 100), message, "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
 	if answer.ErrorCode == "invalid_grant" && answer.Response.StatusCode < http.StatusInternalServerError {
-		return unauthorized("%s says that this sign-in took too long or was finished already. Begin again on the sign-in page.", i.Name)
+		return unauthorized("%s reports that this sign-in took too long or is already complete. Start again on the sign-in page.", i.Name)
 	}
 	return i.away()
 }

@@ -64,7 +64,7 @@ func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, e
 		}
 		switch {
 		case !isName(i.ClientID):
-			return nil, fmt.Errorf("the issuer %s needs the client id that this service has there: 1 to %d bytes", strconv.Quote(i.URL), maxName)
+			return nil, fmt.Errorf("the issuer %s needs this service's client ID, of 1 to %d bytes", strconv.Quote(i.URL), maxName)
 		case slices.ContainsFunc(all, func(other *signInIssuer) bool { return other.URL == i.URL }):
 			return nil, fmt.Errorf("the issuer %s is given twice for signing in", strconv.Quote(i.URL))
 		}
@@ -124,7 +124,7 @@ func (i *signInIssuer) endpoints(ctx context.Context) (*endpoints, error) {
 func (i *signInIssuer) away() error {
 	return &cola.Error{
 		Code:       cola.CodeUnavailable,
-		Message:    fmt.Sprintf("The sign-in service %s cannot be used right now. Try again in a minute; if it stays so, tell the operator of this service.", i.Name),
+		Message:    fmt.Sprintf("The sign-in service %s is not available right now. Try again in a minute. If this keeps happening, tell the operator of this service.", i.Name),
 		RetryAfter: askEveryWithout,
 	}
 }
@@ -186,13 +186,13 @@ func (i *signInIssuer) checkEndpoint(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || len(address) > mostEndpoint || u.Fragment != "" || u.User != nil:
-		return errors.New("is not a URL of an endpoint")
+		return errors.New("is not a valid endpoint URL")
 	case !isSafe(u), u.Scheme == "http" && strings.HasPrefix(i.URL, "https:"):
 		return errors.New("is not an https URL")
 	case strings.ContainsFunc(u.Host, func(r rune) bool { // the host goes into a Content-Security-Policy
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(".-_:[]", r)
 	}):
-		return errors.New("has a host that is none")
+		return errors.New("has an invalid host")
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func (i *signInIssuer) authStyle(methods []string) (oauth2.AuthStyle, error) {
 	case slices.Contains(methods, "client_secret_post"):
 		return oauth2.AuthStyleInParams, nil
 	}
-	return 0, errors.New("it takes no client secret (token_endpoint_auth_methods_supported has neither client_secret_basic nor client_secret_post)")
+	return 0, errors.New("it accepts no client secret (token_endpoint_auth_methods_supported has neither client_secret_basic nor client_secret_post)")
 }
 
 // scopesToAsk returns the scopes to request. Some issuers reject unsupported scopes.

@@ -55,7 +55,7 @@ func (b *Browsers) UseLink(ctx context.Context, token, browser string) (err erro
 
 // byLink returns the account that find returns for a link.
 func (b *Browsers) byLink(ctx context.Context, token string, find func(context.Context, store.SignInLinkHash) (store.Account, error)) (store.Account, error) {
-	spent := unauthorized("This sign-in link was used already, has expired or is not whole. A link works once, for a few minutes: ask for a new one.")
+	spent := unauthorized("This sign-in link was already used, has expired or is incomplete. A link works once, for a few minutes. Ask for a new one.")
 	if !isSecretText(token) {
 		return store.Account{}, b.events.Failed(ctx, security.SignInLink, spent)
 	}

@@ -125,7 +125,7 @@ func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 
 func (o TokenOptions) check() error {
 	if len(o.Issuers) == 0 {
-		return errors.New("no issuer of access tokens is given")
+		return errors.New("no issuer of access tokens is configured")
 	}
 	for _, s := range o.Issuers {
 		if err := checkIssuer(s); err != nil {
@@ -133,11 +133,11 @@ func (o TokenOptions) check() error {
 		}
 	}
 	if len(o.Audiences) == 0 {
-		return errors.New("no audience is given that access tokens must be for")
+		return errors.New("no audience of access tokens is configured")
 	}
 	for _, a := range o.Audiences {
 		if a == "" {
-			return errors.New("an audience that access tokens must be for is empty")
+			return errors.New("an audience of access tokens is empty")
 		}
 	}
 	return nil
@@ -150,7 +150,7 @@ func checkIssuer(s string) error {
 	case err != nil || !u.IsAbs() || u.Host == "" || u.User != nil:
 		return fmt.Errorf("the issuer %s is not an absolute https URL", strconv.Quote(s))
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return fmt.Errorf("the issuer %s has a query or a fragment, which issuers have not", strconv.Quote(s))
+		return fmt.Errorf("the issuer %s has a query or a fragment", strconv.Quote(s))
 	case !isSafe(u):
 		return fmt.Errorf("the issuer %s is not an https URL; http is only for issuers on this machine, such as http://127.0.0.1:9000", strconv.Quote(s))
 	}
