@@ -11,10 +11,10 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// admit finds the account and connection of a verified token, and creates them if they are new. It creates
+// findGrant finds the account and connection of a verified token, and creates them if they are new. It creates
 // none for an app that may not act.
-func (t *Tokens) admit(ctx context.Context, issuer string, c tokenClaims) (g grant, err error) {
-	err = within(ctx, "find account of token", func(ctx context.Context) error {
+func (t *Tokens) findGrant(ctx context.Context, issuer string, c tokenClaims) (g grant, err error) {
+	err = withStoreTimeout(ctx, "find account of token", func(ctx context.Context) error {
 		app, err := t.app(ctx, issuer, c.client)
 		if err != nil {
 			return err
@@ -25,7 +25,7 @@ func (t *Tokens) admit(ctx context.Context, issuer string, c tokenClaims) (g gra
 			return err
 		}
 		recordIdentity(ctx, t.events, account, issuer)
-		t.occasional.warnDuplicate(account, issuer, c.email, "access")
+		t.throttledLog.warnDuplicateAccount(account, issuer, c.email, "access")
 		link, err := t.store.Connect(ctx, account.ID, app.ID, c.scopes)
 		if err != nil {
 			return err
@@ -34,7 +34,7 @@ func (t *Tokens) admit(ctx context.Context, issuer string, c tokenClaims) (g gra
 		if !link.RevokedAt.IsZero() {
 			return unauthorized("The account holder revoked the access of the app %s.", cola.Quoted(c.client))
 		}
-		g = grant{account: account.ID, link: link.ID, scopes: common(c.scopes, app.Scopes), withheld: except(c.scopes, app.Scopes)}
+		g = grant{account: account.ID, link: link.ID, scopes: intersect(c.scopes, app.Scopes), withheld: subtract(c.scopes, app.Scopes)}
 		return nil
 	})
 	return g, err
@@ -79,8 +79,8 @@ func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, e
 	return app, nil
 }
 
-// common returns the scopes that are in both lists.
-func common(a, b []cola.Scope) (both []cola.Scope) {
+// intersect returns the scopes that are in both lists.
+func intersect(a, b []cola.Scope) (both []cola.Scope) {
 	for _, s := range a {
 		if slices.Contains(b, s) {
 			both = append(both, s)
@@ -89,8 +89,8 @@ func common(a, b []cola.Scope) (both []cola.Scope) {
 	return both
 }
 
-// except returns the scopes of a that are not in b.
-func except(a, b []cola.Scope) (rest []cola.Scope) {
+// subtract returns the scopes of a that are not in b.
+func subtract(a, b []cola.Scope) (rest []cola.Scope) {
 	for _, s := range a {
 		if !slices.Contains(b, s) {
 			rest = append(rest, s)

@@ -152,7 +152,7 @@ func TestTossedCookies(t *testing.T) {
 	}
 	tossed := &http.Cookie{Name: own.Name, Value: "x"}
 	for _, sent := range [][]*http.Cookie{{own, tossed}, {tossed, own}} {
-		if found, removal, err := d.attempts.take(sent, a.State); err != nil || found.Nonce != a.Nonce || removal == nil {
+		if found, removal, err := d.attempts.find(sent, a.State); err != nil || found.Nonce != a.Nonce || removal == nil {
 			t.Errorf("%v: %v", sent, err)
 		}
 	}
@@ -221,7 +221,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	for _, c := range b.attemptCookies() {
 		size += len(c.Name) + len(c.Value)
 	}
-	if size > mostAttemptBytes {
+	if size > maxAttemptBytes {
 		t.Errorf("the cookies have %d bytes", size)
 	}
 }

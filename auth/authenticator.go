@@ -21,20 +21,22 @@ type KeyFinder interface {
 	KeyByHash(ctx context.Context, hash store.KeyHash) (store.Key, error)
 }
 
-// unproven is the refusal of an invalid credential. It counts as a failed credential.
-type unproven struct{ error }
+// invalidCredential is the refusal of an invalid credential. It counts as a failed credential.
+type invalidCredential struct{ error }
 
 // Unwrap returns the refusal.
-func (u unproven) Unwrap() error { return u.error }
+func (u invalidCredential) Unwrap() error { return u.error }
 
-func unprovenf(format string, args ...any) error { return unproven{unauthorized(format, args...)} }
+func invalidCredentialf(format string, args ...any) error {
+	return invalidCredential{unauthorized(format, args...)}
+}
 
 // storeTimeout is how long a request waits for the store.
 const storeTimeout = 3 * time.Second
 
-// within makes calls to the store and bounds how long they take together. A store that doesn't answer
+// withStoreTimeout makes calls to the store and bounds how long they take together. A store that doesn't answer
 // in time, while the caller still waits, is unavailable.
-func within(ctx context.Context, operation string, do func(context.Context) error) error {
+func withStoreTimeout(ctx context.Context, operation string, do func(context.Context) error) error {
 	calling, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	err := do(calling)
@@ -86,7 +88,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, ch cola
 		return cola.Caller{}, err
 	}
 	caller, kind, err := a.prove(ctx, given, bearer, ch)
-	if failed, ok := errors.AsType[unproven](err); ok {
+	if failed, ok := errors.AsType[invalidCredential](err); ok {
 		return cola.Caller{}, a.events.Failed(ctx, kind, failed.error)
 	}
 	return caller, err
@@ -102,13 +104,13 @@ func (a *Authenticator) prove(ctx context.Context, given string, bearer bool, ch
 		c, err = a.tokens.caller(ctx, given, ch)
 		return c, security.Token, err
 	}
-	return c, security.Key, unprovenf("The credential is not an API key of this service. API keys start with %q.", KeyPrefix)
+	return c, security.Key, invalidCredentialf("The credential is not an API key of this service. API keys start with %q.", KeyPrefix)
 }
 
 func (a *Authenticator) keyHolder(ctx context.Context, given string, ch cola.Channel) (cola.Caller, error) {
 	secret, err := ParseSecret(given)
 	if err != nil {
-		return cola.Caller{}, unprovenf("Invalid API key: %v. Copy the whole key again.", err)
+		return cola.Caller{}, invalidCredentialf("Invalid API key: %v. Copy the whole key again.", err)
 	}
 	id, err := a.identify(ctx, secret)
 	if err != nil {
@@ -128,13 +130,13 @@ func (a *Authenticator) identify(ctx context.Context, secret Secret) (identity, 
 		return id, nil
 	}
 	var key store.Key
-	err := within(ctx, "look up API key", func(ctx context.Context) (err error) {
+	err := withStoreTimeout(ctx, "look up API key", func(ctx context.Context) (err error) {
 		key, err = a.keys.KeyByHash(ctx, hash)
 		return err
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return identity{}, unprovenf("Unknown API key. It may belong to another server.")
+		return identity{}, invalidCredentialf("Unknown API key. It may belong to another server.")
 	case err != nil:
 		return identity{}, err
 	}

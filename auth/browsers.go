@@ -74,17 +74,17 @@ type BrowserOptions struct {
 // session names a sign-in of an account. The sign-in is the credential: the ledger checks it with every
 // request, as it checks a key, so the session of an ended sign-in is worthless.
 type Browsers struct {
-	store      BrowserStore
-	public     string // URL without a trailing slash
-	issuers    []*signInIssuer
-	attempts   attempts
-	https      bool
-	now        cola.Clock
-	log        *slog.Logger
-	occasional *occasionalLog
-	onFault    func(http.ResponseWriter, *http.Request, error)
-	counts     *prometheus.CounterVec // of sign-ins
-	events     *security.Events
+	store        BrowserStore
+	public       string // URL without a trailing slash
+	issuers      []*signInIssuer
+	attempts     attempts
+	https        bool
+	now          cola.Clock
+	log          *slog.Logger
+	throttledLog *rateLimitedLog
+	onFault      func(http.ResponseWriter, *http.Request, error)
+	counts       *prometheus.CounterVec // of sign-ins
+	events       *security.Events
 }
 
 // NewBrowsers returns Browsers with these options, or an error if they are invalid. It does not contact
@@ -102,7 +102,7 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	}
 	b := &Browsers{
 		store: o.Store, public: public.Scheme + "://" + public.Host, https: public.Scheme == "https", now: o.Now,
-		log: o.Logger, occasional: newOccasionalLog(o.Logger, o.Now), onFault: o.OnFault,
+		log: o.Logger, throttledLog: newRateLimitedLog(o.Logger, o.Now), onFault: o.OnFault,
 		counts: newSignInCounts(o.Metrics), events: o.Events,
 	}
 	if b.onFault == nil {
@@ -172,8 +172,8 @@ func (b *Browsers) SignOut(ctx context.Context) (redirect string, err error) {
 	return was.signOut(b.public + SignInPath), nil
 }
 
-// entry is a successful authentication.
-type entry struct {
+// newSignIn is a successful authentication.
+type newSignIn struct {
 	account   store.Account
 	via       string // URL of the issuer; empty: a link
 	browser   string // User-Agent
@@ -182,14 +182,14 @@ type entry struct {
 	idToken   string // to sign out with
 }
 
-// enter signs an account holder in with a new session, so that a token that others may know leads
+// startSession signs an account holder in with a new session, so that a token that others may know leads
 // to no session. The old session ends, with its notices and its sign-in.
-func (b *Browsers) enter(ctx context.Context, e entry) error {
+func (b *Browsers) startSession(ctx context.Context, e newSignIn) error {
 	s := sessionOf(ctx)
 	var made store.SignIn
-	if err := within(ctx, "create sign-in", func(ctx context.Context) (err error) {
+	if err := withStoreTimeout(ctx, "create sign-in", func(ctx context.Context) (err error) {
 		made, err = b.store.CreateSignIn(ctx, store.SignIn{
-			Account: e.account.ID, Via: e.via, Browser: shownBrowser(e.browser), ExpiresAt: b.now().Add(SignInFor),
+			Account: e.account.ID, Via: e.via, Browser: displayBrowser(e.browser), ExpiresAt: b.now().Add(SignInFor),
 		})
 		return err
 	}); err != nil {
@@ -218,18 +218,18 @@ func (b *Browsers) abandonSignIn(ctx context.Context, in *signedIn) {
 }
 
 func (b *Browsers) endSignIn(ctx context.Context, in *signedIn) error {
-	err := within(ctx, "end sign-in", func(ctx context.Context) error { return b.store.EndSignIn(ctx, in.Account, in.ID) })
+	err := withStoreTimeout(ctx, "end sign-in", func(ctx context.Context) error { return b.store.EndSignIn(ctx, in.Account, in.ID) })
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
-// mostBrowser is the maximum length of a stored User-Agent in bytes.
-const mostBrowser = 200
+// maxBrowser is the maximum length of a stored User-Agent in bytes.
+const maxBrowser = 200
 
-// shownBrowser returns a User-Agent in a form that can be stored and shown.
-func shownBrowser(said string) string {
+// displayBrowser returns a User-Agent in a form that can be stored and shown.
+func displayBrowser(said string) string {
 	said = strings.ToValidUTF8(said, "")
 	said = strings.Map(func(r rune) rune {
 		if cola.IsHidden(r) {
@@ -237,15 +237,15 @@ func shownBrowser(said string) string {
 		}
 		return r
 	}, said)
-	return cut(strings.TrimSpace(said), mostBrowser)
+	return truncate(strings.TrimSpace(said), maxBrowser)
 }
 
-// cut returns the first characters of a text, up to a number of bytes.
-func cut(text string, most int) string {
-	if len(text) <= most {
+// truncate returns the first characters of a text, up to a number of bytes.
+func truncate(text string, maxBytes int) string {
+	if len(text) <= maxBytes {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "")
+	return strings.ToValidUTF8(text[:maxBytes], "")
 }
 
 // FormFor is how long a form that can be sent once may stay open.
@@ -256,7 +256,7 @@ const FormFor = 2 * time.Hour
 // CodeUnavailable if the store does not answer.
 func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	token = rand.Text()
-	err = within(ctx, "open form", func(ctx context.Context) error {
+	err = withStoreTimeout(ctx, "open form", func(ctx context.Context) error {
 		return b.store.SaveSession(ctx, formName(ctx, b, token), nil, b.now().Add(FormFor))
 	})
 	return token, err
@@ -266,7 +266,7 @@ func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 // sent several times at once, to any process, one of them is the first. It fails with CodeUnavailable if
 // the store does not answer; the form may then count as sent.
 func (b *Browsers) TakeForm(ctx context.Context, token string) (first bool, err error) {
-	err = within(ctx, "take form", func(ctx context.Context) (err error) {
+	err = withStoreTimeout(ctx, "take form", func(ctx context.Context) (err error) {
 		first, err = b.store.DeleteSession(ctx, formName(ctx, b, token))
 		return err
 	})

@@ -196,14 +196,14 @@ func TestSignOut(t *testing.T) {
 func TestBrowserOptions(t *testing.T) {
 	good := SignInIssuer{URL: ourIssuer, ClientID: "x"}
 	for want, o := range map[string]BrowserOptions{
-		"the public URL":     {PublicURL: "cola.example.com"},
-		"not the scheme":     {PublicURL: "https://cola.example.com/app"},
-		"scheme and host":    {PublicURL: "ftp://cola.example.com"},
-		"http is only for":   {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: "http://id.example.com", ClientID: "x"}}},
-		"needs this service's client ID":   {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer}}},
-		"is given twice":     {PublicURL: ourURL, Issuers: []SignInIssuer{good, good}},
-		"has a query": {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer + "?a", ClientID: "x"}}},
-		"no keys":            {PublicURL: ourURL},
+		"the public URL":                 {PublicURL: "cola.example.com"},
+		"not the scheme":                 {PublicURL: "https://cola.example.com/app"},
+		"scheme and host":                {PublicURL: "ftp://cola.example.com"},
+		"http is only for":               {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: "http://id.example.com", ClientID: "x"}}},
+		"needs this service's client ID": {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer}}},
+		"is given twice":                 {PublicURL: ourURL, Issuers: []SignInIssuer{good, good}},
+		"has a query":                    {PublicURL: ourURL, Issuers: []SignInIssuer{{URL: ourIssuer + "?a", ClientID: "x"}}},
+		"no keys":                        {PublicURL: ourURL},
 	} {
 		if want != "no keys" {
 			o.Attempts = sealer(newKeys(t))
@@ -229,7 +229,7 @@ func TestShownBrowser(t *testing.T) {
 		strings.Repeat("é", 300) + "xx": strings.Repeat("é", 100),
 		"x" + strings.Repeat("é", 300):  "x" + strings.Repeat("é", 99),
 	} {
-		if got := shownBrowser(said); got != want {
+		if got := displayBrowser(said); got != want {
 			t.Errorf("%q: %q, want %q", said, got, want)
 		}
 	}

@@ -20,11 +20,11 @@ import (
 // rejected, so that all readers of a token read the same.
 type claims map[string]json.RawMessage
 
-// mostLevels and mostValues bound the JSON that is decoded before a token's signature is checked.
+// maxLevels and maxValues bound the JSON that is decoded before a token's signature is checked.
 // Issuers list up to a few hundred groups.
 const (
-	mostLevels = 16
-	mostValues = 1_000
+	maxLevels = 16
+	maxValues = 1_000
 )
 
 // parseClaims parses a JSON object. Its errors reveal nothing of the content.
@@ -33,7 +33,7 @@ func parseClaims(data []byte) (claims, error) {
 	switch {
 	case !utf8.Valid(data):
 		return nil, errors.New("it is not valid UTF-8")
-	case strictjson.Bounded(data, mostLevels, mostValues) != nil:
+	case strictjson.Bounded(data, maxLevels, maxValues) != nil:
 		return nil, errors.New("it has too many values")
 	case !strictjson.Valid(data) || data[0] != '{':
 		return nil, errNoObject

@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	askWithin     = 5 * time.Second // for discovery and keys together
-	mostBody      = 1 << 20         // bytes of a response
-	mostRedirects = 3
-	shownError    = 300 // bytes of an error that may quote a response
+	requestTimeout = 5 * time.Second // for discovery and keys together
+	maxBody        = 1 << 20         // bytes of a response
+	maxRedirects   = 3
+	maxErrorLen    = 300 // bytes of an error that may quote a response
 )
 
 // discover reads the discovery document of an issuer into a struct.
 func discover(ctx context.Context, client *http.Client, issuer string, into any) error {
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), issuer)
 	if err != nil {
-		return fmt.Errorf("discover: %s", shortened(strconv.Quote(err.Error()))) // it may quote the whole response
+		return fmt.Errorf("discover: %s", truncateError(strconv.Quote(err.Error()))) // it may quote the whole response
 	}
 	if err := provider.Claims(into); err != nil {
 		return fmt.Errorf("discover: %w", err)
@@ -46,7 +46,7 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) (keySet,
 	if err := discover(ctx, client, issuer, &document); err != nil {
 		return nil, err
 	}
-	if at, err := url.Parse(document.JWKSURI); err != nil || !isSafe(at) {
+	if at, err := url.Parse(document.JWKSURI); err != nil || !isTrustedURL(at) {
 		return nil, fmt.Errorf("the jwks_uri %s is not an https URL", cola.Quoted(document.JWKSURI))
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, document.JWKSURI, nil)
@@ -73,15 +73,15 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) (keySet,
 	return keys, nil
 }
 
-func shortened(s string) string {
-	if len(s) > shownError {
-		return s[:shownError] + "…"
+func truncateError(s string) string {
+	if len(s) > maxErrorLen {
+		return s[:maxErrorLen] + "…"
 	}
 	return s
 }
 
-// isSafe reports whether responses from an address are authentic: over https, or from this machine.
-func isSafe(u *url.URL) bool {
+// isTrustedURL reports whether responses from an address are authentic: over https, or from this machine.
+func isTrustedURL(u *url.URL) bool {
 	switch u.Scheme {
 	case "https":
 		return u.Hostname() != ""
@@ -92,11 +92,11 @@ func isSafe(u *url.URL) bool {
 	return false
 }
 
-// askingClient returns the client for requests to issuers: the given one with defaults, or our own. It
+// issuerClient returns the client for requests to issuers: the given one with defaults, or our own. It
 // bounds the size of responses.
-func askingClient(given *http.Client) *http.Client {
+func issuerClient(given *http.Client) *http.Client {
 	client := http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: askWithin,
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: requestTimeout,
 		DisableKeepAlives: true, // a few requests an hour
 	}}
 	if given != nil {
@@ -110,28 +110,28 @@ func askingClient(given *http.Client) *http.Client {
 		client.CheckRedirect = checkRedirect
 	}
 	if client.Timeout == 0 {
-		client.Timeout = askWithin
+		client.Timeout = requestTimeout
 	}
 	return &client
 }
 
 func checkRedirect(next *http.Request, so []*http.Request) error {
 	switch {
-	case len(so) > mostRedirects:
-		return fmt.Errorf("redirected more than %d times", mostRedirects)
-	case !isSafe(next.URL), next.URL.Scheme == "http" && so[0].URL.Scheme == "https":
+	case len(so) > maxRedirects:
+		return fmt.Errorf("redirected more than %d times", maxRedirects)
+	case !isTrustedURL(next.URL), next.URL.Scheme == "http" && so[0].URL.Scheme == "https":
 		return errors.New("redirect target is not an https URL")
 	}
 	return nil
 }
 
-// boundedTransport fails reading bodies longer than mostBody.
+// boundedTransport fails reading bodies longer than maxBody.
 type boundedTransport struct{ next http.RoundTripper }
 
 func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(r)
 	if err == nil {
-		response.Body = &boundedBody{ReadCloser: response.Body, left: mostBody}
+		response.Body = &boundedBody{ReadCloser: response.Body, left: maxBody}
 	}
 	return response, err
 }
@@ -144,64 +144,64 @@ type boundedBody struct {
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)]) // one more byte shows that the body is too long
 	if n > b.left {
-		return 0, fmt.Errorf("the response is longer than %d bytes", mostBody)
+		return 0, fmt.Errorf("the response is longer than %d bytes", maxBody)
 	}
 	b.left -= n
 	return n, err
 }
 
 const (
-	refreshAfter = 15 * time.Minute // older documents are fetched again, and used in the meantime
-	keepFor      = 24 * time.Hour   // older documents are not used
-	// askEvery is the least time between two fetches, so that tokens that name made-up keys cause no
-	// flood of requests. askEveryWithout applies while there is no document, and nobody can sign in.
-	askEvery        = 30 * time.Second
-	askEveryWithout = 5 * time.Second
+	refreshAfter   = 15 * time.Minute // older documents are fetched again, and used in the meantime
+	maxDocumentAge = 24 * time.Hour   // older documents are not used
+	// minFetchInterval is the minimum pause between fetches, so that tokens with made-up keys cannot flood
+	// the issuer. retryInterval applies while there is no document.
+	minFetchInterval = 30 * time.Second
+	retryInterval    = 5 * time.Second
 )
 
-// published caches something that an issuer publishes: its keys or its endpoints. It is fetched when
+// cachedDocument caches something that an issuer publishes: its keys or its endpoints. It is fetched when
 // it is used, by one request for all callers that wait. While the issuer does not answer, the document
 // stays in use. published is safe for concurrent use.
-type published[T any] struct {
+type cachedDocument[T any] struct {
 	name   string // for the log
 	issuer string
-	fetch  func(context.Context) (T, error)
+	load   func(context.Context) (T, error)
 	now    cola.Clock
 	log    *slog.Logger
 
-	mu      sync.Mutex
-	latest  *edition[T]  // nil before the first
-	tried   time.Time    // start of the last fetch
-	failing bool         // the last fetch failed
-	running *fetching[T] // nil if no fetch is running
+	mu        sync.Mutex
+	current   *documentVersion[T] // nil before the first
+	lastFetch time.Time           // start of the last fetch
+	failing   bool                // the last fetch failed
+	running   *pendingFetch[T]    // nil if no fetch is running
 }
 
-// edition is a document as it was at one time. It never changes.
-type edition[T any] struct {
+// documentVersion is a fetched version of a document. It never changes.
+type documentVersion[T any] struct {
 	value T
 	at    time.Time
 }
 
-// fetching is a running fetch.
-type fetching[T any] struct {
+// pendingFetch is a running fetch.
+type pendingFetch[T any] struct {
 	at      time.Time     // when it began
 	done    chan struct{} // closed when the other fields are set
-	edition *edition[T]
+	edition *documentVersion[T]
 	err     error
 }
 
-// errAskedLately means that the issuer was asked too recently to be asked again.
-var errAskedLately = errors.New("the issuer was asked a moment ago")
+// errFetchedRecently means that the document was fetched too recently to be fetched again.
+var errFetchedRecently = errors.New("the issuer was asked a moment ago")
 
-// get returns the document. It waits only if there is none to use.
-func (p *published[T]) get(ctx context.Context) (*edition[T], error) {
+// get returns the document. It waits only if there is no usable version.
+func (p *cachedDocument[T]) get(ctx context.Context) (*documentVersion[T], error) {
 	p.mu.Lock()
-	e := p.current()
+	e := p.usable()
 	if e != nil && p.now().Sub(e.at) < refreshAfter {
 		p.mu.Unlock()
 		return e, nil
 	}
-	f := p.ask()
+	f := p.fetch()
 	p.mu.Unlock()
 	if e != nil {
 		return e, nil
@@ -209,16 +209,16 @@ func (p *published[T]) get(ctx context.Context) (*edition[T], error) {
 	return f.wait(ctx)
 }
 
-// newer returns an edition that was fetched after another one, or the same if the issuer was asked too
+// fetchNewer returns a version that was fetched after another one, or the same one if it was fetched too
 // recently.
-func (p *published[T]) newer(ctx context.Context, than *edition[T]) (*edition[T], error) {
+func (p *cachedDocument[T]) fetchNewer(ctx context.Context, than *documentVersion[T]) (*documentVersion[T], error) {
 	p.mu.Lock()
-	e, failing := p.current(), p.failing
+	e, failing := p.usable(), p.failing
 	if e != nil && e != than {
 		p.mu.Unlock()
 		return e, nil
 	}
-	f := p.ask()
+	f := p.fetch()
 	p.mu.Unlock()
 	if f == nil && !failing {
 		return than, nil
@@ -227,24 +227,24 @@ func (p *published[T]) newer(ctx context.Context, than *edition[T]) (*edition[T]
 }
 
 // refresh fetches the document now.
-func (p *published[T]) refresh(ctx context.Context) (*edition[T], error) {
+func (p *cachedDocument[T]) refresh(ctx context.Context) (*documentVersion[T], error) {
 	p.mu.Lock()
-	f := p.start()
+	f := p.startFetch()
 	p.mu.Unlock()
 	return f.wait(ctx)
 }
 
 // retryAfter returns when the issuer may be asked again.
-func (p *published[T]) retryAfter() time.Duration {
+func (p *cachedDocument[T]) retryAfter() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(p.pause()-p.now().Sub(p.tried), time.Second)
+	return max(p.fetchInterval()-p.now().Sub(p.lastFetch), time.Second)
 }
 
 // wait returns the result of a fetch; a nil fetch is one that must not be started yet.
-func (f *fetching[T]) wait(ctx context.Context) (*edition[T], error) {
+func (f *pendingFetch[T]) wait(ctx context.Context) (*documentVersion[T], error) {
 	if f == nil {
-		return nil, errAskedLately
+		return nil, errFetchedRecently
 	}
 	select {
 	case <-f.done:
@@ -254,60 +254,60 @@ func (f *fetching[T]) wait(ctx context.Context) (*edition[T], error) {
 	}
 }
 
-// current returns the edition that may be used, or nil. The caller holds the lock, as for all that
-// follow.
-func (p *published[T]) current() *edition[T] {
-	if p.latest == nil || p.now().Sub(p.latest.at) >= keepFor {
+// usable returns the version that may be used, or nil. The caller holds the lock, as for the methods
+// below.
+func (p *cachedDocument[T]) usable() *documentVersion[T] {
+	if p.current == nil || p.now().Sub(p.current.at) >= maxDocumentAge {
 		return nil
 	}
-	return p.latest
+	return p.current
 }
 
-func (p *published[T]) pause() time.Duration {
-	if p.current() == nil {
-		return askEveryWithout
+func (p *cachedDocument[T]) fetchInterval() time.Duration {
+	if p.usable() == nil {
+		return retryInterval
 	}
-	return askEvery
+	return minFetchInterval
 }
 
-// ask returns the running fetch, or starts one unless the last one was too recent: then it returns nil.
-func (p *published[T]) ask() *fetching[T] {
-	if p.running == nil && !p.tried.IsZero() && p.now().Sub(p.tried) < p.pause() {
+// fetch returns the running fetch, or starts one unless the last one was too recent: then it returns nil.
+func (p *cachedDocument[T]) fetch() *pendingFetch[T] {
+	if p.running == nil && !p.lastFetch.IsZero() && p.now().Sub(p.lastFetch) < p.fetchInterval() {
 		return nil
 	}
-	return p.start()
+	return p.startFetch()
 }
 
-// start returns the running fetch, or starts one. It continues after its callers have left, for
-// askWithin at most.
-func (p *published[T]) start() *fetching[T] {
+// startFetch returns the running fetch, or starts one. It continues after its callers have left, for
+// requestTimeout at most.
+func (p *cachedDocument[T]) startFetch() *pendingFetch[T] {
 	if p.running != nil {
 		return p.running
 	}
-	f := &fetching[T]{done: make(chan struct{}), at: p.now()}
-	p.running, p.tried = f, f.at
+	f := &pendingFetch[T]{done: make(chan struct{}), at: p.now()}
+	p.running, p.lastFetch = f, f.at
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), askWithin)
+		ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 		defer cancel()
-		value, err := p.fetch(ctx)
-		p.finish(f, value, err)
+		value, err := p.load(ctx)
+		p.finishFetch(f, value, err)
 	}()
 	return f
 }
 
-func (p *published[T]) finish(f *fetching[T], value T, err error) {
+func (p *cachedDocument[T]) finishFetch(f *pendingFetch[T], value T, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer close(f.done)
 	if f.err = err; err == nil {
-		f.edition = &edition[T]{value, f.at}
-		p.latest = f.edition
+		f.edition = &documentVersion[T]{value, f.at}
+		p.current = f.edition
 	} else {
-		p.tried = p.now() // the pause begins after a slow failure
+		p.lastFetch = p.now() // the pause begins after a slow failure
 	}
 	switch {
 	case err != nil:
-		p.log.Warn("could not fetch the "+p.name+" of an issuer", "issuer", p.issuer, "error", err, "known", p.current() != nil)
+		p.log.Warn("could not fetch the "+p.name+" of an issuer", "issuer", p.issuer, "error", err, "known", p.usable() != nil)
 	case p.failing:
 		p.log.Info("fetched the "+p.name+" of an issuer again", "issuer", p.issuer)
 	}

@@ -32,7 +32,7 @@ func TestAskOverTheNetwork(t *testing.T) {
 		{"redirected to http elsewhere, from http", false, to("http://id.example.com/keys"), "not an https URL"},
 		{"redirected to a file", false, to("file:///etc/passwd"), "not an https URL"},
 		{"refused", true, func(w http.ResponseWriter, _ *http.Request, _ string) { w.WriteHeader(http.StatusForbidden) }, "status 403"},
-		{"too long", true, func(w http.ResponseWriter, _ *http.Request, _ string) { _, _ = w.Write(make([]byte, mostBody+1)) }, "longer than"},
+		{"too long", true, func(w http.ResponseWriter, _ *http.Request, _ string) { _, _ = w.Write(make([]byte, maxBody+1)) }, "longer than"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestLongErrorsAreCut(t *testing.T) {
 		http.Error(w, strings.Repeat("oops ", 10_000), http.StatusInternalServerError)
 	}))
 	defer server.Close()
-	if err := check(t, server.URL, nil); err == nil || !strings.Contains(err.Error(), "500") || len(err.Error()) > 2*shownError {
+	if err := check(t, server.URL, nil); err == nil || !strings.Contains(err.Error(), "500") || len(err.Error()) > 2*maxErrorLen {
 		t.Errorf("error = %v, want a short one with the status", err)
 	}
 }

@@ -102,13 +102,13 @@ func TestFailedExchangesAreLimited(t *testing.T) {
 // TestExchangesInFlight checks that further exchanges wait a little, and that one that gave up may be tried again.
 func TestExchangesInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newExchanges(time.Now)
+		e := newCodeExchanges(time.Now)
 		begin := func(n int) (func(bool), error) {
 			client := netip.AddrFrom4([4]byte{203, 0, 113, byte(n)})
 			return e.begin(cola.WithClient(t.Context(), client), fmt.Sprint("state", n))
 		}
 		var done []func(bool)
-		for n := range exchangesAtOnce {
+		for n := range maxExchanges {
 			end, err := begin(n)
 			if err != nil {
 				t.Fatal(err)
@@ -117,15 +117,15 @@ func TestExchangesInFlight(t *testing.T) {
 		}
 		begun := time.Now()
 		for range 2 * exchangesByAddress { // giving up counts as no failure
-			if _, err := begin(exchangesAtOnce); !errors.Is(err, errBusy) {
+			if _, err := begin(maxExchanges); !errors.Is(err, errTooManyExchanges) {
 				t.Fatalf("beyond the limit: %v", err)
 			}
 		}
-		if took := time.Since(begun); took != 2*exchangesByAddress*exchangeWait {
+		if took := time.Since(begun); took != 2*exchangesByAddress*slotTimeout {
 			t.Errorf("gave up after %v in all", took)
 		}
-		time.AfterFunc(exchangeWait/2, func() { done[0](true) })
-		end, err := begin(exchangesAtOnce)
+		time.AfterFunc(slotTimeout/2, func() { done[0](true) })
+		end, err := begin(maxExchanges)
 		if err != nil {
 			t.Fatalf("with a free slot: %v", err)
 		}

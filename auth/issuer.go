@@ -20,13 +20,13 @@ import (
 // and algorithm.
 type issuer struct {
 	url  string // as its tokens name it
-	keys published[keySet]
+	keys cachedDocument[keySet]
 }
 
 func newIssuer(url string, client *http.Client, now cola.Clock, log *slog.Logger, m *tokenMetrics) *issuer {
-	return &issuer{url: url, keys: published[keySet]{
+	return &issuer{url: url, keys: cachedDocument[keySet]{
 		name: "keys", issuer: url, now: now, log: log,
-		fetch: func(ctx context.Context) (keySet, error) {
+		load: func(ctx context.Context) (keySet, error) {
 			keys, err := fetchKeys(ctx, client, url)
 			m.fetched(err)
 			if err == nil && len(keys) == 0 {
@@ -41,7 +41,7 @@ func newIssuer(url string, client *http.Client, now cola.Clock, log *slog.Logger
 // read, with CodeUnauthorized, with CodeUnavailable if the keys have to be fetched and can't be, and
 // with the context's error. An unknown key causes at most one fetch in 30 seconds.
 func (i *issuer) verify(ctx context.Context, t accessToken, read func(payload []byte) error) error {
-	proof := &proof{issuer: i, token: t, read: read}
+	proof := &singleTokenKeySet{issuer: i, token: t, read: read}
 	_, err := oidc.NewVerifier(i.url, proof, &oidc.Config{
 		SupportedSigningAlgs: []string{string(t.alg)},
 		SkipClientIDCheck:    true, SkipExpiryCheck: true, // readTokenClaims checks the audience and the times, with names in their exact case
@@ -55,9 +55,9 @@ func (i *issuer) verify(ctx context.Context, t accessToken, read func(payload []
 	return nil
 }
 
-// proof is the key set for one token. It reads the verified payload, and keeps the error, which the
+// singleTokenKeySet is the key set for one token. It reads the verified payload, and keeps the error, which the
 // verifier would turn into text.
-type proof struct {
+type singleTokenKeySet struct {
 	issuer *issuer
 	token  accessToken
 	read   func(payload []byte) error
@@ -65,7 +65,7 @@ type proof struct {
 }
 
 // VerifySignature implements oidc.KeySet.
-func (p *proof) VerifySignature(ctx context.Context, _ string) ([]byte, error) {
+func (p *singleTokenKeySet) VerifySignature(ctx context.Context, _ string) ([]byte, error) {
 	payload, err := p.issuer.prove(ctx, p.token)
 	if err == nil {
 		err = p.read(payload)
@@ -81,7 +81,7 @@ func (i *issuer) prove(ctx context.Context, t accessToken) ([]byte, error) {
 	}
 	payload, err := set.value.verify(ctx, t)
 	if errors.Is(err, errNoKey) {
-		newer, failed := i.keys.newer(ctx, set)
+		newer, failed := i.keys.fetchNewer(ctx, set)
 		if failed != nil {
 			return nil, i.unavailable(ctx)
 		}

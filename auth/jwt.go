@@ -128,8 +128,8 @@ func unreadableClaims(err error) error {
 }
 
 const (
-	// leastRSA is the minimum size of an RSA key in bits (RFC 7518).
-	leastRSA = 2048
+	// minRSABits is the minimum size of an RSA key in bits (RFC 7518).
+	minRSABits = 2048
 	// mostTries is how many keys are tried for one token.
 	mostTries = 5
 )
@@ -187,7 +187,7 @@ func parseKey(raw json.RawMessage) (k signingKey, ok bool) {
 	}
 	switch public := jwk.Key.(type) {
 	case *rsa.PublicKey:
-		ok = public.N.BitLen() >= leastRSA
+		ok = public.N.BitLen() >= minRSABits
 	case *ecdsa.PublicKey, ed25519.PublicKey:
 		ok = true
 	}

@@ -103,9 +103,9 @@ const (
 	loggedKinds = 1_000       // that are remembered
 )
 
-// occasionalLog logs one warning of each kind a minute, for events that strangers can cause. The next
+// rateLimitedLog logs one warning of each kind a minute, for events that strangers can cause. The next
 // warning says how many of its kind were left out. It is safe for concurrent use.
-type occasionalLog struct {
+type rateLimitedLog struct {
 	log *slog.Logger
 	now cola.Clock
 
@@ -118,16 +118,16 @@ type loggedKind struct {
 	omitted int       // since then
 }
 
-func newOccasionalLog(log *slog.Logger, now cola.Clock) *occasionalLog {
+func newRateLimitedLog(log *slog.Logger, now cola.Clock) *rateLimitedLog {
 	kinds, err := lru.New[string, loggedKind](loggedKinds)
 	if err != nil {
 		panic(err) // only a size below one fails
 	}
-	return &occasionalLog{log: log, now: now, kinds: kinds}
+	return &rateLimitedLog{log: log, now: now, kinds: kinds}
 }
 
 // warn logs a warning, unless one of the same kind was logged less than a minute ago.
-func (l *occasionalLog) warn(kind, message string, args ...any) {
+func (l *rateLimitedLog) warn(kind, message string, args ...any) {
 	l.mu.Lock()
 	now := l.now()
 	k, known := l.kinds.Get(kind)
@@ -145,10 +145,10 @@ func (l *occasionalLog) warn(kind, message string, args ...any) {
 	l.log.Warn(message, args...)
 }
 
-// warnDuplicate warns the operator of a person who may have two accounts: the account of an identity has
+// warnDuplicateAccount warns the operator of a person who may have two accounts: the account of an identity has
 // no email address, and the verified address in its token belongs to another account. Only an operator
 // knows which of the two to keep.
-func (l *occasionalLog) warnDuplicate(account store.Account, issuer, verified, kind string) {
+func (l *rateLimitedLog) warnDuplicateAccount(account store.Account, issuer, verified, kind string) {
 	if verified == "" || !store.IsIdentityName(account.Email) {
 		return
 	}

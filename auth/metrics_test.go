@@ -95,7 +95,7 @@ func TestDuplicateAccounts(t *testing.T) {
 // kind that it logged the longest ago.
 func TestOccasionalLogIsBounded(t *testing.T) {
 	lines := &lockedBuffer{}
-	l := newOccasionalLog(slog.New(slog.NewTextHandler(lines, nil)), (&madeClock{}).now)
+	l := newRateLimitedLog(slog.New(slog.NewTextHandler(lines, nil)), (&madeClock{}).now)
 	logged := func(kind int) bool {
 		before := len(lines.text())
 		l.warn(fmt.Sprint(kind), "message")

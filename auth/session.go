@@ -127,7 +127,7 @@ func (b *Browsers) dropSession(ctx context.Context, s *session) error {
 	if s.token == "" {
 		return nil
 	}
-	err := within(ctx, "drop session", func(ctx context.Context) error {
+	err := withStoreTimeout(ctx, "drop session", func(ctx context.Context) error {
 		_, err := b.store.DeleteSession(ctx, sessionName(s.token))
 		return err
 	})
@@ -141,7 +141,7 @@ func (b *Browsers) dropSession(ctx context.Context, s *session) error {
 // empty: whoever has the token can't do anything about it.
 func (b *Browsers) readSession(ctx context.Context, token string) (data sessionData, found bool, err error) {
 	var sealed []byte
-	err = within(ctx, "read session", func(ctx context.Context) (err error) {
+	err = withStoreTimeout(ctx, "read session", func(ctx context.Context) (err error) {
 		sealed, err = b.store.Session(ctx, sessionName(token))
 		return err
 	})
@@ -167,7 +167,7 @@ func (b *Browsers) writeSession(ctx context.Context, token string, data sessionD
 	if err != nil {
 		return fmt.Errorf("encode session: %w", err)
 	}
-	return within(ctx, "store session", func(ctx context.Context) error {
+	return withStoreTimeout(ctx, "store session", func(ctx context.Context) error {
 		return b.store.SaveSession(ctx, sessionName(token), seal(token, plain), b.now().Add(lifetime))
 	})
 }
@@ -246,11 +246,11 @@ const (
 	// request would slow down every page.
 	lastSeenEvery = time.Minute
 
-	mostNotices = 4
-	mostNotice  = 2_000 // bytes of a key or a value
-	// mostIDToken bounds the ID tokens that a session stores for signing out, in bytes: they go into a
+	maxNotices = 4
+	maxNotice  = 2_000 // bytes of a key or a value
+	// maxIDToken bounds the ID tokens that a session stores for signing out, in bytes: they go into a
 	// URL. Without one, the issuer asks who is signing out.
-	mostIDToken = 4 << 10
+	maxIDToken = 4 << 10
 )
 
 // sessionData is the content of a session. It is stored as JSON, so that other versions of the program
@@ -310,9 +310,9 @@ func (d *sessionData) clone() sessionData {
 
 func (d *sessionData) put(key, value string) {
 	d.pop(key)
-	clean := func(text string) string { return cut(strings.ToValidUTF8(text, ""), mostNotice) }
+	clean := func(text string) string { return truncate(strings.ToValidUTF8(text, ""), maxNotice) }
 	d.Notices = append(d.Notices, notice{clean(key), clean(value)})
-	d.Notices = d.Notices[max(0, len(d.Notices)-mostNotices):]
+	d.Notices = d.Notices[max(0, len(d.Notices)-maxNotices):]
 }
 
 func (d *sessionData) pop(key string) (value string, found bool) {

@@ -17,8 +17,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mostCode is the maximum length of a code in bytes.
-const mostCode = 4 << 10
+// maxCode is the maximum length of a code in bytes.
+const maxCode = 4 << 10
 
 // Begin starts a sign-in with the issuer that has the given key, and returns the address to redirect
 // the browser to. A cookie stores the attempt for AttemptFor; several tabs have separate attempts.
@@ -61,7 +61,7 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	if err != nil {
 		return "", err
 	}
-	code, err := issuer.code(query, told.namesItself)
+	code, err := issuer.code(query, told.sendsIssuer)
 	if err != nil {
 		return "", err
 	}
@@ -69,14 +69,14 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	switch {
 	case errors.Is(err, errNoAttempt):
 		return "", overAttempt()
-	case errors.Is(err, errBusy):
+	case errors.Is(err, errTooManyExchanges):
 		s.cookies = cookies
 		return "", issuer.busy()
 	case err != nil:
 		s.cookies = cookies
 		return "", err
 	}
-	asking, cancel := context.WithTimeout(ctx, askWithin)
+	asking, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	who, err := issuer.redeem(asking, told, a, code, done)
 	if err != nil {
@@ -89,7 +89,7 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	if err != nil {
 		return "", err
 	}
-	return a.ReturnTo, b.enter(ctx, entry{
+	return a.ReturnTo, b.startSession(ctx, newSignIn{
 		account: account, via: issuer.URL, browser: browser,
 		signOutAt: told.signOut, clientID: issuer.ClientID, idToken: who.idToken,
 	})
@@ -97,12 +97,12 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 
 // attempt returns the attempt that the issuer's answer belongs to, and deletes its cookie.
 func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer, error) {
-	a, removal, err := b.attempts.take(s.sent, single(query, "state"))
+	a, removal, err := b.attempts.find(s.sent, single(query, "state"))
 	if removal != nil {
 		s.cookies = append(s.cookies, removal)
 	}
 	if errors.Is(err, keyring.ErrUnknownKey) {
-		b.occasional.warn("unknown key", "a sign-in attempt is encrypted under a key that this process's key file lacks; "+
+		b.throttledLog.warn("unknown key", "a sign-in attempt is encrypted under a key that this process's key file lacks; "+
 			"give every process the same file (--secret-key-file)", "error", err)
 	}
 	if err != nil {
@@ -139,7 +139,7 @@ func (i *signInIssuer) code(query url.Values, namesItself bool) (string, error) 
 		return "", i.refused(single(query, "error"))
 	}
 	code := single(query, "code")
-	if code == "" || len(code) > mostCode {
+	if code == "" || len(code) > maxCode {
 		return "", i.untrusted("the response has no code")
 	}
 	return code, nil
@@ -154,22 +154,22 @@ func (i *signInIssuer) refused(reason string) error {
 		return unauthorized("%s needs you to sign in there first. Start again on the sign-in page.", i.Name)
 	}
 	const message = "an issuer refused a sign-in"
-	i.occasional.warn(message, message, "issuer", i.URL, "reason", cola.Quoted(reason))
-	return i.away()
+	i.throttledLog.warn(message, message, "issuer", i.URL, "reason", cola.Quoted(reason))
+	return i.unavailable()
 }
 
 // untrusted is the error for a response of the issuer that fails a check. reason is part of a sentence.
 func (i *signInIssuer) untrusted(reason string) error {
 	const message = "the response of an issuer failed a check"
-	i.occasional.warn(message+reason, message, "issuer", i.URL, "reason", reason)
+	i.throttledLog.warn(message+reason, message, "issuer", i.URL, "reason", reason)
 	return unauthorized("You were not signed in: the response of %s failed a check (%s). Sign in again. If this keeps happening, tell the operator of this service.", i.Name, reason)
 }
 
 // redeem exchanges a code for the identity of the person. It calls done with whether the issuer accepted the code.
 func (i *signInIssuer) redeem(
-	ctx context.Context, told *endpoints, a attempt, code string, done func(accepted bool),
+	ctx context.Context, endpoints *endpoints, a attempt, code string, done func(accepted bool),
 ) (person, error) {
-	token, err := told.oauth.Exchange(oidc.ClientContext(ctx, i.giving), code, oauth2.VerifierOption(a.Verifier))
+	token, err := endpoints.oauth.Exchange(oidc.ClientContext(ctx, i.secretClient), code, oauth2.VerifierOption(a.Verifier))
 	done(err == nil)
 	if err != nil {
 		return person{}, i.notRedeemed(err)
@@ -179,8 +179,8 @@ func (i *signInIssuer) redeem(
 	if err != nil {
 		return person{}, err
 	}
-	if !who.addressed && told.userInfo != "" && !i.links.never {
-		who, err = i.askAddress(ctx, told.userInfo, token.AccessToken, who)
+	if !who.hasEmail && endpoints.userInfo != "" && !i.links.never {
+		who, err = i.fetchEmail(ctx, endpoints.userInfo, token.AccessToken, who)
 	}
 	return who, err
 }
@@ -191,39 +191,39 @@ func (i *signInIssuer) notRedeemed(err error) error {
 	var answer *oauth2.RetrieveError
 	if !errors.As(err, &answer) {
 		const message = "a sign-in issuer is not available"
-		i.occasional.warn(message, message, "issuer", i.URL, "error", shortened(err.Error()))
-		return i.away()
+		i.throttledLog.warn(message, message, "issuer", i.URL, "error", truncateError(err.Error()))
+		return i.unavailable()
 	}
 	const message = "an issuer rejected a code"
-	i.occasional.warn(message+cut(answer.ErrorCode, 100), message, "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
+	i.throttledLog.warn(message+truncate(answer.ErrorCode, 100), message, "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
 	if answer.ErrorCode == "invalid_grant" && answer.Response.StatusCode < http.StatusInternalServerError {
 		return unauthorized("%s reports that this sign-in took too long or is already complete. Start again on the sign-in page.", i.Name)
 	}
-	return i.away()
+	return i.unavailable()
 }
 
 // accountOf returns the account of a person, creating it if necessary.
 func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (store.Account, error) {
 	var account store.Account
-	if err := within(ctx, "find the account of a sign-in", func(ctx context.Context) (err error) {
+	if err := withStoreTimeout(ctx, "find the account of a sign-in", func(ctx context.Context) (err error) {
 		account, err = b.store.AccountOf(ctx, store.Identity{Issuer: issuer, Subject: who.subject}, who.email)
 		return err
 	}); err != nil {
 		return store.Account{}, err
 	}
 	recordIdentity(ctx, b.events, account, issuer)
-	b.occasional.warnDuplicate(account, issuer, who.email, "ID")
+	b.throttledLog.warnDuplicateAccount(account, issuer, who.email, "ID")
 	return account, nil
 }
 
-// mostReturnTo is the maximum length of the address that a sign-in returns to, in bytes.
-const mostReturnTo = 1_000
+// maxReturnTo is the maximum length of the address that a sign-in returns to, in bytes.
+const maxReturnTo = 1_000
 
 // localPage returns an address if it leads to a page of this service in every browser, else the home page.
 // Browsers read a backslash as a slash, skip tabs and line breaks, and read two slashes as the start of a
 // host, so it accepts none of these, encoded or not.
 func localPage(address string) string {
-	if len(address) > mostReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsFunc(address, isOddInAddress) {
+	if len(address) > maxReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsFunc(address, isOddInAddress) {
 		return homePath
 	}
 	u, err := url.Parse(address)

@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	// mostAttempts is the number of attempts that a browser may have at a time, in as many tabs.
-	mostAttempts = 5
-	// mostAttemptBytes bounds the total size of their cookies. Proxies commonly accept 8 KiB of
+	// maxAttempts is the number of attempts that a browser may have at a time, in as many tabs.
+	maxAttempts = 5
+	// maxAttemptBytes bounds the total size of their cookies. Proxies commonly accept 8 KiB of
 	// cookies.
-	mostAttemptBytes = 5_000
-	// mostAttemptsRead bounds how many cookies of a request are read.
-	mostAttemptsRead = 20
+	maxAttemptBytes = 5_000
+	// maxAttemptsRead bounds how many cookies of a request are read.
+	maxAttemptsRead = 20
 
 	attemptCookie = "colaregistry-attempt-"
 )
@@ -114,8 +114,8 @@ func (k attempts) open(c *http.Cookie) (a attempt, err error) {
 func (k attempts) start(sent []*http.Cookie, a attempt) []*http.Cookie {
 	set := []*http.Cookie{k.seal(a)}
 	kept, size := 1, sizeOf(set[0])
-	for _, old := range k.underWay(sent) {
-		if more := sizeOf(old.cookie); old.err == nil && kept < mostAttempts && size+more <= mostAttemptBytes {
+	for _, old := range k.current(sent) {
+		if more := sizeOf(old.cookie); old.err == nil && kept < maxAttempts && size+more <= maxAttemptBytes {
 			kept, size = kept+1, size+more
 			continue
 		}
@@ -133,10 +133,10 @@ type sentAttempt struct {
 	err     error
 }
 
-// underWay returns the attempts in the cookies of a request, newest first.
-func (k attempts) underWay(sent []*http.Cookie) (list []sentAttempt) {
+// current returns the attempts in the cookies of a request, newest first.
+func (k attempts) current(sent []*http.Cookie) (list []sentAttempt) {
 	for _, c := range sent {
-		if strings.HasPrefix(c.Name, k.prefix()) && len(list) < mostAttemptsRead {
+		if strings.HasPrefix(c.Name, k.prefix()) && len(list) < maxAttemptsRead {
 			a, err := k.open(c)
 			list = append(list, sentAttempt{c, a, err})
 		}
@@ -145,10 +145,10 @@ func (k attempts) underWay(sent []*http.Cookie) (list []sentAttempt) {
 	return list
 }
 
-// take returns the attempt with the given state from the cookies of a request, and a cookie that
+// find returns the attempt with the given state from the cookies of a request, and a cookie that
 // deletes it, or nil. Without https, another host of the same domain may add a cookie of the same
 // name, so take tries each. It fails as open does.
-func (k attempts) take(sent []*http.Cookie, state string) (found attempt, removal *http.Cookie, err error) {
+func (k attempts) find(sent []*http.Cookie, state string) (found attempt, removal *http.Cookie, err error) {
 	name := k.name(state)
 	err = errNoAttempt
 	for _, c := range sent {
@@ -172,45 +172,45 @@ const (
 	// is regained every exchangeRegained.
 	exchangesByAddress = 10
 	exchangeRegained   = 6 * time.Second
-	// exchangesAtOnce bounds the exchanges in flight with one issuer, several times the share of an
-	// address. Others wait for exchangeWait at most.
-	exchangesAtOnce = 32
-	exchangeWait    = 2 * time.Second
+	// maxExchanges bounds the exchanges in flight with one issuer, several times the share of an
+	// address. Others wait for slotTimeout at most.
+	maxExchanges = 32
+	slotTimeout  = 2 * time.Second
 
 	usedAttempts      = 50_000 // that are remembered
 	exchangeAddresses = 50_000 // that are remembered
 )
 
-// exchanges bounds how often an issuer is asked to redeem codes. Anybody can start a sign-in and
+// codeExchanges bounds how often an issuer is asked to redeem codes. Anybody can start a sign-in and
 // come back with a made-up code, and issuers throttle this service as a whole. So an attempt is
 // exchanged once, an address with many failed exchanges has to wait, and few exchanges are in flight
 // at a time. Exchanges that succeed count against no limit. State lives in memory, per process. It is
 // safe for concurrent use.
-type exchanges struct {
+type codeExchanges struct {
 	used      *lru.Cache[string, struct{}] // by state
 	addresses *ratelimit.Limiter[netip.Prefix]
 	slots     chan struct{}
 }
 
-func newExchanges(now cola.Clock) *exchanges {
+func newCodeExchanges(now cola.Clock) *codeExchanges {
 	used, err := lru.New[string, struct{}](usedAttempts)
 	if err != nil {
 		panic(err) // only a size below one fails
 	}
-	return &exchanges{
-		used: used, slots: make(chan struct{}, exchangesAtOnce),
+	return &codeExchanges{
+		used: used, slots: make(chan struct{}, maxExchanges),
 		addresses: ratelimit.New[netip.Prefix](exchangesByAddress, exchangeRegained, exchangeAddresses, now),
 	}
 }
 
-// errBusy is the error of exchanges.begin when too many exchanges are in flight.
-var errBusy = errors.New("too many exchanges in flight")
+// errTooManyExchanges is the error of codeExchanges.begin when too many exchanges are in flight.
+var errTooManyExchanges = errors.New("too many exchanges in flight")
 
 // begin admits the exchange of an attempt, named by its state. The caller must call done with whether
 // the issuer accepted the code. It fails with errNoAttempt for an attempt that was exchanged before,
-// with a cola.CodeQuotaExceeded error for an address over its limit, with errBusy, or with the error of
+// with a cola.CodeQuotaExceeded error for an address over its limit, with errTooManyExchanges, or with the error of
 // the context. Unless it fails with errNoAttempt, the attempt may be exchanged later.
-func (e *exchanges) begin(ctx context.Context, state string) (done func(accepted bool), err error) {
+func (e *codeExchanges) begin(ctx context.Context, state string) (done func(accepted bool), err error) {
 	if used, _ := e.used.ContainsOrAdd(state, struct{}{}); used {
 		return nil, errNoAttempt
 	}
@@ -219,7 +219,7 @@ func (e *exchanges) begin(ctx context.Context, state string) (done func(accepted
 		e.used.Remove(state)
 		return nil, tooManyFailed(wait)
 	}
-	if err := e.enter(ctx); err != nil {
+	if err := e.acquireSlot(ctx); err != nil {
 		e.addresses.Return(from, 1)
 		e.used.Remove(state)
 		return nil, err
@@ -232,20 +232,20 @@ func (e *exchanges) begin(ctx context.Context, state string) (done func(accepted
 	}, nil
 }
 
-// enter waits for a slot.
-func (e *exchanges) enter(ctx context.Context) error {
+// acquireSlot waits for a slot.
+func (e *codeExchanges) acquireSlot(ctx context.Context) error {
 	select {
 	case e.slots <- struct{}{}:
 		return nil
 	default:
 	}
-	timeout := time.NewTimer(exchangeWait)
+	timeout := time.NewTimer(slotTimeout)
 	defer timeout.Stop()
 	select {
 	case e.slots <- struct{}{}:
 		return nil
 	case <-timeout.C:
-		return errBusy
+		return errTooManyExchanges
 	case <-ctx.Done():
 		return ctx.Err()
 	}

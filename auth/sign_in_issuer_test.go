@@ -89,12 +89,12 @@ func TestIssuersThatAreAway(t *testing.T) {
 		t.Errorf("asked %d times", n)
 	}
 	d.provider.set(func(p *provider) { p.err = nil })
-	d.clock.pass(askEveryWithout)
+	d.clock.pass(retryInterval)
 	if err := begin(); err != nil {
 		t.Fatal(err)
 	}
 	d.provider.set(func(p *provider) { p.err = errors.New("connection refused") })
-	d.clock.pass(keepFor - time.Second)
+	d.clock.pass(maxDocumentAge - time.Second)
 	if err := begin(); err != nil {
 		t.Errorf("with what it told a day ago: %v", err)
 	}
@@ -119,10 +119,10 @@ func TestSlowIssuers(t *testing.T) {
 			if err == nil {
 				_, err = b.finish(d.provider.approve(t, redirect, "ann", ""))
 			}
-			if took := time.Since(begun); cola.CodeOf(err) != cola.CodeUnavailable || took > askWithin {
+			if took := time.Since(begun); cola.CodeOf(err) != cola.CodeUnavailable || took > requestTimeout {
 				t.Errorf("%s: %v after %v", path, err, took)
 			}
-			time.Sleep(askWithin) // what is under way ends
+			time.Sleep(requestTimeout) // what is under way ends
 		})
 	}
 }

@@ -50,7 +50,7 @@ func (b *Browsers) UseLink(ctx context.Context, token, browser string) (err erro
 	if err != nil {
 		return err
 	}
-	return b.enter(ctx, entry{account: account, browser: browser})
+	return b.startSession(ctx, newSignIn{account: account, browser: browser})
 }
 
 // byLink returns the account that find returns for a link.
@@ -60,7 +60,7 @@ func (b *Browsers) byLink(ctx context.Context, token string, find func(context.C
 		return store.Account{}, b.events.Failed(ctx, security.SignInLink, spent)
 	}
 	var account store.Account
-	err := within(ctx, "find sign-in link", func(ctx context.Context) (err error) {
+	err := withStoreTimeout(ctx, "find sign-in link", func(ctx context.Context) (err error) {
 		account, err = find(ctx, sha256.Sum256([]byte(token)))
 		return err
 	})

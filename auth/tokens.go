@@ -64,20 +64,20 @@ type TokenOptions struct {
 // refusals are not cached: a forged token costs at most five signature checks and no additional fetch of
 // keys.
 type Tokens struct {
-	store      TokenStore
-	issuers    map[string]*issuer // by URL
-	urls       []string           // of the issuers
-	ours       names
-	anyApp     bool
-	links      LinkPolicies
-	now        cola.Clock
-	log        *slog.Logger
-	occasional *occasionalLog
-	metrics    *tokenMetrics
-	events     *security.Events
-	refused    *ratelimit.Limiter[tokenHash]
-	known      *lru.Cache[tokenHash, grant]
-	checks     singleflight.Group // by hash: requests that bring a new token at the same time have it checked once
+	store        TokenStore
+	issuers      map[string]*issuer // by URL
+	urls         []string           // of the issuers
+	ours         names
+	anyApp       bool
+	links        LinkPolicies
+	now          cola.Clock
+	log          *slog.Logger
+	throttledLog *rateLimitedLog
+	metrics      *tokenMetrics
+	events       *security.Events
+	refused      *ratelimit.Limiter[tokenHash]
+	known        *lru.Cache[tokenHash, grant]
+	checks       singleflight.Group // by hash: requests that bring a new token at the same time have it checked once
 }
 
 // tokenHash is the SHA-256 of a token. Tokens themselves are not stored.
@@ -114,9 +114,9 @@ func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 		store: st, issuers: map[string]*issuer{}, urls: o.Issuers, ours: names{o.Audiences, o.ScopePrefix},
 		anyApp: o.AnyApp, links: o.LinkEmail, now: o.Now, log: o.Logger, metrics: newTokenMetrics(o.Metrics), events: o.Events,
 		known: known, refused: ratelimit.New[tokenHash](refusedAtOnce, refusedEvery, cachedTokens, o.Now),
-		occasional: newOccasionalLog(o.Logger, o.Now),
+		throttledLog: newRateLimitedLog(o.Logger, o.Now),
 	}
-	client := askingClient(o.Client)
+	client := issuerClient(o.Client)
 	for _, u := range o.Issuers {
 		t.issuers[u] = newIssuer(u, client, o.Now, o.Logger, t.metrics)
 	}
@@ -151,7 +151,7 @@ func checkIssuer(s string) error {
 		return fmt.Errorf("the issuer %s is not an absolute https URL", strconv.Quote(s))
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return fmt.Errorf("the issuer %s has a query or a fragment", strconv.Quote(s))
-	case !isSafe(u):
+	case !isTrustedURL(u):
 		return fmt.Errorf("the issuer %s is not an https URL; http is only for issuers on this machine, such as http://127.0.0.1:9000", strconv.Quote(s))
 	}
 	return nil
@@ -197,11 +197,11 @@ func (t *Tokens) grant(ctx context.Context, raw string) (g grant, result string,
 	}
 	token, err := parseToken(raw)
 	if err != nil {
-		return grant{}, "", unproven{err}
+		return grant{}, "", invalidCredential{err}
 	}
 	from, ok := t.issuers[token.issuer]
 	if !ok {
-		return grant{}, "", unprovenf("Unknown issuer of the access token; accepted: %s.", quotedList(t.urls))
+		return grant{}, "", invalidCredentialf("Unknown issuer of the access token; accepted: %s.", quotedList(t.urls))
 	}
 	g, err = t.checkOnce(ctx, from, token)
 	return g, resultAccepted, err
@@ -253,12 +253,12 @@ func (t *Tokens) check(ctx context.Context, from *issuer, token accessToken) (gr
 	})
 	switch {
 	case err != nil && !proven && cola.CodeOf(err) == cola.CodeUnauthorized:
-		return grant{}, unproven{err}
+		return grant{}, invalidCredential{err}
 	case err != nil:
 		return grant{}, err
 	}
 	now := t.now()
-	g, err := t.admit(ctx, from.url, c)
+	g, err := t.findGrant(ctx, from.url, c)
 	if cola.CodeOf(err) == cola.CodeUnauthorized {
 		again := t.refused.Take(sha256.Sum256([]byte(token.raw)), 1)
 		return grant{refusal: err, until: now.Add(again)}, err
