@@ -23,7 +23,7 @@ func setText(field any, s string, form textForm) error {
 	if form.prose {
 		s = strings.TrimSpace(s)
 	} else {
-		s = settle(s)
+		s = normalizeSpace(s)
 	}
 	if s == "" {
 		return setNull(field)
@@ -118,7 +118,7 @@ func setNumber(field any, s string, form textForm) error {
 		}
 		return setTTBID(f, s)
 	}
-	return fmt.Errorf("is the number %s, where %s is due", quote(s), due(field))
+	return fmt.Errorf("is the number %s, where %s is due", quote(s), expectedFormat(field))
 }
 
 // padZIP gives a ZIP code of three or four digits the leading zeros that it lost.
@@ -148,7 +148,7 @@ func setBool(field any, v bool) error {
 	case *bool:
 		*f = v
 	default:
-		return fmt.Errorf("is %t, where %s is due", v, due(field))
+		return fmt.Errorf("is %t, where %s is due", v, expectedFormat(field))
 	}
 	return nil
 }
@@ -195,8 +195,8 @@ func setDate(f *cola.Date, s string) error {
 	return nil
 }
 
-// due names what a field takes.
-func due(field any) string {
+// expectedFormat describes the values of a field.
+func expectedFormat(field any) string {
 	switch field.(type) {
 	case *[]string:
 		return "a list of texts"
@@ -212,17 +212,17 @@ func due(field any) string {
 	return "text"
 }
 
-// settle returns a text as it is stored: no white space around it, and every run of white space within, line ends included,
+// normalizeSpace returns a text as it is stored: no white space around it, and every run of white space within, line ends included,
 // as one space.
-func settle(s string) string {
-	if tidy(s) {
+func normalizeSpace(s string) string {
+	if isNormalized(s) {
 		return s
 	}
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// tidy reports whether settling changes nothing.
-func tidy(s string) bool {
+// isNormalized reports whether normalizeSpace leaves a text unchanged.
+func isNormalized(s string) bool {
 	space := true // as if one stood before the text
 	for _, r := range s {
 		isSpace := r == ' '
@@ -245,7 +245,7 @@ func splitList(s, separators string) []string {
 	}
 	list := make([]string, 0, strings.Count(s, separator)+1)
 	for value := range strings.SplitSeq(s, separator) {
-		if value = settle(value); value != "" {
+		if value = normalizeSpace(value); value != "" {
 			list = append(list, value)
 		}
 	}
@@ -255,21 +255,21 @@ func splitList(s, separators string) []string {
 // quote returns a value as messages show it: quoted, and cut when it is long.
 func quote[S ~string | ~[]byte](s S) string {
 	text := string(s)
-	if short := cut(text, 60); short != text {
+	if short := truncate(text, 60); short != text {
 		return strconv.Quote(strings.TrimSuffix(short, "…")) + "…"
 	}
 	return strconv.Quote(text)
 }
 
-// cut returns a text, or its beginning of so many bytes and an ellipsis when it is longer.
-func cut(s string, most int) string {
-	if len(s) <= most {
+// truncate returns a text, or its beginning of so many bytes and an ellipsis when it is longer.
+func truncate(s string, maxBytes int) string {
+	if len(s) <= maxBytes {
 		return s
 	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
+	for maxBytes > 0 && !utf8.RuneStart(s[maxBytes]) {
+		maxBytes--
 	}
-	return s[:most] + "…"
+	return s[:maxBytes] + "…"
 }
 
 // maxTextRunes is how long a text of a reference record or a permittee may be.

@@ -29,7 +29,7 @@ func newColaWork(r *run, st Target) *colaWork {
 		w.outcomes, err = st.UpsertColas(ctx, patches, mode)
 		return w.outcomes, err
 	}
-	w.keep = upsert(r, upsertColas, whyNotNew)
+	w.keep = upsert(r, upsertColas, missingFields)
 	w.pipeline = pipeline[cola.Cola]{run: r, detect: detectColas, write: w.write}
 	return w
 }
@@ -43,7 +43,7 @@ func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], l
 		if outcome == store.Refused {
 			continue
 		}
-		if followErr := w.follow(ctx, &patches[i], outcome); followErr != nil {
+		if followErr := w.warnAbout(ctx, &patches[i], outcome); followErr != nil {
 			return refused, errors.Join(err, followErr)
 		}
 	}
@@ -54,9 +54,9 @@ func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], l
 // warningUnitless is about labels that no search of volumes can find.
 const warningUnitless = "volume has no volume_unit, in the row or stored; no search of volumes finds such a label"
 
-// follow notes whether a label has an approval date, and a unit for its volume, after its patch.
-func (w *colaWork) follow(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) error {
-	dated, err := w.dated(ctx, patch, outcome)
+// warnAbout adds warnings for a label that lacks an approval date, or the unit of its volume, after its patch.
+func (w *colaWork) warnAbout(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) error {
+	dated, err := w.hasApprovalDate(ctx, patch, outcome)
 	if err != nil {
 		return err
 	}
@@ -65,15 +65,15 @@ func (w *colaWork) follow(ctx context.Context, patch *cola.Patch[cola.Cola], out
 	} else {
 		w.undated[patch.Record.TTBID] = struct{}{}
 	}
-	unitless, err := w.unitless(ctx, patch, outcome)
+	unitless, err := w.hasNoUnit(ctx, patch, outcome)
 	if unitless {
 		w.run.report.warn(Warning{Source: w.run.source, Message: warningUnitless, Rows: 1})
 	}
 	return err
 }
 
-// unitless reports whether a patch carries a volume to a label that has no unit for it, then either.
-func (w *colaWork) unitless(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) (bool, error) {
+// hasNoUnit reports whether a patch carries a volume to a label that has no unit for it, then either.
+func (w *colaWork) hasNoUnit(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) (bool, error) {
 	switch {
 	case !patch.Fields.Has(volume) || !patch.Record.Volume.OK:
 		return false, nil
@@ -84,8 +84,8 @@ func (w *colaWork) unitless(ctx context.Context, patch *cola.Patch[cola.Cola], o
 	return err == nil && label.VolumeUnit == "", err
 }
 
-// dated reports whether a label has an approval date after its patch.
-func (w *colaWork) dated(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) (bool, error) {
+// hasApprovalDate reports whether a label has an approval date after its patch.
+func (w *colaWork) hasApprovalDate(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) (bool, error) {
 	id := patch.Record.TTBID
 	if patch.Fields.Has(approvalDate) {
 		return patch.Record.ApprovalDate != 0, nil
@@ -141,7 +141,7 @@ func detectColas(in *input) (format[cola.Cola], error) {
 
 // finishCola settles and checks a label and makes the patch of it, with what its fields imply.
 func finishCola(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.Patch[cola.Cola]) {
-	if r.problems.none() {
+	if r.problems.empty() {
 		settleCola(r, c, carried)
 	}
 	patch.Record, patch.Fields = *c, carried
@@ -185,8 +185,8 @@ func settleImage(image *cola.Image) { lower(&image.ContainerPosition) }
 
 func lower(t *cola.Text) { *t = cola.Text(strings.ToLower(string(*t))) }
 
-// whyNotNew says why the store refused a label.
-func whyNotNew(patch *cola.Patch[cola.Cola]) string {
+// missingFields says why the store refused a label.
+func missingFields(patch *cola.Patch[cola.Cola]) string {
 	c := &patch.Record
 	err := cola.CheckNew(c)
 	if err == nil {

@@ -16,7 +16,7 @@ type finishFunc[R, T any] func(r *recordReader, row *R, carried cola.Fields, pat
 // same is the finishFunc of rows that are records as they are, checked by check.
 func same[T any](check func(r *recordReader, row *T, carried cola.Fields)) finishFunc[T, T] {
 	return func(r *recordReader, row *T, carried cola.Fields, patch *cola.Patch[T]) {
-		if r.problems.none() {
+		if r.problems.empty() {
 			check(r, row, carried)
 		}
 		patch.Record, patch.Fields = *row, carried

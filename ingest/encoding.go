@@ -16,8 +16,8 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// sniffed is how many of the first bytes tell what a source is.
-const sniffed = 512
+// sniffBytes is how many bytes at the start identify the format of a source.
+const sniffBytes = 512
 
 // zstdMemory bounds what decompressing one zstd source may hold.
 const zstdMemory = 128 << 20
@@ -78,8 +78,8 @@ func (d decompressor) Read(p []byte) (int, error) {
 	return n, fmt.Errorf("damaged %s data: %w", d.name, err)
 }
 
-// foreign is what starts a file that is not for us, and what to do about it.
-var foreign = []struct{ start, is string }{
+// otherFormats lists the first bytes of formats that cannot be imported, with advice.
+var otherFormats = []struct{ start, is string }{
 	{"PK\x03\x04", "a ZIP archive or an Excel workbook; unpack it, or save the sheet as CSV"},
 	{"\xd0\xcf\x11\xe0", "an old Excel workbook; save the sheet as CSV"},
 	{"\xfd7zXZ\x00", "xz-compressed; decompress it first, or use gzip or zstd"},
@@ -98,11 +98,11 @@ var foreign = []struct{ start, is string }{
 // encodings are left to the row formats, which may know which one it has to be.
 func decode(r io.Reader) (io.Reader, error) {
 	br := bufio.NewReaderSize(r, 64<<10)
-	head, err := br.Peek(sniffed)
+	head, err := br.Peek(sniffBytes)
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	for _, f := range foreign {
+	for _, f := range otherFormats {
 		if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte(f.start)) {
 			return nil, fmt.Errorf("not JSON or CSV text but %s", f.is)
 		}

@@ -64,7 +64,7 @@ func detectPermittees(in *input) (format[cola.Permittee], error) {
 
 // settlePermittee brings a permittee into the form it is stored in and checks it. It is listed unless is_active is false.
 func settlePermittee(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
-	if !r.problems.none() {
+	if !r.problems.empty() {
 		return
 	}
 	p := &row.Permittee
@@ -91,7 +91,7 @@ func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 			carried = carried.With(permitteeType)
 		}
 		settlePermittee(r, row, carried, patch)
-		if r.problems.none() {
+		if r.problems.empty() {
 			list.read(patch.Record.PermitNumber)
 		}
 	}
@@ -106,9 +106,9 @@ var permitteeType = cola.FieldIndex[cola.Permittee]("permittee_type")
 
 // permitList counts the permits of a list, to hold against what the list says of itself. It is safe for concurrent use.
 type permitList struct {
-	mu      sync.Mutex
-	permits map[string]struct{}
-	says    int // the total that the list tells, of all lists in the file; zero when it tells none
+	mu        sync.Mutex
+	permits   map[string]struct{}
+	announced int // the total that the list tells, of all lists in the file; zero when it tells none
 }
 
 func (l *permitList) read(permit string) {
@@ -130,15 +130,15 @@ func (l *permitList) total(line []byte) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.says += n
+	l.announced += n
 	return true
 }
 
 func (l *permitList) warnings() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.says == 0 || l.says == len(l.permits) {
+	if l.announced == 0 || l.announced == len(l.permits) {
 		return nil
 	}
-	return []string{fmt.Sprintf("the list says that it has %d permits, and %d were read", l.says, len(l.permits))}
+	return []string{fmt.Sprintf("the list says that it has %d permits, and %d were read", l.announced, len(l.permits))}
 }

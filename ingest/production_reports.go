@@ -11,25 +11,25 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// productionWork imports production reports. Rows have no key of their own, so each report in the input replaces the stored
-// one whole; that needs the whole input, which is small. A report that may not be whole is not written: one of a source that
-// broke off, and one that a refused row is of or may be of.
+// productionWork imports production reports. Rows have no key, so each report in the input replaces the stored one. That
+// needs the whole input, which is small. A report that may be incomplete is not written: its source was truncated, or a
+// refused row may belong to it.
 type productionWork struct {
 	pipeline[cola.ProductionReport]
-	st      Target
-	reports map[cola.ReportKey]*report
-	order   []cola.ReportKey // in which the reports first came
-	lost    lostRows
+	st          Target
+	reports     map[cola.ReportKey]*report
+	order       []cola.ReportKey // of first occurrence
+	refusedRows refusedReportRows
 }
 
-// report is one report as the input tells it.
+// report is one report of the input.
 type report struct {
 	rows   []cola.ProductionReport
-	from   []rowPlace // of each row
-	broken bool       // a source of it broke off
+	from   []rowPosition // of each row
+	broken bool          // one of its sources was truncated
 }
 
-type rowPlace struct {
+type rowPosition struct {
 	source string
 	line   int
 }
@@ -39,14 +39,14 @@ func newProductionWork(r *run, st Target) *productionWork {
 	detectReports := func(in *input) (format[cola.ProductionReport], error) {
 		return detect(in, productionSchema, "report_type", same(settleProduction))
 	}
-	w.pipeline = pipeline[cola.ProductionReport]{run: r, detect: detectReports, write: w.hold, refused: w.lose}
+	w.pipeline = pipeline[cola.ProductionReport]{run: r, detect: detectReports, write: w.collect, refused: w.addRefused}
 	return w
 }
 
-// lose remembers the rows of a batch that were refused.
-func (w *productionWork) lose(rows []remains[cola.ProductionReport]) {
+// addRefused adds the refused rows of a batch.
+func (w *productionWork) addRefused(rows []partialRow[cola.ProductionReport]) {
 	for i := range rows {
-		w.lost.add(rowPlace{w.run.source, rows[i].line}, &rows[i].record)
+		w.refusedRows.add(rowPosition{w.run.source, rows[i].line}, &rows[i].record)
 	}
 }
 
@@ -63,8 +63,8 @@ func (w *productionWork) source(ctx context.Context, s Source) error {
 	return err
 }
 
-// hold keeps the rows of a batch until the whole input is read.
-func (w *productionWork) hold(_ context.Context, patches []cola.Patch[cola.ProductionReport], lines []int) ([]refusedRow, error) {
+// collect adds the rows of a batch to their reports. It is the pipeline's write function.
+func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.ProductionReport], lines []int) ([]refusedRow, error) {
 	for i := range patches {
 		row := patches[i].Record
 		held := w.reports[row.Key()]
@@ -74,7 +74,7 @@ func (w *productionWork) hold(_ context.Context, patches []cola.Patch[cola.Produ
 			w.order = append(w.order, row.Key())
 		}
 		held.rows = append(held.rows, row)
-		held.from = append(held.from, rowPlace{w.run.source, lines[i]})
+		held.from = append(held.from, rowPosition{w.run.source, lines[i]})
 	}
 	return nil, nil
 }
@@ -82,24 +82,24 @@ func (w *productionWork) hold(_ context.Context, patches []cola.Patch[cola.Produ
 // finish replaces the reports, in the order of the input.
 func (w *productionWork) finish(ctx context.Context) error {
 	if len(w.order) > 0 {
-		defer func() { w.run.tell(w.run.told) }()
+		defer func() { w.run.reportProgress(w.run.lastProgress) }()
 	}
 	for _, key := range w.order {
 		if ctx.Err() != nil {
-			return stopped(ctx)
+			return stoppedError(ctx)
 		}
 		held := w.reports[key]
 		if held.broken {
 			w.refuse(held, func(string) string { return "its file broke off" })
 			continue
 		}
-		if lost, ok := w.lost.of(key, held); ok {
+		if lost, ok := w.refusedRows.forReport(key, held); ok {
 			w.refuse(held, lost.refusedFor)
 			continue
 		}
 		outcomes, err := w.st.ReplaceProductionReport(context.WithoutCancel(ctx), key, held.rows, w.run.mode())
 		if err == nil && len(outcomes) != len(held.rows) {
-			err = fmt.Errorf("the store told %d outcomes of %d rows", len(outcomes), len(held.rows))
+			err = fmt.Errorf("the store returned %d outcomes of %d rows", len(outcomes), len(held.rows))
 		}
 		if err != nil {
 			return fmt.Errorf("storing the %s %s report of %s: %w", key.ReportType, key.Commodity, key.ReportDate, err)
@@ -111,7 +111,7 @@ func (w *productionWork) finish(ctx context.Context) error {
 	return nil
 }
 
-// refuse counts the rows of a report that may not be whole, for the reason that why tells to rows of a source.
+// refuse refuses the rows of an incomplete report. why returns the reason for rows of a source.
 func (w *productionWork) refuse(held *report, why func(source string) string) {
 	for _, from := range held.from {
 		w.run.report.refuse(Refusal{
@@ -167,8 +167,8 @@ func settleReportDate(r *recordReader, p *cola.ProductionReport, month int) {
 	}
 }
 
-// lostRow is a refused row of a production report, as far as it tells what report it is of. A zero field is not known.
-type lostRow struct {
+// refusedReportRow has the fields of a refused row that identify its report. Zero fields are unknown.
+type refusedReportRow struct {
 	source      string
 	commodity   string
 	reportType  string
@@ -176,52 +176,51 @@ type lostRow struct {
 	year, month int
 }
 
-// lostRows are the refused rows of an import of production reports. Rows of one source that tell the same count once. The
-// zero value is none.
-type lostRows struct {
-	rows  []lostRow
-	first map[lostRow]rowPlace // where such a row came first
+// refusedReportRows are the refused rows of an import, without duplicates. The zero value is empty.
+type refusedReportRows struct {
+	rows  []refusedReportRow
+	first map[refusedReportRow]rowPosition // first occurrence
 }
 
-func (l *lostRows) add(at rowPlace, read *cola.ProductionReport) {
-	row := newLostRow(at.source, *read)
+func (l *refusedReportRows) add(at rowPosition, read *cola.ProductionReport) {
+	row := newRefusedReportRow(at.source, *read)
 	if _, ok := l.first[row]; ok {
 		return
 	}
 	if l.first == nil {
-		l.first = map[lostRow]rowPlace{}
+		l.first = map[refusedReportRow]rowPosition{}
 	}
 	l.first[row] = at
 	l.rows = append(l.rows, row)
 }
 
-// of returns the first lost row that a report may lack. A row that does not tell its report is taken for one of a report that
-// has other rows in the same source.
-func (l *lostRows) of(key cola.ReportKey, held *report) (rowPlace, bool) {
+// forReport returns the first refused row that may belong to a report. A row that does not identify its report may belong
+// to any report with other rows in the same source.
+func (l *refusedReportRows) forReport(key cola.ReportKey, held *report) (rowPosition, bool) {
 	for _, row := range l.rows {
-		if row.mayBeOf(key) && (row.tellsReport() || held.hasRowsOf(row.source)) {
+		if row.mayBelongTo(key) && (row.identifiesReport() || held.hasRowsOf(row.source)) {
 			return l.first[row], true
 		}
 	}
-	return rowPlace{}, false
+	return rowPosition{}, false
 }
 
 func (r *report) hasRowsOf(source string) bool {
-	return slices.ContainsFunc(r.from, func(from rowPlace) bool { return from.source == source })
+	return slices.ContainsFunc(r.from, func(from rowPosition) bool { return from.source == source })
 }
 
-// refusedFor says that the row was refused, to rows of a source.
-func (p rowPlace) refusedFor(source string) string {
+// refusedFor returns the reason for rows of a source that this row was refused.
+func (p rowPosition) refusedFor(source string) string {
 	if p.source == source {
 		return fmt.Sprintf("line %d was refused", p.line)
 	}
 	return fmt.Sprintf("line %d of %s was refused", p.line, p.source)
 }
 
-// newLostRow takes from what could be read of a refused row what can be relied on.
-func newLostRow(source string, read cola.ProductionReport) lostRow {
+// newRefusedReportRow returns the reliable fields of a refused row.
+func newRefusedReportRow(source string, read cola.ProductionReport) refusedReportRow {
 	settleCommodity(&read.Commodity, productionCommodities...)
-	row := lostRow{source: source, commodity: read.Commodity, reportType: strings.ToLower(read.ReportType), date: read.ReportDate}
+	row := refusedReportRow{source: source, commodity: read.Commodity, reportType: strings.ToLower(read.ReportType), date: read.ReportDate}
 	if strings.ContainsFunc(row.commodity, unicode.IsControl) {
 		row.commodity = ""
 	}
@@ -245,14 +244,13 @@ func newLostRow(source string, read cola.ProductionReport) lostRow {
 	return row
 }
 
-// tellsReport reports whether the row tells all that makes a report.
-func (r *lostRow) tellsReport() bool {
+// identifiesReport reports whether the row has all fields of a report's key.
+func (r *refusedReportRow) identifiesReport() bool {
 	return r.commodity != "" && r.reportType != "" && r.year != 0 && (r.month != 0 || r.reportType == "yearly")
 }
 
-// mayBeOf reports whether nothing the row tells speaks against its being of a report. Where its date and its month differ,
-// either may be the right one.
-func (r *lostRow) mayBeOf(key cola.ReportKey) bool {
+// mayBelongTo reports whether the row's known fields fit a report. If its date and its month differ, either may be right.
+func (r *refusedReportRow) mayBelongTo(key cola.ReportKey) bool {
 	if r.commodity != "" && r.commodity != key.Commodity || r.reportType != "" && r.reportType != key.ReportType {
 		return false
 	}

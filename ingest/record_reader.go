@@ -32,7 +32,7 @@ func (p *problems) add(field string, err error) {
 	p.list = append(p.list, field+err.Error())
 }
 
-func (p *problems) none() bool { return len(p.list) == 0 }
+func (p *problems) empty() bool { return len(p.list) == 0 }
 
 func (p *problems) reset() { p.list = p.list[:0] }
 
@@ -142,7 +142,7 @@ func (r *recordReader) value(f *schemaField, field any, in place) error {
 	case '[':
 		return r.array(f, field, in)
 	case '{':
-		r.problems.add(in.name(f.name), fmt.Errorf("is an object, where %s is due", due(field)))
+		r.problems.add(in.name(f.name), fmt.Errorf("is an object, where %s is due", expectedFormat(field)))
 		return r.skip()
 	}
 	token, err := r.token()
@@ -195,7 +195,7 @@ func (r *recordReader) array(f *schemaField, field any, in place) error {
 			return err
 		})
 	}
-	r.problems.add(in.name(f.name), fmt.Errorf("is an array, where %s is due", due(field)))
+	r.problems.add(in.name(f.name), fmt.Errorf("is an array, where %s is due", expectedFormat(field)))
 	return r.skip()
 }
 

@@ -91,13 +91,13 @@ func (w *aliasWork) write(ctx context.Context, patches []cola.Patch[cola.Categor
 		}
 		w.table = cola.AliasTable(sets.CategoryAliases)
 	}
-	kept, refused := w.leadSomewhere(patches, lines)
+	kept, refused := w.dropCircular(patches, lines)
 	if len(kept) == 0 {
 		return refused, nil
 	}
 	outcomes, err := w.st.UpsertCategoryAliases(ctx, kept, w.run.mode())
 	if err == nil && len(outcomes) != len(kept) {
-		err = fmt.Errorf("the store told %d outcomes of %d aliases", len(outcomes), len(kept))
+		err = fmt.Errorf("the store returned %d outcomes of %d aliases", len(outcomes), len(kept))
 	}
 	for _, outcome := range outcomes {
 		w.run.report.count(outcome)
@@ -105,12 +105,12 @@ func (w *aliasWork) write(ctx context.Context, patches []cola.Patch[cola.Categor
 	return refused, err
 }
 
-// leadSomewhere adds transitions to the table, leaving out each that would close a circle with those before it.
-func (w *aliasWork) leadSomewhere(patches []cola.Patch[cola.CategoryAlias], lines []int) (kept []cola.CategoryAlias, refused []refusedRow) {
+// dropCircular adds transitions to the table, leaving out each that would close a circle with those before it.
+func (w *aliasWork) dropCircular(patches []cola.Patch[cola.CategoryAlias], lines []int) (kept []cola.CategoryAlias, refused []refusedRow) {
 	kept = records(patches)
 	together := maps.Clone(w.table)
 	maps.Copy(together, cola.AliasTable(kept))
-	if circle(together) == "" {
+	if findCycle(together) == "" {
 		w.table = together
 		return kept, nil
 	}
@@ -119,7 +119,7 @@ func (w *aliasWork) leadSomewhere(patches []cola.Patch[cola.CategoryAlias], line
 		alias := patches[i].Record
 		with := maps.Clone(w.table)
 		maps.Copy(with, cola.AliasTable([]cola.CategoryAlias{alias}))
-		if from := circle(with); from != "" {
+		if from := findCycle(with); from != "" {
 			refused = append(refused, refusedRow{lines[i], fmt.Sprintf("with the aliases before it, it leads %s round in a circle", quote(from))})
 			continue
 		}
@@ -129,8 +129,8 @@ func (w *aliasWork) leadSomewhere(patches []cola.Patch[cola.CategoryAlias], line
 	return kept, refused
 }
 
-// circle returns a path that the transitions lead back to itself, or an empty one.
-func circle(table map[string]string) string {
+// findCycle returns a path that the transitions lead back to itself, or an empty one.
+func findCycle(table map[string]string) string {
 	for from := range table {
 		if cola.FoldPath(cola.ResolveCategory(from, table)) == from {
 			return from

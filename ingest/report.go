@@ -10,14 +10,14 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// keptRefusals is how many refused rows a report tells one by one; the others are only counted.
-const keptRefusals = 1000
+// maxRefusals is how many refused rows a report lists; further ones are only counted.
+const maxRefusals = 1000
 
 // maxReason is how long the reason of a refusal is told, in bytes.
 const maxReason = 1000
 
-// keptWarnings bounds the warnings of a report.
-const keptWarnings = 100
+// maxWarnings bounds the warnings of a report.
+const maxWarnings = 100
 
 // Counts says what became of rows. Read is always the sum of the others.
 type Counts struct {
@@ -115,8 +115,8 @@ func (r *Report) count(outcome store.Outcome) {
 func (r *Report) refuse(refusal Refusal) {
 	r.Read++
 	r.Refused++
-	if len(r.Refusals) < keptRefusals {
-		refusal.Reason = cut(refusal.Reason, maxReason)
+	if len(r.Refusals) < maxRefusals {
+		refusal.Reason = truncate(refusal.Reason, maxReason)
 		r.Refusals = append(r.Refusals, refusal)
 	}
 }
@@ -129,7 +129,7 @@ func (r *Report) warn(w Warning) {
 			return
 		}
 	}
-	if len(r.Warnings) < keptWarnings {
+	if len(r.Warnings) < maxWarnings {
 		r.Warnings = append(r.Warnings, w)
 	}
 }

@@ -158,7 +158,7 @@ func joinCells(cells []csvField) string {
 		}
 		b = append(b, c.text...)
 	}
-	return settle(string(b))
+	return normalizeSpace(string(b))
 }
 
 // originShaped reports whether a field has the form of an origin code.

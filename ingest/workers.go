@@ -6,23 +6,23 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// flow is one source on its way through the pipeline.
-type flow[T any] struct {
-	free  chan *batch[T] // batches to fill; there are no others
-	order chan *batch[T] // batches in the order of the source, decoded or not yet
-	work  chan *batch[T] // batches to decode
-	stop  <-chan struct{}
+// decodePool splits one source into batches and decodes them with several goroutines.
+type decodePool[T any] struct {
+	free    chan *batch[T] // empty batches; their number bounds the memory
+	ordered chan *batch[T] // filled batches in the order of the source, decoded or not
+	work    chan *batch[T] // batches to decode
+	stop    <-chan struct{}
 
-	workers int
-	keep    bool      // what could be read of refused rows
-	format  format[T] // set before the first batch is in order
+	workers     int
+	keepPartial bool      // keep the readable fields of refused rows
+	format      format[T] // set before the first batch is in order
 }
 
-func newFlow[T any](workers int, stop <-chan struct{}) *flow[T] {
+func newDecodePool[T any](workers int, stop <-chan struct{}) *decodePool[T] {
 	batches := 2*workers + 1
-	f := &flow[T]{
+	f := &decodePool[T]{
 		free:    make(chan *batch[T], batches),
-		order:   make(chan *batch[T], batches),
+		ordered: make(chan *batch[T], batches),
 		work:    make(chan *batch[T], batches),
 		stop:    stop,
 		workers: workers,
@@ -33,9 +33,9 @@ func newFlow[T any](workers int, stop <-chan struct{}) *flow[T] {
 	return f
 }
 
-// read splits a source into batches until its end or until stop. It closes nothing of the source's; the last batch in order
-// has an error.
-func (f *flow[T]) read(r *countingReader, detect func(*input) (format[T], error)) {
+// read splits a source into batches until its end or until stop. It does not close the source. The last batch has an
+// error.
+func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], error)) {
 	defer close(f.work)
 	text, done, err := plainText(r)
 	if err == nil {
@@ -47,16 +47,16 @@ func (f *flow[T]) read(r *countingReader, detect func(*input) (format[T], error)
 		}
 	}
 	for {
-		b := f.take()
+		b := f.nextFree()
 		if b == nil {
 			return
 		}
 		if b.err = err; err == nil {
-			b.err = f.fill(b)
+			b.err = f.fillBatch(b)
 		}
 		b.bytes = r.n.Load()
 		ended := b.err != nil // b may be taken back as soon as it is handed on
-		f.order <- b
+		f.ordered <- b
 		if err != nil {
 			close(b.decoded) // there is no format to decode by
 			return
@@ -68,8 +68,8 @@ func (f *flow[T]) read(r *countingReader, detect func(*input) (format[T], error)
 	}
 }
 
-// take returns an empty batch, or nil when the flow is stopped.
-func (f *flow[T]) take() *batch[T] {
+// nextFree returns an empty batch, or nil if the pool is stopped.
+func (f *decodePool[T]) nextFree() *batch[T] {
 	select {
 	case <-f.stop:
 		return nil
@@ -81,18 +81,18 @@ func (f *flow[T]) take() *batch[T] {
 	case b := <-f.free:
 		b.text, b.rows, b.lines, b.refused = b.text[:0], b.rows[:0], b.lines[:0], b.refused[:0]
 		clear(b.patches)
-		b.patches, b.remains = b.patches[:0], b.remains[:0]
+		b.patches, b.partial = b.patches[:0], b.partial[:0]
 		b.notes, b.decoded = notes{}, make(chan struct{})
 		return b
 	}
 }
 
-// await returns the next batch in order, decoded, or nil when ctx is cancelled first.
-func (f *flow[T]) await(ctx context.Context) (b *batch[T]) {
+// nextDecoded returns the next batch in order once it is decoded, or nil if ctx is canceled first.
+func (f *decodePool[T]) nextDecoded(ctx context.Context) (b *batch[T]) {
 	select {
 	case <-ctx.Done():
 		return nil
-	case b = <-f.order:
+	case b = <-f.ordered:
 	}
 	select {
 	case <-ctx.Done():
@@ -105,8 +105,8 @@ func (f *flow[T]) await(ctx context.Context) (b *batch[T]) {
 	return b
 }
 
-// fill splits rows until the batch is full or the source ends.
-func (f *flow[T]) fill(b *batch[T]) error {
+// fillBatch adds rows until the batch is full or the source ends.
+func (f *decodePool[T]) fillBatch(b *batch[T]) error {
 	for len(b.rows) < batchRows && len(b.text) < batchBytes {
 		start := len(b.text)
 		text, row, err := f.format.rows.next(b.text)
@@ -123,10 +123,10 @@ func (f *flow[T]) fill(b *batch[T]) error {
 }
 
 // decode decodes batches until there are no more.
-func (f *flow[T]) decode(decode decodeFunc[T]) {
+func (f *decodePool[T]) decode(decode decodeFunc[T]) {
 	for b := range f.work {
 		for _, row := range b.rows {
-			b.decodeRow(row, decode, f.keep)
+			b.decodeRow(row, decode, f.keepPartial)
 		}
 		close(b.decoded)
 	}
@@ -147,7 +147,7 @@ func (b *batch[T]) decodeRow(row rowSpan, decode decodeFunc[T], keep bool) {
 	}
 	b.refused = append(b.refused, refusedRow{row.line, problem})
 	if keep {
-		b.remains = append(b.remains, remains[T]{row.line, patch.Record})
+		b.partial = append(b.partial, partialRow[T]{row.line, patch.Record})
 	}
 	*patch = cola.Patch[T]{}
 	b.patches = b.patches[:len(b.patches)-1]
