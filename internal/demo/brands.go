@@ -15,14 +15,14 @@ type brand struct {
 	holder      int32  // index of the permittee
 	products    int32  // how many items it has
 	origin      string // TTB code
-	tongue      *tongue
+	tongue      *language
 	country     *country // nil when domestic
 	from, to    cola.Date
 	established int16 // year on the label, 0 when none
 }
 
-// line is all brands of one commodity, the busiest first, and how often each files.
-type line struct {
+// brandLine is all brands of one commodity, the busiest first, and how often each files.
+type brandLine struct {
 	kind   cola.ProductType
 	brands []brand
 	weights
@@ -51,7 +51,7 @@ func lineShare(kind cola.ProductType) float64 {
 }
 
 // labelKind draws the commodity of a label received on a day: wine's share shrinks slowly, that of beer grows.
-func labelKind(d *dice, day cola.Date) cola.ProductType {
+func labelKind(d *rng, day cola.Date) cola.ProductType {
 	years := float64(day-firstReceipt) / 365.25
 	wine := 0.645 - 0.004*years
 	beer := 0.175 + 0.003*years
@@ -65,10 +65,10 @@ func labelKind(d *dice, day cola.Date) cola.ProductType {
 }
 
 // newLine makes the brands of a commodity and deals them out to the permittees.
-func newLine(o Options, kind cola.ProductType, holders []permittee) line {
+func newLine(o Options, kind cola.ProductType, holders []permittee) brandLine {
 	colas := float64(o.Colas) * lineShare(kind)
 	count := max(20, int(0.9*math.Pow(float64(o.Colas), 0.85)*lineShare(kind)))
-	l := line{kind: kind, brands: make([]brand, count), weights: ranked(count, 12+float64(count)/2500)}
+	l := brandLine{kind: kind, brands: make([]brand, count), weights: ranked(count, 12+float64(count)/2500)}
 	owners := make(weights, 0, len(holders))
 	flatten := 9 + float64(len(holders))/1500
 	for rank := range holders {
@@ -76,7 +76,7 @@ func newLine(o Options, kind cola.ProductType, holders []permittee) line {
 	}
 	abroad := weighed(table().Countries, func(c country) float64 { return *c.of(kind) })
 	for rank := range l.brands {
-		d := throw(o.Seed, streamBrand, uint64(rank)<<2|kindNumber(kind))
+		d := newRNG(o.Seed, streamBrand, uint64(rank)<<2|kindNumber(kind))
 		b := &l.brands[rank]
 		b.holder = int32(owners.draw(&d))
 		b.products = 1 + int32(colas*l.share(rank)/2.6)
@@ -90,7 +90,7 @@ func newLine(o Options, kind cola.ProductType, holders []permittee) line {
 
 // place settles where a brand's products come from: importers bring them from abroad, the others make them at home, with
 // bought grapes or grain now and then.
-func (b *brand) place(d *dice, p *permittee, abroad weights) {
+func (b *brand) place(d *rng, p *permittee, abroad weights) {
 	b.origin, b.tongue = p.home.Origin, english()
 	switch {
 	case p.trade == importer, p.trade == wholesaler && d.chance(0.5):
@@ -108,7 +108,7 @@ func (b *brand) place(d *dice, p *permittee, abroad weights) {
 }
 
 // live settles when a brand files. The busiest always did; most others come and go.
-func (b *brand) live(d *dice, rank, count int, last cola.Date) {
+func (b *brand) live(d *rng, rank, count int, last cola.Date) {
 	b.from, b.to = firstReceipt, last
 	if rank > count/50 {
 		span := int(last - firstReceipt)
@@ -128,7 +128,7 @@ var plain = strings.NewReplacer(
 )
 
 // spelling writes a name as an applicant would: upper case nearly always, accents most of the time.
-func spelling(d *dice, name string) string {
+func spelling(d *rng, name string) string {
 	if d.chance(0.35) {
 		name = plain.Replace(name)
 	}
@@ -163,12 +163,12 @@ func yearOf(day cola.Date) int { return day.Time().Year() }
 // firstOfMonth returns the first day of a month.
 func firstOfMonth(year int, month time.Month) cola.Date { return cola.NewDate(year, month, 1) }
 
-// tongue is a language to name brands in: words, syllables to coin names from, and patterns in which a verb in braces
+// language is a language to name brands in: words, syllables to coin names from, and patterns in which a verb in braces
 // stands for a word.
 //
 //	{s} surname  {g} given name  {c} coined name  {a} adjective  {n} land or thing  {t} tree or plant  {k} creature
 //	{p} place    {#} number word  {m} things, more than one
-type tongue struct {
+type language struct {
 	Surnames, Given      []string
 	Coin                 [3][]string // first, middle (may be empty) and last syllables
 	Adjectives, Things   []string
@@ -181,7 +181,7 @@ type tongue struct {
 }
 
 // word returns any word that the verb stands for.
-func (t *tongue) word(d *dice, verb byte) string {
+func (t *language) word(d *rng, verb byte) string {
 	switch verb {
 	case 's':
 		return pick(d, t.Surnames)
@@ -208,7 +208,7 @@ func (t *tongue) word(d *dice, verb byte) string {
 }
 
 // fill replaces the verbs of a pattern by words.
-func (t *tongue) fill(d *dice, pattern string) string {
+func (t *language) fill(d *rng, pattern string) string {
 	b := make([]byte, 0, 48)
 	for i := 0; i < len(pattern); i++ {
 		if pattern[i] != '{' {

@@ -78,7 +78,7 @@ func medianDays(kind cola.ProductType, day cola.Date) int {
 
 // approvalDay returns the day on which an application is approved: around the median of its commodity and year, sometimes
 // much later, and never after the last day.
-func approvalDay(d *dice, kind cola.ProductType, received, last cola.Date) cola.Date {
+func approvalDay(d *rng, kind cola.ProductType, received, last cola.Date) cola.Date {
 	median := medianDays(kind, received)
 	wait := d.between(median/2, median+median/2)
 	if d.chance(0.06) {

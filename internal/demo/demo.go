@@ -53,7 +53,7 @@ func (o Options) Check() error {
 type world struct {
 	o           Options
 	holders     []permittee
-	lines       perKind[line]
+	lines       perKind[brandLine]
 	regions     map[string][]*region
 	originNames map[string]cola.Text // by origin code
 	classNames  map[string]cola.Text // by class and type code
@@ -101,10 +101,10 @@ func newWorld(o Options) *world {
 	return w
 }
 
-func (w *world) line(kind cola.ProductType) *line { return w.lines.of(kind) }
+func (w *world) line(kind cola.ProductType) *brandLine { return w.lines.of(kind) }
 
 // brandFor draws the index of a brand of the commodity that files on the day.
-func (w *world) brandFor(d *dice, kind cola.ProductType, day cola.Date) int {
+func (w *world) brandFor(d *rng, kind cola.ProductType, day cola.Date) int {
 	l := w.line(kind)
 	for range 16 {
 		i := l.draw(d)

@@ -23,10 +23,10 @@ var (
 	otherSize = sizeRange{30, 60, 30, 60}
 )
 
-func (s sizeRange) draw(d *dice) (w, h int) { return d.between(s.loW, s.hiW), d.between(s.loH, s.hiH) }
+func (s sizeRange) draw(d *rng) (w, h int) { return d.between(s.loW, s.hiW), d.between(s.loH, s.hiH) }
 
 // addImages adds one to five label images and the barcode on one of them.
-func addImages(d *dice, c *cola.Cola, p *product) {
+func addImages(d *rng, c *cola.Cola, p *product) {
 	positions := imagePositions(d, p)
 	coded := codedPosition(positions)
 	qr := c.QRCodeURL != ""
@@ -44,7 +44,7 @@ func addImages(d *dice, c *cola.Cola, p *product) {
 }
 
 // imagePositions returns where the images of a label belong, front first as applicants upload them.
-func imagePositions(d *dice, p *product) []cola.Text {
+func imagePositions(d *rng, p *product) []cola.Text {
 	wrap := p.contents.Kind == "can" || p.contents.Kind == "pouch" || p.contents.Kind == "pod"
 	positions := make([]cola.Text, 0, 5)
 	if !d.chance(0.025) {
@@ -79,7 +79,7 @@ func codedPosition(positions []cola.Text) cola.Text {
 	return positions[0]
 }
 
-func newImage(d *dice, id cola.TTBID, index int, position cola.Text, p *product) cola.Image {
+func newImage(d *rng, id cola.TTBID, index int, position cola.Text, p *product) cola.Image {
 	w, h := sizeFor(position, p.contents.Kind).draw(d)
 	dpi := pick(d, resolutions)
 	pixels := w * dpi / 20 * (h * dpi / 20)
@@ -131,7 +131,7 @@ var (
 
 // addBarcode adds the product's barcode to an image, in bars of about 13 thousandths of an inch as printers use, or less
 // where the image is small.
-func addBarcode(d *dice, c *cola.Cola, img *cola.Image, bars code) {
+func addBarcode(d *rng, c *cola.Cola, img *cola.Image, bars code) {
 	dpi := float64(img.WidthPixels.V) / img.WidthInches.V
 	room := min(img.WidthPixels.V, img.HeightPixels.V) / (bars.modules() + 24) // with quiet zones and a margin
 	module := min(max(1, int(dpi*0.013)), room)
@@ -182,7 +182,7 @@ func (c code) modules() int {
 
 // barcodeFor returns the barcode of a product, or none. The company part is the permittee's at home and the producing
 // country's abroad; the item part is the product's.
-func barcodeFor(d *dice, p *product, key productKey) code {
+func barcodeFor(d *rng, p *product, key productKey) code {
 	if d.chance(0.16) || p.contents.Kind == "keg" || p.contents.Kind == "cask" {
 		return code{}
 	}

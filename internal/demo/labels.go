@@ -15,7 +15,7 @@ func Labels(o Options) iter.Seq[*cola.Cola] {
 		if o.Check() != nil || o.Colas == 0 {
 			return
 		}
-		m := maker{world: newWorld(o)}
+		m := labelMaker{world: newWorld(o)}
 		index := 0
 		for day := range calendar(o.Colas, o.AsOf) {
 			sequence := newSequence(o, day.day)
@@ -30,8 +30,8 @@ func Labels(o Options) iter.Seq[*cola.Cola] {
 	}
 }
 
-// maker makes labels one after another. It remembers some of the latest, for those that are submitted again.
-type maker struct {
+// labelMaker makes labels one after another. It remembers some of the latest, for those that are submitted again.
+type labelMaker struct {
 	*world
 	recent [2048]filing // ring of the latest labels
 	filed  int
@@ -46,8 +46,8 @@ type filing struct {
 }
 
 // label makes one label.
-func (m *maker) label(index int, received cola.Date, id cola.TTBID) *cola.Cola {
-	d := throw(m.o.Seed, streamLabel, uint64(index))
+func (m *labelMaker) label(index int, received cola.Date, id cola.TTBID) *cola.Cola {
+	d := newRNG(m.o.Seed, streamLabel, uint64(index))
 	earlier, resubmitted := m.earlier(&d)
 	key := earlier.key
 	if !resubmitted {
@@ -76,26 +76,26 @@ func (m *maker) label(index int, received cola.Date, id cola.TTBID) *cola.Cola {
 }
 
 // newFiling draws the product that a label received on the day is for.
-func (m *maker) newFiling(d *dice, received cola.Date) productKey {
+func (m *labelMaker) newFiling(d *rng, received cola.Date) productKey {
 	kind := labelKind(d, received)
 	brand := m.brandFor(d, kind, received)
-	number := d.below(int(m.line(kind).brands[brand].products))
+	number := d.intn(int(m.line(kind).brands[brand].products))
 	return productKey{kind, int32(brand), int32(number)}
 }
 
 // earlier returns the label that is submitted again, for a few; mostly a recent one, sometimes one that was itself a
 // resubmission.
-func (m *maker) earlier(d *dice) (filing, bool) {
+func (m *labelMaker) earlier(d *rng) (filing, bool) {
 	if m.filed == 0 || !d.chance(0.028) {
 		return filing{}, false
 	}
 	if m.refile > 0 && d.chance(0.2) {
-		return m.again[d.below(min(m.refile, len(m.again)))], true
+		return m.again[d.intn(min(m.refile, len(m.again)))], true
 	}
-	return m.recent[d.below(min(m.filed, len(m.recent)))], true
+	return m.recent[d.intn(min(m.filed, len(m.recent)))], true
 }
 
-func (m *maker) remember(f filing, resubmitted bool) {
+func (m *labelMaker) remember(f filing, resubmitted bool) {
 	m.recent[m.filed%len(m.recent)] = f
 	m.filed++
 	if resubmitted {
@@ -105,7 +105,7 @@ func (m *maker) remember(f filing, resubmitted bool) {
 }
 
 // identify fills what a label is: its names, class, origin and permit.
-func (m *maker) identify(c *cola.Cola, p *product) {
+func (m *labelMaker) identify(c *cola.Cola, p *product) {
 	c.BrandName = p.brand.name
 	c.ProductName = cola.Text(p.fanciful)
 	c.ProductType = p.kind
@@ -119,7 +119,7 @@ func (m *maker) identify(c *cola.Cola, p *product) {
 }
 
 // address fills the applicant's business address, which some old records lack.
-func (m *maker) address(d *dice, c *cola.Cola, p *product) {
+func (m *labelMaker) address(d *rng, c *cola.Cola, p *product) {
 	if yearOf(c.ApplicationDate) < 2010 && d.chance(0.12) {
 		return
 	}
@@ -130,14 +130,14 @@ func (m *maker) address(d *dice, c *cola.Cola, p *product) {
 // sequence numbers the applications of one day. TTB ids have the day as YYDDD, how it came in (001, electronically), and
 // six digits that rise with gaps, as some applications are never approved.
 type sequence struct {
-	dice
+	rng
 	id cola.TTBID
 }
 
 func newSequence(o Options, day cola.Date) *sequence {
 	t := day.Time()
 	prefix := uint64(t.Year()%100*1000+t.YearDay())*1000 + 1
-	return &sequence{throw(o.Seed, streamDay, uint64(day)), cola.TTBID(prefix * 1_000_000)}
+	return &sequence{newRNG(o.Seed, streamDay, uint64(day)), cola.TTBID(prefix * 1_000_000)}
 }
 
 func (s *sequence) next() cola.TTBID {
@@ -154,7 +154,7 @@ const (
 
 // settleApplication settles what was applied for: an approval, an exemption for sale in one state only, or the approval of
 // a distinctive bottle; and whether it is an earlier application submitted again.
-func settleApplication(d *dice, c *cola.Cola, p *product, earlier cola.TTBID) {
+func settleApplication(d *rng, c *cola.Cola, p *product, earlier cola.TTBID) {
 	c.ApplicationType = labelApproval
 	told := yearOf(c.ApplicationDate) >= 2008 || d.chance(0.6) // old records often do not say
 	if told {
@@ -189,7 +189,7 @@ func capacity(c container) cola.Text {
 }
 
 // settleStatus settles the dates after the application and what has become of the approval. Nothing is dated after last.
-func settleStatus(d *dice, c *cola.Cola, kind cola.ProductType, last cola.Date) {
+func settleStatus(d *rng, c *cola.Cola, kind cola.ProductType, last cola.Date) {
 	c.ApprovalDate = approvalDay(d, kind, c.ApplicationDate, last)
 	c.LatestUpdateDate = c.ApprovalDate
 	c.ApplicationStatus = cola.StatusApproved

@@ -80,7 +80,7 @@ func newPermittees(o Options) []permittee {
 		wholesaler: weighed(table().States, func(s state) float64 { return s.Wine + s.Beer }),
 	}
 	for i := range holders {
-		d := throw(o.Seed, streamPermittee, uint64(i))
+		d := newRNG(o.Seed, streamPermittee, uint64(i))
 		p := &holders[i]
 		p.trade = trade(tradeWeights.draw(&d))
 		if i < len(busiestTrades) {
@@ -101,7 +101,7 @@ func newPermittees(o Options) []permittee {
 }
 
 // companyNames returns the owner of a permit and the trade name it works under, empty when that is not another.
-func companyNames(d *dice, t trade) (company, operating string) {
+func companyNames(d *rng, t trade) (company, operating string) {
 	switch t {
 	case importer, wholesaler:
 		return english().fill(d, pick(d, english().Importers)), ""
@@ -119,7 +119,7 @@ func companyNames(d *dice, t trade) (company, operating string) {
 }
 
 // permitNumber returns a permit number in one of TTB's forms for the trade: two to four parts.
-func permitNumber(d *dice, p *permittee) string {
+func permitNumber(d *rng, p *permittee) string {
 	n := strconv.Itoa(serial(d))
 	st := p.home.Code
 	switch p.trade {
@@ -154,7 +154,7 @@ func permitNumber(d *dice, p *permittee) string {
 }
 
 // serial returns the number in a permit number: short in old permits, from 15000 on in those of the electronic system.
-func serial(d *dice) int {
+func serial(d *rng) int {
 	if d.chance(0.2) {
 		return d.between(2, 2_500)
 	}

@@ -43,7 +43,7 @@ func ProcessingTimes(o Options) []cola.ProcessingTime {
 	var rows []cola.ProcessingTime
 	for _, day := range snapshots(o.AsOf) {
 		for i, commodity := range commodities {
-			d := throw(o.Seed, streamTimes, uint64(day)<<8|uint64(i))
+			d := newRNG(o.Seed, streamTimes, uint64(day)<<8|uint64(i))
 			median := max(1, medianDays(commodity.kind, day)+d.between(-2, 2))
 			depth := max(1, median+d.between(-1, 2))
 			row := cola.ProcessingTime{
@@ -82,7 +82,7 @@ func FormulaProcessingTimes(o Options) []cola.FormulaProcessingTime {
 		day := monthEnd(month)
 		for i, commodity := range commodities {
 			for j, formula := range formulaTypes {
-				d := throw(o.Seed, streamTimes, uint64(day)<<8|uint64(16+4*i+j))
+				d := newRNG(o.Seed, streamTimes, uint64(day)<<8|uint64(16+4*i+j))
 				median := max(2, medianDays(commodity.kind, day)+formula.extra+d.between(-2, 4))
 				depth := max(1, median+d.between(-2, 2))
 				rows = append(rows, cola.FormulaProcessingTime{
@@ -108,7 +108,7 @@ func RegistrationProcessingTimes(o Options) []cola.RegistrationProcessingTime {
 	var rows []cola.RegistrationProcessingTime
 	for _, month := range monthsBetween(firstOfMonth(2019, time.January), o.AsOf) {
 		for i, kind := range table().Registrations {
-			d := throw(o.Seed, streamTimes, uint64(month)<<8|uint64(64+i))
+			d := newRNG(o.Seed, streamTimes, uint64(month)<<8|uint64(64+i))
 			row := cola.RegistrationProcessingTime{
 				Category:        kind.Category,
 				ApplicationType: kind.Application,

@@ -42,7 +42,7 @@ func appendMonthly(rows []cola.ProductionReport, o Options, commodity string, mo
 	t := month.Time()
 	years := float64(t.Year()-2014) + float64(t.Month()-1)/12
 	for i, f := range table().Monthly[commodity] {
-		d := throw(o.Seed, streamReports, uint64(month)<<16|uint64(commodity[0])<<8|uint64(i))
+		d := newRNG(o.Seed, streamReports, uint64(month)<<16|uint64(commodity[0])<<8|uint64(i))
 		value := f.Amount * math.Pow(f.Growth, years) * table().Seasons[f.Seasons][t.Month()-1] * (0.96 + 0.08*d.unit())
 		row := cola.ProductionReport{
 			Commodity:           commodity,
@@ -65,8 +65,8 @@ func appendMonthly(rows []cola.ProductionReport, o Options, commodity string, mo
 	return rows
 }
 
-// fewestMembers is the number of industry members behind a figure below which it is withheld.
-const fewestMembers = 3
+// minMembers is the number of industry members behind a figure below which it is withheld.
+const minMembers = 3
 
 // appendYearly appends a year's report of a commodity by state. A state's share goes with its number of permittees.
 func appendYearly(rows []cola.ProductionReport, o Options, commodity string, year int) []cola.ProductionReport {
@@ -76,7 +76,7 @@ func appendYearly(rows []cola.ProductionReport, o Options, commodity string, yea
 	}
 	for i, f := range table().Yearly[commodity] {
 		for j := range states {
-			d := throw(o.Seed, streamReports, uint64(year)<<24|uint64(commodity[0])<<16|uint64(i)<<8|uint64(j))
+			d := newRNG(o.Seed, streamReports, uint64(year)<<24|uint64(commodity[0])<<16|uint64(i)<<8|uint64(j))
 			members := states[j].members(commodity)
 			share := math.Pow(members, 1.4) / total
 			value := f.Amount * math.Pow(f.Growth, float64(year-2014)) * share * (0.9 + 0.2*d.unit())
@@ -91,7 +91,7 @@ func appendYearly(rows []cola.ProductionReport, o Options, commodity string, yea
 				StatisticalDetail:   cola.Text(f.Detail),
 				CountIMs:            cola.Some(count),
 				ValueUnit:           cola.Text(f.Unit),
-				IsRedacted:          count < fewestMembers,
+				IsRedacted:          count < minMembers,
 			}
 			if !row.IsRedacted {
 				row.Value = cola.Some(math.Round(value))

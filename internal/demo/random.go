@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// dice is a source of chance (splitmix64). Its sequence is part of what this package promises, so it is written out here
+// rng is a source of chance (splitmix64). Its sequence is part of what this package promises, so it is written out here
 // rather than taken from a library that may change.
-type dice uint64
+type rng uint64
 
 // The streams of chance. What is drawn from one cannot shift what is drawn from another.
 const (
@@ -20,9 +20,9 @@ const (
 	streamReports
 )
 
-// throw returns the dice for one thing in one stream.
-func throw(seed, stream, thing uint64) dice {
-	return dice(mix(seed ^ mix(stream^mix(thing+0x9e3779b97f4a7c15))))
+// newRNG returns the generator for one thing in one stream.
+func newRNG(seed, stream, thing uint64) rng {
+	return rng(mix(seed ^ mix(stream^mix(thing+0x9e3779b97f4a7c15))))
 }
 
 func mix(z uint64) uint64 {
@@ -31,39 +31,39 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-func (d *dice) next() uint64 {
+func (d *rng) next() uint64 {
 	*d += 0x9e3779b97f4a7c15
 	return mix(uint64(*d))
 }
 
-// below returns a number from 0 to n-1; n must be positive.
-func (d *dice) below(n int) int {
+// intn returns a number from 0 to n-1; n must be positive.
+func (d *rng) intn(n int) int {
 	hi, _ := bits.Mul64(d.next(), uint64(n))
 	return int(hi)
 }
 
 // between returns a number from lo to hi, both included.
-func (d *dice) between(lo, hi int) int { return lo + d.below(hi-lo+1) }
+func (d *rng) between(lo, hi int) int { return lo + d.intn(hi-lo+1) }
 
 // unit returns a number in [0, 1).
-func (d *dice) unit() float64 { return float64(d.next()>>11) / (1 << 53) }
+func (d *rng) unit() float64 { return float64(d.next()>>11) / (1 << 53) }
 
 // chance is true in a share p of throws.
-func (d *dice) chance(p float64) bool { return d.unit() < p }
+func (d *rng) chance(p float64) bool { return d.unit() < p }
 
 // pick returns any of the choices; there must be one.
-func pick[T any](d *dice, choices []T) T { return choices[d.below(len(choices))] }
+func pick[T any](d *rng, choices []T) T { return choices[d.intn(len(choices))] }
 
 // some returns between lo and hi distinct choices, in the order they have in the list, or all of them when there are
 // fewer. There may be at most 64.
-func some(d *dice, choices []string, lo, hi int) []string {
+func some(d *rng, choices []string, lo, hi int) []string {
 	n := min(d.between(lo, hi), len(choices))
 	if n == 0 {
 		return nil
 	}
 	var taken uint64
 	for bits.OnesCount64(taken) < n {
-		taken |= 1 << d.below(len(choices))
+		taken |= 1 << d.intn(len(choices))
 	}
 	chosen := make([]string, 0, n)
 	for i, c := range choices {
@@ -93,7 +93,7 @@ func (w weights) total() float64 {
 }
 
 // draw returns an index; the list must not be empty.
-func (w weights) draw(d *dice) int {
+func (w weights) draw(d *rng) int {
 	at := d.unit() * w.total()
 	i, found := slices.BinarySearch(w, at)
 	if found {

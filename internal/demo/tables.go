@@ -20,7 +20,7 @@ type tables struct {
 	Lists         map[string][]string // by name; elsewhere, "@name" stands for one
 	Styles        perKind[[]style]
 	Containers    perKind[[]container]
-	Tongues       map[string]*tongue
+	Tongues       map[string]*language
 	States        []state
 	Countries     []country
 	Regions       []region
@@ -78,7 +78,7 @@ func (t *tables) resolve(lists ...*[]string) {
 	}
 }
 
-func english() *tongue { return table().Tongues["english"] }
+func english() *language { return table().Tongues["english"] }
 
 // perKind has something for each commodity of labels.
 type perKind[T any] struct{ Wine, Beer, Spirits T }
