@@ -101,8 +101,8 @@ var (
 // modules is the width of the symbol and its quiet zones.
 func (s *symbol) modules() int { return s.quiet[0] + len(s.bars) + s.quiet[1] }
 
-// flattest is the height of a barcode's panel to its length below which it is not drawn: a scan line would leave it.
-const flattest = 0.2
+// minAspect is the height of a barcode's panel to its length below which it is not drawn: a scan line would leave it.
+const minAspect = 0.2
 
 // bars draws the page's barcode on a white panel in the middle of a box, in whole pixels, as edges that fall between
 // pixels cost a scanner its margin. One that does not fit even so is written out in digits.
@@ -113,12 +113,12 @@ func (p *page) bars(b box, upright bool) {
 		length, breadth = breadth, length
 	}
 	modules := s.modules()
-	module := math.Floor(math.Min(length/float64(modules), breadth/float64(modules)/flattest))
+	module := math.Floor(math.Min(length/float64(modules), breadth/float64(modules)/minAspect))
 	if stated := math.Floor(p.stated / float64(len(s.bars))); stated >= 1 {
 		module = math.Min(module, stated)
 	}
 	if s.bars == "" || module < 1 {
-		p.set(b, s.digits, p.ink, manner{face: sans, most: b.side() * 0.2, lines: 1, track: 0.1, turned: upright})
+		p.set(b, s.digits, p.ink, textStyle{face: sans, maxSize: b.side() * 0.2, lines: 1, track: 0.1, turned: upright})
 		return
 	}
 	w := module * float64(modules)
@@ -157,9 +157,9 @@ func (b box) along(upright bool, x, y, w, h float64) box {
 
 // digitsBelow sets the barcode's digits in the light band below the bars.
 func (p *page) digitsBelow(b box, upright bool) {
-	m := manner{face: sans, most: b.side() * 0.86, lines: 1, track: 0.24, leading: 1, turned: upright}
+	m := textStyle{face: sans, maxSize: b.side() * 0.86, lines: 1, track: 0.24, leading: 1, turned: upright}
 	// The digits stand on white, so that they do not touch the longer bars behind them.
-	size := m.most
+	size := m.maxSize
 	width := m.face.measure(p.barcode.digits, m.track)*size + size*0.6
 	ground := box{b.x + (b.w-width)/2, b.y, width, b.h}
 	if upright {

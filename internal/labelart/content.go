@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// words are the texts of a label, ready to be set.
-type words struct {
+// content are the texts of a label, ready to be set.
+type content struct {
 	brand, fanciful    string
 	designation        string // kind of product
 	place              string // appellation or origin
@@ -32,8 +32,8 @@ const (
 		"(2) Consumption of alcoholic beverages impairs your ability to drive a car or operate machinery, and may cause health problems."
 )
 
-func wordsOf(c *cola.Cola) words {
-	w := words{
+func contentOf(c *cola.Cola) content {
+	w := content{
 		brand:       clean(c.BrandName, 90),
 		fanciful:    clean(string(c.ProductName), 90),
 		designation: designation(c),

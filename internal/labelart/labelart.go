@@ -60,7 +60,7 @@ func (f Format) ContentType() string {
 // Draw writes one image of a label, in the pixel size that its record states or else in a usual one. It
 // fails if a side is not from 1 to MaxSide, or if the writer fails.
 func Draw(w io.Writer, f Format, c *cola.Cola, img *cola.Image) error {
-	d, err := layOut(c, img)
+	d, err := layout(c, img)
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ func Draw(w io.Writer, f Format, c *cola.Cola, img *cola.Image) error {
 	return d.writeRaster(w, f)
 }
 
-// layOut composes the drawing of an image.
-func layOut(c *cola.Cola, img *cola.Image) (*drawing, error) {
+// layout composes the drawing of an image.
+func layout(c *cola.Cola, img *cola.Image) (*drawing, error) {
 	w, h, err := sizeOf(img)
 	if err != nil {
 		return nil, err
@@ -127,11 +127,11 @@ type shape struct {
 	fill ink
 	path outline // when text is empty
 	text string
-	setting
+	textRun
 }
 
-// setting is how a line of text is set.
-type setting struct {
+// textRun is how a line of text is set.
+type textRun struct {
 	face   face
 	size   float64 // pixels to the em
 	track  float64 // ems between letters

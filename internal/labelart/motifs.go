@@ -118,7 +118,7 @@ func monogram(p *page, b box, k, _ ink) {
 		p.fill(k, circle(polar(c, r*1.07, float64(i)*math.Pi/12), r*0.022))
 	}
 	d := r * 1.2
-	p.set(box{c.x - d/2, c.y - d/2, d, d}, p.initial(), k, manner{face: serifBold, most: d, lines: 1, leading: 1})
+	p.set(box{c.x - d/2, c.y - d/2, d, d}, p.initial(), k, textStyle{face: serifBold, maxSize: d, lines: 1, leading: 1})
 }
 
 // hopCone draws a hop cone between two leaves.

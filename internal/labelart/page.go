@@ -12,7 +12,7 @@ import (
 type page struct {
 	*drawing
 	theme
-	words
+	content
 	kind    cola.ProductType
 	barcode *symbol // on this image; may be nil
 	upright bool    // the barcode reads upwards
@@ -22,7 +22,7 @@ type page struct {
 }
 
 func newPage(c *cola.Cola, img *cola.Image, w, h int) *page {
-	p := &page{theme: themeOf(c), words: wordsOf(c), kind: c.ProductType}
+	p := &page{theme: themeOf(c), content: contentOf(c), kind: c.ProductType}
 	title := p.brand
 	if p.fanciful != "" {
 		title += ", " + p.fanciful
@@ -94,7 +94,7 @@ func (p *page) stack(b box, items ...item) {
 }
 
 // line returns an item that sets a text; an empty text has an empty item.
-func (p *page) line(weight float64, text string, k ink, m manner) item {
+func (p *page) line(weight float64, text string, k ink, m textStyle) item {
 	if text == "" {
 		return item{}
 	}
@@ -121,7 +121,7 @@ func (p *page) footer(weight float64, k ink) item {
 		return item{}
 	}
 	return item{weight, func(b box) {
-		m := manner{face: sans, most: p.unit * 0.046, lines: 1, track: 0.06, align: left}
+		m := textStyle{face: sans, maxSize: p.unit * 0.046, lines: 1, track: 0.06, align: left}
 		halves := b.columns(1.6, 1)
 		switch {
 		case p.contents == "":
@@ -132,7 +132,7 @@ func (p *page) footer(weight float64, k ink) item {
 			p.set(b, p.contents, k, m)
 		default:
 			size, _ := fit(p.strength, halves[0].inset(halves[0].w*0.03, 0), &m)
-			m.most = size // both in the size of the longer
+			m.maxSize = size // both in the size of the longer
 			p.set(halves[0].inset(halves[0].w*0.03, 0), p.strength, k, m)
 			m.align = right
 			p.set(halves[1].inset(halves[1].w*0.03, 0), p.contents, k, m)

@@ -20,11 +20,11 @@ func (p *page) neck(b box) {
 	columns[1] = columns[1].inset(s*0.08, 0)
 	p.motif(p, columns[0], p.shine, p.panel)
 	p.stack(columns[1],
-		p.line(1.6, p.brand, p.shine, manner{face: p.bold, most: s * 0.3, lines: 2, track: 0.04, leading: 1.06}),
-		p.line(0.7, p.fanciful, p.shine, manner{face: p.light, most: s * 0.13, lines: 1}),
-		p.line(0.5, p.place, p.shine, manner{face: sans, most: s * 0.08, lines: 1, track: 0.2}))
+		p.line(1.6, p.brand, p.shine, textStyle{face: p.bold, maxSize: s * 0.3, lines: 2, track: 0.04, leading: 1.06}),
+		p.line(0.7, p.fanciful, p.shine, textStyle{face: p.light, maxSize: s * 0.13, lines: 1}),
+		p.line(0.5, p.place, p.shine, textStyle{face: sans, maxSize: s * 0.08, lines: 1, track: 0.2}))
 	if text := p.vintage; text != "" {
-		p.set(columns[2], text, p.shine, manner{face: p.bold, most: s * 0.3, lines: 1, track: 0.06})
+		p.set(columns[2], text, p.shine, textStyle{face: p.bold, maxSize: s * 0.3, lines: 1, track: 0.06})
 	} else {
 		p.motif(p, columns[2], p.shine, p.panel)
 	}
@@ -69,7 +69,7 @@ func (p *page) stripPart(b box, i int, short float64) {
 	if i%4 == 3 && p.vintage != "" {
 		text = p.vintage
 	}
-	m := manner{face: p.bold, most: short * 0.42, lines: 1, track: 0.08, turned: b.h > b.w}
+	m := textStyle{face: p.bold, maxSize: short * 0.42, lines: 1, track: 0.08, turned: b.h > b.w}
 	in := b.inset(0, short*0.16)
 	if m.turned {
 		in = b.inset(short*0.16, 0)
@@ -98,7 +98,7 @@ func (p *page) medallion(b box) {
 	in := box{c.x - r*0.56, c.y - r*0.62, r * 1.12, r * 1.24}
 	p.stack(in,
 		p.ornament(1.5, p.shine, p.panel),
-		p.line(1.2, p.brand, p.shine, manner{face: p.bold, most: r * 0.26, lines: 3, leading: 1.06}),
-		p.line(0.5, p.fanciful, p.shine, manner{face: p.light, most: r * 0.13, lines: 2}),
-		p.line(0.4, cmp.Or(p.established, p.vintage), p.shine, manner{face: sans, most: r * 0.1, lines: 1, track: 0.16}))
+		p.line(1.2, p.brand, p.shine, textStyle{face: p.bold, maxSize: r * 0.26, lines: 3, leading: 1.06}),
+		p.line(0.5, p.fanciful, p.shine, textStyle{face: p.light, maxSize: r * 0.13, lines: 2}),
+		p.line(0.4, cmp.Or(p.established, p.vintage), p.shine, textStyle{face: sans, maxSize: r * 0.1, lines: 1, track: 0.16}))
 }

@@ -18,10 +18,10 @@ import (
 
 // clean returns text as a label can show it: white space made single spaces, control and formatting characters, halves of
 // surrogate pairs and characters invalid in XML left out, cut off after a number of characters.
-func clean(s string, most int) string {
+func clean(s string, maxRunes int) string {
 	var b strings.Builder
 	count, space := 0, false
-	for len(s) > 0 && count < most {
+	for len(s) > 0 && count < maxRunes {
 		r, size := utf8.DecodeRuneInString(s)
 		s = s[size:]
 		switch {
@@ -39,16 +39,16 @@ func clean(s string, most int) string {
 			count++
 		}
 	}
-	if count >= most && strings.TrimSpace(s) != "" {
+	if count >= maxRunes && strings.TrimSpace(s) != "" {
 		b.WriteRune('…')
 	}
 	return b.String()
 }
 
-// manner is how a text is to be set in a box.
-type manner struct {
+// textStyle is how a text is to be set in a box.
+type textStyle struct {
 	face    face
-	most    float64 // largest size
+	maxSize float64 // largest size
 	lines   int     // most lines
 	track   float64 // ems between letters
 	leading float64 // line height in ems; 0 for 1.18
@@ -65,19 +65,19 @@ const (
 	right
 )
 
-func (m *manner) lineHeight() float64 {
+func (m *textStyle) lineHeight() float64 {
 	if m.leading == 0 {
 		return 1.18
 	}
 	return m.leading
 }
 
-// smallest is the size below which text is left out: it would be a smudge.
-const smallest = 1.5
+// minSize is the size below which text is left out: it would be a smudge.
+const minSize = 1.5
 
 // set sets text in a box, in the largest size in which it fits. Text that does not fit in the smallest
 // legible size is cut off.
-func (p *page) set(b box, text string, k ink, m manner) {
+func (p *page) set(b box, text string, k ink, m textStyle) {
 	if text == "" || b.w <= 0 || b.h <= 0 {
 		return
 	}
@@ -90,7 +90,7 @@ func (p *page) set(b box, text string, k ink, m manner) {
 		return
 	}
 	put := func(line string, x, y, width float64) {
-		p.shapes = append(p.shapes, shape{fill: k, text: line, setting: setting{
+		p.shapes = append(p.shapes, shape{fill: k, text: line, textRun: textRun{
 			face: m.face, size: size, track: m.track, at: point{x, y}, width: width, turned: m.turned,
 		}})
 	}
@@ -121,7 +121,7 @@ func (p *page) set(b box, text string, k ink, m manner) {
 }
 
 // fit returns the largest size, and the lines, in which a text fits a box, or no lines without room for any.
-func fit(text string, b box, m *manner) (size float64, lines []string) {
+func fit(text string, b box, m *textStyle) (size float64, lines []string) {
 	fits := func(size float64) ([]string, bool) {
 		lines := wrap(text, m.face, b.w/size, m.track)
 		if lines == nil || len(lines) > m.lines || float64(len(lines))*m.lineHeight()*size > b.h {
@@ -129,14 +129,14 @@ func fit(text string, b box, m *manner) (size float64, lines []string) {
 		}
 		return lines, true
 	}
-	most := min(m.most, b.h/m.lineHeight())
-	if most < smallest {
+	most := min(m.maxSize, b.h/m.lineHeight())
+	if most < minSize {
 		return 0, nil
 	}
 	if lines, ok := fits(most); ok {
 		return most, balance(lines, text, b.w/most, m)
 	}
-	low, high := smallest, most
+	low, high := minSize, most
 	if _, ok := fits(low); !ok {
 		return low, cut(text, b, m)
 	}
@@ -184,7 +184,7 @@ func wrap(text string, f face, width, track float64) []string {
 }
 
 // balance makes the lines of a short text about equally wide, as long as they stay as many.
-func balance(lines []string, text string, width float64, m *manner) []string {
+func balance(lines []string, text string, width float64, m *textStyle) []string {
 	if len(lines) < 2 || len(lines) > 4 || m.align != centered {
 		return lines
 	}
@@ -200,8 +200,8 @@ func balance(lines []string, text string, width float64, m *manner) []string {
 }
 
 // cut returns the part of a text that fits in the smallest size, with an ellipsis.
-func cut(text string, b box, m *manner) []string {
-	const size = smallest
+func cut(text string, b box, m *textStyle) []string {
+	const size = minSize
 	lines := wrap(text, m.face, b.w/size, m.track)
 	if lines == nil {
 		lines = []string{text}
