@@ -161,7 +161,7 @@ const (
 
 // cachedDocument caches something that an issuer publishes: its keys or its endpoints. It is fetched when
 // it is used, by one request for all callers that wait. While the issuer does not answer, the document
-// stays in use. published is safe for concurrent use.
+// stays in use. It is safe for concurrent use.
 type cachedDocument[T any] struct {
 	name   string // for the log
 	issuer string

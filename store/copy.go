@@ -9,24 +9,27 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Copier gives and takes a registry as a whole, so that it can be moved from one backend to another.
+// Copier copies all data to another database. Use it while no process serves the registry.
+//
+// Some data stays behind: browser sessions, sign-in links, the outcomes of recent batches, claims
+// of searches and deliveries, failure counts of searches, and daily allowances.
 type Copier interface {
-	// Dump calls yield with everything that the store holds, from one consistent state, in the order of ItemKinds: each item
-	// comes after those it refers to. An item is only valid during the call. An error of yield ends it and is returned.
-	// A registry is moved while no process serves it, so these stay behind: browser sessions, sign-in links, the outcome of
-	// batches under way, holds on searches and deliveries, failures of searches, and the day's allowances.
+	// Dump calls yield with every item in the store, from one consistent snapshot, in the order of
+	// ItemKinds: an item comes after those that it refers to. An item is only valid during the
+	// call. Dump stops at an error of yield and returns it.
 	Dump(ctx context.Context, yield func(*Item) error) error
-	// Fill writes items into a store that holds none, in the order of Dump, and keeps their ids and times. Labels and
-	// permittees are written as they are: nothing is merged, nothing follows from them, and no label arrives. Arrivals and the marks of
-	// searches keep their revisions, and the store's own begins above all of them, whatever its clock says: what had arrived
-	// after a mark still has, and what arrives from now on does so after every mark. It fails with ErrExists when the store holds
-	// anything. On an error nothing is kept, or ErrHalfFilled says that the database must be thrown away.
+	// Fill writes items, in the order of Dump, into an empty store. They keep their IDs and times.
+	// Labels and permittees are written as they are, without merging, and no label arrives.
+	// Arrivals and marks of searches keep their revisions, and the store's next revision is above
+	// all of them, so every search sees exactly the arrivals after its mark. Fill fails with
+	// ErrExists if the store is not empty. On an error it writes nothing, or fails with
+	// ErrHalfFilled; then the database must be deleted.
 	Fill(ctx context.Context, items iter.Seq2[*Item, error]) error
-	// Sizes counts the records that the store holds by their kind, from one consistent state.
+	// Sizes counts the store's records by kind, from one consistent snapshot.
 	Sizes(ctx context.Context) (map[ItemKind]int, error)
 }
 
-// Items returns what Dump tells of a store as Fill takes it.
+// Items returns the items of Dump as Fill takes them.
 func Items(ctx context.Context, from Copier) iter.Seq2[*Item, error] {
 	return func(yield func(*Item, error) bool) {
 		stopped := errors.New("no more items are taken")
@@ -42,7 +45,7 @@ func Items(ctx context.Context, from Copier) iter.Seq2[*Item, error] {
 	}
 }
 
-// ItemKind tells what an item is.
+// ItemKind is the kind of an Item.
 type ItemKind string
 
 // The kinds.
@@ -79,14 +82,14 @@ func ItemKinds() []ItemKind {
 	}
 }
 
-// Item is one record of a whole registry; of reference data, all of it. Kind says which of the other fields is set.
+// Item is one record, or all reference data. Kind says which other field is set.
 type Item struct {
 	Kind         ItemKind
 	Account      Account
 	Key          StoredKey
 	App          App
 	Identity     AccountIdentity
-	Link         Link // neither its email nor anything of its app but the id counts
+	Link         Link // without its email, and with only the ID of its app
 	SignIn       SignIn
 	Search       StoredSearch
 	Run          StoredRun
@@ -100,13 +103,13 @@ type Item struct {
 	Day          AccountDay
 	Grant        AccountGrant
 	Refusal      AccountRefusal
-	References   *ReferenceSets // its Revision counts for nothing
+	References   *ReferenceSets // without its Revision
 	Permittee    StoredPermittee
-	Cola         *cola.Cola // settled by Derive
+	Cola         *cola.Cola // normalized by Derive
 	Arrival      StoredArrival
 }
 
-// Records returns how many records the item is: as many as Sizes counts.
+// Records returns how many records the item counts for in Sizes.
 func (i *Item) Records() int {
 	if i.Kind != ItemReferences {
 		return 1
@@ -116,118 +119,119 @@ func (i *Item) Records() int {
 		len(r.RegistrationProcessingTimes) + len(r.CategoryAliases)
 }
 
-// StoredKey is a key with the hash that finds it. Its email is that of the account, and counts for nothing.
+// StoredKey is a key with its hash, without its email.
 type StoredKey struct {
 	Key
 	Hash KeyHash
 }
 
-// AccountIdentity is an identity with the account that it has.
+// AccountIdentity is an identity with its account.
 type AccountIdentity struct {
 	Account cola.AccountID
 	Identity
 }
 
-// StoredSearch is a saved search with what only the store knows of it. Its addresses count for nothing.
+// StoredSearch is a saved search with its internal fields, without its addresses.
 type StoredSearch struct {
-	ID      int64 // rises in the order of creation
+	ID      int64 // ascending by creation
 	Account cola.AccountID
 	Mark    Mark
 	Feed    *FeedHash // nil when it has none
 	cola.SavedSearch
 
-	// What the schedule tells of a search that has one, of one that has none: when it is due, since somebody has asked for a run, and
-	// why it is not run. Zero and empty for neither.
+	// Due is when a search without a schedule is due, because a run was requested; zero if it is
+	// not.
 	Due         time.Time
-	PauseReason string
+	PauseReason string // of a search without a schedule; empty if it is not paused
 }
 
-// StoredDestination is a destination with what only the store knows of it. The UUID of its search counts for nothing, and neither does
-// the address of the account's own one.
+// StoredDestination is a destination with its internal fields. It has the ID of its search instead
+// of the UUID, and no address if it is the account's own.
 type StoredDestination struct {
 	ID     int64
-	Search int64 // id of its only search; 0: all
+	Search int64 // 0: all searches
 	Destination
-	LinkHash []byte // see DestinationByLink; nil: none
+	LinkHash []byte // see DestinationByLink; nil: no link
 }
 
-// StoredDelivery is a delivery by the ids of what it belongs to; its UUIDs count for nothing.
+// StoredDelivery is a delivery with the IDs of its destination, search and run instead of UUIDs.
 type StoredDelivery struct {
 	Account        cola.AccountID
 	Destination    int64
-	Search, Run    int64 // 0: none
+	Search, Run    int64 // 0: none; the same for Run
 	FirstAttemptAt time.Time
 	cola.Delivery
 }
 
-// StoredAttempt is the n-th attempt of a delivery.
+// StoredAttempt is the Nth attempt of a delivery.
 type StoredAttempt struct {
 	Delivery int64
 	N        int
 	At       time.Time
 	Took     time.Duration
-	Status   int    // 0: there was no answer
-	Error    string // empty: it got through
+	Status   int    // 0: no response
+	Error    string // empty: delivered
 }
 
-// StoredCreation is what is remembered of a request that made a saved search, so that one that is sent again makes none.
+// StoredCreation records a request that created a saved search, so that a repeated request creates
+// none.
 type StoredCreation struct {
 	Account     cola.AccountID
 	Key         string
 	Fingerprint [32]byte
-	UUID        string // of the search, which may be gone
+	UUID        string // of the search, which may be deleted
 	Until       time.Time
 }
 
-// StoredConfirmation is a request to confirm a destination.
+// StoredConfirmation records a request to confirm a destination.
 type StoredConfirmation struct {
 	Account cola.AccountID
 	Address string // see Recipient
 	At      time.Time
 }
 
-// StoredRun is a run of the search with an id.
+// StoredRun is a run with the ID of its search.
 type StoredRun struct {
 	Search int64
-	UpTo   cola.Revision // up to which it looked at arrivals; 0: not noted
-	Named  int           // how many labels messages name, the first by ID
+	UpTo   cola.Revision // latest arrival that it read; 0: unknown
+	Named  int           // number of labels that messages name, the first by ID
 	cola.SavedSearchRun
 }
 
-// StoredMatch is a match of the search with an id.
+// StoredMatch is a match with the ID of its search.
 type StoredMatch struct {
 	Search int64
 	cola.SavedSearchMatch
 }
 
-// StoredArrival says that a label has arrived, or cannot any more.
+// StoredArrival records the arrival of a label, or that it never arrives.
 type StoredArrival struct {
 	TTBID        cola.TTBID
-	At           cola.Revision // zero: its first approval date was history, and was lost
-	ApprovalDate cola.Date     // the label's; zero when it has none
+	At           cola.Revision // 0: it never arrives, because its first approval date was loaded as history or was cleared
+	ApprovalDate cola.Date     // of the label; zero if it has none
 }
 
-// MonthUsage is an account's counters of one month.
+// MonthUsage is an account's usage in one month.
 type MonthUsage struct {
 	Account cola.AccountID
 	Period  cola.Period
 	Used    cola.Used
 }
 
-// AccountDay is a row of an account's daily usage.
+// AccountDay is an account's usage on one day, for one channel, credential and meter.
 type AccountDay struct {
 	Account cola.AccountID
 	DayUsage
 }
 
-// AccountGrant is a grant in an account's window. It may have left the window already.
+// AccountGrant is a grant of an account. It may have left the window.
 type AccountGrant struct {
 	Account cola.AccountID
 	Grant
 }
 
-// StoredPermittee is a permittee with what only the store knows of it.
+// StoredPermittee is a permittee with its internal fields.
 type StoredPermittee struct {
 	cola.Permittee
-	FromLabels bool // only ever seen on labels: they may fill in what is unknown
+	FromLabels bool // only known from labels, which may fill in its empty fields
 }

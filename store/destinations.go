@@ -162,7 +162,7 @@ type MatchedLabel struct {
 	Label cola.ColaSummary
 }
 
-// ConfirmationsKept is for how long a store remembers that people were asked to confirm an address.
+// ConfirmationsKept is how long requests to confirm a destination are kept.
 const ConfirmationsKept = 25 * time.Hour
 
 // ConfirmationRequest is a request to confirm a destination, subject to limits. The owner of an email address gets an
@@ -181,10 +181,10 @@ type ConfirmationRequest struct {
 // each other out.
 type ConfirmationLimits struct {
 	RepeatWindow time.Duration // window of MaxRepeats
-	MaxRepeats   int           // times an account may ask the same address or host; 0: once
-	Window       time.Duration // window of the other two, ConfirmationsKept at most
-	MaxByAccount int           // times an account may ask any recipient, at least one
-	MaxOfAddress int           // times an address or host may be asked by all accounts, at least one
+	MaxRepeats   int           // requests of an account to the same address or host; 0 means 1
+	Window       time.Duration // window of the other two; at most ConfirmationsKept
+	MaxByAccount int           // requests of an account to all recipients; at least 1
+	MaxOfAddress int           // requests of all accounts to one address or host; at least 1
 }
 
 // Recipient returns the key by which requests to confirm a destination are counted: its folded email
@@ -200,7 +200,7 @@ func Recipient(kind, address string) string {
 	return "host " + strings.TrimSuffix(strings.ToLower(host), ".") // email addresses have no space
 }
 
-// ConfirmationLimit says which of the ConfirmationLimits is meant.
+// ConfirmationLimit names one of the ConfirmationLimits.
 type ConfirmationLimit string
 
 // The limits.
@@ -210,13 +210,14 @@ const (
 	LimitOfAddress ConfirmationLimit = "of the address"
 )
 
-// ConfirmationLimitError is an ErrConfirmationLimit that tells the limit that is in the way for longest, and for how long it is.
+// ConfirmationLimitError is an ErrConfirmationLimit with the limit that lasts longest and its
+// remaining time.
 type ConfirmationLimitError struct {
 	Limit ConfirmationLimit
 	Wait  time.Duration
 }
 
-// Error tells the limit and how long to wait.
+// Error returns the limit and the remaining time.
 func (e ConfirmationLimitError) Error() string {
 	return fmt.Sprintf("%v, by the limit %s; wait for %v", ErrConfirmationLimit, e.Limit, e.Wait)
 }

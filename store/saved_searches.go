@@ -7,62 +7,72 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// SavedSearches keeps saved searches.
+// SavedSearches stores saved searches.
 //
-// What changes a search's filters or schedule lets it go when it is held for a run (see Runs), and what deletes a search deletes its runs
-// and matches: the schema sees to both. Its mark is for Runs alone to move. A change that writes down what it has read before holds
-// the search's row in between, or it would undo what a run has written meanwhile.
+// A change of a search's filters or schedule ends its claim (see Runs), and deleting a search
+// deletes its runs and matches; the schema does both. Only Runs moves marks. A change that depends
+// on what it read locks the search's row in between, so that it does not undo a concurrent run.
 //
-// Whatever changes which of an account's searches are active, in number or by name, settles which of them are paused for a reason of the
-// account's, in the same transaction: all of a suspended account, and those active ones, the last made first, that are more than its ActiveLimit.
+// Whatever changes which searches of an account are active also decides, in the same transaction,
+// which of them are paused because of the account: all of a suspended account, and the newest
+// active ones beyond its ActiveLimit.
 type SavedSearches interface {
-	// CreateSavedSearch keeps a new search and returns it with its creation time set. All of it happens in one transaction that
-	// holds the account, so that creations of an account, in any process, happen one after the other. The search is marked with its
-	// creation time and the revision that is then the latest.
+	// CreateSavedSearch creates a search and returns it with its creation time. It runs in one
+	// transaction that locks the account, so creations of an account happen one after another, in
+	// all processes. The search's mark has its creation time and the latest revision.
 	//
-	// When a search was created under the key of Once before and that is not too long ago: with the same fingerprint, that search
-	// is returned as it stands with repeated set, and nothing is written; with another one, it fails with ErrReused. When that search
-	// is gone meanwhile, a new one is made. It fails with ErrLimit, as a LimitError, when the new search has an active schedule and the account has
-	// as many such searches already as it may, by MaxActive or its ActiveLimit, or has MaxSearches of any kind, with ErrNotFound when there is no such account, with ErrExists when a search has
-	// the UUID, and with ErrMalformed when the search cannot be kept.
+	// If a search was created under the key of Once before, within its time: with the same
+	// fingerprint, it returns that search in its current state with repeated set, and writes
+	// nothing; with another one, it fails with ErrReused. If that search is deleted, it creates a
+	// new one.
+	//
+	// It fails with ErrLimit, as a LimitError, if the new search has an active schedule and the
+	// account already has as many as MaxActive or its ActiveLimit allows, or if it has MaxSearches
+	// of any kind. It fails with ErrNotFound if the account does not exist, with ErrExists if the
+	// UUID is taken, and with ErrMalformed for an invalid search.
 	CreateSavedSearch(ctx context.Context, s NewSavedSearch) (made cola.SavedSearch, repeated bool, err error)
-	// SavedSearch returns an account's search, without its addresses, or ErrNotFound: also when it is another account's.
+	// SavedSearch returns an account's search, without its addresses, or ErrNotFound, also for
+	// another account's.
 	SavedSearch(ctx context.Context, account cola.AccountID, uuid string) (cola.SavedSearch, error)
-	// SavedSearches returns a page of an account's searches, without their addresses, oldest first: at most limit of them after
-	// the first offset, and how many there are in all. Both are of one state of the database; neither number is negative.
+	// SavedSearches returns a page of an account's searches, without their addresses, oldest first:
+	// up to limit after the first offset, and their total number, from one consistent snapshot.
+	// Neither number is negative.
 	SavedSearches(ctx context.Context, account cola.AccountID, offset, limit int) (page []cola.SavedSearch, total int, err error)
-	// UpdateSavedSearch keeps what change makes of an account's search, and returns it, without its addresses. All of it happens in
-	// one transaction that holds the account, as a creation does; change is called within it, perhaps more than once, and must
-	// not wait for anything. The UUID and the creation time stay as they are, whatever change makes of them.
+	// UpdateSavedSearch stores the result of change for an account's search, and returns it,
+	// without its addresses. It runs in one transaction that locks the account; change is called
+	// within it, perhaps more than once, and must not block. The UUID and the creation time never
+	// change.
 	//
-	// Nothing is written when it fails: with what change fails with, as it is; with ErrNotFound when there is no such search, or it is
-	// another account's; with ErrLimit, as a LimitError, when the change has the search run that did not before, and the account has maxActive
-	// active ones, or as many as its ActiveLimit; and with ErrMalformed when the search cannot be kept.
+	// A failed call writes nothing. It returns an error of change unchanged. It fails with
+	// ErrNotFound if the account has no such search, with ErrLimit, as a LimitError, if the change
+	// activates the schedule and the account already has maxActive active ones or as many as its
+	// ActiveLimit, and with ErrMalformed for an invalid search.
 	UpdateSavedSearch(ctx context.Context, account cola.AccountID, uuid string, maxActive int,
 		change func(cola.SavedSearch) (cola.SavedSearch, error)) (cola.SavedSearch, error)
-	// DeleteSavedSearch forgets an account's search, or fails with ErrNotFound: also when it is another account's.
+	// DeleteSavedSearch deletes an account's search, or fails with ErrNotFound, also for another
+	// account's.
 	DeleteSavedSearch(ctx context.Context, account cola.AccountID, uuid string) error
 }
 
-// NewSavedSearch is a saved search to be made.
+// NewSavedSearch is a saved search to be created.
 type NewSavedSearch struct {
 	Account   cola.AccountID
-	Search    cola.SavedSearch // CreatedAt and the addresses count for nothing; the UUID is in lower case
-	MaxActive int              // with an active schedule, that the account may have
+	Search    cola.SavedSearch // without CreatedAt and addresses; the UUID is in lower case
+	MaxActive int              // active schedules that the account may have
 	Once      Once
 
-	MaxSearches int // that the account may have, whether they run by themselves or not; zero: any number
+	MaxSearches int // searches that the account may have, active or not; zero: no limit
 }
 
-// Once makes a creation that is asked for again the same one.
+// Once makes a repeated creation idempotent.
 type Once struct {
-	Key         string   // of the account's own; empty: every creation is a new one
-	Fingerprint [32]byte // of what is to be created
-	// Within is how long a creation is remembered. The store may forget it earlier never, later at will.
+	Key         string   // chosen by the account; empty: always create
+	Fingerprint [32]byte // of the request
+	// Within is the minimum time for which the creation is remembered.
 	Within time.Duration
 }
 
-// Check refuses, with ErrMalformed, a search that cannot be kept.
+// Check fails with ErrMalformed for a search that cannot be stored.
 func (n NewSavedSearch) Check() error {
 	if err := checkKeyText("UUID", n.Search.UUID); err != nil {
 		return err

@@ -7,58 +7,61 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// SignIn is a browser in which an account holder has signed in. It is a credential, and holds until it is ended or expires. The browser
-// proves it by its session, which is kept apart: see Sessions.
+// SignIn is the sign-in of an account holder in a browser. The browser proves it by its session,
+// which is stored separately: see Sessions.
 type SignIn struct {
 	ID         int64
 	Account    cola.AccountID
-	Via        string // URL of the issuer that said who it is; empty: a link to sign in with
-	Browser    string // what the browser says it is, shortened; for the account holder to recognise it by
+	Via        string // URL of the issuer; empty: a sign-in link
+	Browser    string // shortened User-Agent, for the account holder to recognize it
 	CreatedAt  time.Time
-	LastUsedAt time.Time // zero when never; may lag by a minute
-	EndedAt    time.Time // zero while it was not ended
+	LastUsedAt time.Time // zero if never; up to a minute late
+	EndedAt    time.Time // zero if not ended
 	ExpiresAt  time.Time
 }
 
-// SignIns keeps the sign-ins of account holders.
+// SignIns stores the sign-ins of account holders.
 type SignIns interface {
-	// CreateSignIn keeps a new sign-in, of which the account, how it came about, the browser and the end count, and returns it with its id
-	// and creation time. It fails with ErrNotFound when there is no such account, and with ErrMalformed when a text cannot be kept, or when
-	// it has no end.
+	// CreateSignIn creates a sign-in from the account, the issuer, the browser and the expiry, and
+	// returns it with its ID and creation time. It fails with ErrNotFound if the account does not
+	// exist, and with ErrMalformed if Check does.
 	CreateSignIn(ctx context.Context, s SignIn) (SignIn, error)
-	// SignIns returns the sign-ins of an account that hold, newest first.
+	// SignIns returns the valid sign-ins of an account, newest first.
 	SignIns(ctx context.Context, account cola.AccountID) ([]SignIn, error)
-	// EndSignIn ends a sign-in of an account from the next request on, in every process. Ending twice is no error and keeps the first
-	// time; it fails with ErrNotFound when the account has no such sign-in.
+	// EndSignIn ends a sign-in of an account from the next request on, in all processes. Ending
+	// again keeps the first time. It fails with ErrNotFound if the account has no such sign-in.
 	EndSignIn(ctx context.Context, account cola.AccountID, id int64) error
-	// EndOtherSignIns ends every sign-in of an account that holds but one, and returns how many those were.
+	// EndOtherSignIns ends all valid sign-ins of an account but one, and returns their number.
 	EndOtherSignIns(ctx context.Context, account cola.AccountID, but int64) (int, error)
 }
 
-// SignInLinkHash is the SHA-256 of the token of a link to sign in with.
+// SignInLinkHash is the SHA-256 of the token of a sign-in link.
 type SignInLinkHash [32]byte
 
-// SignInLinks keeps links that sign an account holder in once.
+// SignInLinks stores links that sign in once.
 type SignInLinks interface {
-	// CreateSignInLink keeps a link for an account, good for so long from now on the store's clock. It fails with ErrNotFound when there
-	// is no such account, and with ErrExists when there is a link with the hash. Links that are used or expired are removed in time.
+	// CreateSignInLink creates a link for an account that is valid for a time by the store's clock.
+	// It fails with ErrNotFound if the account does not exist, and with ErrExists if the hash is
+	// taken. Used and expired links are deleted later.
 	CreateSignInLink(ctx context.Context, account cola.AccountID, hash SignInLinkHash, goodFor time.Duration) error
-	// SignInLink returns the account of a link that may be used, without using it, or ErrNotFound.
+	// SignInLink returns the account of a valid link, without using it, or ErrNotFound.
 	SignInLink(ctx context.Context, hash SignInLinkHash) (Account, error)
-	// UseSignInLink uses a link up and returns its account, or ErrNotFound for one that is unknown, used or expired. Of those who use
-	// one at the same time, in any process, one succeeds.
+	// UseSignInLink uses up a link and returns its account, or ErrNotFound if the link is unknown,
+	// used or expired. Of concurrent calls, in any process, one succeeds.
 	UseSignInLink(ctx context.Context, hash SignInLinkHash) (Account, error)
 }
 
-// Sessions keeps what is remembered of browsers between their requests, by a name that only the browser's cookie leads to.
+// Sessions stores data of browsers between requests, by a name that only the browser's cookie leads
+// to.
 type Sessions interface {
-	// Session returns what was kept under a name, or ErrNotFound when there is nothing or its time is over, on the store's clock.
+	// Session returns the data of a name, or ErrNotFound if there is none or it has expired by the
+	// store's clock.
 	Session(ctx context.Context, name string) ([]byte, error)
-	// SaveSession keeps data under a name until an instant, in place of what was there, or fails with ErrMalformed when the name cannot be
-	// kept. It is cheap, and does not wait for the disk: what was kept last may be lost when the machine, not the process, fails. Sessions
-	// whose time is over are removed in time.
+	// SaveSession stores data under a name until an instant, and replaces earlier data. It fails
+	// with ErrMalformed for an invalid name. It is cheap and does not wait for the disk: recent
+	// data may be lost if the machine, not the process, fails. Expired sessions are deleted later.
 	SaveSession(ctx context.Context, name string, data []byte, until time.Time) error
-	// DeleteSession removes what is kept under a name, and reports whether there was anything whose time was not over. Of those who drop it at
-	// the same time, in any process, one is told so.
+	// DeleteSession deletes the data of a name, and reports whether there was any that had not
+	// expired. Of concurrent calls, in any process, one reports true.
 	DeleteSession(ctx context.Context, name string) (dropped bool, err error)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// MaxKeyText is how many bytes a text that something is found by may have: entries of an index are bounded.
+// MaxKeyText is the maximum length in bytes of indexed text, since index entries are limited.
 const MaxKeyText = 1000
 
 // FoldEmail returns the form in which email addresses are compared: ASCII letters in lower case,
@@ -47,10 +47,10 @@ func (i Identity) Check(verified string) error {
 	return CheckEmail(verified)
 }
 
-// CheckReason refuses, with ErrMalformed, a reason for a suspension that cannot be kept.
+// CheckReason fails with ErrMalformed for an invalid reason for a suspension.
 func CheckReason(reason string) error { return checkText("reason", reason) }
 
-// Check refuses, with ErrMalformed, a sign-in that cannot be kept.
+// Check fails with ErrMalformed for a sign-in without an expiry or with invalid text.
 func (s SignIn) Check() error {
 	if s.ExpiresAt.IsZero() {
 		return fmt.Errorf("the sign-in has no end: %w", ErrMalformed)
@@ -61,10 +61,10 @@ func (s SignIn) Check() error {
 	return checkText("browser", s.Browser)
 }
 
-// CheckSessionName refuses, with ErrMalformed, a name that no session can be kept under.
+// CheckSessionName fails with ErrMalformed for an invalid name of a session.
 func CheckSessionName(name string) error { return checkKeyText("name of the session", name) }
 
-// Check refuses, with ErrMalformed, a refusal that cannot be kept.
+// Check fails with ErrMalformed for invalid or long text.
 func (r AccountRefusal) Check() error {
 	for _, text := range []string{string(r.Channel), string(r.Credential.Kind), r.Reason} {
 		if len(text) > MaxKeyText {
@@ -77,7 +77,7 @@ func (r AccountRefusal) Check() error {
 	return nil
 }
 
-// Normalize returns an app as it is kept, with its scopes sorted, or fails with ErrMalformed when it cannot be kept.
+// Normalize returns an app with sorted scopes, as it is stored, or fails with ErrMalformed.
 func (a App) Normalize() (App, error) {
 	if err := checkKeyText("issuer", a.Issuer); err != nil {
 		return App{}, err
@@ -93,7 +93,8 @@ func (a App) Normalize() (App, error) {
 	return a, err
 }
 
-// SortScopes returns scopes as they are kept: sorted, each once, never nil. It fails with ErrMalformed when one cannot be kept.
+// SortScopes returns scopes as they are stored: sorted, without duplicates, never nil. It fails
+// with ErrMalformed for an invalid scope.
 func SortScopes(scopes []cola.Scope) ([]cola.Scope, error) {
 	for _, s := range scopes {
 		if err := checkText("scope", string(s)); err != nil {
@@ -115,7 +116,7 @@ func checkKeyText(what, text string) error {
 	return checkText(what, text)
 }
 
-// checkText refuses what is no text to PostgreSQL.
+// checkText fails with ErrMalformed for text that PostgreSQL rejects.
 func checkText(what, text string) error {
 	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
 		return fmt.Errorf("the %s is not valid text: %w", what, ErrMalformed)
