@@ -10,25 +10,29 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Destinations keeps where messages of saved searches are sent. Every account has one for its own email address from the start, made in
-// the transaction that makes the account. Deleting a search deletes its destinations, and deleting a destination what was and is to be
-// sent there: the schema sees to both.
+// Destinations stores the receivers of messages about saved searches. Creating an account creates a
+// destination for its own email address, in the same transaction. Deleting a search deletes its
+// destinations, and deleting a destination deletes its deliveries; the schema does both.
 type Destinations interface {
-	// CreateDestination stores a new destination and returns it. With Ask, it adds a message of EventConfirm in the same
-	// transaction, or fails with ErrConfirmationLimit if a limit is reached. It locks the account, so limits hold over all processes.
-	// It fails with ErrNotFound if the account, or its search, does not exist; with ErrLimit if the account has its
-	// maximum of destinations; with ErrExists if it has one of the same kind and address for the same search, or for all;
-	// and with ErrMalformed for invalid text. Email addresses are compared in any ASCII letter case.
+	// CreateDestination creates a destination and returns it. With Confirm, it adds a message of
+	// EventConfirm in the same transaction, or fails with ErrConfirmationLimit if a limit is
+	// reached. It locks the account, so limits hold over all processes. It fails with ErrNotFound
+	// if the account, or its search, does not exist; with ErrLimit if the account has its maximum
+	// of destinations; with ErrExists if it has one of the same kind and address for the same
+	// search, or for all; and with ErrMalformed for invalid text. Email addresses are compared in
+	// any ASCII letter case.
 	//
-	// An endpoint that is created active counts as verified. The schema makes any unverified endpoint pending, regardless
-	// of the state that a caller or an earlier version of the program sets.
+	// An endpoint that is created active counts as verified. The schema makes any unverified
+	// endpoint pending, regardless of the state that a caller or an earlier version of the program
+	// sets.
 	CreateDestination(ctx context.Context, d NewDestination) (Destination, error)
 	// Destination returns an account's destination, or ErrNotFound.
 	Destination(ctx context.Context, account cola.AccountID, uuid string) (Destination, error)
 	// DestinationByLink returns the destination, of any account, of a link in email from earlier versions, by the SHA-256
 	// of its token; or ErrNotFound.
 	DestinationByLink(ctx context.Context, hash []byte) (Destination, error)
-	// Destinations returns a page of an account's destinations, oldest first, and how many there are, of one state of the database.
+	// Destinations returns a page of an account's destinations, oldest first, and their total
+	// number, from one consistent snapshot.
 	Destinations(ctx context.Context, account cola.AccountID, page Slice) ([]Destination, int, error)
 	// UpdateDestination changes a destination and returns it. It stores the State, Reason, SendEmpty, FailingSince,
 	// VerifiedAt, Secrets and Challenge that change sets. It calls change in a transaction that locks the destination,
@@ -40,13 +44,14 @@ type Destinations interface {
 	// transaction. It fails as UpdateDestination does, with an ConfirmationLimitError, which is ErrConfirmationLimit, if a limit is reached, and
 	// with ErrNotActive if the destination has no address. A failed call changes nothing.
 	RequestConfirmation(ctx context.Context, account cola.AccountID, uuid string, ask ConfirmationRequest, change func(*Destination) error) (cola.Delivery, error)
-	// DeleteDestination forgets a destination with its deliveries, or fails with ErrNotFound.
+	// DeleteDestination deletes a destination with its deliveries, or fails with ErrNotFound.
 	DeleteDestination(ctx context.Context, account cola.AccountID, uuid string) error
 
-	// SetFeed gives an account's search the feed whose token has the hash, in place of the one it has, or with nil none. It fails with
-	// ErrNotFound when there is no such search of the account.
+	// SetFeed sets the feed of an account's search by the hash of its token, or removes it if hash
+	// is nil. It fails with ErrNotFound if the account has no such search.
 	SetFeed(ctx context.Context, account cola.AccountID, uuid string, hash *FeedHash) error
-	// HasFeed reports whether an account's search has a feed, or fails with ErrNotFound when there is no such search of the account.
+	// HasFeed reports whether an account's search has a feed. It fails with ErrNotFound if the
+	// account has no such search.
 	HasFeed(ctx context.Context, account cola.AccountID, uuid string) (bool, error)
 	// Feed returns the search whose feed has the hash and its latest runs with matches, newest first, from one consistent
 	// snapshot. Runs have the labels that messages about them name, up to the feed's limit. It fails with ErrNotFound if

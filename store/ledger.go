@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Ledger is the record of what every account has used. It knows no limits: what is granted is decided by the caller of
-// Settle, between the reading of the state and the writing of the entries, while the accounts' rows are locked.
+// Ledger records the usage of every account. It enforces no limits: the caller of Settle decides
+// what is granted.
 type Ledger interface {
 	// Settle runs one batch in one transaction. It locks the batch's accounts in ascending order,
 	// reads the database's clock after that, reads the accounts' states, calls decide exactly once

@@ -49,7 +49,7 @@ func SecretKinds() []SecretKind {
 	return []SecretKind{SecretKey, SecretSession, SecretSignInLink, SecretFeed, SecretDestination}
 }
 
-// SecretFinder checks the existence of many secrets in one query.
+// SecretFinder checks many secrets in one query.
 type SecretFinder interface {
 	// KnownSecrets returns the names of a kind that have a row, in no particular order, even if the secret is no longer
 	// valid. Names that cannot be stored have no row.

@@ -41,14 +41,15 @@ const (
 		DELETE FROM ledger_batches WHERE id IN (SELECT id FROM old)`
 )
 
-// batchState is what is known of a batch.
+// batchState is the stored state of a batch.
 type batchState struct {
 	known     bool
 	settledAt time.Time
 	voided    bool
 }
 
-// queueAttempt begins a transaction about a batch, waits for any other, and asks what became of it.
+// queueAttempt starts a transaction about a batch, waits for others about the same batch, and reads
+// its state.
 func queueAttempt(b *pgx.Batch, id store.BatchID) {
 	b.Queue(beginBatch)
 	queueBatch(b, id)
@@ -84,7 +85,7 @@ func readBatch(results pgx.BatchResults) (batchState, error) {
 	return list[0], nil
 }
 
-// confirm makes sure that what is known of a batch is durable, and returns it as an error.
+// confirm makes the stored state of a batch durable, and returns it as an error.
 func (b batchState) confirm(ctx context.Context, conn *pgxpool.Conn) error {
 	ending := watchCommit(conn.Conn())
 	if _, err := conn.Exec(ctx, `COMMIT`); ending.result(err) != nil {
@@ -96,7 +97,7 @@ func (b batchState) confirm(ctx context.Context, conn *pgxpool.Conn) error {
 	return store.ErrExists
 }
 
-// readBatchInTx reads what became of a batch, within a transaction.
+// readBatchInTx reads the state of a batch within a transaction.
 func readBatchInTx(ctx context.Context, tx pgx.Tx, id store.BatchID) (batchState, error) {
 	b := &pgx.Batch{}
 	queueBatch(b, id)
@@ -156,7 +157,8 @@ func revertEntries(ctx context.Context, tx pgx.Tx, entries []store.Entry, at tim
 	return t.revertGrants(ctx, tx)
 }
 
-// revertGrants takes requests from the grants of the batch's instant, as far as they are still in the windows.
+// revertGrants removes requests from the grants of the batch's instant that are still in the
+// windows.
 func (t *tally) revertGrants(ctx context.Context, tx pgx.Tx) error {
 	if len(t.requests.keys) == 0 {
 		return nil
@@ -181,7 +183,7 @@ func (t *tally) revertGrants(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// deleteOldBatches forgets batches that are old enough, a few at a time.
+// deleteOldBatches deletes old batches, some at a time.
 func (s *Store) deleteOldBatches(ctx context.Context) error {
 	for {
 		done, err := s.general.Exec(ctx, deleteBatches, s.clock(), batchesKept.Seconds(), deletedPerStatement)

@@ -66,15 +66,16 @@ func (s *Store) PermitteesSince(ctx context.Context, after cola.Revision, yield 
 	})
 }
 
-// callbackErrors keeps the error that whoever follows ended the reading with: it is not the database's.
+// callbackErrors keeps an error of the caller's callback, to distinguish it from the database's.
 type callbackErrors struct{ err error }
 
+// keep keeps and returns an error.
 func (f *callbackErrors) keep(err error) error {
 	f.err = err
 	return err
 }
 
-// since reads within one state and returns its revision.
+// since reads one consistent snapshot and returns its revision.
 func (s *Store) since(ctx context.Context, operation string, read func(q querier, f *callbackErrors) error) (rev cola.Revision, err error) {
 	if err := s.start(); err != nil {
 		return 0, failed(operation, err)
@@ -253,8 +254,8 @@ var (
 		SELECT c.permit_number FROM cola_arrivals a JOIN colas c ON c.ttb_id = a.ttb_id WHERE a.revision > 0 AND a.approval_date >= $1)`
 )
 
-// noteArrivals writes down which of the labels have arrived, once they are written themselves, and which cannot any more: of a date
-// that came and went within the transaction the trigger knows nothing.
+// noteArrivals records which of the written labels have arrived, and which never will. It also
+// covers a date that was set and cleared within the transaction, which the trigger does not see.
 func (w *colaWrite) noteArrivals(ctx context.Context, tx pgx.Tx, rev cola.Revision) error {
 	b := &pgx.Batch{}
 	if ids := w.ids(func(c *records.ColaChange) bool { return c.Arrives }); len(ids) > 0 {

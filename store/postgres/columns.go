@@ -33,7 +33,7 @@ func targets(columns []records.Column) fields {
 	return list
 }
 
-// encode returns what a column holds for a field: NULL for what is unknown.
+// encode returns the value of a column for a field; NULL if the field is unknown.
 func encode(field any) any { return argument(sqlstore.Value(field)) }
 
 // fields are pointers to the fields that the columns of a row are scanned into. NULL becomes the zero

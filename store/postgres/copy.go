@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// Dump implements store.Moves.
+// Dump implements store.Copier.
 func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	const operation = "read everything"
 	if err := s.start(); err != nil {
@@ -31,8 +31,8 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	return s.failed(ctx, operation, err)
 }
 
-// checkEmpty fails with store.ErrExists unless the store, at its latest revision, holds nothing and never did. All but apps comes
-// with an account or a revision.
+// checkEmpty fails with store.ErrExists unless the store, at its latest revision, is empty and
+// always was. Everything but apps comes with an account or a revision.
 func checkEmpty(ctx context.Context, tx pgx.Tx, latest cola.Revision) error {
 	var filled bool
 	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM apps)`).Scan(fields{&filled})
@@ -45,7 +45,8 @@ func checkEmpty(ctx context.Context, tx pgx.Tx, latest cola.Revision) error {
 // fillChunk is how many rows are copied at a time.
 const fillChunk = 5_000
 
-// Fill implements store.Moves. It is one transaction, so on an error nothing is kept.
+// Fill implements store.Copier in one transaction. It does not retry, because the items can be read
+// only once.
 func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) error {
 	const operation = "fill database"
 	if err := s.start(); err != nil {
@@ -84,15 +85,15 @@ type filler struct {
 	ctx     context.Context
 	tx      pgx.Tx
 	tables  []*filledTable // in an order in which rows refer to earlier ones
-	waiting int            // rows that are yet to be copied
+	waiting int            // buffered rows
 	windows sums[cola.AccountID, accountRow]
-	known   cola.Revision // the highest that the items tell of
+	known   cola.Revision // highest revision of the items
 
 	of                              map[store.ItemKind]*filledTable
 	colas, images, barcodes, bursts *filledTable
 }
 
-// filledTable is a table with the rows that are to be copied into it next.
+// filledTable is a table with its buffered rows.
 type filledTable struct {
 	name    string
 	columns []string
@@ -169,7 +170,7 @@ func (f *filler) addCola(c *cola.Cola) {
 	}
 }
 
-// flush copies the rows that wait.
+// flush copies the buffered rows.
 func (f *filler) flush() error {
 	for _, t := range f.tables {
 		if err := copyRows(f.ctx, f.tx, t.name, t.columns, len(t.rows), func(i int) []any { return t.rows[i] }); err != nil {
@@ -186,8 +187,8 @@ func (f *filler) flush() error {
 	return nil
 }
 
-// finish copies what is left, has what is new numbered after what there is, and takes a revision above those that the items tell of.
-// The records carry 1: nobody has read any of them before.
+// finish copies the remaining rows, advances the sequences, and takes a revision above those of the
+// items. The records have revision 1, since nobody has read them.
 func (f *filler) finish(rev cola.Revision) error {
 	for _, id := range f.windows.keys {
 		w := f.windows.values[id]

@@ -81,7 +81,8 @@ func (s *Store) Settle(ctx context.Context, batch store.Batch, decide func(time.
 	return s.failed(ctx, operation, s.unclear(t.commit(ctx, conn, batch.ID)))
 }
 
-// abandon gives a connection back. One whose transaction is still open is told to end it, and closed where it cannot.
+// abandon returns a connection to the pool. It rolls back an open transaction, or closes the
+// connection if that fails.
 func abandon(ctx context.Context, conn *pgxpool.Conn) {
 	defer conn.Release() // which closes it when it is in a transaction
 	if conn.Conn().PgConn().TxStatus() == 'I' {
@@ -92,8 +93,8 @@ func abandon(ctx context.Context, conn *pgxpool.Conn) {
 	_, _ = conn.Exec(ctx, `ROLLBACK`)
 }
 
-// unclear makes the end of a context the unavailability of the database: once a transaction has begun, nothing more can be
-// said of it. The next ones had better not wait on connections that may be as dead.
+// unclear turns the end of a context into store.ErrUnavailable: once a transaction has begun, its
+// outcome is unknown.
 func (s *Store) unclear(err error) error {
 	if isConnectionLost(err) || isEnded(err) {
 		s.reconnect()
@@ -210,8 +211,8 @@ func (t *tally) queueUsage(b *pgx.Batch) {
 	b.Queue(upsertDays, accounts, cola.DateOf(t.now).Time(), channels, kinds, credentials, meters, units, requests)
 }
 
-// queueWindows queues the windows of the accounts that were granted something, less what has left them, and those that held
-// grants ahead of now, which are now grants of now.
+// queueWindows queues the windows of accounts with new grants, without expired grants, and of
+// accounts with grants in the future, which become grants of now.
 func (t *tally) queueWindows(b *pgx.Batch) {
 	var accounts, requests []int64
 	var at []time.Time

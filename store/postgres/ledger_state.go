@@ -29,7 +29,7 @@ const (
 		UNION ALL SELECT '` + string(cola.CredentialSignIn) + `', id, account_id, last_used_at, ended_at, expires_at FROM sign_ins WHERE id = ANY($3)`
 )
 
-// accountRow is what is kept of an account.
+// accountRow is an account's row with its window.
 type accountRow struct {
 	account  store.Account // of which it has the id, zero when there is none, the tier and the suspension
 	used     cola.Used

@@ -36,7 +36,7 @@ const (
 		FROM unnest($1::bigint[], $2::timestamptz[], $3::bigint[], $4::timestamptz[]) AS u (id, ran_at, revision, next_run_at) WHERE s.id = u.id`
 )
 
-// matchesPerStatement is how many matches one statement writes.
+// matchesPerStatement is how many matches one statement inserts.
 const matchesPerStatement = 10_000
 
 // RecordRuns implements store.Runs. It is one transaction.
@@ -52,7 +52,7 @@ func (s *Store) RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store
 	return outcomes, nil
 }
 
-// runRecorder is what is written down of runs.
+// runRecorder records several runs in one transaction.
 type runRecorder struct {
 	runs     []store.RunRecord
 	outcomes []store.RunOutcome
@@ -87,7 +87,8 @@ func recordRuns(ctx context.Context, tx pgx.Tx, runs []store.RunRecord) ([]store
 	return r.outcomes, sent(tx.SendBatch(ctx, b), nil)
 }
 
-// begin leaves out the runs whose marks are of another past, and numbers the others.
+// begin drops the runs whose marks are not in this database's history, and assigns IDs to the
+// others.
 func (r *runRecorder) begin(ctx context.Context, tx pgx.Tx) error {
 	marks := map[cola.Revision]bool{}
 	for _, h := range r.held {
@@ -118,7 +119,7 @@ func (r *runRecorder) begin(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// recordMatches writes down the matches that are new, and counts them.
+// recordMatches inserts the new matches and counts them.
 func (r *runRecorder) recordMatches(ctx context.Context, tx pgx.Tx) error {
 	var searches, runs, ids, met []int64
 	var late []bool
@@ -200,7 +201,7 @@ func (r *runRecorder) queueRuns(b *pgx.Batch) {
 	b.Queue(insertRuns, runs, searches, at, from, to, found, late, upto, manual, r.named)
 }
 
-// queueMarks queues the new marks, with which the searches are let go.
+// queueMarks queues the new marks, which also ends the claims.
 func (r *runRecorder) queueMarks(b *pgx.Batch) {
 	n := len(r.held)
 	searches, revisions := make([]int64, n), make([]int64, n)
@@ -216,15 +217,15 @@ func (r *runRecorder) queueMarks(b *pgx.Batch) {
 	b.Queue(updateMarks, searches, at, revisions, next)
 }
 
-// heldSearch is a search that is still held under the n-th of some claims, counted from 0.
+// heldSearch is a search whose claim, the nth of a list, is still valid.
 type heldSearch struct {
 	n       int
 	search  int64
 	account cola.AccountID
 }
 
-// lockClaims locks those of the claimed searches that are still held, and returns them ascending by their ids. One that was asked for
-// twice is returned once.
+// lockClaims locks the claimed searches whose claims are still valid, and returns them by ascending
+// ID, without duplicates.
 func lockClaims(ctx context.Context, tx pgx.Tx, claimed []store.DueSearch) ([]heldSearch, error) {
 	uuids, holds := make([]string, len(claimed)), make([]int64, len(claimed))
 	for i := range claimed {

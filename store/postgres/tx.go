@@ -53,7 +53,8 @@ func (s *Store) transact(ctx context.Context, operation string, work func(tx pgx
 	return s.failed(ctx, operation, inTransaction(ctx, s.general, work))
 }
 
-// transactUnsynced is transact for what may be lost when the server fails: its commit waits neither for the disk nor for a standby.
+// transactUnsynced is transact for data that may be lost if the server fails: its commit waits
+// neither for the disk nor for a standby.
 func (s *Store) transactUnsynced(ctx context.Context, operation string, work func(tx pgx.Tx) error) error {
 	return s.transact(ctx, operation, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL synchronous_commit TO off`); err != nil {
@@ -63,8 +64,8 @@ func (s *Store) transactUnsynced(ctx context.Context, operation string, work fun
 	})
 }
 
-// inTransaction runs work in one transaction and commits it, unless work fails or panics, or the context ends before the
-// commit. It is run again when it only met others at the same time.
+// inTransaction runs work in a transaction and commits it, unless work fails or panics, or the
+// context ends first. It retries conflicts with concurrent transactions.
 func inTransaction(ctx context.Context, from starter, work func(tx pgx.Tx) error) (err error) {
 	for n := range attempts {
 		if err = inTransactionOnce(ctx, from, commitTimeout, work); !isRetryable(err) {
@@ -97,15 +98,16 @@ func inTransactionOnce(ctx context.Context, from starter, within time.Duration, 
 	return ending.result(inDoubt(tx.Commit(ctx)))
 }
 
-// rollback ends a transaction that was not committed. One that cannot be told to end has its connection closed.
+// rollback rolls back a transaction, or closes its connection if that fails.
 func rollback(ctx context.Context, tx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
 	_ = tx.Rollback(ctx) // it is over already, or the connection is
 }
 
-// read runs a method that reads, from the general pool. When its connection is lost, as all are where a server or a proxy is
-// restarted, it is run once more on another one: do must not have handed anything out.
+// read runs a method that reads from the general pool. If its connection is lost, as when a server
+// or proxy restarts, it runs do once more on another connection; so do must not have returned
+// anything to the caller.
 func (s *Store) read(ctx context.Context, operation string, do func() error) error {
 	if err := s.start(); err != nil {
 		return failed(operation, err)
@@ -147,7 +149,8 @@ func collect[T any](rows pgx.Rows, err error, columns func(*T) fields) ([]T, err
 	return list, rows.Err()
 }
 
-// sent closes what a batch of statements gave back, and returns the first error, of reading it or of the statements.
+// sent closes the results of a batch, and returns the first error, of reading them or of the
+// statements.
 func sent(results pgx.BatchResults, err error) error {
 	if closeErr := results.Close(); err == nil {
 		err = closeErr
@@ -170,23 +173,23 @@ func sent(results pgx.BatchResults, err error) error {
 // commit then waits for the standby to have all before it. So what is at last answered as settled or voided outlives the
 // primary, whatever was called off in between.
 
-// errNotReplicated: the commit is done on this server, and perhaps nowhere else.
+// errNotReplicated means that a commit is durable on this server, but maybe not on a standby.
 var errNotReplicated = fmt.Errorf("%w: the commit was made to stop waiting for its standby", store.ErrUnavailable)
 
-// commitWatch is told what the server says beside its answer to one commit.
+// commitWatch watches for the server's warnings about one commit.
 type commitWatch struct{ notReplicated bool }
 
-// watchedCommit is where the custom data of a connection has the watch of its latest commit.
+// watchedCommit is the key of a connection's latest commitWatch in its custom data.
 const watchedCommit = "colaregistry.commit"
 
-// watchCommit begins to watch for notices to the next commit on a connection.
+// watchCommit starts to watch the next commit on a connection.
 func watchCommit(conn *pgx.Conn) *commitWatch {
 	w := &commitWatch{}
 	conn.PgConn().CustomData()[watchedCommit] = w
 	return w
 }
 
-// noteCommit is called for every notice, by whoever reads from the connection.
+// noteCommit handles the notices of a connection.
 func noteCommit(conn *pgconn.PgConn, n *pgconn.Notice) {
 	// The message is in the language of the server; the name of the function is in none.
 	cutShort := n.Code == "01000" && (n.Routine == "SyncRepWaitForLSN" || strings.Contains(n.Message, "synchronous replication"))
@@ -203,7 +206,8 @@ func (w *commitWatch) result(err error) error {
 	return err
 }
 
-// committing returns a context for a commit. It lasts for so long, and for commitTimeout at most once ctx has ended.
+// committing returns a context for a commit, with a timeout, that ends at most commitTimeout after
+// ctx.
 func committing(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
 	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	stop := context.AfterFunc(ctx, func() {

@@ -18,7 +18,7 @@ import (
 const (
 	// changesChannel is notified by every commit that takes a revision.
 	changesChannel = "colaregistry_changes"
-	// idleTimeout is how long nothing is heard before the listening connection is asked whether it still lives.
+	// idleTimeout is how long the listening connection may be silent before it is pinged.
 	idleTimeout       = 10 * time.Second
 	pingReplyTimeout  = 5 * time.Second
 	minReconnectPause = 100 * time.Millisecond // before a lost connection is made again, doubled with every failure
@@ -26,7 +26,7 @@ const (
 	deleteInterval    = time.Minute
 )
 
-// upkeep is what a store does in the background: it listens for changes, and forgets what nobody will look up any more.
+// upkeep runs in the background: it listens for changes, and deletes old rows.
 type upkeep struct {
 	store   *Store
 	config  *pgx.ConnConfig
@@ -48,7 +48,7 @@ func (u *upkeep) close() {
 	u.running.Wait()
 }
 
-// wake leaves a wake-up, unless there is one.
+// wake sends a wake-up, unless one is pending.
 func (u *upkeep) wake() {
 	select {
 	case u.wakeups <- struct{}{}:
@@ -56,7 +56,7 @@ func (u *upkeep) wake() {
 	}
 }
 
-// follow listens for changes, for as long as it takes over as many connections as it takes.
+// follow listens for changes, and reconnects when the connection is lost.
 func (u *upkeep) follow(ctx context.Context) {
 	pause, deaf := minReconnectPause, false
 	for {
@@ -82,8 +82,8 @@ func (u *upkeep) follow(ctx context.Context) {
 	}
 }
 
-// listen calls begun when it listens, and passes on every notification until the connection is lost. What happened before it
-// listened may not have been told to anybody, so it begins with a wake-up.
+// listen passes on notifications until the connection is lost. It calls begun once it listens. It
+// starts with a wake-up, since earlier notifications may be lost.
 func (u *upkeep) listen(ctx context.Context, begun func()) error {
 	conn, err := pgx.ConnectConfig(ctx, u.config)
 	if err != nil {
@@ -106,7 +106,7 @@ func (u *upkeep) listen(ctx context.Context, begun func()) error {
 	}
 }
 
-// await returns when a notification comes. A connection that died in silence is found out by asking.
+// await returns when a notification arrives. It pings an idle connection to detect that it is dead.
 func await(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		waiting, cancel := context.WithTimeout(ctx, idleTimeout)
@@ -146,7 +146,7 @@ func (u *upkeep) deleteOldRows(ctx context.Context) {
 	}
 }
 
-// poolCollector tells the state of pools of connections.
+// poolCollector exports the metrics of connection pools.
 type poolCollector struct {
 	pools    map[string]*pgxpool.Pool
 	registry prometheus.Registerer

@@ -24,7 +24,7 @@ const (
 	statementsSent = 1000 // at a time, of a statement for each row
 )
 
-// plan is what is to become of some records: an outcome each, and what brings it about, nil where there is nothing to do.
+// plan is the outcome for each record of a write, and the write itself, or nil if nothing changes.
 type plan struct {
 	outcomes []store.Outcome
 	write    func(ctx context.Context, tx pgx.Tx, rev cola.Revision) error
@@ -34,7 +34,7 @@ type plan struct {
 type change struct {
 	mode      store.Mode
 	reference bool // reference data: moves its revision too
-	// plan works out what becomes of the records. It may be asked again.
+	// plan computes the plan. It may be called again.
 	plan func(ctx context.Context, q querier) (plan, error)
 }
 
@@ -48,8 +48,7 @@ func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store
 	return outcomes, s.failed(ctx, operation, err)
 }
 
-// apply plans and writes in one transaction, and returns the outcomes of the records kept: all of them unless there is an
-// error.
+// apply plans and writes in one transaction, and returns the outcomes.
 func (s *Store) apply(ctx context.Context, c change) ([]store.Outcome, error) {
 	var p plan
 	var err error
@@ -70,7 +69,8 @@ func (s *Store) apply(ctx context.Context, c change) ([]store.Outcome, error) {
 	return p.outcomes, nil
 }
 
-// carryOut plans and writes within a transaction. Without anything to write it takes no revision and wakes nobody.
+// carryOut plans and writes within a transaction. If nothing changes, it takes no revision and
+// sends no notification.
 func (s *Store) carryOut(ctx context.Context, tx pgx.Tx, c change) (p plan, err error) {
 	_, rev, err := s.nextRevision(ctx, tx)
 	if err != nil {
@@ -92,8 +92,7 @@ func (s *Store) carryOut(ctx context.Context, tx pgx.Tx, c change) (p plan, err 
 	return p, sent(tx.SendBatch(ctx, b), nil)
 }
 
-// executeEach runs a statement for each list of arguments. They travel together, so that no row waits for the answer to the
-// one before.
+// executeEach runs a statement for each list of arguments, in batches.
 func executeEach(ctx context.Context, tx pgx.Tx, query string, count int, args func(i int) []any) error {
 	for from := 0; from < count; from += statementsSent {
 		b := &pgx.Batch{}
@@ -128,15 +127,15 @@ const (
 		WHERE revision <= (extract(epoch FROM coalesce($1, clock_timestamp()) - make_interval(secs => $2)) * 1000000)::bigint)`
 )
 
-// nextRevision keeps other writers of records out until the transaction ends, and returns the latest revision and the one to
-// take next.
+// nextRevision locks out other writers of records until the transaction ends, and returns the
+// latest and the next revision.
 func (s *Store) nextRevision(ctx context.Context, tx pgx.Tx) (latest, next cola.Revision, err error) {
 	var now time.Time
 	err = tx.QueryRow(ctx, lockRevision, s.clock()).Scan(fields{&latest, &now})
 	return latest, max(latest+1, cola.Revision(now.UnixMicro())), err
 }
 
-// deleteOldRevisions forgets revisions that are old enough.
+// deleteOldRevisions deletes old revisions.
 func (s *Store) deleteOldRevisions(ctx context.Context) error {
 	_, err := s.general.Exec(ctx, deleteRevisions, s.clock(), revisionsKept.Seconds())
 	return err

@@ -24,7 +24,7 @@ type Colas struct {
 	permittees Permittees
 }
 
-// ColaChange is what is to be written of one label.
+// ColaChange is the change of one label.
 type ColaChange struct {
 	Label                  *cola.Cola
 	Exists                 bool       // the label has a row
@@ -79,7 +79,7 @@ func (pl *Colas) load(ctx context.Context, r Reader, patches []cola.Patch[cola.C
 	return r.Colas(ctx, ids, func(c *cola.Cola) { pl.labels[c.TTBID] = c })
 }
 
-// merge works out what one patch does to its label. The change is nil when it does nothing.
+// merge applies one patch to its label. The change is nil if the label does not change.
 func (pl *Colas) merge(patch *cola.Patch[cola.Cola]) (store.Outcome, *ColaChange) {
 	id := patch.Record.TTBID
 	old := pl.labels[id]
@@ -117,7 +117,7 @@ type Permittee struct {
 	Exists bool
 }
 
-// Permittees are those looked at so far, by permit number. The zero value has looked at nothing.
+// Permittees are the loaded permittees by permit number. The zero value is empty.
 type Permittees struct{ known map[string]Permittee }
 
 // Load reads the permittees with the given numbers that have not been looked at.
@@ -138,8 +138,7 @@ func (ps *Permittees) Load(ctx context.Context, r Reader, numbers []string) erro
 	return r.Permittees(ctx, missing, func(p Permittee) { ps.known[p.PermitNumber] = p })
 }
 
-// Merge works out what a patch does to its permittee, which has been looked at. The permittee is nil when there is nothing
-// to write. What a list says is no longer open to labels.
+// Merge applies a patch to its loaded permittee. It returns nil if the permittee does not change.
 func (ps *Permittees) Merge(patch *cola.Patch[cola.Permittee]) (store.Outcome, *Permittee) {
 	old := ps.known[patch.Record.PermitNumber]
 	p := old

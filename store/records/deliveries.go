@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// AttemptedDelivery is a delivery whose attempt is to be noted, and its destination, as they are before that and, once Note was called, after it.
+// AttemptedDelivery is a delivery and its destination, before Apply and after it.
 type AttemptedDelivery struct {
 	Delivery    DeliveryState
 	Destination DestinationState
@@ -20,7 +20,7 @@ type AttemptedDelivery struct {
 	Email     string // of the account, as it is compared
 }
 
-// DeliveryState is what an attempt changes of a delivery.
+// DeliveryState is the part of a delivery that an attempt changes.
 type DeliveryState struct {
 	State          string
 	Error          cola.Text
@@ -38,7 +38,7 @@ func (d *DeliveryState) Columns() []Column {
 	}
 }
 
-// DestinationState is what an attempt changes of a destination.
+// DestinationState is the part of a destination that an attempt changes.
 type DestinationState struct {
 	State           string
 	Reason          cola.Text
@@ -55,13 +55,13 @@ func (d *DestinationState) Columns() []Column {
 	}
 }
 
-// EndOfAttempt returns when an attempt ended, as it is kept.
+// EndOfAttempt returns when an attempt ended, as it is stored.
 func EndOfAttempt(a *store.Attempt) time.Time { return toMicroseconds(a.At.Add(a.Took)) }
 
 func toMicroseconds(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// Apply notes an attempt. It reports whether the destination is not sent to any more because of it, so that its other deliveries are to be
-// skipped, and whether the account is to be told of that.
+// Apply applies an attempt. paused reports whether it pauses the destination, so that its other
+// deliveries are skipped; tell reports whether the account gets a notice.
 func (r *AttemptedDelivery) Apply(a *store.Attempt) (paused, tell bool) {
 	if r.Event != cola.EventPaused { // which does not go to the destination
 		paused = r.applyToDestination(a)
@@ -108,13 +108,13 @@ func (r *AttemptedDelivery) applyToDestination(a *store.Attempt) (paused bool) {
 	return false
 }
 
-// Skipping says why what is to be sent to the destination is skipped; empty when it is not.
+// Skipping returns why messages to the destination are skipped; empty if they are sent.
 func (d *DestinationState) Skipping() string {
 	return store.Destination{Destination: cola.Destination{State: d.State}}.Skipping()
 }
 
-// StorableText returns a text that another machine has had a say in as both databases can keep it: a message that could not be noted
-// would be sent for ever.
+// StorableText returns text from another machine in a form that both databases can store. An
+// attempt that cannot be recorded would be repeated forever.
 func StorableText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -66,7 +66,7 @@ func DestinationUUID(n store.NewDestination) string {
 	return uuid.NewString()
 }
 
-// CheckTestable refuses, with store.ErrNotActive, a message for trials that nobody would be sent.
+// CheckTestable fails with store.ErrNotActive if a destination cannot receive a test message.
 func CheckTestable(d *store.Destination) error {
 	if d.State != cola.DestinationActive || !d.Address.OK {
 		return store.ErrNotActive
@@ -84,7 +84,8 @@ type DestinationSecrets struct {
 	Current, Old, LastChallenge string
 }
 
-// Rewrite replaces each secret without the prefix but, and returns the number of changes.
+// Rewrite rewrites each secret that does not have the prefix but, and returns the number of
+// changes.
 func (d *DestinationSecrets) Rewrite(but string, rewrite func(store.SealedSecret) (string, error)) (changed int, err error) {
 	for _, s := range []struct {
 		text      *string

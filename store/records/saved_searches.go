@@ -27,7 +27,8 @@ type SavedSearch struct {
 	PausedBecause cola.Text // a reason of the account's: while there is one it is not run
 }
 
-// NewSavedSearch returns the row of a search. It fails with store.ErrMalformed for filters that JSON cannot tell.
+// NewSavedSearch returns the row of a search. It fails with store.ErrMalformed for filters that
+// JSON cannot represent.
 func NewSavedSearch(s *cola.SavedSearch) (SavedSearch, error) {
 	filters, err := cola.AppendJSON(nil, s.Filters)
 	if err != nil {
@@ -75,7 +76,8 @@ func (r *SavedSearch) Changeable() []Column {
 	return all[1 : len(all)-2] // not the UUID, nor the time of creation, nor what follows from the account
 }
 
-// Refusal is why whoever was to change a record did not. It hides what it wraps: that is no error of the database's.
+// Refusal wraps an error of a caller's change function, and hides it from checks for database
+// errors.
 type Refusal struct{ Reason error }
 
 // Error implements error.

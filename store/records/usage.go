@@ -36,8 +36,8 @@ func NewPreviewLabels(labels, known []cola.TTBID, used, limit int) PreviewLabels
 	return n
 }
 
-// SumRefusals returns refusals with those that are of one row made one, in the order of their rows, without those that count for nothing.
-// It fails with store.ErrMalformed when one cannot be kept.
+// SumRefusals merges refusals with the same key, sorts them, and drops those without a count. It
+// fails with store.ErrMalformed for an invalid one.
 func SumRefusals(refusals []store.AccountRefusal) ([]store.AccountRefusal, error) {
 	sorted := make([]store.AccountRefusal, 0, len(refusals))
 	for _, r := range refusals {
@@ -64,13 +64,13 @@ func SumRefusals(refusals []store.AccountRefusal) ([]store.AccountRefusal, error
 	return summed, nil
 }
 
-// compareRefusals orders refusals by what makes them different rows. Instants are kept to the microsecond.
+// compareRefusals orders refusals by their key. Instants have microseconds.
 func compareRefusals(a, b store.AccountRefusal) int {
 	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Minute.UnixMicro(), b.Minute.UnixMicro()), cmp.Compare(a.Channel, b.Channel),
 		cmp.Compare(a.Credential.Kind, b.Credential.Kind), cmp.Compare(a.Credential.ID, b.Credential.ID), cmp.Compare(a.Reason, b.Reason))
 }
 
-// RefusedAccounts returns the accounts of refusals that SumRefusals has put in order, ascending, each once.
+// RefusedAccounts returns the accounts of sorted refusals, ascending, without duplicates.
 func RefusedAccounts(summed []store.AccountRefusal) []cola.AccountID {
 	ids := make([]cola.AccountID, len(summed))
 	for i := range summed {

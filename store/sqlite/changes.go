@@ -30,7 +30,7 @@ func (s *Store) revision(ctx context.Context, operation, query string) (rev cola
 	return rev, failed(operation, err)
 }
 
-// Wakeups implements store.Changes: SQLite tells nobody of changes by others.
+// Wakeups implements store.Changes. SQLite has no notifications.
 func (s *Store) Wakeups() <-chan struct{} { return nil }
 
 // ColasSince implements store.Changes.
@@ -60,8 +60,8 @@ func (s *Store) PermitteesSince(ctx context.Context, after cola.Revision, yield 
 	})
 }
 
-// since reads within one state and returns its revision, once that is on disk: whoever is told of a revision may keep what
-// it read in a file of its own, which must not outlive the database's knowledge of it.
+// since reads one consistent snapshot and returns its revision, once that is on disk: a caller may
+// store what it read in a file, which must not be ahead of the database.
 func (s *Store) since(ctx context.Context, operation string, read func(q querier) error) (rev cola.Revision, err error) {
 	if err := s.start(); err != nil {
 		return 0, failed(operation, err)

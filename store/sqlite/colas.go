@@ -166,7 +166,7 @@ func (s stored) Colas(ctx context.Context, ids []cola.TTBID, found func(*cola.Co
 	return nil
 }
 
-// colaStep writes one label, and its permittee when the label tells something of it.
+// colaStep writes one label, and its permittee if the label changes it.
 type colaStep struct{ *records.ColaChange }
 
 var (

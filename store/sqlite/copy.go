@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// Dump implements store.Moves.
+// Dump implements store.Copier.
 func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	const operation = "read everything"
 	if err := s.start(); err != nil {
@@ -24,8 +24,8 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	}))
 }
 
-// checkEmpty fails with store.ErrExists unless the store holds nothing and never did. All but apps comes with an account or a
-// revision.
+// checkEmpty fails with store.ErrExists unless the store is empty and always was. Everything but
+// apps comes with an account or a revision.
 func checkEmpty(ctx context.Context, q querier) error {
 	var rev cola.Revision
 	if err := q.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil {
@@ -39,12 +39,12 @@ func checkEmpty(ctx context.Context, q querier) error {
 	return err
 }
 
-// fillChunk is how many items are written in one transaction: a single one for everything would make the journal as large
-// as the database.
+// fillChunk is how many items one transaction writes. A single transaction would make the journal
+// as large as the database.
 const fillChunk = 5_000
 
-// Fill implements store.Moves. It is no single transaction: once the first items are written, an error says with
-// store.ErrHalfFilled that the file is to be thrown away.
+// Fill implements store.Copier in several transactions. After the first one, an error includes
+// store.ErrHalfFilled.
 func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) error {
 	const operation = "fill database"
 	if err := s.start(); err != nil {
@@ -80,8 +80,9 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 	return failed(operation, s.journal.sync())
 }
 
-// fillSome writes the next items and reports whether there are more, keeping in known the highest revision that they tell of. With
-// the last of them comes a higher one, at which followers look up. The records carry 1: nobody has read any of them before.
+// fillSome writes the next items and reports whether there are more. It keeps the highest revision
+// of the items in known, and takes a higher one with the last items, which wakes followers. The
+// records have revision 1, since nobody has read them.
 func (s *Store) fillSome(ctx context.Context, next func() (*store.Item, error, bool), known *cola.Revision) (more bool, err error) {
 	for range fillChunk {
 		item, err, ok := next()

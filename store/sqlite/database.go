@@ -230,8 +230,8 @@ var dialect = []struct {
 	{regexp.MustCompile(`\bINNER JOIN\b`), `CROSS JOIN`},
 }
 
-// rewritten returns a statement in SQLite's dialect. Statements written for SQLite stay the same, since they contain none of
-// these patterns.
+// rewritten translates a statement to SQLite's dialect. Statements written for SQLite contain none
+// of the patterns and stay the same.
 func rewritten(query string) string {
 	for _, d := range dialect {
 		query = d.from.ReplaceAllString(query, d.to)

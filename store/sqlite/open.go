@@ -157,8 +157,7 @@ func openRecordsLock(path string) (*turnstile.Lock, error) {
 	return turnstile.OpenLock(path + recordsLockFile)
 }
 
-// Remove removes the database in a file and the files that belong to it, as far as they are there. No process may have it
-// open.
+// Remove deletes a database with all its files. No process may have it open.
 func Remove(path string) error {
 	var errs []error
 	for _, end := range []string{"", walFile, sharedMemoryFile, turnLockFile, writerLockFile, recordsLockFile} {
@@ -198,8 +197,9 @@ func prepare(ctx context.Context, path string, opts Options) (from, to int64, er
 	return migrate(ctx, db, opts)
 }
 
-// createFile makes the database's file, empty, for its owner only; SQLite gives the files beside it the same mode. It does
-// not touch a file that is there: closing it would end the locks that this process may have on it.
+// createFile creates the empty database file, readable only by its owner; SQLite gives its other
+// files the same mode. It does not open an existing file, because closing it would release this
+// process's locks on it.
 func createFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {

@@ -63,7 +63,7 @@ func (s *Store) recordSome(ctx context.Context, runs []store.RunRecord) (outcome
 	return outcomes, nil
 }
 
-// record records one run, unless its search is no longer held under the claim.
+// record records one run, if its claim is still valid.
 func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcome, error) {
 	var none store.RunOutcome
 	at := r.Mark.At.UnixMicro()

@@ -117,7 +117,7 @@ func (w *writer) close() error {
 	return errors.Join(append(errs, w.conn.Close(), w.db.Close(), w.gate.Close())...)
 }
 
-// readers is the pool of connections that read. Readers wait for nobody and hold up nobody.
+// readers is the pool of reading connections. Readers and writers never wait for each other.
 type readers struct {
 	db    *sql.DB
 	stmts sync.Map // query → *sql.Stmt, prepared once for the pool
@@ -134,8 +134,8 @@ func (r *readers) view(ctx context.Context, read func(q querier) error) error {
 	return read(v)
 }
 
-// view is a querier over one read transaction. It holds a connection, so it must not wait for another one: as many views as there are
-// connections would wait for each other.
+// view is a querier over one read transaction. It holds a connection, so it must not wait for
+// another one: the pool could deadlock.
 type view struct {
 	pool  *readers
 	tx    *sql.Tx

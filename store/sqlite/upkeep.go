@@ -79,8 +79,8 @@ func (u *upkeep) close() error {
 	return errors.Join(u.db.Close(), u.gate.Close())
 }
 
-// checkpointIfDue moves the journal's pages when there are at least so many of them. It does nothing while another goroutine or
-// process is at it.
+// checkpointIfDue runs a checkpoint if the journal has at least a number of pages. It does nothing
+// while another goroutine or process runs one.
 func (u *upkeep) checkpointIfDue(ctx context.Context, atLeast int) error {
 	if !u.mu.TryLock() {
 		return nil
@@ -172,8 +172,8 @@ func (u *upkeep) checkpoint(ctx context.Context, mode string) (backlog int, err 
 	return max(0, pages-moved), err
 }
 
-// journal syncs what was committed without a sync. Its file is the database's write-ahead log, which exists for as long as
-// any connection is open.
+// journal syncs commits that were made without a sync. Its file is the database's write-ahead log,
+// which exists while any connection is open.
 type journal struct {
 	path   string
 	mu     sync.Mutex
@@ -181,7 +181,7 @@ type journal struct {
 	synced atomic.Int64 // highest revision known to be on disk
 }
 
-// syncedTo makes sure that everything up to a revision that was read is on disk.
+// syncedTo makes sure that everything up to a revision is on disk.
 func (j *journal) syncedTo(rev cola.Revision) error {
 	if int64(rev) <= j.synced.Load() {
 		return nil
@@ -209,8 +209,8 @@ func (j *journal) sync() error {
 	return nil
 }
 
-// open opens the file once. Only the database file itself must not be opened and closed beside SQLite, whose locks on it
-// would go with the descriptor.
+// open opens the journal once. Unlike the journal, the database file must never be opened and
+// closed outside SQLite: that would release SQLite's locks.
 func (j *journal) open() (*os.File, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

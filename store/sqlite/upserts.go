@@ -22,32 +22,33 @@ import (
 // ledger has to carry more than its own pages to the disk, and pauses after it. A busy ledger so slows an import down to a
 // fraction of its speed, and is itself hardly slowed at all.
 const (
-	// maxTurnAlone is when a split write commits though nobody waits, so that readers see it grow and a kill loses little.
+	// maxTurnAlone bounds a turn of a split write while nobody waits, so that readers see progress
+	// and a kill loses little.
 	maxTurnAlone = 4 * time.Millisecond
-	// maxTurnShared is the same while others are about.
+	// maxTurnShared is the same while the database is shared.
 	maxTurnShared = 500 * time.Microsecond
-	// minTurn is what a split write does at least for each turn, or a busy ledger would bring it to a stop.
+	// minTurn is the minimum length of a turn, so that a busy ledger does not stop the write.
 	minTurn = 300 * time.Microsecond
-	// sharedFor is how long others count as being about.
+	// sharedFor is how long the database counts as shared after somebody waited.
 	sharedFor = time.Second
-	// turnPause is the pause between the transactions of a split write while others are about, and always where files cannot
-	// be locked, since there those who wait can only try now and then.
+	// turnPause is the pause between turns while the database is shared, and always where files
+	// cannot be locked, since waiting writers then only try now and then.
 	turnPause = 4 * time.Millisecond
-	// attempts bounds how often a write starts over because others changed records meanwhile. That cannot happen where
-	// files can be locked.
+	// attempts bounds how often a write starts over because of a conflict. Where files can be
+	// locked there are none.
 	attempts = 10
 )
 
-// errConflict: records changed between the reading of a plan and its writing.
+// errConflict means that records changed between planning and writing.
 var errConflict = fmt.Errorf("others are changing the same records: %w", store.ErrUnavailable)
 
-// step is one record's change.
+// step changes one record.
 type step interface {
 	write(ctx context.Context, w *writer, rev cola.Revision) error
 }
 
-// plan is what is to become of some records: an outcome each, and the steps that bring it about. Those of a split write are
-// one a record, nil where there is nothing to do.
+// plan is the outcome for each record of a write, and the steps that write them. A split write has
+// one step per record, nil if it does not change.
 type plan struct {
 	base     cola.Revision // of the state that the plan was made from
 	outcomes []store.Outcome
@@ -63,11 +64,11 @@ type change struct {
 	mode      store.Mode
 	split     bool // whole records in short transactions, rather than everything in one
 	reference bool // reference data: moves its revision too
-	// plan works out what becomes of the records from the done-th on.
+	// plan computes the plan for the records from the done-th on.
 	plan func(ctx context.Context, q querier, done int) (*plan, error)
 }
 
-// upsert is apply for a write that is one transaction, as a whole method of the store.
+// upsert runs apply as a method of the store.
 func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store.Outcome, error) {
 	if err := s.start(); err != nil {
 		return nil, failed(operation, err)
@@ -81,7 +82,8 @@ func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store
 	return outcomes, failed(operation, err)
 }
 
-// apply plans and writes, and returns the outcomes of the records kept: all of them unless there is an error.
+// apply plans and writes, and returns the outcomes of the stored records: all of them unless it
+// fails.
 func (s *Store) apply(ctx context.Context, c change) (outcomes []store.Outcome, err error) {
 	if err := s.recordsLock.Lock(ctx); err != nil {
 		return nil, err
@@ -115,7 +117,7 @@ func (s *Store) apply(ctx context.Context, c change) (outcomes []store.Outcome, 
 	return outcomes, errConflict
 }
 
-// write carries out a plan and returns how many of its records are kept.
+// write executes a plan and returns how many of its records are stored.
 func (s *Store) write(ctx context.Context, p *plan, c change) (kept int, err error) {
 	for kept < len(p.steps) {
 		if p.steps[kept] == nil {
@@ -143,7 +145,7 @@ func (s *Store) write(ctx context.Context, p *plan, c change) (kept int, err err
 	return kept, nil
 }
 
-// afterTurn does what eases the wait of others between two transactions.
+// afterTurn lets others write between two turns.
 func (s *Store) afterTurn(split bool) error {
 	switch {
 	case !split:
@@ -158,8 +160,8 @@ func (s *Store) afterTurn(split bool) error {
 	return nil
 }
 
-// writeSome carries out steps from the given one on, all of them or, when split, for as long as the turn lasts, and returns
-// the first that is left.
+// writeSome executes steps from the given one on: all of them or, if split, until the turn is over.
+// It returns the index of the next one.
 func (s *Store) writeSome(ctx context.Context, steps []step, from int, rev cola.Revision, split bool) (int, error) {
 	start := time.Now() // how long others are kept waiting, not what time it is
 	for i := from; i < len(steps); i++ {
@@ -187,7 +189,7 @@ func (s *Store) turnOver(taken time.Duration) bool {
 	return taken >= maxTurnAlone || taken >= maxTurnShared && s.isShared()
 }
 
-// isShared reports whether somebody has waited for a split write lately.
+// isShared reports whether somebody has recently waited for a split write.
 func (s *Store) isShared() bool { return time.Since(s.lastWaiter) < sharedFor }
 
 // revisionsKept is how long a revision is known after the next one was taken.
@@ -201,8 +203,9 @@ const (
 		AND revision < (SELECT max(revision) FROM revisions WHERE revision <= ?)`
 )
 
-// nextRevision takes the revision of a write transaction, which all records changed by it carry. It is taken under the
-// write lock, which is held to the commit, so revisions become visible in order and whoever follows them skips nothing.
+// nextRevision takes the revision of a write transaction for all records that it changes. It is
+// taken under the write lock, which is held until the commit, so revisions become visible in order
+// and followers miss none.
 func (s *Store) nextRevision(ctx context.Context, base cola.Revision, reference bool) (cola.Revision, error) {
 	now := s.instant()
 	next := max(base+1, cola.Revision(now.UnixMicro()))
@@ -220,7 +223,7 @@ func (s *Store) nextRevision(ctx context.Context, base cola.Revision, reference 
 	return next, s.records.exec(ctx, deleteRevisions, now.Add(-revisionsKept).UnixMicro())
 }
 
-// firstRevision takes the revision of a store that was filled, above one that what it was filled with tells of.
+// firstRevision takes the revision of a filled store, above a known one.
 func (s *Store) firstRevision(ctx context.Context, above cola.Revision) error {
 	return s.records.exec(ctx, setBoth, max(int64(above)+1, s.instant().UnixMicro()), 0)
 }

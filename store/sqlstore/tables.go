@@ -162,7 +162,7 @@ func Tables(grants string) []Table {
 	}
 }
 
-// Sizes implements store.Moves.
+// Sizes implements store.Copier.
 func (s *Store) Sizes(ctx context.Context) (map[store.ItemKind]int, error) {
 	counts := map[store.ItemKind]string{store.ItemReferences: countReferences, store.ItemCola: `SELECT count(*) FROM colas`}
 	for _, t := range Tables(s.opts.Grants) {
