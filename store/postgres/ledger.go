@@ -21,17 +21,22 @@ const (
 	usedEvery = time.Minute
 )
 
-// How a batch is settled: in two round trips. The first begins the transaction, takes the locks, and reads, each statement
-// seeing what was committed before it began; the second writes and commits.
+// A batch is settled in two round trips. The first begins the transaction, takes the locks and reads;
+// each statement sees what was committed before it began. The second writes and commits.
 //
-// Locks are taken in one order by all who take more than one: first the batch's own, which makes a second attempt with its
-// id wait for the first; then accounts, ascending; then rows that belong to these accounts (counters, days, windows, keys,
-// links, sign-ins), which nobody changes without holding the account, but for RevokeKey, RevokeLink, RestoreLink, EndSignIn and Connect, which hold
-// nothing else that a settlement waits for. SetTier, CreateKey, ReplaceKey and EndOtherSignIns lock one account and after it only what belongs to it; AccountOf one at most, and
-// after it only an address and an identity that no row of the ledger depends on. DisableApp and RegisterApp lock one app, which
-// is read without a lock. CreateSavedSearch locks one account, and after it only searches of that account. Runs lock searches and
-// after them what is told of them, and so does whoever deletes one (see ClaimDue and ClaimDeliveries); no account is waited for after those. The
-// forgetting of batches, of creations and of deliveries skips what is locked. So nobody waits in a circle.
+// All transactions take locks in the same order, so they cannot deadlock:
+//
+//  1. The batch. A second attempt with its ID waits for the first.
+//  2. Accounts, ascending.
+//  3. Rows that belong to these accounts: counters, days, windows, keys, links, sign-ins.
+//
+// Rows of an account are only changed under the lock of the account, except by RevokeKey, RevokeLink,
+// RestoreLink, EndSignIn and Connect, which hold no other lock that a settlement waits for. SetTier,
+// CreateKey, ReplaceKey, EndOtherSignIns and CreateSavedSearch lock one account and then only its rows.
+// AccountOf locks at most one account, and then an address and an identity, which the ledger does not
+// use. DisableApp and RegisterApp lock an app, which the ledger reads without a lock. Recording runs and
+// deleting searches lock searches and then deliveries (see ClaimDue and ClaimDeliveries), and no account
+// after those. Deletions of old rows skip locked ones.
 
 const (
 	upsertMonths = `INSERT INTO usage_months AS m (account_id, period, detail_views, list_records)

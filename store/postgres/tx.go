@@ -158,20 +158,20 @@ func sent(results pgx.BatchResults, err error) error {
 	return err
 }
 
-// What becomes of a commit that waits for a standby. The server has written it down by then, so it cannot be undone; its
-// locks are held, and nobody sees it. The wait has no limit of its own: statement_timeout does not count there. It ends
+// A commit that waits for a standby is already durable on the server, so it cannot be undone. Until the
+// wait ends, the commit holds its locks and is invisible. statement_timeout does not apply. The wait ends
 //
-//   - with the standby, and the commit is answered as one that is done;
-//   - with the connection of a client that gives up (here: with the context of the commit). The driver then asks the server
-//     to call the wait off. Where that request arrives the transaction shows to others and its locks are free, though the
-//     standby may not have it; where it does not, the wait goes on, locks and all, until the standby is back or the server
-//     notices that the client is gone. Either way the outcome is unknown to whoever gave up, and told so;
-//   - with an operator who cancels it. The server answers that it is done, with a warning that it may be so here only. That is
-//     not done: after a failover it never was. So the warning makes the outcome unknown, too.
+//   - with the standby: the commit succeeds;
+//   - with the context of the commit: the driver asks the server to cancel the wait. If that succeeds, the
+//     transaction becomes visible and frees its locks, although the standby may not have it. If not, the
+//     wait goes on until the standby is back or the server notices that the client is gone. Either way
+//     the outcome is unknown;
+//   - with an operator who cancels it: the commit succeeds with a warning that it may be local only. After
+//     a failover it would be lost, so the warning makes the outcome unknown, too.
 //
-// An unknown outcome is asked for again under the batch's id, and the transaction that asks locks the row it finds: its own
-// commit then waits for the standby to have all before it. So what is at last answered as settled or voided outlives the
-// primary, whatever was called off in between.
+// The ledger resolves an unknown outcome by the batch's ID. The transaction that reads the batch locks its
+// row, so its own commit waits until the standby has everything before it. So a batch that is finally
+// reported as settled or voided survives the loss of the primary.
 
 // errNotReplicated means that a commit is durable on this server, but maybe not on a standby.
 var errNotReplicated = fmt.Errorf("%w: the commit was made to stop waiting for its standby", store.ErrUnavailable)

@@ -14,10 +14,9 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// How records are written: a transaction locks the row of meta first and holds it to its commit, so that revisions become
-// visible in order and whoever follows them skips nothing. Everything that the write is about is read behind that lock,
-// merged and compared, and only what differs is written. Writers of records wait for each other; readers wait for nobody,
-// and the ledger has rows of its own.
+// A write of records first locks the row of meta and holds it until its commit, so revisions become visible
+// in order and followers miss none. Under that lock it reads, merges and compares the records, and writes
+// only the differences. Writers of records wait for each other; readers and the ledger never wait for them.
 
 const (
 	notifyChange   = `SELECT pg_notify('` + changesChannel + `', '')`

@@ -11,7 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// ConfirmationHistory are the times of earlier requests to confirm that reach a limit; zero if it is not reached.
+// ConfirmationHistory has the times of earlier confirmation requests that reach a limit; zero if it
+// is not reached.
 type ConfirmationHistory struct {
 	Repeated  time.Time // of the account to the recipient
 	ByAccount time.Time // of the account
@@ -21,7 +22,7 @@ type ConfirmationHistory struct {
 	Confirmed []string  // addresses of the account's confirmed endpoints
 }
 
-// Check fails with a store.ConfirmationLimitError while a limit on asking a recipient is reached.
+// Check fails with a store.ConfirmationLimitError while a limit applies to a recipient.
 func (a ConfirmationHistory) Check(kind, recipient string, l store.ConfirmationLimits, now time.Time) error {
 	first := a.Latest.IsZero() || now.Sub(a.Latest) >= l.Window
 	if kind == cola.KindWebhook && (first || a.hasConfirmed(recipient)) {

@@ -18,8 +18,8 @@ type PreviewLabels struct {
 	New    []cola.TTBID // those not named before
 }
 
-// NewPreviewLabels decides which labels a preview may name. known are those named before, and used is the
-// number of distinct labels named so far.
+// NewPreviewLabels decides which labels a preview may name. known are those named before, and used
+// is the number of distinct labels named so far.
 func NewPreviewLabels(labels, known []cola.TTBID, used, limit int) PreviewLabels {
 	var n PreviewLabels
 	for _, id := range labels {

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// deletedWithWrites is how many old rows a write deletes for each that it adds: more than
+	// deletedWithWrites is how many expired rows a write deletes for each that it adds: more than
 	// one, so that they don't pile up.
 	deletedWithWrites = 8
-	// maxRows is how many searches or deliveries are claimed, released or forgotten in one
-	// transaction: a charge waits no longer than for an import.
+	// maxRows is how many searches or deliveries one transaction claims, releases or deletes, so
+	// that a charge waits no longer than for an import.
 	maxRows = 100
 	// grants is the table of the requests of the last minute.
 	grants = "burst_grants"

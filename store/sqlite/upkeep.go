@@ -16,10 +16,10 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Committed pages stand in the journal (SQLite's write-ahead log) until a checkpoint moves them into the database file. By
-// default whoever commits the thousandth page does that, and its commit takes as long. Here nobody's commit does: a
-// background task, or an import between its transactions, moves pages while others go on writing. Only for the last few
-// pages the writers are held back, so that the journal is moved whole and starts over instead of growing.
+// Committed pages stay in the journal (SQLite's write-ahead log) until a checkpoint moves them into the
+// database file. By default, SQLite does that within the commit that reaches 1,000 pages, which delays it.
+// Here, a background task, or an import between its transactions, runs checkpoints while others write. Only
+// for the last few pages do writers wait, so that the journal starts over instead of growing.
 const (
 	pageSize           = 4096                // SQLite's default
 	importBacklog      = 16 << 20 / pageSize // pages in the journal at which an import moves them

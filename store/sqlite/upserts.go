@@ -13,14 +13,14 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// How records are written: everything is read, merged and compared first, outside any write transaction, under a lock that
-// only other writers of records wait for. What remains for the transactions is inserts and updates.
+// A write of records first reads, merges and compares, outside any write transaction and under a lock that
+// only other writers of records wait for. Its transactions then only insert and update.
 //
-// A split write goes in short transactions. It looks up between records, and when somebody waits for the database, such as
-// the ledger, it commits what it has and stands in line again. For as long as others are about, it keeps its transactions
-// very short, since a commit once begun cannot be cut off, syncs each of them before the next, so that no commit of the
-// ledger has to carry more than its own pages to the disk, and pauses after it. A busy ledger so slows an import down to a
-// fraction of its speed, and is itself hardly slowed at all.
+// A split write uses short transactions, called turns. If another writer waits, such as the ledger, it
+// commits after the current record and queues again. While the database is shared like this, turns are very
+// short, since a commit cannot be interrupted; each turn is synced before the next, so that a commit of the
+// ledger only has to sync its own pages; and a pause follows. So a busy ledger slows an import down to a
+// fraction of its speed, and is hardly slowed itself.
 const (
 	// maxTurnAlone bounds a turn of a split write while nobody waits, so that readers see progress
 	// and a kill loses little.

@@ -131,14 +131,14 @@ const (
 // identityAccount is the account of an identity.
 type identityAccount struct {
 	store.Account
-	emailTaken bool // some account has the verified address
+	emailTaken bool // an account has the verified address
 }
 
 func identityAccountColumns(i *identityAccount) []any {
 	return append(accountColumns(&i.Account), &i.emailTaken)
 }
 
-// upToDate reports whether an identity with such a verified address needs no write.
+// upToDate reports whether an identity with a verified address needs no write.
 func (i identityAccount) upToDate(verified string) bool {
 	return verified == "" || i.emailTaken || !store.IsIdentityName(i.Email)
 }
@@ -189,7 +189,7 @@ func (s *Store) identify(ctx context.Context, tx Tx, who store.Identity, verifie
 	return found.Account, err
 }
 
-// linkIdentity gives an identity that has no account one: the account with its address, or a new one.
+// linkIdentity links an unknown identity to the account with its address, or to a new account.
 func (s *Store) linkIdentity(ctx context.Context, tx Tx, who store.Identity, verified string) (store.Account, error) {
 	email := verified
 	if email == "" {

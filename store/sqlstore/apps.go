@@ -36,7 +36,8 @@ func (s *Store) EnsureApp(ctx context.Context, app store.App) (store.App, error)
 	return s.upsertApp(ctx, "ensure app", app, `NOTHING`)
 }
 
-// upsertApp inserts an app, does what otherwise says to one that exists, and returns the stored app.
+// upsertApp inserts an app, or runs the action otherwise on an existing one, and returns the stored
+// app.
 func (s *Store) upsertApp(ctx context.Context, operation string, app store.App, otherwise string) (store.App, error) {
 	app, err := app.Normalize()
 	if err != nil {

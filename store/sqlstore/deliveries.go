@@ -44,7 +44,7 @@ func deliveryColumns(d *cola.Delivery) []any {
 		&d.NextAttemptAt, &d.SettledAt}
 }
 
-// deliveryConditions returns the condition that a filter puts on an account's deliveries, and its arguments.
+// deliveryConditions returns the WHERE clause of a filter, and its arguments.
 func deliveryConditions(account cola.AccountID, f store.DeliveryFilter) (where string, args []any) {
 	conditions, args := []string{`v.account_id = $1`}, []any{int64(account)}
 	for _, c := range []struct{ format, value string }{

@@ -58,8 +58,8 @@ func (s *Store) ClaimDeliveries(ctx context.Context, due time.Time, kinds []stri
 	})
 }
 
-// claimInChunks claims up to limit rows, as many at a time as one transaction may. After an error the
-// rows that were claimed are free again when their hold has passed.
+// claimInChunks claims up to limit rows, in transactions of at most Options.MaxRows. After an
+// error, the claims of earlier transactions expire.
 func claimInChunks[T any](s *Store, limit int, claim func(most int) ([]T, error)) ([]T, error) {
 	var all []T
 	for len(all) < limit {

@@ -109,8 +109,8 @@ func (s *Store) createDestination(ctx context.Context, tx Tx,
 	return s.findDestination(ctx, tx, destinationByUUID, int64(n.Account), id)
 }
 
-// checkDestinationLimit fails with ErrExists if an account has the destination, for the search with
-// the ID or with zero for all, and with ErrLimit if it has as many as it may.
+// checkDestinationLimit fails with ErrExists if an account has the same destination for the search
+// with the ID, or for all if zero, and with ErrLimit if it has its maximum.
 func checkDestinationLimit(ctx context.Context, tx Tx, n store.NewDestination, search int64) error {
 	exists, err := value[bool](ctx, tx, sameDestination, int64(n.Account), n.Kind, cola.FoldAddress(n.Kind, n.Address), search)
 	if err != nil {
@@ -194,9 +194,9 @@ func (s *Store) SetFeed(ctx context.Context, account cola.AccountID, uuid string
 	return s.affectOne(ctx, "set feed", setFeed, int64(account), uuid, &hash)
 }
 
-// recipientLocks is the class of the advisory locks on addresses that people are asked at; the key is
-// made of an address. Whoever has one asked holds the account and the destination, and waits for
-// nobody once it has the lock.
+// recipientLocks is the class of the advisory locks on recipients of confirmation requests. A
+// transaction takes one after the account and the destination, and waits for no other lock after
+// it.
 const recipientLocks int32 = 0x61736b // "ask"
 
 const (
@@ -229,8 +229,8 @@ func (s *Store) RequestConfirmation(ctx context.Context, account cola.AccountID,
 	return d, nil
 }
 
-// requestConfirmation adds a request to confirm a destination, unless a limit is reached. The caller has locked the
-// account. ask locks the recipient and reads the clock afterwards.
+// requestConfirmation adds a request to confirm a destination, unless a limit is reached. The
+// caller has locked the account. It locks the recipient before it reads the clock.
 func (s *Store) requestConfirmation(ctx context.Context, tx Tx, d *store.Destination, ask *store.ConfirmationRequest) (cola.Delivery, error) {
 	if err := records.CheckConfirmable(d); err != nil {
 		return cola.Delivery{}, err

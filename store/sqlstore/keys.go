@@ -48,8 +48,8 @@ func (s *Store) CreateKey(ctx context.Context, key store.Key, hash store.KeyHash
 	return made, nil
 }
 
-// checkKeyLimit fails with a LimitError if an account that is locked has as many valid keys as it may,
-// not counting one of them.
+// checkKeyLimit fails with a LimitError if a locked account has maxKeys valid keys, not counting
+// the key but.
 func checkKeyLimit(ctx context.Context, tx Tx, account cola.AccountID, but int64, now time.Time, maxKeys int) error {
 	if maxKeys == 0 {
 		return nil
@@ -61,7 +61,7 @@ func checkKeyLimit(ctx context.Context, tx Tx, account cola.AccountID, but int64
 	return err
 }
 
-// insertKeyRow inserts a new key and reads it back.
+// insertKeyRow inserts a key and returns it.
 func (s *Store) insertKeyRow(ctx context.Context, tx Tx, key store.Key, hash store.KeyHash,
 	now time.Time) (store.Key, error) {
 	_, err := tx.Exec(ctx, insertKey, int64(key.AccountID), hash[:], key.Name, key.Prefix, key.LastFour, now, &key.ExpiresAt)

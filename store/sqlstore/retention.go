@@ -41,8 +41,8 @@ func deleteOldest(table, key, condition string) string {
 // deletedPerStatement is how many rows one statement of DeleteExpired deletes.
 const deletedPerStatement = 1_000
 
-// DeleteExpired deletes all old rows, some at a time. It is for a database whose writes don't do that:
-// see Options.DeleteWithWrites.
+// DeleteExpired deletes all expired rows, some at a time. Databases without
+// Options.DeleteWithWrites call it periodically.
 func DeleteExpired(ctx context.Context, s *Store) error {
 	var errs []error
 	for _, o := range []expiring{expiredSessions, expiredSignInLinks, expiredCreations, expiredConfirmations, expiredAllowances, expiredPreviews} {
@@ -51,6 +51,7 @@ func DeleteExpired(ctx context.Context, s *Store) error {
 	return errors.Join(errs...)
 }
 
+// deleteAllExpired deletes all expired rows of a kind, some at a time.
 func (s *Store) deleteAllExpired(ctx context.Context, o expiring) error {
 	for {
 		var n int
@@ -64,8 +65,8 @@ func (s *Store) deleteAllExpired(ctx context.Context, o expiring) error {
 	}
 }
 
-// deleteSomeExpired deletes a few old rows with a write that adds one, if the database is to do so: more
-// than it adds, so that they don't pile up.
+// deleteSomeExpired deletes a few expired rows with a write, if the database uses
+// Options.DeleteWithWrites: more than the write adds, so that they don't pile up.
 func (s *Store) deleteSomeExpired(ctx context.Context, tx Tx, o expiring) error {
 	if s.opts.DeleteWithWrites == 0 {
 		return nil
@@ -74,6 +75,7 @@ func (s *Store) deleteSomeExpired(ctx context.Context, tx Tx, o expiring) error 
 	return err
 }
 
+// deleteExpired deletes up to limit expired rows.
 func (s *Store) deleteExpired(ctx context.Context, tx Tx, o expiring, limit int) (int, error) {
 	now, err := s.instant(ctx, tx)
 	if err != nil {

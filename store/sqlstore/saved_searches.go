@@ -101,8 +101,8 @@ func (s *Store) settledSearch(ctx context.Context, tx Tx, account cola.AccountID
 	return row.Search()
 }
 
-// checkSearchLimits fails with a LimitError if an account that is locked has as many searches as it
-// may, or as many active ones and is to have another one.
+// checkSearchLimits fails with a LimitError if a locked account has its maximum of searches, or of
+// active ones if the new search is active.
 func checkSearchLimits(ctx context.Context, tx Tx, n store.NewSavedSearch, active bool) error {
 	count, err := value[int](ctx, tx, countSearches, int64(n.Account))
 	switch {
@@ -116,8 +116,7 @@ func checkSearchLimits(ctx context.Context, tx Tx, n store.NewSavedSearch, activ
 	return nil
 }
 
-// checkActiveLimit fails with a LimitError if an account that is locked has as many active schedules
-// as it may.
+// checkActiveLimit fails with a LimitError if a locked account has its maximum of active schedules.
 func checkActiveLimit(ctx context.Context, tx Tx, account cola.AccountID, maxActive int) error {
 	type count struct{ limit, active int }
 	c, err := one(ctx, tx, func(c *count) []any { return []any{&c.limit, &c.active} }, countActive, int64(account))
@@ -244,7 +243,7 @@ func (s *Store) updateSavedSearch(ctx context.Context, tx Tx, account cola.Accou
 	return s.settledSearch(ctx, tx, account, uuid)
 }
 
-// lockSavedSearch locks an account, its active searches and one search, and returns that, or
+// lockSavedSearch locks an account, its active searches and one search, and returns that search, or
 // ErrNotFound.
 func (s *Store) lockSavedSearch(ctx context.Context, tx Tx, account cola.AccountID,
 	uuid string) (row records.SavedSearch, err error) {

@@ -20,7 +20,7 @@
 //
 // On PostgreSQL a transaction locks rows in this order: an account, its searches by ascending ID,
 // destinations by ascending ID, deliveries. SQLite has one writer at a time, so its statements lose
-// their locking clauses, and Tx.Hold and Tx.Lock do nothing.
+// their locking clauses, and Tx.LockRows and Tx.AdvisoryLock do nothing.
 package sqlstore
 
 import (
@@ -78,7 +78,7 @@ type Tx interface {
 	Exec(ctx context.Context, query string, args ...any) (int, error)
 	// ExecAll runs statements in order, in few round trips, and returns how many rows each touched.
 	ExecAll(ctx context.Context, statements ...Statement) (counts []int, err error)
-	// LockRows locks the rows that a query selects until the transaction ends.
+	// LockRows locks the rows that a statement selects or writes until the transaction ends.
 	LockRows(ctx context.Context, query string, args ...any) error
 	// AdvisoryLock takes an advisory lock until the transaction ends.
 	AdvisoryLock(ctx context.Context, class, key int32) error
@@ -98,24 +98,24 @@ type Rows interface {
 	Close()
 }
 
-// ErrConflict reruns a transaction that conflicts with a concurrent one.
+// ErrConflict makes the database retry a transaction that conflicts with a concurrent one.
 var ErrConflict = fmt.Errorf("others are changing the same rows: %w", store.ErrUnavailable)
 
 // Options say how a database is used.
 type Options struct {
 	Now func() time.Time // the clock of the database; nil: the server's
-	// DeleteWithWrites is how many old rows a write deletes for each that it adds; 0 leaves that to
-	// DeleteExpired.
+	// DeleteWithWrites is how many expired rows a write deletes for each row that it adds; 0: none,
+	// DeleteExpired does.
 	DeleteWithWrites int
-	// Grants is the table, or a subquery, of the requests of the last minute: account_id,
-	// granted_at and requests.
+	// Grants is the table, or a subquery, of the requests of the last minute, with the columns
+	// account_id, granted_at and requests.
 	Grants string
-	// MaxRows is how many rows a transaction claims or releases at most, so that others needn't wait
-	// long; 0: no limit.
+	// MaxRows is how many rows a transaction claims, releases or deletes at most, to bound the wait
+	// of others; 0: no limit.
 	MaxRows int
 }
 
-// maxRows returns how many of n rows a transaction may take.
+// maxRows returns how many of n rows a transaction may process.
 func (o Options) maxRows(n int) int {
 	if o.MaxRows == 0 {
 		return n
@@ -156,7 +156,8 @@ func (s *Store) affectOne(ctx context.Context, operation, query string, args ...
 	})
 }
 
-// resolveClocks reads the clock for arguments that are clocks. A transaction calls it once it has its turn to write.
+// resolveClocks replaces clocks among arguments by the current time. A transaction calls it once it
+// holds its locks.
 func resolveClocks(args []any) []any {
 	args = slices.Clone(args)
 	for i, arg := range args {
@@ -167,8 +168,8 @@ func resolveClocks(args []any) []any {
 	return args
 }
 
-// notFoundIfInvalid turns the error for a text that the database can't store into ErrNotFound: no row has
-// it.
+// notFoundIfInvalid replaces the error for text that the database can't store by ErrNotFound, since
+// no row has it.
 func (s *Store) notFoundIfInvalid(err error) error {
 	if s.db.IsInvalidText(err) {
 		return store.ErrNotFound
@@ -291,8 +292,7 @@ func assignments(columns []records.Column, first int) string {
 	return strings.Join(all, ", ")
 }
 
-// unwrapRefusal returns the reason of a refusal by the caller's own function, and other errors as they
-// are.
+// unwrapRefusal returns the caller's error of a records.Refusal, and other errors unchanged.
 func unwrapRefusal(err error) error {
 	if refusal, ok := errors.AsType[records.Refusal](err); ok {
 		return refusal.Reason

@@ -336,7 +336,7 @@ func monthTable() Table {
 	}
 }
 
-// permitteeTable writes permittees with revision 1: nobody has read them before.
+// permitteeTable writes permittees with revision 1, since nobody has read them.
 func permitteeTable() Table {
 	names := strings.Join(records.Names(records.PermitteeColumns(new(cola.Permittee))), ", ")
 	return table(store.ItemPermittee, "permittees", "permit_number, revision, from_labels, "+names, "permit_number", func(i *store.Item) []any {

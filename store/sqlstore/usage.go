@@ -109,7 +109,7 @@ func (s *Store) NamePreviewLabels(ctx context.Context, account cola.AccountID, d
 	return n.Labels, nil
 }
 
-// choosePreviewLabels decides which labels a preview may name, from the current counts.
+// choosePreviewLabels decides from the current counts which labels a preview may name.
 func choosePreviewLabels(ctx context.Context, q Querier, account cola.AccountID, day cola.Date, labels []cola.TTBID,
 	limit int) (n records.PreviewLabels, err error) {
 	used, err := value[int](ctx, q, usedAllowance, int64(account), day, string(store.AllowPreviewLabels))
