@@ -16,26 +16,26 @@ const (
 	maxLead  = 140
 )
 
-// findings is what a run found, as the templates show it.
+// findings is the result of a run, for the templates.
 type findings struct {
-	Window string // what the run looked at
+	Window string // approval dates that the run covered
 	Labels []found
 	More   string // text of the link to the other labels; empty if there are none
 	Run    string // page with all labels of the run
-	Manage string // where the search is changed
+	Manage string // page of the search
 }
 
-// found is a label in words.
+// found is a label, for the templates.
 type found struct {
 	Name  string // brand and product
 	Facts string // class, origin, approval
 	TTBID string
 	Late  bool
-	Met   string // filters that it met; empty when that was not noted
+	Met   string // filters that it met; empty if unknown
 	Link  string
 }
 
-// findings says what a run found.
+// findings fills a page with the result of a run.
 func (s *Sender) findings(m alerts.Message, p *page, token string) {
 	c := m.Content
 	name := oneLine(c.Search.Name, maxName)
@@ -61,7 +61,7 @@ func (s *Sender) findings(m alerts.Message, p *page, token string) {
 	p.Stop = s.address("unsubscribe", token)
 }
 
-// newLabels is a number of labels as news.
+// newLabels returns a number of new labels in words.
 func newLabels(n int) string {
 	if n == 0 {
 		return "No new labels"
@@ -69,7 +69,7 @@ func newLabels(n int) string {
 	return count(n, "new label", "new labels")
 }
 
-// window says what a run looked at, and what is late.
+// window describes the approval dates that a run covered, and its late labels.
 func window(r cola.SavedSearchRun) string {
 	said := fmt.Sprintf("Looked at labels approved %s.", days(r.DateFrom, r.DateTo))
 	switch {
@@ -83,7 +83,7 @@ func window(r cola.SavedSearchRun) string {
 	return said
 }
 
-// labelOf says a label in words.
+// labelOf describes a label.
 func labelOf(l store.MatchedLabel) found {
 	c := l.Label
 	f := found{TTBID: c.TTBID.String(), Late: l.Match.Late, Met: strings.Join(l.Match.Met.Words(), ", ")}
@@ -109,16 +109,16 @@ func labelOf(l store.MatchedLabel) found {
 	return f
 }
 
-// notice is a mail of a few sentences.
+// notice is an email of a few sentences.
 type notice struct {
 	Paragraphs []string
-	Button     string // what Link does; empty for none
+	Button     string // label of Link; empty: none
 	Link       string
-	Code       []string // lines for developers; they follow the paragraphs
-	After      string   // what comes last; empty for nothing
+	Code       []string // lines for developers, after the paragraphs
+	After      string   // last sentence; empty: none
 }
 
-// test says that mail arrives.
+// test fills a page with a test message.
 func (s *Sender) test(m alerts.Message, p *page, token string) {
 	p.Subject = "Test of label alerts"
 	p.Heading = "This is a test"
@@ -131,7 +131,8 @@ func (s *Sender) test(m alerts.Message, p *page, token string) {
 	p.Stop = s.address("unsubscribe", token)
 }
 
-// confirm asks whoever has an address to agree. Nothing that the account holder has written is in it but the account's own address.
+// confirm asks the owner of an address to agree. It contains no text by the account holder but the
+// account's address.
 func (s *Sender) confirm(m alerts.Message, p *page, token string) {
 	who := "Somebody"
 	if isAddress(m.AccountEmail) {
@@ -151,7 +152,7 @@ func (s *Sender) confirm(m alerts.Message, p *page, token string) {
 	p.Why = fmt.Sprintf("You get this because somebody gave %s as an address for alerts. Until you agree, nothing else is sent there.", recipient(m))
 }
 
-// paused tells an account that one of its destinations is not sent to any more.
+// paused tells an account that one of its destinations was paused.
 func (s *Sender) paused(m alerts.Message, p *page) {
 	d := m.Destination
 	where, host := destinationName(m)
@@ -182,7 +183,8 @@ func (s *Sender) paused(m alerts.Message, p *page) {
 	p.Why = fmt.Sprintf("You get this because %s is the address of the account at %s that the destination belongs to.", recipient(m), p.Site)
 }
 
-// destinationName names the destination that a message is about, in full without a password that its URL may have, and in short.
+// destinationName names a message's destination: in full, without a password in its URL, and in
+// short.
 func destinationName(m alerts.Message) (full, short string) {
 	address := oneLine(m.Destination.Address.V, 1000)
 	if address == "" {

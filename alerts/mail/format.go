@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// oneLine returns a text as it may stand in a mail: on one line, without characters that nobody sees, such as those that turn the direction of
-// writing, and no longer than so many characters. Names are other people's.
+// oneLine returns text by others in a form for email: on one line, without invisible characters
+// such as those that change the writing direction, and cut to a number of characters.
 func oneLine(text string, maxRunes int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -30,7 +30,7 @@ func oneLine(text string, maxRunes int) string {
 	return strings.TrimSpace(string([]rune(text)[:maxRunes-1])) + "…"
 }
 
-// count is a number of things, such as 1,204 labels.
+// count returns a number of things, such as 1,204 labels.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -38,7 +38,7 @@ func count(n int, one, many string) string {
 	return withCommas(n) + " " + many
 }
 
-// withCommas writes a number with commas.
+// withCommas formats a number with commas.
 func withCommas(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -49,13 +49,13 @@ func withCommas(n int) string {
 
 const dayForm = "2 January 2006"
 
-// day writes a day: 9 November 2026.
+// day formats a day: 9 November 2026.
 func day(d cola.Date) string { return d.Time().Format(dayForm) }
 
-// instant writes an instant: 23 November 2026, 06:00 UTC.
+// instant formats an instant: 23 November 2026, 06:00 UTC.
 func instant(t time.Time) string { return t.UTC().Format(dayForm + ", 15:04 UTC") }
 
-// days writes a window of days: from 9 to 16 November 2026.
+// days formats a range of days: from 9 to 16 November 2026.
 func days(from, to cola.Date) string {
 	a, b := from.Time(), to.Time()
 	switch {

@@ -1,4 +1,4 @@
-// Package mail sends messages of saved searches by email, through a server that takes mail and passes it on (a relay).
+// Package mail sends messages of saved searches by email, through an SMTP relay.
 package mail
 
 import (
@@ -22,17 +22,18 @@ import (
 type Options struct {
 	// Link returns the token in links to confirm and unsubscribe a destination, named by its UUID.
 	Link func(account cola.AccountID, destination string) (token string, err error)
-	// Server is the server that takes mail: smtp://user:password@mail.example.com:587 speaks TLS after STARTTLS, and without it to this
-	// machine alone; smtps://mail.example.com:465 speaks it from the start; smtp+insecure://host:25 never. User and password may be left out; in them,
-	// special characters are percent-encoded.
+	// Server is the URL of the relay. smtp://user:password@mail.example.com:587 uses STARTTLS, or
+	// plain text on this machine. smtps://mail.example.com:465 uses implicit TLS.
+	// smtp+insecure://host:25 uses plain text. User and password are optional, with special
+	// characters percent-encoded.
 	Server    string
-	From      string           // whom mail comes from: "Label alerts <alerts@example.com>", or an address alone
-	PublicURL string           // scheme and host that links lead to, without a slash at the end
+	From      string           // sender: "Label alerts <alerts@example.com>", or only an address
+	PublicURL string           // scheme and host of links, without a trailing slash
 	Now       func() time.Time // nil: time.Now
 	Logger    *slog.Logger
 }
 
-// Sender sends email. It is safe for concurrent use, and holds no connection between messages.
+// Sender sends email. It is safe for concurrent use, and uses a new connection for each message.
 type Sender struct {
 	link    func(account cola.AccountID, destination string) (token string, err error)
 	server  server
@@ -40,7 +41,7 @@ type Sender struct {
 	public  string
 	now     func() time.Time
 	log     *slog.Logger
-	failing atomic.Bool    // mail cannot be handed over to the server
+	failing atomic.Bool    // the relay is not accepting mail
 	roots   *x509.CertPool // nil: those of this machine
 }
 
@@ -69,12 +70,12 @@ func New(o Options) (*Sender, error) {
 	return s, nil
 }
 
-// domain returns the domain that mail comes from.
+// domain returns the domain of the From address.
 func (s *Sender) domain() string {
 	return s.from.Address[strings.LastIndexByte(s.from.Address, '@')+1:]
 }
 
-// Send hands a message over to the server once.
+// Send passes a message to the relay once.
 func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	letter, sent := s.message(m)
 	if letter == nil {
@@ -97,7 +98,8 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	return sent
 }
 
-// recipient returns whom a message goes to: that a destination was paused is told to the account itself.
+// recipient returns the address that a message goes to: the account's for a notice that a
+// destination was paused, otherwise the destination's.
 func recipient(m alerts.Message) string {
 	if goesToAccount(m.Event) {
 		return m.AccountEmail
@@ -112,8 +114,8 @@ const (
 	faultNobody  = "The account has no email address."
 )
 
-// resultOf says what an error of the server means. What the server says about the recipient, or about the message, counts against the destination;
-// what it says about us does not: that it cannot be reached, or logged in to, or does not take mail from us.
+// resultOf returns the result of an SMTP error. Errors about the recipient or the message count
+// against the destination. Errors about the connection, the login or our sending do not.
 func resultOf(err error) alerts.Result {
 	var e *gomail.SendError
 	if !errors.As(err, &e) {
@@ -140,7 +142,7 @@ func resultOf(err error) alerts.Result {
 	return alerts.Result{Fault: fmt.Sprintf("The mail server refused the %s (%s).", what, said), Status: code, Final: final}
 }
 
-// isOurFault reports whether an answer is about how the server is spoken to, or about logging in.
+// isOurFault reports whether a reply code is about the protocol or the login.
 func isOurFault(code int) bool {
 	return code >= 500 && code <= 504 || code >= 530 && code <= 539 || code == 421
 }

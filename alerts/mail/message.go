@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// message makes the mail that a message is; nil when it cannot be made, and what that means.
+// message returns the email for a message. If it can't, it returns nil and the result.
 func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 	to := recipient(m)
 	switch {
@@ -47,13 +47,13 @@ func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 	return l, alerts.Result{}
 }
 
-// isAddress reports whether mail can be sent to an address: a bare one, as it is written.
+// isAddress reports whether mail can be sent to a bare address.
 func isAddress(address string) bool {
 	a, err := netmail.ParseAddress(address)
 	return err == nil && a.Address == address && a.Name == "" && oneLine(address, 320) == address && !strings.ContainsAny(address, " <>,;\"")
 }
 
-// ascii reports whether the addresses of a letter are plain.
+// ascii reports whether the addresses of an email are ASCII.
 func ascii(l *gomail.Msg) bool {
 	for _, a := range append(l.GetTo(), l.GetFrom()...) {
 		if strings.ContainsFunc(a.Address, func(r rune) bool { return r > '~' }) {
@@ -63,7 +63,8 @@ func ascii(l *gomail.Msg) bool {
 	return true
 }
 
-// goesToAccount reports whether an event is told to the account, whatever its destination.
+// goesToAccount reports whether a message about an event goes to the account, not to its
+// destination.
 func goesToAccount(event string) bool { return event == cola.EventPaused }
 
 //go:embed templates
@@ -74,27 +75,27 @@ var (
 	pages = html.Must(html.New("").Funcs(html.FuncMap{"outlook": outlook}).ParseFS(files, "templates/*.html"))
 )
 
-// outlook returns markup that Outlook alone takes. Templates leave comments out.
+// outlook returns markup for Outlook only. Templates drop comments, so it cannot stand in one.
 func outlook(markup string) html.HTML { return html.HTML("<!--[if mso]>" + markup + "<![endif]-->") }
 
-// contents is what a mail says.
+// contents is the rendered content of an email.
 type contents struct {
 	subject, text, html string
-	unsubscribe         string // where it is ended; empty when there is nothing to end
+	unsubscribe         string // URL; empty: none
 }
 
-// page is what both templates of a mail are given.
+// page is the data of both templates of an email.
 type page struct {
 	Subject string
-	Lead    string // what lists of mail show beside the subject
+	Lead    string // preview text in lists of mail
 	Heading string
 	Body    any    // findings or notice
-	Why     string // why it comes
-	Stop    string // where it is ended; empty when there is nothing to end
-	Site    string // host that it comes from
+	Why     string // why the reader gets it
+	Stop    string // URL to unsubscribe; empty: none
+	Site    string // host of the service
 }
 
-// compose makes what a mail of a message says.
+// compose renders the email for a message.
 func (s *Sender) compose(m alerts.Message) (contents, error) {
 	p := page{Site: s.site()}
 	name := "notice"
@@ -128,7 +129,7 @@ func rendered(execute func(io.Writer, string, any) error, name string, p page) (
 	return b.String(), err
 }
 
-// site returns the host that links lead to.
+// site returns the host of links.
 func (s *Sender) site() string {
 	if u, err := url.Parse(s.public); err == nil && u.Host != "" {
 		return u.Host
@@ -136,7 +137,7 @@ func (s *Sender) site() string {
 	return s.public
 }
 
-// address returns the address of a page that a token opens.
+// address returns the URL of a page for a token.
 func (s *Sender) address(of, token string) string {
 	return strings.Join([]string{s.public, of, url.PathEscape(token)}, "/")
 }

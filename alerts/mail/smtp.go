@@ -18,32 +18,33 @@ import (
 )
 
 const (
-	// stepTimeout is how long the server has for an answer. How long all of it may take is for who calls to say.
+	// stepTimeout bounds the server's reply to one command. The caller's context bounds the whole
+	// exchange.
 	stepTimeout = 15 * time.Second
-	// closeTimeout is how long it has for the last one, when it has taken the message already.
+	// closeTimeout bounds the reply to QUIT, after the message was accepted.
 	closeTimeout = time.Second
 )
 
-// security is how a connection to a server is made safe.
+// security is how a connection is encrypted.
 type security int
 
 const (
-	startTLS security = iota // by STARTTLS, which must be had
+	startTLS security = iota // by STARTTLS, which is required
 	implicitTLS
 	plaintext
 )
 
-// server is a server that takes mail.
+// server is an SMTP relay.
 type server struct {
 	host           string
 	port           int
 	security       security
-	user, password string // empty: it is not logged in to
+	user, password string // empty: no login
 }
 
 const serverExamples = "smtp://user:password@mail.example.com:587, smtps://… or smtp+insecure://…"
 
-// parseServer reads the URL of a server. What is wrong is told without the URL, which may hold a password.
+// parseServer parses the URL of a relay. Its errors don't show the URL, which may have a password.
 func parseServer(text string) (s server, err error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -90,10 +91,10 @@ func loopback(host string) bool {
 	return cola.FoldASCII(host) == "localhost"
 }
 
-// name names the server in the log.
+// name returns the server's address for the log.
 func (s server) name() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
 
-// post hands a letter over to the server, through a connection of its own. Nil means that the server has taken it.
+// post sends an email over a new connection. Nil means that the server accepted it.
 func (s *Sender) post(ctx context.Context, letter *gomail.Msg) error {
 	line := &connection{ctx: ctx, security: s.server.security, tls: &tls.Config{ServerName: s.server.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots}}
 	defer line.close()
@@ -117,7 +118,7 @@ func (s *Sender) post(ctx context.Context, letter *gomail.Msg) error {
 	return err
 }
 
-// options returns how the server is spoken to.
+// options returns the options of the SMTP client.
 func (s *Sender) options(l *connection, letter *gomail.Msg) []gomail.Option {
 	// A host name of this machine would be seen by whoever gets the mail.
 	o := []gomail.Option{
@@ -143,7 +144,7 @@ func (s *Sender) options(l *connection, letter *gomail.Msg) []gomail.Option {
 	return append(o, gomail.WithUsername(s.server.user), gomail.WithPassword(s.server.password), gomail.WithOpportunisticSMTPAuth(mechanisms...))
 }
 
-// connection is a connection to a server, which ends with its context.
+// connection is a connection to a server. It closes when its context ends.
 type connection struct {
 	ctx      context.Context
 	security security
@@ -152,7 +153,7 @@ type connection struct {
 	stop     func() bool
 }
 
-// dial connects.
+// dial connects to the server.
 func (l *connection) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d interface {
 		DialContext(context.Context, string, string) (net.Conn, error)
@@ -168,10 +169,10 @@ func (l *connection) dial(ctx context.Context, network, address string) (net.Con
 	return conn, nil
 }
 
-// shortenDeadline leaves the server a moment for what it still has to say.
+// shortenDeadline leaves the server a moment for its last reply.
 func (l *connection) shortenDeadline() { _ = l.conn.SetDeadline(time.Now().Add(closeTimeout)) }
 
-// close closes the connection, however far it came.
+// close closes the connection, if it is open.
 func (l *connection) close() {
 	if l.conn != nil {
 		l.stop()

@@ -12,16 +12,16 @@ import (
 // payload is the body of a message, in the form that Standard Webhooks recommends.
 type payload struct {
 	Type      string         `json:"type"`
-	Timestamp cola.Timestamp `json:"timestamp"` // of what it tells
+	Timestamp cola.Timestamp `json:"timestamp"` // of the event
 	Data      any            `json:"data"`
 }
 
-// ran is what is told of a run.
+// ran is the data of a run.
 type ran struct {
 	SavedSearch search              `json:"saved_search"`
 	Run         cola.SavedSearchRun `json:"run"`
 	Labels      []label             `json:"labels"`
-	More        int                 `json:"more"` // labels found that are not among these
+	More        int                 `json:"more"` // number of labels that are not included
 	MatchesURL  string              `json:"matches_url"`
 }
 
@@ -31,14 +31,14 @@ type search struct {
 	ManageURL string `json:"manage_url"`
 }
 
-// label is a label as search results have it, with how it was found.
+// label is a label as in search results, with its match.
 type label struct {
 	cola.ColaSummary
 	Late bool           `json:"late"`
 	Met  cola.FilterSet `json:"met"`
 }
 
-// tested is what a message for trials tells.
+// tested is the data of a test message.
 type tested struct {
 	Destination destination `json:"destination"`
 }
@@ -50,8 +50,8 @@ type destination struct {
 // confirming is the data of a challenge.
 type confirming struct {
 	Destination destination `json:"destination"`
-	Challenge   string      `json:"challenge"` // expected as the answer
-	Code        string      `json:"code"`      // for the account holder to enter
+	Challenge   string      `json:"challenge"` // token to respond with
+	Code        string      `json:"code"`      // code for the account holder to enter
 }
 
 // challenge decrypts the challenge of a message's destination.
@@ -63,7 +63,7 @@ func (s *Sender) challenge(m alerts.Message) (cola.Challenge, error) {
 	return cola.Challenge(token), err
 }
 
-// body returns the body of a message. It is the same at every attempt, as long as what it tells of is.
+// body returns the body of a message. All attempts have the same body unless the content changes.
 func (s *Sender) body(m alerts.Message) ([]byte, error) {
 	p := payload{Type: m.Event, Timestamp: cola.TimestampOf(m.CreatedAt)}
 	switch {

@@ -16,10 +16,10 @@ import (
 	"github.com/colaregistry/colaregistry/alerts"
 )
 
-// maxRetryAfter is the longest time that is read of a Retry-After.
+// maxRetryAfter bounds Retry-After.
 const maxRetryAfter = 7 * 24 * time.Hour
 
-// resultOf says what an answer means.
+// resultOf returns the result of a response.
 func resultOf(answer *http.Response, now time.Time) alerts.Result {
 	s := alerts.Result{Status: answer.StatusCode}
 	switch code := answer.StatusCode; {
@@ -38,7 +38,7 @@ func resultOf(answer *http.Response, now time.Time) alerts.Result {
 	return s
 }
 
-// retryAfter reads a Retry-After: seconds, or a date. What is neither, or past, is zero.
+// retryAfter parses a Retry-After header in seconds or as a date. Invalid and past values are zero.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
 		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
@@ -49,7 +49,8 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// faultOf says for the account holder why there was no answer. Nothing of what lies behind it is told but what anybody can see of the receiver.
+// faultOf describes a failed request for the account holder. It reveals only what anybody can see
+// of the receiver.
 func faultOf(ctx context.Context, within time.Duration, err error) string {
 	var (
 		lookup    *net.DNSError
@@ -82,7 +83,7 @@ func faultOf(ctx context.Context, within time.Duration, err error) string {
 	return "It gave no answer that is HTTP."
 }
 
-// certificateFault says what is wrong with a certificate.
+// certificateFault describes an invalid certificate.
 func certificateFault(err error) string {
 	var (
 		host    x509.HostnameError

@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	faultUnmade   = "The message could not be made: this version of the service does not know what it is to tell."
+	faultCompose  = "The message could not be made: this version of the service does not know what it is to tell."
 	faultUnsigned = "The message could not be signed because the secret of the destination is unusable. Rotate the secret."
 	faultAddress  = "The address is no URL that messages can be posted to."
 	faultInsecure = "The address is not one of https."
 )
 
-// request returns the request that a message is posted by; nil when there can be none, and what that means.
+// request returns the request for a message. If it can't, it returns nil and the result.
 func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, alerts.Result) {
 	to, fault := s.target(m.Destination.Address.V)
 	if fault != "" {
@@ -32,7 +32,7 @@ func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, 
 	}
 	body, err := s.body(m)
 	if err != nil {
-		return nil, alerts.Result{Fault: faultUnmade, OurFault: true}
+		return nil, alerts.Result{Fault: faultCompose, OurFault: true}
 	}
 	at := s.now()
 	signature, err := s.sign(m, at, body)
@@ -56,7 +56,7 @@ func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, 
 	return req, alerts.Result{}
 }
 
-// target reads the URL of a destination. The fault says why nothing is posted to it.
+// target parses the URL of a destination. fault is why nothing can be posted to it.
 func (s *Sender) target(address string) (u *url.URL, fault string) {
 	u, err := url.Parse(address)
 	switch {
@@ -97,7 +97,7 @@ func (s *Sender) sign(m alerts.Message, at time.Time, body []byte) (string, erro
 	return strings.Join(signatures, " "), nil
 }
 
-// agent says who posts.
+// agent returns the User-Agent.
 func agent(o Options) string {
 	version := strings.Map(func(r rune) rune {
 		if r > ' ' && r < 0x7f && !strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) {

@@ -275,8 +275,8 @@ func TestCannotBeMade(t *testing.T) {
 		want   string
 		change func(*alerts.Message)
 	}{
-		{faultUnmade, func(m *alerts.Message) { m.Event = "saved_search.dreamt" }},
-		{faultUnmade, func(m *alerts.Message) { m.Content = nil }},
+		{faultCompose, func(m *alerts.Message) { m.Event = "saved_search.dreamt" }},
+		{faultCompose, func(m *alerts.Message) { m.Content = nil }},
 		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "" }},
 		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "whsec_" }},
 		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "whsec_#" }},
@@ -284,7 +284,7 @@ func TestCannotBeMade(t *testing.T) {
 		{faultUnsigned, func(m *alerts.Message) {
 			m.Destination.Secrets.Current = vault.New(vault.Options{Keys: newKeys()}).Seal(vault.Secret, m.Destination.UUID, secret)
 		}},
-		{faultUnmade, func(m *alerts.Message) { m.Event, m.Content = cola.EventConfirm, nil }},
+		{faultCompose, func(m *alerts.Message) { m.Event, m.Content = cola.EventConfirm, nil }},
 		{faultUnsigned, func(m *alerts.Message) {
 			m.Destination.Secrets.Old, m.Destination.Secrets.OldUntil = "#", time.Now().Add(time.Hour)
 		}},
