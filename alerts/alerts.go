@@ -2,20 +2,22 @@
 //
 // # Runs
 //
-// A Runner claims the searches that are due, matches them against recently arrived labels, and records each run together
-// with the search's new high-water mark. Any number of processes may run at the same time: a claimed search is not given
-// to another process, and its run is recorded only while the claim holds. If a tick is interrupted anywhere, each search
-// has run completely or not at all.
+// A Runner claims the searches that are due, matches them against recently arrived labels, and
+// records each run together with the search's new high-water mark. Any number of processes may run
+// at the same time: a claimed search is not given to another process, and its run is recorded only
+// while the claim holds. If a tick is interrupted anywhere, each search has run completely or not
+// at all.
 //
-// Searches are matched by an index (package search) of recently arrived labels only. It is read from one consistent
-// state of the database, so a run needs no follower of the store, and its cost depends on the number of new labels, not
-// of all labels.
+// Searches are matched by an index (package search) of recently arrived labels only. It is read
+// from one consistent state of the database, so a run needs no follower of the store, and its cost
+// depends on the number of new labels, not of all labels.
 //
 // # Deliveries
 //
-// The transaction that records a run creates its deliveries. A Dispatcher claims the due ones, passes each to the Sender
-// of its kind (packages alerts/mail and alerts/webhook) and records the attempt. If a dispatcher stops in between,
-// another one sends the message again with the same ID: every message is sent at least once.
+// The transaction that records a run creates its deliveries. A Dispatcher claims the due ones,
+// passes each to the Sender of its kind (packages alerts/mail and alerts/webhook) and records the
+// attempt. If a dispatcher stops in between, another one sends the message again with the same ID:
+// every message is sent at least once.
 package alerts
 
 import (
@@ -40,14 +42,15 @@ type Store interface {
 }
 
 const (
-	// DefaultHold is how long claims last. A batch takes seconds. The claims of a killed process are free after it, and
-	// a search that could not run is tried again after it, the first time.
+	// DefaultHold is how long claims last. A batch takes seconds. The claims of a killed process
+	// are free after it, and a search that could not run is tried again after it, the first time.
 	DefaultHold = 2 * time.Minute
 	// maxHold is the longest pause before a failing search is tried again.
 	maxHold = 6 * time.Hour
 	// batchSize is how many searches are claimed at once.
 	batchSize = 1_000
-	// maxRunsPerRecord and maxMatchesPerRecord bound the size of one transaction, since other writers wait for it.
+	// maxRunsPerRecord and maxMatchesPerRecord bound the size of one transaction, since other
+	// writers wait for it.
 	maxRunsPerRecord    = 250
 	maxMatchesPerRecord = 10_000
 	// releaseTimeout bounds the release of claims when a tick is interrupted.
@@ -65,7 +68,8 @@ type Options struct {
 	Metrics prometheus.Registerer
 }
 
-// Runner runs saved searches that are due. It is safe for concurrent use, also with runners in other processes.
+// Runner runs saved searches that are due. It is safe for concurrent use, also with runners in
+// other processes.
 type Runner struct {
 	store   Store
 	hold    time.Duration

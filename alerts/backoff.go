@@ -12,26 +12,28 @@ var retryGaps = [...]time.Duration{
 	10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 20 * time.Hour,
 }
 
-// challengeRetries is how often a challenge is retried. Its receiver may not know us, and the account holder can request
-// another one.
+// challengeRetries is how often a challenge is retried. Its receiver may not know us, and the
+// account holder can request another one.
 const challengeRetries = 4
 
 const (
-	// maxAge is how long after its due time a message is still sent. It may get that old if no process sends its kind, or
-	// its account is suspended.
+	// maxAge is how long after its due time a message is still sent. It may get that old if no
+	// process sends its kind, or its account is suspended.
 	maxAge = 3 * 24 * time.Hour
 	// maxRetryAfter bounds the pause that a receiver may ask for.
 	maxRetryAfter = 24 * time.Hour
 )
 
-// retryDelay returns the pause between a failed attempt and the next one, or false if there is no next one. tried is the
-// time from the first attempt to this one. retries is how many of the retryGaps apply.
+// retryDelay returns the pause between a failed attempt and the next one, or false if there is no
+// next one. tried is the time from the first attempt to this one. retries is how many of the
+// retryGaps apply.
 //
-// Each retry has a fixed time after the first attempt, plus or minus a fifth of its gap; random in [0, 1) picks the
-// instant. So the times do not drift, and retries that were missed are skipped.
+// Each retry has a fixed time after the first attempt, plus or minus a fifth of its gap; random in
+// [0, 1) picks the instant. So the times do not drift, and retries that were missed are skipped.
 //
-// After a first attempt at 06:00:00, retries follow from 06:00:08 to 06:00:12, from 06:00:58 to 06:01:22, from 06:05:10
-// to 06:07:10, and so on. The last of ten comes 67 to 76 hours after the first attempt.
+// After a first attempt at 06:00:00, retries follow from 06:00:08 to 06:00:12, from 06:00:58 to
+// 06:01:22, from 06:05:10 to 06:07:10, and so on. The last of ten comes 67 to 76 hours after the
+// first attempt.
 func retryDelay(tried time.Duration, random float64, retries int) (time.Duration, bool) {
 	tried = max(0, tried) // the first attempt may be by a process whose clock is ahead
 	var at time.Duration
@@ -68,8 +70,9 @@ func attemptFor(due store.DueDelivery, at time.Time, took time.Duration, sent Re
 	return a
 }
 
-// pauseReason returns why giving up a message pauses its destination; empty if it does not. An unconfirmed destination
-// stays unconfirmed. Notices that a destination was paused go elsewhere, so their failures don't count.
+// pauseReason returns why giving up a message pauses its destination; empty if it does not. An
+// unconfirmed destination stays unconfirmed. Notices that a destination was paused go elsewhere, so
+// their failures don't count.
 func pauseReason(due store.DueDelivery, sent Result) string {
 	toIt := due.Event == cola.EventRan || due.Event == cola.EventTest
 	switch {

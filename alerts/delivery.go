@@ -12,10 +12,11 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Deliver sends the messages that are due at an instant, several at a time, until no unclaimed ones are left. A message
-// that fails does not hold up others. If the database is unavailable or the context ends, Deliver returns within seconds:
-// it waits briefly for messages in flight, records their results, and releases the other claims. The report covers the
-// work done before an error. Delivering again is always safe.
+// Deliver sends the messages that are due at an instant, several at a time, until no unclaimed ones
+// are left. A message that fails does not hold up others. If the database is unavailable or the
+// context ends, Deliver returns within seconds: it waits briefly for messages in flight, records
+// their results, and releases the other claims. The report covers the work done before an error.
+// Delivering again is always safe.
 func (c *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport, error) {
 	some, err := c.due(ctx, now)
 	if err != nil || !some {
@@ -96,7 +97,8 @@ func (r *round) deliver(ctx context.Context) error {
 	return err
 }
 
-// dispatch claims due deliveries and passes them to workers, until none are due or the context ends.
+// dispatch claims due deliveries and passes them to workers, until none are due or the context
+// ends.
 func (r *round) dispatch(ctx context.Context, work chan<- store.DueDelivery) error {
 	for {
 		kinds := r.fairness.responsive(r.kinds)
@@ -121,7 +123,8 @@ func (r *round) dispatch(ctx context.Context, work chan<- store.DueDelivery) err
 	}
 }
 
-// release releases abandoned deliveries, even if the context has ended. If that fails, their claims expire.
+// release releases abandoned deliveries, even if the context has ended. If that fails, their claims
+// expire.
 func (r *round) release(ctx context.Context) {
 	if len(r.abandoned) == 0 {
 		return
@@ -135,8 +138,8 @@ func (r *round) release(ctx context.Context) {
 	r.report.Released += len(r.abandoned)
 }
 
-// withGrace returns a context with a timeout that ends gracePeriod after its parent, so that work in flight may finish.
-// The caller must call the returned function.
+// withGrace returns a context with a timeout that ends gracePeriod after its parent, so that work
+// in flight may finish. The caller must call the returned function.
 func withGrace(ctx context.Context, within time.Duration) (context.Context, func()) {
 	lasts, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	stop := context.AfterFunc(ctx, func() {
@@ -150,7 +153,8 @@ func withGrace(ctx context.Context, within time.Duration) (context.Context, func
 	}
 }
 
-// isFatal reports whether other deliveries would fail as well: the database is unavailable or the context has ended.
+// isFatal reports whether other deliveries would fail as well: the database is unavailable or the
+// context has ended.
 func isFatal(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, store.ErrUnavailable)
 }
@@ -183,7 +187,8 @@ func (r *round) process(ctx context.Context, d store.DueDelivery) error {
 		r.abandon(d)
 		return nil
 	case err != nil, sent.Fault != "" && sent.Status == 0 && ctx.Err() != nil:
-		// The attempt was interrupted, which is not the receiver's fault. It may get the message again with the same ID.
+		// The attempt was interrupted, which is not the receiver's fault. It may get the message
+		// again with the same ID.
 		r.abandon(d)
 		return err
 	}
@@ -237,8 +242,8 @@ func (r *round) composeFailed(d store.DueDelivery, err error) Result {
 	return Result{Fault: faultCompose, OurFault: true}
 }
 
-// record records an attempt, even if the context has ended. It retries while the database is unavailable, since an
-// unrecorded message is sent again. Repeated calls record an attempt once.
+// record records an attempt, even if the context has ended. It retries while the database is
+// unavailable, since an unrecorded message is sent again. Repeated calls record an attempt once.
 func (r *round) record(ctx context.Context, a store.Attempt) error {
 	ctx, end := withGrace(ctx, recordTimeout)
 	defer end()

@@ -29,8 +29,8 @@ type DispatcherStore interface {
 }
 
 const (
-	// maxInFlight is how many messages a round sends at the same time, and how many it claims at once. So a claimed
-	// message waits for at most one other, well within its hold.
+	// maxInFlight is how many messages a round sends at the same time, and how many it claims at
+	// once. So a claimed message waits for at most one other, well within its hold.
 	maxInFlight = 16
 	// slowAfter is the duration from which an attempt makes its receiver count as slow.
 	slowAfter = 5 * time.Second
@@ -38,7 +38,8 @@ const (
 	attemptTimeout = 20 * time.Second
 	// recordTimeout bounds the recording of an attempt, with retries.
 	recordTimeout = 20 * time.Second
-	// gracePeriod is how long a stopping dispatcher waits for a message in flight, and again to record it.
+	// gracePeriod is how long a stopping dispatcher waits for a message in flight, and again to
+	// record it.
 	gracePeriod = 3 * time.Second
 	// recordInterval is the pause between attempts to record.
 	recordInterval = 500 * time.Millisecond
@@ -53,14 +54,16 @@ type DispatcherOptions struct {
 	Jitter  func() float64    // in [0, 1), for the times of retries; nil: random
 	Logger  *slog.Logger
 
-	// HostRate is how many webhooks a dispatcher sends to one host per minute; others wait. 0: DefaultHostRate.
+	// HostRate is how many webhooks a dispatcher sends to one host per minute; others wait. 0:
+	// DefaultHostRate.
 	HostRate int
 
 	// Metrics gets the dispatcher's metrics, for one Dispatcher only; nil: none.
 	Metrics prometheus.Registerer
 }
 
-// Dispatcher delivers messages that are due. It is safe for concurrent use, also with dispatchers in other processes.
+// Dispatcher delivers messages that are due. It is safe for concurrent use, also with dispatchers
+// in other processes.
 type Dispatcher struct {
 	store       DispatcherStore
 	senders     map[string]Sender
@@ -123,8 +126,9 @@ const (
 	cleanupInterval = time.Hour
 )
 
-// Run delivers every few seconds, and deletes deliveries older than 90 days, until the context ends. A round does not
-// wait for the previous one, which may be waiting for slow receivers. Run logs the first of consecutive failures.
+// Run delivers every few seconds, and deletes deliveries older than 90 days, until the context
+// ends. A round does not wait for the previous one, which may be waiting for slow receivers. Run
+// logs the first of consecutive failures.
 func (c *Dispatcher) Run(ctx context.Context) {
 	var rounds sync.WaitGroup
 	defer rounds.Wait()
@@ -192,7 +196,8 @@ type dispatcherMetrics struct {
 	due      dueTime
 }
 
-// newDispatcherMetrics registers the metrics for the kinds of destination. It returns nil without a registerer.
+// newDispatcherMetrics registers the metrics for the kinds of destination. It returns nil without a
+// registerer.
 func newDispatcherMetrics(registerer prometheus.Registerer, kinds []string) *dispatcherMetrics {
 	if registerer == nil {
 		return nil

@@ -10,25 +10,28 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Receivers may be as slow as an attempt may take, and an account may have many of them, each with many messages waiting. They must
-// not hold up what is due to others. So an account has few messages in flight, and fewer while its receivers are slow; and when a
-// receiver was slow, other messages to it are postponed for a while. The same goes for a whole kind when the delay was ours, as when
-// our mail server does not answer.
+// Receivers may be as slow as an attempt may take, and an account may have many of them, each with
+// many messages waiting. They must not hold up what is due to others. So an account has few
+// messages in flight, and fewer while its receivers are slow; and when a receiver was slow, other
+// messages to it are postponed for a while. The same goes for a whole kind when the delay was ours,
+// as when our mail server does not answer.
 //
-// Hosts are protected, too: over all accounts, a dispatcher limits requests to one host, in flight and per minute. Many accounts share the
-// host of a platform, so both limits are divided among those that use it, with one share left for the next: a few accounts can't
-// exhaust a host. A slow endpoint there delays only its own account.
+// Hosts are protected, too: over all accounts, a dispatcher limits requests to one host, in flight
+// and per minute. Many accounts share the host of a platform, so both limits are divided among
+// those that use it, with one share left for the next: a few accounts can't exhaust a host. A slow
+// endpoint there delays only its own account.
 //
 // A postponed message keeps its hold and is tried once that expires. This is not a failed attempt.
 const (
-	// maxPerAccount limits the messages in flight per account; maxPerSlowAccount applies while the account is slow.
+	// maxPerAccount limits the messages in flight per account; maxPerSlowAccount applies while the
+	// account is slow.
 	maxPerAccount     = maxInFlight / 2
 	maxPerSlowAccount = 2
 	// maxPerHost limits the requests to one host in flight, and DefaultHostRate those per minute.
 	maxPerHost      = 4
 	DefaultHostRate = 120
-	// slowFor is how long an account, guest, kind or target counts as slow. It is shorter than a hold, so a message that
-	// was postponed can be tried at full speed afterwards.
+	// slowFor is how long an account, guest, kind or target counts as slow. It is shorter than a
+	// hold, so a message that was postponed can be tried at full speed afterwards.
 	slowFor = time.Minute
 	// acquireInterval is how often a waiting message checks for a free slot.
 	acquireInterval = 20 * time.Millisecond
@@ -115,8 +118,8 @@ type target struct{ kind, destination string }
 
 func targetOf(d store.DueDelivery) target { return target{d.Kind, d.Destination.UUID} }
 
-// acquire reports whether a delivery may be tried now; the caller must then call release. It waits up to slowAfter for a
-// slot.
+// acquire reports whether a delivery may be tried now; the caller must then call release. It waits
+// up to slowAfter for a slot.
 func (c *fairness) acquire(ctx context.Context, d store.DueDelivery) bool {
 	for until := c.now().Add(slowAfter); ; {
 		turn := c.tryAcquire(d)

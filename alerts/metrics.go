@@ -85,7 +85,8 @@ func (d *dueTime) set(at time.Time) {
 	d.at.Store(at.UnixNano())
 }
 
-// overdue returns how many seconds it has been due at an instant. Computing it on demand lets it grow even if ticks stop.
+// overdue returns how many seconds it has been due at an instant. Computing it on demand lets it
+// grow even if ticks stop.
 func (d *dueTime) overdue(now time.Time) float64 {
 	at := d.at.Load()
 	if at == 0 {

@@ -26,8 +26,9 @@ type Scheduler struct {
 	Logger *slog.Logger
 }
 
-// Run ticks every minute until the context ends, which also ends a running tick. It starts after a random delay of up to
-// 20 seconds, so that processes started together do not tick together. It logs the first of consecutive failures.
+// Run ticks every minute until the context ends, which also ends a running tick. It starts after a
+// random delay of up to 20 seconds, so that processes started together do not tick together. It
+// logs the first of consecutive failures.
 func (s *Scheduler) Run(ctx context.Context) {
 	failing := false
 	for wait := rand.N(maxStartDelay); sleep(ctx, wait); wait = tickInterval {
@@ -55,9 +56,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Tick runs the saved searches that are due at an instant, until no unclaimed ones are left. A search that fails does not
-// hold up others. If the database is unavailable or the context ends, Tick releases the claims of searches that were not
-// recorded; the report covers the work done before. Ticking again is always safe.
+// Tick runs the saved searches that are due at an instant, until no unclaimed ones are left. A
+// search that fails does not hold up others. If the database is unavailable or the context ends,
+// Tick releases the claims of searches that were not recorded; the report covers the work done
+// before. Ticking again is always safe.
 func (r *Runner) Tick(ctx context.Context, now time.Time) (Report, error) {
 	begun := time.Now()
 	t := &tick{Runner: r, now: now.UTC()}
@@ -130,8 +132,8 @@ func (t *tick) run(ctx context.Context, claimed []store.DueSearch) error {
 // settled returns how many searches have an outcome.
 func (r *Report) settled() int { return r.Runs + r.Missed + r.Failed }
 
-// match computes the runs of the first claimed searches, as many as one transaction records. n is how many searches it
-// took.
+// match computes the runs of the first claimed searches, as many as one transaction records. n is
+// how many searches it took.
 func (t *tick) match(ctx context.Context, claimed []store.DueSearch) (n int, records []store.RunRecord, err error) {
 	matches := 0
 	for n < len(claimed) && len(records) < maxRunsPerRecord && matches < maxMatchesPerRecord {
@@ -153,7 +155,8 @@ func (t *tick) match(ctx context.Context, claimed []store.DueSearch) (n int, rec
 	return n, records, nil
 }
 
-// ensureCandidates reads the candidates for all claimed searches, unless those of the tick cover the search at hand.
+// ensureCandidates reads the candidates for all claimed searches, unless those of the tick cover
+// the search at hand.
 func (t *tick) ensureCandidates(ctx context.Context, d *store.DueSearch, claimed []store.DueSearch) error {
 	if d.Fault != nil || t.labels.covers(windowOf(d.Mark, t.now)) {
 		return nil
@@ -175,7 +178,8 @@ func (t *tick) ensureCandidates(ctx context.Context, d *store.DueSearch, claimed
 	return nil
 }
 
-// errAhead means that a search's mark is beyond the database's latest revision. An intact database has no such marks.
+// errAhead means that a search's mark is beyond the database's latest revision. An intact database
+// has no such marks.
 var errAhead = errors.New("it has looked up to a revision that the database has not reached")
 
 // runOf computes the run of a search.
@@ -202,9 +206,9 @@ func (t *tick) runOf(d *store.DueSearch) (r store.RunRecord, err error) {
 	return r, err
 }
 
-// isManual reports whether a run at an instant is manual: no time of the schedule has passed since the
-// search became due. It is not enough that the search has a schedule, because messages name labels of
-// scheduled runs only.
+// isManual reports whether a run at an instant is manual: no time of the schedule has passed since
+// the search became due. It is not enough that the search has a schedule, because messages name
+// labels of scheduled runs only.
 func isManual(plan *cola.Schedule, now time.Time) bool {
 	if plan == nil || !plan.Active || !plan.NextRunAt.OK {
 		return true
@@ -226,8 +230,8 @@ func nextRun(plan *cola.Schedule, now time.Time) (cola.Timestamp, error) {
 	return cola.TimestampOf(next), nil
 }
 
-// postpone extends the claim of a search that could not run, longer each time, so that it doesn't fill the log. The search
-// keeps its mark. If that fails, the claim stays as it is.
+// postpone extends the claim of a search that could not run, longer each time, so that it doesn't
+// fill the log. The search keeps its mark. If that fails, the claim stays as it is.
 func (t *tick) postpone(ctx context.Context, d *store.DueSearch, reason error) {
 	t.report.Failed++
 	after, err := t.store.Postpone(ctx, *d, t.postponement)
@@ -241,7 +245,8 @@ func (t *tick) postpone(ctx context.Context, d *store.DueSearch, reason error) {
 	t.log.Error("saved search cannot be run; it is tried again", "account", d.Account, "search", d.Search.UUID, "after", after, "error", reason)
 }
 
-// postponement returns the pause after a number of consecutive failures. It doubles with each, up to maxHold.
+// postponement returns the pause after a number of consecutive failures. It doubles with each, up
+// to maxHold.
 func (r *Runner) postponement(failures int) time.Duration {
 	wait, most := r.hold, max(r.hold, maxHold)
 	for range failures - 1 {
@@ -252,7 +257,8 @@ func (r *Runner) postponement(failures int) time.Duration {
 	return wait
 }
 
-// record records runs. If that fails although the database is available, it records each remaining run by itself.
+// record records runs. If that fails although the database is available, it records each remaining
+// run by itself.
 func (t *tick) record(ctx context.Context, records []store.RunRecord) error {
 	if len(records) == 0 {
 		return nil
@@ -291,8 +297,8 @@ func (t *tick) count(outcomes []store.RunOutcome) {
 	}
 }
 
-// release releases claimed searches, of which held are still claimed, even if the context has ended. If that fails, the
-// claims expire.
+// release releases claimed searches, of which held are still claimed, even if the context has
+// ended. If that fails, the claims expire.
 func (t *tick) release(ctx context.Context, claimed []store.DueSearch, held int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()

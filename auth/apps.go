@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// findGrant finds the account and connection of a verified token, and creates them if they are new. It creates
-// none for an app that may not act.
+// findGrant finds the account and connection of a verified token, and creates them if they are new.
+// It creates none for an app that may not act.
 func (t *Tokens) findGrant(ctx context.Context, issuer string, c tokenClaims) (g grant, err error) {
 	err = withStoreTimeout(ctx, "find account of token", func(ctx context.Context) error {
 		app, err := t.app(ctx, issuer, c.client)

@@ -34,8 +34,8 @@ func invalidCredentialf(format string, args ...any) error {
 // storeTimeout is how long a request waits for the store.
 const storeTimeout = 3 * time.Second
 
-// withStoreTimeout makes calls to the store and bounds how long they take together. A store that doesn't answer
-// in time, while the caller still waits, is unavailable.
+// withStoreTimeout makes calls to the store and bounds how long they take together. A store that
+// doesn't answer in time, while the caller still waits, is unavailable.
 func withStoreTimeout(ctx context.Context, operation string, do func(context.Context) error) error {
 	calling, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -76,12 +76,14 @@ func New(keys KeyFinder, tokens *Tokens, events *security.Events) *Authenticator
 	return &Authenticator{keys: keys, tokens: tokens, events: events, known: known}
 }
 
-// Authenticate returns the caller that a request's headers prove: X-API-Key, or Authorization with a Bearer API key or access
-// token. KeyPrefix distinguishes the two, and neither is ever tried as the other. Credentials in the URL are ignored.
+// Authenticate returns the caller that a request's headers prove: X-API-Key, or Authorization with
+// a Bearer API key or access token. KeyPrefix distinguishes the two, and neither is ever tried as
+// the other. Credentials in the URL are ignored.
 //
 // It fails with CodeUnauthorized for missing or invalid credentials, with CodeQuotaExceeded if the
-// client's address sent too many invalid ones, and with CodeUnavailable if the store does not answer
-// within three seconds, or the issuer of a token within five. Valid credentials are always accepted.
+// client's address sent too many invalid ones, and with CodeUnavailable if the store does not
+// answer within three seconds, or the issuer of a token within five. Valid credentials are always
+// accepted.
 func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, ch cola.Channel) (cola.Caller, error) {
 	given, bearer, err := a.credential(h)
 	if err != nil {
@@ -184,25 +186,28 @@ func unauthorized(format string, args ...any) error {
 	return cola.Errorf(cola.CodeUnauthorized, format, args...)
 }
 
-// Resource describes this server to OAuth clients: where to get tokens for it and which scopes to request
-// (RFC 9728 and, for challenges, RFC 6750). The zero Resource accepts API keys only. It comes from the
-// configuration, never from a request, so that forged headers can't redirect clients.
+// Resource describes this server to OAuth clients: where to get tokens for it and which scopes to
+// request (RFC 9728 and, for challenges, RFC 6750). The zero Resource accepts API keys only. It
+// comes from the configuration, never from a request, so that forged headers can't redirect
+// clients.
 type Resource struct {
 	ID       string   // its identifier: the URL of the endpoint for assistants, which they ask tokens for
 	Metadata string   // URL at which it is described
 	Issuers  []string // of tokens that are taken
-	// Scopes are requested when a client connects; may be empty. They do not include this service's own
-	// scopes, which a challenge requests when they are needed.
+	// Scopes are requested when a client connects; may be empty. They do not include this service's
+	// own scopes, which a challenge requests when they are needed.
 	Scopes []string
-	// ScopePrefix is an optional prefix of this service's scopes at the issuer, such as "api://registry/".
+	// ScopePrefix is an optional prefix of this service's scopes at the issuer, such as
+	// "api://registry/".
 	ScopePrefix string
 }
 
 // realm starts every challenge.
 const realm = `Bearer realm="colaregistry"`
 
-// Challenge returns the WWW-Authenticate header for a refusal, or "". If the credentials are refused, it
-// names an error only if the request sent some. If a scope is missing, it lists the scopes to request.
+// Challenge returns the WWW-Authenticate header for a refusal, or "". If the credentials are
+// refused, it names an error only if the request sent some. If a scope is missing, it lists the
+// scopes to request.
 func (r Resource) Challenge(sent http.Header, refusal *cola.Error) string {
 	parts := []string{realm}
 	add := func(name, value string) { parts = append(parts, fmt.Sprintf(`%s="%s"`, name, parameter(value))) }
@@ -235,8 +240,8 @@ func (r Resource) Challenge(sent http.Header, refusal *cola.Error) string {
 	return strings.Join(parts, ", ")
 }
 
-// parameter replaces characters that a parameter of a challenge can't hold (RFC 6750, section 3): quotes and
-// backslashes by apostrophes, other than printable ASCII by question marks.
+// parameter replaces characters that a parameter of a challenge can't hold (RFC 6750, section 3):
+// quotes and backslashes by apostrophes, other than printable ASCII by question marks.
 func parameter(value string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

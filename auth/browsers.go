@@ -27,8 +27,8 @@ const (
 	SignInFor = 14 * 24 * time.Hour
 	// SignInIdle is how long a sign-in lasts without a request, give or take lastSeenEvery.
 	SignInIdle = 24 * time.Hour
-	// AttemptFor is how long a sign-in with an issuer may take, and how long the session of a browser
-	// that is not signed in lasts.
+	// AttemptFor is how long a sign-in with an issuer may take, and how long the session of a
+	// browser that is not signed in lasts.
 	AttemptFor = 10 * time.Minute
 )
 
@@ -70,9 +70,9 @@ type BrowserOptions struct {
 
 // Browsers identifies account holders by their browsers' sessions, and signs them in and out.
 //
-// A signed-in browser has a session in the store, under the hash of the random token in its cookie. The
-// session names a sign-in of an account. The sign-in is the credential: the ledger checks it with every
-// request, as it checks a key, so the session of an ended sign-in is worthless.
+// A signed-in browser has a session in the store, under the hash of the random token in its cookie.
+// The session names a sign-in of an account. The sign-in is the credential: the ledger checks it
+// with every request, as it checks a key, so the session of an ended sign-in is worthless.
 type Browsers struct {
 	store        BrowserStore
 	public       string // URL without a trailing slash
@@ -87,8 +87,8 @@ type Browsers struct {
 	events       *security.Events
 }
 
-// NewBrowsers returns Browsers with these options, or an error if they are invalid. It does not contact
-// the issuers yet.
+// NewBrowsers returns Browsers with these options, or an error if they are invalid. It does not
+// contact the issuers yet.
 func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	public, err := url.Parse(o.PublicURL)
 	if err != nil || public.Host == "" || (public.Scheme != "https" && public.Scheme != "http") || strings.Trim(public.Path, "/") != "" {
@@ -118,8 +118,8 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	return b, nil
 }
 
-// Caller returns the account holder who is signed in with the browser of a request; ok is false if nobody
-// is. The ledger decides whether the sign-in still holds.
+// Caller returns the account holder who is signed in with the browser of a request; ok is false if
+// nobody is. The ledger decides whether the sign-in still holds.
 func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 	s, ok := ctx.Value(sessionKey{}).(*session)
 	if !ok || s.data.SignIn == nil {
@@ -133,8 +133,8 @@ func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 	}, true
 }
 
-// Put stores a text for a later request of the same browser, and replaces one with the same key. A browser
-// has at most four; Put drops the oldest. Texts are cut at 2,000 bytes.
+// Put stores a text for a later request of the same browser, and replaces one with the same key. A
+// browser has at most four; Put drops the oldest. Texts are cut at 2,000 bytes.
 func (b *Browsers) Put(ctx context.Context, key, value string) {
 	s := sessionOf(ctx)
 	s.data.put(key, value)
@@ -149,8 +149,8 @@ func (b *Browsers) Pop(ctx context.Context, key string) string {
 	return value
 }
 
-// SignOut ends the sign-in and the session of a browser. redirect is the address at which the issuer ends
-// its own session, or "". If the store does not answer, the browser stays signed in.
+// SignOut ends the sign-in and the session of a browser. redirect is the address at which the
+// issuer ends its own session, or "". If the store does not answer, the browser stays signed in.
 func (b *Browsers) SignOut(ctx context.Context) (redirect string, err error) {
 	s := sessionOf(ctx)
 	was := s.data.SignIn
@@ -182,8 +182,8 @@ type newSignIn struct {
 	idToken   string // to sign out with
 }
 
-// startSession signs an account holder in with a new session, so that a token that others may know leads
-// to no session. The old session ends, with its notices and its sign-in.
+// startSession signs an account holder in with a new session, so that a token that others may know
+// leads to no session. The old session ends, with its notices and its sign-in.
 func (b *Browsers) startSession(ctx context.Context, e newSignIn) error {
 	s := sessionOf(ctx)
 	var made store.SignIn
@@ -251,9 +251,9 @@ func truncate(text string, maxBytes int) string {
 // FormFor is how long a form that can be sent once may stay open.
 const FormFor = 2 * time.Hour
 
-// OpenForm returns a token for a form that the signed-in account can send once, within FormFor. A later
-// sign-in of the account can send it too, in case the session ends while somebody types. It fails with
-// CodeUnavailable if the store does not answer.
+// OpenForm returns a token for a form that the signed-in account can send once, within FormFor. A
+// later sign-in of the account can send it too, in case the session ends while somebody types. It
+// fails with CodeUnavailable if the store does not answer.
 func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	token = rand.Text()
 	err = withStoreTimeout(ctx, "open form", func(ctx context.Context) error {
@@ -262,9 +262,9 @@ func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	return token, err
 }
 
-// TakeForm reports whether this is the first time that the account which opened a form sends it. If it is
-// sent several times at once, to any process, one of them is the first. It fails with CodeUnavailable if
-// the store does not answer; the form may then count as sent.
+// TakeForm reports whether this is the first time that the account which opened a form sends it. If
+// it is sent several times at once, to any process, one of them is the first. It fails with
+// CodeUnavailable if the store does not answer; the form may then count as sent.
 func (b *Browsers) TakeForm(ctx context.Context, token string) (first bool, err error) {
 	err = withStoreTimeout(ctx, "take form", func(ctx context.Context) (err error) {
 		first, err = b.store.DeleteSession(ctx, formName(ctx, b, token))

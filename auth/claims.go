@@ -124,8 +124,8 @@ type names struct {
 	scopePrefix string   // that may stand before a scope
 }
 
-// readTokenClaims reads a verified payload. It rejects anything but a current access token for one of our
-// audiences. typed is true if the header declares an access token.
+// readTokenClaims reads a verified payload. It rejects anything but a current access token for one
+// of our audiences. typed is true if the header declares an access token.
 func readTokenClaims(payload []byte, typed bool, ours names, now time.Time) (c tokenClaims, err error) {
 	o, err := parseClaims(payload)
 	if err != nil {
@@ -153,11 +153,11 @@ func readTokenClaims(payload []byte, typed bool, ours names, now time.Time) (c t
 	return c, nil
 }
 
-// checkUse rejects tokens that issuers sign with the same keys for other purposes, and tokens bound to a
-// client's key, which this service does not check.
+// checkUse rejects tokens that issuers sign with the same keys for other purposes, and tokens bound
+// to a client's key, which this service does not check.
 //
-// The type in the header declares an access token; no other kind may carry it (RFC 9068). Many issuers
-// omit it. Then the token needs a scope, and must not have claims of ID tokens.
+// The type in the header declares an access token; no other kind may carry it (RFC 9068). Many
+// issuers omit it. Then the token needs a scope, and must not have claims of ID tokens.
 func (o claims) checkUse(typed bool) error {
 	if o.has("cnf") {
 		return unauthorized("The access token is bound to a key of its client (cnf: DPoP or mutual TLS), which this service does not " +
@@ -267,8 +267,8 @@ func isName(s string) bool {
 	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// scopes returns the scopes that this service knows, sorted, without the prefix. Issuers send scopes as a
-// string with spaces or as an array, in either claim.
+// scopes returns the scopes that this service knows, sorted, without the prefix. Issuers send
+// scopes as a string with spaces or as an array, in either claim.
 func (o claims) scopes(prefix string) (known []cola.Scope, err error) {
 	name := "scope"
 	if !o.has(name) {

@@ -80,7 +80,8 @@ func truncateError(s string) string {
 	return s
 }
 
-// isTrustedURL reports whether responses from an address are authentic: over https, or from this machine.
+// isTrustedURL reports whether responses from an address are authentic: over https, or from this
+// machine.
 func isTrustedURL(u *url.URL) bool {
 	switch u.Scheme {
 	case "https":
@@ -92,8 +93,8 @@ func isTrustedURL(u *url.URL) bool {
 	return false
 }
 
-// issuerClient returns the client for requests to issuers: the given one with defaults, or our own. It
-// bounds the size of responses.
+// issuerClient returns the client for requests to issuers: the given one with defaults, or our own.
+// It bounds the size of responses.
 func issuerClient(given *http.Client) *http.Client {
 	client := http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: requestTimeout,
@@ -153,15 +154,15 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 const (
 	refreshAfter   = 15 * time.Minute // older documents are fetched again, and used in the meantime
 	maxDocumentAge = 24 * time.Hour   // older documents are not used
-	// minFetchInterval is the minimum pause between fetches, so that tokens with made-up keys cannot flood
-	// the issuer. retryInterval applies while there is no document.
+	// minFetchInterval is the minimum pause between fetches, so that tokens with made-up keys
+	// cannot flood the issuer. retryInterval applies while there is no document.
 	minFetchInterval = 30 * time.Second
 	retryInterval    = 5 * time.Second
 )
 
-// cachedDocument caches something that an issuer publishes: its keys or its endpoints. It is fetched when
-// it is used, by one request for all callers that wait. While the issuer does not answer, the document
-// stays in use. It is safe for concurrent use.
+// cachedDocument caches something that an issuer publishes: its keys or its endpoints. It is
+// fetched when it is used, by one request for all callers that wait. While the issuer does not
+// answer, the document stays in use. It is safe for concurrent use.
 type cachedDocument[T any] struct {
 	name   string // for the log
 	issuer string
@@ -209,8 +210,8 @@ func (p *cachedDocument[T]) get(ctx context.Context) (*documentVersion[T], error
 	return f.wait(ctx)
 }
 
-// fetchNewer returns a version that was fetched after another one, or the same one if it was fetched too
-// recently.
+// fetchNewer returns a version that was fetched after another one, or the same one if it was
+// fetched too recently.
 func (p *cachedDocument[T]) fetchNewer(ctx context.Context, than *documentVersion[T]) (*documentVersion[T], error) {
 	p.mu.Lock()
 	e, failing := p.usable(), p.failing
@@ -254,8 +255,8 @@ func (f *pendingFetch[T]) wait(ctx context.Context) (*documentVersion[T], error)
 	}
 }
 
-// usable returns the version that may be used, or nil. The caller holds the lock, as for the methods
-// below.
+// usable returns the version that may be used, or nil. The caller holds the lock, as for the
+// methods below.
 func (p *cachedDocument[T]) usable() *documentVersion[T] {
 	if p.current == nil || p.now().Sub(p.current.at) >= maxDocumentAge {
 		return nil
@@ -270,7 +271,8 @@ func (p *cachedDocument[T]) fetchInterval() time.Duration {
 	return minFetchInterval
 }
 
-// fetch returns the running fetch, or starts one unless the last one was too recent: then it returns nil.
+// fetch returns the running fetch, or starts one unless the last one was too recent: then it
+// returns nil.
 func (p *cachedDocument[T]) fetch() *pendingFetch[T] {
 	if p.running == nil && !p.lastFetch.IsZero() && p.now().Sub(p.lastFetch) < p.fetchInterval() {
 		return nil
@@ -278,8 +280,8 @@ func (p *cachedDocument[T]) fetch() *pendingFetch[T] {
 	return p.startFetch()
 }
 
-// startFetch returns the running fetch, or starts one. It continues after its callers have left, for
-// requestTimeout at most.
+// startFetch returns the running fetch, or starts one. It continues after its callers have left,
+// for requestTimeout at most.
 func (p *cachedDocument[T]) startFetch() *pendingFetch[T] {
 	if p.running != nil {
 		return p.running

@@ -20,8 +20,8 @@ type person struct {
 	idToken  string // that says so; empty when it is too long to be kept
 }
 
-// identify verifies an ID token that the issuer has just returned for a code, as access tokens are verified.
-// The token must also be for this service and carry the nonce of the attempt.
+// identify verifies an ID token that the issuer has just returned for a code, as access tokens are
+// verified. The token must also be for this service and carry the nonce of the attempt.
 func (i *signInIssuer) identify(ctx context.Context, raw, nonce string) (person, error) {
 	token, err := parseToken(raw)
 	switch {
@@ -77,8 +77,8 @@ func (i *signInIssuer) readPerson(payload []byte, nonce string) (who person, err
 	return i.withEmail(who, o)
 }
 
-// checkTimes rejects an ID token that is not valid now. It was issued a moment ago, so the likely cause is a
-// wrong clock.
+// checkTimes rejects an ID token that is not valid now. It was issued a moment ago, so the likely
+// cause is a wrong clock.
 func (i *signInIssuer) checkTimes(o claims, now time.Time) error {
 	expires, limited, err := o.instant("exp")
 	if err != nil || !limited {
@@ -96,10 +96,10 @@ func (i *signInIssuer) checkTimes(o claims, now time.Time) error {
 	return nil
 }
 
-// withEmail stores the email address that the issuer states for a person. An address that the policy
-// does not link counts as missing. An address that the issuer marks as unverified is refused:
-// without it, a person with an account would get a second one, and they can verify it at the issuer.
-// If the issuer doesn't say, the address counts as missing, as in access tokens.
+// withEmail stores the email address that the issuer states for a person. An address that the
+// policy does not link counts as missing. An address that the issuer marks as unverified is
+// refused: without it, a person with an account would get a second one, and they can verify it at
+// the issuer. If the issuer doesn't say, the address counts as missing, as in access tokens.
 func (i *signInIssuer) withEmail(who person, o claims) (person, error) {
 	who.hasEmail = o.has("email")
 	if claimed, err := o.text("email"); err == nil && !i.links.allows(claimed) {
@@ -112,9 +112,9 @@ func (i *signInIssuer) withEmail(who person, o claims) (person, error) {
 	return who, nil
 }
 
-// fetchEmail asks the issuer for the email address of a person, which many issuers leave out of ID tokens. A
-// response without an address is accepted. If the issuer does not answer, the sign-in fails: without the
-// address, a person with an account would get a second one.
+// fetchEmail asks the issuer for the email address of a person, which many issuers leave out of ID
+// tokens. A response without an address is accepted. If the issuer does not answer, the sign-in
+// fails: without the address, a person with an account would get a second one.
 func (i *signInIssuer) fetchEmail(ctx context.Context, at, accessToken string, who person) (person, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
@@ -150,8 +150,9 @@ func (i *signInIssuer) fetchEmail(ctx context.Context, at, accessToken string, w
 	return i.withEmail(who, o)
 }
 
-// refusedForNow reports whether the same request may succeed later: after a pause, or when the clocks of the
-// issuer's servers agree. Without the address, a person with an account would get a second one.
+// refusedForNow reports whether the same request may succeed later: after a pause, or when the
+// clocks of the issuer's servers agree. Without the address, a person with an account would get a
+// second one.
 func refusedForNow(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusUnauthorized
 }

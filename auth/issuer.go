@@ -14,8 +14,8 @@ import (
 
 // issuer verifies tokens of one issuer with the keys that it publishes.
 //
-// go-oidc parses and verifies the tokens, but its RemoteKeySet does not hold the keys: it fetches them
-// for every token that no cached key verifies, so strangers could flood an issuer, and never
+// go-oidc parses and verifies the tokens, but its RemoteKeySet does not hold the keys: it fetches
+// them for every token that no cached key verifies, so strangers could flood an issuer, and never
 // otherwise, so a key that the issuer withdrew would stay valid. Nor does it bind keys to their use
 // and algorithm.
 type issuer struct {
@@ -37,9 +37,9 @@ func newIssuer(url string, client *http.Client, now cola.Clock, log *slog.Logger
 	}}
 }
 
-// verify calls read with the payload of a token that the issuer has signed. It fails with the error of
-// read, with CodeUnauthorized, with CodeUnavailable if the keys have to be fetched and can't be, and
-// with the context's error. An unknown key causes at most one fetch in 30 seconds.
+// verify calls read with the payload of a token that the issuer has signed. It fails with the error
+// of read, with CodeUnauthorized, with CodeUnavailable if the keys have to be fetched and can't be,
+// and with the context's error. An unknown key causes at most one fetch in 30 seconds.
 func (i *issuer) verify(ctx context.Context, t accessToken, read func(payload []byte) error) error {
 	proof := &singleTokenKeySet{issuer: i, token: t, read: read}
 	_, err := oidc.NewVerifier(i.url, proof, &oidc.Config{
@@ -55,8 +55,8 @@ func (i *issuer) verify(ctx context.Context, t accessToken, read func(payload []
 	return nil
 }
 
-// singleTokenKeySet is the key set for one token. It reads the verified payload, and keeps the error, which the
-// verifier would turn into text.
+// singleTokenKeySet is the key set for one token. It reads the verified payload, and keeps the
+// error, which the verifier would turn into text.
 type singleTokenKeySet struct {
 	issuer *issuer
 	token  accessToken

@@ -17,7 +17,8 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// maxToken is the maximum length of an access token in bytes. Issuers make tokens of one to four KiB.
+// maxToken is the maximum length of an access token in bytes. Issuers make tokens of one to four
+// KiB.
 const maxToken = 16 << 10
 
 // accessToken is a well-formed token. None of it is verified: it only says how to verify it.
@@ -82,8 +83,8 @@ func decodePart(parts []string, i int) ([]byte, error) {
 	return b, nil
 }
 
-// readHeader reads the algorithm, key ID and type. It ignores keys in the header (jwk, jku, x5c, x5u): a
-// token must not choose its own key.
+// readHeader reads the algorithm, key ID and type. It ignores keys in the header (jwk, jku, x5c,
+// x5u): a token must not choose its own key.
 func (t *accessToken) readHeader(data []byte) error {
 	header, err := parseClaims(data)
 	if err != nil {
@@ -211,8 +212,9 @@ func (k signingKey) fits(alg jose.SignatureAlgorithm) bool {
 	return false
 }
 
-// verify returns the payload of a token that a key of the set has signed: the key that the token names
-// or, if it names none, any that fits. It fails with errNoKey if a later set may have the key.
+// verify returns the payload of a token that a key of the set has signed: the key that the token
+// names or, if it names none, any that fits. It fails with errNoKey if a later set may have the
+// key.
 func (s keySet) verify(ctx context.Context, t accessToken) ([]byte, error) {
 	named := false
 	var fitting []crypto.PublicKey

@@ -103,8 +103,8 @@ const (
 	loggedKinds = 1_000       // that are remembered
 )
 
-// rateLimitedLog logs one warning of each kind a minute, for events that strangers can cause. The next
-// warning says how many of its kind were left out. It is safe for concurrent use.
+// rateLimitedLog logs one warning of each kind a minute, for events that strangers can cause. The
+// next warning says how many of its kind were left out. It is safe for concurrent use.
 type rateLimitedLog struct {
 	log *slog.Logger
 	now cola.Clock
@@ -145,9 +145,9 @@ func (l *rateLimitedLog) warn(kind, message string, args ...any) {
 	l.log.Warn(message, args...)
 }
 
-// warnDuplicateAccount warns the operator of a person who may have two accounts: the account of an identity has
-// no email address, and the verified address in its token belongs to another account. Only an operator
-// knows which of the two to keep.
+// warnDuplicateAccount warns the operator of a person who may have two accounts: the account of an
+// identity has no email address, and the verified address in its token belongs to another account.
+// Only an operator knows which of the two to keep.
 func (l *rateLimitedLog) warnDuplicateAccount(account store.Account, issuer, verified, kind string) {
 	if verified == "" || !store.IsIdentityName(account.Email) {
 		return

@@ -21,8 +21,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// session is the session of the browser that sent a request. It belongs to the goroutine that handles
-// the request.
+// session is the session of the browser that sent a request. It belongs to the goroutine that
+// handles the request.
 type session struct {
 	token   string      // from the browser's cookie, or new; empty if no session is stored
 	data    sessionData // as this request sees it
@@ -57,13 +57,14 @@ func (b *Browsers) openSession(r *http.Request) (*session, error) {
 		if found {
 			s.token, s.data, s.stored = token, data, data.clone()
 		} else {
-			// An unknown cookie is treated as no cookie, even if the address sent many: a signed-out person
-			// must be able to sign in.
+			// An unknown cookie is treated as no cookie, even if the address sent many: a
+			// signed-out person must be able to sign in.
 			_ = b.events.Failed(ctx, security.Session, nil)
 		}
 	}
 	if s.data.SignIn != nil && b.now().Sub(s.data.Seen) >= lastSeenEvery {
-		// Now rather than with the response: another request may change the session in the meantime.
+		// Now rather than with the response: another request may change the session in the
+		// meantime.
 		s.changed = true
 		if _, err := b.saveSession(ctx, s); err != nil {
 			return nil, err
@@ -77,9 +78,9 @@ func (b *Browsers) openSession(r *http.Request) (*session, error) {
 // token that the browser made up.
 //
 // Changes that other requests stored since this one read the session are merged. If another request
-// ended the session by signing in or out, the changes of this one are void. Another request can still
-// intervene between the read and the write here, but not during the seconds that an issuer takes to
-// answer.
+// ended the session by signing in or out, the changes of this one are void. Another request can
+// still intervene between the read and the write here, but not during the seconds that an issuer
+// takes to answer.
 func (b *Browsers) saveSession(ctx context.Context, s *session) (*http.Cookie, error) {
 	if !s.changed {
 		return nil, nil
@@ -137,8 +138,8 @@ func (b *Browsers) dropSession(ctx context.Context, s *session) error {
 	return err
 }
 
-// readSession returns the data of a stored session. Data that can't be decrypted or decoded counts as
-// empty: whoever has the token can't do anything about it.
+// readSession returns the data of a stored session. Data that can't be decrypted or decoded counts
+// as empty: whoever has the token can't do anything about it.
 func (b *Browsers) readSession(ctx context.Context, token string) (data sessionData, found bool, err error) {
 	var sealed []byte
 	err = withStoreTimeout(ctx, "read session", func(ctx context.Context) (err error) {
@@ -202,9 +203,9 @@ func (b *Browsers) sentToken(r *http.Request) string {
 	return cookie.Value
 }
 
-// Sessions are stored encrypted, under keys derived from the tokens in browsers' cookies. The tokens
-// are not stored, so the database, or a copy of it, reveals neither a token nor the content of a
-// session: ID tokens and notices for the next page.
+// Sessions are stored encrypted, under keys derived from the tokens in browsers' cookies. The
+// tokens are not stored, so the database, or a copy of it, reveals neither a token nor the content
+// of a session: ID tokens and notices for the next page.
 
 // sessionName returns the name that the session of a token is stored under.
 func sessionName(token string) string {
@@ -223,8 +224,8 @@ func unseal(token string, sealed []byte) (data []byte, ok bool) {
 	return data, err == nil
 }
 
-// sessionCipher returns AES-256-GCM under the key of a token. Each encryption has a random nonce; a key
-// encrypts at most a few hundred times a day.
+// sessionCipher returns AES-256-GCM under the key of a token. Each encryption has a random nonce; a
+// key encrypts at most a few hundred times a day.
 func sessionCipher(token string) cipher.AEAD {
 	key, err := hkdf.Key(sha256.New, []byte(token), nil, "colaregistry session", 32)
 	if err != nil {
@@ -242,19 +243,19 @@ func sessionCipher(token string) cipher.AEAD {
 }
 
 const (
-	// lastSeenEvery is how often a session stores that its browser is still there. A write for every
-	// request would slow down every page.
+	// lastSeenEvery is how often a session stores that its browser is still there. A write for
+	// every request would slow down every page.
 	lastSeenEvery = time.Minute
 
 	maxNotices = 4
 	maxNotice  = 2_000 // bytes of a key or a value
-	// maxIDToken bounds the ID tokens that a session stores for signing out, in bytes: they go into a
-	// URL. Without one, the issuer asks who is signing out.
+	// maxIDToken bounds the ID tokens that a session stores for signing out, in bytes: they go into
+	// a URL. Without one, the issuer asks who is signing out.
 	maxIDToken = 4 << 10
 )
 
-// sessionData is the content of a session. It is stored as JSON, so that other versions of the program
-// can read it.
+// sessionData is the content of a session. It is stored as JSON, so that other versions of the
+// program can read it.
 type sessionData struct {
 	SignIn  *signedIn `json:"sign_in,omitempty"`
 	Notices []notice  `json:"notices,omitempty"` // oldest first
@@ -325,9 +326,9 @@ func (d *sessionData) pop(key string) (value string, found bool) {
 	return value, true
 }
 
-// merged is a three-way merge of session data that one request changed from base to ours, and others
-// to theirs. It has the notices that either side added, without those that either side removed. The
-// sign-in of a session never changes: signing in starts a new session.
+// merged is a three-way merge of session data that one request changed from base to ours, and
+// others to theirs. It has the notices that either side added, without those that either side
+// removed. The sign-in of a session never changes: signing in starts a new session.
 func merged(base, ours, theirs sessionData) sessionData {
 	m := sessionData{SignIn: ours.SignIn, Seen: ours.Seen}
 	for _, n := range theirs.Notices {

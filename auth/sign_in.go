@@ -20,9 +20,9 @@ import (
 // maxCode is the maximum length of a code in bytes.
 const maxCode = 4 << 10
 
-// Begin starts a sign-in with the issuer that has the given key, and returns the address to redirect
-// the browser to. A cookie stores the attempt for AttemptFor; several tabs have separate attempts.
-// Finish later returns returnTo if it is a local path, with its query. Begin fails with
+// Begin starts a sign-in with the issuer that has the given key, and returns the address to
+// redirect the browser to. A cookie stores the attempt for AttemptFor; several tabs have separate
+// attempts. Finish later returns returnTo if it is a local path, with its query. Begin fails with
 // CodeValidation for an unknown key, and with CodeUnavailable if the issuer does not answer.
 func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redirect string, err error) {
 	s := sessionOf(ctx)
@@ -47,8 +47,9 @@ func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redir
 // Finish signs in the person that an issuer sent back with this query, and returns the page to
 // continue on; browser is the User-Agent. It fails with CodeUnauthorized and the reason, or with
 // CodeUnavailable if the issuer or the store does not answer. The attempt is over either way; a
-// failed one does not end an existing sign-in. Only an attempt that has to wait for the issuer stays:
-// then it fails with CodeQuotaExceeded or CodeUnavailable, and the same query may be tried again.
+// failed one does not end an existing sign-in. Only an attempt that has to wait for the issuer
+// stays: then it fails with CodeQuotaExceeded or CodeUnavailable, and the same query may be tried
+// again.
 func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string) (returnTo string, err error) {
 	defer func() { b.counts.WithLabelValues(byIssuer, resultOf(err, resultAccepted)).Inc() }()
 	s := sessionOf(ctx)
@@ -145,7 +146,8 @@ func (i *signInIssuer) code(query url.Values, namesItself bool) (string, error) 
 	return code, nil
 }
 
-// refused is the error for a person whom the issuer sends back with an error. Only known errors are shown.
+// refused is the error for a person whom the issuer sends back with an error. Only known errors are
+// shown.
 func (i *signInIssuer) refused(reason string) error {
 	switch reason {
 	case "access_denied":
@@ -158,14 +160,16 @@ func (i *signInIssuer) refused(reason string) error {
 	return i.unavailable()
 }
 
-// untrusted is the error for a response of the issuer that fails a check. reason is part of a sentence.
+// untrusted is the error for a response of the issuer that fails a check. reason is part of a
+// sentence.
 func (i *signInIssuer) untrusted(reason string) error {
 	const message = "the response of an issuer failed a check"
 	i.throttledLog.warn(message+reason, message, "issuer", i.URL, "reason", reason)
 	return unauthorized("You were not signed in: the response of %s failed a check (%s). Sign in again. If this keeps happening, tell the operator of this service.", i.Name, reason)
 }
 
-// redeem exchanges a code for the identity of the person. It calls done with whether the issuer accepted the code.
+// redeem exchanges a code for the identity of the person. It calls done with whether the issuer
+// accepted the code.
 func (i *signInIssuer) redeem(
 	ctx context.Context, endpoints *endpoints, a attempt, code string, done func(accepted bool),
 ) (person, error) {
@@ -185,8 +189,8 @@ func (i *signInIssuer) redeem(
 	return who, err
 }
 
-// notRedeemed returns the error for a code that the issuer rejected. It shows and logs only the error code of
-// the issuer, since the rest may hold anything.
+// notRedeemed returns the error for a code that the issuer rejected. It shows and logs only the
+// error code of the issuer, since the rest may hold anything.
 func (i *signInIssuer) notRedeemed(err error) error {
 	var answer *oauth2.RetrieveError
 	if !errors.As(err, &answer) {
@@ -219,9 +223,9 @@ func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (st
 // maxReturnTo is the maximum length of the address that a sign-in returns to, in bytes.
 const maxReturnTo = 1_000
 
-// localPage returns an address if it leads to a page of this service in every browser, else the home page.
-// Browsers read a backslash as a slash, skip tabs and line breaks, and read two slashes as the start of a
-// host, so it accepts none of these, encoded or not.
+// localPage returns an address if it leads to a page of this service in every browser, else the
+// home page. Browsers read a backslash as a slash, skip tabs and line breaks, and read two slashes
+// as the start of a host, so it accepts none of these, encoded or not.
 func localPage(address string) string {
 	if len(address) > maxReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsFunc(address, isOddInAddress) {
 		return homePath

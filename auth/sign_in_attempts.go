@@ -44,17 +44,18 @@ type attempt struct {
 	Until    time.Time `json:"until"`
 }
 
-// Sealer encrypts data under keys that all processes share, and decrypts it. Both calls need the same
-// bound data. Open fails with an error that wraps keyring.ErrUnknownKey if it lacks the key.
+// Sealer encrypts data under keys that all processes share, and decrypts it. Both calls need the
+// same bound data. Open fails with an error that wraps keyring.ErrUnknownKey if it lacks the key.
 type Sealer interface {
 	Seal(secret, bound []byte) []byte
 	Open(sealed, bound []byte) ([]byte, error)
 }
 
 // attempts stores each attempt in a cookie of its browser, encrypted under a key that all processes
-// share. The server has no state, so strangers who start sign-ins use up neither storage nor a limit
-// that others need. The callback deletes the cookie. A copy of the cookie is useless: each process
-// exchanges an attempt once (see exchanges), and the issuer accepts the matching code only once.
+// share. The server has no state, so strangers who start sign-ins use up neither storage nor a
+// limit that others need. The callback deletes the cookie. A copy of the cookie is useless: each
+// process exchanges an attempt once (see exchanges), and the issuer accepts the matching code only
+// once.
 type attempts struct {
 	box   Sealer
 	https bool
@@ -181,11 +182,11 @@ const (
 	exchangeAddresses = 50_000 // that are remembered
 )
 
-// codeExchanges bounds how often an issuer is asked to redeem codes. Anybody can start a sign-in and
-// come back with a made-up code, and issuers throttle this service as a whole. So an attempt is
-// exchanged once, an address with many failed exchanges has to wait, and few exchanges are in flight
-// at a time. Exchanges that succeed count against no limit. State lives in memory, per process. It is
-// safe for concurrent use.
+// codeExchanges bounds how often an issuer is asked to redeem codes. Anybody can start a sign-in
+// and come back with a made-up code, and issuers throttle this service as a whole. So an attempt is
+// exchanged once, an address with many failed exchanges has to wait, and few exchanges are in
+// flight at a time. Exchanges that succeed count against no limit. State lives in memory, per
+// process. It is safe for concurrent use.
 type codeExchanges struct {
 	used      *lru.Cache[string, struct{}] // by state
 	addresses *ratelimit.Limiter[netip.Prefix]
@@ -206,10 +207,11 @@ func newCodeExchanges(now cola.Clock) *codeExchanges {
 // errTooManyExchanges is the error of codeExchanges.begin when too many exchanges are in flight.
 var errTooManyExchanges = errors.New("too many exchanges in flight")
 
-// begin admits the exchange of an attempt, named by its state. The caller must call done with whether
-// the issuer accepted the code. It fails with errNoAttempt for an attempt that was exchanged before,
-// with a cola.CodeQuotaExceeded error for an address over its limit, with errTooManyExchanges, or with the error of
-// the context. Unless it fails with errNoAttempt, the attempt may be exchanged later.
+// begin admits the exchange of an attempt, named by its state. The caller must call done with
+// whether the issuer accepted the code. It fails with errNoAttempt for an attempt that was
+// exchanged before, with a cola.CodeQuotaExceeded error for an address over its limit, with
+// errTooManyExchanges, or with the error of the context. Unless it fails with errNoAttempt, the
+// attempt may be exchanged later.
 func (e *codeExchanges) begin(ctx context.Context, state string) (done func(accepted bool), err error) {
 	if used, _ := e.used.ContainsOrAdd(state, struct{}{}); used {
 		return nil, errNoAttempt

@@ -92,8 +92,9 @@ func (b *Browsers) Issuers() []IssuerChoice {
 	return all
 }
 
-// Check fetches the endpoints of every issuer now, and returns an error that says which issuers can't be
-// used and why. The service can start without them: they are asked again when somebody signs in.
+// Check fetches the endpoints of every issuer now, and returns an error that says which issuers
+// can't be used and why. The service can start without them: they are asked again when somebody
+// signs in.
 func (b *Browsers) Check(ctx context.Context) error {
 	var all sync.WaitGroup
 	found := make([]error, len(b.issuers))
@@ -180,8 +181,8 @@ func (i *signInIssuer) discover(ctx context.Context) (*endpoints, error) {
 // maxEndpoint is the maximum length of an endpoint's address in bytes.
 const maxEndpoint = 1_000
 
-// checkEndpoint rejects an address that browsers or secrets must not be sent to. Only an issuer on this
-// machine may use plain http.
+// checkEndpoint rejects an address that browsers or secrets must not be sent to. Only an issuer on
+// this machine may use plain http.
 func (i *signInIssuer) checkEndpoint(address string) error {
 	u, err := url.Parse(address)
 	switch {

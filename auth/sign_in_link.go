@@ -27,8 +27,8 @@ func isSecretText(text string) bool {
 	return err == nil && len(secret) == secretBytes
 }
 
-// NewSignInLink returns the token of a link that signs an account holder in once, and the hash to store.
-// The address of the link is the public URL, SignInLinkPath and the token.
+// NewSignInLink returns the token of a link that signs an account holder in once, and the hash to
+// store. The address of the link is the public URL, SignInLinkPath and the token.
 func NewSignInLink() (token string, hash store.SignInLinkHash) {
 	token = newSecretText()
 	return token, sha256.Sum256([]byte(token))
@@ -42,8 +42,8 @@ func (b *Browsers) LinkAccount(ctx context.Context, token string) (email string,
 	return account.Email, err
 }
 
-// UseLink signs in with a link and uses it up; browser is the User-Agent. If several requests use a link
-// at the same time, one of them signs in and the others get the error of LinkAccount.
+// UseLink signs in with a link and uses it up; browser is the User-Agent. If several requests use a
+// link at the same time, one of them signs in and the others get the error of LinkAccount.
 func (b *Browsers) UseLink(ctx context.Context, token, browser string) (err error) {
 	defer func() { b.counts.WithLabelValues(byLink, resultOf(err, resultAccepted)).Inc() }()
 	account, err := b.byLink(ctx, token, b.store.UseSignInLink)

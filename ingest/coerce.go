@@ -212,8 +212,8 @@ func expectedFormat(field any) string {
 	return "text"
 }
 
-// normalizeSpace returns a text as it is stored: no white space around it, and every run of white space within, line ends included,
-// as one space.
+// normalizeSpace returns a text as it is stored: no white space around it, and every run of white
+// space within, line ends included, as one space.
 func normalizeSpace(s string) string {
 	if isNormalized(s) {
 		return s
@@ -234,8 +234,8 @@ func isNormalized(s string) bool {
 	return !space || s == ""
 }
 
-// splitList returns the values of a list written as one text, settled, without empty ones. They are separated by the first of
-// the separators that the text holds; no separators stands for a comma.
+// splitList returns the values of a list written as one text, settled, without empty ones. They are
+// separated by the first of the separators that the text holds; no separators stands for a comma.
 func splitList(s, separators string) []string {
 	separator := ","
 	for i := range len(separators) {

@@ -16,8 +16,8 @@ type colaWork struct {
 	pipeline[cola.Cola]
 	st   Target
 	keep func(context.Context, []cola.Patch[cola.Cola], []int) ([]refusedRow, error)
-	// undated are the labels of the input that have no approval date. It is the only part of an import whose memory grows
-	// with the input, and only by such labels.
+	// undated are the labels of the input that have no approval date. It is the only part of an
+	// import whose memory grows with the input, and only by such labels.
 	undated  map[cola.TTBID]struct{}
 	outcomes []store.Outcome // of the batch being written
 }
@@ -54,7 +54,8 @@ func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], l
 // warningUnitless is about labels that no search of volumes can find.
 const warningUnitless = "volume has no volume_unit, in the row or stored; no search of volumes finds such a label"
 
-// warnAbout adds warnings for a label that lacks an approval date, or the unit of its volume, after its patch.
+// warnAbout adds warnings for a label that lacks an approval date, or the unit of its volume, after
+// its patch.
 func (w *colaWork) warnAbout(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) error {
 	dated, err := w.hasApprovalDate(ctx, patch, outcome)
 	if err != nil {
@@ -72,7 +73,8 @@ func (w *colaWork) warnAbout(ctx context.Context, patch *cola.Patch[cola.Cola], 
 	return err
 }
 
-// hasNoUnit reports whether a patch carries a volume to a label that has no unit for it, then either.
+// hasNoUnit reports whether a patch carries a volume to a label that has no unit for it, then
+// either.
 func (w *colaWork) hasNoUnit(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) (bool, error) {
 	switch {
 	case !patch.Fields.Has(volume) || !patch.Record.Volume.OK:
@@ -169,7 +171,8 @@ func settleCola(r *recordReader, c *cola.Cola, carried cola.Fields) {
 	}
 }
 
-// neverNull are the fields that no row may clear. A row for a label that is stored need not carry them.
+// neverNull are the fields that no row may clear. A row for a label that is stored need not carry
+// them.
 var neverNull = []struct {
 	name  string
 	index int

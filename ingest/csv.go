@@ -8,11 +8,13 @@ import (
 	"strings"
 )
 
-// maxCSVLines is over how many lines a quoted field may go on before its quote is taken for one that was never closed.
+// maxCSVLines is over how many lines a quoted field may go on before its quote is taken for one
+// that was never closed.
 const maxCSVLines = 200
 
-// csvRows splits CSV text into records: a line each, or more where a quoted field holds line ends. A record whose quotes are
-// broken is refused as its first line alone, and reading goes on with the line after that.
+// csvRows splits CSV text into records: a line each, or more where a quoted field holds line ends.
+// A record whose quotes are broken is refused as its first line alone, and reading goes on with the
+// line after that.
 type csvRows struct {
 	in   *input
 	skip func(line []byte) bool // lines that are not rows, such as a header that comes again; may be nil
@@ -77,8 +79,8 @@ var (
 	errBareQuote = errors.New(`text follows a closing quote; write a quote within a quoted field twice ("")`)
 )
 
-// scanQuotes follows the quotes of a line, which begins within a quoted field when open is true, and reports whether one is
-// open at its end.
+// scanQuotes follows the quotes of a line, which begins within a quoted field when open is true,
+// and reports whether one is open at its end.
 func scanQuotes(line []byte, open bool) (stillOpen bool, err error) {
 	for {
 		if !open {
@@ -103,8 +105,8 @@ func scanQuotes(line []byte, open bool) (stillOpen bool, err error) {
 	}
 }
 
-// nextQuoted finds the next field that is quoted in text that begins with a field, and returns where its text begins, after
-// the quote.
+// nextQuoted finds the next field that is quoted in text that begins with a field, and returns
+// where its text begins, after the quote.
 func nextQuoted(text []byte) (start int, ok bool) {
 	for i := 0; ; {
 		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
@@ -121,7 +123,8 @@ func nextQuoted(text []byte) (start int, ok bool) {
 	}
 }
 
-// closingQuote finds the quote that ends a quoted field in the text after its opening quote, or returns -1.
+// closingQuote finds the quote that ends a quoted field in the text after its opening quote, or
+// returns -1.
 func closingQuote(text []byte) int {
 	for i := 0; i < len(text); i++ {
 		n := bytes.IndexByte(text[i:], '"')
@@ -147,8 +150,9 @@ type csvField struct {
 	spaced bool // white space stood before an unquoted field
 }
 
-// splitCSV returns the fields of a record, appended to fields. The record's own bytes are used and changed. Quotes that are
-// not closed, or closed before the field's end, are an error, unless loose: then they are part of the text.
+// splitCSV returns the fields of a record, appended to fields. The record's own bytes are used and
+// changed. Quotes that are not closed, or closed before the field's end, are an error, unless
+// loose: then they are part of the text.
 func splitCSV(record []byte, fields []csvField, loose bool) ([]csvField, error) {
 	for {
 		field, rest, more, err := nextField(record, loose)
@@ -272,7 +276,8 @@ func (s *schema) column(names []string, field string) (int, bool) {
 	return 0, false
 }
 
-// columns returns the field of each column, -1 for none, and warnings about those that are unknown or come twice.
+// columns returns the field of each column, -1 for none, and warnings about those that are unknown
+// or come twice.
 func (s *schema) columns(names []string) (fields []int, warnings []string) {
 	seen := map[int]bool{}
 	for _, name := range names {

@@ -9,8 +9,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// finishFunc settles and checks a row R that was decoded and makes the patch of it. What is wrong goes to r.problems. Where
-// problems were found before, it need only put into the patch what could be read.
+// finishFunc settles and checks a row R that was decoded and makes the patch of it. What is wrong
+// goes to r.problems. Where problems were found before, it need only put into the patch what could
+// be read.
 type finishFunc[R, T any] func(r *recordReader, row *R, carried cola.Fields, patch *cola.Patch[T])
 
 // same is the finishFunc of rows that are records as they are, checked by check.
@@ -57,10 +58,12 @@ func (r *recordReader) begin(n notes) {
 	r.problems.reset()
 }
 
-// clearCell is the cell that clears a field in CSV, where an empty one leaves it: what databases write for NULL.
+// clearCell is the cell that clears a field in CSV, where an empty one leaves it: what databases
+// write for NULL.
 const clearCell = `\N`
 
-// csvDecoder decodes CSV records whose columns are fields of a schema over R; a column of -1 is none.
+// csvDecoder decodes CSV records whose columns are fields of a schema over R; a column of -1 is
+// none.
 func csvDecoder[R, T any](s *schema, columns []int, finish finishFunc[R, T]) func() decodeFunc[T] {
 	return func() decodeFunc[T] {
 		r := newRecordReader()
@@ -87,7 +90,8 @@ func csvDecoder[R, T any](s *schema, columns []int, finish finishFunc[R, T]) fun
 	}
 }
 
-// split splits a CSV record into as many cells as there are columns, and returns the problem with that.
+// split splits a CSV record into as many cells as there are columns, and returns the problem with
+// that.
 func (r *recordReader) split(raw []byte, columns int) (problem string) {
 	raw, problem = r.csvText(raw)
 	if problem != "" {
@@ -156,7 +160,8 @@ func isList(field any) bool {
 	return false
 }
 
-// detect finds out the format of a source of contract records: JSON, or CSV that has the key among its columns.
+// detect finds out the format of a source of contract records: JSON, or CSV that has the key among
+// its columns.
 func detect[R, T any](in *input, s *schema, key string, finish finishFunc[R, T]) (format[T], error) {
 	json, err := isJSON(in)
 	switch {

@@ -22,8 +22,9 @@ const sniffBytes = 512
 // zstdMemory bounds what decompressing one zstd source may hold.
 const zstdMemory = 128 << 20
 
-// plainText returns the text of a source: decompressed, in UTF-8 where its encoding is beyond doubt, without a byte order
-// mark. What is surely no text is an error that says what it is. done frees the decompressor.
+// plainText returns the text of a source: decompressed, in UTF-8 where its encoding is beyond
+// doubt, without a byte order mark. What is surely no text is an error that says what it is. done
+// frees the decompressor.
 func plainText(r io.Reader) (text io.Reader, done func(), err error) {
 	r, done, err = decompress(r)
 	if err != nil {
@@ -94,8 +95,9 @@ var otherFormats = []struct{ start, is string }{
 	{"<?xml", "an XML document"},
 }
 
-// decode returns r as UTF-8. UTF-16 is told by its byte order mark or by the zero bytes of its first character; single-byte
-// encodings are left to the row formats, which may know which one it has to be.
+// decode returns r as UTF-8. UTF-16 is told by its byte order mark or by the zero bytes of its
+// first character; single-byte encodings are left to the row formats, which may know which one it
+// has to be.
 func decode(r io.Reader) (io.Reader, error) {
 	br := bufio.NewReaderSize(r, 64<<10)
 	head, err := br.Peek(sniffBytes)
@@ -128,8 +130,8 @@ func decode(r io.Reader) (io.Reader, error) {
 // undefinedInWindows1252 are the bytes that Windows-1252 gives no character.
 const undefinedInWindows1252 = "\x81\x8d\x8f\x90\x9d"
 
-// windows1252 returns a row that is not UTF-8 as text, taking it for Windows-1252, what spreadsheets on Windows write. ok is
-// false when it cannot be that either.
+// windows1252 returns a row that is not UTF-8 as text, taking it for Windows-1252, what
+// spreadsheets on Windows write. ok is false when it cannot be that either.
 func windows1252(row []byte) (text []byte, ok bool) {
 	for i := range len(undefinedInWindows1252) {
 		if bytes.IndexByte(row, undefinedInWindows1252[i]) >= 0 {

@@ -1,8 +1,9 @@
-// Package ingest reads files of labels, permittees and reference data and merges their rows into a store: streaming, in
-// batches, in bounded memory, and again as often as one likes, since what is stored already is left alone.
+// Package ingest reads files of labels, permittees and reference data and merges their rows into a
+// store: streaming, in batches, in bounded memory, and again as often as one likes, since what is
+// stored already is left alone.
 //
-// The format of a source is told by its content, never by its name. Text may be compressed with gzip, zstd or bzip2 and is
-// UTF-8, with or without a byte order mark, or UTF-16.
+// The format of a source is told by its content, never by its name. Text may be compressed with
+// gzip, zstd or bzip2 and is UTF-8, with or without a byte order mark, or UTF-16.
 //
 //   - JSON, for every kind, in the names of the API: lines of one record each, objects one after the other, an array, or
 //     what the API answers, which has them under "data". A key that is absent leaves the field, null clears it. Text where a
@@ -15,12 +16,13 @@
 //   - Permittees: TTB's lists, with a title above the header and a total below the rows.
 //   - AVAs: the GeoJSON of the UC Davis data set, features or collections of them.
 //
-// A row that is wrong is refused with the line it begins at, and the import goes on; a text that cannot be split into rows any
-// further ends its source. An import never clears a field that its source does not carry. Keys that no field has are told
-// once each, with the nearest that has one.
+// A row that is wrong is refused with the line it begins at, and the import goes on; a text that
+// cannot be split into rows any further ends its source. An import never clears a field that its
+// source does not carry. Keys that no field has are told once each, with the nearest that has one.
 //
-// White space around texts goes, and runs of it within become one space, except in llm_product_description. What follows from
-// other fields (has_barcode, the counts of a permittee) is not read.
+// White space around texts goes, and runs of it within become one space, except in
+// llm_product_description. What follows from other fields (has_barcode, the counts of a permittee)
+// is not read.
 package ingest
 
 import (
@@ -67,16 +69,16 @@ type Target interface {
 
 // Options configure an import. The zero value writes, without progress or log.
 type Options struct {
-	// DryRun computes the outcomes without writing. Each batch is compared with the stored records, so a new record that
-	// occurs twice in the input may count as added twice.
+	// DryRun computes the outcomes without writing. Each batch is compared with the stored records,
+	// so a new record that occurs twice in the input may count as added twice.
 	DryRun bool
-	// History marks the labels as bulk-loaded history, which triggers no alerts. The first import of labels into an empty
-	// store always is.
+	// History marks the labels as bulk-loaded history, which triggers no alerts. The first import
+	// of labels into an empty store always is.
 	History bool
 	// SkipInvalid lets Import succeed although rows were refused.
 	SkipInvalid bool
-	// Progress is called after every batch and at the end of each source, never concurrently. For production reports, which
-	// are written after all sources are read, it is called once more.
+	// Progress is called after every batch and at the end of each source, never concurrently. For
+	// production reports, which are written after all sources are read, it is called once more.
 	Progress func(Progress)
 	// Logger logs the start and end of each source; nil discards.
 	Logger *slog.Logger
@@ -98,13 +100,14 @@ type Progress struct {
 // ErrRefused is wrapped by the error of an import that completed but refused rows.
 var ErrRefused = errors.New("rows were refused")
 
-// Import reads every source and merges its rows into the store. The report is valid even with an error: it counts the
-// work done before it.
+// Import reads every source and merges its rows into the store. The report is valid even with an
+// error: it counts the work done before it.
 //
-// An invalid row is refused and listed in the report, and the import continues; unless opts.SkipInvalid is set, the error
-// then wraps ErrRefused. A source that cannot be opened, has an unknown format or is truncated fails with a SourceError;
-// its earlier rows are kept and the other sources are read. An error of the store ends the import. If ctx is canceled,
-// the import finishes the current batch and returns an error that wraps ctx.Err().
+// An invalid row is refused and listed in the report, and the import continues; unless
+// opts.SkipInvalid is set, the error then wraps ErrRefused. A source that cannot be opened, has an
+// unknown format or is truncated fails with a SourceError; its earlier rows are kept and the other
+// sources are read. An error of the store ends the import. If ctx is canceled, the import finishes
+// the current batch and returns an error that wraps ctx.Err().
 //
 // Running an import again is safe: records that are already stored count as unchanged.
 func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Options) (Report, error) {

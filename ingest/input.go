@@ -14,7 +14,8 @@ import (
 type Source struct {
 	Name string // for messages; a file's path, or "-" for standard input
 	Size int64  // in bytes, before decompression; -1 when it is not known
-	// Open begins reading. Import closes what it returns, also in the midst of a Read when the import is cancelled.
+	// Open begins reading. Import closes what it returns, also in the midst of a Read when the
+	// import is cancelled.
 	Open func() (io.ReadCloser, error)
 }
 
@@ -39,8 +40,8 @@ func openFile(path string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// ReaderSource returns the source that is a reader of unknown length, such as standard input under the name "-". It can be
-// read once. It is closed when it is an io.Closer.
+// ReaderSource returns the source that is a reader of unknown length, such as standard input under
+// the name "-". It can be read once. It is closed when it is an io.Closer.
 func ReaderSource(name string, r io.Reader) Source {
 	return Source{Name: name, Size: -1, Open: func() (io.ReadCloser, error) {
 		if rc, ok := r.(io.ReadCloser); ok {
@@ -69,7 +70,8 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 func (c *countingReader) Close() error { return c.close() }
 
-// maxRow is how long one row may be, in bytes. A label with all its images and barcodes has a few thousand.
+// maxRow is how long one row may be, in bytes. A label with all its images and barcodes has a few
+// thousand.
 const maxRow = 4 << 20
 
 // window is how much text is looked at at once.
@@ -148,8 +150,9 @@ func (in *input) skipSpace() {
 	}
 }
 
-// readLine appends the next line without its end to dst and returns its number. ok is false at the end of the text or when
-// reading fails; a line that reading fails in is not returned. What a line has beyond maxRow is dropped and long is true.
+// readLine appends the next line without its end to dst and returns its number. ok is false at the
+// end of the text or when reading fails; a line that reading fails in is not returned. What a line
+// has beyond maxRow is dropped and long is true.
 func (in *input) readLine(dst []byte) (text []byte, line int, long, ok bool) {
 	line = in.line
 	start := len(dst)
@@ -198,10 +201,11 @@ func (in *input) unread(text []byte, line int) {
 	in.buf, in.pos, in.end = buf[:cap(buf)], 0, len(buf)
 }
 
-// rowReader splits the text of a source into rows without understanding them. It is used by one goroutine.
+// rowReader splits the text of a source into rows without understanding them. It is used by one
+// goroutine.
 type rowReader interface {
-	// next appends the text of the next row to dst. Its error is io.EOF at the end, or a brokenError when the text cannot
-	// be split any further.
+	// next appends the text of the next row to dst. Its error is io.EOF at the end, or a
+	// brokenError when the text cannot be split any further.
 	next(dst []byte) (text []byte, row rawRow, err error)
 }
 
@@ -220,7 +224,8 @@ type brokenError struct {
 func (e *brokenError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
 func (e *brokenError) Unwrap() error { return e.err }
 
-// broken returns the error for the present line: the failure of reading when there is one, else the message.
+// broken returns the error for the present line: the failure of reading when there is one, else the
+// message.
 func (in *input) broken(format string, args ...any) error {
 	if err := in.failure(); err != nil {
 		return &brokenError{in.line, err}

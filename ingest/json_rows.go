@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// jsonRows splits JSON text into its records: JSON lines, objects one after the other, an array of objects, and either within
-// an object under "data" (as the API answers) or "features" (GeoJSON). Only brackets and strings are looked at; decoding a
-// row says whether it is right within.
+// jsonRows splits JSON text into its records: JSON lines, objects one after the other, an array of
+// objects, and either within an object under "data" (as the API answers) or "features" (GeoJSON).
+// Only brackets and strings are looked at; decoding a row says whether it is right within.
 //
-// A record that does not end as it should is refused, and reading goes on with the next line that begins one; inside an array
-// there is no telling where that is, so there it breaks the source.
+// A record that does not end as it should is refused, and reading goes on with the next line that
+// begins one; inside an array there is no telling where that is, so there it breaks the source.
 type jsonRows struct {
 	scan  jsonScanner
 	state jsonState
@@ -33,7 +33,8 @@ const (
 // containers are the keys of an object that holds records rather than being one.
 var containers = []string{"data", "features"}
 
-// newJSONRows reads JSON. Values under the keys of drop in a record are read as null, whatever their size, and not held.
+// newJSONRows reads JSON. Values under the keys of drop in a record are read as null, whatever
+// their size, and not held.
 func newJSONRows(in *input, drop ...string) *jsonRows {
 	return &jsonRows{scan: jsonScanner{in: in, drop: drop}, fast: len(drop) == 0}
 }

@@ -7,14 +7,16 @@ import (
 	"slices"
 )
 
-// maxScanDepth bounds how deeply brackets may nest in a value that is scanned, dropped ones included.
+// maxScanDepth bounds how deeply brackets may nest in a value that is scanned, dropped ones
+// included.
 const maxScanDepth = 1000
 
 var errScanDepth = fmt.Errorf("not valid here: values nest more than %d deep", maxScanDepth)
 
-// jsonScanner finds where JSON values end, copying their text. It checks only what that takes: strings, brackets, the keys of
-// a record, and that no value follows another without a comma between. So a record without its end does not swallow the
-// next, and one that is wrong within (a NaN, say) is refused alone.
+// jsonScanner finds where JSON values end, copying their text. It checks only what that takes:
+// strings, brackets, the keys of a record, and that no value follows another without a comma
+// between. So a record without its end does not swallow the next, and one that is wrong within (a
+// NaN, say) is refused alone.
 type jsonScanner struct {
 	in      *input
 	drop    []string // keys of a record whose values are read as null
@@ -51,11 +53,12 @@ func (s *jsonScanner) tail() error {
 	return s.rest(0, true, nil)
 }
 
-// value scans one value, whose first byte is next. When it is a record with an array or object under one of the wrappers'
-// keys, it stops before that with errWrapper.
+// value scans one value, whose first byte is next. When it is a record with an array or object
+// under one of the wrappers' keys, it stops before that with errWrapper.
 func (s *jsonScanner) value(wrappers []string) error { return s.rest(len(s.stack), false, wrappers) }
 
-// rest scans until a value has ended at a depth. ended says that the last token before was the end of a value.
+// rest scans until a value has ended at a depth. ended says that the last token before was the end
+// of a value.
 func (s *jsonScanner) rest(depth int, ended bool, wrappers []string) error {
 	keyDue := false
 	for {
@@ -105,7 +108,8 @@ func (s *jsonScanner) name() error {
 	return err
 }
 
-// member looks at the value of the present key: it stops before one that holds records, and scans one that is dropped.
+// member looks at the value of the present key: it stops before one that holds records, and scans
+// one that is dropped.
 func (s *jsonScanner) member(wrappers []string) (scanned bool, err error) {
 	if s.discard {
 		return false, nil

@@ -62,7 +62,8 @@ func detectPermittees(in *input) (format[cola.Permittee], error) {
 	return csvFormat(in, permitteeSchema, header, settlePermittee), nil
 }
 
-// settlePermittee brings a permittee into the form it is stored in and checks it. It is listed unless is_active is false.
+// settlePermittee brings a permittee into the form it is stored in and checks it. It is listed
+// unless is_active is false.
 func settlePermittee(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
 	if !r.problems.empty() {
 		return
@@ -81,8 +82,8 @@ func settlePermittee(r *recordReader, row *permitteeRow, carried cola.Fields, pa
 // permitteeFields are the fields of a row that a permittee has too; they come first in both.
 var permitteeFields = cola.Fields(1)<<len(cola.FieldsOf[cola.Permittee]()) - 1
 
-// ttbList reads one of TTB's lists of permittees. The kind of permit follows from its number. The line at the end that tells
-// how many permits the list has is checked against those read.
+// ttbList reads one of TTB's lists of permittees. The kind of permit follows from its number. The
+// line at the end that tells how many permits the list has is checked against those read.
 func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 	list := &permitList{permits: map[string]struct{}{}}
 	finish := func(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
@@ -104,7 +105,8 @@ func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 
 var permitteeType = cola.FieldIndex[cola.Permittee]("permittee_type")
 
-// permitList counts the permits of a list, to hold against what the list says of itself. It is safe for concurrent use.
+// permitList counts the permits of a list, to hold against what the list says of itself. It is safe
+// for concurrent use.
 type permitList struct {
 	mu        sync.Mutex
 	permits   map[string]struct{}

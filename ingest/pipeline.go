@@ -13,14 +13,16 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Limits of a batch, the rows that are decoded and stored together. The bytes of text are approximate.
+// Limits of a batch, the rows that are decoded and stored together. The bytes of text are
+// approximate.
 const (
 	batchRows  = 500
 	batchBytes = 1 << 20
 )
 
-// decodeFunc decodes one row into a zero patch. problem is why the row is refused, or empty. The patch of a refused row has
-// the fields that could be read. Warnings go to notes. A decodeFunc is not safe for concurrent use, and may modify raw.
+// decodeFunc decodes one row into a zero patch. problem is why the row is refused, or empty. The
+// patch of a refused row has the fields that could be read. Warnings go to notes. A decodeFunc is
+// not safe for concurrent use, and may modify raw.
 type decodeFunc[T any] func(raw []byte, patch *cola.Patch[T], notes notes) (problem string)
 
 // format says how to read a source: how to split it into rows, and how to decode them.
@@ -31,14 +33,16 @@ type format[T any] struct {
 	done func() []string
 }
 
-// pipeline reads sources of records of one type. One goroutine splits rows, several decode them, and the caller's stores
-// batches in the order of the source. The number of batches in flight is fixed, which bounds memory.
+// pipeline reads sources of records of one type. One goroutine splits rows, several decode them,
+// and the caller's stores batches in the order of the source. The number of batches in flight is
+// fixed, which bounds memory.
 type pipeline[T any] struct {
 	run    *run
 	detect func(*input) (format[T], error)
 	// write stores a batch and counts its outcomes; lines has the line of each patch.
 	write func(ctx context.Context, patches []cola.Patch[T], lines []int) ([]refusedRow, error)
-	// refused gets the rows of a batch that could not be decoded, before the others are written. May be nil.
+	// refused gets the rows of a batch that could not be decoded, before the others are written.
+	// May be nil.
 	refused func(rows []partialRow[T])
 }
 
@@ -73,7 +77,8 @@ type rowSpan struct {
 	rawRow
 }
 
-// withoutPath returns the cause of an error that names a file, for messages that name it themselves.
+// withoutPath returns the cause of an error that names a file, for messages that name it
+// themselves.
 func withoutPath(err error) error {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s: %w", failed.Op, failed.Err)
@@ -81,7 +86,8 @@ func withoutPath(err error) error {
 	return err
 }
 
-// source reads one source. The error is a SourceError if the source is invalid, else the store's or the context's.
+// source reads one source. The error is a SourceError if the source is invalid, else the store's or
+// the context's.
 func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	p.run.opts.Logger.Info("import begins", "kind", p.run.report.Kind, "source", s.Name, "bytes", s.Size)
 	r, err := s.Open()
@@ -183,8 +189,8 @@ func (p *pipeline[T]) progress(s Source, bytes int64, done bool) {
 	})
 }
 
-// upsert returns a write function of a pipeline from one of the store. It counts outcomes, and calls reason for why a
-// patch was refused.
+// upsert returns a write function of a pipeline from one of the store. It counts outcomes, and
+// calls reason for why a patch was refused.
 func upsert[T any](
 	r *run,
 	write func(context.Context, []cola.Patch[T], store.Mode) ([]store.Outcome, error),

@@ -11,9 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// productionWork imports production reports. Rows have no key, so each report in the input replaces the stored one. That
-// needs the whole input, which is small. A report that may be incomplete is not written: its source was truncated, or a
-// refused row may belong to it.
+// productionWork imports production reports. Rows have no key, so each report in the input replaces
+// the stored one. That needs the whole input, which is small. A report that may be incomplete is
+// not written: its source was truncated, or a refused row may belong to it.
 type productionWork struct {
 	pipeline[cola.ProductionReport]
 	st          Target
@@ -126,7 +126,8 @@ var productionCommodities = []string{"Beer", "Wine", "Distilled Spirits"}
 
 var productionSchema = newSchema[cola.ProductionReport]()
 
-// settleProduction checks a row of a production report. A report date that is missing follows from year and month.
+// settleProduction checks a row of a production report. A report date that is missing follows from
+// year and month.
 func settleProduction(r *recordReader, p *cola.ProductionReport, carried cola.Fields) {
 	settleCommodity(&p.Commodity, productionCommodities...)
 	p.ReportType = strings.ToLower(p.ReportType)
@@ -156,7 +157,8 @@ func settleProduction(r *recordReader, p *cola.ProductionReport, carried cola.Fi
 
 var productionYear = cola.FieldIndex[cola.ProductionReport]("year")
 
-// settleReportDate checks that the date is in the last month that the report covers, or sets it to that month's last day.
+// settleReportDate checks that the date is in the last month that the report covers, or sets it to
+// that month's last day.
 func settleReportDate(r *recordReader, p *cola.ProductionReport, month int) {
 	last := cola.NewDate(p.Year, 1, 1).Time().AddDate(0, month, -1)
 	if p.ReportDate == 0 {
@@ -167,7 +169,8 @@ func settleReportDate(r *recordReader, p *cola.ProductionReport, month int) {
 	}
 }
 
-// refusedReportRow has the fields of a refused row that identify its report. Zero fields are unknown.
+// refusedReportRow has the fields of a refused row that identify its report. Zero fields are
+// unknown.
 type refusedReportRow struct {
 	source      string
 	commodity   string
@@ -194,8 +197,8 @@ func (l *refusedReportRows) add(at rowPosition, read *cola.ProductionReport) {
 	l.rows = append(l.rows, row)
 }
 
-// forReport returns the first refused row that may belong to a report. A row that does not identify its report may belong
-// to any report with other rows in the same source.
+// forReport returns the first refused row that may belong to a report. A row that does not identify
+// its report may belong to any report with other rows in the same source.
 func (l *refusedReportRows) forReport(key cola.ReportKey, held *report) (rowPosition, bool) {
 	for _, row := range l.rows {
 		if row.mayBelongTo(key) && (row.identifiesReport() || held.hasRowsOf(row.source)) {
@@ -249,7 +252,8 @@ func (r *refusedReportRow) identifiesReport() bool {
 	return r.commodity != "" && r.reportType != "" && r.year != 0 && (r.month != 0 || r.reportType == "yearly")
 }
 
-// mayBelongTo reports whether the row's known fields fit a report. If its date and its month differ, either may be right.
+// mayBelongTo reports whether the row's known fields fit a report. If its date and its month
+// differ, either may be right.
 func (r *refusedReportRow) mayBelongTo(key cola.ReportKey) bool {
 	if r.commodity != "" && r.commodity != key.Commodity || r.reportType != "" && r.reportType != key.ReportType {
 		return false

@@ -55,8 +55,8 @@ func (p place) name(field string) string {
 	return fmt.Sprintf("%s[%d].%s", p.list, p.index, field)
 }
 
-// recordReader decodes JSON objects and CSV records into records of the types that schemas describe. It is used by one
-// goroutine.
+// recordReader decodes JSON objects and CSV records into records of the types that schemas
+// describe. It is used by one goroutine.
 type recordReader struct {
 	dec      jsontext.Decoder // of raw
 	raw      bytes.Buffer
@@ -99,8 +99,8 @@ func (r *recordReader) noteUnknown(s *schema, in place, key string) {
 	r.notes.add(warning)
 }
 
-// object reads an object into record, a pointer's element, and returns which fields it carried. Wrong values go to problems,
-// named as of that place; the error is about the text's syntax.
+// object reads an object into record, a pointer's element, and returns which fields it carried.
+// Wrong values go to problems, named as of that place; the error is about the text's syntax.
 func (r *recordReader) object(s *schema, record reflect.Value, in place) (carried cola.Fields, err error) {
 	if kind := r.dec.PeekKind(); kind != '{' {
 		r.problems.add(in.name(""), fmt.Errorf("is %s, where an object is due", kindNames[kind]))
@@ -169,7 +169,8 @@ func (r *recordReader) value(f *schemaField, field any, in place) error {
 // maxListItems bounds the lists of a record; a label has some dozens at most.
 const maxListItems = 10_000
 
-// array reads a JSON array into a list field. A list that is there is never nil, so that an empty one counts as known.
+// array reads a JSON array into a list field. A list that is there is never nil, so that an empty
+// one counts as known.
 func (r *recordReader) array(f *schemaField, field any, in place) error {
 	switch list := field.(type) {
 	case *[]string:
@@ -204,7 +205,8 @@ func (r *recordReader) elements(name string, read func(in place) error) error {
 	return r.each(name, func(i int) error { return read(place{name, i}) })
 }
 
-// texts reads an array of texts. Nulls and empty texts are left out; numbers are taken by their digits.
+// texts reads an array of texts. Nulls and empty texts are left out; numbers are taken by their
+// digits.
 func (r *recordReader) texts(f *schemaField, list *[]string, in place) error {
 	*list = []string{}
 	element := &schemaField{name: f.name}
@@ -236,8 +238,8 @@ var (
 	errTrailing = errors.New("not valid JSON: text after the record")
 )
 
-// jsonOptions make the decoder accept what encoding/json does: of two values under one name the later counts, and half a
-// surrogate pair becomes U+FFFD.
+// jsonOptions make the decoder accept what encoding/json does: of two values under one name the
+// later counts, and half a surrogate pair becomes U+FFFD.
 var jsonOptions = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // kindNames names types of JSON values in messages.

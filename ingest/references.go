@@ -23,15 +23,17 @@ func newAVAWork(r *run, st Target) *avaWork {
 func (w *avaWork) finish(context.Context) error { return nil }
 
 var (
-	// avaSchema has the contract's names. A row that is a GeoJSON feature has its fields within properties.
+	// avaSchema has the contract's names. A row that is a GeoJSON feature has its fields within
+	// properties.
 	avaSchema = func() *schema {
 		s := newSchema[cola.AVADetail]("type", "geometry", "bbox", "id", "crs")
 		s.within = map[string]*schema{"properties": featureSchema}
 		return s
 	}()
 
-	// featureSchema has the names that UC Davis gives the properties of its features; several values are separated by
-	// vertical bars. The text of the rule and the maps it names are not kept.
+	// featureSchema has the names that UC Davis gives the properties of its features; several
+	// values are separated by vertical bars. The text of the rule and the maps it names are not
+	// kept.
 	featureSchema = newSchema[cola.AVADetail](
 		"cfr_revision_history", "approved_maps", "boundary_description", "used_maps", "lcsh", "sameas").
 		form(textForm{lists: "|"}).
@@ -105,7 +107,8 @@ func (w *aliasWork) write(ctx context.Context, patches []cola.Patch[cola.Categor
 	return refused, err
 }
 
-// dropCircular adds transitions to the table, leaving out each that would close a circle with those before it.
+// dropCircular adds transitions to the table, leaving out each that would close a circle with those
+// before it.
 func (w *aliasWork) dropCircular(patches []cola.Patch[cola.CategoryAlias], lines []int) (kept []cola.CategoryAlias, refused []refusedRow) {
 	kept = records(patches)
 	together := maps.Clone(w.table)
@@ -141,8 +144,8 @@ func findCycle(table map[string]string) string {
 
 var aliasSchema = newSchema[cola.CategoryAlias]()
 
-// settleAlias brings a transition into the form it is stored in and checks it. One that leads below its own path is a circle
-// too: what it leads to is also within what was replaced.
+// settleAlias brings a transition into the form it is stored in and checks it. One that leads below
+// its own path is a circle too: what it leads to is also within what was replaced.
 func settleAlias(r *recordReader, a *cola.CategoryAlias, _ cola.Fields) {
 	a.Alias, a.Path = cola.SettlePath(a.Alias), cola.SettleCategory(a.Path)
 	r.require("alias", a.Alias != "")
@@ -241,8 +244,8 @@ var (
 	}
 )
 
-// settleCommodity gives a commodity the spelling of the contract, from any letter case and from the plural that TTB's own
-// pages use. Others stay as they are.
+// settleCommodity gives a commodity the spelling of the contract, from any letter case and from the
+// plural that TTB's own pages use. Others stay as they are.
 func settleCommodity(s *string, known ...string) {
 	for _, k := range known {
 		if strings.EqualFold(*s, k) || strings.EqualFold(*s, k+"s") {

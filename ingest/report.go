@@ -34,11 +34,11 @@ type Report struct {
 	DryRun  bool
 	Sources int
 	Counts
-	// History is whether saved searches are told of none of the labels, and Initial whether there was none before the import, which
-	// makes it history. They are set for Colas only.
+	// History is whether saved searches are told of none of the labels, and Initial whether there
+	// was none before the import, which makes it history. They are set for Colas only.
 	History, Initial bool
-	// Undated is how many labels of the input have no approval date after the import (after what it would do, in a dry
-	// run). It is counted for Colas only.
+	// Undated is how many labels of the input have no approval date after the import (after what it
+	// would do, in a dry run). It is counted for Colas only.
 	Undated int
 	// Refusals tells the first 1,000 refused rows, in order.
 	Refusals []Refusal
@@ -152,8 +152,9 @@ func (r Report) Summary() string {
 		r.Read, r.Added, r.Changed, r.Unchanged, r.Refused)
 }
 
-// WriteTo writes the report for a person to read: refused rows a line each as file:line: reason, what was odd, whether
-// it was history, and last the Summary. Failures are left to whoever shows the error of Import.
+// WriteTo writes the report for a person to read: refused rows a line each as file:line: reason,
+// what was odd, whether it was history, and last the Summary. Failures are left to whoever shows
+// the error of Import.
 func (r Report) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	for _, refusal := range r.Refusals {

@@ -10,7 +10,8 @@ import (
 type schema struct {
 	fields []schemaField
 	byName map[string]int
-	// ignored are keys that stand for nothing stored: what the API computes, or what a format holds besides.
+	// ignored are keys that stand for nothing stored: what the API computes, or what a format holds
+	// besides.
 	ignored map[string]bool
 	// within are keys of objects that hold more fields of the same record, and how those are read.
 	within map[string]*schema

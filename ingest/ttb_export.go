@@ -40,8 +40,9 @@ var ttbColumns = func() []string {
 // maxTTBLines is over how many lines a row may be broken.
 const maxTTBLines = 20
 
-// ttbRows splits the export of TTB's registry into rows. Its fields may hold line breaks without being quoted, so a row goes
-// on until it is complete or a line begins the next one; the line breaks stay in its text.
+// ttbRows splits the export of TTB's registry into rows. Its fields may hold line breaks without
+// being quoted, so a row goes on until it is complete or a line begins the next one; the line
+// breaks stay in its text.
 type ttbRows struct {
 	in      *input
 	header  []byte
@@ -85,8 +86,8 @@ func (r *ttbRows) next(dst []byte) ([]byte, rawRow, error) {
 	return text, row, nil
 }
 
-// content reads the next line that is not blank and not the header again into pending, unless one waits there, and returns
-// its number.
+// content reads the next line that is not blank and not the header again into pending, unless one
+// waits there, and returns its number.
 func (r *ttbRows) content() (line int, err error) {
 	for !r.has {
 		text, line, long, ok := r.in.readLine(r.pending[:0])
@@ -111,7 +112,8 @@ func (r *ttbRows) complete(text []byte) bool {
 	return n > maxTTBCells || err == nil && n >= ttbWidth && len(r.cells[n-1].text) > 0 && knownClass(r.cells)
 }
 
-// beginsTTBRow reports whether a line begins with a TTB id, as it is or in a spreadsheet's wrapping, and a comma.
+// beginsTTBRow reports whether a line begins with a TTB id, as it is or in a spreadsheet's
+// wrapping, and a comma.
 func beginsTTBRow(line []byte) bool {
 	n := 0
 	rest := bytes.TrimLeft(line, ` "='`)
@@ -122,14 +124,15 @@ func beginsTTBRow(line []byte) bool {
 	return n == 14 && len(rest) > 0 && rest[0] == ','
 }
 
-// looksLikeTTBRow reports whether a line that begins with no TTB id is a row all the same, one whose id is damaged, rather
-// than the rest of the row above.
+// looksLikeTTBRow reports whether a line that begins with no TTB id is a row all the same, one
+// whose id is damaged, rather than the rest of the row above.
 func looksLikeTTBRow(line []byte) bool {
 	cells, err := splitCSV(bytes.Clone(line), nil, true)
 	return err == nil && len(cells) >= ttbWidth && isCompleted(cells[ttbCompleted].text)
 }
 
-// isCompleted reports whether a field has the form of a Completed Date: MM/DD/YYYY, or M/D/YYYY as spreadsheets write it.
+// isCompleted reports whether a field has the form of a Completed Date: MM/DD/YYYY, or M/D/YYYY as
+// spreadsheets write it.
 func isCompleted(field []byte) bool {
 	parts := bytes.Split(unwrapCode(field), []byte{'/'})
 	if len(parts) != 3 || len(parts[0]) > 2 || len(parts[1]) > 2 || len(parts[2]) != 4 {
@@ -145,9 +148,10 @@ func isCompleted(field []byte) bool {
 
 // ttbDecoder decodes rows of TTB's registry export.
 //
-// Completed Date is the day of the latest update, not of the approval, which the export does not tell. The serial number is
-// not kept. The product type follows from the class code and whether it is imported from the origin code, where TTB's codes
-// are known. An empty field leaves what is stored.
+// Completed Date is the day of the latest update, not of the approval, which the export does not
+// tell. The serial number is not kept. The product type follows from the class code and whether it
+// is imported from the origin code, where TTB's codes are known. An empty field leaves what is
+// stored.
 func ttbDecoder() decodeFunc[cola.Cola] {
 	r := newRecordReader()
 	return func(raw []byte, patch *cola.Patch[cola.Cola], notes notes) string {

@@ -10,7 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// maxTTBCells is up to how many cells a row is worth mending; ways to split it grow with their square.
+// maxTTBCells is up to how many cells a row is worth mending; ways to split it grow with their
+// square.
 const maxTTBCells = 50
 
 // ttbRow is a row of TTB's export as text.
@@ -24,10 +25,10 @@ var (
 	errTTBMiddle = errors.New("an unquoted comma stands in the fanciful name or the brand name, and it cannot be told in which")
 )
 
-// readTTBRow tells the fields of a row apart. A row that is well formed is taken as it is. Else commas within fields were not
-// quoted: then the date anchors the fields before it, the origin and class codes with their names anchor those at the end,
-// and what is between is the fanciful name and the brand name, if there is only one way to split it. Anything else is an
-// error.
+// readTTBRow tells the fields of a row apart. A row that is well formed is taken as it is. Else
+// commas within fields were not quoted: then the date anchors the fields before it, the origin and
+// class codes with their names anchor those at the end, and what is between is the fanciful name
+// and the brand name, if there is only one way to split it. Anything else is an error.
 func readTTBRow(cells []csvField) (ttbRow, error) {
 	switch {
 	case len(cells) < ttbWidth:
@@ -63,8 +64,9 @@ func readTTBRow(cells []csvField) (ttbRow, error) {
 	}, nil
 }
 
-// findTTBTail finds the origin code and the class code at or after first: the one place where both are followed by the names
-// TTB gives them, or, when there is none, the last four cells if the codes have their form.
+// findTTBTail finds the origin code and the class code at or after first: the one place where both
+// are followed by the names TTB gives them, or, when there is none, the last four cells if the
+// codes have their form.
 func findTTBTail(cells []csvField, first int) (origin, class int, err error) {
 	found := 0
 	for o := first; o+3 < len(cells); o++ {
@@ -87,8 +89,9 @@ func findTTBTail(cells []csvField, first int) (origin, class int, err error) {
 	return lastTTBCodes(cells, first)
 }
 
-// lastTTBCodes takes the last four cells for the codes and their names if the codes have their form, or are not told. If not,
-// and the row has neither more cells nor fewer than it should, the code is at fault.
+// lastTTBCodes takes the last four cells for the codes and their names if the codes have their
+// form, or are not told. If not, and the row has neither more cells nor fewer than it should, the
+// code is at fault.
 func lastTTBCodes(cells []csvField, first int) (origin, class int, err error) {
 	origin, class = len(cells)-4, len(cells)-2
 	none := func(at int) bool { return len(cells[at].text) == 0 && len(cells[at+1].text) == 0 }
@@ -108,9 +111,10 @@ func lastTTBCodes(cells []csvField, first int) (origin, class int, err error) {
 	return origin, class, nil
 }
 
-// findTTBBrand returns at which of the cells between date and origin the brand name begins; the fanciful name stands before.
-// A comma that delimits is followed by no space and stands beside no other comma of the same field, so a field neither
-// begins with a space nor begins or ends with nothing.
+// findTTBBrand returns at which of the cells between date and origin the brand name begins; the
+// fanciful name stands before. A comma that delimits is followed by no space and stands beside no
+// other comma of the same field, so a field neither begins with a space nor begins or ends with
+// nothing.
 func findTTBBrand(cells []csvField) (brand int, err error) {
 	if len(cells) < 2 {
 		return 0, errTTBShort
@@ -141,7 +145,8 @@ func wholeField(cells []csvField, mayBeEmpty bool) bool {
 	return !quoted && len(first.text) > 0 && len(last.text) > 0
 }
 
-// unwrapCode takes off what spreadsheets put round a code to keep it text: ="…" or a leading apostrophe.
+// unwrapCode takes off what spreadsheets put round a code to keep it text: ="…" or a leading
+// apostrophe.
 func unwrapCode(code []byte) []byte {
 	return bytes.TrimSpace(bytes.Trim(bytes.TrimPrefix(code, []byte{'='}), `"'`))
 }
@@ -167,7 +172,8 @@ func originShaped(code []byte) bool {
 	return len(code) == 2 && isCode(code[0]) && isCode(code[1])
 }
 
-// classShaped reports whether a field has the form of a class and type code: one to three digits, and perhaps a letter.
+// classShaped reports whether a field has the form of a class and type code: one to three digits,
+// and perhaps a letter.
 func classShaped(code []byte) bool {
 	code = unwrapCode(code)
 	letter := bytes.TrimLeft(code, "0123456789")
@@ -189,8 +195,8 @@ func namesClass(cells []csvField) bool {
 	return ok && strings.EqualFold(name, joinCells(cells[1:]))
 }
 
-// knownClass reports whether cells end with a class code and the name TTB gives it, or any name when the code is not known:
-// TTB publishes no whole list.
+// knownClass reports whether cells end with a class code and the name TTB gives it, or any name
+// when the code is not known: TTB publishes no whole list.
 func knownClass(cells []csvField) bool {
 	for c := ttbClass; c+1 < len(cells); c++ {
 		if namesClass(cells[c:]) {

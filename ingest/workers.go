@@ -33,8 +33,8 @@ func newDecodePool[T any](workers int, stop <-chan struct{}) *decodePool[T] {
 	return f
 }
 
-// read splits a source into batches until its end or until stop. It does not close the source. The last batch has an
-// error.
+// read splits a source into batches until its end or until stop. It does not close the source. The
+// last batch has an error.
 func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], error)) {
 	defer close(f.work)
 	text, done, err := plainText(r)
@@ -132,8 +132,8 @@ func (f *decodePool[T]) decode(decode decodeFunc[T]) {
 	}
 }
 
-// decodeRow adds a row to the patches or to the refused rows of a batch, and in the latter case what could be read of it to
-// the remains if those are kept.
+// decodeRow adds a row to the patches or to the refused rows of a batch, and in the latter case
+// what could be read of it to the remains if those are kept.
 func (b *batch[T]) decodeRow(row rowSpan, decode decodeFunc[T], keep bool) {
 	b.patches = append(b.patches, cola.Patch[T]{})
 	patch := &b.patches[len(b.patches)-1]

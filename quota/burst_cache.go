@@ -8,12 +8,12 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// burstCacheTTL bounds how long a full window is refused without asking the store, so that a revocation or an upgrade
-// takes effect.
+// burstCacheTTL bounds how long a full window is refused without asking the store, so that a
+// revocation or an upgrade takes effect.
 const burstCacheTTL = time.Second
 
-// burstCache caches accounts whose burst window the store just found full, so that a client in a tight loop doesn't cost
-// a transaction per request. The zero value is ready to use.
+// burstCache caches accounts whose burst window the store just found full, so that a client in a
+// tight loop doesn't cost a transaction per request. The zero value is ready to use.
 type burstCache struct {
 	mu sync.Mutex
 	by map[cola.AccountID]burstEntry

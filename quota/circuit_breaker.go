@@ -16,8 +16,8 @@ const (
 	maxProbes     = 3                      // in flight, in case the store ignores its context
 )
 
-// circuitBreaker is open while the store does not commit. The ledger then refuses charges without trying them. Only the
-// ledger's worker opens and closes it.
+// circuitBreaker is open while the store does not commit. The ledger then refuses charges without
+// trying them. Only the ledger's worker opens and closes it.
 type circuitBreaker struct {
 	mu     sync.Mutex
 	open   bool
@@ -63,8 +63,8 @@ func (o *circuitBreaker) reset(now time.Time) (time.Duration, bool) {
 	return now.Sub(o.since), true
 }
 
-// Up reports whether the circuit breaker is closed, so that charges are tried. While it is open, the ledger probes the
-// store until it commits again.
+// Up reports whether the circuit breaker is closed, so that charges are tried. While it is open,
+// the ledger probes the store until it commits again.
 func (l *Ledger) Up() bool { return !l.breaker.isOpen() }
 
 func (l *Ledger) openCircuit(why error) {
@@ -80,7 +80,8 @@ func (l *Ledger) closeCircuit() {
 	}
 }
 
-// probeUntilUp probes the store while the breaker is open, until a probe commits or the ledger closes.
+// probeUntilUp probes the store while the breaker is open, until a probe commits or the ledger
+// closes.
 func (l *Ledger) probeUntilUp() {
 	slots := make(chan struct{}, maxProbes)
 	for l.breaker.isOpen() {
@@ -99,8 +100,9 @@ func (l *Ledger) probeUntilUp() {
 	}
 }
 
-// probe reports whether the store commits now. It frees a slot when the store returns, which may be later. The probe
-// settles an empty batch, because that takes a real commit, unlike a read, and leaves nothing in doubt.
+// probe reports whether the store commits now. It frees a slot when the store returns, which may be
+// later. The probe settles an empty batch, because that takes a real commit, unlike a read, and
+// leaves nothing in doubt.
 func (l *Ledger) probe(slots <-chan struct{}) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	result := make(chan error, 1)
@@ -123,8 +125,8 @@ func (l *Ledger) probe(slots <-chan struct{}) bool {
 // failureLogInterval is the pause between log lines about an ongoing failure.
 const failureLogInterval = time.Minute
 
-// failureLog logs batches that were not committed: the first one with its reason, later ones as a count. Otherwise an
-// outage would log a line per request.
+// failureLog logs batches that were not committed: the first one with its reason, later ones as a
+// count. Otherwise an outage would log a line per request.
 type failureLog struct {
 	log *slog.Logger
 

@@ -25,8 +25,9 @@ func (l *Ledger) run() {
 	}
 }
 
-// collect returns the first charge and those queued behind it, without charges whose callers have left. It refuses charges
-// that have too little time left, since they would cut the time of their whole batch.
+// collect returns the first charge and those queued behind it, without charges whose callers have
+// left. It refuses charges that have too little time left, since they would cut the time of their
+// whole batch.
 func collect(first *pending, queue <-chan *pending, now time.Time) []*pending {
 	var batch []*pending
 	for p := first; p != nil; {
@@ -48,7 +49,8 @@ func collect(first *pending, queue <-chan *pending, now time.Time) []*pending {
 	return batch
 }
 
-// settle commits one batch and answers its charges. If the batch is not committed in time, it refuses them.
+// settle commits one batch and answers its charges. If the batch is not committed in time, it
+// refuses them.
 func (l *Ledger) settle(batch []*pending) {
 	if l.breaker.isOpen() || l.inDoubt.full() {
 		refuse(batch)
@@ -91,8 +93,9 @@ func refuse(batch []*pending) {
 	}
 }
 
-// abandon makes sure that a refused batch is not charged. Later charges do not wait until it is voided: until then its
-// units may count as used, so an account may get less than it has left, never more.
+// abandon makes sure that a refused batch is not charged. Later charges do not wait until it is
+// voided: until then its units may count as used, so an account may get less than it has left,
+// never more.
 func (l *Ledger) abandon(ctx context.Context, g *group, err error) {
 	doubtful := !g.finished() || g.mayCount()
 	if doubtful {
@@ -103,9 +106,9 @@ func (l *Ledger) abandon(ctx context.Context, g *group, err error) {
 	}
 }
 
-// commit settles the group's batch and stores the outcome in the group. After a failure with an unknown outcome it settles
-// the batch again under the same ID, until ctx ends. The store rejects an ID that is committed, so nothing is charged
-// twice or lost.
+// commit settles the group's batch and stores the outcome in the group. After a failure with an
+// unknown outcome it settles the batch again under the same ID, until ctx ends. The store rejects
+// an ID that is committed, so nothing is charged twice or lost.
 func (l *Ledger) commit(ctx context.Context, g *group) {
 	defer close(g.done)
 	for {
@@ -135,8 +138,9 @@ func (l *Ledger) commit(ctx context.Context, g *group) {
 	}
 }
 
-// await returns nil once the group's batch is committed, or why it isn't. It returns when ctx ends, even if the store
-// ignores ctx. If the store keeps failing, await opens the circuit while the batch is still being tried.
+// await returns nil once the group's batch is committed, or why it isn't. It returns when ctx ends,
+// even if the store ignores ctx. If the store keeps failing, await opens the circuit while the
+// batch is still being tried.
 func (l *Ledger) await(ctx context.Context, g *group) error {
 	failing := g.failing
 	var long <-chan time.Time

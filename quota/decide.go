@@ -156,7 +156,8 @@ func (d *decision) count(q Request, units int) {
 	d.entry.Units = append(d.entry.Units, u)
 }
 
-// burst returns the refusal of a request that finds the window full, with the exact time until a place is free.
+// burst returns the refusal of a request that finds the window full, with the exact time until a
+// place is free.
 func (d *decision) burst() error {
 	limit := d.quota.Limits.PerMinute
 	wait := Window // all of this batch's own grants are at now

@@ -62,8 +62,9 @@ func newBatchID() (id store.BatchID) {
 	return id
 }
 
-// decide decides all requests of the group from the accounts' states, and returns the entries to write. If the batch is
-// settled again, so is decide; the last call counts, since the store calls it only if the batch is not committed.
+// decide decides all requests of the group from the accounts' states, and returns the entries to
+// write. If the batch is settled again, so is decide; the last call counts, since the store calls
+// it only if the batch is not committed.
 func (g *group) decide(rules Rules, now time.Time, states []store.AccountState) []store.Entry {
 	var entries []store.Entry
 	for _, state := range states {
@@ -84,8 +85,8 @@ func (g *group) decide(rules Rules, now time.Time, states []store.AccountState) 
 	return entries
 }
 
-// late returns why the batch was not committed in time. The error of a canceled attempt says less than that of the
-// attempt before.
+// late returns why the batch was not committed in time. The error of a canceled attempt says less
+// than that of the attempt before.
 func (g *group) late() error {
 	if cause := g.cause.Load(); cause != nil {
 		return *cause

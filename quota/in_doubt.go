@@ -21,9 +21,9 @@ const (
 	closeTimeout = 5 * time.Second // to void the remaining batches when the ledger closes
 )
 
-// inDoubt tracks batches that were refused because the store did not answer in time, although their transaction may have
-// committed. A background worker voids them, oldest first, for as long as it takes. State lives in memory; after a crash
-// such a batch may stay charged (docs/METERING.md).
+// inDoubt tracks batches that were refused because the store did not answer in time, although their
+// transaction may have committed. A background worker voids them, oldest first, for as long as it
+// takes. State lives in memory; after a crash such a batch may stay charged (docs/METERING.md).
 type inDoubt struct {
 	store   store.Ledger
 	log     *slog.Logger
@@ -73,7 +73,8 @@ func (d *inDoubt) add(g *group) {
 	signal(d.pending)
 }
 
-// retryNow starts the next round without a pause, because the store is back or the ledger is closing.
+// retryNow starts the next round without a pause, because the store is back or the ledger is
+// closing.
 func (d *inDoubt) retryNow() {
 	if d.len() > 0 {
 		signal(d.wake)
@@ -88,7 +89,8 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// close waits up to closeTimeout for the remaining batches to be voided, and logs those that are left.
+// close waits up to closeTimeout for the remaining batches to be voided, and logs those that are
+// left.
 func (d *inDoubt) close() {
 	close(d.closing)
 	d.retryNow()
@@ -142,11 +144,13 @@ func (d *inDoubt) run(ctx context.Context) {
 	}
 }
 
-// jittered spreads pauses, so that processes that lost the store at the same time don't retry at the same time.
+// jittered spreads pauses, so that processes that lost the store at the same time don't retry at
+// the same time.
 func jittered(pause time.Duration) time.Duration { return pause/2 + rand.N(pause/2) }
 
-// voidAll voids the batches that it can, in order, and reports whether there were any. It stops if the store is
-// unavailable. A batch that fails for another reason does not block the ones behind it.
+// voidAll voids the batches that it can, in order, and reports whether there were any. It stops if
+// the store is unavailable. A batch that fails for another reason does not block the ones behind
+// it.
 func (d *inDoubt) voidAll(ctx context.Context) (progress bool) {
 	d.mu.Lock()
 	list := slices.Clone(d.list)

@@ -1,17 +1,18 @@
-// Package quota admits requests and charges them: monthly quotas of detail views and list records, and a strict limit of
-// requests in any 60 seconds, across all processes and channels.
+// Package quota admits requests and charges them: monthly quotas of detail views and list records,
+// and a strict limit of requests in any 60 seconds, across all processes and channels.
 //
 // # Contract
 //
-// Charge returns only after its grant is committed. No account ever gets more than its limit. A refused request costs
-// nothing.
+// Charge returns only after its grant is committed. No account ever gets more than its limit. A
+// refused request costs nothing.
 //
 // # Group commit
 //
-// A worker collects all waiting charges (without a timer: a lone charge starts at once), settles them in one transaction
-// of the store, and answers after the commit. A group that is not committed in time is refused. If it may have committed
-// anyway, it is in doubt until the ledger has voided it. While the store is down, a circuit breaker refuses charges at
-// once. docs/METERING.md has a worked example.
+// A worker collects all waiting charges (without a timer: a lone charge starts at once), settles
+// them in one transaction of the store, and answers after the commit. A group that is not committed
+// in time is refused. If it may have committed anyway, it is in doubt until the ledger has voided
+// it. While the store is down, a circuit breaker refuses charges at once. docs/METERING.md has a
+// worked example.
 package quota
 
 import (
@@ -29,7 +30,8 @@ import (
 
 const (
 	queueLength = 8192 // queued charges before Charge blocks
-	// chargeTimeout bounds every charge. One that is not committed by then is refused as unavailable.
+	// chargeTimeout bounds every charge. One that is not committed by then is refused as
+	// unavailable.
 	chargeTimeout = 5 * time.Second
 )
 
@@ -40,8 +42,8 @@ type Options struct {
 	Metrics prometheus.Registerer // for the metrics of one ledger; nil: none
 }
 
-// Ledger charges requests against a store's ledger in group commits. Create it with New, and Close it after the last
-// request.
+// Ledger charges requests against a store's ledger in group commits. Create it with New, and Close
+// it after the last request.
 type Ledger struct {
 	store    store.Ledger
 	rules    Rules
@@ -87,8 +89,9 @@ func New(st store.Ledger, o Options) *Ledger {
 	return l
 }
 
-// Close settles the queued charges and stops the worker. Later charges are refused. Batches in doubt get a few seconds to
-// be voided; the IDs of the remaining ones are logged. Further calls do nothing.
+// Close settles the queued charges and stops the worker. Later charges are refused. Batches in
+// doubt get a few seconds to be voided; the IDs of the remaining ones are logged. Further calls do
+// nothing.
 func (l *Ledger) Close() {
 	l.closing.Do(func() {
 		l.closed.Store(true)
@@ -101,11 +104,11 @@ func (l *Ledger) Close() {
 	})
 }
 
-// Precheck refuses a request without asking the store if the burst cache has the caller's account, or if the circuit
-// breaker is open. A nil error does not mean that Charge will grant the request.
+// Precheck refuses a request without asking the store if the burst cache has the caller's account,
+// or if the circuit breaker is open. A nil error does not mean that Charge will grant the request.
 //
-// Charge prechecks every request. Call Precheck as well before expensive work, so that a refused request costs neither
-// the work nor a transaction.
+// Charge prechecks every request. Call Precheck as well before expensive work, so that a refused
+// request costs neither the work nor a transaction.
 func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 	if !q.Peek {
 		state, err = l.bursts.check(q.Caller.Account, time.Now())
@@ -119,10 +122,10 @@ func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 	return state, err
 }
 
-// Charge charges a request and returns its grant after the commit. The Grant's State is also set with refusals, if it is
-// known. Errors are *cola.Error: CodeUnauthorized for a credential that is no longer valid, CodeQuotaExceeded, and
-// CodeUnavailable if the store cannot commit; or ctx's error if ctx ends before the charge starts. It returns within five
-// seconds.
+// Charge charges a request and returns its grant after the commit. The Grant's State is also set
+// with refusals, if it is known. Errors are *cola.Error: CodeUnauthorized for a credential that is
+// no longer valid, CodeQuotaExceeded, and CodeUnavailable if the store cannot commit; or ctx's
+// error if ctx ends before the charge starts. It returns within five seconds.
 func (l *Ledger) Charge(ctx context.Context, q Request) (Grant, error) {
 	if state, err := l.Precheck(q); err != nil {
 		return Grant{State: state}, err
@@ -133,7 +136,8 @@ func (l *Ledger) Charge(ctx context.Context, q Request) (Grant, error) {
 	return o.grant, o.err
 }
 
-// enqueue queues a charge and returns its outcome. It gives up by itself when the circuit breaker opens.
+// enqueue queues a charge and returns its outcome. It gives up by itself when the circuit breaker
+// opens.
 func (l *Ledger) enqueue(ctx context.Context, p *pending) outcome {
 	timeout := time.NewTimer(chargeTimeout)
 	defer timeout.Stop()

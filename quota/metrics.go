@@ -20,7 +20,8 @@ type metrics struct {
 	charged      map[cola.Meter]prometheus.Counter // units
 }
 
-// newMetrics registers the metrics of a ledger; with a nil registerer they are counted and never seen.
+// newMetrics registers the metrics of a ledger; with a nil registerer they are counted and never
+// seen.
 func newMetrics(r prometheus.Registerer, l *Ledger) *metrics {
 	factory := promauto.With(r)
 	times := []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}

@@ -29,11 +29,11 @@ func IsIdentityName(email string) bool {
 // identities.
 type Identities interface {
 	// AccountOf returns the account of an identity. A new identity gets the account with the
-	// verified email address, in any ASCII letter case, or a new account on the free tier. Concurrent
-	// calls, in any process, create only one account. verified is empty if the issuer verified no
-	// address that may link; a new account is then named by Identity.Name. Such an account takes a
-	// verified address later, unless another account has it. It fails with ErrMalformed if Check
-	// does.
+	// verified email address, in any ASCII letter case, or a new account on the free tier.
+	// Concurrent calls, in any process, create only one account. verified is empty if the issuer
+	// verified no address that may link; a new account is then named by Identity.Name. Such an
+	// account takes a verified address later, unless another account has it. It fails with
+	// ErrMalformed if Check does.
 	AccountOf(ctx context.Context, who Identity, verified string) (Account, error)
 	// AddIdentity links an identity to an account. AccountOf returns that account from then on,
 	// whatever the token's email address. If the identity was linked to another account, that

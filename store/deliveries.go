@@ -22,8 +22,9 @@ type Deliveries interface {
 	// It leaves out claimed deliveries, those of suspended accounts, and runs for destinations that
 	// are not active. If it returns fewer than limit, no more are due.
 	ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int, hold time.Duration) ([]DueDelivery, error)
-	// RunContent returns the current state of a run, its search and the labels that messages name: the first by ID, as
-	// many as RecordRuns granted. It reads one consistent snapshot and fails with ErrNotFound if the run is gone.
+	// RunContent returns the current state of a run, its search and the labels that messages name:
+	// the first by ID, as many as RecordRuns granted. It reads one consistent snapshot and fails
+	// with ErrNotFound if the run is gone.
 	RunContent(ctx context.Context, run int64) (RunContent, error)
 	// RecordAttempt records an attempt at a claimed delivery in one transaction, and ends the
 	// claim: the attempt, the delivery's new state, and the destination's health. If the attempt

@@ -28,21 +28,23 @@ type Destinations interface {
 	CreateDestination(ctx context.Context, d NewDestination) (Destination, error)
 	// Destination returns an account's destination, or ErrNotFound.
 	Destination(ctx context.Context, account cola.AccountID, uuid string) (Destination, error)
-	// DestinationByLink returns the destination, of any account, of a link in email from earlier versions, by the SHA-256
-	// of its token; or ErrNotFound.
+	// DestinationByLink returns the destination, of any account, of a link in email from earlier
+	// versions, by the SHA-256 of its token; or ErrNotFound.
 	DestinationByLink(ctx context.Context, hash []byte) (Destination, error)
 	// Destinations returns a page of an account's destinations, oldest first, and their total
 	// number, from one consistent snapshot.
 	Destinations(ctx context.Context, account cola.AccountID, page Slice) ([]Destination, int, error)
-	// UpdateDestination changes a destination and returns it. It stores the State, Reason, SendEmpty, FailingSince,
-	// VerifiedAt, Secrets and Challenge that change sets. It calls change in a transaction that locks the destination,
-	// perhaps more than once; change must not block. Pending deliveries to a destination that is no longer active are
-	// skipped; attempts in progress are still recorded. It returns an error of change unchanged, and ErrNotFound if the
+	// UpdateDestination changes a destination and returns it. It stores the State, Reason,
+	// SendEmpty, FailingSince, VerifiedAt, Secrets and Challenge that change sets. It calls change
+	// in a transaction that locks the destination, perhaps more than once; change must not block.
+	// Pending deliveries to a destination that is no longer active are skipped; attempts in
+	// progress are still recorded. It returns an error of change unchanged, and ErrNotFound if the
 	// account has no such destination.
 	UpdateDestination(ctx context.Context, account cola.AccountID, uuid string, change func(*Destination) error) (Destination, error)
-	// RequestConfirmation changes an account's destination as UpdateDestination does, and adds a message of EventConfirm, in one
-	// transaction. It fails as UpdateDestination does, with an ConfirmationLimitError, which is ErrConfirmationLimit, if a limit is reached, and
-	// with ErrNotActive if the destination has no address. A failed call changes nothing.
+	// RequestConfirmation changes an account's destination as UpdateDestination does, and adds a
+	// message of EventConfirm, in one transaction. It fails as UpdateDestination does, with an
+	// ConfirmationLimitError, which is ErrConfirmationLimit, if a limit is reached, and with
+	// ErrNotActive if the destination has no address. A failed call changes nothing.
 	RequestConfirmation(ctx context.Context, account cola.AccountID, uuid string, ask ConfirmationRequest, change func(*Destination) error) (cola.Delivery, error)
 	// DeleteDestination deletes a destination with its deliveries, or fails with ErrNotFound.
 	DeleteDestination(ctx context.Context, account cola.AccountID, uuid string) error
@@ -53,9 +55,10 @@ type Destinations interface {
 	// HasFeed reports whether an account's search has a feed. It fails with ErrNotFound if the
 	// account has no such search.
 	HasFeed(ctx context.Context, account cola.AccountID, uuid string) (bool, error)
-	// Feed returns the search whose feed has the hash and its latest runs with matches, newest first, from one consistent
-	// snapshot. Runs have the labels that messages about them name, up to the feed's limit. It fails with ErrNotFound if
-	// the feed does not exist or its account is suspended.
+	// Feed returns the search whose feed has the hash and its latest runs with matches, newest
+	// first, from one consistent snapshot. Runs have the labels that messages about them name, up
+	// to the feed's limit. It fails with ErrNotFound if the feed does not exist or its account is
+	// suspended.
 	Feed(ctx context.Context, hash FeedHash, runs, labels int) (Feed, error)
 }
 
@@ -72,8 +75,8 @@ type Destination struct {
 	Challenge        Challenge
 }
 
-// Secrets sign webhooks. They are sealed (package vault), except for clear-text secrets from an earlier
-// version.
+// Secrets sign webhooks. They are sealed (package vault), except for clear-text secrets from an
+// earlier version.
 type Secrets struct {
 	Current  string    // empty for an email address
 	Old      string    // also signs until OldUntil; empty: none
@@ -139,8 +142,8 @@ func checkTexts(texts map[string]string) error {
 	return nil
 }
 
-// Skipping returns the reason for skipping pending deliveries to the destination. It is empty if the
-// destination is active or waits for confirmation.
+// Skipping returns the reason for skipping pending deliveries to the destination. It is empty if
+// the destination is active or waits for confirmation.
 func (d Destination) Skipping() string {
 	switch d.State {
 	case cola.DestinationActive, cola.DestinationUnconfirmed, cola.DestinationPending:
@@ -170,20 +173,20 @@ type MatchedLabel struct {
 // ConfirmationsKept is how long requests to confirm a destination are kept.
 const ConfirmationsKept = 25 * time.Hour
 
-// ConfirmationRequest is a request to confirm a destination, subject to limits. The owner of an email address gets an
-// email, an endpoint a challenge.
+// ConfirmationRequest is a request to confirm a destination, subject to limits. The owner of an
+// email address gets an email, an endpoint a challenge.
 type ConfirmationRequest struct {
 	Due    time.Time // when the message is due
 	Limits ConfirmationLimits
 }
 
-// ConfirmationLimits bound how often recipients are asked, since they may not know us. They apply over all
-// processes, by the store's clock. Requests count even if their destination was deleted. Endpoints are
-// counted by host.
+// ConfirmationLimits bound how often recipients are asked, since they may not know us. They apply
+// over all processes, by the store's clock. Requests count even if their destination was deleted.
+// Endpoints are counted by host.
 //
-// MaxOfAddress does not apply to an account's first challenge to a host within the window, nor to hosts at
-// which it has a confirmed endpoint: accounts share the hosts of platforms, and must not be able to lock
-// each other out.
+// MaxOfAddress does not apply to an account's first challenge to a host within the window, nor to
+// hosts at which it has a confirmed endpoint: accounts share the hosts of platforms, and must not
+// be able to lock each other out.
 type ConfirmationLimits struct {
 	RepeatWindow time.Duration // window of MaxRepeats
 	MaxRepeats   int           // requests of an account to the same address or host; 0 means 1
@@ -192,8 +195,8 @@ type ConfirmationLimits struct {
 	MaxOfAddress int           // requests of all accounts to one address or host; at least 1
 }
 
-// Recipient returns the key by which requests to confirm a destination are counted: its folded email
-// address, or the host of its URL.
+// Recipient returns the key by which requests to confirm a destination are counted: its folded
+// email address, or the host of its URL.
 func Recipient(kind, address string) string {
 	if kind != cola.KindWebhook {
 		return cola.FoldAddress(kind, address)

@@ -103,8 +103,8 @@ type DayUsage struct {
 	Requests   int
 }
 
-// Check refuses what would make the books wrong: an account that is not among the states, so was not looked at, or usage
-// that the month cannot tell.
+// Check refuses what would make the books wrong: an account that is not among the states, so was
+// not looked at, or usage that the month cannot tell.
 func (e Entry) Check(states []AccountState) error {
 	asked := func(s AccountState) bool { return s.Exists && s.Account == e.Account }
 	if !slices.ContainsFunc(states, asked) {
@@ -149,8 +149,8 @@ func AddGrant(grants []Grant, g Grant) []Grant {
 
 // Allowance is a free use of the service with a limit per account and UTC day.
 //
-// Counts are exact, even across processes. Deleting a search or a run does not reduce them. Counts of
-// days before yesterday are deleted.
+// Counts are exact, even across processes. Deleting a search or a run does not reduce them. Counts
+// of days before yesterday are deleted.
 type Allowance string
 
 // The allowances.
@@ -162,9 +162,9 @@ const (
 
 // Allowances counts the labels that previews of saved searches name.
 type Allowances interface {
-	// NamePreviewLabels returns the given labels that a preview may name to an account on a day, in order: labels that
-	// were already named to the account that day, and new ones up to limit distinct labels. It records the new ones and
-	// does not write if there are none.
+	// NamePreviewLabels returns the given labels that a preview may name to an account on a day, in
+	// order: labels that were already named to the account that day, and new ones up to limit
+	// distinct labels. It records the new ones and does not write if there are none.
 	NamePreviewLabels(ctx context.Context, account cola.AccountID, day cola.Date, labels []cola.TTBID, limit int) ([]cola.TTBID, error)
 }
 

@@ -40,17 +40,19 @@ type Runs interface {
 	// Fault: it must not run, and must not block the others.
 	ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]DueSearch, error)
 
-	// RecordRuns records runs of claimed searches and releases the searches. Each run is one transaction: the run, its new
-	// matches, how many labels messages may name, the new mark, and the next due time.
+	// RecordRuns records runs of claimed searches and releases the searches. Each run is one
+	// transaction: the run, its new matches, how many labels messages may name, the new mark, and
+	// the next due time.
 	//
-	// A run is skipped entirely if its search was changed, deleted, released, recorded or taken over after the claim, or
-	// if the revision of its new mark is not in the database's past (see HasRevision). An expired hold still counts until
-	// another process takes it over.
+	// A run is skipped entirely if its search was changed, deleted, released, recorded or taken
+	// over after the claim, or if the revision of its new mark is not in the database's past (see
+	// HasRevision). An expired hold still counts until another process takes it over.
 	//
-	// Labels that messages may name count against AllowMessageLabels of the account, on the UTC day of the run.
+	// Labels that messages may name count against AllowMessageLabels of the account, on the UTC day
+	// of the run.
 	//
-	// The outcomes are in the order of the runs. On an error, they are the known outcomes of the first runs; retrying does
-	// not record a run twice.
+	// The outcomes are in the order of the runs. On an error, they are the known outcomes of the
+	// first runs; retrying does not record a run twice.
 	RecordRuns(ctx context.Context, runs []RunRecord) ([]RunOutcome, error)
 
 	// Postpone records that a claimed search could not run, and extends its claim by what wait
@@ -68,12 +70,14 @@ type Runs interface {
 	// do not keep up.
 	NextDue(ctx context.Context) (time.Time, error)
 
-	// RequestRun makes an account's search due at an instant, with or without a schedule, and returns it without its addresses.
-	// The next run returns it to its schedule. The run counts against AllowManualRuns on the UTC day of the instant. If
-	// the search is already due or running, RequestRun has no effect.
+	// RequestRun makes an account's search due at an instant, with or without a schedule, and
+	// returns it without its addresses. The next run returns it to its schedule. The run counts
+	// against AllowManualRuns on the UTC day of the instant. If the search is already due or
+	// running, RequestRun has no effect.
 	//
-	// It fails with ErrNotFound if the account has no such search, with ErrNotActive if the search was paused because of
-	// the account, and with ErrLimit, as a LimitError, if limit runs were counted that day.
+	// It fails with ErrNotFound if the account has no such search, with ErrNotActive if the search
+	// was paused because of the account, and with ErrLimit, as a LimitError, if limit runs were
+	// counted that day.
 	RequestRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time, limit int) (cola.SavedSearch, error)
 
 	// RunsOf returns a page of the runs of an account's search, newest first, and their total

@@ -13,8 +13,8 @@ import (
 const MaxKeyText = 1000
 
 // FoldEmail returns the form in which email addresses are compared: ASCII letters in lower case,
-// everything else unchanged. Identity names are compared exactly, because the subjects of two people
-// may differ only in letter case.
+// everything else unchanged. Identity names are compared exactly, because the subjects of two
+// people may differ only in letter case.
 func FoldEmail(email string) string {
 	if IsIdentityName(email) {
 		return email
@@ -22,8 +22,8 @@ func FoldEmail(email string) string {
 	return cola.FoldASCII(email)
 }
 
-// CheckEmail fails with ErrMalformed for an email address that new accounts may not have. Accounts that
-// an earlier version created with such an address keep it.
+// CheckEmail fails with ErrMalformed for an email address that new accounts may not have. Accounts
+// that an earlier version created with such an address keep it.
 func CheckEmail(email string) error {
 	if err := cola.CheckEmail(email); err != nil {
 		return fmt.Errorf("%w: %w", err, ErrMalformed)

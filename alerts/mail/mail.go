@@ -137,7 +137,8 @@ func resultOf(err error) alerts.Result {
 	if code < 500 {
 		return alerts.Result{Fault: fmt.Sprintf("The mail server put the %s off (%s).", what, said), Status: code}
 	}
-	// Of an address, 5.7 speaks of policy: relays say so to senders that they do not know, which a recipient must not pay for at once.
+	// Of an address, 5.7 speaks of policy: relays say so to senders that they do not know, which a
+	// recipient must not pay for at once.
 	final := e.Reason != gomail.ErrSMTPRcptTo || !strings.HasPrefix(enhanced, "5.7.")
 	return alerts.Result{Fault: fmt.Sprintf("The mail server refused the %s (%s).", what, said), Status: code, Final: final}
 }

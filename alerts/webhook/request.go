@@ -68,8 +68,8 @@ func (s *Sender) target(address string) (u *url.URL, fault string) {
 	return u, ""
 }
 
-// sign returns the signatures of a message at an instant: by the current secret and, while valid, by
-// the previous one.
+// sign returns the signatures of a message at an instant: by the current secret and, while valid,
+// by the previous one.
 func (s *Sender) sign(m alerts.Message, at time.Time, body []byte) (string, error) {
 	kept := []string{m.Destination.Secrets.Current}
 	if old := m.Destination.Secrets; old.Old != "" && at.Before(old.OldUntil) {

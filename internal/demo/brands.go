@@ -39,7 +39,8 @@ func kindNumber(kind cola.ProductType) uint64 {
 	return 0
 }
 
-// lineShare is the commodity's part of all labels over the years; labelKind follows it year by year.
+// lineShare is the commodity's part of all labels over the years; labelKind follows it year by
+// year.
 func lineShare(kind cola.ProductType) float64 {
 	switch kind {
 	case cola.MaltBeverage:
@@ -50,7 +51,8 @@ func lineShare(kind cola.ProductType) float64 {
 	return 0.60
 }
 
-// labelKind draws the commodity of a label received on a day: wine's share shrinks slowly, that of beer grows.
+// labelKind draws the commodity of a label received on a day: wine's share shrinks slowly, that of
+// beer grows.
 func labelKind(d *rng, day cola.Date) cola.ProductType {
 	years := float64(day-firstReceipt) / 365.25
 	wine := 0.645 - 0.004*years
@@ -88,8 +90,8 @@ func newLine(o Options, kind cola.ProductType, holders []permittee) brandLine {
 	return l
 }
 
-// place settles where a brand's products come from: importers bring them from abroad, the others make them at home, with
-// bought grapes or grain now and then.
+// place settles where a brand's products come from: importers bring them from abroad, the others
+// make them at home, with bought grapes or grain now and then.
 func (b *brand) place(d *rng, p *permittee, abroad weights) {
 	b.origin, b.tongue = p.home.Origin, english()
 	switch {
@@ -138,7 +140,8 @@ func spelling(d *rng, name string) string {
 	return name
 }
 
-// title writes upper-case words with a capital first letter: NAPA VALLEY as Napa Valley, D'ALBA as D'Alba.
+// title writes upper-case words with a capital first letter: NAPA VALLEY as Napa Valley, D'ALBA as
+// D'Alba.
 func title(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -163,8 +166,8 @@ func yearOf(day cola.Date) int { return day.Time().Year() }
 // firstOfMonth returns the first day of a month.
 func firstOfMonth(year int, month time.Month) cola.Date { return cola.NewDate(year, month, 1) }
 
-// language is a language to name brands in: words, syllables to coin names from, and patterns in which a verb in braces
-// stands for a word.
+// language is a language to name brands in: words, syllables to coin names from, and patterns in
+// which a verb in braces stands for a word.
 //
 //	{s} surname  {g} given name  {c} coined name  {a} adjective  {n} land or thing  {t} tree or plant  {k} creature
 //	{p} place    {#} number word  {m} things, more than one

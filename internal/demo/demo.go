@@ -1,14 +1,16 @@
-// Package demo makes up a registry: labels, permittees, barcodes and reference data with the shape of the real ones, for
-// trying the service and for measuring it. Every record follows from Options alone, so the same options give the same
-// bytes on every machine, and labels are made one at a time, so any number of them needs the same memory.
+// Package demo makes up a registry: labels, permittees, barcodes and reference data with the shape
+// of the real ones, for trying the service and for measuring it. Every record follows from Options
+// alone, so the same options give the same bytes on every machine, and labels are made one at a
+// time, so any number of them needs the same memory.
 //
-// Brands, companies and products are invented. Class and type codes, origins, grape varieties and viticultural areas are
-// real, because searches for them should find what a reader expects.
+// Brands, companies and products are invented. Class and type codes, origins, grape varieties and
+// viticultural areas are real, because searches for them should find what a reader expects.
 //
-// The model has three layers. A world holds the permittees and their brands, each with a rank that says how often it
-// files. A product is one item of a brand, with its style, container and barcode; it is worked out from the brand and a
-// number whenever it is needed. A label is one approval of a product on one day: vintages, dates, images and the gaps that
-// real records have are its own. Several labels of one product share its barcode.
+// The model has three layers. A world holds the permittees and their brands, each with a rank that
+// says how often it files. A product is one item of a brand, with its style, container and barcode;
+// it is worked out from the brand and a number whenever it is needed. A label is one approval of a
+// product on one day: vintages, dates, images and the gaps that real records have are its own.
+// Several labels of one product share its barcode.
 package demo
 
 import (
@@ -21,8 +23,8 @@ import (
 // DefaultColas is how many labels are made where no number is asked for.
 const DefaultColas = 20_000
 
-// MaxColas is the largest number of labels that can be asked for: the day with the most receipts must not run out of the
-// six digits that number a day's applications.
+// MaxColas is the largest number of labels that can be asked for: the day with the most receipts
+// must not run out of the six digits that number a day's applications.
 const MaxColas = 10_000_000
 
 // Options says which registry to make up. Equal options give equal records.
@@ -35,8 +37,9 @@ type Options struct {
 // firstReceipt is the day from which the registry holds labels.
 var firstReceipt = cola.NewDate(2005, time.January, 3)
 
-// Check reports what makes records impossible: a negative or too large number of labels, or a day so early that there is
-// no year of receipts before it, or so late that two-digit years in TTB ids repeat.
+// Check reports what makes records impossible: a negative or too large number of labels, or a day
+// so early that there is no year of receipts before it, or so late that two-digit years in TTB ids
+// repeat.
 func (o Options) Check() error {
 	if o.Colas < 0 || o.Colas > MaxColas {
 		return fmt.Errorf("demonstration data: %d labels asked for; the number is from 0 to %d", o.Colas, MaxColas)
@@ -48,8 +51,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// world is what all labels of one set of options have in common. It does not change once made, and its size grows far
-// slower than the number of labels.
+// world is what all labels of one set of options have in common. It does not change once made, and
+// its size grows far slower than the number of labels.
 type world struct {
 	o           Options
 	holders     []permittee

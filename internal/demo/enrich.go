@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// describeContents fills what is in the container. Applicants of wine state grapes, appellation and vintage themselves; the
-// rest is read off the label, and is missing where it could not be read.
+// describeContents fills what is in the container. Applicants of wine state grapes, appellation and
+// vintage themselves; the rest is read off the label, and is missing where it could not be read.
 func describeContents(d *rng, c *cola.Cola, p *product) {
 	if p.kind == cola.Wine {
 		c.GrapeVarietals = slices.Clone(p.varietals)

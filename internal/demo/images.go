@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Sizes of labels in twentieths of an inch, and of scans in dots per inch. The resolutions are whole multiples of twenty,
-// so that pixels and inches agree exactly.
+// Sizes of labels in twentieths of an inch, and of scans in dots per inch. The resolutions are
+// whole multiples of twenty, so that pixels and inches agree exactly.
 type sizeRange struct{ loW, hiW, loH, hiH int }
 
 var (
@@ -129,8 +129,8 @@ var (
 	uprightSides = []cola.Text{"right", "left"}
 )
 
-// addBarcode adds the product's barcode to an image, in bars of about 13 thousandths of an inch as printers use, or less
-// where the image is small.
+// addBarcode adds the product's barcode to an image, in bars of about 13 thousandths of an inch as
+// printers use, or less where the image is small.
 func addBarcode(d *rng, c *cola.Cola, img *cola.Image, bars code) {
 	dpi := float64(img.WidthPixels.V) / img.WidthInches.V
 	room := min(img.WidthPixels.V, img.HeightPixels.V) / (bars.modules() + 24) // with quiet zones and a margin
@@ -169,7 +169,8 @@ const (
 	ean8  cola.Text = "EAN-8"
 )
 
-// modules returns the width of a symbol in its narrowest bars, without the quiet zones on its sides.
+// modules returns the width of a symbol in its narrowest bars, without the quiet zones on its
+// sides.
 func (c code) modules() int {
 	switch c.symbology {
 	case ean8:
@@ -180,8 +181,8 @@ func (c code) modules() int {
 	return 95
 }
 
-// barcodeFor returns the barcode of a product, or none. The company part is the permittee's at home and the producing
-// country's abroad; the item part is the product's.
+// barcodeFor returns the barcode of a product, or none. The company part is the permittee's at home
+// and the producing country's abroad; the item part is the product's.
 func barcodeFor(d *rng, p *product, key productKey) code {
 	if d.chance(0.16) || p.contents.Kind == "keg" || p.contents.Kind == "cask" {
 		return code{}
@@ -207,8 +208,8 @@ func checked(symbology cola.Text, digits string) code {
 	return code{symbology, digits + string(rune(cola.CheckDigit(digits)))}
 }
 
-// upceCode returns a UPC-E symbol: number system 0, a manufacturer of the form XX000 and an item below 1,000. Its check
-// digit is that of the UPC-A number it stands for.
+// upceCode returns a UPC-E symbol: number system 0, a manufacturer of the form XX000 and an item
+// below 1,000. Its check digit is that of the UPC-A number it stands for.
 func upceCode(company, item int) code {
 	maker, number := padded(company%90+10, 2), padded(item%1000, 3)
 	check := cola.CheckDigit("0" + maker + "00000" + number)

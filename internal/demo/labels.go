@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Labels makes the labels of the options in the order of their receipt, which is that of their ids. A label is the
-// receiver's to keep and to change. It yields nothing for options that fail Check.
+// Labels makes the labels of the options in the order of their receipt, which is that of their ids.
+// A label is the receiver's to keep and to change. It yields nothing for options that fail Check.
 func Labels(o Options) iter.Seq[*cola.Cola] {
 	return func(yield func(*cola.Cola) bool) {
 		if o.Check() != nil || o.Colas == 0 {
@@ -30,7 +30,8 @@ func Labels(o Options) iter.Seq[*cola.Cola] {
 	}
 }
 
-// labelMaker makes labels one after another. It remembers some of the latest, for those that are submitted again.
+// labelMaker makes labels one after another. It remembers some of the latest, for those that are
+// submitted again.
 type labelMaker struct {
 	*world
 	recent [2048]filing // ring of the latest labels
@@ -83,8 +84,8 @@ func (m *labelMaker) newFiling(d *rng, received cola.Date) productKey {
 	return productKey{kind, int32(brand), int32(number)}
 }
 
-// earlier returns the label that is submitted again, for a few; mostly a recent one, sometimes one that was itself a
-// resubmission.
+// earlier returns the label that is submitted again, for a few; mostly a recent one, sometimes one
+// that was itself a resubmission.
 func (m *labelMaker) earlier(d *rng) (filing, bool) {
 	if m.filed == 0 || !d.chance(0.028) {
 		return filing{}, false
@@ -127,8 +128,8 @@ func (m *labelMaker) address(d *rng, c *cola.Cola, p *product) {
 	c.AddressZipCode, c.AddressState = cola.Text(p.holder.zip), cola.Text(p.holder.home.Code)
 }
 
-// sequence numbers the applications of one day. TTB ids have the day as YYDDD, how it came in (001, electronically), and
-// six digits that rise with gaps, as some applications are never approved.
+// sequence numbers the applications of one day. TTB ids have the day as YYDDD, how it came in (001,
+// electronically), and six digits that rise with gaps, as some applications are never approved.
 type sequence struct {
 	rng
 	id cola.TTBID
@@ -152,8 +153,9 @@ const (
 	bottleApproval cola.Text = "DISTINCTIVE LIQUOR BOTTLE APPROVAL"
 )
 
-// settleApplication settles what was applied for: an approval, an exemption for sale in one state only, or the approval of
-// a distinctive bottle; and whether it is an earlier application submitted again.
+// settleApplication settles what was applied for: an approval, an exemption for sale in one state
+// only, or the approval of a distinctive bottle; and whether it is an earlier application submitted
+// again.
 func settleApplication(d *rng, c *cola.Cola, p *product, earlier cola.TTBID) {
 	c.ApplicationType = labelApproval
 	told := yearOf(c.ApplicationDate) >= 2008 || d.chance(0.6) // old records often do not say
@@ -188,7 +190,8 @@ func capacity(c container) cola.Text {
 	return cola.Text(strconv.FormatFloat(c.Volume, 'f', -1, 64) + " " + strings.ToUpper(string(c.Unit)))
 }
 
-// settleStatus settles the dates after the application and what has become of the approval. Nothing is dated after last.
+// settleStatus settles the dates after the application and what has become of the approval. Nothing
+// is dated after last.
 func settleStatus(d *rng, c *cola.Cola, kind cola.ProductType, last cola.Date) {
 	c.ApprovalDate = approvalDay(d, kind, c.ApplicationDate, last)
 	c.LatestUpdateDate = c.ApprovalDate

@@ -21,7 +21,8 @@ const (
 // tradeWeights is how common the trades are among permittees.
 var tradeWeights = weighed([]float64{42, 20, 24, 13, 1}, func(w float64) float64 { return w })
 
-// busiestTrades are the trades of the permittees that file most, so that the head of the list does not depend on luck.
+// busiestTrades are the trades of the permittees that file most, so that the head of the list does
+// not depend on luck.
 var busiestTrades = []trade{winery, importer, brewery, distillery, importer, winery, importer, brewery, winery, distillery}
 
 // permittee is a permit holder of the world.
@@ -100,7 +101,8 @@ func newPermittees(o Options) []permittee {
 	return holders
 }
 
-// companyNames returns the owner of a permit and the trade name it works under, empty when that is not another.
+// companyNames returns the owner of a permit and the trade name it works under, empty when that is
+// not another.
 func companyNames(d *rng, t trade) (company, operating string) {
 	switch t {
 	case importer, wholesaler:
@@ -153,7 +155,8 @@ func permitNumber(d *rng, p *permittee) string {
 	return "BWC-" + n
 }
 
-// serial returns the number in a permit number: short in old permits, from 15000 on in those of the electronic system.
+// serial returns the number in a permit number: short in old permits, from 15000 on in those of the
+// electronic system.
 func serial(d *rng) int {
 	if d.chance(0.2) {
 		return d.between(2, 2_500)
@@ -175,8 +178,9 @@ func firstLetters(name string) string {
 	return string(b)
 }
 
-// Permittees returns the permit holders that some list of permittees names: most are on the current one (Listed), the rest
-// have left it. Holders that are on none are only seen on labels. It returns nothing for options that fail Check.
+// Permittees returns the permit holders that some list of permittees names: most are on the current
+// one (Listed), the rest have left it. Holders that are on none are only seen on labels. It returns
+// nothing for options that fail Check.
 func Permittees(o Options) []cola.Permittee {
 	if o.Check() != nil {
 		return nil

@@ -19,8 +19,8 @@ var commodities = []struct {
 // firstTimes is the day from which processing times are published.
 var firstTimes = cola.NewDate(2012, time.January, 1)
 
-// snapshots returns the days on which processing times were published, oldest first: the last of every month, and every
-// Friday of the two years before the last day.
+// snapshots returns the days on which processing times were published, oldest first: the last of
+// every month, and every Friday of the two years before the last day.
 func snapshots(last cola.Date) []cola.Date {
 	var days []cola.Date
 	weekly := last.AddDays(-2 * 365)
@@ -34,8 +34,9 @@ func snapshots(last cola.Date) []cola.Date {
 	return days
 }
 
-// ProcessingTimes returns how long COLA applications took, by commodity, over the years up to the day of the options; the
-// labels' own dates agree with it. It returns nothing for options that fail Check.
+// ProcessingTimes returns how long COLA applications took, by commodity, over the years up to the
+// day of the options; the labels' own dates agree with it. It returns nothing for options that fail
+// Check.
 func ProcessingTimes(o Options) []cola.ProcessingTime {
 	if o.Check() != nil {
 		return nil
@@ -61,7 +62,8 @@ func ProcessingTimes(o Options) []cola.ProcessingTime {
 	return rows
 }
 
-// formulaTypes are the kinds of formula applications and how many days longer than a label each takes.
+// formulaTypes are the kinds of formula applications and how many days longer than a label each
+// takes.
 var formulaTypes = []struct {
 	name  string
 	extra int
@@ -71,8 +73,8 @@ var formulaTypes = []struct {
 	{"Laboratory Analysis", 15},
 }
 
-// FormulaProcessingTimes returns how long formula applications took, by commodity and kind, monthly. It returns nothing for
-// options that fail Check.
+// FormulaProcessingTimes returns how long formula applications took, by commodity and kind,
+// monthly. It returns nothing for options that fail Check.
 func FormulaProcessingTimes(o Options) []cola.FormulaProcessingTime {
 	if o.Check() != nil {
 		return nil
@@ -99,8 +101,8 @@ func FormulaProcessingTimes(o Options) []cola.FormulaProcessingTime {
 	return rows
 }
 
-// RegistrationProcessingTimes returns how long original permits took, by kind, monthly from 2019. It returns nothing for
-// options that fail Check.
+// RegistrationProcessingTimes returns how long original permits took, by kind, monthly from 2019.
+// It returns nothing for options that fail Check.
 func RegistrationProcessingTimes(o Options) []cola.RegistrationProcessingTime {
 	if o.Check() != nil {
 		return nil
@@ -124,7 +126,8 @@ func RegistrationProcessingTimes(o Options) []cola.RegistrationProcessingTime {
 	return rows
 }
 
-// monthsBetween returns the first days of the months from the first on that are over by the last day.
+// monthsBetween returns the first days of the months from the first on that are over by the last
+// day.
 func monthsBetween(first, last cola.Date) []cola.Date {
 	var months []cola.Date
 	t := first.Time()

@@ -16,9 +16,9 @@ const reportLag = 60
 // reportCommodities are the commodities of the production reports, in the order of their rows.
 var reportCommodities = []string{"Beer", "Wine", "Distilled Spirits"}
 
-// ProductionReports returns monthly and yearly production reports over the years up to the day of the options, oldest
-// first: some months of figures, and yearly figures by state with those of few producers withheld. It returns nothing for
-// options that fail Check.
+// ProductionReports returns monthly and yearly production reports over the years up to the day of
+// the options, oldest first: some months of figures, and yearly figures by state with those of few
+// producers withheld. It returns nothing for options that fail Check.
 func ProductionReports(o Options) []cola.ProductionReport {
 	if o.Check() != nil {
 		return nil
@@ -68,7 +68,8 @@ func appendMonthly(rows []cola.ProductionReport, o Options, commodity string, mo
 // minMembers is the number of industry members behind a figure below which it is withheld.
 const minMembers = 3
 
-// appendYearly appends a year's report of a commodity by state. A state's share goes with its number of permittees.
+// appendYearly appends a year's report of a commodity by state. A state's share goes with its
+// number of permittees.
 func appendYearly(rows []cola.ProductionReport, o Options, commodity string, year int) []cola.ProductionReport {
 	states, total := table().States, 0.0
 	for i := range states {

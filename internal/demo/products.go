@@ -93,7 +93,8 @@ func (p *product) grapesOf(r *region) []string {
 	return r.Reds
 }
 
-// grownAs returns the region with a name, such as that of a sparkling wine's category, or another when there is none.
+// grownAs returns the region with a name, such as that of a sparkling wine's category, or another
+// when there is none.
 func grownAs(regions []*region, name string, other *region) *region {
 	for _, r := range regions {
 		if r.Name == name {
@@ -111,8 +112,8 @@ func varietalCount(d *rng) int {
 	return 1
 }
 
-// categoryPath returns the derived category: the style's, with the grape below it for still wine, cut short now and then
-// as a classifier does that is not sure of the leaf.
+// categoryPath returns the derived category: the style's, with the grape below it for still wine,
+// cut short now and then as a classifier does that is not sure of the leaf.
 func categoryPath(d *rng, p *product) string {
 	path := p.style.Path
 	if p.style.Grapes == reds || p.style.Grapes == whites || p.style.Grapes == roses {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// rng is a source of chance (splitmix64). Its sequence is part of what this package promises, so it is written out here
-// rather than taken from a library that may change.
+// rng is a source of chance (splitmix64). Its sequence is part of what this package promises, so it
+// is written out here rather than taken from a library that may change.
 type rng uint64
 
 // The streams of chance. What is drawn from one cannot shift what is drawn from another.
@@ -54,8 +54,8 @@ func (d *rng) chance(p float64) bool { return d.unit() < p }
 // pick returns any of the choices; there must be one.
 func pick[T any](d *rng, choices []T) T { return choices[d.intn(len(choices))] }
 
-// some returns between lo and hi distinct choices, in the order they have in the list, or all of them when there are
-// fewer. There may be at most 64.
+// some returns between lo and hi distinct choices, in the order they have in the list, or all of
+// them when there are fewer. There may be at most 64.
 func some(d *rng, choices []string, lo, hi int) []string {
 	n := min(d.between(lo, hi), len(choices))
 	if n == 0 {
@@ -111,8 +111,8 @@ func (w weights) share(i int) float64 {
 	return (w[i] - before) / w.total()
 }
 
-// ranked returns the weights of n things of which the first is the busiest and the rest form a long tail (Zipf's law, its
-// head flattened by offset).
+// ranked returns the weights of n things of which the first is the busiest and the rest form a long
+// tail (Zipf's law, its head flattened by offset).
 func ranked(n int, offset float64) weights {
 	w := make(weights, 0, n)
 	for rank := range n {

@@ -15,7 +15,8 @@ import (
 //go:embed tables/*.json
 var tableFiles embed.FS
 
-// tables are the words and numbers that demonstration data is made of. They are shared and read-only.
+// tables are the words and numbers that demonstration data is made of. They are shared and
+// read-only.
 type tables struct {
 	Lists         map[string][]string // by name; elsewhere, "@name" stands for one
 	Styles        perKind[[]style]
@@ -30,15 +31,17 @@ type tables struct {
 	Yearly        map[string][]figure    // columns of each commodity's yearly report by state
 	Registrations []registration
 
-	// AVAs are some fifty American Viticultural Areas as they really are: names, places, dates and sections of 27 CFR part 9.
-	// Parents and children are given where both are in the file. Three are boundaries that a later rule replaced.
+	// AVAs are some fifty American Viticultural Areas as they really are: names, places, dates and
+	// sections of 27 CFR part 9. Parents and children are given where both are in the file. Three
+	// are boundaries that a later rule replaced.
 	AVAs []cola.AVADetail
-	// Aliases map former category paths to current ones. The prefix of some current paths has moved too, so a reader must follow
-	// aliases repeatedly.
+	// Aliases map former category paths to current ones. The prefix of some current paths has moved
+	// too, so a reader must follow aliases repeatedly.
 	Aliases []cola.CategoryAlias
 }
 
-// table returns the tables. A failure is a mistake in an embedded file, which every test would find.
+// table returns the tables. A failure is a mistake in an embedded file, which every test would
+// find.
 var table = sync.OnceValue(func() *tables {
 	t := &tables{}
 	names, _ := fs.Glob(tableFiles, "tables/*.json")
@@ -109,16 +112,16 @@ type region struct {
 	Bubbles      bool // its sparkling wine is what it is known for
 }
 
-// state is a US state as the home of permittees: its TTB origin code, how its ZIP codes begin, and how many wineries and
-// importers, breweries, and distilleries it has relative to others.
+// state is a US state as the home of permittees: its TTB origin code, how its ZIP codes begin, and
+// how many wineries and importers, breweries, and distilleries it has relative to others.
 type state struct {
 	Code, Origin string
 	ZIP          []string
 	perKind[float64]
 }
 
-// country is a foreign origin: its TTB code, its language, the GS1 prefixes of its barcodes, and how many imported wines,
-// beers and spirits come from it relative to others.
+// country is a foreign origin: its TTB code, its language, the GS1 prefixes of its barcodes, and
+// how many imported wines, beers and spirits come from it relative to others.
 type country struct {
 	Origin string
 	Tongue string
@@ -138,15 +141,16 @@ type figure struct {
 	Seasons                 string
 }
 
-// registration is a kind of original permit: the usual days to one, and how often a month has none to count.
+// registration is a kind of original permit: the usual days to one, and how often a month has none
+// to count.
 type registration struct {
 	Category, Application string
 	Days                  int
 	None                  float64
 }
 
-// AVAs returns viticultural areas. They are facts, so they are the same for all options. The slices within them are shared:
-// they are for reading.
+// AVAs returns viticultural areas. They are facts, so they are the same for all options. The slices
+// within them are shared: they are for reading.
 func AVAs(Options) []cola.AVADetail { return append([]cola.AVADetail(nil), table().AVAs...) }
 
 // CategoryAliases returns transitions of the category taxonomy. They are the same for all options.
@@ -154,8 +158,8 @@ func CategoryAliases(Options) []cola.CategoryAlias {
 	return append([]cola.CategoryAlias(nil), table().Aliases...)
 }
 
-// style is a kind of product: what its class, category, strength and enrichment may be. Fields that do not apply to its
-// commodity are empty.
+// style is a kind of product: what its class, category, strength and enrichment may be. Fields that
+// do not apply to its commodity are empty.
 type style struct {
 	Class    string     // TTB class and type code of a domestic product
 	Imported string     // of an imported one, when that differs
@@ -201,8 +205,8 @@ type menu struct {
 	weights
 }
 
-// newMenu lists the styles that can come from an origin. What is particular to the origin is most of what comes from it:
-// nearly everything from Scotland is Scotch.
+// newMenu lists the styles that can come from an origin. What is particular to the origin is most
+// of what comes from it: nearly everything from Scotland is Scotch.
 func newMenu(styles []style, origin string, domestic bool) menu {
 	var m menu
 	for i := range styles {

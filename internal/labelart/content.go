@@ -25,7 +25,8 @@ type content struct {
 	sulfites           bool
 }
 
-// warning is the statement that federal law asks for on every label (27 CFR 16.21). Its first words are set in bold.
+// warning is the statement that federal law asks for on every label (27 CFR 16.21). Its first words
+// are set in bold.
 const (
 	warningLead = "GOVERNMENT WARNING:"
 	warning     = "(1) According to the Surgeon General, women should not drink alcoholic beverages during pregnancy because of the risk of birth defects. " +

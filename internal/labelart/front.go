@@ -2,7 +2,8 @@ package labelart
 
 import "github.com/colaregistry/colaregistry/cola"
 
-// wideRatio is the aspect ratio from which a front wraps around its container and includes the back.
+// wideRatio is the aspect ratio from which a front wraps around its container and includes the
+// back.
 const wideRatio = 1.6
 
 // front draws a front label. One that goes round a can has three panels.

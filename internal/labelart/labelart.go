@@ -1,8 +1,10 @@
-// Package labelart draws the images of demonstration labels from their records. The brand determines colors and ornament, the image's
-// position its layout, and the record's fields the text; the barcode is real and scans. Equal records give equal images.
+// Package labelart draws the images of demonstration labels from their records. The brand
+// determines colors and ornament, the image's position its layout, and the record's fields the
+// text; the barcode is real and scans. Equal records give equal images.
 //
-// A label is laid out once, as filled outlines and lines of text at exact places; each format writes that drawing. SVG names fonts that
-// nearly every system has in the same widths (Liberation Serif and Sans measure like Times and Arial), and states the length of each line.
+// A label is laid out once, as filled outlines and lines of text at exact places; each format
+// writes that drawing. SVG names fonts that nearly every system has in the same widths (Liberation
+// Serif and Sans measure like Times and Arial), and states the length of each line.
 package labelart
 
 import (
@@ -57,8 +59,8 @@ func (f Format) ContentType() string {
 	return "image/png"
 }
 
-// Draw writes one image of a label, in the pixel size that its record states or else in a usual one. It
-// fails if a side is not from 1 to MaxSide, or if the writer fails.
+// Draw writes one image of a label, in the pixel size that its record states or else in a usual
+// one. It fails if a side is not from 1 to MaxSide, or if the writer fails.
 func Draw(w io.Writer, f Format, c *cola.Cola, img *cola.Image) error {
 	d, err := layout(c, img)
 	if err != nil {

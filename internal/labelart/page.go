@@ -35,8 +35,8 @@ func newPage(c *cola.Cola, img *cola.Image, w, h int) *page {
 	return p
 }
 
-// findBarcode picks the barcode of the image: the one that was read from it, or the record's main one on the back of a
-// label without a list.
+// findBarcode picks the barcode of the image: the one that was read from it, or the record's main
+// one on the back of a label without a list.
 func (p *page) findBarcode(c *cola.Cola, img *cola.Image) {
 	for i := range c.Barcodes {
 		b := &c.Barcodes[i]
@@ -188,7 +188,8 @@ var spiritPalettes = []palette{
 	{0xdfe7e6, 0x15292b, 0x2c6e6a, 0x17444a, 0xeaf1ea},
 }
 
-// themeOf returns the theme of a label: its colours and composition are the brand's, its ornament the product's.
+// themeOf returns the theme of a label: its colours and composition are the brand's, its ornament
+// the product's.
 func themeOf(c *cola.Cola) theme {
 	brand := hashOf(string(c.ProductType), c.BrandName)
 	palettes, motifs := winePalettes, wineMotifs

@@ -30,7 +30,8 @@ func (p *page) neck(b box) {
 	}
 }
 
-// strip draws a strip over the cork or round the shoulder: the brand again and again, along its length.
+// strip draws a strip over the cork or round the shoulder: the brand again and again, along its
+// length.
 func (p *page) strip(b box) {
 	p.fill(p.panel, rectangle(b))
 	long, short := math.Max(b.w, b.h), b.side()
@@ -77,8 +78,8 @@ func (p *page) stripPart(b box, i int, short float64) {
 	p.set(in, text, p.shine, m)
 }
 
-// other draws whatever else there is, such as a keg collar or a medal: a round emblem, or a small back where a barcode
-// must have room.
+// other draws whatever else there is, such as a keg collar or a medal: a round emblem, or a small
+// back where a barcode must have room.
 func (p *page) other(b box) {
 	if p.barcode != nil {
 		p.back(b)

@@ -16,8 +16,9 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// clean returns text as a label can show it: white space made single spaces, control and formatting characters, halves of
-// surrogate pairs and characters invalid in XML left out, cut off after a number of characters.
+// clean returns text as a label can show it: white space made single spaces, control and formatting
+// characters, halves of surrogate pairs and characters invalid in XML left out, cut off after a
+// number of characters.
 func clean(s string, maxRunes int) string {
 	var b strings.Builder
 	count, space := 0, false
@@ -75,8 +76,8 @@ func (m *textStyle) lineHeight() float64 {
 // minSize is the size below which text is left out: it would be a smudge.
 const minSize = 1.5
 
-// set sets text in a box, in the largest size in which it fits. Text that does not fit in the smallest
-// legible size is cut off.
+// set sets text in a box, in the largest size in which it fits. Text that does not fit in the
+// smallest legible size is cut off.
 func (p *page) set(b box, text string, k ink, m textStyle) {
 	if text == "" || b.w <= 0 || b.h <= 0 {
 		return
@@ -120,7 +121,8 @@ func (p *page) set(b box, text string, k ink, m textStyle) {
 	}
 }
 
-// fit returns the largest size, and the lines, in which a text fits a box, or no lines without room for any.
+// fit returns the largest size, and the lines, in which a text fits a box, or no lines without room
+// for any.
 func fit(text string, b box, m *textStyle) (size float64, lines []string) {
 	fits := func(size float64) ([]string, bool) {
 		lines := wrap(text, m.face, b.w/size, m.track)
@@ -152,7 +154,8 @@ func fit(text string, b box, m *textStyle) (size float64, lines []string) {
 	return low, balance(lines, text, b.w/low, m)
 }
 
-// wrap breaks a text into lines no wider than width, in ems. It returns nil when a word alone is wider.
+// wrap breaks a text into lines no wider than width, in ems. It returns nil when a word alone is
+// wider.
 func wrap(text string, f face, width, track float64) []string {
 	space := f.measure(" ", 0) + 2*track
 	var lines []string

@@ -17,8 +17,8 @@ const (
 	maxBatch      = 256
 	findTimeout   = 3 * time.Second // for one batch
 	maxFound      = 100_000         // secrets in memory; an entry is under 200 bytes
-	// voidFor is how long an existing but invalid secret counts as unknown, such as an expired session or the feed of a
-	// suspended account. It bounds the queries for such a secret.
+	// voidFor is how long an existing but invalid secret counts as unknown, such as an expired
+	// session or the feed of a suspended account. It bounds the queries for such a secret.
 	voidFor   = time.Second
 	maxVoided = 10_000
 )
@@ -86,8 +86,8 @@ func (g *gate) void(name string) {
 	g.voided.Add(name, time.Now().Add(voidFor))
 }
 
-// ask adds a question to the queue, or joins a queued one. It does not join a question that was already
-// sent to the database, because the secret may have been created since.
+// ask adds a question to the queue, or joins a queued one. It does not join a question that was
+// already sent to the database, because the secret may have been created since.
 func (g *gate) ask(name string) *question {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -118,8 +118,8 @@ func (g *gate) run() {
 	}
 }
 
-// take removes the oldest questions from the queue and drops those without askers. It returns nil if the
-// queue is empty.
+// take removes the oldest questions from the queue and drops those without askers. It returns nil
+// if the queue is empty.
 func (g *gate) take() (batch []*question) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

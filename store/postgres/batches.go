@@ -19,16 +19,19 @@ const (
 	batchesKept = 2 * time.Hour
 	// deletedPerStatement is how many batches one statement forgets.
 	deletedPerStatement = 5000
-	// batchLocks is the first half of the advisory locks on batches; the second is made of a batch's id.
+	// batchLocks is the first half of the advisory locks on batches; the second is made of a
+	// batch's id.
 	batchLocks int32 = 0x434f4c41
 )
 
 const (
 	beginBatch = `BEGIN ISOLATION LEVEL READ COMMITTED`
-	// lockBatch is waited for while another transaction is about the same batch, and gone with the end of the transaction.
+	// lockBatch is waited for while another transaction is about the same batch, and gone with the
+	// end of the transaction.
 	lockBatch = `SELECT pg_advisory_xact_lock($1, $2)`
-	// selectBatch locks the row for the sake of the commit that follows: it is then one that writes, which the server answers
-	// only when it, and with it all before it, is as durable as the operator asks for. A row can be seen before that.
+	// selectBatch locks the row for the sake of the commit that follows: it is then one that
+	// writes, which the server answers only when it, and with it all before it, is as durable as
+	// the operator asks for. A row can be seen before that.
 	selectBatch   = `SELECT settled_at, voided FROM ledger_batches WHERE id = $1 FOR NO KEY UPDATE`
 	insertBatch   = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES ($1, $2, $3)`
 	voidUnknown   = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES ($1, coalesce($2, clock_timestamp()), TRUE)`

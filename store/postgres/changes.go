@@ -97,8 +97,8 @@ func (s *Store) since(ctx context.Context, operation string, read func(q querier
 	return rev, nil
 }
 
-// eachRow calls row for each row of a result. When it ends early, what is left may be most of a registry: it is called off,
-// together with its connection, rather than read to the end.
+// eachRow calls row for each row of a result. When it ends early, what is left may be most of a
+// registry: it is called off, together with its connection, rather than read to the end.
 func eachRow(ctx context.Context, q querier, query string, args []any, row func(pgx.Rows) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -118,8 +118,9 @@ func eachRow(ctx context.Context, q querier, query string, args []any, row func(
 
 var indexNames = records.Names(records.IndexColumns(new(cola.IndexRecord), new(string)))
 
-// Labels are joined with their barcodes, of which most have one, rather than read beside them: one result streams through
-// one connection, and the database merges two tables that it has in the same order.
+// Labels are joined with their barcodes, of which most have one, rather than read beside them: one
+// result streams through one connection, and the database merges two tables that it has in the same
+// order.
 var (
 	indexRows = `SELECT c.` + strings.Join(indexNames, ", c.") + `, b.position, b.barcode_value, b.barcode_type
 		FROM colas c LEFT JOIN cola_barcodes b ON b.ttb_id = c.ttb_id`
@@ -127,8 +128,8 @@ var (
 	changedColas = indexRows + ` WHERE c.revision > $1 ORDER BY c.ttb_id`
 )
 
-// colaReader reads index records from rows of labels joined with their barcodes. It allocates only texts
-// that it has not seen.
+// colaReader reads index records from rows of labels joined with their barcodes. It allocates only
+// texts that it has not seen.
 type colaReader struct {
 	yield    func(*cola.IndexRecord) error
 	record   cola.IndexRecord // the current label
@@ -151,8 +152,8 @@ type barcodePart struct {
 	value, kind string
 }
 
-// maxInterned is how many texts of a column are remembered, so that no string is made for each label's class, origin or status.
-// A column that has more is not asked again.
+// maxInterned is how many texts of a column are remembered, so that no string is made for each
+// label's class, origin or status. A column that has more is not asked again.
 const maxInterned = 4096
 
 func newColaReader(yield func(*cola.IndexRecord) error) *colaReader {

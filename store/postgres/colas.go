@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// colaChunk is how many labels make a transaction: enough to spread the cost of the statements and the commit, little
-// enough to hold in memory and to let other importers have their turn.
+// colaChunk is how many labels make a transaction: enough to spread the cost of the statements and
+// the commit, little enough to hold in memory and to let other importers have their turn.
 const colaChunk = 1000
 
 // UpsertColas implements store.Colas.
@@ -83,7 +83,8 @@ func loadOneState(ctx context.Context, q querier, ids []cola.TTBID, known map[co
 	return sent(results, err)
 }
 
-// loadColas reads the labels with the given ids, as far as they exist, into known, in one round trip.
+// loadColas reads the labels with the given ids, as far as they exist, into known, in one round
+// trip.
 func loadColas(ctx context.Context, q querier, ids []cola.TTBID, known map[cola.TTBID]*cola.Cola) error {
 	b := &pgx.Batch{}
 	queueColas(b, ids)
@@ -188,7 +189,8 @@ func (s stored) Colas(ctx context.Context, ids []cola.TTBID, found func(*cola.Co
 	return nil
 }
 
-// colaWrite is what comes of the changes of one transaction: a label that was changed more than once is written once.
+// colaWrite is what comes of the changes of one transaction: a label that was changed more than
+// once is written once.
 type colaWrite struct {
 	labels     []*records.ColaChange
 	permittees []*records.Permittee
@@ -271,8 +273,8 @@ func (w *colaWrite) writeRows(ctx context.Context, tx pgx.Tx, rev cola.Revision)
 	})
 }
 
-// deleteParts deletes the parts of labels that are to have others, and moves the revision of labels of which only parts
-// change.
+// deleteParts deletes the parts of labels that are to have others, and moves the revision of labels
+// of which only parts change.
 func (w *colaWrite) deleteParts(ctx context.Context, tx pgx.Tx, rev cola.Revision) error {
 	b := &pgx.Batch{}
 	if ids := w.ids(func(c *records.ColaChange) bool { return c.Exists && !c.Row }); len(ids) > 0 {

@@ -37,7 +37,8 @@ func failed(operation string, err error) error {
 		return nil
 	case errors.Is(err, store.ErrUnavailable):
 	case isUnavailable(err):
-		// The chain ends here: a connection that took too long is no context of the caller's that ended.
+		// The chain ends here: a connection that took too long is no context of the caller's that
+		// ended.
 		err = fmt.Errorf("%w: %v", store.ErrUnavailable, oneLine(err))
 	}
 	return fmt.Errorf("%s: %w", operation, err)
@@ -48,7 +49,8 @@ func wrapContextError(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err
 	}
-	// The driver closes the connection of a context that ends, and what reads from it may tell of that first.
+	// The driver closes the connection of a context that ends, and what reads from it may tell of
+	// that first.
 	if isUnavailable(err) {
 		return fmt.Errorf("%w: %v", ctx.Err(), oneLine(err))
 	}

@@ -21,8 +21,8 @@ const (
 	usedEvery = time.Minute
 )
 
-// A batch is settled in two round trips. The first begins the transaction, takes the locks and reads;
-// each statement sees what was committed before it began. The second writes and commits.
+// A batch is settled in two round trips. The first begins the transaction, takes the locks and
+// reads; each statement sees what was committed before it began. The second writes and commits.
 //
 // All transactions take locks in the same order, so they cannot deadlock:
 //
@@ -30,13 +30,14 @@ const (
 //  2. Accounts, ascending.
 //  3. Rows that belong to these accounts: counters, days, windows, keys, links, sign-ins.
 //
-// Rows of an account are only changed under the lock of the account, except by RevokeKey, RevokeLink,
-// RestoreLink, EndSignIn and Connect, which hold no other lock that a settlement waits for. SetTier,
-// CreateKey, ReplaceKey, EndOtherSignIns and CreateSavedSearch lock one account and then only its rows.
-// AccountOf locks at most one account, and then an address and an identity, which the ledger does not
-// use. DisableApp and RegisterApp lock an app, which the ledger reads without a lock. Recording runs and
-// deleting searches lock searches and then deliveries (see ClaimDue and ClaimDeliveries), and no account
-// after those. Deletions of old rows skip locked ones.
+// Rows of an account are only changed under the lock of the account, except by RevokeKey,
+// RevokeLink, RestoreLink, EndSignIn and Connect, which hold no other lock that a settlement waits
+// for. SetTier, CreateKey, ReplaceKey, EndOtherSignIns and CreateSavedSearch lock one account and
+// then only its rows. AccountOf locks at most one account, and then an address and an identity,
+// which the ledger does not use. DisableApp and RegisterApp lock an app, which the ledger reads
+// without a lock. Recording runs and deleting searches lock searches and then deliveries (see
+// ClaimDue and ClaimDeliveries), and no account after those. Deletions of old rows skip locked
+// ones.
 
 const (
 	upsertMonths = `INSERT INTO usage_months AS m (account_id, period, detail_views, list_records)
@@ -239,8 +240,8 @@ func (t *tally) queueWindows(b *pgx.Batch) {
 	}
 }
 
-// queueUses queues the noting of when credentials of a kind were last used: those that hold and those that are charged, once each, unless it is
-// known that a use was noted lately.
+// queueUses queues the noting of when credentials of a kind were last used: those that hold and
+// those that are charged, once each, unless it is known that a use was noted lately.
 func (t *tally) queueUses(b *pgx.Batch, kind cola.CredentialKind, note string) {
 	var ids, accounts []int64
 	noted := map[int64]bool{}

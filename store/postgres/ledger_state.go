@@ -14,14 +14,15 @@ import (
 
 const (
 	lockAccounts = `SELECT id FROM accounts WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`
-	// selectStates gives the instant, and a row for each account that exists: at least one in all. The clock is read once, by
-	// the statement itself, which begins when the locks are held.
+	// selectStates gives the instant, and a row for each account that exists: at least one in all.
+	// The clock is read once, by the statement itself, which begins when the locks are held.
 	selectStates = `WITH clock AS MATERIALIZED (SELECT coalesce($2::timestamptz, clock_timestamp()) AS now)
 		SELECT clock.now, a.id, a.tier, a.suspended_at, a.suspended_because, coalesce(m.detail_views, 0), coalesce(m.list_records, 0), w.granted_at, w.requests
 		FROM clock LEFT JOIN accounts a ON a.id = ANY($1)
 		LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = to_char(clock.now AT TIME ZONE 'UTC', 'YYYY-MM')
 		LEFT JOIN burst_windows w ON w.account_id = a.id`
-	// selectCredentials gives keys, links and sign-ins, of which those of an app that is disabled count as revoked.
+	// selectCredentials gives keys, links and sign-ins, of which those of an app that is disabled
+	// count as revoked.
 	selectCredentials = `SELECT '` + string(cola.CredentialKey) + `', id, account_id, last_used_at, revoked_at, expires_at
 		FROM api_keys WHERE id = ANY($1)
 		UNION ALL SELECT '` + string(cola.CredentialLink) + `', l.id, l.account_id, l.last_used_at, coalesce(l.revoked_at, p.disabled_at), NULL
@@ -81,10 +82,10 @@ func readAccounts(rows pgx.Rows, err error) (now time.Time, list []accountRow, _
 	return all[0].now, list, nil
 }
 
-// state returns what the ledger knows of an account at an instant. A clock that was set back, or that of another server
-// after a failover, leaves grants ahead of it: they count as of now, and whether there are any is returned too. Left alone
-// they would fill the window until the clock has caught up, which may be hours; dropped they would let an account through
-// twice.
+// state returns what the ledger knows of an account at an instant. A clock that was set back, or
+// that of another server after a failover, leaves grants ahead of it: they count as of now, and
+// whether there are any is returned too. Left alone they would fill the window until the clock has
+// caught up, which may be hours; dropped they would let an account through twice.
 func (r accountRow) state(now time.Time) (state store.AccountState, ahead bool) {
 	state = store.AccountState{Account: r.account.ID, Exists: true, Suspended: r.account.Suspended(), Tier: r.account.Tier, Used: r.used}
 	late := 0
@@ -119,7 +120,8 @@ func (s *Store) AccountUsage(ctx context.Context, id cola.AccountID) (store.Acco
 	return state, err
 }
 
-// queueStates asks for what a batch's decision needs, of the instant at, or the database's own when that is nil.
+// queueStates asks for what a batch's decision needs, of the instant at, or the database's own when
+// that is nil.
 func queueStates(b *pgx.Batch, batch store.Batch, at *time.Time) {
 	b.Queue(selectStates, accountIDs(batch.Accounts), at)
 	var keys, links, signIns []int64
@@ -136,8 +138,8 @@ func queueStates(b *pgx.Batch, batch store.Batch, at *time.Time) {
 	b.Queue(selectCredentials, keys, links, signIns)
 }
 
-// lockStates begins the transaction of a batch, takes its locks and reads the states of its accounts. It fails with
-// store.ErrExists or store.ErrVoid when that became of the batch already.
+// lockStates begins the transaction of a batch, takes its locks and reads the states of its
+// accounts. It fails with store.ErrExists or store.ErrVoid when that became of the batch already.
 func (s *Store) lockStates(ctx context.Context, conn *pgxpool.Conn, batch store.Batch) (l ledgerState, err error) {
 	b := &pgx.Batch{}
 	queueAttempt(b, batch.ID)

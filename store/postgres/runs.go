@@ -17,7 +17,8 @@ import (
 const (
 	lockClaimed = `SELECT u.n, s.id, s.account_id FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS u (uuid, hold, n)
 		JOIN saved_searches s ON s.uuid = u.uuid COLLATE "C" AND s.hold = u.hold ORDER BY s.id FOR NO KEY UPDATE OF s`
-	// countAllowances adds uses of an allowance by accounts, each on a day. It locks the rows in the order of the arrays.
+	// countAllowances adds uses of an allowance by accounts, each on a day. It locks the rows in
+	// the order of the arrays.
 	countAllowances = `INSERT INTO daily_allowances (account_id, day, allowance, used) SELECT u.account, u.day, $3, u.units
 			FROM unnest($1::bigint[], $2::date[], $4::integer[]) WITH ORDINALITY AS u (account, day, units, n) ORDER BY n
 		ON CONFLICT (account_id, day, allowance) DO UPDATE SET used = daily_allowances.used + excluded.used RETURNING account_id, day, used`
@@ -246,8 +247,8 @@ type accountDate struct {
 	day     cola.Date
 }
 
-// useAllowances adds units to the use of an allowance, for distinct accounts and days, and returns the
-// sums. Pass concurrent updates in ascending order to avoid deadlocks.
+// useAllowances adds units to the use of an allowance, for distinct accounts and days, and returns
+// the sums. Pass concurrent updates in ascending order to avoid deadlocks.
 func useAllowances(ctx context.Context, tx pgx.Tx, a store.Allowance, of []accountDate, units []int) (map[accountDate]int, error) {
 	type used struct {
 		accountDate

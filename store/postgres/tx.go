@@ -14,10 +14,12 @@ import (
 )
 
 const (
-	// commitTimeout bounds a commit, which is waited for also when the caller has gone: called off, it would leave unknown
-	// what became of it. With synchronous replication a commit waits for a standby.
+	// commitTimeout bounds a commit, which is waited for also when the caller has gone: called off,
+	// it would leave unknown what became of it. With synchronous replication a commit waits for a
+	// standby.
 	commitTimeout = 30 * time.Second
-	// fillTimeout is the same for the commit of a whole database, of which a standby may still have most to write down.
+	// fillTimeout is the same for the commit of a whole database, of which a standby may still have
+	// most to write down.
 	fillTimeout = 15 * time.Minute
 	// rollbackTimeout bounds what a transaction that failed may still take.
 	rollbackTimeout = 5 * time.Second
@@ -37,8 +39,8 @@ type starter interface {
 	BeginTx(ctx context.Context, o pgx.TxOptions) (pgx.Tx, error)
 }
 
-// Isolation does not depend on the defaults of the database or the role. Whether it can be written to does: an operator may
-// forbid it for a while.
+// Isolation does not depend on the defaults of the database or the role. Whether it can be written
+// to does: an operator may forbid it for a while.
 var (
 	writing = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
 	reading = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
@@ -158,8 +160,9 @@ func sent(results pgx.BatchResults, err error) error {
 	return err
 }
 
-// A commit that waits for a standby is already durable on the server, so it cannot be undone. Until the
-// wait ends, the commit holds its locks and is invisible. statement_timeout does not apply. The wait ends
+// A commit that waits for a standby is already durable on the server, so it cannot be undone. Until
+// the wait ends, the commit holds its locks and is invisible. statement_timeout does not apply. The
+// wait ends
 //
 //   - with the standby: the commit succeeds;
 //   - with the context of the commit: the driver asks the server to cancel the wait. If that succeeds, the
@@ -169,9 +172,9 @@ func sent(results pgx.BatchResults, err error) error {
 //   - with an operator who cancels it: the commit succeeds with a warning that it may be local only. After
 //     a failover it would be lost, so the warning makes the outcome unknown, too.
 //
-// The ledger resolves an unknown outcome by the batch's ID. The transaction that reads the batch locks its
-// row, so its own commit waits until the standby has everything before it. So a batch that is finally
-// reported as settled or voided survives the loss of the primary.
+// The ledger resolves an unknown outcome by the batch's ID. The transaction that reads the batch
+// locks its row, so its own commit waits until the standby has everything before it. So a batch
+// that is finally reported as settled or voided survives the loss of the primary.
 
 // errNotReplicated means that a commit is durable on this server, but maybe not on a standby.
 var errNotReplicated = fmt.Errorf("%w: the commit was made to stop waiting for its standby", store.ErrUnavailable)

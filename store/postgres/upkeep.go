@@ -124,8 +124,9 @@ func await(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// deleteOldRows deletes old rows of every table that grows over time. Ledger transactions and page views don't
-// do this: dead rows are at the start of the index and pile up while a long reader runs.
+// deleteOldRows deletes old rows of every table that grows over time. Ledger transactions and page
+// views don't do this: dead rows are at the start of the index and pile up while a long reader
+// runs.
 func (u *upkeep) deleteOldRows(ctx context.Context) {
 	tick := time.NewTicker(deleteInterval)
 	defer tick.Stop()

@@ -14,9 +14,10 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// A write of records first locks the row of meta and holds it until its commit, so revisions become visible
-// in order and followers miss none. Under that lock it reads, merges and compares the records, and writes
-// only the differences. Writers of records wait for each other; readers and the ledger never wait for them.
+// A write of records first locks the row of meta and holds it until its commit, so revisions become
+// visible in order and followers miss none. Under that lock it reads, merges and compares the
+// records, and writes only the differences. Writers of records wait for each other; readers and the
+// ledger never wait for them.
 
 const (
 	notifyChange   = `SELECT pg_notify('` + changesChannel + `', '')`
@@ -140,7 +141,8 @@ func (s *Store) deleteOldRevisions(ctx context.Context) error {
 	return err
 }
 
-// UpsertPermittees implements store.Permittees. It is one transaction: callers with many permittees split them.
+// UpsertPermittees implements store.Permittees. It is one transaction: callers with many permittees
+// split them.
 func (s *Store) UpsertPermittees(ctx context.Context, patches []cola.Patch[cola.Permittee], mode store.Mode) ([]store.Outcome, error) {
 	return s.upsert(ctx, "upsert permittees", change{mode: mode, plan: func(ctx context.Context, q querier) (plan, error) {
 		var known records.Permittees
@@ -199,8 +201,8 @@ func writePermittees(ctx context.Context, tx pgx.Tx, rev cola.Revision, list []*
 	})
 }
 
-// upsertRow returns the statement that makes a row of a table or replaces the one that has its key, the first so many of
-// the columns.
+// upsertRow returns the statement that makes a row of a table or replaces the one that has its key,
+// the first so many of the columns.
 func upsertRow(table string, columns []string, keys int) string {
 	var set []string
 	for _, name := range columns[keys:] {

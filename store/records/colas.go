@@ -16,8 +16,8 @@ type Reader interface {
 	Permittees(ctx context.Context, numbers []string, found func(Permittee)) error
 }
 
-// Colas merges patches into labels as they stand, and keeps what comes of it, so that later patches see earlier ones. The
-// zero value has looked at nothing.
+// Colas merges patches into labels as they stand, and keeps what comes of it, so that later patches
+// see earlier ones. The zero value has looked at nothing.
 type Colas struct {
 	History    bool                      // no label arrives
 	labels     map[cola.TTBID]*cola.Cola // those looked at so far; nil for one that does not exist
@@ -36,8 +36,8 @@ type ColaChange struct {
 	Permittee              *Permittee // to be written too; nil when it stays as it is
 }
 
-// Plan reads what the patches are about and works out what becomes of each: an outcome, and a change that is nil when there
-// is nothing to write.
+// Plan reads what the patches are about and works out what becomes of each: an outcome, and a
+// change that is nil when there is nothing to write.
 func (pl *Colas) Plan(ctx context.Context, r Reader, patches []cola.Patch[cola.Cola]) ([]store.Outcome, []*ColaChange, error) {
 	if err := pl.load(ctx, r, patches); err != nil {
 		return nil, nil, err
@@ -156,8 +156,8 @@ func (ps *Permittees) Merge(patch *cola.Patch[cola.Permittee]) (store.Outcome, *
 	return store.Changed, &p
 }
 
-// SeenOn works out what a label tells of its permittee, which has been looked at, and returns the permittee when it is new
-// or changed.
+// SeenOn works out what a label tells of its permittee, which has been looked at, and returns the
+// permittee when it is new or changed.
 func (ps *Permittees) SeenOn(c *cola.Cola) *Permittee {
 	old := ps.known[c.PermitNumber]
 	if old.Exists && !old.FromLabels {

@@ -1,5 +1,6 @@
-// Package records says what the records of a store are made of, column by column, and works out what becomes of them when
-// patches meet what is stored. The backends share it: they differ in how they read and write, not in what.
+// Package records says what the records of a store are made of, column by column, and works out
+// what becomes of them when patches meet what is stored. The backends share it: they differ in how
+// they read and write, not in what.
 package records
 
 import (
@@ -9,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Column ties a column of a table to the field of one record that it keeps. Reading, writing and the comparison of two
-// records go by the same list of columns.
+// Column ties a column of a table to the field of one record that it keeps. Reading, writing and
+// the comparison of two records go by the same list of columns.
 type Column struct {
 	Name  string
 	Field any // pointer to the field
@@ -61,7 +62,8 @@ func sameField(a, b any) bool {
 
 func equal[T comparable](a *T, b any) bool { return *a == *b.(*T) }
 
-// ColaColumns lists the columns of a label's own row, less its key and revision, in the order of the schema.
+// ColaColumns lists the columns of a label's own row, less its key and revision, in the order of
+// the schema.
 func ColaColumns(c *cola.Cola) []Column {
 	return []Column{
 		{"brand_name", &c.BrandName},
@@ -118,8 +120,8 @@ func ColaColumns(c *cola.Cola) []Column {
 	}
 }
 
-// IndexColumns lists the columns that the search index needs: the first ones of the schema. The type of the main barcode
-// has no field of its own in the record.
+// IndexColumns lists the columns that the search index needs: the first ones of the schema. The
+// type of the main barcode has no field of its own in the record.
 func IndexColumns(r *cola.IndexRecord, mainBarcodeType *string) []Column {
 	s := &r.Summary
 	return []Column{

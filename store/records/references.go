@@ -31,7 +31,8 @@ var AVAs = Set[cola.AVADetail]{
 	},
 }
 
-// ProductionReports is the set of production reports. It lacks the position within a report, which is no field of a row.
+// ProductionReports is the set of production reports. It lacks the position within a report, which
+// is no field of a row.
 var ProductionReports = Set[cola.ProductionReport]{
 	"production_reports", 3, "report_date DESC, commodity, report_type, position",
 	func(r *cola.ProductionReport) []Column {
@@ -89,7 +90,8 @@ var CategoryAliases = Set[cola.CategoryAlias]{
 // ColumnList returns the names of the set's columns as SQL lists them.
 func (s Set[T]) ColumnList() string { return strings.Join(Names(s.Columns(new(T))), ", ") }
 
-// Merger merges rows into a set as it stands, and keeps what comes of it, so that later rows see earlier ones.
+// Merger merges rows into a set as it stands, and keeps what comes of it, so that later rows see
+// earlier ones.
 type Merger[T any] struct {
 	set  Set[T]
 	rows map[string]T // by key
@@ -119,8 +121,8 @@ func (m *Merger[T]) key(row T) string {
 	return b.String()
 }
 
-// Merge works out what becomes of one row, which is nil when there is nothing to write. It is merged twice: into nothing, to
-// learn its key, and into what has that key.
+// Merge works out what becomes of one row, which is nil when there is nothing to write. It is
+// merged twice: into nothing, to learn its key, and into what has that key.
 func (m *Merger[T]) Merge(into func(row *T)) (store.Outcome, *T) {
 	var row T
 	into(&row)
@@ -138,9 +140,10 @@ func (m *Merger[T]) Merge(into func(row *T)) (store.Outcome, *T) {
 	return store.Added, &row
 }
 
-// CompareReports compares the rows that a production report holds with those that are to take their place: an outcome a new
-// row, and whether the report is the same, its order included. A row counts as held as many times as the report holds it.
-// To the database a report is one record: it is written whole, or not at all when it is the same.
+// CompareReports compares the rows that a production report holds with those that are to take their
+// place: an outcome a new row, and whether the report is the same, its order included. A row counts
+// as held as many times as the report holds it. To the database a report is one record: it is
+// written whole, or not at all when it is the same.
 func CompareReports(held, rows []cola.ProductionReport) (outcomes []store.Outcome, same bool) {
 	count := make(map[cola.ProductionReport]int, len(held))
 	for _, r := range held {

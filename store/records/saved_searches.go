@@ -83,10 +83,11 @@ type Refusal struct{ Reason error }
 // Error implements error.
 func (r Refusal) Error() string { return "refused: " + r.Reason.Error() }
 
-// Change makes a change of the search, and reports whether it is active now and was not before. Filters that the change leaves as they
-// are stay as they are kept, those included that this version of the program does not know, and a search that had no schedule and
-// gets none stays due when somebody has asked for it. It fails with a Refusal when change
-// fails, and with store.ErrMalformed for a search that cannot be kept; the row is then as it was.
+// Change makes a change of the search, and reports whether it is active now and was not before.
+// Filters that the change leaves as they are stay as they are kept, those included that this
+// version of the program does not know, and a search that had no schedule and gets none stays due
+// when somebody has asked for it. It fails with a Refusal when change fails, and with
+// store.ErrMalformed for a search that cannot be kept; the row is then as it was.
 func (r *SavedSearch) Change(change func(cola.SavedSearch) (cola.SavedSearch, error)) (activated bool, err error) {
 	before, err := r.Search()
 	if err != nil {
@@ -116,8 +117,8 @@ func (r *SavedSearch) Change(change func(cola.SavedSearch) (cola.SavedSearch, er
 	return activated, nil
 }
 
-// Search returns the search, without its addresses. Filters that a newer version of the program has written and this one does not
-// know are left out.
+// Search returns the search, without its addresses. Filters that a newer version of the program has
+// written and this one does not know are left out.
 func (r *SavedSearch) Search() (cola.SavedSearch, error) {
 	s := r.withoutFilters()
 	if err := json.Unmarshal([]byte(r.Filters), &s.Filters); err != nil {
@@ -126,8 +127,8 @@ func (r *SavedSearch) Search() (cola.SavedSearch, error) {
 	return s, nil
 }
 
-// Due returns the search, without its addresses, and why this version of the program cannot run it, nil when it can. One with filters or
-// a cadence that it does not know it cannot.
+// Due returns the search, without its addresses, and why this version of the program cannot run it,
+// nil when it can. One with filters or a cadence that it does not know it cannot.
 func (r *SavedSearch) Due() (s cola.SavedSearch, fault error) {
 	s = r.withoutFilters()
 	if r.Cadence != "" && !slices.Contains(cola.Cadences(), string(r.Cadence)) {

@@ -84,8 +84,8 @@ func (s *Store) since(ctx context.Context, operation string, read func(q querier
 
 var indexNames = strings.Join(records.Names(records.IndexColumns(new(cola.IndexRecord), new(string))), ", ")
 
-// All labels are read in the order of the table, and so are the barcodes. Some are found by their revisions; those are put
-// in the same order before their rows are read.
+// All labels are read in the order of the table, and so are the barcodes. Some are found by their
+// revisions; those are put in the same order before their rows are read.
 var (
 	allColas    = `SELECT ` + indexNames + ` FROM colas ORDER BY ttb_id`
 	allBarcodes = `SELECT ttb_id, barcode_value, barcode_type FROM cola_barcodes ORDER BY ttb_id, position`
@@ -103,7 +103,8 @@ func colasSince(ctx context.Context, q querier, after cola.Revision, yield func(
 	return eachCola(ctx, q, labels, barcodes, args, yield)
 }
 
-// eachCola yields the labels of a query, which come in ascending order, with the barcodes of another, which come in the same.
+// eachCola yields the labels of a query, which come in ascending order, with the barcodes of
+// another, which come in the same.
 func eachCola(ctx context.Context, q querier, labels, barcodes string, args []any, yield func(*cola.IndexRecord) error) error {
 	parts, err := openBarcodes(ctx, q, barcodes, args)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// colaChunk is how many labels are planned at a time: enough to spread the cost of reading, little enough to hold in memory
-// and to let other importers have their turn.
+// colaChunk is how many labels are planned at a time: enough to spread the cost of reading, little
+// enough to hold in memory and to let other importers have their turn.
 const colaChunk = 500
 
 // UpsertColas implements store.Colas.

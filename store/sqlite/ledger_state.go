@@ -11,7 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// lockStates reads the states of a batch's accounts within its transaction; SQLite's one write lock is theirs too.
+// lockStates reads the states of a batch's accounts within its transaction; SQLite's one write lock
+// is theirs too.
 func (s *Store) lockStates(ctx context.Context, batch store.Batch, now time.Time) ([]store.AccountState, error) {
 	owners, err := s.owners(ctx, batch.Credentials, now)
 	if err != nil {
@@ -81,8 +82,8 @@ const (
 	selectGrants = `SELECT granted_at, requests FROM burst_grants WHERE account_id = ? AND granted_at > ? ORDER BY granted_at`
 )
 
-// readState reads what the ledger knows of an account at an instant. A clock that was set back leaves grants ahead of it:
-// they count as of now, and how many requests those are is returned too.
+// readState reads what the ledger knows of an account at an instant. A clock that was set back
+// leaves grants ahead of it: they count as of now, and how many requests those are is returned too.
 func readState(ctx context.Context, q querier, id cola.AccountID, now time.Time) (state store.AccountState, ahead int, err error) {
 	state.Account = id
 	var a store.Account
@@ -122,8 +123,9 @@ func readGrants(ctx context.Context, q querier, id cola.AccountID, now time.Time
 	return grants, ahead, rows.Err()
 }
 
-// pullBack makes grants that are ahead of the clock grants of now. Left alone they would fill the window until the clock
-// has caught up, which may be hours; dropped they would let an account through twice.
+// pullBack makes grants that are ahead of the clock grants of now. Left alone they would fill the
+// window until the clock has caught up, which may be hours; dropped they would let an account
+// through twice.
 func (s *Store) pullBack(ctx context.Context, account int64, now time.Time, requests int) error {
 	err := s.ledger.exec(ctx, `DELETE FROM burst_grants WHERE account_id = ? AND granted_at > ?`, account, now.UnixMicro())
 	if err != nil {

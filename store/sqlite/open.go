@@ -19,8 +19,9 @@ import (
 
 const (
 	readConnections = 8
-	// busyMilliseconds is how long SQLite's own lock is polled for. Behind the turnstile it is free at once; it is waited for where
-	// files cannot be locked, and when another program, such as a backup, has the file.
+	// busyMilliseconds is how long SQLite's own lock is polled for. Behind the turnstile it is free
+	// at once; it is waited for where files cannot be locked, and when another program, such as a
+	// backup, has the file.
 	busyMilliseconds = 5000
 	// journalKept bounds the journal's file once it has started over, in bytes.
 	journalKept = 64 << 20
@@ -43,10 +44,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Open opens the database in a file, makes it when there is none, and brings its schema up to date. Of several processes that
-// open it at once one does, and the others wait. It fails with store.ErrNewerSchema when a newer version of the program has
-// migrated the database. The folder is made with mode 0700, the file with 0600. Files beside it, of the same name and more,
-// belong to it.
+// Open opens the database in a file, makes it when there is none, and brings its schema up to date.
+// Of several processes that open it at once one does, and the others wait. It fails with
+// store.ErrNewerSchema when a newer version of the program has migrated the database. The folder is
+// made with mode 0700, the file with 0600. Files beside it, of the same name and more, belong to
+// it.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	opts = opts.withDefaults()
 	const operation = "open database"
@@ -115,7 +117,8 @@ func openWriter(ctx context.Context, path string, pragmas ...string) (*writer, e
 		return nil, errors.Join(err, db.Close(), gate.Close())
 	}
 	w := &writer{gate: gate, db: db, conn: conn, stmts: map[string]*sql.Stmt{}}
-	// From its first read on a connection keeps the journal open, and from then on no other that closes may remove it.
+	// From its first read on a connection keeps the journal open, and from then on no other that
+	// closes may remove it.
 	var rev int64
 	if err := w.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil {
 		return nil, errors.Join(err, w.close())
@@ -168,7 +171,8 @@ func Remove(path string) error {
 	return failed("remove database", errors.Join(errs...))
 }
 
-// prepare makes sure that there is a database with the program's schema, and returns the versions it had and has.
+// prepare makes sure that there is a database with the program's schema, and returns the versions
+// it had and has.
 func prepare(ctx context.Context, path string, opts Options) (from, to int64, err error) {
 	if !opts.NoMigrate {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

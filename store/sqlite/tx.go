@@ -15,8 +15,9 @@ type querier interface {
 	row(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// writer is the connection that one kind of writing goes through, behind the turnstile that all writers of all processes
-// pass. SQLite's own write lock is polled for with sleeps; the turnstile is waited for in the kernel and in order.
+// writer is the connection that one kind of writing goes through, behind the turnstile that all
+// writers of all processes pass. SQLite's own write lock is polled for with sleeps; the turnstile
+// is waited for in the kernel and in order.
 type writer struct {
 	gate  *turnstile.Turnstile
 	db    *sql.DB
@@ -24,9 +25,9 @@ type writer struct {
 	stmts map[string]*sql.Stmt // guarded by the gate
 }
 
-// transact runs work in one write transaction and commits it, unless work fails or panics, or the context ends before the
-// transaction begins. From then on the context counts no more: the work is short, and a commit that is called off half way
-// would leave unknown what became of it.
+// transact runs work in one write transaction and commits it, unless work fails or panics, or the
+// context ends before the transaction begins. From then on the context counts no more: the work is
+// short, and a commit that is called off half way would leave unknown what became of it.
 func (w *writer) transact(ctx context.Context, work func(ctx context.Context) error) error {
 	if err := w.gate.Enter(ctx); err != nil {
 		return err
@@ -107,8 +108,8 @@ func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) 
 	return stmt, nil
 }
 
-// close closes the statements first: a connection with open ones stays half open, and then the last to close does not move
-// the journal into the database.
+// close closes the statements first: a connection with open ones stays half open, and then the last
+// to close does not move the journal into the database.
 func (w *writer) close() error {
 	var errs []error
 	for _, stmt := range w.stmts {

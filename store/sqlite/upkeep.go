@@ -16,10 +16,11 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Committed pages stay in the journal (SQLite's write-ahead log) until a checkpoint moves them into the
-// database file. By default, SQLite does that within the commit that reaches 1,000 pages, which delays it.
-// Here, a background task, or an import between its transactions, runs checkpoints while others write. Only
-// for the last few pages do writers wait, so that the journal starts over instead of growing.
+// Committed pages stay in the journal (SQLite's write-ahead log) until a checkpoint moves them into
+// the database file. By default, SQLite does that within the commit that reaches 1,000 pages, which
+// delays it. Here, a background task, or an import between its transactions, runs checkpoints while
+// others write. Only for the last few pages do writers wait, so that the journal starts over
+// instead of growing.
 const (
 	pageSize           = 4096                // SQLite's default
 	importBacklog      = 16 << 20 / pageSize // pages in the journal at which an import moves them
@@ -144,8 +145,9 @@ func (s *Store) HashLinks(ctx context.Context) (hashed int, err error) {
 	return hashed, err
 }
 
-// eraseFree rewrites the file once after an upgrade from a version that stored secrets in clear text, since free space in the file may
-// hold copies. A failure, such as a full disk, is logged; the next start tries again.
+// eraseFree rewrites the file once after an upgrade from a version that stored secrets in clear
+// text, since free space in the file may hold copies. A failure, such as a full disk, is logged;
+// the next start tries again.
 func (s *Store) eraseFree(ctx context.Context) error {
 	var due bool
 	if err := s.start(); err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// A write of records first reads, merges and compares, outside any write transaction and under a lock that
-// only other writers of records wait for. Its transactions then only insert and update.
+// A write of records first reads, merges and compares, outside any write transaction and under a
+// lock that only other writers of records wait for. Its transactions then only insert and update.
 //
-// A split write uses short transactions, called turns. If another writer waits, such as the ledger, it
-// commits after the current record and queues again. While the database is shared like this, turns are very
-// short, since a commit cannot be interrupted; each turn is synced before the next, so that a commit of the
-// ledger only has to sync its own pages; and a pause follows. So a busy ledger slows an import down to a
-// fraction of its speed, and is hardly slowed itself.
+// A split write uses short transactions, called turns. If another writer waits, such as the ledger,
+// it commits after the current record and queues again. While the database is shared like this,
+// turns are very short, since a commit cannot be interrupted; each turn is synced before the next,
+// so that a commit of the ledger only has to sync its own pages; and a pause follows. So a busy
+// ledger slows an import down to a fraction of its speed, and is hardly slowed itself.
 const (
 	// maxTurnAlone bounds a turn of a split write while nobody waits, so that readers see progress
 	// and a kill loses little.
@@ -198,7 +198,8 @@ const revisionsKept = 30 * 24 * time.Hour
 const (
 	setRevision = `UPDATE meta SET revision = ?1 WHERE revision = ?2`
 	setBoth     = `UPDATE meta SET revision = ?1, reference_revision = ?1 WHERE revision = ?2`
-	// deleteRevisions looks at the oldest few only. It spares the one that was the latest at the given time.
+	// deleteRevisions looks at the oldest few only. It spares the one that was the latest at the
+	// given time.
 	deleteRevisions = `DELETE FROM revisions WHERE revision IN (SELECT revision FROM revisions ORDER BY revision LIMIT 8)
 		AND revision < (SELECT max(revision) FROM revisions WHERE revision <= ?)`
 )
@@ -228,7 +229,8 @@ func (s *Store) firstRevision(ctx context.Context, above cola.Revision) error {
 	return s.records.exec(ctx, setBoth, max(int64(above)+1, s.instant().UnixMicro()), 0)
 }
 
-// UpsertPermittees implements store.Permittees. It is one transaction: callers with many permittees split them.
+// UpsertPermittees implements store.Permittees. It is one transaction: callers with many permittees
+// split them.
 func (s *Store) UpsertPermittees(ctx context.Context, patches []cola.Patch[cola.Permittee], mode store.Mode) ([]store.Outcome, error) {
 	return s.upsert(ctx, "upsert permittees", change{mode: mode,
 		plan: func(ctx context.Context, q querier, _ int) (*plan, error) {

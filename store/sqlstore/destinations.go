@@ -209,8 +209,8 @@ const (
 	insertConfirmation = `INSERT INTO confirmations_asked (account_id, address_folded, asked_at) VALUES ($1, $2, $3)`
 )
 
-// RequestConfirmation implements store.Destinations. It locks the account first, as CreateDestination
-// does.
+// RequestConfirmation implements store.Destinations. It locks the account first, as
+// CreateDestination does.
 func (s *Store) RequestConfirmation(ctx context.Context, account cola.AccountID, uuid string, ask store.ConfirmationRequest,
 	change func(*store.Destination) error) (d cola.Delivery, err error) {
 	err = s.db.Transact(ctx, "ask to confirm", func(ctx context.Context, tx Tx) error {

@@ -28,9 +28,10 @@ var (
 	expiredPreviews      = expiring{name: "previewed labels", query: deleteOldest("previewed_labels", "account_id, day, ttb_id", "day < $1"), age: 24 * time.Hour, daily: true, perWrite: 8}
 )
 
-// deleteOldest returns the statement that deletes up to $2 rows of a table that meet a condition on one column, oldest
-// first. It skips locked rows. The selection is materialized, because PostgreSQL may evaluate a subquery more than once,
-// and would then skip the rows that it has just locked and delete others.
+// deleteOldest returns the statement that deletes up to $2 rows of a table that meet a condition on
+// one column, oldest first. It skips locked rows. The selection is materialized, because PostgreSQL
+// may evaluate a subquery more than once, and would then skip the rows that it has just locked and
+// delete others.
 func deleteOldest(table, key, condition string) string {
 	column, _, _ := strings.Cut(condition, " ")
 	return `WITH old AS MATERIALIZED (

@@ -18,8 +18,8 @@ import (
 // Recording, releasing and requesting runs lock searches by ascending ID, and then rows of daily
 // allowances by ascending account, but no account. Claiming doesn't wait for locks.
 
-// claimDue selects the searches in a materialized CTE, because PostgreSQL may evaluate a subquery more than once, and would
-// then claim more than the limit.
+// claimDue selects the searches in a materialized CTE, because PostgreSQL may evaluate a subquery
+// more than once, and would then claim more than the limit.
 var claimDue = `WITH due AS MATERIALIZED (
 		SELECT id FROM saved_searches WHERE next_run_at <= $1 AND paused_because IS NULL AND (held_until IS NULL OR held_until <= coalesce($3::timestamptz, clock_timestamp()))
 		ORDER BY next_run_at, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
@@ -115,7 +115,8 @@ func (s *Store) NextDue(ctx context.Context) (due time.Time, err error) {
 	return due, err
 }
 
-// RequestRun implements store.Runs. A held search is already due, so it and its claim stay unchanged.
+// RequestRun implements store.Runs. A held search is already due, so it and its claim stay
+// unchanged.
 func (s *Store) RequestRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time,
 	limit int) (found cola.SavedSearch, err error) {
 	err = s.db.Transact(ctx, "request run", func(ctx context.Context, tx Tx) error {

@@ -5,10 +5,10 @@
 // # Dialect
 //
 // Statements are written for PostgreSQL. The SQLite store rewrites the patterns that differ when it
-// prepares a statement (see dialect in store/sqlite/database.go). A Database runs them. Its interface
-// is narrower than database/sql because the stores do more than run statements: PostgreSQL reads rows
-// from their binary form, watches commits and retries transactions; SQLite has one connection that
-// writes and a pool that reads.
+// prepares a statement (see dialect in store/sqlite/database.go). A Database runs them. Its
+// interface is narrower than database/sql because the stores do more than run statements:
+// PostgreSQL reads rows from their binary form, watches commits and retries transactions; SQLite
+// has one connection that writes and a pool that reads.
 //
 // # Arguments and columns
 //
@@ -41,8 +41,8 @@ type Database interface {
 	// Transact runs work in one durable transaction and commits it, unless work fails. It may run
 	// work again when others got in the way.
 	Transact(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
-	// TransactUnsynced is Transact for data that may be lost in a crash: its commit doesn't wait for
-	// the disk.
+	// TransactUnsynced is Transact for data that may be lost in a crash: its commit doesn't wait
+	// for the disk.
 	TransactUnsynced(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
 	// TransactErasing is Transact, but overwrites the space that it frees, so that replaced secrets
 	// can't be read from the disk.
@@ -265,7 +265,8 @@ func ofAccount(query, column string, account cola.AccountID) (string, []any) {
 	return query + ` WHERE ` + column + ` = $1`, []any{int64(account)}
 }
 
-// targets returns pointers to the fields of columns: arguments of a statement, or what to scan a row into.
+// targets returns pointers to the fields of columns: arguments of a statement, or what to scan a
+// row into.
 func targets(columns []records.Column) []any {
 	into := make([]any, len(columns))
 	for i, c := range columns {

@@ -97,10 +97,10 @@ func table(kind store.ItemKind, name, columns, order string, fields func(i *stor
 	}
 }
 
-// Tables returns the tables of all kinds but labels and reference data, in the order of store.ItemKinds. Each table refers
-// only to earlier ones. Destinations come after runs, because a trigger creates the deliveries of an inserted run for the
-// destinations of its search: copied runs must find none. grants is the table, or subquery, of the requests of the last
-// minute.
+// Tables returns the tables of all kinds but labels and reference data, in the order of
+// store.ItemKinds. Each table refers only to earlier ones. Destinations come after runs, because a
+// trigger creates the deliveries of an inserted run for the destinations of its search: copied runs
+// must find none. grants is the table, or subquery, of the requests of the last minute.
 func Tables(grants string) []Table {
 	return []Table{
 		accountTable(),

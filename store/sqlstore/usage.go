@@ -55,7 +55,8 @@ func (m *storedMonth) settle() error {
 const (
 	countAllowance = `INSERT INTO daily_allowances (account_id, day, allowance, used) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (account_id, day, allowance) DO UPDATE SET used = daily_allowances.used + excluded.used RETURNING used`
-	// lockAllowance locks the count of an allowance, which it creates if need be, by adding nothing to it.
+	// lockAllowance locks the count of an allowance, which it creates if need be, by adding nothing
+	// to it.
 	lockAllowance   = countAllowance
 	usedAllowance   = `SELECT coalesce((SELECT used FROM daily_allowances WHERE account_id = $1 AND day = $2 AND allowance = $3), 0)`
 	knownPreviewed  = `SELECT ttb_id FROM previewed_labels WHERE account_id = $1 AND day = $2 AND ttb_id = ANY($3)`
@@ -142,8 +143,8 @@ func refusalColumns(r *store.Refusal) []any {
 	return []any{&r.Minute, &r.Channel, &r.Credential.Kind, &r.Credential.ID, &r.Reason, &r.Count, &r.LastAt}
 }
 
-// RecordRefusals implements store.Refusals. Like sessions, refusals aren't synced. Most refusals add to an existing row;
-// old rows are pruned only for accounts that get a new one.
+// RecordRefusals implements store.Refusals. Like sessions, refusals aren't synced. Most refusals
+// add to an existing row; old rows are pruned only for accounts that get a new one.
 func (s *Store) RecordRefusals(ctx context.Context, refusals []store.AccountRefusal) error {
 	const operation = "record refusals"
 	summed, err := records.SumRefusals(refusals)
