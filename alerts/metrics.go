@@ -60,7 +60,7 @@ func (m *metrics) ticked(r *Report, err error, took time.Duration) {
 	if err != nil {
 		m.tickFailures.Inc()
 	}
-	if r.settled()+r.Released > 0 {
+	if r.completed()+r.Released > 0 {
 		m.took.Observe(took.Seconds())
 	}
 }

@@ -69,7 +69,7 @@ func (r *Runner) Tick(ctx context.Context, now time.Time) (Report, error) {
 		t.report.NextDueAt, err = r.nextDue(ctx)
 	}
 	r.metrics.ticked(&t.report, err, time.Since(begun))
-	if t.report.settled()+t.report.Released > 0 {
+	if t.report.completed()+t.report.Released > 0 {
 		r.log.Info("saved searches ran", "runs", t.report.Runs, "matches", t.report.Matches, "late", t.report.Late, "missed", t.report.Missed,
 			"released", t.report.Released, "failed", t.report.Failed, "labels", t.report.Labels, "took", time.Since(begun).Round(time.Millisecond))
 	}
@@ -115,13 +115,13 @@ func (t *tick) runDue(ctx context.Context) error {
 // run runs claimed searches. On an error it releases the remaining ones.
 func (t *tick) run(ctx context.Context, claimed []store.DueSearch) error {
 	for left := claimed; len(left) > 0; {
-		settled := t.report.settled()
+		before := t.report.completed()
 		n, records, err := t.match(ctx, left)
 		if err == nil {
 			err = t.record(ctx, records)
 		}
 		if err != nil {
-			t.release(ctx, left, len(left)-(t.report.settled()-settled))
+			t.release(ctx, left, len(left)-(t.report.completed()-before))
 			return err
 		}
 		left = left[n:]
@@ -129,8 +129,8 @@ func (t *tick) run(ctx context.Context, claimed []store.DueSearch) error {
 	return nil
 }
 
-// settled returns how many searches have an outcome.
-func (r *Report) settled() int { return r.Runs + r.Missed + r.Failed }
+// completed returns how many searches have an outcome.
+func (r *Report) completed() int { return r.Runs + r.Missed + r.Failed }
 
 // match computes the runs of the first claimed searches, as many as one transaction records. n is
 // how many searches it took.

@@ -131,8 +131,8 @@ func unreadableClaims(err error) error {
 const (
 	// minRSABits is the minimum size of an RSA key in bits (RFC 7518).
 	minRSABits = 2048
-	// mostTries is how many keys are tried for one token.
-	mostTries = 5
+	// maxSignatureChecks is how many keys are tried for one token.
+	maxSignatureChecks = 5
 )
 
 // Errors of keySet.verify.
@@ -223,7 +223,7 @@ func (s keySet) verify(ctx context.Context, t accessToken) ([]byte, error) {
 			continue
 		}
 		named = true
-		if len(fitting) < mostTries && k.fits(t.alg) {
+		if len(fitting) < maxSignatureChecks && k.fits(t.alg) {
 			fitting = append(fitting, k.public)
 		}
 	}

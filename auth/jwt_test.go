@@ -92,7 +92,7 @@ func TestKeysFitTheirAlgorithms(t *testing.T) {
 func TestFewKeysAreTried(t *testing.T) {
 	b := newBench(t, nil)
 	var others []signer
-	for range mostTries {
+	for range maxSignatureChecks {
 		others = append(others, newSigner(t, "ES256", b.key.kid))
 	}
 	b.issuer.publish(append(others, b.key)...)

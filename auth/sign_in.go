@@ -32,7 +32,7 @@ func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redir
 			"Unknown way to sign in. Choose one on the sign-in page.")
 	}
 	issuer := b.issuers[at]
-	told, err := issuer.endpoints(ctx)
+	endpoints, err := issuer.endpoints(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -41,7 +41,7 @@ func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redir
 		ReturnTo: localPage(returnTo), Until: b.now().Add(AttemptFor),
 	}
 	s.cookies = append(s.cookies, b.attempts.start(s.sent, a)...)
-	return told.oauth.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
+	return endpoints.oauth.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
 }
 
 // Finish signs in the person that an issuer sent back with this query, and returns the page to
@@ -58,11 +58,11 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	if err != nil {
 		return "", err
 	}
-	told, err := issuer.endpoints(ctx)
+	endpoints, err := issuer.endpoints(ctx)
 	if err != nil {
 		return "", err
 	}
-	code, err := issuer.code(query, told.sendsIssuer)
+	code, err := issuer.code(query, endpoints.sendsIssuer)
 	if err != nil {
 		return "", err
 	}
@@ -77,9 +77,9 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 		s.cookies = cookies
 		return "", err
 	}
-	asking, cancel := context.WithTimeout(ctx, requestTimeout)
+	exchangeCtx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	who, err := issuer.redeem(asking, told, a, code, done)
+	who, err := issuer.redeem(exchangeCtx, endpoints, a, code, done)
 	if err != nil {
 		if ctx.Err() != nil {
 			return "", fmt.Errorf("ask issuer: %w", ctx.Err()) // the visitor has left
@@ -92,7 +92,7 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	}
 	return a.ReturnTo, b.startSession(ctx, newSignIn{
 		account: account, via: issuer.URL, browser: browser,
-		signOutAt: told.signOut, clientID: issuer.ClientID, idToken: who.idToken,
+		signOutAt: endpoints.signOut, clientID: issuer.ClientID, idToken: who.idToken,
 	})
 }
 

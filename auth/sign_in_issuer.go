@@ -142,7 +142,7 @@ func (i *signInIssuer) busy() error {
 
 // discover fetches the endpoints. It rejects those that secrets must not be sent to.
 func (i *signInIssuer) discover(ctx context.Context) (*endpoints, error) {
-	var told struct {
+	var document struct {
 		Authorization string   `json:"authorization_endpoint"`
 		Token         string   `json:"token_endpoint"`
 		UserInfo      string   `json:"userinfo_endpoint"`
@@ -151,30 +151,30 @@ func (i *signInIssuer) discover(ctx context.Context) (*endpoints, error) {
 		Scopes        []string `json:"scopes_supported"`
 		NamesItself   bool     `json:"authorization_response_iss_parameter_supported"`
 	}
-	if err := discover(ctx, i.client, i.URL, &told); err != nil {
+	if err := discover(ctx, i.client, i.URL, &document); err != nil {
 		return nil, err
 	}
 	for _, e := range []struct {
 		name, address string
 		optional      bool
 	}{
-		{"authorization_endpoint", told.Authorization, false}, {"token_endpoint", told.Token, false},
-		{"userinfo_endpoint", told.UserInfo, true}, {"end_session_endpoint", told.EndSession, true},
+		{"authorization_endpoint", document.Authorization, false}, {"token_endpoint", document.Token, false},
+		{"userinfo_endpoint", document.UserInfo, true}, {"end_session_endpoint", document.EndSession, true},
 	} {
 		if err := i.checkEndpoint(e.address); err != nil && (e.address != "" || !e.optional) {
 			return nil, fmt.Errorf("discover: the %s %s %w", e.name, cola.Quoted(e.address), err)
 		}
 	}
-	style, err := i.authStyle(told.AuthMethods)
+	style, err := i.authStyle(document.AuthMethods)
 	if err != nil {
 		return nil, fmt.Errorf("discover: %w", err)
 	}
 	return &endpoints{
 		oauth: oauth2.Config{
-			ClientID: i.ClientID, ClientSecret: i.ClientSecret, RedirectURL: i.callback, Scopes: scopesToAsk(told.Scopes),
-			Endpoint: oauth2.Endpoint{AuthURL: told.Authorization, TokenURL: told.Token, AuthStyle: style},
+			ClientID: i.ClientID, ClientSecret: i.ClientSecret, RedirectURL: i.callback, Scopes: scopesToAsk(document.Scopes),
+			Endpoint: oauth2.Endpoint{AuthURL: document.Authorization, TokenURL: document.Token, AuthStyle: style},
 		},
-		userInfo: told.UserInfo, signOut: told.EndSession, sendsIssuer: told.NamesItself,
+		userInfo: document.UserInfo, signOut: document.EndSession, sendsIssuer: document.NamesItself,
 	}, nil
 }
 

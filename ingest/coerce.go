@@ -234,7 +234,7 @@ func isNormalized(s string) bool {
 	return !space || s == ""
 }
 
-// splitList returns the values of a list written as one text, settled, without empty ones. They are
+// splitList returns the values of a list written as one text, normalized, without empty ones. They are
 // separated by the first of the separators that the text holds; no separators stands for a comma.
 func splitList(s, separators string) []string {
 	separator := ","

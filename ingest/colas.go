@@ -141,17 +141,17 @@ func detectColas(in *input) (format[cola.Cola], error) {
 	return csvFormat(in, colaSchema, header, finishCola), nil
 }
 
-// finishCola settles and checks a label and makes the patch of it, with what its fields imply.
+// finishCola normalizes and checks a label and makes the patch of it, with what its fields imply.
 func finishCola(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.Patch[cola.Cola]) {
 	if r.problems.empty() {
-		settleCola(r, c, carried)
+		normalizeCola(r, c, carried)
 	}
 	patch.Record, patch.Fields = *c, carried
 	cola.CompletePatch(patch)
 }
 
-// settleCola brings a label's values into the form they are stored in and checks them.
-func settleCola(r *recordReader, c *cola.Cola, carried cola.Fields) {
+// normalizeCola brings a label's values into the form they are stored in and checks them.
+func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) {
 	c.PermitNumber = cola.SettlePermit(c.PermitNumber)
 	c.ProductType = cola.ProductType(strings.ToLower(string(c.ProductType)))
 	c.LLMCategoryPath = cola.Text(cola.SettleCategory(string(c.LLMCategoryPath)))
@@ -183,8 +183,8 @@ var neverNull = []struct {
 	{"permit_number", cola.FieldIndex[cola.Cola]("permit_number"), func(c *cola.Cola) bool { return c.PermitNumber == "" }},
 }
 
-// settleImage brings an image's values into the form they are stored in.
-func settleImage(image *cola.Image) { lower(&image.ContainerPosition) }
+// normalizeImage brings an image's values into the form they are stored in.
+func normalizeImage(image *cola.Image) { lower(&image.ContainerPosition) }
 
 func lower(t *cola.Text) { *t = cola.Text(strings.ToLower(string(*t))) }
 

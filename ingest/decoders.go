@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// finishFunc settles and checks a row R that was decoded and makes the patch of it. What is wrong
+// finishFunc normalizes and checks a row R that was decoded and makes the patch of it. What is wrong
 // goes to r.problems. Where problems were found before, it need only put into the patch what could
 // be read.
 type finishFunc[R, T any] func(r *recordReader, row *R, carried cola.Fields, patch *cola.Patch[T])

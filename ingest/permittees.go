@@ -50,7 +50,7 @@ func detectPermittees(in *input) (format[cola.Permittee], error) {
 	case err != nil:
 		return format[cola.Permittee]{}, err
 	case json:
-		return format[cola.Permittee]{rows: newJSONRows(in), decoder: jsonDecoder(permitteeSchema, settlePermittee)}, nil
+		return format[cola.Permittee]{rows: newJSONRows(in), decoder: jsonDecoder(permitteeSchema, normalizePermittee)}, nil
 	}
 	header, err := readHeader(in, func(names []string) bool { return slices.Contains(names, "permit_number") })
 	switch {
@@ -59,12 +59,12 @@ func detectPermittees(in *input) (format[cola.Permittee], error) {
 	case slices.Contains(header.names, "owner_name"):
 		return ttbList(in, header), nil
 	}
-	return csvFormat(in, permitteeSchema, header, settlePermittee), nil
+	return csvFormat(in, permitteeSchema, header, normalizePermittee), nil
 }
 
-// settlePermittee brings a permittee into the form it is stored in and checks it. It is listed
+// normalizePermittee brings a permittee into the form it is stored in and checks it. It is listed
 // unless is_active is false.
-func settlePermittee(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
+func normalizePermittee(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
 	if !r.problems.empty() {
 		return
 	}
@@ -91,7 +91,7 @@ func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 			row.PermitteeType = cola.Text(kind)
 			carried = carried.With(permitteeType)
 		}
-		settlePermittee(r, row, carried, patch)
+		normalizePermittee(r, row, carried, patch)
 		if r.problems.empty() {
 			list.read(patch.Record.PermitNumber)
 		}

@@ -37,7 +37,7 @@ type rowPosition struct {
 func newProductionWork(r *run, st Target) *productionWork {
 	w := &productionWork{st: st, reports: map[cola.ReportKey]*report{}}
 	detectReports := func(in *input) (format[cola.ProductionReport], error) {
-		return detect(in, productionSchema, "report_type", same(settleProduction))
+		return detect(in, productionSchema, "report_type", same(normalizeProduction))
 	}
 	w.pipeline = pipeline[cola.ProductionReport]{run: r, detect: detectReports, write: w.collect, refused: w.addRefused}
 	return w
@@ -126,10 +126,10 @@ var productionCommodities = []string{"Beer", "Wine", "Distilled Spirits"}
 
 var productionSchema = newSchema[cola.ProductionReport]()
 
-// settleProduction checks a row of a production report. A report date that is missing follows from
+// normalizeProduction checks a row of a production report. A report date that is missing follows from
 // year and month.
-func settleProduction(r *recordReader, p *cola.ProductionReport, carried cola.Fields) {
-	settleCommodity(&p.Commodity, productionCommodities...)
+func normalizeProduction(r *recordReader, p *cola.ProductionReport, carried cola.Fields) {
+	normalizeCommodity(&p.Commodity, productionCommodities...)
 	p.ReportType = strings.ToLower(p.ReportType)
 	r.require("commodity", p.Commodity != "")
 	r.require("year", carried.Has(productionYear))
@@ -152,14 +152,14 @@ func settleProduction(r *recordReader, p *cola.ProductionReport, carried cola.Fi
 	}
 	r.figure("count_ims", p.CountIMs)
 	checkTexts(r, productionSchema, p)
-	settleReportDate(r, p, month)
+	setReportDate(r, p, month)
 }
 
 var productionYear = cola.FieldIndex[cola.ProductionReport]("year")
 
-// settleReportDate checks that the date is in the last month that the report covers, or sets it to
+// setReportDate checks that the date is in the last month that the report covers, or sets it to
 // that month's last day.
-func settleReportDate(r *recordReader, p *cola.ProductionReport, month int) {
+func setReportDate(r *recordReader, p *cola.ProductionReport, month int) {
 	last := cola.NewDate(p.Year, 1, 1).Time().AddDate(0, month, -1)
 	if p.ReportDate == 0 {
 		p.ReportDate = cola.DateOf(last)
@@ -222,7 +222,7 @@ func (p rowPosition) refusedFor(source string) string {
 
 // newRefusedReportRow returns the reliable fields of a refused row.
 func newRefusedReportRow(source string, read cola.ProductionReport) refusedReportRow {
-	settleCommodity(&read.Commodity, productionCommodities...)
+	normalizeCommodity(&read.Commodity, productionCommodities...)
 	row := refusedReportRow{source: source, commodity: read.Commodity, reportType: strings.ToLower(read.ReportType), date: read.ReportDate}
 	if strings.ContainsFunc(row.commodity, unicode.IsControl) {
 		row.commodity = ""

@@ -183,7 +183,7 @@ func (r *recordReader) array(f *schemaField, field any, in place) error {
 			if index := r.images.byName["image_index"]; !carried.Has(index) {
 				image.ImageIndex = in.index
 			}
-			settleImage(&image)
+			normalizeImage(&image)
 			*list = append(*list, image)
 			return err
 		})

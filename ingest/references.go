@@ -48,15 +48,15 @@ var (
 )
 
 func detectAVAs(in *input) (format[cola.AVADetail], error) {
-	f, err := detect(in, avaSchema, "ava_id", same(settleAVA))
+	f, err := detect(in, avaSchema, "ava_id", same(normalizeAVA))
 	if _, json := f.rows.(*jsonRows); json {
 		f.rows = newJSONRows(in, "geometry", "bbox") // a boundary is most of a feature's size
 	}
 	return f, err
 }
 
-// settleAVA checks a viticultural area.
-func settleAVA(r *recordReader, a *cola.AVADetail, _ cola.Fields) {
+// normalizeAVA checks a viticultural area.
+func normalizeAVA(r *recordReader, a *cola.AVADetail, _ cola.Fields) {
 	if a.AVAID == "" || a.Name == "" {
 		r.problems.add("", errors.New("a viticultural area must have ava_id and name"))
 	}
@@ -76,7 +76,7 @@ type aliasWork struct {
 func newAliasWork(r *run, st Target) *aliasWork {
 	w := &aliasWork{st: st}
 	detectAliases := func(in *input) (format[cola.CategoryAlias], error) {
-		return detect(in, aliasSchema, "alias", same(settleAlias))
+		return detect(in, aliasSchema, "alias", same(normalizeAlias))
 	}
 	w.pipeline = pipeline[cola.CategoryAlias]{run: r, detect: detectAliases, write: w.write}
 	return w
@@ -144,9 +144,9 @@ func findCycle(table map[string]string) string {
 
 var aliasSchema = newSchema[cola.CategoryAlias]()
 
-// settleAlias brings a transition into the form it is stored in and checks it. One that leads below
+// normalizeAlias brings a transition into the form it is stored in and checks it. One that leads below
 // its own path is a circle too: what it leads to is also within what was replaced.
-func settleAlias(r *recordReader, a *cola.CategoryAlias, _ cola.Fields) {
+func normalizeAlias(r *recordReader, a *cola.CategoryAlias, _ cola.Fields) {
 	a.Alias, a.Path = cola.SettlePath(a.Alias), cola.SettleCategory(a.Path)
 	r.require("alias", a.Alias != "")
 	r.require("path", a.Path != "")
@@ -207,7 +207,7 @@ var (
 	processingTimes = timesKind[cola.ProcessingTime]{
 		schema: timeSchema, key: "snapshot_date",
 		check: func(r *recordReader, t *cola.ProcessingTime, _ cola.Fields) {
-			settleCommodity(&t.Commodity, "Wine", "Malt Beverage", "Distilled Spirits")
+			normalizeCommodity(&t.Commodity, "Wine", "Malt Beverage", "Distilled Spirits")
 			r.require("commodity", t.Commodity != "")
 			r.requireDay("snapshot_date", t.SnapshotDate)
 			r.figure("turnaround_days_median", t.TurnaroundDaysMedian)
@@ -218,7 +218,7 @@ var (
 	formulaTimes = timesKind[cola.FormulaProcessingTime]{
 		schema: formulaSchema, key: "formula_type",
 		check: func(r *recordReader, t *cola.FormulaProcessingTime, _ cola.Fields) {
-			settleCommodity(&t.Commodity, "Wine", "Malt Beverage", "Distilled Spirits")
+			normalizeCommodity(&t.Commodity, "Wine", "Malt Beverage", "Distilled Spirits")
 			r.require("commodity", t.Commodity != "")
 			r.require("formula_type", t.FormulaType != "")
 			r.requireDay("snapshot_date", t.SnapshotDate)
@@ -230,7 +230,7 @@ var (
 	registrationTimes = timesKind[cola.RegistrationProcessingTime]{
 		schema: registrationSchema, key: "report_month",
 		check: func(r *recordReader, t *cola.RegistrationProcessingTime, _ cola.Fields) {
-			settleCommodity(&t.Category, "Alcohol", "Tobacco", "Firearms")
+			normalizeCommodity(&t.Category, "Alcohol", "Tobacco", "Firearms")
 			r.require("category", t.Category != "")
 			r.require("application_type", t.ApplicationType != "")
 			r.requireDay("report_month", t.ReportMonth)
@@ -244,9 +244,9 @@ var (
 	}
 )
 
-// settleCommodity gives a commodity the spelling of the contract, from any letter case and from the
+// normalizeCommodity gives a commodity the spelling of the contract, from any letter case and from the
 // plural that TTB's own pages use. Others stay as they are.
-func settleCommodity(s *string, known ...string) {
+func normalizeCommodity(s *string, known ...string) {
 	for _, k := range known {
 		if strings.EqualFold(*s, k) || strings.EqualFold(*s, k+"s") {
 			*s = k

@@ -169,7 +169,7 @@ func ttbDecoder() decodeFunc[cola.Cola] {
 			return err.Error()
 		}
 		carried := carriedBy(label)
-		settleCola(r, &label, carried)
+		normalizeCola(r, &label, carried)
 		patch.Record, patch.Fields = label, carried
 		return r.problems.String()
 	}

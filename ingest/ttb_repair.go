@@ -151,7 +151,7 @@ func unwrapCode(code []byte) []byte {
 	return bytes.TrimSpace(bytes.Trim(bytes.TrimPrefix(code, []byte{'='}), `"'`))
 }
 
-// joinCells returns cells that are one field, with the commas between them, settled.
+// joinCells returns cells that are one field, with the commas between them, normalized.
 func joinCells(cells []csvField) string {
 	var b []byte
 	for i, c := range cells {

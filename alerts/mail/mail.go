@@ -89,11 +89,11 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 		return alerts.Result{Status: 250}
 	}
 	sent = resultOf(err)
-	switch told := strings.ReplaceAll(err.Error(), recipient(m), "RECIPIENT"); {
+	switch message := strings.ReplaceAll(err.Error(), recipient(m), "RECIPIENT"); {
 	case !sent.OurFault:
-		s.log.Warn("email refused", "delivery", m.ID, "account", m.Destination.Account, "status", sent.Status, "final", sent.Final, "error", told)
+		s.log.Warn("email refused", "delivery", m.ID, "account", m.Destination.Account, "status", sent.Status, "final", sent.Final, "error", message)
 	case ctx.Err() == nil && s.failing.CompareAndSwap(false, true):
-		s.log.Error("cannot send email; retrying", "server", s.server.name(), "error", told)
+		s.log.Error("cannot send email; retrying", "server", s.server.name(), "error", message)
 	}
 	return sent
 }

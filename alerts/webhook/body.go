@@ -68,8 +68,8 @@ func (s *Sender) body(m alerts.Message) ([]byte, error) {
 	p := payload{Type: m.Event, Timestamp: cola.TimestampOf(m.CreatedAt)}
 	switch {
 	case m.Event == cola.EventRan && m.Content != nil:
-		told := s.ran(m)
-		p.Timestamp, p.Data = told.Run.RanAt, told
+		data := s.ran(m)
+		p.Timestamp, p.Data = data.Run.RanAt, data
 	case m.Event == cola.EventTest:
 		p.Data = tested{destination{m.Destination.UUID}}
 	case m.Event == cola.EventConfirm:
@@ -87,13 +87,13 @@ func (s *Sender) body(m alerts.Message) ([]byte, error) {
 func (s *Sender) ran(m alerts.Message) ran {
 	c := m.Content
 	here := s.public + "/saved-searches/" + c.Search.UUID
-	told := ran{
+	data := ran{
 		SavedSearch: search{c.Search.UUID, c.Search.Name, here},
 		Run:         c.Run, Labels: []label{}, More: max(0, c.Run.MatchCount-len(c.Labels)),
 		MatchesURL: fmt.Sprintf("%s/api/v1/saved-searches/%s/runs/%d/matches", s.public, c.Search.UUID, c.Run.ID),
 	}
 	for _, l := range c.Labels {
-		told.Labels = append(told.Labels, label{l.Label, l.Match.Late, l.Match.Met})
+		data.Labels = append(data.Labels, label{l.Label, l.Match.Late, l.Match.Met})
 	}
-	return told
+	return data
 }

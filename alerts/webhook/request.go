@@ -71,12 +71,12 @@ func (s *Sender) target(address string) (u *url.URL, fault string) {
 // sign returns the signatures of a message at an instant: by the current secret and, while valid,
 // by the previous one.
 func (s *Sender) sign(m alerts.Message, at time.Time, body []byte) (string, error) {
-	kept := []string{m.Destination.Secrets.Current}
+	sealedSecrets := []string{m.Destination.Secrets.Current}
 	if old := m.Destination.Secrets; old.Old != "" && at.Before(old.OldUntil) {
-		kept = append(kept, old.Old)
+		sealedSecrets = append(sealedSecrets, old.Old)
 	}
 	var signatures []string
-	for _, sealed := range kept {
+	for _, sealed := range sealedSecrets {
 		secret, err := s.vault.Open(vault.Secret, m.Destination.UUID, sealed)
 		if err != nil {
 			return "", err

@@ -21,7 +21,7 @@ func testConfirmations(t *testing.T, open Opener) {
 		{"an account asks an address once in a while", askedOnceInAWhile},
 		{"an account asks a few times", accountAsksFew},
 		{"an address is asked a few times, for whomever", addressIsAskedFew},
-		{"the longest wait is told", longestWaitIsTold},
+		{"the longest wait is told", longestWaitIsReturned},
 		{"a destination is changed with the message that asks", changedAndAsked},
 		{"who cannot be asked is not", notAskable},
 		{"an address is asked a few times at once", askedAtOnce},
@@ -151,7 +151,7 @@ func addressIsAskedFew(t *testing.T, st store.Store, c *clock) {
 	mustDo(t, askOnce(t.Context(), st, asking(last, "stranger@example.com", limited)))
 }
 
-func longestWaitIsTold(t *testing.T, st store.Store, _ *clock) {
+func longestWaitIsReturned(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	limits := store.ConfirmationLimits{RepeatWindow: time.Hour, Window: 24 * time.Hour, MaxByAccount: 1, MaxOfAddress: everyID}
 	mustDo(t, askOnce(t.Context(), st, asking(a.ID, "x@example.com", limits)))
