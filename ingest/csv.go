@@ -167,7 +167,7 @@ func splitCSV(record []byte, fields []csvField, loose bool) ([]csvField, error) 
 	}
 }
 
-// nextField splits off the first field; more tells whether a comma followed it.
+// nextField splits off the first field; more is true if a comma followed it.
 func nextField(record []byte, loose bool) (field csvField, rest []byte, more bool, err error) {
 	text := bytes.TrimLeft(record, " \t")
 	if len(text) > 0 && text[0] == '"' {

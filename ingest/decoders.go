@@ -187,7 +187,8 @@ func csvFormat[R, T any](in *input, s *schema, header csvHeader, finish finishFu
 	}
 }
 
-// isJSON tells JSON from CSV by the first character. An empty source is JSON without records.
+// isJSON distinguishes JSON from CSV by the first character. An empty source is JSON without
+// records.
 func isJSON(in *input) (bool, error) {
 	in.skipSpace()
 	c, ok := in.peek()

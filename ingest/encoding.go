@@ -19,12 +19,11 @@ import (
 // sniffBytes is how many bytes at the start identify the format of a source.
 const sniffBytes = 512
 
-// zstdMemory bounds what decompressing one zstd source may hold.
+// zstdMemory bounds the memory of a zstd decoder.
 const zstdMemory = 128 << 20
 
-// plainText returns the text of a source: decompressed, in UTF-8 where its encoding is beyond
-// doubt, without a byte order mark. What is surely no text is an error that says what it is. done
-// frees the decompressor.
+// plainText returns the decompressed UTF-8 text of a source. Compression is detected by its first
+// bytes. It fails for data that is certainly not text, with advice. The caller must call done.
 func plainText(r io.Reader) (text io.Reader, done func(), err error) {
 	r, done, err = decompress(r)
 	if err != nil {
@@ -95,9 +94,8 @@ var otherFormats = []struct{ start, is string }{
 	{"<?xml", "an XML document"},
 }
 
-// decode returns r as UTF-8. UTF-16 is told by its byte order mark or by the zero bytes of its
-// first character; single-byte encodings are left to the row formats, which may know which one it
-// has to be.
+// decode returns r as UTF-8. It detects UTF-16 by its byte order mark or by the zero bytes of its
+// first character. The row formats decode single-byte encodings.
 func decode(r io.Reader) (io.Reader, error) {
 	br := bufio.NewReaderSize(r, 64<<10)
 	head, err := br.Peek(sniffBytes)

@@ -51,7 +51,7 @@ func ReaderSource(name string, r io.Reader) Source {
 	}}
 }
 
-// countingReader counts the bytes that pass and is closed once, however often it is told to.
+// countingReader counts the bytes read. It closes its reader once, however often Close is called.
 type countingReader struct {
 	r     io.ReadCloser
 	n     atomic.Int64

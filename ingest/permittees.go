@@ -25,7 +25,7 @@ func newPermitteeWork(r *run, st Target) *permitteeWork {
 
 func (w *permitteeWork) finish(context.Context) error { return nil }
 
-// permitteeRow is a permittee as files tell it.
+// permitteeRow is a row of a file of permittees.
 type permitteeRow struct {
 	cola.Permittee
 	IsActive cola.Opt[bool] `json:"is_active"`
@@ -82,8 +82,8 @@ func normalizePermittee(r *recordReader, row *permitteeRow, carried cola.Fields,
 // permitteeFields are the fields of a row that a permittee has too; they come first in both.
 var permitteeFields = cola.Fields(1)<<len(cola.FieldsOf[cola.Permittee]()) - 1
 
-// ttbList reads one of TTB's lists of permittees. The kind of permit follows from its number. The
-// line at the end that tells how many permits the list has is checked against those read.
+// ttbList reads TTB's lists of permittees. The kind of a permit follows from its number. The total
+// in the last line is checked against the number of permits.
 func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 	list := &permitList{permits: map[string]struct{}{}}
 	finish := func(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
@@ -110,7 +110,7 @@ var permitteeType = cola.FieldIndex[cola.Permittee]("permittee_type")
 type permitList struct {
 	mu        sync.Mutex
 	permits   map[string]struct{}
-	announced int // the total that the list tells, of all lists in the file; zero when it tells none
+	announced int // sum of the totals in the file; zero if there are none
 }
 
 func (l *permitList) read(permit string) {
@@ -119,7 +119,7 @@ func (l *permitList) read(permit string) {
 	l.permits[permit] = struct{}{}
 }
 
-// total reports whether a line tells how many permits a list has, and remembers it.
+// total reports whether a line states the total of a list, and adds it.
 func (l *permitList) total(line []byte) bool {
 	text := strings.Trim(string(bytes.TrimRight(line, ", \t")), `" `)
 	if len(text) > 80 || !strings.HasPrefix(strings.ToUpper(text), "TOTAL") {

@@ -13,15 +13,15 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// maxProblems is how many problems of a row are told: enough to mend it by.
+// maxProblems is how many problems of a row are reported.
 const maxProblems = 5
 
-// problems collects what is wrong with one row.
+// problems collects the problems of one row.
 type problems struct {
 	list []string
 }
 
-// add notes what is wrong with a field, or with the row when field is empty.
+// add adds a problem of a field, or of the row if field is empty.
 func (p *problems) add(field string, err error) {
 	if len(p.list) >= maxProblems {
 		return
@@ -44,7 +44,7 @@ type place struct {
 	index int
 }
 
-// name returns the name of a field there, as problems tell it.
+// name returns the name of a field for messages.
 func (p place) name(field string) string {
 	if p.list == "" {
 		return field
@@ -200,7 +200,7 @@ func (r *recordReader) array(f *schemaField, field any, in place) error {
 	return r.skip()
 }
 
-// elements reads an array of objects, each by read, which is told where it stands.
+// elements reads an array of objects. It calls read with the place of each.
 func (r *recordReader) elements(name string, read func(in place) error) error {
 	return r.each(name, func(i int) error { return read(place{name, i}) })
 }
@@ -253,7 +253,7 @@ func (r *recordReader) reset(text []byte) {
 	r.dec.Reset(&r.raw, jsonOptions...)
 }
 
-// end returns what is wrong with the syntax of the text after its value was read with err.
+// end returns the syntax error after a value that was read with err.
 func (r *recordReader) end(err error) error {
 	if err == nil {
 		if _, err := r.dec.ReadToken(); err == io.EOF {

@@ -24,7 +24,7 @@ type schemaField struct {
 	omit  bool // computed from other fields, so never carried
 }
 
-// newSchema returns the schema of T. Words are the keys that are not told as unknown.
+// newSchema returns the schema of T. The ignored keys cause no warning about an unknown key.
 func newSchema[T any](ignored ...string) *schema {
 	s := &schema{byName: map[string]int{}, ignored: map[string]bool{}}
 	for i, f := range cola.FieldsOf[T]() {

@@ -148,10 +148,9 @@ func isCompleted(field []byte) bool {
 
 // ttbDecoder decodes rows of TTB's registry export.
 //
-// Completed Date is the day of the latest update, not of the approval, which the export does not
-// tell. The serial number is not kept. The product type follows from the class code and whether it
-// is imported from the origin code, where TTB's codes are known. An empty field leaves what is
-// stored.
+// The export has no approval date: Completed Date is the day of the latest update. The serial
+// number is not stored. The product type follows from the class code, and domestic or imported from
+// the origin code, if TTB's code is known. An empty field leaves the stored value.
 func ttbDecoder() decodeFunc[cola.Cola] {
 	r := newRecordReader()
 	return func(raw []byte, patch *cola.Patch[cola.Cola], notes notes) string {
@@ -192,7 +191,7 @@ func (r *recordReader) ttbRow(raw []byte) (ttbRow, error) {
 	return ttbRow{}, err
 }
 
-// ttbLabel returns the label that a row tells.
+// ttbLabel returns the label of a row.
 func ttbLabel(row ttbRow) (cola.Cola, error) {
 	var label cola.Cola
 	id := unwrapText(row[ttbID])
@@ -227,7 +226,7 @@ func ttbLabel(row ttbRow) (cola.Cola, error) {
 
 func unwrapText(s string) string { return string(unwrapCode([]byte(s))) }
 
-// ttbFields are the fields that the export can tell, each with whether a label of its tells it.
+// ttbFields are the fields that the export can have, with whether a label of it has them.
 var ttbFields = []struct {
 	index int
 	told  func(*cola.Cola) bool

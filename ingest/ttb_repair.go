@@ -25,10 +25,10 @@ var (
 	errTTBMiddle = errors.New("an unquoted comma stands in the fanciful name or the brand name, and it cannot be told in which")
 )
 
-// readTTBRow tells the fields of a row apart. A row that is well formed is taken as it is. Else
-// commas within fields were not quoted: then the date anchors the fields before it, the origin and
-// class codes with their names anchor those at the end, and what is between is the fanciful name
-// and the brand name, if there is only one way to split it. Anything else is an error.
+// readTTBRow assigns cells to the fields of a row. A well-formed row needs no repair. Otherwise
+// there are unquoted commas within fields: the date anchors the fields before it, the origin and
+// class codes with their names anchor those at the end, and the cells in between are the fanciful
+// name and the brand name, if there is only one way to split them. Other rows are errors.
 func readTTBRow(cells []csvField) (ttbRow, error) {
 	switch {
 	case len(cells) < ttbWidth:
@@ -89,9 +89,8 @@ func findTTBTail(cells []csvField, first int) (origin, class int, err error) {
 	return lastTTBCodes(cells, first)
 }
 
-// lastTTBCodes takes the last four cells for the codes and their names if the codes have their
-// form, or are not told. If not, and the row has neither more cells nor fewer than it should, the
-// code is at fault.
+// lastTTBCodes takes the last four cells as the codes and their names, if the codes are well-formed
+// or missing. Otherwise, if the row has the right number of cells, the code is wrong.
 func lastTTBCodes(cells []csvField, first int) (origin, class int, err error) {
 	origin, class = len(cells)-4, len(cells)-2
 	none := func(at int) bool { return len(cells[at].text) == 0 && len(cells[at+1].text) == 0 }
@@ -111,10 +110,10 @@ func lastTTBCodes(cells []csvField, first int) (origin, class int, err error) {
 	return origin, class, nil
 }
 
-// findTTBBrand returns at which of the cells between date and origin the brand name begins; the
-// fanciful name stands before. A comma that delimits is followed by no space and stands beside no
-// other comma of the same field, so a field neither begins with a space nor begins or ends with
-// nothing.
+// findTTBBrand returns the index of the first cell of the brand name, among those between date and
+// origin; the fanciful name comes before. No space follows a delimiting comma, and no comma of a
+// field stands next to it, so a field doesn't start with a space, or start or end with an empty
+// cell.
 func findTTBBrand(cells []csvField) (brand int, err error) {
 	if len(cells) < 2 {
 		return 0, errTTBShort

@@ -28,7 +28,7 @@ type brandLine struct {
 	weights
 }
 
-// kindNumber tells the commodities apart where things of each are numbered.
+// kindNumber returns a number for a product type, for streams of random numbers.
 func kindNumber(kind cola.ProductType) uint64 {
 	switch kind {
 	case cola.MaltBeverage:
