@@ -29,15 +29,15 @@ import (
 // server is the wired program.
 type server struct {
 	*engine
-	env      *environment
-	http     *http.Server
-	onReady  func() error  // called once, when the index is built
-	delay    time.Duration // between the signal and the end of the listener
-	events   *security.Events
-	tokens   *auth.Tokens // nil when API keys are the only credentials
-	browsers *auth.Browsers
-	alerts   *alerts.Scheduler // nil when other processes run saved searches
-	dispatcher  *alerts.Dispatcher   // nil with it
+	env        *environment
+	http       *http.Server
+	onReady    func() error  // called once, when the index is built
+	delay      time.Duration // between the signal and the end of the listener
+	events     *security.Events
+	tokens     *auth.Tokens // nil when API keys are the only credentials
+	browsers   *auth.Browsers
+	alerts     *alerts.Scheduler  // nil when other processes run saved searches
+	dispatcher *alerts.Dispatcher // nil with it
 }
 
 // deployment groups the dependencies and settings of a server.
